@@ -1,0 +1,300 @@
+/* pawl: a durable job scheduler that you can embed.
+ *
+ * Open a store, submit jobs, look at them, control them. A call that changes something returns
+ * after the change is on disk. Every call may be made from any thread; all of them block. The last
+ * argument may be NULL; it is written only on failure.
+ *
+ * Common errors: ARG (diag.field names the argument), NOMEM, BUSY (another process held the store
+ * too long; nothing was changed, try again), FULL, IO, CORRUPT, UNSAFE (an earlier write failed;
+ * the store is being reopened and checked), CLOSED. Others are named where they can happen. */
+#ifndef PAWL_H
+#define PAWL_H
+
+#include <pawl/clock.h>
+#include <pawl/error.h>
+#include <pawl/job.h>
+#include <pawl/state.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+#define PAWL_VERSION "0.1.0"
+
+struct pawl; /* an open store; no global state, so a process may hold several */
+
+enum pawl_durability {
+    PAWL_DURABILITY_FULL = 0, /* every answered change survives a power cut */
+    PAWL_DURABILITY_RELAXED   /* survives a killed process; a power cut may take the last changes */
+};
+
+struct pawl_config {
+    const char *store;            /* "sqlite:PATH", "sqlite::memory:" ["sqlite:pawl.db"] */
+    enum pawl_durability durability;
+    int64_t busy_timeout_ms;      /* how long to wait for other processes [30000] */
+    bool must_exist;              /* do not create the store */
+    bool no_migrate;              /* do not bring an older schema up to date: PAWL_ERR_SCHEMA */
+    bool allow_network_fs;        /* SQLite on a network file system is unsafe; insist */
+    const struct pawl_clock *clock; /* [the system's]; borrowed until pawl_close */
+    uint64_t seed;                /* of the dice: ids and jitter [from the system] */
+};
+
+/* Open, and create or migrate as needed. `*out` is given to the caller: pawl_close it.
+ * SCHEMA: newer than this program, or changed. READONLY: cannot be written. UNSUPPORTED: the
+ * scheme, or a network file system. NOT_FOUND: must_exist. */
+PAWL_MUST_CHECK enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out,
+                                        struct pawl_diag *diag);
+/* Finishes what was begun, closes. NULL is fine. No other call may be under way. */
+void pawl_close(struct pawl *pawl);
+
+/* ---- text ---- */
+
+/* Writes 36 characters and a NUL. */
+void pawl_job_id_text(struct pawl_job_id id, char out[PAWL_JOB_ID_TEXT_BYTES]);
+/* Lower or upper case. ARG: not a UUID. */
+PAWL_MUST_CHECK enum pawl_err pawl_job_id_parse(const char *text, struct pawl_job_id *out);
+
+/* ---- submit ---- */
+
+/* EXISTS: the chosen id is taken. DUPLICATE: a business key or unique policy refuses it; the text
+ * names the holder. LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_submit(struct pawl *pawl, const struct pawl_job_spec *spec,
+                                          struct pawl_submitted *out, struct pawl_diag *diag);
+/* All or nothing, one commit. 1..PAWL_BATCH_MAX specs; `out` has room for `count`. The field of a
+ * failing one is "[index].field". */
+PAWL_MUST_CHECK enum pawl_err pawl_submit_many(struct pawl *pawl, const struct pawl_job_spec *specs,
+                                               size_t count, struct pawl_submitted *out,
+                                               struct pawl_diag *diag);
+
+/* ---- look ---- */
+
+/* NOT_FOUND. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_get(struct pawl *pawl, struct pawl_job_id id,
+                                       struct pawl_jobs *out, struct pawl_diag *diag);
+/* Jobs that match, by time of creation. `page` may be NULL. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_query(struct pawl *pawl, const struct pawl_filter *filter,
+                                         const struct pawl_page *page, struct pawl_jobs *out,
+                                         struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl_count(struct pawl *pawl, const struct pawl_filter *filter,
+                                         int64_t *out, struct pawl_diag *diag);
+/* Safe to call again; leaves zeros. */
+void pawl_jobs_release(struct pawl_jobs *jobs);
+
+struct pawl_log_line {
+    int64_t at_ms;
+    int64_t run;
+    int32_t level;                /* 0 debug, 1 info, 2 warning, 3 error */
+    const char *text;
+};
+
+/* One deed of an operator, or of pawl itself on a job's behalf. */
+struct pawl_deed {
+    int64_t at_ms;
+    const char *action;           /* "cancel", "pause", ... */
+    const char *actor;
+    const char *reason;
+    enum pawl_state from;
+    enum pawl_state to;
+};
+
+/* Everything that is known of one job. Zero-initialise before use. */
+struct pawl_story {
+    struct pawl_job job;
+    const struct pawl_failure *failures; /* oldest first */
+    size_t failure_count;
+    const struct pawl_log_line *log;     /* oldest first */
+    size_t log_count;
+    const struct pawl_deed *deeds;       /* oldest first */
+    size_t deed_count;
+    double progress;                     /* 0..1; -1: none reported */
+    const char *progress_message;
+    struct pawl_span progress_data;
+    int64_t progress_at_ms;
+    int64_t checkpoint_sequence;         /* 0: none */
+    int64_t checkpoint_at_ms;
+    struct pawl_span checkpoint;
+    void *owned;
+};
+
+/* NOT_FOUND. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_story_get(struct pawl *pawl, struct pawl_job_id id,
+                                             struct pawl_story *out, struct pawl_diag *diag);
+void pawl_story_release(struct pawl_story *story);
+
+/* How many jobs of each state a queue holds. Exact: counted in the commits that move them. */
+struct pawl_queue_stats {
+    const char *queue;
+    bool paused;
+    int64_t count[PAWL_STATE_END];
+    int64_t archived;
+};
+
+struct pawl_stats {
+    struct pawl_queue_stats *queues; /* by name */
+    size_t queue_count;
+    int64_t count[PAWL_STATE_END];   /* over all queues */
+    int64_t archived;
+    int64_t next_due_at_ms;          /* when the next waiting job is due; 0: none waits */
+    int64_t store_bytes;
+    int32_t schema_version;
+    void *owned;
+};
+
+/* Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_stats_get(struct pawl *pawl, struct pawl_stats *out,
+                                             struct pawl_diag *diag);
+void pawl_stats_release(struct pawl_stats *stats);
+
+/* ---- control ---- */
+
+/* Who does it and why, for the audit. Both may be NULL. */
+struct pawl_by {
+    const char *actor;
+    const char *reason;
+};
+
+/* number, NAME, verb, event of the lifecycle, what it does */
+#define PAWL_CONTROLS(X)                                                                           \
+    X(1, CANCEL, "cancel", CANCEL, "stop a job that has not ended")                                \
+    X(2, PAUSE, "pause", PAUSE, "set a waiting or discarded job aside")                            \
+    X(3, RESUME, "resume", RESUME, "put a paused job back where it was")                           \
+    X(4, RETRY, "retry", REVIVE, "run a discarded, cancelled or expired job again")                \
+    X(5, DISCARD, "discard", EXHAUST, "give up a running or retrying job")                         \
+    X(6, ACTIVATE, "activate", ACTIVATE, "make a held job available")                              \
+    X(7, SKIP, "skip", SKIP, "end a job well without running it")
+
+#define X(number, name, ...) PAWL_CONTROL_##name = number,
+enum pawl_control { PAWL_CONTROL_NONE = 0, PAWL_CONTROLS(X) PAWL_CONTROL_END };
+#undef X
+
+const char *pawl_control_name(enum pawl_control control);
+
+/* Move one job. `*to` (may be NULL) is the state it is in afterwards. Pausing a paused job is fine
+ * and changes nothing.
+ * NOT_FOUND. STATE: the job's state does not allow it; the text names the state and `*to` is set.
+ * DUPLICATE: a retried job's business key has been taken meanwhile. */
+PAWL_MUST_CHECK enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id,
+                                           enum pawl_control control, const struct pawl_by *by,
+                                           enum pawl_state *to, struct pawl_diag *diag);
+/* Move up to `limit` (1..PAWL_BULK_MAX) matching jobs whose state allows it, oldest first, in one
+ * commit. `*moved` is how many. DUPLICATE: a key clash; then nothing moved. */
+PAWL_MUST_CHECK enum pawl_err pawl_control_many(struct pawl *pawl, const struct pawl_filter *filter,
+                                                enum pawl_control control, int64_t limit,
+                                                const struct pawl_by *by, int64_t *moved,
+                                                struct pawl_diag *diag);
+/* Forget a job that has ended. NOT_FOUND, STATE: it has not ended. */
+PAWL_MUST_CHECK enum pawl_err pawl_delete(struct pawl *pawl, struct pawl_job_id id,
+                                          const struct pawl_by *by, struct pawl_diag *diag);
+/* Forget up to `limit` (1..PAWL_BULK_MAX) matching jobs that have ended. */
+PAWL_MUST_CHECK enum pawl_err pawl_delete_many(struct pawl *pawl, const struct pawl_filter *filter,
+                                               int64_t limit, const struct pawl_by *by,
+                                               int64_t *deleted, struct pawl_diag *diag);
+/* Change the priority of a job that waits. `*before` may be NULL. NOT_FOUND, STATE. */
+PAWL_MUST_CHECK enum pawl_err pawl_priority(struct pawl *pawl, struct pawl_job_id id,
+                                            int32_t priority, const struct pawl_by *by,
+                                            int32_t *before, struct pawl_diag *diag);
+/* Stop or let workers take jobs from a queue. Jobs are still accepted and running ones go on. */
+PAWL_MUST_CHECK enum pawl_err pawl_queue_pause(struct pawl *pawl, const char *queue, bool paused,
+                                               const struct pawl_by *by, struct pawl_diag *diag);
+
+/* ---- nodes and locks ---- */
+
+struct pawl_node {
+    const char *name;
+    const char *info;
+    int64_t started_at_ms;
+    int64_t heartbeat_at_ms;
+    int64_t active;               /* jobs it holds now */
+};
+
+struct pawl_nodes {
+    struct pawl_node *at;
+    size_t count;
+    int64_t now_ms;               /* the store's clock: what a heartbeat is to be compared with */
+    void *owned;
+};
+
+/* Newest heartbeat first. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_nodes_get(struct pawl *pawl, struct pawl_nodes *out,
+                                             struct pawl_diag *diag);
+void pawl_nodes_release(struct pawl_nodes *nodes);
+
+struct pawl_lock {
+    const char *name;
+    const char *owner;
+    int64_t fence;                /* grows with every grant: hand it to what the lock protects */
+    int64_t locked_at_ms;
+    int64_t expires_at_ms;
+};
+
+struct pawl_locks {
+    struct pawl_lock *at;
+    size_t count;
+    int64_t now_ms;
+    void *owned;
+};
+
+/* By name; expired ones too, until somebody takes them. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_locks_get(struct pawl *pawl, struct pawl_locks *out,
+                                             struct pawl_diag *diag);
+void pawl_locks_release(struct pawl_locks *locks);
+/* Take a lock that is free, expired or already ours, for `ttl_ms` > 0. HELD: somebody has it. */
+PAWL_MUST_CHECK enum pawl_err pawl_lock_try(struct pawl *pawl, const char *name, const char *owner,
+                                            int64_t ttl_ms, int64_t *fence, struct pawl_diag *diag);
+/* STALE: not ours, or expired. */
+PAWL_MUST_CHECK enum pawl_err pawl_lock_renew(struct pawl *pawl, const char *name,
+                                              const char *owner, int64_t ttl_ms,
+                                              struct pawl_diag *diag);
+/* STALE: not ours; it stays as it is. */
+PAWL_MUST_CHECK enum pawl_err pawl_lock_release(struct pawl *pawl, const char *name,
+                                                const char *owner, struct pawl_diag *diag);
+
+/* ---- upkeep ---- */
+
+/* How far a long piece of work has come. Return nonzero to stop it. */
+typedef int pawl_progress_fn(void *ctx, int64_t done, int64_t total);
+
+/* Copy the store to a new file while it is in use. EXISTS: the file is there already. */
+PAWL_MUST_CHECK enum pawl_err pawl_backup(struct pawl *pawl, const char *path,
+                                          pawl_progress_fn *progress, void *ctx,
+                                          struct pawl_diag *diag);
+/* Look for damage: the file's structure, and pawl's own invariants. `report` gets each finding.
+ * CORRUPT: there were findings. */
+typedef void pawl_finding_fn(void *ctx, const char *finding);
+PAWL_MUST_CHECK enum pawl_err pawl_check(struct pawl *pawl, pawl_finding_fn *report, void *ctx,
+                                         struct pawl_diag *diag);
+
+struct pawl_schema {
+    int32_t version;              /* of the store; 0: it has none yet */
+    int32_t newest;               /* that this program knows */
+};
+
+/* What pawl_open would find, without changing it. NOT_FOUND: there is no such store. */
+PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
+                                              struct pawl_schema *out, struct pawl_diag *diag);
+
+/* One turn of the work that needs no worker: make due jobs available, take back lapsed leases,
+ * expire, archive and purge; each bounded. What a node does by itself, for programs without one. */
+struct pawl_retention {
+    int64_t archive_after_ms;     /* after a job ended [7 days]; negative: never */
+    int64_t purge_after_ms;       /* after a job ended [90 days]; negative: never */
+};
+
+struct pawl_upkeep {
+    int64_t promoted, lapsed, expired, archived, purged;
+};
+
+PAWL_MUST_CHECK enum pawl_err pawl_upkeep_turn(struct pawl *pawl,
+                                               const struct pawl_retention *retention,
+                                               struct pawl_upkeep *out, struct pawl_diag *diag);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

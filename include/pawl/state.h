@@ -1,0 +1,77 @@
+/* The canonical lifecycle's states and their names in the vocabularies that pawl speaks.
+ *
+ * One list makes the enum, the lookups both ways, the schema's CHECKs (a test compares) and the
+ * tables of docs/lifecycle.md. Numbers are stored: append, never reuse. */
+#ifndef PAWL_STATE_H
+#define PAWL_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+/* How a state ends a job: not at all, well, or badly. */
+enum pawl_ending { PAWL_ENDING_LIVE, PAWL_ENDING_SUCCESS, PAWL_ENDING_FAILURE };
+
+/* number, NAME, canonical, OJS, Ratchet, Marie, ending, meaning */
+#define PAWL_STATES(X)                                                                             \
+    X(1, SCHEDULED, "scheduled", "scheduled", "PENDING", "CREATED", LIVE, "not yet due")           \
+    X(2, AVAILABLE, "available", "available", "PENDING", "CREATED", LIVE, "ready for a worker")    \
+    X(3, PENDING, "pending", "pending", "PENDING", "CREATED", LIVE,                                \
+      "held: dependencies, a signal, a gate, or routed but not yet assigned")                      \
+    X(4, ACTIVE, "active", "active", "RUNNING", "ACTIVE", LIVE,                                    \
+      "claimed by a worker, under a lease")                                                        \
+    X(5, RETRYABLE, "retryable", "retryable", "PENDING", "RETRY", LIVE,                            \
+      "failed, will run again when due")                                                           \
+    X(6, PAUSED, "paused", "pending", "PAUSED", "CREATED", LIVE,                                   \
+      "set aside by an operator; remembers from where")                                            \
+    X(7, COMPLETED, "completed", "completed", "SUCCEEDED", "COMPLETED", SUCCESS,                   \
+      "handler succeeded")                                                                         \
+    X(8, SKIPPED, "skipped", "completed", "SUCCEEDED", "SKIPPED", SUCCESS,                         \
+      "branch not taken; never ran")                                                               \
+    X(9, CANCELLED, "cancelled", "cancelled", "CANCELED", "CANCELLED", FAILURE,                    \
+      "stopped on request")                                                                        \
+    X(10, DISCARDED, "discarded", "discarded", "FAILED", "FAILED", FAILURE,                        \
+      "retries spent or not retryable: the dead letters")                                          \
+    X(11, EXPIRED, "expired", "discarded", "FAILED", "EXPIRED", FAILURE,                           \
+      "its time to live ended before it could run")
+
+#define X(number, name, ...) PAWL_STATE_##name = number,
+enum pawl_state { PAWL_STATE_NONE = 0, PAWL_STATES(X) PAWL_STATE_END };
+#undef X
+
+/* A set of states is a mask of these bits. */
+#define PAWL_STATE_BIT(state) (UINT32_C(1) << (state))
+
+/* NUMBER, NAME, name for people */
+#define PAWL_VOCABULARIES(X)                                                                       \
+    X(0, PAWL, "pawl") X(1, OJS, "ojs") X(2, RATCHET, "ratchet") X(3, MARIE, "marie")
+
+#define X(number, name, text) PAWL_VOCABULARY_##name = number,
+enum pawl_vocabulary { PAWL_VOCABULARIES(X) PAWL_VOCABULARY_END };
+#undef X
+
+/* The name of `state` in a vocabulary; "none" for PAWL_STATE_NONE. Never NULL. Any thread. */
+const char *pawl_state_name(enum pawl_state state, enum pawl_vocabulary vocabulary);
+/* The mask of all states that a vocabulary calls `name`, whatever its letter case; 0 when it knows
+ * no such name. One name may stand for several states: Ratchet's PENDING is four of ours. */
+uint32_t pawl_state_mask(const char *name, enum pawl_vocabulary vocabulary);
+/* Nothing follows by itself; operators may still revive what ended badly. */
+bool pawl_state_is_terminal(enum pawl_state state);
+/* Completed, or deliberately not run. */
+bool pawl_state_is_successful(enum pawl_state state);
+/* A worker held the job at least once: counted, not guessed from the state. */
+bool pawl_was_executed(int64_t attempt);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Turns .sql files into one C header.
+
+Usage: embed_sql.py OUTPUT PREFIX FILE.sql...
+
+A statement begins at a line "-- name: some_name" and ends at the next one. For each the header has
+its text, its place in a list, and the numbers of its parameters, so that C binds by name and a
+misspelt name does not compile:
+
+    -- name: job_get             PREFIX_JOB_GET            in enum
+    SELECT ... WHERE key = :key  PREFIX_JOB_GET_key = 1    parameter
+
+SQLite numbers parameters by first appearance; so does this script.
+"""
+import re
+import sys
+
+
+def strip(sql):
+    """Without comments and string literals, where no parameter can be."""
+    sql = re.sub(r"--[^\n]*", "", sql)
+    return re.sub(r"'(?:[^']|'')*'", "''", sql)
+
+
+def compact(sql):
+    """As SQLite needs it: comments and indentation are for the reader of the .sql file."""
+    lines = [re.sub(r"\s+--\s.*$", "", line).strip() for line in sql.splitlines()]
+    return [line for line in lines if line and not line.startswith("--")]
+
+
+def statements(path):
+    name, body = None, []
+    for line in open(path, encoding="utf-8"):
+        found = re.match(r"-- name: (\w+)\s*$", line)
+        if found:
+            if name:
+                yield name, "".join(body)
+            name, body = found.group(1), []
+        elif name:
+            body.append(line)
+    if name:
+        yield name, "".join(body)
+
+
+def quote(line):
+    return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
+
+
+def main(output, prefix, paths):
+    seen, items = set(), []
+    for path in paths:
+        for name, body in statements(path):
+            if name in seen:
+                sys.exit(f"{path}: statement {name!r} is defined twice")
+            seen.add(name)
+            items.append((name, body))
+    with open(output, "w", encoding="utf-8") as out:
+        out.write("/* Made by mk/embed_sql.py; do not edit. */\n")
+        out.write(f"#define {prefix}_STATEMENTS(X) \\\n")
+        out.write(" \\\n".join(f"    X({name.upper()}, {name})" for name, _ in items) + "\n")
+        for name, body in items:
+            out.write(f"\n#define {prefix}_TEXT_{name} \\\n")
+            out.write(" \\\n".join("    " + quote(line) for line in compact(body)) + "\n")
+            params = list(dict.fromkeys(re.findall(r":([a-z_]\w*)", strip(body))))
+            if params:
+                listed = ", ".join(f"{prefix}_{name.upper()}_{p} = {i}"
+                                   for i, p in enumerate(params, 1))
+                out.write(f"enum {{ {listed} }};\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -1,0 +1,30 @@
+/* A growing run of bytes. Appending never fails in the middle of things: the first failed
+ * allocation is remembered in `failed`, later appends do nothing, and the caller looks once at the
+ * end. The content is kept NUL-terminated. */
+#ifndef PAWL_BASE_BUF_H
+#define PAWL_BASE_BUF_H
+
+#include <pawl/error.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pawl__buf {
+    char *at;
+    size_t len;
+    size_t cap;
+    bool failed;
+};
+
+void pawl__buf_release(struct pawl__buf *buf); /* zeroes are an empty buffer */
+void pawl__buf_clear(struct pawl__buf *buf);   /* keeps the memory, forgets `failed` */
+void pawl__buf_add(struct pawl__buf *buf, const void *at, size_t len);
+void pawl__buf_add_text(struct pawl__buf *buf, const char *text);
+void pawl__buf_add_int(struct pawl__buf *buf, int64_t value);
+void pawl__buf_printf(struct pawl__buf *buf, const char *format, ...) PAWL_PRINTF(2, 3);
+/* A JSON string, quoted and escaped. Bytes that are not UTF-8 become U+FFFD. */
+void pawl__buf_add_json(struct pawl__buf *buf, const char *at, size_t len);
+
+#endif

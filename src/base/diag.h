@@ -1,0 +1,17 @@
+/* Filling in a struct pawl_diag. Each returns `err`, so that a failure is one line:
+ *
+ *     return pawl__fail_field(diag, PAWL_ERR_ARG, "queue", "queue \"%s\" is too long", queue); */
+#ifndef PAWL_BASE_DIAG_H
+#define PAWL_BASE_DIAG_H
+
+#include <pawl/error.h>
+
+/* `diag` may be NULL. Text that does not fit is cut and ends in "...". */
+enum pawl_err pawl__fail(struct pawl_diag *diag, enum pawl_err err, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+enum pawl_err pawl__fail_field(struct pawl_diag *diag, enum pawl_err err, const char *field,
+                               const char *format, ...) PAWL_PRINTF(4, 5);
+/* For PAWL_ERR_NOMEM, which has nothing more to say. */
+enum pawl_err pawl__fail_nomem(struct pawl_diag *diag);
+
+#endif

@@ -1,0 +1,28 @@
+/* Makes UUIDv7 ids: 48 bits of ms, a 12-bit counter that starts low and random in each ms, 62
+ * random bits. Ids of one generator strictly increase, also when the clock steps back or a ms has
+ * no numbers left (then the generator runs ahead of the clock). Any thread. */
+#ifndef PAWL_BASE_ID_H
+#define PAWL_BASE_ID_H
+
+#include "base/rng.h"
+#include "base/sync.h"
+
+#include <pawl/clock.h>
+#include <pawl/job.h>
+
+struct pawl__idgen {
+    const struct pawl_clock *clock;
+    struct pawl__mutex mutex;
+    /* guarded by mutex: */
+    struct pawl__rng rng;
+    int64_t ms;
+    uint32_t counter;
+};
+
+void pawl__idgen_init(struct pawl__idgen *gen, const struct pawl_clock *clock, uint64_t seed);
+void pawl__idgen_release(struct pawl__idgen *gen);
+struct pawl_job_id pawl__idgen_next(struct pawl__idgen *gen);
+/* `count` ids under one lock. */
+void pawl__idgen_take(struct pawl__idgen *gen, struct pawl_job_id *out, size_t count);
+
+#endif

@@ -1,0 +1,70 @@
+/* JSON (RFC 8259) as tokens over the caller's bytes: nothing is copied, numbers keep their spelling,
+ * a value is passed on by copying its span. Strict: UTF-8 checked, no lone surrogates, no duplicate
+ * members (compared after unescaping), depth bounded, no recursion. */
+#ifndef PAWL_BASE_JSON_H
+#define PAWL_BASE_JSON_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <pawl/error.h>
+#include <pawl/job.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pawl__json_type {
+    PAWL__JSON_NONE = 0,
+    PAWL__JSON_NULL,
+    PAWL__JSON_TRUE,
+    PAWL__JSON_FALSE,
+    PAWL__JSON_NUMBER,
+    PAWL__JSON_STRING,
+    PAWL__JSON_ARRAY,
+    PAWL__JSON_OBJECT
+};
+
+/* Tokens come in document order. Children follow their parent; in an object each member is its name
+ * (a string token) and then its value. */
+struct pawl__json_token {
+    enum pawl__json_type type;
+    uint32_t at;    /* offset of the first byte; a string's quote */
+    uint32_t len;   /* bytes, quotes and brackets included */
+    uint32_t next;  /* index of the token behind this value, its children included */
+    uint32_t count; /* elements of an array, members of an object */
+};
+
+struct pawl__json {
+    struct pawl_span text;
+    struct pawl__json_token *tokens;
+    uint32_t count;
+};
+
+/* Parse all of `text`, one value with white space around it. Tokens live in `arena`. ARG: not JSON;
+ * the diagnosis says what and at which byte. LIMIT: deeper than `depth_max` or 4 GiB. */
+PAWL_MUST_CHECK enum pawl_err pawl__json_parse(struct pawl_span text, uint32_t depth_max,
+                                               struct pawl__arena *arena, struct pawl__json *out,
+                                               struct pawl_diag *diag);
+/* The root is token 0. The value of member `name` of object `object`; 0: there is none. */
+uint32_t pawl__json_member(const struct pawl__json *json, uint32_t object, const char *name);
+/* First child of an array or object; iterate with tokens[i].next, `count` times. */
+static inline uint32_t pawl__json_first(uint32_t container)
+{
+    return container + 1;
+}
+/* The bytes of a value as they stand. */
+struct pawl_span pawl__json_span(const struct pawl__json *json, uint32_t token);
+/* A string's content, unescaped, NUL-terminated in `arena`; NULL: no memory. It may hold NULs. */
+char *pawl__json_string(const struct pawl__json *json, uint32_t token, struct pawl__arena *arena,
+                        size_t *len);
+/* False when it is not a whole number or does not fit. "1e3" and "5.0" are whole numbers. */
+bool pawl__json_int(const struct pawl__json *json, uint32_t token, int64_t *out);
+/* Locale-independent. False when it is not a finite number. */
+bool pawl__json_double(const struct pawl__json *json, uint32_t token, double *out);
+/* A form in which equal values are equal bytes: members sorted by name, no white space, minimal
+ * escapes, numbers as exact decimals (1, 1.0 and 10e-1 are one). For fingerprints, in the spirit of
+ * RFC 8785 but without the loss of passing through a double. */
+void pawl__json_canonical(const struct pawl__json *json, uint32_t token, struct pawl__arena *arena,
+                          struct pawl__buf *out);
+
+#endif

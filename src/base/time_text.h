@@ -1,0 +1,22 @@
+/* Durations and instants as text. */
+#ifndef PAWL_BASE_TIME_TEXT_H
+#define PAWL_BASE_TIME_TEXT_H
+
+#include <pawl/error.h>
+
+#include <stdint.h>
+
+#define PAWL__INSTANT_TEXT_BYTES 32 /* with the NUL */
+#define PAWL__DURATION_TEXT_BYTES 32
+
+/* "500ms", "5s", "2m", "1h", "3d", or ISO 8601 ("PT1.5S", "P1DT2H", weeks; years and months are
+ * refused because their length depends on the calendar). Not negative; at most 100 years. ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__duration_parse(const char *text, int64_t *out_ms);
+/* RFC 3339 with an offset or Z, fraction cut to ms; leap seconds count as the next second. ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__instant_parse(const char *text, int64_t *out_ms);
+/* "2026-03-31T10:00:05.123Z" */
+void pawl__instant_text(int64_t at_ms, char out[PAWL__INSTANT_TEXT_BYTES]);
+/* For people: "850ms", "1.5s", "2m 5s", "3h 20m", "4d 2h". */
+void pawl__duration_text(int64_t ms, char out[PAWL__DURATION_TEXT_BYTES]);
+
+#endif

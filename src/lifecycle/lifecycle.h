@@ -1,0 +1,161 @@
+/* The lifecycle as data: which event moves a job from which state to which, when a failed job runs
+ * again, and in what order waiting jobs are taken. Pure: no I/O, no clock, no dice of its own.
+ * The states themselves are in <pawl/state.h>, because callers see them. */
+#ifndef PAWL_LIFECYCLE_H
+#define PAWL_LIFECYCLE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/rng.h"
+
+#include <pawl/job.h>
+#include <pawl/state.h>
+
+/* NAME, text, who causes it */
+#define PAWL_EVENTS(X)                                                                             \
+    X(DUE, "due", "time")                                                                          \
+    X(ACTIVATE, "activate", "flow or operator")                                                    \
+    X(CLAIM, "claim", "worker")                                                                    \
+    X(ROUTE, "route", "router")                                                                    \
+    X(ASSIGN, "assign", "router")                                                                  \
+    X(SUCCEED, "succeed", "worker")                                                                \
+    X(FAIL, "fail", "worker")                                                                      \
+    X(EXHAUST, "exhaust", "worker or operator")                                                    \
+    X(LAPSE, "lapse", "time")                                                                      \
+    X(SNOOZE, "snooze", "worker")                                                                  \
+    X(SKIP, "skip", "flow or operator")                                                            \
+    X(CANCEL, "cancel", "operator")                                                                \
+    X(PAUSE, "pause", "operator")                                                                  \
+    X(RESUME, "resume", "operator")                                                                \
+    X(EXPIRE, "expire", "time")                                                                    \
+    X(FAIL_PARENT, "fail_parent", "flow")                                                          \
+    X(REVIVE, "revive", "operator")
+
+#define X(name, ...) PAWL_EVENT_##name,
+enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
+#undef X
+
+/* from, event, to. A move that is not here is refused. RESUME is not a row but a rule: it leads back
+ * to the state that PAUSE left, which the job remembers. */
+#define PAWL_MOVES(X)                                                                              \
+    X(SCHEDULED, DUE, AVAILABLE)                                                                   \
+    X(SCHEDULED, CANCEL, CANCELLED)                                                                \
+    X(SCHEDULED, PAUSE, PAUSED)                                                                    \
+    X(SCHEDULED, EXPIRE, EXPIRED)                                                                  \
+    X(AVAILABLE, CLAIM, ACTIVE)                                                                    \
+    X(AVAILABLE, ROUTE, PENDING)                                                                   \
+    X(AVAILABLE, CANCEL, CANCELLED)                                                                \
+    X(AVAILABLE, PAUSE, PAUSED)                                                                    \
+    X(AVAILABLE, EXPIRE, EXPIRED)                                                                  \
+    X(AVAILABLE, SKIP, SKIPPED)                                                                    \
+    X(PENDING, ACTIVATE, AVAILABLE)                                                                \
+    X(PENDING, ASSIGN, ACTIVE)                                                                     \
+    X(PENDING, LAPSE, AVAILABLE)                                                                   \
+    X(PENDING, CANCEL, CANCELLED)                                                                  \
+    X(PENDING, PAUSE, PAUSED)                                                                      \
+    X(PENDING, EXPIRE, EXPIRED)                                                                    \
+    X(PENDING, SKIP, SKIPPED)                                                                      \
+    X(PENDING, FAIL_PARENT, DISCARDED)                                                             \
+    X(ACTIVE, SUCCEED, COMPLETED)                                                                  \
+    X(ACTIVE, FAIL, RETRYABLE)                                                                     \
+    X(ACTIVE, EXHAUST, DISCARDED)                                                                  \
+    X(ACTIVE, LAPSE, AVAILABLE)                                                                    \
+    X(ACTIVE, SNOOZE, SCHEDULED)                                                                   \
+    X(ACTIVE, CANCEL, CANCELLED)                                                                   \
+    X(ACTIVE, SKIP, SKIPPED)                                                                       \
+    X(RETRYABLE, DUE, AVAILABLE)                                                                   \
+    X(RETRYABLE, CANCEL, CANCELLED)                                                                \
+    X(RETRYABLE, PAUSE, PAUSED)                                                                    \
+    X(RETRYABLE, EXPIRE, EXPIRED)                                                                  \
+    X(RETRYABLE, EXHAUST, DISCARDED)                                                               \
+    X(PAUSED, CANCEL, CANCELLED)                                                                   \
+    X(DISCARDED, REVIVE, AVAILABLE)                                                                \
+    X(DISCARDED, PAUSE, PAUSED)                                                                    \
+    X(CANCELLED, REVIVE, AVAILABLE)                                                                \
+    X(EXPIRED, REVIVE, AVAILABLE)
+
+const char *pawl__event_name(enum pawl_event event);
+
+/* The state after `event`, or NONE: refused. `remembered` matters for RESUME of a paused job alone,
+ * and must be a state that PAUSE can leave. */
+enum pawl_state pawl__lifecycle_next(enum pawl_state from, enum pawl_event event,
+                                     enum pawl_state remembered);
+
+/* ---- retry ---- */
+
+/* The three systems' own policies, complete. */
+struct pawl_retry pawl__retry_ojs(void); /* 3 runs, 1 s doubling to 5 min, jitter 0.5 to 1.5 */
+enum pawl__ratchet_backoff { PAWL__RATCHET_NONE, PAWL__RATCHET_FIXED, PAWL__RATCHET_EXPONENTIAL };
+/* `retries` after the first run; base*2^min(n-1,20), at most 24 h, no jitter. */
+struct pawl_retry pawl__retry_ratchet(enum pawl__ratchet_backoff backoff, int32_t retries,
+                                      int64_t base_ms);
+/* `limit` retries after the first run; d, 2d, 4d with backoff, else d; jitter, when asked for,
+ * multiplies by [1, 2). */
+struct pawl_retry pawl__retry_marie(int32_t limit, int64_t delay_ms, bool backoff, bool jitter);
+
+/* Fill in what is zero. Idempotent. */
+void pawl__retry_resolve(struct pawl_retry *retry);
+/* ARG with the field, for a policy that was resolved. */
+PAWL_MUST_CHECK enum pawl_err pawl__retry_check(const struct pawl_retry *retry,
+                                                struct pawl_diag *diag);
+/* The wait after the n-th charged failure (n >= 1) of a resolved policy; never negative, never over
+ * cap_ms, whatever the numbers. */
+int64_t pawl__retry_delay(const struct pawl_retry *retry, int64_t n, struct pawl__rng *rng);
+/* Is `type` on the list? Exact, or an entry "a.*" and a type that begins with "a.". */
+bool pawl__retry_is_final(const struct pawl_retry *retry, const char *type);
+
+/* Policy as JSON, for the store; only what differs from the default. "" for the default. */
+void pawl__retry_print(const struct pawl_retry *retry, struct pawl__buf *out);
+/* Resolved; lists live in `arena`. ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__retry_parse(struct pawl_span json, struct pawl__arena *arena,
+                                                struct pawl_retry *out, struct pawl_diag *diag);
+
+/* What a worker reported. Strings may be NULL. */
+struct pawl__report {
+    const char *type;
+    const char *code;        /* DISCARD, FAIL, DEAD_LETTER and RETRY are orders (OJS) */
+    const char *error_class; /* details.error_class */
+    const char *message;
+    struct pawl_span details; /* JSON; may be empty */
+    bool not_retryable;
+    bool requeue;            /* give it back, record nothing */
+    int64_t retry_after_ms;  /* > 0: the handler knows better than the policy */
+};
+
+enum pawl__verdict_kind {
+    PAWL__VERDICT_REQUEUE,   /* available again at once */
+    PAWL__VERDICT_RETRY,     /* retryable, after delay_ms */
+    PAWL__VERDICT_DISCARD,   /* discarded */
+    PAWL__VERDICT_DEAD_LETTER /* discarded, listed among the dead letters */
+};
+
+struct pawl__verdict {
+    enum pawl__verdict_kind kind;
+    int64_t delay_ms;
+    const char *reason; /* static text: "requeued", "attempts spent", "not retryable", ... */
+};
+
+/* What follows a reported failure: the decision order of OJS. `charged` is how many attempts of this
+ * series count, this one included. `retry` is resolved. */
+struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
+                                        const struct pawl__report *report, int64_t charged,
+                                        struct pawl__rng *rng);
+
+/* ---- order ---- */
+
+#define PAWL__RANK_BOOST_MS INT64_C(900000) /* one step of priority is worth 15 minutes of waiting */
+#define PAWL__RANK_SLA_LEAD_MS INT64_C(86400000) /* soft deadlines count a day ahead, hard ones two */
+
+struct pawl__rank_of {
+    int64_t due_at_ms;
+    int32_t priority;
+    int64_t boost_ms;
+    int64_t sla_soft_at_ms; /* 0: none */
+    int64_t sla_hard_at_ms; /* 0: none */
+};
+
+/* Smaller is sooner. It does not depend on now, so an index can hold it: priority + wait/boost
+ * descending is the same order as due - priority*boost ascending. */
+int64_t pawl__rank(const struct pawl__rank_of *of);
+
+#endif

@@ -1,0 +1,309 @@
+/* The store: where jobs are kept, and the only way to change them.
+ *
+ * A change is an operation (struct pawl__op) posted to the inbox. The committer thread takes all
+ * that waits there (bounded), has the backend apply it in ONE transaction, and answers each after
+ * the commit. An operation that loses a race or breaks a rule fails alone, with its own `err`. If
+ * the transaction itself fails, all of its operations get that error and none of them happened.
+ *
+ * Reads run on the calling thread, on connections of their own, and see what is committed.
+ *
+ * Everything here may be called from any thread. */
+#ifndef PAWL_STORE_H
+#define PAWL_STORE_H
+
+#include "base/arena.h"
+#include "lifecycle/lifecycle.h"
+
+#include <pawl/pawl.h>
+
+struct pawl__store;
+
+enum {
+    PAWL__COMMIT_WEIGHT_MAX = 2048,   /* rows one transaction may touch, roughly */
+    PAWL__CRASHES_MAX = 3,            /* lapsed leases before a job is taken for a poison pill */
+    PAWL__FAILURES_KEPT = 100,        /* failed attempts remembered per job */
+    PAWL__LOG_LINES_KEPT = 1000,      /* log lines remembered per job */
+    PAWL__LOG_LINE_BYTES_MAX = 4096,
+    PAWL__RESULT_BYTES_MAX = 1024 * 1024,
+    PAWL__CHECKPOINT_BYTES_MAX = 1024 * 1024,
+    PAWL__ERROR_BYTES_MAX = 1024 * 1024,
+    PAWL__MAINTENANCE_MAX = 1000      /* rows one promote, lapse, expire, archive or purge takes */
+};
+
+/* ---- operations ---- */
+
+/* NAME, text. Add here, in the union below, and in each backend's table of operations. */
+#define PAWL__OPS(X)                                                                               \
+    X(SUBMIT, "submit")                                                                            \
+    X(CLAIM, "claim")                                                                              \
+    X(ROUTE, "route")                                                                              \
+    X(ASSIGN, "assign")                                                                            \
+    X(COMPLETE, "complete")                                                                        \
+    X(FAIL, "fail")                                                                                \
+    X(SNOOZE, "snooze")                                                                            \
+    X(EXTEND, "extend")                                                                            \
+    X(CONTROL, "control")                                                                          \
+    X(BULK, "bulk")                                                                                \
+    X(PRIORITY, "priority")                                                                        \
+    X(DELETE, "delete")                                                                            \
+    X(PROGRESS, "progress")                                                                        \
+    X(CHECKPOINT, "checkpoint")                                                                    \
+    X(LOG, "log")                                                                                  \
+    X(PROMOTE, "promote")                                                                          \
+    X(LAPSE, "lapse")                                                                              \
+    X(EXPIRE, "expire")                                                                            \
+    X(ARCHIVE, "archive")                                                                          \
+    X(PURGE, "purge")                                                                              \
+    X(NODE_PUT, "node_put")                                                                        \
+    X(NODE_DROP, "node_drop")                                                                      \
+    X(LOCK_TRY, "lock_try")                                                                        \
+    X(LOCK_RENEW, "lock_renew")                                                                    \
+    X(LOCK_RELEASE, "lock_release")                                                                \
+    X(SETTING_PUT, "setting_put")                                                                  \
+    X(QUEUE_PAUSE, "queue_pause")
+
+#define X(name, text) PAWL__OP_##name,
+enum pawl__op_kind { PAWL__OPS(X) PAWL__OP_END };
+#undef X
+
+/* A key that jobs may hold; `digest` is over the kind and the key, so kinds never clash. One
+ * mechanism for all kinds: a newcomer conflicts with a holder whose state is in the newcomer's
+ * `states` and which is younger than `period_ms`. */
+enum pawl__key_kind { PAWL__KEY_IDEMPOTENCY = 1, PAWL__KEY_BUSINESS = 2, PAWL__KEY_UNIQUE = 3 };
+
+#define PAWL__KEYS_MAX 3
+
+struct pawl__key {
+    enum pawl__key_kind kind;
+    uint8_t digest[16];
+    uint32_t states;             /* IDEMPOTENCY: ignored, any state and even a purged job conflicts */
+    int64_t period_ms;           /* IDEMPOTENCY: how long the key is kept; 0: for ever, any age */
+    enum pawl_conflict on_conflict;
+};
+
+/* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
+struct pawl__new_job {
+    struct pawl_job_id id;
+    const struct pawl_job_spec *spec; /* with type, queue and retry resolved; keys not consulted */
+    struct pawl_span tags;            /* as a JSON array; empty: none */
+    struct pawl_span retry;           /* as JSON; empty: default */
+    struct pawl_span unique;          /* as JSON; empty: none */
+    struct pawl__key keys[PAWL__KEYS_MAX]; /* ascending kind */
+    size_t key_count;
+};
+
+struct pawl__run_ref {
+    struct pawl_job_id id;
+    int64_t run;
+};
+
+struct pawl__op {
+    enum pawl__op_kind kind;
+    enum pawl_err err;           /* out: this operation's own result */
+    struct pawl_diag *diag;      /* in: borrowed, may be NULL; written when err is */
+    void (*done)(struct pawl__op *op); /* called once, on the committer's thread; must be short.
+                                          The op is the caller's again from then on */
+    void *user;
+    struct pawl__op *next;       /* the inbox's, until done */
+    int64_t posted_us;           /* the inbox's */
+    int64_t now_ms;              /* out: the store's time at which it was applied */
+    struct pawl__arena arena;    /* results live here; the caller releases it after use */
+    union {
+        struct {                 /* all or nothing. DUPLICATE, EXISTS: `failed_index` tells which */
+            const struct pawl__new_job *jobs;
+            size_t count;
+            struct pawl_submitted *out; /* room for count; set on success */
+            size_t failed_index;
+        } submit;
+        struct {                 /* available -> active. Queues strictly left to right, best rank
+                                    first within one. Never fails for want of jobs */
+            const char *const *queues;
+            size_t queue_count;
+            const char *const *types; /* none: every type */
+            size_t type_count;
+            int64_t limit;
+            const char *worker;
+            int64_t lease_ms;    /* for jobs that do not bring their own */
+            struct pawl_job *jobs; /* out, in the order they should start; in `arena` */
+            size_t job_count;
+        } claim;                 /* ROUTE too: available -> pending, lease_until_ms is the token */
+        struct {                 /* pending -> active for whom it was routed to. STALE: lapsed, or
+                                    another token or worker */
+            struct pawl_job_id id;
+            const char *worker;
+            int64_t token;       /* lease_until_ms of the routed job */
+            int64_t lease_ms;
+            struct pawl_job *job; /* out; in `arena` */
+        } assign;
+        struct {                 /* active -> completed. STALE: not this run; NOT_FOUND */
+            struct pawl__run_ref ref;
+            struct pawl_span result; /* JSON; empty: none */
+        } complete;
+        struct {                 /* active -> retryable, discarded, expired or available, as the
+                                    job's policy decides. STALE, NOT_FOUND */
+            struct pawl__run_ref ref;
+            struct pawl__report report;
+            enum pawl_state to;  /* out */
+            int64_t due_at_ms;   /* out: when it is due again; 0: never */
+            int64_t attempt;     /* out */
+            int64_t delay_ms;    /* out: -1 when it does not run again */
+        } fail;
+        struct {                 /* active -> scheduled, charging nothing; delay 0 gives it back:
+                                    available. STALE, NOT_FOUND */
+            struct pawl__run_ref ref;
+            int64_t delay_ms;
+        } snooze;
+        struct {                 /* leases of many runs, until now + lease_ms each. Per run: OK,
+                                    STALE (stop it), NOT_FOUND */
+            const struct pawl__run_ref *refs;
+            size_t count;
+            int64_t lease_ms;
+            enum pawl_err *results; /* room for count */
+        } extend;
+        struct {                 /* see pawl_control; a `run` above 0 fences an owner's own move
+                                    (skip, discard, cancel by its worker): STALE */
+            struct pawl_job_id id;
+            enum pawl_control control;
+            int64_t run;
+            struct pawl_by by;
+            enum pawl_state from; /* out, also on STATE */
+            enum pawl_state to;   /* out */
+        } control;
+        struct {                 /* see pawl_control_many, pawl_delete_many (control NONE) */
+            const struct pawl_filter *filter;
+            enum pawl_control control;
+            int64_t limit;
+            struct pawl_by by;
+            int64_t moved;
+        } bulk;
+        struct {                 /* waiting states alone. STATE, NOT_FOUND */
+            struct pawl_job_id id;
+            int32_t priority;
+            struct pawl_by by;
+            int32_t before;
+        } priority;
+        struct {                 /* ended jobs, archived ones too. STATE, NOT_FOUND */
+            struct pawl_job_id id;
+            struct pawl_by by;
+        } remove;                /* DELETE */
+        struct {                 /* run > 0: fenced. A smaller value than before is ignored.
+                                    STALE, NOT_FOUND, STATE: not active */
+            struct pawl__run_ref ref;
+            double value;        /* 0..1; negative: keep what is there */
+            struct pawl_span message;
+            struct pawl_span data; /* JSON; empty: keep */
+        } progress;
+        struct {                 /* save (state.len > 0) or delete. run > 0: fenced.
+                                    STALE, NOT_FOUND, STATE: ended */
+            struct pawl__run_ref ref;
+            struct pawl_span state;
+            int64_t sequence;    /* out: 1, 2, ...; starts again after a delete */
+        } checkpoint;
+        struct {                 /* append; oldest lines fall off. NOT_FOUND */
+            struct pawl__run_ref ref; /* run is noted, not checked */
+            int32_t level;
+            struct pawl_span text;
+        } log;
+        struct {                 /* PROMOTE: due scheduled and retryable -> available. LAPSE: leases
+                                    that ran out -> available, or discarded without attempts or as a
+                                    poison pill. EXPIRE: -> expired, and forgets idempotency keys
+                                    whose time is over. Oldest first, at most limit */
+            int64_t limit;
+            int64_t moved;       /* out */
+            int64_t next_at_ms;  /* out: when the next one is due; 0: nothing waits */
+        } sweep;                 /* PROMOTE, LAPSE, EXPIRE */
+        struct {                 /* ARCHIVE: jobs in `states` that ended before, to the archive.
+                                    PURGE: out of the archive, for ever. Keeps what keep_ms asks */
+            uint32_t states;
+            int64_t ended_before_ms;
+            int64_t limit;
+            int64_t moved;       /* out */
+        } retire;                /* ARCHIVE, PURGE */
+        struct {
+            const char *name;
+            const char *info;    /* NODE_PUT */
+            int64_t started_at_ms; /* NODE_PUT: a new one replaces what an older start left */
+        } node;                  /* NODE_PUT (also the heartbeat), NODE_DROP */
+        struct {                 /* see pawl_lock_try and its kin */
+            const char *name;
+            const char *owner;
+            int64_t ttl_ms;
+            int64_t fence;       /* out: LOCK_TRY */
+        } lock;
+        struct {                 /* value NULL: delete */
+            const char *name;
+            const char *value;
+        } setting;
+        struct {
+            const char *queue;
+            bool paused;
+            struct pawl_by by;
+        } queue;
+    };
+};
+
+/* ---- the store ---- */
+
+/* See pawl_open. `config` is borrowed for the call, its clock for the store's life. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_open(const struct pawl_config *config,
+                                               struct pawl__store **out, struct pawl_diag *diag);
+/* Applies what is in the inbox, answers it, then closes. */
+void pawl__store_close(struct pawl__store *store);
+
+/* Post; `op->done` is called later, also when the store is closed or broken. Never blocks on the
+ * disk; never fails. The op and all it points to must live until then. */
+void pawl__store_post(struct pawl__store *store, struct pawl__op *op);
+/* Post a list linked by `next`: they go into one transaction if they fit. */
+void pawl__store_post_list(struct pawl__store *store, struct pawl__op *first);
+/* Post and wait. Uses op->done and op->user. Returns op->err. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op);
+
+/* How the committer fares; exact, since opening. */
+struct pawl__store_counters {
+    int64_t commits, failed_commits, ops, rows, batch_max, commit_us, commit_us_max, reopened;
+};
+void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_counters *out);
+
+/* ---- reads: results live in `arena` ---- */
+
+/* Jobs by id in the order asked for, unknown ids left out; archived ones too. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_get(struct pawl__store *store,
+                                              const struct pawl_job_id *ids, size_t count,
+                                              struct pawl__arena *arena, struct pawl_job **out,
+                                              size_t *out_count, struct pawl_diag *diag);
+/* `page` is checked and complete. out->owned is untouched. ARG: the cursor is not one of ours. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_query(struct pawl__store *store,
+                                                const struct pawl_filter *filter,
+                                                const struct pawl_page *page,
+                                                struct pawl__arena *arena, struct pawl_jobs *out,
+                                                struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_count(struct pawl__store *store,
+                                                const struct pawl_filter *filter, int64_t *out,
+                                                struct pawl_diag *diag);
+/* NOT_FOUND. out->owned is untouched. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_story(struct pawl__store *store, struct pawl_job_id id,
+                                                struct pawl__arena *arena, struct pawl_story *out,
+                                                struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_stats(struct pawl__store *store,
+                                                struct pawl__arena *arena, struct pawl_stats *out,
+                                                struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_nodes(struct pawl__store *store,
+                                                struct pawl__arena *arena, struct pawl_nodes *out,
+                                                struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_locks(struct pawl__store *store,
+                                                struct pawl__arena *arena, struct pawl_locks *out,
+                                                struct pawl_diag *diag);
+/* NOT_FOUND when it was never put. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_setting(struct pawl__store *store, const char *name,
+                                                  struct pawl__arena *arena, const char **out,
+                                                  struct pawl_diag *diag);
+/* See pawl_backup, pawl_check, pawl_schema_get. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
+                                                 pawl_progress_fn *progress, void *ctx,
+                                                 struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_check(struct pawl__store *store, pawl_finding_fn *report,
+                                                void *ctx, struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_schema(const struct pawl_config *config,
+                                                 struct pawl_schema *out, struct pawl_diag *diag);
+
+#endif
