@@ -85,12 +85,7 @@ struct pawl_retry {
 };
 
 /* What makes two jobs the same, as bits of pawl_unique.keys. The type always counts. */
-enum {
-    PAWL_UNIQUE_TYPE = 1,
-    PAWL_UNIQUE_QUEUE = 2,
-    PAWL_UNIQUE_ARGS = 4,
-    PAWL_UNIQUE_META = 8
-};
+enum { PAWL_UNIQUE_TYPE = 1, PAWL_UNIQUE_QUEUE = 2, PAWL_UNIQUE_ARGS = 4, PAWL_UNIQUE_META = 8 };
 
 /* number, NAME, text */
 #define PAWL_CONFLICTS(X)                                                                          \
@@ -110,8 +105,8 @@ struct pawl_unique {
     size_t args_key_count;
     const char *const *meta_keys; /* required with PAWL_UNIQUE_META */
     size_t meta_key_count;
-    int64_t period_ms;            /* counts existing jobs younger than this [any age] */
-    uint32_t states;              /* counts existing jobs in these [all live states] */
+    int64_t period_ms;              /* counts existing jobs younger than this [any age] */
+    uint32_t states;                /* counts existing jobs in these [all live states] */
     enum pawl_conflict on_conflict; /* [reject] */
 };
 
@@ -119,38 +114,38 @@ struct pawl_unique {
 struct pawl_job_spec {
     const struct pawl_job_id *id; /* NULL: a fresh one */
     const char *type;
-    const char *queue;            /* NULL: "default" */
-    struct pawl_span args;        /* a JSON array [the empty one]; kept byte for byte */
-    struct pawl_span meta;        /* a JSON object [none]; kept byte for byte */
-    struct pawl_span extra;       /* a JSON object of further members [none]; kept */
+    const char *queue;      /* NULL: "default" */
+    struct pawl_span args;  /* a JSON array [the empty one]; kept byte for byte */
+    struct pawl_span meta;  /* a JSON object [none]; kept byte for byte */
+    struct pawl_span extra; /* a JSON object of further members [none]; kept */
     const char *const *tags;
     size_t tag_count;
-    int32_t priority;             /* higher runs sooner [0] */
-    int64_t delay_ms;             /* due this long after submission */
-    int64_t due_at_ms;            /* or at this instant; past means now. Not both */
-    int64_t expires_in_ms;        /* not started this long after it is due: expired */
-    int64_t expires_at_ms;        /* or at this instant. Not both */
-    int64_t timeout_ms;           /* one run may take this long [no limit] */
-    int64_t lease_ms;             /* how long a claim holds without a heartbeat [the claimer's] */
-    int64_t sla_soft_at_ms;       /* wanted by; brings the job forward as it nears */
-    int64_t sla_hard_at_ms;       /* needed by; not before sla_soft_at_ms */
-    int64_t keep_ms;              /* keep the record at least this long after it ended */
+    int32_t priority;       /* higher runs sooner [0] */
+    int64_t delay_ms;       /* due this long after submission */
+    int64_t due_at_ms;      /* or at this instant; past means now. Not both */
+    int64_t expires_in_ms;  /* not started this long after it is due: expired */
+    int64_t expires_at_ms;  /* or at this instant. Not both */
+    int64_t timeout_ms;     /* one run may take this long [no limit] */
+    int64_t lease_ms;       /* how long a claim holds without a heartbeat [the claimer's] */
+    int64_t sla_soft_at_ms; /* wanted by; brings the job forward as it nears */
+    int64_t sla_hard_at_ms; /* needed by; not before sla_soft_at_ms */
+    int64_t keep_ms;        /* keep the record at least this long after it ended */
     struct pawl_retry retry;
-    const char *idempotency_key;  /* a repeat gets the first job back */
-    int64_t idempotency_ms;       /* for this long [for ever] */
-    const char *business_key;     /* unique among live jobs */
+    const char *idempotency_key; /* a repeat gets the first job back */
+    int64_t idempotency_ms;      /* for this long [for ever] */
+    const char *business_key;    /* unique among live jobs */
     struct pawl_unique unique;
-    const char *principal;        /* on whose behalf */
+    const char *principal; /* on whose behalf */
     const char *trace_id;
-    bool pending;                 /* held until pawl_activate */
+    bool pending; /* held until pawl_activate */
 };
 
 /* What became of a spec. */
 struct pawl_submitted {
     struct pawl_job_id id;
     enum pawl_state state;
-    bool deduplicated;            /* an earlier job stands in for this spec: `id` is that one's */
-    bool replaced;                /* an earlier job was cancelled in favour of this one */
+    bool deduplicated; /* an earlier job stands in for this spec: `id` is that one's */
+    bool replaced;     /* an earlier job was cancelled in favour of this one */
 };
 
 /* A failed attempt. */
@@ -159,13 +154,13 @@ struct pawl_failure {
     int64_t attempt;
     int64_t started_at_ms;
     int64_t failed_at_ms;
-    int64_t retry_delay_ms;       /* -1: no retry followed */
-    bool lapsed;                  /* the lease ran out: nobody reported this */
+    int64_t retry_delay_ms; /* -1: no retry followed */
+    bool lapsed;            /* the lease ran out: nobody reported this */
     const char *worker;
     const char *type;
     const char *code;
     const char *message;
-    struct pawl_span details;     /* JSON, may be empty */
+    struct pawl_span details; /* JSON, may be empty */
 };
 
 /* A job as it is. Optional strings are "" and optional spans empty, never NULL.
@@ -176,17 +171,17 @@ struct pawl_job {
     const char *type;
     const char *queue;
     enum pawl_state state;
-    enum pawl_state paused_from;  /* NONE unless paused */
+    enum pawl_state paused_from; /* NONE unless paused */
     int32_t priority;
     int32_t attempts_max;
     int64_t attempt;
     int64_t run;
-    int64_t free_runs;            /* runs of this series that charged no attempt */
+    int64_t free_runs; /* runs of this series that charged no attempt */
     int64_t created_at_ms;
     int64_t due_at_ms;
     int64_t expires_at_ms;
-    int64_t started_at_ms;        /* of the newest run */
-    int64_t lease_until_ms;       /* active, or routed */
+    int64_t started_at_ms;  /* of the newest run */
+    int64_t lease_until_ms; /* active, or routed */
     int64_t finished_at_ms;
     int64_t timeout_ms;
     int64_t lease_ms;
@@ -195,8 +190,8 @@ struct pawl_job {
     int64_t keep_ms;
     bool dead_letter;
     bool archived;
-    const char *worker;           /* of the newest run, or the one it is routed to */
-    const char *reason;           /* why it ended, or is held */
+    const char *worker; /* of the newest run, or the one it is routed to */
+    const char *reason; /* why it ended, or is held */
     const char *idempotency_key;
     const char *business_key;
     const char *principal;
@@ -204,9 +199,9 @@ struct pawl_job {
     struct pawl_span args;
     struct pawl_span meta;
     struct pawl_span extra;
-    struct pawl_span tags;        /* a JSON array */
-    struct pawl_span retry;       /* the retry policy as JSON; empty: the default */
-    struct pawl_span unique;      /* the unique policy as JSON; empty: none */
+    struct pawl_span tags;   /* a JSON array */
+    struct pawl_span retry;  /* the retry policy as JSON; empty: the default */
+    struct pawl_span unique; /* the unique policy as JSON; empty: none */
     struct pawl_span result;
 };
 
@@ -224,24 +219,24 @@ struct pawl_filter {
     const char *principal;
     const char *worker;
     const char *trace_id;
-    const char *meta_key;         /* member of meta ... */
-    const char *meta_value;       /* ... that equals this string, number or boolean */
+    const char *meta_key;   /* member of meta ... */
+    const char *meta_value; /* ... that equals this string, number or boolean */
     bool priority_given;
     int32_t priority_min;
     int32_t priority_max;
-    int64_t created_from_ms, created_until_ms;   /* from <= t < until */
+    int64_t created_from_ms, created_until_ms; /* from <= t < until */
     int64_t due_from_ms, due_until_ms;
     int64_t finished_from_ms, finished_until_ms;
-    bool dead_letter;             /* only dead letters */
-    bool archived;                /* the archive too */
+    bool dead_letter; /* only dead letters */
+    bool archived;    /* the archive too */
 };
 
 /* One page of a query. */
 struct pawl_page {
-    int64_t limit;                /* 1..PAWL_PAGE_MAX [50] */
-    bool oldest_first;            /* [newest first] */
-    const char *cursor;           /* from the page before; NULL: the first page */
-    bool count;                   /* also count all that match */
+    int64_t limit;      /* 1..PAWL_PAGE_MAX [50] */
+    bool oldest_first;  /* [newest first] */
+    const char *cursor; /* from the page before; NULL: the first page */
+    bool count;         /* also count all that match */
 };
 
 #define PAWL_CURSOR_BYTES 48

@@ -32,14 +32,14 @@ enum pawl_durability {
 };
 
 struct pawl_config {
-    const char *store;            /* "sqlite:PATH", "sqlite::memory:" ["sqlite:pawl.db"] */
+    const char *store; /* "sqlite:PATH", "sqlite::memory:" ["sqlite:pawl.db"] */
     enum pawl_durability durability;
-    int64_t busy_timeout_ms;      /* how long to wait for other processes [30000] */
-    bool must_exist;              /* do not create the store */
-    bool no_migrate;              /* do not bring an older schema up to date: PAWL_ERR_SCHEMA */
-    bool allow_network_fs;        /* SQLite on a network file system is unsafe; insist */
+    int64_t busy_timeout_ms;        /* how long to wait for other processes [30000] */
+    bool must_exist;                /* do not create the store */
+    bool no_migrate;                /* do not bring an older schema up to date: PAWL_ERR_SCHEMA */
+    bool allow_network_fs;          /* SQLite on a network file system is unsafe; insist */
     const struct pawl_clock *clock; /* [the system's]; borrowed until pawl_close */
-    uint64_t seed;                /* of the dice: ids and jitter [from the system] */
+    uint64_t seed;                  /* of the dice: ids and jitter [from the system] */
 };
 
 /* Open, and create or migrate as needed. `*out` is given to the caller: pawl_close it.
@@ -86,14 +86,14 @@ void pawl_jobs_release(struct pawl_jobs *jobs);
 struct pawl_log_line {
     int64_t at_ms;
     int64_t run;
-    int32_t level;                /* 0 debug, 1 info, 2 warning, 3 error */
+    int32_t level; /* 0 debug, 1 info, 2 warning, 3 error */
     const char *text;
 };
 
 /* One deed of an operator, or of pawl itself on a job's behalf. */
 struct pawl_deed {
     int64_t at_ms;
-    const char *action;           /* "cancel", "pause", ... */
+    const char *action; /* "cancel", "pause", ... */
     const char *actor;
     const char *reason;
     enum pawl_state from;
@@ -105,15 +105,15 @@ struct pawl_story {
     struct pawl_job job;
     const struct pawl_failure *failures; /* oldest first */
     size_t failure_count;
-    const struct pawl_log_line *log;     /* oldest first */
+    const struct pawl_log_line *log; /* oldest first */
     size_t log_count;
-    const struct pawl_deed *deeds;       /* oldest first */
+    const struct pawl_deed *deeds; /* oldest first */
     size_t deed_count;
-    double progress;                     /* 0..1; -1: none reported */
+    double progress; /* 0..1; -1: none reported */
     const char *progress_message;
     struct pawl_span progress_data;
     int64_t progress_at_ms;
-    int64_t checkpoint_sequence;         /* 0: none */
+    int64_t checkpoint_sequence; /* 0: none */
     int64_t checkpoint_at_ms;
     struct pawl_span checkpoint;
     void *owned;
@@ -135,9 +135,9 @@ struct pawl_queue_stats {
 struct pawl_stats {
     struct pawl_queue_stats *queues; /* by name */
     size_t queue_count;
-    int64_t count[PAWL_STATE_END];   /* over all queues */
+    int64_t count[PAWL_STATE_END]; /* over all queues */
     int64_t archived;
-    int64_t next_due_at_ms;          /* when the next waiting job is due; 0: none waits */
+    int64_t next_due_at_ms; /* when the next waiting job is due; 0: none waits */
     int64_t store_bytes;
     int32_t schema_version;
     void *owned;
@@ -207,13 +207,13 @@ struct pawl_node {
     const char *info;
     int64_t started_at_ms;
     int64_t heartbeat_at_ms;
-    int64_t active;               /* jobs it holds now */
+    int64_t active; /* jobs it holds now */
 };
 
 struct pawl_nodes {
     struct pawl_node *at;
     size_t count;
-    int64_t now_ms;               /* the store's clock: what a heartbeat is to be compared with */
+    int64_t now_ms; /* the store's clock: what a heartbeat is to be compared with */
     void *owned;
 };
 
@@ -225,7 +225,7 @@ void pawl_nodes_release(struct pawl_nodes *nodes);
 struct pawl_lock {
     const char *name;
     const char *owner;
-    int64_t fence;                /* grows with every grant: hand it to what the lock protects */
+    int64_t fence; /* grows with every grant: hand it to what the lock protects */
     int64_t locked_at_ms;
     int64_t expires_at_ms;
 };
@@ -268,8 +268,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_check(struct pawl *pawl, pawl_finding_fn *rep
                                          struct pawl_diag *diag);
 
 struct pawl_schema {
-    int32_t version;              /* of the store; 0: it has none yet */
-    int32_t newest;               /* that this program knows */
+    int32_t version; /* of the store; 0: it has none yet */
+    int32_t newest;  /* that this program knows */
 };
 
 /* What pawl_open would find, without changing it. NOT_FOUND: there is no such store. */
@@ -279,8 +279,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
 /* One turn of the work that needs no worker: make due jobs available, take back lapsed leases,
  * expire, archive and purge; each bounded. What a node does by itself, for programs without one. */
 struct pawl_retention {
-    int64_t archive_after_ms;     /* after a job ended [7 days]; negative: never */
-    int64_t purge_after_ms;       /* after a job ended [90 days]; negative: never */
+    int64_t archive_after_ms; /* after a job ended [7 days]; negative: never */
+    int64_t purge_after_ms;   /* after a job ended [90 days]; negative: never */
 };
 
 struct pawl_upkeep {

@@ -50,7 +50,10 @@ enum pawl_state { PAWL_STATE_NONE = 0, PAWL_STATES(X) PAWL_STATE_END };
 
 /* NUMBER, NAME, name for people */
 #define PAWL_VOCABULARIES(X)                                                                       \
-    X(0, PAWL, "pawl") X(1, OJS, "ojs") X(2, RATCHET, "ratchet") X(3, MARIE, "marie")
+    X(0, PAWL, "pawl")                                                                             \
+    X(1, OJS, "ojs")                                                                               \
+    X(2, RATCHET, "ratchet")                                                                       \
+    X(3, MARIE, "marie")
 
 #define X(number, name, text) PAWL_VOCABULARY_##name = number,
 enum pawl_vocabulary { PAWL_VOCABULARIES(X) PAWL_VOCABULARY_END };

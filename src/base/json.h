@@ -1,6 +1,6 @@
-/* JSON (RFC 8259) as tokens over the caller's bytes: nothing is copied, numbers keep their spelling,
- * a value is passed on by copying its span. Strict: UTF-8 checked, no lone surrogates, no duplicate
- * members (compared after unescaping), depth bounded, no recursion. */
+/* JSON (RFC 8259) as tokens over the caller's bytes: nothing is copied, numbers keep their
+ * spelling, a value is passed on by copying its span. Strict: UTF-8 checked, no lone surrogates, no
+ * duplicate members (compared after unescaping), depth bounded, no recursion. */
 #ifndef PAWL_BASE_JSON_H
 #define PAWL_BASE_JSON_H
 

@@ -35,8 +35,8 @@
 enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
 #undef X
 
-/* from, event, to. A move that is not here is refused. RESUME is not a row but a rule: it leads back
- * to the state that PAUSE left, which the job remembers. */
+/* from, event, to. A move that is not here is refused. RESUME is not a row but a rule: it leads
+ * back to the state that PAUSE left, which the job remembers. */
 #define PAWL_MOVES(X)                                                                              \
     X(SCHEDULED, DUE, AVAILABLE)                                                                   \
     X(SCHEDULED, CANCEL, CANCELLED)                                                                \
@@ -118,14 +118,14 @@ struct pawl__report {
     const char *message;
     struct pawl_span details; /* JSON; may be empty */
     bool not_retryable;
-    bool requeue;            /* give it back, record nothing */
-    int64_t retry_after_ms;  /* > 0: the handler knows better than the policy */
+    bool requeue;           /* give it back, record nothing */
+    int64_t retry_after_ms; /* > 0: the handler knows better than the policy */
 };
 
 enum pawl__verdict_kind {
-    PAWL__VERDICT_REQUEUE,   /* available again at once */
-    PAWL__VERDICT_RETRY,     /* retryable, after delay_ms */
-    PAWL__VERDICT_DISCARD,   /* discarded */
+    PAWL__VERDICT_REQUEUE,    /* available again at once */
+    PAWL__VERDICT_RETRY,      /* retryable, after delay_ms */
+    PAWL__VERDICT_DISCARD,    /* discarded */
     PAWL__VERDICT_DEAD_LETTER /* discarded, listed among the dead letters */
 };
 
@@ -135,16 +135,18 @@ struct pawl__verdict {
     const char *reason; /* static text: "requeued", "attempts spent", "not retryable", ... */
 };
 
-/* What follows a reported failure: the decision order of OJS. `charged` is how many attempts of this
- * series count, this one included. `retry` is resolved. */
+/* What follows a reported failure: the decision order of OJS. `charged` is how many attempts of
+ * this series count, this one included. `retry` is resolved. */
 struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
                                         const struct pawl__report *report, int64_t charged,
                                         struct pawl__rng *rng);
 
 /* ---- order ---- */
 
-#define PAWL__RANK_BOOST_MS INT64_C(900000) /* one step of priority is worth 15 minutes of waiting */
-#define PAWL__RANK_SLA_LEAD_MS INT64_C(86400000) /* soft deadlines count a day ahead, hard ones two */
+#define PAWL__RANK_BOOST_MS                                                                        \
+    INT64_C(900000) /* one step of priority is worth 15 minutes of waiting */
+#define PAWL__RANK_SLA_LEAD_MS                                                                     \
+    INT64_C(86400000) /* soft deadlines count a day ahead, hard ones two */
 
 struct pawl__rank_of {
     int64_t due_at_ms;

@@ -19,15 +19,15 @@
 struct pawl__store;
 
 enum {
-    PAWL__COMMIT_WEIGHT_MAX = 2048,   /* rows one transaction may touch, roughly */
-    PAWL__CRASHES_MAX = 3,            /* lapsed leases before a job is taken for a poison pill */
-    PAWL__FAILURES_KEPT = 100,        /* failed attempts remembered per job */
-    PAWL__LOG_LINES_KEPT = 1000,      /* log lines remembered per job */
+    PAWL__COMMIT_WEIGHT_MAX = 2048, /* rows one transaction may touch, roughly */
+    PAWL__CRASHES_MAX = 3,          /* lapsed leases before a job is taken for a poison pill */
+    PAWL__FAILURES_KEPT = 100,      /* failed attempts remembered per job */
+    PAWL__LOG_LINES_KEPT = 1000,    /* log lines remembered per job */
     PAWL__LOG_LINE_BYTES_MAX = 4096,
     PAWL__RESULT_BYTES_MAX = 1024 * 1024,
     PAWL__CHECKPOINT_BYTES_MAX = 1024 * 1024,
     PAWL__ERROR_BYTES_MAX = 1024 * 1024,
-    PAWL__MAINTENANCE_MAX = 1000      /* rows one promote, lapse, expire, archive or purge takes */
+    PAWL__MAINTENANCE_MAX = 1000 /* rows one promote, lapse, expire, archive or purge takes */
 };
 
 /* ---- operations ---- */
@@ -76,8 +76,8 @@ enum pawl__key_kind { PAWL__KEY_IDEMPOTENCY = 1, PAWL__KEY_BUSINESS = 2, PAWL__K
 struct pawl__key {
     enum pawl__key_kind kind;
     uint8_t digest[16];
-    uint32_t states;             /* IDEMPOTENCY: ignored, any state and even a purged job conflicts */
-    int64_t period_ms;           /* IDEMPOTENCY: how long the key is kept; 0: for ever, any age */
+    uint32_t states;   /* IDEMPOTENCY: ignored, any state and even a purged job conflicts */
+    int64_t period_ms; /* IDEMPOTENCY: how long the key is kept; 0: for ever, any age */
     enum pawl_conflict on_conflict;
 };
 
@@ -99,69 +99,69 @@ struct pawl__run_ref {
 
 struct pawl__op {
     enum pawl__op_kind kind;
-    enum pawl_err err;           /* out: this operation's own result */
-    struct pawl_diag *diag;      /* in: borrowed, may be NULL; written when err is */
+    enum pawl_err err;                 /* out: this operation's own result */
+    struct pawl_diag *diag;            /* in: borrowed, may be NULL; written when err is */
     void (*done)(struct pawl__op *op); /* called once, on the committer's thread; must be short.
                                           The op is the caller's again from then on */
     void *user;
-    struct pawl__op *next;       /* the inbox's, until done */
-    int64_t posted_us;           /* the inbox's */
-    int64_t now_ms;              /* out: the store's time at which it was applied */
-    struct pawl__arena arena;    /* results live here; the caller releases it after use */
+    struct pawl__op *next;    /* the inbox's, until done */
+    int64_t posted_us;        /* the inbox's */
+    int64_t now_ms;           /* out: the store's time at which it was applied */
+    struct pawl__arena arena; /* results live here; the caller releases it after use */
     union {
-        struct {                 /* all or nothing. DUPLICATE, EXISTS: `failed_index` tells which */
+        struct { /* all or nothing. DUPLICATE, EXISTS: `failed_index` tells which */
             const struct pawl__new_job *jobs;
             size_t count;
             struct pawl_submitted *out; /* room for count; set on success */
             size_t failed_index;
         } submit;
-        struct {                 /* available -> active. Queues strictly left to right, best rank
-                                    first within one. Never fails for want of jobs */
+        struct { /* available -> active. Queues strictly left to right, best rank
+                    first within one. Never fails for want of jobs */
             const char *const *queues;
             size_t queue_count;
             const char *const *types; /* none: every type */
             size_t type_count;
             int64_t limit;
             const char *worker;
-            int64_t lease_ms;    /* for jobs that do not bring their own */
+            int64_t lease_ms;      /* for jobs that do not bring their own */
             struct pawl_job *jobs; /* out, in the order they should start; in `arena` */
             size_t job_count;
-        } claim;                 /* ROUTE too: available -> pending, lease_until_ms is the token */
-        struct {                 /* pending -> active for whom it was routed to. STALE: lapsed, or
-                                    another token or worker */
+        } claim; /* ROUTE too: available -> pending, lease_until_ms is the token */
+        struct { /* pending -> active for whom it was routed to. STALE: lapsed, or
+                    another token or worker */
             struct pawl_job_id id;
             const char *worker;
-            int64_t token;       /* lease_until_ms of the routed job */
+            int64_t token; /* lease_until_ms of the routed job */
             int64_t lease_ms;
             struct pawl_job *job; /* out; in `arena` */
         } assign;
-        struct {                 /* active -> completed. STALE: not this run; NOT_FOUND */
+        struct { /* active -> completed. STALE: not this run; NOT_FOUND */
             struct pawl__run_ref ref;
             struct pawl_span result; /* JSON; empty: none */
         } complete;
-        struct {                 /* active -> retryable, discarded, expired or available, as the
-                                    job's policy decides. STALE, NOT_FOUND */
+        struct { /* active -> retryable, discarded, expired or available, as the
+                    job's policy decides. STALE, NOT_FOUND */
             struct pawl__run_ref ref;
             struct pawl__report report;
-            enum pawl_state to;  /* out */
-            int64_t due_at_ms;   /* out: when it is due again; 0: never */
-            int64_t attempt;     /* out */
-            int64_t delay_ms;    /* out: -1 when it does not run again */
+            enum pawl_state to; /* out */
+            int64_t due_at_ms;  /* out: when it is due again; 0: never */
+            int64_t attempt;    /* out */
+            int64_t delay_ms;   /* out: -1 when it does not run again */
         } fail;
-        struct {                 /* active -> scheduled, charging nothing; delay 0 gives it back:
-                                    available. STALE, NOT_FOUND */
+        struct { /* active -> scheduled, charging nothing; delay 0 gives it back:
+                    available. STALE, NOT_FOUND */
             struct pawl__run_ref ref;
             int64_t delay_ms;
         } snooze;
-        struct {                 /* leases of many runs, until now + lease_ms each. Per run: OK,
-                                    STALE (stop it), NOT_FOUND */
+        struct { /* leases of many runs, until now + lease_ms each. Per run: OK,
+                    STALE (stop it), NOT_FOUND */
             const struct pawl__run_ref *refs;
             size_t count;
             int64_t lease_ms;
             enum pawl_err *results; /* room for count */
         } extend;
-        struct {                 /* see pawl_control; a `run` above 0 fences an owner's own move
-                                    (skip, discard, cancel by its worker): STALE */
+        struct { /* see pawl_control; a `run` above 0 fences an owner's own move
+                    (skip, discard, cancel by its worker): STALE */
             struct pawl_job_id id;
             enum pawl_control control;
             int64_t run;
@@ -169,68 +169,68 @@ struct pawl__op {
             enum pawl_state from; /* out, also on STATE */
             enum pawl_state to;   /* out */
         } control;
-        struct {                 /* see pawl_control_many, pawl_delete_many (control NONE) */
+        struct { /* see pawl_control_many, pawl_delete_many (control NONE) */
             const struct pawl_filter *filter;
             enum pawl_control control;
             int64_t limit;
             struct pawl_by by;
             int64_t moved;
         } bulk;
-        struct {                 /* waiting states alone. STATE, NOT_FOUND */
+        struct { /* waiting states alone. STATE, NOT_FOUND */
             struct pawl_job_id id;
             int32_t priority;
             struct pawl_by by;
             int32_t before;
         } priority;
-        struct {                 /* ended jobs, archived ones too. STATE, NOT_FOUND */
+        struct { /* ended jobs, archived ones too. STATE, NOT_FOUND */
             struct pawl_job_id id;
             struct pawl_by by;
-        } remove;                /* DELETE */
-        struct {                 /* run > 0: fenced. A smaller value than before is ignored.
-                                    STALE, NOT_FOUND, STATE: not active */
+        } remove; /* DELETE */
+        struct {  /* run > 0: fenced. A smaller value than before is ignored.
+                     STALE, NOT_FOUND, STATE: not active */
             struct pawl__run_ref ref;
-            double value;        /* 0..1; negative: keep what is there */
+            double value; /* 0..1; negative: keep what is there */
             struct pawl_span message;
             struct pawl_span data; /* JSON; empty: keep */
         } progress;
-        struct {                 /* save (state.len > 0) or delete. run > 0: fenced.
-                                    STALE, NOT_FOUND, STATE: ended */
+        struct { /* save (state.len > 0) or delete. run > 0: fenced.
+                    STALE, NOT_FOUND, STATE: ended */
             struct pawl__run_ref ref;
             struct pawl_span state;
-            int64_t sequence;    /* out: 1, 2, ...; starts again after a delete */
+            int64_t sequence; /* out: 1, 2, ...; starts again after a delete */
         } checkpoint;
-        struct {                 /* append; oldest lines fall off. NOT_FOUND */
+        struct {                      /* append; oldest lines fall off. NOT_FOUND */
             struct pawl__run_ref ref; /* run is noted, not checked */
             int32_t level;
             struct pawl_span text;
         } log;
-        struct {                 /* PROMOTE: due scheduled and retryable -> available. LAPSE: leases
-                                    that ran out -> available, or discarded without attempts or as a
-                                    poison pill. EXPIRE: -> expired, and forgets idempotency keys
-                                    whose time is over. Oldest first, at most limit */
+        struct { /* PROMOTE: due scheduled and retryable -> available. LAPSE: leases
+                    that ran out -> available, or discarded without attempts or as a
+                    poison pill. EXPIRE: -> expired, and forgets idempotency keys
+                    whose time is over. Oldest first, at most limit */
             int64_t limit;
-            int64_t moved;       /* out */
-            int64_t next_at_ms;  /* out: when the next one is due; 0: nothing waits */
-        } sweep;                 /* PROMOTE, LAPSE, EXPIRE */
-        struct {                 /* ARCHIVE: jobs in `states` that ended before, to the archive.
-                                    PURGE: out of the archive, for ever. Keeps what keep_ms asks */
+            int64_t moved;      /* out */
+            int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
+        } sweep;                /* PROMOTE, LAPSE, EXPIRE */
+        struct {                /* ARCHIVE: jobs in `states` that ended before, to the archive.
+                                   PURGE: out of the archive, for ever. Keeps what keep_ms asks */
             uint32_t states;
             int64_t ended_before_ms;
             int64_t limit;
-            int64_t moved;       /* out */
-        } retire;                /* ARCHIVE, PURGE */
+            int64_t moved; /* out */
+        } retire;          /* ARCHIVE, PURGE */
         struct {
             const char *name;
-            const char *info;    /* NODE_PUT */
+            const char *info;      /* NODE_PUT */
             int64_t started_at_ms; /* NODE_PUT: a new one replaces what an older start left */
-        } node;                  /* NODE_PUT (also the heartbeat), NODE_DROP */
-        struct {                 /* see pawl_lock_try and its kin */
+        } node;                    /* NODE_PUT (also the heartbeat), NODE_DROP */
+        struct {                   /* see pawl_lock_try and its kin */
             const char *name;
             const char *owner;
             int64_t ttl_ms;
-            int64_t fence;       /* out: LOCK_TRY */
+            int64_t fence; /* out: LOCK_TRY */
         } lock;
-        struct {                 /* value NULL: delete */
+        struct { /* value NULL: delete */
             const char *name;
             const char *value;
         } setting;
