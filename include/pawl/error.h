@@ -14,10 +14,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define PAWL_MUST_CHECK __attribute__((warn_unused_result))
-#define PAWL_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define PAWL_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define PAWL_MUST_CHECK
-#define PAWL_PRINTF(format, first)
+#define PAWL_PRINTF(text, first)
 #endif
 
 /* number, NAME, HTTP status, text */

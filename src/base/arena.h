@@ -22,7 +22,7 @@ void *pawl__arena_alloc(struct pawl__arena *arena, size_t bytes);
 void *pawl__arena_calloc(struct pawl__arena *arena, size_t count, size_t bytes);
 /* A copy with a NUL behind it. */
 char *pawl__arena_dup(struct pawl__arena *arena, const void *at, size_t len);
-/* Forgets everything, keeps the newest chunk for what comes next. */
+/* Forgets everything, keeps the newest chunk (unless it is over 1 MiB) for what comes next. */
 void pawl__arena_reset(struct pawl__arena *arena);
 /* Safe to call again. */
 void pawl__arena_release(struct pawl__arena *arena);
