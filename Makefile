@@ -1,0 +1,59 @@
+# The front door. Everything real is in meson.build and mk/; this only names it.
+# Targets install the Debian packages that they need and that are missing (mk/setup.sh).
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+
+# What these targets make, and all that `make clean` removes.
+BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results
+
+.DEFAULT_GOAL := build
+.PHONY: run build test bench tidy format asan tsan fuzz docs install clean help
+
+run: build ## build, then show pawl at work on a SQLite file of its own
+	@mk/demo.sh build/pawl
+
+build: ## the optimised binary, at build/pawl
+	@mk/setup.sh build
+	@mk/configure.sh build --prefix='$(PREFIX)' -Dtests=false
+	@ninja -C build
+
+test: ## every test: plain, under sanitizers, tidy, a short fuzz run
+	@mk/setup.sh build test tidy fuzz
+	@mk/test.sh plain asan tsan tidy fuzz
+
+bench: build ## measure against raw SQLite; a table here and in build/bench.json
+	@ninja -C build bench
+
+tidy: ## format, includes, symbols, static analysis
+	@mk/setup.sh build tidy
+	@mk/tidy.py
+
+format: ## put the C sources into the house format
+	@mk/setup.sh tidy
+	@mk/tidy.py --fix-format
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@mk/setup.sh build test
+	@mk/test.sh asan
+
+tsan: ## the tests that use threads under ThreadSanitizer
+	@mk/setup.sh build test
+	@mk/test.sh tsan
+
+fuzz: ## fuzz every parser, each for FUZZ_SECONDS (60)
+	@mk/setup.sh build fuzz
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' mk/fuzz.sh
+
+docs: build ## remake the documents that are made from the code
+	@mk/docs.sh
+
+install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local)
+	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild
+
+clean: ## remove all that was built
+	@rm -rf $(BUILT)
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Checks that rooms include only what they may.
+
+Usage: check_includes.py ROOT
+
+The rules, and nothing else, are in this file's tables:
+
+- a room sees its own headers, the rooms its arrows lead to, and <pawl/...>;
+- of another room it sees the door alone (src/store/store.h), except of base, whose headers are
+  all doors;
+- the command line is a customer: base and <pawl/...>;
+- what is installed includes nothing of ours but <pawl/...>;
+- sqlite3.h belongs to src/store/sqlite, and to tests and benchmarks.
+
+Tests beside the code (x_test.c) keep to their room's rules; tests/ and bench/ may look anywhere.
+"""
+import os
+import re
+import sys
+
+# Room: the rooms it may include. "A room may include what its arrows lead to, however far."
+ROOMS = {
+    "base": [],
+    "lifecycle": ["base"],
+    "store": ["lifecycle", "base"],
+    "api": ["store", "lifecycle", "base"],
+    "cli": ["base"],
+}
+DOORS = {"lifecycle": "lifecycle/lifecycle.h", "store": "store/store.h", "api": "api/api.h"}
+# Header of a database: the folders that may include it.
+DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"]}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def includes(path):
+    """(line number, quote or bracket, what) of each #include that is not in a comment."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), file.read(),
+                      flags=re.DOTALL)
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            yield number, found.group(1), found.group(2)
+
+
+def target_room(root, path, what):
+    """Where an include in quotes leads: ("store", "store/store.h"), or None: not into a room."""
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), what))
+    for full in (os.path.join(root, "src", what), os.path.join(root, beside)):
+        relative = os.path.relpath(full, os.path.join(root, "src"))
+        if os.path.isfile(full) and not relative.startswith(".."):
+            return relative.split(os.sep)[0], relative
+    first = what.split("/")[0]
+    return (first, what) if first in ROOMS else None
+
+
+def complain_public(what, quote):
+    if quote == '"':
+        return f'an installed header includes "{what}": use <pawl/...>'
+    return None
+
+
+def complain_room(room, target):
+    other, relative = target
+    if other == room:
+        return None
+    if other not in ROOMS:
+        return f'"{relative}" is in no known room'
+    if other not in ROOMS[room]:
+        return f"{room} may not include {other} (\"{relative}\")"
+    if other in DOORS and relative != DOORS[other]:
+        return f"\"{relative}\" is private to {other}: its door is \"{DOORS[other]}\""
+    return None
+
+
+def check_file(root, path):
+    parts = path.split("/")
+    room = parts[1] if parts[0] == "src" else None
+    if room and room not in ROOMS:
+        yield f"{path}: \"{room}\" is in no known room: add it to mk/check_includes.py"
+        return
+    for number, quote, what in includes(os.path.join(root, path)):
+        complaint = None
+        owners = DATABASES.get(what)
+        if owners and not any(path.startswith(owner) for owner in owners):
+            complaint = f"only {', '.join(owners)} may include {what}"
+        elif parts[0] == "include":
+            complaint = complain_public(what, quote)
+        elif room:
+            target = target_room(root, path, what) if quote == '"' else None
+            if quote == "<" and what.split("/")[0] in ROOMS:
+                complaint = f"<{what}> is a room's header: include it in quotes"
+            elif target:
+                complaint = complain_room(room, target)
+            elif quote == '"' and what.startswith("pawl/"):
+                complaint = f"include <{what}> in angle brackets: it is installed"
+        if complaint:
+            yield f"{path}:{number}: {complaint}"
+
+
+def check(root):
+    """All complaints about the tree at `root`, and how many files were looked at."""
+    complaints, count = [], 0
+    for top in ("include", "src", "tests", "bench"):
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith((".c", ".h")):
+                    path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
+                    complaints += check_file(root, path)
+                    count += 1
+    return complaints, count
+
+
+def main(root):
+    complaints, count = check(root)
+    for complaint in complaints:
+        print(complaint)
+    if count == 0:
+        print(f"{root}: no C files: nothing was checked")
+    return 1 if complaints or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Fuzzes every parser for a while, one after the other, under AddressSanitizer and UBSan.
+#
+# Usage: FUZZ_SECONDS=N mk/fuzz.sh [TAP_FILE]
+#
+# Seeds are tests/fuzz/corpus/NAME; what a run learns stays in build-fuzz/corpus/NAME, so that the
+# next one goes on from there; inputs that break something are left in build-fuzz/broken/.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+seconds=${FUZZ_SECONDS:-60}
+tap=${1:-/dev/null}
+dir=build-fuzz
+
+tell() {
+    echo "$*" | tee -a "$tap"
+}
+
+# Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
+fixed_addresses=()
+if setarch -R true 2>/dev/null; then
+    fixed_addresses=(setarch -R)
+fi
+
+if ! CC=clang-14 mk/configure.sh $dir -Dbuildtype=debugoptimized -Db_lundef=false \
+        -Db_sanitize=address,undefined -Dtests=false -Dbench=false -Dfuzz=true ||
+    ! ninja -C $dir --quiet; then
+    tell "not ok 1 - the fuzzers build"
+    exit 1
+fi
+mapfile -t targets < <(find $dir/tests/fuzz -maxdepth 1 -type f -name 'fuzz_*' -executable | sort)
+mkdir -p $dir/broken
+failed=0
+tell "1..${#targets[@]}"
+for i in "${!targets[@]}"; do
+    name=$(basename "${targets[i]}")
+    name=${name#fuzz_}
+    mkdir -p "$dir/corpus/$name"
+    corpora=("$dir/corpus/$name")
+    [ -d "tests/fuzz/corpus/$name" ] && corpora+=("tests/fuzz/corpus/$name")
+    log=$dir/$name.log
+    if "${fixed_addresses[@]}" "${targets[i]}" -max_total_time="$seconds" -timeout=10 \
+            -rss_limit_mb=1024 -artifact_prefix="$dir/broken/$name-" -print_final_stats=1 \
+            "${corpora[@]}" >"$log" 2>&1; then
+        runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+        tell "ok $((i + 1)) - $name: ${runs:-?} inputs in $seconds s"
+    else
+        tell "not ok $((i + 1)) - $name: see $log and $dir/broken"
+        tail -n 40 "$log" | sed 's/^/# /'
+        failed=1
+    fi
+done
+exit $failed

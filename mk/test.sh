@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Runs the test steps that are named, all of them even when one fails, and adds up.
+#
+# Usage: mk/test.sh STEP...      STEP: plain, asan, tsan, tidy or fuzz
+#
+# PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 100 unless told otherwise,
+# a fifth of it under sanitizers, which are that much slower.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+results=build-results
+scale=${PAWL_TEST_SCALE:-100}
+tsan_suites=(store threads)
+
+# Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
+fixed_addresses=()
+if setarch -R true 2>/dev/null; then
+    fixed_addresses=(setarch -R)
+fi
+
+say() {
+    printf '\n== %s\n' "$*"
+}
+
+# meson_step STEP SCALE CONFIGURE_ARGS... -- TEST_ARGS...
+# Leaves the log in $results/STEP.json; without one the tally counts a failure.
+meson_step() {
+    local step=$1 percent=$2 dir=build-$1 options=()
+    shift 2
+    [ "$step" = plain ] && dir=build-test
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    mk/configure.sh "$dir" -Dbench=false "${options[@]}" || return
+    ninja -C "$dir" --quiet || return
+    rm -f "$dir"/meson-logs/testlog*
+    PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
+        meson test -C "$dir" --no-rebuild --print-errorlogs "$@"
+    cp "$dir/meson-logs/testlog.json" "$results/$step.json"
+}
+
+step_plain() {
+    wrapper=()
+    meson_step plain "$scale" --
+}
+
+step_asan() {
+    wrapper=("${fixed_addresses[@]}")
+    export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    meson_step asan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
+        -- --timeout-multiplier 4
+}
+
+step_tsan() {
+    wrapper=("${fixed_addresses[@]}")
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    meson_step tsan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=thread \
+        -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
+}
+
+step_tidy() {
+    mk/tidy.py --tap "$results/tidy.tap"
+}
+
+step_fuzz() {
+    FUZZ_SECONDS=10 mk/fuzz.sh "$results/fuzz.tap"
+}
+
+mkdir -p "$results"
+rm -f "$results"/*
+logs=()
+for step in "$@"; do
+    case $step in
+    plain | asan | tsan) logs+=("$step=$results/$step.json") ;;
+    tidy | fuzz) logs+=("$step=$results/$step.tap") ;;
+    *) echo "mk/test.sh: no such step: \"$step\"" >&2; exit 2 ;;
+    esac
+done
+for step in "$@"; do
+    say "$step"
+    began=$SECONDS
+    ("step_$step")
+    echo "($((SECONDS - began)) s)"
+done
+say results
+exec mk/tally.py "${logs[@]}"

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""The house rules that a machine can check.
+
+Usage: tidy.py [--tap FILE] [--fix-format] [CHECK...]      CHECK: a name from the list below
+
+Prints one TAP line for each check, with what it found under it; --tap appends the same to FILE.
+Exits with 0 only when all checks passed.
+"""
+import argparse
+import concurrent.futures
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the tree stays as it was
+import check_includes
+import check_symbols
+import check_text
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = "build-tidy"
+JOBS = os.cpu_count() or 1
+
+
+class Broken(Exception):
+    """A check that could not be made: as bad as one that found something."""
+
+
+def tool(name, version="14"):
+    """A program of the LLVM version whose opinions we follow: others format and warn otherwise."""
+    for candidate in (f"{name}-{version}", name):
+        path = shutil.which(candidate)
+        if path and f"version {version}." in run([path, "--version"])[1]:
+            return path
+    raise Broken(f"{name} {version} is not installed: run mk/setup.sh tidy")
+
+
+def run(command, **options):
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", check=False, **options)
+    except FileNotFoundError as error:
+        raise Broken(f"{command[0]} is not installed: run mk/setup.sh tidy") from error
+    return done.returncode, done.stdout
+
+
+def complaints_of(command, **options):
+    """Output lines of a command that fails; nothing when it does not."""
+    code, out = run(command, **options)
+    lines = out.splitlines()
+    return (lines or [f"{command[0]}: exit status {code}"]) if code else []
+
+
+def c_files(*tops, tests=True):
+    found = []
+    for top in tops:
+        found += glob.glob(f"{top}/**/*.[ch]", recursive=True)
+    return sorted(f for f in found if tests or not f.endswith("_test.c"))
+
+
+def scripts(kind):
+    """Paths of our scripts whose first line names an interpreter like `kind`."""
+    found = []
+    for pattern in ("mk/*", ".ci/*", "tests/**/*", "bench/**/*"):
+        for path in sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True))):
+            with open(path, "rb") as file:
+                first = file.readline().decode("utf-8", "replace")
+            if first.startswith("#!") and re.search(kind, first):
+                found.append(path)
+    return found
+
+
+# ---- the checks: each returns what it found, as lines ----
+
+
+def check_text_rules():
+    """no tabs, no long lines, no loose ends"""
+    return check_text.check(".")
+
+
+def check_format():
+    """clang-format agrees"""
+    files = c_files("include", "src", "tests", "bench")
+    lines = complaints_of([tool("clang-format"), "--dry-run", "-Werror", *files])
+    return [line.replace("code should be clang-formatted", "run make format")
+            for line in lines if "error:" in line]
+
+
+def check_include_direction():
+    """rooms include only what they may"""
+    return check_includes.check(".")[0]
+
+
+def check_headers():
+    """each header stands alone; public ones in strict C and in C++ too"""
+    common = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc"]
+    strict = ["-std=c11", "-pedantic"]
+    found = []
+    for path in c_files("include", "src"):
+        if not path.endswith(".h"):
+            continue
+        public = path.startswith("include/")
+        name = path[len("include/" if public else "src/"):]
+        source = f"#include <{name}>\n" if public else f'#include "{name}"\n'
+        languages = [["gcc", "-xc", "-std=gnu17", "-D_GNU_SOURCE", f"-I{os.path.dirname(path)}"]]
+        if public:
+            languages = [["gcc", "-xc", *strict], ["g++", "-xc++", "-std=c++11", "-pedantic"]]
+        for language in languages:
+            if name != "base/banned.h":
+                found += complaints_of([*language, *common, "-"], input=source)
+    return found
+
+
+def check_clang_build():
+    """clang builds everything, with -Wthread-safety"""
+    clang = tool("clang")
+    found = complaints_of(["mk/configure.sh", BUILD, "-Dbuildtype=debug", "-Db_lundef=false"],
+                          env={**os.environ, "CC": clang})
+    return found or complaints_of(["ninja", "-C", BUILD])
+
+
+def need_build():
+    if not os.path.exists(f"{BUILD}/libpawl.a"):
+        found = check_clang_build()
+        if found:
+            raise Broken("nothing to look at: the build with clang failed")
+
+
+def check_symbol_names():
+    """global symbols begin with pawl_; the exports are the public headers'"""
+    need_build()
+    return check_symbols.check(f"{BUILD}/libpawl.a", f"{BUILD}/libpawl.so", "include")
+
+
+def clang_tidy_one(clang_tidy, path, salt):
+    """Remembers a clean file by all that could change the verdict: it is slow."""
+    with open(path, "rb") as file:
+        digest = hashlib.sha256(salt + file.read()).hexdigest()
+    mark = f"{BUILD}/tidy-clean/{digest}"
+    if os.path.exists(mark):
+        return []
+    code, out = run([clang_tidy, "--quiet", "-p", BUILD, path])
+    lines = [line for line in out.splitlines() if "warnings generated" not in line]
+    if code:
+        return lines or [f"{path}: clang-tidy: exit status {code}"]
+    os.makedirs(os.path.dirname(mark), exist_ok=True)
+    with open(mark, "w", encoding="utf-8"):
+        return []
+
+
+def check_clang_tidy():
+    """clang-tidy and clang's analyzer (.clang-tidy)"""
+    need_build()
+    clang_tidy = tool("clang-tidy")
+    salt = hashlib.sha256()
+    for path in [".clang-tidy", *(f for f in c_files("include", "src") if f.endswith(".h"))]:
+        with open(path, "rb") as file:
+            salt.update(file.read())
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        files = [f for f in c_files("src", tests=False) if f.endswith(".c")]
+        results = pool.map(lambda f: clang_tidy_one(clang_tidy, f, salt.digest()), files)
+        return [line for lines in results for line in lines]
+
+
+def check_cppcheck():
+    """cppcheck; what it gets wrong is suppressed on the line, with the reason"""
+    os.makedirs(f"{BUILD}/cppcheck", exist_ok=True)
+    return complaints_of(
+        ["cppcheck", "--quiet", "--std=c11", "--language=c", "--error-exitcode=1",
+         "--enable=warning,performance,portability", "--inline-suppr", f"-j{JOBS}",
+         f"--cppcheck-build-dir={BUILD}/cppcheck", "-Iinclude", "-Isrc", "-D_GNU_SOURCE",
+         "-D__GNUC__=12", *c_files("src", tests=False)])
+
+
+def check_python():
+    """Python scripts compile"""
+    found = []
+    for path in sorted(set(scripts("python") + glob.glob("mk/*.py"))):
+        with open(path, encoding="utf-8") as file:
+            try:
+                compile(file.read(), path, "exec")
+            except SyntaxError as error:
+                found.append(f"{path}:{error.lineno}: {error.msg}")
+    return found
+
+
+def check_shell():
+    """shell scripts parse, and shellcheck has nothing to say"""
+    files = scripts(r"\b(ba)?sh\b")
+    found = []
+    for path in files:
+        found += complaints_of(["bash", "-n", path])
+    return found or complaints_of(["shellcheck", "--format=gcc", *files])
+
+
+def check_links():
+    """files that documents point to are there"""
+    found = []
+    for path in sorted(glob.glob("*.md") + glob.glob("docs/**/*.md", recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", file.read()):
+                if "://" in target or target.startswith("mailto:"):
+                    continue
+                if not os.path.exists(os.path.join(os.path.dirname(path), target)):
+                    found.append(f"{path}: points to \"{target}\", which is not there")
+    return found
+
+
+CHECKS = {
+    "text": check_text_rules,
+    "format": check_format,
+    "includes": check_include_direction,
+    "headers": check_headers,
+    "clang": check_clang_build,
+    "symbols": check_symbol_names,
+    "clang-tidy": check_clang_tidy,
+    "cppcheck": check_cppcheck,
+    "python": check_python,
+    "shell": check_shell,
+    "links": check_links,
+}
+
+
+def fix_format():
+    files = c_files("include", "src", "tests", "bench")
+    code, out = run([tool("clang-format"), "-i", *files])
+    sys.stdout.write(out)
+    return code
+
+
+def tap_lines(names):
+    yield f"1..{len(names)}"
+    for number, name in enumerate(names, 1):
+        try:
+            found = CHECKS[name]()
+        except Broken as error:
+            found = [str(error)]
+        yield f"{'not ok' if found else 'ok'} {number} - {name}: {CHECKS[name].__doc__}"
+        for line in found:
+            yield f"# {line}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="checks the house rules")
+    parser.add_argument("--tap", metavar="FILE", help="append the TAP lines to FILE too")
+    parser.add_argument("--fix-format", action="store_true", help="format the C files, check none")
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=", ".join(CHECKS))
+    args = parser.parse_args()
+    for name in args.checks:
+        if name not in CHECKS:
+            parser.error(f"no such check: \"{name}\"")
+    os.chdir(ROOT)
+    if args.fix_format:
+        return fix_format()
+
+    failed = False
+    for line in tap_lines(args.checks or list(CHECKS)):
+        print(line, flush=True)
+        if args.tap:
+            with open(args.tap, "a", encoding="utf-8") as tap:
+                print(line, file=tap)
+        failed |= line.startswith("not ok")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
