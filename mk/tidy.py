@@ -210,6 +210,17 @@ def check_links():
     return found
 
 
+def check_version():
+    """meson.build and <pawl/pawl.h> name the same version"""
+    versions = []
+    for path, pattern in (("meson.build", r"^\s*version: '([^']*)'"),
+                          ("include/pawl/pawl.h", r'#define PAWL_VERSION "([^"]*)"')):
+        with open(path, encoding="utf-8") as file:
+            found = re.search(pattern, file.read(), re.MULTILINE)
+        versions.append(found.group(1) if found else "none")
+    return [] if versions[0] == versions[1] else [f"{versions[0]} and {versions[1]}"]
+
+
 CHECKS = {
     "text": check_text_rules,
     "format": check_format,
@@ -222,6 +233,7 @@ CHECKS = {
     "python": check_python,
     "shell": check_shell,
     "links": check_links,
+    "version": check_version,
 }
 
 
