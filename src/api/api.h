@@ -1,0 +1,39 @@
+/* Inside the front desk: what its files share. Other rooms include <pawl/pawl.h>, not this. */
+#ifndef PAWL_API_H
+#define PAWL_API_H
+
+#include "base/arena.h"
+#include "base/id.h"
+#include "store/store.h"
+
+#include <pawl/pawl.h>
+
+struct pawl {
+    struct pawl__store *store;
+    const struct pawl_clock *clock;
+    struct pawl__idgen ids; /* has its own lock */
+};
+
+/* Masks of states, made from the list. */
+#define X(number, name, canonical, ojs, ratchet, marie, ending, meaning)                           \
+    | (PAWL_ENDING_##ending == PAWL_ENDING_LIVE ? PAWL_STATE_BIT(number) : 0)
+static const uint32_t pawl__states_live = 0 PAWL_STATES(X);
+#undef X
+#define X(number, ...) | PAWL_STATE_BIT(number)
+static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
+#undef X
+
+/* `given` (may be NULL) with its defaults filled in, checked. Borrows what it points to. ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__config_complete(const struct pawl_config *given,
+                                                    struct pawl_config *out,
+                                                    struct pawl_diag *diag);
+
+/* Have `op` done, forget what is in its arena, return its err. Blocks until it is on disk. */
+PAWL_MUST_CHECK enum pawl_err pawl__desk_do(struct pawl *pawl, struct pawl__op *op,
+                                            struct pawl_diag *diag);
+
+/* What `owned` of a result points to: an arena on the heap. NULL: no memory; NULL is freed. */
+struct pawl__arena *pawl__owned_new(void);
+void pawl__owned_free(struct pawl__arena *owned);
+
+#endif

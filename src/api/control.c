@@ -1,0 +1,140 @@
+/* Moving jobs by hand: one, or as many as a filter finds. */
+#include "api/api.h"
+#include "api/check.h"
+#include "api/filter.h"
+#include "base/diag.h"
+
+#include <assert.h>
+
+#define X(number, name, verb, event, text) [number] = verb,
+static const char *const control_names[PAWL_CONTROL_END] = { "none", PAWL_CONTROLS(X) };
+#undef X
+
+static bool is_control(enum pawl_control control)
+{
+    return control > PAWL_CONTROL_NONE && control < PAWL_CONTROL_END;
+}
+
+const char *pawl_control_name(enum pawl_control control)
+{
+    return is_control(control) ? control_names[control] : control_names[PAWL_CONTROL_NONE];
+}
+
+static enum pawl_err check_control(enum pawl_control control, struct pawl_diag *diag)
+{
+    if (is_control(control)) return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "control", "control %d is not known", (int)control);
+}
+
+static struct pawl_by by_or_none(const struct pawl_by *by)
+{
+    return by ? *by : (struct pawl_by){ .actor = NULL };
+}
+
+enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id, enum pawl_control control,
+                           const struct pawl_by *by, enum pawl_state *to, struct pawl_diag *diag)
+{
+    assert(pawl);
+    enum pawl_err err = check_control(control, diag);
+    if (err) return err;
+    err = pawl__check_by(by, diag);
+    if (err) return err;
+    struct pawl__op op = {
+        .kind = PAWL__OP_CONTROL,
+        .control = { .id = id, .control = control, .by = by_or_none(by) },
+    };
+    err = pawl__desk_do(pawl, &op, diag);
+    if (to && !err) *to = op.control.to;
+    if (to && err == PAWL_ERR_STATE) *to = op.control.from; // where it still is
+    return err;
+}
+
+/* control NONE: delete. */
+static enum pawl_err move_many(struct pawl *pawl, const struct pawl_filter *filter,
+                               enum pawl_control control, int64_t limit, const struct pawl_by *by,
+                               int64_t *moved, struct pawl_diag *diag)
+{
+    struct pawl__arena arena;
+    struct pawl_filter full;
+    // NULL would mean all jobs, which is too easily said by mistake
+    if (!filter) return pawl__fail_field(diag, PAWL_ERR_ARG, "filter", "filter is missing");
+    if (limit < 1 || limit > PAWL_BULK_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "limit", "limit must lie between 1 and %d",
+                                PAWL_BULK_MAX);
+    }
+    enum pawl_err err = pawl__check_by(by, diag);
+    if (err) return err;
+    pawl__arena_init(&arena);
+    err = pawl__filter_complete(filter, &arena, &full, diag);
+    if (err) goto out;
+    struct pawl__op op = {
+        .kind = PAWL__OP_BULK,
+        .bulk = { .filter = &full, .control = control, .limit = limit, .by = by_or_none(by) },
+    };
+    err = pawl__desk_do(pawl, &op, diag);
+    if (!err && moved) *moved = op.bulk.moved;
+out:
+    pawl__arena_release(&arena);
+    return err;
+}
+
+enum pawl_err pawl_control_many(struct pawl *pawl, const struct pawl_filter *filter,
+                                enum pawl_control control, int64_t limit, const struct pawl_by *by,
+                                int64_t *moved, struct pawl_diag *diag)
+{
+    assert(pawl);
+    enum pawl_err err = check_control(control, diag);
+    return err ? err : move_many(pawl, filter, control, limit, by, moved, diag);
+}
+
+enum pawl_err pawl_delete_many(struct pawl *pawl, const struct pawl_filter *filter, int64_t limit,
+                               const struct pawl_by *by, int64_t *deleted, struct pawl_diag *diag)
+{
+    assert(pawl);
+    return move_many(pawl, filter, PAWL_CONTROL_NONE, limit, by, deleted, diag);
+}
+
+enum pawl_err pawl_delete(struct pawl *pawl, struct pawl_job_id id, const struct pawl_by *by,
+                          struct pawl_diag *diag)
+{
+    assert(pawl);
+    enum pawl_err err = pawl__check_by(by, diag);
+    if (err) return err;
+    struct pawl__op op = {
+        .kind = PAWL__OP_DELETE,
+        .remove = { .id = id, .by = by_or_none(by) },
+    };
+    return pawl__desk_do(pawl, &op, diag);
+}
+
+enum pawl_err pawl_priority(struct pawl *pawl, struct pawl_job_id id, int32_t priority,
+                            const struct pawl_by *by, int32_t *before, struct pawl_diag *diag)
+{
+    assert(pawl);
+    enum pawl_err err = pawl__check_priority(priority, diag);
+    if (err) return err;
+    err = pawl__check_by(by, diag);
+    if (err) return err;
+    struct pawl__op op = {
+        .kind = PAWL__OP_PRIORITY,
+        .priority = { .id = id, .priority = priority, .by = by_or_none(by) },
+    };
+    err = pawl__desk_do(pawl, &op, diag);
+    if (!err && before) *before = op.priority.before;
+    return err;
+}
+
+enum pawl_err pawl_queue_pause(struct pawl *pawl, const char *queue, bool paused,
+                               const struct pawl_by *by, struct pawl_diag *diag)
+{
+    assert(pawl);
+    enum pawl_err err = pawl__check_queue(queue, diag);
+    if (err) return err;
+    err = pawl__check_by(by, diag);
+    if (err) return err;
+    struct pawl__op op = {
+        .kind = PAWL__OP_QUEUE_PAUSE,
+        .queue = { .queue = queue, .paused = paused, .by = by_or_none(by) },
+    };
+    return pawl__desk_do(pawl, &op, diag);
+}

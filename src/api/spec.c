@@ -1,0 +1,240 @@
+/* From what a caller describes to what the store keeps; the manual is spec.h. */
+#include "api/spec.h"
+
+#include "api/check.h"
+#include "base/diag.h"
+
+#include <stddef.h>
+
+/* ---- payloads ---- */
+
+struct payload_rule {
+    const char *field;
+    enum pawl__json_type type;
+    const char *type_text;
+    size_t bytes_max;
+};
+
+static const struct payload_rule rule_args = { "args", PAWL__JSON_ARRAY, "a JSON array",
+                                               PAWL_PAYLOAD_BYTES_MAX };
+static const struct payload_rule rule_meta = { "meta", PAWL__JSON_OBJECT, "a JSON object",
+                                               PAWL_META_BYTES_MAX };
+static const struct payload_rule rule_extra = { "extra", PAWL__JSON_OBJECT, "a JSON object",
+                                                PAWL_PAYLOAD_BYTES_MAX };
+
+static enum pawl_err check_payload(const struct payload_rule *rule, struct pawl_span text,
+                                   struct pawl__arena *scratch, struct pawl__json *out,
+                                   struct pawl_diag *diag)
+{
+    const char *field = rule->field;
+    if (!text.at) return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s is missing", field);
+    if (text.len > rule->bytes_max) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, field, "%s is longer than %zu bytes", field,
+                                rule->bytes_max);
+    }
+    struct pawl_diag found;
+    enum pawl_err err = pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, scratch, out, &found);
+    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
+    if (err) return pawl__fail_field(diag, err, field, "%s: %s", field, found.text);
+    if (out->tokens[0].type != rule->type) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s must be %s", field, rule->type_text);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err check_payloads(const struct pawl_job_spec *spec, struct pawl__arena *scratch,
+                                    struct pawl__payloads *out, struct pawl_diag *diag)
+{
+    struct pawl__json extra;
+    *out = (struct pawl__payloads){ .meta.count = 0 };
+    enum pawl_err err = check_payload(&rule_args, spec->args, scratch, &out->args, diag);
+    if (!err && spec->meta.len) {
+        err = check_payload(&rule_meta, spec->meta, scratch, &out->meta, diag);
+    }
+    if (!err && spec->extra.len) {
+        err = check_payload(&rule_extra, spec->extra, scratch, &extra, diag);
+    }
+    return err;
+}
+
+/* ---- the rest of a spec ---- */
+
+static enum pawl_err check_id(const struct pawl_job_id *id, struct pawl_diag *diag)
+{
+    static const struct pawl_job_id nil;
+    if (!id || memcmp(id, &nil, sizeof nil) != 0) return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "id", "id must not be all zeroes");
+}
+
+#define SPEC_TIMES(X)                                                                              \
+    X(delay_ms, DURATION)                                                                          \
+    X(due_at_ms, INSTANT)                                                                          \
+    X(expires_in_ms, DURATION)                                                                     \
+    X(expires_at_ms, INSTANT)                                                                      \
+    X(timeout_ms, DURATION)                                                                        \
+    X(lease_ms, DURATION)                                                                          \
+    X(sla_soft_at_ms, INSTANT)                                                                     \
+    X(sla_hard_at_ms, INSTANT)                                                                     \
+    X(keep_ms, DURATION)                                                                           \
+    X(idempotency_ms, DURATION)
+
+static enum pawl_err check_times(const struct pawl_job_spec *spec, struct pawl_diag *diag)
+{
+#define X(member, kind) { #member, PAWL__TIME_##kind, offsetof(struct pawl_job_spec, member) },
+    static const struct pawl__time_rule rules[] = { SPEC_TIMES(X) };
+#undef X
+    enum pawl_err err = pawl__check_times(rules, sizeof rules / sizeof rules[0], spec, diag);
+    if (err) return err;
+    if (spec->delay_ms && spec->due_at_ms) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "due_at_ms",
+                                "due_at_ms and delay_ms cannot both be given");
+    }
+    if (spec->expires_in_ms && spec->expires_at_ms) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "expires_at_ms",
+                                "expires_at_ms and expires_in_ms cannot both be given");
+    }
+    if (spec->sla_hard_at_ms && spec->sla_soft_at_ms > spec->sla_hard_at_ms) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "sla_soft_at_ms",
+                                "sla_soft_at_ms must not be after sla_hard_at_ms");
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err check_keys(const struct pawl_job_spec *spec, struct pawl_diag *diag)
+{
+    static const struct pawl__text_rule idempotency = { "idempotency_key", PAWL_KEY_BYTES_MAX };
+    static const struct pawl__text_rule business = { "business_key", PAWL_KEY_BYTES_MAX };
+    enum pawl_err err = PAWL_OK;
+    if (spec->idempotency_key) err = pawl__check_text(&idempotency, spec->idempotency_key, diag);
+    if (!err && spec->business_key) err = pawl__check_text(&business, spec->business_key, diag);
+    if (err) return err;
+    if (spec->idempotency_ms && !spec->idempotency_key) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "idempotency_ms",
+                                "idempotency_ms needs an idempotency_key");
+    }
+    return pawl__unique_check(&spec->unique, diag);
+}
+
+static enum pawl_err check_origin(const struct pawl_job_spec *spec, struct pawl_diag *diag)
+{
+    static const struct pawl__text_rule principal = { "principal", PAWL_KEY_BYTES_MAX };
+    static const struct pawl__text_rule trace_id = { "trace_id", PAWL_KEY_BYTES_MAX };
+    enum pawl_err err = pawl__check_optional(&principal, spec->principal, diag);
+    return err ? err : pawl__check_optional(&trace_id, spec->trace_id, diag);
+}
+
+/* Everything but payloads and tags, which are checked where they are read. */
+static enum pawl_err check_members(const struct pawl_job_spec *spec, struct pawl_diag *diag)
+{
+    enum pawl_err err = check_id(spec->id, diag);
+    if (!err) err = pawl__check_type(spec->type, diag);
+    if (!err) err = pawl__check_queue(spec->queue, diag);
+    if (!err) err = pawl__check_priority(spec->priority, diag);
+    if (!err) err = check_times(spec, diag);
+    if (!err) err = check_keys(spec, diag);
+    if (!err) err = check_origin(spec, diag);
+    return err;
+}
+
+/* ---- what is kept as JSON ---- */
+
+/* The buffer's content as a span that lives as long as the jobs do. */
+static enum pawl_err keep(struct pawl__intake *intake, struct pawl_span *out,
+                          struct pawl_diag *diag)
+{
+    struct pawl__buf *buf = &intake->buf;
+    *out = (struct pawl_span){ .len = buf->len };
+    if (buf->len) out->at = pawl__arena_dup(&intake->kept, buf->at, buf->len);
+    if (buf->failed || (buf->len && !out->at)) return pawl__fail_nomem(diag);
+    return PAWL_OK;
+}
+
+static bool is_among(const struct pawl__tag *tags, size_t count, const struct pawl__tag *tag)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(tags[i].text, tag->text) == 0) return true;
+    }
+    return false;
+}
+
+static enum pawl_err keep_tags(struct pawl__intake *intake, const struct pawl_job_spec *spec,
+                               struct pawl_span *out, struct pawl_diag *diag)
+{
+    struct pawl__tag tags[PAWL_TAGS_MAX + 1]; // room for one too many
+    size_t count = 0;
+    if (spec->tag_count && !spec->tags) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "tags", "tags is missing");
+    }
+    pawl__buf_clear(&intake->buf);
+    for (size_t i = 0; i < spec->tag_count; i++) {
+        struct pawl__tag *tag = &tags[count];
+        enum pawl_err err = pawl__tag_clean(spec->tags[i], "tags", tag, diag);
+        if (err) {
+            pawl__diag_index(diag, i);
+            return err;
+        }
+        if (!tag->len || is_among(tags, count, tag)) continue;
+        if (++count > PAWL_TAGS_MAX) {
+            return pawl__fail_field(diag, PAWL_ERR_LIMIT, "tags", "tags has more than %d members",
+                                    PAWL_TAGS_MAX);
+        }
+        pawl__buf_add_text(&intake->buf, count == 1 ? "[" : ",");
+        pawl__buf_add_json(&intake->buf, tag->text, tag->len);
+    }
+    if (count) pawl__buf_add_text(&intake->buf, "]");
+    return keep(intake, out, diag);
+}
+
+/* Completes the policy in place. */
+static enum pawl_err keep_retry(struct pawl__intake *intake, struct pawl_retry *retry,
+                                struct pawl_span *out, struct pawl_diag *diag)
+{
+    pawl__retry_resolve(retry);
+    enum pawl_err err = pawl__retry_check(retry, diag);
+    if (err) return err;
+    pawl__buf_clear(&intake->buf);
+    pawl__retry_print(retry, &intake->buf);
+    return keep(intake, out, diag);
+}
+
+static enum pawl_err keep_unique(struct pawl__intake *intake, const struct pawl_unique *unique,
+                                 struct pawl_span *out, struct pawl_diag *diag)
+{
+    pawl__buf_clear(&intake->buf);
+    pawl__unique_print(unique, &intake->buf);
+    return keep(intake, out, diag);
+}
+
+/* ---- intake ---- */
+
+void pawl__intake_release(struct pawl__intake *intake)
+{
+    pawl__arena_release(&intake->kept);
+    pawl__arena_release(&intake->scratch);
+    pawl__buf_release(&intake->buf);
+}
+
+/* Defaults that must stand before the checks. */
+static void complete(struct pawl_job_spec *spec)
+{
+    if (!spec->queue) spec->queue = "default";
+    if (!spec->args.len) spec->args = (struct pawl_span){ "[]", 2 };
+}
+
+enum pawl_err pawl__intake_take(struct pawl__intake *intake, const struct pawl_job_spec *given,
+                                struct pawl_job_spec *spec, struct pawl__new_job *job,
+                                struct pawl_diag *diag)
+{
+    struct pawl__payloads payloads;
+    *spec = *given;
+    complete(spec);
+    pawl__arena_reset(&intake->scratch);
+    job->spec = spec;
+    enum pawl_err err = check_members(spec, diag);
+    if (!err) err = check_payloads(spec, &intake->scratch, &payloads, diag);
+    if (!err) err = keep_tags(intake, spec, &job->tags, diag);
+    if (!err) err = keep_retry(intake, &spec->retry, &job->retry, diag);
+    if (!err) err = keep_unique(intake, &spec->unique, &job->unique, diag);
+    if (err) return err;
+    return pawl__keys_make(spec, &payloads, &intake->scratch, &intake->buf, job, diag);
+}

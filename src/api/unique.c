@@ -1,0 +1,339 @@
+/* What makes two jobs the same; the manual is unique.h. */
+#include "api/unique.h"
+
+#include "api/api.h"
+#include "api/check.h"
+#include "base/diag.h"
+#include "base/sha256.h"
+
+#include <assert.h>
+
+/* ---- the policy ---- */
+
+#define DIMENSIONS(X)                                                                              \
+    X(TYPE, "type")                                                                                \
+    X(QUEUE, "queue")                                                                              \
+    X(ARGS, "args")                                                                                \
+    X(META, "meta")
+
+#define X(name, text) | PAWL_UNIQUE_##name
+static const uint32_t dimensions_known = 0 DIMENSIONS(X);
+#undef X
+#define X(name, text) { PAWL_UNIQUE_##name, text },
+static const struct {
+    uint32_t bit;
+    const char *text;
+} dimensions[] = { DIMENSIONS(X) };
+#undef X
+
+/* A policy without dimensions must say nothing else: whoever sets a period means to be unique. */
+static bool is_none(const struct pawl_unique *unique)
+{
+    return !unique->keys && !unique->args_key_count && !unique->meta_key_count &&
+           !unique->period_ms && !unique->states && !unique->on_conflict;
+}
+
+static enum pawl_err check_keys(const struct pawl_unique *unique, struct pawl_diag *diag)
+{
+    if (!unique->keys) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.keys",
+                                "unique.keys must say what makes two jobs the same");
+    }
+    if (unique->keys & ~dimensions_known) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.keys",
+                                "unique.keys 0x%x has unknown bits", unique->keys);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err check_names(const struct pawl_unique *unique, struct pawl_diag *diag)
+{
+    static const struct pawl__list_rule args = { { "unique.args_keys", PAWL_KEY_BYTES_MAX },
+                                                 PAWL__NAMES_MAX };
+    static const struct pawl__list_rule meta = { { "unique.meta_keys", PAWL_KEY_BYTES_MAX },
+                                                 PAWL__NAMES_MAX };
+    if (unique->args_key_count && !(unique->keys & PAWL_UNIQUE_ARGS)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.args_keys",
+                                "unique.args_keys needs \"args\" among unique.keys");
+    }
+    if (unique->meta_key_count && !(unique->keys & PAWL_UNIQUE_META)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.meta_keys",
+                                "unique.meta_keys needs \"meta\" among unique.keys");
+    }
+    if (!unique->meta_key_count && (unique->keys & PAWL_UNIQUE_META)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.meta_keys",
+                                "unique.meta_keys is required with \"meta\" among unique.keys");
+    }
+    enum pawl_err err = pawl__check_list(&args, unique->args_keys, unique->args_key_count, diag);
+    if (err) return err;
+    return pawl__check_list(&meta, unique->meta_keys, unique->meta_key_count, diag);
+}
+
+enum pawl_err pawl__unique_check(const struct pawl_unique *unique, struct pawl_diag *diag)
+{
+    if (is_none(unique)) return PAWL_OK;
+    enum pawl_err err = check_keys(unique, diag);
+    if (err) return err;
+    err = check_names(unique, diag);
+    if (err) return err;
+    err = pawl__check_time("unique.period_ms", PAWL__TIME_DURATION, unique->period_ms, diag);
+    if (err) return err;
+    if (unique->states & ~pawl__states_known) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.states",
+                                "unique.states 0x%x has unknown states", unique->states);
+    }
+    if ((unsigned)unique->on_conflict >= PAWL_CONFLICT_END) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.on_conflict",
+                                "unique.on_conflict %d is not known", (int)unique->on_conflict);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_conflict conflict_of(const struct pawl_unique *unique)
+{
+    return unique->on_conflict ? unique->on_conflict : PAWL_CONFLICT_REJECT;
+}
+
+static uint32_t states_of(const struct pawl_unique *unique)
+{
+    return unique->states ? unique->states : pawl__states_live;
+}
+
+/* ---- the policy as JSON ---- */
+
+/* A member with a list of strings; an empty list is left out. The object's first brace or the comma
+ * before the member is written too. */
+static void print_member(struct pawl__buf *out, const char *name, const char *const *list,
+                         size_t count)
+{
+    if (!count) return;
+    pawl__buf_add_text(out, out->len ? ",\"" : "{\"");
+    pawl__buf_add_text(out, name);
+    pawl__buf_add_text(out, "\":");
+    for (size_t i = 0; i < count; i++) {
+        pawl__buf_add_text(out, i ? "," : "[");
+        pawl__buf_add_json(out, list[i], strlen(list[i]));
+    }
+    pawl__buf_add_text(out, "]");
+}
+
+static void print_dimensions(struct pawl__buf *out, uint32_t keys)
+{
+    const char *names[sizeof dimensions / sizeof dimensions[0]];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof dimensions / sizeof dimensions[0]; i++) {
+        if (keys & dimensions[i].bit) names[count++] = dimensions[i].text;
+    }
+    print_member(out, "keys", names, count);
+}
+
+static void print_states(struct pawl__buf *out, uint32_t states)
+{
+    const char *names[PAWL_STATE_END];
+    size_t count = 0;
+    for (int state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
+        if (!(states & PAWL_STATE_BIT(state))) continue;
+        names[count++] = pawl_state_name((enum pawl_state)state, PAWL_VOCABULARY_PAWL);
+    }
+    print_member(out, "states", names, count);
+}
+
+void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out)
+{
+#define X(number, name, text) [number] = text,
+    static const char *const conflicts[] = { PAWL_CONFLICTS(X) };
+#undef X
+    assert(out->len == 0);
+    if (!unique->keys) return;
+    print_dimensions(out, unique->keys | PAWL_UNIQUE_TYPE); // which counts, named or not
+    print_member(out, "args_keys", unique->args_keys, unique->args_key_count);
+    print_member(out, "meta_keys", unique->meta_keys, unique->meta_key_count);
+    if (unique->period_ms) {
+        pawl__buf_add_text(out, ",\"period_ms\":");
+        pawl__buf_add_int(out, unique->period_ms);
+    }
+    print_states(out, unique->states);
+    pawl__buf_add_text(out, ",\"on_conflict\":\"");
+    pawl__buf_add_text(out, conflicts[conflict_of(unique)]);
+    pawl__buf_add_text(out, "\"}");
+}
+
+/* ---- fingerprints ---- */
+
+/* Where a fingerprint is written, and from what. */
+struct writer {
+    const struct pawl_job_spec *spec;
+    const struct pawl__payloads *payloads;
+    struct pawl__arena *scratch;
+    struct pawl__buf *out;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A policy means the same whatever the order of its names, and however often one is given. */
+static size_t sort_names(const char *const *list, size_t count, const char *sorted[])
+{
+    assert(count <= PAWL__NAMES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = list[i];
+    }
+    if (count) qsort(sorted, count, sizeof sorted[0], by_text);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept && strcmp(sorted[i], sorted[kept - 1]) == 0) continue;
+        sorted[kept++] = sorted[i];
+    }
+    return kept;
+}
+
+static void write_name(struct writer *writer, const char *name, bool first)
+{
+    if (!first) pawl__buf_add(writer->out, ",", 1);
+    pawl__buf_add_json(writer->out, name, strlen(name));
+    pawl__buf_add(writer->out, ":", 1);
+}
+
+static void write_value(struct writer *writer, const struct pawl__json *json, uint32_t token)
+{
+    pawl__json_canonical(json, token, writer->scratch, writer->out);
+}
+
+/* The list of values that `name` has in the objects among the arguments; false: it has none. */
+static bool write_argument(struct writer *writer, const char *name)
+{
+    const struct pawl__json *args = &writer->payloads->args;
+    bool found = false;
+    uint32_t at = pawl__json_first(0);
+    for (uint32_t i = 0; i < args->tokens[0].count; i++, at = args->tokens[at].next) {
+        if (args->tokens[at].type != PAWL__JSON_OBJECT) continue;
+        uint32_t value = pawl__json_member(args, at, name);
+        if (!value) continue;
+        pawl__buf_add(writer->out, found ? "," : "[", 1);
+        write_value(writer, args, value);
+        found = true;
+    }
+    if (found) pawl__buf_add(writer->out, "]", 1);
+    return found;
+}
+
+static enum pawl_err write_chosen_args(struct writer *writer, struct pawl_diag *diag)
+{
+    const struct pawl_unique *unique = &writer->spec->unique;
+    const char *names[PAWL__NAMES_MAX];
+    size_t count = sort_names(unique->args_keys, unique->args_key_count, names);
+    pawl__buf_add(writer->out, "{", 1);
+    for (size_t i = 0; i < count; i++) {
+        write_name(writer, names[i], i == 0);
+        if (write_argument(writer, names[i])) continue;
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.args_keys",
+                                "unique.args_keys names \"%s\", which no object in args has",
+                                pawl__quote(names[i]).text);
+    }
+    pawl__buf_add(writer->out, "}", 1);
+    return PAWL_OK;
+}
+
+static enum pawl_err write_args(struct writer *writer, struct pawl_diag *diag)
+{
+    pawl__buf_add_text(writer->out, "\"args\":");
+    enum pawl_err err = PAWL_OK;
+    if (writer->spec->unique.args_key_count) {
+        err = write_chosen_args(writer, diag);
+    } else {
+        write_value(writer, &writer->payloads->args, 0);
+    }
+    pawl__buf_add(writer->out, ",", 1);
+    return err;
+}
+
+/* A member that the job lacks is left out: lacking it is not the same as null. */
+static void write_meta(struct writer *writer)
+{
+    const struct pawl_unique *unique = &writer->spec->unique;
+    const struct pawl__json *meta = &writer->payloads->meta;
+    const char *names[PAWL__NAMES_MAX];
+    size_t count = sort_names(unique->meta_keys, unique->meta_key_count, names);
+    bool first = true;
+    pawl__buf_add_text(writer->out, "\"meta\":{");
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value = meta->count ? pawl__json_member(meta, 0, names[i]) : 0;
+        if (!value) continue;
+        write_name(writer, names[i], first);
+        write_value(writer, meta, value);
+        first = false;
+    }
+    pawl__buf_add_text(writer->out, "},");
+}
+
+static enum pawl_err write_fingerprint(struct writer *writer, struct pawl_diag *diag)
+{
+    const struct pawl_job_spec *spec = writer->spec;
+    pawl__buf_clear(writer->out);
+    pawl__buf_add(writer->out, "{", 1);
+    if (spec->unique.keys & PAWL_UNIQUE_ARGS) {
+        enum pawl_err err = write_args(writer, diag);
+        if (err) return err;
+    }
+    if (spec->unique.keys & PAWL_UNIQUE_META) write_meta(writer);
+    if (spec->unique.keys & PAWL_UNIQUE_QUEUE) {
+        write_name(writer, "queue", true);
+        pawl__buf_add_json(writer->out, spec->queue, strlen(spec->queue));
+        pawl__buf_add(writer->out, ",", 1);
+    }
+    write_name(writer, "type", true);
+    pawl__buf_add_json(writer->out, spec->type, strlen(spec->type));
+    pawl__buf_add(writer->out, "}", 1);
+    return writer->out->failed ? pawl__fail_nomem(diag) : PAWL_OK;
+}
+
+/* ---- keys ---- */
+
+static struct pawl__key *key_add(struct pawl__new_job *job, enum pawl__key_kind kind,
+                                 const char *at, size_t len)
+{
+    assert(job->key_count < PAWL__KEYS_MAX);
+    struct pawl__key *key = &job->keys[job->key_count++];
+    *key = (struct pawl__key){ .kind = kind };
+    struct pawl__sha256 sha;
+    uint8_t digest[32];
+    uint8_t prefix = (uint8_t)kind;
+    pawl__sha256_init(&sha);
+    pawl__sha256_add(&sha, &prefix, 1);
+    pawl__sha256_add(&sha, at, len);
+    pawl__sha256_end(&sha, digest);
+    memcpy(key->digest, digest, sizeof key->digest);
+    return key;
+}
+
+enum pawl_err pawl__keys_make(const struct pawl_job_spec *spec,
+                              const struct pawl__payloads *payloads, struct pawl__arena *scratch,
+                              struct pawl__buf *buf, struct pawl__new_job *job,
+                              struct pawl_diag *diag)
+{
+    job->key_count = 0; // kinds ascend: the store relies on it
+    if (spec->idempotency_key) {
+        const char *text = spec->idempotency_key;
+        struct pawl__key *key = key_add(job, PAWL__KEY_IDEMPOTENCY, text, strlen(text));
+        key->states = pawl__states_known;
+        key->period_ms = spec->idempotency_ms;
+        key->on_conflict = PAWL_CONFLICT_IGNORE;
+    }
+    if (spec->business_key) {
+        const char *text = spec->business_key;
+        struct pawl__key *key = key_add(job, PAWL__KEY_BUSINESS, text, strlen(text));
+        key->states = pawl__states_live;
+        key->on_conflict = PAWL_CONFLICT_REJECT;
+    }
+    if (!spec->unique.keys) return PAWL_OK;
+    struct writer writer = { spec, payloads, scratch, buf };
+    enum pawl_err err = write_fingerprint(&writer, diag);
+    if (err) return err;
+    struct pawl__key *key = key_add(job, PAWL__KEY_UNIQUE, buf->at, buf->len);
+    key->states = states_of(&spec->unique);
+    key->period_ms = spec->unique.period_ms;
+    key->on_conflict = conflict_of(&spec->unique);
+    return PAWL_OK;
+}
