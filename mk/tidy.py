@@ -120,7 +120,7 @@ def check_clang_build():
     clang = tool("clang")
     found = complaints_of(["mk/configure.sh", BUILD, "-Dbuildtype=debug", "-Db_lundef=false"],
                           env={**os.environ, "CC": clang})
-    return found or complaints_of(["ninja", "-C", BUILD])
+    return found or complaints_of(["ninja", "-C", BUILD, "--quiet"])
 
 
 def need_build():
