@@ -1,0 +1,266 @@
+/* pawl_bench: how fast the store is, as ratios to what the machine can do in the same run.
+ *
+ * Main thread: runs the measurements one after the other. A second thread waits for signals, so
+ * that an interrupted run leaves no files behind either. */
+#include "bench.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+struct measurement {
+    const char *name;
+    const char *text;
+    void (*run)(struct pawl__bench *bench);
+};
+
+#define X(name, text) { #name, text, pawl__bench_##name },
+static const struct measurement measurements[] = { PAWL__BENCHES(X) };
+#undef X
+enum { MEASUREMENTS = sizeof measurements / sizeof *measurements };
+
+static char temporary[PAWL__BENCH_PATH_BYTES]; /* "": none yet; set before other threads start */
+
+static void remove_files(void)
+{
+    DIR *dir = opendir(temporary);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        unlinkat(dirfd(dir), entry->d_name, 0); // "." and ".." refuse
+    }
+    if (dir) closedir(dir);
+}
+
+static void remove_temporary(void)
+{
+    if (!*temporary) return;
+    remove_files();
+    rmdir(temporary);
+}
+
+void pawl__bench_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void pawl__bench_die(const char *format, ...)
+{
+    va_list args;
+    fputs("pawl_bench: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    remove_temporary();
+    _exit(1); // not exit: other threads are in the middle of things
+}
+
+int64_t pawl__bench_now_us(void)
+{
+    return pawl__clock_mono_us(&pawl__clock_system);
+}
+
+void pawl__bench_path(const struct pawl__bench *bench, const char *name,
+                      char out[PAWL__BENCH_PATH_BYTES])
+{
+    const int len = snprintf(out, PAWL__BENCH_PATH_BYTES, "%s/%s", bench->dir, name);
+    if (len < 0 || len >= PAWL__BENCH_PATH_BYTES) pawl__bench_die("the path is too long");
+}
+
+void pawl__bench_forget(const struct pawl__bench *bench, const char *name)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm" };
+    char path[PAWL__BENCH_PATH_BYTES], file[PAWL__BENCH_PATH_BYTES + 8];
+    pawl__bench_path(bench, name, path);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        snprintf(file, sizeof file, "%s%s", path, suffixes[i]);
+        unlink(file);
+    }
+}
+
+void *pawl__bench_calloc(size_t count, size_t bytes)
+{
+    void *at = calloc(count, bytes);
+    if (!at) pawl__bench_die("out of memory");
+    return at;
+}
+
+static void *watch_signals(void *arg)
+{
+    int number = 0;
+    sigwait(arg, &number);
+    remove_temporary();
+    _exit(128 + number);
+}
+
+static void catch_signals(void)
+{
+    static sigset_t set;
+    pthread_t thread;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (pthread_create(&thread, NULL, watch_signals, &set)) {
+        pawl__bench_die("could not start a thread");
+    }
+    pthread_detach(thread);
+}
+
+/* The build directory: the program lies one folder below it. */
+static void build_dir(char out[PAWL__BENCH_PATH_BYTES])
+{
+    const ssize_t len = readlink("/proc/self/exe", out, PAWL__BENCH_PATH_BYTES - 1);
+    if (len <= 0) pawl__bench_die("could not find the build directory; give --dir and --json");
+    out[len] = 0;
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(out, '/');
+        if (slash && slash != out) *slash = 0;
+    }
+}
+
+struct options {
+    const char *only;
+    const char *json;
+    const char *dir;
+    int64_t slice_ms;
+    bool quick, full, list;
+};
+
+static const char usage[] =
+    "usage: pawl_bench [OPTION]...\n"
+    "\n"
+    "Measure the store against the floor of this machine. Takes a few minutes.\n"
+    "\n"
+    "  --only NAME   one measurement (--list names them)\n"
+    "  --full        also with 10,000,000 jobs waiting: minutes more, gigabytes of disk\n"
+    "  --quick       only see that everything works; the figures mean nothing\n"
+    "  --seconds N   length of a slice, fractions allowed [1]\n"
+    "  --json FILE   where to write the results [bench.json in the build directory]\n"
+    "  --dir DIR     measure on this disk [the build directory's]\n"
+    "  --list        name the measurements\n"
+    "  --help\n";
+
+static int64_t parse_seconds(const char *text)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value > 0 && value <= 3600)) {
+        pawl__bench_die("--seconds wants a number above 0, not \"%s\"", text);
+    }
+    return (int64_t)(value * 1000 + 0.5);
+}
+
+static void parse(int argc, char **argv, struct options *out)
+{
+    static const struct option list[] = {
+        { "only", required_argument, NULL, 'o' },
+        { "full", no_argument, NULL, 'f' },
+        { "quick", no_argument, NULL, 'q' },
+        { "seconds", required_argument, NULL, 's' },
+        { "json", required_argument, NULL, 'j' },
+        { "dir", required_argument, NULL, 'd' },
+        { "list", no_argument, NULL, 'l' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    for (int c; (c = getopt_long(argc, argv, "h", list, NULL)) != -1;) {
+        switch (c) {
+        case 'o':
+            out->only = optarg;
+            break;
+        case 'f':
+            out->full = true;
+            break;
+        case 'q':
+            out->quick = true;
+            break;
+        case 's':
+            out->slice_ms = parse_seconds(optarg);
+            break;
+        case 'j':
+            out->json = optarg;
+            break;
+        case 'd':
+            out->dir = optarg;
+            break;
+        case 'l':
+            out->list = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            fputs(usage, stderr);
+            exit(2);
+        }
+    }
+    if (optind < argc) pawl__bench_die("unexpected argument \"%s\"", argv[optind]);
+}
+
+static void show_list(void)
+{
+    for (int i = 0; i < MEASUREMENTS; i++) {
+        printf("%-10s %s\n", measurements[i].name, measurements[i].text);
+    }
+}
+
+static void make_temporary(const char *dir)
+{
+    char path[PAWL__BENCH_PATH_BYTES];
+    const int len = snprintf(path, sizeof path, "%s/pawl-bench-XXXXXX", dir);
+    if (len < 0 || (size_t)len >= sizeof path) pawl__bench_die("the path is too long");
+    if (!mkdtemp(path)) pawl__bench_die("could not make a folder in \"%s\": %m", dir);
+    memcpy(temporary, path, sizeof temporary);
+}
+
+static void run_all(struct pawl__bench *bench, const char *only)
+{
+    int ran = 0;
+    for (int i = 0; i < MEASUREMENTS; i++) {
+        if (only && strcmp(only, measurements[i].name)) continue;
+        pawl__bench_say("# %s: %s", measurements[i].name, measurements[i].text);
+        measurements[i].run(bench);
+        remove_files(); // a full disk would be a poor result
+        ran++;
+    }
+    if (!ran) pawl__bench_die("there is no measurement \"%s\"; see --list", only);
+}
+
+int main(int argc, char **argv)
+{
+    char build[PAWL__BENCH_PATH_BYTES], json[PAWL__BENCH_PATH_BYTES + 16];
+    struct options options = { 0 };
+    parse(argc, argv, &options);
+    if (options.list) {
+        show_list();
+        return 0;
+    }
+    if (!options.dir || !options.json) build_dir(build);
+    make_temporary(options.dir ? options.dir : build);
+    catch_signals();
+    struct pawl__bench bench = { .dir = temporary,
+                                 .quick = options.quick,
+                                 .full = options.full,
+                                 .slice_us = 1000 * (options.quick ? 50 : 1000),
+                                 .pairs = options.quick ? 2 : 5,
+                                 .threads = options.quick ? 4 : 32 };
+    if (options.slice_ms > 0) bench.slice_us = 1000 * options.slice_ms;
+    pawl__idgen_init(&bench.ids, &pawl__clock_system, pawl__rng_system_seed());
+    run_all(&bench, options.only);
+    snprintf(json, sizeof json, "%s", options.json ? options.json : "");
+    if (!options.json) snprintf(json, sizeof json, "%s/bench.json", build);
+    pawl__report_json(json);
+    pawl__report_print(stdout);
+    pawl__idgen_release(&bench.ids);
+    remove_temporary();
+    return 0;
+}

@@ -1,0 +1,171 @@
+/* The benchmark's own kit: settings, the raw SQLite floor, a crew of threads that loads a store,
+ * and the report.
+ *
+ * Every figure is compared with a floor taken in the same run, in slices that alternate with the
+ * measurement's own, because the machine is never quiet: what counts is the median of the pairwise
+ * ratios. Whatever goes wrong ends the program with a message; temporary files go in any case. */
+#ifndef PAWL_BENCH_H
+#define PAWL_BENCH_H
+
+#include "base/id.h"
+#include "store/store.h"
+
+enum {
+    PAWL__BENCH_PAYLOAD_BYTES = 100,
+    PAWL__BENCH_FLOOR_ROWS = 1024, /* rows in a transaction of the floor */
+    PAWL__BENCH_PAIRS_MAX = 64,
+    PAWL__BENCH_ROWS_MAX = 64,
+    PAWL__BENCH_PATH_BYTES = 1024
+};
+
+/* name, what it measures. Add here and write pawl__bench_NAME. */
+#define PAWL__BENCHES(X)                                                                           \
+    X(submit, "one-job submits from 32 threads, against the floor")                                \
+    X(lifecycle, "submit, claim and complete of every job, 32 threads, against the floor")         \
+    X(bulk, "1,000,000 jobs in operations of 1000, against the floor")                             \
+    X(single, "one client, one job per call, against one raw transaction with one insert")         \
+    X(backlog, "cost of a claim with 10,000 waiting, 1,000,000, and 10,000,000 (--full)")          \
+    X(retention, "the lifecycle with archive and purge beside it, against without")                \
+    X(latency, "time of a blocking submit under the load of the other threads")                    \
+    X(size, "bytes of database per finished job, and per archived one")
+
+struct pawl__bench {
+    const char *dir; /* temporary, on the disk that is measured */
+    bool quick;      /* does it work at all? The figures mean nothing */
+    bool full;
+    int64_t slice_us;
+    int pairs;
+    int threads;
+    struct pawl__idgen ids;
+};
+
+#define X(name, text) void pawl__bench_##name(struct pawl__bench *bench);
+PAWL__BENCHES(X)
+#undef X
+
+/* ---- bench.c ---- */
+
+/* Ends the program. Any thread. */
+void pawl__bench_die(const char *format, ...) PAWL_PRINTF(1, 2) __attribute__((noreturn));
+/* One line on standard error. */
+void pawl__bench_say(const char *format, ...) PAWL_PRINTF(1, 2);
+int64_t pawl__bench_now_us(void);
+void pawl__bench_path(const struct pawl__bench *bench, const char *name,
+                      char out[PAWL__BENCH_PATH_BYTES]);
+/* Delete a database that is closed. */
+void pawl__bench_forget(const struct pawl__bench *bench, const char *name);
+void *pawl__bench_calloc(size_t count, size_t bytes);
+
+/* ---- job.c: jobs and stores ---- */
+
+/* The n-th payload: a JSON array of exactly PAWL__BENCH_PAYLOAD_BYTES, the same for floor and
+ * store. */
+void pawl__payload(uint64_t n, char out[PAWL__BENCH_PAYLOAD_BYTES]);
+
+/* A new job with room for all it points to; must not move once made. */
+struct pawl__bench_job {
+    struct pawl__new_job job;
+    struct pawl_job_spec spec;
+    char args[PAWL__BENCH_PAYLOAD_BYTES];
+};
+void pawl__bench_job_init(struct pawl__bench_job *job);
+
+struct pawl__store *pawl__bench_open(const struct pawl__bench *bench, const char *name);
+/* Ends the program when `op` failed. */
+void pawl__bench_check(const struct pawl__op *op);
+/* Bytes of the database and its WAL. */
+int64_t pawl__bench_bytes(const struct pawl__bench *bench, const char *name);
+
+/* Where the jobs of a bulk submit go. Zeroes: all to "default", all alike. */
+struct pawl__bulk {
+    int64_t jobs;
+    int queues;     /* above 1: dealt round robin to "q00", "q01", ... */
+    int priorities; /* above 1: drawn from 0 .. priorities - 1 */
+};
+/* Operations of 1000 jobs, a few posted ahead. */
+void pawl__bulk_submit(struct pawl__bench *bench, struct pawl__store *store,
+                       const struct pawl__bulk *bulk);
+const char *pawl__bulk_queue(int n); /* "q00" .. "q31" */
+
+/* ---- floor.c: SQLite with nothing on top ---- */
+
+struct pawl__floor;
+struct pawl__floor *pawl__floor_open(const struct pawl__bench *bench, const char *name);
+void pawl__floor_close(struct pawl__floor *floor);
+/* Insert for at least `us`, whole transactions of 1024 rows; rows per second. */
+double pawl__floor_run(struct pawl__floor *floor, int64_t us);
+/* Insert `rows`; rows per second. */
+double pawl__floor_rows(struct pawl__floor *floor, int64_t rows);
+/* `count` transactions with one insert each; microseconds per transaction. */
+double pawl__floor_single(struct pawl__floor *floor, int64_t count);
+
+/* ---- crew.c: many threads that keep a store busy ---- */
+
+struct pawl__crew;
+
+struct pawl__crew_options {
+    struct pawl__store *store;
+    bool lifecycle;   /* claim and complete what was submitted, too */
+    int threads;      /* 0: as many as the benchmark's setting */
+    int64_t for_us;   /* submit this long, or ... */
+    int64_t jobs_max; /* ... this many; what was begun is then finished */
+};
+
+struct pawl__crew_result {
+    int64_t jobs; /* that went all the way */
+    int64_t us;
+    double per_s;
+};
+
+/* One crew for many runs. Free it after its store was closed: the committer may still be leaving a
+ * callback when the run is over. */
+struct pawl__crew *pawl__crew_new(struct pawl__bench *bench);
+void pawl__crew_free(struct pawl__crew *crew);
+struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
+                                        const struct pawl__crew_options *options);
+
+/* ---- report.c ---- */
+
+enum pawl__goal { PAWL__GOAL_NONE, PAWL__GOAL_AT_LEAST, PAWL__GOAL_AT_MOST };
+
+struct pawl__row {
+    char name[48];
+    const char *unit;
+    double value;
+    double floor; /* 0: there is none */
+    double ratio; /* of value to floor */
+    double ratio_low, ratio_high;
+    enum pawl__goal kind;
+    double goal; /* for the ratio */
+    bool met;
+    char note[96];
+};
+
+/* Takes a copy; decides `met`. */
+void pawl__report_add(const struct pawl__row *row);
+/* Sizes and times of the commits of a store since it was opened. */
+void pawl__report_commits(struct pawl__store *store, const char *load);
+void pawl__report_print(FILE *out);
+void pawl__report_json(const char *path);
+
+/* What one slice gave: a rate, or a cost. */
+typedef double pawl__slice_fn(void *ctx);
+
+struct pawl__pairs {
+    const char *name;
+    const char *unit;
+    pawl__slice_fn *floor;
+    void *floor_ctx;
+    pawl__slice_fn *value;
+    void *value_ctx;
+    enum pawl__goal kind;
+    double goal;
+    int count; /* 0: the setting's */
+};
+
+/* Runs floor and value by turns, each pair in the other order than the one before, and makes a row
+ * of the medians. */
+struct pawl__row pawl__pairs_run(const struct pawl__bench *bench, const struct pawl__pairs *pairs);
+double pawl__median(double *values, int count); /* sorts them */
+
+#endif

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""The benchmark runs, cleans up after itself, and writes what docs/performance.md says it does."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+KEYS = {"name", "value", "unit", "floor", "ratio", "ratio_low", "ratio_high", "goal", "goal_kind",
+        "met", "note"}
+GOALS = 9  # rows that have one, without --full
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        path = os.path.join(folder, "bench.json")
+        run = subprocess.run([program, "--quick", "--dir", folder, "--json", path],
+                             stdout=subprocess.PIPE, text=True)
+        assert run.returncode == 0, f"exit status {run.returncode}"
+        with open(path, encoding="utf-8") as file:
+            rows = json.load(file)
+        assert os.listdir(folder) == ["bench.json"], "files were left behind"
+    for row in rows:
+        assert set(row) == KEYS, f"members of {row}"
+        assert row["value"] > 0, f"value of {row}"
+        assert (row["goal"] is None) == (row["met"] is None), f"goal of {row}"
+        assert row["name"] in run.stdout, f"{row['name']} is not in the table"
+    assert sum(row["goal"] is not None for row in rows) == GOALS, "rows with a goal"
+
+
+main()

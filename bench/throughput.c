@@ -1,0 +1,107 @@
+/* Throughput against the floor: submits alone, whole lifecycles, and bulk submits. Each job of each
+ * step is durable before it is answered. */
+#include "bench.h"
+
+struct throughput {
+    struct pawl__bench *bench;
+    struct pawl__floor *floor;
+    struct pawl__store *store;
+    struct pawl__crew *crew;
+    bool lifecycle;
+    int64_t bulk_jobs; /* in one slice */
+};
+
+static void begin(struct throughput *of, struct pawl__bench *bench)
+{
+    of->bench = bench;
+    of->floor = pawl__floor_open(bench, "floor.db");
+    of->store = pawl__bench_open(bench, "store.db");
+    of->crew = pawl__crew_new(bench);
+}
+
+static void end(struct throughput *of)
+{
+    pawl__store_close(of->store);
+    pawl__crew_free(of->crew);
+    pawl__floor_close(of->floor);
+}
+
+static double floor_slice(void *ctx)
+{
+    struct throughput *of = ctx;
+    return pawl__floor_run(of->floor, of->bench->slice_us);
+}
+
+static double crew_slice(void *ctx)
+{
+    struct throughput *of = ctx;
+    const struct pawl__crew_options options = {
+        .store = of->store,
+        .lifecycle = of->lifecycle,
+        .for_us = of->bench->slice_us,
+    };
+    return pawl__crew_run(of->crew, &options).per_s;
+}
+
+static void run_crew(struct pawl__bench *bench, const char *name, double goal, bool lifecycle)
+{
+    struct throughput of = { .lifecycle = lifecycle };
+    begin(&of, bench);
+    const struct pawl__pairs pairs = {
+        .name = name,
+        .unit = "jobs/s",
+        .floor = floor_slice,
+        .floor_ctx = &of,
+        .value = crew_slice,
+        .value_ctx = &of,
+        .kind = PAWL__GOAL_AT_LEAST,
+        .goal = goal,
+    };
+    const struct pawl__row row = pawl__pairs_run(bench, &pairs);
+    pawl__report_add(&row);
+    pawl__report_commits(of.store, lifecycle ? "lifecycle" : "submit");
+    end(&of);
+}
+
+void pawl__bench_submit(struct pawl__bench *bench)
+{
+    run_crew(bench, "submit", 0.45, false);
+}
+
+void pawl__bench_lifecycle(struct pawl__bench *bench)
+{
+    run_crew(bench, "submit+claim+complete", 0.25, true);
+}
+
+static double bulk_floor_slice(void *ctx)
+{
+    struct throughput *of = ctx;
+    return pawl__floor_rows(of->floor, of->bulk_jobs);
+}
+
+static double bulk_slice(void *ctx)
+{
+    struct throughput *of = ctx;
+    const int64_t start_us = pawl__bench_now_us();
+    pawl__bulk_submit(of->bench, of->store, &(struct pawl__bulk){ .jobs = of->bulk_jobs });
+    return (double)of->bulk_jobs * 1e6 / (double)(pawl__bench_now_us() - start_us);
+}
+
+void pawl__bench_bulk(struct pawl__bench *bench)
+{
+    struct throughput of = { .bulk_jobs = bench->quick ? 3000 : 1000000 / bench->pairs };
+    begin(&of, bench);
+    const struct pawl__pairs pairs = {
+        .name = "bulk submit by 1000",
+        .unit = "jobs/s",
+        .floor = bulk_floor_slice,
+        .floor_ctx = &of,
+        .value = bulk_slice,
+        .value_ctx = &of,
+        .kind = PAWL__GOAL_AT_LEAST,
+        .goal = 0.45,
+    };
+    const struct pawl__row row = pawl__pairs_run(bench, &pairs);
+    pawl__report_add(&row);
+    end(&of);
+}
