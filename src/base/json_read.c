@@ -150,15 +150,17 @@ struct pawl_span pawl__json_span(const struct pawl__json *json, uint32_t token)
 
 /* ---- members ---- */
 
-static uint64_t name_prefix(const char *at, size_t len)
+/* The first eight bytes as a big-endian number, zeros behind a shorter name. `readable` bytes may
+ * be looked at: with eight of them one load does it. */
+static inline uint64_t name_prefix(const char *at, size_t len, size_t readable)
 {
-    uint8_t bytes[8] = { 0 };
-    memcpy(bytes, at, len < sizeof bytes ? len : sizeof bytes);
     uint64_t prefix = 0;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        prefix = prefix << 8 | bytes[i];
-    }
-    return prefix;
+    memcpy(&prefix, at, readable >= sizeof prefix ? sizeof prefix : len);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    prefix = __builtin_bswap64(prefix);
+#endif
+    if (len == 0) return 0;
+    return len < sizeof prefix ? prefix & UINT64_MAX << (64 - 8 * len) : prefix;
 }
 
 bool pawl__json_names(const struct pawl__json *json, uint32_t object, struct pawl__arena *arena,
@@ -168,11 +170,16 @@ bool pawl__json_names(const struct pawl__json *json, uint32_t object, struct paw
     uint32_t i = pawl__json_first(object);
     for (uint32_t left = tokens[object].count; left > 0; left--, i = tokens[i + 1].next, out++) {
         const char *at = content(json, &tokens[i]);
-        if (has_escapes(&tokens[i])) at = pawl__json_string(json, i, arena, NULL);
+        size_t readable = (size_t)(json->text.at + json->text.len - at);
+        if (has_escapes(&tokens[i])) {
+            at = pawl__json_string(json, i, arena, NULL);
+            readable = tokens[i].count;
+        }
         if (!at) return false;
-        *out = (struct pawl__json_name){
-            .prefix = name_prefix(at, tokens[i].count), .at = at, .len = tokens[i].count, .token = i
-        };
+        out->prefix = name_prefix(at, tokens[i].count, readable);
+        out->at = at;
+        out->len = tokens[i].count;
+        out->token = i;
     }
     return true;
 }
