@@ -77,36 +77,45 @@ enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
 const char *pawl__event_name(enum pawl_event event);
 
 /* The state after `event`, or NONE: refused. `remembered` matters for RESUME of a paused job alone,
- * and must be a state that PAUSE can leave. */
+ * and must be a state that PAUSE can leave, or that is refused too. */
 enum pawl_state pawl__lifecycle_next(enum pawl_state from, enum pawl_event event,
                                      enum pawl_state remembered);
 
 /* ---- retry ---- */
 
-/* The three systems' own policies, complete. */
+#define PAWL__RETRY_MS_MAX INT64_C(3155760000000) /* a hundred years: no wait is longer */
+
+enum { PAWL__NON_RETRYABLE_MAX = 100, PAWL__NON_RETRYABLE_BYTES_MAX = 255 };
+
+/* The three systems' own policies, complete; they pass pawl__retry_check whatever the arguments. */
 struct pawl_retry pawl__retry_ojs(void); /* 3 runs, 1 s doubling to 5 min, jitter 0.5 to 1.5 */
 enum pawl__ratchet_backoff { PAWL__RATCHET_NONE, PAWL__RATCHET_FIXED, PAWL__RATCHET_EXPONENTIAL };
-/* `retries` after the first run; base*2^min(n-1,20), at most 24 h, no jitter. */
+/* `retries` after the first run; base*2^min(n-1,20), at most 24 h, no jitter; ends among the dead
+ * letters. */
 struct pawl_retry pawl__retry_ratchet(enum pawl__ratchet_backoff backoff, int32_t retries,
                                       int64_t base_ms);
-/* `limit` retries after the first run; d, 2d, 4d with backoff, else d; jitter, when asked for,
- * multiplies by [1, 2). */
+/* `limit` retries after the first run; d, 2d, 4d ... 32768d with backoff, else d; jitter, when
+ * asked for, multiplies by [1, 2). With backoff a delay of 0 counts as 1 s. */
 struct pawl_retry pawl__retry_marie(int32_t limit, int64_t delay_ms, bool backoff, bool jitter);
 
-/* Fill in what is zero. Idempotent. */
+/* Fill in what is zero. A cap that is not given is never below initial_ms. Idempotent. */
 void pawl__retry_resolve(struct pawl_retry *retry);
-/* ARG with the field, for a policy that was resolved. */
+/* For a policy that was resolved. ARG, and LIMIT for a list or an entry that is too long; the field
+ * is "retry." and the member's name. */
 PAWL_MUST_CHECK enum pawl_err pawl__retry_check(const struct pawl_retry *retry,
                                                 struct pawl_diag *diag);
-/* The wait after the n-th charged failure (n >= 1) of a resolved policy; never negative, never over
- * cap_ms, whatever the numbers. */
+/* The wait after the n-th charged failure of a resolved policy; never negative, never over cap_ms,
+ * whatever the numbers. Without jitter it is exact while the coefficient is a whole number, else
+ * rounded to the nearest ms, and `rng` is not touched. With jitter it is rounded down. */
 int64_t pawl__retry_delay(const struct pawl_retry *retry, int64_t n, struct pawl__rng *rng);
-/* Is `type` on the list? Exact, or an entry "a.*" and a type that begins with "a.". */
+/* Is `type` on the list? Exact, or an entry "a.*" and a type that begins with "a.". NULL is not. */
 bool pawl__retry_is_final(const struct pawl_retry *retry, const char *type);
 
-/* Policy as JSON, for the store; only what differs from the default. "" for the default. */
+/* Policy as JSON, for the store; only what differs from the default. "" for the default. Members
+ * are named as in struct pawl_retry; jitter is true or false. The policy has passed the check. */
 void pawl__retry_print(const struct pawl_retry *retry, struct pawl__buf *out);
-/* Resolved; lists live in `arena`. ARG. */
+/* The way back: resolved and checked; lists live in `arena`. ARG (a member that is not known too),
+ * LIMIT, NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__retry_parse(struct pawl_span json, struct pawl__arena *arena,
                                                 struct pawl_retry *out, struct pawl_diag *diag);
 
@@ -131,12 +140,20 @@ enum pawl__verdict_kind {
 
 struct pawl__verdict {
     enum pawl__verdict_kind kind;
-    int64_t delay_ms;
+    int64_t delay_ms;   /* RETRY: at most PAWL__RETRY_MS_MAX; REQUEUE: 0; else -1 */
     const char *reason; /* static text: "requeued", "attempts spent", "not retryable", ... */
 };
 
 /* What follows a reported failure: the decision order of OJS. `charged` is how many attempts of
- * this series count, this one included. `retry` is resolved. */
+ * this series count, this one included. `retry` is resolved. The first that applies:
+ *   1 requeue asked for          REQUEUE
+ *   2 code DISCARD or FAIL       DISCARD
+ *     code DEAD_LETTER           DEAD_LETTER
+ *   3 type, error_class or code
+ *     is on the list             exhausted: on_exhaustion chooses DISCARD or DEAD_LETTER
+ *   4 not_retryable              exhausted
+ *   5 attempts spent             exhausted
+ *   6 else                       RETRY, after retry_after_ms if given, else the policy's delay */
 struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
                                         const struct pawl__report *report, int64_t charged,
                                         struct pawl__rng *rng);
@@ -151,13 +168,14 @@ struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
 struct pawl__rank_of {
     int64_t due_at_ms;
     int32_t priority;
-    int64_t boost_ms;
+    int64_t boost_ms;       /* [PAWL__RANK_BOOST_MS]; a century: priority alone, no ageing */
     int64_t sla_soft_at_ms; /* 0: none */
     int64_t sla_hard_at_ms; /* 0: none */
 };
 
 /* Smaller is sooner. It does not depend on now, so an index can hold it: priority + wait/boost
- * descending is the same order as due - priority*boost ascending. */
+ * descending is the same order as due - priority*boost ascending. A deadline can only bring a job
+ * forward. Cut to the range of int64_t at the ends. */
 int64_t pawl__rank(const struct pawl__rank_of *of);
 
 #endif

@@ -1,0 +1,25 @@
+/* The order of waiting jobs, as a number that is computed once.
+ * Pure; any thread. */
+#include "lifecycle/lifecycle.h"
+
+static __int128 least(__int128 a, __int128 b)
+{
+    return a < b ? a : b;
+}
+
+/* All sums are exact in 128 bits; only the answer is cut to what a column can hold, which keeps
+ * the order (ends may tie, and ties go by id). */
+int64_t pawl__rank(const struct pawl__rank_of *of)
+{
+    int64_t boost_ms = of->boost_ms ? of->boost_ms : PAWL__RANK_BOOST_MS;
+    __int128 rank = (__int128)of->due_at_ms - (__int128)of->priority * boost_ms;
+    if (of->sla_soft_at_ms) {
+        rank = least(rank, (__int128)of->sla_soft_at_ms - PAWL__RANK_SLA_LEAD_MS);
+    }
+    if (of->sla_hard_at_ms) {
+        rank = least(rank, (__int128)of->sla_hard_at_ms - 2 * PAWL__RANK_SLA_LEAD_MS);
+    }
+    if (rank > INT64_MAX) return INT64_MAX;
+    if (rank < INT64_MIN) return INT64_MIN;
+    return (int64_t)rank;
+}
