@@ -1,0 +1,115 @@
+/* Opening: what a configuration may say, and what its silence means. */
+#include "api/test_kit.h"
+#include "base/clock.h"
+
+static int64_t no_time(void *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+static void silence_means_the_defaults(void **state)
+{
+    (void)state;
+    struct pawl_config out;
+    KIT_OK(pawl__config_complete(NULL, &out, &diag));
+    assert_string_equal(out.store, "sqlite:pawl.db");
+    assert_int_equal(out.durability, PAWL_DURABILITY_FULL);
+    assert_int_equal(out.busy_timeout_ms, 30000);
+    assert_ptr_equal(out.clock, &pawl__clock_system);
+    assert_true(out.seed != 0);
+    assert_false(out.must_exist);
+}
+
+static void what_is_given_stays(void **state)
+{
+    (void)state;
+    struct pawl_clock clock = { no_time, no_time, NULL };
+    struct pawl_config given = { .store = "sqlite:x",
+                                 .durability = PAWL_DURABILITY_RELAXED,
+                                 .busy_timeout_ms = 5,
+                                 .must_exist = true,
+                                 .no_migrate = true,
+                                 .allow_network_fs = true,
+                                 .clock = &clock,
+                                 .seed = 3 };
+    struct pawl_config out;
+    KIT_OK(pawl__config_complete(&given, &out, &diag));
+    assert_memory_equal(&given, &out, sizeof given);
+}
+
+static void bad_configuration_names_its_member(void **state)
+{
+    (void)state;
+    struct pawl_clock no_wall = { NULL, no_time, NULL }, no_mono = { no_time, NULL, NULL };
+    const struct {
+        struct pawl_config config;
+        enum pawl_err err;
+        const char *field;
+    } rows[] = {
+        { { .store = "" }, PAWL_ERR_ARG, "store" },
+        { { .store = "nosuch:x" }, PAWL_ERR_UNSUPPORTED, "store" },
+        { { .durability = (enum pawl_durability)2 }, PAWL_ERR_ARG, "durability" },
+        { { .busy_timeout_ms = -1 }, PAWL_ERR_ARG, "busy_timeout_ms" },
+        { { .busy_timeout_ms = INT64_C(2147483648) }, PAWL_ERR_ARG, "busy_timeout_ms" },
+        { { .clock = &no_wall }, PAWL_ERR_ARG, "clock" },
+        { { .clock = &no_mono }, PAWL_ERR_ARG, "clock" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct pawl *pawl = NULL;
+        KIT_FAILS(pawl_open(&rows[i].config, &pawl, &diag), rows[i].err, rows[i].field);
+        assert_null(pawl);
+    }
+    struct pawl_config out, most = { .busy_timeout_ms = INT32_MAX };
+    KIT_OK(pawl__config_complete(&most, &out, &diag));
+}
+
+static struct pawl_job_id first_id(uint64_t seed)
+{
+    struct pawl_clock clock = { no_time, no_time, NULL };
+    struct pawl_config config = { .store = "sqlite::memory:", .clock = &clock, .seed = seed };
+    struct pawl *pawl = NULL;
+    struct pawl_submitted out;
+    KIT_OK(pawl_open(&config, &pawl, &diag));
+    KIT_OK(pawl_submit(pawl, &(struct pawl_job_spec){ .type = "t" }, &out, &diag));
+    pawl_close(pawl);
+    return out.id;
+}
+
+static void seed_decides_the_ids(void **state)
+{
+    (void)state;
+    struct pawl_job_id one = first_id(1), again = first_id(1), other = first_id(2);
+    assert_memory_equal(&one, &again, sizeof one);
+    assert_memory_not_equal(&one, &other, sizeof one);
+    struct pawl_job_id any = first_id(0), any_other = first_id(0);
+    assert_memory_not_equal(&any, &any_other, sizeof any);
+}
+
+static void missing_store_is_not_made_when_it_must_exist(void **state)
+{
+    (void)state;
+    struct pawl_config config = { .store = "sqlite:/nowhere/at/all/pawl.db", .must_exist = true };
+    struct pawl *pawl = NULL;
+    assert_int_equal(pawl_open(&config, &pawl, NULL), PAWL_ERR_NOT_FOUND);
+    assert_null(pawl);
+}
+
+static void nothing_is_closed_in_peace(void **state)
+{
+    (void)state;
+    pawl_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silence_means_the_defaults),
+        cmocka_unit_test(what_is_given_stays),
+        cmocka_unit_test(bad_configuration_names_its_member),
+        cmocka_unit_test(seed_decides_the_ids),
+        cmocka_unit_test(missing_store_is_not_made_when_it_must_exist),
+        cmocka_unit_test(nothing_is_closed_in_peace),
+    };
+    return cmocka_run_group_tests_name("api/open", tests, NULL, NULL);
+}
