@@ -6,6 +6,9 @@
 #include "base/utf8.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_lower(char c)
 {

@@ -7,6 +7,7 @@
 #include "base/diag.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define PAGE_LIMIT_DEFAULT 50
 

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define BUSY_TIMEOUT_DEFAULT_MS 30000
 #define BUSY_TIMEOUT_MAX_MS INT32_MAX /* SQLite counts in int */

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* ---- payloads ---- */
 

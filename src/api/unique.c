@@ -7,6 +7,8 @@
 #include "base/sha256.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- the policy ---- */
 
