@@ -27,7 +27,7 @@ bench: build ## measure against raw SQLite; a table here and in build/bench.json
 	@ninja -C build bench
 
 tidy: ## format, includes, symbols, static analysis
-	@mk/setup.sh build tidy
+	@mk/setup.sh build test tidy
 	@mk/tidy.py
 
 format: ## put the C sources into the house format

@@ -20,10 +20,10 @@ build libsqlite3-dev     pc:sqlite3
 build python3            python3
 test  libcmocka-dev      pc:cmocka
 test  libjansson-dev     pc:jansson
+test  g++                g++
 test  sqlite3            sqlite3
 test  man-db             man
 test  bash               bash
-tidy  g++                g++
 tidy  clang-14           clang-14
 tidy  clang-format-14    clang-format-14
 tidy  clang-tidy-14      clang-tidy-14
