@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 results=build-results
 scale=${PAWL_TEST_SCALE:-100}
-tsan_suites=(store threads)
+tsan_suites=(base store threads)
 
 # Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
 fixed_addresses=()
@@ -55,7 +55,7 @@ step_asan() {
 
 step_tsan() {
     wrapper=("${fixed_addresses[@]}")
-    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:second_deadlock_stack=1
     meson_step tsan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=thread \
         -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
 }
