@@ -20,7 +20,7 @@
     X(ASSIGN, "assign", "router")                                                                  \
     X(SUCCEED, "succeed", "worker")                                                                \
     X(FAIL, "fail", "worker")                                                                      \
-    X(EXHAUST, "exhaust", "worker or operator")                                                    \
+    X(EXHAUST, "exhaust", "worker, time or operator")                                              \
     X(LAPSE, "lapse", "time")                                                                      \
     X(SNOOZE, "snooze", "worker")                                                                  \
     X(SKIP, "skip", "flow or operator")                                                            \
