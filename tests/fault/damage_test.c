@@ -180,7 +180,57 @@ static void count_finding(void *ctx, const char *finding)
     ++*(int *)ctx;
 }
 
-/* As much as one can do with it. Returns what went wrong with the way it fails, or NULL. Sets
+/* An error must say something. */
+static void note_silence(enum pawl_err err, struct pawl_diag *diag, const char *what,
+                         const char **wrong)
+{
+    if (err && !diag->text[0]) *wrong = what;
+    diag->text[0] = '\0';
+}
+
+static void check_damaged(struct pawl__store *store, bool *noticed, const char **wrong)
+{
+    struct pawl_diag diag = { 0 };
+    int findings = 0;
+    enum pawl_err err = pawl__store_check(store, count_finding, &findings, &diag);
+    *noticed = err != PAWL_OK;
+    if (err && !(DAMAGE & (UINT32_C(1) << err))) *wrong = "check fails unclearly";
+    if (err == PAWL_ERR_CORRUPT && !findings) *wrong = "check found damage and reported none";
+    if (!err && findings) *wrong = "check reported damage and is content";
+}
+
+static void read_damaged(struct pawl__store *store, const char **wrong)
+{
+    struct pawl__arena arena = { 0 };
+    struct pawl_jobs jobs = { 0 };
+    struct pawl_stats stats = { 0 };
+    struct pawl_diag diag = { 0 };
+    struct pawl_filter filter = { .archived = true };
+    struct pawl_page page = { .limit = 100, .count = true };
+    note_silence(pawl__store_query(store, &filter, &page, &arena, &jobs, &diag), &diag,
+                 "query fails without a word", wrong);
+    note_silence(pawl__store_stats(store, &arena, &stats, &diag), &diag,
+                 "statistics fail without a word", wrong);
+    for (uint64_t i = 0; i < JOBS; i++) {
+        struct pawl_story story = { 0 };
+        note_silence(pawl__store_story(store, kit_job_id(1 + i, 0, false), &arena, &story, &diag),
+                     &diag, "story fails without a word", wrong);
+    }
+    pawl__arena_release(&arena);
+}
+
+static void write_damaged(struct pawl__store *store, const char **wrong)
+{
+    struct pawl_diag diag = { 0 };
+    for (int i = 0; i < 6; i++) {
+        enum pawl_err err = i % 2 ? work(store, i / 2, &diag)
+                                  : submit(store, 1000 + (uint64_t)i, &diag);
+        note_silence(err, &diag, "a write fails without a word", wrong);
+        kit_clock_advance(&test_clock, 700); // now and then it may reopen itself
+    }
+}
+
+/* As much as one can do with it. Returns what is wrong with the way it fails, or NULL. Sets
  * `*noticed` when something said that the file is damaged. */
 static const char *use_damaged(bool *noticed)
 {
@@ -190,35 +240,10 @@ static const char *use_damaged(bool *noticed)
     enum pawl_err err = open_with(&config, &store, &diag);
     *noticed = err != PAWL_OK;
     if (err) return DAMAGE & (UINT32_C(1) << err) && diag.text[0] ? NULL : "open fails unclearly";
-    int findings = 0;
-    err = pawl__store_check(store, count_finding, &findings, &diag);
-    *noticed = err != PAWL_OK;
-    const char *wrong = err && !(DAMAGE & (UINT32_C(1) << err)) ? "check fails unclearly" : NULL;
-    if (err == PAWL_ERR_CORRUPT && !findings) wrong = "check found damage and reported none";
-    if (!err && findings) wrong = "check reported damage and is content";
-    struct pawl__arena arena = { 0 };
-    struct pawl_jobs jobs = { 0 };
-    struct pawl_stats stats = { 0 };
-    struct pawl_filter filter = { .archived = true };
-    struct pawl_page page = { .limit = 100, .count = true };
-    diag.text[0] = '\0';
-    err = pawl__store_query(store, &filter, &page, &arena, &jobs, &diag);
-    if (err && !diag.text[0]) wrong = "query fails without a word";
-    err = pawl__store_stats(store, &arena, &stats, &diag);
-    if (err && !diag.text[0]) wrong = "statistics fail without a word";
-    for (uint64_t i = 0; i < JOBS; i++) {
-        struct pawl_job_id id = kit_job_id(1 + i, 0, false);
-        struct pawl_story story = { 0 };
-        err = pawl__store_story(store, id, &arena, &story, &diag);
-        if (err && !diag.text[0]) wrong = "story fails without a word";
-    }
-    pawl__arena_release(&arena);
-    for (int i = 0; i < 6; i++) {
-        diag.text[0] = '\0';
-        err = i % 2 ? work(store, i / 2, &diag) : submit(store, 1000 + (uint64_t)i, &diag);
-        if (err && !diag.text[0]) wrong = "a write fails without a word";
-        kit_clock_advance(&test_clock, 700);
-    }
+    const char *wrong = NULL;
+    check_damaged(store, noticed, &wrong);
+    read_damaged(store, &wrong);
+    write_damaged(store, &wrong);
     pawl__store_close(store);
     return wrong;
 }

@@ -114,6 +114,7 @@ static bool run_once(const struct run *run, struct kit_complaints *complaints)
     run_name(scenario.name, sizeof scenario.name, run);
     scenario.errors_allowed = run->sweep->errors;
     struct holdings before = holdings_now();
+    fault_set_careful((run->plan.nth / ENDING_END) % 2 == 0);
     fault_arm(run->plan);
     scenario_run(&scenario);
     if (run->ending != ENDING_CLOSED) fault_cut_power();
@@ -238,16 +239,17 @@ static void refuses_writes_until_reopened(void **state)
  * acknowledged: the part in the middle must not be missing. */
 static void builds_on_nothing_that_was_not_synced(void **state)
 {
-    for (int64_t failing = 1; failing <= 8; failing++) {
+    for (int64_t failing = 1; failing <= 16; failing++) {
         struct kit_clock clock;
         struct pawl_diag diag = { 0 };
         struct pawl__arena arena = { 0 };
         const char *value = "";
+        fault_set_careful(failing % 4 < 2);
         struct pawl__store *store = open_doubtful(&clock, "chain.db");
         if (failing % 2) { // a reader that stays keeps the log from being begun anew
             assert_int_equal(pawl__store_setting(store, "doubt", &arena, &value, &diag), PAWL_OK);
         }
-        fault_arm((struct fault_plan){ FAULT_SYNC, 1, (failing + 1) / 2 });
+        fault_arm((struct fault_plan){ FAULT_SYNC, 1, (failing + 3) / 4 });
         assert_int_equal(put(store, "lost", &diag), PAWL_ERR_IO);
         char last[32] = "before";
         for (int i = 0; i < 6; i++) {

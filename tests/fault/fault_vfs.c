@@ -52,7 +52,7 @@ static struct {
     int64_t seen;
     bool fired;
     bool dead;
-    bool readonly;
+    bool careless;
     struct disk disks[DISKS_MAX];
 } world = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
@@ -109,10 +109,10 @@ void fault_cut_power(void)
     pthread_mutex_unlock(&world.mutex);
 }
 
-void fault_set_readonly(bool readonly)
+void fault_set_careful(bool careful)
 {
     pthread_mutex_lock(&world.mutex);
-    world.readonly = readonly;
+    world.careless = !careful;
     pthread_mutex_unlock(&world.mutex);
 }
 
@@ -377,10 +377,12 @@ static int shim_sector_size(sqlite3_file *file)
     return real->pMethods->xSectorSize(real);
 }
 
-/* A disk that promises nothing. */
 static int shim_characteristics(sqlite3_file *file)
 {
-    return 0;
+    pthread_mutex_lock(&world.mutex);
+    int promises = world.careless ? 0 : SQLITE_IOCAP_POWERSAFE_OVERWRITE;
+    pthread_mutex_unlock(&world.mutex);
+    return promises;
 }
 
 static int shim_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **out)
@@ -431,17 +433,6 @@ static const sqlite3_io_methods shim_methods = {
 
 /* ---- the file system ---- */
 
-/* What opening comes to, with the mutex held. */
-static int judge_open(const char *name, int *flags)
-{
-    if (world.dead || strikes(FAULT_OPEN)) return SQLITE_CANTOPEN;
-    if (!world.readonly) return SQLITE_OK;
-    if (name && access(name, F_OK) != 0) return SQLITE_CANTOPEN;
-    *flags &= ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    *flags |= SQLITE_OPEN_READONLY;
-    return SQLITE_OK;
-}
-
 static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
                      int *out_flags)
 {
@@ -450,7 +441,7 @@ static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
                                 .wal = (flags & SQLITE_OPEN_WAL) != 0 };
     memset(shim->real, 0, (size_t)real_vfs->szOsFile);
     pthread_mutex_lock(&world.mutex);
-    int rc = judge_open(name, &flags);
+    int rc = world.dead || strikes(FAULT_OPEN) ? SQLITE_CANTOPEN : SQLITE_OK;
     if (!rc && name) shim->disk = disk_of(name);
     if (!rc) rc = real_vfs->xOpen(real_vfs, name, shim->real, flags, out_flags);
     if (shim->real->pMethods) shim->base.pMethods = &shim_methods;

@@ -59,7 +59,8 @@ void fault_restore(uint64_t seed);
 /* Forget all files that are closed: what is there now is what the disk holds. */
 void fault_settle(void);
 
-/* While true, files that exist open read-only and none can be made. */
-void fault_set_readonly(bool readonly);
+/* Whether the disk promises, as SQLite assumes of Linux, that a write which is cut short harms
+ * nothing beside it [yes]. Without the promise SQLite pads its log to whole sectors. */
+void fault_set_careful(bool careful);
 
 #endif
