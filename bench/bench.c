@@ -74,6 +74,18 @@ void pawl__bench_path(const struct pawl__bench *bench, const char *name,
     if (len < 0 || len >= PAWL__BENCH_PATH_BYTES) pawl__bench_die("the path is too long");
 }
 
+int64_t pawl__bench_written(void)
+{
+    char line[128];
+    long long bytes = 0;
+    FILE *file = fopen("/proc/self/io", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "wchar: %lld", &bytes) == 1) break;
+    }
+    if (file) fclose(file);
+    return bytes;
+}
+
 void pawl__bench_forget(const struct pawl__bench *bench, const char *name)
 {
     static const char *const suffixes[] = { "", "-wal", "-shm" };

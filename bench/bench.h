@@ -52,6 +52,8 @@ void pawl__bench_say(const char *format, ...) PAWL_PRINTF(1, 2);
 int64_t pawl__bench_now_us(void);
 void pawl__bench_path(const struct pawl__bench *bench, const char *name,
                       char out[PAWL__BENCH_PATH_BYTES]);
+/* Bytes this process has written so far; 0 when the system does not say. */
+int64_t pawl__bench_written(void);
 /* Delete a database that is closed. */
 void pawl__bench_forget(const struct pawl__bench *bench, const char *name);
 void *pawl__bench_calloc(size_t count, size_t bytes);

@@ -2,6 +2,12 @@
  * step is durable before it is answered. */
 #include "bench.h"
 
+/* What was written to files for how many rows. */
+struct written {
+    int64_t bytes;
+    double rows;
+};
+
 struct throughput {
     struct pawl__bench *bench;
     struct pawl__floor *floor;
@@ -9,6 +15,7 @@ struct throughput {
     struct pawl__crew *crew;
     bool lifecycle;
     int64_t bulk_jobs; /* in one slice */
+    struct written floor_written, store_written;
 };
 
 static void begin(struct throughput *of, struct pawl__bench *bench)
@@ -29,7 +36,11 @@ static void end(struct throughput *of)
 static double floor_slice(void *ctx)
 {
     struct throughput *of = ctx;
-    return pawl__floor_run(of->floor, of->bench->slice_us);
+    const int64_t before = pawl__bench_written(), start_us = pawl__bench_now_us();
+    const double per_s = pawl__floor_run(of->floor, of->bench->slice_us);
+    of->floor_written.rows += per_s * (double)(pawl__bench_now_us() - start_us) / 1e6;
+    of->floor_written.bytes += pawl__bench_written() - before;
+    return per_s;
 }
 
 static double crew_slice(void *ctx)
@@ -40,7 +51,23 @@ static double crew_slice(void *ctx)
         .lifecycle = of->lifecycle,
         .for_us = of->bench->slice_us,
     };
-    return pawl__crew_run(of->crew, &options).per_s;
+    const int64_t before = pawl__bench_written();
+    const struct pawl__crew_result result = pawl__crew_run(of->crew, &options);
+    of->store_written.rows += (double)result.jobs;
+    of->store_written.bytes += pawl__bench_written() - before;
+    return result.per_s;
+}
+
+/* The WAL, and the database when it is checkpointed. */
+static void report_written(const struct throughput *of, const char *load)
+{
+    if (of->floor_written.bytes <= 0) return; // the system does not say
+    struct pawl__row row = { .unit = "bytes" };
+    snprintf(row.name, sizeof row.name, "%s, written per job", load);
+    row.value = (double)of->store_written.bytes / of->store_written.rows;
+    row.floor = (double)of->floor_written.bytes / of->floor_written.rows;
+    row.ratio = row.value / row.floor;
+    pawl__report_add(&row);
 }
 
 static void run_crew(struct pawl__bench *bench, const char *name, double goal, bool lifecycle)
@@ -60,6 +87,7 @@ static void run_crew(struct pawl__bench *bench, const char *name, double goal, b
     const struct pawl__row row = pawl__pairs_run(bench, &pairs);
     pawl__report_add(&row);
     pawl__report_commits(of.store, lifecycle ? "lifecycle" : "submit");
+    report_written(&of, lifecycle ? "lifecycle" : "submit");
     end(&of);
 }
 
