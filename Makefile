@@ -46,8 +46,10 @@ fuzz: ## fuzz every parser, each for FUZZ_SECONDS (60)
 	@mk/setup.sh build fuzz
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' mk/fuzz.sh
 
-docs: build ## remake the documents that are made from the code
-	@mk/docs.sh
+docs: ## remake the documents that are made from the code
+	@mk/setup.sh build test
+	@mk/configure.sh build-test -Dbench=false
+	@ninja -C build-test docs-lifecycle
 
 install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local)
 	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild
