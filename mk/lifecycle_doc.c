@@ -518,11 +518,11 @@ static int write_page(const struct pawl__buf *page, const char *path)
 }
 
 /* The first line in which they differ. */
-static int line_of_difference(const struct pawl__buf *page, const struct pawl__buf *file)
+static int line_of_difference(const char *a, const char *b)
 {
     int line = 1;
-    for (size_t i = 0; i < page->len && i < file->len && page->at[i] == file->at[i]; i++) {
-        line += page->at[i] == '\n';
+    for (; *a && *a == *b; a++, b++) {
+        line += *a == '\n';
     }
     return line;
 }
@@ -538,12 +538,12 @@ static int check_page(const struct pawl__buf *page, const char *path)
         pawl__buf_add(&found, piece, len);
     }
     fclose(file);
-    bool same = !found.failed && found.len == page->len &&
+    bool same = !found.failed && found.at && found.len == page->len &&
                 memcmp(found.at, page->at, page->len) == 0;
     printf("1..1\n%sok 1 - the page is what the code says\n", same ? "" : "not ");
     if (!same) {
         printf("# \"%s\" differs from line %d on: run `ninja docs-lifecycle`\n", path,
-               found.len ? line_of_difference(page, &found) : 1);
+               line_of_difference(page->at, found.at ? found.at : ""));
     }
     pawl__buf_release(&found);
     return same ? 0 : 1;

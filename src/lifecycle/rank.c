@@ -11,13 +11,14 @@ static __int128 least(__int128 a, __int128 b)
  * the order (ends may tie, and ties go by id). */
 int64_t pawl__rank(const struct pawl__rank_of *of)
 {
+    const int64_t soft_lead_ms = PAWL__RANK_SLA_LEAD_MS, hard_lead_ms = 2 * soft_lead_ms;
     int64_t boost_ms = of->boost_ms ? of->boost_ms : PAWL__RANK_BOOST_MS;
     __int128 rank = (__int128)of->due_at_ms - (__int128)of->priority * boost_ms;
     if (of->sla_soft_at_ms) {
-        rank = least(rank, (__int128)of->sla_soft_at_ms - PAWL__RANK_SLA_LEAD_MS);
+        rank = least(rank, (__int128)of->sla_soft_at_ms - soft_lead_ms);
     }
     if (of->sla_hard_at_ms) {
-        rank = least(rank, (__int128)of->sla_hard_at_ms - 2 * PAWL__RANK_SLA_LEAD_MS);
+        rank = least(rank, (__int128)of->sla_hard_at_ms - hard_lead_ms);
     }
     if (rank > INT64_MAX) return INT64_MAX;
     if (rank < INT64_MIN) return INT64_MIN;

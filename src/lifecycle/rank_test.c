@@ -11,6 +11,7 @@
 enum { JOBS = 500, ROUNDS = 20, CASES = 200000 };
 
 #define DAY INT64_C(86400000)
+#define TWO_DAYS INT64_C(172800000)
 #define MINUTE INT64_C(60000)
 #define NOW INT64_C(1774951200000) /* some day in 2026 */
 
@@ -181,7 +182,7 @@ static void no_input_overflows_and_deadlines_only_help(void **ctx)
         plain.sla_soft_at_ms = plain.sla_hard_at_ms = 0;
         __int128 want = (__int128)of.due_at_ms - (__int128)of.priority * of.boost_ms;
         if (of.sla_soft_at_ms) want = smaller(want, (__int128)of.sla_soft_at_ms - DAY);
-        if (of.sla_hard_at_ms) want = smaller(want, (__int128)of.sla_hard_at_ms - 2 * DAY);
+        if (of.sla_hard_at_ms) want = smaller(want, (__int128)of.sla_hard_at_ms - TWO_DAYS);
         int64_t rank = pawl__rank(&of);
         bool right = want < INT64_MIN   ? rank == INT64_MIN
                      : want > INT64_MAX ? rank == INT64_MAX

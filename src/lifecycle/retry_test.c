@@ -241,6 +241,43 @@ static void jitter_covers_its_whole_range_evenly(void **ctx)
     }
 }
 
+/* For odd numbers, modulo 2^64. */
+static uint64_t inverse(uint64_t odd)
+{
+    uint64_t x = odd; // right in the last three bits; each step doubles that
+    for (int i = 0; i < 5; i++) {
+        x *= 2 - odd * x;
+    }
+    return x;
+}
+
+/* Dice whose next draw is the largest: rotl(5 * s[1], 7) * 9 is all ones. */
+static struct pawl__rng loaded_dice(void)
+{
+    uint64_t turned = UINT64_MAX * inverse(9);
+    return (struct pawl__rng){ .s = { 1, ((turned >> 7) | (turned << 57)) * inverse(5), 1, 1 } };
+}
+
+/* One plus the largest draw is two in doubles: rounding must not reach the end that is excluded. */
+static void the_upper_end_of_jitter_is_never_drawn(void **ctx)
+{
+    (void)ctx;
+    struct pawl_retry retry = pawl__retry_marie(5, 1000, true, true);
+    struct pawl__rng dice = loaded_dice(), same = dice;
+    assert_true(pawl__rng_unit(&same) == 1 - 0x1p-53);
+    assert_in_range(pawl__retry_delay(&retry, 1, &dice), 1000, 1999);
+}
+
+static void a_coefficient_below_one_counts_as_one(void **ctx)
+{
+    (void)ctx;
+    static const double odd[] = { 0.5, -3, NAN, -INFINITY };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct pawl_retry retry = plain(PAWL_BACKOFF_EXPONENTIAL, 1000, odd[i]);
+        assert_int_equal(pawl__retry_delay(&retry, 9, NULL), 1000);
+    }
+}
+
 static void without_jitter_no_dice_are_drawn(void **ctx)
 {
     (void)ctx;
@@ -384,7 +421,7 @@ static void waits_agree_with_the_formulas(void **ctx)
     pawl__rng_seed(&rng, seed);
     for (int i = 0; i < CASES; i++) {
         double c = 1 + (double)pawl__rng_below(&rng, 3001) / 1000;
-        int64_t first = 1 + (int64_t)pawl__rng_below(&rng, 10 * 60000);
+        int64_t first = 1 + (int64_t)pawl__rng_below(&rng, HOUR / 6);
         int64_t n = 1 + (int64_t)pawl__rng_below(&rng, 30);
         const long double formulas[PAWL_BACKOFF_END] = {
             [PAWL_BACKOFF_EXPONENTIAL] = first * powl(c, (long double)(n - 1)),
@@ -554,6 +591,8 @@ int main(void)
         cmocka_unit_test(presets_are_complete_and_valid_whatever_the_arguments),
         cmocka_unit_test(the_cap_holds_before_and_after_jitter),
         cmocka_unit_test(jitter_covers_its_whole_range_evenly),
+        cmocka_unit_test(the_upper_end_of_jitter_is_never_drawn),
+        cmocka_unit_test(a_coefficient_below_one_counts_as_one),
         cmocka_unit_test(without_jitter_no_dice_are_drawn),
         cmocka_unit_test(powers_of_two_are_exact_to_the_last_bit),
         cmocka_unit_test(products_that_touch_the_largest_number_are_exact),
