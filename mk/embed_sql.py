@@ -11,6 +11,8 @@ misspelt name does not compile:
     SELECT ... WHERE key = :key  PREFIX_JOB_GET_key = 1    parameter
 
 SQLite numbers parameters by first appearance; so does this script.
+
+"-- fragment: facts" names a piece of text that stands for {{facts}} in the statements after it.
 """
 import re
 import sys
@@ -28,18 +30,31 @@ def compact(sql):
     return [line for line in lines if line and not line.startswith("--")]
 
 
-def statements(path):
-    name, body = None, []
+def blocks(path):
+    """(kind, name, text) for each "-- name:" and "-- fragment:" block."""
+    kind, name, body = None, None, []
     for line in open(path, encoding="utf-8"):
-        found = re.match(r"-- name: (\w+)\s*$", line)
+        found = re.match(r"-- (name|fragment): (\w+)\s*$", line)
         if found:
             if name:
-                yield name, "".join(body)
-            name, body = found.group(1), []
+                yield kind, name, "".join(body)
+            (kind, name), body = found.groups(), []
         elif name:
             body.append(line)
     if name:
-        yield name, "".join(body)
+        yield kind, name, "".join(body)
+
+
+def statements(path, fragments):
+    for kind, name, body in blocks(path):
+        for known, text in fragments.items():
+            body = body.replace("{{" + known + "}}", text)
+        if "{{" in body:
+            sys.exit(f"{path}: {name!r} uses a fragment that is not defined before it")
+        if kind == "fragment":
+            fragments[name] = body.strip("\n")
+        else:
+            yield name, body
 
 
 def quote(line):
@@ -47,9 +62,9 @@ def quote(line):
 
 
 def main(output, prefix, paths):
-    seen, items = set(), []
+    seen, items, fragments = set(), [], {}
     for path in paths:
-        for name, body in statements(path):
+        for name, body in statements(path, fragments):
             if name in seen:
                 sys.exit(f"{path}: statement {name!r} is defined twice")
             seen.add(name)

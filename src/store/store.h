@@ -105,7 +105,6 @@ struct pawl__op {
                                           The op is the caller's again from then on */
     void *user;
     struct pawl__op *next;    /* the inbox's, until done */
-    int64_t posted_us;        /* the inbox's */
     int64_t now_ms;           /* out: the store's time at which it was applied */
     struct pawl__arena arena; /* results live here; the caller releases it after use */
     union {

@@ -1,0 +1,56 @@
+/* What a backend must do; store.c and committer.c do the rest, once for all of them.
+ *
+ * apply and reopen are called by one thread at a time. Reads may be called from any thread at any
+ * time, also while apply runs. */
+#ifndef PAWL_STORE_BACKEND_H
+#define PAWL_STORE_BACKEND_H
+
+#include "store/store.h"
+
+struct pawl__backend;
+
+struct pawl__backend_table {
+    const char *scheme; /* what a URL begins with: "sqlite:" */
+
+    enum pawl_err (*open)(const struct pawl_config *config, struct pawl__backend **out,
+                          struct pawl_diag *diag);
+    void (*close)(struct pawl__backend *backend);
+
+    /* All `count` operations in one transaction, in order. Sets each op's err, its diag and its
+     * results. An error returned here means that none of them happened. */
+    enum pawl_err (*apply)(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
+                           struct pawl_diag *diag);
+    /* After a failed transaction that leaves the storage in doubt: let go of everything, open it
+     * again and look whether it is sound. */
+    enum pawl_err (*reopen)(struct pawl__backend *backend, struct pawl_diag *diag);
+
+    enum pawl_err (*get)(struct pawl__backend *backend, const struct pawl_job_id *ids, size_t count,
+                         struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
+                         struct pawl_diag *diag);
+    enum pawl_err (*query)(struct pawl__backend *backend, const struct pawl_filter *filter,
+                           const struct pawl_page *page, struct pawl__arena *arena,
+                           struct pawl_jobs *out, struct pawl_diag *diag);
+    enum pawl_err (*count)(struct pawl__backend *backend, const struct pawl_filter *filter,
+                           int64_t *out, struct pawl_diag *diag);
+    enum pawl_err (*story)(struct pawl__backend *backend, struct pawl_job_id id,
+                           struct pawl__arena *arena, struct pawl_story *out,
+                           struct pawl_diag *diag);
+    enum pawl_err (*stats)(struct pawl__backend *backend, struct pawl__arena *arena,
+                           struct pawl_stats *out, struct pawl_diag *diag);
+    enum pawl_err (*nodes)(struct pawl__backend *backend, struct pawl__arena *arena,
+                           struct pawl_nodes *out, struct pawl_diag *diag);
+    enum pawl_err (*locks)(struct pawl__backend *backend, struct pawl__arena *arena,
+                           struct pawl_locks *out, struct pawl_diag *diag);
+    enum pawl_err (*setting)(struct pawl__backend *backend, const char *name,
+                             struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
+    enum pawl_err (*backup)(struct pawl__backend *backend, const char *path,
+                            pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
+    enum pawl_err (*check)(struct pawl__backend *backend, pawl_finding_fn *report, void *ctx,
+                           struct pawl_diag *diag);
+    enum pawl_err (*schema)(const struct pawl_config *config, struct pawl_schema *out,
+                            struct pawl_diag *diag);
+};
+
+extern const struct pawl__backend_table pawl__backend_sqlite;
+
+#endif

@@ -1,0 +1,50 @@
+/* The committer: an inbox of operations and the thread that turns whatever waits in it into one
+ * transaction after the other.
+ *
+ * 1. An operation is answered exactly once, after the commit that holds it or with the error that
+ *    kept it from happening.
+ * 2. After a failure that leaves the storage in doubt nothing is written until the backend has been
+ *    reopened and found sound; that is tried again by itself, at most once a second.
+ * 3. The longer a commit takes the more operations share the next one; no timer forms batches. */
+#ifndef PAWL_STORE_COMMITTER_H
+#define PAWL_STORE_COMMITTER_H
+
+#include "base/sync.h"
+#include "store/backend.h"
+
+#include <pthread.h>
+
+struct pawl__committer {
+    const struct pawl__backend_table *table;
+    struct pawl__backend *backend;
+    const struct pawl_clock *clock;
+    pthread_t thread;
+
+    struct pawl__mutex mutex;
+    struct pawl__cond work;
+    /* guarded by mutex: */
+    struct pawl__op *head;
+    struct pawl__op **tail;
+    bool asleep;
+    bool closing;
+    struct pawl__store_counters counters;
+
+    /* the committer thread's own: */
+    struct pawl__op *batch[PAWL__COMMIT_WEIGHT_MAX];
+    enum pawl_err doubt; /* why nothing may be written; PAWL_OK: all is well */
+    int64_t doubt_tried_us;
+    struct pawl_diag doubt_diag;
+};
+
+/* Starts the thread. `backend` stays the caller's. NOMEM: no thread to be had. */
+PAWL_MUST_CHECK enum pawl_err pawl__committer_open(struct pawl__committer *committer,
+                                                   const struct pawl__backend_table *table,
+                                                   struct pawl__backend *backend,
+                                                   const struct pawl_clock *clock,
+                                                   struct pawl_diag *diag);
+/* Answers all that was posted, then joins the thread. */
+void pawl__committer_close(struct pawl__committer *committer);
+/* Takes a list linked by `next`. Any thread; never blocks on the backend. */
+void pawl__committer_post(struct pawl__committer *committer, struct pawl__op *first);
+
+#endif

@@ -1,0 +1,114 @@
+/* One batch of operations, one transaction.
+ *
+ * Runs on: the committer's thread. Whatever fails for reasons of its own (a lost race, a broken
+ * rule) has written nothing and leaves the transaction whole; anything else takes the batch down.
+ */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+
+static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
+    [PAWL__OP_SUBMIT] = pawl__sq_op_submit,
+    [PAWL__OP_CLAIM] = pawl__sq_op_claim,
+    [PAWL__OP_ROUTE] = pawl__sq_op_claim,
+    [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
+    [PAWL__OP_COMPLETE] = pawl__sq_op_complete,
+    [PAWL__OP_FAIL] = pawl__sq_op_fail,
+    [PAWL__OP_SNOOZE] = pawl__sq_op_snooze,
+    [PAWL__OP_EXTEND] = pawl__sq_op_extend,
+    [PAWL__OP_CONTROL] = pawl__sq_op_control,
+    [PAWL__OP_BULK] = pawl__sq_op_bulk,
+    [PAWL__OP_PRIORITY] = pawl__sq_op_priority,
+    [PAWL__OP_DELETE] = pawl__sq_op_delete,
+    [PAWL__OP_PROGRESS] = pawl__sq_op_progress,
+    [PAWL__OP_CHECKPOINT] = pawl__sq_op_checkpoint,
+    [PAWL__OP_LOG] = pawl__sq_op_log,
+    [PAWL__OP_PROMOTE] = pawl__sq_op_promote,
+    [PAWL__OP_LAPSE] = pawl__sq_op_lapse,
+    [PAWL__OP_EXPIRE] = pawl__sq_op_expire,
+    [PAWL__OP_ARCHIVE] = pawl__sq_op_archive,
+    [PAWL__OP_PURGE] = pawl__sq_op_purge,
+    [PAWL__OP_NODE_PUT] = pawl__sq_op_node_put,
+    [PAWL__OP_NODE_DROP] = pawl__sq_op_node_drop,
+    [PAWL__OP_LOCK_TRY] = pawl__sq_op_lock_try,
+    [PAWL__OP_LOCK_RENEW] = pawl__sq_op_lock_renew,
+    [PAWL__OP_LOCK_RELEASE] = pawl__sq_op_lock_release,
+    [PAWL__OP_SETTING_PUT] = pawl__sq_op_setting_put,
+    [PAWL__OP_QUEUE_PAUSE] = pawl__sq_op_queue_pause,
+};
+
+/* Is it the operation's own affair? */
+static bool is_own(enum pawl_err err)
+{
+    switch (err) {
+    case PAWL_ERR_ARG:
+    case PAWL_ERR_NOT_FOUND:
+    case PAWL_ERR_EXISTS:
+    case PAWL_ERR_DUPLICATE:
+    case PAWL_ERR_STATE:
+    case PAWL_ERR_STALE:
+    case PAWL_ERR_HELD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum pawl_err begin(struct pawl__backend *sq)
+{
+    pawl__sq_turnstile_enter(sq->turnstile);
+    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag);
+    pawl__sq_turnstile_leave(sq->turnstile);
+    if (err) return err;
+    int64_t now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
+    if (now_ms > sq->now_ms) sq->now_ms = now_ms;    // a clock that steps back waits for itself
+    return pawl__sq_lanes_refresh(sq);
+}
+
+static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct pawl__op *op = ops[i];
+        assert(op->kind < PAWL__OP_END);
+        op->now_ms = sq->now_ms;
+        op->err = handlers[op->kind](sq, op);
+        assert(!sq->in_savepoint || !is_own(op->err));
+        if (op->err && !is_own(op->err)) return op->err;
+    }
+    return pawl__sq_counts_flush(sq);
+}
+
+static void roll_back(struct pawl__backend *sq)
+{
+    sq->lanes.stale = true; // it may hold lanes that are gone now
+    sq->in_savepoint = false;
+    if (sqlite3_get_autocommit(sq->writer.db)) return; // SQLite has done so already
+    (void)pawl__sq_exec(&sq->writer, SQL_ROLLBACK, NULL);
+}
+
+static enum pawl_err transact(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
+{
+    enum pawl_err err = begin(sq);
+    if (!err) err = apply_all(sq, ops, count);
+    if (!err) err = pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag);
+    pawl__sq_counts_forget(sq);
+    if (err) roll_back(sq);
+    return err;
+}
+
+/* In memory readers share the writer's connection: keep them out for the transaction's time. */
+enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, size_t count,
+                             struct pawl_diag *diag)
+{
+    struct pawl__sq_conn *own = NULL;
+    if (sq->memory) {
+        enum pawl_err err = pawl__sq_reader_take(sq, &own, diag);
+        if (err) return err;
+    }
+    sq->diag = diag;
+    enum pawl_err err = transact(sq, ops, count);
+    sq->diag = NULL;
+    if (own) pawl__sq_reader_give(sq, own);
+    if (!err) pawl__sq_checkpoint_consider(sq);
+    return err;
+}

@@ -1,0 +1,321 @@
+/* Claiming and routing: the best waiting jobs of the wanted lanes, dealt out in order of rank.
+ *
+ * A claim reads as many rows of pawl_ready as it takes, whatever the backlog: each lane is a range
+ * of the table, already in order, and lanes of one queue are merged by rank.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { CHUNK_MAX = 64 };
+
+struct row {
+    int64_t rank, key, run, base_run, free_runs;
+};
+
+/* One lane's waiting jobs, read in chunks. */
+struct cursor {
+    struct pawl__sq_lane *lane;
+    struct row *rows;
+    size_t count, at, chunk;
+    bool drained;     /* nothing behind rows[count] */
+    struct row taken; /* the last one given out */
+    size_t taken_count;
+};
+
+struct claim {
+    struct pawl__backend *sq;
+    struct pawl__op *op;
+    struct cursor *cursors;
+    size_t cursor_count;
+    const char *worker; /* as long-lived as the jobs */
+};
+
+static bool wants_type(const struct pawl__op *op, const char *type)
+{
+    if (op->claim.type_count == 0) return true;
+    for (size_t i = 0; i < op->claim.type_count; i++) {
+        if (strcmp(op->claim.types[i], type) == 0) return true;
+    }
+    return false;
+}
+
+static enum pawl_err read_chunk(struct claim *claim, struct cursor *cursor)
+{
+    struct pawl__backend *sq = claim->sq;
+    bool first = cursor->count == 0;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_NEXT);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_lane, cursor->lane->id);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_rank, first ? INT64_MIN : cursor->taken.rank);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_key, first ? INT64_MIN : cursor->taken.key);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_limit, (int64_t)cursor->chunk);
+    cursor->count = cursor->at = 0;
+    bool found;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        cursor->rows[cursor->count++] = (struct row){ .rank = sqlite3_column_int64(stmt, 0),
+                                                      .key = sqlite3_column_int64(stmt, 1),
+                                                      .run = sqlite3_column_int64(stmt, 2),
+                                                      .base_run = sqlite3_column_int64(stmt, 3),
+                                                      .free_runs = sqlite3_column_int64(stmt, 4) };
+    }
+    cursor->drained = cursor->count < cursor->chunk;
+    return err;
+}
+
+/* A cursor on each wanted lane of the queue. Chunks are small when lanes are many: what is read and
+ * not taken is work for nothing. */
+static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_queue *queue,
+                                  size_t wanted)
+{
+    struct pawl__sq_lanes *lanes = &claim->sq->lanes;
+    size_t count = 0;
+    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
+        count += wants_type(claim->op, lanes->lanes[at - 1].type);
+    }
+    claim->cursor_count = 0;
+    if (!count) return PAWL_OK;
+    size_t chunk = wanted / count + 1;
+    if (chunk > CHUNK_MAX) chunk = CHUNK_MAX;
+    if (chunk > wanted) chunk = wanted;
+    claim->cursors = pawl__arena_calloc(&claim->op->arena, count, sizeof *claim->cursors);
+    struct row *rows = pawl__arena_alloc(&claim->op->arena, count * chunk * sizeof *rows);
+    if (!claim->cursors || !rows) return pawl__fail_nomem(claim->sq->diag);
+    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
+        if (!wants_type(claim->op, lanes->lanes[at - 1].type)) continue;
+        struct cursor *cursor = &claim->cursors[claim->cursor_count];
+        cursor->lane = &lanes->lanes[at - 1];
+        cursor->rows = rows + claim->cursor_count++ * chunk;
+        cursor->chunk = chunk;
+        enum pawl_err err = read_chunk(claim, cursor);
+        if (err) return err;
+    }
+    return PAWL_OK;
+}
+
+static bool before(const struct row *a, const struct row *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->key < b->key;
+}
+
+/* The cursor that stands on the best job; NULL: all lanes are empty. */
+static enum pawl_err best_cursor(struct claim *claim, struct cursor **out)
+{
+    *out = NULL;
+    for (size_t i = 0; i < claim->cursor_count; i++) {
+        struct cursor *cursor = &claim->cursors[i];
+        if (cursor->at == cursor->count && !cursor->drained) {
+            enum pawl_err err = read_chunk(claim, cursor);
+            if (err) return err;
+        }
+        if (cursor->at == cursor->count) continue;
+        if (!*out || before(&cursor->rows[cursor->at], &(*out)->rows[(*out)->at])) *out = cursor;
+    }
+    return PAWL_OK;
+}
+
+/* What was given out leaves the ready table in one stroke per lane. */
+static enum pawl_err close_cursors(struct claim *claim)
+{
+    for (size_t i = 0; i < claim->cursor_count; i++) {
+        const struct cursor *cursor = &claim->cursors[i];
+        if (!cursor->taken_count) continue;
+        bool one = cursor->taken_count == 1;
+        sqlite3_stmt *stmt =
+            pawl__sq_use(&claim->sq->writer, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_lane, cursor->lane->id); // same order in both
+        pawl__sq_bind(stmt, SQL_READY_DELETE_rank, cursor->taken.rank);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_key, cursor->taken.key);
+        enum pawl_err err = pawl__sq_run(&claim->sq->writer, stmt, claim->sq->diag);
+        if (err) return err;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err insert_active(struct pawl__backend *sq, const struct row *row, int64_t lane,
+                                   const struct pawl_job *job)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_INSERT);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_key, row->key);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_tail, pawl__sq_split(job->id).tail);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lane, lane);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_run, job->run);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_base_run, row->base_run);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_free_runs, row->free_runs);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_started_at_ms, job->started_at_ms);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lease_until_ms, job->lease_until_ms);
+    pawl__sq_bind_text(stmt, SQL_ACTIVE_INSERT_worker, job->worker);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err insert_routed(struct pawl__backend *sq, const struct row *row, int64_t lane,
+                                   const struct pawl_job *job)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_INSERT);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_key, row->key);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lane, lane);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, PAWL_STATE_PENDING);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_paused_from, 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, row->rank);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_run, row->run);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_base_run, row->base_run);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_free_runs, row->free_runs);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, job->due_at_ms);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_started_at_ms, 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lease_until_ms, job->lease_until_ms);
+    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker, job->worker);
+    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_reason, "routed");
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err read_job(struct claim *claim, int64_t key, struct pawl_job *job)
+{
+    struct pawl__backend *sq = claim->sq;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
+    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err) return err;
+    if (!found) {
+        return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
+                          "the store is damaged: a waiting job has no facts");
+    }
+    err = pawl__sq_read_facts(stmt, &claim->op->arena, job);
+    sqlite3_reset(stmt);
+    return err ? pawl__fail_nomem(sq->diag) : PAWL_OK;
+}
+
+static void start_job(struct claim *claim, const struct row *row, struct pawl_job *job)
+{
+    const struct pawl__op *op = claim->op;
+    int64_t lease_ms = op->claim.lease_ms;
+    bool routed = op->kind == PAWL__OP_ROUTE;
+    if (!routed && job->lease_ms) lease_ms = job->lease_ms;
+    job->state = routed ? PAWL_STATE_PENDING : PAWL_STATE_ACTIVE;
+    job->run = row->run + !routed;
+    job->attempt = job->run - row->base_run;
+    job->free_runs = row->free_runs;
+    job->started_at_ms = routed ? 0 : claim->sq->now_ms;
+    job->lease_until_ms = claim->sq->now_ms + lease_ms;
+}
+
+/* A job that expired while nobody looked is not given out but ended. */
+static enum pawl_err expire_row(struct claim *claim, struct cursor *cursor)
+{
+    static const enum pawl_event expire[] = { PAWL_EVENT_EXPIRE };
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_get(claim->sq, cursor->rows[cursor->at].key, &place);
+    if (!err) {
+        err = pawl__sq_move(claim->sq, &place, expire, 1,
+                            &(struct pawl__sq_target){ .reason = "expired before it could run" });
+    }
+    return err;
+}
+
+static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
+{
+    struct pawl__backend *sq = claim->sq;
+    struct pawl__op *op = claim->op;
+    const struct row *row = &cursor->rows[cursor->at];
+    struct pawl_job *job = &op->claim.jobs[op->claim.job_count];
+    enum pawl_err err = read_job(claim, row->key, job);
+    if (err) return err;
+    if (job->expires_at_ms && job->expires_at_ms <= sq->now_ms) {
+        err = expire_row(claim, cursor);
+    } else {
+        start_job(claim, row, job);
+        job->queue = pawl__arena_dup(&op->arena, sq->lanes.queues[cursor->lane->queue].name,
+                                     strlen(sq->lanes.queues[cursor->lane->queue].name));
+        job->type = pawl__arena_dup(&op->arena, cursor->lane->type, strlen(cursor->lane->type));
+        if (!job->queue || !job->type) return pawl__fail_nomem(sq->diag);
+        job->worker = claim->worker;
+        err = op->kind == PAWL__OP_ROUTE ? insert_routed(sq, row, cursor->lane->id, job)
+                                         : insert_active(sq, row, cursor->lane->id, job);
+        pawl__sq_count(sq, cursor->lane, PAWL_STATE_AVAILABLE, job->state);
+        op->claim.job_count++;
+    }
+    cursor->taken = *row;
+    cursor->taken_count++;
+    cursor->at++;
+    return err;
+}
+
+static enum pawl_err claim_queue(struct claim *claim, const struct pawl__sq_queue *queue)
+{
+    struct pawl__op *op = claim->op;
+    size_t limit = (size_t)op->claim.limit;
+    enum pawl_err err = open_cursors(claim, queue, limit - op->claim.job_count);
+    while (!err && op->claim.job_count < limit) {
+        struct cursor *best;
+        err = best_cursor(claim, &best);
+        if (err || !best) break;
+        err = take_row(claim, best);
+    }
+    return err ? err : close_cursors(claim);
+}
+
+enum pawl_err pawl__sq_op_claim(struct pawl__backend *sq, struct pawl__op *op)
+{
+    op->claim.jobs = NULL;
+    op->claim.job_count = 0;
+    if (op->claim.limit <= 0) return PAWL_OK;
+    enum pawl_event event = op->kind == PAWL__OP_ROUTE ? PAWL_EVENT_ROUTE : PAWL_EVENT_CLAIM;
+    assert(pawl__lifecycle_next(PAWL_STATE_AVAILABLE, event, PAWL_STATE_NONE));
+    (void)event;
+    op->claim.jobs =
+        pawl__arena_calloc(&op->arena, (size_t)op->claim.limit, sizeof *op->claim.jobs);
+    if (!op->claim.jobs) return pawl__fail_nomem(sq->diag);
+    struct claim claim = { .sq = sq, .op = op };
+    claim.worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
+    if (!claim.worker) return pawl__fail_nomem(sq->diag);
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < op->claim.queue_count; i++) {
+        const struct pawl__sq_queue *queue = pawl__sq_queue_find(sq, op->claim.queues[i]);
+        if (!queue || queue->paused) continue;
+        err = claim_queue(&claim, queue);
+        if (op->claim.job_count == (size_t)op->claim.limit) break;
+    }
+    return err;
+}
+
+enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
+{
+    static const enum pawl_event assign[] = { PAWL_EVENT_ASSIGN };
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_find(sq, op->assign.id, &place);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->assign.id);
+    if (err) return err;
+    if (place.state != PAWL_STATE_PENDING || place.lease_until_ms != op->assign.token ||
+        place.lease_until_ms < sq->now_ms || strcmp(place.worker, op->assign.worker) != 0) {
+        char text[PAWL_JOB_ID_TEXT_BYTES];
+        pawl_job_id_text(op->assign.id, text);
+        return pawl__fail(op->diag, PAWL_ERR_STALE,
+                          "job \"%s\" is not, or no longer, routed to \"%s\"", text,
+                          op->assign.worker);
+    }
+    struct claim claim = { .sq = sq, .op = op };
+    struct pawl_job *job = pawl__arena_calloc(&op->arena, 1, sizeof *job);
+    if (!job) return pawl__fail_nomem(sq->diag);
+    err = read_job(&claim, place.key, job);
+    if (err) return err;
+    int64_t lease_ms = job->lease_ms ? job->lease_ms : op->assign.lease_ms;
+    struct pawl__sq_target target = { .worker = op->assign.worker,
+                                      .lease_until_ms = sq->now_ms + lease_ms };
+    err = pawl__sq_move(sq, &place, assign, 1, &target);
+    if (err) return err;
+    const char *queue = sq->lanes.queues[place.lane->queue].name;
+    job->queue = pawl__arena_dup(&op->arena, queue, strlen(queue));
+    job->type = pawl__arena_dup(&op->arena, place.lane->type, strlen(place.lane->type));
+    job->worker = pawl__arena_dup(&op->arena, op->assign.worker, strlen(op->assign.worker));
+    if (!job->queue || !job->type || !job->worker) return pawl__fail_nomem(sq->diag);
+    job->state = place.state;
+    job->run = place.run;
+    job->attempt = place.run - place.base_run;
+    job->free_runs = place.free_runs;
+    job->started_at_ms = sq->now_ms;
+    job->lease_until_ms = target.lease_until_ms;
+    op->assign.job = job;
+    return PAWL_OK;
+}

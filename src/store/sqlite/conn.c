@@ -1,0 +1,244 @@
+/* Connections: prepared statements, binding, errors in our words, the pool of readers. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define X(upper, lower) SQL_TEXT_##lower,
+static const char *const texts[SQL_END] = { SQL_STATEMENTS(X) };
+#undef X
+
+enum pawl_err pawl__sq_error_code(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return PAWL_OK;
+    case SQLITE_NOMEM:
+        return PAWL_ERR_NOMEM;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return PAWL_ERR_BUSY;
+    case SQLITE_FULL:
+        return PAWL_ERR_FULL;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return PAWL_ERR_READONLY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return PAWL_ERR_CORRUPT;
+    case SQLITE_CONSTRAINT: // the rows contradict each other; a taken id is asked about first
+        return PAWL_ERR_CORRUPT;
+    case SQLITE_SCHEMA:
+    case SQLITE_ERROR: // "no such table": somebody took the schema away
+        return PAWL_ERR_SCHEMA;
+    default:
+        return PAWL_ERR_IO;
+    }
+}
+
+enum pawl_err pawl__sq_error(struct pawl__sq_conn *conn, struct pawl_diag *diag, const char *what)
+{
+    int code = conn->db ? sqlite3_extended_errcode(conn->db) : SQLITE_NOMEM;
+    enum pawl_err err = pawl__sq_error_code(code);
+    if (err == PAWL_OK) err = PAWL_ERR_IO;
+    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
+    if (err == PAWL_ERR_BUSY) {
+        return pawl__fail(diag, err,
+                          "could not %s: another process holds the store's lock; try again, or "
+                          "raise the busy timeout",
+                          what);
+    }
+    return pawl__fail(diag, err, "could not %s: %s (%s, SQLite code %d)", what, pawl_err_text(err),
+                      sqlite3_errmsg(conn->db), code);
+}
+
+sqlite3_stmt *pawl__sq_use(struct pawl__sq_conn *conn, enum pawl__sql sql)
+{
+    assert(sql < SQL_END);
+    if (!conn->stmts[sql]) {
+        int code = sqlite3_prepare_v3(conn->db, texts[sql], -1, SQLITE_PREPARE_PERSISTENT,
+                                      &conn->stmts[sql], NULL);
+        if (code != SQLITE_OK) return NULL;
+    }
+    return conn->stmts[sql];
+}
+
+enum pawl_err pawl__sq_run(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, struct pawl_diag *diag)
+{
+    if (!stmt) return pawl__sq_error(conn, diag, "prepare a statement");
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    }
+    enum pawl_err err = PAWL_OK;
+    if (code != SQLITE_DONE) err = pawl__sq_error(conn, diag, "write to the store");
+    sqlite3_reset(stmt); // repeats the code of the step
+    return err;
+}
+
+enum pawl_err pawl__sq_insert(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *taken,
+                              struct pawl_diag *diag)
+{
+    *taken = false;
+    if (!stmt) return pawl__sq_error(conn, diag, "prepare a statement");
+    int code = sqlite3_step(stmt);
+    enum pawl_err err = PAWL_OK;
+    if (code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_ROWID) {
+        *taken = true;
+    } else if (code != SQLITE_DONE) {
+        err = pawl__sq_error(conn, diag, "write to the store");
+    }
+    sqlite3_reset(stmt);
+    return err;
+}
+
+enum pawl_err pawl__sq_row(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *found,
+                           struct pawl_diag *diag)
+{
+    *found = false;
+    if (!stmt) return pawl__sq_error(conn, diag, "prepare a statement");
+    int code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        *found = true;
+        return PAWL_OK;
+    }
+    enum pawl_err err = PAWL_OK;
+    if (code != SQLITE_DONE) err = pawl__sq_error(conn, diag, "read from the store");
+    sqlite3_reset(stmt);
+    return err;
+}
+
+enum pawl_err pawl__sq_exec(struct pawl__sq_conn *conn, enum pawl__sql sql, struct pawl_diag *diag)
+{
+    return pawl__sq_run(conn, pawl__sq_use(conn, sql), diag);
+}
+
+void pawl__sq_conn_release(struct pawl__sq_conn *conn)
+{
+    for (int i = 0; i < SQL_END; i++) {
+        sqlite3_finalize(conn->stmts[i]);
+        conn->stmts[i] = NULL;
+    }
+    sqlite3_close(conn->db);
+    conn->db = NULL;
+}
+
+/* Binding to a prepared statement can fail only by a wrong number or a value beyond SQLite's
+ * limits, which are far beyond ours: asserted, not returned. Everything bound outlives the step. */
+
+void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value)
+{
+    if (!stmt) return; // the step that follows reports it
+    int code = sqlite3_bind_int64(stmt, at, value);
+    assert(code == SQLITE_OK);
+    (void)code;
+}
+
+static void bind_null(sqlite3_stmt *stmt, int at)
+{
+    if (!stmt) return;
+    int code = sqlite3_bind_null(stmt, at);
+    assert(code == SQLITE_OK);
+    (void)code;
+}
+
+void pawl__sq_bind_some(sqlite3_stmt *stmt, int at, int64_t value)
+{
+    if (value) {
+        pawl__sq_bind(stmt, at, value);
+    } else {
+        bind_null(stmt, at);
+    }
+}
+
+void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span)
+{
+    if (!stmt) return;
+    if (span.len == 0) {
+        bind_null(stmt, at);
+        return;
+    }
+    int code = sqlite3_bind_text(stmt, at, span.at, (int)span.len, SQLITE_STATIC);
+    assert(code == SQLITE_OK);
+    (void)code;
+}
+
+void pawl__sq_bind_text(sqlite3_stmt *stmt, int at, const char *text)
+{
+    pawl__sq_bind_span(stmt, at, (struct pawl_span){ text, text ? strlen(text) : 0 });
+}
+
+void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t len)
+{
+    if (!stmt) return;
+    if (len == 0) {
+        bind_null(stmt, at);
+        return;
+    }
+    int code = sqlite3_bind_blob(stmt, at, bytes, (int)len, SQLITE_STATIC);
+    assert(code == SQLITE_OK);
+    (void)code;
+}
+
+/* In memory there is nothing that a second connection could see, so readers borrow the writer's
+ * between transactions. */
+static void writer_take(struct pawl__backend *sq)
+{
+    pawl__lock(&sq->mutex);
+    while (sq->writer_used) {
+        pawl__cond_wait(&sq->freed, &sq->mutex);
+    }
+    sq->writer_used = true;
+    pawl__unlock(&sq->mutex);
+}
+
+static int free_reader(struct pawl__backend *sq)
+{
+    for (int i = 0; i < PAWL__SQ_READERS_MAX; i++) {
+        if (!sq->reader_used[i]) return i;
+    }
+    return -1;
+}
+
+enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_conn **out,
+                                   struct pawl_diag *diag)
+{
+    if (sq->memory) {
+        writer_take(sq);
+        *out = &sq->writer;
+        return PAWL_OK;
+    }
+    int at;
+    pawl__lock(&sq->mutex);
+    while ((at = free_reader(sq)) < 0) {
+        pawl__cond_wait(&sq->freed, &sq->mutex);
+    }
+    sq->reader_used[at] = true; // from here on nobody else touches readers[at]
+    pawl__unlock(&sq->mutex);
+    struct pawl__sq_conn *conn = &sq->readers[at];
+    if (!conn->db) {
+        enum pawl_err err = pawl__sq_conn_open(
+            &(struct pawl__sq_open){
+                .path = sq->path, .read_only = true, .busy_timeout_ms = sq->busy_timeout_ms },
+            conn, diag);
+        if (err) {
+            pawl__sq_reader_give(sq, conn);
+            return err;
+        }
+    }
+    *out = conn;
+    return PAWL_OK;
+}
+
+void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn)
+{
+    pawl__lock(&sq->mutex);
+    if (conn == &sq->writer) {
+        sq->writer_used = false;
+    } else {
+        sq->reader_used[conn - sq->readers] = false;
+    }
+    pawl__cond_signal(&sq->freed);
+    pawl__unlock(&sq->mutex);
+}

@@ -1,0 +1,264 @@
+/* What operators do to jobs and queues: every deed is recorded.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define X(number, name, verb, event, ...) [PAWL_CONTROL_##name] = { PAWL_EVENT_##event, verb },
+static const struct {
+    enum pawl_event event;
+    const char *verb;
+} controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
+#undef X
+
+static enum pawl_err add_expiry(struct pawl__backend *sq, const struct pawl__sq_place *place)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_INSERT);
+    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, place->expires_at_ms);
+    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_key, place->key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+/* A new series of attempts, due now, with the old errors kept and no time to live: it is over. */
+static enum pawl_err prepare_revival(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                     struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__sq_keys_retake(sq, place, diag);
+    if (err) return err;
+    place->base_run = place->run;
+    place->free_runs = 0;
+    if (!place->expires_at_ms) return PAWL_OK;
+    place->expires_at_ms = 0;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_NEVER_EXPIRES);
+    pawl__sq_bind(stmt, SQL_JOB_NEVER_EXPIRES_key, place->key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static const char *reason_for(enum pawl_control control, const struct pawl_by *by)
+{
+    if (by->reason && *by->reason) return by->reason;
+    switch (control) {
+    case PAWL_CONTROL_CANCEL:
+        return "cancelled on request";
+    case PAWL_CONTROL_DISCARD:
+        return "discarded on request";
+    case PAWL_CONTROL_SKIP:
+        return "skipped on request";
+    default:
+        return NULL;
+    }
+}
+
+static enum pawl_err carry_out(struct pawl__backend *sq, struct pawl__sq_place *place,
+                               enum pawl_control control, const struct pawl_by *by,
+                               struct pawl_diag *diag)
+{
+    enum pawl_event event = controls[control].event;
+    struct pawl__sq_target target = { .reason = reason_for(control, by) };
+    enum pawl_err err = PAWL_OK;
+    if (control == PAWL_CONTROL_RETRY) {
+        err = prepare_revival(sq, place, diag);
+        target.due_at_ms = sq->now_ms;
+    }
+    if (!err && control == PAWL_CONTROL_RESUME && place->expires_at_ms) err = add_expiry(sq, place);
+    return err ? err : pawl__sq_move(sq, place, &event, 1, &target);
+}
+
+/* ACTIVATE is for jobs that are held; one that was routed waits for its worker. */
+static bool allows(const struct pawl__sq_place *place, enum pawl_control control)
+{
+    if (control == PAWL_CONTROL_ACTIVATE && place->lease_until_ms) return false;
+    return pawl__lifecycle_next(place->state, controls[control].event, place->paused_from) !=
+           PAWL_STATE_NONE;
+}
+
+enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                     enum pawl_control control, const struct pawl_by *by,
+                                     struct pawl_diag *diag)
+{
+    enum pawl_state from = place->state;
+    if (control == PAWL_CONTROL_PAUSE && from == PAWL_STATE_PAUSED) return PAWL_OK;
+    if (!allows(place, control)) return pawl__sq_fail_state(diag, place, controls[control].verb);
+    enum pawl_err err = carry_out(sq, place, control, by, diag);
+    if (err) return err;
+    return pawl__sq_deed(sq, &place->id, NULL, controls[control].verb, by, from, place->state);
+}
+
+static enum pawl_err find_anywhere(struct pawl__backend *sq, struct pawl_job_id id, bool revive,
+                                   struct pawl__sq_place *out, struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__sq_place_find(sq, id, out);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        err = revive ? pawl__sq_unarchive(sq, id) : PAWL_ERR_NOT_FOUND;
+        if (!err) err = pawl__sq_place_find(sq, id, out);
+    }
+    return err == PAWL_ERR_NOT_FOUND ? pawl__sq_fail_unknown(diag, id) : err;
+}
+
+/* One that is archived has ended: it can be retried, and nothing else. */
+static enum pawl_err fail_archived(struct pawl__backend *sq, struct pawl__op *op)
+{
+    int64_t key;
+    enum pawl_err err = pawl__sq_find_archived(&sq->writer, op->control.id, &key, sq->diag);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->control.id);
+    if (err) return err;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
+    pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);
+    bool found;
+    err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    struct pawl__sq_place place = { .id = op->control.id,
+                                    .state = (enum pawl_state)sqlite3_column_int(stmt, 1) };
+    sqlite3_reset(stmt);
+    op->control.from = op->control.to = place.state;
+    return pawl__sq_fail_state(op->diag, &place, controls[op->control.control].verb);
+}
+
+enum pawl_err pawl__sq_op_control(struct pawl__backend *sq, struct pawl__op *op)
+{
+    assert(op->control.control > PAWL_CONTROL_NONE && op->control.control < PAWL_CONTROL_END);
+    op->control.from = op->control.to = PAWL_STATE_NONE;
+    bool revive = op->control.control == PAWL_CONTROL_RETRY;
+    struct pawl__sq_place place;
+    enum pawl_err err;
+    if (op->control.run > 0) {
+        struct pawl__run_ref ref = { op->control.id, op->control.run };
+        err = pawl__sq_place_owned(sq, &ref, &place, op->diag);
+        if (err) return err;
+    } else {
+        err = pawl__sq_savepoint(sq); // bringing a job back from the archive can be in vain
+        if (err) return err;
+        err = find_anywhere(sq, op->control.id, revive, &place, op->diag);
+        if (err == PAWL_ERR_NOT_FOUND) {
+            enum pawl_err undone = pawl__sq_savepoint_undo(sq);
+            return undone ? undone : fail_archived(sq, op);
+        }
+        if (err) return err;
+    }
+    op->control.from = place.state;
+    err = pawl__sq_control_place(sq, &place, op->control.control, &op->control.by, op->diag);
+    op->control.to = place.state;
+    if (op->control.run > 0) return err;
+    if (!err) return pawl__sq_savepoint_keep(sq);
+    if (err != PAWL_ERR_STATE && err != PAWL_ERR_DUPLICATE) return err;
+    enum pawl_err undone = pawl__sq_savepoint_undo(sq);
+    return undone ? undone : err;
+}
+
+static enum pawl_err bulk_one(struct pawl__backend *sq, struct pawl__op *op, struct pawl_job_id id,
+                              bool *moved)
+{
+    *moved = false;
+    enum pawl_err err;
+    if (op->bulk.control == PAWL_CONTROL_NONE) {
+        err = pawl__sq_delete(sq, id, NULL);
+        if (!err) err = pawl__sq_deed(sq, &id, NULL, "delete", &op->bulk.by, 0, 0);
+    } else {
+        struct pawl__sq_place place;
+        err = find_anywhere(sq, id, op->bulk.control == PAWL_CONTROL_RETRY, &place, NULL);
+        if (!err && place.state == PAWL_STATE_PAUSED && op->bulk.control == PAWL_CONTROL_PAUSE) {
+            return PAWL_OK; // fine, but nothing moves
+        }
+        if (!err) {
+            err = pawl__sq_control_place(sq, &place, op->bulk.control, &op->bulk.by, op->diag);
+        }
+    }
+    *moved = !err;
+    return err == PAWL_ERR_STATE || err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
+}
+
+/* The states from which the deed is possible, so that the limit counts only jobs that can move. */
+static uint32_t states_for(enum pawl_control control)
+{
+    uint32_t mask = 0;
+    for (int state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
+        bool can = control == PAWL_CONTROL_NONE
+                       ? pawl_state_is_terminal((enum pawl_state)state)
+                       : pawl__lifecycle_next((enum pawl_state)state, controls[control].event,
+                                              PAWL_STATE_SCHEDULED) != PAWL_STATE_NONE;
+        if (can) mask |= PAWL_STATE_BIT(state);
+    }
+    return mask;
+}
+
+enum pawl_err pawl__sq_op_bulk(struct pawl__backend *sq, struct pawl__op *op)
+{
+    assert(op->bulk.limit >= 1 && op->bulk.limit <= PAWL_BULK_MAX);
+    struct pawl_filter filter = *op->bulk.filter;
+    filter.states = (filter.states ? filter.states : ~UINT32_C(0)) & states_for(op->bulk.control);
+    op->bulk.moved = 0;
+    if (!filter.states) return PAWL_OK;
+    struct pawl_job_id *ids;
+    size_t count;
+    enum pawl_err err =
+        pawl__sq_match(&sq->writer, &filter, op->bulk.limit, &op->arena, &ids, &count, sq->diag);
+    if (err) return err;
+    err = pawl__sq_savepoint(sq);
+    for (size_t i = 0; !err && i < count; i++) {
+        bool moved;
+        err = bulk_one(sq, op, ids[i], &moved);
+        op->bulk.moved += moved;
+    }
+    if (!err) return pawl__sq_savepoint_keep(sq);
+    if (err != PAWL_ERR_DUPLICATE) return err;
+    op->bulk.moved = 0;
+    enum pawl_err undone = pawl__sq_savepoint_undo(sq);
+    return undone ? undone : err;
+}
+
+static enum pawl_err rerank(struct pawl__backend *sq, struct pawl__sq_place *place)
+{
+    int64_t rank = pawl__sq_rank_of(sq, place, place->due_at_ms);
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_REPRIORITISE);
+    pawl__sq_bind(stmt, SQL_JOB_REPRIORITISE_priority, place->priority);
+    pawl__sq_bind(stmt, SQL_JOB_REPRIORITISE_rank, rank);
+    pawl__sq_bind(stmt, SQL_JOB_REPRIORITISE_key, place->key);
+    enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    if (err) return err;
+    if (place->state != PAWL_STATE_AVAILABLE) {
+        stmt = pawl__sq_use(&sq->writer, SQL_WAIT_RERANK);
+        pawl__sq_bind(stmt, SQL_WAIT_RERANK_rank, rank);
+        pawl__sq_bind(stmt, SQL_WAIT_RERANK_key, place->key);
+        return pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
+    stmt = pawl__sq_use(&sq->writer, SQL_READY_RERANK);
+    pawl__sq_bind(stmt, SQL_READY_RERANK_new_rank, rank);
+    pawl__sq_bind(stmt, SQL_READY_RERANK_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_READY_RERANK_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_READY_RERANK_key, place->key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+enum pawl_err pawl__sq_op_priority(struct pawl__backend *sq, struct pawl__op *op)
+{
+    struct pawl__sq_place place;
+    enum pawl_err err = find_anywhere(sq, op->priority.id, false, &place, op->diag);
+    if (err) return err;
+    if (pawl_state_is_terminal(place.state) || place.state == PAWL_STATE_ACTIVE) {
+        return pawl__sq_fail_state(op->diag, &place, "change the priority of");
+    }
+    op->priority.before = place.priority;
+    place.priority = op->priority.priority;
+    err = rerank(sq, &place);
+    if (err) return err;
+    return pawl__sq_deed(sq, &place.id, NULL, "priority", &op->priority.by, place.state,
+                         place.state);
+}
+
+enum pawl_err pawl__sq_op_queue_pause(struct pawl__backend *sq, struct pawl__op *op)
+{
+    struct pawl__sq_queue *queue;
+    enum pawl_err err = pawl__sq_queue_of(sq, op->queue.queue, &queue);
+    if (err) return err;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_QUEUE_PAUSE);
+    pawl__sq_bind(stmt, SQL_QUEUE_PAUSE_paused, op->queue.paused);
+    pawl__sq_bind(stmt, SQL_QUEUE_PAUSE_id, queue->id);
+    err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    if (err) return err;
+    queue->paused = op->queue.paused; // a rollback reads the queues again
+    return pawl__sq_deed(sq, NULL, op->queue.queue,
+                         op->queue.paused ? "pause queue" : "resume queue", &op->queue.by,
+                         PAWL_STATE_NONE, PAWL_STATE_NONE);
+}

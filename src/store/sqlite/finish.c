@@ -1,0 +1,308 @@
+/* What the owner of a run does with it: complete, fail, snooze, extend. Every write names the run.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The row of pawl_active that `ref` owns, by the shortest way: the id's first half is its key, save
+ * for the few that were displaced. `*found` false: look at the whole job for the reason. */
+static enum pawl_err find_own(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+                              sqlite3_stmt **row, bool *found)
+{
+    struct pawl__sq_halves halves = pawl__sq_split(ref->id);
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_GET);
+    pawl__sq_bind(stmt, SQL_ACTIVE_GET_key, halves.head);
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, found, sq->diag);
+    if (err || !*found) return err;
+    *row = stmt;
+    if (sqlite3_column_int64(stmt, 0) == halves.tail && sqlite3_column_int64(stmt, 2) == ref->run) {
+        return PAWL_OK;
+    }
+    sqlite3_reset(stmt);
+    *found = false;
+    return PAWL_OK;
+}
+
+static enum pawl_err complete_slowly(struct pawl__backend *sq, struct pawl__op *op)
+{
+    static const enum pawl_event succeed[] = { PAWL_EVENT_SUCCEED };
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_owned(sq, &op->complete.ref, &place, op->diag);
+    if (err) return err;
+    return pawl__sq_move(sq, &place, succeed, 1,
+                         &(struct pawl__sq_target){ .result = op->complete.result });
+}
+
+/* The hot one of the family: one read, one insert, one delete. */
+enum pawl_err pawl__sq_op_complete(struct pawl__backend *sq, struct pawl__op *op)
+{
+    assert(pawl__lifecycle_next(PAWL_STATE_ACTIVE, PAWL_EVENT_SUCCEED, PAWL_STATE_NONE) ==
+           PAWL_STATE_COMPLETED);
+    sqlite3_stmt *row;
+    bool found;
+    enum pawl_err err = find_own(sq, &op->complete.ref, &row, &found);
+    if (err) return err;
+    if (!found) return complete_slowly(sq, op);
+    int64_t key = pawl__sq_split(op->complete.ref.id).head;
+    struct pawl__sq_lane *lane = pawl__sq_lane_by_id(sq, sqlite3_column_int64(row, 1));
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_DONE_INSERT);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_key, key);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_lane, sqlite3_column_int64(row, 1));
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_state, PAWL_STATE_COMPLETED);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_run, op->complete.ref.run);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_base_run, sqlite3_column_int64(row, 3));
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_free_runs, sqlite3_column_int64(row, 4));
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_started_at_ms, sqlite3_column_int64(row, 5));
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_finished_at_ms, sq->now_ms);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_dead_letter, 0);
+    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_worker, (const char *)sqlite3_column_text(row, 6));
+    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_reason, NULL);
+    pawl__sq_bind_span(stmt, SQL_DONE_INSERT_result, op->complete.result);
+    err = pawl__sq_run(&sq->writer, stmt, sq->diag); // `row` keeps the worker's name alive
+    sqlite3_reset(row);
+    if (err) return err;
+    stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_DELETE);
+    pawl__sq_bind(stmt, SQL_ACTIVE_DELETE_key, key);
+    err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    if (!err) pawl__sq_count(sq, lane, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+    return err;
+}
+
+static enum pawl_err read_policy(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                 struct pawl__arena *arena, struct pawl_retry *out)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
+    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, place->key);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err) return err;
+    struct pawl_span json = { "", 0 };
+    bool ok = found && pawl__sq_column_span(stmt, COL_RETRY, arena, &json);
+    if (found) sqlite3_reset(stmt);
+    if (!ok) return pawl__fail_nomem(sq->diag);
+    err = pawl__retry_parse(json, arena, out, sq->diag);
+    if (err == PAWL_ERR_ARG) {
+        return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
+                          "the store is damaged: a retry policy cannot be read");
+    }
+    out->attempts_max = place->attempts_max;
+    return err;
+}
+
+struct failure {
+    bool lapsed;
+    int64_t delay_ms; /* -1: no retry follows */
+    const char *type, *code, *message;
+    struct pawl_span details;
+};
+
+static enum pawl_err record_failure(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                    const struct failure *failure)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_FAILURE_INSERT);
+    pawl__sq_bind(stmt, SQL_FAILURE_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_FAILURE_INSERT_run, place->run);
+    pawl__sq_bind(stmt, SQL_FAILURE_INSERT_attempt, place->run - place->base_run);
+    pawl__sq_bind(stmt, SQL_FAILURE_INSERT_lapsed, failure->lapsed);
+    pawl__sq_bind(stmt, SQL_FAILURE_INSERT_started_at_ms, place->started_at_ms);
+    pawl__sq_bind(stmt, SQL_FAILURE_INSERT_failed_at_ms, sq->now_ms);
+    if (failure->delay_ms < 0) {
+        pawl__sq_bind_some(stmt, SQL_FAILURE_INSERT_retry_delay_ms, 0);
+    } else {
+        pawl__sq_bind(stmt, SQL_FAILURE_INSERT_retry_delay_ms, failure->delay_ms);
+    }
+    pawl__sq_bind_text(stmt, SQL_FAILURE_INSERT_worker, place->worker);
+    pawl__sq_bind_text(stmt, SQL_FAILURE_INSERT_type, failure->type);
+    pawl__sq_bind_text(stmt, SQL_FAILURE_INSERT_code, failure->code);
+    pawl__sq_bind_text(stmt, SQL_FAILURE_INSERT_message, failure->message);
+    pawl__sq_bind_span(stmt, SQL_FAILURE_INSERT_details, failure->details);
+    enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    if (err || place->run <= PAWL__FAILURES_KEPT) return err;
+    stmt = pawl__sq_use(&sq->writer, SQL_FAILURE_TRIM);
+    pawl__sq_bind(stmt, SQL_FAILURE_TRIM_key, place->key);
+    pawl__sq_bind(stmt, SQL_FAILURE_TRIM_run, place->run - PAWL__FAILURES_KEPT);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+/* Gives the job back as if it had not been claimed, but for the number of the run. */
+static enum pawl_err give_back(struct pawl__backend *sq, struct pawl__sq_place *place)
+{
+    static const enum pawl_event back[] = { PAWL_EVENT_SNOOZE, PAWL_EVENT_DUE };
+    place->free_runs++;
+    return pawl__sq_move(sq, place, back, 2, &(struct pawl__sq_target){ 0 });
+}
+
+static bool is_expired(const struct pawl__backend *sq, const struct pawl__sq_place *place)
+{
+    return place->expires_at_ms && place->expires_at_ms <= sq->now_ms;
+}
+
+/* A retry that comes after the job's time to live is no retry: it expires at once. */
+static enum pawl_err retry_later(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                 int64_t delay_ms)
+{
+    static const enum pawl_event fail[] = { PAWL_EVENT_FAIL, PAWL_EVENT_EXPIRE };
+    bool expired = is_expired(sq, place);
+    struct pawl__sq_target target = { .due_at_ms = expired ? 0 : sq->now_ms + delay_ms,
+                                      .reason = expired ? "expired after a failed attempt" : NULL };
+    return pawl__sq_move(sq, place, fail, expired ? 2 : 1, &target);
+}
+
+static enum pawl_err give_up(struct pawl__backend *sq, struct pawl__sq_place *place,
+                             const char *reason, bool dead_letter)
+{
+    static const enum pawl_event exhaust[] = { PAWL_EVENT_EXHAUST };
+    struct pawl__sq_target target = { .reason = reason, .dead_letter = dead_letter };
+    return pawl__sq_move(sq, place, exhaust, 1, &target);
+}
+
+/* The error's type as OJS tells it: what it calls itself, else its class, else its code. */
+static const char *type_of(const struct pawl__report *report)
+{
+    if (report->type && *report->type) return report->type;
+    return report->error_class && *report->error_class ? report->error_class : report->code;
+}
+
+static enum pawl_err follow_verdict(struct pawl__backend *sq, struct pawl__op *op,
+                                    struct pawl__sq_place *place,
+                                    const struct pawl__verdict *verdict)
+{
+    if (verdict->kind == PAWL__VERDICT_REQUEUE) return give_back(sq, place);
+    const struct pawl__report *report = &op->fail.report;
+    bool again = verdict->kind == PAWL__VERDICT_RETRY && !is_expired(sq, place);
+    struct failure failure = { .delay_ms = again ? verdict->delay_ms : -1,
+                               .type = type_of(report),
+                               .code = report->code,
+                               .message = report->message,
+                               .details = report->details };
+    enum pawl_err err = record_failure(sq, place, &failure);
+    if (err) return err;
+    op->fail.delay_ms = failure.delay_ms;
+    if (verdict->kind == PAWL__VERDICT_RETRY) return retry_later(sq, place, verdict->delay_ms);
+    return give_up(sq, place, verdict->reason, verdict->kind == PAWL__VERDICT_DEAD_LETTER);
+}
+
+enum pawl_err pawl__sq_op_fail(struct pawl__backend *sq, struct pawl__op *op)
+{
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_owned(sq, &op->fail.ref, &place, op->diag);
+    if (err) return err;
+    struct pawl_retry retry;
+    err = read_policy(sq, &place, &op->arena, &retry);
+    if (err) return err;
+    int64_t charged = place.run - place.base_run - place.free_runs;
+    struct pawl__verdict verdict = pawl__retry_decide(&retry, &op->fail.report, charged, &sq->rng);
+    op->fail.delay_ms = verdict.kind == PAWL__VERDICT_REQUEUE ? 0 : -1;
+    err = follow_verdict(sq, op, &place, &verdict);
+    if (err) return err;
+    op->fail.to = place.state;
+    op->fail.attempt = place.run - place.base_run;
+    op->fail.due_at_ms = pawl_state_is_terminal(place.state) ? 0 : place.due_at_ms;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__sq_op_snooze(struct pawl__backend *sq, struct pawl__op *op)
+{
+    static const enum pawl_event snooze[] = { PAWL_EVENT_SNOOZE, PAWL_EVENT_EXPIRE };
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_owned(sq, &op->snooze.ref, &place, op->diag);
+    if (err) return err;
+    if (op->snooze.delay_ms <= 0) return give_back(sq, &place);
+    place.free_runs++;
+    bool expired = is_expired(sq, &place);
+    struct pawl__sq_target target = {
+        .due_at_ms = expired ? 0 : sq->now_ms + op->snooze.delay_ms,
+        .reason = expired ? "expired after it snoozed" : NULL,
+    };
+    return pawl__sq_move(sq, &place, snooze, expired ? 2 : 1, &target);
+}
+
+static enum pawl_err extend_row(struct pawl__backend *sq, int64_t key, int64_t tail,
+                                const struct pawl__op *op, int64_t run, bool *extended)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_EXTEND);
+    pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_key, key);
+    pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_tail, tail);
+    pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_run, run);
+    pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_now_ms, sq->now_ms);
+    pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_lease_until_ms, sq->now_ms + op->extend.lease_ms);
+    enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    *extended = !err && sqlite3_changes(sq->writer.db) > 0;
+    return err;
+}
+
+static enum pawl_err extend_one(struct pawl__backend *sq, struct pawl__op *op, size_t i)
+{
+    const struct pawl__run_ref *ref = &op->extend.refs[i];
+    struct pawl__sq_halves halves = pawl__sq_split(ref->id);
+    bool extended;
+    enum pawl_err err = extend_row(sq, halves.head, halves.tail, op, ref->run, &extended);
+    op->extend.results[i] = PAWL_OK;
+    if (err || extended) return err;
+    int64_t key; // gone, or stored under another key
+    err = pawl__sq_find(&sq->writer, ref->id, &key, sq->diag);
+    op->extend.results[i] = err == PAWL_ERR_NOT_FOUND ? err : PAWL_ERR_STALE;
+    if (err) return err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
+    if (key == halves.head) return PAWL_OK;
+    err = extend_row(sq, key, halves.tail, op, ref->run, &extended);
+    if (!err && extended) op->extend.results[i] = PAWL_OK;
+    return err;
+}
+
+enum pawl_err pawl__sq_op_extend(struct pawl__backend *sq, struct pawl__op *op)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < op->extend.count; i++) {
+        err = extend_one(sq, op, i);
+    }
+    return err;
+}
+
+static enum pawl_err count_crashes(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                   int64_t *out)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_FAILURE_CRASHES);
+    pawl__sq_bind(stmt, SQL_FAILURE_CRASHES_key, place->key);
+    pawl__sq_bind(stmt, SQL_FAILURE_CRASHES_base_run, place->base_run);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    *out = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    return PAWL_OK;
+}
+
+/* A run whose lease ran out. It counts as an attempt and as a crash; a job that keeps killing its
+ * workers is a poison pill and ends, whatever its retries say. */
+enum pawl_err pawl__sq_lapse_run(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                 struct pawl__arena *arena)
+{
+    static const enum pawl_event lapse[] = { PAWL_EVENT_LAPSE, PAWL_EVENT_EXPIRE };
+    struct pawl_retry retry;
+    int64_t crashes = 0;
+    enum pawl_err err = read_policy(sq, place, arena, &retry);
+    if (!err) err = count_crashes(sq, place, &crashes);
+    if (err) return err;
+    bool poison = ++crashes >= PAWL__CRASHES_MAX;
+    bool spent = place->run - place->base_run - place->free_runs >= place->attempts_max;
+    bool expired = is_expired(sq, place);
+    struct failure failure = { .lapsed = true,
+                               .delay_ms = poison || spent || expired ? -1 : 0,
+                               .type = "lease_lapsed",
+                               .code = "lease_lapsed",
+                               .message = "the worker did not renew its lease in time" };
+    err = record_failure(sq, place, &failure);
+    if (err) return err;
+    bool dead_letter = retry.on_exhaustion == PAWL_EXHAUSTION_DEAD_LETTER;
+    if (poison) {
+        return give_up(sq, place, "poison pill: its leases lapsed too often", dead_letter);
+    }
+    if (spent) return give_up(sq, place, "attempts spent: its last lease lapsed", dead_letter);
+    return pawl__sq_move(sq, place, lapse, expired ? 2 : 1,
+                         &(struct pawl__sq_target){ .reason = expired ? "expired after its lease "
+                                                                        "lapsed"
+                                                                      : NULL });
+}

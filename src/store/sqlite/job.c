@@ -1,0 +1,148 @@
+/* A job's row and the job that callers see: ids and keys, columns and fields. */
+#include "store/sqlite/sqlite.h"
+
+#include <string.h>
+
+static int64_t read_half(const uint8_t *at)
+{
+    uint64_t half = 0;
+    for (int i = 0; i < 8; i++) {
+        half = half << 8 | at[i];
+    }
+    return (int64_t)half;
+}
+
+static void write_half(uint8_t *at, int64_t half)
+{
+    for (int i = 0; i < 8; i++) {
+        at[i] = (uint8_t)((uint64_t)half >> (56 - 8 * i));
+    }
+}
+
+struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id)
+{
+    return (struct pawl__sq_halves){ .head = read_half(id.b), .tail = read_half(id.b + 8) };
+}
+
+struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail)
+{
+    struct pawl_job_id id;
+    write_half(id.b, head);
+    write_half(id.b + 8, tail);
+    return id;
+}
+
+struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt)
+{
+    bool displaced = sqlite3_column_type(stmt, COL_HEAD) != SQLITE_NULL;
+    return pawl__sq_join(sqlite3_column_int64(stmt, displaced ? COL_HEAD : COL_KEY),
+                         sqlite3_column_int64(stmt, COL_TAIL));
+}
+
+bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
+                          struct pawl_span *out)
+{
+    *out = (struct pawl_span){ "", 0 };
+    if (sqlite3_column_type(stmt, column) == SQLITE_NULL) return true;
+    const char *at = (const char *)sqlite3_column_text(stmt, column);
+    if (!at) return false; // SQLite had no memory
+    size_t len = (size_t)sqlite3_column_bytes(stmt, column);
+    out->at = pawl__arena_dup(arena, at, len);
+    out->len = len;
+    return out->at != NULL;
+}
+
+const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena)
+{
+    struct pawl_span span;
+    return pawl__sq_column_span(stmt, column, arena, &span) ? span.at : NULL;
+}
+
+enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                  struct pawl_job *job)
+{
+    job->id = pawl__sq_row_id(stmt);
+    job->priority = sqlite3_column_int(stmt, COL_PRIORITY);
+    job->attempts_max = sqlite3_column_int(stmt, COL_ATTEMPTS_MAX);
+    job->created_at_ms = sqlite3_column_int64(stmt, COL_CREATED);
+    job->due_at_ms = sqlite3_column_int64(stmt, COL_DUE);
+    job->expires_at_ms = sqlite3_column_int64(stmt, COL_EXPIRES);
+    job->timeout_ms = sqlite3_column_int64(stmt, COL_TIMEOUT);
+    job->lease_ms = sqlite3_column_int64(stmt, COL_LEASE);
+    job->sla_soft_at_ms = sqlite3_column_int64(stmt, COL_SLA_SOFT);
+    job->sla_hard_at_ms = sqlite3_column_int64(stmt, COL_SLA_HARD);
+    job->keep_ms = sqlite3_column_int64(stmt, COL_KEEP);
+    job->worker = job->reason = "";
+    job->result = (struct pawl_span){ "", 0 };
+    bool ok = pawl__sq_column_span(stmt, COL_ARGS, arena, &job->args) &&
+              pawl__sq_column_span(stmt, COL_META, arena, &job->meta) &&
+              pawl__sq_column_span(stmt, COL_EXTRA, arena, &job->extra) &&
+              pawl__sq_column_span(stmt, COL_TAGS, arena, &job->tags) &&
+              pawl__sq_column_span(stmt, COL_RETRY, arena, &job->retry) &&
+              pawl__sq_column_span(stmt, COL_UNIQUE, arena, &job->unique) &&
+              (job->idempotency_key = pawl__sq_column_text(stmt, COL_IDEMPOTENCY, arena)) &&
+              (job->business_key = pawl__sq_column_text(stmt, COL_BUSINESS, arena)) &&
+              (job->principal = pawl__sq_column_text(stmt, COL_PRINCIPAL, arena)) &&
+              (job->trace_id = pawl__sq_column_text(stmt, COL_TRACE, arena));
+    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
+}
+
+enum pawl_err pawl__sq_read_stand(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                  struct pawl_job *job)
+{
+    job->state = (enum pawl_state)sqlite3_column_int(stmt, COL_STATE);
+    job->paused_from = (enum pawl_state)sqlite3_column_int(stmt, COL_PAUSED_FROM);
+    job->run = sqlite3_column_int64(stmt, COL_RUN);
+    job->attempt = job->run - sqlite3_column_int64(stmt, COL_BASE_RUN);
+    job->free_runs = sqlite3_column_int64(stmt, COL_FREE_RUNS);
+    job->started_at_ms = sqlite3_column_int64(stmt, COL_STARTED);
+    job->lease_until_ms = sqlite3_column_int64(stmt, COL_LEASE_UNTIL);
+    job->finished_at_ms = sqlite3_column_int64(stmt, COL_FINISHED);
+    job->dead_letter = sqlite3_column_int(stmt, COL_DEAD_LETTER) != 0;
+    bool ok = (job->worker = pawl__sq_column_text(stmt, COL_WORKER, arena)) &&
+              (job->reason = pawl__sq_column_text(stmt, COL_REASON, arena)) &&
+              pawl__sq_column_span(stmt, COL_RESULT, arena, &job->result);
+    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
+}
+
+enum pawl_err pawl__sq_read_names(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                  struct pawl_job *job)
+{
+    job->archived = sqlite3_column_int(stmt, COL_ARCHIVED) != 0;
+    bool ok = (job->queue = pawl__sq_column_text(stmt, COL_QUEUE, arena)) &&
+              (job->type = pawl__sq_column_text(stmt, COL_TYPE, arena));
+    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
+}
+
+static enum pawl_err find_in(struct pawl__sq_conn *conn, enum pawl__sql sql,
+                             struct pawl__sq_halves halves, int64_t *key, struct pawl_diag *diag)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(conn, sql);
+    pawl__sq_bind(stmt, 1, halves.head);
+    pawl__sq_bind(stmt, 2, halves.tail);
+    bool found;
+    enum pawl_err err = pawl__sq_row(conn, stmt, &found, diag);
+    if (err) return err;
+    if (!found) return PAWL_ERR_NOT_FOUND;
+    *key = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, int64_t *key,
+                            struct pawl_diag *diag)
+{
+    struct pawl__sq_halves halves = pawl__sq_split(id);
+    enum pawl_err err = find_in(conn, SQL_JOB_KEY, halves, key, diag);
+    if (err != PAWL_ERR_NOT_FOUND) return err;
+    return find_in(conn, SQL_JOB_KEY_DISPLACED, halves, key, diag);
+}
+
+enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
+                                     int64_t *key, struct pawl_diag *diag)
+{
+    struct pawl__sq_halves halves = pawl__sq_split(id);
+    enum pawl_err err = find_in(conn, SQL_ARCHIVE_KEY, halves, key, diag);
+    if (err != PAWL_ERR_NOT_FOUND) return err;
+    return find_in(conn, SQL_ARCHIVE_KEY_DISPLACED, halves, key, diag);
+}

@@ -1,0 +1,275 @@
+-- name: migration_1
+-- The first schema. What is written once stays apart from what moves: a job's facts are one row of
+-- pawl_job, and where the job stands is one narrow row elsewhere:
+--
+--     scheduled, pending, retryable, paused   pawl_wait
+--     available                               pawl_ready
+--     active                                  pawl_active
+--     completed ... expired                   pawl_done, later pawl_archive
+--
+-- A job paused out of discarded has a row in pawl_wait and keeps the one in pawl_done.
+-- States are the numbers of PAWL_STATES. run counts claims for ever and fences the owner's writes;
+-- base_run is where this series of attempts began (attempt = run - base_run); free_runs of them
+-- charged nothing.
+
+CREATE TABLE pawl_queue (
+    id            INTEGER PRIMARY KEY,
+    name          TEXT NOT NULL UNIQUE,
+    paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    created_at_ms INTEGER NOT NULL
+) STRICT;
+
+-- A queue's jobs of one type: what a claim can be narrowed to at no cost.
+CREATE TABLE pawl_lane (
+    id       INTEGER PRIMARY KEY,
+    queue_id INTEGER NOT NULL REFERENCES pawl_queue (id),
+    type     TEXT NOT NULL,
+    UNIQUE (queue_id, type)
+) STRICT;
+
+-- key is the first half of the UUID and tail the second: ids begin with the time, so rows append and
+-- need no index of their own. An id whose first half is taken gets another key and keeps its first
+-- half in head.
+CREATE TABLE pawl_job (
+    key             INTEGER PRIMARY KEY,
+    tail            INTEGER NOT NULL,
+    head            INTEGER,
+    lane            INTEGER NOT NULL,
+    priority        INTEGER NOT NULL,
+    attempts_max    INTEGER NOT NULL CHECK (attempts_max >= 1),
+    created_at_ms   INTEGER NOT NULL,
+    due_at_ms       INTEGER NOT NULL,
+    rank            INTEGER NOT NULL,
+    expires_at_ms   INTEGER,
+    timeout_ms      INTEGER,
+    lease_ms        INTEGER,
+    sla_soft_at_ms  INTEGER,
+    sla_hard_at_ms  INTEGER,
+    keep_ms         INTEGER,
+    args            TEXT NOT NULL,
+    meta            TEXT,
+    extra           TEXT,
+    tags            TEXT,
+    retry           TEXT,
+    uniqueness      TEXT,
+    keys            BLOB,
+    idempotency_key TEXT,
+    business_key    TEXT,
+    principal       TEXT,
+    trace_id        TEXT
+) STRICT;
+CREATE INDEX pawl_job_displaced ON pawl_job (head, tail) WHERE head IS NOT NULL;
+CREATE INDEX pawl_job_idempotency ON pawl_job (idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX pawl_job_business ON pawl_job (business_key) WHERE business_key IS NOT NULL;
+
+-- The claim index itself. A job's row is found from its facts: (lane, rank, key).
+CREATE TABLE pawl_ready (
+    lane      INTEGER NOT NULL,
+    rank      INTEGER NOT NULL,
+    key       INTEGER NOT NULL,
+    run       INTEGER NOT NULL,
+    base_run  INTEGER NOT NULL,
+    free_runs INTEGER NOT NULL,
+    PRIMARY KEY (lane, rank, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_active (
+    key            INTEGER PRIMARY KEY,
+    tail           INTEGER NOT NULL,
+    lane           INTEGER NOT NULL,
+    run            INTEGER NOT NULL CHECK (run >= 1),
+    base_run       INTEGER NOT NULL CHECK (base_run < run),
+    free_runs      INTEGER NOT NULL,
+    started_at_ms  INTEGER NOT NULL,
+    lease_until_ms INTEGER NOT NULL,
+    worker         TEXT NOT NULL
+) STRICT;
+CREATE INDEX pawl_active_lease ON pawl_active (lease_until_ms);
+
+CREATE TABLE pawl_wait (
+    key            INTEGER PRIMARY KEY,
+    lane           INTEGER NOT NULL,
+    state          INTEGER NOT NULL CHECK (state IN (1, 3, 5, 6)),
+    paused_from    INTEGER CHECK ((state = 6) = (paused_from IS NOT NULL)),
+    rank           INTEGER NOT NULL,
+    run            INTEGER NOT NULL,
+    base_run       INTEGER NOT NULL,
+    free_runs      INTEGER NOT NULL,
+    due_at_ms      INTEGER NOT NULL,
+    started_at_ms  INTEGER,
+    lease_until_ms INTEGER CHECK (lease_until_ms IS NULL OR state = 3),
+    worker         TEXT,
+    reason         TEXT
+) STRICT;
+CREATE INDEX pawl_wait_due ON pawl_wait (due_at_ms, key) WHERE state IN (1, 5);
+CREATE INDEX pawl_wait_lease ON pawl_wait (lease_until_ms, key) WHERE lease_until_ms IS NOT NULL;
+
+CREATE TABLE pawl_done (
+    key            INTEGER PRIMARY KEY,
+    lane           INTEGER NOT NULL,
+    state          INTEGER NOT NULL CHECK (state BETWEEN 7 AND 11),
+    run            INTEGER NOT NULL,
+    base_run       INTEGER NOT NULL,
+    free_runs      INTEGER NOT NULL,
+    started_at_ms  INTEGER,
+    finished_at_ms INTEGER NOT NULL,
+    dead_letter    INTEGER NOT NULL CHECK (dead_letter IN (0, 1)),
+    worker         TEXT,
+    reason         TEXT,
+    result         TEXT
+) STRICT;
+CREATE INDEX pawl_done_ended ON pawl_done (state, finished_at_ms);
+
+-- pawl_job and pawl_done in one row, out of the way.
+CREATE TABLE pawl_archive (
+    key             INTEGER PRIMARY KEY,
+    tail            INTEGER NOT NULL,
+    head            INTEGER,
+    lane            INTEGER NOT NULL,
+    priority        INTEGER NOT NULL,
+    attempts_max    INTEGER NOT NULL,
+    created_at_ms   INTEGER NOT NULL,
+    due_at_ms       INTEGER NOT NULL,
+    rank            INTEGER NOT NULL,
+    expires_at_ms   INTEGER,
+    timeout_ms      INTEGER,
+    lease_ms        INTEGER,
+    sla_soft_at_ms  INTEGER,
+    sla_hard_at_ms  INTEGER,
+    keep_ms         INTEGER,
+    args            TEXT NOT NULL,
+    meta            TEXT,
+    extra           TEXT,
+    tags            TEXT,
+    retry           TEXT,
+    uniqueness      TEXT,
+    keys            BLOB,
+    idempotency_key TEXT,
+    business_key    TEXT,
+    principal       TEXT,
+    trace_id        TEXT,
+    state           INTEGER NOT NULL CHECK (state BETWEEN 7 AND 11),
+    run             INTEGER NOT NULL,
+    base_run        INTEGER NOT NULL,
+    free_runs       INTEGER NOT NULL,
+    started_at_ms   INTEGER,
+    finished_at_ms  INTEGER NOT NULL,
+    dead_letter     INTEGER NOT NULL,
+    worker          TEXT,
+    reason          TEXT,
+    result          TEXT
+) STRICT;
+CREATE INDEX pawl_archive_displaced ON pawl_archive (head, tail) WHERE head IS NOT NULL;
+CREATE INDEX pawl_archive_ended ON pawl_archive (state, finished_at_ms);
+CREATE INDEX pawl_archive_idempotency ON pawl_archive (idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+CREATE INDEX pawl_archive_business ON pawl_archive (business_key) WHERE business_key IS NOT NULL;
+
+-- When a job expires; the row outlives its job's stay in a waiting state and is looked at when due.
+CREATE TABLE pawl_expiry (
+    at_ms INTEGER NOT NULL,
+    key   INTEGER NOT NULL,
+    PRIMARY KEY (at_ms, key)
+) STRICT, WITHOUT ROWID;
+
+-- Who holds or held a key: idempotency, business and unique keys alike. The newcomer's policy says
+-- whether a holder still counts. The id, not the key: an idempotency key outlives its job.
+CREATE TABLE pawl_key (
+    digest   BLOB NOT NULL CHECK (length(digest) = 16),
+    id       BLOB NOT NULL CHECK (length(id) = 16),
+    until_ms INTEGER,
+    PRIMARY KEY (digest, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_key_until ON pawl_key (until_ms) WHERE until_ms IS NOT NULL;
+
+CREATE TABLE pawl_tag (
+    tag TEXT NOT NULL,
+    key INTEGER NOT NULL,
+    PRIMARY KEY (tag, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_failure (
+    key            INTEGER NOT NULL,
+    run            INTEGER NOT NULL,
+    attempt        INTEGER NOT NULL,
+    lapsed         INTEGER NOT NULL CHECK (lapsed IN (0, 1)),
+    started_at_ms  INTEGER NOT NULL,
+    failed_at_ms   INTEGER NOT NULL,
+    retry_delay_ms INTEGER,
+    worker         TEXT NOT NULL,
+    type           TEXT,
+    code           TEXT,
+    message        TEXT,
+    details        TEXT,
+    PRIMARY KEY (key, run)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_progress (
+    key     INTEGER PRIMARY KEY,
+    run     INTEGER NOT NULL,
+    at_ms   INTEGER NOT NULL,
+    value   REAL CHECK (value BETWEEN 0 AND 1),
+    message TEXT,
+    data    TEXT
+) STRICT;
+
+CREATE TABLE pawl_checkpoint (
+    key      INTEGER PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    at_ms    INTEGER NOT NULL,
+    state    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE pawl_log (
+    key   INTEGER NOT NULL,
+    seq   INTEGER NOT NULL,
+    run   INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    level INTEGER NOT NULL,
+    text  TEXT NOT NULL,
+    PRIMARY KEY (key, seq)
+) STRICT, WITHOUT ROWID;
+
+-- What operators did. job_id is NULL for deeds that concern no single job.
+CREATE TABLE pawl_deed (
+    seq        INTEGER PRIMARY KEY,
+    at_ms      INTEGER NOT NULL,
+    job_id     BLOB CHECK (length(job_id) = 16),
+    subject    TEXT,
+    action     TEXT NOT NULL,
+    actor      TEXT,
+    reason     TEXT,
+    from_state INTEGER,
+    to_state   INTEGER
+) STRICT;
+CREATE INDEX pawl_deed_job ON pawl_deed (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX pawl_deed_time ON pawl_deed (at_ms);
+
+-- How many jobs of a lane are in a state, kept by the commits that move them; state 0: archived.
+CREATE TABLE pawl_count (
+    lane  INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    n     INTEGER NOT NULL CHECK (n >= 0),
+    PRIMARY KEY (lane, state)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_node (
+    name            TEXT PRIMARY KEY,
+    info            TEXT,
+    started_at_ms   INTEGER NOT NULL,
+    heartbeat_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A released lock keeps its row with an empty owner, so that its fence goes on growing.
+CREATE TABLE pawl_lock (
+    name          TEXT PRIMARY KEY,
+    owner         TEXT NOT NULL,
+    fence         INTEGER NOT NULL,
+    locked_at_ms  INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_setting (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

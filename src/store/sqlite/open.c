@@ -1,0 +1,316 @@
+/* Opening and closing a SQLite store: the file, its settings, the connections. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SCHEME "sqlite:"
+
+/* f_type of statfs(2), of file systems whose locks and shared memory do not reach other machines.
+ * name, number */
+#define NETWORK_FILE_SYSTEMS(X)                                                                    \
+    X(NFS, 0x6969)                                                                                 \
+    X(SMB, 0x517B)                                                                                 \
+    X(SMB2, 0xFE534D42)                                                                            \
+    X(CIFS, 0xFF534D42)                                                                            \
+    X(AFS, 0x5346414F)                                                                             \
+    X(AFS_KERNEL, 0x6B414653)                                                                      \
+    X(CODA, 0x73757245)                                                                            \
+    X(CEPH, 0x00C36400)                                                                            \
+    X(NINE_P, 0x01021997)                                                                          \
+    X(LUSTRE, 0x0BD00BD0)                                                                          \
+    X(GPFS, 0x47504653)                                                                            \
+    X(OCFS2, 0x7461636F)
+
+bool pawl__sq_is_network_fs(int64_t type)
+{
+    switch (type & 0xFFFFFFFF) {
+#define X(name, number) case number:
+        NETWORK_FILE_SYSTEMS(X)
+#undef X
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Waits for SQLite's lock in short naps: the turnstile has seen to it that we are next. */
+static int nap_while_busy(void *arg, int tries)
+{
+    int64_t timeout_ms = *(const int64_t *)arg;
+    if ((int64_t)tries / 2 >= timeout_ms) return 0;
+    nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
+    return 1;
+}
+
+static enum pawl_err pragma(struct pawl__sq_conn *conn, const char *text, struct pawl_diag *diag)
+{
+    if (sqlite3_exec(conn->db, text, NULL, NULL, NULL) == SQLITE_OK) return PAWL_OK;
+    return pawl__sq_error(conn, diag, "set up the store");
+}
+
+static enum pawl_err set_up(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
+                            struct pawl_diag *diag)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "PRAGMA cache_size = -%d; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
+             "PRAGMA trusted_schema = OFF;",
+             PAWL__SQ_CACHE_KIB);
+    enum pawl_err err = pragma(conn, text, diag);
+    if (err || how->read_only) return err;
+    if (!how->memory) {
+        snprintf(text, sizeof text, "PRAGMA page_size = %d; PRAGMA journal_mode = WAL;",
+                 PAWL__SQ_PAGE_BYTES);
+        err = pragma(conn, text, diag);
+        if (err) return err;
+    }
+    snprintf(text, sizeof text, "PRAGMA synchronous = %s; PRAGMA secure_delete = FAST;",
+             how->durability == PAWL_DURABILITY_RELAXED ? "NORMAL" : "FULL");
+    return pragma(conn, text, diag);
+}
+
+enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
+                                 struct pawl_diag *diag)
+{
+    memset(out, 0, sizeof *out);
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE; // one thread at a time has it
+    if (how->memory) {
+        flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    } else if (how->read_only) {
+        flags |= SQLITE_OPEN_READONLY;
+    } else {
+        flags |= SQLITE_OPEN_READWRITE | (how->create ? SQLITE_OPEN_CREATE : 0);
+    }
+    int code = sqlite3_open_v2(how->memory ? ":memory:" : how->path, &out->db, flags, NULL);
+    enum pawl_err err = PAWL_OK;
+    if (code != SQLITE_OK) {
+        err = pawl__sq_error(out, diag, "open the store");
+        goto fail;
+    }
+    sqlite3_busy_timeout(out->db, (int)how->busy_timeout_ms);
+    err = set_up(how, out, diag);
+    if (err) goto fail;
+    return PAWL_OK;
+fail:
+    pawl__sq_conn_release(out);
+    return err;
+}
+
+static const char *path_of(const struct pawl_config *config, bool *memory)
+{
+    const char *path = config->store + strlen(SCHEME);
+    *memory = strcmp(path, ":memory:") == 0;
+    return path;
+}
+
+static enum pawl_err check_file_system(const char *path, struct pawl_diag *diag)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash - path) : 0;
+    if (len >= sizeof folder) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "the path is too long");
+    }
+    memcpy(folder, path, len);
+    memcpy(folder + len, slash ? (len ? "" : "/") : ".", slash && len ? 1 : 2);
+    struct statfs fs;
+    if (statfs(folder, &fs) != 0 || !pawl__sq_is_network_fs(fs.f_type)) return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
+                            "\"%s\" is on a network file system, where SQLite's locks do not hold "
+                            "and jobs can be lost; use a local disk, or insist by force",
+                            path);
+}
+
+/* What the operating system says is more use than SQLite's "unable to open database file". */
+static enum pawl_err check_path(const struct pawl_config *config, const char *path,
+                                struct pawl_diag *diag)
+{
+    if (!*path) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "\"%s\" names no file", config->store);
+    }
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "\"%s\" is a directory", path);
+    }
+    if (exists && access(path, W_OK) != 0) {
+        return pawl__fail_field(diag, PAWL_ERR_READONLY, "store", "cannot write to \"%s\": %s",
+                                path, strerror(errno));
+    }
+    if (!exists && (errno != ENOENT || config->must_exist)) {
+        enum pawl_err err = errno == ENOENT ? PAWL_ERR_NOT_FOUND : PAWL_ERR_IO;
+        return pawl__fail_field(diag, err, "store", "there is no store at \"%s\": %s", path,
+                                strerror(errno));
+    }
+    return config->allow_network_fs ? PAWL_OK : check_file_system(path, diag);
+}
+
+static enum pawl_err read_boost(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_SETTING_GET);
+    pawl__sq_bind_text(stmt, SQL_SETTING_GET_name, "rank.boost_ms");
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, diag);
+    sq->boost_ms = PAWL__RANK_BOOST_MS;
+    if (!err && found) {
+        sq->boost_ms = sqlite3_column_int64(stmt, 0);
+        sqlite3_reset(stmt);
+    }
+    return err;
+}
+
+static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
+                                    struct pawl_diag *diag)
+{
+    enum pawl_err err =
+        pawl__sq_conn_open(&(struct pawl__sq_open){ .path = sq->path,
+                                                    .create = true,
+                                                    .memory = sq->memory,
+                                                    .durability = sq->durability,
+                                                    .busy_timeout_ms = sq->busy_timeout_ms },
+                           &sq->writer, diag);
+    if (err) return err;
+    sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
+    pawl__sq_turnstile_enter(sq->turnstile);
+    err = pawl__sq_migrate(&sq->writer, sq->clock, no_migrate, diag);
+    pawl__sq_turnstile_leave(sq->turnstile);
+    if (err) return err;
+    sq->lanes.stale = true;
+    err = read_boost(sq, diag);
+    return err ? err : pawl__sq_checkpointer_open(sq, diag);
+}
+
+static void disconnect(struct pawl__backend *sq)
+{
+    pawl__sq_checkpointer_close(sq);
+    for (int i = 0; i < PAWL__SQ_READERS_MAX; i++) {
+        pawl__sq_conn_release(&sq->readers[i]);
+    }
+    pawl__sq_conn_release(&sq->writer); // last: it writes the log back
+}
+
+static void close_store(struct pawl__backend *sq)
+{
+    disconnect(sq);
+    pawl__sq_turnstile_close(sq->turnstile);
+    pawl__sq_lanes_release(&sq->lanes);
+    pawl__cond_release(&sq->checkpoint_wanted);
+    pawl__mutex_release(&sq->checkpoint_mutex);
+    pawl__cond_release(&sq->freed);
+    pawl__mutex_release(&sq->mutex);
+    free(sq->undo);
+    free(sq->path);
+    free(sq);
+}
+
+static enum pawl_err open_store(const struct pawl_config *config, struct pawl__backend **out,
+                                struct pawl_diag *diag)
+{
+    bool memory;
+    const char *path = path_of(config, &memory);
+    enum pawl_err err = memory ? PAWL_OK : check_path(config, path, diag);
+    if (err) return err;
+    struct pawl__backend *sq = calloc(1, sizeof *sq);
+    if (!sq) return pawl__fail_nomem(diag);
+    pawl__mutex_init(&sq->mutex);
+    pawl__cond_init(&sq->freed);
+    pawl__mutex_init(&sq->checkpoint_mutex);
+    pawl__cond_init(&sq->checkpoint_wanted);
+    sq->memory = memory;
+    sq->durability = config->durability;
+    sq->busy_timeout_ms = config->busy_timeout_ms;
+    sq->clock = config->clock;
+    sq->turnstile = -1;
+    pawl__rng_seed(&sq->rng, config->seed);
+    sq->lanes.seed = pawl__rng_next(&sq->rng);
+    sq->path = strdup(path);
+    if (!sq->path) {
+        err = pawl__fail_nomem(diag);
+        goto fail;
+    }
+    if (!memory) sq->turnstile = pawl__sq_turnstile_open(path);
+    err = connect_writer(sq, config->no_migrate, diag);
+    if (err) goto fail;
+    *out = sq;
+    return PAWL_OK;
+fail:
+    close_store(sq);
+    return err;
+}
+
+static enum pawl_err look_for_damage(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_CHECK_QUICK);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, diag);
+    if (err || !found) return err;
+    const char *said = (const char *)sqlite3_column_text(stmt, 0);
+    if (said && strcmp(said, "ok") != 0) {
+        err = pawl__fail(diag, PAWL_ERR_CORRUPT, "the store is damaged: %s", said);
+    }
+    sqlite3_reset(stmt);
+    return err;
+}
+
+/* Readers go on with their own connections: they see only what was committed. */
+static enum pawl_err reopen_store(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    if (sq->memory) {
+        return pawl__fail(diag, PAWL_ERR_UNSAFE, "a store in memory cannot be reopened");
+    }
+    pawl__sq_checkpointer_close(sq);
+    pawl__sq_conn_release(&sq->writer);
+    enum pawl_err err = connect_writer(sq, true, diag);
+    return err ? err : look_for_damage(sq, diag);
+}
+
+static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_schema *out,
+                                 struct pawl_diag *diag)
+{
+    bool memory;
+    const char *path = path_of(config, &memory);
+    if (!memory) {
+        struct pawl_config existing = *config;
+        existing.must_exist = true;
+        enum pawl_err err = check_path(&existing, path, diag);
+        if (err) return err;
+    }
+    struct pawl__sq_conn conn;
+    struct pawl__sq_open how = { .path = path,
+                                 .read_only = !memory,
+                                 .memory = memory,
+                                 .busy_timeout_ms = config->busy_timeout_ms };
+    enum pawl_err err = pawl__sq_conn_open(&how, &conn, diag);
+    if (err) return err;
+    err = pawl__sq_schema_read(&conn, out, diag);
+    pawl__sq_conn_release(&conn);
+    return err;
+}
+
+const struct pawl__backend_table pawl__backend_sqlite = {
+    .scheme = SCHEME,
+    .open = open_store,
+    .close = close_store,
+    .apply = pawl__sq_apply,
+    .reopen = reopen_store,
+    .get = pawl__sq_get,
+    .query = pawl__sq_query,
+    .count = pawl__sq_query_count,
+    .story = pawl__sq_story,
+    .stats = pawl__sq_stats,
+    .nodes = pawl__sq_nodes,
+    .locks = pawl__sq_locks,
+    .setting = pawl__sq_setting,
+    .backup = pawl__sq_backup,
+    .check = pawl__sq_check,
+    .schema = read_schema,
+};

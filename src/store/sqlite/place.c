@@ -1,0 +1,279 @@
+/* Where a job stands, and the one way to move it: ask the lifecycle, leave the old place, enter the
+ * new one, count. Claiming, completing and promoting have shorter ways of their own for speed; each
+ * asks the same table.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void read_place(struct pawl__backend *sq, sqlite3_stmt *stmt, struct pawl__sq_place *out)
+{
+    *out = (struct pawl__sq_place){
+        .id = pawl__sq_row_id(stmt),
+        .key = sqlite3_column_int64(stmt, COL_KEY),
+        .tail = sqlite3_column_int64(stmt, COL_TAIL),
+        .lane = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, COL_LANE)),
+        .priority = sqlite3_column_int(stmt, COL_PRIORITY),
+        .attempts_max = sqlite3_column_int(stmt, COL_ATTEMPTS_MAX),
+        .created_at_ms = sqlite3_column_int64(stmt, COL_CREATED),
+        .due_at_ms = sqlite3_column_int64(stmt, COL_DUE),
+        .rank = sqlite3_column_int64(stmt, COL_RANK),
+        .expires_at_ms = sqlite3_column_int64(stmt, COL_EXPIRES),
+        .sla_soft_at_ms = sqlite3_column_int64(stmt, COL_SLA_SOFT),
+        .sla_hard_at_ms = sqlite3_column_int64(stmt, COL_SLA_HARD),
+        .state = (enum pawl_state)sqlite3_column_int(stmt, COL_STATE),
+        .paused_from = (enum pawl_state)sqlite3_column_int(stmt, COL_PAUSED_FROM),
+        .run = sqlite3_column_int64(stmt, COL_RUN),
+        .base_run = sqlite3_column_int64(stmt, COL_BASE_RUN),
+        .free_runs = sqlite3_column_int64(stmt, COL_FREE_RUNS),
+        .started_at_ms = sqlite3_column_int64(stmt, COL_STARTED),
+        .lease_until_ms = sqlite3_column_int64(stmt, COL_LEASE_UNTIL),
+        .in_done = sqlite3_column_int(stmt, COL_IN_DONE) != 0,
+    };
+    const char *worker = (const char *)sqlite3_column_text(stmt, COL_WORKER);
+    size_t len = worker ? (size_t)sqlite3_column_bytes(stmt, COL_WORKER) : 0;
+    if (len > PAWL_WORKER_BYTES_MAX) len = PAWL_WORKER_BYTES_MAX;
+    if (len) memcpy(out->worker, worker, len);
+}
+
+enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_PLACE_GET);
+    pawl__sq_bind(stmt, SQL_PLACE_GET_key, key);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err) return err;
+    if (!found) return PAWL_ERR_NOT_FOUND;
+    read_place(sq, stmt, out);
+    sqlite3_reset(stmt);
+    if (out->lane) return PAWL_OK;
+    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no lane");
+}
+
+enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
+                                  struct pawl__sq_place *out)
+{
+    int64_t key;
+    enum pawl_err err = pawl__sq_find(&sq->writer, id, &key, sq->diag);
+    return err ? err : pawl__sq_place_get(sq, key, out);
+}
+
+enum pawl_err pawl__sq_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\"", text);
+}
+
+enum pawl_err pawl__sq_fail_state(struct pawl_diag *diag, const struct pawl__sq_place *place,
+                                  const char *verb)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(place->id, text);
+    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\": it is %s", verb, text,
+                      pawl_state_name(place->state, PAWL_VOCABULARY_PAWL));
+}
+
+enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+                                   struct pawl__sq_place *out, struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__sq_place_find(sq, ref->id, out);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, ref->id);
+    if (err) return err;
+    if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(ref->id, text);
+    return pawl__fail(diag, PAWL_ERR_STALE,
+                      "run %lld of job \"%s\" is over: the job is %s and has had %lld runs",
+                      (long long)ref->run, text, pawl_state_name(out->state, PAWL_VOCABULARY_PAWL),
+                      (long long)out->run);
+}
+
+int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,
+                         int64_t due_at_ms)
+{
+    return pawl__rank(&(struct pawl__rank_of){ .due_at_ms = due_at_ms,
+                                               .priority = place->priority,
+                                               .boost_ms = sq->boost_ms,
+                                               .sla_soft_at_ms = place->sla_soft_at_ms,
+                                               .sla_hard_at_ms = place->sla_hard_at_ms });
+}
+
+static enum pawl_err delete_by_key(struct pawl__backend *sq, enum pawl__sql sql, int64_t key)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    pawl__sq_bind(stmt, 1, key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err leave(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                           enum pawl_state to)
+{
+    switch (place->state) {
+    case PAWL_STATE_AVAILABLE: {
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_DELETE);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_lane, place->lane->id);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_rank, place->rank);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_key, place->key);
+        return pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
+    case PAWL_STATE_ACTIVE:
+        return delete_by_key(sq, SQL_ACTIVE_DELETE, place->key);
+    case PAWL_STATE_SCHEDULED:
+    case PAWL_STATE_PENDING:
+    case PAWL_STATE_RETRYABLE:
+    case PAWL_STATE_PAUSED:
+        return delete_by_key(sq, SQL_WAIT_DELETE, place->key);
+    default: // a job paused out of discarded keeps its row there, to go back to
+        return to == PAWL_STATE_PAUSED ? PAWL_OK : delete_by_key(sq, SQL_DONE_DELETE, place->key);
+    }
+}
+
+static enum pawl_err enter_ready(struct pawl__backend *sq, const struct pawl__sq_place *place)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_INSERT);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_run, place->run);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_base_run, place->base_run);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_free_runs, place->free_runs);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err enter_active(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                  const struct pawl__sq_target *target)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_INSERT);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_tail, place->tail);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_run, place->run);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_base_run, place->base_run);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_free_runs, place->free_runs);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_started_at_ms, sq->now_ms);
+    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lease_until_ms, target->lease_until_ms);
+    pawl__sq_bind_text(stmt, SQL_ACTIVE_INSERT_worker, target->worker);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err enter_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                enum pawl_state to, const struct pawl__sq_target *target)
+{
+    bool routed = to == PAWL_STATE_PENDING && target->lease_until_ms;
+    bool was_routed = place->state == PAWL_STATE_PENDING && place->lease_until_ms;
+    enum pawl_state from = place->state; // a routed job comes back from a pause as available
+    if (was_routed) from = PAWL_STATE_AVAILABLE;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_INSERT);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, to);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_paused_from, to == PAWL_STATE_PAUSED ? from : 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_run, place->run);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_base_run, place->base_run);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_free_runs, place->free_runs);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, place->due_at_ms);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_started_at_ms, place->started_at_ms);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_lease_until_ms, routed ? target->lease_until_ms : 0);
+    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker,
+                       routed       ? target->worker
+                       : was_routed ? NULL
+                                    : place->worker);
+    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_reason, target->reason);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err enter_done(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                enum pawl_state to, const struct pawl__sq_target *target)
+{
+    if (place->in_done) {
+        if (place->state == PAWL_STATE_PAUSED && to == place->paused_from) return PAWL_OK;
+        enum pawl_err err = delete_by_key(sq, SQL_DONE_DELETE, place->key);
+        if (err) return err;
+    }
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_DONE_INSERT);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_state, to);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_run, place->run);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_base_run, place->base_run);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_free_runs, place->free_runs);
+    pawl__sq_bind_some(stmt, SQL_DONE_INSERT_started_at_ms, place->started_at_ms);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_finished_at_ms, sq->now_ms);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_dead_letter, target->dead_letter);
+    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_worker, place->worker);
+    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_reason, target->reason);
+    pawl__sq_bind_span(stmt, SQL_DONE_INSERT_result, target->result);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err enter(struct pawl__backend *sq, struct pawl__sq_place *place,
+                           enum pawl_state to, const struct pawl__sq_target *target)
+{
+    switch (to) {
+    case PAWL_STATE_AVAILABLE:
+        return enter_ready(sq, place);
+    case PAWL_STATE_ACTIVE:
+        place->run++;
+        return enter_active(sq, place, target);
+    case PAWL_STATE_SCHEDULED:
+    case PAWL_STATE_PENDING:
+    case PAWL_STATE_RETRYABLE:
+    case PAWL_STATE_PAUSED:
+        return enter_wait(sq, place, to, target);
+    default:
+        return enter_done(sq, place, to, target);
+    }
+}
+
+static enum pawl_err set_due(struct pawl__backend *sq, struct pawl__sq_place *place,
+                             int64_t due_at_ms)
+{
+    place->due_at_ms = due_at_ms;
+    place->rank = pawl__sq_rank_of(sq, place, due_at_ms);
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_REDUE);
+    pawl__sq_bind(stmt, SQL_JOB_REDUE_due_at_ms, due_at_ms);
+    pawl__sq_bind(stmt, SQL_JOB_REDUE_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_JOB_REDUE_key, place->key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
+                            const enum pawl_event *events, size_t event_count,
+                            const struct pawl__sq_target *target)
+{
+    enum pawl_state to = place->state;
+    for (size_t i = 0; i < event_count; i++) {
+        to = pawl__lifecycle_next(to, events[i], place->paused_from);
+        assert(to != PAWL_STATE_NONE || i == 0); // whoever chains moves knows that they chain
+        if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
+    }
+    enum pawl_err err = leave(sq, place, to);
+    if (!err && target->due_at_ms && target->due_at_ms != place->due_at_ms) {
+        err = set_due(sq, place, target->due_at_ms);
+    }
+    if (!err) err = enter(sq, place, to, target);
+    if (err) return err;
+    pawl__sq_count(sq, place->lane, place->state, to);
+    place->state = to;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *id,
+                            const char *subject, const char *action, const struct pawl_by *by,
+                            enum pawl_state from, enum pawl_state to)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_DEED_INSERT);
+    pawl__sq_bind(stmt, SQL_DEED_INSERT_at_ms, sq->now_ms);
+    pawl__sq_bind_bytes(stmt, SQL_DEED_INSERT_job_id, id ? id->b : NULL, id ? sizeof id->b : 0);
+    pawl__sq_bind_text(stmt, SQL_DEED_INSERT_subject, subject);
+    pawl__sq_bind_text(stmt, SQL_DEED_INSERT_action, action);
+    pawl__sq_bind_text(stmt, SQL_DEED_INSERT_actor, by->actor);
+    pawl__sq_bind_text(stmt, SQL_DEED_INSERT_reason, by->reason);
+    pawl__sq_bind_some(stmt, SQL_DEED_INSERT_from_state, from);
+    pawl__sq_bind_some(stmt, SQL_DEED_INSERT_to_state, to);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}

@@ -1,0 +1,188 @@
+/* Jobs that have ended: to the archive, out of it, back from it.
+ *
+ * Runs on: the committer's thread, inside a transaction, a bounded number at a time. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <string.h>
+
+static enum pawl_err run_by_key(struct pawl__backend *sq, enum pawl__sql sql, int64_t key)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    pawl__sq_bind(stmt, 1, key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err archive_one(struct pawl__backend *sq, int64_t key, enum pawl_state state,
+                                 int64_t lane)
+{
+    enum pawl_err err = run_by_key(sq, SQL_ARCHIVE_INSERT, key);
+    if (!err) err = run_by_key(sq, SQL_DONE_DELETE, key);
+    if (!err) err = run_by_key(sq, SQL_JOB_DELETE, key);
+    if (err) return err;
+    if (key > sq->archive_high) sq->archive_high = key;
+    pawl__sq_count(sq, pawl__sq_lane_by_id(sq, lane), state, PAWL_STATE_NONE);
+    return PAWL_OK;
+}
+
+struct ended {
+    int64_t key, lane;
+};
+
+/* Jobs of one state that ended before, oldest first, copied out. */
+static enum pawl_err list_ended(struct pawl__backend *sq, struct pawl__op *op,
+                                enum pawl_state state, struct ended *out, int64_t limit,
+                                size_t *count)
+{
+    bool purge = op->kind == PAWL__OP_PURGE;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, purge ? SQL_ARCHIVE_OLD : SQL_DONE_ENDED);
+    if (purge) {
+        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_state, state);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_now_ms, sq->now_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_limit, limit);
+    } else {
+        pawl__sq_bind(stmt, SQL_DONE_ENDED_state, state);
+        pawl__sq_bind(stmt, SQL_DONE_ENDED_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_DONE_ENDED_limit, limit);
+    }
+    bool found;
+    enum pawl_err err;
+    *count = 0;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        out[(*count)++] = (struct ended){ .key = sqlite3_column_int64(stmt, 0),
+                                          .lane = sqlite3_column_int64(stmt, 1) };
+    }
+    return err;
+}
+
+/* What is kept with a job besides its row, read before the row goes. */
+struct belongings {
+    struct pawl_job_id id;
+    struct pawl_span tags, keys;
+};
+
+static enum pawl_err read_belongings(struct pawl__backend *sq, enum pawl__sql sql, int64_t key,
+                                     struct pawl__arena *arena, struct belongings *out)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    pawl__sq_bind(stmt, 1, key);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err) return err;
+    if (!found) return PAWL_ERR_NOT_FOUND;
+    out->id = pawl__sq_row_id(stmt);
+    bool ok = pawl__sq_column_span(stmt, COL_TAGS, arena, &out->tags);
+    out->keys.len = (size_t)sqlite3_column_bytes(stmt, COL_KEYS);
+    const void *keys = sqlite3_column_blob(stmt, COL_KEYS);
+    out->keys.at = pawl__arena_dup(arena, keys ? keys : "", out->keys.len);
+    sqlite3_reset(stmt);
+    return ok && out->keys.at ? PAWL_OK : pawl__fail_nomem(sq->diag);
+}
+
+static enum pawl_err purge_one(struct pawl__backend *sq, int64_t key, int64_t lane)
+{
+    struct pawl__arena arena = { 0 };
+    struct belongings belongings;
+    enum pawl_err err = read_belongings(sq, SQL_ARCHIVE_FACTS, key, &arena, &belongings);
+    if (!err) err = pawl__sq_forget(sq, key, belongings.id, belongings.tags, belongings.keys);
+    if (!err) err = run_by_key(sq, SQL_ARCHIVE_DELETE, key);
+    pawl__arena_release(&arena);
+    if (!err) {
+        pawl__sq_count(sq, pawl__sq_lane_by_id(sq, lane), PAWL_STATE_NONE, PAWL__SQ_OUTSIDE);
+    }
+    return err;
+}
+
+static enum pawl_err retire_state(struct pawl__backend *sq, struct pawl__op *op,
+                                  enum pawl_state state, struct ended *list, int64_t limit)
+{
+    size_t count;
+    enum pawl_err err = list_ended(sq, op, state, list, limit, &count);
+    for (size_t i = 0; !err && i < count; i++) {
+        err = op->kind == PAWL__OP_PURGE ? purge_one(sq, list[i].key, list[i].lane)
+                                         : archive_one(sq, list[i].key, state, list[i].lane);
+    }
+    op->retire.moved += (int64_t)count;
+    return err;
+}
+
+enum pawl_err pawl__sq_op_archive(struct pawl__backend *sq, struct pawl__op *op)
+{
+    int64_t limit = op->retire.limit < PAWL__MAINTENANCE_MAX ? op->retire.limit
+                                                             : PAWL__MAINTENANCE_MAX;
+    op->retire.moved = 0;
+    struct ended *list = pawl__arena_alloc(&op->arena, (size_t)(limit ? limit : 1) * sizeof *list);
+    if (!list) return pawl__fail_nomem(sq->diag);
+    enum pawl_err err = PAWL_OK;
+    for (int state = PAWL_STATE_COMPLETED; !err && state < PAWL_STATE_END; state++) {
+        int64_t left = limit - op->retire.moved;
+        if (left <= 0) break;
+        if (!(op->retire.states & PAWL_STATE_BIT(state))) continue;
+        err = retire_state(sq, op, (enum pawl_state)state, list, left);
+    }
+    return err;
+}
+
+enum pawl_err pawl__sq_op_purge(struct pawl__backend *sq, struct pawl__op *op)
+{
+    return pawl__sq_op_archive(sq, op); // the same walk; op->kind tells which
+}
+
+enum pawl_err pawl__sq_unarchive(struct pawl__backend *sq, struct pawl_job_id id)
+{
+    int64_t key;
+    enum pawl_err err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
+    if (!err) err = run_by_key(sq, SQL_ARCHIVE_RESTORE_JOB, key);
+    if (!err) err = run_by_key(sq, SQL_ARCHIVE_RESTORE_DONE, key);
+    if (!err) err = run_by_key(sq, SQL_ARCHIVE_DELETE, key);
+    struct pawl__sq_place place;
+    if (!err) err = pawl__sq_place_get(sq, key, &place);
+    if (!err) pawl__sq_count(sq, place.lane, PAWL_STATE_NONE, place.state);
+    return err;
+}
+
+static enum pawl_err delete_live(struct pawl__backend *sq, const struct pawl__sq_place *place)
+{
+    struct pawl__arena arena = { 0 };
+    struct belongings belongings;
+    enum pawl_err err = read_belongings(sq, SQL_JOB_FACTS, place->key, &arena, &belongings);
+    if (!err) err = pawl__sq_forget(sq, place->key, place->id, belongings.tags, belongings.keys);
+    if (!err) err = run_by_key(sq, SQL_DONE_DELETE, place->key);
+    if (!err) err = run_by_key(sq, SQL_JOB_DELETE, place->key);
+    pawl__arena_release(&arena);
+    if (!err) pawl__sq_count(sq, place->lane, place->state, PAWL__SQ_OUTSIDE);
+    return err;
+}
+
+enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
+                              struct pawl_diag *diag)
+{
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_find(sq, id, &place);
+    if (!err && !pawl_state_is_terminal(place.state)) {
+        return pawl__sq_fail_state(diag, &place, "delete");
+    }
+    if (!err) return delete_live(sq, &place);
+    if (err != PAWL_ERR_NOT_FOUND) return err;
+    int64_t key;
+    err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, id);
+    if (err) return err;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
+    pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);
+    bool found;
+    err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    int64_t lane = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    return purge_one(sq, key, lane);
+}
+
+enum pawl_err pawl__sq_op_delete(struct pawl__backend *sq, struct pawl__op *op)
+{
+    enum pawl_err err = pawl__sq_delete(sq, op->remove.id, op->diag);
+    if (err) return err;
+    return pawl__sq_deed(sq, &op->remove.id, NULL, "delete", &op->remove.by, PAWL_STATE_NONE,
+                         PAWL_STATE_NONE);
+}

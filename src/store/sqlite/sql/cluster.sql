@@ -1,0 +1,120 @@
+-- Transactions, queues and lanes, nodes, locks, settings, the schema's own record.
+
+-- name: begin
+BEGIN IMMEDIATE
+
+-- name: begin_read
+BEGIN
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK
+
+-- name: savepoint
+SAVEPOINT op
+
+-- name: savepoint_keep
+RELEASE op
+
+-- name: savepoint_undo
+ROLLBACK TO op
+
+-- name: data_version
+PRAGMA data_version
+
+-- name: queue_all
+SELECT id, name, paused
+FROM pawl_queue
+ORDER BY id
+
+-- name: queue_insert
+INSERT INTO pawl_queue (name, created_at_ms)
+VALUES (:name, :created_at_ms)
+
+-- name: queue_pause
+UPDATE pawl_queue
+SET paused = :paused
+WHERE id = :id
+
+-- name: lane_since
+SELECT id, queue_id, type
+FROM pawl_lane
+WHERE id > :id
+ORDER BY id
+
+-- name: lane_insert
+INSERT INTO pawl_lane (queue_id, type)
+VALUES (:queue_id, :type)
+
+-- name: node_put
+-- The name's newest start wins; an older one's late heartbeat changes nothing.
+INSERT INTO pawl_node (name, info, started_at_ms, heartbeat_at_ms)
+VALUES (:name, :info, :started_at_ms, :now_ms)
+ON CONFLICT (name) DO UPDATE
+SET info = excluded.info, started_at_ms = excluded.started_at_ms,
+    heartbeat_at_ms = excluded.heartbeat_at_ms
+WHERE excluded.started_at_ms >= started_at_ms
+
+-- name: node_drop
+DELETE FROM pawl_node
+WHERE name = :name
+
+-- name: lock_try
+INSERT INTO pawl_lock (name, owner, fence, locked_at_ms, expires_at_ms)
+VALUES (:name, :owner, 1, :now_ms, :expires_at_ms)
+ON CONFLICT (name) DO UPDATE
+SET owner = excluded.owner, fence = fence + 1, locked_at_ms = excluded.locked_at_ms,
+    expires_at_ms = excluded.expires_at_ms
+WHERE owner = excluded.owner OR expires_at_ms <= excluded.locked_at_ms
+
+-- name: lock_get
+SELECT owner, fence, expires_at_ms
+FROM pawl_lock
+WHERE name = :name
+
+-- name: lock_renew
+UPDATE pawl_lock
+SET expires_at_ms = :expires_at_ms
+WHERE name = :name AND owner = :owner AND expires_at_ms > :now_ms
+
+-- name: lock_release
+UPDATE pawl_lock
+SET owner = '', expires_at_ms = 0
+WHERE name = :name AND owner = :owner
+
+-- name: setting_put
+INSERT INTO pawl_setting (name, value)
+VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- name: setting_delete
+DELETE FROM pawl_setting
+WHERE name = :name
+
+-- name: setting_get
+SELECT value
+FROM pawl_setting
+WHERE name = :name
+
+-- name: migration_table
+CREATE TABLE IF NOT EXISTS pawl_migration (
+    version       INTEGER PRIMARY KEY,
+    checksum      TEXT NOT NULL,
+    applied_at_ms INTEGER NOT NULL
+) STRICT
+
+-- name: migration_table_exists
+SELECT count(*)
+FROM sqlite_schema
+WHERE type = 'table' AND name = 'pawl_migration'
+
+-- name: migration_all
+SELECT version, checksum
+FROM pawl_migration
+ORDER BY version
+
+-- name: migration_insert
+INSERT INTO pawl_migration (version, checksum, applied_at_ms)
+VALUES (:version, :checksum, :applied_at_ms)

@@ -1,0 +1,220 @@
+-- A job's facts, and where it stands.
+
+-- fragment: facts
+    j.key, j.tail, j.head, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms,
+    j.rank, j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms, j.sla_hard_at_ms,
+    j.keep_ms, j.args, j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys,
+    j.idempotency_key, j.business_key, j.principal, j.trace_id
+
+-- fragment: fact_columns
+    key, tail, head, lane, priority, attempts_max, created_at_ms, due_at_ms,
+    rank, expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms,
+    keep_ms, args, meta, extra, tags, retry, uniqueness, keys,
+    idempotency_key, business_key, principal, trace_id
+
+-- A job stands where pawl_wait says, else active, else where pawl_done says, else it is available.
+-- fragment: stand
+    CASE WHEN w.key IS NOT NULL THEN w.state
+         WHEN a.key IS NOT NULL THEN 4
+         WHEN d.key IS NOT NULL THEN d.state
+         ELSE 2 END AS state,
+    w.paused_from,
+    coalesce(w.run, a.run, d.run, r.run, 0) AS run,
+    coalesce(w.base_run, a.base_run, d.base_run, r.base_run, 0) AS base_run,
+    coalesce(w.free_runs, a.free_runs, d.free_runs, r.free_runs, 0) AS free_runs,
+    coalesce(w.started_at_ms, a.started_at_ms, d.started_at_ms) AS started_at_ms,
+    coalesce(w.lease_until_ms, a.lease_until_ms) AS lease_until_ms,
+    d.finished_at_ms, d.dead_letter,
+    coalesce(w.worker, a.worker, d.worker) AS worker,
+    coalesce(w.reason, d.reason) AS reason,
+    d.result
+
+-- fragment: places
+    LEFT JOIN pawl_wait AS w ON w.key = j.key
+    LEFT JOIN pawl_active AS a ON a.key = j.key
+    LEFT JOIN pawl_done AS d ON d.key = j.key
+    LEFT JOIN pawl_ready AS r ON r.lane = j.lane AND r.rank = j.rank AND r.key = j.key
+
+-- fragment: names
+    q.name AS queue, l.type
+
+-- fragment: lanes
+    JOIN pawl_lane AS l ON l.id = j.lane
+    JOIN pawl_queue AS q ON q.id = l.queue_id
+
+-- What query.c puts its filters behind.
+-- name: query_live
+SELECT {{facts}}, {{stand}}, 0 AS archived, {{names}}
+FROM pawl_job AS j
+{{places}}
+{{lanes}}
+
+-- name: query_archive
+SELECT {{facts}}, j.state, NULL, j.run, j.base_run, j.free_runs, j.started_at_ms, NULL,
+    j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result, 1 AS archived, {{names}}
+FROM pawl_archive AS j
+{{lanes}}
+
+-- name: get_live
+SELECT {{facts}}, {{stand}}, 0 AS archived, {{names}}
+FROM pawl_job AS j
+{{places}}
+{{lanes}}
+WHERE j.key = :key
+
+-- name: get_archived
+SELECT {{facts}}, j.state, NULL, j.run, j.base_run, j.free_runs, j.started_at_ms, NULL,
+    j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result, 1 AS archived, {{names}}
+FROM pawl_archive AS j
+{{lanes}}
+WHERE j.key = :key
+
+-- name: count_live
+SELECT count(*)
+FROM pawl_job AS j
+{{places}}
+{{lanes}}
+
+-- name: count_archive
+SELECT count(*)
+FROM pawl_archive AS j
+{{lanes}}
+
+-- name: job_insert
+INSERT INTO pawl_job ({{fact_columns}})
+VALUES (:key, :tail, :head, :lane, :priority, :attempts_max, :created_at_ms, :due_at_ms,
+    :rank, :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms, :sla_hard_at_ms,
+    :keep_ms, :args, :meta, :extra, :tags, :retry, :uniqueness, :keys,
+    :idempotency_key, :business_key, :principal, :trace_id)
+
+-- name: job_facts
+SELECT {{facts}}
+FROM pawl_job AS j
+WHERE j.key = :key
+
+-- name: archive_facts
+SELECT {{facts}}
+FROM pawl_archive AS j
+WHERE j.key = :key
+
+-- name: job_key
+SELECT key
+FROM pawl_job
+WHERE key = :head AND tail = :tail AND head IS NULL
+
+-- name: job_key_displaced
+SELECT key
+FROM pawl_job
+WHERE head = :head AND tail = :tail
+
+-- name: archive_key
+SELECT key
+FROM pawl_archive
+WHERE key = :head AND tail = :tail AND head IS NULL
+
+-- name: archive_key_displaced
+SELECT key
+FROM pawl_archive
+WHERE head = :head AND tail = :tail
+
+-- name: place_get
+SELECT {{facts}}, {{stand}}, d.key IS NOT NULL
+FROM pawl_job AS j
+{{places}}
+WHERE j.key = :key
+
+-- name: job_redue
+UPDATE pawl_job
+SET due_at_ms = :due_at_ms, rank = :rank
+WHERE key = :key
+
+-- name: job_reprioritise
+UPDATE pawl_job
+SET priority = :priority, rank = :rank
+WHERE key = :key
+
+-- name: job_never_expires
+UPDATE pawl_job
+SET expires_at_ms = NULL
+WHERE key = :key
+
+-- name: job_delete
+DELETE FROM pawl_job
+WHERE key = :key
+
+-- name: archive_insert
+INSERT INTO pawl_archive ({{fact_columns}}, state, run, base_run, free_runs, started_at_ms,
+    finished_at_ms, dead_letter, worker, reason, result)
+SELECT {{facts}}, d.state, d.run, d.base_run, d.free_runs, d.started_at_ms,
+    d.finished_at_ms, d.dead_letter, d.worker, d.reason, d.result
+FROM pawl_job AS j
+JOIN pawl_done AS d ON d.key = j.key
+WHERE j.key = :key
+
+-- name: archive_restore_job
+INSERT INTO pawl_job ({{fact_columns}})
+SELECT {{facts}}
+FROM pawl_archive AS j
+WHERE j.key = :key
+
+-- name: archive_restore_done
+INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
+    dead_letter, worker, reason, result)
+SELECT key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
+    dead_letter, worker, reason, result
+FROM pawl_archive
+WHERE key = :key
+
+-- name: archive_delete
+DELETE FROM pawl_archive
+WHERE key = :key
+
+-- name: archive_high
+SELECT max(key)
+FROM pawl_archive
+
+-- name: archive_has
+SELECT 1
+FROM pawl_archive
+WHERE key = :key
+
+-- name: archive_ended
+SELECT lane, state, tags, keys, created_at_ms
+FROM pawl_archive
+WHERE key = :key
+
+-- name: expiry_insert
+INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
+VALUES (:at_ms, :key)
+
+-- name: expiry_delete
+DELETE FROM pawl_expiry
+WHERE at_ms = :at_ms AND key = :key
+
+-- name: key_holders
+SELECT id, until_ms
+FROM pawl_key
+WHERE digest = :digest
+ORDER BY id DESC
+
+-- name: key_insert
+INSERT INTO pawl_key (digest, id, until_ms)
+VALUES (:digest, :id, :until_ms)
+ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
+
+-- name: key_delete
+DELETE FROM pawl_key
+WHERE digest = :digest AND id = :id
+
+-- name: tag_insert
+INSERT OR IGNORE INTO pawl_tag (tag, key)
+SELECT value, :key
+FROM json_each(:tags)
+
+-- name: tag_delete
+DELETE FROM pawl_tag
+WHERE key = :key AND tag IN (SELECT value FROM json_each(:tags))
+
+-- name: deed_insert
+INSERT INTO pawl_deed (at_ms, job_id, subject, action, actor, reason, from_state, to_state)
+VALUES (:at_ms, :job_id, :subject, :action, :actor, :reason, :from_state, :to_state)

@@ -1,0 +1,214 @@
+-- The statements that move a job from one place to another.
+
+-- name: ready_insert
+INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
+VALUES (:lane, :rank, :key, :run, :base_run, :free_runs)
+
+-- name: ready_next
+-- The index is the table: nothing is sorted.
+SELECT rank, key, run, base_run, free_runs
+FROM pawl_ready
+WHERE lane = :lane AND (rank, key) > (:rank, :key)
+ORDER BY rank, key
+LIMIT :limit
+
+-- name: ready_delete_through
+-- All that ready_next gave out, in one sweep of the index.
+DELETE FROM pawl_ready
+WHERE lane = :lane AND (rank, key) <= (:rank, :key)
+
+-- name: ready_delete
+DELETE FROM pawl_ready
+WHERE lane = :lane AND rank = :rank AND key = :key
+
+-- name: active_insert
+INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,
+    worker)
+VALUES (:key, :tail, :lane, :run, :base_run, :free_runs, :started_at_ms, :lease_until_ms, :worker)
+
+-- name: active_get
+SELECT tail, lane, run, base_run, free_runs, started_at_ms, worker
+FROM pawl_active
+WHERE key = :key
+
+-- name: active_delete
+DELETE FROM pawl_active
+WHERE key = :key
+
+-- name: active_extend
+-- A lease that has run out cannot be revived: somebody may be about to take the job.
+UPDATE pawl_active
+SET lease_until_ms = :lease_until_ms
+WHERE key = :key AND tail = :tail AND run = :run AND lease_until_ms >= :now_ms
+
+-- name: active_lapsed
+SELECT key
+FROM pawl_active
+WHERE lease_until_ms < :now_ms
+ORDER BY lease_until_ms
+LIMIT :limit
+
+-- name: active_next_lease
+SELECT min(lease_until_ms)
+FROM pawl_active
+
+-- name: wait_insert
+INSERT INTO pawl_wait (key, lane, state, paused_from, rank, run, base_run, free_runs, due_at_ms,
+    started_at_ms, lease_until_ms, worker, reason)
+VALUES (:key, :lane, :state, :paused_from, :rank, :run, :base_run, :free_runs, :due_at_ms,
+    :started_at_ms, :lease_until_ms, :worker, :reason)
+
+-- name: wait_delete
+DELETE FROM pawl_wait
+WHERE key = :key
+
+-- name: wait_rerank
+UPDATE pawl_wait
+SET rank = :rank
+WHERE key = :key
+
+-- name: wait_due
+SELECT key, lane, state, rank, run, base_run, free_runs
+FROM pawl_wait
+WHERE state IN (1, 5) AND due_at_ms <= :now_ms
+ORDER BY due_at_ms, key
+LIMIT :limit
+
+-- name: wait_next_due
+SELECT min(due_at_ms)
+FROM pawl_wait
+WHERE state IN (1, 5)
+
+-- name: wait_lapsed
+SELECT key
+FROM pawl_wait
+WHERE lease_until_ms IS NOT NULL AND lease_until_ms < :now_ms
+ORDER BY lease_until_ms, key
+LIMIT :limit
+
+-- name: wait_next_lease
+SELECT min(lease_until_ms)
+FROM pawl_wait
+WHERE lease_until_ms IS NOT NULL
+
+-- name: done_insert
+INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
+    dead_letter, worker, reason, result)
+VALUES (:key, :lane, :state, :run, :base_run, :free_runs, :started_at_ms, :finished_at_ms,
+    :dead_letter, :worker, :reason, :result)
+
+-- name: done_delete
+DELETE FROM pawl_done
+WHERE key = :key
+
+-- name: done_ended
+-- A discarded job that an operator paused is not done with.
+SELECT d.key, d.lane
+FROM pawl_done AS d
+WHERE d.state = :state AND d.finished_at_ms < :before_ms
+    AND NOT EXISTS (SELECT 1 FROM pawl_wait AS w WHERE w.key = d.key)
+ORDER BY d.finished_at_ms
+LIMIT :limit
+
+-- name: archive_old
+SELECT key, lane
+FROM pawl_archive
+WHERE state = :state AND finished_at_ms < :before_ms
+    AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
+ORDER BY finished_at_ms
+LIMIT :limit
+
+-- name: expiry_due
+SELECT at_ms, key
+FROM pawl_expiry
+WHERE at_ms <= :now_ms
+ORDER BY at_ms, key
+LIMIT :limit
+
+-- name: expiry_next
+SELECT min(at_ms)
+FROM pawl_expiry
+
+-- name: key_forget
+DELETE FROM pawl_key
+WHERE (digest, id) IN (
+    SELECT digest, id
+    FROM pawl_key
+    WHERE until_ms <= :now_ms
+    ORDER BY until_ms
+    LIMIT :limit
+)
+
+-- name: failure_insert
+INSERT INTO pawl_failure (key, run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms,
+    worker, type, code, message, details)
+VALUES (:key, :run, :attempt, :lapsed, :started_at_ms, :failed_at_ms, :retry_delay_ms,
+    :worker, :type, :code, :message, :details)
+
+-- name: failure_trim
+-- Lapses stay: they are the crash credits.
+DELETE FROM pawl_failure
+WHERE key = :key AND run <= :run AND lapsed = 0
+
+-- name: failure_crashes
+SELECT count(*)
+FROM pawl_failure
+WHERE key = :key AND run > :base_run AND lapsed = 1
+
+-- name: failure_delete
+DELETE FROM pawl_failure
+WHERE key = :key
+
+-- name: progress_get
+SELECT run, value, message, data
+FROM pawl_progress
+WHERE key = :key
+
+-- name: progress_put
+INSERT INTO pawl_progress (key, run, at_ms, value, message, data)
+VALUES (:key, :run, :at_ms, :value, :message, :data)
+ON CONFLICT (key) DO UPDATE
+SET run = excluded.run, at_ms = excluded.at_ms, value = excluded.value,
+    message = excluded.message, data = excluded.data
+
+-- name: progress_delete
+DELETE FROM pawl_progress
+WHERE key = :key
+
+-- name: checkpoint_put
+INSERT INTO pawl_checkpoint (key, sequence, at_ms, state)
+VALUES (:key, 1, :at_ms, :state)
+ON CONFLICT (key) DO UPDATE
+SET sequence = sequence + 1, at_ms = excluded.at_ms, state = excluded.state
+
+-- name: checkpoint_sequence
+SELECT sequence
+FROM pawl_checkpoint
+WHERE key = :key
+
+-- name: checkpoint_delete
+DELETE FROM pawl_checkpoint
+WHERE key = :key
+
+-- name: log_insert
+INSERT INTO pawl_log (key, seq, run, at_ms, level, text)
+VALUES (:key, coalesce((SELECT max(seq) FROM pawl_log WHERE key = :key), 0) + 1,
+    :run, :at_ms, :level, :text)
+
+-- name: log_trim
+DELETE FROM pawl_log
+WHERE key = :key AND seq <= (SELECT max(seq) FROM pawl_log WHERE key = :key) - :keep
+
+-- name: log_delete
+DELETE FROM pawl_log
+WHERE key = :key
+
+-- name: count_add
+INSERT INTO pawl_count (lane, state, n)
+VALUES (:lane, :state, :delta)
+ON CONFLICT (lane, state) DO UPDATE SET n = n + excluded.n
+
+-- name: ready_rerank
+UPDATE pawl_ready
+SET rank = :new_rank
+WHERE lane = :lane AND rank = :rank AND key = :key

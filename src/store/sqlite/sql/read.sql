@@ -1,0 +1,116 @@
+-- What people and programs look at.
+
+-- name: story_failures
+SELECT run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms, worker, type, code,
+    message, details
+FROM pawl_failure
+WHERE key = :key
+ORDER BY run
+
+-- name: story_log
+SELECT at_ms, run, level, text
+FROM pawl_log
+WHERE key = :key
+ORDER BY seq
+
+-- name: story_deeds
+SELECT at_ms, action, actor, reason, from_state, to_state
+FROM pawl_deed
+WHERE job_id = :job_id
+ORDER BY seq
+
+-- name: story_progress
+SELECT run, at_ms, value, message, data
+FROM pawl_progress
+WHERE key = :key
+
+-- name: story_checkpoint
+SELECT sequence, at_ms, state
+FROM pawl_checkpoint
+WHERE key = :key
+
+-- name: stats_counts
+SELECT q.name, q.paused, c.state, sum(c.n)
+FROM pawl_queue AS q
+LEFT JOIN pawl_lane AS l ON l.queue_id = q.id
+LEFT JOIN pawl_count AS c ON c.lane = l.id
+GROUP BY q.name, c.state
+ORDER BY q.name, c.state
+
+-- name: stats_bytes
+SELECT page_count * page_size
+FROM pragma_page_count, pragma_page_size
+
+-- name: nodes_all
+SELECT n.name, n.info, n.started_at_ms, n.heartbeat_at_ms,
+    (SELECT count(*) FROM pawl_active AS a WHERE a.worker = n.name)
+FROM pawl_node AS n
+ORDER BY n.heartbeat_at_ms DESC, n.name
+
+-- name: locks_all
+SELECT name, owner, fence, locked_at_ms, expires_at_ms
+FROM pawl_lock
+WHERE owner <> ''
+ORDER BY name
+
+-- Each of these finds what must not be: a row is a finding, in words.
+-- name: check_place
+SELECT 'job ' || j.key || ' stands in ' || ((w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10)
+        + (a.key IS NOT NULL) + (d.key IS NOT NULL) + (r.key IS NOT NULL)) || ' places'
+FROM pawl_job AS j
+{{places}}
+WHERE (w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10) + (a.key IS NOT NULL)
+    + (d.key IS NOT NULL) + (r.key IS NOT NULL) <> 1
+
+-- name: check_orphans
+SELECT 'ready row of unknown job ' || key FROM pawl_ready
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_ready.key
+    AND j.lane = pawl_ready.lane AND j.rank = pawl_ready.rank)
+UNION ALL
+SELECT 'active row of unknown job ' || key FROM pawl_active
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_active.key
+    AND j.tail = pawl_active.tail AND j.lane = pawl_active.lane)
+UNION ALL
+SELECT 'waiting row of unknown job ' || key FROM pawl_wait
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_wait.key
+    AND j.lane = pawl_wait.lane AND j.rank = pawl_wait.rank)
+UNION ALL
+SELECT 'finished row of unknown job ' || key FROM pawl_done
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_done.key
+    AND j.lane = pawl_done.lane)
+UNION ALL
+SELECT 'job ' || key || ' is both live and archived' FROM pawl_archive
+WHERE EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_archive.key)
+UNION ALL
+SELECT 'lane ' || id || ' has no queue' FROM pawl_lane
+WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.id = pawl_lane.queue_id)
+
+-- name: check_counts
+WITH counted (lane, state, n) AS (
+    SELECT lane, 2, count(*) FROM pawl_ready GROUP BY lane
+    UNION ALL
+    SELECT lane, 4, count(*) FROM pawl_active GROUP BY lane
+    UNION ALL
+    SELECT lane, state, count(*) FROM pawl_wait GROUP BY lane, state
+    UNION ALL
+    SELECT lane, state, count(*) FROM pawl_done AS d
+    WHERE NOT EXISTS (SELECT 1 FROM pawl_wait AS w WHERE w.key = d.key)
+    GROUP BY lane, state
+    UNION ALL
+    SELECT lane, 0, count(*) FROM pawl_archive GROUP BY lane
+)
+SELECT 'lane ' || lane || ' has ' || sum(there) || ' jobs in state ' || state || ', its counter says '
+    || sum(said)
+FROM (
+    SELECT lane, state, n AS there, 0 AS said FROM counted
+    UNION ALL
+    SELECT lane, state, 0, n FROM pawl_count
+)
+GROUP BY lane, state
+HAVING sum(there) <> sum(said)
+
+-- name: check_sqlite
+PRAGMA integrity_check(100)
+
+-- name: check_quick
+PRAGMA quick_check(1)

@@ -1,0 +1,390 @@
+/* What the SQLite backend's files share. Only this folder includes sqlite3.h.
+ *
+ * Threads: the writer connection, the lane cache and the counters belong to the committer's thread.
+ * Readers take a connection from the pool. A store in memory has one connection for all, passed
+ * round under the pool's mutex. The checkpointer has a thread and a connection of its own. */
+#ifndef PAWL_STORE_SQLITE_H
+#define PAWL_STORE_SQLITE_H
+
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/rng.h"
+#include "base/sync.h"
+#include "store/backend.h"
+
+#include "sqlite_sql.h"
+
+#include <sqlite3.h>
+
+#define X(upper, lower) SQL_##upper,
+enum pawl__sql { SQL_STATEMENTS(X) SQL_END };
+#undef X
+
+enum {
+    PAWL__SQ_READERS_MAX = 4,
+    PAWL__SQ_PAGE_BYTES = 8192,
+    PAWL__SQ_CACHE_KIB = 65536,
+    PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
+    PAWL__SQ_LOG_PAGES_MAX = 16384,   /* at this length the committer lends a hand */
+    PAWL__SQ_KEY_HOLDERS_KEPT = 16    /* ended jobs remembered under one key */
+};
+
+struct pawl__sq_conn {
+    sqlite3 *db;
+    sqlite3_stmt *stmts[SQL_END]; /* prepared when first used */
+};
+
+struct pawl__sq_queue {
+    int64_t id;
+    char *name;
+    bool paused;
+    uint32_t first_lane; /* index + 1; 0: none */
+};
+
+struct pawl__sq_lane {
+    int64_t id;
+    uint32_t queue;     /* index */
+    uint32_t next_lane; /* of the same queue: index + 1 */
+    char *type;
+    int64_t delta[PAWL_STATE_END]; /* how this transaction changes pawl_count */
+    bool touched;
+};
+
+struct pawl__sq_lanes {
+    struct pawl__sq_queue *queues;
+    uint32_t queue_count, queue_cap;
+    struct pawl__sq_lane *lanes; /* ascending id */
+    uint32_t lane_count, lane_cap;
+    uint32_t *slots; /* open addressing: lane index + 1 by (queue, type) */
+    uint32_t slot_count;
+    uint64_t seed;
+    uint32_t *touched; /* lanes with a delta; as many as lane_cap */
+    uint32_t touched_count;
+    bool stale; /* read everything again before the next transaction */
+};
+
+struct pawl__sq_undo {
+    uint32_t lane;
+    uint8_t from, to;
+};
+
+struct pawl__backend {
+    char *path; /* "" in memory */
+    bool memory;
+    enum pawl_durability durability;
+    int64_t busy_timeout_ms;
+    const struct pawl_clock *clock;
+    int turnstile; /* descriptor of the file whose lock makes processes take turns; -1: none */
+
+    /* the committer's: */
+    struct pawl__sq_conn writer;
+    struct pawl__rng rng;
+    struct pawl__sq_lanes lanes;
+    int64_t now_ms;   /* of the transaction under way */
+    int64_t boost_ms; /* as the store was made with */
+    int64_t data_version;
+    int64_t archive_high;       /* no key in the archive is above this */
+    struct pawl_diag *diag;     /* where a failure of the transaction is told */
+    struct pawl__sq_undo *undo; /* what the open savepoint counted */
+    size_t undo_count, undo_cap;
+    bool undo_lost;                   /* there was no memory to note it */
+    uint32_t undo_lanes, undo_queues; /* how many there were before it */
+    bool in_savepoint;
+    int log_pages; /* length of the write-ahead log after the newest commit */
+
+    struct pawl__mutex mutex;
+    struct pawl__cond freed;
+    /* guarded by mutex: */
+    struct pawl__sq_conn readers[PAWL__SQ_READERS_MAX];
+    bool reader_used[PAWL__SQ_READERS_MAX];
+    bool writer_used; /* memory: the one connection is taken */
+
+    pthread_t checkpointer;
+    bool checkpointer_runs;
+    struct pawl__mutex checkpoint_mutex;
+    struct pawl__cond checkpoint_wanted;
+    /* guarded by checkpoint_mutex: */
+    bool checkpoint_due;
+    bool checkpoint_closing;
+};
+
+/* ---- connections and statements (conn.c) ---- */
+
+/* What SQLite's newest error on `conn` is called here, told as "could not <what>: ...". */
+enum pawl_err pawl__sq_error(struct pawl__sq_conn *conn, struct pawl_diag *diag, const char *what);
+/* For a bare result code. */
+enum pawl_err pawl__sq_error_code(int code);
+/* Ready to bind. NULL: it could not be prepared; see pawl__sq_error. */
+sqlite3_stmt *pawl__sq_use(struct pawl__sq_conn *conn, enum pawl__sql sql);
+/* Run to the end, reset. */
+enum pawl_err pawl__sq_run(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, struct pawl_diag *diag);
+/* The same for an insert whose primary key may be taken; then nothing was written. */
+enum pawl_err pawl__sq_insert(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *taken,
+                              struct pawl_diag *diag);
+/* One step; `*found` says whether there is a row. The caller resets when there is one; without one
+ * it is reset already. */
+enum pawl_err pawl__sq_row(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *found,
+                           struct pawl_diag *diag);
+/* Run a statement that takes no parameters. */
+enum pawl_err pawl__sq_exec(struct pawl__sq_conn *conn, enum pawl__sql sql, struct pawl_diag *diag);
+void pawl__sq_conn_release(struct pawl__sq_conn *conn);
+
+void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value);
+void pawl__sq_bind_some(sqlite3_stmt *stmt, int at, int64_t value);         /* 0: NULL */
+void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span); /* empty: NULL */
+void pawl__sq_bind_text(sqlite3_stmt *stmt, int at, const char *text);      /* NULL or "": NULL */
+void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t len);
+
+/* A connection to read with; give it back. Waits for one when all are out. */
+enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_conn **out,
+                                   struct pawl_diag *diag);
+void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn);
+
+/* ---- opening (open.c), schema (migrate.c), turns (turnstile.c), log (checkpoint.c) ---- */
+
+struct pawl__sq_open {
+    const char *path;
+    bool create;
+    bool read_only;
+    bool memory;
+    enum pawl_durability durability;
+    int64_t busy_timeout_ms;
+};
+
+enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
+                                 struct pawl_diag *diag);
+/* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. */
+enum pawl_err pawl__sq_migrate(struct pawl__sq_conn *conn, const struct pawl_clock *clock,
+                               bool no_migrate, struct pawl_diag *diag);
+enum pawl_err pawl__sq_schema_read(struct pawl__sq_conn *conn, struct pawl_schema *out,
+                                   struct pawl_diag *diag);
+/* Does statfs's f_type name a file system that lives on another machine? */
+bool pawl__sq_is_network_fs(int64_t type);
+
+int pawl__sq_turnstile_open(const char *path); /* -1: there is none, which only costs fairness */
+void pawl__sq_turnstile_close(int turnstile);
+void pawl__sq_turnstile_enter(int turnstile);
+void pawl__sq_turnstile_leave(int turnstile);
+
+enum pawl_err pawl__sq_checkpointer_open(struct pawl__backend *sq, struct pawl_diag *diag);
+void pawl__sq_checkpointer_close(struct pawl__backend *sq);
+/* After a commit: have the log written back when it is long. */
+void pawl__sq_checkpoint_consider(struct pawl__backend *sq);
+
+/* ---- lanes and counters (lane.c) ---- */
+
+void pawl__sq_lanes_release(struct pawl__sq_lanes *lanes);
+/* At the begin of a transaction: learn of what other processes made. */
+enum pawl_err pawl__sq_lanes_refresh(struct pawl__backend *sq);
+/* Find or make. */
+enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, const char *type,
+                               struct pawl__sq_lane **out);
+enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
+                                struct pawl__sq_queue **out);
+struct pawl__sq_queue *pawl__sq_queue_find(struct pawl__backend *sq, const char *name);
+struct pawl__sq_lane *pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id);
+#define PAWL__LIVE_STATES                                                                          \
+    (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
+     PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
+     PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
+
+/* In place of a state: the job was not there before, or is not any more. NONE is the archive. */
+#define PAWL__SQ_OUTSIDE ((enum pawl_state)PAWL_STATE_END)
+/* A job of `lane` left `from` for `to`. */
+void pawl__sq_count(struct pawl__backend *sq, struct pawl__sq_lane *lane, enum pawl_state from,
+                    enum pawl_state to);
+/* Before the commit: write the counters. */
+enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
+void pawl__sq_counts_forget(struct pawl__backend *sq);
+/* From here on an operation can be undone by itself. */
+enum pawl_err pawl__sq_savepoint(struct pawl__backend *sq);
+enum pawl_err pawl__sq_savepoint_keep(struct pawl__backend *sq);
+enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq);
+
+/* ---- jobs (job.c) ---- */
+
+/* Columns of {{facts}}, {{stand}}, archived, {{names}}, in that order. */
+enum {
+    COL_KEY,
+    COL_TAIL,
+    COL_HEAD,
+    COL_LANE,
+    COL_PRIORITY,
+    COL_ATTEMPTS_MAX,
+    COL_CREATED,
+    COL_DUE,
+    COL_RANK,
+    COL_EXPIRES,
+    COL_TIMEOUT,
+    COL_LEASE,
+    COL_SLA_SOFT,
+    COL_SLA_HARD,
+    COL_KEEP,
+    COL_ARGS,
+    COL_META,
+    COL_EXTRA,
+    COL_TAGS,
+    COL_RETRY,
+    COL_UNIQUE,
+    COL_KEYS,
+    COL_IDEMPOTENCY,
+    COL_BUSINESS,
+    COL_PRINCIPAL,
+    COL_TRACE,
+    COL_FACTS_END,
+    COL_STATE = COL_FACTS_END,
+    COL_PAUSED_FROM,
+    COL_RUN,
+    COL_BASE_RUN,
+    COL_FREE_RUNS,
+    COL_STARTED,
+    COL_LEASE_UNTIL,
+    COL_FINISHED,
+    COL_DEAD_LETTER,
+    COL_WORKER,
+    COL_REASON,
+    COL_RESULT,
+    COL_STAND_END,
+    COL_IN_DONE = COL_STAND_END, /* place_get */
+    COL_ARCHIVED = COL_STAND_END,
+    COL_QUEUE,
+    COL_TYPE /* query_live, query_archive */
+};
+
+struct pawl__sq_halves {
+    int64_t head, tail;
+};
+
+struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
+struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
+/* The id in a row that begins with {{facts}}. */
+struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt);
+/* Facts of a row into `job`, strings copied into `arena`. NOMEM. */
+enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                  struct pawl_job *job);
+enum pawl_err pawl__sq_read_stand(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                  struct pawl_job *job);
+enum pawl_err pawl__sq_read_names(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                  struct pawl_job *job);
+/* A text column as a string in `arena`; "" for NULL. NULL: no memory. */
+const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena);
+bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
+                          struct pawl_span *out);
+
+/* The key of a live or archived job. NOT_FOUND, without a diagnosis. */
+enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, int64_t *key,
+                            struct pawl_diag *diag);
+enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
+                                     int64_t *key, struct pawl_diag *diag);
+
+/* ---- places (place.c): where a job stands, and the one way to move it ---- */
+
+struct pawl__sq_place {
+    struct pawl_job_id id;
+    int64_t key, tail;
+    struct pawl__sq_lane *lane;
+    int32_t priority, attempts_max;
+    int64_t created_at_ms, due_at_ms, rank, expires_at_ms, sla_soft_at_ms, sla_hard_at_ms;
+    enum pawl_state state, paused_from;
+    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
+    bool in_done; /* has a row in pawl_done */
+    char worker[PAWL_WORKER_BYTES_MAX + 1];
+};
+
+/* What a move leads to, beyond the state. Zero fields keep what the place has. */
+struct pawl__sq_target {
+    int64_t due_at_ms;
+    int64_t lease_until_ms;
+    const char *worker;
+    const char *reason;
+    struct pawl_span result;
+    bool dead_letter;
+};
+
+/* NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
+enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out);
+enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
+                                  struct pawl__sq_place *out);
+/* Take a job through `events`; only the state after the last is written. STATE, without a
+ * diagnosis: the lifecycle refuses the first one; nothing was changed. */
+enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
+                            const enum pawl_event *events, size_t event_count,
+                            const struct pawl__sq_target *target);
+/* The active place that `ref` owns. STALE, NOT_FOUND. */
+enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+                                   struct pawl__sq_place *out, struct pawl_diag *diag);
+int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,
+                         int64_t due_at_ms);
+enum pawl_err pawl__sq_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
+/* "job ... is completed: cannot ..." */
+enum pawl_err pawl__sq_fail_state(struct pawl_diag *diag, const struct pawl__sq_place *place,
+                                  const char *verb);
+/* For the audit. `place` NULL: it concerns `subject`. */
+enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *id,
+                            const char *subject, const char *action, const struct pawl_by *by,
+                            enum pawl_state from, enum pawl_state to);
+
+/* Give up a job's keys and forget all that is kept with it. */
+enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
+                              struct pawl_span tags, struct pawl_span keys);
+/* Business keys of a job that comes back to life. DUPLICATE. */
+enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                   struct pawl_diag *diag);
+/* A run whose lease ran out: charged, and ended if it was one too many. */
+enum pawl_err pawl__sq_lapse_run(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                 struct pawl__arena *arena);
+enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                     enum pawl_control control, const struct pawl_by *by,
+                                     struct pawl_diag *diag);
+/* The job back from the archive, as if it had never been there. NOT_FOUND: it is not there. */
+enum pawl_err pawl__sq_unarchive(struct pawl__backend *sq, struct pawl_job_id id);
+enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
+                              struct pawl_diag *diag);
+/* Ids that match, oldest first, on `conn`; in `arena`. */
+enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
+                             int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
+                             size_t *count, struct pawl_diag *diag);
+
+/* ---- operations: OK or the operation's own error in the return value; anything that
+ *      pawl__sq_is_own does not know fails the whole transaction ---- */
+
+typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
+
+pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_complete,
+    pawl__sq_op_fail, pawl__sq_op_snooze, pawl__sq_op_extend, pawl__sq_op_control, pawl__sq_op_bulk,
+    pawl__sq_op_priority, pawl__sq_op_delete, pawl__sq_op_progress, pawl__sq_op_checkpoint,
+    pawl__sq_op_log, pawl__sq_op_promote, pawl__sq_op_lapse, pawl__sq_op_expire,
+    pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_put, pawl__sq_op_node_drop,
+    pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
+    pawl__sq_op_queue_pause;
+
+enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, size_t count,
+                             struct pawl_diag *diag);
+
+/* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
+
+enum pawl_err pawl__sq_get(struct pawl__backend *sq, const struct pawl_job_id *ids, size_t count,
+                           struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
+                           struct pawl_diag *diag);
+enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter *filter,
+                             const struct pawl_page *page, struct pawl__arena *arena,
+                             struct pawl_jobs *out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_query_count(struct pawl__backend *sq, const struct pawl_filter *filter,
+                                   int64_t *out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_story(struct pawl__backend *sq, struct pawl_job_id id,
+                             struct pawl__arena *arena, struct pawl_story *out,
+                             struct pawl_diag *diag);
+enum pawl_err pawl__sq_stats(struct pawl__backend *sq, struct pawl__arena *arena,
+                             struct pawl_stats *out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_nodes(struct pawl__backend *sq, struct pawl__arena *arena,
+                             struct pawl_nodes *out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_locks(struct pawl__backend *sq, struct pawl__arena *arena,
+                             struct pawl_locks *out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_setting(struct pawl__backend *sq, const char *name,
+                               struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
+                              pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
+enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, void *ctx,
+                             struct pawl_diag *diag);
+
+#endif

@@ -1,0 +1,491 @@
+/* Submitting: keys are asked first, then the facts, the place and what belongs to them are written.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { KEY_RECORD_BYTES = 17 }; /* pawl_job.keys: a byte of kind, sixteen of digest, each */
+
+/* What asking the keys came to. */
+struct answer {
+    bool stands_in; /* an earlier job stands in for this one */
+    bool replaced;
+    struct pawl_job_id id;
+    enum pawl_state state;
+    int64_t due_at_ms; /* of the job that was replaced, when its schedule is to be kept */
+};
+
+/* A job that holds or held a key. */
+struct holder {
+    struct pawl_job_id id;
+    int64_t until_ms;
+    bool known; /* false: the record is gone, only the key is left */
+    bool live;  /* not archived: `place` is set */
+    enum pawl_state state;
+    int64_t created_at_ms;
+    struct pawl__sq_place place;
+};
+
+static enum pawl_err look_in_archive(struct pawl__backend *sq, struct holder *holder)
+{
+    int64_t key;
+    enum pawl_err err = pawl__sq_find_archived(&sq->writer, holder->id, &key, sq->diag);
+    if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
+    if (err) return err;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
+    pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);
+    bool found;
+    err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    holder->known = true;
+    holder->state = (enum pawl_state)sqlite3_column_int(stmt, 1);
+    holder->created_at_ms = sqlite3_column_int64(stmt, 4);
+    sqlite3_reset(stmt);
+    return PAWL_OK;
+}
+
+static enum pawl_err look_up_holder(struct pawl__backend *sq, struct holder *holder)
+{
+    enum pawl_err err = pawl__sq_place_find(sq, holder->id, &holder->place);
+    if (err == PAWL_ERR_NOT_FOUND) return look_in_archive(sq, holder);
+    if (err) return err;
+    holder->known = holder->live = true;
+    holder->state = holder->place.state;
+    holder->created_at_ms = holder->place.created_at_ms;
+    return PAWL_OK;
+}
+
+static enum pawl_err delete_key(struct pawl__backend *sq, const uint8_t digest[16],
+                                struct pawl_job_id id)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_DELETE);
+    pawl__sq_bind_bytes(stmt, SQL_KEY_DELETE_digest, digest, 16);
+    pawl__sq_bind_bytes(stmt, SQL_KEY_DELETE_id, id.b, sizeof id.b);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err insert_key(struct pawl__backend *sq, const uint8_t digest[16],
+                                struct pawl_job_id id, int64_t until_ms)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_INSERT);
+    pawl__sq_bind_bytes(stmt, SQL_KEY_INSERT_digest, digest, 16);
+    pawl__sq_bind_bytes(stmt, SQL_KEY_INSERT_id, id.b, sizeof id.b);
+    pawl__sq_bind_some(stmt, SQL_KEY_INSERT_until_ms, until_ms);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+/* Holders of a key, newest first, copied out so that asking about them may use other statements. */
+static enum pawl_err list_holders(struct pawl__backend *sq, const uint8_t digest[16],
+                                  struct pawl__arena *arena, struct holder **out, size_t *count)
+{
+    size_t cap = 0;
+    *out = NULL;
+    *count = 0;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_HOLDERS);
+    pawl__sq_bind_bytes(stmt, SQL_KEY_HOLDERS_digest, digest, 16);
+    bool found;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        if (*count == cap) {
+            size_t more = cap ? cap * 2 : 4;
+            struct holder *grown = pawl__arena_alloc(arena, more * sizeof *grown);
+            if (!grown) {
+                sqlite3_reset(stmt);
+                return pawl__fail_nomem(sq->diag);
+            }
+            if (cap) memcpy(grown, *out, cap * sizeof *grown);
+            *out = grown;
+            cap = more;
+        }
+        struct holder *holder = &(*out)[(*count)++];
+        memset(holder, 0, sizeof *holder);
+        memcpy(holder->id.b, sqlite3_column_blob(stmt, 0), sizeof holder->id.b);
+        holder->until_ms = sqlite3_column_int64(stmt, 1);
+    }
+    return err;
+}
+
+static bool conflicts(const struct pawl__backend *sq, const struct pawl__key *key,
+                      const struct holder *holder)
+{
+    if (key->kind == PAWL__KEY_IDEMPOTENCY) {
+        return !holder->until_ms || holder->until_ms > sq->now_ms;
+    }
+    if (!holder->known || !(key->states & PAWL_STATE_BIT(holder->state))) return false;
+    return !key->period_ms || holder->created_at_ms + key->period_ms > sq->now_ms;
+}
+
+static enum pawl_err refuse(struct pawl__op *op, const struct pawl__key *key,
+                            const struct holder *holder)
+{
+    static const char *const fields[] = { [PAWL__KEY_IDEMPOTENCY] = "idempotency_key",
+                                          [PAWL__KEY_BUSINESS] = "business_key",
+                                          [PAWL__KEY_UNIQUE] = "unique" };
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(holder->id, text);
+    return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, fields[key->kind],
+                            "job \"%s\", which is %s, holds the same %s", text,
+                            pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL),
+                            key->kind == PAWL__KEY_UNIQUE ? "unique key" : fields[key->kind]);
+}
+
+/* The newcomer takes the holder's place. One that has ended cannot be cancelled, and need not be.
+ */
+static enum pawl_err replace_holder(struct pawl__backend *sq, const struct pawl__key *key,
+                                    struct holder *holder, struct answer *answer)
+{
+    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
+    answer->replaced = true;
+    if (!holder->live || pawl_state_is_terminal(holder->state)) return PAWL_OK;
+    if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
+        answer->due_at_ms = holder->place.due_at_ms;
+    }
+    enum pawl_state from = holder->state;
+    enum pawl_err err = pawl__sq_move(sq, &holder->place, cancel, 1,
+                                      &(struct pawl__sq_target){ .reason = "replaced" });
+    if (err) return err;
+    struct pawl_by by = { .reason = "replaced by a job with the same key" };
+    return pawl__sq_deed(sq, &holder->id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
+}
+
+static enum pawl_err meet_holder(struct pawl__backend *sq, struct pawl__op *op,
+                                 const struct pawl__key *key, struct holder *holder,
+                                 struct answer *answer)
+{
+    switch (key->on_conflict) {
+    case PAWL_CONFLICT_IGNORE:
+        answer->stands_in = true;
+        answer->id = holder->id;
+        answer->state = holder->state;
+        return PAWL_OK;
+    case PAWL_CONFLICT_REPLACE:
+    case PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE:
+        return replace_holder(sq, key, holder, answer);
+    default:
+        return refuse(op, key, holder);
+    }
+}
+
+static enum pawl_err ask_key(struct pawl__backend *sq, struct pawl__op *op,
+                             const struct pawl__key *key, struct answer *answer)
+{
+    struct holder *holders;
+    size_t count, ended = 0;
+    enum pawl_err err = list_holders(sq, key->digest, &op->arena, &holders, &count);
+    for (size_t i = 0; !err && i < count && !answer->stands_in; i++) {
+        struct holder *holder = &holders[i];
+        err = look_up_holder(sq, holder);
+        if (err) break;
+        if (conflicts(sq, key, holder)) {
+            err = meet_holder(sq, op, key, holder, answer);
+            continue;
+        }
+        bool over = !holder->known || pawl_state_is_terminal(holder->state);
+        bool keep = over && key->kind != PAWL__KEY_IDEMPOTENCY &&
+                    ++ended <= PAWL__SQ_KEY_HOLDERS_KEPT && holder->known;
+        if (over && !keep) err = delete_key(sq, key->digest, holder->id);
+    }
+    return err;
+}
+
+/* Keys are asked in order of kind: a repeat by idempotency key is a repeat whatever else it holds.
+ */
+static enum pawl_err ask_keys(struct pawl__backend *sq, struct pawl__op *op,
+                              const struct pawl__new_job *job, struct answer *answer)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < job->key_count && !answer->stands_in; i++) {
+        err = ask_key(sq, op, &job->keys[i], answer);
+    }
+    return err;
+}
+
+static enum pawl_err write_keys(struct pawl__backend *sq, const struct pawl__new_job *job)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < job->key_count; i++) {
+        const struct pawl__key *key = &job->keys[i];
+        bool timed = key->kind == PAWL__KEY_IDEMPOTENCY && key->period_ms;
+        err = insert_key(sq, key->digest, job->id, timed ? sq->now_ms + key->period_ms : 0);
+    }
+    return err;
+}
+
+/* Times that are given as durations count from the store's now. */
+static void settle_times(const struct pawl__backend *sq, const struct pawl_job_spec *spec,
+                         const struct answer *answer, struct pawl__sq_place *place)
+{
+    place->created_at_ms = sq->now_ms;
+    int64_t due_at_ms = answer->due_at_ms ? answer->due_at_ms
+                        : spec->due_at_ms ? spec->due_at_ms
+                                          : sq->now_ms + spec->delay_ms;
+    place->due_at_ms = due_at_ms > sq->now_ms ? due_at_ms : sq->now_ms;
+    place->expires_at_ms = spec->expires_at_ms;
+    if (spec->expires_in_ms) place->expires_at_ms = place->due_at_ms + spec->expires_in_ms;
+    place->priority = spec->priority;
+    place->sla_soft_at_ms = spec->sla_soft_at_ms;
+    place->sla_hard_at_ms = spec->sla_hard_at_ms;
+    place->rank = pawl__sq_rank_of(sq, place, place->due_at_ms);
+}
+
+static size_t pack_keys(const struct pawl__new_job *job, uint8_t *out)
+{
+    for (size_t i = 0; i < job->key_count; i++) {
+        out[i * KEY_RECORD_BYTES] = (uint8_t)job->keys[i].kind;
+        memcpy(out + i * KEY_RECORD_BYTES + 1, job->keys[i].digest, 16);
+    }
+    return job->key_count * KEY_RECORD_BYTES;
+}
+
+static void bind_facts(sqlite3_stmt *stmt, const struct pawl__new_job *job,
+                       const struct pawl__sq_place *place, const uint8_t *keys, size_t keys_len)
+{
+    const struct pawl_job_spec *spec = job->spec;
+    struct pawl_span args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_tail, place->tail);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_priority, place->priority);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_attempts_max, spec->retry.attempts_max);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_created_at_ms, place->created_at_ms);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_due_at_ms, place->due_at_ms);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_rank, place->rank);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_expires_at_ms, place->expires_at_ms);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_timeout_ms, spec->timeout_ms);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_lease_ms, spec->lease_ms);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_sla_soft_at_ms, spec->sla_soft_at_ms);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_sla_hard_at_ms, spec->sla_hard_at_ms);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_keep_ms, spec->keep_ms);
+    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_args, args);
+    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_meta, spec->meta);
+    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_extra, spec->extra);
+    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_tags, job->tags);
+    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_retry, job->retry);
+    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_uniqueness, job->unique);
+    pawl__sq_bind_bytes(stmt, SQL_JOB_INSERT_keys, keys, keys_len);
+    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_idempotency_key, spec->idempotency_key);
+    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_business_key, spec->business_key);
+    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_principal, spec->principal);
+    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_trace_id, spec->trace_id);
+}
+
+/* Is the id itself taken, live or archived? Only asked when its first half is. */
+static enum pawl_err is_known(struct pawl__backend *sq, struct pawl_job_id id, bool *out)
+{
+    int64_t key;
+    enum pawl_err err = pawl__sq_find(&sq->writer, id, &key, sq->diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
+    }
+    *out = !err;
+    return err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
+}
+
+static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail_field(op->diag, PAWL_ERR_EXISTS, "id", "there is a job \"%s\" already", text);
+}
+
+/* Keys are shared with the archive. New ids are newer than all that is in it, so mostly there is
+ * nothing to ask. */
+static enum pawl_err is_in_archive(struct pawl__backend *sq, int64_t key, bool *out)
+{
+    *out = false;
+    if (key > sq->archive_high) return PAWL_OK;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_HAS);
+    pawl__sq_bind(stmt, SQL_ARCHIVE_HAS_key, key);
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, out, sq->diag);
+    if (*out) sqlite3_reset(stmt);
+    return err;
+}
+
+static enum pawl_err insert_under(struct pawl__backend *sq, sqlite3_stmt *stmt, int64_t key,
+                                  bool *taken)
+{
+    enum pawl_err err = is_in_archive(sq, key, taken);
+    if (err || *taken) return err;
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_key, key);
+    return pawl__sq_insert(&sq->writer, stmt, taken, sq->diag);
+}
+
+/* Insert the facts under the id's first half, or, where that is taken by another id, under a number
+ * below zero that no time begins with. EXISTS: the id is taken. */
+static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
+                                  const struct pawl__new_job *job, struct pawl__sq_place *place)
+{
+    uint8_t keys[PAWL__KEYS_MAX * KEY_RECORD_BYTES];
+    size_t keys_len = pack_keys(job, keys);
+    struct pawl__sq_halves halves = pawl__sq_split(job->id);
+    place->key = halves.head;
+    place->tail = halves.tail;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_INSERT);
+    bind_facts(stmt, job, place, keys, keys_len);
+    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_head, 0);
+    bool taken, known = false;
+    enum pawl_err err = insert_under(sq, stmt, place->key, &taken);
+    if (err || !taken) return err;
+    err = is_known(sq, job->id, &known);
+    if (err) return err;
+    if (known) return refuse_id(op, job->id);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_head, halves.head);
+    while (!err && taken) {
+        place->key = -(int64_t)(pawl__rng_next(&sq->rng) >> 2) - 1;
+        err = insert_under(sq, stmt, place->key, &taken);
+    }
+    return err;
+}
+
+static enum pawl_err insert_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                 enum pawl_state state)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_INSERT);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, state);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_paused_from, 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_run, 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_base_run, 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_free_runs, 0);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, place->due_at_ms);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_started_at_ms, 0);
+    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_lease_until_ms, 0);
+    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker, NULL);
+    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_reason, NULL);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err insert_ready(struct pawl__backend *sq, const struct pawl__sq_place *place)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_INSERT);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_lane, place->lane->id);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_key, place->key);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_run, 0);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_base_run, 0);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_free_runs, 0);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+static enum pawl_err insert_rest(struct pawl__backend *sq, const struct pawl__new_job *job,
+                                 const struct pawl__sq_place *place)
+{
+    enum pawl_err err = PAWL_OK;
+    if (place->expires_at_ms) {
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_INSERT);
+        pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, place->expires_at_ms);
+        pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_key, place->key);
+        err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
+    if (!err && job->tags.len) {
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_TAG_INSERT);
+        pawl__sq_bind(stmt, SQL_TAG_INSERT_key, place->key);
+        pawl__sq_bind_span(stmt, SQL_TAG_INSERT_tags, job->tags);
+        err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
+    return err ? err : write_keys(sq, job);
+}
+
+static enum pawl_err submit_one(struct pawl__backend *sq, struct pawl__op *op,
+                                const struct pawl__new_job *job, struct pawl_submitted *out)
+{
+    struct answer answer = { 0 };
+    enum pawl_err err = ask_keys(sq, op, job, &answer);
+    if (err) return err;
+    if (answer.stands_in) {
+        *out =
+            (struct pawl_submitted){ .id = answer.id, .state = answer.state, .deduplicated = true };
+        return PAWL_OK;
+    }
+    struct pawl__sq_place place = { 0 };
+    settle_times(sq, job->spec, &answer, &place);
+    err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &place.lane);
+    if (!err) err = insert_facts(sq, op, job, &place);
+    if (err) return err;
+    enum pawl_state state = job->spec->pending             ? PAWL_STATE_PENDING
+                            : place.due_at_ms > sq->now_ms ? PAWL_STATE_SCHEDULED
+                                                           : PAWL_STATE_AVAILABLE;
+    err = state == PAWL_STATE_AVAILABLE ? insert_ready(sq, &place) : insert_wait(sq, &place, state);
+    if (!err) err = insert_rest(sq, job, &place);
+    if (err) return err;
+    pawl__sq_count(sq, place.lane, PAWL__SQ_OUTSIDE, state);
+    *out = (struct pawl_submitted){ .id = job->id, .state = state, .replaced = answer.replaced };
+    return PAWL_OK;
+}
+
+/* A job whose keys may move others, and any job among several, can fail after something was
+ * written: then the whole operation is undone. A lone job without keys writes nothing before it can
+ * fail. */
+enum pawl_err pawl__sq_op_submit(struct pawl__backend *sq, struct pawl__op *op)
+{
+    size_t count = op->submit.count;
+    assert(count >= 1 && count <= PAWL_BATCH_MAX);
+    bool guarded = count > 1 || op->submit.jobs[0].key_count;
+    enum pawl_err err = guarded ? pawl__sq_savepoint(sq) : PAWL_OK;
+    if (err) return err;
+    for (size_t i = 0; !err && i < count; i++) {
+        op->submit.failed_index = i;
+        err = submit_one(sq, op, &op->submit.jobs[i], &op->submit.out[i]);
+    }
+    if (!guarded) return err;
+    if (!err) return pawl__sq_savepoint_keep(sq);
+    if (err != PAWL_ERR_EXISTS && err != PAWL_ERR_DUPLICATE) return err; // all is undone anyway
+    enum pawl_err undone = pawl__sq_savepoint_undo(sq);
+    return undone ? undone : err;
+}
+
+enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                   struct pawl_diag *diag)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
+    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, place->key);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    uint8_t keys[PAWL__KEYS_MAX * KEY_RECORD_BYTES];
+    size_t len = (size_t)sqlite3_column_bytes(stmt, COL_KEYS);
+    if (len > sizeof keys) len = sizeof keys;
+    if (len) memcpy(keys, sqlite3_column_blob(stmt, COL_KEYS), len);
+    sqlite3_reset(stmt);
+    struct pawl__op ask = { .diag = diag };
+    for (size_t at = 0; !err && at + KEY_RECORD_BYTES <= len; at += KEY_RECORD_BYTES) {
+        if (keys[at] == PAWL__KEY_IDEMPOTENCY) continue; // never let go
+        struct pawl__key key = { .kind = PAWL__KEY_BUSINESS, .on_conflict = PAWL_CONFLICT_REJECT };
+        memcpy(key.digest, keys + at + 1, sizeof key.digest);
+        struct answer answer = { 0 };
+        if (keys[at] == PAWL__KEY_BUSINESS) {
+            key.states = PAWL__LIVE_STATES;
+            err = ask_key(sq, &ask, &key, &answer);
+        }
+        if (!err) err = insert_key(sq, key.digest, place->id, 0);
+    }
+    pawl__arena_release(&ask.arena);
+    return err;
+}
+
+enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
+                              struct pawl_span tags, struct pawl_span keys)
+{
+    static const enum pawl__sql by_key[] = { SQL_FAILURE_DELETE, SQL_PROGRESS_DELETE,
+                                             SQL_CHECKPOINT_DELETE, SQL_LOG_DELETE };
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < sizeof by_key / sizeof *by_key; i++) {
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, by_key[i]);
+        pawl__sq_bind(stmt, 1, key);
+        err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
+    if (!err && tags.len) {
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_TAG_DELETE);
+        pawl__sq_bind(stmt, SQL_TAG_DELETE_key, key);
+        pawl__sq_bind_span(stmt, SQL_TAG_DELETE_tags, tags);
+        err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
+    for (size_t at = 0; !err && at + KEY_RECORD_BYTES <= keys.len; at += KEY_RECORD_BYTES) {
+        if ((uint8_t)keys.at[at] == PAWL__KEY_IDEMPOTENCY) continue; // outlives its job
+        err = delete_key(sq, (const uint8_t *)keys.at + at + 1, id);
+    }
+    return err;
+}

@@ -1,0 +1,114 @@
+/* Looking for damage, and copying a store that is in use.
+ *
+ * Runs on: the caller's thread, with a connection from the pool. */
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BACKUP_STEP_PAGES = 1024 };
+
+struct findings {
+    pawl_finding_fn *report;
+    void *ctx;
+    int64_t count;
+};
+
+static enum pawl_err run_check(struct pawl__sq_conn *conn, enum pawl__sql sql,
+                               struct findings *findings, struct pawl_diag *diag)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(conn, sql);
+    bool found;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(conn, stmt, &found, diag)) && found) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        if (!text || strcmp(text, "ok") == 0) continue;
+        findings->count++;
+        if (findings->report) findings->report(findings->ctx, text);
+    }
+    return err;
+}
+
+/* First the file, then our own invariants: on a damaged file their answers would mean little. */
+enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, void *ctx,
+                             struct pawl_diag *diag)
+{
+    static const enum pawl__sql checks[] = { SQL_CHECK_SQLITE, SQL_CHECK_PLACE, SQL_CHECK_ORPHANS,
+                                             SQL_CHECK_COUNTS };
+    struct findings findings = { .report = report, .ctx = ctx };
+    struct pawl__sq_conn *conn;
+    enum pawl_err err = pawl__sq_reader_take(sq, &conn, diag);
+    if (err) return err;
+    err = pawl__sq_exec(conn, SQL_BEGIN_READ, diag);
+    for (size_t i = 0; !err && i < sizeof checks / sizeof *checks && !findings.count; i++) {
+        err = run_check(conn, checks[i], &findings, diag);
+    }
+    (void)pawl__sq_exec(conn, SQL_ROLLBACK, NULL);
+    pawl__sq_reader_give(sq, conn);
+    if (err || !findings.count) return err;
+    return pawl__fail(diag, PAWL_ERR_CORRUPT, "the check found %lld faults",
+                      (long long)findings.count);
+}
+
+/* The read transaction pins what is copied: without it every commit would begin the copy anew. */
+static enum pawl_err copy_pages(struct pawl__sq_conn *from, sqlite3 *to, pawl_progress_fn *progress,
+                                void *ctx, struct pawl_diag *diag)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from->db, "main");
+    if (!backup) {
+        return pawl__fail(diag, PAWL_ERR_IO, "could not begin the backup: %s", sqlite3_errmsg(to));
+    }
+    int code;
+    bool stopped = false;
+    do {
+        code = sqlite3_backup_step(backup, BACKUP_STEP_PAGES);
+        int total = sqlite3_backup_pagecount(backup);
+        int left = sqlite3_backup_remaining(backup);
+        stopped = progress && progress(ctx, total - left, total) != 0;
+    } while (code == SQLITE_OK && !stopped);
+    int ended = sqlite3_backup_finish(backup);
+    if (stopped) return pawl__fail(diag, PAWL_ERR_CLOSED, "the backup was stopped");
+    if (code == SQLITE_DONE && ended == SQLITE_OK) return PAWL_OK;
+    enum pawl_err err = pawl__sq_error_code(code == SQLITE_DONE ? ended : code);
+    return pawl__fail(diag, err ? err : PAWL_ERR_IO, "could not write the backup: %s",
+                      sqlite3_errstr(code == SQLITE_DONE ? ended : code));
+}
+
+/* Claims the name, so that no file is ever overwritten. */
+static enum pawl_err create_file(const char *path, struct pawl_diag *diag)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        close(fd);
+        return PAWL_OK;
+    }
+    enum pawl_err err = errno == EEXIST ? PAWL_ERR_EXISTS : PAWL_ERR_IO;
+    return pawl__fail_field(diag, err, "path", "could not create \"%s\": %s", path,
+                            strerror(errno));
+}
+
+enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
+                              pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag)
+{
+    struct pawl__sq_conn *conn;
+    enum pawl_err err = create_file(path, diag);
+    if (err) return err;
+    sqlite3 *to = NULL;
+    err = pawl__sq_reader_take(sq, &conn, diag);
+    if (err) goto out;
+    if (sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+        err = pawl__fail(diag, PAWL_ERR_IO, "could not open \"%s\": %s", path, sqlite3_errmsg(to));
+    }
+    if (!err) err = pawl__sq_exec(conn, SQL_BEGIN_READ, diag);
+    if (!err) err = pawl__sq_exec(conn, SQL_MIGRATION_TABLE_EXISTS, diag); // now it has begun
+    if (!err) err = copy_pages(conn, to, progress, ctx, diag);
+    (void)pawl__sq_exec(conn, SQL_ROLLBACK, NULL);
+    pawl__sq_reader_give(sq, conn);
+    sqlite3_close(to);
+out:
+    if (err) unlink(path);
+    return err;
+}

@@ -1,0 +1,188 @@
+/* The front of every store: finds the backend for a URL, runs its committer, passes reads on. */
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/sync.h"
+#include "store/backend.h"
+#include "store/committer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pawl__store {
+    const struct pawl__backend_table *table;
+    struct pawl__backend *backend;
+    struct pawl__committer committer;
+};
+
+static const struct pawl__backend_table *const backends[] = { &pawl__backend_sqlite };
+
+static enum pawl_err find_backend(const struct pawl_config *config,
+                                  const struct pawl__backend_table **out, struct pawl_diag *diag)
+{
+    assert(config->store && config->clock);
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        if (strncmp(config->store, backends[i]->scheme, strlen(backends[i]->scheme)) == 0) {
+            *out = backends[i];
+            return PAWL_OK;
+        }
+    }
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
+                            "store \"%s\" has no scheme that this program knows; use "
+                            "\"sqlite:PATH\"",
+                            config->store);
+}
+
+enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__store **out,
+                               struct pawl_diag *diag)
+{
+    const struct pawl__backend_table *table;
+    enum pawl_err err = find_backend(config, &table, diag);
+    if (err) return err;
+    struct pawl__store *store = calloc(1, sizeof *store);
+    if (!store) return pawl__fail_nomem(diag);
+    store->table = table;
+    err = table->open(config, &store->backend, diag);
+    if (err) goto fail;
+    err = pawl__committer_open(&store->committer, table, store->backend, config->clock, diag);
+    if (err) goto fail;
+    *out = store;
+    return PAWL_OK;
+fail:
+    if (store->backend) table->close(store->backend);
+    free(store);
+    return err;
+}
+
+void pawl__store_close(struct pawl__store *store)
+{
+    if (!store) return;
+    pawl__committer_close(&store->committer);
+    store->table->close(store->backend);
+    free(store);
+}
+
+void pawl__store_post(struct pawl__store *store, struct pawl__op *op)
+{
+    op->next = NULL;
+    pawl__store_post_list(store, op);
+}
+
+void pawl__store_post_list(struct pawl__store *store, struct pawl__op *first)
+{
+    pawl__committer_post(&store->committer, first);
+}
+
+struct waiter {
+    struct pawl__mutex mutex;
+    struct pawl__cond answered;
+    /* guarded by mutex: */
+    bool done;
+};
+
+static void wake_waiter(struct pawl__op *op)
+{
+    struct waiter *waiter = op->user;
+    pawl__lock(&waiter->mutex);
+    waiter->done = true;
+    pawl__cond_signal(&waiter->answered); // under the lock: the waiter's frame may go right after
+    pawl__unlock(&waiter->mutex);
+}
+
+enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
+{
+    struct waiter waiter = { .done = false };
+    pawl__mutex_init(&waiter.mutex);
+    pawl__cond_init(&waiter.answered);
+    op->done = wake_waiter;
+    op->user = &waiter;
+    pawl__store_post(store, op);
+    pawl__lock(&waiter.mutex);
+    while (!waiter.done) {
+        pawl__cond_wait(&waiter.answered, &waiter.mutex);
+    }
+    pawl__unlock(&waiter.mutex);
+    pawl__cond_release(&waiter.answered);
+    pawl__mutex_release(&waiter.mutex);
+    return op->err;
+}
+
+void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_counters *out)
+{
+    pawl__lock(&store->committer.mutex);
+    *out = store->committer.counters;
+    pawl__unlock(&store->committer.mutex);
+}
+
+enum pawl_err pawl__store_get(struct pawl__store *store, const struct pawl_job_id *ids,
+                              size_t count, struct pawl__arena *arena, struct pawl_job **out,
+                              size_t *out_count, struct pawl_diag *diag)
+{
+    return store->table->get(store->backend, ids, count, arena, out, out_count, diag);
+}
+
+enum pawl_err pawl__store_query(struct pawl__store *store, const struct pawl_filter *filter,
+                                const struct pawl_page *page, struct pawl__arena *arena,
+                                struct pawl_jobs *out, struct pawl_diag *diag)
+{
+    assert(page->limit >= 1 && page->limit <= PAWL_PAGE_MAX);
+    return store->table->query(store->backend, filter, page, arena, out, diag);
+}
+
+enum pawl_err pawl__store_count(struct pawl__store *store, const struct pawl_filter *filter,
+                                int64_t *out, struct pawl_diag *diag)
+{
+    return store->table->count(store->backend, filter, out, diag);
+}
+
+enum pawl_err pawl__store_story(struct pawl__store *store, struct pawl_job_id id,
+                                struct pawl__arena *arena, struct pawl_story *out,
+                                struct pawl_diag *diag)
+{
+    return store->table->story(store->backend, id, arena, out, diag);
+}
+
+enum pawl_err pawl__store_stats(struct pawl__store *store, struct pawl__arena *arena,
+                                struct pawl_stats *out, struct pawl_diag *diag)
+{
+    return store->table->stats(store->backend, arena, out, diag);
+}
+
+enum pawl_err pawl__store_nodes(struct pawl__store *store, struct pawl__arena *arena,
+                                struct pawl_nodes *out, struct pawl_diag *diag)
+{
+    return store->table->nodes(store->backend, arena, out, diag);
+}
+
+enum pawl_err pawl__store_locks(struct pawl__store *store, struct pawl__arena *arena,
+                                struct pawl_locks *out, struct pawl_diag *diag)
+{
+    return store->table->locks(store->backend, arena, out, diag);
+}
+
+enum pawl_err pawl__store_setting(struct pawl__store *store, const char *name,
+                                  struct pawl__arena *arena, const char **out,
+                                  struct pawl_diag *diag)
+{
+    return store->table->setting(store->backend, name, arena, out, diag);
+}
+
+enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
+                                 pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag)
+{
+    return store->table->backup(store->backend, path, progress, ctx, diag);
+}
+
+enum pawl_err pawl__store_check(struct pawl__store *store, pawl_finding_fn *report, void *ctx,
+                                struct pawl_diag *diag)
+{
+    return store->table->check(store->backend, report, ctx, diag);
+}
+
+enum pawl_err pawl__store_schema(const struct pawl_config *config, struct pawl_schema *out,
+                                 struct pawl_diag *diag)
+{
+    const struct pawl__backend_table *table;
+    enum pawl_err err = find_backend(config, &table, diag);
+    return err ? err : table->schema(config, out, diag);
+}
