@@ -52,7 +52,7 @@ def statements(path, fragments):
         if "{{" in body:
             sys.exit(f"{path}: {name!r} uses a fragment that is not defined before it")
         if kind == "fragment":
-            fragments[name] = body.strip("\n")
+            fragments[name] = "\n".join(compact(body))
         else:
             yield name, body
 
