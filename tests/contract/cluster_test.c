@@ -1,0 +1,286 @@
+/* What nodes share besides jobs: who is there, who holds which lock, settings. */
+#include "support/ops.h"
+
+/* ---- nodes ---- */
+
+static struct pawl_nodes nodes_of(struct rig *rig)
+{
+    struct pawl_nodes nodes = { 0 };
+    assert_ok(rig, pawl__store_nodes(rig->store, &rig->arena, &nodes, &rig->diag));
+    return nodes;
+}
+
+static void node_is_put_and_listed(struct rig *rig)
+{
+    int64_t started = rig_now(rig) - 5;
+    assert_int_equal(0, nodes_of(rig).count);
+    assert_ok(rig, node_put(rig, "n1", "{\"host\":\"a\"}", started));
+    struct pawl_nodes nodes = nodes_of(rig);
+    assert_int_equal(1, nodes.count);
+    assert_text("n1", nodes.at[0].name);
+    assert_text("{\"host\":\"a\"}", nodes.at[0].info);
+    assert_i64(started, nodes.at[0].started_at_ms);
+    assert_i64(rig_now(rig), nodes.at[0].heartbeat_at_ms);
+    assert_i64(rig_now(rig), nodes.now_ms);
+    assert_i64(0, nodes.at[0].active);
+}
+
+static void putting_again_is_a_heartbeat(struct rig *rig)
+{
+    assert_ok(rig, node_put(rig, "n1", "one", 1000));
+    rig_advance(rig, 500);
+    assert_ok(rig, node_put(rig, "n1", "two", 1000));
+    struct pawl_nodes nodes = nodes_of(rig);
+    assert_int_equal(1, nodes.count);
+    assert_text("two", nodes.at[0].info);
+    assert_i64(rig_now(rig), nodes.at[0].heartbeat_at_ms);
+    assert_i64(1000, nodes.at[0].started_at_ms);
+}
+
+static void newer_start_replaces_an_older_one(struct rig *rig)
+{
+    assert_ok(rig, node_put(rig, "n1", "old", 1000));
+    assert_ok(rig, node_put(rig, "n1", "new", 2000));
+    struct pawl_nodes nodes = nodes_of(rig);
+    assert_int_equal(1, nodes.count);
+    assert_text("new", nodes.at[0].info);
+    assert_i64(2000, nodes.at[0].started_at_ms);
+}
+
+static void nodes_are_listed_newest_heartbeat_first(struct rig *rig)
+{
+    assert_ok(rig, node_put(rig, "a", "", 1));
+    rig_advance(rig, 10);
+    assert_ok(rig, node_put(rig, "b", "", 1));
+    rig_advance(rig, 10);
+    assert_ok(rig, node_put(rig, "c", "", 1));
+    assert_ok(rig, node_put(rig, "a", "", 1));
+    rig_advance(rig, 10);
+    assert_ok(rig, node_put(rig, "b", "", 1));
+    struct pawl_nodes nodes = nodes_of(rig);
+    assert_int_equal(3, nodes.count);
+    assert_text("b", nodes.at[0].name);
+    assert_true(nodes.at[1].heartbeat_at_ms == nodes.at[2].heartbeat_at_ms);
+}
+
+static void node_counts_the_jobs_it_holds(struct rig *rig)
+{
+    assert_ok(rig, node_put(rig, WORKER, "", 1));
+    assert_ok(rig, node_put(rig, "idle", "", 1));
+    submit_n(rig, 3, NULL);
+    struct claimed jobs = claim_n(rig, "default", 3);
+    assert_ok(rig, complete(rig, ref_of(&jobs.at[0]), NULL));
+    struct pawl_nodes nodes = nodes_of(rig);
+    for (size_t i = 0; i < nodes.count; i++)
+        assert_i64(strcmp(nodes.at[i].name, WORKER) == 0 ? 2 : 0, nodes.at[i].active);
+}
+
+static void dropped_node_is_gone_and_the_others_stay(struct rig *rig)
+{
+    assert_ok(rig, node_put(rig, "a", "", 1));
+    assert_ok(rig, node_put(rig, "b", "", 1));
+    assert_ok(rig, node_drop(rig, "a"));
+    struct pawl_nodes nodes = nodes_of(rig);
+    assert_int_equal(1, nodes.count);
+    assert_text("b", nodes.at[0].name);
+}
+
+/* ---- locks ---- */
+
+static struct pawl_locks locks_of(struct rig *rig)
+{
+    struct pawl_locks locks = { 0 };
+    assert_ok(rig, pawl__store_locks(rig->store, &rig->arena, &locks, &rig->diag));
+    return locks;
+}
+
+static void lock_is_taken_listed_and_released(struct rig *rig)
+{
+    int64_t fence = 0;
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, &fence));
+    assert_true(fence > 0);
+    struct pawl_locks locks = locks_of(rig);
+    assert_int_equal(1, locks.count);
+    assert_text("leader", locks.at[0].name);
+    assert_text("a", locks.at[0].owner);
+    assert_i64(fence, locks.at[0].fence);
+    assert_i64(rig_now(rig), locks.at[0].locked_at_ms);
+    assert_i64(rig_now(rig) + 1000, locks.at[0].expires_at_ms);
+    assert_i64(rig_now(rig), locks.now_ms);
+    assert_ok(rig, lock_release(rig, "leader", "a"));
+    assert_int_equal(0, locks_of(rig).count);
+}
+
+static void held_lock_is_refused_by_name(struct rig *rig)
+{
+    assert_ok(rig, lock_try(rig, "leader", "node-a", 1000, NULL));
+    rig_advance(rig, 999);
+    assert_err(rig, PAWL_ERR_HELD, lock_try(rig, "leader", "node-b", 1000, NULL));
+    assert_within("node-a", rig->diag.text);
+    assert_text("node-a", locks_of(rig).at[0].owner);
+    assert_ok(rig, lock_try(rig, "other", "node-b", 1000, NULL));
+}
+
+static void expired_lock_is_free_and_still_listed(struct rig *rig)
+{
+    int64_t first = 0, second = 0;
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, &first));
+    rig_advance(rig, 1000);
+    assert_int_equal(1, locks_of(rig).count);
+    assert_ok(rig, lock_try(rig, "leader", "b", 1000, &second));
+    assert_true(second > first);
+    assert_text("b", locks_of(rig).at[0].owner);
+}
+
+static void own_lock_may_be_taken_again(struct rig *rig)
+{
+    int64_t first = 0, second = 0;
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, &first));
+    rig_advance(rig, 500);
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, &second));
+    assert_true(second >= first);
+    assert_i64(second, locks_of(rig).at[0].fence);
+    assert_i64(rig_now(rig) + 1000, locks_of(rig).at[0].expires_at_ms);
+}
+
+static void fence_grows_for_ever(struct rig *rig)
+{
+    int64_t last = 0;
+    for (int i = 0; i < 10; i++) {
+        int64_t fence = 0;
+        assert_ok(rig, lock_try(rig, "leader", i % 2 == 0 ? "a" : "b", 1000, &fence));
+        assert_true(fence > last);
+        last = fence;
+        if (i % 3 == 0) {
+            rig_advance(rig, 1000);
+        } else {
+            assert_ok(rig, lock_release(rig, "leader", i % 2 == 0 ? "a" : "b"));
+        }
+    }
+}
+
+static void renewal_is_for_the_owner_in_time(struct rig *rig)
+{
+    int64_t fence = 0;
+    assert_err(rig, PAWL_ERR_STALE, lock_renew(rig, "absent", "a", 1000));
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, &fence));
+    rig_advance(rig, 999);
+    assert_err(rig, PAWL_ERR_STALE, lock_renew(rig, "leader", "b", 1000));
+    assert_ok(rig, lock_renew(rig, "leader", "a", 1000));
+    struct pawl_lock lock = locks_of(rig).at[0];
+    assert_i64(rig_now(rig) + 1000, lock.expires_at_ms);
+    assert_i64(fence, lock.fence);
+    rig_advance(rig, 1000);
+    assert_err(rig, PAWL_ERR_STALE, lock_renew(rig, "leader", "a", 1000));
+    assert_ok(rig, lock_try(rig, "leader", "b", 1000, NULL));
+    assert_err(rig, PAWL_ERR_STALE, lock_renew(rig, "leader", "a", 1000));
+}
+
+static void strangers_cannot_release(struct rig *rig)
+{
+    assert_err(rig, PAWL_ERR_STALE, lock_release(rig, "absent", "a"));
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, NULL));
+    assert_err(rig, PAWL_ERR_STALE, lock_release(rig, "leader", "b"));
+    assert_text("a", locks_of(rig).at[0].owner);
+    assert_err(rig, PAWL_ERR_HELD, lock_try(rig, "leader", "b", 1000, NULL));
+    assert_ok(rig, lock_release(rig, "leader", "a"));
+    assert_err(rig, PAWL_ERR_STALE, lock_release(rig, "leader", "a"));
+}
+
+static void locks_are_listed_by_name(struct rig *rig)
+{
+    static const char *const names[] = { "m", "z", "a", "é", "Z" };
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_ok(rig, lock_try(rig, names[i], "a", 1000, NULL));
+    struct pawl_locks locks = locks_of(rig);
+    assert_int_equal(COUNT(names), locks.count);
+    for (size_t i = 1; i < locks.count; i++)
+        assert_true(strcmp(locks.at[i - 1].name, locks.at[i].name) < 0);
+}
+
+static void lock_outlives_a_restart(struct rig *rig)
+{
+    int64_t first = 0, second = 0;
+    assert_ok(rig, lock_try(rig, "leader", "a", 1000, &first));
+    rig_reopen(rig);
+    assert_err(rig, PAWL_ERR_HELD, lock_try(rig, "leader", "b", 1000, NULL));
+    assert_ok(rig, lock_release(rig, "leader", "a"));
+    rig_reopen(rig);
+    assert_ok(rig, lock_try(rig, "leader", "b", 1000, &second));
+    assert_true(second > first);
+}
+
+/* ---- settings ---- */
+
+static const char *setting_of(struct rig *rig, const char *name)
+{
+    const char *value = NULL;
+    enum pawl_err err = pawl__store_setting(rig->store, name, &rig->arena, &value, &rig->diag);
+    if (err == PAWL_ERR_NOT_FOUND) return NULL;
+    assert_ok(rig, err);
+    return value;
+}
+
+static void setting_is_put_read_replaced_and_deleted(struct rig *rig)
+{
+    assert_null(setting_of(rig, "colour"));
+    assert_ok(rig, setting_put(rig, "colour", "red"));
+    assert_text("red", setting_of(rig, "colour"));
+    assert_ok(rig, setting_put(rig, "colour", ""));
+    assert_text("", setting_of(rig, "colour"));
+    assert_ok(rig, setting_put(rig, "colour", NULL));
+    assert_null(setting_of(rig, "colour"));
+    assert_ok(rig, setting_put(rig, "colour", NULL));
+    assert_null(setting_of(rig, "colou"));
+}
+
+static void large_setting_comes_back_whole(struct rig *rig)
+{
+    struct pawl_span big = rig_multibyte(rig, 256 * 1024, false);
+    assert_ok(rig, setting_put(rig, "big", big.at));
+    assert_text(big.at, setting_of(rig, "big"));
+}
+
+static void settings_outlive_a_restart(struct rig *rig)
+{
+    assert_ok(rig, setting_put(rig, "a", "1"));
+    rig_reopen(rig);
+    assert_text("1", setting_of(rig, "a"));
+}
+
+static void paused_queue_outlives_a_restart(struct rig *rig)
+{
+    submit_one(rig, NULL);
+    queue_pause(rig, "default", true);
+    rig_reopen(rig);
+    assert_int_equal(0, claim_n(rig, "default", 1).count);
+    queue_pause(rig, "default", false);
+    rig_reopen(rig);
+    assert_int_equal(1, claim_n(rig, "default", 1).count);
+}
+
+int main(void)
+{
+    static const struct contract_test tests[] = {
+        CONTRACT(node_is_put_and_listed),
+        CONTRACT(putting_again_is_a_heartbeat),
+        CONTRACT(newer_start_replaces_an_older_one),
+        CONTRACT(nodes_are_listed_newest_heartbeat_first),
+        CONTRACT(node_counts_the_jobs_it_holds),
+        CONTRACT(dropped_node_is_gone_and_the_others_stay),
+        CONTRACT(lock_is_taken_listed_and_released),
+        CONTRACT(held_lock_is_refused_by_name),
+        CONTRACT(expired_lock_is_free_and_still_listed),
+        CONTRACT(own_lock_may_be_taken_again),
+        CONTRACT(fence_grows_for_ever),
+        CONTRACT(renewal_is_for_the_owner_in_time),
+        CONTRACT(strangers_cannot_release),
+        CONTRACT(locks_are_listed_by_name),
+        CONTRACT_SHARED(lock_outlives_a_restart),
+        CONTRACT(setting_is_put_read_replaced_and_deleted),
+        CONTRACT(large_setting_comes_back_whole),
+        CONTRACT_SHARED(settings_outlive_a_restart),
+        CONTRACT_SHARED(paused_queue_outlives_a_restart),
+    };
+    return contract_run("cluster", tests, COUNT(tests));
+}

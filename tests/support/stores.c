@@ -1,0 +1,62 @@
+/* The table of stores, and the temporary files that some of them live in. */
+#include "support/rig.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+void temp_dir_make(char *path, size_t size)
+{
+    const char *parent = getenv("TMPDIR");
+    int len = snprintf(path, size, "%s/pawl-test-XXXXXX",
+                       parent != NULL && parent[0] != '\0' ? parent : P_tmpdir);
+    if (len < 0 || (size_t)len >= size || mkdtemp(path) == NULL) {
+        perror("could not make a temporary directory");
+        abort();
+    }
+}
+
+void temp_dir_remove(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL) return;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        char file[RIG_URL_BYTES + 256];
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        unlink(file); // "." and ".." refuse by themselves
+    }
+    closedir(dir);
+    rmdir(path);
+}
+
+static void memory_make(char *url, size_t size)
+{
+    snprintf(url, size, "sqlite::memory:");
+}
+
+static void memory_dispose(const char *url)
+{
+    (void)url;
+}
+
+static void file_make(char *url, size_t size)
+{
+    char dir[RIG_URL_BYTES - 32];
+    temp_dir_make(dir, sizeof dir);
+    snprintf(url, size, "sqlite:%s/store.db", dir);
+}
+
+static void file_dispose(const char *url)
+{
+    char dir[RIG_URL_BYTES];
+    snprintf(dir, sizeof dir, "%s", strchr(url, ':') + 1);
+    char *slash = strrchr(dir, '/');
+    if (slash == NULL) return;
+    *slash = '\0';
+    temp_dir_remove(dir);
+}
+
+const struct store_kind store_kinds[] = {
+    { .name = "memory", .make = memory_make, .dispose = memory_dispose },
+    { .name = "file", .shared = true, .make = file_make, .dispose = file_dispose },
+};
+const size_t store_kind_count = COUNT(store_kinds);
