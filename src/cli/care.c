@@ -1,0 +1,228 @@
+/* Looking after the store: pawl migrate, backup, check and upkeep. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+
+/* ---- migrate ---- */
+
+static void put_versions(struct pawl__cli *cli, int32_t before, int32_t after, int32_t newest)
+{
+    if (cli->json) {
+        struct pawl__cli_json json;
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_int(&json, "before", before);
+        pawl__cli_json_int(&json, "after", after);
+        pawl__cli_json_int(&json, "newest", newest);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+        return;
+    }
+    char was[32];
+    snprintf(was, sizeof was, before ? "version %" PRId32 : "no schema", before);
+    if (after != before) {
+        pawl__buf_printf(&cli->out, "schema: %s before, version %" PRId32 " now\n", was, after);
+    } else if (after == newest) {
+        pawl__buf_printf(&cli->out, "schema: %s, up to date\n", was);
+    } else {
+        pawl__buf_printf(&cli->out, "schema: %s, this program knows version %" PRId32 "\n", was,
+                         newest);
+    }
+}
+
+/* `schema` is all zeros but for `newest` when there is no store yet. */
+static int look(struct pawl__cli *cli, struct pawl_schema *schema)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_config config = pawl__cli_config(cli);
+    enum pawl_err err = pawl_schema_get(&config, schema, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        schema->version = 0;
+        return PAWL__CLI_EXIT_OK;
+    }
+    return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;
+}
+
+int pawl__cli_migrate(struct pawl__cli *cli)
+{
+    struct pawl_schema before = { 0 }, after = { 0 };
+    int code = look(cli, &before);
+    if (code) return code;
+    if (pawl__cli_flag(cli, PAWL__CLI_OPT_CHECK)) {
+        put_versions(cli, before.version, before.version, before.newest);
+        if (before.version > before.newest) return PAWL__CLI_EXIT_STORE;
+        return before.version == before.newest && before.version ? PAWL__CLI_EXIT_OK
+                                                                 : PAWL__CLI_EXIT_REFUSED;
+    }
+    code = pawl__cli_open(cli);
+    if (!code) code = look(cli, &after);
+    if (!code) put_versions(cli, before.version, after.version, after.newest);
+    return code;
+}
+
+/* ---- backup ---- */
+
+struct copying {
+    struct pawl__cli_bar bar;
+    bool begun;
+    struct pawl__cli *cli;
+};
+
+static int on_progress(void *ctx, int64_t done, int64_t total)
+{
+    struct copying *copying = ctx;
+    if (!copying->begun) pawl__cli_bar_begin(copying->cli, &copying->bar, "pages", total);
+    copying->begun = true;
+    copying->bar.total = total;
+    pawl__cli_bar_draw(&copying->bar, done, NULL);
+    return pawl__cli_interrupted();
+}
+
+int pawl__cli_backup(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct copying copying = { .cli = cli };
+    const char *path = cli->operands.at[0];
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    pawl__cli_calm(true);
+    enum pawl_err err = pawl_backup(cli->pawl, path, on_progress, &copying, &diag);
+    pawl__cli_bar_end(&copying.bar);
+    if (err && pawl__cli_interrupted()) {
+        pawl__cli_error("interrupted; there is no backup");
+        return PAWL__CLI_EXIT_INTERRUPTED;
+    }
+    if (err == PAWL_ERR_EXISTS) {
+        code = pawl__cli_fail(err, &diag);
+        pawl__cli_hint("choose another name, or remove the file first");
+        return code;
+    }
+    if (err) return pawl__cli_fail(err, &diag);
+    if (cli->json) {
+        struct pawl__cli_json json;
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "file", path);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    } else if (!cli->quiet) {
+        pawl__buf_add_text(&cli->out, "backed up to ");
+        pawl__cli_put_text(&cli->out, path, strlen(path));
+        pawl__buf_add_text(&cli->out, "\n");
+    }
+    return PAWL__CLI_EXIT_OK;
+}
+
+/* ---- check ---- */
+
+struct findings {
+    struct pawl__cli *cli;
+    struct pawl__cli_json array;
+    int64_t count;
+};
+
+static void on_finding(void *ctx, const char *finding)
+{
+    struct findings *findings = ctx;
+    findings->count++;
+    if (findings->cli->json) {
+        pawl__cli_json_text(&findings->array, NULL, finding);
+    } else {
+        pawl__cli_put_text(&findings->cli->out, finding, strlen(finding));
+        pawl__buf_add_text(&findings->cli->out, "\n");
+    }
+}
+
+int pawl__cli_check(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct findings findings = { .cli = cli };
+    struct pawl__cli_json json;
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    if (cli->json) {
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_name(&json, "findings");
+        pawl__cli_json_open(&findings.array, &cli->out, '[');
+    }
+    enum pawl_err err = pawl_check(cli->pawl, on_finding, &findings, &diag);
+    if (err && err != PAWL_ERR_CORRUPT) {
+        pawl__buf_clear(&cli->out);
+        return pawl__cli_fail(err, &diag);
+    }
+    if (cli->json) {
+        pawl__cli_json_close(&findings.array, ']');
+        pawl__cli_json_bool(&json, "ok", !err);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    } else if (!err && !cli->quiet) {
+        pawl__buf_add_text(&cli->out, "no damage found\n");
+    }
+    code = pawl__cli_flush(cli);
+    if (!err || code) return code;
+    pawl__cli_fail(err, &diag);
+    return PAWL__CLI_EXIT_REFUSED;
+}
+
+/* ---- upkeep ---- */
+
+static int64_t age(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    int64_t ms = 0;
+    bool ok = pawl__cli_read_age(pawl__cli_text(cli, id), &ms);
+    return ok && ms ? ms : 1; // 0 would mean the default
+}
+
+#define KINDS(X)                                                                                   \
+    X(promoted)                                                                                    \
+    X(lapsed)                                                                                      \
+    X(expired)                                                                                     \
+    X(archived)                                                                                    \
+    X(purged)
+
+static void put_upkeep(struct pawl__cli *cli, const struct pawl_upkeep *total)
+{
+    struct pawl__cli_json json;
+    if (cli->json) {
+        pawl__cli_json_open(&json, &cli->out, '{');
+#define X(name) pawl__cli_json_int(&json, #name, total->name);
+        KINDS(X)
+#undef X
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    } else if (!cli->quiet) {
+#define X(name) pawl__buf_printf(&cli->out, "%-8s %" PRId64 "\n", #name, total->name);
+        KINDS(X)
+#undef X
+    }
+}
+
+int pawl__cli_upkeep(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_upkeep total = { 0 }, turn = { 0 };
+    struct pawl_retention retention = { age(cli, PAWL__CLI_OPT_ARCHIVE_AFTER),
+                                        age(cli, PAWL__CLI_OPT_PURGE_AFTER) };
+    struct pawl__cli_bar bar;
+    int64_t moved = 1, all = 0;
+    enum pawl_err err = PAWL_OK;
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    pawl__cli_calm(true);
+    pawl__cli_bar_begin(cli, &bar, "jobs looked after", 0);
+    while (!err && moved && !pawl__cli_interrupted()) {
+        moved = 0;
+        err = pawl_upkeep_turn(cli->pawl, &retention, &turn, &diag);
+        if (err) break;
+#define X(name) total.name += turn.name, moved += turn.name;
+        KINDS(X)
+#undef X
+        all += moved;
+        pawl__cli_bar_draw(&bar, all, NULL);
+    }
+    pawl__cli_bar_end(&bar);
+    put_upkeep(cli, &total);
+    code = pawl__cli_flush(cli);
+    if (err) return pawl__cli_fail(err, &diag);
+    if (!moved || code) return code;
+    pawl__cli_error("interrupted; what is counted above was done");
+    return PAWL__CLI_EXIT_INTERRUPTED;
+}

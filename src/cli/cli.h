@@ -1,0 +1,294 @@
+/* What the commands share: one struct for the run, options as values, errors, output, the terminal.
+ *
+ * One thread. The command line is a program and not a library: memory that cannot be had ends it
+ * (pawl__cli_need). Texts of jobs come from anybody, so whatever is printed for people goes through
+ * pawl__cli_put_text, which lets no control character reach the terminal. */
+#ifndef PAWL_CLI_H
+#define PAWL_CLI_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+#include <pawl/pawl.h>
+
+#include <signal.h>
+
+/* number, NAME, meaning */
+#define PAWL__CLI_EXITS(X)                                                                         \
+    X(0, OK, "done")                                                                               \
+    X(1, REFUSED, "refused or failed: not found, wrong state, duplicate, a bad line of input")     \
+    X(2, USAGE, "the command line or a setting is wrong; nothing was done")                        \
+    X(3, STORE, "trouble with the store: missing, locked, full, unreadable, damaged, too new")     \
+    X(130, INTERRUPTED, "interrupted")
+
+#define X(number, name, text) PAWL__CLI_EXIT_##name = number,
+enum pawl__cli_exit { PAWL__CLI_EXITS(X) };
+#undef X
+
+/* The values given for one option, in order; the last one counts unless it repeats. */
+struct pawl__cli_values {
+    const char **at;
+    size_t count;
+    size_t cap;
+};
+
+struct pawl__cli {
+    struct pawl__arena arena; /* lives as long as the run */
+    const struct pawl__cli_command *command;
+    struct pawl__cli_values values[PAWL__CLI_OPT_END];
+    struct pawl__cli_values operands;
+    struct pawl *pawl; /* the open store; NULL for commands that need none */
+    int64_t now_ms;    /* when the run began */
+    enum pawl_vocabulary vocabulary;
+    bool json;
+    bool quiet;
+    bool colour;
+    bool out_tty;
+    bool err_tty;
+    int columns;          /* of the terminal; 0: not one, so nothing is cut */
+    struct pawl__buf out; /* standard output, until pawl__cli_flush */
+};
+
+/* ---- the command line (args.c, settings.c) ---- */
+
+/* Reads argv into `cli`. Exit code; the complaint has been printed. */
+int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv);
+/* Complains about a command that is not there, with a suggestion; returns the exit code. `second`
+ * may be NULL. */
+int pawl__cli_unknown_command(const char *word, const char *second);
+/* Adds what the environment and the configuration file say where the command line is silent. */
+int pawl__cli_settings(struct pawl__cli *cli, char **environ_given);
+void pawl__cli_values_add(struct pawl__cli *cli, struct pawl__cli_values *values, const char *text);
+/* "did you mean" for `word`: the nearest of the words offered so far. */
+struct pawl__cli_nearest {
+    const char *word;
+    const char *best; /* NULL: nothing is near */
+    size_t distance;
+};
+void pawl__cli_nearest_offer(struct pawl__cli_nearest *nearest, const char *candidate);
+
+bool pawl__cli_has(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+/* The value, the default, or NULL. */
+const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+/* 0 when it is not given and has no default. The value has been checked. */
+int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+/* An instant as it stands, or now plus or minus a duration. 0: not given. */
+int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign);
+/* "a,b,c" as a list in the arena. */
+const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count);
+/* Several "a,b" of states as a mask. Exit code. */
+int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_t *out);
+/* The first `count` operands as ids, in the arena. Exit code. */
+int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out);
+struct pawl_by pawl__cli_by(const struct pawl__cli *cli);
+const char *pawl__cli_actor(const struct pawl__cli *cli);
+
+/* ---- the store (store.c) ---- */
+
+/* The settings as pawl_open wants them. */
+struct pawl_config pawl__cli_config(const struct pawl__cli *cli);
+/* Opens it as the command's row says. A command does so when it has nothing left to complain about:
+ * a store is not made for the sake of a misspelt option. Exit code; the complaint has been printed.
+ */
+int pawl__cli_open(struct pawl__cli *cli);
+/* The complaint about an attempt to open; returns the exit code. */
+int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
+                          const struct pawl_diag *diag);
+/* The path of a SQLite store; NULL when it has none. */
+const char *pawl__cli_store_path(const struct pawl__cli *cli);
+
+/* ---- errors (error.c) ---- */
+
+/* `pawl: TEXT` on standard error. */
+void pawl__cli_error(const char *format, ...) PAWL_PRINTF(1, 2);
+/* `hint: TEXT` on standard error. */
+void pawl__cli_hint(const char *format, ...) PAWL_PRINTF(1, 2);
+/* Prints an error and returns PAWL__CLI_EXIT_USAGE. */
+int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
+/* Prints what the library said, with a hint when there is one, and returns the exit code. */
+int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag);
+int pawl__cli_exit_of(enum pawl_err err);
+/* `at`, unless it is NULL: then the program ends for want of memory. */
+void *pawl__cli_need(void *at);
+_Noreturn void pawl__cli_nomem(void);
+
+/* ---- output (output.c) ---- */
+
+/* Writes `cli->out` to standard output and empties it. Exit code. */
+int pawl__cli_flush(struct pawl__cli *cli);
+/* Text for people: control characters and what is not UTF-8 are shown as \x1b, line breaks kept
+ * out. */
+void pawl__cli_put_text(struct pawl__buf *buf, const char *at, size_t len);
+/* Columns that the text takes on a terminal; it has gone through pawl__cli_put_text. */
+size_t pawl__cli_width(const char *at, size_t len);
+/* How many bytes of it fit into `columns`. */
+size_t pawl__cli_fit(const char *at, size_t len, size_t columns);
+/* "3m 5s ago", "in 2h", "now". */
+void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms);
+void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms);
+/* "1.2 MiB" */
+void pawl__cli_put_bytes(struct pawl__buf *buf, int64_t bytes);
+/* "1 job", "2 jobs"; `noun` takes an s. */
+void pawl__cli_put_count(struct pawl__buf *buf, int64_t count, const char *noun);
+const char *pawl__cli_state_text(const struct pawl__cli *cli, enum pawl_state state);
+/* An escape sequence that begins the state's colour; "" without colours. */
+const char *pawl__cli_state_colour(const struct pawl__cli *cli, enum pawl_state state);
+/* "\033[1m", or "" without colours; `pawl__cli_plain` ends either. */
+const char *pawl__cli_bold(const struct pawl__cli *cli);
+const char *pawl__cli_dim(const struct pawl__cli *cli);
+const char *pawl__cli_plain(const struct pawl__cli *cli);
+
+/* ---- JSON out (json_out.c) ---- */
+
+/* An object under way: what is between its braces. */
+struct pawl__cli_json {
+    struct pawl__buf *buf;
+    bool some; /* a comma is due before the next member */
+};
+
+void pawl__cli_json_open(struct pawl__cli_json *json, struct pawl__buf *buf, char bracket);
+void pawl__cli_json_close(struct pawl__cli_json *json, char bracket);
+/* A comma if one is due, and `"name":`; no name in an array. */
+void pawl__cli_json_name(struct pawl__cli_json *json, const char *name);
+void pawl__cli_json_text(struct pawl__cli_json *json, const char *name, const char *text);
+void pawl__cli_json_int(struct pawl__cli_json *json, const char *name, int64_t value);
+void pawl__cli_json_bool(struct pawl__cli_json *json, const char *name, bool value);
+void pawl__cli_json_number(struct pawl__cli_json *json, const char *name, double value);
+/* JSON as it is, without the white space between its tokens: it may stand on one line. */
+void pawl__cli_json_raw(struct pawl__cli_json *json, const char *name, struct pawl_span value);
+/* Nothing when empty or zero: */
+void pawl__cli_json_some_text(struct pawl__cli_json *json, const char *name, const char *text);
+void pawl__cli_json_some_int(struct pawl__cli_json *json, const char *name, int64_t value);
+void pawl__cli_json_some_raw(struct pawl__cli_json *json, const char *name, struct pawl_span value);
+void pawl__cli_json_instant(struct pawl__cli_json *json, const char *name, int64_t at_ms);
+void pawl__cli_json_state(const struct pawl__cli *cli, struct pawl__cli_json *json,
+                          const char *name, enum pawl_state state);
+/* The members of a job. */
+void pawl__cli_json_job(const struct pawl__cli *cli, struct pawl__cli_json *json,
+                        const struct pawl_job *job);
+/* The five that every answer about a job has: id, type, queue, state, attempt. */
+void pawl__cli_json_brief(const struct pawl__cli *cli, struct pawl__cli_json *json,
+                          const struct pawl_job *job);
+
+/* ---- tables (table.c) ---- */
+
+enum { PAWL__CLI_COLUMNS_MAX = 16 };
+
+/* A column keeps at least `least` characters when the terminal is narrow; 0: it is never cut.
+ * `droppable` columns go first, the higher numbers before the lower; 0 stays. */
+struct pawl__cli_column {
+    const char *title;
+    bool right;
+    size_t least;
+    int droppable;
+    size_t width; /* the table's own */
+    bool hidden;  /* the table's own */
+};
+
+struct pawl__cli_cell {
+    const char *text;
+    size_t len;
+    const char *colour;
+};
+
+struct pawl__cli_table {
+    struct pawl__cli *cli;
+    struct pawl__cli_column columns[PAWL__CLI_COLUMNS_MAX];
+    size_t column_count;
+    struct pawl__arena arena; /* the cells, until they are printed */
+    struct pawl__cli_cell *cells;
+    size_t cell_count;
+    size_t cell_cap;
+    bool headed; /* the titles have been printed */
+};
+
+void pawl__cli_table_init(struct pawl__cli_table *table, struct pawl__cli *cli);
+void pawl__cli_table_column(struct pawl__cli_table *table, struct pawl__cli_column column);
+/* Cells come row by row, one for each column. The text is copied and made safe. */
+void pawl__cli_table_cell(struct pawl__cli_table *table, const char *text, size_t len,
+                          const char *colour);
+void pawl__cli_table_text(struct pawl__cli_table *table, const char *text);
+void pawl__cli_table_int(struct pawl__cli_table *table, int64_t value);
+/* Into cli->out; more rows may follow in columns at least as wide. */
+void pawl__cli_table_print(struct pawl__cli_table *table);
+void pawl__cli_table_release(struct pawl__cli_table *table);
+
+/* ---- the terminal (term.c) ---- */
+
+/* Looks at the clock again. */
+void pawl__cli_now(struct pawl__cli *cli);
+/* Finds out what the streams are. Needs the settings. */
+void pawl__cli_term_init(struct pawl__cli *cli);
+
+/* Ctrl-C. Outside of a pawl__cli_calm section it ends the program; within, it is remembered and
+ * asked for with pawl__cli_interrupted, and only a second one ends the program. */
+void pawl__cli_signals(void);
+void pawl__cli_calm(bool begin);
+bool pawl__cli_interrupted(void);
+
+/* A bar on standard error, when that is a terminal. */
+struct pawl__cli_bar {
+    bool on;
+    const char *noun;
+    int64_t total; /* 0: not known */
+    int64_t began_us;
+    int64_t drawn_us;
+    int columns;
+};
+
+void pawl__cli_bar_begin(struct pawl__cli *cli, struct pawl__cli_bar *bar, const char *noun,
+                         int64_t total);
+/* `note` follows the bar; may be NULL. */
+void pawl__cli_bar_draw(struct pawl__cli_bar *bar, int64_t done, const char *note);
+/* Wipes it away. */
+void pawl__cli_bar_end(struct pawl__cli_bar *bar);
+/* Asks on the terminal; `*yes` is the answer. Exit code: USAGE when nobody can be asked. */
+int pawl__cli_confirm(struct pawl__cli *cli, const char *question, bool *yes);
+
+/* ---- jobs (filter.c, spec.c, spec_json.c, bulk.c, list.c) ---- */
+
+/* What the filter options say. Exit code. */
+int pawl__cli_filter(struct pawl__cli *cli, struct pawl_filter *out);
+/* Whether any option of the FILTER group is given. */
+bool pawl__cli_filter_given(const struct pawl__cli *cli);
+
+/* What the options of submit say; type and arguments stay empty. Exit code. */
+int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out);
+/* By their names; DEFAULT when there is no such. */
+enum pawl_backoff pawl__cli_backoff_of(const char *text);
+enum pawl_conflict pawl__cli_conflict_of(const char *text);
+/* One JSON object over `spec`, which holds the defaults. All memory is from `arena`. ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli, struct pawl_span line,
+                                                  struct pawl__arena *arena,
+                                                  struct pawl_job_spec *spec,
+                                                  struct pawl_diag *diag);
+/* Reads standard input. */
+int pawl__cli_submit_lines(struct pawl__cli *cli, const struct pawl_job_spec *defaults);
+/* One answer of submit as a JSON object and a newline. */
+void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *spec,
+                           const struct pawl_submitted *submitted);
+
+/* Does a row of PAWL_CONTROLS, or delete (NONE), to jobs: by ids, or by filter among those in
+ * `states` (0: in any state that allows it). */
+int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t states);
+/* The listing, of `states` when no --state is given. */
+int pawl__cli_listing(struct pawl__cli *cli, uint32_t states);
+
+/* ---- help (help.c) ---- */
+
+/* The explanation of one command, of all rows of a word, or, for NULL, of pawl. */
+void pawl__cli_explain(struct pawl__cli *cli, const struct pawl__cli_command *command);
+/* `text` in lines of at most `width` columns that begin in column `indent`, paragraphs apart; the
+ * first line is at column `at` already. */
+void pawl__cli_put_wrapped(struct pawl__buf *out, const char *text, size_t at, size_t indent,
+                           size_t width);
+/* The one line that shows how a command is written. */
+void pawl__cli_put_usage(struct pawl__buf *buf, const struct pawl__cli_command *command);
+/* Whether rows before this one have the same word. */
+bool pawl__cli_command_is_first(const struct pawl__cli_command *command);
+
+#endif

@@ -1,0 +1,201 @@
+/* pawl node and pawl lock: who works on the store, and who holds what. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+
+static void when_cell(struct pawl__cli_table *table, int64_t at_ms, int64_t now_ms)
+{
+    struct pawl__buf buf = { 0 };
+    pawl__cli_put_when(&buf, at_ms, now_ms);
+    if (buf.failed) pawl__cli_nomem();
+    pawl__cli_table_cell(table, buf.at, buf.len, NULL);
+    pawl__buf_release(&buf);
+}
+
+/* ---- nodes ---- */
+
+static void put_node_json(struct pawl__cli *cli, const struct pawl_nodes *nodes)
+{
+    struct pawl__cli_json array, json;
+    pawl__cli_json_open(&array, &cli->out, '[');
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct pawl_node *node = &nodes->at[i];
+        pawl__cli_json_name(&array, NULL);
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "name", node->name);
+        pawl__cli_json_some_text(&json, "info", node->info);
+        pawl__cli_json_instant(&json, "started_at", node->started_at_ms);
+        pawl__cli_json_instant(&json, "heartbeat_at", node->heartbeat_at_ms);
+        pawl__cli_json_int(&json, "heartbeat_age_ms", nodes->now_ms - node->heartbeat_at_ms);
+        pawl__cli_json_int(&json, "active", node->active);
+        pawl__cli_json_close(&json, '}');
+    }
+    pawl__cli_json_close(&array, ']');
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_node_table(struct pawl__cli *cli, const struct pawl_nodes *nodes)
+{
+    struct pawl__cli_table table;
+    pawl__cli_table_init(&table, cli);
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "NODE", .least = 12 });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "HEARTBEAT" });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "STARTED" });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "ACTIVE", .right = true });
+    pawl__cli_table_column(
+        &table, (struct pawl__cli_column){ .title = "INFO", .least = 10, .droppable = 1 });
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct pawl_node *node = &nodes->at[i];
+        pawl__cli_table_text(&table, node->name);
+        when_cell(&table, node->heartbeat_at_ms, nodes->now_ms);
+        when_cell(&table, node->started_at_ms, nodes->now_ms);
+        pawl__cli_table_int(&table, node->active);
+        pawl__cli_table_text(&table, node->info);
+    }
+    if (nodes->count) pawl__cli_table_print(&table);
+    pawl__cli_table_release(&table);
+    if (!nodes->count && !cli->quiet) fputs("no nodes\n", stderr);
+}
+
+int pawl__cli_node_list(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_nodes nodes = { 0 };
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    enum pawl_err err = pawl_nodes_get(cli->pawl, &nodes, &diag);
+    if (!err && cli->json) {
+        put_node_json(cli, &nodes);
+    } else if (!err) {
+        put_node_table(cli, &nodes);
+    }
+    pawl_nodes_release(&nodes);
+    return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+}
+
+/* ---- locks ---- */
+
+static void put_lock_json(struct pawl__cli *cli, const struct pawl_locks *locks)
+{
+    struct pawl__cli_json array, json;
+    pawl__cli_json_open(&array, &cli->out, '[');
+    for (size_t i = 0; i < locks->count; i++) {
+        const struct pawl_lock *lock = &locks->at[i];
+        pawl__cli_json_name(&array, NULL);
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "name", lock->name);
+        pawl__cli_json_text(&json, "owner", lock->owner);
+        pawl__cli_json_int(&json, "fence", lock->fence);
+        pawl__cli_json_instant(&json, "locked_at", lock->locked_at_ms);
+        pawl__cli_json_instant(&json, "expires_at", lock->expires_at_ms);
+        pawl__cli_json_bool(&json, "expired", lock->expires_at_ms <= locks->now_ms);
+        pawl__cli_json_close(&json, '}');
+    }
+    pawl__cli_json_close(&array, ']');
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_lock_table(struct pawl__cli *cli, const struct pawl_locks *locks)
+{
+    struct pawl__cli_table table;
+    pawl__cli_table_init(&table, cli);
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "LOCK", .least = 10 });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "OWNER", .least = 10 });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "FENCE", .right = true });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "TAKEN" });
+    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "EXPIRES" });
+    for (size_t i = 0; i < locks->count; i++) {
+        const struct pawl_lock *lock = &locks->at[i];
+        pawl__cli_table_text(&table, lock->name);
+        pawl__cli_table_text(&table, lock->owner);
+        pawl__cli_table_int(&table, lock->fence);
+        when_cell(&table, lock->locked_at_ms, locks->now_ms);
+        when_cell(&table, lock->expires_at_ms, locks->now_ms);
+    }
+    if (locks->count) pawl__cli_table_print(&table);
+    pawl__cli_table_release(&table);
+    if (!locks->count && !cli->quiet) fputs("no locks\n", stderr);
+}
+
+int pawl__cli_lock_list(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_locks locks = { 0 };
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    enum pawl_err err = pawl_locks_get(cli->pawl, &locks, &diag);
+    if (!err && cli->json) {
+        put_lock_json(cli, &locks);
+    } else if (!err) {
+        put_lock_table(cli, &locks);
+    }
+    pawl_locks_release(&locks);
+    return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+}
+
+/* The owner must be said: with a default that two rivals share, both would get the lock. */
+static int begin_lock(struct pawl__cli *cli, const char **owner)
+{
+    *owner = pawl__cli_text(cli, PAWL__CLI_OPT_OWNER);
+    if (*owner) return pawl__cli_open(cli);
+    pawl__cli_error("whose lock it is to be is not said");
+    pawl__cli_hint("add --owner with a name that no rival uses, such as \"$HOSTNAME-$$\"");
+    return PAWL__CLI_EXIT_USAGE;
+}
+
+static int end_lock(struct pawl__cli *cli, const char *owner, const char *action, int64_t fence,
+                    const char *remark)
+{
+    const char *name = cli->operands.at[0];
+    if (cli->json) {
+        struct pawl__cli_json json;
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "name", name);
+        pawl__cli_json_text(&json, "owner", owner);
+        pawl__cli_json_text(&json, "action", action);
+        pawl__cli_json_some_int(&json, "fence", fence);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+        return PAWL__CLI_EXIT_OK;
+    }
+    if (fence) pawl__buf_printf(&cli->out, "%" PRId64 "\n", fence);
+    int code = pawl__cli_flush(cli);
+    if (!cli->quiet) fprintf(stderr, "lock \"%s\" %s\n", name, remark);
+    return code;
+}
+
+int pawl__cli_lock_try(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    const char *owner;
+    int64_t fence;
+    int code = begin_lock(cli, &owner);
+    if (code) return code;
+    enum pawl_err err = pawl_lock_try(cli->pawl, cli->operands.at[0], owner,
+                                      pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), &fence, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    return end_lock(cli, owner, "try", fence, "taken; its fencing number is above");
+}
+
+int pawl__cli_lock_renew(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    const char *owner;
+    int code = begin_lock(cli, &owner);
+    if (code) return code;
+    enum pawl_err err = pawl_lock_renew(cli->pawl, cli->operands.at[0], owner,
+                                        pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    return end_lock(cli, owner, "renew", 0, "renewed");
+}
+
+int pawl__cli_lock_release(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    const char *owner;
+    int code = begin_lock(cli, &owner);
+    if (code) return code;
+    enum pawl_err err = pawl_lock_release(cli->pawl, cli->operands.at[0], owner, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    return end_lock(cli, owner, "release", 0, "released");
+}

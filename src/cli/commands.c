@@ -1,0 +1,143 @@
+/* The list of commands.h as a table, with what a person should know about each. */
+#include "cli/commands.h"
+
+#define ANYWHERE (PAWL__CLI_SETTING | PAWL__CLI_ALWAYS)
+
+#define X(fn, first_word, second_word, operand_text, least, most, use, takes, hide, about)         \
+    { .run = pawl__cli_##fn,                                                                       \
+      .word = first_word,                                                                          \
+      .second = second_word,                                                                       \
+      .operands = operand_text,                                                                    \
+      .operands_min = least,                                                                       \
+      .operands_max = most,                                                                        \
+      .store = PAWL__CLI_STORE_##use,                                                              \
+      .groups = ANYWHERE | (takes),                                                                \
+      .hidden = hide,                                                                              \
+      .summary = about },
+#define CONTROL(number, name, verb, event, about)                                                  \
+    { .run = pawl__cli_control,                                                                    \
+      .word = verb,                                                                                \
+      .operands = PAWL__CLI_CONTROL_OPERANDS,                                                      \
+      .operands_max = PAWL__CLI_MANY,                                                              \
+      .store = PAWL__CLI_STORE_OPEN,                                                               \
+      .groups = ANYWHERE | PAWL__CLI_CONTROL_GROUPS,                                               \
+      .summary = about,                                                                            \
+      .control = PAWL_CONTROL_##name },
+#define MANY PAWL__CLI_MANY
+// clang-format off
+const struct pawl__cli_command pawl__cli_commands[] = {
+    PAWL__CLI_COMMANDS_BEFORE(X)
+    PAWL_CONTROLS(CONTROL)
+    PAWL__CLI_COMMANDS_AFTER(X)
+};
+// clang-format on
+#undef MANY
+#undef CONTROL
+#undef X
+
+const size_t pawl__cli_command_count = sizeof(pawl__cli_commands) / sizeof(pawl__cli_commands[0]);
+
+const struct pawl__cli_command *pawl__cli_command_find(const char *word, const char *second)
+{
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        if (strcmp(command->word, word) != 0) continue;
+        if (!second || (command->second && strcmp(command->second, second) == 0)) return command;
+    }
+    return NULL;
+}
+
+/* ---- what the summary leaves out ---- */
+
+struct prose {
+    pawl__cli_command_fn *run;
+    const char *details;
+    const char *examples;
+};
+
+static const struct prose prose[] = {
+    { pawl__cli_submit,
+      "TYPE names what is to be done, ARGS is a JSON array of arguments. The job is on disk before "
+      "its id is printed.\n\n"
+      "With \"-\" as TYPE, or without TYPE when standard input is not a terminal, jobs are read as "
+      "JSON Lines: one object on each line, with \"type\" and, as needed, \"args\", \"queue\", "
+      "\"priority\", \"delay\" or \"delay_ms\", \"at\" or \"scheduled_at\", \"expires_at\", "
+      "\"timeout_ms\", \"retry\", \"unique\", \"meta\", \"tags\", \"id\", \"idempotency_key\", "
+      "\"business_key\" and so on; other members are kept with the job. Options are defaults for "
+      "what a line does not say. Lines go in batches of up to 1000, each all or nothing; a line "
+      "that fails stops the reading, and the message says exactly which lines are in.",
+      "pawl submit mail.send '[\"ann@example.com\"]' --queue mail --priority 5\n"
+      "pawl submit report.build --delay 10m --max-attempts 5 --retry-initial 30s\n"
+      "pawl submit sync --unique type,args --on-conflict ignore\n"
+      "pawl submit - <jobs.jsonl\n" },
+    { pawl__cli_show,
+      "Prints the job's states with their times, its attempts and errors, what operators did, "
+      "its arguments, result, log, progress and checkpoint. With --json, one object on a line for "
+      "each job.",
+      "pawl show 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\n" },
+    { pawl__cli_list,
+      "Without options, the 50 newest jobs. Options of one name given several times mean any of "
+      "them; different options must all hold. With --json an array is printed, with --jsonl a line "
+      "for each job; when there are more, standard error says how to go on.",
+      "pawl list --state retryable,discarded --queue mail\n"
+      "pawl list --created-after 1h --count\n"
+      "pawl list --all --jsonl --type mail.send | wc -l\n" },
+    { pawl__cli_control,
+      "Either names jobs by id, or takes all that match a filter with --all-matching. The latter "
+      "shows first how many there are and asks; without a terminal to ask on it needs --yes.",
+      "" },
+    { pawl__cli_delete,
+      "Only jobs that have ended can be deleted. Either names jobs by id, or takes all that match "
+      "a filter with --all-matching.",
+      "pawl delete --all-matching --state completed --finished-before 30d --yes\n" },
+    { pawl__cli_priority, "Only waiting jobs can be reordered. The priority comes last.",
+      "pawl priority 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b 50\n" },
+    { pawl__cli_stats, "The counts are exact: they are kept in the commits that move the jobs.",
+      "pawl stats --watch 2s\n" },
+    { pawl__cli_dead_list,
+      "These are the discarded jobs: their attempts are spent, or their error is not to be "
+      "retried. Those that asked for it with --dead-letter are marked.",
+      "pawl dead\npawl dead --queue mail --finished-after 1d\n" },
+    { pawl__cli_dead_retry, "A retried job starts a new series of attempts and keeps its errors.",
+      "pawl dead retry --all-matching --type mail.send --reason \"server is back\"\n" },
+    { pawl__cli_queue_pause, "Jobs are still accepted, and running ones go on.",
+      "pawl queue pause mail --reason \"provider is down\"\n" },
+    { pawl__cli_lock_try,
+      "Prints the fencing number, which grows with every grant: hand it to what the lock protects. "
+      "Exits with 1 when somebody else holds the lock.",
+      "pawl lock try nightly --owner \"$HOSTNAME-$$\" --ttl 10m && ./nightly.sh\n"
+      "pawl lock release nightly --owner \"$HOSTNAME-$$\"\n" },
+    { pawl__cli_migrate, "Other commands use an older schema only after this has been run.",
+      "pawl migrate --check\n" },
+    { pawl__cli_backup,
+      "The copy is complete and consistent, whatever is written meanwhile. The file must not "
+      "exist.",
+      "pawl backup pawl-copy.db\n" },
+    { pawl__cli_check,
+      "Reads the whole file: its structure, and pawl's own rules. Each finding is a line; exits "
+      "with 1 when there are any.",
+      "" },
+    { pawl__cli_upkeep,
+      "Makes due jobs available, takes back leases that ran out, expires, archives and purges, "
+      "until nothing is left to do. A node does this by itself; this is for stores without one.",
+      "pawl upkeep --archive-after 1d --purge-after 30d\n" },
+};
+
+static const struct prose *prose_of(const struct pawl__cli_command *command)
+{
+    static const struct prose none = { NULL, "", "" };
+    for (size_t i = 0; i < sizeof(prose) / sizeof(prose[0]); i++) {
+        if (prose[i].run == command->run) return &prose[i];
+    }
+    return &none;
+}
+
+const char *pawl__cli_command_details(const struct pawl__cli_command *command)
+{
+    return prose_of(command)->details;
+}
+
+const char *pawl__cli_command_examples(const struct pawl__cli_command *command)
+{
+    return prose_of(command)->examples;
+}

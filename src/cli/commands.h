@@ -1,0 +1,106 @@
+/* The commands, as a list. A word may have several rows, one for each second word; the first of
+ * them is what the word alone means. */
+#ifndef PAWL_CLI_COMMANDS_H
+#define PAWL_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+#include <pawl/pawl.h>
+
+struct pawl__cli;
+
+/* How a command uses the store. */
+enum pawl__cli_store {
+    PAWL__CLI_STORE_NONE,  /* not at all, nor the settings from elsewhere */
+    PAWL__CLI_STORE_OPEN,  /* it must exist */
+    PAWL__CLI_STORE_CREATE /* it is made when it does not exist */
+};
+
+/* function, word, second word, operands, fewest and most of these, store, groups, hidden, summary
+ */
+#define PAWL__CLI_COMMANDS_BEFORE(X)                                                               \
+    X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE, PAWL__CLI_SUBMIT, false,              \
+      "add a job, or many from standard input")                                                    \
+    X(show, "show", NULL, "ID...", 1, MANY, OPEN, 0, false, "tell a job's whole story")            \
+    X(list, "list", NULL, "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
+      "list jobs, the newest first")
+
+#define PAWL__CLI_COMMANDS_AFTER(X)                                                                \
+    X(delete, "delete", NULL, "[ID...]", 0, MANY, OPEN,                                            \
+      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "forget jobs that have ended")  \
+    X(priority, "priority", NULL, "ID... N", 2, MANY, OPEN, PAWL__CLI_REASON, false,               \
+      "change the priority of jobs that wait")                                                     \
+    X(stats, "stats", NULL, "", 0, 0, OPEN, PAWL__CLI_STATS, false,                                \
+      "count the jobs of each queue and state")                                                    \
+    X(dead_list, "dead", "list", "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,         \
+      "list jobs that were given up")                                                              \
+    X(dead_retry, "dead", "retry", "[ID...]", 0, MANY, OPEN,                                       \
+      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false,                                 \
+      "run jobs again that were given up")                                                         \
+    X(dead_delete, "dead", "delete", "[ID...]", 0, MANY, OPEN,                                     \
+      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false,                                 \
+      "forget jobs that were given up")                                                            \
+    X(queue_list, "queue", "list", "", 0, 0, OPEN, 0, false, "list the queues")                    \
+    X(queue_pause, "queue", "pause", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,           \
+      "let workers take no more jobs from a queue")                                                \
+    X(queue_resume, "queue", "resume", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
+      "let workers take jobs from a queue again")                                                  \
+    X(node_list, "node", "list", "", 0, 0, OPEN, 0, false,                                         \
+      "list the nodes that work on the store")                                                     \
+    X(lock_list, "lock", "list", "", 0, 0, OPEN, 0, false, "list the locks")                       \
+    X(lock_try, "lock", "try", "NAME", 1, 1, CREATE, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,    \
+      false, "take a lock that is free, or exit 1")                                                \
+    X(lock_renew, "lock", "renew", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,  \
+      false, "hold a lock for longer")                                                             \
+    X(lock_release, "lock", "release", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_OWNER, false,            \
+      "give a lock back")                                                                          \
+    X(migrate, "migrate", NULL, "", 0, 0, CREATE, PAWL__CLI_MIGRATE, false,                        \
+      "make the store, or bring its schema up to date")                                            \
+    X(backup, "backup", NULL, "FILE", 1, 1, OPEN, 0, false,                                        \
+      "copy the store to a new file while it is in use")                                           \
+    X(check, "check", NULL, "", 0, 0, OPEN, 0, false, "look for damage")                           \
+    X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_UPKEEP, false,                             \
+      "do what time asks for: due, lapsed, expired, old")                                          \
+    X(version, "version", NULL, "", 0, 0, NONE, 0, false, "print the version")                     \
+    X(help, "help", NULL, "[COMMAND]", 0, 2, NONE, 0, false, "explain pawl, or one command")       \
+    X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \
+    X(doc, "__doc", NULL, "", 0, 0, NONE, 0, true, "print the reference page")                     \
+    X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")
+
+#define PAWL__CLI_CONTROL_OPERANDS "[ID...]"
+#define PAWL__CLI_CONTROL_GROUPS (PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON)
+#define PAWL__CLI_MANY SIZE_MAX
+
+typedef int pawl__cli_command_fn(struct pawl__cli *cli);
+
+struct pawl__cli_command {
+    pawl__cli_command_fn *run;
+    const char *word;
+    const char *second; /* NULL: none */
+    const char *operands;
+    size_t operands_min;
+    size_t operands_max;
+    enum pawl__cli_store store;
+    uint32_t groups; /* SETTING and ALWAYS included */
+    bool hidden;
+    const char *summary;
+    enum pawl_control control; /* NONE unless the row comes from PAWL_CONTROLS */
+};
+
+extern const struct pawl__cli_command pawl__cli_commands[];
+extern const size_t pawl__cli_command_count;
+
+/* The row of `word` and `second` (NULL: the word alone); NULL: there is none. */
+const struct pawl__cli_command *pawl__cli_command_find(const char *word, const char *second);
+/* What a person should know beyond the summary; "" when that says it all. */
+const char *pawl__cli_command_details(const struct pawl__cli_command *command);
+/* A line or more to copy, each with a newline; "" when there is none. */
+const char *pawl__cli_command_examples(const struct pawl__cli_command *command);
+
+#define X(fn, ...) int pawl__cli_##fn(struct pawl__cli *cli);
+PAWL__CLI_COMMANDS_BEFORE(X)
+PAWL__CLI_COMMANDS_AFTER(X)
+#undef X
+int pawl__cli_control(struct pawl__cli *cli);
+
+#endif

@@ -1,0 +1,262 @@
+/* Completion scripts for shells, made from the lists. */
+#include "cli/cli.h"
+
+/* ---- bash (and zsh, through its emulation of bash's) ---- */
+
+static void put_choices(struct pawl__buf *out, const char *const *choices)
+{
+    for (size_t i = 0; choices[i]; i++) {
+        pawl__buf_printf(out, "%s%s", i ? " " : "", choices[i]);
+    }
+}
+
+/* Several commands may have an option of this name; it takes a value in all of them, or in none. */
+static bool is_first_of_name(size_t i)
+{
+    const char *name = pawl__cli_options[i].name;
+    return pawl__cli_option_find(UINT32_MAX, name, strlen(name)) == i;
+}
+
+/* "--store|-s|--actor": options that take a value, with or without a list to choose from. */
+static void put_names(struct pawl__buf *out, bool (*wanted)(enum pawl__cli_kind kind))
+{
+    bool some = false;
+    for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
+        const struct pawl__cli_option *option = &pawl__cli_options[i];
+        if (!option->arg || !is_first_of_name(i) || !wanted(option->kind)) continue;
+        pawl__buf_printf(out, "%s--%s", some ? "|" : "", option->name);
+        if (option->letter) pawl__buf_printf(out, "|-%c", option->letter);
+        some = true;
+    }
+}
+
+static bool is_any(enum pawl__cli_kind kind)
+{
+    (void)kind;
+    return true;
+}
+
+static bool is_open(enum pawl__cli_kind kind)
+{
+    return !pawl__cli_kind_choices(kind) && kind != PAWL__CLI_KIND_FILE;
+}
+
+static void put_value(struct pawl__buf *out, const struct pawl__cli_option *option)
+{
+    const char *const *choices = pawl__cli_kind_choices(option->kind);
+    pawl__buf_printf(out, "    --%s", option->name);
+    if (option->letter) pawl__buf_printf(out, "|-%c", option->letter);
+    pawl__buf_add_text(out, ")\n        COMPREPLY=($(compgen ");
+    if (!choices) {
+        pawl__buf_add_text(out, "-f -- \"$cur\"))\n");
+    } else if (pawl__cli_kind_is_list(option->kind)) {
+        // The words after the last comma; what is before it stays.
+        pawl__buf_add_text(out, "-P \"${cur%\"${cur##*,}\"}\" -W '");
+        put_choices(out, choices);
+        pawl__buf_add_text(out, "' -- \"${cur##*,}\"))\n");
+    } else {
+        pawl__buf_add_text(out, "-W '");
+        put_choices(out, choices);
+        pawl__buf_add_text(out, "' -- \"$cur\"))\n");
+    }
+    pawl__buf_add_text(out, "        return ;;\n");
+}
+
+/* What may follow an option. */
+static void put_values(struct pawl__buf *out)
+{
+    pawl__buf_add_text(out, "    case $prev in\n");
+    for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
+        const struct pawl__cli_option *option = &pawl__cli_options[i];
+        if (option->arg && is_first_of_name(i) && !is_open(option->kind)) put_value(out, option);
+    }
+    pawl__buf_add_text(out, "    ");
+    put_names(out, is_open);
+    pawl__buf_add_text(out, ")\n        COMPREPLY=()\n        return ;;\n    esac\n");
+}
+
+static void put_option_words(struct pawl__buf *out, uint32_t groups)
+{
+    bool some = false;
+    for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
+        if (!(pawl__cli_options[i].group & groups)) continue;
+        pawl__buf_printf(out, "%s--%s", some ? " " : "", pawl__cli_options[i].name);
+        some = true;
+    }
+}
+
+static void put_options(struct pawl__buf *out)
+{
+    pawl__buf_add_text(out, "    if [[ $cur == -* ]]; then\n        case \"$word $second\" in\n");
+    // Rows with a second word come before the row that the word alone means.
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < pawl__cli_command_count; i++) {
+            const struct pawl__cli_command *command = &pawl__cli_commands[i];
+            bool alone = pawl__cli_command_is_first(command);
+            if (command->hidden || alone != (pass == 1)) continue;
+            pawl__buf_printf(out, "        \"%s %s\"*) words='", command->word,
+                             alone ? "" : command->second);
+            put_option_words(out, command->groups);
+            pawl__buf_add_text(out, "' ;;\n");
+        }
+    }
+    pawl__buf_add_text(out, "        *) words='");
+    put_option_words(out, PAWL__CLI_SETTING | PAWL__CLI_ALWAYS);
+    pawl__buf_add_text(out, "' ;;\n        esac\n");
+}
+
+static void put_words(struct pawl__buf *out, const char *word)
+{
+    bool some = false;
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        if (command->hidden) continue;
+        if (word ? strcmp(command->word, word) != 0 : !pawl__cli_command_is_first(command)) {
+            continue;
+        }
+        const char *text = word ? command->second : command->word;
+        pawl__buf_printf(out, "%s%s", some ? " " : "", text);
+        some = true;
+    }
+}
+
+static void put_operands(struct pawl__buf *out)
+{
+    pawl__buf_add_text(out, "    elif [[ -z $word ]]; then\n        words='");
+    put_words(out, NULL);
+    pawl__buf_add_text(out, "'\n    elif [[ -z $second ]]; then\n        case $word in\n");
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        if (!command->second || !pawl__cli_command_is_first(command)) continue;
+        pawl__buf_printf(out, "        %s) words='", command->word);
+        put_words(out, command->word);
+        pawl__buf_add_text(out, "' ;;\n");
+    }
+    pawl__buf_add_text(out, "        help) words='");
+    put_words(out, NULL);
+    pawl__buf_add_text(out, "' ;;\n        backup) COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                            "            return ;;\n        esac\n    fi\n");
+}
+
+static void put_bash(struct pawl__buf *out)
+{
+    pawl__buf_add_text(out,
+                       "# Completion for pawl. Made by \"pawl __complete bash\"; do not edit.\n"
+                       "# shellcheck disable=SC2207 # no word of ours has blanks in it\n"
+                       "_pawl() {\n"
+                       "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+                       "    local word='' second='' words='' i\n"
+                       "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+                       "        case ${COMP_WORDS[i]} in\n        ");
+    put_names(out, is_any);
+    pawl__buf_add_text(out, ") ((i++)) ;;\n"
+                            "        -*) ;;\n"
+                            "        *)\n"
+                            "            if [[ -z $word ]]; then\n"
+                            "                word=${COMP_WORDS[i]}\n"
+                            "            elif [[ -z $second ]]; then\n"
+                            "                second=${COMP_WORDS[i]}\n"
+                            "            fi ;;\n"
+                            "        esac\n"
+                            "    done\n");
+    put_values(out);
+    put_options(out);
+    put_operands(out);
+    pawl__buf_add_text(out, "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
+                            "complete -F _pawl pawl\n");
+}
+
+/* ---- fish ---- */
+
+/* In single quotes, which the lists' texts may hold themselves. */
+static void put_quoted(struct pawl__buf *out, const char *text)
+{
+    pawl__buf_add_text(out, "'");
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\') pawl__buf_add_text(out, "\\");
+        pawl__buf_add(out, text, 1);
+    }
+    pawl__buf_add_text(out, "'");
+}
+
+static void fish_option(struct pawl__buf *out, const char *words,
+                        const struct pawl__cli_option *option)
+{
+    const char *const *choices = pawl__cli_kind_choices(option->kind);
+    pawl__buf_add_text(out, "complete -c pawl");
+    if (words) pawl__buf_printf(out, " -n '__fish_seen_subcommand_from %s'", words);
+    pawl__buf_printf(out, " -l %s", option->name);
+    if (option->letter) pawl__buf_printf(out, " -s %c", option->letter);
+    if (option->arg) pawl__buf_add_text(out, option->kind == PAWL__CLI_KIND_FILE ? " -r" : " -x");
+    if (choices) {
+        pawl__buf_add_text(out, " -a '");
+        put_choices(out, choices);
+        pawl__buf_add_text(out, "'");
+    }
+    pawl__buf_add_text(out, " -d ");
+    put_quoted(out, option->help);
+    pawl__buf_add_text(out, "\n");
+}
+
+static void fish_command(struct pawl__buf *out, const struct pawl__cli_command *command)
+{
+    if (pawl__cli_command_is_first(command)) {
+        pawl__buf_printf(out, "complete -c pawl -n __fish_use_subcommand -a %s -d ", command->word);
+        put_quoted(out, command->summary);
+        pawl__buf_add_text(out, "\n");
+    }
+    if (command->second) {
+        pawl__buf_printf(out, "complete -c pawl -n '__fish_seen_subcommand_from %s' -a %s -d ",
+                         command->word, command->second);
+        put_quoted(out, command->summary);
+        pawl__buf_add_text(out, "\n");
+    }
+}
+
+/* The words of all commands that take options of a group. */
+static void fish_group(struct pawl__buf *out, size_t number)
+{
+    struct pawl__buf words = { 0 };
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        if (command->hidden || !(command->groups & 1U << number)) continue;
+        pawl__buf_printf(&words, "%s%s", words.len ? " " : "", command->word);
+    }
+    if (words.failed) pawl__cli_nomem();
+    bool everywhere = (PAWL__CLI_SETTING | PAWL__CLI_ALWAYS) & 1U << number;
+    for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
+        if (pawl__cli_options[i].group != 1U << number) continue;
+        fish_option(out, everywhere ? NULL : words.at, &pawl__cli_options[i]);
+    }
+    pawl__buf_release(&words);
+}
+
+static void put_fish(struct pawl__buf *out)
+{
+    pawl__buf_add_text(out, "# Completion for pawl. Made by \"pawl __complete fish\"; do not "
+                            "edit.\ncomplete -c pawl -f\n");
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        if (!pawl__cli_commands[i].hidden) fish_command(out, &pawl__cli_commands[i]);
+    }
+    for (size_t i = 0; i < PAWL__CLI_GROUP_END; i++) {
+        fish_group(out, i);
+    }
+}
+
+int pawl__cli_complete(struct pawl__cli *cli)
+{
+    const char *shell = cli->operands.at[0];
+    if (strcmp(shell, "bash") == 0) {
+        put_bash(&cli->out);
+    } else if (strcmp(shell, "zsh") == 0) {
+        pawl__buf_add_text(&cli->out, "autoload -U +X compinit && compinit\n"
+                                      "autoload -U +X bashcompinit && bashcompinit\n");
+        put_bash(&cli->out);
+    } else if (strcmp(shell, "fish") == 0) {
+        put_fish(&cli->out);
+    } else {
+        return pawl__cli_usage("there is no completion for \"%s\"; there is for bash, fish and zsh",
+                               shell);
+    }
+    return PAWL__CLI_EXIT_OK;
+}

@@ -1,0 +1,278 @@
+/* What operators do to jobs: the rows of PAWL_CONTROLS, and delete. By ids, one after the other,
+ * each with its own answer; or by filter, counted first, asked for, and done in bounded steps. */
+#include "cli/cli.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#define BIT(name) PAWL_STATE_BIT(PAWL_STATE_##name)
+#define WAITING (BIT(SCHEDULED) | BIT(AVAILABLE) | BIT(PENDING) | BIT(RETRYABLE))
+
+struct deed {
+    const char *verb;
+    const char *past;
+    /* The states in which the header says that it works. The store has the last word; these only
+     * keep the count that is shown first honest. */
+    uint32_t states;
+};
+
+static const struct deed deeds[PAWL_CONTROL_END] = {
+    [PAWL_CONTROL_NONE] = { "delete", "deleted",
+                            BIT(COMPLETED) | BIT(SKIPPED) | BIT(CANCELLED) | BIT(DISCARDED) |
+                                BIT(EXPIRED) },
+    [PAWL_CONTROL_CANCEL] = { "cancel", "cancelled", WAITING | BIT(ACTIVE) | BIT(PAUSED) },
+    [PAWL_CONTROL_PAUSE] = { "pause", "paused", WAITING | BIT(DISCARDED) },
+    [PAWL_CONTROL_RESUME] = { "resume", "resumed", BIT(PAUSED) },
+    [PAWL_CONTROL_RETRY] = { "retry", "retried", BIT(DISCARDED) | BIT(CANCELLED) | BIT(EXPIRED) },
+    [PAWL_CONTROL_DISCARD] = { "discard", "discarded", BIT(ACTIVE) | BIT(RETRYABLE) },
+    [PAWL_CONTROL_ACTIVATE] = { "activate", "activated", BIT(PENDING) },
+    [PAWL_CONTROL_SKIP] = { "skip", "skipped", BIT(AVAILABLE) | BIT(PENDING) | BIT(ACTIVE) },
+};
+static_assert(PAWL_CONTROL_END == 8, "a control without a deed");
+
+struct task {
+    struct pawl__cli *cli;
+    enum pawl_control control; /* NONE: delete */
+    const struct deed *deed;
+    struct pawl_by by;
+};
+
+/* ---- by ids ---- */
+
+static void put_job(const struct task *task, const struct pawl_job *job)
+{
+    struct pawl__cli *cli = task->cli;
+    struct pawl__cli_json json;
+    pawl__cli_json_open(&json, &cli->out, '{');
+    pawl__cli_json_brief(cli, &json, job);
+    pawl__cli_json_text(&json, "action", task->deed->verb);
+    pawl__cli_json_bool(&json, "ok", true);
+    pawl__cli_json_close(&json, '}');
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+/* A deleted job is looked at before, the others after. */
+static void put_done(const struct task *task, const char *id, enum pawl_state to,
+                     const struct pawl_jobs *jobs)
+{
+    struct pawl__cli *cli = task->cli;
+    if (cli->json) {
+        if (jobs->count) put_job(task, &jobs->at[0]);
+        return;
+    }
+    if (cli->quiet) return;
+    const char *state = pawl__cli_state_text(cli, to);
+    pawl__buf_printf(&cli->out, "%s %s", id, task->deed->past);
+    if (task->control != PAWL_CONTROL_NONE && strcasecmp(state, task->deed->past) != 0) {
+        pawl__buf_printf(&cli->out, ", now %s", state);
+    }
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static int put_refused(const struct task *task, const char *id, enum pawl_state to,
+                       enum pawl_err err, const struct pawl_diag *diag)
+{
+    struct pawl__cli_json json;
+    struct pawl__cli *cli = task->cli;
+    if (cli->json) {
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "id", id);
+        pawl__cli_json_text(&json, "action", task->deed->verb);
+        pawl__cli_json_bool(&json, "ok", false);
+        pawl__cli_json_text(&json, "error", pawl_err_name(err));
+        pawl__cli_json_text(&json, "message", diag->text);
+        pawl__cli_json_state(cli, &json, "state", to);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    }
+    int code = pawl__cli_flush(cli);
+    return code ? code : pawl__cli_fail(err, diag);
+}
+
+static int do_one(const struct task *task, struct pawl_job_id id)
+{
+    struct pawl *pawl = task->cli->pawl;
+    struct pawl_diag diag = { 0 };
+    struct pawl_jobs jobs = { 0 };
+    enum pawl_state to = PAWL_STATE_NONE;
+    enum pawl_err err = PAWL_OK;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    bool json = task->cli->json;
+    if (task->control == PAWL_CONTROL_NONE) {
+        if (json) err = pawl_get(pawl, id, &jobs, &diag);
+        if (!err) err = pawl_delete(pawl, id, &task->by, &diag);
+    } else {
+        err = pawl_control(pawl, id, task->control, &task->by, &to, &diag);
+        if (!err && json) err = pawl_get(pawl, id, &jobs, &diag);
+    }
+    int code = PAWL__CLI_EXIT_OK;
+    if (err) {
+        code = put_refused(task, text, to, err, &diag);
+    } else {
+        put_done(task, text, to, &jobs);
+    }
+    pawl_jobs_release(&jobs);
+    return code;
+}
+
+static int do_ids(const struct task *task)
+{
+    struct pawl__cli *cli = task->cli;
+    size_t count = cli->operands.count, done = 0;
+    struct pawl_job_id *ids;
+    int worst = pawl__cli_ids(cli, count, &ids);
+    if (!worst) worst = pawl__cli_open(cli);
+    if (worst) return worst;
+    pawl__cli_calm(true);
+    while (done < count && !pawl__cli_interrupted()) {
+        int code = do_one(task, ids[done++]);
+        if (code > worst) worst = code;
+        code = pawl__cli_flush(cli);
+        if (code || worst == PAWL__CLI_EXIT_STORE) break; // the next one would fare no better
+    }
+    if (done < count && pawl__cli_interrupted()) {
+        pawl__cli_error("interrupted; %zu of %zu jobs were looked at", done, count);
+        return PAWL__CLI_EXIT_INTERRUPTED;
+    }
+    return worst;
+}
+
+/* ---- by filter ---- */
+
+static void put_bulk(const struct task *task, int64_t matched, int64_t changed)
+{
+    struct pawl__cli *cli = task->cli;
+    if (cli->json) {
+        struct pawl__cli_json json;
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "action", task->deed->verb);
+        pawl__cli_json_int(&json, "matched", matched);
+        pawl__cli_json_int(&json, "changed", changed);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    } else if (!cli->quiet) {
+        pawl__buf_printf(&cli->out, "%s ", task->deed->past);
+        pawl__cli_put_count(&cli->out, changed, "job");
+        pawl__buf_add_text(&cli->out, "\n");
+    }
+}
+
+static enum pawl_err do_some(const struct task *task, const struct pawl_filter *filter,
+                             int64_t limit, int64_t *moved, struct pawl_diag *diag)
+{
+    struct pawl *pawl = task->cli->pawl;
+    if (task->control == PAWL_CONTROL_NONE) {
+        return pawl_delete_many(pawl, filter, limit, &task->by, moved, diag);
+    }
+    return pawl_control_many(pawl, filter, task->control, limit, &task->by, moved, diag);
+}
+
+/* No more than were counted: jobs that come round again must not be chased for ever. */
+static int do_counted(const struct task *task, const struct pawl_filter *filter, int64_t count)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl__cli_bar bar;
+    enum pawl_err err = PAWL_OK;
+    int64_t done = 0, moved = 1;
+    pawl__cli_bar_begin(task->cli, &bar, "jobs", count);
+    pawl__cli_calm(true);
+    while (!err && moved && done < count && !pawl__cli_interrupted()) {
+        int64_t left = count - done;
+        pawl__cli_bar_draw(&bar, done, NULL);
+        moved = 0;
+        err = do_some(task, filter, left < PAWL_BULK_MAX ? left : PAWL_BULK_MAX, &moved, &diag);
+        done += moved;
+    }
+    pawl__cli_bar_end(&bar);
+    put_bulk(task, count, done);
+    int code = pawl__cli_flush(task->cli);
+    if (err) {
+        pawl__cli_error("stopped after %" PRId64 " of %" PRId64 " jobs", done, count);
+        return pawl__cli_fail(err, &diag);
+    }
+    if (done < count && pawl__cli_interrupted()) {
+        pawl__cli_error("interrupted after %" PRId64 " of %" PRId64 " jobs", done, count);
+        return PAWL__CLI_EXIT_INTERRUPTED;
+    }
+    return code;
+}
+
+static int ask(const struct task *task, int64_t count, bool *yes)
+{
+    struct pawl__buf question = { 0 };
+    pawl__buf_printf(&question, "%s ", task->deed->verb);
+    pawl__cli_put_count(&question, count, "job");
+    pawl__buf_add_text(&question, "?");
+    if (question.failed) pawl__cli_nomem();
+    bool asked = !pawl__cli_flag(task->cli, PAWL__CLI_OPT_YES);
+    if (!asked && !task->cli->quiet && !task->cli->json) {
+        fprintf(stderr, "%" PRId64 " %s\n", count, count == 1 ? "job matches" : "jobs match");
+    }
+    int code = pawl__cli_confirm(task->cli, question.at, yes);
+    pawl__buf_release(&question);
+    if (!code && !*yes) pawl__cli_error("nothing was done");
+    return code;
+}
+
+static int do_filter(const struct task *task, uint32_t states)
+{
+    struct pawl__cli *cli = task->cli;
+    struct pawl_diag diag = { 0 };
+    struct pawl_filter filter;
+    int64_t count;
+    int code = pawl__cli_filter(cli, &filter);
+    if (code) return code;
+    filter.states = (filter.states ? filter.states : ~0U) & states;
+    if (!filter.states) {
+        return pawl__cli_usage("no job in such a state can be %s", task->deed->past);
+    }
+    code = pawl__cli_open(cli);
+    if (code) return code;
+    enum pawl_err err = pawl_count(cli->pawl, &filter, &count, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    bool yes = count == 0;
+    if (count) code = ask(task, count, &yes);
+    if (code) return code;
+    return yes ? do_counted(task, &filter, count) : PAWL__CLI_EXIT_REFUSED;
+}
+
+/* ---- either ---- */
+
+int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t states)
+{
+    const struct deed *deed = &deeds[control];
+    struct task task = { cli, control, deed, pawl__cli_by(cli) };
+    bool filtered = pawl__cli_flag(cli, PAWL__CLI_OPT_ALL_MATCHING);
+    if (cli->operands.count && (filtered || pawl__cli_filter_given(cli))) {
+        return pawl__cli_usage("either ids or a filter says which jobs to %s, not both",
+                               deed->verb);
+    }
+    if (cli->operands.count) return do_ids(&task);
+    if (!filtered) {
+        pawl__cli_error("which jobs to %s is not said", deed->verb);
+        pawl__cli_hint("name their ids, or filter them and add --all-matching");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    return do_filter(&task, deed->states & (states ? states : ~0U));
+}
+
+int pawl__cli_control(struct pawl__cli *cli)
+{
+    return pawl__cli_deed(cli, cli->command->control, 0);
+}
+
+int pawl__cli_delete(struct pawl__cli *cli)
+{
+    return pawl__cli_deed(cli, PAWL_CONTROL_NONE, 0);
+}
+
+int pawl__cli_dead_retry(struct pawl__cli *cli)
+{
+    return pawl__cli_deed(cli, PAWL_CONTROL_RETRY, BIT(DISCARDED));
+}
+
+int pawl__cli_dead_delete(struct pawl__cli *cli)
+{
+    return pawl__cli_deed(cli, PAWL_CONTROL_NONE, BIT(DISCARDED));
+}

@@ -1,0 +1,107 @@
+/* Saying what went wrong, and what to do about it. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+/* Names that people typed and texts from a store end up in messages: no control characters. */
+static void say(const char *prefix, const char *format, va_list args)
+{
+    char text[1024];
+    vsnprintf(text, sizeof(text), format, args);
+    struct pawl__buf line = { 0 };
+    pawl__buf_add_text(&line, prefix);
+    pawl__cli_put_text(&line, text, strlen(text));
+    pawl__buf_add_text(&line, "\n");
+    if (line.failed) pawl__cli_nomem();
+    fflush(stdout);
+    fwrite(line.at, 1, line.len, stderr);
+    pawl__buf_release(&line);
+}
+
+void pawl__cli_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("pawl: ", format, args);
+    va_end(args);
+}
+
+void pawl__cli_hint(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("hint: ", format, args);
+    va_end(args);
+}
+
+int pawl__cli_usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("pawl: ", format, args);
+    va_end(args);
+    return PAWL__CLI_EXIT_USAGE;
+}
+
+struct advice {
+    enum pawl__cli_exit exit;
+    const char *hint; /* NULL: the text says it all */
+};
+
+static const struct advice advices[PAWL_ERR_END] = {
+    [PAWL_OK] = { PAWL__CLI_EXIT_OK, NULL },
+    [PAWL_ERR_ARG] = { PAWL__CLI_EXIT_USAGE, NULL },
+    [PAWL_ERR_NOMEM] = { PAWL__CLI_EXIT_STORE, NULL },
+    [PAWL_ERR_NOT_FOUND] = { PAWL__CLI_EXIT_REFUSED, NULL },
+    [PAWL_ERR_EXISTS] = { PAWL__CLI_EXIT_REFUSED, NULL },
+    [PAWL_ERR_DUPLICATE] = { PAWL__CLI_EXIT_REFUSED, NULL },
+    [PAWL_ERR_STATE] = { PAWL__CLI_EXIT_REFUSED, NULL },
+    [PAWL_ERR_STALE] = { PAWL__CLI_EXIT_REFUSED, NULL },
+    [PAWL_ERR_HELD] = { PAWL__CLI_EXIT_REFUSED, NULL },
+    [PAWL_ERR_BUSY] = { PAWL__CLI_EXIT_STORE,
+                        "another process holds the store; nothing was changed. Try again, or wait "
+                        "longer with --busy-timeout" },
+    [PAWL_ERR_FULL] = { PAWL__CLI_EXIT_STORE,
+                        "make room on the disk, then try again; \"df -h .\" shows what is left" },
+    [PAWL_ERR_IO] = { PAWL__CLI_EXIT_STORE, NULL },
+    [PAWL_ERR_CORRUPT] = { PAWL__CLI_EXIT_STORE,
+                           "keep a copy of the file as it is; \"pawl check\" lists the damage, and "
+                           "a file made by \"pawl backup\" can take its place" },
+    [PAWL_ERR_READONLY] = { PAWL__CLI_EXIT_STORE,
+                            "the file and its directory must both be writable" },
+    [PAWL_ERR_SCHEMA] = { PAWL__CLI_EXIT_STORE,
+                          "\"pawl migrate --check\" compares the store with this program" },
+    [PAWL_ERR_UNSAFE] = { PAWL__CLI_EXIT_STORE,
+                          "an earlier write failed; run \"pawl check\", then try again" },
+    [PAWL_ERR_CLOSED] = { PAWL__CLI_EXIT_STORE, NULL },
+    [PAWL_ERR_LIMIT] = { PAWL__CLI_EXIT_USAGE, NULL },
+    [PAWL_ERR_UNSUPPORTED] = { PAWL__CLI_EXIT_STORE, NULL },
+};
+
+int pawl__cli_exit_of(enum pawl_err err)
+{
+    return err < PAWL_ERR_END ? (int)advices[err].exit : PAWL__CLI_EXIT_REFUSED;
+}
+
+int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag)
+{
+    bool told = diag && diag->text[0];
+    pawl__cli_error("%s", told ? diag->text : pawl_err_text(err));
+    if (err < PAWL_ERR_END && advices[err].hint) pawl__cli_hint("%s", advices[err].hint);
+    return pawl__cli_exit_of(err);
+}
+
+_Noreturn void pawl__cli_nomem(void)
+{
+    static const char text[] = "pawl: out of memory\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)ignored;
+    _exit(PAWL__CLI_EXIT_STORE);
+}
+
+void *pawl__cli_need(void *at)
+{
+    if (!at) pawl__cli_nomem();
+    return at;
+}

@@ -1,0 +1,213 @@
+/* pawl help, and --help: what the lists say, for people at a terminal. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+
+enum { WIDTH_MIN = 60, WIDTH_MAX = 100, OPTION_COLUMN = 26, COMMAND_COLUMN = 16 };
+
+bool pawl__cli_command_is_first(const struct pawl__cli_command *command)
+{
+    return pawl__cli_command_find(command->word, NULL) == command;
+}
+
+void pawl__cli_put_usage(struct pawl__buf *buf, const struct pawl__cli_command *command)
+{
+    pawl__buf_printf(buf, "pawl %s", command->word);
+    if (command->second && pawl__cli_command_is_first(command)) {
+        pawl__buf_printf(buf, " [%s]", command->second); // what the word alone means
+    } else if (command->second) {
+        pawl__buf_printf(buf, " %s", command->second);
+    }
+    pawl__buf_add_text(buf, " [OPTION]...");
+    if (*command->operands) pawl__buf_printf(buf, " %s", command->operands);
+}
+
+/* ---- paragraphs ---- */
+
+static size_t width_of(const struct pawl__cli *cli)
+{
+    size_t columns = cli->columns ? (size_t)cli->columns : 80;
+    return columns < WIDTH_MIN ? WIDTH_MIN : columns > WIDTH_MAX ? WIDTH_MAX : columns;
+}
+
+void pawl__cli_put_wrapped(struct pawl__buf *out, const char *text, size_t at, size_t indent,
+                           size_t width)
+{
+    bool fresh = at <= indent;
+    if (fresh) pawl__buf_printf(out, "%*s", (int)(indent - at), "");
+    if (fresh) at = indent;
+    while (*text) {
+        size_t len = strcspn(text, " \n");
+        if (!fresh && at + 1 + len > width) {
+            pawl__buf_printf(out, "\n%*s", (int)indent, "");
+            at = indent;
+            fresh = true;
+        }
+        if (!fresh) pawl__buf_add_text(out, " ");
+        pawl__buf_add(out, text, len);
+        at += len + !fresh;
+        fresh = false;
+        text += len;
+        bool paragraph = strncmp(text, "\n\n", 2) == 0;
+        text += strspn(text, " \n");
+        if (paragraph) {
+            pawl__buf_printf(out, "\n\n%*s", (int)indent, "");
+            at = indent;
+            fresh = true;
+        }
+    }
+    pawl__buf_add_text(out, "\n");
+}
+
+static void put_wrapped(struct pawl__cli *cli, const char *text, size_t at, size_t indent)
+{
+    pawl__cli_put_wrapped(&cli->out, text, at, indent, width_of(cli));
+}
+
+static void put_title(struct pawl__cli *cli, const char *title)
+{
+    pawl__buf_printf(&cli->out, "\n%s%s%s\n", pawl__cli_bold(cli), title, pawl__cli_plain(cli));
+}
+
+/* `left` in its column, then the text; on a line of its own when it is too long. */
+static void put_pair(struct pawl__cli *cli, const char *left, size_t column, const char *text)
+{
+    pawl__buf_printf(&cli->out, "  %s", left);
+    size_t at = 2 + strlen(left);
+    if (at + 2 > column) {
+        pawl__buf_add_text(&cli->out, "\n");
+        at = 0;
+    }
+    put_wrapped(cli, text, at, column);
+}
+
+/* ---- options ---- */
+
+static void put_option(struct pawl__cli *cli, const struct pawl__cli_option *option)
+{
+    struct pawl__buf left = { 0 }, text = { 0 };
+    if (option->letter) pawl__buf_printf(&left, "-%c, ", option->letter);
+    if (!option->letter) pawl__buf_add_text(&left, "    ");
+    pawl__buf_printf(&left, "--%s", option->name);
+    if (option->arg) pawl__buf_printf(&left, " %s", option->arg);
+    pawl__buf_add_text(&text, option->help);
+    if (option->fallback) pawl__buf_printf(&text, " [%s]", option->fallback);
+    if (option->repeats) pawl__buf_add_text(&text, " (may be repeated)");
+    if (left.failed || text.failed) pawl__cli_nomem();
+    put_pair(cli, left.at, OPTION_COLUMN, text.at);
+    pawl__buf_release(&left);
+    pawl__buf_release(&text);
+}
+
+static void put_group(struct pawl__cli *cli, size_t number)
+{
+    put_title(cli, pawl__cli_group_titles[number]);
+    for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
+        if (pawl__cli_options[i].group == 1U << number) put_option(cli, &pawl__cli_options[i]);
+    }
+}
+
+static void put_exits(struct pawl__cli *cli)
+{
+    put_title(cli, "Exit codes");
+#define X(number, name, text) put_pair(cli, #number, 8, text);
+    PAWL__CLI_EXITS(X)
+#undef X
+}
+
+/* ---- all of it ---- */
+
+static void explain_pawl(struct pawl__cli *cli)
+{
+    pawl__buf_add_text(&cli->out, "pawl keeps jobs safe and runs them at the right time.\n\n"
+                                  "Usage: pawl [SETTING]... COMMAND [OPTION]...\n");
+    put_title(cli, "Commands");
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        char words[32];
+        if (command->hidden) continue;
+        snprintf(words, sizeof words, "%s%s%s", command->word, command->second ? " " : "",
+                 command->second ? command->second : "");
+        put_pair(cli, words, COMMAND_COLUMN, command->summary);
+    }
+    put_group(cli, PAWL__CLI_GROUP_NUMBER_SETTING);
+    pawl__buf_add_text(&cli->out, "\n");
+    put_wrapped(cli,
+                "A setting may also stand in the environment, as PAWL_STORE for --store, or in "
+                "the file that --config or PAWL_CONFIG names, as \"store = sqlite:jobs.db\". The "
+                "command line wins over the environment, and that over the file.",
+                0, 2);
+    put_group(cli, PAWL__CLI_GROUP_NUMBER_ALWAYS);
+    put_exits(cli);
+    pawl__buf_add_text(&cli->out, "\n\"pawl COMMAND --help\" explains one command.\n");
+}
+
+static void put_examples(struct pawl__cli *cli, const struct pawl__cli_command *command)
+{
+    const char *text = pawl__cli_command_examples(command);
+    if (*text) put_title(cli, "Examples");
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        pawl__buf_printf(&cli->out, "  %.*s\n", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
+}
+
+static void explain_command(struct pawl__cli *cli, const struct pawl__cli_command *command)
+{
+    const char *details = pawl__cli_command_details(command);
+    pawl__buf_add_text(&cli->out, "Usage: ");
+    pawl__cli_put_usage(&cli->out, command);
+    pawl__buf_add_text(&cli->out, "\n\n");
+    put_wrapped(cli, command->summary, 0, 2);
+    if (*details) {
+        pawl__buf_add_text(&cli->out, "\n");
+        put_wrapped(cli, details, 0, 2);
+    }
+    for (size_t i = 0; i < PAWL__CLI_GROUP_END; i++) {
+        bool own = i != PAWL__CLI_GROUP_NUMBER_SETTING && i != PAWL__CLI_GROUP_NUMBER_ALWAYS;
+        if (own && (command->groups & 1U << i)) put_group(cli, i);
+    }
+    put_examples(cli, command);
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+void pawl__cli_explain(struct pawl__cli *cli, const struct pawl__cli_command *command)
+{
+    if (!command) {
+        explain_pawl(cli);
+        return;
+    }
+    // A word that has several rows means them all, unless the second one was chosen.
+    bool all = pawl__cli_command_is_first(command);
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *row = &pawl__cli_commands[i];
+        if (row == command || (all && strcmp(row->word, command->word) == 0)) {
+            explain_command(cli, row);
+        }
+    }
+    pawl__buf_add_text(&cli->out, "\"pawl help\" lists the settings that every command takes.\n");
+}
+
+int pawl__cli_help(struct pawl__cli *cli)
+{
+    const struct pawl__cli_values *words = &cli->operands;
+    const struct pawl__cli_command *command = NULL;
+    if (words->count) {
+        const char *second = words->count > 1 ? words->at[1] : NULL;
+        command = pawl__cli_command_find(words->at[0], second);
+        if (!command) return pawl__cli_unknown_command(words->at[0], second);
+    }
+    pawl__cli_explain(cli, command);
+    return PAWL__CLI_EXIT_OK;
+}
+
+int pawl__cli_version(struct pawl__cli *cli)
+{
+    if (cli->json) {
+        pawl__buf_add_text(&cli->out, "{\"version\":\"" PAWL_VERSION "\"}\n");
+    } else {
+        pawl__buf_add_text(&cli->out, "pawl " PAWL_VERSION "\n");
+    }
+    return PAWL__CLI_EXIT_OK;
+}

@@ -1,0 +1,240 @@
+/* The options of every command and the settings, as lists: the parser, the environment, the
+ * configuration file, the help, the man page, the completion and docs/cli.md are made from them. */
+#ifndef PAWL_CLI_OPTIONS_H
+#define PAWL_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a value looks like. NAME, how it is described */
+#define PAWL__CLI_KINDS(X)                                                                         \
+    X(FLAG, "true or false (also yes, no, on, off, 1, 0)")                                         \
+    X(TEXT, "text, not empty")                                                                     \
+    X(STORE, "\"sqlite:PATH\" or \"sqlite::memory:\"")                                             \
+    X(FILE, "a file's path")                                                                       \
+    X(UUID, "a UUID")                                                                              \
+    X(PRIORITY, "a whole number from -100 to 100")                                                 \
+    X(RANGE, "a priority, or two with \"..\" between them: 5, 5..10, -3..")                        \
+    X(COUNT, "a whole number, at least 1")                                                         \
+    X(FACTOR, "a number, at least 1")                                                              \
+    X(DURATION, "a duration: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                                   \
+    X(PERIOD, "a duration above zero: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                          \
+    X(AGE, "a duration (500ms, 5s, 2m, 1h, 3d or ISO 8601), or \"never\"")                         \
+    X(INSTANT, "an instant: 2030-01-31T08:00:00Z")                                                 \
+    X(LATER, "an instant (2030-01-31T08:00:00Z) or a duration from now (90s)")                     \
+    X(EARLIER, "an instant (2030-01-31T08:00:00Z) or a duration ago (90s)")                        \
+    X(PAIR, "a name and a value: name=value")                                                      \
+    X(META, "a JSON object, or name=value")                                                        \
+    X(NAMES, "names with commas between them")                                                     \
+    X(STATES, "states with commas between them")                                                   \
+    X(UNIQUE, "any of type, queue, args, meta, with commas between them")                          \
+    X(DURABILITY, "full or relaxed")                                                               \
+    X(VOCABULARY, "pawl, ojs, ratchet or marie")                                                   \
+    X(BACKOFF, "how the wait grows")                                                               \
+    X(CONFLICT, "what to do with a second job")
+
+#define X(name, ...) PAWL__CLI_KIND_##name,
+enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
+#undef X
+
+/* Which commands take an option: a command names groups, an option is in one. NAME, title */
+#define PAWL__CLI_GROUPS(X)                                                                        \
+    X(SETTING, "Settings")                                                                         \
+    X(ALWAYS, "Help")                                                                              \
+    X(SUBMIT, "The job")                                                                           \
+    X(FILTER, "Which jobs")                                                                        \
+    X(LIST, "The listing")                                                                         \
+    X(BULK, "Many at once")                                                                        \
+    X(REASON, "For the record")                                                                    \
+    X(LOCK_TTL, "The lock")                                                                        \
+    X(LOCK_OWNER, "Whose lock")                                                                    \
+    X(MIGRATE, "Migration")                                                                        \
+    X(UPKEEP, "Upkeep")                                                                            \
+    X(STATS, "Statistics")
+
+#define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
+enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
+#undef X
+#define X(name, ...) PAWL__CLI_##name = 1 << PAWL__CLI_GROUP_NUMBER_##name,
+enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
+#undef X
+
+/* ID, group, "name", letter or 0, kind, "ARGUMENT", default or NULL, may be repeated, help */
+#define PAWL__CLI_OPTIONS(X)                                                                       \
+    X(STORE, SETTING, "store", 's', STORE, "URL", "sqlite:pawl.db", false,                         \
+      "where the jobs are kept")                                                                   \
+    X(DURABILITY, SETTING, "durability", 0, DURABILITY, "LEVEL", "full", false,                    \
+      "full: every answered change survives a power cut; relaxed: survives a killed process, but " \
+      "a power cut may take the last changes")                                                     \
+    X(BUSY_TIMEOUT, SETTING, "busy-timeout", 0, DURATION, "DURATION", "30s", false,                \
+      "how long to wait for other processes that use the store")                                   \
+    X(ACTOR, SETTING, "actor", 0, TEXT, "NAME", NULL, false,                                       \
+      "who acts, for the record that operators leave; $USER when not given")                       \
+    X(VOCABULARY, SETTING, "vocabulary", 0, VOCABULARY, "NAME", "pawl", false,                     \
+      "whose names of states to read and print: pawl, ojs, ratchet or marie")                      \
+    X(JSON, SETTING, "json", 0, FLAG, NULL, NULL, false, "print JSON, for programs")               \
+    X(NO_COLOR, SETTING, "no-color", 0, FLAG, NULL, NULL, false,                                   \
+      "print without colours; the variable NO_COLOR does the same")                                \
+    X(QUIET, SETTING, "quiet", 'q', FLAG, NULL, NULL, false,                                       \
+      "no progress, no remarks; results and errors alone")                                         \
+    X(FORCE_NETWORK_FS, SETTING, "force-network-fs", 0, FLAG, NULL, NULL, false,                   \
+      "use a store on a network file system, where SQLite's locks may not work")                   \
+    X(CONFIG, SETTING, "config", 0, FILE, "FILE", NULL, false,                                     \
+      "read settings from a file with lines \"name = value\" and # comments")                      \
+    X(HELP, ALWAYS, "help", 'h', FLAG, NULL, NULL, false, "explain the command")                   \
+    X(VERSION, ALWAYS, "version", 'V', FLAG, NULL, NULL, false, "print the version")               \
+    X(QUEUE, SUBMIT, "queue", 0, TEXT, "QUEUE", "default", false, "the queue it waits in")         \
+    X(PRIORITY, SUBMIT, "priority", 'p', PRIORITY, "N", "0", false,                                \
+      "-100 to 100; higher runs sooner")                                                           \
+    X(DELAY, SUBMIT, "delay", 'd', DURATION, "DURATION", NULL, false, "due this long from now")    \
+    X(AT, SUBMIT, "at", 0, INSTANT, "INSTANT", NULL, false,                                        \
+      "due at this instant; one in the past means now")                                            \
+    X(EXPIRES, SUBMIT, "expires", 0, LATER, "WHEN", NULL, false,                                   \
+      "not started by this instant, or this long after it is due: expired")                        \
+    X(TIMEOUT, SUBMIT, "timeout", 0, PERIOD, "DURATION", NULL, false,                              \
+      "one run may take this long; no limit when not given")                                       \
+    X(LEASE, SUBMIT, "lease", 0, PERIOD, "DURATION", NULL, false,                                  \
+      "how long a worker holds it without a heartbeat; the worker's choice when not given")        \
+    X(MAX_ATTEMPTS, SUBMIT, "max-attempts", 0, COUNT, "N", "3", false,                             \
+      "runs in all, the first included; 1 means never again")                                      \
+    X(RETRY_INITIAL, SUBMIT, "retry-initial", 0, PERIOD, "DURATION", "1s", false,                  \
+      "the wait after the first failure")                                                          \
+    X(RETRY_FACTOR, SUBMIT, "retry-factor", 0, FACTOR, "C", "2", false, "how fast the wait grows") \
+    X(RETRY_MAX, SUBMIT, "retry-max", 0, PERIOD, "DURATION", "5m", false, "the longest wait")      \
+    X(RETRY_BACKOFF, SUBMIT, "retry-backoff", 0, BACKOFF, "HOW", "exponential", false,             \
+      "how the wait grows: exponential, linear, polynomial, constant or immediate")                \
+    X(NO_JITTER, SUBMIT, "no-jitter", 0, FLAG, NULL, NULL, false,                                  \
+      "wait exactly that long; otherwise half to one and a half times as long, by chance")         \
+    X(NON_RETRYABLE, SUBMIT, "non-retryable", 0, TEXT, "ERROR", NULL, true,                        \
+      "an error type that ends the job at once; \"auth.*\" means all that begin with \"auth.\"")   \
+    X(DEAD_LETTER, SUBMIT, "dead-letter", 0, FLAG, NULL, NULL, false,                              \
+      "when its attempts are spent, mark it as a dead letter")                                     \
+    X(KEY, SUBMIT, "key", 'k', TEXT, "KEY", NULL, false,                                           \
+      "idempotency key: a repeat gets the first job back")                                         \
+    X(KEY_TTL, SUBMIT, "key-ttl", 0, PERIOD, "DURATION", NULL, false,                              \
+      "for this long; for ever when not given")                                                    \
+    X(BUSINESS_KEY, SUBMIT, "business-key", 0, TEXT, "KEY", NULL, false,                           \
+      "refused while another job with this key has not ended")                                     \
+    X(UNIQUE, SUBMIT, "unique", 'u', UNIQUE, "KEYS", NULL, false,                                  \
+      "refused while another job has the same type, queue, args or meta, as listed here")          \
+    X(UNIQUE_ARGS, SUBMIT, "unique-args", 0, NAMES, "NAMES", NULL, false,                          \
+      "compare these members of the arguments alone")                                              \
+    X(UNIQUE_META, SUBMIT, "unique-meta", 0, NAMES, "NAMES", NULL, false,                          \
+      "compare these members of meta alone")                                                       \
+    X(UNIQUE_PERIOD, SUBMIT, "unique-period", 0, PERIOD, "DURATION", NULL, false,                  \
+      "compare with jobs younger than this alone")                                                 \
+    X(UNIQUE_STATES, SUBMIT, "unique-states", 0, STATES, "STATES", NULL, false,                    \
+      "compare with jobs in these states; all that have not ended when not given")                 \
+    X(ON_CONFLICT, SUBMIT, "on-conflict", 0, CONFLICT, "WHAT", "reject", false,                    \
+      "when there is such a job: reject, replace, replace_except_schedule or ignore")              \
+    X(META, SUBMIT, "meta", 'm', META, "JSON|NAME=VALUE", NULL, true, "data about the job")        \
+    X(TAG, SUBMIT, "tag", 't', TEXT, "TAG", NULL, true, "a label to find it by")                   \
+    X(ID, SUBMIT, "id", 0, UUID, "UUID", NULL, false, "its id; a fresh one when not given")        \
+    X(PENDING, SUBMIT, "pending", 0, FLAG, NULL, NULL, false, "hold it until \"pawl activate\"")   \
+    X(KEEP, SUBMIT, "keep", 0, PERIOD, "DURATION", NULL, false,                                    \
+      "keep the record at least this long after it ended")                                         \
+    X(PRINCIPAL, SUBMIT, "principal", 0, TEXT, "NAME", NULL, false, "on whose behalf it runs")     \
+    X(TRACE, SUBMIT, "trace", 0, TEXT, "ID", NULL, false, "the trace it belongs to")               \
+    X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
+      "wanted by then; comes forward as that nears")                                               \
+    X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "needed by then")               \
+    X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
+    X(F_QUEUE, FILTER, "queue", 0, TEXT, "QUEUE", NULL, true, "in this queue")                     \
+    X(F_TYPE, FILTER, "type", 0, TEXT, "TYPE", NULL, true, "of this type")                         \
+    X(F_TAG, FILTER, "tag", 't', TEXT, "TAG", NULL, true, "with this tag")                         \
+    X(F_BUSINESS_KEY, FILTER, "business-key", 0, TEXT, "KEY", NULL, false,                         \
+      "with this business key")                                                                    \
+    X(F_KEY, FILTER, "key", 'k', TEXT, "KEY", NULL, false, "with this idempotency key")            \
+    X(F_PRINCIPAL, FILTER, "principal", 0, TEXT, "NAME", NULL, false, "on behalf of this one")     \
+    X(F_WORKER, FILTER, "worker", 0, TEXT, "NAME", NULL, false, "held last by this worker")        \
+    X(F_TRACE, FILTER, "trace", 0, TEXT, "ID", NULL, false, "of this trace")                       \
+    X(F_META, FILTER, "meta", 'm', PAIR, "NAME=VALUE", NULL, false,                                \
+      "whose meta has this member with this value")                                                \
+    X(F_PRIORITY, FILTER, "priority", 'p', RANGE, "N|N..M", NULL, false,                           \
+      "of this priority, or from the one to the other")                                            \
+    X(F_CREATED_AFTER, FILTER, "created-after", 0, EARLIER, "WHEN", NULL, false,                   \
+      "submitted at or after")                                                                     \
+    X(F_CREATED_BEFORE, FILTER, "created-before", 0, EARLIER, "WHEN", NULL, false,                 \
+      "submitted before")                                                                          \
+    X(F_DUE_AFTER, FILTER, "due-after", 0, EARLIER, "WHEN", NULL, false, "due at or after")        \
+    X(F_DUE_BEFORE, FILTER, "due-before", 0, EARLIER, "WHEN", NULL, false, "due before")           \
+    X(F_FINISHED_AFTER, FILTER, "finished-after", 0, EARLIER, "WHEN", NULL, false,                 \
+      "ended at or after")                                                                         \
+    X(F_FINISHED_BEFORE, FILTER, "finished-before", 0, EARLIER, "WHEN", NULL, false,               \
+      "ended before")                                                                              \
+    X(F_DEAD, FILTER, "dead", 0, FLAG, NULL, NULL, false, "marked as dead letters")                \
+    X(F_ARCHIVED, FILTER, "archived", 0, FLAG, NULL, NULL, false, "look in the archive too")       \
+    X(LIMIT, LIST, "limit", 'n', COUNT, "N", "50", false, "show at most this many")                \
+    X(ALL, LIST, "all", 'a', FLAG, NULL, NULL, false, "show all, however many")                    \
+    X(OLDEST_FIRST, LIST, "oldest-first", 0, FLAG, NULL, NULL, false,                              \
+      "the oldest first; otherwise the newest")                                                    \
+    X(CURSOR, LIST, "cursor", 0, TEXT, "CURSOR", NULL, false, "go on where a listing ended")       \
+    X(COUNT, LIST, "count", 'c', FLAG, NULL, NULL, false, "only count them")                       \
+    X(JSONL, LIST, "jsonl", 0, FLAG, NULL, NULL, false,                                            \
+      "print JSON Lines, an object for each job")                                                  \
+    X(ALL_MATCHING, BULK, "all-matching", 0, FLAG, NULL, NULL, false,                              \
+      "every job that matches the filter, instead of ids")                                         \
+    X(YES, BULK, "yes", 'y', FLAG, NULL, NULL, false, "do not ask")                                \
+    X(REASON, REASON, "reason", 'r', TEXT, "TEXT", NULL, false,                                    \
+      "why; it becomes part of the job's story")                                                   \
+    X(TTL, LOCK_TTL, "ttl", 0, PERIOD, "DURATION", "30s", false, "for this long")                  \
+    X(OWNER, LOCK_OWNER, "owner", 0, TEXT, "NAME", NULL, false,                                    \
+      "who takes, renews or gives it back; must be given, and differ between rivals")              \
+    X(CHECK, MIGRATE, "check", 0, FLAG, NULL, NULL, false,                                         \
+      "only tell; exit 1 when there is something to do")                                           \
+    X(ARCHIVE_AFTER, UPKEEP, "archive-after", 0, AGE, "DURATION", "7d", false,                     \
+      "archive jobs this long after they ended; or never")                                         \
+    X(PURGE_AFTER, UPKEEP, "purge-after", 0, AGE, "DURATION", "90d", false,                        \
+      "forget archived jobs this long after they ended; or never")                                 \
+    X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
+      "show them again and again, this far apart, until interrupted")
+
+#define X(id, ...) PAWL__CLI_OPT_##id,
+enum pawl__cli_option_id { PAWL__CLI_OPTIONS(X) PAWL__CLI_OPT_END };
+#undef X
+
+struct pawl__cli_option {
+    uint32_t group; /* one bit */
+    const char *name;
+    char letter; /* 0: none */
+    enum pawl__cli_kind kind;
+    const char *arg;      /* NULL for a flag */
+    const char *fallback; /* NULL: none */
+    bool repeats;
+    const char *help;
+};
+
+extern const struct pawl__cli_option pawl__cli_options[PAWL__CLI_OPT_END];
+extern const char *const pawl__cli_group_titles[PAWL__CLI_GROUP_END];
+
+/* The option called `name` among those of `groups`; PAWL__CLI_OPT_END: there is none. */
+enum pawl__cli_option_id pawl__cli_option_find(uint32_t groups, const char *name, size_t len);
+enum pawl__cli_option_id pawl__cli_option_letter(uint32_t groups, char letter);
+/* "PAWL_BUSY_TIMEOUT" for "busy-timeout". */
+#define PAWL__CLI_ENV_BYTES 48
+void pawl__cli_option_env(const struct pawl__cli_option *option, char out[PAWL__CLI_ENV_BYTES]);
+
+/* ---- kinds ---- */
+
+/* How values of a kind are described. */
+const char *pawl__cli_kind_form(enum pawl__cli_kind kind);
+/* The words that a value may be (or be a list of); NULL when there is no such list. */
+const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind);
+/* Whether a value is a list with commas between. */
+bool pawl__cli_kind_is_list(enum pawl__cli_kind kind);
+/* Whether `text` is such a value. States are checked later, when the vocabulary is known. */
+bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text);
+
+/* Readers of single kinds; false: not one. */
+bool pawl__cli_read_flag(const char *text, bool *out);
+bool pawl__cli_read_int(const char *text, int64_t min, int64_t max, int64_t *out);
+bool pawl__cli_read_factor(const char *text, double *out);
+bool pawl__cli_read_range(const char *text, int32_t *min, int32_t *max);
+bool pawl__cli_read_age(const char *text, int64_t *out_ms); /* -1: never */
+/* `sign` is +1 for a duration from now, -1 for a duration ago. */
+bool pawl__cli_read_when(const char *text, int64_t now_ms, int sign, int64_t *out_ms);
+/* The place of `text` in a list of choices; -1: none. */
+int pawl__cli_read_choice(const char *const *choices, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,161 @@
+/* Text for people: made safe for a terminal, measured, and written out. */
+#include "cli/cli.h"
+#include "base/time_text.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+#include <wchar.h>
+
+int pawl__cli_flush(struct pawl__cli *cli)
+{
+    if (cli->out.failed) pawl__cli_nomem();
+    bool ok = !cli->out.len || fwrite(cli->out.at, 1, cli->out.len, stdout) == cli->out.len;
+    ok = fflush(stdout) == 0 && ok;
+    int saved = errno;
+    pawl__buf_clear(&cli->out);
+    if (ok) return PAWL__CLI_EXIT_OK;
+    pawl__cli_error("could not write the output: %s", strerror(saved));
+    return PAWL__CLI_EXIT_REFUSED;
+}
+
+/* The code point at `at` and its bytes; 0 bytes when it is not UTF-8. */
+static size_t decode(const char *at, size_t len, uint32_t *out)
+{
+    int step = pawl__utf8_step(at, at + len);
+    if (step < 0) return 0;
+    *out = pawl__utf8_decode(at, step);
+    return (size_t)step;
+}
+
+/* Controls, line separators, and what reorders the text around it. */
+static bool is_unsafe(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
+           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
+           point == 0xfeff;
+}
+
+void pawl__cli_put_text(struct pawl__buf *buf, const char *at, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        uint32_t point = 0;
+        size_t bytes = decode(at + i, len - i, &point);
+        if (bytes && !is_unsafe(point)) {
+            pawl__buf_add(buf, at + i, bytes);
+        } else if (bytes && point == '\n') {
+            pawl__buf_add_text(buf, "\\n");
+        } else if (bytes && point == '\t') {
+            pawl__buf_add_text(buf, "\\t");
+        } else if (bytes && point > 0xff) {
+            pawl__buf_printf(buf, "\\u%04" PRIx32, point);
+        } else {
+            pawl__buf_printf(buf, "\\x%02" PRIx32, bytes ? point : (uint32_t)(unsigned char)at[i]);
+        }
+        i += bytes ? bytes : 1;
+    }
+}
+
+/* main has set a UTF-8 character type when there is one; without, each code point counts one. */
+static size_t point_width(uint32_t point)
+{
+    int width = wcwidth((wchar_t)point);
+    return width < 0 ? 1 : (size_t)width;
+}
+
+size_t pawl__cli_width(const char *at, size_t len)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < len;) {
+        uint32_t point = 0;
+        size_t bytes = decode(at + i, len - i, &point);
+        width += bytes ? point_width(point) : 1;
+        i += bytes ? bytes : 1;
+    }
+    return width;
+}
+
+size_t pawl__cli_fit(const char *at, size_t len, size_t columns)
+{
+    size_t width = 0, i = 0;
+    while (i < len) {
+        uint32_t point = 0;
+        size_t bytes = decode(at + i, len - i, &point);
+        width += bytes ? point_width(point) : 1;
+        if (width > columns) break;
+        i += bytes ? bytes : 1;
+    }
+    return i;
+}
+
+void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms)
+{
+    char text[PAWL__DURATION_TEXT_BYTES];
+    int64_t apart = at_ms > now_ms ? at_ms - now_ms : now_ms - at_ms;
+    if (apart < 1000) {
+        pawl__buf_add_text(buf, "now");
+        return;
+    }
+    pawl__duration_text(apart - apart % 1000, text); // nobody needs the ms of "3m ago"
+    pawl__buf_printf(buf, at_ms > now_ms ? "in %s" : "%s ago", text);
+}
+
+void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms)
+{
+    char text[PAWL__INSTANT_TEXT_BYTES];
+    pawl__instant_text(at_ms, text);
+    pawl__buf_add_text(buf, text);
+}
+
+void pawl__cli_put_bytes(struct pawl__buf *buf, int64_t bytes)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };
+    size_t unit = 0;
+    double value = (double)bytes;
+    while (value >= 1024 && unit < 5) {
+        value /= 1024;
+        unit++;
+    }
+    pawl__buf_printf(buf, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+void pawl__cli_put_count(struct pawl__buf *buf, int64_t count, const char *noun)
+{
+    pawl__buf_printf(buf, "%" PRId64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+/* ---- colours ---- */
+
+const char *pawl__cli_state_text(const struct pawl__cli *cli, enum pawl_state state)
+{
+    return pawl_state_name(state, cli->vocabulary);
+}
+
+const char *pawl__cli_state_colour(const struct pawl__cli *cli, enum pawl_state state)
+{
+    static const char *const colours[PAWL_STATE_END] = {
+        [PAWL_STATE_SCHEDULED] = "\033[34m", [PAWL_STATE_ACTIVE] = "\033[36m",
+        [PAWL_STATE_RETRYABLE] = "\033[33m", [PAWL_STATE_PAUSED] = "\033[35m",
+        [PAWL_STATE_PENDING] = "\033[35m",   [PAWL_STATE_COMPLETED] = "\033[32m",
+        [PAWL_STATE_SKIPPED] = "\033[32m",   [PAWL_STATE_CANCELLED] = "\033[2m",
+        [PAWL_STATE_DISCARDED] = "\033[31m", [PAWL_STATE_EXPIRED] = "\033[31m",
+    };
+    const char *colour = state < PAWL_STATE_END ? colours[state] : NULL;
+    return cli->colour && colour ? colour : "";
+}
+
+const char *pawl__cli_bold(const struct pawl__cli *cli)
+{
+    return cli->colour ? "\033[1m" : "";
+}
+
+const char *pawl__cli_dim(const struct pawl__cli *cli)
+{
+    return cli->colour ? "\033[2m" : "";
+}
+
+const char *pawl__cli_plain(const struct pawl__cli *cli)
+{
+    return cli->colour ? "\033[0m" : "";
+}

@@ -1,0 +1,419 @@
+/* pawl show: a job's whole story. */
+#include "cli/cli.h"
+#include "base/time_text.h"
+
+#include <inttypes.h>
+
+static const char *level_text(int32_t level)
+{
+    static const char *const levels[] = { "debug", "info", "warning", "error" };
+    return level >= 0 && level < 4 ? levels[level] : "log";
+}
+
+/* ---- the timeline ---- */
+
+struct moment {
+    int64_t at_ms;
+    size_t order; /* of arrival: moments of one instant stay in it */
+    const char *text;
+};
+
+struct timeline {
+    struct pawl__cli *cli;
+    const struct pawl_story *story;
+    struct moment *at;
+    size_t count;
+};
+
+static void add(struct timeline *line, int64_t at_ms, struct pawl__buf *text)
+{
+    if (text->failed) pawl__cli_nomem();
+    if (at_ms) {
+        line->at[line->count] = (struct moment){ at_ms, line->count,
+                                                 pawl__cli_need(pawl__arena_dup(
+                                                     &line->cli->arena, text->at, text->len)) };
+        line->count++;
+    }
+    pawl__buf_clear(text);
+}
+
+static void put_safe(struct pawl__buf *buf, const char *before, const char *text)
+{
+    if (!text || !*text) return;
+    pawl__buf_add_text(buf, before);
+    pawl__cli_put_text(buf, text, strlen(text));
+}
+
+static void add_start(struct timeline *line, struct pawl__buf *text, int64_t attempt,
+                      const char *worker, int64_t at_ms)
+{
+    pawl__buf_printf(text, "attempt %" PRId64 " started", attempt);
+    put_safe(text, " by ", worker);
+    add(line, at_ms, text);
+}
+
+static void add_failure(struct timeline *line, struct pawl__buf *text,
+                        const struct pawl_failure *failure)
+{
+    char wait[PAWL__DURATION_TEXT_BYTES];
+    add_start(line, text, failure->attempt, failure->worker, failure->started_at_ms);
+    pawl__buf_printf(text, "attempt %" PRId64 " %s", failure->attempt,
+                     failure->lapsed ? "was lost: its lease ran out" : "failed");
+    put_safe(text, ": ", failure->type);
+    if (strcmp(failure->code, failure->type) != 0) put_safe(text, ", code ", failure->code);
+    put_safe(text, ": ", failure->message);
+    if (failure->retry_delay_ms >= 0) {
+        pawl__duration_text(failure->retry_delay_ms, wait);
+        pawl__buf_printf(text, "; next try after %s", wait);
+    } else {
+        pawl__buf_add_text(text, "; no further try");
+    }
+    add(line, failure->failed_at_ms, text);
+}
+
+static void add_deed(struct timeline *line, struct pawl__buf *text, const struct pawl_deed *deed)
+{
+    put_safe(text, "", deed->action);
+    put_safe(text, " by ", deed->actor);
+    if (deed->from != deed->to && deed->to != PAWL_STATE_NONE) {
+        pawl__buf_printf(text, ": %s to %s", pawl__cli_state_text(line->cli, deed->from),
+                         pawl__cli_state_text(line->cli, deed->to));
+    }
+    put_safe(text, ", because: ", deed->reason);
+    add(line, deed->at_ms, text);
+}
+
+/* The newest run, unless it failed and was told already. */
+static void add_run(struct timeline *line, struct pawl__buf *text)
+{
+    const struct pawl_job *job = &line->story->job;
+    for (size_t i = 0; i < line->story->failure_count; i++) {
+        if (line->story->failures[i].run == job->run) return;
+    }
+    if (job->run) add_start(line, text, job->attempt, job->worker, job->started_at_ms);
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const struct moment *x = a, *y = b;
+    if (x->at_ms != y->at_ms) return x->at_ms < y->at_ms ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static void gather(struct timeline *line)
+{
+    const struct pawl_story *story = line->story;
+    const struct pawl_job *job = &story->job;
+    struct pawl__buf text = { 0 };
+    size_t most = 5 + 2 * story->failure_count + story->deed_count;
+    line->at = pawl__cli_need(pawl__arena_calloc(&line->cli->arena, most, sizeof *line->at));
+    pawl__buf_add_text(&text, "created");
+    put_safe(&text, " for ", job->principal);
+    add(line, job->created_at_ms, &text);
+    for (size_t i = 0; i < story->failure_count; i++) {
+        add_failure(line, &text, &story->failures[i]);
+    }
+    for (size_t i = 0; i < story->deed_count; i++) {
+        add_deed(line, &text, &story->deeds[i]);
+    }
+    add_run(line, &text);
+    pawl__buf_add_text(&text, pawl__cli_state_text(line->cli, job->state));
+    put_safe(&text, ": ", job->reason);
+    add(line, job->finished_at_ms, &text);
+    bool waits = !job->finished_at_ms && job->due_at_ms > job->created_at_ms;
+    pawl__buf_add_text(&text, job->due_at_ms > line->cli->now_ms ? "will be due" : "due");
+    add(line, waits ? job->due_at_ms : 0, &text);
+    bool expires = !job->finished_at_ms && job->state != PAWL_STATE_ACTIVE;
+    pawl__buf_add_text(&text, "expires unless it has started");
+    add(line, expires ? job->expires_at_ms : 0, &text);
+    pawl__buf_release(&text);
+    qsort(line->at, line->count, sizeof *line->at, earlier);
+}
+
+static void put_title(struct pawl__cli *cli, const char *title)
+{
+    pawl__buf_printf(&cli->out, "\n%s%s%s\n", pawl__cli_bold(cli), title, pawl__cli_plain(cli));
+}
+
+static void put_timeline(struct pawl__cli *cli, const struct pawl_story *story)
+{
+    struct timeline line = { .cli = cli, .story = story };
+    gather(&line);
+    put_title(cli, "Timeline");
+    for (size_t i = 0; i < line.count; i++) {
+        pawl__buf_add_text(&cli->out, "  ");
+        pawl__cli_put_instant(&cli->out, line.at[i].at_ms);
+        pawl__buf_printf(&cli->out, "  %s %s(", line.at[i].text, pawl__cli_dim(cli));
+        pawl__cli_put_when(&cli->out, line.at[i].at_ms, cli->now_ms);
+        pawl__buf_printf(&cli->out, ")%s\n", pawl__cli_plain(cli));
+    }
+}
+
+/* ---- the header ---- */
+
+static void put_field(struct pawl__cli *cli, const char *name, const char *text)
+{
+    if (!text || !*text) return;
+    pawl__buf_printf(&cli->out, "  %-13s ", name);
+    pawl__cli_put_text(&cli->out, text, strlen(text));
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_span(struct pawl__cli *cli, const char *name, struct pawl_span span)
+{
+    if (!span.len) return;
+    pawl__buf_printf(&cli->out, "  %-13s ", name);
+    pawl__cli_put_text(&cli->out, span.at, span.len);
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_duration(struct pawl__cli *cli, const char *name, int64_t ms)
+{
+    char text[PAWL__DURATION_TEXT_BYTES];
+    if (!ms) return;
+    pawl__duration_text(ms, text);
+    put_field(cli, name, text);
+}
+
+static void put_instant(struct pawl__cli *cli, const char *name, int64_t at_ms)
+{
+    char text[PAWL__INSTANT_TEXT_BYTES];
+    if (!at_ms) return;
+    pawl__instant_text(at_ms, text);
+    put_field(cli, name, text);
+}
+
+static void put_state(struct pawl__cli *cli, const struct pawl_job *job)
+{
+    pawl__buf_printf(&cli->out, "  %-13s %s%s%s", "state", pawl__cli_state_colour(cli, job->state),
+                     pawl__cli_state_text(cli, job->state), pawl__cli_plain(cli));
+    if (job->paused_from != PAWL_STATE_NONE) {
+        pawl__buf_printf(&cli->out, ", was %s", pawl__cli_state_text(cli, job->paused_from));
+    }
+    if (job->dead_letter) pawl__buf_add_text(&cli->out, ", a dead letter");
+    if (job->archived) pawl__buf_add_text(&cli->out, ", archived");
+    pawl__buf_printf(&cli->out, "\n  %-13s %" PRId64 " of %" PRId32 "\n", "attempt", job->attempt,
+                     job->attempts_max);
+    pawl__buf_printf(&cli->out, "  %-13s %" PRId32 "\n", "priority", job->priority);
+}
+
+static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(job->id, id);
+    pawl__buf_printf(&cli->out, "%sJob %s%s\n", pawl__cli_bold(cli), id, pawl__cli_plain(cli));
+    put_field(cli, "type", job->type);
+    put_field(cli, "queue", job->queue);
+    put_state(cli, job);
+    put_field(cli, "reason", job->reason);
+    put_field(cli, "worker", job->worker);
+    put_instant(cli, "lease until", job->lease_until_ms);
+    put_span(cli, "tags", job->tags);
+    put_span(cli, "meta", job->meta);
+    put_field(cli, "key", job->idempotency_key);
+    put_field(cli, "business key", job->business_key);
+    put_field(cli, "principal", job->principal);
+    put_field(cli, "trace", job->trace_id);
+    put_instant(cli, "wanted by", job->sla_soft_at_ms);
+    put_instant(cli, "needed by", job->sla_hard_at_ms);
+    put_duration(cli, "timeout", job->timeout_ms);
+    put_duration(cli, "lease", job->lease_ms);
+    put_duration(cli, "kept for", job->keep_ms);
+    put_span(cli, "retry", job->retry);
+    put_span(cli, "unique", job->unique);
+    put_span(cli, "extra", job->extra);
+}
+
+/* ---- the rest ---- */
+
+static void put_payload(struct pawl__cli *cli, const char *title, struct pawl_span span)
+{
+    if (!span.len) return;
+    put_title(cli, title);
+    pawl__buf_add_text(&cli->out, "  ");
+    pawl__cli_put_text(&cli->out, span.at, span.len);
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_progress(struct pawl__cli *cli, const struct pawl_story *story)
+{
+    if (story->progress < 0) return;
+    put_title(cli, "Progress");
+    pawl__buf_printf(&cli->out, "  %.0f%%", story->progress * 100);
+    put_safe(&cli->out, ": ", story->progress_message);
+    if (story->progress_at_ms) {
+        pawl__buf_add_text(&cli->out, " (");
+        pawl__cli_put_when(&cli->out, story->progress_at_ms, cli->now_ms);
+        pawl__buf_add_text(&cli->out, ")");
+    }
+    pawl__buf_add_text(&cli->out, "\n");
+    if (!story->progress_data.len) return;
+    pawl__buf_add_text(&cli->out, "  ");
+    pawl__cli_put_text(&cli->out, story->progress_data.at, story->progress_data.len);
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_checkpoint(struct pawl__cli *cli, const struct pawl_story *story)
+{
+    if (!story->checkpoint_sequence) return;
+    put_title(cli, "Checkpoint");
+    pawl__buf_printf(&cli->out, "  number %" PRId64 ", ", story->checkpoint_sequence);
+    pawl__cli_put_instant(&cli->out, story->checkpoint_at_ms);
+    pawl__buf_add_text(&cli->out, "\n  ");
+    pawl__cli_put_text(&cli->out, story->checkpoint.at, story->checkpoint.len);
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_log(struct pawl__cli *cli, const struct pawl_story *story)
+{
+    if (story->log_count) put_title(cli, "Log");
+    for (size_t i = 0; i < story->log_count; i++) {
+        const struct pawl_log_line *line = &story->log[i];
+        pawl__buf_add_text(&cli->out, "  ");
+        pawl__cli_put_instant(&cli->out, line->at_ms);
+        pawl__buf_printf(&cli->out, "  %-7s  ", level_text(line->level));
+        pawl__cli_put_text(&cli->out, line->text, strlen(line->text));
+        pawl__buf_add_text(&cli->out, "\n");
+    }
+}
+
+static void put_story(struct pawl__cli *cli, const struct pawl_story *story)
+{
+    put_header(cli, &story->job);
+    put_timeline(cli, story);
+    put_payload(cli, "Arguments", story->job.args);
+    put_payload(cli, "Result", story->job.result);
+    put_progress(cli, story);
+    put_checkpoint(cli, story);
+    put_log(cli, story);
+}
+
+/* ---- JSON ---- */
+
+static void json_failures(struct pawl__cli_json *json, const struct pawl_story *story)
+{
+    struct pawl__cli_json array, object;
+    pawl__cli_json_name(json, "failures");
+    pawl__cli_json_open(&array, json->buf, '[');
+    for (size_t i = 0; i < story->failure_count; i++) {
+        const struct pawl_failure *failure = &story->failures[i];
+        pawl__cli_json_name(&array, NULL);
+        pawl__cli_json_open(&object, json->buf, '{');
+        pawl__cli_json_int(&object, "run", failure->run);
+        pawl__cli_json_int(&object, "attempt", failure->attempt);
+        pawl__cli_json_instant(&object, "started_at", failure->started_at_ms);
+        pawl__cli_json_instant(&object, "failed_at", failure->failed_at_ms);
+        if (failure->retry_delay_ms >= 0) {
+            pawl__cli_json_int(&object, "retry_delay_ms", failure->retry_delay_ms);
+        }
+        pawl__cli_json_bool(&object, "lapsed", failure->lapsed);
+        pawl__cli_json_some_text(&object, "worker", failure->worker);
+        pawl__cli_json_some_text(&object, "type", failure->type);
+        pawl__cli_json_some_text(&object, "code", failure->code);
+        pawl__cli_json_some_text(&object, "message", failure->message);
+        pawl__cli_json_some_raw(&object, "details", failure->details);
+        pawl__cli_json_close(&object, '}');
+    }
+    pawl__cli_json_close(&array, ']');
+}
+
+static void json_deeds(const struct pawl__cli *cli, struct pawl__cli_json *json,
+                       const struct pawl_story *story)
+{
+    struct pawl__cli_json array, object;
+    pawl__cli_json_name(json, "deeds");
+    pawl__cli_json_open(&array, json->buf, '[');
+    for (size_t i = 0; i < story->deed_count; i++) {
+        const struct pawl_deed *deed = &story->deeds[i];
+        pawl__cli_json_name(&array, NULL);
+        pawl__cli_json_open(&object, json->buf, '{');
+        pawl__cli_json_instant(&object, "at", deed->at_ms);
+        pawl__cli_json_text(&object, "action", deed->action);
+        pawl__cli_json_some_text(&object, "actor", deed->actor);
+        pawl__cli_json_some_text(&object, "reason", deed->reason);
+        pawl__cli_json_state(cli, &object, "from", deed->from);
+        pawl__cli_json_state(cli, &object, "to", deed->to);
+        pawl__cli_json_close(&object, '}');
+    }
+    pawl__cli_json_close(&array, ']');
+}
+
+static void json_log(struct pawl__cli_json *json, const struct pawl_story *story)
+{
+    struct pawl__cli_json array, object;
+    pawl__cli_json_name(json, "log");
+    pawl__cli_json_open(&array, json->buf, '[');
+    for (size_t i = 0; i < story->log_count; i++) {
+        const struct pawl_log_line *line = &story->log[i];
+        pawl__cli_json_name(&array, NULL);
+        pawl__cli_json_open(&object, json->buf, '{');
+        pawl__cli_json_instant(&object, "at", line->at_ms);
+        pawl__cli_json_int(&object, "run", line->run);
+        pawl__cli_json_text(&object, "level", level_text(line->level));
+        pawl__cli_json_text(&object, "text", line->text);
+        pawl__cli_json_close(&object, '}');
+    }
+    pawl__cli_json_close(&array, ']');
+}
+
+static void json_progress(struct pawl__cli_json *json, const struct pawl_story *story)
+{
+    struct pawl__cli_json object;
+    if (story->progress >= 0) {
+        pawl__cli_json_name(json, "progress");
+        pawl__cli_json_open(&object, json->buf, '{');
+        pawl__cli_json_number(&object, "value", story->progress);
+        pawl__cli_json_some_text(&object, "message", story->progress_message);
+        pawl__cli_json_some_raw(&object, "data", story->progress_data);
+        pawl__cli_json_instant(&object, "at", story->progress_at_ms);
+        pawl__cli_json_close(&object, '}');
+    }
+    if (story->checkpoint_sequence) {
+        pawl__cli_json_name(json, "checkpoint");
+        pawl__cli_json_open(&object, json->buf, '{');
+        pawl__cli_json_int(&object, "sequence", story->checkpoint_sequence);
+        pawl__cli_json_instant(&object, "at", story->checkpoint_at_ms);
+        pawl__cli_json_raw(&object, "state", story->checkpoint);
+        pawl__cli_json_close(&object, '}');
+    }
+}
+
+static void json_story(struct pawl__cli *cli, const struct pawl_story *story)
+{
+    struct pawl__cli_json json;
+    pawl__cli_json_open(&json, &cli->out, '{');
+    pawl__cli_json_job(cli, &json, &story->job);
+    json_failures(&json, story);
+    json_deeds(cli, &json, story);
+    json_log(&json, story);
+    json_progress(&json, story);
+    pawl__cli_json_close(&json, '}');
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+int pawl__cli_show(struct pawl__cli *cli)
+{
+    struct pawl_job_id *ids;
+    int worst = pawl__cli_ids(cli, cli->operands.count, &ids);
+    if (!worst) worst = pawl__cli_open(cli);
+    if (worst) return worst;
+    bool some = false;
+    for (size_t i = 0; i < cli->operands.count; i++) {
+        struct pawl_diag diag = { 0 };
+        struct pawl_story story = { 0 };
+        enum pawl_err err = pawl_story_get(cli->pawl, ids[i], &story, &diag);
+        if (err) {
+            worst = pawl__cli_fail(err, &diag);
+        } else if (cli->json) {
+            json_story(cli, &story);
+        } else {
+            if (some) pawl__buf_add_text(&cli->out, "\n\n");
+            put_story(cli, &story);
+            some = true;
+        }
+        pawl_story_release(&story);
+        int code = pawl__cli_flush(cli);
+        if (code) return code;
+    }
+    return worst;
+}

@@ -1,0 +1,102 @@
+/* Opening the store that the settings name, and telling people what to do when it cannot be. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pawl_config pawl__cli_config(const struct pawl__cli *cli)
+{
+    const char *durability = pawl__cli_text(cli, PAWL__CLI_OPT_DURABILITY);
+    int64_t busy_timeout_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_BUSY_TIMEOUT);
+    return (struct pawl_config){
+        .store = pawl__cli_text(cli, PAWL__CLI_OPT_STORE),
+        .durability = strcasecmp(durability, "relaxed") == 0 ? PAWL_DURABILITY_RELAXED
+                                                             : PAWL_DURABILITY_FULL,
+        .busy_timeout_ms = busy_timeout_ms ? busy_timeout_ms : 1, // 0 would mean the default
+        .allow_network_fs = pawl__cli_flag(cli, PAWL__CLI_OPT_FORCE_NETWORK_FS),
+    };
+}
+
+const char *pawl__cli_store_path(const struct pawl__cli *cli)
+{
+    const char *url = pawl__cli_text(cli, PAWL__CLI_OPT_STORE);
+    if (strncmp(url, "sqlite:", 7) != 0 || url[7] == ':' || !url[7]) return NULL;
+    return url + 7;
+}
+
+static void hint_missing(const char *path)
+{
+    struct stat info;
+    char *copy = pawl__cli_need(strdup(path));
+    const char *directory = dirname(copy);
+    if (stat(directory, &info) != 0 && errno == ENOENT) {
+        pawl__cli_hint("there is no directory \"%s\"; make it with \"mkdir -p\", or choose another "
+                       "store with --store or PAWL_STORE",
+                       directory);
+    } else {
+        pawl__cli_hint("\"pawl submit\" makes a store; choose another with --store or PAWL_STORE");
+    }
+    free(copy);
+}
+
+static void hint_path(const char *path)
+{
+    struct stat info;
+    char *copy = pawl__cli_need(strdup(path));
+    const char *directory = dirname(copy);
+    if (stat(directory, &info) != 0 && errno == ENOENT) {
+        pawl__cli_hint("there is no directory \"%s\"; make it with \"mkdir -p\"", directory);
+    } else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        pawl__cli_hint("\"%s\" is a directory; name a file in it", path);
+    } else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0) {
+        pawl__cli_hint("\"%s\" may not be read and written by this user; see \"ls -l\"", path);
+    } else if (access(directory, R_OK | W_OK | X_OK) != 0) {
+        pawl__cli_hint("this user may not write in \"%s\"; see \"ls -ld\"", directory);
+    }
+    free(copy);
+}
+
+/* A URL without its scheme is the commonest slip. */
+static void hint_scheme(const char *url)
+{
+    if (!strchr(url, ':')) {
+        pawl__cli_hint("a store is a URL: \"sqlite:%s\"", url);
+    } else if (strncmp(url, "sqlite:", 7) == 0) {
+        pawl__cli_hint("keep the store on a local disk; --force-network-fs insists, at your risk");
+    } else {
+        pawl__cli_hint("this program knows \"sqlite:PATH\"");
+    }
+}
+
+int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
+                          const struct pawl_diag *diag)
+{
+    const char *path = pawl__cli_store_path(cli);
+    if (err == PAWL_ERR_NOT_FOUND && path) {
+        pawl__cli_error("%s", diag->text);
+        hint_missing(path);
+        return PAWL__CLI_EXIT_STORE;
+    }
+    if (err == PAWL_ERR_UNSUPPORTED || (err == PAWL_ERR_ARG && !path)) {
+        pawl__cli_error("%s", diag->text);
+        hint_scheme(pawl__cli_text(cli, PAWL__CLI_OPT_STORE));
+        return PAWL__CLI_EXIT_STORE;
+    }
+    int code = pawl__cli_fail(err, diag);
+    if ((err == PAWL_ERR_IO || err == PAWL_ERR_READONLY) && path) hint_path(path);
+    return code;
+}
+
+int pawl__cli_open(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_config config = pawl__cli_config(cli);
+    config.must_exist = cli->command->store != PAWL__CLI_STORE_CREATE;
+    // Other programs may have the store open: only "pawl migrate" changes the schema under them.
+    config.no_migrate = cli->command->run != pawl__cli_migrate;
+    enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
+    return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;
+}

@@ -1,0 +1,128 @@
+/* pawl submit: one job from the command line, or many from standard input. */
+#include "cli/cli.h"
+#include "base/json.h"
+
+#include <unistd.h>
+
+/* ---- answers ---- */
+
+static void put_answer(struct pawl__cli *cli, const struct pawl_job *job,
+                       const struct pawl_submitted *submitted)
+{
+    struct pawl__cli_json json;
+    pawl__cli_json_open(&json, &cli->out, '{');
+    pawl__cli_json_brief(cli, &json, job);
+    pawl__cli_json_bool(&json, "deduplicated", submitted->deduplicated);
+    pawl__cli_json_bool(&json, "replaced", submitted->replaced);
+    pawl__cli_json_close(&json, '}');
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *spec,
+                           const struct pawl_submitted *submitted)
+{
+    // The job that stands in for the spec may differ from it in everything but the key.
+    struct pawl_jobs jobs = { 0 };
+    if (submitted->deduplicated && !pawl_get(cli->pawl, submitted->id, &jobs, NULL)) {
+        put_answer(cli, &jobs.at[0], submitted);
+    } else {
+        struct pawl_job job = {
+            .id = submitted->id, .type = spec->type, .queue = spec->queue, .state = submitted->state
+        };
+        put_answer(cli, &job, submitted);
+    }
+    pawl_jobs_release(&jobs);
+}
+
+/* The id alone on standard output, for `id=$(pawl submit ...)`; the rest is for people. */
+static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
+                      const struct pawl_submitted *submitted)
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(submitted->id, id);
+    pawl__buf_printf(&cli->out, "%s\n", id);
+    if (cli->quiet || pawl__cli_flush(cli)) return;
+    const char *state = pawl__cli_state_text(cli, submitted->state);
+    if (submitted->deduplicated) {
+        fprintf(stderr, "not added: this job was there already and is %s\n", state);
+    } else {
+        fprintf(stderr, "%s is %s in queue \"%s\"%s\n", spec->type, state, spec->queue,
+                submitted->replaced ? ", in place of an earlier one" : "");
+    }
+}
+
+/* ---- one job ---- */
+
+static int check_args(struct pawl__cli *cli, const char *text)
+{
+    struct pawl__json json;
+    struct pawl_diag diag = { 0 };
+    struct pawl_span span = { text, strlen(text) };
+    enum pawl_err err = pawl__json_parse(span, PAWL_JSON_DEPTH_MAX, &cli->arena, &json, &diag);
+    if (err == PAWL_ERR_NOMEM) pawl__cli_nomem();
+    if (err) {
+        pawl__cli_error("the arguments: %s", diag.text);
+        pawl__cli_hint("a list of arguments is written '[\"text\", 1, true]'");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    if (json.tokens[0].type != PAWL__JSON_ARRAY) {
+        pawl__cli_error("the arguments must be a JSON array");
+        pawl__cli_hint("put it in brackets: '[%.200s]'", text);
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    return PAWL__CLI_EXIT_OK;
+}
+
+static int submit_one(struct pawl__cli *cli, struct pawl_job_spec *spec)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_submitted submitted;
+    spec->type = cli->operands.at[0];
+    if (cli->operands.count > 1) {
+        const char *args = cli->operands.at[1];
+        int code = check_args(cli, args);
+        if (code) return code;
+        spec->args = (struct pawl_span){ args, strlen(args) };
+    }
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    enum pawl_err err = pawl_submit(cli->pawl, spec, &submitted, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    if (cli->json) {
+        pawl__cli_submit_json(cli, spec, &submitted);
+    } else {
+        put_human(cli, spec, &submitted);
+    }
+    return PAWL__CLI_EXIT_OK;
+}
+
+/* ---- many ---- */
+
+static int submit_many(struct pawl__cli *cli, const struct pawl_job_spec *defaults)
+{
+    if (cli->operands.count > 1) {
+        return pawl__cli_usage("arguments belong into the lines when jobs are read from them");
+    }
+    if (defaults->id || defaults->idempotency_key || defaults->business_key) {
+        const char *name = defaults->id ? "id" : defaults->idempotency_key ? "key" : "business-key";
+        return pawl__cli_usage("\"--%s\" cannot be the same for many jobs", name);
+    }
+    int code = pawl__cli_open(cli);
+    return code ? code : pawl__cli_submit_lines(cli, defaults);
+}
+
+int pawl__cli_submit(struct pawl__cli *cli)
+{
+    struct pawl_job_spec spec;
+    int code = pawl__cli_spec(cli, &spec);
+    if (code) return code;
+    bool none = cli->operands.count == 0;
+    if (none && isatty(STDIN_FILENO)) {
+        pawl__cli_error("\"pawl submit\" needs TYPE");
+        pawl__cli_hint("\"pawl submit mail.send '[\"ann@example.com\"]'\", or - to type JSON "
+                       "Lines");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    if (none || strcmp(cli->operands.at[0], "-") == 0) return submit_many(cli, &spec);
+    return submit_one(cli, &spec);
+}

@@ -1,0 +1,125 @@
+/* Options as values. They were checked when they were read, so reading them cannot fail here. */
+#include "cli/cli.h"
+#include "base/time_text.h"
+
+#include <assert.h>
+
+bool pawl__cli_has(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    return cli->values[id].count > 0;
+}
+
+const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const struct pawl__cli_values *values = &cli->values[id];
+    return values->count ? values->at[values->count - 1] : pawl__cli_options[id].fallback;
+}
+
+bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const char *text = pawl__cli_text(cli, id);
+    bool on = false;
+    bool ok = !text || pawl__cli_read_flag(text, &on);
+    assert(ok);
+    return on;
+}
+
+int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const char *text = pawl__cli_text(cli, id);
+    int64_t value = 0;
+    bool ok = !text || pawl__cli_read_int(text, INT64_MIN, INT64_MAX, &value);
+    assert(ok);
+    return value;
+}
+
+int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const char *text = pawl__cli_text(cli, id);
+    int64_t ms = 0;
+    enum pawl_err err = text ? pawl__duration_parse(text, &ms) : PAWL_OK;
+    assert(!err);
+    return ms;
+}
+
+int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign)
+{
+    const char *text = pawl__cli_text(cli, id);
+    int64_t at_ms = 0;
+    bool ok = !text || pawl__cli_read_when(text, cli->now_ms, sign, &at_ms);
+    assert(ok);
+    return at_ms;
+}
+
+const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count)
+{
+    struct pawl__cli_values values = { 0 };
+    while (text) {
+        size_t len = strcspn(text, ",");
+        pawl__cli_values_add(cli, &values, pawl__cli_need(pawl__arena_dup(&cli->arena, text, len)));
+        text = text[len] ? text + len + 1 : NULL;
+    }
+    *count = values.count;
+    return values.at;
+}
+
+static int unknown_state(struct pawl__cli *cli, enum pawl__cli_option_id id, const char *name)
+{
+    struct pawl__cli_nearest nearest = { .word = name };
+    struct pawl__buf known = { 0 };
+    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
+        const char *text = pawl_state_name(state, cli->vocabulary);
+        pawl__cli_nearest_offer(&nearest, text);
+        if (known.at && strstr(known.at, text)) continue; // several of ours share a name there
+        pawl__buf_printf(&known, "%s%s", known.len ? ", " : "", text);
+    }
+    pawl__cli_error("\"--%s\": there is no state \"%s\"", pawl__cli_options[id].name, name);
+    if (nearest.best) {
+        pawl__cli_hint("did you mean \"%s\"?", nearest.best);
+    } else {
+        pawl__cli_hint("the states are %s", known.at ? known.at : "");
+    }
+    pawl__buf_release(&known);
+    return PAWL__CLI_EXIT_USAGE;
+}
+
+int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_t *out)
+{
+    uint32_t mask = 0;
+    for (size_t i = 0; i < cli->values[id].count; i++) {
+        size_t count;
+        const char *const *names = pawl__cli_names(cli, cli->values[id].at[i], &count);
+        for (size_t j = 0; j < count; j++) {
+            uint32_t named = pawl_state_mask(names[j], cli->vocabulary);
+            if (!named) return unknown_state(cli, id, names[j]);
+            mask |= named;
+        }
+    }
+    *out = mask;
+    return PAWL__CLI_EXIT_OK;
+}
+
+int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out)
+{
+    *out = pawl__cli_need(pawl__arena_calloc(&cli->arena, count + 1, sizeof **out));
+    for (size_t i = 0; i < count; i++) {
+        if (!pawl_job_id_parse(cli->operands.at[i], *out + i)) continue;
+        pawl__cli_error("\"%s\" is not a job's id", cli->operands.at[i]);
+        pawl__cli_hint("an id is written in full, as \"pawl list\" prints it");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    return PAWL__CLI_EXIT_OK;
+}
+
+const char *pawl__cli_actor(const struct pawl__cli *cli)
+{
+    const char *actor = pawl__cli_text(cli, PAWL__CLI_OPT_ACTOR);
+    if (!actor) actor = getenv("USER");
+    return actor && *actor ? actor : "unknown";
+}
+
+struct pawl_by pawl__cli_by(const struct pawl__cli *cli)
+{
+    return (struct pawl_by){ .actor = pawl__cli_actor(cli),
+                             .reason = pawl__cli_text(cli, PAWL__CLI_OPT_REASON) };
+}
