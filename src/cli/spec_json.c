@@ -90,7 +90,7 @@ static enum pawl_err read_names(struct reader *reader, const char *name, uint32_
 static enum pawl_err read_duration(struct reader *reader, const char *name, uint32_t token,
                                    int64_t *out)
 {
-    const char *text;
+    const char *text = "";
     enum pawl_err err = read_text(reader, name, token, &text);
     if (err || !pawl__duration_parse(text, out)) return err;
     return must_be(reader, name, "a duration such as \"5s\" or \"PT5S\"");
@@ -114,7 +114,7 @@ static enum pawl_err read_seconds(struct reader *reader, const char *name, uint3
 static enum pawl_err read_instant(struct reader *reader, const char *name, uint32_t token,
                                   int64_t *out)
 {
-    const char *text;
+    const char *text = "";
     enum pawl_err err = read_text(reader, name, token, &text);
     if (err) return err;
     if (text[0] == '+' && !pawl__duration_parse(text + 1, out)) {
@@ -239,7 +239,7 @@ static enum pawl_err unknown_member(struct reader *reader, const struct shape *s
 static enum pawl_err read_member(struct reader *reader, const struct shape *shape, void *base,
                                  uint32_t name_token, uint32_t value_token)
 {
-    const char *name;
+    const char *name = "";
     enum pawl_err err = read_text(reader, "name of a member", name_token, &name);
     if (err || reader->json.tokens[value_token].type == PAWL__JSON_NULL) return err;
     for (size_t i = 0; i < shape->count; i++) {
@@ -271,7 +271,7 @@ static enum pawl_err read_object(struct reader *reader, const struct shape *shap
 
 static enum pawl_err read_strategy(struct reader *reader, const char *name, uint32_t token)
 {
-    const char *text;
+    const char *text = "";
     enum pawl_err err = read_text(reader, name, token, &text);
     if (err) return err;
     if (strcmp(text, "none") == 0) text = "constant"; // OJS's word for it
@@ -290,7 +290,7 @@ static enum pawl_err read_jitter(struct reader *reader, const char *name, uint32
 
 static enum pawl_err read_exhaustion(struct reader *reader, const char *name, uint32_t token)
 {
-    const char *text;
+    const char *text = "";
     enum pawl_err err = read_text(reader, name, token, &text);
     if (err) return err;
     if (strcmp(text, "discard") != 0 && strcmp(text, "dead_letter") != 0) {
@@ -388,7 +388,7 @@ static enum pawl_err read_states(struct reader *reader, const char *name, uint32
 
 static enum pawl_err read_conflict(struct reader *reader, const char *name, uint32_t token)
 {
-    const char *text;
+    const char *text = "";
     enum pawl_err err = read_text(reader, name, token, &text);
     if (err) return err;
     reader->spec->unique.on_conflict = pawl__cli_conflict_of(text);
@@ -442,7 +442,7 @@ static enum pawl_err clear_expires(struct reader *reader, const char *name, uint
 
 static enum pawl_err read_id(struct reader *reader, const char *name, uint32_t token)
 {
-    const char *text;
+    const char *text = "";
     enum pawl_err err = read_text(reader, name, token, &text);
     if (err) return err;
     struct pawl_job_id *id = pawl__arena_alloc(reader->arena, sizeof *id);
