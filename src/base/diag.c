@@ -1,5 +1,6 @@
 /* The text is made beside the diagnosis and then copied, because a message may quote the very
  * diagnosis that it is about to replace ("could not open the store: %s", diag->text). */
+#define PAWL__DIAG_ITSELF // see diag.h
 #include "base/diag.h"
 
 #include <assert.h>

@@ -14,4 +14,11 @@ enum pawl_err pawl__fail_field(struct pawl_diag *diag, enum pawl_err err, const 
 /* For PAWL_ERR_NOMEM, which has nothing more to say. */
 enum pawl_err pawl__fail_nomem(struct pawl_diag *diag);
 
+/* clang's analyzer sees no further than one file: show it what these return. */
+#if defined(__clang_analyzer__) && !defined(PAWL__DIAG_ITSELF)
+#define pawl__fail(diag, err, ...) ((void)pawl__fail(diag, err, __VA_ARGS__), (err))
+#define pawl__fail_field(diag, err, ...) ((void)pawl__fail_field(diag, err, __VA_ARGS__), (err))
+#define pawl__fail_nomem(diag) ((void)pawl__fail_nomem(diag), PAWL_ERR_NOMEM)
+#endif
+
 #endif
