@@ -48,7 +48,7 @@ fuzz: ## fuzz every parser, each for FUZZ_SECONDS (60)
 
 docs: ## remake the documents that are made from the code
 	@mk/setup.sh build test
-	@mk/configure.sh build-test -Dbench=false
+	@mk/configure.sh build-test
 	@ninja -C build-test docs-lifecycle
 
 install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local)

@@ -32,7 +32,7 @@ meson_step() {
         shift
     done
     shift
-    mk/configure.sh "$dir" -Dbench=false "${options[@]}" || return
+    mk/configure.sh "$dir" "${options[@]}" || return
     ninja -C "$dir" --quiet || return
     rm -f "$dir"/meson-logs/testlog*
     PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
@@ -50,14 +50,14 @@ step_asan() {
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     meson_step asan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
-        -- --timeout-multiplier 4
+        -Dbench=false -- --timeout-multiplier 4
 }
 
 step_tsan() {
     wrapper=("${fixed_addresses[@]}")
     export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:second_deadlock_stack=1
     meson_step tsan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=thread \
-        -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
+        -Dbench=false -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
 }
 
 step_tidy() {
