@@ -37,8 +37,7 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_QUEUE_PAUSE] = pawl__sq_op_queue_pause,
 };
 
-/* Is it the operation's own affair? */
-static bool is_own(enum pawl_err err)
+bool pawl__sq_is_own(enum pawl_err err)
 {
     switch (err) {
     case PAWL_ERR_ARG:
@@ -65,17 +64,32 @@ static enum pawl_err begin(struct pawl__backend *sq)
     return pawl__sq_lanes_refresh(sq);
 }
 
+/* A lone operation has nobody to be gathered with. */
+static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op, bool alone)
+{
+    assert(op->kind < PAWL__OP_END);
+    op->now_ms = sq->now_ms;
+    op->err = PAWL_OK;
+    bool taken = false;
+    enum pawl_err err = alone ? PAWL_OK : pawl__sq_gather(sq, op, &taken);
+    if (err || taken) return err;
+    bool claims = op->kind == PAWL__OP_CLAIM;
+    err = claims ? pawl__sq_gather_flush_jobs(sq) : pawl__sq_gather_flush(sq);
+    if (err) return err;
+    op->err = handlers[op->kind](sq, op);
+    assert(!sq->in_savepoint || !pawl__sq_is_own(op->err));
+    return pawl__sq_is_own(op->err) ? PAWL_OK : op->err;
+}
+
 static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct pawl__op *op = ops[i];
-        assert(op->kind < PAWL__OP_END);
-        op->now_ms = sq->now_ms;
-        op->err = handlers[op->kind](sq, op);
-        assert(!sq->in_savepoint || !is_own(op->err));
-        if (op->err && !is_own(op->err)) return op->err;
+    bool alone = count == 1 && (ops[0]->kind != PAWL__OP_SUBMIT || ops[0]->submit.count == 1);
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i++) {
+        err = apply_one(sq, ops[i], alone);
     }
-    return pawl__sq_counts_flush(sq);
+    if (!err) err = pawl__sq_gather_flush(sq);
+    return err ? err : pawl__sq_counts_flush(sq);
 }
 
 static void roll_back(struct pawl__backend *sq)
@@ -92,6 +106,7 @@ static enum pawl_err transact(struct pawl__backend *sq, struct pawl__op **ops, s
     if (!err) err = apply_all(sq, ops, count);
     if (!err) err = pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag);
     pawl__sq_counts_forget(sq);
+    pawl__sq_gather_reset(sq);
     if (err) roll_back(sq);
     return err;
 }

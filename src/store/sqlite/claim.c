@@ -13,6 +13,7 @@ enum { CHUNK_MAX = 64 };
 
 struct row {
     int64_t rank, key, run, base_run, free_runs;
+    struct pawl_job job;
 };
 
 /* One lane's waiting jobs, read in chunks. */
@@ -20,9 +21,10 @@ struct cursor {
     struct pawl__sq_lane *lane;
     struct row *rows;
     size_t count, at, chunk;
-    bool drained;     /* nothing behind rows[count] */
-    struct row taken; /* the last one given out */
+    bool drained;                  /* nothing behind rows[count] */
+    int64_t taken_rank, taken_key; /* the last one given out */
     size_t taken_count;
+    const char *queue_name, *type_name; /* as long-lived as the jobs */
 };
 
 struct claim {
@@ -42,27 +44,104 @@ static bool wants_type(const struct pawl__op *op, const char *type)
     return false;
 }
 
+static enum pawl_err read_job(struct claim *claim, int64_t key, struct pawl_job *job)
+{
+    struct pawl__backend *sq = claim->sq;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
+    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err) return err;
+    if (!found) {
+        return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
+                          "the store is damaged: a waiting job has no facts");
+    }
+    err = pawl__sq_read_facts(stmt, &claim->op->arena, job);
+    sqlite3_reset(stmt);
+    return err ? pawl__fail_nomem(sq->diag) : PAWL_OK;
+}
+
+/* Columns of ready_next. */
+enum {
+    NEXT_RANK,
+    NEXT_KEY,
+    NEXT_RUN,
+    NEXT_BASE,
+    NEXT_FREE,
+    NEXT_TAIL,
+    NEXT_PRIORITY,
+    NEXT_ATTEMPTS,
+    NEXT_CREATED,
+    NEXT_DUE,
+    NEXT_ARGS,
+    NEXT_EXTRAS
+};
+
+/* A job without extras is in the row already; of another the rest is read. */
+static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct row *row)
+{
+    static const struct pawl_span empty = { "", 0 };
+    row->rank = sqlite3_column_int64(stmt, NEXT_RANK);
+    row->key = sqlite3_column_int64(stmt, NEXT_KEY);
+    row->run = sqlite3_column_int64(stmt, NEXT_RUN);
+    row->base_run = sqlite3_column_int64(stmt, NEXT_BASE);
+    row->free_runs = sqlite3_column_int64(stmt, NEXT_FREE);
+    row->job = (struct pawl_job){ .reason = "" };
+    if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, &row->job);
+    row->job = (struct pawl_job){
+        .id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL)),
+        .priority = sqlite3_column_int(stmt, NEXT_PRIORITY),
+        .attempts_max = sqlite3_column_int(stmt, NEXT_ATTEMPTS),
+        .created_at_ms = sqlite3_column_int64(stmt, NEXT_CREATED),
+        .due_at_ms = sqlite3_column_int64(stmt, NEXT_DUE),
+        .reason = "",
+        .idempotency_key = "",
+        .business_key = "",
+        .principal = "",
+        .trace_id = "",
+        .meta = empty,
+        .extra = empty,
+        .tags = empty,
+        .retry = empty,
+        .unique = empty,
+        .result = empty,
+    };
+    bool ok = pawl__sq_column_span(stmt, NEXT_ARGS, &claim->op->arena, &row->job.args);
+    return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
+}
+
 static enum pawl_err read_chunk(struct claim *claim, struct cursor *cursor)
 {
     struct pawl__backend *sq = claim->sq;
     bool first = cursor->count == 0;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_NEXT);
     pawl__sq_bind(stmt, SQL_READY_NEXT_lane, cursor->lane->id);
-    pawl__sq_bind(stmt, SQL_READY_NEXT_rank, first ? INT64_MIN : cursor->taken.rank);
-    pawl__sq_bind(stmt, SQL_READY_NEXT_key, first ? INT64_MIN : cursor->taken.key);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_rank, first ? INT64_MIN : cursor->taken_rank);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_key, first ? INT64_MIN : cursor->taken_key);
     pawl__sq_bind(stmt, SQL_READY_NEXT_limit, (int64_t)cursor->chunk);
     cursor->count = cursor->at = 0;
     bool found;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        cursor->rows[cursor->count++] = (struct row){ .rank = sqlite3_column_int64(stmt, 0),
-                                                      .key = sqlite3_column_int64(stmt, 1),
-                                                      .run = sqlite3_column_int64(stmt, 2),
-                                                      .base_run = sqlite3_column_int64(stmt, 3),
-                                                      .free_runs = sqlite3_column_int64(stmt, 4) };
+        err = read_row(claim, stmt, &cursor->rows[cursor->count]);
+        if (err) {
+            sqlite3_reset(stmt);
+            return err;
+        }
+        cursor->count++;
     }
     cursor->drained = cursor->count < cursor->chunk;
     return err;
+}
+
+static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
+{
+    const char *queue = claim->sq->lanes.queues[cursor->lane->queue].name;
+    const char *type = cursor->lane->type;
+    cursor->queue_name = pawl__arena_dup(&claim->op->arena, queue, strlen(queue));
+    cursor->type_name = pawl__arena_dup(&claim->op->arena, type, strlen(type));
+    bool ok = cursor->queue_name && cursor->type_name;
+    return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
 }
 
 /* A cursor on each wanted lane of the queue. Chunks are small when lanes are many: what is read and
@@ -90,6 +169,7 @@ static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_que
         cursor->rows = rows + claim->cursor_count++ * chunk;
         cursor->chunk = chunk;
         enum pawl_err err = read_chunk(claim, cursor);
+        if (!err && cursor->count) err = name_lane(claim, cursor);
         if (err) return err;
     }
     return PAWL_OK;
@@ -126,28 +206,22 @@ static enum pawl_err close_cursors(struct claim *claim)
         sqlite3_stmt *stmt =
             pawl__sq_use(&claim->sq->writer, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);
         pawl__sq_bind(stmt, SQL_READY_DELETE_lane, cursor->lane->id); // same order in both
-        pawl__sq_bind(stmt, SQL_READY_DELETE_rank, cursor->taken.rank);
-        pawl__sq_bind(stmt, SQL_READY_DELETE_key, cursor->taken.key);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_rank, cursor->taken_rank);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_key, cursor->taken_key);
         enum pawl_err err = pawl__sq_run(&claim->sq->writer, stmt, claim->sq->diag);
         if (err) return err;
     }
     return PAWL_OK;
 }
 
-static enum pawl_err insert_active(struct pawl__backend *sq, const struct row *row, int64_t lane,
+static enum pawl_err gather_active(struct pawl__backend *sq, const struct row *row, int64_t lane,
                                    const struct pawl_job *job)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_INSERT);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_key, row->key);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_tail, pawl__sq_split(job->id).tail);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lane, lane);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_run, job->run);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_base_run, row->base_run);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_free_runs, row->free_runs);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_started_at_ms, job->started_at_ms);
-    pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lease_until_ms, job->lease_until_ms);
-    pawl__sq_bind_text(stmt, SQL_ACTIVE_INSERT_worker, job->worker);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+    return pawl__sq_gather_run(
+        sq, &(struct pawl__sq_run_row){ .n = { row->key, pawl__sq_split(job->id).tail, lane,
+                                               job->run, row->base_run, row->free_runs,
+                                               job->started_at_ms, job->lease_until_ms },
+                                        .worker = job->worker });
 }
 
 static enum pawl_err insert_routed(struct pawl__backend *sq, const struct row *row, int64_t lane,
@@ -168,23 +242,6 @@ static enum pawl_err insert_routed(struct pawl__backend *sq, const struct row *r
     pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker, job->worker);
     pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_reason, "routed");
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
-}
-
-static enum pawl_err read_job(struct claim *claim, int64_t key, struct pawl_job *job)
-{
-    struct pawl__backend *sq = claim->sq;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
-    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key);
-    bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
-    if (err) return err;
-    if (!found) {
-        return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
-                          "the store is damaged: a waiting job has no facts");
-    }
-    err = pawl__sq_read_facts(stmt, &claim->op->arena, job);
-    sqlite3_reset(stmt);
-    return err ? pawl__fail_nomem(sq->diag) : PAWL_OK;
 }
 
 static void start_job(struct claim *claim, const struct row *row, struct pawl_job *job)
@@ -214,29 +271,29 @@ static enum pawl_err expire_row(struct claim *claim, struct cursor *cursor)
     return err;
 }
 
+/* Give the job that the cursor stands on to the claimer. */
+static enum pawl_err give_row(struct claim *claim, struct cursor *cursor, const struct row *row)
+{
+    struct pawl__op *op = claim->op;
+    struct pawl_job *job = &op->claim.jobs[op->claim.job_count++];
+    *job = row->job;
+    start_job(claim, row, job);
+    job->queue = cursor->queue_name;
+    job->type = cursor->type_name;
+    job->worker = claim->worker;
+    pawl__sq_count(claim->sq, cursor->lane, PAWL_STATE_AVAILABLE, job->state);
+    return op->kind == PAWL__OP_ROUTE ? insert_routed(claim->sq, row, cursor->lane->id, job)
+                                      : gather_active(claim->sq, row, cursor->lane->id, job);
+}
+
 static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
 {
-    struct pawl__backend *sq = claim->sq;
-    struct pawl__op *op = claim->op;
     const struct row *row = &cursor->rows[cursor->at];
-    struct pawl_job *job = &op->claim.jobs[op->claim.job_count];
-    enum pawl_err err = read_job(claim, row->key, job);
-    if (err) return err;
-    if (job->expires_at_ms && job->expires_at_ms <= sq->now_ms) {
-        err = expire_row(claim, cursor);
-    } else {
-        start_job(claim, row, job);
-        job->queue = pawl__arena_dup(&op->arena, sq->lanes.queues[cursor->lane->queue].name,
-                                     strlen(sq->lanes.queues[cursor->lane->queue].name));
-        job->type = pawl__arena_dup(&op->arena, cursor->lane->type, strlen(cursor->lane->type));
-        if (!job->queue || !job->type) return pawl__fail_nomem(sq->diag);
-        job->worker = claim->worker;
-        err = op->kind == PAWL__OP_ROUTE ? insert_routed(sq, row, cursor->lane->id, job)
-                                         : insert_active(sq, row, cursor->lane->id, job);
-        pawl__sq_count(sq, cursor->lane, PAWL_STATE_AVAILABLE, job->state);
-        op->claim.job_count++;
-    }
-    cursor->taken = *row;
+    int64_t expires_at_ms = row->job.expires_at_ms;
+    bool expired = expires_at_ms && expires_at_ms <= claim->sq->now_ms;
+    enum pawl_err err = expired ? expire_row(claim, cursor) : give_row(claim, cursor, row);
+    cursor->taken_rank = row->rank;
+    cursor->taken_key = row->key;
     cursor->taken_count++;
     cursor->at++;
     return err;
@@ -288,7 +345,7 @@ enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
     if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->assign.id);
     if (err) return err;
     if (place.state != PAWL_STATE_PENDING || place.lease_until_ms != op->assign.token ||
-        place.lease_until_ms < sq->now_ms || strcmp(place.worker, op->assign.worker) != 0) {
+        place.lease_until_ms <= sq->now_ms || strcmp(place.worker, op->assign.worker) != 0) {
         char text[PAWL_JOB_ID_TEXT_BYTES];
         pawl_job_id_text(op->assign.id, text);
         return pawl__fail(op->diag, PAWL_ERR_STALE,

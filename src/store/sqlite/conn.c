@@ -10,6 +10,8 @@ static const char *const texts[SQL_END] = { SQL_STATEMENTS(X) };
 
 enum pawl_err pawl__sq_error_code(int code)
 {
+    if (code == SQLITE_IOERR_NOMEM) return PAWL_ERR_NOMEM;
+    if (code == SQLITE_IOERR_CORRUPTFS) return PAWL_ERR_CORRUPT;
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -135,7 +137,7 @@ void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value)
     (void)code;
 }
 
-static void bind_null(sqlite3_stmt *stmt, int at)
+void pawl__sq_bind_null(sqlite3_stmt *stmt, int at)
 {
     if (!stmt) return;
     int code = sqlite3_bind_null(stmt, at);
@@ -148,7 +150,7 @@ void pawl__sq_bind_some(sqlite3_stmt *stmt, int at, int64_t value)
     if (value) {
         pawl__sq_bind(stmt, at, value);
     } else {
-        bind_null(stmt, at);
+        pawl__sq_bind_null(stmt, at);
     }
 }
 
@@ -156,7 +158,7 @@ void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span)
 {
     if (!stmt) return;
     if (span.len == 0) {
-        bind_null(stmt, at);
+        pawl__sq_bind_null(stmt, at);
         return;
     }
     int code = sqlite3_bind_text(stmt, at, span.at, (int)span.len, SQLITE_STATIC);
@@ -173,7 +175,7 @@ void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t l
 {
     if (!stmt) return;
     if (len == 0) {
-        bind_null(stmt, at);
+        pawl__sq_bind_null(stmt, at);
         return;
     }
     int code = sqlite3_bind_blob(stmt, at, bytes, (int)len, SQLITE_STATIC);

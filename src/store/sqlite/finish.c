@@ -7,26 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The row of pawl_active that `ref` owns, by the shortest way: the id's first half is its key, save
- * for the few that were displaced. `*found` false: look at the whole job for the reason. */
-static enum pawl_err find_own(struct pawl__backend *sq, const struct pawl__run_ref *ref,
-                              sqlite3_stmt **row, bool *found)
-{
-    struct pawl__sq_halves halves = pawl__sq_split(ref->id);
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_GET);
-    pawl__sq_bind(stmt, SQL_ACTIVE_GET_key, halves.head);
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, found, sq->diag);
-    if (err || !*found) return err;
-    *row = stmt;
-    if (sqlite3_column_int64(stmt, 0) == halves.tail && sqlite3_column_int64(stmt, 2) == ref->run) {
-        return PAWL_OK;
-    }
-    sqlite3_reset(stmt);
-    *found = false;
-    return PAWL_OK;
-}
-
-static enum pawl_err complete_slowly(struct pawl__backend *sq, struct pawl__op *op)
+/* The long way; most completions go with others, see gather.c. */
+enum pawl_err pawl__sq_op_complete(struct pawl__backend *sq, struct pawl__op *op)
 {
     static const enum pawl_event succeed[] = { PAWL_EVENT_SUCCEED };
     struct pawl__sq_place place;
@@ -34,41 +16,6 @@ static enum pawl_err complete_slowly(struct pawl__backend *sq, struct pawl__op *
     if (err) return err;
     return pawl__sq_move(sq, &place, succeed, 1,
                          &(struct pawl__sq_target){ .result = op->complete.result });
-}
-
-/* The hot one of the family: one read, one insert, one delete. */
-enum pawl_err pawl__sq_op_complete(struct pawl__backend *sq, struct pawl__op *op)
-{
-    assert(pawl__lifecycle_next(PAWL_STATE_ACTIVE, PAWL_EVENT_SUCCEED, PAWL_STATE_NONE) ==
-           PAWL_STATE_COMPLETED);
-    sqlite3_stmt *row;
-    bool found;
-    enum pawl_err err = find_own(sq, &op->complete.ref, &row, &found);
-    if (err) return err;
-    if (!found) return complete_slowly(sq, op);
-    int64_t key = pawl__sq_split(op->complete.ref.id).head;
-    struct pawl__sq_lane *lane = pawl__sq_lane_by_id(sq, sqlite3_column_int64(row, 1));
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_DONE_INSERT);
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_key, key);
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_lane, sqlite3_column_int64(row, 1));
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_state, PAWL_STATE_COMPLETED);
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_run, op->complete.ref.run);
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_base_run, sqlite3_column_int64(row, 3));
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_free_runs, sqlite3_column_int64(row, 4));
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_started_at_ms, sqlite3_column_int64(row, 5));
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_finished_at_ms, sq->now_ms);
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_dead_letter, 0);
-    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_worker, (const char *)sqlite3_column_text(row, 6));
-    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_reason, NULL);
-    pawl__sq_bind_span(stmt, SQL_DONE_INSERT_result, op->complete.result);
-    err = pawl__sq_run(&sq->writer, stmt, sq->diag); // `row` keeps the worker's name alive
-    sqlite3_reset(row);
-    if (err) return err;
-    stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_DELETE);
-    pawl__sq_bind(stmt, SQL_ACTIVE_DELETE_key, key);
-    err = pawl__sq_run(&sq->writer, stmt, sq->diag);
-    if (!err) pawl__sq_count(sq, lane, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
-    return err;
 }
 
 static enum pawl_err read_policy(struct pawl__backend *sq, const struct pawl__sq_place *place,

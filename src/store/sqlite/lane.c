@@ -318,6 +318,13 @@ static enum pawl_err flush_lane(struct pawl__backend *sq, struct pawl__sq_lane *
         pawl__sq_bind(stmt, SQL_COUNT_ADD_state, state);
         pawl__sq_bind(stmt, SQL_COUNT_ADD_delta, lane->delta[state]);
         enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+        if (!err && sqlite3_changes(sq->writer.db) == 0) {
+            stmt = pawl__sq_use(&sq->writer, SQL_COUNT_INSERT);
+            pawl__sq_bind(stmt, SQL_COUNT_INSERT_lane, lane->id);
+            pawl__sq_bind(stmt, SQL_COUNT_INSERT_state, state);
+            pawl__sq_bind(stmt, SQL_COUNT_INSERT_delta, lane->delta[state]);
+            err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+        }
         if (err) return err;
     }
     return PAWL_OK;

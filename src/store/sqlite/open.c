@@ -180,6 +180,8 @@ static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
                            &sq->writer, diag);
     if (err) return err;
     sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
+    err = pawl__sq_gather_attach(sq, diag);
+    if (err) return err;
     pawl__sq_turnstile_enter(sq->turnstile);
     err = pawl__sq_migrate(&sq->writer, sq->clock, no_migrate, diag);
     pawl__sq_turnstile_leave(sq->turnstile);
@@ -207,6 +209,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__cond_release(&sq->freed);
     pawl__mutex_release(&sq->mutex);
+    pawl__sq_gather_release(&sq->gather);
     free(sq->undo);
     free(sq->path);
     free(sq);
@@ -261,15 +264,37 @@ static enum pawl_err look_for_damage(struct pawl__backend *sq, struct pawl_diag 
     return err;
 }
 
-/* Readers go on with their own connections: they see only what was committed. */
+/* After a failed sync the kernel may show us a log that is not on the disk and never will be: pages
+ * that could not be written are forgotten as if they had been. Nothing may be built on it. So the
+ * whole log is written back into the database, which is synced, and begun anew; until that succeeds
+ * the doubt stands. */
+static enum pawl_err start_new_log(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    int code =
+        sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (code == SQLITE_OK) return PAWL_OK;
+    return pawl__sq_error(&sq->writer, diag, "write the log back");
+}
+
+static void close_idle_readers(struct pawl__backend *sq)
+{
+    pawl__lock(&sq->mutex);
+    for (int i = 0; i < PAWL__SQ_READERS_MAX; i++) {
+        if (!sq->reader_used[i]) pawl__sq_conn_release(&sq->readers[i]);
+    }
+    pawl__unlock(&sq->mutex);
+}
+
 static enum pawl_err reopen_store(struct pawl__backend *sq, struct pawl_diag *diag)
 {
     if (sq->memory) {
         return pawl__fail(diag, PAWL_ERR_UNSAFE, "a store in memory cannot be reopened");
     }
     pawl__sq_checkpointer_close(sq);
+    close_idle_readers(sq);
     pawl__sq_conn_release(&sq->writer);
     enum pawl_err err = connect_writer(sq, true, diag);
+    if (!err) err = start_new_log(sq, diag);
     return err ? err : look_for_damage(sq, diag);
 }
 

@@ -56,6 +56,65 @@ static enum pawl_err list_ended(struct pawl__backend *sq, struct pawl__op *op,
     return err;
 }
 
+static void bind_walk(struct pawl__backend *sq, struct pawl__op *op, sqlite3_stmt *stmt,
+                      int64_t after)
+{
+    int64_t until_ms = op->retire.ended_before_ms + PAWL__SQ_KEY_SLACK_MS;
+    int64_t until = until_ms < (INT64_MAX >> 16) ? pawl__sq_key_at(until_ms) : INT64_MAX;
+    if (op->kind == PAWL__OP_PURGE) {
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_now_ms, sq->now_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_after, after);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_until, until);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_limit, PAWL__MAINTENANCE_MAX);
+    } else {
+        pawl__sq_bind(stmt, SQL_DONE_COMPLETED_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_DONE_COMPLETED_after, after);
+        pawl__sq_bind(stmt, SQL_DONE_COMPLETED_until, until);
+        pawl__sq_bind(stmt, SQL_DONE_COMPLETED_limit, PAWL__MAINTENANCE_MAX);
+    }
+}
+
+/* One stretch of the walk through completed jobs in order of key, which is that of creation: none
+ * that was created after the cut can have ended before it. `*through` is where it stopped; at the
+ * end it begins again, for jobs that took long. */
+static enum pawl_err list_completed(struct pawl__backend *sq, struct pawl__op *op,
+                                    struct ended *out, int64_t limit, int64_t *through,
+                                    size_t *count)
+{
+    bool purge = op->kind == PAWL__OP_PURGE;
+    sqlite3_stmt *stmt =
+        pawl__sq_use(&sq->writer, purge ? SQL_ARCHIVE_COMPLETED : SQL_DONE_COMPLETED);
+    bind_walk(sq, op, stmt, *through);
+    int64_t seen = 0;
+    bool found;
+    enum pawl_err err;
+    *count = 0;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        seen++;
+        *through = sqlite3_column_int64(stmt, 0);
+        if (!sqlite3_column_int(stmt, 2)) continue;
+        out[(*count)++] = (struct ended){ .key = *through, .lane = sqlite3_column_int64(stmt, 1) };
+        if ((int64_t)*count < limit) continue;
+        sqlite3_reset(stmt);
+        return PAWL_OK;
+    }
+    if (!err && seen < PAWL__MAINTENANCE_MAX) *through = 0;
+    return err;
+}
+
+/* From where the walk stopped to the end, and, if that gave nothing, once more from the beginning.
+ */
+static enum pawl_err walk_completed(struct pawl__backend *sq, struct pawl__op *op,
+                                    struct ended *out, int64_t limit, size_t *count)
+{
+    int64_t *through = op->kind == PAWL__OP_PURGE ? &sq->purged_through : &sq->archived_through;
+    bool midway = *through != 0;
+    enum pawl_err err = list_completed(sq, op, out, limit, through, count);
+    if (err || *count || !midway || *through) return err;
+    return list_completed(sq, op, out, limit, through, count);
+}
+
 /* What is kept with a job besides its row, read before the row goes. */
 struct belongings {
     struct pawl_job_id id;
@@ -98,7 +157,9 @@ static enum pawl_err retire_state(struct pawl__backend *sq, struct pawl__op *op,
                                   enum pawl_state state, struct ended *list, int64_t limit)
 {
     size_t count;
-    enum pawl_err err = list_ended(sq, op, state, list, limit, &count);
+    enum pawl_err err = state == PAWL_STATE_COMPLETED
+                            ? walk_completed(sq, op, list, limit, &count)
+                            : list_ended(sq, op, state, list, limit, &count);
     for (size_t i = 0; !err && i < count; i++) {
         err = op->kind == PAWL__OP_PURGE ? purge_one(sq, list[i].key, list[i].lane)
                                          : archive_one(sq, list[i].key, state, list[i].lane);

@@ -68,6 +68,47 @@ struct pawl__sq_undo {
     uint8_t from, to;
 };
 
+/* A table whose rows are an array here; see rows.c. */
+struct pawl__sq_source {
+    const char *schema; /* CREATE TABLE x (...) */
+    void (*column)(const void *rows, size_t at, int column, sqlite3_context *to);
+    const void *rows;
+    size_t count;
+};
+
+struct pawl__sq_new_row {
+    const struct pawl__new_job *job;
+    int64_t key, tail, lane_id, created_at_ms, due_at_ms, rank, expires_at_ms;
+    uint32_t lane; /* index */
+    uint8_t state;
+    bool extras;
+};
+
+struct pawl__sq_run_row {
+    int64_t n[8]; /* key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms */
+    const char *worker;
+};
+
+struct pawl__sq_end_row {
+    struct pawl__op *op;
+    int64_t n[9]; /* key, tail, run, owned, lane, base_run, free_runs, started and finished */
+    const char *worker;
+};
+
+/* What one transaction has gathered so far; see gather.c. */
+struct pawl__sq_gather {
+    struct pawl__sq_source jobs, runs, ends;
+    struct pawl__op **submits;
+    size_t submit_count, submit_cap;
+    struct pawl__sq_new_row *news; /* the jobs of `submits` */
+    size_t new_count, new_cap;
+    struct pawl__sq_run_row *claimed;
+    size_t claimed_count, claimed_cap;
+    struct pawl__sq_end_row *ended;
+    size_t ended_count, ended_cap;
+    struct pawl__arena arena;
+};
+
 struct pawl__backend {
     char *path; /* "" in memory */
     bool memory;
@@ -80,12 +121,14 @@ struct pawl__backend {
     struct pawl__sq_conn writer;
     struct pawl__rng rng;
     struct pawl__sq_lanes lanes;
+    struct pawl__sq_gather gather;
     int64_t now_ms;   /* of the transaction under way */
     int64_t boost_ms; /* as the store was made with */
     int64_t data_version;
-    int64_t archive_high;       /* no key in the archive is above this */
-    struct pawl_diag *diag;     /* where a failure of the transaction is told */
-    struct pawl__sq_undo *undo; /* what the open savepoint counted */
+    int64_t archived_through, purged_through; /* keys at which the walk of completed jobs stopped */
+    int64_t archive_high;                     /* no key in the archive is above this */
+    struct pawl_diag *diag;                   /* where a failure of the transaction is told */
+    struct pawl__sq_undo *undo;               /* what the open savepoint counted */
     size_t undo_count, undo_cap;
     bool undo_lost;                   /* there was no memory to note it */
     uint32_t undo_lanes, undo_queues; /* how many there were before it */
@@ -130,6 +173,7 @@ enum pawl_err pawl__sq_exec(struct pawl__sq_conn *conn, enum pawl__sql sql, stru
 void pawl__sq_conn_release(struct pawl__sq_conn *conn);
 
 void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value);
+void pawl__sq_bind_null(sqlite3_stmt *stmt, int at);
 void pawl__sq_bind_some(sqlite3_stmt *stmt, int at, int64_t value);         /* 0: NULL */
 void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span); /* empty: NULL */
 void pawl__sq_bind_text(sqlite3_stmt *stmt, int at, const char *text);      /* NULL or "": NULL */
@@ -201,6 +245,23 @@ enum pawl_err pawl__sq_savepoint(struct pawl__backend *sq);
 enum pawl_err pawl__sq_savepoint_keep(struct pawl__backend *sq);
 enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq);
 
+/* ---- many at once (rows.c, gather.c) ---- */
+
+int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source *source);
+void pawl__sq_result_some(sqlite3_context *to, int64_t value);         /* 0: NULL */
+void pawl__sq_result_span(sqlite3_context *to, struct pawl_span span); /* empty: NULL */
+void pawl__sq_result_text(sqlite3_context *to, const char *text);      /* NULL or "": NULL */
+
+enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag *diag);
+void pawl__sq_gather_release(struct pawl__sq_gather *gather);
+/* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
+enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, bool *taken);
+enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__sq_run_row *row);
+/* Write what was gathered: all of it, or what a claim must see. */
+enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
+enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
+void pawl__sq_gather_reset(struct pawl__backend *sq);
+
 /* ---- jobs (job.c) ---- */
 
 /* Columns of {{facts}}, {{stand}}, archived, {{names}}, in that order. */
@@ -214,13 +275,14 @@ enum {
     COL_CREATED,
     COL_DUE,
     COL_RANK,
+    COL_ARGS,
+    COL_EXTRAS,
     COL_EXPIRES,
     COL_TIMEOUT,
     COL_LEASE,
     COL_SLA_SOFT,
     COL_SLA_HARD,
     COL_KEEP,
-    COL_ARGS,
     COL_META,
     COL_EXTRA,
     COL_TAGS,
@@ -254,6 +316,19 @@ enum {
 struct pawl__sq_halves {
     int64_t head, tail;
 };
+
+/* Keys are in order of creation: the first half of an id that begins with about now, or a number
+ * made to look like one. */
+#define PAWL__SQ_KEY_SLACK_MS INT64_C(3600000) /* what "about" means */
+static inline int64_t pawl__sq_key_time(int64_t key)
+{
+    return key >> 16;
+}
+static inline int64_t pawl__sq_key_at(int64_t at_ms)
+{
+    return (int64_t)((uint64_t)at_ms << 16);
+}
+bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id);
 
 struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
@@ -324,6 +399,12 @@ enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *
                             const char *subject, const char *action, const struct pawl_by *by,
                             enum pawl_state from, enum pawl_state to);
 
+/* When a new job is due, what rank it has and which state it begins in. `due_at_ms` > 0 overrides
+ * the spec's. */
+void pawl__sq_settle(const struct pawl__backend *sq, const struct pawl_job_spec *spec,
+                     int64_t due_at_ms, struct pawl__sq_place *place, enum pawl_state *state);
+/* Is any column behind `extras` set? */
+bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_place *place);
 /* Give up a job's keys and forget all that is kept with it. */
 enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
                               struct pawl_span tags, struct pawl_span keys);
@@ -347,6 +428,8 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 /* ---- operations: OK or the operation's own error in the return value; anything that
  *      pawl__sq_is_own does not know fails the whole transaction ---- */
+
+bool pawl__sq_is_own(enum pawl_err err);
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 

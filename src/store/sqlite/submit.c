@@ -214,13 +214,11 @@ static enum pawl_err write_keys(struct pawl__backend *sq, const struct pawl__new
 }
 
 /* Times that are given as durations count from the store's now. */
-static void settle_times(const struct pawl__backend *sq, const struct pawl_job_spec *spec,
-                         const struct answer *answer, struct pawl__sq_place *place)
+void pawl__sq_settle(const struct pawl__backend *sq, const struct pawl_job_spec *spec,
+                     int64_t due_at_ms, struct pawl__sq_place *place, enum pawl_state *state)
 {
     place->created_at_ms = sq->now_ms;
-    int64_t due_at_ms = answer->due_at_ms ? answer->due_at_ms
-                        : spec->due_at_ms ? spec->due_at_ms
-                                          : sq->now_ms + spec->delay_ms;
+    if (!due_at_ms) due_at_ms = spec->due_at_ms ? spec->due_at_ms : sq->now_ms + spec->delay_ms;
     place->due_at_ms = due_at_ms > sq->now_ms ? due_at_ms : sq->now_ms;
     place->expires_at_ms = spec->expires_at_ms;
     if (spec->expires_in_ms) place->expires_at_ms = place->due_at_ms + spec->expires_in_ms;
@@ -228,6 +226,23 @@ static void settle_times(const struct pawl__backend *sq, const struct pawl_job_s
     place->sla_soft_at_ms = spec->sla_soft_at_ms;
     place->sla_hard_at_ms = spec->sla_hard_at_ms;
     place->rank = pawl__sq_rank_of(sq, place, place->due_at_ms);
+    *state = spec->pending                   ? PAWL_STATE_PENDING
+             : place->due_at_ms > sq->now_ms ? PAWL_STATE_SCHEDULED
+                                             : PAWL_STATE_AVAILABLE;
+}
+
+static bool has_text(const char *text)
+{
+    return text && *text;
+}
+
+bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_place *place)
+{
+    const struct pawl_job_spec *spec = job->spec;
+    return place->expires_at_ms || spec->timeout_ms || spec->lease_ms || spec->sla_soft_at_ms ||
+           spec->sla_hard_at_ms || spec->keep_ms || spec->meta.len || spec->extra.len ||
+           job->tags.len || job->retry.len || job->unique.len || job->key_count ||
+           has_text(spec->principal) || has_text(spec->trace_id);
 }
 
 static size_t pack_keys(const struct pawl__new_job *job, uint8_t *out)
@@ -251,6 +266,7 @@ static void bind_facts(sqlite3_stmt *stmt, const struct pawl__new_job *job,
     pawl__sq_bind(stmt, SQL_JOB_INSERT_created_at_ms, place->created_at_ms);
     pawl__sq_bind(stmt, SQL_JOB_INSERT_due_at_ms, place->due_at_ms);
     pawl__sq_bind(stmt, SQL_JOB_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_extras, pawl__sq_has_extras(job, place));
     pawl__sq_bind_some(stmt, SQL_JOB_INSERT_expires_at_ms, place->expires_at_ms);
     pawl__sq_bind_some(stmt, SQL_JOB_INSERT_timeout_ms, spec->timeout_ms);
     pawl__sq_bind_some(stmt, SQL_JOB_INSERT_lease_ms, spec->lease_ms);
@@ -311,8 +327,24 @@ static enum pawl_err insert_under(struct pawl__backend *sq, sqlite3_stmt *stmt, 
     return pawl__sq_insert(&sq->writer, stmt, taken, sq->diag);
 }
 
-/* Insert the facts under the id's first half, or, where that is taken by another id, under a number
- * below zero that no time begins with. EXISTS: the id is taken. */
+/* A key that is made up begins with now, like the others; its last bits are dice. */
+static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *stmt, int64_t head,
+                                      int64_t *key)
+{
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_head, head);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_extras, 1);
+    bool taken = true;
+    enum pawl_err err = PAWL_OK;
+    for (int64_t tries = 0; !err && taken; tries++) {
+        int64_t at_ms = sq->now_ms + tries / 1024; // a crowded ms gives way to the next
+        *key = pawl__sq_key_at(at_ms) | (int64_t)pawl__rng_below(&sq->rng, 65536);
+        err = insert_under(sq, stmt, *key, &taken);
+    }
+    return err;
+}
+
+/* Insert the facts under the id's first half, or, where that will not do, under a key made up for
+ * it. EXISTS: the id is taken. */
 static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
                                   const struct pawl__new_job *job, struct pawl__sq_place *place)
 {
@@ -323,19 +355,17 @@ static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
     place->tail = halves.tail;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_INSERT);
     bind_facts(stmt, job, place, keys, keys_len);
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_head, 0);
-    bool taken, known = false;
-    enum pawl_err err = insert_under(sq, stmt, place->key, &taken);
-    if (err || !taken) return err;
+    enum pawl_err err = PAWL_OK;
+    if (pawl__sq_key_is_natural(sq, job->id)) {
+        bool taken;
+        pawl__sq_bind_null(stmt, SQL_JOB_INSERT_head);
+        err = insert_under(sq, stmt, place->key, &taken);
+        if (err || !taken) return err;
+    }
+    bool known;
     err = is_known(sq, job->id, &known);
     if (err) return err;
-    if (known) return refuse_id(op, job->id);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_head, halves.head);
-    while (!err && taken) {
-        place->key = -(int64_t)(pawl__rng_next(&sq->rng) >> 2) - 1;
-        err = insert_under(sq, stmt, place->key, &taken);
-    }
-    return err;
+    return known ? refuse_id(op, job->id) : insert_displaced(sq, stmt, halves.head, &place->key);
 }
 
 static enum pawl_err insert_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,
@@ -401,13 +431,11 @@ static enum pawl_err submit_one(struct pawl__backend *sq, struct pawl__op *op,
         return PAWL_OK;
     }
     struct pawl__sq_place place = { 0 };
-    settle_times(sq, job->spec, &answer, &place);
+    enum pawl_state state;
+    pawl__sq_settle(sq, job->spec, answer.due_at_ms, &place, &state);
     err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &place.lane);
     if (!err) err = insert_facts(sq, op, job, &place);
     if (err) return err;
-    enum pawl_state state = job->spec->pending             ? PAWL_STATE_PENDING
-                            : place.due_at_ms > sq->now_ms ? PAWL_STATE_SCHEDULED
-                                                           : PAWL_STATE_AVAILABLE;
     err = state == PAWL_STATE_AVAILABLE ? insert_ready(sq, &place) : insert_wait(sq, &place, state);
     if (!err) err = insert_rest(sq, job, &place);
     if (err) return err;

@@ -28,8 +28,9 @@ CREATE TABLE pawl_lane (
 ) STRICT;
 
 -- key is the first half of the UUID and tail the second: ids begin with the time, so rows append and
--- need no index of their own. An id whose first half is taken gets another key and keeps its first
--- half in head.
+-- need no index of their own. An id that does not begin with about now, or whose first half is taken,
+-- gets a key that does, and keeps its first half in head. So keys are in order of creation: see
+-- pawl__sq_key_time. extras tells whether any column behind it is set.
 CREATE TABLE pawl_job (
     key             INTEGER PRIMARY KEY,
     tail            INTEGER NOT NULL,
@@ -40,13 +41,14 @@ CREATE TABLE pawl_job (
     created_at_ms   INTEGER NOT NULL,
     due_at_ms       INTEGER NOT NULL,
     rank            INTEGER NOT NULL,
+    args            TEXT NOT NULL,
+    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
     expires_at_ms   INTEGER,
     timeout_ms      INTEGER,
     lease_ms        INTEGER,
     sla_soft_at_ms  INTEGER,
     sla_hard_at_ms  INTEGER,
     keep_ms         INTEGER,
-    args            TEXT NOT NULL,
     meta            TEXT,
     extra           TEXT,
     tags            TEXT,
@@ -84,7 +86,6 @@ CREATE TABLE pawl_active (
     lease_until_ms INTEGER NOT NULL,
     worker         TEXT NOT NULL
 ) STRICT;
-CREATE INDEX pawl_active_lease ON pawl_active (lease_until_ms);
 
 CREATE TABLE pawl_wait (
     key            INTEGER PRIMARY KEY,
@@ -118,7 +119,8 @@ CREATE TABLE pawl_done (
     reason         TEXT,
     result         TEXT
 ) STRICT;
-CREATE INDEX pawl_done_ended ON pawl_done (state, finished_at_ms);
+-- Completed jobs, the many, are archived in order of key and need no index; see done_completed.
+CREATE INDEX pawl_done_ended ON pawl_done (state, finished_at_ms) WHERE state <> 7;
 
 -- pawl_job and pawl_done in one row, out of the way.
 CREATE TABLE pawl_archive (
@@ -131,13 +133,14 @@ CREATE TABLE pawl_archive (
     created_at_ms   INTEGER NOT NULL,
     due_at_ms       INTEGER NOT NULL,
     rank            INTEGER NOT NULL,
+    args            TEXT NOT NULL,
+    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
     expires_at_ms   INTEGER,
     timeout_ms      INTEGER,
     lease_ms        INTEGER,
     sla_soft_at_ms  INTEGER,
     sla_hard_at_ms  INTEGER,
     keep_ms         INTEGER,
-    args            TEXT NOT NULL,
     meta            TEXT,
     extra           TEXT,
     tags            TEXT,
@@ -160,7 +163,7 @@ CREATE TABLE pawl_archive (
     result          TEXT
 ) STRICT;
 CREATE INDEX pawl_archive_displaced ON pawl_archive (head, tail) WHERE head IS NOT NULL;
-CREATE INDEX pawl_archive_ended ON pawl_archive (state, finished_at_ms);
+CREATE INDEX pawl_archive_ended ON pawl_archive (state, finished_at_ms) WHERE state <> 7;
 CREATE INDEX pawl_archive_idempotency ON pawl_archive (idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 CREATE INDEX pawl_archive_business ON pawl_archive (business_key) WHERE business_key IS NOT NULL;

@@ -2,14 +2,14 @@
 
 -- fragment: facts
     j.key, j.tail, j.head, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms,
-    j.rank, j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms, j.sla_hard_at_ms,
-    j.keep_ms, j.args, j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys,
+    j.rank, j.args, j.extras, j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms,
+    j.sla_hard_at_ms, j.keep_ms, j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys,
     j.idempotency_key, j.business_key, j.principal, j.trace_id
 
 -- fragment: fact_columns
     key, tail, head, lane, priority, attempts_max, created_at_ms, due_at_ms,
-    rank, expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms,
-    keep_ms, args, meta, extra, tags, retry, uniqueness, keys,
+    rank, args, extras, expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms,
+    sla_hard_at_ms, keep_ms, meta, extra, tags, retry, uniqueness, keys,
     idempotency_key, business_key, principal, trace_id
 
 -- A job stands where pawl_wait says, else active, else where pawl_done says, else it is available.
@@ -83,8 +83,8 @@ FROM pawl_archive AS j
 -- name: job_insert
 INSERT INTO pawl_job ({{fact_columns}})
 VALUES (:key, :tail, :head, :lane, :priority, :attempts_max, :created_at_ms, :due_at_ms,
-    :rank, :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms, :sla_hard_at_ms,
-    :keep_ms, :args, :meta, :extra, :tags, :retry, :uniqueness, :keys,
+    :rank, :args, :extras, :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms,
+    :sla_hard_at_ms, :keep_ms, :meta, :extra, :tags, :retry, :uniqueness, :keys,
     :idempotency_key, :business_key, :principal, :trace_id)
 
 -- name: job_facts

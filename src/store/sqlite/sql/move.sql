@@ -5,11 +5,13 @@ INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
 VALUES (:lane, :rank, :key, :run, :base_run, :free_runs)
 
 -- name: ready_next
--- The index is the table: nothing is sorted.
-SELECT rank, key, run, base_run, free_runs
-FROM pawl_ready
-WHERE lane = :lane AND (rank, key) > (:rank, :key)
-ORDER BY rank, key
+-- The index is the table: nothing is sorted. CROSS JOIN keeps the planner from turning it round.
+SELECT r.rank, r.key, r.run, r.base_run, r.free_runs, j.tail, j.priority, j.attempts_max,
+    j.created_at_ms, j.due_at_ms, j.args, j.extras
+FROM pawl_ready AS r
+CROSS JOIN pawl_job AS j ON j.key = r.key
+WHERE r.lane = :lane AND (r.rank, r.key) > (:rank, :key)
+ORDER BY r.rank, r.key
 LIMIT :limit
 
 -- name: ready_delete_through
@@ -39,13 +41,14 @@ WHERE key = :key
 -- A lease that has run out cannot be revived: somebody may be about to take the job.
 UPDATE pawl_active
 SET lease_until_ms = :lease_until_ms
-WHERE key = :key AND tail = :tail AND run = :run AND lease_until_ms >= :now_ms
+WHERE key = :key AND tail = :tail AND run = :run AND lease_until_ms > :now_ms
 
 -- name: active_lapsed
+-- A scan: the table holds only what runs just now, and an index would cost every claim and finish.
 SELECT key
 FROM pawl_active
-WHERE lease_until_ms < :now_ms
-ORDER BY lease_until_ms
+WHERE lease_until_ms <= :now_ms
+ORDER BY lease_until_ms, key
 LIMIT :limit
 
 -- name: active_next_lease
@@ -82,7 +85,7 @@ WHERE state IN (1, 5)
 -- name: wait_lapsed
 SELECT key
 FROM pawl_wait
-WHERE lease_until_ms IS NOT NULL AND lease_until_ms < :now_ms
+WHERE lease_until_ms IS NOT NULL AND lease_until_ms <= :now_ms
 ORDER BY lease_until_ms, key
 LIMIT :limit
 
@@ -101,19 +104,35 @@ VALUES (:key, :lane, :state, :run, :base_run, :free_runs, :started_at_ms, :finis
 DELETE FROM pawl_done
 WHERE key = :key
 
+-- name: done_completed
+-- Bounded by what it looks at, not only by what it finds; the caller goes on from the last key.
+SELECT d.key, d.lane, d.finished_at_ms < :before_ms
+FROM pawl_done AS d
+WHERE d.state = 7 AND d.key > :after AND d.key < :until
+ORDER BY d.key
+LIMIT :limit
+
 -- name: done_ended
 -- A discarded job that an operator paused is not done with.
 SELECT d.key, d.lane
 FROM pawl_done AS d
-WHERE d.state = :state AND d.finished_at_ms < :before_ms
+WHERE d.state <> 7 AND d.state = :state AND d.finished_at_ms < :before_ms
     AND NOT EXISTS (SELECT 1 FROM pawl_wait AS w WHERE w.key = d.key)
 ORDER BY d.finished_at_ms
+LIMIT :limit
+
+-- name: archive_completed
+SELECT key, lane,
+    finished_at_ms < :before_ms AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
+FROM pawl_archive
+WHERE state = 7 AND key > :after AND key < :until
+ORDER BY key
 LIMIT :limit
 
 -- name: archive_old
 SELECT key, lane
 FROM pawl_archive
-WHERE state = :state AND finished_at_ms < :before_ms
+WHERE state <> 7 AND state = :state AND finished_at_ms < :before_ms
     AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
 ORDER BY finished_at_ms
 LIMIT :limit
@@ -204,9 +223,14 @@ DELETE FROM pawl_log
 WHERE key = :key
 
 -- name: count_add
+-- Not an upsert: it would ask the CHECK about the change instead of the sum.
+UPDATE pawl_count
+SET n = n + :delta
+WHERE lane = :lane AND state = :state
+
+-- name: count_insert
 INSERT INTO pawl_count (lane, state, n)
 VALUES (:lane, :state, :delta)
-ON CONFLICT (lane, state) DO UPDATE SET n = n + excluded.n
 
 -- name: ready_rerank
 UPDATE pawl_ready

@@ -1,0 +1,400 @@
+/* Doing many of the same at once. Plain submits, claimed runs and completions of one transaction
+ * are gathered in arrays and written by one statement per table.
+ *
+ * 1. Order is kept as far as anybody can see: whatever reads a table flushes first what was
+ * gathered for it, so an operation finds what those before it did.
+ * 2. What cannot go with the others (a taken id, a lost run) is done again by itself, the long way.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for `more` in a growing array; the memory is kept from one transaction to the next. */
+static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t bytes)
+{
+    if (count + more <= *cap) return true;
+    size_t want = *cap ? *cap * 2 : 1024;
+    while (want < count + more) {
+        want *= 2;
+    }
+    void *grown = realloc(*array, want * bytes);
+    if (!grown) return false;
+    *array = grown;
+    *cap = want;
+    return true;
+}
+
+/* ---- new jobs ---- */
+
+#define JOB_TABLE                                                                                  \
+    "CREATE TABLE x (key, tail, head, lane, priority, attempts_max, created_at_ms, due_at_ms, "    \
+    "rank, args, extras, expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, "    \
+    "keep_ms, meta, extra, tags, retry, uniqueness, keys, idempotency_key, business_key, "         \
+    "principal, trace_id, state)"
+
+static void job_column(const void *rows, size_t at, int column, sqlite3_context *to)
+{
+    const struct pawl__sq_new_row *row = &((const struct pawl__sq_new_row *)rows)[at];
+    const struct pawl_job_spec *spec = row->job->spec;
+    switch (column) {
+    case COL_KEY:
+        sqlite3_result_int64(to, row->key);
+        break;
+    case COL_TAIL:
+        sqlite3_result_int64(to, row->tail);
+        break;
+    case COL_LANE:
+        sqlite3_result_int64(to, row->lane_id);
+        break;
+    case COL_PRIORITY:
+        sqlite3_result_int64(to, spec->priority);
+        break;
+    case COL_ATTEMPTS_MAX:
+        sqlite3_result_int64(to, spec->retry.attempts_max);
+        break;
+    case COL_CREATED:
+        sqlite3_result_int64(to, row->created_at_ms);
+        break;
+    case COL_DUE:
+        sqlite3_result_int64(to, row->due_at_ms);
+        break;
+    case COL_RANK:
+        sqlite3_result_int64(to, row->rank);
+        break;
+    case COL_ARGS:
+        pawl__sq_result_span(to, spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 });
+        break;
+    case COL_EXTRAS:
+        sqlite3_result_int64(to, row->extras);
+        break;
+    case COL_EXPIRES:
+        pawl__sq_result_some(to, row->expires_at_ms);
+        break;
+    case COL_TIMEOUT:
+        pawl__sq_result_some(to, spec->timeout_ms);
+        break;
+    case COL_LEASE:
+        pawl__sq_result_some(to, spec->lease_ms);
+        break;
+    case COL_SLA_SOFT:
+        pawl__sq_result_some(to, spec->sla_soft_at_ms);
+        break;
+    case COL_SLA_HARD:
+        pawl__sq_result_some(to, spec->sla_hard_at_ms);
+        break;
+    case COL_KEEP:
+        pawl__sq_result_some(to, spec->keep_ms);
+        break;
+    case COL_META:
+        pawl__sq_result_span(to, spec->meta);
+        break;
+    case COL_EXTRA:
+        pawl__sq_result_span(to, spec->extra);
+        break;
+    case COL_RETRY:
+        pawl__sq_result_span(to, row->job->retry);
+        break;
+    case COL_PRINCIPAL:
+        pawl__sq_result_text(to, spec->principal);
+        break;
+    case COL_TRACE:
+        pawl__sq_result_text(to, spec->trace_id);
+        break;
+    case COL_FACTS_END: // state
+        sqlite3_result_int64(to, row->state);
+        break;
+    default: // keys, tags and displaced ids go the long way
+        sqlite3_result_null(to);
+        break;
+    }
+}
+
+static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
+{
+    return !job->key_count && !job->tags.len && pawl__sq_key_is_natural(sq, job->id) &&
+           pawl__sq_split(job->id).head > sq->archive_high;
+}
+
+static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job,
+                                struct pawl_submitted *out)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    struct pawl__sq_place place = { 0 };
+    enum pawl_state state;
+    enum pawl_err err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &place.lane);
+    if (err) return err;
+    pawl__sq_settle(sq, job->spec, 0, &place, &state);
+    struct pawl__sq_halves halves = pawl__sq_split(job->id);
+    gather->news[gather->new_count++] =
+        (struct pawl__sq_new_row){ .job = job,
+                                   .key = halves.head,
+                                   .tail = halves.tail,
+                                   .lane_id = place.lane->id,
+                                   .created_at_ms = place.created_at_ms,
+                                   .due_at_ms = place.due_at_ms,
+                                   .rank = place.rank,
+                                   .expires_at_ms = place.expires_at_ms,
+                                   .lane = (uint32_t)(place.lane - sq->lanes.lanes),
+                                   .state = (uint8_t)state,
+                                   .extras = pawl__sq_has_extras(job, &place) };
+    *out = (struct pawl_submitted){ .id = job->id, .state = state };
+    return PAWL_OK;
+}
+
+static enum pawl_err gather_submit(struct pawl__backend *sq, struct pawl__op *op, bool *taken)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    size_t count = op->submit.count;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_plain(sq, &op->submit.jobs[i])) return PAWL_OK;
+    }
+    *taken = true;
+    if (!reserve((void **)&gather->news, &gather->new_cap, gather->new_count, count,
+                 sizeof *gather->news) ||
+        !reserve((void **)&gather->submits, &gather->submit_cap, gather->submit_count, 1,
+                 sizeof *gather->submits)) {
+        return pawl__fail_nomem(sq->diag);
+    }
+    gather->submits[gather->submit_count++] = op;
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i++) {
+        err = gather_job(sq, &op->submit.jobs[i], &op->submit.out[i]);
+    }
+    return err;
+}
+
+/* Some id is taken: let each operation find out for itself. */
+static enum pawl_err submit_singly(struct pawl__backend *sq)
+{
+    size_t count = sq->gather.submit_count;
+    sq->gather.submit_count = sq->gather.new_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct pawl__op *op = sq->gather.submits[i];
+        op->err = pawl__sq_op_submit(sq, op);
+        if (op->err && !pawl__sq_is_own(op->err)) return op->err;
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    if (!gather->new_count) return PAWL_OK;
+    bool extras = false, waits = false, expires = false, taken;
+    for (size_t i = 0; i < gather->new_count; i++) {
+        extras |= gather->news[i].extras;
+        waits |= gather->news[i].state != PAWL_STATE_AVAILABLE;
+        expires |= gather->news[i].expires_at_ms != 0;
+    }
+    gather->jobs.rows = gather->news;
+    gather->jobs.count = gather->new_count;
+    struct pawl__sq_conn *conn = &sq->writer;
+    enum pawl_err err = pawl__sq_insert(
+        conn, pawl__sq_use(conn, extras ? SQL_GATHERED_JOBS : SQL_GATHERED_JOBS_PLAIN), &taken,
+        sq->diag);
+    if (!err && taken) return submit_singly(sq);
+    if (!err) err = pawl__sq_exec(conn, SQL_GATHERED_READY, sq->diag);
+    if (!err && waits) err = pawl__sq_exec(conn, SQL_GATHERED_WAIT, sq->diag);
+    if (!err && expires) err = pawl__sq_exec(conn, SQL_GATHERED_EXPIRY, sq->diag);
+    for (size_t i = 0; !err && i < gather->new_count; i++) {
+        pawl__sq_count(sq, &sq->lanes.lanes[gather->news[i].lane], PAWL__SQ_OUTSIDE,
+                       gather->news[i].state);
+    }
+    gather->submit_count = gather->new_count = 0;
+    return err;
+}
+
+/* ---- claimed runs ---- */
+
+#define RUN_TABLE                                                                                  \
+    "CREATE TABLE x (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms, "   \
+    "worker)"
+
+static void run_column(const void *rows, size_t at, int column, sqlite3_context *to)
+{
+    const struct pawl__sq_run_row *row = &((const struct pawl__sq_run_row *)rows)[at];
+    if (column == 8) {
+        pawl__sq_result_text(to, row->worker);
+    } else {
+        sqlite3_result_int64(to, row->n[column]);
+    }
+}
+
+enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__sq_run_row *row)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    if (!reserve((void **)&gather->claimed, &gather->claimed_cap, gather->claimed_count, 1,
+                 sizeof *gather->claimed)) {
+        return pawl__fail_nomem(sq->diag);
+    }
+    gather->claimed[gather->claimed_count++] = *row;
+    return PAWL_OK;
+}
+
+static enum pawl_err flush_runs(struct pawl__backend *sq)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    if (!gather->claimed_count) return PAWL_OK;
+    gather->runs.rows = gather->claimed;
+    gather->runs.count = gather->claimed_count;
+    gather->claimed_count = 0;
+    return pawl__sq_exec(&sq->writer, SQL_GATHERED_ACTIVE, sq->diag);
+}
+
+/* ---- completions ---- */
+
+#define END_TABLE                                                                                  \
+    "CREATE TABLE x (at, key, tail, run, owned, lane, base_run, free_runs, started_at_ms, "        \
+    "finished_at_ms, worker, result)"
+
+static void end_column(const void *rows, size_t at, int column, sqlite3_context *to)
+{
+    const struct pawl__sq_end_row *row = &((const struct pawl__sq_end_row *)rows)[at];
+    switch (column) {
+    case 0:
+        sqlite3_result_int64(to, (int64_t)at);
+        break;
+    case 10:
+        pawl__sq_result_text(to, row->worker);
+        break;
+    case 11:
+        pawl__sq_result_span(to, row->op->complete.result);
+        break;
+    default:
+        sqlite3_result_int64(to, row->n[column - 1]);
+        break;
+    }
+}
+
+enum { END_KEY, END_TAIL, END_RUN, END_OWNED, END_LANE, END_BASE, END_FREE, END_STARTED, END_NOW };
+
+static enum pawl_err gather_complete(struct pawl__backend *sq, struct pawl__op *op)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    if (!reserve((void **)&gather->ended, &gather->ended_cap, gather->ended_count, 1,
+                 sizeof *gather->ended)) {
+        return pawl__fail_nomem(sq->diag);
+    }
+    struct pawl__sq_halves halves = pawl__sq_split(op->complete.ref.id);
+    struct pawl__sq_end_row *row = &gather->ended[gather->ended_count++];
+    *row = (struct pawl__sq_end_row){ .op = op, .worker = "" };
+    row->n[END_KEY] = halves.head;
+    row->n[END_TAIL] = halves.tail;
+    row->n[END_RUN] = op->complete.ref.run;
+    row->n[END_NOW] = sq->now_ms;
+    return PAWL_OK;
+}
+
+/* Who of them still owns the run that he reports on? */
+static enum pawl_err read_owners(struct pawl__backend *sq)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_GATHERED_OWNERS);
+    bool found;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        struct pawl__sq_end_row *row = &gather->ended[sqlite3_column_int64(stmt, 0)];
+        row->n[END_OWNED] = 1;
+        row->n[END_LANE] = sqlite3_column_int64(stmt, 1);
+        row->n[END_BASE] = sqlite3_column_int64(stmt, 2);
+        row->n[END_FREE] = sqlite3_column_int64(stmt, 3);
+        row->n[END_STARTED] = sqlite3_column_int64(stmt, 4);
+        row->worker = pawl__sq_column_text(stmt, 5, &gather->arena);
+        if (!row->worker) {
+            sqlite3_reset(stmt);
+            return pawl__fail_nomem(sq->diag);
+        }
+    }
+    return err;
+}
+
+/* The long way for those that own no run under their id's first half: stale, unknown or displaced;
+ * and for all of them when two report the same run. */
+static enum pawl_err complete_singly(struct pawl__backend *sq, size_t count, bool all)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct pawl__sq_end_row *row = &sq->gather.ended[i];
+        if (row->n[END_OWNED] && !all) continue;
+        row->op->err = pawl__sq_op_complete(sq, row->op);
+        if (row->op->err && !pawl__sq_is_own(row->op->err)) return row->op->err;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err flush_ends(struct pawl__backend *sq)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    size_t count = gather->ended_count;
+    if (!count) return PAWL_OK;
+    gather->ends.rows = gather->ended;
+    gather->ends.count = count;
+    gather->ended_count = 0;
+    bool taken = false;
+    enum pawl_err err = read_owners(sq);
+    if (!err) {
+        err = pawl__sq_insert(&sq->writer, pawl__sq_use(&sq->writer, SQL_GATHERED_DONE), &taken,
+                              sq->diag);
+    }
+    if (err) return err;
+    if (taken) return complete_singly(sq, count, true);
+    err = pawl__sq_exec(&sq->writer, SQL_GATHERED_LEFT, sq->diag);
+    for (size_t i = 0; !err && i < count; i++) {
+        if (!gather->ended[i].n[END_OWNED]) continue;
+        pawl__sq_count(sq, pawl__sq_lane_by_id(sq, gather->ended[i].n[END_LANE]), PAWL_STATE_ACTIVE,
+                       PAWL_STATE_COMPLETED);
+    }
+    return err ? err : complete_singly(sq, count, false);
+}
+
+/* ---- together ---- */
+
+enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    gather->jobs = (struct pawl__sq_source){ .schema = JOB_TABLE, .column = job_column };
+    gather->runs = (struct pawl__sq_source){ .schema = RUN_TABLE, .column = run_column };
+    gather->ends = (struct pawl__sq_source){ .schema = END_TABLE, .column = end_column };
+    sqlite3 *db = sq->writer.db;
+    if (pawl__sq_source_attach(db, "gathered_job", &gather->jobs) == SQLITE_OK &&
+        pawl__sq_source_attach(db, "gathered_run", &gather->runs) == SQLITE_OK &&
+        pawl__sq_source_attach(db, "gathered_end", &gather->ends) == SQLITE_OK) {
+        return PAWL_OK;
+    }
+    return pawl__sq_error(&sq->writer, diag, "set up the store");
+}
+
+enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, bool *taken)
+{
+    *taken = false;
+    if (op->kind == PAWL__OP_SUBMIT) return gather_submit(sq, op, taken);
+    if (op->kind != PAWL__OP_COMPLETE) return PAWL_OK;
+    *taken = true;
+    return gather_complete(sq, op);
+}
+
+enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq)
+{
+    enum pawl_err err = pawl__sq_gather_flush_jobs(sq);
+    if (!err) err = flush_runs(sq);
+    return err ? err : flush_ends(sq);
+}
+
+void pawl__sq_gather_reset(struct pawl__backend *sq)
+{
+    struct pawl__sq_gather *gather = &sq->gather;
+    gather->submit_count = gather->new_count = gather->claimed_count = gather->ended_count = 0;
+    pawl__arena_reset(&gather->arena);
+}
+
+void pawl__sq_gather_release(struct pawl__sq_gather *gather)
+{
+    free(gather->submits);
+    free(gather->news);
+    free(gather->claimed);
+    free(gather->ended);
+    pawl__arena_release(&gather->arena);
+    memset(gather, 0, sizeof *gather);
+}

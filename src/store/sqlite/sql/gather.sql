@@ -1,0 +1,53 @@
+-- Whole batches in one statement: gathered_* are virtual tables over rows that gather.c holds.
+
+-- name: gathered_jobs_plain
+INSERT INTO pawl_job (key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, args,
+    extras)
+SELECT key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, args, 0
+FROM gathered_job
+
+-- name: gathered_jobs
+INSERT INTO pawl_job ({{fact_columns}})
+SELECT {{fact_columns}}
+FROM gathered_job
+
+-- name: gathered_ready
+INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
+SELECT lane, rank, key, 0, 0, 0
+FROM gathered_job
+WHERE state = 2
+
+-- name: gathered_wait
+INSERT INTO pawl_wait (key, lane, state, rank, run, base_run, free_runs, due_at_ms)
+SELECT key, lane, state, rank, 0, 0, 0, due_at_ms
+FROM gathered_job
+WHERE state <> 2
+
+-- name: gathered_expiry
+INSERT INTO pawl_expiry (at_ms, key)
+SELECT expires_at_ms, key
+FROM gathered_job
+WHERE expires_at_ms IS NOT NULL
+
+-- name: gathered_active
+INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,
+    worker)
+SELECT key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms, worker
+FROM gathered_run
+
+-- name: gathered_owners
+SELECT g.at, a.lane, a.base_run, a.free_runs, a.started_at_ms, a.worker
+FROM gathered_end AS g
+CROSS JOIN pawl_active AS a ON a.key = g.key
+WHERE a.tail = g.tail AND a.run = g.run
+
+-- name: gathered_done
+INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
+    dead_letter, worker, result)
+SELECT key, lane, 7, run, base_run, free_runs, started_at_ms, finished_at_ms, 0, worker, result
+FROM gathered_end
+WHERE owned
+
+-- name: gathered_left
+DELETE FROM pawl_active
+WHERE key IN (SELECT key FROM gathered_end WHERE owned)
