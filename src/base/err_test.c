@@ -108,7 +108,7 @@ static void cutting_never_leaves_half_a_character(void **state)
         struct pawl_diag diag;
         char text[1000] = "aaaa";
         for (int at = lead; at + 4 < 990; at += 4) {
-            memcpy(text + at, "\xf0\x9f\x98\x80", 4);
+            snprintf(text + at, sizeof text - (size_t)at, "\xf0\x9f\x98\x80");
         }
         (void)!pawl__fail(&diag, PAWL_ERR_IO, "%s", text);
         const char *end = diag.text + strlen(diag.text);

@@ -97,7 +97,7 @@ static json_t *random_value(struct pawl__rng *rng, int depth)
 static void spell_space(struct pawl__rng *rng, struct pawl__buf *out)
 {
     while (pawl__rng_below(rng, 5) == 0) {
-        pawl__buf_add(out, " \n\r\t" + pawl__rng_below(rng, 4), 1);
+        pawl__buf_add(out, &" \n\r\t"[pawl__rng_below(rng, 4)], 1);
     }
 }
 

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "base/json_test_kit.h"
 
 enum { DEPTH = 32 };
@@ -114,6 +116,7 @@ static void what_it_does_not_is_refused_and_placed(void **state)
         { { "\"\\ud800\\n\"" }, "a surrogate without its partner at byte 1" },
         { { "\"\\ud800\\u\"" }, "a surrogate without its partner at byte 1" },
         { { "\"\\ud800\\udc0\"" }, "a surrogate without its partner at byte 1" },
+        { { "\"\\udc00\\udc00\"" }, "a surrogate without its partner at byte 1" },
         { { "\"\\udc00\\ud800\"" }, "a surrogate without its partner at byte 1" },
         { { "\"a\xff\"" }, "a string that is not UTF-8 at byte 2" },
         { { "\"\xc0\x80\"" }, "a string that is not UTF-8 at byte 1" },
@@ -161,6 +164,26 @@ static void what_it_does_not_is_refused_and_placed(void **state)
         }
         assert_null(doc.json.tokens); // set only on success
         doc_release(&doc);
+    }
+}
+
+/* Strings are scanned in words of several bytes: no byte may hide in one. */
+static void bytes_in_a_string_are_judged_wherever_they_stand(void **state)
+{
+    enum { LEN = 40 };
+    for (int byte = 0; byte < 256; byte++) {
+        bool plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+        for (int at = 0; at < LEN; at++) {
+            char text[LEN + 2];
+            struct doc doc;
+            memset(text, at % 2 ? ' ' : 0x7f, sizeof text); // the neighbours of what is refused
+            text[0] = text[LEN + 1] = '"';
+            text[1 + at] = (char)byte;
+            doc_parse(&doc, text, sizeof text, DEPTH);
+            if ((doc.err == PAWL_OK) != plain) fail_msg("byte %02x at %d: %d", byte, at, doc.err);
+            if (plain) assert_int_equal(doc.json.tokens[0].count, LEN);
+            doc_release(&doc);
+        }
     }
 }
 
@@ -589,7 +612,7 @@ static void doubles_are_the_nearest(void **state)
         double value = 12345;
         doc_parse(&doc, cases[i].text, strlen(cases[i].text), 0);
         assert_true(pawl__json_double(&doc.json, 0, &value));
-        if (memcmp(&value, &cases[i].value, sizeof value) != 0) { // the sign of zero too
+        if (value != cases[i].value || signbit(value) != signbit(cases[i].value)) {
             fail_msg("%s gave %.17g", cases[i].text, value);
         }
         doc_release(&doc);
@@ -664,6 +687,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_grammar_allows_is_accepted),
         cmocka_unit_test(what_it_does_not_is_refused_and_placed),
+        cmocka_unit_test(bytes_in_a_string_are_judged_wherever_they_stand),
         cmocka_unit_test(nothing_at_all_is_no_document),
         cmocka_unit_test(every_cut_of_a_document_is_refused),
         cmocka_unit_test(tokens_come_in_document_order_with_their_spans),

@@ -14,8 +14,8 @@
 #endif
 
 enum { US_PER_S = 1000000 };
-#define TIMEOUT_US_MAX (INT64_C(1000000000) * US_PER_S) /* 31 years; keeps the sum from wrapping   \
-                                                         */
+/* 31 years: keeps the sum with now from wrapping. */
+#define TIMEOUT_US_MAX (INT64_C(1000000000) * US_PER_S)
 
 static void must(int error)
 {
