@@ -55,7 +55,7 @@ static void write_be(uint8_t *at, uint64_t x, int bytes)
 
 static struct pawl_job_id make_id(struct pawl__idgen *gen)
 {
-    struct pawl_job_id id;
+    struct pawl_job_id id = { 0 };
     write_be(id.b, (uint64_t)gen->ms, 6);
     write_be(id.b + 6, 0x7000 | gen->counter, 2);
     write_be(id.b + 8, UINT64_C(1) << 63 | pawl__rng_next(&gen->rng) >> 2, 8);
