@@ -109,7 +109,7 @@ static void add_escape(struct pawl__buf *buf, unsigned char c)
 
 void pawl__buf_add_json(struct pawl__buf *buf, const char *at, size_t len)
 {
-    const char *end = at + len;
+    const char *end = len > 0 ? at + len : at; // an empty span may be NULL
     pawl__buf_add(buf, "\"", 1);
     while (at < end) {
         const char *plain = at; // as long a run as needs no change, added in one go

@@ -96,6 +96,7 @@ static void json_escapes_what_it_must_and_no_more(void **state)
         const char *out;
     } cases[] = {
         { "", 0, "\"\"" },
+        { NULL, 0, "\"\"" },
         { "plain", 5, "\"plain\"" },
         { "\"\\/", 3, "\"\\\"\\\\/\"" },
         { "\b\f\n\r\t", 5, "\"\\b\\f\\n\\r\\t\"" },
