@@ -67,6 +67,13 @@ int64_t pawl__bench_now_us(void)
     return pawl__clock_mono_us(&pawl__clock_system);
 }
 
+int64_t pawl__bench_clock_us(clockid_t clock)
+{
+    struct timespec at = { 0 };
+    clock_gettime(clock, &at);
+    return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
+}
+
 void pawl__bench_path(const struct pawl__bench *bench, const char *name,
                       char out[PAWL__BENCH_PATH_BYTES])
 {

@@ -50,6 +50,7 @@ void pawl__bench_die(const char *format, ...) PAWL_PRINTF(1, 2) __attribute__((n
 /* One line on standard error. */
 void pawl__bench_say(const char *format, ...) PAWL_PRINTF(1, 2);
 int64_t pawl__bench_now_us(void);
+int64_t pawl__bench_clock_us(clockid_t clock);
 void pawl__bench_path(const struct pawl__bench *bench, const char *name,
                       char out[PAWL__BENCH_PATH_BYTES]);
 /* Bytes this process has written so far; 0 when the system does not say. */
@@ -116,6 +117,7 @@ struct pawl__crew_options {
 struct pawl__crew_result {
     int64_t jobs; /* that went all the way */
     int64_t us;
+    int64_t committer_us; /* CPU time of the committer's thread */
     double per_s;
 };
 

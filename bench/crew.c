@@ -60,12 +60,30 @@ struct pawl__crew {
     struct pawl__crew_options options;
     int64_t until_us;
     struct member *members;
+    clockid_t committer; /* its CPU clock, noted by the first done() */
+    _Atomic bool committer_known;
 };
+
+static void note_committer(struct pawl__crew *crew)
+{
+    if (pthread_getcpuclockid(pthread_self(), &crew->committer)) {
+        pawl__bench_die("could not find the committer's clock");
+    }
+    atomic_store(&crew->committer_known, true);
+}
+
+static int64_t committer_us(const struct pawl__crew *crew)
+{
+    return atomic_load(&crew->committer_known) ? pawl__bench_clock_us(crew->committer) : 0;
+}
 
 static void done(struct pawl__op *op)
 {
     struct slot *slot = op->user;
     struct member *member = slot->owner;
+    if (!atomic_load_explicit(&member->crew->committer_known, memory_order_relaxed)) {
+        note_committer(member->crew);
+    }
     slot->next = atomic_load_explicit(&member->returned, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&member->returned, &slot->next, slot)) {
     }
@@ -292,7 +310,7 @@ struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
     const int threads = options->threads > 0 ? options->threads : crew->bench->threads;
     assert(threads <= THREADS_MAX && (options->for_us > 0) != (options->jobs_max > 0));
     const int64_t start_us = pawl__bench_now_us();
-    struct pawl__crew_result result = { 0 };
+    struct pawl__crew_result result = { .committer_us = -committer_us(crew) };
     crew->options = *options;
     crew->until_us = options->for_us > 0 ? start_us + options->for_us : INT64_MAX;
     start(crew, threads);
@@ -301,6 +319,7 @@ struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
         result.jobs += crew->members[i].finished;
     }
     result.us = pawl__bench_now_us() - start_us;
+    result.committer_us += committer_us(crew);
     result.per_s = (double)result.jobs * 1e6 / (double)(result.us > 0 ? result.us : 1);
     return result;
 }

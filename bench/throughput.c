@@ -2,9 +2,10 @@
  * step is durable before it is answered. */
 #include "bench.h"
 
-/* What was written to files for how many rows. */
-struct written {
-    int64_t bytes;
+/* What the rows of all slices cost. */
+struct cost {
+    int64_t bytes; /* written to files */
+    int64_t us;    /* CPU of the one thread that writes */
     double rows;
 };
 
@@ -15,7 +16,7 @@ struct throughput {
     struct pawl__crew *crew;
     bool lifecycle;
     int64_t bulk_jobs; /* in one slice */
-    struct written floor_written, store_written;
+    struct cost floor_cost, store_cost;
 };
 
 static void begin(struct throughput *of, struct pawl__bench *bench)
@@ -36,10 +37,12 @@ static void end(struct throughput *of)
 static double floor_slice(void *ctx)
 {
     struct throughput *of = ctx;
-    const int64_t before = pawl__bench_written(), start_us = pawl__bench_now_us();
+    const int64_t bytes = pawl__bench_written(), start_us = pawl__bench_now_us();
+    const int64_t cpu_us = pawl__bench_clock_us(CLOCK_THREAD_CPUTIME_ID);
     const double per_s = pawl__floor_run(of->floor, of->bench->slice_us);
-    of->floor_written.rows += per_s * (double)(pawl__bench_now_us() - start_us) / 1e6;
-    of->floor_written.bytes += pawl__bench_written() - before;
+    of->floor_cost.rows += per_s * (double)(pawl__bench_now_us() - start_us) / 1e6;
+    of->floor_cost.us += pawl__bench_clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu_us;
+    of->floor_cost.bytes += pawl__bench_written() - bytes;
     return per_s;
 }
 
@@ -51,23 +54,31 @@ static double crew_slice(void *ctx)
         .lifecycle = of->lifecycle,
         .for_us = of->bench->slice_us,
     };
-    const int64_t before = pawl__bench_written();
+    const int64_t bytes = pawl__bench_written();
     const struct pawl__crew_result result = pawl__crew_run(of->crew, &options);
-    of->store_written.rows += (double)result.jobs;
-    of->store_written.bytes += pawl__bench_written() - before;
+    of->store_cost.rows += (double)result.jobs;
+    of->store_cost.us += result.committer_us;
+    of->store_cost.bytes += pawl__bench_written() - bytes;
     return result.per_s;
 }
 
-/* The WAL, and the database when it is checkpointed. */
-static void report_written(const struct throughput *of, const char *load)
+static void report_cost(const char *load, const char *what, const char *unit, double value,
+                        double floor)
 {
-    if (of->floor_written.bytes <= 0) return; // the system does not say
-    struct pawl__row row = { .unit = "bytes" };
-    snprintf(row.name, sizeof row.name, "%s, written per job", load);
-    row.value = (double)of->store_written.bytes / of->store_written.rows;
-    row.floor = (double)of->floor_written.bytes / of->floor_written.rows;
-    row.ratio = row.value / row.floor;
+    if (floor <= 0) return; // the system does not say
+    struct pawl__row row = { .unit = unit, .value = value, .floor = floor, .ratio = value / floor };
+    snprintf(row.name, sizeof row.name, "%s, %s", load, what);
     pawl__report_add(&row);
+}
+
+/* These are steadier than the rates: other programs on the machine do not change them much. */
+static void report_costs(const struct throughput *of, const char *load)
+{
+    const struct cost *value = &of->store_cost, *floor = &of->floor_cost;
+    report_cost(load, "CPU of the committer", "us/job", (double)value->us / value->rows,
+                (double)floor->us / floor->rows);
+    report_cost(load, "written to files", "bytes", (double)value->bytes / value->rows,
+                (double)floor->bytes / floor->rows);
 }
 
 static void run_crew(struct pawl__bench *bench, const char *name, double goal, bool lifecycle)
@@ -87,7 +98,7 @@ static void run_crew(struct pawl__bench *bench, const char *name, double goal, b
     const struct pawl__row row = pawl__pairs_run(bench, &pairs);
     pawl__report_add(&row);
     pawl__report_commits(of.store, lifecycle ? "lifecycle" : "submit");
-    report_written(&of, lifecycle ? "lifecycle" : "submit");
+    report_costs(&of, lifecycle ? "lifecycle" : "submit");
     end(&of);
 }
 
