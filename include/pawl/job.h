@@ -180,7 +180,7 @@ struct pawl_job {
     int64_t created_at_ms;
     int64_t due_at_ms;
     int64_t expires_at_ms;
-    int64_t started_at_ms;  /* of the newest run */
+    int64_t started_at_ms;  /* of the newest run; 0 when the job waits to run again */
     int64_t lease_until_ms; /* active, or routed */
     int64_t finished_at_ms;
     int64_t timeout_ms;
@@ -190,7 +190,7 @@ struct pawl_job {
     int64_t keep_ms;
     bool dead_letter;
     bool archived;
-    const char *worker; /* of the newest run, or the one it is routed to */
+    const char *worker; /* of the newest run, or the one it is routed to; "" likewise */
     const char *reason; /* why it ended, or is held */
     const char *idempotency_key;
     const char *business_key;

@@ -3,7 +3,9 @@
  * A change is an operation (struct pawl__op) posted to the inbox. The committer thread takes all
  * that waits there (bounded), has the backend apply it in ONE transaction, and answers each after
  * the commit. An operation that loses a race or breaks a rule fails alone, with its own `err`. If
- * the transaction itself fails, all of its operations get that error and none of them happened.
+ * the transaction itself fails, all of its operations get that error and none of them happened;
+ * only after IO, when the commit itself could not be synced, may they turn out to have happened
+ * when the store has been reopened.
  *
  * Reads run on the calling thread, on connections of their own, and see what is committed.
  *
@@ -68,7 +70,8 @@ enum pawl__op_kind { PAWL__OPS(X) PAWL__OP_END };
 
 /* A key that jobs may hold; `digest` is over the kind and the key, so kinds never clash. One
  * mechanism for all kinds: a newcomer conflicts with a holder whose state is in the newcomer's
- * `states` and which is younger than `period_ms`. */
+ * `states` and which is younger than `period_ms`. Of the holders that have ended the sixteen newest
+ * are remembered. */
 enum pawl__key_kind { PAWL__KEY_IDEMPOTENCY = 1, PAWL__KEY_BUSINESS = 2, PAWL__KEY_UNIQUE = 3 };
 
 #define PAWL__KEYS_MAX 3

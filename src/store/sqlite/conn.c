@@ -244,3 +244,19 @@ void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn)
     pawl__cond_signal(&sq->freed);
     pawl__unlock(&sq->mutex);
 }
+
+enum pawl_err pawl__sq_read_begin(struct pawl__backend *sq, struct pawl__sq_conn **out,
+                                  struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__sq_reader_take(sq, out, diag);
+    if (err) return err;
+    err = pawl__sq_exec(*out, SQL_BEGIN_READ, diag);
+    if (err) pawl__sq_reader_give(sq, *out);
+    return err;
+}
+
+void pawl__sq_read_end(struct pawl__backend *sq, struct pawl__sq_conn *conn)
+{
+    (void)pawl__sq_exec(conn, SQL_ROLLBACK, NULL);
+    pawl__sq_reader_give(sq, conn);
+}

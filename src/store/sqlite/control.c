@@ -13,14 +13,6 @@ static const struct {
 } controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
 #undef X
 
-static enum pawl_err add_expiry(struct pawl__backend *sq, const struct pawl__sq_place *place)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_INSERT);
-    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, place->expires_at_ms);
-    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_key, place->key);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
-}
-
 /* A new series of attempts, due now, with the old errors kept and no time to live: it is over. */
 static enum pawl_err prepare_revival(struct pawl__backend *sq, struct pawl__sq_place *place,
                                      struct pawl_diag *diag)
@@ -62,14 +54,14 @@ static enum pawl_err carry_out(struct pawl__backend *sq, struct pawl__sq_place *
         err = prepare_revival(sq, place, diag);
         target.due_at_ms = sq->now_ms;
     }
-    if (!err && control == PAWL_CONTROL_RESUME && place->expires_at_ms) err = add_expiry(sq, place);
+    if (control == PAWL_CONTROL_PAUSE && place->in_done) { // it is live again, and so are its keys
+        err = pawl__sq_keys_retake(sq, place, diag);
+    }
     return err ? err : pawl__sq_move(sq, place, &event, 1, &target);
 }
 
-/* ACTIVATE is for jobs that are held; one that was routed waits for its worker. */
 static bool allows(const struct pawl__sq_place *place, enum pawl_control control)
 {
-    if (control == PAWL_CONTROL_ACTIVATE && place->lease_until_ms) return false;
     return pawl__lifecycle_next(place->state, controls[control].event, place->paused_from) !=
            PAWL_STATE_NONE;
 }
@@ -153,8 +145,7 @@ static enum pawl_err bulk_one(struct pawl__backend *sq, struct pawl__op *op, str
     *moved = false;
     enum pawl_err err;
     if (op->bulk.control == PAWL_CONTROL_NONE) {
-        err = pawl__sq_delete(sq, id, NULL);
-        if (!err) err = pawl__sq_deed(sq, &id, NULL, "delete", &op->bulk.by, 0, 0);
+        err = pawl__sq_delete(sq, id, &op->bulk.by, NULL);
     } else {
         struct pawl__sq_place place;
         err = find_anywhere(sq, id, op->bulk.control == PAWL_CONTROL_RETRY, &place, NULL);

@@ -181,6 +181,19 @@ static enum pawl_err extend_row(struct pawl__backend *sq, int64_t key, int64_t t
     return err;
 }
 
+/* Not under its id's first half: gone, or stored under another key. */
+static enum pawl_err extend_elsewhere(struct pawl__backend *sq, struct pawl__op *op, size_t i)
+{
+    const struct pawl__run_ref *ref = &op->extend.refs[i];
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_owned(sq, ref, &place, NULL);
+    bool extended = false;
+    if (!err) err = extend_row(sq, place.key, place.tail, op, ref->run, &extended);
+    if (err && !pawl__sq_is_own(err)) return err;
+    op->extend.results[i] = err ? err : extended ? PAWL_OK : PAWL_ERR_STALE;
+    return PAWL_OK;
+}
+
 static enum pawl_err extend_one(struct pawl__backend *sq, struct pawl__op *op, size_t i)
 {
     const struct pawl__run_ref *ref = &op->extend.refs[i];
@@ -188,15 +201,7 @@ static enum pawl_err extend_one(struct pawl__backend *sq, struct pawl__op *op, s
     bool extended;
     enum pawl_err err = extend_row(sq, halves.head, halves.tail, op, ref->run, &extended);
     op->extend.results[i] = PAWL_OK;
-    if (err || extended) return err;
-    int64_t key; // gone, or stored under another key
-    err = pawl__sq_find(&sq->writer, ref->id, &key, sq->diag);
-    op->extend.results[i] = err == PAWL_ERR_NOT_FOUND ? err : PAWL_ERR_STALE;
-    if (err) return err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
-    if (key == halves.head) return PAWL_OK;
-    err = extend_row(sq, key, halves.tail, op, ref->run, &extended);
-    if (!err && extended) op->extend.results[i] = PAWL_OK;
-    return err;
+    return err || extended ? err : extend_elsewhere(sq, op, i);
 }
 
 enum pawl_err pawl__sq_op_extend(struct pawl__backend *sq, struct pawl__op *op)

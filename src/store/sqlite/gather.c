@@ -118,8 +118,7 @@ static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
            pawl__sq_split(job->id).head > sq->archive_high;
 }
 
-static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job,
-                                struct pawl_submitted *out)
+static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
     struct pawl__sq_gather *gather = &sq->gather;
     struct pawl__sq_place place = { 0 };
@@ -140,7 +139,6 @@ static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new
                                    .lane = (uint32_t)(place.lane - sq->lanes.lanes),
                                    .state = (uint8_t)state,
                                    .extras = pawl__sq_has_extras(job, &place) };
-    *out = (struct pawl_submitted){ .id = job->id, .state = state };
     return PAWL_OK;
 }
 
@@ -161,7 +159,7 @@ static enum pawl_err gather_submit(struct pawl__backend *sq, struct pawl__op *op
     gather->submits[gather->submit_count++] = op;
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < count; i++) {
-        err = gather_job(sq, &op->submit.jobs[i], &op->submit.out[i]);
+        err = gather_job(sq, &op->submit.jobs[i]);
     }
     return err;
 }
@@ -177,6 +175,18 @@ static enum pawl_err submit_singly(struct pawl__backend *sq)
         if (op->err && !pawl__sq_is_own(op->err)) return op->err;
     }
     return PAWL_OK;
+}
+
+static void accept_jobs(struct pawl__backend *sq)
+{
+    const struct pawl__sq_new_row *row = sq->gather.news;
+    for (size_t i = 0; i < sq->gather.submit_count; i++) {
+        struct pawl__op *op = sq->gather.submits[i];
+        for (size_t j = 0; j < op->submit.count; j++, row++) {
+            op->submit.out[j] = (struct pawl_submitted){ .id = row->job->id, .state = row->state };
+            pawl__sq_count(sq, &sq->lanes.lanes[row->lane], PAWL__SQ_OUTSIDE, row->state);
+        }
+    }
 }
 
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
@@ -199,10 +209,7 @@ enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
     if (!err) err = pawl__sq_exec(conn, SQL_GATHERED_READY, sq->diag);
     if (!err && waits) err = pawl__sq_exec(conn, SQL_GATHERED_WAIT, sq->diag);
     if (!err && expires) err = pawl__sq_exec(conn, SQL_GATHERED_EXPIRY, sq->diag);
-    for (size_t i = 0; !err && i < gather->new_count; i++) {
-        pawl__sq_count(sq, &sq->lanes.lanes[gather->news[i].lane], PAWL__SQ_OUTSIDE,
-                       gather->news[i].state);
-    }
+    if (!err) accept_jobs(sq);
     gather->submit_count = gather->new_count = 0;
     return err;
 }

@@ -108,7 +108,7 @@ enum pawl_err pawl__sq_op_log(struct pawl__backend *sq, struct pawl__op *op)
     enum pawl_err err = pawl__sq_find(&sq->writer, op->log.ref.id, &key, sq->diag);
     if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->log.ref.id);
     if (err) return err;
-    struct pawl_span text = op->log.text.len ? op->log.text : (struct pawl_span){ " ", 1 };
+    struct pawl_span text = op->log.text;
     if (text.len > PAWL__LOG_LINE_BYTES_MAX) {
         text.len = PAWL__LOG_LINE_BYTES_MAX;
         while (text.len && ((uint8_t)text.at[text.len] & 0xC0) == 0x80) {
@@ -120,7 +120,10 @@ enum pawl_err pawl__sq_op_log(struct pawl__backend *sq, struct pawl__op *op)
     pawl__sq_bind(stmt, SQL_LOG_INSERT_run, op->log.ref.run);
     pawl__sq_bind(stmt, SQL_LOG_INSERT_at_ms, sq->now_ms);
     pawl__sq_bind(stmt, SQL_LOG_INSERT_level, op->log.level);
-    pawl__sq_bind_span(stmt, SQL_LOG_INSERT_text, text);
+    if (stmt) { // an empty line is a line
+        sqlite3_bind_text(stmt, SQL_LOG_INSERT_text, text.len ? text.at : "", (int)text.len,
+                          SQLITE_STATIC);
+    }
     err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     if (err) return err;
     stmt = pawl__sq_use(&sq->writer, SQL_LOG_TRIM);

@@ -57,6 +57,21 @@ static enum pawl_err pragma(struct pawl__sq_conn *conn, const char *text, struct
     return pawl__sq_error(conn, diag, "set up the store");
 }
 
+/* Switching a new file to WAL does not ask the busy handler when two do it at once. */
+static enum pawl_err switch_to_wal(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
+                                   struct pawl_diag *diag)
+{
+    char text[64];
+    snprintf(text, sizeof text, "PRAGMA page_size = %d; PRAGMA journal_mode = WAL;",
+             PAWL__SQ_PAGE_BYTES);
+    int64_t timeout_ms = how->busy_timeout_ms;
+    enum pawl_err err;
+    for (int tries = 0; (err = pragma(conn, text, diag)) == PAWL_ERR_BUSY; tries++) {
+        if (!nap_while_busy(&timeout_ms, tries)) break;
+    }
+    return err;
+}
+
 static enum pawl_err set_up(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
                             struct pawl_diag *diag)
 {
@@ -67,15 +82,23 @@ static enum pawl_err set_up(const struct pawl__sq_open *how, struct pawl__sq_con
              PAWL__SQ_CACHE_KIB);
     enum pawl_err err = pragma(conn, text, diag);
     if (err || how->read_only) return err;
-    if (!how->memory) {
-        snprintf(text, sizeof text, "PRAGMA page_size = %d; PRAGMA journal_mode = WAL;",
-                 PAWL__SQ_PAGE_BYTES);
-        err = pragma(conn, text, diag);
-        if (err) return err;
-    }
+    if (!how->memory) err = switch_to_wal(how, conn, diag);
+    if (err) return err;
     snprintf(text, sizeof text, "PRAGMA synchronous = %s; PRAGMA secure_delete = FAST;",
              how->durability == PAWL_DURABILITY_RELAXED ? "NORMAL" : "FULL");
     return pragma(conn, text, diag);
+}
+
+/* The operating system's reason, where there is one, says more than SQLite's. */
+static enum pawl_err fail_open(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
+                               int code, struct pawl_diag *diag)
+{
+    int reason = conn->db ? sqlite3_system_errno(conn->db) : 0;
+    enum pawl_err err = pawl__sq_error_code(code);
+    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
+    if (reason == EACCES || reason == EROFS || reason == EPERM) err = PAWL_ERR_READONLY;
+    return pawl__fail_field(diag, err, "store", "could not open \"%s\": %s", how->path,
+                            reason ? strerror(reason) : sqlite3_errstr(code));
 }
 
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
@@ -93,7 +116,7 @@ enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__s
     int code = sqlite3_open_v2(how->memory ? ":memory:" : how->path, &out->db, flags, NULL);
     enum pawl_err err = PAWL_OK;
     if (code != SQLITE_OK) {
-        err = pawl__sq_error(out, diag, "open the store");
+        err = fail_open(how, out, code, diag);
         goto fail;
     }
     sqlite3_busy_timeout(out->db, (int)how->busy_timeout_ms);
@@ -168,22 +191,51 @@ static enum pawl_err read_boost(struct pawl__backend *sq, struct pawl_diag *diag
     return err;
 }
 
+/* After a failed sync the kernel may show us a log that is not on the disk and never will be: pages
+ * that could not be written are forgotten as if they had been. Nothing may be built on it. So the
+ * whole log is written back into the database, which is synced, and begun anew. */
+static enum pawl_err start_new_log(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    int code =
+        sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (code == SQLITE_OK) return PAWL_OK;
+    return pawl__sq_error(&sq->writer, diag, "write the log back");
+}
+
+/* Whoever finds a log that nobody is using cannot know how its last writer fared. */
+static enum pawl_err inherit_log(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    enum pawl_err err = PAWL_OK;
+    if (pawl__sq_turnstile_alone(sq->turnstile)) err = start_new_log(sq, diag);
+    pawl__sq_turnstile_share(sq->turnstile);
+    return err == PAWL_ERR_BUSY ? PAWL_OK : err; // somebody who is not pawl is reading
+}
+
+static enum pawl_err set_up_writer(struct pawl__backend *sq, bool no_migrate,
+                                   struct pawl_diag *diag)
+{
+    struct pawl__sq_open how = { .path = sq->path,
+                                 .create = true,
+                                 .memory = sq->memory,
+                                 .durability = sq->durability,
+                                 .busy_timeout_ms = sq->busy_timeout_ms };
+    enum pawl_err err = pawl__sq_conn_open(&how, &sq->writer, diag);
+    if (err) return err;
+    if (sqlite3_db_readonly(sq->writer.db, "main") == 1) {
+        return pawl__fail_field(diag, PAWL_ERR_READONLY, "store", "cannot write to \"%s\"",
+                                sq->path);
+    }
+    sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
+    if (!sq->memory) err = inherit_log(sq, diag);
+    if (!err) err = pawl__sq_gather_attach(sq, diag);
+    return err ? err : pawl__sq_migrate(&sq->writer, sq->clock, no_migrate, diag);
+}
+
 static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
                                     struct pawl_diag *diag)
 {
-    enum pawl_err err =
-        pawl__sq_conn_open(&(struct pawl__sq_open){ .path = sq->path,
-                                                    .create = true,
-                                                    .memory = sq->memory,
-                                                    .durability = sq->durability,
-                                                    .busy_timeout_ms = sq->busy_timeout_ms },
-                           &sq->writer, diag);
-    if (err) return err;
-    sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
-    err = pawl__sq_gather_attach(sq, diag);
-    if (err) return err;
     pawl__sq_turnstile_enter(sq->turnstile);
-    err = pawl__sq_migrate(&sq->writer, sq->clock, no_migrate, diag);
+    enum pawl_err err = set_up_writer(sq, no_migrate, diag);
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
     sq->lanes.stale = true;
@@ -262,18 +314,6 @@ static enum pawl_err look_for_damage(struct pawl__backend *sq, struct pawl_diag 
     }
     sqlite3_reset(stmt);
     return err;
-}
-
-/* After a failed sync the kernel may show us a log that is not on the disk and never will be: pages
- * that could not be written are forgotten as if they had been. Nothing may be built on it. So the
- * whole log is written back into the database, which is synced, and begun anew; until that succeeds
- * the doubt stands. */
-static enum pawl_err start_new_log(struct pawl__backend *sq, struct pawl_diag *diag)
-{
-    int code =
-        sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    if (code == SQLITE_OK) return PAWL_OK;
-    return pawl__sq_error(&sq->writer, diag, "write the log back");
 }
 
 static void close_idle_readers(struct pawl__backend *sq)

@@ -76,11 +76,25 @@ enum pawl_err pawl__sq_fail_state(struct pawl_diag *diag, const struct pawl__sq_
                       pawl_state_name(place->state, PAWL_VOCABULARY_PAWL));
 }
 
+/* An archived job is known, but nobody's run. */
+static enum pawl_err fail_unowned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+                                  struct pawl_diag *diag)
+{
+    int64_t key;
+    enum pawl_err err = pawl__sq_find_archived(&sq->writer, ref->id, &key, sq->diag);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, ref->id);
+    if (err) return err;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(ref->id, text);
+    return pawl__fail(diag, PAWL_ERR_STALE, "run %lld of job \"%s\" is over: the job is archived",
+                      (long long)ref->run, text);
+}
+
 enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
                                    struct pawl__sq_place *out, struct pawl_diag *diag)
 {
     enum pawl_err err = pawl__sq_place_find(sq, ref->id, out);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, ref->id);
+    if (err == PAWL_ERR_NOT_FOUND) return fail_unowned(sq, ref, diag);
     if (err) return err;
     if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
     char text[PAWL_JOB_ID_TEXT_BYTES];
@@ -241,6 +255,18 @@ static enum pawl_err set_due(struct pawl__backend *sq, struct pawl__sq_place *pl
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
+/* While a job ran or was paused its expiry may have been looked at and put away. */
+static enum pawl_err keep_expiry(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                 enum pawl_state to)
+{
+    bool back = place->state == PAWL_STATE_ACTIVE || place->state == PAWL_STATE_PAUSED;
+    if (!back || !place->expires_at_ms || pawl_state_is_terminal(to)) return PAWL_OK;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_INSERT);
+    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, place->expires_at_ms);
+    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_key, place->key);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
 enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
                             const enum pawl_event *events, size_t event_count,
                             const struct pawl__sq_target *target)
@@ -256,6 +282,7 @@ enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *pla
         err = set_due(sq, place, target->due_at_ms);
     }
     if (!err) err = enter(sq, place, to, target);
+    if (!err) err = keep_expiry(sq, place, to);
     if (err) return err;
     pawl__sq_count(sq, place->lane, place->state, to);
     place->state = to;

@@ -362,11 +362,11 @@ enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter 
     out->at = pawl__arena_calloc(arena, (size_t)page->limit, sizeof *out->at);
     if (!out->at) return pawl__fail_nomem(diag);
     struct pawl__sq_conn *conn;
-    err = pawl__sq_reader_take(sq, &conn, diag);
+    err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
     err = walk(conn, ask, visit_job, &ctx, diag);
     if (!err && page->count) err = count_all(conn, filter, &out->total, diag);
-    pawl__sq_reader_give(sq, conn);
+    pawl__sq_read_end(sq, conn);
     if (!err && ctx.more) {
         snprintf(out->next, sizeof out->next, "%c%016" PRIx64, page->oldest_first ? 'o' : 'n',
                  (uint64_t)ctx.last_key);
@@ -380,10 +380,10 @@ enum pawl_err pawl__sq_query_count(struct pawl__backend *sq, const struct pawl_f
     enum pawl_err err = check_size(filter, diag);
     if (err) return err;
     struct pawl__sq_conn *conn;
-    err = pawl__sq_reader_take(sq, &conn, diag);
+    err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
     err = count_all(conn, filter, out, diag);
-    pawl__sq_reader_give(sq, conn);
+    pawl__sq_read_end(sq, conn);
     return err;
 }
 

@@ -60,23 +60,6 @@ static enum pawl_err get_one(struct pawl__sq_conn *conn, struct pawl_job_id id,
     return err ? err : read_one(conn, true, *key, arena, job, diag);
 }
 
-/* A connection inside one read transaction: what it reads fits together. */
-static enum pawl_err begin_read(struct pawl__backend *sq, struct pawl__sq_conn **conn,
-                                struct pawl_diag *diag)
-{
-    enum pawl_err err = pawl__sq_reader_take(sq, conn, diag);
-    if (err) return err;
-    err = pawl__sq_exec(*conn, SQL_BEGIN_READ, diag);
-    if (err) pawl__sq_reader_give(sq, *conn);
-    return err;
-}
-
-static void end_read(struct pawl__backend *sq, struct pawl__sq_conn *conn)
-{
-    (void)pawl__sq_exec(conn, SQL_ROLLBACK, NULL);
-    pawl__sq_reader_give(sq, conn);
-}
-
 enum pawl_err pawl__sq_get(struct pawl__backend *sq, const struct pawl_job_id *ids, size_t count,
                            struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
                            struct pawl_diag *diag)
@@ -85,7 +68,7 @@ enum pawl_err pawl__sq_get(struct pawl__backend *sq, const struct pawl_job_id *i
     *out = pawl__arena_calloc(arena, count ? count : 1, sizeof **out);
     if (!*out) return pawl__fail_nomem(diag);
     struct pawl__sq_conn *conn;
-    enum pawl_err err = begin_read(sq, &conn, diag);
+    enum pawl_err err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
     for (size_t i = 0; !err && i < count; i++) {
         int64_t key;
@@ -93,7 +76,7 @@ enum pawl_err pawl__sq_get(struct pawl__backend *sq, const struct pawl_job_id *i
         *out_count += !err;
         if (err == PAWL_ERR_NOT_FOUND) err = PAWL_OK;
     }
-    end_read(sq, conn);
+    pawl__sq_read_end(sq, conn);
     return err;
 }
 
@@ -205,12 +188,12 @@ enum pawl_err pawl__sq_story(struct pawl__backend *sq, struct pawl_job_id id,
                                 .checkpoint = { "", 0 },
                                 .owned = owned };
     struct pawl__sq_conn *conn;
-    enum pawl_err err = begin_read(sq, &conn, diag);
+    enum pawl_err err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
     int64_t key;
     err = get_one(conn, id, arena, &out->job, &key, diag);
     if (!err) err = read_story(conn, id, key, arena, out, diag);
-    end_read(sq, conn);
+    pawl__sq_read_end(sq, conn);
     return err == PAWL_ERR_NOT_FOUND ? pawl__sq_fail_unknown(diag, id) : err;
 }
 
@@ -262,7 +245,7 @@ enum pawl_err pawl__sq_stats(struct pawl__backend *sq, struct pawl__arena *arena
     void *owned = out->owned;
     *out = (struct pawl_stats){ .owned = owned };
     struct pawl__sq_conn *conn;
-    enum pawl_err err = begin_read(sq, &conn, diag);
+    enum pawl_err err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
     struct pawl_schema schema = { 0 };
     err = each_row(conn, pawl__sq_use(conn, SQL_STATS_COUNTS), add_count, out, arena, diag);
@@ -270,7 +253,7 @@ enum pawl_err pawl__sq_stats(struct pawl__backend *sq, struct pawl__arena *arena
     if (!err) err = read_number(conn, SQL_STATS_BYTES, &out->store_bytes, diag);
     if (!err) err = pawl__sq_schema_read(conn, &schema, diag);
     out->schema_version = schema.version;
-    end_read(sq, conn);
+    pawl__sq_read_end(sq, conn);
     return err;
 }
 

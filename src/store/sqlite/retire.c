@@ -216,15 +216,27 @@ static enum pawl_err delete_live(struct pawl__backend *sq, const struct pawl__sq
     return err;
 }
 
+/* The deed outlives the job and its other deeds, so it names the job in words. */
+static enum pawl_err note_deletion(struct pawl__backend *sq, struct pawl_job_id id,
+                                   const struct pawl_by *by)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__sq_deed(sq, NULL, text, "delete", by, PAWL_STATE_NONE, PAWL_STATE_NONE);
+}
+
 enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
-                              struct pawl_diag *diag)
+                              const struct pawl_by *by, struct pawl_diag *diag)
 {
     struct pawl__sq_place place;
     enum pawl_err err = pawl__sq_place_find(sq, id, &place);
     if (!err && !pawl_state_is_terminal(place.state)) {
         return pawl__sq_fail_state(diag, &place, "delete");
     }
-    if (!err) return delete_live(sq, &place);
+    if (!err) {
+        err = delete_live(sq, &place);
+        return err ? err : note_deletion(sq, id, by);
+    }
     if (err != PAWL_ERR_NOT_FOUND) return err;
     int64_t key;
     err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
@@ -237,13 +249,11 @@ enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
     if (err || !found) return err;
     int64_t lane = sqlite3_column_int64(stmt, 0);
     sqlite3_reset(stmt);
-    return purge_one(sq, key, lane);
+    err = purge_one(sq, key, lane);
+    return err ? err : note_deletion(sq, id, by);
 }
 
 enum pawl_err pawl__sq_op_delete(struct pawl__backend *sq, struct pawl__op *op)
 {
-    enum pawl_err err = pawl__sq_delete(sq, op->remove.id, op->diag);
-    if (err) return err;
-    return pawl__sq_deed(sq, &op->remove.id, NULL, "delete", &op->remove.by, PAWL_STATE_NONE,
-                         PAWL_STATE_NONE);
+    return pawl__sq_delete(sq, op->remove.id, &op->remove.by, op->diag);
 }

@@ -183,6 +183,10 @@ void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t l
 enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_conn **out,
                                    struct pawl_diag *diag);
 void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn);
+/* The same inside one read transaction: what is read fits together. */
+enum pawl_err pawl__sq_read_begin(struct pawl__backend *sq, struct pawl__sq_conn **out,
+                                  struct pawl_diag *diag);
+void pawl__sq_read_end(struct pawl__backend *sq, struct pawl__sq_conn *conn);
 
 /* ---- opening (open.c), schema (migrate.c), turns (turnstile.c), log (checkpoint.c) ---- */
 
@@ -206,6 +210,10 @@ enum pawl_err pawl__sq_schema_read(struct pawl__sq_conn *conn, struct pawl_schem
 bool pawl__sq_is_network_fs(int64_t type);
 
 int pawl__sq_turnstile_open(const char *path); /* -1: there is none, which only costs fairness */
+/* Inside the turnstile: has nobody else this store open? Then keep others out until _share. */
+bool pawl__sq_turnstile_alone(int turnstile);
+/* From now on others see that somebody has it open. */
+void pawl__sq_turnstile_share(int turnstile);
 void pawl__sq_turnstile_close(int turnstile);
 void pawl__sq_turnstile_enter(int turnstile);
 void pawl__sq_turnstile_leave(int turnstile);
@@ -419,8 +427,9 @@ enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_p
                                      struct pawl_diag *diag);
 /* The job back from the archive, as if it had never been there. NOT_FOUND: it is not there. */
 enum pawl_err pawl__sq_unarchive(struct pawl__backend *sq, struct pawl_job_id id);
+/* A job that ended, with all that is kept with it. STATE, NOT_FOUND. */
 enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
-                              struct pawl_diag *diag);
+                              const struct pawl_by *by, struct pawl_diag *diag);
 /* Ids that match, oldest first, on `conn`; in `arena`. */
 enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,

@@ -137,8 +137,8 @@ static enum pawl_err replace_holder(struct pawl__backend *sq, const struct pawl_
                                     struct holder *holder, struct answer *answer)
 {
     static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
-    answer->replaced = true;
     if (!holder->live || pawl_state_is_terminal(holder->state)) return PAWL_OK;
+    answer->replaced = true;
     if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
         answer->due_at_ms = holder->place.due_at_ms;
     }
@@ -454,10 +454,13 @@ enum pawl_err pawl__sq_op_submit(struct pawl__backend *sq, struct pawl__op *op)
     bool guarded = count > 1 || op->submit.jobs[0].key_count;
     enum pawl_err err = guarded ? pawl__sq_savepoint(sq) : PAWL_OK;
     if (err) return err;
+    struct pawl_submitted *out = pawl__arena_calloc(&op->arena, count, sizeof *out);
+    if (!out) return pawl__fail_nomem(sq->diag);
     for (size_t i = 0; !err && i < count; i++) {
         op->submit.failed_index = i;
-        err = submit_one(sq, op, &op->submit.jobs[i], &op->submit.out[i]);
+        err = submit_one(sq, op, &op->submit.jobs[i], &out[i]);
     }
+    if (!err) memcpy(op->submit.out, out, count * sizeof *out);
     if (!guarded) return err;
     if (!err) return pawl__sq_savepoint_keep(sq);
     if (err != PAWL_ERR_EXISTS && err != PAWL_ERR_DUPLICATE) return err; // all is undone anyway
@@ -499,7 +502,9 @@ enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl
 {
     static const enum pawl__sql by_key[] = { SQL_FAILURE_DELETE, SQL_PROGRESS_DELETE,
                                              SQL_CHECKPOINT_DELETE, SQL_LOG_DELETE };
-    enum pawl_err err = PAWL_OK;
+    sqlite3_stmt *deeds = pawl__sq_use(&sq->writer, SQL_DEED_DELETE);
+    pawl__sq_bind_bytes(deeds, SQL_DEED_DELETE_job_id, id.b, sizeof id.b);
+    enum pawl_err err = pawl__sq_run(&sq->writer, deeds, sq->diag);
     for (size_t i = 0; !err && i < sizeof by_key / sizeof *by_key; i++) {
         sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, by_key[i]);
         pawl__sq_bind(stmt, 1, key);

@@ -47,3 +47,21 @@ void pawl__sq_turnstile_leave(int turnstile)
 {
     if (turnstile >= 0) (void)flock(turnstile, LOCK_UN);
 }
+
+/* Who has the store open holds a shared lock on the first byte; byte locks and the turnstile's own
+ * lock do not know each other. */
+static bool lock_presence(int turnstile, short type)
+{
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+    return turnstile >= 0 && fcntl(turnstile, F_OFD_SETLK, &lock) == 0;
+}
+
+bool pawl__sq_turnstile_alone(int turnstile)
+{
+    return lock_presence(turnstile, F_WRLCK);
+}
+
+void pawl__sq_turnstile_share(int turnstile)
+{
+    (void)lock_presence(turnstile, F_RDLCK);
+}

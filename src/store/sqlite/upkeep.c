@@ -37,17 +37,15 @@ enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, 
                              struct pawl_diag *diag)
 {
     static const enum pawl__sql checks[] = { SQL_CHECK_SQLITE, SQL_CHECK_PLACE, SQL_CHECK_ORPHANS,
-                                             SQL_CHECK_COUNTS };
+                                             SQL_CHECK_FACTS, SQL_CHECK_COUNTS };
     struct findings findings = { .report = report, .ctx = ctx };
     struct pawl__sq_conn *conn;
-    enum pawl_err err = pawl__sq_reader_take(sq, &conn, diag);
+    enum pawl_err err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
-    err = pawl__sq_exec(conn, SQL_BEGIN_READ, diag);
     for (size_t i = 0; !err && i < sizeof checks / sizeof *checks && !findings.count; i++) {
         err = run_check(conn, checks[i], &findings, diag);
     }
-    (void)pawl__sq_exec(conn, SQL_ROLLBACK, NULL);
-    pawl__sq_reader_give(sq, conn);
+    pawl__sq_read_end(sq, conn);
     if (err || !findings.count) return err;
     return pawl__fail(diag, PAWL_ERR_CORRUPT, "the check found %lld faults",
                       (long long)findings.count);
@@ -97,16 +95,14 @@ enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
     enum pawl_err err = create_file(path, diag);
     if (err) return err;
     sqlite3 *to = NULL;
-    err = pawl__sq_reader_take(sq, &conn, diag);
+    err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) goto out;
     if (sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
         err = pawl__fail(diag, PAWL_ERR_IO, "could not open \"%s\": %s", path, sqlite3_errmsg(to));
     }
-    if (!err) err = pawl__sq_exec(conn, SQL_BEGIN_READ, diag);
     if (!err) err = pawl__sq_exec(conn, SQL_MIGRATION_TABLE_EXISTS, diag); // now it has begun
     if (!err) err = copy_pages(conn, to, progress, ctx, diag);
-    (void)pawl__sq_exec(conn, SQL_ROLLBACK, NULL);
-    pawl__sq_reader_give(sq, conn);
+    pawl__sq_read_end(sq, conn);
     sqlite3_close(to);
 out:
     if (err) unlink(path);

@@ -218,3 +218,7 @@ WHERE key = :key AND tag IN (SELECT value FROM json_each(:tags))
 -- name: deed_insert
 INSERT INTO pawl_deed (at_ms, job_id, subject, action, actor, reason, from_state, to_state)
 VALUES (:at_ms, :job_id, :subject, :action, :actor, :reason, :from_state, :to_state)
+
+-- name: deed_delete
+DELETE FROM pawl_deed
+WHERE job_id = :job_id

@@ -82,8 +82,26 @@ UNION ALL
 SELECT 'job ' || key || ' is both live and archived' FROM pawl_archive
 WHERE EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_archive.key)
 UNION ALL
+SELECT 'job ' || key || ' has no lane' FROM pawl_job
+WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS l WHERE l.id = pawl_job.lane)
+UNION ALL
+SELECT 'archived job ' || key || ' has no lane' FROM pawl_archive
+WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS l WHERE l.id = pawl_archive.lane)
+UNION ALL
 SELECT 'lane ' || id || ' has no queue' FROM pawl_lane
 WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.id = pawl_lane.queue_id)
+
+-- name: check_facts
+SELECT 'job ' || j.key || ' has facts that make no sense'
+FROM pawl_job AS j
+{{places}}
+WHERE NOT json_valid(j.args) OR NOT coalesce(json_valid(j.meta), 1)
+    OR NOT coalesce(json_valid(j.extra), 1) OR NOT coalesce(json_valid(j.tags), 1)
+    OR NOT coalesce(json_valid(j.retry), 1) OR NOT coalesce(json_valid(j.uniqueness), 1)
+    OR coalesce(length(j.keys) % 17, 0) <> 0
+    OR coalesce(w.run, a.run, d.run, r.run, 0) < coalesce(w.base_run, a.base_run, d.base_run,
+        r.base_run, 0)
+    OR coalesce(w.base_run, a.base_run, d.base_run, r.base_run, 0) < 0
 
 -- name: check_counts
 WITH counted (lane, state, n) AS (
