@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 4, POSTING = 2, TASKS = 6, RECENT = 32, HELD = 48, CLAIM_MAX = 12 };
+enum { THREADS = 6, POSTING = 3, TASKS = 12, RECENT = 32, HELD = 64, CLAIM_MAX = 12 };
 
 static const char *const queues[] = { "alpha", "beta", "gamma" };
 static const char *const types[] = { "mail.send", "image.scale" };
@@ -371,9 +371,8 @@ int child_run(const struct child_config *config)
     kit_retry_init(&retry, 50, 1);
     struct pawl__store *store = NULL;
     struct pawl_diag diag = { 0 };
-    struct pawl_config opening = { .store = config->url,
-                                   .clock = &clock.clock,
-                                   .seed = config->seed };
+    struct pawl_config opening = kit_config(config->url, &clock.clock);
+    opening.seed = config->seed;
     enum pawl_err err = pawl__store_open(&opening, &store, &diag);
     if (err) {
         fprintf(stderr, "crash: child could not open: %s: %s\n", pawl_err_name(err), diag.text);

@@ -20,11 +20,12 @@
 #include <cmocka.h>
 
 enum {
-    ROUNDS_ALONE = 40, /* at full scale */
+    ROUNDS_ALONE = 60, /* at full scale */
     ROUNDS_PAIR = 6,   /* three kills each */
     ROUNDS_FRESH = 8,  /* two kills each */
     JOBS_PER_CHILD = 1200,
     DELAY_US_MAX = 60000,
+    LONG_DELAY_US_MAX = 500000, /* now and then, so that logs grow and are written back */
     OPEN_DELAY_US_MAX = 25000,
     SCAN_EVERY = 10, /* rounds */
     KEYS_TRIED = 8,
@@ -170,7 +171,7 @@ static struct pawl__store *reopen(struct trial *trial, struct kit_clock *clock)
     struct pawl__store *store = NULL;
     struct pawl_diag diag = { 0 };
     kit_clock_init(clock, wall_of(trial), true);
-    struct pawl_config config = { .store = trial->url, .clock = &clock->clock, .seed = seed + 1 };
+    struct pawl_config config = kit_config(trial->url, &clock->clock);
     enum pawl_err err = pawl__store_open(&config, &store, &diag);
     if (err) {
         kit_complain(&trial->ledger.complaints, "could not open after round %" PRIu32 ": %s: %s",
@@ -268,7 +269,7 @@ static void judge(struct trial *trial, bool everything)
     size_t count = trial->ledger.touched_count;
     struct entry **entries = calloc(count + 1, sizeof(struct entry *));
     assert_non_null(entries);
-    memcpy(entries, trial->ledger.touched, count * sizeof(struct entry *));
+    if (count) memcpy(entries, trial->ledger.touched, count * sizeof(struct entry *));
     ledger_judge(&trial->ledger, store);
     if (everything) ledger_judge_all(&trial->ledger, store);
     try_keys(trial, store, entries, count);
@@ -324,7 +325,8 @@ static void loses_nothing_when_killed_under_load(void **state)
             listen_until(trial, &victim, 1, moment(trial, OPEN_DELAY_US_MAX), NULL);
         } else {
             await_first(trial, &victim, 1, &victim);
-            listen_until(trial, &victim, 1, moment(trial, DELAY_US_MAX), NULL);
+            uint64_t delay_us_max = i % 8 == 3 ? LONG_DELAY_US_MAX : DELAY_US_MAX;
+            listen_until(trial, &victim, 1, moment(trial, delay_us_max), NULL);
         }
         finish_off(trial, &victim);
         judge(trial, trial->round % SCAN_EVERY == 0 || i + 1 == rounds);

@@ -1,5 +1,7 @@
 #include "crash/kit.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -45,14 +47,29 @@ int64_t kit_mono_us(void)
 
 /* ---- files ---- */
 
-void kit_dir_make(char path[KIT_PATH_BYTES])
+static void dir_make_in(const char *parent, char path[KIT_PATH_BYTES])
 {
-    const char *parent = getenv("TMPDIR");
-    snprintf(path, KIT_PATH_BYTES, "%s/pawl-test-XXXXXX", parent && *parent ? parent : "/tmp");
+    snprintf(path, KIT_PATH_BYTES, "%s/pawl-test-XXXXXX", parent);
     if (!mkdtemp(path)) {
         perror(path);
         exit(2);
     }
+}
+
+void kit_dir_make(char path[KIT_PATH_BYTES])
+{
+    const char *parent = getenv("TMPDIR");
+    dir_make_in(parent && *parent ? parent : "/tmp", path);
+}
+
+void kit_dir_make_fast(char path[KIT_PATH_BYTES])
+{
+    const char *wanted = getenv("TMPDIR");
+    bool chosen = wanted && *wanted;
+    if (!chosen && access("/dev/shm", W_OK | X_OK) == 0)
+        dir_make_in("/dev/shm", path);
+    else
+        kit_dir_make(path);
 }
 
 void kit_dir_remove(const char *path)
@@ -115,6 +132,14 @@ void kit_clock_advance(struct kit_clock *kit, int64_t ms)
 {
     atomic_fetch_add(&kit->wall_ms, ms);
     atomic_fetch_add(&kit->mono_us, ms * 1000);
+}
+
+struct pawl_config kit_config(const char *url, const struct pawl_clock *clock)
+{
+    return (struct pawl_config){ .store = url,
+                                 .clock = clock ? clock : &pawl__clock_system,
+                                 .busy_timeout_ms = 30000,
+                                 .seed = 1 };
 }
 
 /* ---- complaints ---- */

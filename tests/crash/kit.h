@@ -25,6 +25,8 @@ int64_t kit_mono_us(void);
 
 /* A new directory under TMPDIR, and its removal with the plain files in it. */
 void kit_dir_make(char path[KIT_PATH_BYTES]);
+/* In memory if there is such a place, for tests that do not care for the disk. */
+void kit_dir_make_fast(char path[KIT_PATH_BYTES]);
 void kit_dir_remove(const char *path);
 /* "sqlite:" and directory/name. */
 void kit_url(char url[KIT_PATH_BYTES], const char *dir, const char *name);
@@ -42,6 +44,9 @@ struct kit_clock {
 };
 void kit_clock_init(struct kit_clock *kit, int64_t wall_ms, bool ticking);
 void kit_clock_advance(struct kit_clock *kit, int64_t ms); /* both times */
+
+/* A complete configuration, as src/api hands it to the store. `clock` NULL: the system's. */
+struct pawl_config kit_config(const char *url, const struct pawl_clock *clock);
 
 /* What went wrong, counted; the first few are printed to stderr with the name of the suite. */
 struct kit_complaints {

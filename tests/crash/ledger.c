@@ -400,7 +400,7 @@ static void judge_missing(struct ledger *ledger, struct entry *entry)
 static void judge_some(struct ledger *ledger, struct pawl__store *store, struct entry **entries,
                        size_t count)
 {
-    struct pawl_job_id ids[GET_MAX];
+    struct pawl_job_id ids[GET_MAX] = { 0 };
     for (size_t i = 0; i < count; i++) {
         ids[i] = entries[i]->id;
     }

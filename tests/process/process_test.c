@@ -131,7 +131,8 @@ static int main_of_member(char **argv)
     if (!life) return 4;
     kit_retry_init(&life->retry, 3, 1000);
     life->number = (uint32_t)kit_number(argv[4]);
-    struct pawl_config config = { .store = argv[2], .seed = kit_number(argv[5]) };
+    struct pawl_config config = kit_config(argv[2], NULL);
+    config.seed = kit_number(argv[5]);
     struct pawl_diag diag = { 0 };
     enum pawl_err err = pawl__store_open(&config, &life->store, &diag);
     if (err) {
@@ -238,7 +239,7 @@ static void expect_totals(const struct member *members, size_t count, const char
     }
     struct pawl__store *store = NULL;
     struct pawl_diag diag = { 0 };
-    struct pawl_config config = { .store = url, .must_exist = true };
+    struct pawl_config config = kit_config(url, NULL);
     assert_int_equal(pawl__store_open(&config, &store, &diag), PAWL_OK);
     assert_int_equal(count_in(store, 0), sum.submitted);
     assert_int_equal(count_in(store, PAWL_STATE_BIT(PAWL_STATE_COMPLETED)), sum.completed);
