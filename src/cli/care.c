@@ -12,15 +12,17 @@ static void put_versions(struct pawl__cli *cli, int32_t before, int32_t after, i
         pawl__cli_json_open(&json, &cli->out, '{');
         pawl__cli_json_int(&json, "before", before);
         pawl__cli_json_int(&json, "after", after);
-        pawl__cli_json_int(&json, "newest", newest);
+        pawl__cli_json_some_int(&json, "newest", newest); // not known without a store
         pawl__cli_json_close(&json, '}');
         pawl__buf_add_text(&cli->out, "\n");
         return;
     }
     char was[32];
-    snprintf(was, sizeof was, before ? "version %" PRId32 : "no schema", before);
+    snprintf(was, sizeof was, before ? "version %" PRId32 : "none", before);
     if (after != before) {
         pawl__buf_printf(&cli->out, "schema: %s before, version %" PRId32 " now\n", was, after);
+    } else if (!after) {
+        pawl__buf_add_text(&cli->out, "schema: none yet; \"pawl migrate\" makes it\n");
     } else if (after == newest) {
         pawl__buf_printf(&cli->out, "schema: %s, up to date\n", was);
     } else {

@@ -92,22 +92,23 @@ static void begin(struct listing *listing)
     pawl__cli_table_init(table, listing->cli);
     pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "ID" });
     pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "STATE" });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "QUEUE", .least = 7 });
+    pawl__cli_table_column(
+        table, (struct pawl__cli_column){ .title = "QUEUE", .least = 7, .droppable = 1 });
     pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "TYPE", .least = 9 });
     pawl__cli_table_column(
-        table, (struct pawl__cli_column){ .title = "PRI", .right = true, .droppable = 3 });
+        table, (struct pawl__cli_column){ .title = "PRI", .right = true, .droppable = 4 });
     pawl__cli_table_column(
-        table, (struct pawl__cli_column){ .title = "TRY", .right = true, .droppable = 2 });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "CREATED", .droppable = 5 });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "WHEN", .droppable = 1 });
+        table, (struct pawl__cli_column){ .title = "TRY", .right = true, .droppable = 3 });
+    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "CREATED", .droppable = 6 });
+    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "WHEN", .droppable = 2 });
     if (listing->dead) {
         pawl__cli_table_column(table,
-                               (struct pawl__cli_column){ .title = "LETTER", .droppable = 4 });
+                               (struct pawl__cli_column){ .title = "LETTER", .droppable = 5 });
         pawl__cli_table_column(
-            table, (struct pawl__cli_column){ .title = "REASON", .least = 12, .droppable = 6 });
+            table, (struct pawl__cli_column){ .title = "REASON", .least = 12, .droppable = 7 });
     } else {
         pawl__cli_table_column(
-            table, (struct pawl__cli_column){ .title = "ARGS", .least = 10, .droppable = 6 });
+            table, (struct pawl__cli_column){ .title = "ARGS", .least = 10, .droppable = 7 });
     }
 }
 

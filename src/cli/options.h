@@ -70,7 +70,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(BUSY_TIMEOUT, SETTING, "busy-timeout", 0, DURATION, "DURATION", "30s", false,                \
       "how long to wait for other processes that use the store")                                   \
     X(ACTOR, SETTING, "actor", 0, TEXT, "NAME", NULL, false,                                       \
-      "who acts, for the record that operators leave; $USER when not given")                       \
+      "who acts, for the record that operators leave; the user when not given")                    \
     X(VOCABULARY, SETTING, "vocabulary", 0, VOCABULARY, "NAME", "pawl", false,                     \
       "whose names of states to read and print: pawl, ojs, ratchet or marie")                      \
     X(JSON, SETTING, "json", 0, FLAG, NULL, NULL, false, "print JSON, for programs")               \

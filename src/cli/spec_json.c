@@ -326,20 +326,27 @@ static enum pawl_err refuse_zero(struct reader *reader, const char *name, uint32
     return number == 0 ? must_be(reader, name, "above zero") : PAWL_OK;
 }
 
+/* OJS's names, and ours as "pawl list" prints them. */
 #define RETRY(field) offsetof(struct pawl_retry, field)
 static const struct member retry_members[] = {
     { "max_attempts", SPECIAL, 0, 0, read_attempts },
+    { "attempts_max", SPECIAL, 0, 0, read_attempts },
     { "initial_interval", DURATION, RETRY(initial_ms), 0, refuse_zero },
     { "initial_interval_ms", MS, RETRY(initial_ms), 0, refuse_zero },
+    { "initial_ms", MS, RETRY(initial_ms), 0, refuse_zero },
     { "backoff_coefficient", NUMBER, RETRY(coefficient), 0, refuse_zero },
+    { "coefficient", NUMBER, RETRY(coefficient), 0, refuse_zero },
     { "max_interval", DURATION, RETRY(cap_ms), 0, refuse_zero },
     { "max_interval_ms", MS, RETRY(cap_ms), 0, refuse_zero },
-    { "max_exponent", INT, RETRY(exponent_max), 0, refuse_zero },
+    { "cap_ms", MS, RETRY(cap_ms), 0, refuse_zero },
+    { "exponent_max", INT, RETRY(exponent_max), 0, refuse_zero },
     { "jitter", SPECIAL, 0, 0, read_jitter },
     { "jitter_low", NUMBER, RETRY(jitter_low), 0, NULL },
     { "jitter_high", NUMBER, RETRY(jitter_high), 0, refuse_zero },
     { "backoff_strategy", SPECIAL, 0, 0, read_strategy },
+    { "backoff", SPECIAL, 0, 0, read_strategy },
     { "non_retryable_errors", NAMES, RETRY(non_retryable), RETRY(non_retryable_count), NULL },
+    { "non_retryable", NAMES, RETRY(non_retryable), RETRY(non_retryable_count), NULL },
     { "on_exhaustion", SPECIAL, 0, 0, read_exhaustion },
 };
 #undef RETRY
@@ -380,6 +387,7 @@ static enum pawl_err read_states(struct reader *reader, const char *name, uint32
     reader->spec->unique.states = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t mask = pawl_state_mask(names[i], reader->cli->vocabulary);
+        if (!mask) mask = pawl_state_mask(names[i], PAWL_VOCABULARY_PAWL); // as they are kept
         if (!mask) return must_be(reader, name, "names of states");
         reader->spec->unique.states |= mask;
     }

@@ -86,8 +86,20 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
         return PAWL__CLI_EXIT_STORE;
     }
     int code = pawl__cli_fail(err, diag);
-    if ((err == PAWL_ERR_IO || err == PAWL_ERR_READONLY) && path) hint_path(path);
+    bool place = err == PAWL_ERR_IO || err == PAWL_ERR_READONLY || err == PAWL_ERR_ARG;
+    if (place && path) hint_path(path);
     return code;
+}
+
+/* Other programs may have the store open, and only "pawl migrate" changes a schema under them; but
+ * a store that is not there yet has nobody in it. */
+static bool may_migrate(const struct pawl__cli *cli, const struct pawl_config *config)
+{
+    struct pawl_schema schema;
+    if (cli->command->run == pawl__cli_migrate) return true;
+    if (config->must_exist) return false;
+    enum pawl_err err = pawl_schema_get(config, &schema, NULL);
+    return err == PAWL_ERR_NOT_FOUND || (!err && schema.version == 0);
 }
 
 int pawl__cli_open(struct pawl__cli *cli)
@@ -95,8 +107,7 @@ int pawl__cli_open(struct pawl__cli *cli)
     struct pawl_diag diag = { 0 };
     struct pawl_config config = pawl__cli_config(cli);
     config.must_exist = cli->command->store != PAWL__CLI_STORE_CREATE;
-    // Other programs may have the store open: only "pawl migrate" changes the schema under them.
-    config.no_migrate = cli->command->run != pawl__cli_migrate;
+    config.no_migrate = !may_migrate(cli, &config);
     enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
     return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;
 }

@@ -3,6 +3,8 @@
 #include "base/time_text.h"
 
 #include <assert.h>
+#include <pwd.h>
+#include <unistd.h>
 
 bool pawl__cli_has(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
@@ -115,7 +117,9 @@ const char *pawl__cli_actor(const struct pawl__cli *cli)
 {
     const char *actor = pawl__cli_text(cli, PAWL__CLI_OPT_ACTOR);
     if (!actor) actor = getenv("USER");
-    return actor && *actor ? actor : "unknown";
+    if (actor && *actor) return actor;
+    struct passwd *user = getpwuid(getuid()); // cron and containers set no USER
+    return user ? user->pw_name : "unknown";
 }
 
 struct pawl_by pawl__cli_by(const struct pawl__cli *cli)

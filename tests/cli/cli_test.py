@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+"""Drives the real binary against stores of its own, as people and programs do.
+
+Usage: cli_test.py PAWL WORKER [TEST...]
+"""
+import sys
+
+sys.dont_write_bytecode = True  # the tree stays as it was
+
+# A module adds its tests as it is read; they are told in this order.
+import submit_test
+import list_test
+import control_test
+import store_test
+import settings_test
+import text_test
+import kit
+
+kit.main()

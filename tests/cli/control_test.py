@@ -1,0 +1,217 @@
+"""What operators do: the verbs, priority, delete, dead."""
+from kit import Terminal, equal, has, test
+
+MISSING = "01890000-0000-7000-8000-00000000dead"
+
+
+@test
+def each_verb_moves_a_job(box):
+    job_id = box.submit("t")
+    steps = [("pause", "paused", "paused"), ("resume", "resumed, now available", "available"),
+             ("cancel", "cancelled", "cancelled"), ("retry", "retried, now available", "available"),
+             ("skip", "skipped", "skipped")]
+    for verb, text, state in steps:
+        equal(box.ok(verb, job_id).out, f"{job_id} {text}\n")
+        equal(box.state(job_id), state)
+    held = box.submit("t", "--pending")
+    equal(box.ok("activate", held).out, f"{held} activated, now available\n")
+    box.work("claim:default")
+    equal(box.ok("discard", held).out, f"{held} discarded\n")
+
+
+@test
+def verbs_answer_programs_with_the_job(box):
+    job_id = box.submit("t", "--queue", "q")
+    equal(box.ok("cancel", job_id, "--json").json,
+          {"id": job_id, "type": "t", "queue": "q", "state": "cancelled", "attempt": 0,
+           "action": "cancel", "ok": True})
+    done = box.fails(1, "cancel", job_id, "--json")
+    answer = done.json
+    equal((answer["ok"], answer["error"], answer["state"]), (False, "STATE", "cancelled"))
+    equal(box.ok("delete", job_id, "--json").json["action"], "delete")
+
+
+@test
+def the_deed_is_on_record(box):
+    job_id = box.submit("t")
+    box.ok("cancel", job_id, "--reason", "not needed", "--actor", "ann")
+    box.ok("retry", job_id)
+    deeds = box.job(job_id)["deeds"]
+    equal([(d["action"], d["actor"], d.get("reason")) for d in deeds],
+          [("cancel", "ann", "not needed"), ("retry", "tester", None)])
+
+
+@test
+def a_refused_move_says_the_state(box):
+    job_id = box.submit("t")
+    done = box.fails(1, "resume", job_id)
+    has(done.err, job_id)
+    has(done.err, "available")
+    equal(done.out, "")
+
+
+@test
+def several_ids_are_answered_one_by_one(box):
+    first, second = box.submit("t"), box.submit("t")
+    done = box.fails(1, "cancel", first, MISSING, second.upper())
+    equal(done.out, f"{first} cancelled\n{second} cancelled\n")
+    equal(done.err, f'pawl: there is no job "{MISSING}"\n')
+    # A slip in one of them is found before anything is done.
+    box.fails(2, "retry", first, "nonsense")
+    equal(box.state(first), "cancelled")
+
+
+@test
+def verbs_need_to_know_which_jobs(box):
+    job_id = box.submit("t")
+    has(box.fails(2, "cancel").err, "hint: name their ids, or filter them and add --all-matching")
+    has(box.fails(2, "cancel", "--queue", "default").err, "--all-matching")
+    has(box.fails(2, "cancel", job_id, "--queue", "default").err, "not both")
+    has(box.fails(2, "cancel", "--all-matching", "--state", "completed", "--yes").err,
+        "no job in such a state can be cancelled")
+    equal(box.state(job_id), "available")
+
+
+@test
+def many_need_a_yes_without_a_terminal(box):
+    box.ok("submit", "-", stdin='{"type":"t"}\n' * 3)
+    done = box.fails(2, "cancel", "--all-matching", "--type", "t")
+    equal(done.err, "pawl: cancel 3 jobs? there is no terminal to ask on\n"
+                    "hint: --yes does it without asking\n")
+    done = box.ok("cancel", "--all-matching", "--type", "t", "--yes")
+    equal((done.out, done.err), ("cancelled 3 jobs\n", "3 jobs match\n"))
+    equal(box.ok("cancel", "--all-matching", "--type", "t").out, "cancelled 0 jobs\n")
+
+
+@test
+def many_are_asked_for_on_a_terminal(box):
+    box.ok("submit", "-", stdin='{"type":"t"}\n' * 3)
+    terminal = Terminal(box, "cancel", "--all-matching")
+    terminal.read(until="cancel 3 jobs? [y/N] ")
+    terminal.type("n\n")
+    equal(terminal.end(), 1)
+    has(terminal.text, "nothing was done")
+    equal(box.ok("list", "--count", "--state", "available").out, "3\n")
+    terminal = Terminal(box, "cancel", "--all-matching")
+    terminal.read(until="[y/N] ")
+    terminal.type("y\n")
+    equal(terminal.end(), 0)
+    has(terminal.text, "cancelled 3 jobs")
+    equal(box.ok("list", "--count", "--state", "cancelled").out, "3\n")
+
+
+@test
+def a_filter_reaches_all_that_match_and_no_others(box):
+    box.ok("submit", "-", stdin='{"type":"t","queue":"a"}\n' * 2500 +
+           '{"type":"t","queue":"b"}\n' * 10)
+    done = box.ok("cancel", "--all-matching", "--queue", "a", "--yes", "--json")
+    equal(done.json, {"action": "cancel", "matched": 2500, "changed": 2500})
+    equal(box.ok("list", "--count", "--state", "cancelled").out, "2500\n")
+    equal(box.ok("list", "--count", "--queue", "b", "--state", "available").out, "10\n")
+    equal(box.ok("retry", "--all-matching", "--yes", "-q").out, "")
+    equal(box.ok("list", "--count", "--state", "available").out, "2510\n")
+    box.ok("check")
+
+
+@test
+def only_jobs_that_can_move_are_counted(box):
+    done_id = box.submit("t")
+    box.ok("cancel", done_id)
+    box.submit("t")
+    has(box.fails(2, "cancel", "--all-matching").err, "cancel 1 job?")
+    has(box.fails(2, "delete", "--all-matching").err, "delete 1 job?")
+    has(box.fails(2, "pause", "--all-matching").err, "pause 1 job?")
+
+
+@test
+def every_verb_counts_what_it_then_does(box):
+    """The states that the count goes by are those in which the store lets it happen."""
+    for verb in ("cancel", "pause", "resume", "retry", "discard", "activate", "skip", "delete"):
+        store = ("--store", "sqlite:" + box.file(verb + ".db"))
+        box.store = store[1]
+
+        def add(*args):
+            return box.ok("submit", "t", "-q", *args, *store).out.strip()
+
+        def do(deed, *args):
+            return box.ok(deed, *args, *store)
+
+        add()
+        add("--delay", "1h")
+        add("--pending")
+        do("pause", add())
+        do("cancel", add())
+        do("skip", add())
+        add("--queue", "w1")
+        box.work("claim:w1")
+        add("--queue", "w2")
+        box.work("claim:w2", "fail:e:m")
+        add("--queue", "w3")
+        box.work("claim:w3", "end:e:m")
+        add("--queue", "w4")
+        box.work("claim:w4", "complete:1")
+        equal(len({j["state"] for j in do("list", "--json").json}), 10)
+        answer = do(verb, "--all-matching", "--yes", "--json").json
+        equal((verb, answer["changed"]), (verb, answer["matched"]))
+        assert answer["changed"] > 0, answer
+        # And what was left out could not have been done.
+        left = [j for j in do("list", "--json").json]
+        for job in left:
+            if job["state"] not in ("available", "cancelled", "paused", "skipped", "discarded"):
+                again = box.run(verb, job["id"], *store)
+                equal((verb, job["state"], again.code), (verb, job["state"], 1))
+
+
+@test
+def priority_comes_last_and_may_be_negative(box):
+    first, second = box.submit("t", "-p", "3"), box.submit("t")
+    equal(box.ok("priority", first, second, "-20").out,
+          f"{first} priority -20, was 3\n{second} priority -20, was 0\n")
+    answer = box.ok("priority", first, "7", "--json").json
+    equal((answer["id"], answer["priority"], answer["before"]), (first, 7, -20))
+    has(box.fails(2, "priority", first, "101").err, "from -100 to 100")
+    has(box.fails(2, "priority", first).err, "needs ID... N")
+    has(box.fails(1, "priority", MISSING, "1").err, MISSING)
+    equal(box.job(first)["priority"], 7)
+
+
+@test
+def only_ended_jobs_are_deleted(box):
+    job_id = box.submit("t")
+    has(box.fails(1, "delete", job_id).err, "available")
+    box.ok("cancel", job_id)
+    equal(box.ok("delete", job_id).out, f"{job_id} deleted\n")
+    box.fails(1, "show", job_id)
+    box.fails(1, "delete", job_id)
+
+
+@test
+def dead_letters_are_listed_retried_and_deleted(box):
+    one = box.submit("t", "--dead-letter", "--max-attempts", "1")
+    box.work("claim:default", "fail:io.error:disk gone")
+    two = box.submit("u")
+    box.work("claim:default", "end:bad.input:no")
+    other = box.submit("t")
+    box.ok("cancel", other)
+    jobs = {job["id"]: job for job in box.ok("dead", "--json").json}
+    equal(set(jobs), {one, two})
+    equal((jobs[one].get("dead_letter"), jobs[two].get("dead_letter")), (True, None))
+    rows = box.ok("dead").out.splitlines()
+    has(rows[0], "LETTER")
+    equal(len(rows), 3)
+    equal(box.ok("dead", "list", "--dead", "--count").out, "1\n")
+    equal(box.ok("dead", "retry", one).out, f"{one} retried, now available\n")
+    equal(box.ok("dead", "delete", "--all-matching", "--yes").out, "deleted 1 job\n")
+    equal(box.ok("dead").err, "no dead letters\n")
+    equal(box.state(other), "cancelled")
+    story = box.job(one)
+    equal((story["attempt"], len(story["failures"])), (0, 1))
+
+
+@test
+def a_retried_job_whose_key_is_taken_stays(box):
+    first = box.submit("t", "--business-key", "b")
+    box.ok("cancel", first)
+    second = box.submit("t", "--business-key", "b")
+    has(box.fails(1, "retry", first).err, second)
+    equal(box.state(first), "cancelled")

@@ -1,0 +1,171 @@
+"""Help, man page, completion, reference page, and what is said about a wrong command line."""
+import os
+import re
+import shutil
+import subprocess
+
+from kit import PAWL, ROOT, Skip, equal, has, test
+
+
+def commands(box):
+    text = box.ok("help").out
+    part = text[text.index("\nCommands\n"):text.index("\nSettings\n")]
+    return [re.split(r"  +", line.strip())[0] for line in part.splitlines()[2:] if line.strip()]
+
+
+@test
+def a_wrong_command_gets_a_suggestion(box):
+    equal(box.fails(2, "sumbit").err, 'pawl: there is no command "sumbit"\n'
+                                      'hint: did you mean "pawl submit"?\n')
+    equal(box.fails(2, "queue", "puase").err, 'pawl: there is no command "queue puase"\n'
+                                              'hint: did you mean "pawl queue pause"?\n')
+    has(box.fails(2, "xyzzy").err, '"pawl help" lists the commands')
+    has(box.fails(2, "help", "lsit").err, 'did you mean "pawl list"?')
+
+
+@test
+def a_wrong_option_gets_a_suggestion(box):
+    equal(box.fails(2, "list", "--staet", "x").err, 'pawl: "pawl list" has no option "--staet"\n'
+                                                    'hint: did you mean "--state"?\n')
+    has(box.fails(2, "list", "--delay", "1s").err, 'has no option "--delay"')
+    has(box.fails(2, "list", "-Z").err, 'has no option "-Z"')
+    has(box.fails(2, "--nonsense", "list").err, '"pawl" has no option "--nonsense"')
+    has(box.fails(2, "list", "--state").err, '"--state" needs a value')
+    has(box.fails(2, "list", "--json=maybe").err, '"--json" cannot be "maybe"')
+    has(box.fails(2, "submit", "t", "--retry-backoff", "expontial").err, '"exponential"')
+    has(box.fails(2, "list", "--state", "retriable").err, 'did you mean "retryable"?')
+    has(box.fails(2, "list", "extra").err, 'does not know what to do with "extra"')
+
+
+@test
+def wrong_values_are_explained(box):
+    for args in (("submit", "t", "--priority", "101"), ("submit", "t", "--max-attempts", "0"),
+                 ("submit", "t", "--retry-factor", "0.5"), ("submit", "t", "--timeout", "0s"),
+                 ("submit", "t", "--at", "noon"), ("submit", "t", "--id", "7"),
+                 ("submit", "t", "--meta", "novalue"), ("submit", "t", "--unique", "type,size"),
+                 ("list", "--limit", "0"), ("list", "--priority", "9..1"),
+                 ("list", "--created-after", "x"), ("lock", "try", "l", "--ttl", "-1s"),
+                 ("upkeep", "--purge-after", "always"), ("list", "--queue", "")):
+        has(box.fails(2, *args).err, "hint: ")
+
+
+@test
+def no_command_is_a_usage_error_that_helps(box):
+    done = box.run()
+    equal((done.code, done.out), (2, ""))
+    has(done.err, "Usage: pawl")
+    equal(box.ok("--help").out, done.err)
+
+
+@test
+def every_command_explains_itself(box):
+    words = commands(box)
+    for wanted in ("submit", "show", "list", "cancel", "pause", "resume", "retry", "discard",
+                   "priority", "stats", "dead list", "node list", "lock try", "migrate", "backup",
+                   "check"):
+        assert wanted in words, (wanted, words)
+    for word in words:
+        text = box.ok(*word.split(), "--help").out
+        has(text, "Usage: pawl " + word.split()[0])
+        equal(box.ok("help", *word.split()[:1]).code, 0)
+    for line in box.ok("help").out.splitlines():
+        assert len(line) <= 80, line
+
+
+@test
+def help_has_the_exit_codes(box):
+    text = box.ok("help").out
+    for code in ("0 ", "1 ", "2 ", "3 ", "130 "):
+        assert re.search(rf"^  {code}", text, re.MULTILINE), (code, text)
+
+
+@test
+def the_version_is_printed(box):
+    version = box.ok("version").out
+    assert re.fullmatch(r"pawl \d+\.\d+\.\d+\n", version), version
+    equal(box.ok("--version").out, version)
+    equal("pawl " + box.ok("version", "--json").json["version"] + "\n", version)
+
+
+@test
+def the_man_page_renders_without_warnings(box):
+    if not shutil.which("man"):
+        raise Skip("no man")
+    page = box.file("pawl.1", box.ok("__man").out)
+    done = subprocess.run(["man", "-l", "--warnings", page], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=True,
+                          env={**box.env, "MANWIDTH": "100", "MAN_KEEP_FORMATTING": ""})
+    equal(done.stderr, "")
+    for word in commands(box):
+        has(done.stdout, "pawl " + word.split()[0])
+    for part in ("--busy-timeout", "PAWL_STORE", "EXIT STATUS", "--unique-period"):
+        has(done.stdout, part)
+
+
+@test
+def bash_completes_words_options_and_values(box):
+    script = box.file("pawl.bash", box.ok("__complete", "bash").out)
+    ask = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pawl; '
+           'printf "%s\\n" "${COMPREPLY[@]}"')
+
+    def complete(*words):
+        done = subprocess.run(["bash", "-c", ask, "bash", script, "pawl", *words], check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=box.env, cwd=box.path)
+        equal(done.stderr, "")
+        return done.stdout.split()
+
+    equal(complete("su"), ["submit"])
+    equal(complete("re"), ["resume", "retry"])
+    equal(complete("queue", ""), ["list", "pause", "resume"])
+    equal(complete("--store", "x", "queue", "p"), ["pause"])
+    equal(complete("list", "--stat"), ["--state"])
+    equal(complete("list", "--state", "ret"), ["retryable"])
+    equal(complete("list", "--state", "retryable,comp"), ["retryable,completed"])
+    equal(complete("--durability", ""), ["full", "relaxed"])
+    equal(complete("submit", "--on-conflict", "replace_"), ["replace_except_schedule"])
+    equal(complete("dead", "retry", "--all-m"), ["--all-matching"])
+    equal(complete("stats", "--all-m"), [])
+    equal(complete("lock", "try", "--tt"), ["--ttl"])
+    equal(complete("help", "que"), ["queue"])
+    equal(complete("submit", "--queue", ""), [])
+    box.file("some.file", "")
+    equal(complete("backup", "some"), ["some.file"])
+
+
+@test
+def other_shells_take_their_scripts(box):
+    box.fails(2, "__complete", "tcsh")
+    ran = False
+    for shell, check in (("zsh", ["zsh", "-fn"]), ("fish", ["fish", "--no-execute"])):
+        script = box.file("pawl." + shell, box.ok("__complete", shell).out)
+        if shutil.which(shell):
+            subprocess.run([*check, script], check=True, env={**box.env, "HOME": box.path})
+            ran = True
+    if not ran:
+        raise Skip("neither zsh nor fish")
+
+
+@test
+def the_reference_page_is_what_the_program_prints(box):
+    with open(os.path.join(ROOT, "docs", "cli.md"), encoding="utf-8") as page:
+        wanted = page.read()
+    got = box.ok("__doc").out
+    assert got == wanted, "docs/cli.md is out of date: make docs, or pawl __doc >docs/cli.md"
+
+
+@test
+def hidden_commands_stay_hidden(box):
+    for text in (box.ok("help").out, box.ok("__man").out, box.ok("__complete", "bash").out):
+        assert "__complete" not in text.replace('"pawl __complete bash"', ""), text
+
+
+@test
+def the_demonstration_runs_and_leaves_nothing(box):
+    done = subprocess.run([os.path.join(ROOT, "mk", "demo.sh"), PAWL], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=120,
+                          env={**box.env, "TMPDIR": box.path}, cwd=box.path)
+    equal((done.returncode, done.stdout[-600:]), (0, done.stdout[-600:]))
+    has(done.stdout, "$ pawl submit mail.send")
+    has(done.stdout, "cancelled 1000 jobs")
+    equal(os.listdir(box.path), [])
