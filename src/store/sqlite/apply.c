@@ -59,8 +59,7 @@ static enum pawl_err begin(struct pawl__backend *sq)
     enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag);
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
-    int64_t now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
-    if (now_ms > sq->now_ms) sq->now_ms = now_ms;    // a clock that steps back waits for itself
+    sq->now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
     return pawl__sq_lanes_refresh(sq);
 }
 

@@ -59,8 +59,10 @@ static enum pawl_err list_ended(struct pawl__backend *sq, struct pawl__op *op,
 static void bind_walk(struct pawl__backend *sq, struct pawl__op *op, sqlite3_stmt *stmt,
                       int64_t after)
 {
-    int64_t until_ms = op->retire.ended_before_ms + PAWL__SQ_KEY_SLACK_MS;
-    int64_t until = until_ms < (INT64_MAX >> 16) ? pawl__sq_key_at(until_ms) : INT64_MAX;
+    bool open_ended = op->retire.ended_before_ms >= (INT64_MAX >> 16) - PAWL__SQ_KEY_SLACK_MS;
+    int64_t until = open_ended
+                        ? INT64_MAX
+                        : pawl__sq_key_at(op->retire.ended_before_ms + PAWL__SQ_KEY_SLACK_MS);
     if (op->kind == PAWL__OP_PURGE) {
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_before_ms, op->retire.ended_before_ms);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_now_ms, sq->now_ms);

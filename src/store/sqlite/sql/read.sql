@@ -95,9 +95,12 @@ WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.id = pawl_lane.queue_id)
 SELECT 'job ' || j.key || ' has facts that make no sense'
 FROM pawl_job AS j
 {{places}}
-WHERE NOT json_valid(j.args) OR NOT coalesce(json_valid(j.meta), 1)
-    OR NOT coalesce(json_valid(j.extra), 1) OR NOT coalesce(json_valid(j.tags), 1)
-    OR NOT coalesce(json_valid(j.retry), 1) OR NOT coalesce(json_valid(j.uniqueness), 1)
+WHERE NOT json_valid(j.args)
+    OR j.meta IS NOT NULL AND NOT json_valid(j.meta)
+    OR j.extra IS NOT NULL AND NOT json_valid(j.extra)
+    OR j.tags IS NOT NULL AND NOT json_valid(j.tags)
+    OR j.retry IS NOT NULL AND NOT json_valid(j.retry)
+    OR j.uniqueness IS NOT NULL AND NOT json_valid(j.uniqueness)
     OR coalesce(length(j.keys) % 17, 0) <> 0
     OR coalesce(w.run, a.run, d.run, r.run, 0) < coalesce(w.base_run, a.base_run, d.base_run,
         r.base_run, 0)
