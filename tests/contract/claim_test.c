@@ -425,7 +425,7 @@ static void ids_that_share_eight_bytes_are_both_claimed(struct rig *rig)
 
 static void far_instants_do_not_overflow_the_rank(struct rig *rig)
 {
-    int64_t far = INT64_C(253402300799999); // the end of the year 9999
+    int64_t far = INSTANT_MAX_MS;
     submit_one(rig, &(struct pawl_job_spec){ .sla_hard_at_ms = far, .priority = -100 });
     submit_one(rig, &(struct pawl_job_spec){ .due_at_ms = far, .priority = -100 });
     submit_one(rig, &(struct pawl_job_spec){ .due_at_ms = 1, .priority = 100 });

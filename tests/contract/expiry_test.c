@@ -124,6 +124,42 @@ static void job_that_comes_back_after_its_time_is_not_handed_out(struct rig *rig
     }
 }
 
+/* The same, but nobody claims: the sweep alone must see to it, though it looked once before. */
+static void job_that_comes_back_after_its_time_is_swept(struct rig *rig)
+{
+    for (int way = 0; way < 4; way++) {
+        const char *queue = rig_queue(rig);
+        submit_one(rig, &(struct pawl_job_spec){ .queue = queue, .expires_in_ms = 1000 });
+        struct pawl_job run = claim_one(rig, queue);
+        queue_pause(rig, queue, true);
+        rig_advance(rig, 1000);
+        expire(rig);
+        struct pawl__report requeue = { .requeue = true };
+        if (way == 0) assert_ok(rig, snooze(rig, ref_of(&run), 0));
+        if (way == 1) assert_ok(rig, snooze(rig, ref_of(&run), 50000));
+        if (way == 2) assert_ok(rig, fail_run(rig, ref_of(&run), requeue, NULL));
+        if (way == 3) rig_advance(rig, LEASE_MS);
+        if (way == 3) assert_i64(1, lapse(rig).moved);
+        expire(rig);
+        assert_state(EXPIRED, state_of(rig, run.id));
+    }
+}
+
+/* A sweep that saw the job run forgets nothing, not even when the clock is set back. */
+static void expiry_survives_a_clock_that_steps_back(struct rig *rig)
+{
+    submit_one(rig, &(struct pawl_job_spec){ .queue = "q", .expires_in_ms = 10000 });
+    struct pawl_job run = claim_one(rig, "q");
+    rig_advance(rig, 10000);
+    expire(rig);
+    rig_advance(rig, -5000);
+    fail_plain(rig, ref_of(&run));
+    assert_state(RETRYABLE, state_of(rig, run.id));
+    rig_advance(rig, 5000);
+    assert_i64(1, expire(rig).moved);
+    assert_state(EXPIRED, state_of(rig, run.id));
+}
+
 static void zero_means_never(struct rig *rig)
 {
     struct pawl_job_id id = submit_one(rig, NULL);
@@ -273,6 +309,8 @@ int main(void)
         CONTRACT(job_that_fails_in_time_waits_and_then_expires),
         CONTRACT(attempts_spent_go_before_expiry),
         CONTRACT(job_that_comes_back_after_its_time_is_not_handed_out),
+        CONTRACT(job_that_comes_back_after_its_time_is_swept),
+        CONTRACT(expiry_survives_a_clock_that_steps_back),
         CONTRACT(zero_means_never),
         CONTRACT(time_to_live_counts_from_when_a_job_is_due),
         CONTRACT(instant_of_expiry_may_be_given),

@@ -464,6 +464,38 @@ static void live_holder_is_found_among_many_ended_ones(struct rig *rig)
     assert_refused(rig, &spec, first);
 }
 
+/* Set aside after it ended, it is live again, and so is its claim to the key. */
+static void holder_paused_after_ending_owns_its_key(struct rig *rig)
+{
+    for (int later = 0; later <= 40; later += 40) {
+        struct pawl_job_spec spec = { .business_key = rig_text(rig, "key-%d", later) };
+        struct pawl_job_id id = job_in(rig, PAWL_STATE_DISCARDED, &spec);
+        for (int i = 0; i < later; i++) {
+            struct pawl_job_id other = submit_one(rig, &spec);
+            assert_ok(rig, control(rig, other, PAWL_CONTROL_CANCEL));
+        }
+        assert_ok(rig, control(rig, id, PAWL_CONTROL_PAUSE));
+        assert_refused(rig, &spec, id);
+        assert_ok(rig, control(rig, id, PAWL_CONTROL_RESUME));
+        submit_one(rig, &spec);
+    }
+}
+
+static void unique_replace_of_an_ended_holder_cancels_nobody(struct rig *rig)
+{
+    struct pawl_job_spec spec = unique_spec(PAWL_CONFLICT_REPLACE);
+    spec.unique.states = ALL_STATES;
+    struct pawl_job_id id = job_in(rig, PAWL_STATE_COMPLETED, &spec);
+    const char *before = job_text(rig, id);
+    struct pawl_submitted out = { 0 };
+    assert_ok(rig, submit_spec(rig, &spec, &out));
+    assert_false(out.replaced);
+    assert_false(out.deduplicated);
+    assert_text(before, job_text(rig, id));
+    assert_ok(rig, submit_spec(rig, &spec, &out));
+    assert_true(out.replaced);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -497,6 +529,8 @@ int main(void)
         CONTRACT(unique_policies_hold_inside_a_batch),
         CONTRACT(differing_dimensions_are_different_jobs),
         CONTRACT(live_holder_is_found_among_many_ended_ones),
+        CONTRACT(holder_paused_after_ending_owns_its_key),
+        CONTRACT(unique_replace_of_an_ended_holder_cancels_nobody),
     };
     return contract_run("keys", tests, COUNT(tests));
 }

@@ -136,6 +136,7 @@ static void tags_filter_any_of(struct rig *rig)
     assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .tags = none, .tag_count = 1 }));
     for (size_t i = 0; i < 2; i++)
         assert_ok(rig, control(rig, id[i], PAWL_CONTROL_CANCEL));
+    rig_advance(rig, 1);
     archive_all(rig);
     assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .tags = red, .tag_count = 1 }));
     struct pawl_filter old = { .tags = red, .tag_count = 1, .archived = true };

@@ -101,7 +101,7 @@ static void record_is_kept_as_long_as_its_job_asked(struct rig *rig)
         job_in(rig, PAWL_STATE_COMPLETED, &(struct pawl_job_spec){ .keep_ms = 10000 });
     struct pawl_job_id plain = job_in(rig, PAWL_STATE_COMPLETED, NULL);
     struct pawl_job_id for_ever =
-        job_in(rig, PAWL_STATE_COMPLETED, &(struct pawl_job_spec){ .keep_ms = INT64_MAX });
+        job_in(rig, PAWL_STATE_COMPLETED, &(struct pawl_job_spec){ .keep_ms = DURATION_MAX_MS });
     rig_advance(rig, 9999);
     archive_all(rig);
     purge_all(rig);

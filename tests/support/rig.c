@@ -10,7 +10,9 @@ struct rig_kept {
 
 static void rig_start(struct rig *rig)
 {
-    struct pawl_config config = { .store = rig->url, .clock = &rig->clock->clock, .seed = 1 };
+    struct pawl_config config = {
+        .store = rig->url, .clock = &rig->clock->clock, .busy_timeout_ms = 30000, .seed = 1
+    };
     enum pawl_err err = pawl__store_open(&config, &rig->store, &rig->diag);
     assert_ok(rig, err);
 }
@@ -24,6 +26,21 @@ void rig_open(struct rig *rig, const struct store_kind *kind)
     rig_start(rig);
 }
 
+static void keep_it(const char *url)
+{
+    (void)url;
+}
+
+void rig_open_url(struct rig *rig, const char *url)
+{
+    static const struct store_kind named = { .name = "named", .dispose = keep_it };
+    *rig = (struct rig){ .kind = &named };
+    rig->clock = &rig->own_clock;
+    hand_clock_init(rig->clock, HAND_CLOCK_START_MS);
+    snprintf(rig->url, sizeof rig->url, "%s", url);
+    rig_start(rig);
+}
+
 void rig_open_peer(struct rig *rig, struct rig *of)
 {
     *rig = (struct rig){ .kind = of->kind, .clock = of->clock, .id_space = of->id_space + 1 };
@@ -31,7 +48,7 @@ void rig_open_peer(struct rig *rig, struct rig *of)
     rig_start(rig);
 }
 
-static void rig_forget(struct rig *rig)
+void rig_tidy(struct rig *rig)
 {
     while (rig->kept != NULL) {
         struct rig_kept *kept = rig->kept;
@@ -46,7 +63,7 @@ void rig_close(struct rig *rig)
 {
     if (rig->store != NULL) pawl__store_close(rig->store);
     rig->store = NULL;
-    rig_forget(rig);
+    rig_tidy(rig);
     if (rig->clock == &rig->own_clock) rig->kind->dispose(rig->url);
 }
 
@@ -82,7 +99,7 @@ struct pawl_job_id rig_id(struct rig *rig)
     // Ids of one rig ascend: the clock may stand still or step back, the counter does not.
     if (rig->id_ms < rig_now(rig)) rig->id_ms = rig_now(rig);
     uint32_t n = rig->id_count++;
-    if (n % 4096 == 4095) rig->id_ms++;
+    if (n % 4096 == 0 && n > 0) rig->id_ms++;
     struct pawl_job_id id;
     for (int i = 0; i < 6; i++)
         id.b[i] = (uint8_t)(rig->id_ms >> (40 - 8 * i));

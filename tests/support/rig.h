@@ -52,10 +52,14 @@ struct rig {
 };
 
 void rig_open(struct rig *rig, const struct store_kind *kind);
+/* A store that the caller names and keeps. */
+void rig_open_url(struct rig *rig, const char *url);
 /* A second store on the first one's URL, with its clock. */
 void rig_open_peer(struct rig *rig, struct rig *of);
 void rig_close(struct rig *rig); /* and disposes of the store, unless it is a peer */
 void rig_reopen(struct rig *rig);
+/* Forget what operations and reads have given so far. */
+void rig_tidy(struct rig *rig);
 /* The arena's content lives until the rig is closed. */
 void rig_keep(struct rig *rig, struct pawl__arena *taken_arena);
 int64_t rig_now(struct rig *rig);
@@ -66,6 +70,10 @@ struct pawl_job_id rig_id(struct rig *rig);
 const char *rig_queue(struct rig *rig);
 /* printf into the rig's arena. */
 const char *rig_text(struct rig *rig, const char *format, ...) PAWL_PRINTF(2, 3);
+/* The largest that src/api lets through. */
+#define INSTANT_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
+#define DURATION_MAX_MS INT64_C(3155760000000)  /* a century */
+
 /* `bytes` of "é" and other letters of two to four bytes, as a JSON string in an array when
  * `json`; NUL-terminated. */
 struct pawl_span rig_multibyte(struct rig *rig, size_t bytes, bool json);
