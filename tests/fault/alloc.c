@@ -13,8 +13,7 @@ static const char *const names[SCARCITY_END] = { SCARCITIES(X) };
 #undef X
 
 static _Atomic int scarce;
-static _Atomic int64_t seen, failed, nth, live;
-static _Atomic bool lasting;
+static _Atomic int64_t seen, failed, nth, count, live;
 
 const char *scarcity_name(enum scarcity scarcity)
 {
@@ -27,7 +26,7 @@ void alloc_arm(struct alloc_plan plan)
     atomic_store(&seen, 0);
     atomic_store(&failed, 0);
     atomic_store(&nth, plan.nth);
-    atomic_store(&lasting, plan.lasting);
+    atomic_store(&count, plan.count);
     atomic_store(&scarce, plan.scarce);
 }
 
@@ -50,8 +49,8 @@ static bool strikes(enum scarcity what)
 {
     if (atomic_load(&scarce) != (int)what) return false;
     int64_t now = atomic_fetch_add(&seen, 1) + 1;
-    int64_t at = atomic_load(&nth);
-    bool hit = at && (atomic_load(&lasting) ? now >= at : now == at);
+    int64_t first = atomic_load(&nth), so_many = atomic_load(&count);
+    bool hit = first && now >= first && (!so_many || now < first + so_many);
     if (hit) atomic_fetch_add(&failed, 1);
     return hit;
 }
@@ -59,14 +58,14 @@ static bool strikes(enum scarcity what)
 /* ---- ours: the linker sends every call of the program's own objects here ---- */
 
 void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
+void *__real_calloc(size_t items, size_t bytes);
 void *__real_realloc(void *old, size_t bytes);
 void __real_free(void *block);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
 
 void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t items, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 void __wrap_free(void *block);
 char *__wrap_strdup(const char *text);
@@ -87,9 +86,9 @@ void *__wrap_malloc(size_t bytes)
     return strikes(SCARCE_OURS) ? NULL : counted(__real_malloc(bytes));
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+void *__wrap_calloc(size_t items, size_t bytes)
 {
-    return strikes(SCARCE_OURS) ? NULL : counted(__real_calloc(count, bytes));
+    return strikes(SCARCE_OURS) ? NULL : counted(__real_calloc(items, bytes));
 }
 
 void *__wrap_realloc(void *old, size_t bytes)

@@ -1,7 +1,7 @@
 /* Memory that runs out on demand: ours (malloc and its kin, by the linker's --wrap) and SQLite's.
  *
- * Allocations are counted from the moment one is armed; the n-th fails, alone or with all that
- * follow. Any thread. */
+ * Allocations are counted from the moment one is armed; the n-th fails, and as many after it
+ * as wanted. Any thread. */
 #ifndef PAWL_TESTS_ALLOC_H
 #define PAWL_TESTS_ALLOC_H
 
@@ -21,8 +21,8 @@ enum scarcity { SCARCITIES(X) SCARCITY_END };
 
 struct alloc_plan {
     enum scarcity scarce;
-    int64_t nth; /* 1 is the next; 0: none fails, they are counted */
-    bool lasting;
+    int64_t nth;   /* 1 is the next; 0: none fails, they are counted */
+    int64_t count; /* so many fail from there on; 0: all of them */
 };
 
 const char *scarcity_name(enum scarcity scarce);

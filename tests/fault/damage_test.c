@@ -436,6 +436,7 @@ static void expect_open_as_nobody(uint32_t errors)
         print_error("open gave %s: %s\n", pawl_err_name(err), diag.text);
     }
     assert_true(errors & (UINT32_C(1) << err));
+    if (!strstr(diag.text, path)) print_error("the text is: %s\n", diag.text);
     assert_non_null(strstr(diag.text, path));
 }
 
