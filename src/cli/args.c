@@ -88,6 +88,7 @@ static int unknown_word(const char *word, const char *group)
 int pawl__cli_unknown_command(const char *word, const char *second)
 {
     bool known = pawl__cli_command_find(word, NULL) != NULL;
+    assert(second || !known);
     return known ? unknown_word(second, word) : unknown_word(word, NULL);
 }
 

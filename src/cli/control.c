@@ -1,6 +1,7 @@
 /* What operators do to jobs: the rows of PAWL_CONTROLS, and delete. By ids, one after the other,
  * each with its own answer; or by filter, counted first, asked for, and done in bounded steps. */
 #include "cli/cli.h"
+#include "base/diag.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -34,6 +35,7 @@ struct task {
     struct pawl__cli *cli;
     enum pawl_control control; /* NONE: delete */
     const struct deed *deed;
+    uint32_t only; /* jobs in these states and no others */
     struct pawl_by by;
 };
 
@@ -89,23 +91,42 @@ static int put_refused(const struct task *task, const char *id, enum pawl_state 
     return code ? code : pawl__cli_fail(err, diag);
 }
 
-static int do_one(const struct task *task, struct pawl_job_id id)
+/* "pawl dead" keeps its hands off everything else. */
+static enum pawl_err check_only(const struct task *task, const struct pawl_job *job, const char *id,
+                                enum pawl_state *to, struct pawl_diag *diag)
+{
+    if (task->only & PAWL_STATE_BIT(job->state)) return PAWL_OK;
+    *to = job->state;
+    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\" here: it is %s", task->deed->verb,
+                      id, pawl__cli_state_text(task->cli, job->state));
+}
+
+static enum pawl_err change(const struct task *task, struct pawl_job_id id, const char *text,
+                            enum pawl_state *to, struct pawl_jobs *jobs, struct pawl_diag *diag)
 {
     struct pawl *pawl = task->cli->pawl;
+    bool forget = task->control == PAWL_CONTROL_NONE;
+    enum pawl_err err = PAWL_OK;
+    if (task->only != UINT32_MAX || (forget && task->cli->json)) {
+        err = pawl_get(pawl, id, jobs, diag);
+        if (!err) err = check_only(task, &jobs->at[0], text, to, diag);
+        if (err) return err;
+    }
+    if (forget) return pawl_delete(pawl, id, &task->by, diag);
+    err = pawl_control(pawl, id, task->control, &task->by, to, diag);
+    if (err || !task->cli->json) return err;
+    pawl_jobs_release(jobs);
+    return pawl_get(pawl, id, jobs, diag);
+}
+
+static int do_one(const struct task *task, struct pawl_job_id id)
+{
     struct pawl_diag diag = { 0 };
     struct pawl_jobs jobs = { 0 };
     enum pawl_state to = PAWL_STATE_NONE;
-    enum pawl_err err = PAWL_OK;
     char text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(id, text);
-    bool json = task->cli->json;
-    if (task->control == PAWL_CONTROL_NONE) {
-        if (json) err = pawl_get(pawl, id, &jobs, &diag);
-        if (!err) err = pawl_delete(pawl, id, &task->by, &diag);
-    } else {
-        err = pawl_control(pawl, id, task->control, &task->by, &to, &diag);
-        if (!err && json) err = pawl_get(pawl, id, &jobs, &diag);
-    }
+    enum pawl_err err = change(task, id, text, &to, &jobs, &diag);
     int code = PAWL__CLI_EXIT_OK;
     if (err) {
         code = put_refused(task, text, to, err, &diag);
@@ -215,7 +236,7 @@ static int ask(const struct task *task, int64_t count, bool *yes)
     return code;
 }
 
-static int do_filter(const struct task *task, uint32_t states)
+static int do_filter(const struct task *task)
 {
     struct pawl__cli *cli = task->cli;
     struct pawl_diag diag = { 0 };
@@ -223,7 +244,7 @@ static int do_filter(const struct task *task, uint32_t states)
     int64_t count;
     int code = pawl__cli_filter(cli, &filter);
     if (code) return code;
-    filter.states = (filter.states ? filter.states : ~0U) & states;
+    filter.states = (filter.states ? filter.states : UINT32_MAX) & task->deed->states & task->only;
     if (!filter.states) {
         return pawl__cli_usage("no job in such a state can be %s", task->deed->past);
     }
@@ -242,7 +263,7 @@ static int do_filter(const struct task *task, uint32_t states)
 int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t states)
 {
     const struct deed *deed = &deeds[control];
-    struct task task = { cli, control, deed, pawl__cli_by(cli) };
+    struct task task = { cli, control, deed, states ? states : UINT32_MAX, pawl__cli_by(cli) };
     bool filtered = pawl__cli_flag(cli, PAWL__CLI_OPT_ALL_MATCHING);
     if (cli->operands.count && (filtered || pawl__cli_filter_given(cli))) {
         return pawl__cli_usage("either ids or a filter says which jobs to %s, not both",
@@ -254,7 +275,7 @@ int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t st
         pawl__cli_hint("name their ids, or filter them and add --all-matching");
         return PAWL__CLI_EXIT_USAGE;
     }
-    return do_filter(&task, deed->states & (states ? states : ~0U));
+    return do_filter(&task);
 }
 
 int pawl__cli_control(struct pawl__cli *cli)

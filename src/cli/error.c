@@ -8,7 +8,8 @@
 static void say(const char *prefix, const char *format, va_list args)
 {
     char text[1024];
-    vsnprintf(text, sizeof(text), format, args);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): every caller has started it
+    vsnprintf(text, sizeof text, format, args);
     struct pawl__buf line = { 0 };
     pawl__buf_add_text(&line, prefix);
     pawl__cli_put_text(&line, text, strlen(text));

@@ -94,16 +94,17 @@ static void roff_takes(struct pawl__buf *out, const struct pawl__cli_command *co
 
 static void roff_command(struct pawl__buf *out, const struct pawl__cli_command *command)
 {
-    struct pawl__buf usage = { 0 };
-    pawl__cli_put_usage(&usage, command);
-    if (usage.failed) pawl__cli_nomem();
+    struct pawl__buf line = { 0 };
+    pawl__cli_put_usage(&line, command);
+    if (line.failed) pawl__cli_nomem();
     pawl__buf_add_text(out, ".SS ");
-    put_roff(out, usage.at, false);
+    put_roff(out, line.at, false);
     pawl__buf_add_text(out, "\n");
-    char first[2] = { (char)toupper((unsigned char)command->summary[0]), '\0' };
-    put_roff(out, first, true);
-    put_roff(out, command->summary + 1, false);
-    pawl__buf_add_text(out, ".\n");
+    pawl__buf_clear(&line);
+    pawl__buf_printf(&line, "%c%s.\n", toupper((unsigned char)command->summary[0]),
+                     command->summary + 1);
+    if (line.failed) pawl__cli_nomem();
+    put_roff(out, line.at, true);
     const char *details = pawl__cli_command_details(command);
     if (*details) {
         pawl__buf_add_text(out, ".PP\n");
@@ -112,7 +113,7 @@ static void roff_command(struct pawl__buf *out, const struct pawl__cli_command *
     }
     roff_takes(out, command);
     roff_examples(out, pawl__cli_command_examples(command));
-    pawl__buf_release(&usage);
+    pawl__buf_release(&line);
 }
 
 int pawl__cli_man(struct pawl__cli *cli)

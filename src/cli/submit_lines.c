@@ -58,6 +58,7 @@ static enum got fill(struct input *input, bool waiting)
     if (waiting && poll(&poll_fd, 1, PAUSE_MS) == 0) return GOT_PAUSE;
     if (pawl__cli_interrupted()) return GOT_END;
     if (input->at) { // make room at the end
+        assert(input->buf.at);
         memmove(input->buf.at, input->buf.at + input->at, input->buf.len - input->at);
         input->buf.len -= input->at;
         input->at = 0;

@@ -72,7 +72,10 @@ static void on_interrupt(int signal_number)
 
 void pawl__cli_signals(void)
 {
+    struct sigaction before;
     main_thread = pthread_self();
+    sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler == SIG_IGN) return; // a shell's background job; it stays that way
     // No SA_RESTART: reading from standard input must end.
     struct sigaction action = { .sa_handler = on_interrupt };
     sigemptyset(&action.sa_mask);

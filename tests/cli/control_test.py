@@ -200,6 +200,8 @@ def dead_letters_are_listed_retried_and_deleted(box):
     has(rows[0], "LETTER")
     equal(len(rows), 3)
     equal(box.ok("dead", "list", "--dead", "--count").out, "1\n")
+    has(box.fails(1, "dead", "delete", other).err, "it is cancelled")
+    has(box.fails(1, "dead", "retry", other).err, "it is cancelled")
     equal(box.ok("dead", "retry", one).out, f"{one} retried, now available\n")
     equal(box.ok("dead", "delete", "--all-matching", "--yes").out, "deleted 1 job\n")
     equal(box.ok("dead").err, "no dead letters\n")

@@ -40,7 +40,8 @@ def submit_keeps_arguments_byte_for_byte(box):
 @test
 def submit_takes_every_option(box):
     job_id = box.submit(
-        "t", '[{"x":1,"y":2}]', "--queue", "q.1", "--priority", "-7", "--at", "2031-01-02T03:04:05Z",
+        "t", '[{"x":1,"y":2}]', "--queue", "q.1", "--priority", "-7",
+        "--at", "2031-01-02T03:04:05Z",
         "--expires", "2031-02-02T00:00:00+01:00", "--timeout", "90s", "--lease", "PT1M",
         "--max-attempts", "9", "--retry-initial", "250ms", "--retry-factor", "1.5",
         "--retry-max", "1h", "--retry-backoff", "linear", "--no-jitter",
