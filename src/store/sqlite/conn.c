@@ -62,14 +62,25 @@ sqlite3_stmt *pawl__sq_use(struct pawl__sq_conn *conn, enum pawl__sql sql)
     if (!conn->stmts[sql]) {
         int code = sqlite3_prepare_v3(conn->db, texts[sql], -1, SQLITE_PREPARE_PERSISTENT,
                                       &conn->stmts[sql], NULL);
-        if (code != SQLITE_OK) return NULL;
+        if (code != SQLITE_OK) {
+            conn->refused = code; // what runs next on the connection would hide it
+            return NULL;
+        }
     }
     return conn->stmts[sql];
 }
 
+static enum pawl_err fail_prepare(struct pawl__sq_conn *conn, struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__sq_error_code(conn->refused);
+    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
+    return pawl__fail(diag, err ? err : PAWL_ERR_IO, "could not prepare a statement: %s",
+                      sqlite3_errstr(conn->refused));
+}
+
 enum pawl_err pawl__sq_run(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, struct pawl_diag *diag)
 {
-    if (!stmt) return pawl__sq_error(conn, diag, "prepare a statement");
+    if (!stmt) return fail_prepare(conn, diag);
     int code;
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
     }
@@ -83,7 +94,7 @@ enum pawl_err pawl__sq_insert(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bo
                               struct pawl_diag *diag)
 {
     *taken = false;
-    if (!stmt) return pawl__sq_error(conn, diag, "prepare a statement");
+    if (!stmt) return fail_prepare(conn, diag);
     int code = sqlite3_step(stmt);
     enum pawl_err err = PAWL_OK;
     if (code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_ROWID) {
@@ -99,7 +110,7 @@ enum pawl_err pawl__sq_row(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool 
                            struct pawl_diag *diag)
 {
     *found = false;
-    if (!stmt) return pawl__sq_error(conn, diag, "prepare a statement");
+    if (!stmt) return fail_prepare(conn, diag);
     int code = sqlite3_step(stmt);
     if (code == SQLITE_ROW) {
         *found = true;
@@ -233,8 +244,12 @@ enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_con
     return PAWL_OK;
 }
 
+/* One that could not leave its transaction is not lent again. */
 void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn)
 {
+    if (conn != &sq->writer && conn->db && !sqlite3_get_autocommit(conn->db)) {
+        pawl__sq_conn_release(conn);
+    }
     pawl__lock(&sq->mutex);
     if (conn == &sq->writer) {
         sq->writer_used = false;

@@ -51,10 +51,25 @@ static int nap_while_busy(void *arg, int tries)
     return 1;
 }
 
-static enum pawl_err pragma(struct pawl__sq_conn *conn, const char *text, struct pawl_diag *diag)
+/* The operating system's reason, where there is one, says more than SQLite's. */
+static enum pawl_err fail_open(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
+                               struct pawl_diag *diag)
+{
+    int code = conn->db ? sqlite3_extended_errcode(conn->db) : SQLITE_NOMEM;
+    int reason = conn->db ? sqlite3_system_errno(conn->db) : 0;
+    enum pawl_err err = pawl__sq_error_code(code);
+    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
+    if (err == PAWL_ERR_BUSY) return pawl__sq_error(conn, diag, "open the store");
+    if (reason == EACCES || reason == EROFS || reason == EPERM) err = PAWL_ERR_READONLY;
+    return pawl__fail_field(diag, err ? err : PAWL_ERR_IO, "store", "could not open \"%s\": %s",
+                            how->path, reason ? strerror(reason) : sqlite3_errmsg(conn->db));
+}
+
+static enum pawl_err pragma(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
+                            const char *text, struct pawl_diag *diag)
 {
     if (sqlite3_exec(conn->db, text, NULL, NULL, NULL) == SQLITE_OK) return PAWL_OK;
-    return pawl__sq_error(conn, diag, "set up the store");
+    return fail_open(how, conn, diag);
 }
 
 /* Switching a new file to WAL does not ask the busy handler when two do it at once. */
@@ -66,7 +81,7 @@ static enum pawl_err switch_to_wal(const struct pawl__sq_open *how, struct pawl_
              PAWL__SQ_PAGE_BYTES);
     int64_t timeout_ms = how->busy_timeout_ms;
     enum pawl_err err;
-    for (int tries = 0; (err = pragma(conn, text, diag)) == PAWL_ERR_BUSY; tries++) {
+    for (int tries = 0; (err = pragma(how, conn, text, diag)) == PAWL_ERR_BUSY; tries++) {
         if (!nap_while_busy(&timeout_ms, tries)) break;
     }
     return err;
@@ -80,25 +95,24 @@ static enum pawl_err set_up(const struct pawl__sq_open *how, struct pawl__sq_con
              "PRAGMA cache_size = -%d; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
              "PRAGMA trusted_schema = OFF;",
              PAWL__SQ_CACHE_KIB);
-    enum pawl_err err = pragma(conn, text, diag);
+    enum pawl_err err = pragma(how, conn, text, diag);
     if (err || how->read_only) return err;
     if (!how->memory) err = switch_to_wal(how, conn, diag);
     if (err) return err;
     snprintf(text, sizeof text, "PRAGMA synchronous = %s; PRAGMA secure_delete = FAST;",
              how->durability == PAWL_DURABILITY_RELAXED ? "NORMAL" : "FULL");
-    return pragma(conn, text, diag);
+    return pragma(how, conn, text, diag);
 }
 
-/* The operating system's reason, where there is one, says more than SQLite's. */
-static enum pawl_err fail_open(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
-                               int code, struct pawl_diag *diag)
+/* What ends a transaction must be there when memory is not. */
+static enum pawl_err prepare_endings(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
+                                     struct pawl_diag *diag)
 {
-    int reason = conn->db ? sqlite3_system_errno(conn->db) : 0;
-    enum pawl_err err = pawl__sq_error_code(code);
-    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
-    if (reason == EACCES || reason == EROFS || reason == EPERM) err = PAWL_ERR_READONLY;
-    return pawl__fail_field(diag, err, "store", "could not open \"%s\": %s", how->path,
-                            reason ? strerror(reason) : sqlite3_errstr(code));
+    static const enum pawl__sql needed[] = { SQL_COMMIT, SQL_ROLLBACK };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (!pawl__sq_use(conn, needed[i])) return fail_open(how, conn, diag);
+    }
+    return PAWL_OK;
 }
 
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
@@ -116,11 +130,12 @@ enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__s
     int code = sqlite3_open_v2(how->memory ? ":memory:" : how->path, &out->db, flags, NULL);
     enum pawl_err err = PAWL_OK;
     if (code != SQLITE_OK) {
-        err = fail_open(how, out, code, diag);
+        err = fail_open(how, out, diag);
         goto fail;
     }
     sqlite3_busy_timeout(out->db, (int)how->busy_timeout_ms);
     err = set_up(how, out, diag);
+    if (!err) err = prepare_endings(how, out, diag);
     if (err) goto fail;
     return PAWL_OK;
 fail:

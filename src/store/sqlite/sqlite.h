@@ -32,6 +32,7 @@ enum {
 struct pawl__sq_conn {
     sqlite3 *db;
     sqlite3_stmt *stmts[SQL_END]; /* prepared when first used */
+    int refused;                  /* SQLite's code for the newest that could not be */
 };
 
 struct pawl__sq_queue {

@@ -57,7 +57,9 @@ static enum pawl_err copy_pages(struct pawl__sq_conn *from, sqlite3 *to, pawl_pr
 {
     sqlite3_backup *backup = sqlite3_backup_init(to, "main", from->db, "main");
     if (!backup) {
-        return pawl__fail(diag, PAWL_ERR_IO, "could not begin the backup: %s", sqlite3_errmsg(to));
+        enum pawl_err err = pawl__sq_error_code(sqlite3_extended_errcode(to));
+        return pawl__fail(diag, err ? err : PAWL_ERR_IO, "could not begin the backup: %s",
+                          sqlite3_errmsg(to));
     }
     int code;
     bool stopped = false;
@@ -98,7 +100,9 @@ enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
     err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) goto out;
     if (sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
-        err = pawl__fail(diag, PAWL_ERR_IO, "could not open \"%s\": %s", path, sqlite3_errmsg(to));
+        err = pawl__sq_error_code(to ? sqlite3_extended_errcode(to) : SQLITE_NOMEM);
+        pawl__fail(diag, err, "could not open \"%s\": %s", path,
+                   to ? sqlite3_errmsg(to) : "out of memory");
     }
     if (!err) err = pawl__sq_exec(conn, SQL_MIGRATION_TABLE_EXISTS, diag); // now it has begun
     if (!err) err = copy_pages(conn, to, progress, ctx, diag);
