@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BIT(name) PAWL_STATE_BIT(PAWL_STATE_##name)
 #define ERR_BIT(name) (UINT32_C(1) << PAWL_ERR_##name)
@@ -315,6 +316,46 @@ static void read_setting(struct scenario *scenario)
     pawl__arena_release(&arena);
 }
 
+/* A backup is whole, or not there. */
+static void back_up(struct scenario *scenario)
+{
+    struct pawl_diag diag = { 0 };
+    enum pawl_err err = pawl__store_backup(scenario->store, scenario->copy_path, NULL, NULL, &diag);
+    scenario->copied = err == PAWL_OK;
+    for (size_t i = 0; i < SCENARIO_JOBS; i++) {
+        scenario->copied_jobs[i] = scenario->jobs[i].promised;
+    }
+    if (!err) return;
+    judge_error(scenario, "backup", err, &diag);
+    if (access(scenario->copy_path, F_OK) == 0) complain(scenario, "backup", "left a part behind");
+}
+
+static void judge_copy(struct scenario *scenario)
+{
+    if (!scenario->copied) return;
+    char url[KIT_PATH_BYTES + 16];
+    snprintf(url, sizeof url, "sqlite:%s", scenario->copy_path);
+    struct pawl_config config = kit_config(url, &scenario->clock.clock);
+    struct pawl__store *copy = NULL;
+    struct pawl_diag diag = { 0 };
+    if (pawl__store_open(&config, &copy, &diag)) {
+        complain(scenario, "the backup does not open", diag.text);
+        return;
+    }
+    kit_check(scenario->complaints, copy, scenario->name);
+    for (size_t i = 0; i < SCENARIO_JOBS; i++) {
+        struct pawl__arena arena = { 0 };
+        struct pawl_job *job = NULL;
+        struct pawl_job_id id = job_id(i);
+        size_t found = 0;
+        enum pawl_err err = pawl__store_get(copy, &id, 1, &arena, &job, &found, &diag);
+        if (err) complain(scenario, "get from the backup", diag.text);
+        if (!found && scenario->copied_jobs[i]) complain(scenario, "the backup", "lacks a job");
+        pawl__arena_release(&arena);
+    }
+    pawl__store_close(copy);
+}
+
 /* ---- the walk ---- */
 
 static bool open_store(struct scenario *scenario, bool judging)
@@ -343,7 +384,9 @@ void scenario_init(struct scenario *scenario, struct kit_complaints *complaints,
     *scenario = (struct scenario){ .complaints = complaints };
     snprintf(scenario->path, sizeof scenario->path, "%s", path);
     snprintf(scenario->url, sizeof scenario->url, "sqlite:%.500s", path);
+    snprintf(scenario->copy_path, sizeof scenario->copy_path, "%s-copy", scenario->path);
     kit_store_remove(path);
+    kit_store_remove(scenario->copy_path);
     kit_clock_init(&scenario->clock, KIT_START_MS, false);
     kit_retry_init(&scenario->retry, 3, 60000);
 }
@@ -372,6 +415,7 @@ void scenario_run(struct scenario *scenario)
     archive(scenario);
     read_jobs(scenario, true);
     read_others(scenario);
+    back_up(scenario);
     scenario_close(scenario);
     if (!open_store(scenario, false)) return;
     submit(scenario, LATE, 1);
@@ -392,4 +436,5 @@ void scenario_judge(struct scenario *scenario)
     read_jobs(scenario, false);
     kit_check(scenario->complaints, scenario->store, scenario->name);
     scenario_close(scenario);
+    judge_copy(scenario);
 }

@@ -2,7 +2,7 @@
  * answered, and judges what is left in the end.
  *
  * open; submit alone, with a key, and five at once; claim; complete, fail, snooze, cancel; put a
- * setting; archive; read; close; open again; submit; make due jobs available.
+ * setting; archive; read; back up; close; open again; submit; make due jobs available.
  *
  * What it insists on:
  * 1. What was answered with success is there afterwards.
@@ -36,7 +36,10 @@ struct scenario {
     uint32_t errors_allowed; /* a bit per enum pawl_err */
     struct scenario_job jobs[SCENARIO_JOBS];
     bool setting_asked, setting_promised;
-    int64_t failures; /* operations that did not succeed */
+    char copy_path[KIT_PATH_BYTES + 8];
+    bool copied;                     /* a backup was made ... */
+    bool copied_jobs[SCENARIO_JOBS]; /* ... that these must be in */
+    int64_t failures;                /* operations that did not succeed */
     bool in_doubt;
     int64_t reopened_before;
 };
