@@ -481,6 +481,22 @@ static void holder_paused_after_ending_owns_its_key(struct rig *rig)
     }
 }
 
+/* It can only go back or be cancelled, so its claim to the key stands in nobody's way. */
+static void dead_letter_may_be_paused_whoever_owns_its_key(struct rig *rig)
+{
+    struct pawl_job_spec spec = { .business_key = "b" };
+    struct pawl_job_id id = job_in(rig, PAWL_STATE_DISCARDED, &spec);
+    struct pawl_job_id owner = submit_one(rig, &(struct pawl_job_spec){ .business_key = "b" });
+    assert_ok(rig, control(rig, id, PAWL_CONTROL_PAUSE));
+    assert_ok(rig, control(rig, id, PAWL_CONTROL_RESUME));
+    struct pawl_filter dead = { .states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED) };
+    int64_t moved = 0;
+    assert_ok(rig, bulk(rig, &dead, PAWL_CONTROL_PAUSE, 10, &moved));
+    assert_i64(1, moved);
+    assert_ok(rig, control(rig, owner, PAWL_CONTROL_CANCEL));
+    assert_refused(rig, &(struct pawl_job_spec){ .business_key = "b" }, id);
+}
+
 static void unique_replace_of_an_ended_holder_cancels_nobody(struct rig *rig)
 {
     struct pawl_job_spec spec = unique_spec(PAWL_CONFLICT_REPLACE);
@@ -530,6 +546,7 @@ int main(void)
         CONTRACT(differing_dimensions_are_different_jobs),
         CONTRACT(live_holder_is_found_among_many_ended_ones),
         CONTRACT(holder_paused_after_ending_owns_its_key),
+        CONTRACT(dead_letter_may_be_paused_whoever_owns_its_key),
         CONTRACT(unique_replace_of_an_ended_holder_cancels_nobody),
     };
     return contract_run("keys", tests, COUNT(tests));

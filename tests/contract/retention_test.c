@@ -178,6 +178,49 @@ static void archived_job_obeys_the_lifecycle(struct rig *rig)
     }
 }
 
+static void archived_dead_letter_may_be_paused(struct rig *rig)
+{
+    struct pawl_job_id id = job_in(rig, PAWL_STATE_DISCARDED, NULL);
+    struct pawl_job before = job_get(rig, id);
+    rig_advance(rig, 1);
+    assert_i64(1, archive_all(rig));
+    assert_ok(rig, control(rig, id, PAWL_CONTROL_PAUSE));
+    struct pawl_job job = job_get(rig, id);
+    assert_state(PAUSED, job.state);
+    assert_false(job.archived);
+    assert_ok(rig, control(rig, id, PAWL_CONTROL_RESUME));
+    job = job_get(rig, id);
+    assert_state(DISCARDED, job.state);
+    assert_i64(before.finished_at_ms, job.finished_at_ms);
+    assert_i64(1, archive_all(rig));
+}
+
+static void what_an_archived_job_is_told(struct rig *rig)
+{
+    for (size_t i = 0; i < COUNT(ended); i++) {
+        struct pawl_job_id id = job_in(rig, ended[i], NULL);
+        rig_advance(rig, 1);
+        assert_i64(1, archive_all(rig));
+        struct pawl__run_ref run = { .id = id, .run = 1 }, anyone = { .id = id };
+        const char *before = job_text(rig, id);
+        assert_err(rig, PAWL_ERR_STATE, set_priority(rig, id, 5, NULL));
+        assert_err(rig, PAWL_ERR_STATE, progress(rig, anyone, 0.5, NULL, NULL));
+        assert_err(rig, PAWL_ERR_STATE, checkpoint(rig, anyone, span_of("1"), NULL));
+        assert_err(rig, PAWL_ERR_STALE, assign(rig, id, WORKER, 1, NULL));
+        assert_err(rig, PAWL_ERR_STALE, complete(rig, run, NULL));
+        assert_err(rig, PAWL_ERR_STALE, snooze(rig, run, 0));
+        assert_err(rig, PAWL_ERR_STALE, extend(rig, run, 5));
+        assert_err(rig, PAWL_ERR_STALE, progress(rig, run, 0.5, NULL, NULL));
+        assert_err(rig, PAWL_ERR_STALE, checkpoint(rig, run, span_of("1"), NULL));
+        struct pawl_by nobody = { 0 };
+        assert_err(rig, PAWL_ERR_STALE, control_by(rig, id, PAWL_CONTROL_CANCEL, 1, nobody, NULL));
+        assert_text(before, job_text(rig, id));
+        assert_ok(rig, log_line(rig, run, 1, span_of("late")));
+        assert_int_equal(1, story_of(rig, id).log_count);
+        assert_ok(rig, delete_job(rig, id));
+    }
+}
+
 static void late_owner_of_an_archived_job_is_fenced(struct rig *rig)
 {
     submit_one(rig, NULL);
@@ -232,6 +275,8 @@ int main(void)
         CONTRACT(thousands_retire_in_turns),
         CONTRACT(archived_job_may_be_deleted),
         CONTRACT(archived_job_obeys_the_lifecycle),
+        CONTRACT(archived_dead_letter_may_be_paused),
+        CONTRACT(what_an_archived_job_is_told),
         CONTRACT(late_owner_of_an_archived_job_is_fenced),
         CONTRACT(archived_ids_that_share_eight_bytes),
     };

@@ -1,0 +1,324 @@
+/* The public API on every store: what callers are promised whatever is behind it. Where a test
+ * needs a worker, the rig plays one on the same store. */
+#include "support/ops.h"
+
+#include <pthread.h>
+
+static struct pawl *open_api(struct rig *rig)
+{
+    struct pawl_config config = { .store = rig->url, .clock = &rig->clock->clock, .seed = 7 };
+    struct pawl *pawl = NULL;
+    assert_ok(rig, pawl_open(&config, &pawl, &rig->diag));
+    return pawl;
+}
+
+static struct pawl_job_id submit_api(struct rig *rig, struct pawl *pawl,
+                                     const struct pawl_job_spec *spec)
+{
+    struct pawl_submitted out = { 0 };
+    assert_ok(rig, pawl_submit(pawl, spec, &out, &rig->diag));
+    return out.id;
+}
+
+static int64_t count_api(struct rig *rig, struct pawl *pawl, const struct pawl_filter *filter)
+{
+    int64_t count = -1;
+    assert_ok(rig, pawl_count(pawl, filter, &count, &rig->diag));
+    return count;
+}
+
+static const struct pawl_job_spec plain = { .type = "work" };
+
+static void fresh_ids_are_unique_and_sort_by_time(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_id last = { { 0 } };
+    for (int i = 0; i < 50; i++) {
+        struct pawl_job_id id = submit_api(rig, pawl, &plain);
+        assert_true(memcmp(last.b, id.b, sizeof id.b) < 0);
+        assert_int_equal(7, id.b[6] >> 4);
+        last = id;
+        if (i % 10 == 0) rig_advance(rig, 1);
+    }
+    pawl_close(pawl);
+}
+
+static void many_are_all_or_nothing_and_name_the_culprit(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_id taken = submit_api(rig, pawl, &plain);
+    struct pawl_job_spec specs[5];
+    struct pawl_submitted out[5];
+    for (size_t i = 0; i < COUNT(specs); i++)
+        specs[i] = plain;
+    specs[3].id = &taken;
+    assert_err(rig, PAWL_ERR_EXISTS, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
+    assert_within("[3]", rig->diag.field);
+    specs[3] = plain;
+    specs[2].type = "";
+    assert_err(rig, PAWL_ERR_ARG, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
+    assert_within("[2]", rig->diag.field);
+    specs[2] = plain;
+    specs[1].business_key = specs[4].business_key = "same";
+    assert_err(rig, PAWL_ERR_DUPLICATE, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
+    assert_within("[4]", rig->diag.field);
+    assert_i64(1, count_api(rig, pawl, &(struct pawl_filter){ 0 }));
+    specs[4] = plain;
+    assert_ok(rig, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
+    assert_i64(6, count_api(rig, pawl, &(struct pawl_filter){ 0 }));
+    pawl_close(pawl);
+}
+
+static void batches_have_bounds(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    static struct pawl_job_spec specs[PAWL_BATCH_MAX + 1];
+    static struct pawl_submitted out[PAWL_BATCH_MAX + 1];
+    for (size_t i = 0; i < COUNT(specs); i++)
+        specs[i] = plain;
+    assert_int_not_equal(PAWL_OK, pawl_submit_many(pawl, specs, 0, out, &rig->diag));
+    assert_int_not_equal(PAWL_OK,
+                         pawl_submit_many(pawl, specs, PAWL_BATCH_MAX + 1, out, &rig->diag));
+    assert_i64(0, count_api(rig, pawl, &(struct pawl_filter){ 0 }));
+    assert_ok(rig, pawl_submit_many(pawl, specs, PAWL_BATCH_MAX, out, &rig->diag));
+    assert_i64(PAWL_BATCH_MAX, count_api(rig, pawl, &(struct pawl_filter){ 0 }));
+    pawl_close(pawl);
+}
+
+static void bulk_limits_have_bounds(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    submit_api(rig, pawl, &plain);
+    static const int64_t bad[] = { 0, -1, PAWL_BULK_MAX + 1, INT64_MAX, INT64_MIN };
+    struct pawl_filter all = { 0 };
+    int64_t moved = -1;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_err(
+            rig, PAWL_ERR_ARG,
+            pawl_control_many(pawl, &all, PAWL_CONTROL_CANCEL, bad[i], NULL, &moved, &rig->diag));
+        assert_err(rig, PAWL_ERR_ARG,
+                   pawl_delete_many(pawl, &all, bad[i], NULL, &moved, &rig->diag));
+    }
+    assert_i64(1,
+               count_api(rig, pawl,
+                         &(struct pawl_filter){ .states = PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) }));
+    assert_ok(rig, pawl_control_many(pawl, &all, PAWL_CONTROL_CANCEL, 1, NULL, &moved, &rig->diag));
+    assert_i64(1, moved);
+    assert_ok(rig, pawl_control_many(pawl, &all, PAWL_CONTROL_RETRY, PAWL_BULK_MAX, NULL, &moved,
+                                     &rig->diag));
+    assert_i64(1, moved);
+    pawl_close(pawl);
+}
+
+static void control_answers_with_the_state(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_id id = submit_api(rig, pawl, &plain), unknown = rig_id(rig);
+    enum pawl_state to = PAWL_STATE_NONE;
+    assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_PAUSE, NULL, &to, &rig->diag));
+    assert_state(PAUSED, to);
+    assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_PAUSE, NULL, &to, &rig->diag));
+    assert_state(PAUSED, to);
+    assert_err(rig, PAWL_ERR_STATE,
+               pawl_control(pawl, id, PAWL_CONTROL_RETRY, NULL, &to, &rig->diag));
+    assert_state(PAUSED, to);
+    assert_within("paused", rig->diag.text);
+    assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_RESUME, NULL, NULL, NULL));
+    assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_CANCEL, NULL, &to, &rig->diag));
+    assert_state(CANCELLED, to);
+    assert_err(rig, PAWL_ERR_STATE,
+               pawl_control(pawl, id, PAWL_CONTROL_CANCEL, NULL, &to, &rig->diag));
+    assert_state(CANCELLED, to);
+    assert_err(rig, PAWL_ERR_NOT_FOUND,
+               pawl_control(pawl, unknown, PAWL_CONTROL_CANCEL, NULL, &to, &rig->diag));
+    pawl_close(pawl);
+}
+
+static void locks_refuse_times_that_are_none(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    int64_t fence = 0;
+    assert_err(rig, PAWL_ERR_ARG, pawl_lock_try(pawl, "l", "o", 0, &fence, &rig->diag));
+    assert_err(rig, PAWL_ERR_ARG, pawl_lock_try(pawl, "l", "o", -5, &fence, &rig->diag));
+    assert_err(rig, PAWL_ERR_ARG, pawl_lock_try(pawl, NULL, "o", 5, &fence, &rig->diag));
+    assert_err(rig, PAWL_ERR_ARG, pawl_lock_try(pawl, "l", NULL, 5, &fence, &rig->diag));
+    assert_ok(rig, pawl_lock_try(pawl, "l", "o", 5, &fence, &rig->diag));
+    assert_err(rig, PAWL_ERR_ARG, pawl_lock_renew(pawl, "l", "o", 0, &rig->diag));
+    assert_err(rig, PAWL_ERR_HELD, pawl_lock_try(pawl, "l", "p", 5, &fence, &rig->diag));
+    assert_ok(rig, pawl_lock_release(pawl, "l", "o", &rig->diag));
+    pawl_close(pawl);
+}
+
+static void specs_that_make_no_sense_are_refused(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    int64_t now = rig_now(rig);
+    const struct pawl_job_spec bad[] = {
+        { .type = NULL },
+        { .type = "a", .queue = "" },
+        { .type = "a", .priority = PAWL_PRIORITY_MAX + 1 },
+        { .type = "a", .delay_ms = 5, .due_at_ms = now },
+        { .type = "a", .delay_ms = -1 },
+        { .type = "a", .expires_in_ms = 5, .expires_at_ms = now + 5 },
+        { .type = "a", .sla_soft_at_ms = now + 2, .sla_hard_at_ms = now + 1 },
+        { .type = "a", .args = { "{}", 2 } },
+        { .type = "a", .args = { "[", 1 } },
+        { .type = "a", .meta = { "[]", 2 } },
+        { .type = "a", .unique = { .keys = PAWL_UNIQUE_META } },
+        { .type = "a", .retry = { .attempts_max = -1 } },
+    };
+    struct pawl_submitted out;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        enum pawl_err err = pawl_submit(pawl, &bad[i], &out, &rig->diag);
+        if (err != PAWL_ERR_ARG) fail_msg("spec %zu: %s", i, pawl_err_name(err));
+        assert_true(rig->diag.field[0] != '\0');
+    }
+    assert_i64(0, count_api(rig, pawl, &(struct pawl_filter){ .archived = true }));
+    struct pawl_job_spec soft = { .type = "a", .sla_soft_at_ms = now + 1 };
+    struct pawl_job_spec hard = { .type = "a", .sla_hard_at_ms = now + 1 };
+    submit_api(rig, pawl, &soft);
+    submit_api(rig, pawl, &hard);
+    pawl_close(pawl);
+}
+
+static void pages_have_a_usual_size(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    for (int i = 0; i < 60; i++)
+        submit_api(rig, pawl, &plain);
+    struct pawl_jobs jobs = { 0 };
+    assert_ok(rig, pawl_query(pawl, &(struct pawl_filter){ 0 }, NULL, &jobs, &rig->diag));
+    assert_int_equal(50, jobs.count);
+    assert_i64(-1, jobs.total);
+    struct pawl_page next = { .cursor = jobs.next, .count = true };
+    struct pawl_jobs rest = { 0 };
+    assert_ok(rig, pawl_query(pawl, &(struct pawl_filter){ 0 }, &next, &rest, &rig->diag));
+    assert_int_equal(10, rest.count);
+    assert_i64(60, rest.total);
+    assert_text("", rest.next);
+    pawl_jobs_release(&jobs);
+    pawl_jobs_release(&rest);
+    pawl_jobs_release(&rest);
+    struct pawl_page too_long = { .limit = PAWL_PAGE_MAX + 1 };
+    assert_err(rig, PAWL_ERR_ARG,
+               pawl_query(pawl, &(struct pawl_filter){ 0 }, &too_long, &jobs, &rig->diag));
+    pawl_close(pawl);
+}
+
+/* The fingerprint is of the values, not of their spelling. */
+static void unique_compares_values(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_spec spec = { .type = "a",
+                                  .args = span_of("[{\"x\":1,\"y\":[true,null]}]"),
+                                  .unique = { .keys = PAWL_UNIQUE_TYPE | PAWL_UNIQUE_ARGS,
+                                              .on_conflict = PAWL_CONFLICT_IGNORE } };
+    struct pawl_job_id id = submit_api(rig, pawl, &spec);
+    spec.args = span_of(" [ { \"y\" : [ true , null ] , \"x\" : 1.0 } ] ");
+    struct pawl_submitted out = { 0 };
+    assert_ok(rig, pawl_submit(pawl, &spec, &out, &rig->diag));
+    assert_true(out.deduplicated);
+    assert_id(id, out.id);
+    spec.args = span_of("[{\"x\":2,\"y\":[true,null]}]");
+    assert_ok(rig, pawl_submit(pawl, &spec, &out, &rig->diag));
+    assert_false(out.deduplicated);
+    pawl_close(pawl);
+}
+
+struct submitter {
+    pthread_t thread;
+    pthread_barrier_t *barrier;
+    struct pawl *pawl;
+    struct pawl_submitted out;
+    enum pawl_err err;
+};
+
+static void *submit_keyed(void *ctx)
+{
+    struct submitter *s = ctx;
+    struct pawl_job_spec spec = { .type = "a", .idempotency_key = "once" };
+    pthread_barrier_wait(s->barrier);
+    s->err = pawl_submit(s->pawl, &spec, &s->out, NULL);
+    return NULL;
+}
+
+static void repeats_at_once_all_get_the_one_job(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct submitter all[8] = { 0 };
+    pthread_barrier_t barrier;
+    assert_int_equal(0, pthread_barrier_init(&barrier, NULL, COUNT(all)));
+    for (size_t i = 0; i < COUNT(all); i++) {
+        all[i].barrier = &barrier;
+        all[i].pawl = pawl;
+        assert_int_equal(0, pthread_create(&all[i].thread, NULL, submit_keyed, &all[i]));
+    }
+    size_t fresh = 0;
+    for (size_t i = 0; i < COUNT(all); i++)
+        assert_int_equal(0, pthread_join(all[i].thread, NULL));
+    for (size_t i = 0; i < COUNT(all); i++) {
+        assert_int_equal(PAWL_OK, all[i].err);
+        assert_id(all[0].out.id, all[i].out.id);
+        fresh += !all[i].out.deduplicated;
+    }
+    assert_int_equal(1, fresh);
+    pthread_barrier_destroy(&barrier);
+    pawl_close(pawl);
+}
+
+static void upkeep_does_what_time_asks_for(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    submit_api(rig, pawl, &(struct pawl_job_spec){ .type = "a", .delay_ms = 100 });
+    submit_api(rig, pawl, &(struct pawl_job_spec){ .type = "a", .expires_in_ms = 100 });
+    struct pawl_job_id ended = submit_api(rig, pawl, &plain);
+    assert_ok(rig, pawl_control(pawl, ended, PAWL_CONTROL_CANCEL, NULL, NULL, &rig->diag));
+    struct pawl_retention short_lived = { .archive_after_ms = 50, .purge_after_ms = 500 };
+    struct pawl_upkeep done = { 0 };
+    rig_advance(rig, 100);
+    assert_ok(rig, pawl_upkeep_turn(pawl, &short_lived, &done, &rig->diag));
+    assert_i64(1, done.promoted);
+    assert_i64(1, done.expired);
+    assert_i64(1, done.archived);
+    assert_i64(0, done.purged + done.lapsed);
+    rig_advance(rig, 500);
+    assert_ok(rig, pawl_upkeep_turn(pawl, &short_lived, &done, &rig->diag));
+    assert_i64(1, done.purged);
+    pawl_close(pawl);
+}
+
+static void upkeep_takes_back_lapsed_leases(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_id id = submit_api(rig, pawl, &plain);
+    struct pawl_job run = claim_one(rig, "default");
+    rig_advance(rig, LEASE_MS + 1);
+    struct pawl_upkeep done = { 0 };
+    assert_ok(rig, pawl_upkeep_turn(pawl, NULL, &done, &rig->diag));
+    assert_i64(1, done.lapsed);
+    assert_err(rig, PAWL_ERR_STALE, complete(rig, ref_of(&run), NULL));
+    struct pawl_jobs jobs = { 0 };
+    assert_ok(rig, pawl_get(pawl, id, &jobs, &rig->diag));
+    assert_state(AVAILABLE, jobs.at[0].state);
+    pawl_jobs_release(&jobs);
+    pawl_close(pawl);
+}
+
+int main(void)
+{
+    static const struct contract_test tests[] = {
+        CONTRACT(fresh_ids_are_unique_and_sort_by_time),
+        CONTRACT(many_are_all_or_nothing_and_name_the_culprit),
+        CONTRACT(batches_have_bounds),
+        CONTRACT(bulk_limits_have_bounds),
+        CONTRACT(control_answers_with_the_state),
+        CONTRACT(locks_refuse_times_that_are_none),
+        CONTRACT(specs_that_make_no_sense_are_refused),
+        CONTRACT(pages_have_a_usual_size),
+        CONTRACT(unique_compares_values),
+        CONTRACT(repeats_at_once_all_get_the_one_job),
+        CONTRACT(upkeep_does_what_time_asks_for),
+        CONTRACT_SHARED(upkeep_takes_back_lapsed_leases),
+    };
+    return contract_run("api", tests, COUNT(tests));
+}
