@@ -160,7 +160,9 @@ int pawl__cli_check(struct pawl__cli *cli)
     }
     code = pawl__cli_flush(cli);
     if (!err || code) return code;
-    pawl__cli_fail(err, &diag);
+    pawl__cli_error("%s", diag.text);
+    pawl__cli_hint("keep a copy of the file as it is; one made by \"pawl backup\" can take its "
+                   "place");
     return PAWL__CLI_EXIT_REFUSED;
 }
 

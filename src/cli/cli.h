@@ -179,14 +179,17 @@ void pawl__cli_json_brief(const struct pawl__cli *cli, struct pawl__cli_json *js
 enum { PAWL__CLI_COLUMNS_MAX = 16 };
 
 /* A column keeps at least `least` characters when the terminal is narrow; 0: it is never cut.
- * `droppable` columns go first, the higher numbers before the lower; 0 stays. */
+ * `droppable` columns may be left out then, those with the higher numbers first; 0 stays. */
 struct pawl__cli_column {
     const char *title;
     bool right;
     size_t least;
     int droppable;
-    size_t width; /* the table's own */
-    bool hidden;  /* the table's own */
+    /* The table's own: */
+    size_t natural; /* the widest cell so far */
+    size_t width;
+    bool empty; /* no cell has anything in it */
+    bool hidden;
 };
 
 struct pawl__cli_cell {
@@ -213,7 +216,7 @@ void pawl__cli_table_cell(struct pawl__cli_table *table, const char *text, size_
                           const char *colour);
 void pawl__cli_table_text(struct pawl__cli_table *table, const char *text);
 void pawl__cli_table_int(struct pawl__cli_table *table, int64_t value);
-/* Into cli->out; more rows may follow in columns at least as wide. */
+/* Into cli->out; more rows may follow, without the titles. */
 void pawl__cli_table_print(struct pawl__cli_table *table);
 void pawl__cli_table_release(struct pawl__cli_table *table);
 

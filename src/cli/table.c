@@ -1,5 +1,6 @@
 /* Tables for people. On a terminal a table is made to fit: first the widest column that may be cut
- * gives way, down to its least width, then columns that can be spared are left out. */
+ * gives way, down to its least width; when that is not enough, columns that can be spared are left
+ * out, the least important ones. */
 #include "cli/cli.h"
 
 #include <assert.h>
@@ -16,7 +17,8 @@ void pawl__cli_table_column(struct pawl__cli_table *table, struct pawl__cli_colu
 {
     assert(table->column_count < PAWL__CLI_COLUMNS_MAX);
     assert(table->cell_count == 0);
-    column.width = strlen(column.title);
+    column.natural = strlen(column.title);
+    column.empty = true;
     table->columns[table->column_count++] = column;
 }
 
@@ -68,7 +70,8 @@ static void measure(struct pawl__cli_table *table)
     for (size_t i = 0; i < table->cell_count; i++) {
         struct pawl__cli_column *column = &table->columns[i % table->column_count];
         size_t width = pawl__cli_width(table->cells[i].text, table->cells[i].len);
-        if (width > column->width) column->width = width;
+        if (width > column->natural) column->natural = width;
+        if (width) column->empty = false;
     }
 }
 
@@ -93,30 +96,39 @@ static struct pawl__cli_column *widest(struct pawl__cli_table *table)
     return best;
 }
 
-static struct pawl__cli_column *most_droppable(struct pawl__cli_table *table)
+/* Everything at its natural width, then as narrow as need be. */
+static bool squeeze(struct pawl__cli_table *table, size_t columns)
 {
-    struct pawl__cli_column *best = NULL;
     for (size_t i = 0; i < table->column_count; i++) {
-        struct pawl__cli_column *column = &table->columns[i];
-        if (column->hidden || !column->droppable) continue;
-        if (!best || column->droppable > best->droppable) best = column;
+        table->columns[i].width = table->columns[i].natural;
     }
-    return best;
+    while (columns && total_width(table) > columns) {
+        struct pawl__cli_column *column = widest(table);
+        if (!column) return false;
+        column->width--;
+    }
+    return true;
 }
 
+/* Room is given to columns one by one: those that must stay, then the rest by their importance,
+ * those with nothing in them last. */
 static void fit(struct pawl__cli_table *table)
 {
     size_t columns = (size_t)table->cli->columns;
-    while (columns && total_width(table) > columns) {
-        struct pawl__cli_column *column = widest(table);
-        if (column) {
-            column->width--;
-        } else {
-            column = most_droppable(table);
-            if (!column) return;
-            column->hidden = true;
+    if (squeeze(table, columns)) return;
+    for (size_t i = 0; i < table->column_count; i++) {
+        table->columns[i].hidden = table->columns[i].droppable > 0;
+    }
+    for (int rank = 1; rank <= 2 * PAWL__CLI_COLUMNS_MAX; rank++) {
+        for (size_t i = 0; i < table->column_count; i++) {
+            struct pawl__cli_column *column = &table->columns[i];
+            int own = column->droppable + (column->empty ? PAWL__CLI_COLUMNS_MAX : 0);
+            if (!column->droppable || own != rank) continue;
+            column->hidden = false;
+            column->hidden = !squeeze(table, columns);
         }
     }
+    squeeze(table, columns);
 }
 
 static void put_cell(struct pawl__cli_table *table, const struct pawl__cli_column *column,
@@ -151,7 +163,11 @@ static void put_row(struct pawl__cli_table *table, const struct pawl__cli_cell *
                                         pawl__cli_bold(table->cli) };
         if (!column->hidden) put_cell(table, column, cells ? cells[i] : title, i == last);
     }
-    pawl__buf_add_text(&table->cli->out, "\n");
+    struct pawl__buf *out = &table->cli->out;
+    while (out->len && out->at[out->len - 1] == ' ') {
+        out->len--; // an empty last cell
+    }
+    pawl__buf_add_text(out, "\n");
 }
 
 void pawl__cli_table_print(struct pawl__cli_table *table)
