@@ -215,7 +215,8 @@ struct pawl__op {
             int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
         } sweep;                /* PROMOTE, LAPSE, EXPIRE */
         struct {                /* ARCHIVE: jobs in `states` that ended before, to the archive.
-                                   PURGE: out of the archive, for ever. Keeps what keep_ms asks */
+                                   PURGE: out of the archive, for ever. Keeps what keep_ms asks.
+                                    It looks at a bounded number: 0 moved means none is left */
             uint32_t states;
             int64_t ended_before_ms;
             int64_t limit;

@@ -17,7 +17,7 @@ static const struct {
 static enum pawl_err prepare_revival(struct pawl__backend *sq, struct pawl__sq_place *place,
                                      struct pawl_diag *diag)
 {
-    enum pawl_err err = pawl__sq_keys_retake(sq, place, diag);
+    enum pawl_err err = pawl__sq_keys_retake(sq, place, true, diag);
     if (err) return err;
     place->base_run = place->run;
     place->free_runs = 0;
@@ -55,7 +55,7 @@ static enum pawl_err carry_out(struct pawl__backend *sq, struct pawl__sq_place *
         target.due_at_ms = sq->now_ms;
     }
     if (control == PAWL_CONTROL_PAUSE && place->in_done) { // it is live again, and so are its keys
-        err = pawl__sq_keys_retake(sq, place, diag);
+        err = pawl__sq_keys_retake(sq, place, false, diag);
     }
     return err ? err : pawl__sq_move(sq, place, &event, 1, &target);
 }
@@ -78,63 +78,53 @@ enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_p
     return pawl__sq_deed(sq, &place->id, NULL, controls[control].verb, by, from, place->state);
 }
 
-static enum pawl_err find_anywhere(struct pawl__backend *sq, struct pawl_job_id id, bool revive,
-                                   struct pawl__sq_place *out, struct pawl_diag *diag)
+/* A job that is archived comes back if there is something to be done to it. */
+static enum pawl_err find_for_control(struct pawl__backend *sq, struct pawl_job_id id,
+                                      enum pawl_control control, struct pawl__sq_place *out,
+                                      struct pawl_diag *diag)
 {
     enum pawl_err err = pawl__sq_place_find(sq, id, out);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        err = revive ? pawl__sq_unarchive(sq, id) : PAWL_ERR_NOT_FOUND;
-        if (!err) err = pawl__sq_place_find(sq, id, out);
-    }
-    return err == PAWL_ERR_NOT_FOUND ? pawl__sq_fail_unknown(diag, id) : err;
+    if (err != PAWL_ERR_NOT_FOUND) return err;
+    err = pawl__sq_place_archived(sq, id, out);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, id);
+    if (err || !allows(out, control)) return err;
+    err = pawl__sq_unarchive(sq, id);
+    return err ? err : pawl__sq_place_find(sq, id, out);
 }
 
-/* One that is archived has ended: it can be retried, and nothing else. */
-static enum pawl_err fail_archived(struct pawl__backend *sq, struct pawl__op *op)
+static enum pawl_err control_any(struct pawl__backend *sq, struct pawl__op *op)
 {
-    int64_t key;
-    enum pawl_err err = pawl__sq_find_archived(&sq->writer, op->control.id, &key, sq->diag);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->control.id);
+    struct pawl__sq_place place;
+    enum pawl_err err = find_for_control(sq, op->control.id, op->control.control, &place, op->diag);
     if (err) return err;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
-    pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);
-    bool found;
-    err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
-    if (err || !found) return err;
-    struct pawl__sq_place place = { .id = op->control.id,
-                                    .state = (enum pawl_state)sqlite3_column_int(stmt, 1) };
-    sqlite3_reset(stmt);
     op->control.from = op->control.to = place.state;
-    return pawl__sq_fail_state(op->diag, &place, controls[op->control.control].verb);
+    err = pawl__sq_control_place(sq, &place, op->control.control, &op->control.by, op->diag);
+    op->control.to = place.state;
+    return err;
+}
+
+static enum pawl_err control_own(struct pawl__backend *sq, struct pawl__op *op)
+{
+    struct pawl__run_ref ref = { op->control.id, op->control.run };
+    struct pawl__sq_place place;
+    enum pawl_err err = pawl__sq_place_owned(sq, &ref, &place, op->diag);
+    if (err) return err;
+    op->control.from = op->control.to = place.state;
+    err = pawl__sq_control_place(sq, &place, op->control.control, &op->control.by, op->diag);
+    op->control.to = place.state;
+    return err;
 }
 
 enum pawl_err pawl__sq_op_control(struct pawl__backend *sq, struct pawl__op *op)
 {
     assert(op->control.control > PAWL_CONTROL_NONE && op->control.control < PAWL_CONTROL_END);
     op->control.from = op->control.to = PAWL_STATE_NONE;
-    bool revive = op->control.control == PAWL_CONTROL_RETRY;
-    struct pawl__sq_place place;
-    enum pawl_err err;
-    if (op->control.run > 0) {
-        struct pawl__run_ref ref = { op->control.id, op->control.run };
-        err = pawl__sq_place_owned(sq, &ref, &place, op->diag);
-        if (err) return err;
-    } else {
-        err = pawl__sq_savepoint(sq); // bringing a job back from the archive can be in vain
-        if (err) return err;
-        err = find_anywhere(sq, op->control.id, revive, &place, op->diag);
-        if (err == PAWL_ERR_NOT_FOUND) {
-            enum pawl_err undone = pawl__sq_savepoint_undo(sq);
-            return undone ? undone : fail_archived(sq, op);
-        }
-        if (err) return err;
-    }
-    op->control.from = place.state;
-    err = pawl__sq_control_place(sq, &place, op->control.control, &op->control.by, op->diag);
-    op->control.to = place.state;
-    if (op->control.run > 0) return err;
+    if (op->control.run > 0) return control_own(sq, op);
+    enum pawl_err err = pawl__sq_savepoint(sq); // a job may come back from the archive in vain
+    if (err) return err;
+    err = control_any(sq, op);
     if (!err) return pawl__sq_savepoint_keep(sq);
-    if (err != PAWL_ERR_STATE && err != PAWL_ERR_DUPLICATE) return err;
+    if (!pawl__sq_is_own(err)) return err;
     enum pawl_err undone = pawl__sq_savepoint_undo(sq);
     return undone ? undone : err;
 }
@@ -148,7 +138,7 @@ static enum pawl_err bulk_one(struct pawl__backend *sq, struct pawl__op *op, str
         err = pawl__sq_delete(sq, id, &op->bulk.by, NULL);
     } else {
         struct pawl__sq_place place;
-        err = find_anywhere(sq, id, op->bulk.control == PAWL_CONTROL_RETRY, &place, NULL);
+        err = find_for_control(sq, id, op->bulk.control, &place, NULL);
         if (!err && place.state == PAWL_STATE_PAUSED && op->bulk.control == PAWL_CONTROL_PAUSE) {
             return PAWL_OK; // fine, but nothing moves
         }
@@ -225,7 +215,9 @@ static enum pawl_err rerank(struct pawl__backend *sq, struct pawl__sq_place *pla
 enum pawl_err pawl__sq_op_priority(struct pawl__backend *sq, struct pawl__op *op)
 {
     struct pawl__sq_place place;
-    enum pawl_err err = find_anywhere(sq, op->priority.id, false, &place, op->diag);
+    enum pawl_err err = pawl__sq_place_find(sq, op->priority.id, &place);
+    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, op->priority.id, &place);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->priority.id);
     if (err) return err;
     if (pawl_state_is_terminal(place.state) || place.state == PAWL_STATE_ACTIVE) {
         return pawl__sq_fail_state(op->diag, &place, "change the priority of");

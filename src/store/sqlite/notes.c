@@ -11,6 +11,7 @@ static enum pawl_err find_for(struct pawl__backend *sq, const struct pawl__run_r
 {
     if (ref->run > 0) return pawl__sq_place_owned(sq, ref, place, diag);
     enum pawl_err err = pawl__sq_place_find(sq, ref->id, place);
+    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, ref->id, place);
     return err == PAWL_ERR_NOT_FOUND ? pawl__sq_fail_unknown(diag, ref->id) : err;
 }
 
@@ -106,6 +107,9 @@ enum pawl_err pawl__sq_op_log(struct pawl__backend *sq, struct pawl__op *op)
 {
     int64_t key;
     enum pawl_err err = pawl__sq_find(&sq->writer, op->log.ref.id, &key, sq->diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        err = pawl__sq_find_archived(&sq->writer, op->log.ref.id, &key, sq->diag);
+    }
     if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->log.ref.id);
     if (err) return err;
     struct pawl_span text = op->log.text;

@@ -76,25 +76,33 @@ enum pawl_err pawl__sq_fail_state(struct pawl_diag *diag, const struct pawl__sq_
                       pawl_state_name(place->state, PAWL_VOCABULARY_PAWL));
 }
 
-/* An archived job is known, but nobody's run. */
-static enum pawl_err fail_unowned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
-                                  struct pawl_diag *diag)
+/* Only the id and the state mean anything. */
+enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_id id,
+                                      struct pawl__sq_place *out)
 {
     int64_t key;
-    enum pawl_err err = pawl__sq_find_archived(&sq->writer, ref->id, &key, sq->diag);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, ref->id);
+    enum pawl_err err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
     if (err) return err;
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(ref->id, text);
-    return pawl__fail(diag, PAWL_ERR_STALE, "run %lld of job \"%s\" is over: the job is archived",
-                      (long long)ref->run, text);
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
+    pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);
+    bool found;
+    err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err) return err;
+    if (!found) return PAWL_ERR_NOT_FOUND;
+    *out = (struct pawl__sq_place){ .id = id,
+                                    .key = key,
+                                    .state = (enum pawl_state)sqlite3_column_int(stmt, 1),
+                                    .created_at_ms = sqlite3_column_int64(stmt, 2) };
+    sqlite3_reset(stmt);
+    return PAWL_OK;
 }
 
 enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
                                    struct pawl__sq_place *out, struct pawl_diag *diag)
 {
     enum pawl_err err = pawl__sq_place_find(sq, ref->id, out);
-    if (err == PAWL_ERR_NOT_FOUND) return fail_unowned(sq, ref, diag);
+    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, ref->id, out);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, ref->id);
     if (err) return err;
     if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
     char text[PAWL_JOB_ID_TEXT_BYTES];

@@ -98,8 +98,10 @@ static void state_list(struct draft *draft, uint32_t mask)
 static void state_term(struct draft *draft, uint32_t mask)
 {
     if (!mask) return;
+    // the partial indexes hold all but the many that completed, and SQLite must be told so
+    bool rare = !(mask & PAWL_STATE_BIT(PAWL_STATE_COMPLETED));
     if (draft->archive) {
-        term(draft, "j.state");
+        term(draft, rare ? "j.state <> 7 AND j.state" : "j.state");
         state_list(draft, mask & DONE_STATES);
         return;
     }
@@ -109,8 +111,11 @@ static void state_term(struct draft *draft, uint32_t mask)
         pawl__buf_add_text(&draft->sql, ")");
     } else if (mask == PAWL_STATE_BIT(PAWL_STATE_ACTIVE)) {
         term(draft, "j.key IN (SELECT key FROM pawl_active)");
+    } else if (mask == PAWL_STATE_BIT(PAWL_STATE_AVAILABLE)) {
+        term(draft, "j.key IN (SELECT key FROM pawl_ready)");
     } else if ((mask & ~DONE_STATES) == 0) {
-        term(draft, "w.key IS NULL AND j.key IN (SELECT key FROM pawl_done WHERE state");
+        term(draft, "w.key IS NULL AND j.key IN (SELECT key FROM pawl_done WHERE ");
+        pawl__buf_add_text(&draft->sql, rare ? "state <> 7 AND state" : "state");
         state_list(draft, mask);
         pawl__buf_add_text(&draft->sql, ")");
     } else {

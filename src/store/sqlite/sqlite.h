@@ -389,6 +389,9 @@ struct pawl__sq_target {
 enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out);
 enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
                                   struct pawl__sq_place *out);
+/* The same for a job in the archive: id, state and time of creation alone. */
+enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_id id,
+                                      struct pawl__sq_place *out);
 /* Take a job through `events`; only the state after the last is written. STATE, without a
  * diagnosis: the lifecycle refuses the first one; nothing was changed. */
 enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
@@ -417,9 +420,10 @@ bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_
 /* Give up a job's keys and forget all that is kept with it. */
 enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
                               struct pawl_span tags, struct pawl_span keys);
-/* Business keys of a job that comes back to life. DUPLICATE. */
+/* The keys of a job that comes back to life. DUPLICATE, if asked first: its business key is taken.
+ */
 enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                   struct pawl_diag *diag);
+                                   bool ask_first, struct pawl_diag *diag);
 /* A run whose lease ran out: charged, and ended if it was one too many. */
 enum pawl_err pawl__sq_lapse_run(struct pawl__backend *sq, struct pawl__sq_place *place,
                                  struct pawl__arena *arena);

@@ -28,30 +28,14 @@ struct holder {
     struct pawl__sq_place place;
 };
 
-static enum pawl_err look_in_archive(struct pawl__backend *sq, struct holder *holder)
-{
-    int64_t key;
-    enum pawl_err err = pawl__sq_find_archived(&sq->writer, holder->id, &key, sq->diag);
-    if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
-    if (err) return err;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
-    pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);
-    bool found;
-    err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
-    if (err || !found) return err;
-    holder->known = true;
-    holder->state = (enum pawl_state)sqlite3_column_int(stmt, 1);
-    holder->created_at_ms = sqlite3_column_int64(stmt, 4);
-    sqlite3_reset(stmt);
-    return PAWL_OK;
-}
-
 static enum pawl_err look_up_holder(struct pawl__backend *sq, struct holder *holder)
 {
     enum pawl_err err = pawl__sq_place_find(sq, holder->id, &holder->place);
-    if (err == PAWL_ERR_NOT_FOUND) return look_in_archive(sq, holder);
+    holder->live = !err;
+    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, holder->id, &holder->place);
+    if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
     if (err) return err;
-    holder->known = holder->live = true;
+    holder->known = true;
     holder->state = holder->place.state;
     holder->created_at_ms = holder->place.created_at_ms;
     return PAWL_OK;
@@ -469,7 +453,7 @@ enum pawl_err pawl__sq_op_submit(struct pawl__backend *sq, struct pawl__op *op)
 }
 
 enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                   struct pawl_diag *diag)
+                                   bool ask_first, struct pawl_diag *diag)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
     pawl__sq_bind(stmt, SQL_JOB_FACTS_key, place->key);
@@ -487,7 +471,7 @@ enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__
         struct pawl__key key = { .kind = PAWL__KEY_BUSINESS, .on_conflict = PAWL_CONFLICT_REJECT };
         memcpy(key.digest, keys + at + 1, sizeof key.digest);
         struct answer answer = { 0 };
-        if (keys[at] == PAWL__KEY_BUSINESS) {
+        if (ask_first && keys[at] == PAWL__KEY_BUSINESS) {
             key.states = PAWL__LIVE_STATES;
             err = ask_key(sq, &ask, &key, &answer);
         }

@@ -246,7 +246,6 @@ CREATE TABLE pawl_deed (
     to_state   INTEGER
 ) STRICT;
 CREATE INDEX pawl_deed_job ON pawl_deed (job_id) WHERE job_id IS NOT NULL;
-CREATE INDEX pawl_deed_time ON pawl_deed (at_ms);
 
 -- How many jobs of a lane are in a state, kept by the commits that move them; state 0: archived.
 CREATE TABLE pawl_count (

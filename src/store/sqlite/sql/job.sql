@@ -179,7 +179,7 @@ FROM pawl_archive
 WHERE key = :key
 
 -- name: archive_ended
-SELECT lane, state, tags, keys, created_at_ms
+SELECT lane, state, created_at_ms
 FROM pawl_archive
 WHERE key = :key
 

@@ -28,11 +28,6 @@ INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_m
     worker)
 VALUES (:key, :tail, :lane, :run, :base_run, :free_runs, :started_at_ms, :lease_until_ms, :worker)
 
--- name: active_get
-SELECT tail, lane, run, base_run, free_runs, started_at_ms, worker
-FROM pawl_active
-WHERE key = :key
-
 -- name: active_delete
 DELETE FROM pawl_active
 WHERE key = :key
@@ -106,9 +101,9 @@ WHERE key = :key
 
 -- name: done_completed
 -- Bounded by what it looks at, not only by what it finds; the caller goes on from the last key.
-SELECT d.key, d.lane, d.finished_at_ms < :before_ms
+SELECT d.key, d.lane, d.state = 7 AND d.finished_at_ms < :before_ms
 FROM pawl_done AS d
-WHERE d.state = 7 AND d.key > :after AND d.key < :until
+WHERE d.key > :after AND d.key < :until
 ORDER BY d.key
 LIMIT :limit
 
@@ -123,9 +118,10 @@ LIMIT :limit
 
 -- name: archive_completed
 SELECT key, lane,
-    finished_at_ms < :before_ms AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
+    state = 7 AND finished_at_ms < :before_ms
+        AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
 FROM pawl_archive
-WHERE state = 7 AND key > :after AND key < :until
+WHERE key > :after AND key < :until
 ORDER BY key
 LIMIT :limit
 
