@@ -39,10 +39,11 @@ struct member {
     pthread_t thread;
     struct slot *idle; /* for submits and completes */
     struct slot *idle_claims;
-    struct pawl__run_ref claimed[CLAIMS_MAX * CLAIM_JOBS]; /* still to be completed */
+    struct pawl__run_ref claimed[CLAIMS_MAX * CLAIM_JOBS]; /* still to be completed, in order */
     int claimed_count;
-    int64_t credit; /* submitted, but no claim asked for them yet */
-    int64_t quota;  /* jobs it may still submit */
+    int completed_count; /* of these */
+    int64_t credit;      /* submitted, but no claim asked for them yet */
+    int64_t quota;       /* jobs it may still submit */
     int64_t finished;
     uint64_t payload;
     char worker[8];
@@ -140,8 +141,11 @@ static void post_complete(struct member *member)
 {
     struct slot *slot = pop(&member->idle);
     slot->op.kind = PAWL__OP_COMPLETE;
-    slot->op.complete.ref = member->claimed[--member->claimed_count];
+    slot->op.complete.ref = member->claimed[member->completed_count++];
     slot->op.complete.result = (struct pawl_span){ the_result, sizeof the_result - 1 };
+    if (member->completed_count == member->claimed_count) {
+        member->completed_count = member->claimed_count = 0;
+    }
     post(member, slot);
 }
 
