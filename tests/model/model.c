@@ -250,7 +250,7 @@ static void pause_job(struct model_job *job)
     // A route is not remembered: what was routed comes back as available.
     job->paused_from = job->routed ? PAWL_STATE_AVAILABLE : job->state;
     job->state = PAWL_STATE_PAUSED;
-    job->routed = false;
+    job->routed = job->archived = false;
     job->lease_until_ms = 0;
 }
 
