@@ -35,7 +35,7 @@ struct change {
 struct disk {
     char path[PATH_BYTES]; /* "": free */
     unsigned char *image;
-    sqlite3_int64 size;
+    sqlite3_int64 size, room;
     struct change *first, **last;
 };
 
@@ -126,7 +126,10 @@ static void *must(void *memory)
 
 static void disk_size(struct disk *disk, sqlite3_int64 size)
 {
-    disk->image = must(realloc(disk->image, (size_t)size + 1));
+    if (size > disk->room || !disk->image) {
+        disk->room = size * 2 + 4096;
+        disk->image = must(realloc(disk->image, (size_t)disk->room));
+    }
     if (size > disk->size) memset(disk->image + disk->size, 0, (size_t)(size - disk->size));
     disk->size = size;
 }
