@@ -95,6 +95,7 @@ enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
     pawl__mutex_init(&waiter.mutex);
     pawl__cond_init(&waiter.answered);
     op->done = wake_waiter;
+    // cppcheck-suppress autoVariables ; we wait below until the op is done with it
     op->user = &waiter;
     pawl__store_post(store, op);
     pawl__lock(&waiter.mutex);

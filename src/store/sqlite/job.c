@@ -26,7 +26,7 @@ struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id)
 
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail)
 {
-    struct pawl_job_id id;
+    struct pawl_job_id id = { 0 };
     write_half(id.b, head);
     write_half(id.b + 8, tail);
     return id;

@@ -46,7 +46,7 @@ static enum pawl_err table_exists(struct pawl__sq_conn *conn, bool *out, struct 
 static enum pawl_err check_one(sqlite3_stmt *stmt, int32_t expected, struct pawl_diag *diag)
 {
     int64_t version = sqlite3_column_int64(stmt, 0);
-    if (version > NEWEST) {
+    if (version > NEWEST || expected > NEWEST) {
         return pawl__fail(diag, PAWL_ERR_SCHEMA,
                           "the store has schema version %lld, this program knows up to %d; use a "
                           "newer pawl",

@@ -11,7 +11,7 @@ static void *grow(struct pawl__arena *arena, void *array, size_t count, size_t b
 {
     if (count & (count - 1)) return array; // full only at powers of two
     void *grown = pawl__arena_calloc(arena, count ? count * 2 : 1, bytes);
-    if (grown && count) memcpy(grown, array, count * bytes);
+    if (grown && array) memcpy(grown, array, count * bytes);
     return grown;
 }
 

@@ -199,7 +199,7 @@ enum pawl_err pawl__sq_unarchive(struct pawl__backend *sq, struct pawl_job_id id
     if (!err) err = run_by_key(sq, SQL_ARCHIVE_RESTORE_JOB, key);
     if (!err) err = run_by_key(sq, SQL_ARCHIVE_RESTORE_DONE, key);
     if (!err) err = run_by_key(sq, SQL_ARCHIVE_DELETE, key);
-    struct pawl__sq_place place;
+    struct pawl__sq_place place = { 0 };
     if (!err) err = pawl__sq_place_get(sq, key, &place);
     if (!err) pawl__sq_count(sq, place.lane, PAWL_STATE_NONE, place.state);
     return err;

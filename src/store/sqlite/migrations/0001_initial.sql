@@ -27,10 +27,10 @@ CREATE TABLE pawl_lane (
     UNIQUE (queue_id, type)
 ) STRICT;
 
--- key is the first half of the UUID and tail the second: ids begin with the time, so rows append and
--- need no index of their own. An id that does not begin with about now, or whose first half is taken,
--- gets a key that does, and keeps its first half in head. So keys are in order of creation: see
--- pawl__sq_key_time. extras tells whether any column behind it is set.
+-- key is the first half of the UUID and tail the second: ids begin with the time, so rows append
+-- and need no index of their own. An id that does not begin with about now, or whose first half is
+-- taken, gets a key that does, and keeps its first half in head. So keys are in order of creation:
+-- see pawl__sq_key_time. extras tells whether any column behind it is set.
 CREATE TABLE pawl_job (
     key             INTEGER PRIMARY KEY,
     tail            INTEGER NOT NULL,

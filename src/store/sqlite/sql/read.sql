@@ -120,8 +120,8 @@ WITH counted (lane, state, n) AS (
     UNION ALL
     SELECT lane, 0, count(*) FROM pawl_archive GROUP BY lane
 )
-SELECT 'lane ' || lane || ' has ' || sum(there) || ' jobs in state ' || state || ', its counter says '
-    || sum(said)
+SELECT 'lane ' || lane || ' has ' || sum(there) || ' jobs in state ' || state
+    || ', its counter says ' || sum(said)
 FROM (
     SELECT lane, state, n AS there, 0 AS said FROM counted
     UNION ALL
