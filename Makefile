@@ -49,7 +49,8 @@ fuzz: ## fuzz every parser, each for FUZZ_SECONDS (60)
 docs: ## remake the documents that are made from the code
 	@mk/setup.sh build test
 	@mk/configure.sh build-test
-	@ninja -C build-test docs-lifecycle
+	@ninja -C build-test --quiet pawl docs-lifecycle
+	@build-test/pawl __doc >build-test/cli.md && mv build-test/cli.md docs/cli.md
 
 install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local)
 	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild
