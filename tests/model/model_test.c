@@ -11,7 +11,7 @@
 
 enum {
     STEPS = 2500,
-    SEEDS = 32,
+    SEEDS = 40,
     LOOK_EVERY = 50, /* steps between comparisons of everything */
     KEY_NAMES = 40,
     BATCH = 5
@@ -935,7 +935,10 @@ static void walk(struct world *w, int64_t steps)
 static int set_up(void **state)
 {
     struct world *w = *state;
-    const struct store_kind *kind = &store_kinds[w->seed % store_kind_count];
+    // Three in four on the quickest store, the first of the table; the rest take turns.
+    size_t turn =
+        w->seed % 4 == 0 && store_kind_count > 1 ? 1 + w->seed / 4 % (store_kind_count - 1) : 0;
+    const struct store_kind *kind = &store_kinds[turn];
     rig_open(&w->rig, kind);
     w->store = kind->shared ? "sqlite:FILE (a new one)" : w->rig.url;
     return 0;
