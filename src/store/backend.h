@@ -23,6 +23,14 @@ struct pawl__backend_table {
     /* After a failed transaction that leaves the storage in doubt: let go of everything, open it
      * again and look whether it is sound. */
     enum pawl_err (*reopen)(struct pawl__backend *backend, struct pawl_diag *diag);
+    /* What the newest transaction has to tell; valid until the next. False: nothing. `all_moves`
+     * says what the next ones are to note: every move, or only interference with what runs. */
+    bool (*told)(struct pawl__backend *backend, bool all_moves, struct pawl__notice *out);
+    /* Tell other processes, if there can be any. Never blocks. */
+    void (*tell)(struct pawl__backend *backend, const struct pawl__notice *notice);
+    /* Begin (fn) or end (NULL) to pass on what other processes tell, on a thread of its own. */
+    enum pawl_err (*hear)(struct pawl__backend *backend, pawl__notice_fn *fn, void *ctx,
+                          struct pawl_diag *diag);
 
     enum pawl_err (*get)(struct pawl__backend *backend, const struct pawl_job_id *ids, size_t count,
                          struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,

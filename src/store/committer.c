@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define REOPEN_PAUSE_US INT64_C(1000000)
+#define TELL_PAUSE_US INT64_C(2000)
 
 /* Roughly how many rows an operation touches, so that one transaction stays bounded in time. */
 static size_t weight_of(const struct pawl__op *op)
@@ -122,24 +123,80 @@ static void count_batch(struct pawl__committer *committer, size_t count, size_t 
     pawl__unlock(&committer->mutex);
 }
 
-static void commit_batch(struct pawl__committer *committer, size_t count, size_t weight)
+/* True when it was committed. */
+static bool commit_batch(struct pawl__committer *committer, size_t count, size_t weight)
 {
     int64_t began_us = pawl__clock_mono_us(committer->clock);
     if (!settle_doubt(committer, began_us)) {
         refuse_batch(committer, count);
-        return;
+        return false;
     }
     struct pawl_diag diag = { 0 };
     enum pawl_err err = committer->table->apply(committer->backend, committer->batch, count, &diag);
     int64_t ended_us = pawl__clock_mono_us(committer->clock);
     count_batch(committer, count, weight, ended_us - began_us, err);
-    if (!err) return;
+    if (!err) return true;
     fail_batch(committer, count, err, &diag);
     if (leaves_doubt(err)) {
         committer->doubt = err;
         committer->doubt_tried_us = ended_us;
         committer->doubt_diag = diag;
     }
+    return false;
+}
+
+static void tell_watcher(struct pawl__committer *committer, const struct pawl__notice *notice)
+{
+    pawl__lock(&committer->mutex);
+    pawl__notice_fn *watcher = committer->watcher;
+    void *ctx = committer->watcher_ctx;
+    committer->telling = watcher != NULL;
+    pawl__unlock(&committer->mutex);
+    if (!watcher) return;
+    watcher(ctx, notice);
+    pawl__lock(&committer->mutex);
+    committer->telling = false;
+    pawl__cond_broadcast(&committer->told);
+    pawl__unlock(&committer->mutex);
+}
+
+static void gather_untold(struct pawl__committer *committer, const struct pawl__notice *notice)
+{
+    struct pawl__notice *untold = &committer->untold;
+    untold->ready |= notice->ready;
+    untold->control |= notice->control;
+    if (notice->due_at_ms && (!untold->due_at_ms || notice->due_at_ms < untold->due_at_ms)) {
+        untold->due_at_ms = notice->due_at_ms;
+    }
+    committer->has_untold |= notice->ready || notice->control || notice->due_at_ms;
+}
+
+/* Other processes hear of a busy one every few milliseconds, and always of its last commit. */
+static void tell_others(struct pawl__committer *committer)
+{
+    if (!committer->has_untold) return;
+    pawl__lock(&committer->mutex);
+    bool idle = !committer->head;
+    pawl__unlock(&committer->mutex);
+    int64_t now_us = pawl__clock_mono_us(committer->clock);
+    if (!idle && now_us - committer->told_us < TELL_PAUSE_US) return;
+    committer->told_us = now_us;
+    committer->has_untold = false;
+    committer->table->tell(committer->backend, &committer->untold);
+    committer->untold = (struct pawl__notice){ .ready = false };
+}
+
+static void tell(struct pawl__committer *committer, bool committed)
+{
+    pawl__lock(&committer->mutex);
+    bool all_moves = committer->all_moves;
+    pawl__unlock(&committer->mutex);
+    struct pawl__notice notice = { .ready = false };
+    if (committed && committer->table->told(committer->backend, all_moves, &notice)) {
+        gather_untold(committer, &notice);
+        tell_watcher(committer, &notice);
+    }
+    tell_others(committer);
 }
 
 static void *run(void *arg)
@@ -147,10 +204,11 @@ static void *run(void *arg)
     struct pawl__committer *committer = arg;
     size_t count, weight;
     while ((count = take_batch(committer, &weight)) > 0) {
-        commit_batch(committer, count, weight);
+        bool committed = commit_batch(committer, count, weight);
         for (size_t i = 0; i < count; i++) {
             committer->batch[i]->done(committer->batch[i]); // the op may be gone after this
         }
+        tell(committer, committed);
     }
     return NULL;
 }
@@ -167,7 +225,9 @@ enum pawl_err pawl__committer_open(struct pawl__committer *committer,
     committer->tail = &committer->head;
     pawl__mutex_init(&committer->mutex);
     pawl__cond_init(&committer->work);
+    pawl__cond_init(&committer->told);
     if (pthread_create(&committer->thread, NULL, run, committer) == 0) return PAWL_OK;
+    pawl__cond_release(&committer->told);
     pawl__cond_release(&committer->work);
     pawl__mutex_release(&committer->mutex);
     return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the committer's thread");
@@ -181,6 +241,7 @@ void pawl__committer_close(struct pawl__committer *committer)
     pawl__unlock(&committer->mutex);
     pthread_join(committer->thread, NULL);
     assert(!committer->head);
+    pawl__cond_release(&committer->told);
     pawl__cond_release(&committer->work);
     pawl__mutex_release(&committer->mutex);
 }
@@ -199,4 +260,17 @@ void pawl__committer_post(struct pawl__committer *committer, struct pawl__op *fi
     committer->asleep = false; // one signal is enough
     pawl__unlock(&committer->mutex);
     if (wake) pawl__cond_signal(&committer->work);
+}
+
+void pawl__committer_watch(struct pawl__committer *committer, pawl__notice_fn *fn, void *ctx,
+                           bool all_moves)
+{
+    pawl__lock(&committer->mutex);
+    committer->watcher = fn;
+    committer->watcher_ctx = ctx;
+    committer->all_moves = fn && all_moves;
+    while (!fn && committer->telling) {
+        pawl__cond_wait(&committer->told, &committer->mutex);
+    }
+    pawl__unlock(&committer->mutex);
 }

@@ -5,7 +5,9 @@
  *    kept it from happening.
  * 2. After a failure that leaves the storage in doubt nothing is written until the backend has been
  *    reopened and found sound; that is tried again by itself, at most once a second.
- * 3. The longer a commit takes the more operations share the next one; no timer forms batches. */
+ * 3. What a commit has to tell is told after its operations were answered; other processes are told
+ *    at once when nothing else waits, else every few milliseconds.
+ * 4. The longer a commit takes the more operations share the next one; no timer forms batches. */
 #ifndef PAWL_STORE_COMMITTER_H
 #define PAWL_STORE_COMMITTER_H
 
@@ -28,8 +30,16 @@ struct pawl__committer {
     bool asleep;
     bool closing;
     struct pawl__store_counters counters;
+    pawl__notice_fn *watcher;
+    void *watcher_ctx;
+    bool all_moves;
+    bool telling; /* a call of the watcher is under way */
+    struct pawl__cond told;
 
     /* the committer thread's own: */
+    struct pawl__notice untold; /* for other processes; ready, control and due_at_ms alone */
+    bool has_untold;
+    int64_t told_us;
     struct pawl__op *batch[PAWL__COMMIT_WEIGHT_MAX];
     enum pawl_err doubt; /* why nothing may be written; PAWL_OK: all is well */
     int64_t doubt_tried_us;
@@ -44,6 +54,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__committer_open(struct pawl__committer *commi
                                                    struct pawl_diag *diag);
 /* Answers all that was posted, then joins the thread. */
 void pawl__committer_close(struct pawl__committer *committer);
+/* See pawl__store_watch. */
+void pawl__committer_watch(struct pawl__committer *committer, pawl__notice_fn *fn, void *ctx,
+                           bool all_moves);
 /* Takes a list linked by `next`. Any thread; never blocks on the backend. */
 void pawl__committer_post(struct pawl__committer *committer, struct pawl__op *first);
 

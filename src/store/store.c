@@ -108,6 +108,14 @@ enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
     return op->err;
 }
 
+enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn, void *ctx,
+                                bool all_moves, struct pawl_diag *diag)
+{
+    enum pawl_err err = store->table->hear(store->backend, fn, ctx, diag);
+    if (!err) pawl__committer_watch(&store->committer, fn, ctx, all_moves);
+    return err;
+}
+
 void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_counters *out)
 {
     pawl__lock(&store->committer.mutex);

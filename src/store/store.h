@@ -267,6 +267,37 @@ struct pawl__store_counters {
 };
 void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_counters *out);
 
+/* ---- what commits tell ---- */
+
+/* A move of a job, committed. */
+struct pawl__move {
+    struct pawl_job_id id;
+    int64_t run;
+    enum pawl_state from, to;
+    const char *queue, *type; /* valid during the call */
+};
+
+struct pawl__notice {
+    bool foreign;      /* another process committed something; nothing more is known but this: */
+    bool ready;        /* there may be more to claim */
+    bool control;      /* somebody interfered with a job that runs */
+    int64_t due_at_ms; /* something will be due then that was not before; 0: nothing */
+    int64_t at_ms;     /* the commit's time */
+    const struct pawl__move *moves; /* all of them for listeners, else only those that operators
+                                       made with jobs that run; in the order they happened */
+    size_t move_count;
+    int64_t lost; /* moves that there was no memory for */
+};
+
+/* After each commit that has something to tell, after its operations were answered, on the
+ * committer's thread; notices from other processes on a thread of their own. Must be short. */
+typedef void pawl__notice_fn(void *ctx, const struct pawl__notice *notice);
+
+/* At most one watcher. `all_moves` asks for every move. NULL ends it, and waits for a call under
+ * way. Notices from other processes can be lost: they only save time. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn,
+                                                void *ctx, bool all_moves, struct pawl_diag *diag);
+
 /* ---- reads: results live in `arena` ---- */
 
 /* Jobs by id in the order asked for, unknown ids left out; archived ones too. */

@@ -120,6 +120,7 @@ enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, si
         if (err) return err;
     }
     sq->diag = diag;
+    pawl__sq_tale_begin(sq);
     enum pawl_err err = transact(sq, ops, count);
     sq->diag = NULL;
     if (own) pawl__sq_reader_give(sq, own);

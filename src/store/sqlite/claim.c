@@ -281,7 +281,7 @@ static enum pawl_err give_row(struct claim *claim, struct cursor *cursor, const 
     job->queue = cursor->queue_name;
     job->type = cursor->type_name;
     job->worker = claim->worker;
-    pawl__sq_count(claim->sq, cursor->lane, PAWL_STATE_AVAILABLE, job->state);
+    pawl__sq_moved(claim->sq, cursor->lane, job->id, job->run, PAWL_STATE_AVAILABLE, job->state);
     return op->kind == PAWL__OP_ROUTE ? insert_routed(claim->sq, row, cursor->lane->id, job)
                                       : gather_active(claim->sq, row, cursor->lane->id, job);
 }

@@ -75,6 +75,7 @@ enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_p
     if (!allows(place, control)) return pawl__sq_fail_state(diag, place, controls[control].verb);
     enum pawl_err err = carry_out(sq, place, control, by, diag);
     if (err) return err;
+    if (from == PAWL_STATE_ACTIVE) pawl__sq_tale_control(sq, place, from);
     return pawl__sq_deed(sq, &place->id, NULL, controls[control].verb, by, from, place->state);
 }
 

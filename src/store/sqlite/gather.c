@@ -184,7 +184,9 @@ static void accept_jobs(struct pawl__backend *sq)
         struct pawl__op *op = sq->gather.submits[i];
         for (size_t j = 0; j < op->submit.count; j++, row++) {
             op->submit.out[j] = (struct pawl_submitted){ .id = row->job->id, .state = row->state };
-            pawl__sq_count(sq, &sq->lanes.lanes[row->lane], PAWL__SQ_OUTSIDE, row->state);
+            pawl__sq_moved(sq, &sq->lanes.lanes[row->lane], row->job->id, 0, PAWL__SQ_OUTSIDE,
+                           row->state);
+            if (row->state == PAWL_STATE_SCHEDULED) pawl__sq_tale_due(sq, row->due_at_ms);
         }
     }
 }
@@ -350,8 +352,9 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
     err = pawl__sq_exec(&sq->writer, SQL_GATHERED_LEFT, sq->diag);
     for (size_t i = 0; !err && i < count; i++) {
         if (!gather->ended[i].n[END_OWNED]) continue;
-        pawl__sq_count(sq, pawl__sq_lane_by_id(sq, gather->ended[i].n[END_LANE]), PAWL_STATE_ACTIVE,
-                       PAWL_STATE_COMPLETED);
+        pawl__sq_moved(sq, pawl__sq_lane_by_id(sq, gather->ended[i].n[END_LANE]),
+                       gather->ended[i].op->complete.ref.id, gather->ended[i].n[END_RUN],
+                       PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
     }
     return err ? err : complete_singly(sq, count, false);
 }

@@ -309,6 +309,14 @@ void pawl__sq_count(struct pawl__backend *sq, struct pawl__sq_lane *lane, enum p
                                                          .to = (uint8_t)to };
 }
 
+void pawl__sq_moved(struct pawl__backend *sq, struct pawl__sq_lane *lane, struct pawl_job_id id,
+                    int64_t run, enum pawl_state from, enum pawl_state to)
+{
+    pawl__sq_count(sq, lane, from, to);
+    if (to == PAWL_STATE_AVAILABLE) sq->tale.ready = true;
+    if (sq->tale.all_moves) pawl__sq_tale_move(sq, lane, id, run, from, to);
+}
+
 static enum pawl_err flush_lane(struct pawl__backend *sq, struct pawl__sq_lane *lane)
 {
     for (int state = 0; state < PAWL_STATE_END; state++) {
@@ -382,6 +390,7 @@ enum pawl_err pawl__sq_savepoint(struct pawl__backend *sq)
     sq->undo_lost = false;
     sq->undo_lanes = sq->lanes.lane_count;
     sq->undo_queues = sq->lanes.queue_count;
+    sq->undo_moves = sq->tale.move_count;
     return PAWL_OK;
 }
 
@@ -400,6 +409,7 @@ enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq)
         add_delta(sq, &sq->lanes.lanes[undo->lane], undo->to, undo->from);
     }
     forget_newer(&sq->lanes, sq->undo_lanes, sq->undo_queues);
+    sq->tale.move_count = sq->undo_moves;
     enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_SAVEPOINT_UNDO, sq->diag);
     return err ? err : pawl__sq_exec(&sq->writer, SQL_SAVEPOINT_KEEP, sq->diag);
 }

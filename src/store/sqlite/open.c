@@ -276,7 +276,9 @@ static void close_store(struct pawl__backend *sq)
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__cond_release(&sq->freed);
     pawl__mutex_release(&sq->mutex);
+    (void)pawl__sq_hear(sq, NULL, NULL, NULL);
     pawl__sq_gather_release(&sq->gather);
+    pawl__sq_tale_release(&sq->tale);
     free(sq->undo);
     free(sq->path);
     free(sq);
@@ -302,6 +304,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     sq->turnstile = -1;
     pawl__rng_seed(&sq->rng, config->seed);
     sq->lanes.seed = pawl__rng_next(&sq->rng);
+    sq->tag = pawl__rng_next(&sq->rng);
     sq->path = strdup(path);
     if (!sq->path) {
         err = pawl__fail_nomem(diag);
@@ -382,6 +385,9 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .close = close_store,
     .apply = pawl__sq_apply,
     .reopen = reopen_store,
+    .told = pawl__sq_told,
+    .tell = pawl__sq_tell,
+    .hear = pawl__sq_hear,
     .get = pawl__sq_get,
     .query = pawl__sq_query,
     .count = pawl__sq_query_count,

@@ -292,7 +292,10 @@ enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *pla
     if (!err) err = enter(sq, place, to, target);
     if (!err) err = keep_expiry(sq, place, to);
     if (err) return err;
-    pawl__sq_count(sq, place->lane, place->state, to);
+    pawl__sq_moved(sq, place->lane, place->id, place->run, place->state, to);
+    if (to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE) {
+        pawl__sq_tale_due(sq, place->due_at_ms);
+    }
     place->state = to;
     return PAWL_OK;
 }

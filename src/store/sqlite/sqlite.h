@@ -96,6 +96,25 @@ struct pawl__sq_end_row {
     const char *worker;
 };
 
+struct pawl__sq_move {
+    struct pawl_job_id id;
+    int64_t run;
+    uint32_t lane; /* index */
+    uint8_t from, to;
+};
+
+/* What the transaction under way, or the newest, has to tell; see tell.c. */
+struct pawl__sq_tale {
+    bool ready, control;
+    int64_t due_at_ms;
+    bool all_moves;
+    struct pawl__sq_move *moves;
+    size_t move_count, move_cap;
+    struct pawl__move *named; /* the same with their names */
+    size_t named_cap;
+    int64_t lost;
+};
+
 /* What one transaction has gathered so far; see gather.c. */
 struct pawl__sq_gather {
     struct pawl__sq_source jobs, runs, ends;
@@ -123,6 +142,9 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__sq_lanes lanes;
     struct pawl__sq_gather gather;
+    struct pawl__sq_tale tale;
+    uint64_t tag;     /* of this process, in what it tells the others */
+    uint64_t tells;   /* how often it did */
     int64_t now_ms;   /* of the transaction under way */
     int64_t boost_ms; /* as the store was made with */
     int64_t data_version;
@@ -133,6 +155,7 @@ struct pawl__backend {
     size_t undo_count, undo_cap;
     bool undo_lost;                   /* there was no memory to note it */
     uint32_t undo_lanes, undo_queues; /* how many there were before it */
+    size_t undo_moves;
     bool in_savepoint;
     int log_pages; /* length of the write-ahead log after the newest commit */
 
@@ -142,6 +165,12 @@ struct pawl__backend {
     struct pawl__sq_conn readers[PAWL__SQ_READERS_MAX];
     bool reader_used[PAWL__SQ_READERS_MAX];
     bool writer_used; /* memory: the one connection is taken */
+
+    pthread_t ear; /* hears what other processes tell */
+    bool ear_runs;
+    int ear_stop; /* descriptor that ends it */
+    pawl__notice_fn *heard;
+    void *heard_ctx;
 
     pthread_t checkpointer;
     bool checkpointer_runs;
@@ -246,6 +275,9 @@ struct pawl__sq_lane *pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id);
 /* A job of `lane` left `from` for `to`. */
 void pawl__sq_count(struct pawl__backend *sq, struct pawl__sq_lane *lane, enum pawl_state from,
                     enum pawl_state to);
+/* The same, and note the move for whoever wants to hear of it. */
+void pawl__sq_moved(struct pawl__backend *sq, struct pawl__sq_lane *lane, struct pawl_job_id id,
+                    int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
 void pawl__sq_counts_forget(struct pawl__backend *sq);
@@ -270,6 +302,24 @@ enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__s
 enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
 void pawl__sq_gather_reset(struct pawl__backend *sq);
+
+/* ---- what commits tell (tell.c) ---- */
+
+struct pawl__sq_place;
+
+void pawl__sq_tale_begin(struct pawl__backend *sq);
+void pawl__sq_tale_release(struct pawl__sq_tale *tale);
+/* Something will be due then. */
+void pawl__sq_tale_due(struct pawl__backend *sq, int64_t due_at_ms);
+/* An operator touches a job that runs: told even when nobody asked for all moves. */
+void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                           enum pawl_state from);
+void pawl__sq_tale_move(struct pawl__backend *sq, struct pawl__sq_lane *lane, struct pawl_job_id id,
+                        int64_t run, enum pawl_state from, enum pawl_state to);
+bool pawl__sq_told(struct pawl__backend *sq, bool all_moves, struct pawl__notice *out);
+void pawl__sq_tell(struct pawl__backend *sq, const struct pawl__notice *notice);
+enum pawl_err pawl__sq_hear(struct pawl__backend *sq, pawl__notice_fn *fn, void *ctx,
+                            struct pawl_diag *diag);
 
 /* ---- jobs (job.c) ---- */
 

@@ -423,7 +423,8 @@ static enum pawl_err submit_one(struct pawl__backend *sq, struct pawl__op *op,
     err = state == PAWL_STATE_AVAILABLE ? insert_ready(sq, &place) : insert_wait(sq, &place, state);
     if (!err) err = insert_rest(sq, job, &place);
     if (err) return err;
-    pawl__sq_count(sq, place.lane, PAWL__SQ_OUTSIDE, state);
+    pawl__sq_moved(sq, place.lane, job->id, 0, PAWL__SQ_OUTSIDE, state);
+    if (state == PAWL_STATE_SCHEDULED) pawl__sq_tale_due(sq, place.due_at_ms);
     *out = (struct pawl_submitted){ .id = job->id, .state = state, .replaced = answer.replaced };
     return PAWL_OK;
 }

@@ -57,6 +57,8 @@ enum pawl_err pawl__sq_op_promote(struct pawl__backend *sq, struct pawl__op *op)
     size_t count;
     enum pawl_err err = list_due(sq, limit, list, &count);
     for (size_t i = 0; !err && i < count; i++) {
+        if (sq->tale.all_moves) err = pawl__sq_place_get(sq, list[i].key, &list[i]); // for its id
+        if (err) break;
         err = pawl__sq_move(sq, &list[i], due, 1, &(struct pawl__sq_target){ 0 });
     }
     op->sweep.moved = (int64_t)count;
