@@ -26,7 +26,8 @@ struct backlog {
     struct pawl__op claims[CLAIMS_MAX];
     const char *queue;
     struct pawl__op completes[SMALL];
-    int64_t taken; /* completes that are filled in */
+    int64_t taken;           /* completes that are filled in */
+    double cpu_us, cpu_jobs; /* of the measured parts of all rounds */
 };
 
 static void claim_init(struct backlog *backlog, struct pawl__op *op, const char *const *queue,
@@ -150,15 +151,18 @@ static double round_of(struct backlog *backlog)
         claim_init(backlog, &backlog->claims[i], &queues[i], CLAIM_JOBS);
     }
     const int64_t start_us = pawl__bench_now_us();
+    const int64_t cpu_us = pawl__bench_clock_us(CLOCK_PROCESS_CPUTIME_ID);
     const int step = backlog->grouped ? GROUP_CLAIMS : 1;
     for (int i = 0; i < count; i += step) {
         do_list(backlog->store, &backlog->claims[i], step);
     }
     const int64_t us = pawl__bench_now_us() - start_us;
+    backlog->cpu_us += (double)(pawl__bench_clock_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_us);
     for (int i = 0; i < count; i++) {
         take(backlog, &backlog->claims[i]);
     }
     const int64_t taken = backlog->taken;
+    backlog->cpu_jobs += (double)taken;
     if (taken < (int64_t)count * CLAIM_JOBS / 2) pawl__bench_die("the claims found too few jobs");
     refill(backlog);
     return (double)us / (double)taken;
@@ -213,14 +217,17 @@ static void compare(struct backlog *small, struct backlog *large, const char *sh
             .value_ctx = large,
             .kind = PAWL__GOAL_AT_MOST,
             .goal = goal,
-            .count = 11,
+            .count = 15,
         };
         small->grouped = large->grouped = grouped;
         slice(small);
         slice(large); // the first round warms the caches
+        small->cpu_us = small->cpu_jobs = large->cpu_us = large->cpu_jobs = 0;
         struct pawl__row row = pawl__pairs_run(small->bench, &pairs);
-        snprintf(row.note, sizeof row.note, "floor: 10k waiting; %d claims of %d a commit",
-                 grouped ? GROUP_CLAIMS : 1, CLAIM_JOBS);
+        snprintf(row.note, sizeof row.note,
+                 "floor: 10k waiting; %d claims of %d a commit; CPU %.2f us/job, floor %.2f",
+                 grouped ? GROUP_CLAIMS : 1, CLAIM_JOBS, large->cpu_us / large->cpu_jobs,
+                 small->cpu_us / small->cpu_jobs);
         pawl__report_add(&row);
     }
 }

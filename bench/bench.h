@@ -142,7 +142,7 @@ struct pawl__row {
     enum pawl__goal kind;
     double goal; /* for the ratio */
     bool met;
-    char note[96];
+    char note[128];
 };
 
 /* Takes a copy; decides `met`. */
