@@ -91,10 +91,21 @@ static enum pawl_err script_reopen(struct pawl__backend *backend, struct pawl_di
     return err ? pawl__fail(diag, err, "reopening %d failed", number) : PAWL_OK;
 }
 
+static bool script_told(struct pawl__backend *backend, bool all_moves, struct pawl__notice *out)
+{
+    return false;
+}
+
+static void script_tell(struct pawl__backend *backend, const struct pawl__notice *notice)
+{
+}
+
 static const struct pawl__backend_table script_table = {
     .scheme = "script:",
     .apply = script_apply,
     .reopen = script_reopen,
+    .told = script_told,
+    .tell = script_tell,
 };
 
 static void note_answer(struct pawl__op *op)
