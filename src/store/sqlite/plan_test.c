@@ -1,0 +1,570 @@
+/* How SQLite goes about our statements: by the index that was made for it, without sorting, and at
+ * a cost that does not grow with the store. */
+#include "base/buf.h"
+#include "store/sqlite/test_kit.h"
+
+#define X(upper, lower) SQL_TEXT_##lower,
+static const char *const texts[SQL_END] = { SQL_STATEMENTS(X) };
+#undef X
+#define X(upper, lower) #lower,
+static const char *const names[SQL_END] = { SQL_STATEMENTS(X) };
+#undef X
+
+/* Many statements, and one that can be run only once. */
+static bool is_migration(int sql)
+{
+    return strncmp(names[sql], "migration_1", strlen("migration_1")) == 0;
+}
+
+static struct pawl__buf plan_of(sqlite3 *db, const char *sql)
+{
+    struct pawl__buf explain = { 0 };
+    pawl__buf_printf(&explain, "EXPLAIN QUERY PLAN %s", sql);
+    assert_false(explain.failed);
+    struct pawl__buf plan = sql_lines(db, explain.at, 3);
+    pawl__buf_release(&explain);
+    return plan;
+}
+
+/* ---- preparing and binding ---- */
+
+static void every_statement_can_be_prepared(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    for (int sql = 0; sql < SQL_END; sql++) {
+        if (is_migration(sql)) continue;
+        if (!pawl__sq_use(&kit.sq->writer, (enum pawl__sql)sql)) {
+            fail_msg("%s: %s", names[sql], sqlite3_errmsg(kit.sq->writer.db));
+        }
+    }
+    kit_close(&kit);
+}
+
+/* The parameters of a statement as the made header numbers them. Quoted text has none. */
+static size_t list_parameters(const char *text, const char *found[], size_t lens[], size_t max)
+{
+    size_t count = 0;
+    bool quoted = false;
+    for (const char *at = text; *at; at++) {
+        quoted ^= *at == '\'';
+        if (quoted || *at != ':') continue;
+        size_t len = 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        bool known = false;
+        for (size_t i = 0; i < count; i++) {
+            known |= lens[i] == len && memcmp(found[i], at, len) == 0;
+        }
+        if (known) continue;
+        assert_true(count < max);
+        found[count] = at;
+        lens[count++] = len;
+    }
+    return count;
+}
+
+static void parameters_have_the_numbers_of_the_header(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    for (int sql = 0; sql < SQL_END; sql++) {
+        if (is_migration(sql)) continue;
+        const char *found[64];
+        size_t lens[64];
+        size_t count = list_parameters(texts[sql], found, lens, COUNT(found));
+        sqlite3_stmt *stmt = pawl__sq_use(&kit.sq->writer, (enum pawl__sql)sql);
+        assert_int_equal(sqlite3_bind_parameter_count(stmt), count);
+        for (size_t i = 0; i < count; i++) {
+            const char *name = sqlite3_bind_parameter_name(stmt, (int)i + 1);
+            assert_int_equal(strlen(name), lens[i]);
+            assert_memory_equal(name, found[i], lens[i]);
+        }
+    }
+    // one that is numbered in C, to see that the header means what this test does
+    assert_string_equal(sqlite3_bind_parameter_name(pawl__sq_use(&kit.sq->writer, SQL_READY_NEXT),
+                                                    SQL_READY_NEXT_limit),
+                        ":limit");
+    kit_close(&kit);
+}
+
+/* Several statements share the code that binds them, by number. */
+static void statements_that_are_bound_alike_take_the_same(void **state)
+{
+    static const struct {
+        enum pawl__sql sql;
+        const char *first, *second, *third;
+    } rows[] = {
+        { SQL_JOB_KEY, ":head", ":tail", NULL },
+        { SQL_JOB_KEY_DISPLACED, ":head", ":tail", NULL },
+        { SQL_ARCHIVE_KEY, ":head", ":tail", NULL },
+        { SQL_ARCHIVE_KEY_DISPLACED, ":head", ":tail", NULL },
+        { SQL_READY_DELETE, ":lane", ":rank", ":key" },
+        { SQL_READY_DELETE_THROUGH, ":lane", ":rank", ":key" },
+        { SQL_ACTIVE_LAPSED, ":now_ms", ":limit", NULL },
+        { SQL_WAIT_LAPSED, ":now_ms", ":limit", NULL },
+        { SQL_JOB_FACTS, ":key", NULL, NULL },
+        { SQL_JOB_DELETE, ":key", NULL, NULL },
+        { SQL_ACTIVE_DELETE, ":key", NULL, NULL },
+        { SQL_WAIT_DELETE, ":key", NULL, NULL },
+        { SQL_DONE_DELETE, ":key", NULL, NULL },
+        { SQL_ARCHIVE_FACTS, ":key", NULL, NULL },
+        { SQL_ARCHIVE_INSERT, ":key", NULL, NULL },
+        { SQL_ARCHIVE_DELETE, ":key", NULL, NULL },
+        { SQL_ARCHIVE_RESTORE_JOB, ":key", NULL, NULL },
+        { SQL_ARCHIVE_RESTORE_DONE, ":key", NULL, NULL },
+        { SQL_FAILURE_DELETE, ":key", NULL, NULL },
+        { SQL_PROGRESS_DELETE, ":key", NULL, NULL },
+        { SQL_CHECKPOINT_DELETE, ":key", NULL, NULL },
+        { SQL_LOG_DELETE, ":key", NULL, NULL },
+        { SQL_GET_LIVE, ":key", NULL, NULL },
+        { SQL_GET_ARCHIVED, ":key", NULL, NULL },
+        { SQL_STORY_FAILURES, ":key", NULL, NULL },
+        { SQL_STORY_LOG, ":key", NULL, NULL },
+        { SQL_STORY_PROGRESS, ":key", NULL, NULL },
+        { SQL_STORY_CHECKPOINT, ":key", NULL, NULL },
+    };
+    struct kit kit;
+    kit_open_memory(&kit);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        sqlite3_stmt *stmt = pawl__sq_use(&kit.sq->writer, rows[i].sql);
+        const char *expected[] = { rows[i].first, rows[i].second, rows[i].third };
+        for (int at = 0; at < (int)COUNT(expected) && expected[at]; at++) {
+            assert_string_equal(sqlite3_bind_parameter_name(stmt, at + 1), expected[at]);
+        }
+    }
+    kit_close(&kit);
+}
+
+/* ---- plans of the statements ---- */
+
+/* A step that reads a whole table of ours; virtual ones are read whole by their nature. */
+static bool has_scan(const char *plan)
+{
+    for (const char *line = plan; *line; line = strchr(line, '\n') + 1) {
+        size_t len = strcspn(line, "\n");
+        if (strncmp(line, "SCAN ", 5) != 0) continue;
+        const char *virtual = strstr(line, " VIRTUAL TABLE ");
+        if (!virtual || virtual > line + len) return true;
+    }
+    return false;
+}
+
+static bool has_sort(const char *plan)
+{
+    return strstr(plan, "TEMP B-TREE") != NULL;
+}
+
+/* Each has its reason. */
+static const enum pawl__sql may_scan_or_sort[] = {
+    SQL_ACTIVE_LAPSED, // holds what runs just now; an index would cost every claim and finish
+    SQL_QUEUE_ALL,     // small, and wanted whole
+    SQL_NODES_ALL,
+    SQL_LOCKS_ALL,
+    SQL_STATS_COUNTS,
+    SQL_MIGRATION_ALL,
+    SQL_MIGRATION_TABLE_EXISTS,
+    SQL_QUERY_LIVE, // until query.c puts its filters behind them
+    SQL_QUERY_ARCHIVE,
+    SQL_COUNT_LIVE,
+    SQL_COUNT_ARCHIVE,
+    SQL_CHECK_PLACE, // looks at everything: that is its task
+    SQL_CHECK_ORPHANS,
+    SQL_CHECK_FACTS,
+    SQL_CHECK_COUNTS,
+};
+
+static void nothing_else_scans_or_sorts(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    for (int sql = 0; sql < SQL_END; sql++) {
+        if (is_migration(sql)) continue;
+        bool allowed = false;
+        for (size_t i = 0; i < COUNT(may_scan_or_sort); i++) {
+            allowed |= may_scan_or_sort[i] == (enum pawl__sql)sql;
+        }
+        struct pawl__buf plan = plan_of(kit.sq->writer.db, texts[sql]);
+        if ((has_scan(plan.at) || has_sort(plan.at)) != allowed) {
+            fail_msg("%s is %sexpected to scan or sort:\n%s", names[sql], allowed ? "" : "not ",
+                     plan.at);
+        }
+        pawl__buf_release(&plan);
+    }
+    kit_close(&kit);
+}
+
+static void hot_statements_use_the_index_made_for_them(void **state)
+{
+    static const struct {
+        enum pawl__sql sql;
+        const char *plan;
+    } rows[] = {
+        { SQL_READY_NEXT, "SEARCH r USING PRIMARY KEY (lane=? AND (rank,key)>(?,?))\n"
+                          "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_READY_DELETE_THROUGH,
+          "SEARCH pawl_ready USING PRIMARY KEY (lane=? AND (rank,key)<(?,?))\n" },
+        { SQL_WAIT_DUE, "SEARCH pawl_wait USING INDEX pawl_wait_due (due_at_ms<?)\n" },
+        { SQL_WAIT_LAPSED, "SEARCH pawl_wait USING COVERING INDEX pawl_wait_lease"
+                           " (lease_until_ms>? AND lease_until_ms<?)\n" },
+        { SQL_DONE_ENDED,
+          "SEARCH d USING INDEX pawl_done_ended (state=? AND finished_at_ms<?)\n"
+          "CORRELATED SCALAR SUBQUERY 1\nSEARCH w USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_ARCHIVE_OLD, "SEARCH pawl_archive USING INDEX pawl_archive_ended"
+                           " (state=? AND finished_at_ms<?)\n" },
+        { SQL_DONE_COMPLETED, "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
+        { SQL_ARCHIVE_COMPLETED,
+          "SEARCH pawl_archive USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
+        { SQL_EXPIRY_DUE, "SEARCH pawl_expiry USING PRIMARY KEY (at_ms<?)\n" },
+        { SQL_KEY_HOLDERS, "SEARCH pawl_key USING PRIMARY KEY (digest=?)\n" },
+        { SQL_JOB_KEY, "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_JOB_KEY_DISPLACED,
+          "SEARCH pawl_job USING COVERING INDEX pawl_job_displaced (head=? AND tail=?)\n" },
+        { SQL_ARCHIVE_KEY_DISPLACED, "SEARCH pawl_archive USING COVERING INDEX"
+                                     " pawl_archive_displaced (head=? AND tail=?)\n" },
+        { SQL_PLACE_GET, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n"
+                         "SEARCH w USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+                         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+                         "SEARCH d USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+                         "SEARCH r USING PRIMARY KEY (lane=? AND rank=? AND key=?) LEFT-JOIN\n" },
+        { SQL_GATHERED_JOBS, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_JOBS_PLAIN, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_READY, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_WAIT, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_EXPIRY, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_ACTIVE, "SCAN gathered_run VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_OWNERS, "SCAN g VIRTUAL TABLE INDEX 0:\n"
+                               "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_GATHERED_DONE, "SCAN gathered_end VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_GATHERED_LEFT, "SEARCH pawl_active USING INTEGER PRIMARY KEY (rowid=?)\n"
+                             "LIST SUBQUERY 1\nSCAN gathered_end VIRTUAL TABLE INDEX 0:\n" },
+    };
+    struct kit kit;
+    kit_open_memory(&kit);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct pawl__buf plan = plan_of(kit.sq->writer.db, texts[rows[i].sql]);
+        if (strcmp(plan.at, rows[i].plan) != 0) {
+            fail_msg("%s:\n%sinstead of:\n%s", names[rows[i].sql], plan.at, rows[i].plan);
+        }
+        pawl__buf_release(&plan);
+    }
+    kit_close(&kit);
+}
+
+/* ---- plans of queries ---- */
+
+enum { QUERIES_MAX = 4 };
+
+/* What query.c asks SQLite for, caught on its way. */
+struct caught {
+    char *sql[QUERIES_MAX];
+    size_t count;
+    bool overflow;
+};
+
+static int catch_query(unsigned kind, void *ctx, void *stmt, void *text)
+{
+    (void)kind;
+    (void)text;
+    struct caught *caught = ctx;
+    const char *sql = sqlite3_sql(stmt);
+    if (strncmp(sql, "SELECT", 6) != 0) return 0;
+    caught->overflow |= caught->count == QUERIES_MAX;
+    if (!caught->overflow) caught->sql[caught->count++] = strdup(sql);
+    return 0;
+}
+
+/* The plans of a filter's page and count, live (and archived, when the filter says so), one after
+ * the other. */
+static struct pawl__buf plans_of_query(struct kit *kit, const struct pawl_filter *filter)
+{
+    struct caught caught = { 0 };
+    struct pawl_jobs jobs = { 0 };
+    sqlite3 *db = kit->sq->writer.db; // in memory it is the readers' too
+    sqlite3_trace_v2(db, SQLITE_TRACE_STMT, catch_query, &caught);
+    kit_ok(kit, pawl__sq_query(kit->sq, filter, &(struct pawl_page){ .limit = 10, .count = true },
+                               &kit->arena, &jobs, &kit->diag));
+    sqlite3_trace_v2(db, 0, NULL, NULL);
+    assert_false(caught.overflow);
+    assert_int_equal(caught.count, filter->archived ? 4 : 2);
+    struct pawl__buf plans = { 0 };
+    for (size_t i = 0; i < caught.count; i++) {
+        assert_non_null(caught.sql[i]);
+        struct pawl__buf plan = plan_of(db, caught.sql[i]);
+        pawl__buf_add_text(&plans, plan.at);
+        pawl__buf_release(&plan);
+        free(caught.sql[i]);
+    }
+    assert_false(plans.failed);
+    return plans;
+}
+
+static void queries_for_one_state_look_only_where_it_is(void **state)
+{
+    static const struct {
+        enum pawl_state state;
+        const char *live; /* how its place is read */
+    } rows[] = {
+        { PAWL_STATE_SCHEDULED, "SCAN pawl_wait" },
+        { PAWL_STATE_AVAILABLE, "SCAN pawl_ready" },
+        { PAWL_STATE_PENDING, "SCAN pawl_wait" },
+        { PAWL_STATE_ACTIVE, "USING ROWID SEARCH ON TABLE pawl_active FOR IN-OPERATOR" },
+        { PAWL_STATE_RETRYABLE, "SCAN pawl_wait" },
+        { PAWL_STATE_PAUSED, "SCAN pawl_wait" },
+        { PAWL_STATE_COMPLETED, "SCAN pawl_done" },
+        { PAWL_STATE_SKIPPED, "SEARCH pawl_done USING COVERING INDEX pawl_done_ended (state=?)" },
+        { PAWL_STATE_CANCELLED, "SEARCH pawl_done USING COVERING INDEX pawl_done_ended (state=?)" },
+        { PAWL_STATE_DISCARDED, "SEARCH pawl_done USING COVERING INDEX pawl_done_ended (state=?)" },
+        { PAWL_STATE_EXPIRED, "SEARCH pawl_done USING COVERING INDEX pawl_done_ended (state=?)" },
+    };
+    struct kit kit;
+    kit_open_memory(&kit);
+    assert_int_equal(COUNT(rows), PAWL_STATE_END - 1);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct pawl_filter filter = { .states = PAWL_STATE_BIT(rows[i].state) };
+        struct pawl__buf plans = plans_of_query(&kit, &filter);
+        if (strstr(plans.at, "SCAN j") || has_sort(plans.at) || !strstr(plans.at, rows[i].live)) {
+            fail_msg("state %d:\n%s", rows[i].state, plans.at);
+        }
+        pawl__buf_release(&plans);
+    }
+    kit_close(&kit);
+}
+
+static void queries_use_the_index_made_for_them(void **state)
+{
+    static const char *const tags[] = { "a" };
+    static const struct {
+        struct pawl_filter filter;
+        const char *live, *archived;
+    } rows[] = {
+        { { .business_key = "b" }, "pawl_job_business (", "pawl_archive_business (" },
+        { { .idempotency_key = "i" }, "pawl_job_idempotency (", "pawl_archive_idempotency (" },
+        { { .tags = tags, .tag_count = 1 }, "pawl_tag USING PRIMARY KEY (tag=?)", NULL },
+    };
+    struct kit kit;
+    kit_open_memory(&kit);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct pawl_filter filter = rows[i].filter;
+        filter.archived = true;
+        struct pawl__buf plans = plans_of_query(&kit, &filter);
+        bool ok = !strstr(plans.at, "SCAN j") && !has_sort(plans.at) &&
+                  strstr(plans.at, rows[i].live) &&
+                  (!rows[i].archived || strstr(plans.at, rows[i].archived));
+        if (!ok) fail_msg("query %zu:\n%s", i, plans.at);
+        pawl__buf_release(&plans);
+    }
+    kit_close(&kit);
+}
+
+/* ---- indexes ---- */
+
+/* Every plan there is. */
+static struct pawl__buf all_plans(struct kit *kit)
+{
+    struct pawl__buf all = { 0 };
+    for (int sql = 0; sql < SQL_END; sql++) {
+        if (is_migration(sql)) continue;
+        struct pawl__buf plan = plan_of(kit->sq->writer.db, texts[sql]);
+        pawl__buf_add_text(&all, plan.at);
+        pawl__buf_release(&plan);
+    }
+    const struct pawl_filter filters[] = {
+        { .business_key = "b", .archived = true },
+        { .idempotency_key = "i", .archived = true },
+    };
+    for (size_t i = 0; i < COUNT(filters); i++) {
+        struct pawl__buf plans = plans_of_query(kit, &filters[i]);
+        pawl__buf_add_text(&all, plans.at);
+        pawl__buf_release(&plans);
+    }
+    assert_false(all.failed);
+    return all;
+}
+
+/* What nobody reads by costs every write for nothing. An index behind UNIQUE keeps a promise and
+ * needs no reader; it has no SQL of its own. */
+static void every_index_serves_a_statement(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    struct pawl__buf plans = all_plans(&kit);
+    struct pawl__buf indexes = sql_lines(kit.sq->writer.db,
+                                         "SELECT name FROM sqlite_schema"
+                                         " WHERE type = 'index' AND sql IS NOT NULL",
+                                         0);
+    size_t count = 0;
+    for (char *name = strtok(indexes.at, "\n"); name; name = strtok(NULL, "\n"), count++) {
+        char used[128];
+        snprintf(used, sizeof used, " INDEX %s", name);
+        const char *found = strstr(plans.at, used);
+        while (found && !strchr(" \n", found[strlen(used)])) {
+            found = strstr(found + 1, used); // a longer name that begins alike
+        }
+        if (!found) fail_msg("index %s serves no statement", name);
+    }
+    assert_true(count >= 10);
+    pawl__buf_release(&indexes);
+    pawl__buf_release(&plans);
+    kit_close(&kit);
+}
+
+/* ---- costs ---- */
+
+enum { DISCARDED_FROM = 300000 };
+
+/* `n` rows in each place, at most 100000; that they contradict each other does not matter here.
+ * Completed jobs have the keys 1 to n, discarded ones those behind DISCARDED_FROM. */
+static void fill(sqlite3 *db, int64_t n)
+{
+    static const char *const inserts[] = {
+        "INSERT INTO pawl_job (key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms,"
+        " rank, args, extras) SELECT i, i, 1, 0, 1, i, i, i, '[]', 0 FROM n",
+        "INSERT INTO pawl_ready SELECT 1, i, i, 0, 0, 0 FROM n",
+        "INSERT INTO pawl_wait (key, lane, state, rank, run, base_run, free_runs, due_at_ms,"
+        " lease_until_ms) SELECT 100000 + i, 1, 3, i, 0, 0, 0, i, i FROM n",
+        "INSERT INTO pawl_wait (key, lane, state, rank, run, base_run, free_runs, due_at_ms)"
+        " SELECT 200000 + i, 1, 1, i, 0, 0, 0, i FROM n",
+        "INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, finished_at_ms,"
+        " dead_letter) SELECT i, 1, 7, 1, 0, 0, i, 0 FROM n",
+        "INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, finished_at_ms,"
+        " dead_letter) SELECT 300000 + i, 1, 10, 1, 0, 0, i, 0 FROM n",
+        "INSERT INTO pawl_archive (key, tail, lane, priority, attempts_max, created_at_ms,"
+        " due_at_ms, rank, args, extras, state, run, base_run, free_runs, finished_at_ms,"
+        " dead_letter) SELECT i, i, 1, 0, 1, i, i, i, '[]', 0, 7, 1, 0, 0, i, 0 FROM n",
+        "INSERT INTO pawl_archive (key, tail, head, lane, priority, attempts_max, created_at_ms,"
+        " due_at_ms, rank, args, extras, state, run, base_run, free_runs, finished_at_ms,"
+        " dead_letter) SELECT 300000 + i, i, i, 1, 0, 1, i, i, i, '[]', 0, 10, 1, 0, 0, i, 0 FROM "
+        "n",
+        "INSERT INTO pawl_expiry SELECT i, i FROM n",
+        "INSERT INTO pawl_key SELECT CAST(printf('%016d', i) AS BLOB), zeroblob(16), i FROM n",
+        "INSERT INTO pawl_tag SELECT 'tag ' || i, i FROM n",
+        "INSERT INTO pawl_failure SELECT i, 1, 1, 0, i, i, NULL, 'w', NULL, NULL, NULL, NULL FROM "
+        "n",
+        "INSERT INTO pawl_log SELECT i, 1, 1, i, 1, 'x' FROM n",
+        "INSERT INTO pawl_deed (at_ms, job_id, action) SELECT i, CAST(printf('%016d', i) AS BLOB),"
+        " 'x' FROM n",
+    };
+    sql_run(db, "BEGIN");
+    for (size_t i = 0; i < COUNT(inserts); i++) {
+        struct pawl__buf sql = { 0 };
+        pawl__buf_printf(&sql,
+                         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+                         " WHERE i < %lld) %s",
+                         (long long)n, inserts[i]);
+        sql_run(db, sql.at);
+        pawl__buf_release(&sql);
+    }
+    sql_run(db, "COMMIT");
+}
+
+static void bind_anything(sqlite3_stmt *stmt, int64_t limit, int64_t after)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } values[] = {
+        { ":lane", 1 },
+        { ":rank", 7 },
+        { ":key", 7 },
+        { ":head", 7 },
+        { ":tail", 7 },
+        { ":now_ms", 1000000 },
+        { ":until", 1000000 },
+        { ":state", 10 },
+        { ":run", 1 },
+        { ":base_run", 0 },
+        { ":before_ms", 1000000 },
+    };
+    for (size_t i = 0; i < COUNT(values); i++) {
+        int at = sqlite3_bind_parameter_index(stmt, values[i].name);
+        if (at) sqlite3_bind_int64(stmt, at, values[i].value);
+    }
+    int at = sqlite3_bind_parameter_index(stmt, ":limit");
+    if (at) sqlite3_bind_int64(stmt, at, limit);
+    at = sqlite3_bind_parameter_index(stmt, ":after");
+    if (at) sqlite3_bind_int64(stmt, at, after);
+    at = sqlite3_bind_parameter_index(stmt, ":digest");
+    if (at) sqlite3_bind_blob(stmt, at, "0000000000000007", 16, SQLITE_STATIC);
+    at = sqlite3_bind_parameter_index(stmt, ":job_id");
+    if (at) sqlite3_bind_blob(stmt, at, "0000000000000007", 16, SQLITE_STATIC);
+}
+
+/* Steps of SQLite's machine to run it to the end; it must find something. */
+static int cost_of(sqlite3 *db, enum pawl__sql sql, int64_t limit, int64_t after)
+{
+    sqlite3_stmt *stmt = sql_prepare(db, texts[sql]);
+    bind_anything(stmt, limit, after);
+    int rows = 0, code;
+    sql_run(db, "SAVEPOINT cost");
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        rows++;
+    }
+    assert_int_equal(code, SQLITE_DONE);
+    if (sqlite3_column_count(stmt) > 0 && !rows) fail_msg("%s found nothing", names[sql]);
+    int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+    sqlite3_finalize(stmt);
+    sql_run(db, "ROLLBACK TO cost");
+    sql_run(db, "RELEASE cost");
+    return steps;
+}
+
+static void costs_do_not_grow_with_the_store(void **state)
+{
+    static const enum pawl__sql list[] = {
+        SQL_READY_NEXT,        SQL_READY_DELETE,   SQL_WAIT_DUE,
+        SQL_WAIT_LAPSED,       SQL_WAIT_NEXT_DUE,  SQL_WAIT_NEXT_LEASE,
+        SQL_DONE_ENDED,        SQL_DONE_COMPLETED, SQL_ARCHIVE_OLD,
+        SQL_ARCHIVE_COMPLETED, SQL_ARCHIVE_HIGH,   SQL_EXPIRY_DUE,
+        SQL_EXPIRY_NEXT,       SQL_KEY_HOLDERS,    SQL_KEY_FORGET,
+        SQL_KEY_DELETE,        SQL_JOB_KEY,        SQL_ARCHIVE_KEY_DISPLACED,
+        SQL_PLACE_GET,         SQL_JOB_FACTS,      SQL_DEED_DELETE,
+        SQL_STORY_DEEDS,       SQL_STORY_FAILURES, SQL_STORY_LOG,
+        SQL_FAILURE_CRASHES,   SQL_LOG_DELETE,     SQL_READY_DELETE_THROUGH,
+    };
+    struct kit small, large;
+    kit_open_memory(&small);
+    kit_open_memory(&large);
+    fill(small.sq->writer.db, 200);
+    fill(large.sq->writer.db, 4000);
+    for (size_t i = 0; i < COUNT(list); i++) {
+        int few = cost_of(small.sq->writer.db, list[i], 10, 0);
+        int many = cost_of(large.sq->writer.db, list[i], 10, 0);
+        if (many > few) fail_msg("%s: %d steps grew to %d", names[list[i]], few, many);
+    }
+    kit_close(&small);
+    kit_close(&large);
+}
+
+/* Though none of those it meets is one it looks for. */
+static void walks_are_bounded_by_what_they_look_at(void **state)
+{
+    static const enum pawl__sql walks[] = { SQL_DONE_COMPLETED, SQL_ARCHIVE_COMPLETED };
+    struct kit small, large;
+    kit_open_memory(&small);
+    kit_open_memory(&large);
+    fill(small.sq->writer.db, 200);
+    fill(large.sq->writer.db, 4000);
+    for (size_t i = 0; i < COUNT(walks); i++) {
+        int few = cost_of(small.sq->writer.db, walks[i], 100, DISCARDED_FROM);
+        int many = cost_of(large.sq->writer.db, walks[i], 100, DISCARDED_FROM);
+        if (many > few) fail_msg("%s: %d steps grew to %d", names[walks[i]], few, many);
+    }
+    kit_close(&small);
+    kit_close(&large);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_statement_can_be_prepared),
+        cmocka_unit_test(parameters_have_the_numbers_of_the_header),
+        cmocka_unit_test(statements_that_are_bound_alike_take_the_same),
+        cmocka_unit_test(nothing_else_scans_or_sorts),
+        cmocka_unit_test(hot_statements_use_the_index_made_for_them),
+        cmocka_unit_test(queries_for_one_state_look_only_where_it_is),
+        cmocka_unit_test(queries_use_the_index_made_for_them),
+        cmocka_unit_test(every_index_serves_a_statement),
+        cmocka_unit_test(costs_do_not_grow_with_the_store),
+        cmocka_unit_test(walks_are_bounded_by_what_they_look_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
