@@ -241,6 +241,12 @@ struct pawl_page {
 
 #define PAWL_CURSOR_BYTES 48
 
+/* How long records of jobs that ended are kept. */
+struct pawl_retention {
+    int64_t archive_after_ms; /* after a job ended [7 days]; negative: never */
+    int64_t purge_after_ms;   /* after a job ended [90 days]; negative: never */
+};
+
 /* Jobs that the library owns until pawl_jobs_release. Zero-initialise before use. */
 struct pawl_jobs {
     struct pawl_job *at;

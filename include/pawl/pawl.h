@@ -14,6 +14,7 @@
 #include <pawl/error.h>
 #include <pawl/job.h>
 #include <pawl/state.h>
+#include <pawl/work.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -278,11 +279,6 @@ PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
 
 /* One turn of the work that needs no worker: make due jobs available, take back lapsed leases,
  * expire, archive and purge; each bounded. What a node does by itself, for programs without one. */
-struct pawl_retention {
-    int64_t archive_after_ms; /* after a job ended [7 days]; negative: never */
-    int64_t purge_after_ms;   /* after a job ended [90 days]; negative: never */
-};
-
 struct pawl_upkeep {
     int64_t promoted, lapsed, expired, archived, purged;
 };

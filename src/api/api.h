@@ -4,12 +4,14 @@
 
 #include "base/arena.h"
 #include "base/id.h"
+#include "engine/engine.h"
 #include "store/store.h"
 
 #include <pawl/pawl.h>
 
 struct pawl {
     struct pawl__store *store;
+    struct pawl__engine *engine;
     const struct pawl_clock *clock;
     struct pawl__idgen ids; /* has its own lock */
 };

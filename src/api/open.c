@@ -51,7 +51,9 @@ enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out, str
     struct pawl *pawl = calloc(1, sizeof *pawl);
     if (!pawl) return pawl__fail_nomem(diag);
     err = pawl__store_open(&complete, &pawl->store, diag);
+    if (!err) err = pawl__engine_new(pawl->store, complete.clock, &pawl->engine, diag);
     if (err) {
+        pawl__store_close(pawl->store);
         free(pawl);
         return err;
     }
@@ -64,6 +66,7 @@ enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out, str
 void pawl_close(struct pawl *pawl)
 {
     if (!pawl) return;
+    pawl__engine_free(pawl->engine);
     pawl__store_close(pawl->store);
     pawl__idgen_release(&pawl->ids);
     free(pawl);

@@ -32,7 +32,11 @@ static enum pawl_err submit(struct pawl *pawl, const struct pawl_job_spec *specs
     enum pawl_err err = batch_init(&batch, &intake, count) ? PAWL_OK : pawl__fail_nomem(diag);
     if (err) goto out;
     for (size_t i = 0; i < count; i++) {
-        err = pawl__intake_take(&intake, &specs[i], &batch.specs[i], &batch.jobs[i], diag);
+        struct pawl_job_spec spec = specs[i]; // hooks may change it
+        err = pawl__engine_before_submit(pawl->engine, &spec, diag);
+        if (!err) {
+            err = pawl__intake_take(&intake, &spec, &batch.specs[i], &batch.jobs[i], diag);
+        }
         if (err) {
             if (err != PAWL_ERR_NOMEM) *bad = i;
             goto out;
@@ -47,6 +51,7 @@ static enum pawl_err submit(struct pawl *pawl, const struct pawl_job_spec *specs
         .submit = { .jobs = batch.jobs, .count = count, .out = out, .failed_index = count },
     };
     err = pawl__desk_do(pawl, &op, diag);
+    if (!err) pawl__engine_after_submit(pawl->engine, out, count);
     bool clash = err == PAWL_ERR_DUPLICATE || err == PAWL_ERR_EXISTS;
     *bad = clash ? op.submit.failed_index : count;
 out:

@@ -1,0 +1,481 @@
+/* The coordinator keeps time: leases, time limits, sweeps, the safety poll. It sleeps until the
+ * earliest of them, or until it is called.
+ *
+ * Runs on: its own thread; answers and notices arrive on the committer's. */
+#include "engine/inside.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VERIFY_PAUSE_US = 100000, /* at most this often because of what others did */
+    FOREIGN_PAUSE_US = 20000,
+    SWEEP_MIN_MS = 250,
+    SWEEP_MAX_MS = 5000,
+    RETIRE_STEP = 256,
+    RETIRE_REST = 9, /* rests nine times as long as a step took */
+    RETIRE_IDLE_MS = 30000,
+    TROUBLE_MS = 1000
+};
+
+void pawl__coordinator_call(struct pawl__engine *engine)
+{
+    engine->turn_wanted = true;
+    pawl__cond_signal(&engine->turn);
+}
+
+void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
+{
+    if (at_us < engine->turn_at_us) pawl__coordinator_call(engine);
+}
+
+/* ---- what commits tell ---- */
+
+static void wake_for(struct pawl__engine *engine, const struct pawl__notice *notice, int64_t now_us)
+{
+    struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
+    if (notice->ready && !engine->ready) {
+        engine->ready = true;
+        engine->counters.wakes_foreign += notice->foreign;
+        engine->counters.wakes_local += !notice->foreign;
+        pawl__poll_wake(&engine->poll, pawl__clock_wall_ms(engine->clock));
+    }
+    int64_t due_us = INT64_MAX;
+    if (notice->foreign) { // it may have scheduled something, or interfered with what we run
+        due_us = promote->began_us + FOREIGN_PAUSE_US;
+        engine->verify = true;
+        pawl__coordinator_call_at(engine, engine->verified_us + VERIFY_PAUSE_US);
+    } else if (notice->due_at_ms) {
+        due_us = now_us + (notice->due_at_ms - notice->at_ms) * 1000;
+    }
+    if (due_us < promote->next_us) {
+        promote->next_us = due_us;
+        pawl__coordinator_call_at(engine, due_us);
+    }
+}
+
+/* The run that `move` took from its owner, if it is ours. */
+static struct pawl_task *find_task(struct pawl__engine *engine, const struct pawl__move *move)
+{
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        if (task->job->run == move->run &&
+            memcmp(&task->job->id, &move->id, sizeof move->id) == 0) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+/* Somebody ended runs of ours: tell their handlers at once. */
+static void lose_moved(struct pawl__engine *engine, const struct pawl__notice *notice)
+{
+    for (size_t i = 0; notice->control && i < notice->move_count; i++) {
+        const struct pawl__move *move = &notice->moves[i];
+        if (move->from != PAWL_STATE_ACTIVE) continue;
+        pawl__lock(&engine->mutex);
+        struct pawl_task *task = find_task(engine, move);
+        bool ours = task && pawl__task_decide(task);
+        if (ours) {
+            atomic_store(&task->cancelled, true);
+            engine->counters.cancelled++;
+            pawl__cond_broadcast(&engine->change);
+        }
+        pawl__unlock(&engine->mutex);
+        if (ours) pawl__finish_nothing(task);
+    }
+}
+
+void pawl__coordinator_notice(void *ctx, const struct pawl__notice *notice)
+{
+    struct pawl__engine *engine = ctx;
+    int64_t now_us = pawl__engine_now_us(engine);
+    struct pawl__op *claim = NULL;
+    lose_moved(engine, notice);
+    pawl__lock(&engine->mutex);
+    if (engine->running) {
+        wake_for(engine, notice, now_us);
+        claim = pawl__poller_claim(engine, now_us);
+    }
+    struct pawl__herald *herald = engine->herald;
+    pawl__unlock(&engine->mutex);
+    if (claim) pawl__store_post(engine->store, claim);
+    if (herald && !notice->foreign) pawl__herald_tell(herald, notice);
+}
+
+/* ---- leases ---- */
+
+/* One operation for all runs whose leases are equally long. */
+struct beat {
+    struct pawl__op op;
+    struct pawl__engine *engine;
+    int64_t posted_us;
+    struct pawl_task **tasks;
+    struct pawl__run_ref *refs;
+    enum pawl_err *results;
+    size_t count;
+};
+
+static void free_beat(struct beat *beat)
+{
+    pawl__arena_release(&beat->op.arena);
+    free(beat->tasks);
+    free(beat->refs);
+    free(beat->results);
+    free(beat);
+}
+
+static struct beat *new_beat(struct pawl__engine *engine, size_t cap)
+{
+    struct beat *beat = calloc(1, sizeof *beat);
+    if (!beat) return NULL;
+    beat->engine = engine;
+    beat->tasks = calloc(cap, sizeof(*beat->tasks));
+    beat->refs = calloc(cap, sizeof *beat->refs);
+    beat->results = calloc(cap, sizeof *beat->results);
+    if (beat->tasks && beat->refs && beat->results) return beat;
+    free_beat(beat);
+    return NULL;
+}
+
+static void lose(struct pawl_task *task)
+{
+    atomic_store(&task->cancelled, true);
+    pawl__finish_nothing(task);
+}
+
+static void beat_answered(struct pawl__op *op)
+{
+    struct beat *beat = op->user;
+    struct pawl__engine *engine = beat->engine;
+    size_t lost = 0;
+    pawl__lock(&engine->mutex);
+    engine->asked--;
+    for (size_t i = 0; i < beat->count; i++) {
+        struct pawl_task *task = beat->tasks[i];
+        if (!op->err && !beat->results[i]) {
+            task->trust_until_us = beat->posted_us + task->lease_ms * 900;
+        } else if (!op->err && pawl__task_decide(task)) {
+            beat->tasks[lost++] = task; // keeps this beat's pin until it is told
+            continue;
+        }
+        pawl__task_unpin(task);
+    }
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+    for (size_t i = 0; i < lost; i++) {
+        struct pawl_task *task = beat->tasks[i];
+        lose(task);
+        pawl__lock(&engine->mutex);
+        pawl__task_unpin(task);
+        pawl__unlock(&engine->mutex);
+    }
+    free_beat(beat);
+}
+
+static bool wants_beat(const struct pawl_task *task, int64_t now_us, bool verify)
+{
+    return verify || task->trust_until_us - now_us < task->lease_ms * 600;
+}
+
+/* A beat of the runs with this lease, linked before `first`. */
+static struct pawl__op *make_beat(struct pawl__engine *engine, int64_t lease_ms, int64_t now_us,
+                                  bool verify, struct pawl__op *first)
+{
+    size_t cap = 0;
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        cap += task->lease_ms == lease_ms && wants_beat(task, now_us, verify);
+    }
+    if (cap > PAWL__EXTEND_MAX) cap = PAWL__EXTEND_MAX;
+    struct beat *beat = cap ? new_beat(engine, cap) : NULL;
+    if (!beat) return first;
+    for (struct pawl_task *task = engine->held; task && beat->count < cap; task = task->held_next) {
+        if (task->lease_ms != lease_ms || !wants_beat(task, now_us, verify)) continue;
+        task->pins++;
+        beat->tasks[beat->count] = task;
+        beat->refs[beat->count++] =
+            (struct pawl__run_ref){ .id = task->job->id, .run = task->job->run };
+    }
+    beat->posted_us = now_us;
+    beat->op = (struct pawl__op){ .kind = PAWL__OP_EXTEND,
+                                  .done = beat_answered,
+                                  .user = beat,
+                                  .next = first,
+                                  .extend = { .refs = beat->refs,
+                                              .count = beat->count,
+                                              .lease_ms = lease_ms,
+                                              .results = beat->results } };
+    engine->asked++;
+    return &beat->op;
+}
+
+/* Beats for every length of lease that is held; each length once, at its first task. */
+static struct pawl__op *make_beats(struct pawl__engine *engine, int64_t now_us,
+                                   struct pawl__op *first)
+{
+    bool verify = engine->verify && now_us - engine->verified_us >= VERIFY_PAUSE_US;
+    if (!verify && now_us < engine->beat_us) return first;
+    if (verify) {
+        engine->verify = false;
+        engine->verified_us = now_us;
+    }
+    int64_t shortest_ms = engine->lease_ms;
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        if (task->lease_ms < shortest_ms) shortest_ms = task->lease_ms;
+        bool seen = false;
+        for (struct pawl_task *at = engine->held; at != task && !seen; at = at->held_next) {
+            seen = at->lease_ms == task->lease_ms;
+        }
+        if (!seen) first = make_beat(engine, task->lease_ms, now_us, verify, first);
+    }
+    engine->beat_us = now_us + shortest_ms * 1000 / 6;
+    return first;
+}
+
+/* ---- time limits ---- */
+
+static void warned(struct pawl__op *op)
+{
+    struct pawl__engine *engine = op->user;
+    pawl__lock(&engine->mutex);
+    engine->asked--;
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+    pawl__arena_release(&op->arena);
+    free(op);
+}
+
+static struct pawl__op *make_warning(struct pawl__engine *engine, const struct pawl_task *task,
+                                     struct pawl__op *first)
+{
+    static const char text[] = "80 % of the time limit is over";
+    struct pawl__op *op = calloc(1, sizeof *op);
+    if (!op) return first;
+    *op = (struct pawl__op){ .kind = PAWL__OP_LOG,
+                             .done = warned,
+                             .user = engine,
+                             .next = first,
+                             .log = { .ref = { .id = task->job->id, .run = task->job->run },
+                                      .level = 2,
+                                      .text = { text, sizeof text - 1 } } };
+    engine->asked++;
+    return op;
+}
+
+/* Runs that are over their limit or whose lease we can no longer trust; one at a time, because
+ * telling must not be done under the lock. `*late` says which of the two. */
+static struct pawl_task *next_overdue(struct pawl__engine *engine, int64_t now_us, bool *late)
+{
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        *late = task->started_us && task->hard_us && now_us >= task->hard_us;
+        bool lost = now_us >= task->trust_until_us;
+        if (!*late && !lost) continue;
+        if (task->started_us || lost) {
+            (void)pawl__task_decide(task);
+            atomic_store(&task->cancelled, true);
+            task->timed_out = *late;
+            engine->counters.timed_out += *late;
+            pawl__cond_broadcast(&engine->change);
+            return task;
+        }
+    }
+    return NULL;
+}
+
+static void end_overdue(struct pawl__engine *engine, int64_t now_us)
+{
+    for (;;) {
+        bool late;
+        pawl__lock(&engine->mutex);
+        struct pawl_task *task = next_overdue(engine, now_us, &late);
+        pawl__unlock(&engine->mutex);
+        if (!task) return;
+        if (late) {
+            pawl__finish_timeout(task);
+        } else {
+            pawl__finish_nothing(task);
+        }
+    }
+}
+
+static struct pawl__op *make_warnings(struct pawl__engine *engine, int64_t now_us,
+                                      struct pawl__op *first)
+{
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        if (!task->soft_us || now_us < task->soft_us) continue;
+        task->soft_us = 0;
+        first = make_warning(engine, task, first);
+    }
+    return first;
+}
+
+/* ---- sweeps ---- */
+
+static int64_t interval_ms(const struct pawl__engine *engine)
+{
+    int64_t ms = engine->lease_ms / 6;
+    return ms < SWEEP_MIN_MS ? SWEEP_MIN_MS : ms > SWEEP_MAX_MS ? SWEEP_MAX_MS : ms;
+}
+
+static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const struct pawl__op *op,
+                             int64_t took_us)
+{
+    if (op->err) return TROUBLE_MS;
+    if (kind == PAWL__SWEEP_NODE) return engine->lease_ms / 3;
+    if (kind == PAWL__SWEEP_ARCHIVE || kind == PAWL__SWEEP_PURGE) {
+        return op->retire.moved ? took_us * RETIRE_REST / 1000 + 1 : RETIRE_IDLE_MS;
+    }
+    if (op->sweep.moved >= PAWL__MAINTENANCE_MAX) return 0;
+    int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;
+    if (until_ms < 0) until_ms = 0;
+    if (kind == PAWL__SWEEP_PROMOTE) return until_ms; // told of what comes sooner
+    int64_t most_ms = interval_ms(engine);
+    return until_ms < most_ms ? until_ms : most_ms;
+}
+
+static void sweep_answered(struct pawl__op *op)
+{
+    struct pawl__engine *engine = op->user;
+    int64_t now_us = pawl__engine_now_us(engine);
+    pawl__lock(&engine->mutex);
+    int kind = 0;
+    while (&engine->sweeps[kind].op != op) {
+        kind++;
+    }
+    struct pawl__sweep *sweep = &engine->sweeps[kind];
+    engine->asked--;
+    sweep->under_way = false;
+    if (kind == PAWL__SWEEP_LAPSE && !op->err) engine->counters.lapsed += op->sweep.moved;
+    int64_t wait_ms = sweep_wait_ms(engine, kind, op, now_us - sweep->began_us);
+    int64_t next_us = now_us + wait_ms * 1000;
+    if (next_us < sweep->next_us) sweep->next_us = next_us; // a notice may have asked for sooner
+    pawl__arena_release(&op->arena);
+    pawl__coordinator_call_at(engine, sweep->next_us);
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+}
+
+static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op *op)
+{
+    static const enum pawl__op_kind kinds[] = {
+        [PAWL__SWEEP_PROMOTE] = PAWL__OP_PROMOTE, [PAWL__SWEEP_LAPSE] = PAWL__OP_LAPSE,
+        [PAWL__SWEEP_EXPIRE] = PAWL__OP_EXPIRE,   [PAWL__SWEEP_ARCHIVE] = PAWL__OP_ARCHIVE,
+        [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,     [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT
+    };
+    *op = (struct pawl__op){ .kind = kinds[kind], .done = sweep_answered, .user = engine };
+    int64_t now_ms = pawl__clock_wall_ms(engine->clock);
+    switch (kind) {
+    case PAWL__SWEEP_ARCHIVE:
+    case PAWL__SWEEP_PURGE:
+        op->retire.states = ~UINT32_C(0);
+        op->retire.limit = RETIRE_STEP;
+        op->retire.ended_before_ms = now_ms - (kind == PAWL__SWEEP_PURGE
+                                                   ? engine->retention.purge_after_ms
+                                                   : engine->retention.archive_after_ms);
+        break;
+    case PAWL__SWEEP_NODE:
+        op->node.name = engine->name;
+        op->node.info = "pawl " PAWL_VERSION;
+        op->node.started_at_ms = engine->started_at_ms;
+        break;
+    default:
+        op->sweep.limit = PAWL__MAINTENANCE_MAX;
+        break;
+    }
+}
+
+static bool wants_sweep(const struct pawl__engine *engine, int kind)
+{
+    if (engine->draining && kind != PAWL__SWEEP_NODE) return false;
+    if (kind == PAWL__SWEEP_NODE) return true;
+    if (kind == PAWL__SWEEP_ARCHIVE && engine->retention.archive_after_ms < 0) return false;
+    if (kind == PAWL__SWEEP_PURGE && engine->retention.purge_after_ms < 0) return false;
+    return !engine->no_upkeep;
+}
+
+static struct pawl__op *make_sweeps(struct pawl__engine *engine, int64_t now_us,
+                                    struct pawl__op *first)
+{
+    for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
+        struct pawl__sweep *sweep = &engine->sweeps[kind];
+        if (sweep->under_way || now_us < sweep->next_us || !wants_sweep(engine, kind)) continue;
+        if (kind == PAWL__SWEEP_PROMOTE) engine->counters.wakes_due++;
+        set_up_sweep(engine, kind, &sweep->op);
+        sweep->under_way = true;
+        sweep->began_us = now_us;
+        sweep->next_us = INT64_MAX;
+        sweep->op.next = first;
+        first = &sweep->op;
+        engine->asked++;
+    }
+    return first;
+}
+
+/* ---- the turn ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t next_turn(const struct pawl__engine *engine)
+{
+    int64_t at_us = engine->draining ? INT64_MAX : engine->poll_us;
+    if (engine->held) at_us = earlier(at_us, engine->beat_us);
+    if (engine->held && engine->verify) {
+        at_us = earlier(at_us, engine->verified_us + VERIFY_PAUSE_US);
+    }
+    for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
+        if (wants_sweep(engine, kind)) at_us = earlier(at_us, engine->sweeps[kind].next_us);
+    }
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        at_us = earlier(at_us, task->trust_until_us);
+        if (task->soft_us) at_us = earlier(at_us, task->soft_us);
+        if (task->started_us && task->hard_us) at_us = earlier(at_us, task->hard_us);
+    }
+    return at_us;
+}
+
+int64_t pawl__coordinator_turn(struct pawl__engine *engine)
+{
+    int64_t now_us = pawl__engine_now_us(engine);
+    end_overdue(engine, now_us);
+    pawl__lock(&engine->mutex);
+    engine->turn_wanted = false;
+    if (!engine->draining && now_us >= engine->poll_us) {
+        engine->counters.wakes_poll++;
+        engine->ready = true;
+        engine->poll_us = now_us + engine->poll_rules.max_ms * 1000; // until the answer says better
+    }
+    struct pawl__op *first = make_warnings(engine, now_us, NULL);
+    first = make_beats(engine, now_us, first);
+    first = make_sweeps(engine, now_us, first);
+    struct pawl__op *claim = pawl__poller_claim(engine, now_us);
+    engine->turn_at_us = next_turn(engine);
+    int64_t next_us = engine->turn_at_us;
+    pawl__unlock(&engine->mutex);
+    if (first) pawl__store_post_list(engine->store, first);
+    if (claim) pawl__store_post(engine->store, claim);
+    return next_us;
+}
+
+void *pawl__coordinator_run(void *arg)
+{
+    struct pawl__engine *engine = arg;
+    for (;;) {
+        int64_t next_us = pawl__coordinator_turn(engine);
+        pawl__lock(&engine->mutex);
+        while (!engine->turn_wanted && !engine->quitting) {
+            int64_t left_us = next_us - pawl__engine_now_us(engine);
+            if (left_us <= 0) break;
+            if (next_us == INT64_MAX) {
+                pawl__cond_wait(&engine->turn, &engine->mutex);
+            } else {
+                (void)pawl__cond_wait_us(&engine->turn, &engine->mutex, left_us);
+            }
+        }
+        bool quit = engine->quitting;
+        pawl__unlock(&engine->mutex);
+        if (quit) return NULL;
+    }
+}

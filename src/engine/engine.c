@@ -1,0 +1,535 @@
+/* Setting up, starting and stopping: see engine.h for who runs what. */
+#include "engine/inside.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HURRY_LOOK_US = 50000, IDLE_LOOK_US = 20000 };
+
+#define DAY_MS INT64_C(86400000)
+
+enum pawl_err pawl__engine_new(struct pawl__store *store, const struct pawl_clock *clock,
+                               struct pawl__engine **out, struct pawl_diag *diag)
+{
+    struct pawl__engine *engine = calloc(1, sizeof *engine);
+    if (!engine) return pawl__fail_nomem(diag);
+    engine->store = store;
+    engine->clock = clock;
+    engine->queue_tail = &engine->queue_head;
+    engine->run_us_mean = -1;
+    pawl__mutex_init(&engine->mutex);
+    pawl__cond_init(&engine->turn);
+    pawl__cond_init(&engine->work);
+    pawl__cond_init(&engine->change);
+    *out = engine;
+    return PAWL_OK;
+}
+
+void pawl__engine_free(struct pawl__engine *engine)
+{
+    if (!engine) return;
+    pawl__engine_stop(engine, NULL, NULL);
+    if (engine->herald) (void)!pawl__engine_listen(engine, NULL, NULL, NULL);
+    for (size_t i = 0; i < engine->handler_count; i++) {
+        free(engine->handlers[i].type);
+    }
+    free(engine->handlers);
+    free(engine->types);
+    free(engine->threads);
+    free(engine->name);
+    pawl__arena_release(&engine->kept);
+    pawl__cond_release(&engine->change);
+    pawl__cond_release(&engine->work);
+    pawl__cond_release(&engine->turn);
+    pawl__mutex_release(&engine->mutex);
+    free(engine);
+}
+
+static bool is_running(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    bool running = engine->running;
+    pawl__unlock(&engine->mutex);
+    return running;
+}
+
+enum pawl_err pawl__engine_handle(struct pawl__engine *engine, const char *type,
+                                  pawl_handler_fn *fn, void *ctx, struct pawl_diag *diag)
+{
+    if (is_running(engine)) {
+        return pawl__fail(diag, PAWL_ERR_STATE, "handlers are registered before the start");
+    }
+    size_t at = 0;
+    while (at < engine->handler_count && strcmp(engine->handlers[at].type, type) < 0) {
+        at++;
+    }
+    if (at < engine->handler_count && strcmp(engine->handlers[at].type, type) == 0) {
+        return pawl__fail_field(diag, PAWL_ERR_EXISTS, "type", "type \"%s\" has a handler already",
+                                type);
+    }
+    size_t count = engine->handler_count;
+    struct pawl__handler *grown = realloc(engine->handlers, (count + 1) * sizeof *grown);
+    if (grown) engine->handlers = grown;
+    char *copy = strdup(type);
+    if (!grown || !copy) {
+        free(copy);
+        return pawl__fail_nomem(diag);
+    }
+    memmove(grown + at + 1, grown + at, (count - at) * sizeof *grown);
+    grown[at] = (struct pawl__handler){ .type = copy, .fn = fn, .ctx = ctx };
+    engine->handler_count++;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__engine_hook(struct pawl__engine *engine, const struct pawl_hooks *hooks,
+                                struct pawl_diag *diag)
+{
+    if (is_running(engine)) {
+        return pawl__fail(diag, PAWL_ERR_STATE, "hooks are registered before the start");
+    }
+    if (engine->hook_count == PAWL__HOOKS_MAX) {
+        return pawl__fail(diag, PAWL_ERR_LIMIT, "there may be %d hooks", PAWL__HOOKS_MAX);
+    }
+    engine->hooks[engine->hook_count++] = *hooks;
+    return PAWL_OK;
+}
+
+bool pawl__engine_has_hooks(const struct pawl__engine *engine)
+{
+    return engine && engine->hook_count > 0;
+}
+
+enum pawl_err pawl__engine_before_submit(struct pawl__engine *engine, struct pawl_job_spec *spec,
+                                         struct pawl_diag *diag)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < engine->hook_count; i++) {
+        const struct pawl_hooks *hooks = &engine->hooks[i];
+        if (hooks->before_submit) err = hooks->before_submit(hooks->ctx, spec, diag);
+    }
+    return err;
+}
+
+void pawl__engine_after_submit(struct pawl__engine *engine, const struct pawl_submitted *list,
+                               size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        for (size_t i = 0; i < engine->hook_count; i++) {
+            const struct pawl_hooks *hooks = &engine->hooks[i];
+            if (hooks->after_submit) hooks->after_submit(hooks->ctx, &list[at]);
+        }
+    }
+}
+
+/* ---- starting ---- */
+
+static enum pawl_err choose_name(struct pawl__engine *engine, const char *name,
+                                 struct pawl_diag *diag)
+{
+    char text[PAWL_WORKER_BYTES_MAX + 1];
+    if (name && *name) {
+        if (strlen(name) >= sizeof text) {
+            return pawl__fail_field(diag, PAWL_ERR_LIMIT, "name", "a node's name may have %d bytes",
+                                    PAWL_WORKER_BYTES_MAX);
+        }
+        snprintf(text, sizeof text, "%s", name);
+    } else {
+        char host[128] = "node";
+        const char *given = getenv("HOSTNAME");
+        if (given && *given) {
+            snprintf(host, sizeof host, "%s", given);
+        } else {
+            (void)gethostname(host, sizeof host - 1);
+        }
+        snprintf(text, sizeof text, "%s-%ld", host, (long)getpid());
+    }
+    free(engine->name);
+    engine->name = strdup(text);
+    return engine->name ? PAWL_OK : pawl__fail_nomem(diag);
+}
+
+/* Neighbours without a limit of their own are claimed together, the others each by itself. */
+static enum pawl_err group_queues(struct pawl__engine *engine,
+                                  const struct pawl_node_config *config, struct pawl_diag *diag)
+{
+    static const struct pawl_node_queue usual = { .name = "default" };
+    const struct pawl_node_queue *queues = config->queue_count ? config->queues : &usual;
+    size_t count = config->queue_count ? config->queue_count : 1;
+    engine->groups = pawl__arena_calloc(&engine->kept, count, sizeof *engine->groups);
+    const char **names = pawl__arena_calloc(&engine->kept, count, sizeof *names);
+    if (!engine->groups || !names) return pawl__fail_nomem(diag);
+    engine->group_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = pawl__arena_dup(&engine->kept, queues[i].name, strlen(queues[i].name));
+        if (!names[i]) return pawl__fail_nomem(diag);
+        struct pawl__group *last = engine->group_count ? &engine->groups[engine->group_count - 1]
+                                                       : NULL;
+        if (!last || last->limit || queues[i].concurrency) {
+            last = &engine->groups[engine->group_count++];
+            *last = (struct pawl__group){ .queues = names + i, .limit = queues[i].concurrency };
+        }
+        last->queue_count++;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err list_types(struct pawl__engine *engine, struct pawl_diag *diag)
+{
+    if (!engine->handler_count) {
+        return pawl__fail(diag, PAWL_ERR_ARG, "no handler is registered: nothing could run");
+    }
+    free(engine->types);
+    engine->types = calloc(engine->handler_count, sizeof *engine->types);
+    if (!engine->types) return pawl__fail_nomem(diag);
+    for (size_t i = 0; i < engine->handler_count; i++) {
+        engine->types[i] = engine->handlers[i].type;
+    }
+    return PAWL_OK;
+}
+
+static int32_t usual_workers(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > PAWL__WORKERS_MAX ? PAWL__WORKERS_MAX : (int32_t)count;
+}
+
+static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_config *config,
+                            struct pawl_diag *diag)
+{
+    if (config->workers < 0 || config->workers > PAWL__WORKERS_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "workers", "there may be 1 to %d workers",
+                                PAWL__WORKERS_MAX);
+    }
+    if (config->lease_ms < 0 || (config->lease_ms && config->lease_ms < 100)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "lease_ms", "a lease lasts at least 100 ms");
+    }
+    enum pawl_err err = list_types(engine, diag);
+    if (!err) err = choose_name(engine, config->name, diag);
+    if (!err) err = group_queues(engine, config, diag);
+    if (err) return err;
+    engine->workers = config->workers ? config->workers : usual_workers();
+    engine->lease_ms = config->lease_ms ? config->lease_ms : 30000;
+    engine->retention = config->retention;
+    if (!engine->retention.archive_after_ms) engine->retention.archive_after_ms = 7 * DAY_MS;
+    if (!engine->retention.purge_after_ms) engine->retention.purge_after_ms = 90 * DAY_MS;
+    engine->no_upkeep = config->no_upkeep;
+    engine->poll_rules =
+        (struct pawl__poll_rules){ .min_ms = config->poll_min_ms, .max_ms = config->poll_max_ms };
+    pawl__poll_defaults(&engine->poll_rules);
+    engine->started_at_ms = pawl__clock_wall_ms(engine->clock);
+    atomic_store(&engine->hurry, 0);
+    return PAWL_OK;
+}
+
+static void go(struct pawl__engine *engine)
+{
+    int64_t now_us = pawl__engine_now_us(engine);
+    pawl__lock(&engine->mutex);
+    engine->running = true;
+    engine->draining = engine->quitting = false;
+    engine->ready = true; // there may be jobs from before
+    engine->claim_group = 0;
+    engine->beat_us = INT64_MAX;
+    engine->poll_us = now_us;
+    engine->turn_at_us = now_us;
+    engine->verified_us = now_us;
+    engine->given_back = 0;
+    engine->poll = (struct pawl__poll){ .mode = PAWL__POLL_NORMAL };
+    for (int i = 0; i < PAWL__SWEEP_END; i++) {
+        engine->sweeps[i].next_us = now_us;
+    }
+    pawl__unlock(&engine->mutex);
+}
+
+static enum pawl_err start_threads(struct pawl__engine *engine, struct pawl_diag *diag)
+{
+    free(engine->threads);
+    engine->thread_count = 0;
+    engine->threads = calloc((size_t)engine->workers, sizeof *engine->threads);
+    if (!engine->threads) return pawl__fail_nomem(diag);
+    if (pthread_create(&engine->coordinator, NULL, pawl__coordinator_run, engine) != 0) {
+        return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the coordinator's thread");
+    }
+    while (engine->thread_count < engine->workers) {
+        pthread_t *thread = &engine->threads[engine->thread_count];
+        if (pthread_create(thread, NULL, pawl__worker_run, engine) != 0) break;
+        engine->thread_count++;
+    }
+    if (engine->thread_count == engine->workers) return PAWL_OK;
+    return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start %d workers' threads", engine->workers);
+}
+
+static enum pawl_err start(struct pawl__engine *engine, const struct pawl_node_config *config,
+                           bool by_hand, struct pawl_diag *diag)
+{
+    static const struct pawl_node_config usual = { 0 };
+    if (is_running(engine)) return pawl__fail(diag, PAWL_ERR_STATE, "the node runs already");
+    enum pawl_err err = set_up(engine, config ? config : &usual, diag);
+    if (err) return err;
+    engine->by_hand = by_hand;
+    go(engine);
+    err = pawl__store_watch(engine->store, pawl__coordinator_notice, engine, engine->herald != NULL,
+                            diag);
+    if (!err && !by_hand) err = start_threads(engine, diag);
+    if (err) pawl__engine_stop(engine, NULL, NULL);
+    return err;
+}
+
+enum pawl_err pawl__engine_start(struct pawl__engine *engine, const struct pawl_node_config *config,
+                                 struct pawl_diag *diag)
+{
+    return start(engine, config, false, diag);
+}
+
+enum pawl_err pawl__engine_start_by_hand(struct pawl__engine *engine,
+                                         const struct pawl_node_config *config,
+                                         struct pawl_diag *diag)
+{
+    return start(engine, config, true, diag);
+}
+
+/* ---- stopping ---- */
+
+/* The first undecided task that matches, decided; NULL: none is left. */
+static struct pawl_task *take_held(struct pawl__engine *engine, bool waiting_only)
+{
+    pawl__lock(&engine->mutex);
+    struct pawl_task *task = engine->held;
+    while (task && waiting_only && task->started_us) {
+        task = task->held_next;
+    }
+    if (task) {
+        (void)pawl__task_decide(task);
+        atomic_store(&task->cancelled, true);
+        engine->given_back += task->started_us != 0;
+    }
+    pawl__unlock(&engine->mutex);
+    return task;
+}
+
+/* Tasks that wait never started: they go back at once. The run queue is emptied first, so that no
+ * worker takes one of them. */
+static void give_back_waiting(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    engine->draining = true;
+    engine->queue_head = NULL;
+    engine->queue_tail = &engine->queue_head;
+    engine->waiting = 0;
+    pawl__coordinator_call(engine);
+    pawl__unlock(&engine->mutex);
+    struct pawl_task *task;
+    while ((task = take_held(engine, true))) {
+        pawl__finish_give_back(task, 0);
+    }
+}
+
+/* Until no handler runs, the time is over, or somebody is in a hurry. True: none runs. */
+static bool wait_for_handlers(struct pawl__engine *engine, int64_t timeout_ms, int hurry)
+{
+    int64_t until_us = pawl__engine_now_us(engine) + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
+    pawl__lock(&engine->mutex);
+    while (engine->active > 0 && !engine->by_hand && atomic_load(&engine->hurry) < hurry) {
+        int64_t left_us = until_us - pawl__engine_now_us(engine);
+        if (left_us <= 0) break;
+        (void)pawl__cond_wait_us(&engine->change, &engine->mutex,
+                                 left_us < HURRY_LOOK_US ? left_us : HURRY_LOOK_US);
+    }
+    bool none = engine->active == 0;
+    pawl__unlock(&engine->mutex);
+    return none;
+}
+
+static void cancel_handlers(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    for (struct pawl_task *task = engine->held; task; task = task->held_next) {
+        atomic_store(&task->cancelled, true);
+    }
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+}
+
+static void wait_for_answers(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    while (engine->asked > 0) {
+        pawl__cond_wait(&engine->change, &engine->mutex);
+    }
+    pawl__unlock(&engine->mutex);
+}
+
+static void join_threads(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    engine->quitting = true;
+    pawl__cond_broadcast(&engine->work);
+    pawl__cond_broadcast(&engine->turn);
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+    for (int32_t i = 0; i < engine->thread_count; i++) {
+        pthread_join(engine->threads[i], NULL);
+    }
+    if (engine->threads) pthread_join(engine->coordinator, NULL);
+    free(engine->threads);
+    engine->threads = NULL;
+    engine->thread_count = 0;
+}
+
+static void drop_node(struct pawl__engine *engine)
+{
+    struct pawl__op op = { .kind = PAWL__OP_NODE_DROP, .node = { .name = engine->name } };
+    if (pawl__store_do(engine->store, &op) != PAWL_OK) {
+        // it was never put, or the store is in trouble: its heartbeat stops in any case
+    }
+    pawl__arena_release(&op.arena);
+}
+
+void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *drain,
+                       int64_t *given_back)
+{
+    int64_t finish_ms = drain && drain->finish_ms ? drain->finish_ms : 10000;
+    int64_t cancel_ms = drain && drain->cancel_ms ? drain->cancel_ms : 5000;
+    if (given_back) *given_back = 0;
+    if (!is_running(engine)) return;
+    give_back_waiting(engine);
+    if (!wait_for_handlers(engine, finish_ms, 1)) {
+        cancel_handlers(engine);
+        (void)wait_for_handlers(engine, cancel_ms, 2);
+    }
+    struct pawl_task *task;
+    while ((task = take_held(engine, false))) {
+        pawl__finish_give_back(task, 0);
+    }
+    wait_for_answers(engine); // before the threads: a claim under way may still bring jobs
+    give_back_waiting(engine);
+    join_threads(engine);
+    wait_for_answers(engine);
+    pawl__lock(&engine->mutex);
+    engine->running = false;
+    if (given_back) *given_back = engine->given_back;
+    pawl__unlock(&engine->mutex);
+    drop_node(engine);
+    pawl__notice_fn *fn = engine->herald ? pawl__coordinator_notice : NULL;
+    (void)!pawl__store_watch(engine->store, fn, engine, fn != NULL, NULL);
+    pawl__arena_release(&engine->kept);
+}
+
+void pawl__engine_hurry(struct pawl__engine *engine)
+{
+    atomic_fetch_add(&engine->hurry, 1);
+}
+
+/* ---- looking on ---- */
+
+static bool nothing_to_do(struct pawl__engine *engine, int64_t horizon_ms)
+{
+    struct pawl__arena arena = { 0 };
+    struct pawl_stats stats = { 0 };
+    enum pawl_err err = pawl__store_stats(engine->store, &arena, &stats, NULL);
+    pawl__arena_release(&arena);
+    if (err) return false;
+    int64_t until_ms = pawl__clock_wall_ms(engine->clock) + horizon_ms;
+    return !stats.count[PAWL_STATE_AVAILABLE] && !stats.count[PAWL_STATE_ACTIVE] &&
+           (!stats.next_due_at_ms || stats.next_due_at_ms > until_ms);
+}
+
+bool pawl__engine_idle(struct pawl__engine *engine, int64_t horizon_ms, int64_t timeout_ms)
+{
+    int64_t until_us = pawl__engine_now_us(engine) + timeout_ms * 1000;
+    for (;;) {
+        if (nothing_to_do(engine, horizon_ms)) return true;
+        int64_t left_us = until_us - pawl__engine_now_us(engine);
+        if (left_us <= 0) return false;
+        pawl__lock(&engine->mutex);
+        (void)pawl__cond_wait_us(&engine->change, &engine->mutex,
+                                 left_us < IDLE_LOOK_US ? left_us : IDLE_LOOK_US);
+        pawl__unlock(&engine->mutex);
+    }
+}
+
+enum pawl_err pawl__engine_listen(struct pawl__engine *engine, pawl_listener_fn *fn, void *ctx,
+                                  struct pawl_diag *diag)
+{
+    struct pawl__herald *herald = NULL;
+    enum pawl_err err = fn ? pawl__herald_new(fn, ctx, &herald, diag) : PAWL_OK;
+    if (err) return err;
+    bool watch = fn || is_running(engine);
+    pawl__lock(&engine->mutex);
+    struct pawl__herald *before = engine->herald;
+    engine->herald = NULL;
+    pawl__unlock(&engine->mutex);
+    err = pawl__store_watch(engine->store, NULL, NULL, false, diag); // nobody uses `before` now
+    pawl__herald_free(before);
+    pawl__lock(&engine->mutex);
+    engine->herald = err ? NULL : herald;
+    pawl__unlock(&engine->mutex);
+    if (!err && watch) {
+        err = pawl__store_watch(engine->store, pawl__coordinator_notice, engine, fn != NULL, diag);
+    }
+    if (err) {
+        pawl__lock(&engine->mutex);
+        engine->herald = NULL;
+        pawl__unlock(&engine->mutex);
+        pawl__herald_free(herald);
+    }
+    return err;
+}
+
+void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *out)
+{
+    struct pawl__store_counters store;
+    pawl__store_counters_get(engine->store, &store);
+    pawl__lock(&engine->mutex);
+    *out = engine->counters;
+    out->running = engine->active;
+    out->waiting = engine->waiting;
+    pawl__unlock(&engine->mutex);
+    out->commits = store.commits;
+    out->commits_failed = store.failed_commits;
+    out->operations = store.ops;
+}
+
+/* ---- by hand ---- */
+
+/* What a commit tells comes after its answers and before the next commit: so an operation that does
+ * nothing, once answered, means that all has been told. */
+static void barrier(struct pawl__engine *engine)
+{
+    struct pawl__op op = { .kind = PAWL__OP_EXTEND };
+    if (pawl__store_do(engine->store, &op) != PAWL_OK) {
+        // a store in trouble has told what it had to tell all the same
+    }
+    pawl__arena_release(&op.arena);
+}
+
+void pawl__engine_settle(struct pawl__engine *engine)
+{
+    int64_t asked;
+    do {
+        wait_for_answers(engine);
+        barrier(engine);
+        pawl__lock(&engine->mutex);
+        asked = engine->asked;
+        pawl__unlock(&engine->mutex);
+    } while (asked > 0);
+}
+
+int64_t pawl__engine_turn(struct pawl__engine *engine)
+{
+    assert(engine->by_hand);
+    int64_t next_us = pawl__coordinator_turn(engine);
+    pawl__engine_settle(engine);
+    return next_us;
+}
+
+bool pawl__engine_work(struct pawl__engine *engine)
+{
+    assert(engine->by_hand);
+    bool ran = pawl__task_run_next(engine);
+    pawl__engine_settle(engine);
+    return ran;
+}

@@ -1,0 +1,186 @@
+/* What becomes of a run: decided once, posted to the store with the number of the run, answered on
+ * the committer's thread. */
+#include "engine/inside.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool pawl__task_decide(struct pawl_task *task)
+{
+    struct pawl__engine *engine = task->engine;
+    if (task->decided) return false;
+    task->decided = true;
+    task->pins++;
+    if (task->held_prev) {
+        task->held_prev->held_next = task->held_next;
+    } else {
+        engine->held = task->held_next;
+    }
+    if (task->held_next) task->held_next->held_prev = task->held_prev;
+    engine->groups[task->group].held--;
+    engine->finishing++;
+    return true;
+}
+
+static void count_outcome(struct pawl__engine *engine, const struct pawl__op *op)
+{
+    struct pawl_counters *counters = &engine->counters;
+    if (op->err) {
+        counters->stale += op->err == PAWL_ERR_STALE || op->err == PAWL_ERR_NOT_FOUND;
+        return;
+    }
+    switch (op->kind) {
+    case PAWL__OP_COMPLETE:
+        counters->completed++;
+        break;
+    case PAWL__OP_FAIL:
+        counters->failed++;
+        counters->discarded += op->fail.to == PAWL_STATE_DISCARDED;
+        break;
+    case PAWL__OP_SNOOZE:
+        counters->snoozed++;
+        break;
+    default: // CONTROL
+        counters->cancelled += op->control.control == PAWL_CONTROL_CANCEL;
+        counters->completed += op->control.control == PAWL_CONTROL_SKIP;
+        counters->discarded += op->control.control == PAWL_CONTROL_DISCARD;
+        break;
+    }
+}
+
+static void end_outcome(struct pawl_task *task, const struct pawl__op *op)
+{
+    struct pawl__engine *engine = task->engine;
+    int64_t now_us = pawl__engine_now_us(engine);
+    pawl__lock(&engine->mutex);
+    if (op) {
+        count_outcome(engine, op);
+        engine->asked--;
+    }
+    engine->finishing--;
+    struct pawl__op *more = pawl__poller_claim(engine, now_us);
+    pawl__cond_broadcast(&engine->change);
+    pawl__task_unpin(task); // the task may be gone after this
+    pawl__unlock(&engine->mutex);
+    if (more) pawl__store_post(engine->store, more);
+}
+
+/* A store that is in trouble refuses for a while. The lease is still ours, so the same outcome is
+ * tried again until the lease ends; then it lapses, and the job runs again. */
+static bool try_again(struct pawl_task *task, const struct pawl__op *op)
+{
+    switch (op->err) {
+    case PAWL_ERR_BUSY:
+    case PAWL_ERR_NOMEM:
+    case PAWL_ERR_UNSAFE:
+    case PAWL_ERR_IO:
+    case PAWL_ERR_FULL:
+        return pawl__engine_now_us(task->engine) < task->trust_until_us && !task->engine->quitting;
+    default:
+        return false;
+    }
+}
+
+static void outcome_answered(struct pawl__op *op)
+{
+    struct pawl_task *task = op->user;
+    if (op->err && try_again(task, op)) {
+        pawl__arena_reset(&op->arena);
+        pawl__store_post(task->engine->store, op);
+        return;
+    }
+    end_outcome(task, op);
+}
+
+static void post_outcome(struct pawl_task *task)
+{
+    struct pawl__engine *engine = task->engine;
+    task->outcome.done = outcome_answered;
+    task->outcome.user = task;
+    pawl__lock(&engine->mutex);
+    engine->asked++;
+    pawl__unlock(&engine->mutex);
+    pawl__store_post(engine->store, &task->outcome);
+}
+
+static struct pawl__run_ref ref_of(const struct pawl_task *task)
+{
+    return (struct pawl__run_ref){ .id = task->job->id, .run = task->job->run };
+}
+
+static void finish_failure(struct pawl_task *task, enum pawl_outcome outcome)
+{
+    bool discard = outcome == PAWL_OUTCOME_DISCARD;
+    task->outcome = (struct pawl__op){
+        .kind = PAWL__OP_FAIL,
+        .fail = { .ref = ref_of(task),
+                  .report = { .type = task->error_type ? task->error_type : "handler_error",
+                              .code = "handler_error",
+                              .message = task->error_text ? task->error_text
+                                                          : "the handler gave no reason",
+                              .details = task->details,
+                              .not_retryable = discard,
+                              .retry_after_ms = outcome == PAWL_OUTCOME_RETRY_AFTER ? task->delay_ms
+                                                                                    : 0 } }
+    };
+}
+
+static void finish_control(struct pawl_task *task, enum pawl_control control)
+{
+    task->outcome = (struct pawl__op){ .kind = PAWL__OP_CONTROL,
+                                       .control = { .id = task->job->id,
+                                                    .control = control,
+                                                    .run = task->job->run,
+                                                    .by = { .actor = task->engine->name,
+                                                            .reason = task->error_text } } };
+}
+
+void pawl__finish_outcome(struct pawl_task *task, enum pawl_outcome outcome)
+{
+    switch (outcome) {
+    case PAWL_OUTCOME_DONE:
+        task->outcome =
+            (struct pawl__op){ .kind = PAWL__OP_COMPLETE,
+                               .complete = { .ref = ref_of(task), .result = task->result } };
+        break;
+    case PAWL_OUTCOME_SNOOZE:
+        task->outcome =
+            (struct pawl__op){ .kind = PAWL__OP_SNOOZE,
+                               .snooze = { .ref = ref_of(task), .delay_ms = task->delay_ms } };
+        break;
+    case PAWL_OUTCOME_CANCEL:
+        finish_control(task, PAWL_CONTROL_CANCEL);
+        break;
+    case PAWL_OUTCOME_SKIP:
+        finish_control(task, PAWL_CONTROL_SKIP);
+        break;
+    default: // RETRY, RETRY_AFTER, DISCARD, and whatever else a handler may return
+        finish_failure(task, outcome);
+        break;
+    }
+    post_outcome(task);
+}
+
+void pawl__finish_give_back(struct pawl_task *task, int64_t delay_ms)
+{
+    task->outcome = (struct pawl__op){ .kind = PAWL__OP_SNOOZE,
+                                       .snooze = { .ref = ref_of(task), .delay_ms = delay_ms } };
+    post_outcome(task);
+}
+
+void pawl__finish_timeout(struct pawl_task *task)
+{
+    task->outcome = (struct pawl__op){
+        .kind = PAWL__OP_FAIL,
+        .fail = { .ref = ref_of(task),
+                  .report = { .type = "timeout",
+                              .code = "timeout",
+                              .message = "the run took longer than its time limit" } }
+    };
+    post_outcome(task);
+}
+
+void pawl__finish_nothing(struct pawl_task *task)
+{
+    end_outcome(task, NULL);
+}

@@ -1,0 +1,215 @@
+/* Inside the engine: what its files share. */
+#ifndef PAWL_ENGINE_INSIDE_H
+#define PAWL_ENGINE_INSIDE_H
+
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/sync.h"
+#include "engine/engine.h"
+#include "engine/poll.h"
+
+#include <stdatomic.h>
+
+enum {
+    PAWL__HOOKS_MAX = 16,
+    PAWL__AHEAD_MAX = 1024,     /* jobs claimed ahead of free workers */
+    PAWL__AHEAD_US = 4000,      /* as much as the workers get through in this time */
+    PAWL__AHEAD_RUN_US = 10000, /* nothing ahead when runs take this long */
+    PAWL__CLAIM_MAX = 1024,
+    PAWL__FINISHING_MAX = 8192, /* outcomes not yet answered */
+    PAWL__WORKERS_MAX = 1024,
+    PAWL__EXTEND_MAX = 4096,
+    PAWL__HERALD_MAX = 65536, /* moves that wait to be told */
+    PAWL__ERROR_TEXT_MAX = 4096
+};
+
+struct pawl__handler {
+    char *type;
+    pawl_handler_fn *fn;
+    void *ctx;
+};
+
+/* One claim and the jobs it brought; freed with the last of its tasks. */
+struct pawl__claim {
+    struct pawl__op op; /* its arena holds jobs and tasks */
+    struct pawl__engine *engine;
+    struct pawl_task *tasks;
+    size_t left; /* guarded by the engine's mutex */
+    uint32_t group;
+    int64_t asked;
+    int64_t posted_us; /* trust in its leases counts from here */
+};
+
+/* Whoever decides what became of a run does so once: the worker, or the coordinator when time is
+ * up, the lease is lost or the node stops. */
+struct pawl_task {
+    struct pawl__engine *engine;
+    struct pawl__claim *claim;
+    const struct pawl_job *job;
+    const struct pawl__handler *handler;
+    struct pawl_task *next; /* in the run queue */
+    atomic_bool cancelled;
+
+    /* guarded by the engine's mutex: */
+    struct pawl_task *held_prev, *held_next; /* undecided ones */
+    int64_t lease_ms;
+    int64_t trust_until_us;   /* monotonic: the lease ends after this */
+    int64_t started_us;       /* 0: it waits */
+    int64_t soft_us, hard_us; /* monotonic; 0: no limit */
+    int64_t deadline_at_ms;
+    uint32_t group;
+    bool decided;
+    bool timed_out;
+    uint8_t pins; /* a run under way, an outcome under way: the memory is needed */
+
+    /* the handler's thread's own, until the outcome is posted: */
+    struct pawl__arena arena;
+    struct pawl_span result;
+    struct pawl_span details;
+    struct pawl_span resume;
+    const char *error_type;
+    char *error_text;
+    int64_t delay_ms;
+    struct pawl__op outcome;
+};
+
+/* Queues that are claimed together: those without a limit of their own, or one with. */
+struct pawl__group {
+    const char **queues;
+    size_t queue_count;
+    int32_t limit; /* 0: none */
+    int32_t held;  /* guarded by the engine's mutex: undecided tasks of it */
+};
+
+/* A sweep of the store's, one at a time each. */
+struct pawl__sweep {
+    struct pawl__op op;
+    bool under_way;
+    int64_t next_us; /* monotonic: when to do it again */
+    int64_t began_us;
+};
+
+enum pawl__sweep_kind {
+    PAWL__SWEEP_PROMOTE,
+    PAWL__SWEEP_LAPSE,
+    PAWL__SWEEP_EXPIRE,
+    PAWL__SWEEP_ARCHIVE,
+    PAWL__SWEEP_PURGE,
+    PAWL__SWEEP_NODE,
+    PAWL__SWEEP_END
+};
+
+struct pawl__engine {
+    struct pawl__store *store;
+    const struct pawl_clock *clock;
+
+    /* fixed before the start: */
+    struct pawl__handler *handlers; /* by type */
+    size_t handler_count;
+    const char **types;
+    struct pawl_hooks hooks[PAWL__HOOKS_MAX];
+    size_t hook_count;
+    char *name;
+    struct pawl__arena kept; /* names of queues */
+    struct pawl__group *groups;
+    size_t group_count;
+    int32_t workers;
+    int64_t lease_ms;
+    int64_t started_at_ms;
+    struct pawl_retention retention;
+    bool no_upkeep;
+    struct pawl__poll_rules poll_rules;
+    bool by_hand;
+
+    struct pawl__mutex mutex;
+    struct pawl__cond turn;   /* the coordinator's */
+    struct pawl__cond work;   /* the workers' */
+    struct pawl__cond change; /* whoever waits for fewer of something */
+    /* guarded by mutex: */
+    bool running, draining, quitting;
+    bool turn_wanted;
+    bool ready;           /* there may be something to claim */
+    bool foreign;         /* another process said so */
+    bool verify;          /* look whether our leases are still ours */
+    int64_t turn_at_us;   /* when the coordinator means to wake */
+    uint32_t claim_group; /* where the round of claims stands */
+    bool claiming;
+    struct pawl_task *queue_head, **queue_tail;
+    struct pawl_task *held; /* undecided tasks */
+    int64_t waiting, active, finishing,
+        asked; /* asked: operations that the store has not answered */
+    int64_t run_us_mean;
+    struct pawl__sweep sweeps[PAWL__SWEEP_END];
+    struct pawl__op extend;
+    bool extending;
+    int64_t beat_us; /* when leases are looked at next */
+    int64_t poll_us; /* when the safety poll is due */
+    int64_t verified_us;
+    struct pawl__poll poll;
+    struct pawl_counters counters;
+    int64_t given_back;
+    bool seen_stop;
+
+    struct pawl__herald *herald; /* NULL: nobody listens; replaced only by the listener's caller */
+    atomic_int hurry;
+    pthread_t coordinator;
+    pthread_t *threads;
+    int32_t thread_count;
+};
+
+static inline int64_t pawl__engine_now_us(const struct pawl__engine *engine)
+{
+    return pawl__clock_mono_us(engine->clock);
+}
+
+/* ---- coordinator.c ---- */
+
+void *pawl__coordinator_run(void *engine);
+/* The coordinator has something to look at; mutex held. */
+void pawl__coordinator_call(struct pawl__engine *engine) PAWL__REQUIRES(engine->mutex);
+/* At the latest then; mutex held. */
+void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
+    PAWL__REQUIRES(engine->mutex);
+/* One turn; when the next is due. */
+int64_t pawl__coordinator_turn(struct pawl__engine *engine);
+void pawl__coordinator_notice(void *engine, const struct pawl__notice *notice);
+
+/* ---- poller.c ---- */
+
+/* A claim if there is room and something to be had, else NULL: post it after letting go of the
+ * mutex. */
+struct pawl__op *pawl__poller_claim(struct pawl__engine *engine, int64_t now_us)
+    PAWL__REQUIRES(engine->mutex);
+
+/* ---- task.c ---- */
+
+void *pawl__worker_run(void *engine);
+/* Take one from the run queue and run it; false: it is empty. */
+bool pawl__task_run_next(struct pawl__engine *engine);
+/* The outcome under way has been answered, or the handler returned. */
+void pawl__task_unpin(struct pawl_task *task); /* mutex held */
+
+/* ---- finisher.c ---- */
+
+/* Decide: out of the held list, pinned for the outcome. False: somebody was faster. Mutex held. */
+bool pawl__task_decide(struct pawl_task *task);
+/* What to tell the store; the task has been decided by the caller, who holds no lock. */
+void pawl__finish_outcome(struct pawl_task *task, enum pawl_outcome outcome);
+void pawl__finish_give_back(struct pawl_task *task, int64_t delay_ms);
+void pawl__finish_timeout(struct pawl_task *task);
+/* Nothing is to be told: the lease is lost. */
+void pawl__finish_nothing(struct pawl_task *task);
+
+/* ---- herald.c ---- */
+
+struct pawl__herald;
+PAWL_MUST_CHECK enum pawl_err pawl__herald_new(pawl_listener_fn *fn, void *ctx,
+                                               struct pawl__herald **out, struct pawl_diag *diag);
+void pawl__herald_free(struct pawl__herald *herald); /* tells what waits, then ends */
+void pawl__herald_tell(struct pawl__herald *herald, const struct pawl__notice *notice);
+
+/* ---- histogram.c ---- */
+
+void pawl__histogram_add(struct pawl_histogram *histogram, int64_t value);
+
+#endif

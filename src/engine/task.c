@@ -1,0 +1,287 @@
+/* One run: the steps in order, and what a handler can do meanwhile.
+ *
+ * Runs on: a worker's thread. */
+#include "base/buf.h"
+#include "engine/inside.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_type(const void *type, const void *handler)
+{
+    return strcmp(type, ((const struct pawl__handler *)handler)->type);
+}
+
+/* Take the next task and note that it runs. The time limit counts from here. */
+static struct pawl_task *begin_next(struct pawl__engine *engine)
+{
+    struct pawl_task *task = engine->queue_head;
+    if (!task) return NULL;
+    engine->queue_head = task->next;
+    if (!engine->queue_head) engine->queue_tail = &engine->queue_head;
+    engine->waiting--;
+    engine->active++;
+    int64_t now_us = pawl__engine_now_us(engine);
+    task->pins++;
+    task->started_us = now_us;
+    if (task->job->timeout_ms > 0) {
+        task->hard_us = now_us + task->job->timeout_ms * 1000;
+        task->soft_us = now_us + task->job->timeout_ms * 800;
+        task->deadline_at_ms = task->job->started_at_ms + task->job->timeout_ms;
+        pawl__coordinator_call_at(engine, task->soft_us);
+    }
+    int64_t wait_ms = pawl__clock_wall_ms(engine->clock) - task->job->due_at_ms;
+    pawl__histogram_add(&engine->counters.wait_us, wait_ms > 0 ? wait_ms * 1000 : 0);
+    return task;
+}
+
+static void note_run(struct pawl__engine *engine, const struct pawl_task *task)
+{
+    int64_t took_us = pawl__engine_now_us(engine) - task->started_us;
+    pawl__histogram_add(&engine->counters.run_us, took_us);
+    engine->run_us_mean = engine->run_us_mean < 0 ? took_us
+                                                  : (engine->run_us_mean * 7 + took_us) / 8;
+    engine->active--;
+}
+
+/* The gates, then the handler. False: a gate is shut, and the job goes back for `*delay_ms`. */
+static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t *delay_ms)
+{
+    struct pawl__engine *engine = task->engine;
+    for (size_t i = 0; i < engine->hook_count; i++) {
+        const struct pawl_hooks *hooks = &engine->hooks[i];
+        *delay_ms = 0;
+        if (hooks->before_run && !hooks->before_run(hooks->ctx, task, delay_ms)) return false;
+    }
+    *outcome = task->handler->fn(task, task->handler->ctx);
+    for (size_t i = engine->hook_count; i-- > 0;) {
+        const struct pawl_hooks *hooks = &engine->hooks[i];
+        if (hooks->after_run) hooks->after_run(hooks->ctx, task, *outcome);
+    }
+    return true;
+}
+
+/* Let go of the worker's place, decide if nobody has yet. True: the outcome is ours to tell. */
+static bool end_run(struct pawl_task *task)
+{
+    struct pawl__engine *engine = task->engine;
+    pawl__lock(&engine->mutex);
+    bool ours = pawl__task_decide(task);
+    note_run(engine, task);
+    struct pawl__op *more = pawl__poller_claim(engine, pawl__engine_now_us(engine));
+    pawl__cond_broadcast(&engine->change);
+    while (ours && engine->finishing > PAWL__FINISHING_MAX && !engine->by_hand) {
+        pawl__cond_wait(&engine->change, &engine->mutex); // the store is slower than the handlers
+    }
+    if (!ours) pawl__task_unpin(task); // the run's pin; whoever decided holds another
+    pawl__unlock(&engine->mutex);
+    if (more) pawl__store_post(engine->store, more);
+    return ours;
+}
+
+static void unpin_run(struct pawl__engine *engine, struct pawl_task *task)
+{
+    pawl__lock(&engine->mutex);
+    pawl__task_unpin(task);
+    pawl__unlock(&engine->mutex);
+}
+
+/* The steps of a task: load and bind were done by the claim; was it cancelled meanwhile; the gates;
+ * only what is registered runs; execute; tell the outcome; release; clear. */
+static void run_task(struct pawl_task *task)
+{
+    struct pawl__engine *engine = task->engine;
+    enum pawl_outcome outcome = PAWL_OUTCOME_RETRY;
+    int64_t delay_ms = 0;
+    task->handler = bsearch(task->job->type, engine->handlers, engine->handler_count,
+                            sizeof *engine->handlers, compare_type);
+    bool lost = atomic_load(&task->cancelled);
+    bool ran = !lost && task->handler && execute(task, &outcome, &delay_ms);
+    if (!end_run(task)) return;
+    if (ran) {
+        pawl__finish_outcome(task, outcome);
+    } else {
+        pawl__finish_give_back(task, delay_ms); // a shut gate, or the node is stopping
+    }
+    unpin_run(engine, task);
+}
+
+bool pawl__task_run_next(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    struct pawl_task *task = begin_next(engine);
+    pawl__unlock(&engine->mutex);
+    if (!task) return false;
+    run_task(task);
+    return true;
+}
+
+void *pawl__worker_run(void *arg)
+{
+    struct pawl__engine *engine = arg;
+    pawl__lock(&engine->mutex);
+    while (!engine->quitting) {
+        struct pawl_task *task = begin_next(engine);
+        if (!task) {
+            pawl__cond_wait(&engine->work, &engine->mutex);
+            continue;
+        }
+        pawl__unlock(&engine->mutex);
+        run_task(task);
+        pawl__lock(&engine->mutex);
+    }
+    pawl__unlock(&engine->mutex);
+    return NULL;
+}
+
+/* ---- what a handler can do ---- */
+
+const struct pawl_job *pawl_task_job(const struct pawl_task *task)
+{
+    return task->job;
+}
+
+bool pawl_task_cancelled(const struct pawl_task *task)
+{
+    return atomic_load(&task->cancelled);
+}
+
+bool pawl_task_wait(struct pawl_task *task, int64_t timeout_ms)
+{
+    struct pawl__engine *engine = task->engine;
+    int64_t until_us = pawl__engine_now_us(engine) + timeout_ms * 1000;
+    pawl__lock(&engine->mutex);
+    while (!atomic_load(&task->cancelled)) {
+        int64_t left_us = until_us - pawl__engine_now_us(engine);
+        if (left_us <= 0) break;
+        (void)pawl__cond_wait_us(&engine->change, &engine->mutex, left_us);
+    }
+    pawl__unlock(&engine->mutex);
+    return atomic_load(&task->cancelled);
+}
+
+int64_t pawl_task_deadline_ms(const struct pawl_task *task)
+{
+    struct pawl__engine *engine = task->engine;
+    pawl__lock(&engine->mutex);
+    int64_t at_ms = task->deadline_at_ms;
+    pawl__unlock(&engine->mutex);
+    return at_ms;
+}
+
+enum pawl_err pawl_task_result(struct pawl_task *task, struct pawl_span json)
+{
+    if (json.len > PAWL__RESULT_BYTES_MAX) return PAWL_ERR_LIMIT;
+    const char *copy = pawl__arena_dup(&task->arena, json.len ? json.at : "", json.len);
+    if (!copy) return PAWL_ERR_NOMEM;
+    task->result = (struct pawl_span){ copy, json.len };
+    return PAWL_OK;
+}
+
+void pawl_task_error(struct pawl_task *task, const char *type, struct pawl_span details,
+                     const char *format, ...)
+{
+    char text[PAWL__ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    task->error_text = pawl__arena_dup(&task->arena, text, strlen(text));
+    task->error_type = type ? pawl__arena_dup(&task->arena, type, strlen(type)) : NULL;
+    task->details = (struct pawl_span){ "", 0 };
+    if (details.len == 0 || details.len > PAWL__ERROR_BYTES_MAX) return;
+    const char *copy = pawl__arena_dup(&task->arena, details.at, details.len);
+    if (copy) task->details = (struct pawl_span){ copy, details.len };
+}
+
+void pawl_task_delay(struct pawl_task *task, int64_t delay_ms)
+{
+    task->delay_ms = delay_ms > 0 ? delay_ms : 0;
+}
+
+static struct pawl__run_ref ref_of(const struct pawl_task *task)
+{
+    return (struct pawl__run_ref){ .id = task->job->id, .run = task->job->run };
+}
+
+enum pawl_err pawl_task_progress(struct pawl_task *task, double value, const char *message)
+{
+    struct pawl__op op = { .kind = PAWL__OP_PROGRESS,
+                           .progress = { .ref = ref_of(task),
+                                         .value = value,
+                                         .message = { message, message ? strlen(message) : 0 } } };
+    enum pawl_err err = pawl__store_do(task->engine->store, &op);
+    pawl__arena_release(&op.arena);
+    return err;
+}
+
+enum pawl_err pawl_task_checkpoint(struct pawl_task *task, struct pawl_span json,
+                                   struct pawl_diag *diag)
+{
+    if (json.len > PAWL__CHECKPOINT_BYTES_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "json", "a checkpoint may have %d bytes",
+                                PAWL__CHECKPOINT_BYTES_MAX);
+    }
+    struct pawl__op op = { .kind = PAWL__OP_CHECKPOINT,
+                           .diag = diag,
+                           .checkpoint = { .ref = ref_of(task), .state = json } };
+    enum pawl_err err = pawl__store_do(task->engine->store, &op);
+    pawl__arena_release(&op.arena);
+    return err;
+}
+
+enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
+                               struct pawl_diag *diag)
+{
+    struct pawl_story story = { 0 };
+    enum pawl_err err =
+        pawl__store_story(task->engine->store, task->job->id, &task->arena, &story, diag);
+    if (!err) *out = story.checkpoint;
+    return err;
+}
+
+enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms, struct pawl_diag *diag)
+{
+    struct pawl__engine *engine = task->engine;
+    struct pawl__run_ref ref = ref_of(task);
+    enum pawl_err result = PAWL_OK;
+    int64_t now_us = pawl__engine_now_us(engine);
+    struct pawl__op op = {
+        .kind = PAWL__OP_EXTEND,
+        .diag = diag,
+        .extend = { .refs = &ref, .count = 1, .lease_ms = task->lease_ms, .results = &result }
+    };
+    enum pawl_err err = pawl__store_do(engine->store, &op);
+    pawl__arena_release(&op.arena);
+    if (!err) err = result;
+    if (err) return err;
+    pawl__lock(&engine->mutex);
+    task->trust_until_us = now_us + task->lease_ms * 900;
+    task->hard_us = timeout_ms > 0 ? now_us + timeout_ms * 1000 : 0;
+    task->soft_us = timeout_ms > 0 ? now_us + timeout_ms * 800 : 0;
+    task->deadline_at_ms = timeout_ms > 0 ? op.now_ms + timeout_ms : 0;
+    if (task->soft_us) pawl__coordinator_call_at(engine, task->soft_us);
+    pawl__unlock(&engine->mutex);
+    return PAWL_OK;
+}
+
+void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ...)
+{
+    char text[PAWL__LOG_LINE_BYTES_MAX];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (len < 0) return;
+    struct pawl__op op = {
+        .kind = PAWL__OP_LOG,
+        .log = { .ref = ref_of(task), .level = level, .text = { text, strlen(text) } }
+    };
+    if (pawl__store_do(task->engine->store, &op) != PAWL_OK) {
+        // a line that cannot be kept is lost; the outcome will meet the same store
+    }
+    pawl__arena_release(&op.arena);
+}
