@@ -2,6 +2,7 @@
 # Targets install the Debian packages that they need and that are missing (mk/setup.sh).
 
 PREFIX ?= /usr/local
+LIBDIR ?= lib
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 
@@ -16,7 +17,7 @@ run: build ## build, then show pawl at work on a SQLite file of its own
 
 build: ## the optimised binary, at build/pawl
 	@mk/setup.sh build
-	@mk/configure.sh build --prefix='$(PREFIX)' -Dtests=false
+	@mk/configure.sh build --prefix='$(PREFIX)' --libdir='$(LIBDIR)' -Dtests=false
 	@ninja -C build
 
 test: ## every test: plain, under sanitizers, tidy, a short fuzz run
@@ -52,8 +53,9 @@ docs: ## remake the documents that are made from the code
 	@ninja -C build-test --quiet pawl docs-lifecycle
 	@build-test/pawl __doc >build-test/cli.md && mv build-test/cli.md docs/cli.md
 
-install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local)
+install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local, libraries go to PREFIX/LIBDIR)
 	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild
+	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" -ne 0 ] || ldconfig
 
 clean: ## remove all that was built
 	@rm -rf $(BUILT)
