@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+"""Keeps the README and the pages in docs/ true. Speaks TAP.
+
+Usage: pages_test.py PAWL [--write]
+
+- Every fenced `console` block is run: lines that begin with "$ " (and "> " after them) are typed
+  into one shell per page, in an empty directory with PAWL on the path; what follows them must be
+  what is printed, apart from ids, times and sizes.
+- `text make run` is an excerpt of what mk/demo.sh prints; "..." stands for what is left out.
+- Other `text` blocks hold messages that a test cannot provoke everywhere; each must be one that
+  the sources can print.
+- C is quoted from examples/, where it is compiled and run.
+- Links lead somewhere, make's targets exist, and what is on the map is there.
+
+--write puts what was printed into the console blocks; look at the difference before you keep it.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DEADLINE_S = 300
+MARK = "\x1e"  # stands between the outputs of two commands
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def pages():
+    found = glob.glob("*.md", root_dir=ROOT) + glob.glob("docs/*.md", root_dir=ROOT)
+    assert "README.md" in found and "docs/store.md" in found, found
+    return sorted(found)
+
+
+# ---- pages ----
+
+
+class Block:
+    """A fenced block: what stands behind the fence, the lines in it, where the first one is."""
+
+    def __init__(self, info, first):
+        self.info, self.first, self.lines = info, first, []
+
+    @property
+    def text(self):
+        return "".join(line + "\n" for line in self.lines)
+
+
+def blocks(path, info=None):
+    found, block = [], None
+    for number, line in enumerate(read(path).splitlines()):
+        if block is None and line.startswith("```"):
+            block = Block(line[3:].strip(), number + 1)
+        elif block is not None and line.startswith("```"):
+            found.append(block)
+            block = None
+        elif block is not None:
+            block.lines.append(line)
+    assert block is None, f"{path}: a block is not closed"
+    return [b for b in found if info is None or b.info == info]
+
+
+def without_blocks(path):
+    return re.sub(r"^```.*?^```$", "", read(path), flags=re.MULTILINE | re.DOTALL)
+
+
+class Step:
+    """A command, the lines that the page says it prints, and those that it did print."""
+
+    def __init__(self, command):
+        self.command, self.said, self.did = command, [], []
+
+
+def steps_of(block):
+    steps = []
+    for line in block.lines:
+        if line.startswith("$ "):
+            steps.append(Step(line[2:]))
+        elif line.startswith("> ") and steps and not steps[-1].said:
+            steps[-1].command += "\n" + line[2:]
+        else:
+            assert steps, f"output before the first command: {line!r}"
+            steps[-1].said.append(line)
+    return steps
+
+
+# ---- running ----
+
+
+def environment(folder):
+    keep = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
+    env = {name: os.environ[name] for name in keep if name in os.environ}
+    os.makedirs(f"{folder}/bin")
+    os.symlink(PAWL, f"{folder}/bin/pawl")
+    return {**env, "PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": folder, "USER": "ann",
+            "TERM": "dumb", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+
+
+def type_in(steps):
+    """Gives each step what its command printed."""
+    script = "".join(f"printf '{MARK}'\n{step.command}\n" for step in steps)
+    with tempfile.TemporaryDirectory() as folder:
+        place = os.path.join(folder, "place")
+        os.mkdir(place)
+        done = subprocess.run(["bash", "--norc", "-c", "exec 2>&1\n" + script], cwd=place,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              timeout=DEADLINE_S, check=False, env=environment(folder))
+    outputs = done.stdout.split(MARK)[1:]
+    assert len(outputs) == len(steps), f"the shell gave up:\n{done.stdout[-2000:]}"
+    for step, output in zip(steps, outputs):
+        step.did = output.rstrip("\n").split("\n") if output.strip() else []
+
+
+# ---- what differs from one run to the next ----
+
+SPAN = r"\d+(?:ms|s|m|h|d)"
+UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+VARIES = [
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?"), "TIME"),
+    (re.compile(rf"\b(?:now|{SPAN}(?: {SPAN})* ago|in {SPAN}(?: {SPAN})*)(?!\w)"), "AGE"),
+    (re.compile(r"\b\d+(?:\.\d+)? (?:B|KiB|MiB|GiB)\b"), "SIZE"),
+    (re.compile(r"\b[on][0-9a-f]{16}\b"), "CURSOR"),
+    (re.compile(r"\b\d{13,}\b"), "NUMBER"),  # times in milliseconds, keys
+    (re.compile(r"-{4,}"), "----"),  # below headings, as wide as what is below them
+    (re.compile(r" {2,}"), "  "),  # and so are columns
+]
+
+
+class Plain:
+    """Lines without what varies. An id keeps a number, so that it is seen to be the same one, but
+    not in an excerpt, where others come before it."""
+
+    def __init__(self, excerpt=False):
+        self.ids, self.excerpt = {}, excerpt
+
+    def name(self, match):
+        number = self.ids.setdefault(match.group(), len(self.ids))
+        return "ID" if self.excerpt else f"ID{number}"
+
+    def line(self, line):
+        line = UUID.sub(self.name, line)
+        for pattern, word in VARIES:
+            line = pattern.sub(word, line)
+        return line.rstrip()
+
+    def lines(self, lines):
+        return [self.line(line) for line in lines]
+
+
+def complain(path, step, said, did):
+    return (f"{path}: $ {step.command}\nthe page says:\n" + "\n".join("  " + s for s in said)
+            + "\nit printed:\n" + "\n".join("  " + d for d in did))
+
+
+def run_page(path):
+    steps = [step for block in blocks(path, "console") for step in steps_of(block)]
+    if steps:
+        type_in(steps)
+    return steps
+
+
+@test
+def console_blocks_print_what_they_say():
+    ran = 0
+    for path in pages():
+        page, world = Plain(), Plain()
+        for step in run_page(path):
+            said, did = page.lines(step.said), world.lines(step.did)
+            assert said == did, complain(path, step, said, did)
+            ran += 1
+    assert ran > 20, f"only {ran} commands"
+
+
+@test
+def excerpt_of_make_run_is_what_it_prints():
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([f"{ROOT}/mk/demo.sh", PAWL], stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.STDOUT, timeout=DEADLINE_S, check=True,
+                              env={**environment(folder), "TMPDIR": folder})
+    printed = "\n" + "\n".join(Plain(excerpt=True).lines(done.stdout.splitlines())) + "\n"
+    found = blocks("README.md", "text make run")
+    assert len(found) == 1, f"{len(found)} excerpts"
+    command, *lines = found[0].lines
+    assert command == "$ make run", command
+    pieces = re.split(r"^\.\.\.$", "\n".join(Plain(excerpt=True).lines(lines)), flags=re.MULTILINE)
+    for piece in filter(None, (piece.strip("\n") for piece in pieces)):
+        assert f"\n{piece}\n" in printed, f"not printed, or not in this order:\n{piece}"
+        printed = printed[printed.index(f"\n{piece}\n") + len(piece):]
+
+
+# ---- messages ----
+
+
+# What SQLite and the system put into our messages.
+FOREIGN = {"database or disk is full", "disk I/O error", "database disk image is malformed",
+           "file is not a database", "Permission denied"}
+
+
+def formats():
+    """Every message of the sources as a pattern; adjacent literals are one."""
+    literal = r'"(?:[^"\\\n]|\\.)*"'
+    found = set()
+    files = glob.glob("src/**/*.[ch]", root_dir=ROOT, recursive=True)
+    for path in files + ["include/pawl/error.h"]:
+        for run in re.findall(rf"{literal}(?:\s*{literal})*", read(path)):
+            text = "".join(part[1:-1] for part in re.findall(literal, run))
+            parts = re.split(r"%[-0-9.*]*(?:ll|z)?[a-z]", re.sub(r"\\(.)", r"\1", text))
+            if len("".join(parts)) >= 12:
+                found.add("(.*?)".join(re.escape(part) for part in parts))
+    return [re.compile(pattern) for pattern in sorted(found)]
+
+
+def is_ours(message, known):
+    """One of our messages, made up of names, numbers and further messages of ours."""
+    for pattern in known:
+        match = pattern.fullmatch(message)
+        if match and all(" " not in part or part in FOREIGN or is_ours(part, known)
+                         for part in match.groups()):
+            return True
+    return False
+
+
+@test
+def quoted_messages_are_ours():
+    known, seen = formats(), 0
+    for path in pages():
+        for block in blocks(path, "text"):
+            for line in block.lines:
+                message = re.sub(r"^(pawl|hint|[A-Z]+): ", "", line)
+                assert is_ours(message, known), f"{path}: nothing prints {line!r}"
+                seen += 1
+    assert seen, "no messages"
+
+
+# ---- C ----
+
+
+def examples():
+    return {path: read(path) for path in glob.glob("examples/*.c", root_dir=ROOT)}
+
+
+@test
+def readme_embeds_the_example():
+    found = blocks("README.md", "c")
+    assert len(found) == 1, f"{len(found)} blocks of C"
+    assert found[0].text == read("examples/submit.c"), "README.md and examples/submit.c differ"
+
+
+@test
+def quoted_c_is_part_of_an_example():
+    texts, seen = [textwrap.dedent(text) for text in examples().values()], 0
+    for path in pages():
+        for block in blocks(path, "c"):
+            # Inside a function the example is indented, the page is not.
+            quoted = [textwrap.indent(block.text, " " * n) for n in (0, 4, 8)]
+            assert any("\n" + q in "\n" + text for q in quoted for text in texts), (
+                f"{path}:{block.first}: no example has this:\n{block.text}")
+            seen += 1
+    assert seen > 5, f"only {seen} blocks of C"
+
+
+# ---- links, targets, the map ----
+
+
+def anchors(path):
+    """GitHub's names of headings."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", without_blocks(path), re.MULTILINE)}
+
+
+@test
+def links_lead_somewhere():
+    seen = 0
+    for path in pages():
+        for target in re.findall(r"\]\(([^)\s]+)\)", without_blocks(path)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            there = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+            assert os.path.exists(os.path.join(ROOT, there)), f"{path}: no {there!r}"
+            assert not anchor or anchor in anchors(there), f"{path}: {there!r} has no {anchor!r}"
+            seen += 1
+    assert seen > 10, f"only {seen} links"
+
+
+@test
+def pages_are_in_the_index():
+    index = read("docs/README.md")
+    for path in glob.glob("*.md", root_dir=os.path.join(ROOT, "docs")):
+        assert path == "README.md" or f"]({path})" in index, f"docs/README.md misses {path!r}"
+
+
+@test
+def make_targets_exist():
+    makefile, seen = read("Makefile"), set()
+    for path in pages():
+        text = read(path)
+        named = "\n".join(re.findall(r"`([^`\n]*)`", text) + re.findall(r"^    (.*)$", text, re.M)
+                          + [line.removeprefix("$ ") for b in blocks(path) for line in b.lines])
+        for target in re.findall(r"(?:^|&& )make ([a-z]+)\b", named, re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{path}: make {target}"
+            if path == "README.md":
+                seen.add(target)
+    wanted = {"run", "build", "test", "bench", "tidy", "asan", "tsan", "fuzz", "install", "help"}
+    assert wanted <= seen, f"README.md does not name {sorted(wanted - seen)}"
+
+
+@test
+def what_is_on_the_map_is_there():
+    """The map is the README's last table: its first column holds paths."""
+    section = re.search(r"^## The map$(.*?)(?=^## |\Z)", read("README.md"), re.M | re.S)
+    assert section, "README.md has no map"
+    found = re.findall(r"^\| \[?`([^`]+)`", section.group(1), re.MULTILINE)
+    assert len(found) > 8, found
+    for path in found:
+        assert os.path.exists(os.path.join(ROOT, path)), f"README.md: no {path!r}"
+
+
+# ---- the whole ----
+
+
+def write_pages():
+    for path in pages():
+        steps = iter(run_page(path))
+        lines = read(path).splitlines()
+        new, at = [], 0
+        for block in blocks(path, "console"):
+            new += lines[at:block.first]
+            for _ in steps_of(block):
+                step = next(steps)
+                new += ["$ " + step.command.replace("\n", "\n> "), *step.did]
+            at = block.first + len(block.lines)
+        new += lines[at:]
+        with open(os.path.join(ROOT, path), "w", encoding="utf-8") as file:
+            file.write("\n".join(new) + "\n")
+
+
+def main():
+    print(f"1..{len(TESTS)}", flush=True)
+    failed = 0
+    for number, function in enumerate(TESTS, 1):
+        try:
+            function()
+            print(f"ok {number} - {function.__name__}", flush=True)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            failed += 1
+            print(f"not ok {number} - {function.__name__}")
+            print("\n".join("# " + line for line in str(error).splitlines()), flush=True)
+    return 1 if failed else 0
+
+
+PAWL = os.path.abspath(sys.argv[1])
+
+if __name__ == "__main__":
+    sys.exit(write_pages() if sys.argv[2:] == ["--write"] else main())
