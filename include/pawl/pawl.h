@@ -281,6 +281,7 @@ PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
  * expire, archive and purge; each bounded. What a node does by itself, for programs without one. */
 struct pawl_upkeep {
     int64_t promoted, lapsed, expired, archived, purged;
+    bool more; /* there is more to do: go on */
 };
 
 PAWL_MUST_CHECK enum pawl_err pawl_upkeep_turn(struct pawl *pawl,

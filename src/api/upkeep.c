@@ -113,14 +113,15 @@ static void turn_run(struct turn *turn, struct pawl__store *store)
     pawl__mutex_release(&turn->mutex);
 }
 
-/* Gathers the counts; the first failure is the turn's. */
-static enum pawl_err turn_end(struct turn *turn, struct pawl_diag *diag)
+/* Gathers the counts; the first failure is the turn's. `*more`: some did not come to their end. */
+static enum pawl_err turn_end(struct turn *turn, bool *more, struct pawl_diag *diag)
 {
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; i < turn->count; i++) {
         struct pawl__op *op = &turn->ops[i];
         bool swept = op->kind != PAWL__OP_ARCHIVE && op->kind != PAWL__OP_PURGE;
         *turn->moved[i] = swept ? op->sweep.moved : op->retire.moved;
+        *more |= swept ? op->sweep.moved == PAWL__MAINTENANCE_MAX : op->retire.more;
         if (op->err && !err) {
             err = op->err;
             if (diag) *diag = turn->diags[i];
@@ -167,7 +168,7 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
         turn_retire(&turn, PAWL__OP_PURGE, now_ms - keep.purge_after_ms, &moved.purged);
     }
     turn_run(&turn, pawl->store);
-    err = turn_end(&turn, diag);
+    err = turn_end(&turn, &moved.more, diag);
     if (!err && out) *out = moved;
     return err;
 }

@@ -212,7 +212,7 @@ int pawl__cli_upkeep(struct pawl__cli *cli)
     if (code) return code;
     pawl__cli_calm(true);
     pawl__cli_bar_begin(cli, &bar, "jobs looked after", 0);
-    while (!err && moved && !pawl__cli_interrupted()) {
+    while (!err && (moved || turn.more) && !pawl__cli_interrupted()) {
         moved = 0;
         err = pawl_upkeep_turn(cli->pawl, &retention, &turn, &diag);
         if (err) break;

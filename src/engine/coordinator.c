@@ -323,7 +323,8 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
     if (op->err) return TROUBLE_MS;
     if (kind == PAWL__SWEEP_NODE) return engine->lease_ms / 3;
     if (kind == PAWL__SWEEP_ARCHIVE || kind == PAWL__SWEEP_PURGE) {
-        return op->retire.moved ? took_us * RETIRE_REST / 1000 + 1 : RETIRE_IDLE_MS;
+        return op->retire.more || op->retire.moved ? took_us * RETIRE_REST / 1000 + 1
+                                                   : RETIRE_IDLE_MS;
     }
     if (op->sweep.moved >= PAWL__MAINTENANCE_MAX) return 0;
     int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;

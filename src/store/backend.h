@@ -23,9 +23,10 @@ struct pawl__backend_table {
     /* After a failed transaction that leaves the storage in doubt: let go of everything, open it
      * again and look whether it is sound. */
     enum pawl_err (*reopen)(struct pawl__backend *backend, struct pawl_diag *diag);
-    /* What the newest transaction has to tell; valid until the next. False: nothing. `all_moves`
-     * says what the next ones are to note: every move, or only interference with what runs. */
-    bool (*told)(struct pawl__backend *backend, bool all_moves, struct pawl__notice *out);
+    /* What the next transaction is to note: every move, or only interference with what runs. */
+    void (*note)(struct pawl__backend *backend, bool all_moves);
+    /* What the newest transaction has to tell; valid until the next. False: nothing. */
+    bool (*told)(struct pawl__backend *backend, struct pawl__notice *out);
     /* Tell other processes, if there can be any. Never blocks. */
     void (*tell)(struct pawl__backend *backend, const struct pawl__notice *notice);
     /* Begin (fn) or end (NULL) to pass on what other processes tell, on a thread of its own. */

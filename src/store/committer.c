@@ -55,7 +55,9 @@ static size_t take_batch(struct pawl__committer *committer, size_t *weight)
         committer->batch[count++]->next = NULL;
     }
     if (!committer->head) committer->tail = &committer->head;
+    bool all_moves = committer->all_moves;
     pawl__unlock(&committer->mutex);
+    committer->table->note(committer->backend, all_moves);
     return count;
 }
 
@@ -188,11 +190,8 @@ static void tell_others(struct pawl__committer *committer)
 
 static void tell(struct pawl__committer *committer, bool committed)
 {
-    pawl__lock(&committer->mutex);
-    bool all_moves = committer->all_moves;
-    pawl__unlock(&committer->mutex);
     struct pawl__notice notice = { .ready = false };
-    if (committed && committer->table->told(committer->backend, all_moves, &notice)) {
+    if (committed && committer->table->told(committer->backend, &notice)) {
         gather_untold(committer, &notice);
         tell_watcher(committer, &notice);
     }

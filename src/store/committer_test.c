@@ -101,11 +101,17 @@ static enum pawl_err script_reopen(struct pawl__backend *backend, struct pawl_di
     return err ? pawl__fail(diag, err, "reopening %d failed", number) : PAWL_OK;
 }
 
-static bool script_told(struct pawl__backend *backend, bool all_moves, struct pawl__notice *out)
+static void script_note(struct pawl__backend *backend, bool all_moves)
+{
+    pawl__lock(&backend->mutex);
+    backend->all_moves_asked = all_moves;
+    pawl__unlock(&backend->mutex);
+}
+
+static bool script_told(struct pawl__backend *backend, struct pawl__notice *out)
 {
     pawl__lock(&backend->mutex);
     int call = backend->begun - 1;
-    backend->all_moves_asked = all_moves;
     pawl__unlock(&backend->mutex);
     if (call >= CALLS_MAX || !backend->tells[call].at_ms) return false;
     *out = backend->tells[call];
@@ -123,6 +129,7 @@ static const struct pawl__backend_table script_table = {
     .scheme = "script:",
     .apply = script_apply,
     .reopen = script_reopen,
+    .note = script_note,
     .told = script_told,
     .tell = script_tell,
 };

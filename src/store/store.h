@@ -216,11 +216,12 @@ struct pawl__op {
         } sweep;                /* PROMOTE, LAPSE, EXPIRE */
         struct {                /* ARCHIVE: jobs in `states` that ended before, to the archive.
                                    PURGE: out of the archive, for ever. Keeps what keep_ms asks.
-                                    It looks at a bounded number: 0 moved means none is left */
+                                    It looks at a bounded number of jobs */
             uint32_t states;
             int64_t ended_before_ms;
             int64_t limit;
             int64_t moved; /* out */
+            bool more;     /* out: it did not come to the end; go on, also when none moved */
         } retire;          /* ARCHIVE, PURGE */
         struct {
             const char *name;

@@ -242,6 +242,7 @@ enum pawl_err pawl__sq_op_queue_pause(struct pawl__backend *sq, struct pawl__op 
     err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     if (err) return err;
     queue->paused = op->queue.paused; // a rollback reads the queues again
+    if (!op->queue.paused) sq->tale.ready = true;
     return pawl__sq_deed(sq, NULL, op->queue.queue,
                          op->queue.paused ? "pause queue" : "resume queue", &op->queue.by,
                          PAWL_STATE_NONE, PAWL_STATE_NONE);

@@ -211,6 +211,8 @@ static enum pawl_err read_boost(struct pawl__backend *sq, struct pawl_diag *diag
  * whole log is written back into the database, which is synced, and begun anew. */
 static enum pawl_err start_new_log(struct pawl__backend *sq, struct pawl_diag *diag)
 {
+    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_MIGRATION_TABLE_EXISTS, diag);
+    if (err) return err; // a connection that has read says more clearly what ails it
     int code =
         sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     if (code == SQLITE_OK) return PAWL_OK;
@@ -304,7 +306,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     sq->turnstile = -1;
     pawl__rng_seed(&sq->rng, config->seed);
     sq->lanes.seed = pawl__rng_next(&sq->rng);
-    sq->tag = pawl__rng_next(&sq->rng);
+    sq->tag = pawl__rng_system_seed(); // not from the seed: it tells processes apart
     sq->path = strdup(path);
     if (!sq->path) {
         err = pawl__fail_nomem(diag);
@@ -385,6 +387,7 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .close = close_store,
     .apply = pawl__sq_apply,
     .reopen = reopen_store,
+    .note = pawl__sq_note,
     .told = pawl__sq_told,
     .tell = pawl__sq_tell,
     .hear = pawl__sq_hear,

@@ -98,10 +98,15 @@ static enum pawl_err list_completed(struct pawl__backend *sq, struct pawl__op *o
         if (!sqlite3_column_int(stmt, 2)) continue;
         out[(*count)++] = (struct ended){ .key = *through, .lane = sqlite3_column_int64(stmt, 1) };
         if ((int64_t)*count < limit) continue;
+        op->retire.more = true;
         sqlite3_reset(stmt);
         return PAWL_OK;
     }
-    if (!err && seen < PAWL__MAINTENANCE_MAX) *through = 0;
+    if (!err && seen < PAWL__MAINTENANCE_MAX) {
+        *through = 0;
+    } else {
+        op->retire.more = true;
+    }
     return err;
 }
 
@@ -167,6 +172,7 @@ static enum pawl_err retire_state(struct pawl__backend *sq, struct pawl__op *op,
                                          : archive_one(sq, list[i].key, state, list[i].lane);
     }
     op->retire.moved += (int64_t)count;
+    op->retire.more |= (int64_t)count == limit;
     return err;
 }
 
@@ -175,6 +181,7 @@ enum pawl_err pawl__sq_op_archive(struct pawl__backend *sq, struct pawl__op *op)
     int64_t limit = op->retire.limit < PAWL__MAINTENANCE_MAX ? op->retire.limit
                                                              : PAWL__MAINTENANCE_MAX;
     op->retire.moved = 0;
+    op->retire.more = false;
     struct ended *list = pawl__arena_alloc(&op->arena, (size_t)(limit ? limit : 1) * sizeof *list);
     if (!list) return pawl__fail_nomem(sq->diag);
     enum pawl_err err = PAWL_OK;

@@ -316,7 +316,8 @@ void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place
                            enum pawl_state from);
 void pawl__sq_tale_move(struct pawl__backend *sq, struct pawl__sq_lane *lane, struct pawl_job_id id,
                         int64_t run, enum pawl_state from, enum pawl_state to);
-bool pawl__sq_told(struct pawl__backend *sq, bool all_moves, struct pawl__notice *out);
+void pawl__sq_note(struct pawl__backend *sq, bool all_moves);
+bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out);
 void pawl__sq_tell(struct pawl__backend *sq, const struct pawl__notice *notice);
 enum pawl_err pawl__sq_hear(struct pawl__backend *sq, pawl__notice_fn *fn, void *ctx,
                             struct pawl_diag *diag);

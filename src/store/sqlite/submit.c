@@ -130,6 +130,7 @@ static enum pawl_err replace_holder(struct pawl__backend *sq, const struct pawl_
     enum pawl_err err = pawl__sq_move(sq, &holder->place, cancel, 1,
                                       &(struct pawl__sq_target){ .reason = "replaced" });
     if (err) return err;
+    if (from == PAWL_STATE_ACTIVE) pawl__sq_tale_control(sq, &holder->place, from);
     struct pawl_by by = { .reason = "replaced by a job with the same key" };
     return pawl__sq_deed(sq, &holder->id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
 }

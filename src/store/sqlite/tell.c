@@ -104,7 +104,12 @@ static bool name_moves(struct pawl__backend *sq)
     return true;
 }
 
-bool pawl__sq_told(struct pawl__backend *sq, bool all_moves, struct pawl__notice *out)
+void pawl__sq_note(struct pawl__backend *sq, bool all_moves)
+{
+    sq->tale.all_moves = all_moves;
+}
+
+bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out)
 {
     struct pawl__sq_tale *tale = &sq->tale;
     if (!name_moves(sq)) {
@@ -118,7 +123,6 @@ bool pawl__sq_told(struct pawl__backend *sq, bool all_moves, struct pawl__notice
                                   .moves = tale->named,
                                   .move_count = tale->move_count,
                                   .lost = tale->lost };
-    tale->all_moves = all_moves;
     return out->ready || out->control || out->due_at_ms || out->move_count || out->lost;
 }
 
