@@ -234,7 +234,7 @@ static enum pawl_err keep_up(struct pawl *pawl, struct pawl_diag *diag)
     do { // each turn is bounded, so that nobody waits long for it
         enum pawl_err err = pawl_upkeep_turn(pawl, &retention, &did, diag);
         if (err) return err;
-    } while (did.promoted + did.lapsed + did.expired + did.archived + did.purged);
+    } while (did.more);
     return PAWL_OK;
 }
 
