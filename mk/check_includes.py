@@ -9,7 +9,7 @@ The rules, and nothing else, are in this file's tables:
 - of another room it sees the door alone (src/store/store.h), except of base, whose headers are
   all doors;
 - the command line is a customer: base and <pawl/...>;
-- what is installed includes nothing of ours but <pawl/...>;
+- what is installed, and the examples, include nothing of ours but <pawl/...>;
 - sqlite3.h belongs to src/store/sqlite, and to tests and benchmarks.
 
 Tests beside the code (x_test.c) keep to their room's rules; tests/ and bench/ may look anywhere.
@@ -63,7 +63,7 @@ def target_room(root, path, what):
 
 def complain_public(what, quote):
     if quote == '"':
-        return f'an installed header includes "{what}": use <pawl/...>'
+        return f'"{what}" is not there for those who have pawl installed: use <pawl/...>'
     return None
 
 
@@ -91,7 +91,7 @@ def check_file(root, path):
         owners = DATABASES.get(what)
         if owners and not any(path.startswith(owner) for owner in owners):
             complaint = f"only {', '.join(owners)} may include {what}"
-        elif parts[0] == "include":
+        elif parts[0] in ("include", "examples"):
             complaint = complain_public(what, quote)
         elif room:
             target = target_room(root, path, what) if quote == '"' else None
@@ -108,7 +108,7 @@ def check_file(root, path):
 def check(root):
     """All complaints about the tree at `root`, and how many files were looked at."""
     complaints, count = [], 0
-    for top in ("include", "src", "tests", "bench"):
+    for top in ("include", "src", "tests", "bench", "examples"):
         for folder, folders, names in os.walk(os.path.join(root, top)):
             folders.sort()
             for name in sorted(names):

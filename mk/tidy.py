@@ -84,7 +84,7 @@ def check_text_rules():
 
 def check_format():
     """clang-format agrees"""
-    files = c_files("include", "src", "tests", "bench")
+    files = c_files("include", "src", "tests", "bench", "examples")
     lines = complaints_of([tool("clang-format"), "--dry-run", "-Werror", *files])
     bad = sorted({line.split(":")[0] for line in lines if "error:" in line})
     return [f"{path}: run make format" for path in bad] or lines
@@ -241,7 +241,7 @@ CHECKS = {
 
 
 def fix_format():
-    files = c_files("include", "src", "tests", "bench")
+    files = c_files("include", "src", "tests", "bench", "examples")
     code, out = run([tool("clang-format"), "-i", *files])
     sys.stdout.write(out)
     return code

@@ -104,7 +104,13 @@ def finds_database_header_outside_its_backend(root):
 @test
 def finds_installed_header_that_includes_a_private_one(root):
     expect(include_complaints(root, "include/pawl/x.h", '#include "base/buf.h"\n'),
-           "an installed header includes")
+           "not there for those who have pawl installed")
+
+
+@test
+def finds_example_that_knows_too_much(root):
+    expect(include_complaints(root, "examples/x.c", '#include "base/buf.h"\n'),
+           "not there for those who have pawl installed")
 
 
 @test
