@@ -35,8 +35,10 @@ void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
 static void wake_for(struct pawl__engine *engine, const struct pawl__notice *notice, int64_t now_us)
 {
     struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
+    if (notice->ready && engine->claiming) engine->again = true;
     if (notice->ready && !engine->ready) {
         engine->ready = true;
+        engine->claim_group = 0;
         engine->counters.wakes_foreign += notice->foreign;
         engine->counters.wakes_local += !notice->foreign;
         pawl__poll_wake(&engine->poll, pawl__clock_wall_ms(engine->clock));
@@ -97,10 +99,16 @@ void pawl__coordinator_notice(void *ctx, const struct pawl__notice *notice)
         wake_for(engine, notice, now_us);
         claim = pawl__poller_claim(engine, now_us);
     }
-    struct pawl__herald *herald = engine->herald;
+    struct pawl__herald *herald = notice->foreign ? NULL : engine->herald;
+    engine->telling += herald != NULL;
     pawl__unlock(&engine->mutex);
     if (claim) pawl__store_post(engine->store, claim);
-    if (herald && !notice->foreign) pawl__herald_tell(herald, notice);
+    if (!herald) return;
+    pawl__herald_tell(herald, notice);
+    pawl__lock(&engine->mutex);
+    engine->telling--;
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
 }
 
 /* ---- leases ---- */
@@ -329,8 +337,8 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
     if (op->sweep.moved >= PAWL__MAINTENANCE_MAX) return 0;
     int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;
     if (until_ms < 0) until_ms = 0;
-    if (kind == PAWL__SWEEP_PROMOTE) return until_ms; // told of what comes sooner
-    int64_t most_ms = interval_ms(engine);
+    // told of what comes sooner, so the next due time would do; but notices can be lost
+    int64_t most_ms = kind == PAWL__SWEEP_PROMOTE ? engine->poll_rules.max_ms : interval_ms(engine);
     return until_ms < most_ms ? until_ms : most_ms;
 }
 
@@ -422,6 +430,7 @@ static int64_t earlier(int64_t a, int64_t b)
 static int64_t next_turn(const struct pawl__engine *engine)
 {
     int64_t at_us = engine->draining ? INT64_MAX : engine->poll_us;
+    if (engine->troubled) at_us = earlier(at_us, engine->retry_us);
     if (engine->held) at_us = earlier(at_us, engine->beat_us);
     if (engine->held && engine->verify) {
         at_us = earlier(at_us, engine->verified_us + VERIFY_PAUSE_US);
@@ -437,15 +446,25 @@ static int64_t next_turn(const struct pawl__engine *engine)
     return at_us;
 }
 
+int64_t pawl__coordinator_next(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    int64_t at_us = next_turn(engine);
+    pawl__unlock(&engine->mutex);
+    return at_us;
+}
+
 int64_t pawl__coordinator_turn(struct pawl__engine *engine)
 {
     int64_t now_us = pawl__engine_now_us(engine);
     end_overdue(engine, now_us);
+    pawl__finish_retry(engine, now_us);
     pawl__lock(&engine->mutex);
     engine->turn_wanted = false;
     if (!engine->draining && now_us >= engine->poll_us) {
         engine->counters.wakes_poll++;
         engine->ready = true;
+        if (engine->claiming) engine->again = true;
         engine->poll_us = now_us + engine->poll_rules.max_ms * 1000; // until the answer says better
     }
     struct pawl__op *first = make_warnings(engine, now_us, NULL);

@@ -97,11 +97,6 @@ enum pawl_err pawl__engine_hook(struct pawl__engine *engine, const struct pawl_h
     return PAWL_OK;
 }
 
-bool pawl__engine_has_hooks(const struct pawl__engine *engine)
-{
-    return engine && engine->hook_count > 0;
-}
-
 enum pawl_err pawl__engine_before_submit(struct pawl__engine *engine, struct pawl_job_spec *spec,
                                          struct pawl_diag *diag)
 {
@@ -116,7 +111,14 @@ enum pawl_err pawl__engine_before_submit(struct pawl__engine *engine, struct paw
 void pawl__engine_after_submit(struct pawl__engine *engine, const struct pawl_submitted *list,
                                size_t count)
 {
+    int64_t fresh = 0;
     for (size_t at = 0; at < count; at++) {
+        fresh += !list[at].deduplicated;
+    }
+    pawl__lock(&engine->mutex);
+    engine->counters.submitted += fresh;
+    pawl__unlock(&engine->mutex);
+    for (size_t at = 0; at < count && engine->hook_count; at++) {
         for (size_t i = 0; i < engine->hook_count; i++) {
             const struct pawl_hooks *hooks = &engine->hooks[i];
             if (hooks->after_submit) hooks->after_submit(hooks->ctx, &list[at]);
@@ -144,7 +146,8 @@ static enum pawl_err choose_name(struct pawl__engine *engine, const char *name,
         } else {
             (void)gethostname(host, sizeof host - 1);
         }
-        snprintf(text, sizeof text, "%s-%ld", host, (long)getpid());
+        unsigned dice = (unsigned)(pawl__rng_system_seed() & 0xffff); // a process may hold several
+        snprintf(text, sizeof text, "%s-%ld-%04x", host, (long)getpid(), dice);
     }
     free(engine->name);
     engine->name = strdup(text);
@@ -253,6 +256,7 @@ static enum pawl_err start_threads(struct pawl__engine *engine, struct pawl_diag
     if (pthread_create(&engine->coordinator, NULL, pawl__coordinator_run, engine) != 0) {
         return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the coordinator's thread");
     }
+    engine->coordinator_runs = true;
     while (engine->thread_count < engine->workers) {
         pthread_t *thread = &engine->threads[engine->thread_count];
         if (pthread_create(thread, NULL, pawl__worker_run, engine) != 0) break;
@@ -293,14 +297,11 @@ enum pawl_err pawl__engine_start_by_hand(struct pawl__engine *engine,
 
 /* ---- stopping ---- */
 
-/* The first undecided task that matches, decided; NULL: none is left. */
-static struct pawl_task *take_held(struct pawl__engine *engine, bool waiting_only)
+/* An undecided task, decided; NULL: none is left. */
+static struct pawl_task *take_held(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
     struct pawl_task *task = engine->held;
-    while (task && waiting_only && task->started_us) {
-        task = task->held_next;
-    }
     if (task) {
         (void)pawl__task_decide(task);
         atomic_store(&task->cancelled, true);
@@ -310,20 +311,27 @@ static struct pawl_task *take_held(struct pawl__engine *engine, bool waiting_onl
     return task;
 }
 
-/* Tasks that wait never started: they go back at once. The run queue is emptied first, so that no
- * worker takes one of them. */
+/* Tasks that wait never started: they go back at once. */
 static void give_back_waiting(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
     engine->draining = true;
+    struct pawl_task *task = engine->queue_head;
     engine->queue_head = NULL;
     engine->queue_tail = &engine->queue_head;
     engine->waiting = 0;
     pawl__coordinator_call(engine);
     pawl__unlock(&engine->mutex);
-    struct pawl_task *task;
-    while ((task = take_held(engine, true))) {
-        pawl__finish_give_back(task, 0);
+    while (task) {
+        struct pawl_task *next = task->next;
+        pawl__lock(&engine->mutex);
+        bool ours = pawl__task_decide(task);
+        pawl__unlock(&engine->mutex);
+        if (ours) pawl__finish_give_back(task, 0);
+        pawl__lock(&engine->mutex);
+        pawl__task_unpin(task); // the run queue's
+        pawl__unlock(&engine->mutex);
+        task = next;
     }
 }
 
@@ -373,7 +381,8 @@ static void join_threads(struct pawl__engine *engine)
     for (int32_t i = 0; i < engine->thread_count; i++) {
         pthread_join(engine->threads[i], NULL);
     }
-    if (engine->threads) pthread_join(engine->coordinator, NULL);
+    if (engine->coordinator_runs) pthread_join(engine->coordinator, NULL);
+    engine->coordinator_runs = false;
     free(engine->threads);
     engine->threads = NULL;
     engine->thread_count = 0;
@@ -401,12 +410,13 @@ void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *dra
         (void)wait_for_handlers(engine, cancel_ms, 2);
     }
     struct pawl_task *task;
-    while ((task = take_held(engine, false))) {
+    while ((task = take_held(engine))) {
         pawl__finish_give_back(task, 0);
     }
     wait_for_answers(engine); // before the threads: a claim under way may still bring jobs
     give_back_waiting(engine);
     join_threads(engine);
+    pawl__finish_retry(engine, INT64_MAX);
     wait_for_answers(engine);
     pawl__lock(&engine->mutex);
     engine->running = false;
@@ -458,25 +468,21 @@ enum pawl_err pawl__engine_listen(struct pawl__engine *engine, pawl_listener_fn 
     enum pawl_err err = fn ? pawl__herald_new(fn, ctx, &herald, diag) : PAWL_OK;
     if (err) return err;
     bool watch = fn || is_running(engine);
+    err = pawl__store_watch(engine->store, watch ? pawl__coordinator_notice : NULL, engine,
+                            fn != NULL, diag);
+    if (err) {
+        pawl__herald_free(herald);
+        return err;
+    }
     pawl__lock(&engine->mutex);
     struct pawl__herald *before = engine->herald;
-    engine->herald = NULL;
+    engine->herald = herald;
+    while (engine->telling > 0) {
+        pawl__cond_wait(&engine->change, &engine->mutex);
+    }
     pawl__unlock(&engine->mutex);
-    err = pawl__store_watch(engine->store, NULL, NULL, false, diag); // nobody uses `before` now
     pawl__herald_free(before);
-    pawl__lock(&engine->mutex);
-    engine->herald = err ? NULL : herald;
-    pawl__unlock(&engine->mutex);
-    if (!err && watch) {
-        err = pawl__store_watch(engine->store, pawl__coordinator_notice, engine, fn != NULL, diag);
-    }
-    if (err) {
-        pawl__lock(&engine->mutex);
-        engine->herald = NULL;
-        pawl__unlock(&engine->mutex);
-        pawl__herald_free(herald);
-    }
-    return err;
+    return PAWL_OK;
 }
 
 void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *out)
@@ -491,6 +497,8 @@ void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *ou
     out->commits = store.commits;
     out->commits_failed = store.failed_commits;
     out->operations = store.ops;
+    out->commit_us = store.commit_times;
+    out->batch = store.batch_sizes;
 }
 
 /* ---- by hand ---- */
@@ -521,9 +529,9 @@ void pawl__engine_settle(struct pawl__engine *engine)
 int64_t pawl__engine_turn(struct pawl__engine *engine)
 {
     assert(engine->by_hand);
-    int64_t next_us = pawl__coordinator_turn(engine);
+    (void)pawl__coordinator_turn(engine);
     pawl__engine_settle(engine);
-    return next_us;
+    return pawl__coordinator_next(engine);
 }
 
 bool pawl__engine_work(struct pawl__engine *engine)

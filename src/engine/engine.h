@@ -46,7 +46,6 @@ PAWL_MUST_CHECK enum pawl_err pawl__engine_before_submit(struct pawl__engine *en
                                                          struct pawl_diag *diag);
 void pawl__engine_after_submit(struct pawl__engine *engine, const struct pawl_submitted *list,
                                size_t count);
-bool pawl__engine_has_hooks(const struct pawl__engine *engine);
 
 /* ---- for tests: the same engine without its threads ---- */
 

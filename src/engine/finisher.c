@@ -17,7 +17,12 @@ bool pawl__task_decide(struct pawl_task *task)
         engine->held = task->held_next;
     }
     if (task->held_next) task->held_next->held_prev = task->held_prev;
-    engine->groups[task->group].held--;
+    struct pawl__group *group = &engine->groups[task->group];
+    group->held--;
+    if (group->passed_over) {
+        group->passed_over = false;
+        engine->ready = engine->again = true;
+    }
     engine->finishing++;
     return true;
 }
@@ -65,30 +70,36 @@ static void end_outcome(struct pawl_task *task, const struct pawl__op *op)
     if (more) pawl__store_post(engine->store, more);
 }
 
+static bool is_trouble(enum pawl_err err)
+{
+    return err == PAWL_ERR_BUSY || err == PAWL_ERR_NOMEM || err == PAWL_ERR_UNSAFE ||
+           err == PAWL_ERR_IO || err == PAWL_ERR_FULL;
+}
+
 /* A store that is in trouble refuses for a while. The lease is still ours, so the same outcome is
  * tried again until the lease ends; then it lapses, and the job runs again. */
-static bool try_again(struct pawl_task *task, const struct pawl__op *op)
+static bool put_aside(struct pawl_task *task)
 {
-    switch (op->err) {
-    case PAWL_ERR_BUSY:
-    case PAWL_ERR_NOMEM:
-    case PAWL_ERR_UNSAFE:
-    case PAWL_ERR_IO:
-    case PAWL_ERR_FULL:
-        return pawl__engine_now_us(task->engine) < task->trust_until_us && !task->engine->quitting;
-    default:
-        return false;
+    struct pawl__engine *engine = task->engine;
+    int64_t now_us = pawl__engine_now_us(engine);
+    pawl__lock(&engine->mutex);
+    bool aside = now_us < task->trust_until_us && !engine->quitting;
+    if (aside) {
+        engine->asked--;
+        task->next = engine->troubled;
+        engine->troubled = task;
+        engine->retry_us = now_us + PAWL__RETRY_PAUSE_US;
+        pawl__coordinator_call_at(engine, engine->retry_us);
+        pawl__cond_broadcast(&engine->change);
     }
+    pawl__unlock(&engine->mutex);
+    return aside;
 }
 
 static void outcome_answered(struct pawl__op *op)
 {
     struct pawl_task *task = op->user;
-    if (op->err && try_again(task, op)) {
-        pawl__arena_reset(&op->arena);
-        pawl__store_post(task->engine->store, op);
-        return;
-    }
+    if (is_trouble(op->err) && put_aside(task)) return;
     end_outcome(task, op);
 }
 
@@ -183,4 +194,24 @@ void pawl__finish_timeout(struct pawl_task *task)
 void pawl__finish_nothing(struct pawl_task *task)
 {
     end_outcome(task, NULL);
+}
+
+void pawl__finish_retry(struct pawl__engine *engine, int64_t now_us)
+{
+    pawl__lock(&engine->mutex);
+    bool due = engine->quitting || now_us >= engine->retry_us;
+    struct pawl_task *task = due ? engine->troubled : NULL;
+    if (due) engine->troubled = NULL;
+    bool quitting = engine->quitting;
+    pawl__unlock(&engine->mutex);
+    while (task) {
+        struct pawl_task *next = task->next;
+        if (quitting) {
+            end_outcome(task, NULL);
+        } else {
+            pawl__arena_reset(&task->outcome.arena);
+            post_outcome(task);
+        }
+        task = next;
+    }
 }

@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/histogram.h"
+#include "base/rng.h"
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "engine/poll.h"
@@ -19,6 +21,8 @@ enum {
     PAWL__FINISHING_MAX = 8192, /* outcomes not yet answered */
     PAWL__WORKERS_MAX = 1024,
     PAWL__EXTEND_MAX = 4096,
+    PAWL__RETRY_PAUSE_US =
+        200000,               /* before an outcome that the store could not take is tried again */
     PAWL__HERALD_MAX = 65536, /* moves that wait to be told */
     PAWL__ERROR_TEXT_MAX = 4096
 };
@@ -60,7 +64,7 @@ struct pawl_task {
     uint32_t group;
     bool decided;
     bool timed_out;
-    uint8_t pins; /* a run under way, an outcome under way: the memory is needed */
+    uint8_t pins; /* the run queue or a run, an outcome or a beat under way: the memory is needed */
 
     /* the handler's thread's own, until the outcome is posted: */
     struct pawl__arena arena;
@@ -78,7 +82,9 @@ struct pawl__group {
     const char **queues;
     size_t queue_count;
     int32_t limit; /* 0: none */
-    int32_t held;  /* guarded by the engine's mutex: undecided tasks of it */
+    /* guarded by the engine's mutex: */
+    int32_t held;     /* undecided tasks of it */
+    bool passed_over; /* it was full when it might have had more */
 };
 
 /* A sweep of the store's, one at a time each. */
@@ -129,7 +135,7 @@ struct pawl__engine {
     bool running, draining, quitting;
     bool turn_wanted;
     bool ready;           /* there may be something to claim */
-    bool foreign;         /* another process said so */
+    bool again;           /* and more has come since the round of claims began */
     bool verify;          /* look whether our leases are still ours */
     int64_t turn_at_us;   /* when the coordinator means to wake */
     uint32_t claim_group; /* where the round of claims stands */
@@ -148,11 +154,14 @@ struct pawl__engine {
     struct pawl__poll poll;
     struct pawl_counters counters;
     int64_t given_back;
-    bool seen_stop;
+    struct pawl_task *troubled; /* outcomes that the store could not take, to be tried again */
+    int64_t retry_us;
+    int32_t telling; /* calls of the herald under way */
 
     struct pawl__herald *herald; /* NULL: nobody listens; replaced only by the listener's caller */
     atomic_int hurry;
     pthread_t coordinator;
+    bool coordinator_runs;
     pthread_t *threads;
     int32_t thread_count;
 };
@@ -172,6 +181,8 @@ void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
     PAWL__REQUIRES(engine->mutex);
 /* One turn; when the next is due. */
 int64_t pawl__coordinator_turn(struct pawl__engine *engine);
+/* When the next is due. */
+int64_t pawl__coordinator_next(struct pawl__engine *engine);
 void pawl__coordinator_notice(void *engine, const struct pawl__notice *notice);
 
 /* ---- poller.c ---- */
@@ -197,6 +208,8 @@ bool pawl__task_decide(struct pawl_task *task);
 void pawl__finish_outcome(struct pawl_task *task, enum pawl_outcome outcome);
 void pawl__finish_give_back(struct pawl_task *task, int64_t delay_ms);
 void pawl__finish_timeout(struct pawl_task *task);
+/* Try again what the store could not take. */
+void pawl__finish_retry(struct pawl__engine *engine, int64_t now_us);
 /* Nothing is to be told: the lease is lost. */
 void pawl__finish_nothing(struct pawl_task *task);
 
@@ -207,9 +220,5 @@ PAWL_MUST_CHECK enum pawl_err pawl__herald_new(pawl_listener_fn *fn, void *ctx,
                                                struct pawl__herald **out, struct pawl_diag *diag);
 void pawl__herald_free(struct pawl__herald *herald); /* tells what waits, then ends */
 void pawl__herald_tell(struct pawl__herald *herald, const struct pawl__notice *notice);
-
-/* ---- histogram.c ---- */
-
-void pawl__histogram_add(struct pawl_histogram *histogram, int64_t value);
 
 #endif

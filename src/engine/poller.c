@@ -55,6 +55,7 @@ static bool make_tasks(struct pawl__claim *claim)
         task->group = claim->group;
         task->lease_ms = job->lease_ms ? job->lease_ms : engine->lease_ms;
         task->trust_until_us = claim->posted_us + task->lease_ms * 900;
+        task->pins = 1; // the run queue's, later the run's
         atomic_init(&task->cancelled, false);
     }
     return true;
@@ -94,7 +95,11 @@ static void note_answer(struct pawl__engine *engine, const struct pawl__claim *c
     if (found == 0) engine->counters.claims_empty++;
     if (found == claim->asked) engine->counters.claims_full++;
     if (found < claim->asked) engine->claim_group++; // this one is empty: on to the next
-    if (engine->claim_group >= engine->group_count) {
+    if (engine->again) {                             // more has come: from the left again
+        engine->again = false;
+        engine->claim_group = 0;
+        engine->ready = true;
+    } else if (engine->claim_group >= engine->group_count) {
         engine->claim_group = 0;
         engine->ready = false;
         int64_t delay_ms =
@@ -148,10 +153,11 @@ struct pawl__op *pawl__poller_claim(struct pawl__engine *engine, int64_t now_us)
     while (engine->claim_group < engine->group_count) {
         limit = room_in(&engine->groups[engine->claim_group], want);
         if (limit > 0) break;
-        engine->claim_group++; // full; its next free place calls again
+        engine->groups[engine->claim_group++].passed_over = true; // its next free place calls again
     }
     if (limit <= 0) {
         engine->claim_group = 0;
+        engine->ready = false; // until a place is free or more comes
         return NULL;
     }
     struct pawl__claim *claim = calloc(1, sizeof *claim);

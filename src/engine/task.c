@@ -15,25 +15,37 @@ static int compare_type(const void *type, const void *handler)
     return strcmp(type, ((const struct pawl__handler *)handler)->type);
 }
 
+/* The next that nobody has decided meanwhile. */
+static struct pawl_task *take_next(struct pawl__engine *engine)
+{
+    while (engine->queue_head && !engine->draining) {
+        struct pawl_task *task = engine->queue_head;
+        engine->queue_head = task->next;
+        if (!engine->queue_head) engine->queue_tail = &engine->queue_head;
+        task->next = NULL;
+        engine->waiting--;
+        if (!task->decided) return task;
+        pawl__task_unpin(task);
+    }
+    return NULL;
+}
+
 /* Take the next task and note that it runs. The time limit counts from here. */
 static struct pawl_task *begin_next(struct pawl__engine *engine)
 {
-    struct pawl_task *task = engine->queue_head;
+    struct pawl_task *task = take_next(engine);
     if (!task) return NULL;
-    engine->queue_head = task->next;
-    if (!engine->queue_head) engine->queue_tail = &engine->queue_head;
-    engine->waiting--;
     engine->active++;
     int64_t now_us = pawl__engine_now_us(engine);
-    task->pins++;
+    int64_t now_ms = pawl__clock_wall_ms(engine->clock);
     task->started_us = now_us;
     if (task->job->timeout_ms > 0) {
         task->hard_us = now_us + task->job->timeout_ms * 1000;
         task->soft_us = now_us + task->job->timeout_ms * 800;
-        task->deadline_at_ms = task->job->started_at_ms + task->job->timeout_ms;
+        task->deadline_at_ms = now_ms + task->job->timeout_ms;
         pawl__coordinator_call_at(engine, task->soft_us);
     }
-    int64_t wait_ms = pawl__clock_wall_ms(engine->clock) - task->job->due_at_ms;
+    int64_t wait_ms = now_ms - task->job->due_at_ms;
     pawl__histogram_add(&engine->counters.wait_us, wait_ms > 0 ? wait_ms * 1000 : 0);
     return task;
 }
@@ -47,21 +59,25 @@ static void note_run(struct pawl__engine *engine, const struct pawl_task *task)
     engine->active--;
 }
 
-/* The gates, then the handler. False: a gate is shut, and the job goes back for `*delay_ms`. */
+/* The gates, then the handler. False: a gate is shut, and the job goes back for `*delay_ms`.
+ * Whoever let it pass is told how it ended. */
 static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t *delay_ms)
 {
     struct pawl__engine *engine = task->engine;
-    for (size_t i = 0; i < engine->hook_count; i++) {
-        const struct pawl_hooks *hooks = &engine->hooks[i];
+    size_t passed = 0;
+    bool shut = false;
+    while (passed < engine->hook_count && !shut) {
+        const struct pawl_hooks *hooks = &engine->hooks[passed];
         *delay_ms = 0;
-        if (hooks->before_run && !hooks->before_run(hooks->ctx, task, delay_ms)) return false;
+        shut = hooks->before_run && !hooks->before_run(hooks->ctx, task, delay_ms);
+        passed += !shut;
     }
-    *outcome = task->handler->fn(task, task->handler->ctx);
-    for (size_t i = engine->hook_count; i-- > 0;) {
-        const struct pawl_hooks *hooks = &engine->hooks[i];
+    *outcome = shut ? PAWL_OUTCOME_SNOOZE : task->handler->fn(task, task->handler->ctx);
+    while (passed-- > 0) {
+        const struct pawl_hooks *hooks = &engine->hooks[passed];
         if (hooks->after_run) hooks->after_run(hooks->ctx, task, *outcome);
     }
-    return true;
+    return !shut;
 }
 
 /* Let go of the worker's place, decide if nobody has yet. True: the outcome is ours to tell. */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/histogram.h"
 
 #include <assert.h>
 #include <string.h>
@@ -120,6 +121,8 @@ static void count_batch(struct pawl__committer *committer, size_t count, size_t 
         counters->rows += (int64_t)weight;
         if ((int64_t)count > counters->batch_max) counters->batch_max = (int64_t)count;
         counters->commit_us += took_us;
+        pawl__histogram_add(&counters->commit_times, took_us);
+        pawl__histogram_add(&counters->batch_sizes, (int64_t)count);
         if (took_us > counters->commit_us_max) counters->commit_us_max = took_us;
     }
     pawl__unlock(&committer->mutex);

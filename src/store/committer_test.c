@@ -668,6 +668,11 @@ static void counters_are_exact(void **state)
         want.commit_us += calls[i].takes_us;
     }
     struct pawl__store_counters counters = counters_of(stage);
+    assert_int_equal(counters.commit_times.count, want.commits);
+    assert_int_equal(counters.commit_times.sum_us, want.commit_us);
+    assert_int_equal(counters.batch_sizes.count, want.commits);
+    assert_int_equal(counters.batch_sizes.sum_us, want.ops);
+    counters.commit_times = counters.batch_sizes = (struct pawl_histogram){ 0 };
     assert_memory_equal(&counters, &want, sizeof want);
     stage_close(stage);
 }

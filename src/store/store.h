@@ -265,6 +265,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_do(struct pawl__store *store, struct p
 /* How the committer fares; exact, since opening. */
 struct pawl__store_counters {
     int64_t commits, failed_commits, ops, rows, batch_max, commit_us, commit_us_max, reopened;
+    struct pawl_histogram commit_times, batch_sizes;
 };
 void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_counters *out);
 

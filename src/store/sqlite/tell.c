@@ -1,8 +1,8 @@
 /* What a commit has to tell: to this process, and to others that have the file open.
  *
  * Others are told by a few bytes written into the turnstile's file, on which each of them keeps a
- * watch (inotify). The bytes say who wrote last, so that nobody wakes himself. A notice that is
- * overwritten or lost costs time, nothing else.
+ * watch (inotify). Each process writes a place of its own, so that nobody wakes himself and hardly
+ * ever hides another. A notice that is lost costs time, nothing else.
  *
  * Runs on: the committer's thread; hearing on a thread of its own. */
 #include "store/sqlite/sqlite.h"
@@ -18,7 +18,9 @@
 
 enum { MOVES_MAX = 65536 };
 
-/* At the beginning of the turnstile's file. */
+enum { POSTS = 256 };
+
+/* The turnstile's file is an array of these, one for each process that tells. */
 struct post {
     uint64_t tag;
     uint64_t tells;
@@ -131,23 +133,28 @@ void pawl__sq_tell(struct pawl__backend *sq, const struct pawl__notice *notice)
     if (sq->turnstile < 0) return;
     (void)notice; // others look for themselves
     struct post post = { .tag = sq->tag, .tells = ++sq->tells };
-    (void)!pwrite(sq->turnstile, &post, sizeof post, 0);
+    (void)!pwrite(sq->turnstile, &post, sizeof post, (off_t)(sq->tag % POSTS * sizeof post));
 }
 
-/* The newest post is another's, or there is none to be read: then better look once too often. */
-static void pass_on(struct pawl__backend *sq)
+/* Has anybody else posted since? `seen` is what was there before. */
+static bool is_news(struct pawl__backend *sq, struct post seen[POSTS])
 {
-    struct post post = { 0 };
-    ssize_t got = pread(sq->turnstile, &post, sizeof post, 0);
-    if (got == (ssize_t)sizeof post && post.tag == sq->tag) return;
-    struct pawl__notice notice = { .foreign = true, .ready = true, .control = true };
-    sq->heard(sq->heard_ctx, &notice);
+    struct post posts[POSTS] = { { 0 } };
+    ssize_t got = pread(sq->turnstile, posts, sizeof posts, 0);
+    bool news = got < 0; // when in doubt, look
+    for (size_t i = 0; i < POSTS; i++) {
+        bool own = posts[i].tag == sq->tag;
+        news |= !own && memcmp(&posts[i], &seen[i], sizeof seen[i]) != 0;
+        seen[i] = posts[i];
+    }
+    return news;
 }
 
 static void *hear_others(void *arg)
 {
     struct pawl__backend *sq = arg;
     char events[4096] __attribute__((aligned(8)));
+    struct post seen[POSTS] = { { 0 } };
     int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     char name[4096];
     snprintf(name, sizeof name, "/proc/self/fd/%d", sq->turnstile);
@@ -155,6 +162,7 @@ static void *hear_others(void *arg)
         close(watch);
         watch = -1; // the safety poll will do
     }
+    (void)is_news(sq, seen);
     struct pollfd fds[] = { { .fd = sq->ear_stop, .events = POLLIN },
                             { .fd = watch, .events = POLLIN } };
     while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
@@ -162,7 +170,10 @@ static void *hear_others(void *arg)
         if (fds[1].revents & POLLIN) {
             while (read(watch, events, sizeof events) > 0) { // however many, they mean one thing
             }
-            pass_on(sq);
+            if (is_news(sq, seen)) {
+                struct pawl__notice notice = { .foreign = true, .ready = true, .control = true };
+                sq->heard(sq->heard_ctx, &notice);
+            }
         }
     }
     if (watch >= 0) close(watch);

@@ -1,6 +1,6 @@
 /* Durations in powers of two: small, mergeable, good to a factor of two and, between bucket ends,
  * by interpolation. */
-#include "engine/inside.h"
+#include "base/histogram.h"
 
 #include <assert.h>
 
