@@ -75,7 +75,7 @@ static inline void kit_remove_folder(const char *path)
 /* The size of a file; -1: there is none. */
 static inline int64_t kit_file_bytes(const char *path, const char *suffix)
 {
-    char full[KIT_PATH_BYTES + 16];
+    char full[KIT_PATH_BYTES + 64];
     struct stat st;
     snprintf(full, sizeof full, "%s%s", path, suffix);
     return stat(full, &st) == 0 ? (int64_t)st.st_size : -1;
