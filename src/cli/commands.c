@@ -82,6 +82,27 @@ static const struct prose prose[] = {
       "pawl list --state retryable,discarded --queue mail\n"
       "pawl list --created-after 1h --count\n"
       "pawl list --all --jsonl --type mail.send | wc -l\n" },
+    { pawl__cli_work,
+      "A node: takes jobs of the types that --exec names from its queues and runs their commands "
+      "with /bin/sh, until it is told to stop.\n\n"
+      "A command finds the job on standard input, as one JSON object with the fields of \"pawl "
+      "show --json\", and PAWL_JOB_ID, PAWL_JOB_TYPE, PAWL_QUEUE, PAWL_ATTEMPT, PAWL_RUN and "
+      "PAWL_ARGS (JSON, unless it is longer than 128 KiB) in its environment. What it prints "
+      "becomes the job's result, up to 1 MiB: as it is if that is one JSON value, else as a "
+      "string. Each line on standard error goes into the job's log.\n\n"
+      "Exit status 0 means done; 75 to try again later (error type \"tempfail\"); 65 to give the "
+      "job up; any other N that the run failed (error type \"exit.N\", or \"signal.KILL\" and so "
+      "on), to be tried again as the job's policy says.\n\n"
+      "When its time is over, the job is cancelled or its lease is lost, the command and "
+      "everything in its process group get SIGTERM and, after --grace, SIGKILL. What it leaves "
+      "running when it exits and still holds its output is killed likewise.\n\n"
+      "SIGTERM, SIGINT and SIGHUP stop the node: it takes no more jobs, lets commands go on for "
+      "--drain, then stops them and gives their jobs back, free of charge. A second signal skips "
+      "the wait, a third kills everything at once. With --json, a line is printed for each run "
+      "that ended.",
+      "pawl work --exec mail.send=./send-mail.sh --exec 'report.build=make report'\n"
+      "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
+      "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n" },
     { pawl__cli_control,
       "Either names jobs by id, or takes all that match a filter with --all-matching. The latter "
       "shows first how many there are and asks; without a terminal to ask on it needs --yes.",

@@ -23,7 +23,8 @@ enum pawl__cli_store {
       "add a job, or many from standard input")                                                    \
     X(show, "show", NULL, "ID...", 1, MANY, OPEN, 0, false, "tell a job's whole story")            \
     X(list, "list", NULL, "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
-      "list jobs, the newest first")
+      "list jobs, the newest first")                                                               \
+    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK, false, "run jobs with commands")
 
 #define PAWL__CLI_COMMANDS_AFTER(X)                                                                \
     X(delete, "delete", NULL, "[ID...]", 0, MANY, OPEN,                                            \

@@ -162,6 +162,19 @@ static bool check_pair(const char *text)
     return equals && equals != text;
 }
 
+static bool check_command(const char *text)
+{
+    const char *equals = strchr(text, '=');
+    return check_pair(text) && equals[1 + strspn(equals + 1, " \t\n")];
+}
+
+static bool check_queue_limit(const char *text)
+{
+    int64_t most;
+    size_t len = strcspn(text, "=");
+    return len && (!text[len] || pawl__cli_read_int(text + len + 1, 1, INT32_MAX, &most));
+}
+
 bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
 {
     int64_t number;
@@ -193,6 +206,10 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
     case PAWL__CLI_KIND_LATER:
     case PAWL__CLI_KIND_EARLIER:
         return pawl__cli_read_when(text, 0, 1, &number);
+    case PAWL__CLI_KIND_QUEUE_LIMIT:
+        return check_queue_limit(text);
+    case PAWL__CLI_KIND_COMMAND:
+        return check_command(text);
     case PAWL__CLI_KIND_PAIR:
         return check_pair(text);
     case PAWL__CLI_KIND_META:

@@ -24,6 +24,8 @@
     X(INSTANT, "an instant: 2030-01-31T08:00:00Z")                                                 \
     X(LATER, "an instant (2030-01-31T08:00:00Z) or a duration from now (90s)")                     \
     X(EARLIER, "an instant (2030-01-31T08:00:00Z) or a duration ago (90s)")                        \
+    X(QUEUE_LIMIT, "a queue, perhaps with the most jobs at a time: mail, mail=4")                  \
+    X(COMMAND, "a type of job and a command: mail.send=./send-mail.sh")                            \
     X(PAIR, "a name and a value: name=value")                                                      \
     X(META, "a JSON object, or name=value")                                                        \
     X(NAMES, "names with commas between them")                                                     \
@@ -51,7 +53,8 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(LOCK_OWNER, "Whose lock")                                                                    \
     X(MIGRATE, "Migration")                                                                        \
     X(UPKEEP, "Upkeep")                                                                            \
-    X(STATS, "Statistics")
+    X(STATS, "Statistics")                                                                         \
+    X(WORK, "The node")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
@@ -188,7 +191,26 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(PURGE_AFTER, UPKEEP, "purge-after", 0, AGE, "DURATION", "90d", false,                        \
       "forget archived jobs this long after they ended; or never")                                 \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
-      "show them again and again, this far apart, until interrupted")
+      "show them again and again, this far apart, until interrupted")                              \
+    X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
+      "run jobs of this type with this shell command; types that are not named are not run")       \
+    X(W_QUEUE, WORK, "queue", 0, QUEUE_LIMIT, "QUEUE[=N]", NULL, true,                             \
+      "take jobs from this queue, at most N at a time, before those named after it; \"default\" "  \
+      "when none is named")                                                                        \
+    X(WORKERS, WORK, "workers", 0, COUNT, "N", NULL, false,                                        \
+      "run this many jobs at a time; as many as there are processors when not given")              \
+    X(NAME, WORK, "name", 0, TEXT, "NODE", NULL, false,                                            \
+      "what the node is called; its host and process id when not given")                           \
+    X(W_LEASE, WORK, "lease", 0, PERIOD, "DURATION", "30s", false,                                 \
+      "when nothing was heard of the node for so long, others run its jobs again")                 \
+    X(DRAIN, WORK, "drain", 0, DURATION, "DURATION", "10s", false,                                 \
+      "how long jobs may go on undisturbed when the node is asked to stop")                        \
+    X(GRACE, WORK, "grace", 0, DURATION, "DURATION", "5s", false,                                  \
+      "how long a command that was told to stop has before it is killed")                          \
+    X(ONCE, WORK, "once", 0, FLAG, NULL, NULL, false,                                              \
+      "exit when there is nothing left to run now")                                                \
+    X(VERBOSE, WORK, "verbose", 'v', FLAG, NULL, NULL, false,                                      \
+      "print what commands write to standard error, and how each run ended")
 
 #define X(id, ...) PAWL__CLI_OPT_##id,
 enum pawl__cli_option_id { PAWL__CLI_OPTIONS(X) PAWL__CLI_OPT_END };

@@ -1,0 +1,362 @@
+/* See child.h.
+ *
+ * 1. A group is signalled only while its leader has not been reaped: until then nobody else can
+ *    have its number.
+ * 2. Our ends of the pipes are closed-on-exec, so no child keeps another's open.
+ * 3. posix_spawn, not fork: a node with much memory must not copy its page tables for each job. */
+#include "cli/child.h"
+#include "base/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 50,       /* how often stop() is asked */
+    LOOK_BLIND_MS = 10, /* without a pidfd: how often the child is looked at */
+    READ_BYTES = 16 * 1024,
+    LAST_READS_MAX = 64,
+    STARTING_MS = 200 /* what a child may take to start before it is given up at the very end */
+};
+
+static int64_t now_us(void)
+{
+    return pawl__clock_mono_us(&pawl__clock_system);
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+/* ---- all children ---- */
+
+/* Pipes must not get the numbers of the standard streams. */
+static int open_streams(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) continue;
+        if (open("/dev/null", O_RDWR) < 0) return errno; // takes the lowest number: this one
+    }
+    return 0;
+}
+
+int pawl__cli_children_init(struct pawl__cli_children *children)
+{
+    // What a shell or nohup may have left ignored, and what we ignore or block ourselves.
+    static const int usual[] = { SIGPIPE, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGCHLD,
+                                 SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU };
+    sigset_t none, defaults;
+    int error = open_streams();
+    if (error) return error;
+    // A command that does not read its input must not take us along.
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return errno;
+    for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
+        atomic_init(&children->groups[i], 0);
+    }
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        sigaddset(&defaults, usual[i]);
+    }
+    error = posix_spawnattr_init(&children->attr);
+    if (error) return error;
+    short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+    error = posix_spawnattr_setflags(&children->attr, flags);
+    if (!error) error = posix_spawnattr_setpgroup(&children->attr, 0);
+    if (!error) error = posix_spawnattr_setsigdefault(&children->attr, &defaults);
+    if (!error) error = posix_spawnattr_setsigmask(&children->attr, &none);
+    return error;
+}
+
+void pawl__cli_children_release(struct pawl__cli_children *children)
+{
+    posix_spawnattr_destroy(&children->attr);
+}
+
+void pawl__cli_children_kill(struct pawl__cli_children *children)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
+        int group = atomic_load(&children->groups[i]);
+        for (int waited = 0; group < 0 && waited < STARTING_MS; waited++) {
+            nanosleep(&pause, NULL);
+            group = atomic_load(&children->groups[i]);
+        }
+        if (group > 0) kill(-group, SIGKILL);
+    }
+}
+
+static atomic_int *take_place(struct pawl__cli_children *children)
+{
+    for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
+        int free = 0;
+        if (atomic_compare_exchange_strong(&children->groups[i], &free, -1)) {
+            return &children->groups[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- starting ---- */
+
+struct pipes {
+    int in[2], out[2], err[2]; /* [0] is read from */
+};
+
+static void close_pipes(struct pipes *pipes)
+{
+    int *ends[] = { &pipes->in[0],  &pipes->in[1],  &pipes->out[0],
+                    &pipes->out[1], &pipes->err[0], &pipes->err[1] };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        close_end(ends[i]);
+    }
+}
+
+static int open_pipes(struct pipes *pipes)
+{
+    *pipes = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    if (pipe2(pipes->in, O_CLOEXEC) == 0 && pipe2(pipes->out, O_CLOEXEC) == 0 &&
+        pipe2(pipes->err, O_CLOEXEC) == 0) {
+        return 0;
+    }
+    int error = errno;
+    close_pipes(pipes);
+    return error;
+}
+
+/* A short input fits into any pipe; it is written before anybody could mind, and forgotten. A long
+ * one is written as the child reads, without waiting for it. */
+static int feed_early(struct pawl__cli_child *child, struct pipes *pipes)
+{
+    if (child->input.len > PIPE_BUF) {
+        int flags = fcntl(pipes->in[1], F_GETFL);
+        return flags < 0 || fcntl(pipes->in[1], F_SETFL, flags | O_NONBLOCK) < 0 ? errno : 0;
+    }
+    if (child->input.len) {
+        ssize_t wrote = write(pipes->in[1], child->input.at, child->input.len);
+        if (wrote != (ssize_t)child->input.len) return wrote < 0 ? errno : EIO;
+    }
+    close_end(&pipes->in[1]);
+    return 0;
+}
+
+static int spawn(struct pawl__cli_children *children, struct pawl__cli_child *child,
+                 const struct pipes *pipes)
+{
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error) return error;
+    error = posix_spawn_file_actions_adddup2(&actions, pipes->in[0], STDIN_FILENO);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipes->out[1], STDOUT_FILENO);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipes->err[1], STDERR_FILENO);
+    if (!error) {
+        error = posix_spawn(&child->pid, child->argv[0], &actions, &children->attr, child->argv,
+                            child->envp);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static int start(struct pawl__cli_children *children, struct pawl__cli_child *child)
+{
+    struct pipes pipes;
+    int error = open_pipes(&pipes);
+    if (error) return error;
+    error = feed_early(child, &pipes);
+    if (!error) error = spawn(children, child, &pipes);
+    if (error) {
+        close_pipes(&pipes);
+        return error;
+    }
+    close_end(&pipes.in[0]);
+    close_end(&pipes.out[1]);
+    close_end(&pipes.err[1]);
+    child->in = pipes.in[1];
+    child->out = pipes.out[0];
+    child->err = pipes.err[0];
+    child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    return 0;
+}
+
+/* ---- listening ---- */
+
+static void tell_line(struct pawl__cli_child *child, const char *at, size_t len)
+{
+    if (len && at[len - 1] == '\r') len--;
+    if (len > PAWL__CLI_LINE_BYTES_MAX) len = PAWL__CLI_LINE_BYTES_MAX;
+    child->line(child->ctx, at, len);
+}
+
+/* Some bytes of standard error: what ends a line completes it, the rest is kept. */
+static void take_error(struct pawl__cli_child *child, const char *at, size_t len)
+{
+    while (len) {
+        const char *end = memchr(at, '\n', len);
+        size_t part = end ? (size_t)(end - at) : len;
+        if (!child->skip && child->rest.len < PAWL__CLI_LINE_BYTES_MAX) {
+            pawl__buf_add(&child->rest, at, part);
+        }
+        if (!child->skip && (end || child->rest.len >= PAWL__CLI_LINE_BYTES_MAX)) {
+            if (!child->rest.failed) tell_line(child, child->rest.at, child->rest.len);
+            pawl__buf_clear(&child->rest);
+            child->skip = true;
+        }
+        if (end) child->skip = false;
+        at += part + (end != NULL);
+        len -= part + (end != NULL);
+    }
+}
+
+static void end_error(struct pawl__cli_child *child)
+{
+    if (child->rest.len && !child->rest.failed) {
+        tell_line(child, child->rest.at, child->rest.len);
+    }
+    pawl__buf_release(&child->rest);
+}
+
+static void take_output(struct pawl__cli_child *child, const char *at, size_t len)
+{
+    size_t room = child->output_max - child->output.len;
+    if (len > room) {
+        child->flooded = true;
+        len = room;
+    }
+    pawl__buf_add(&child->output, at, len);
+}
+
+/* What poll says can be read is read without waiting. */
+static void read_from(struct pawl__cli_child *child, int *fd)
+{
+    char bytes[READ_BYTES];
+    ssize_t got = read(*fd, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) {
+        close_end(fd);
+    } else if (fd == &child->out) {
+        take_output(child, bytes, (size_t)got);
+    } else {
+        take_error(child, bytes, (size_t)got);
+    }
+}
+
+static void feed(struct pawl__cli_child *child)
+{
+    ssize_t wrote = write(child->in, child->input.at + child->fed, child->input.len - child->fed);
+    if (wrote > 0) child->fed += (size_t)wrote;
+    bool later = wrote < 0 && (errno == EAGAIN || errno == EINTR);
+    // It may have closed its end: what it does not want to know it need not.
+    if (child->fed == child->input.len || (wrote < 0 && !later)) close_end(&child->in);
+}
+
+/* ---- ending ---- */
+
+static void have_patience(struct pawl__cli_child *child)
+{
+    if (!child->patience_us) child->patience_us = now_us() + child->grace_ms * 1000;
+}
+
+static void stop(struct pawl__cli_child *child)
+{
+    if (child->patience_us) return; // it has been told, or has exited
+    kill(-child->pid, SIGTERM);
+    kill(-child->pid, SIGCONT); // a stopped one could not hear it
+    have_patience(child);
+}
+
+static void note_exit(struct pawl__cli_child *child)
+{
+    child->exited = true;
+    close_end(&child->in);
+    have_patience(child); // with whoever holds its output open
+}
+
+/* Without a pidfd. It stays a zombie. */
+static bool has_exited(const struct pawl__cli_child *child)
+{
+    siginfo_t info = { 0 };
+    return waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+static bool is_over(struct pawl__cli_child *child)
+{
+    bool closed = child->out < 0 && child->err < 0;
+    if (child->exited && (closed || child->killed)) return true;
+    if (!child->patience_us || child->killed || now_us() < child->patience_us) return false;
+    kill(-child->pid, SIGKILL);
+    child->killed = true;
+    return child->exited;
+}
+
+static int wait_ms(const struct pawl__cli_child *child)
+{
+    int64_t ms = child->pidfd < 0 && !child->exited ? LOOK_BLIND_MS : LOOK_MS;
+    if (child->patience_us && !child->killed) {
+        int64_t left_ms = (child->patience_us - now_us()) / 1000 + 1;
+        if (left_ms < ms) ms = left_ms < 0 ? 0 : left_ms;
+    }
+    return (int)ms;
+}
+
+/* Waits for something to happen and does what it asks for. False: nothing happened. */
+static bool attend(struct pawl__cli_child *child, int timeout_ms)
+{
+    struct pollfd fds[] = { { .fd = child->out, .events = POLLIN },
+                            { .fd = child->err, .events = POLLIN },
+                            { .fd = child->exited ? -1 : child->pidfd, .events = POLLIN },
+                            { .fd = child->in, .events = POLLOUT } };
+    int ready = poll(fds, sizeof fds / sizeof *fds, timeout_ms);
+    if (ready > 0 && fds[0].revents) read_from(child, &child->out);
+    if (ready > 0 && fds[1].revents) read_from(child, &child->err);
+    if (ready > 0 && fds[3].revents) feed(child);
+    if (ready > 0 && fds[2].revents) note_exit(child);
+    if (child->pidfd < 0 && !child->exited && has_exited(child)) note_exit(child);
+    return ready > 0;
+}
+
+static void reap(struct pawl__cli_child *child)
+{
+    // Whatever it left behind goes first, while the number of the group is still ours.
+    kill(-child->pid, SIGKILL);
+    pid_t got;
+    do {
+        got = waitpid(child->pid, &child->status, 0);
+    } while (got < 0 && errno == EINTR);
+    assert(got == child->pid);
+}
+
+int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_child *child)
+{
+    atomic_int *place = take_place(children);
+    if (!place) return EAGAIN;
+    int error = start(children, child);
+    atomic_store(place, error ? 0 : child->pid);
+    if (error) return error;
+    while (!is_over(child)) {
+        (void)attend(child, wait_ms(child));
+        if (!child->stopped && !child->exited && child->stop(child->ctx)) child->stopped = true;
+        if (child->stopped || child->flooded) stop(child);
+    }
+    atomic_store(place, 0);
+    reap(child);
+    // What was said before the end; somebody outside of the group may go on talking.
+    for (int i = 0; i < LAST_READS_MAX && (child->out >= 0 || child->err >= 0); i++) {
+        if (!attend(child, 0)) break;
+    }
+    close_end(&child->in);
+    close_end(&child->out);
+    close_end(&child->err);
+    close_end(&child->pidfd);
+    end_error(child);
+    return 0;
+}

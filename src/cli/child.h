@@ -1,0 +1,68 @@
+/* A child process: started in a process group of its own, fed, listened to, and always reaped.
+ *
+ * Knows nothing of jobs. Any thread may run a child; several threads run several. */
+#ifndef PAWL_CLI_CHILD_H
+#define PAWL_CLI_CHILD_H
+
+#include "base/buf.h"
+
+#include <pawl/job.h>
+
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    PAWL__CLI_CHILDREN_MAX = 1024,  /* at a time; as many as a node may have workers */
+    PAWL__CLI_LINE_BYTES_MAX = 4000 /* of standard error; the rest of a longer line is dropped */
+};
+
+/* What all children share. */
+struct pawl__cli_children {
+    posix_spawnattr_t attr;
+    atomic_int groups[PAWL__CLI_CHILDREN_MAX]; /* 0: free, -1: about to start */
+};
+
+/* Opens standard streams that are closed, ignores SIGPIPE. 0, or an errno. */
+int pawl__cli_children_init(struct pawl__cli_children *children);
+void pawl__cli_children_release(struct pawl__cli_children *children);
+/* Kills every process group that runs. Async-signal-safe; for a program that is about to end, on a
+ * thread that runs no child. */
+void pawl__cli_children_kill(struct pawl__cli_children *children);
+
+struct pawl__cli_child {
+    char *const *argv; /* a path, then its arguments */
+    char *const *envp;
+    struct pawl_span input;  /* its standard input; it need not read it */
+    size_t output_max;       /* it is stopped when it prints more */
+    int64_t grace_ms;        /* between TERM and KILL; and for what it leaves running */
+    bool (*stop)(void *ctx); /* asked again and again: is it to be stopped? */
+    void (*line)(void *ctx, const char *at, size_t len); /* each line of its standard error */
+    void *ctx;
+
+    /* What came of it: */
+    struct pawl__buf output; /* the caller releases it */
+    int status;              /* as waitpid has it */
+    bool stopped;            /* because stop() said so */
+    bool flooded;            /* because it printed too much */
+
+    /* While it runs: */
+    struct pawl__buf rest; /* of standard error: a line that has not ended */
+    bool skip;             /* what follows belongs to a line that was too long */
+    size_t fed;
+    pid_t pid;
+    int pidfd; /* -1: this kernel has none */
+    int in, out, err;
+    bool exited;
+    bool killed;
+    int64_t patience_us; /* when it ends: TERM becomes KILL, leftovers are killed; 0: no end */
+};
+
+/* Runs it to its end: until it has exited and its output is closed, or the grace after its exit is
+ * over. Nothing of its process group is alive then. 0, or the errno of what kept it from starting.
+ */
+int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_child *child);
+
+#endif

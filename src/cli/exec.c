@@ -1,0 +1,379 @@
+/* See exec.h. Runs on: the workers' threads. */
+#include "cli/exec.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    EXIT_RETRY = 75,   /* EX_TEMPFAIL */
+    EXIT_DISCARD = 65, /* EX_DATAERR */
+    OUTPUT_BYTES_MAX = 1024 * 1024,
+    ENV_BYTES_MAX = 128 * 1024, /* of one variable: Linux takes no longer ones */
+    LINES_MAX = 1000,           /* into a job's log for one run */
+    LAST_BYTES = 256,           /* of a line of standard error, for the message */
+    MESSAGE_BYTES = LAST_BYTES + 64,
+    TROUBLE_MS = 1000 /* before a job is tried again that this machine could not start */
+};
+
+/* What is set for each run; make_env has the values in the same order. */
+static const char *const variables[] = { "PAWL_JOB_ID",  "PAWL_JOB_TYPE", "PAWL_QUEUE",
+                                         "PAWL_ATTEMPT", "PAWL_RUN",      "PAWL_ARGS" };
+enum { VARIABLE_COUNT = sizeof variables / sizeof variables[0] };
+
+struct run {
+    struct pawl__cli_exec *exec;
+    struct pawl_task *task;
+    const struct pawl_job *job;
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    struct pawl__buf input;
+    struct pawl__buf vars; /* NULs between them */
+    struct pawl__buf text; /* scratch: a line made clean, a result */
+    char **env;
+    size_t lines;
+    char last[LAST_BYTES]; /* line of standard error that is not blank */
+    char message[MESSAGE_BYTES];
+    struct pawl__cli_child child;
+    bool started;
+    enum pawl__cli_end end;
+};
+
+const char *pawl__cli_end_text(enum pawl__cli_end end)
+{
+#define X(name, text) [PAWL__CLI_END_##name] = text,
+    static const char *const texts[] = { PAWL__CLI_ENDS(X) };
+#undef X
+    return texts[end];
+}
+
+/* ---- what all runs share ---- */
+
+/* A node may itself be somebody's command. */
+static bool is_ours(const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+        if (strlen(variables[i]) == len && memcmp(variables[i], entry, len) == 0) return true;
+    }
+    return false;
+}
+
+int pawl__cli_exec_init(struct pawl__cli_exec *exec)
+{
+    size_t count = 0;
+    while (environ[count]) {
+        count++;
+    }
+    exec->env = calloc(count + 1, sizeof(*exec->env));
+    if (!exec->env) return ENOMEM;
+    exec->env_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_ours(environ[i])) exec->env[exec->env_count++] = environ[i];
+    }
+    atomic_init(&exec->stopping, false);
+    return pawl__cli_children_init(&exec->children);
+}
+
+void pawl__cli_exec_release(struct pawl__cli_exec *exec)
+{
+    if (exec->env) pawl__cli_children_release(&exec->children);
+    free(exec->env);
+    exec->env = NULL;
+}
+
+/* ---- what the command gets ---- */
+
+static bool make_input(struct run *run)
+{
+    struct pawl__cli_json json;
+    pawl__cli_json_open(&json, &run->input, '{');
+    pawl__cli_json_job(run->exec->cli, &json, run->job);
+    pawl__cli_json_close(&json, '}');
+    pawl__buf_add_text(&run->input, "\n");
+    run->child.input = (struct pawl_span){ run->input.at, run->input.len };
+    return !run->input.failed;
+}
+
+static struct pawl_span span_of(const char *text)
+{
+    return (struct pawl_span){ text, strlen(text) };
+}
+
+static bool make_env(struct run *run)
+{
+    const struct pawl__cli_exec *exec = run->exec;
+    char attempt[24], number[24];
+    snprintf(attempt, sizeof attempt, "%" PRId64, run->job->attempt);
+    snprintf(number, sizeof number, "%" PRId64, run->job->run);
+    struct pawl_span args = run->job->args.len ? run->job->args : span_of("[]");
+    struct pawl_span values[VARIABLE_COUNT] = {
+        span_of(run->id), span_of(run->job->type), span_of(run->job->queue),
+        span_of(attempt), span_of(number),         args,
+    };
+    size_t at[VARIABLE_COUNT], count = 0;
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+        // What is too long for a variable is on standard input alone.
+        if (strlen(variables[i]) + values[i].len + 2 > ENV_BYTES_MAX) continue;
+        at[count++] = run->vars.len;
+        pawl__buf_printf(&run->vars, "%s=", variables[i]);
+        pawl__buf_add(&run->vars, values[i].at, values[i].len);
+        pawl__buf_add(&run->vars, "", 1);
+    }
+    run->env = calloc(exec->env_count + count + 1, sizeof(*run->env));
+    if (!run->env || run->vars.failed) return false;
+    if (exec->env_count) memcpy(run->env, exec->env, exec->env_count * sizeof(*run->env));
+    for (size_t i = 0; i < count; i++) {
+        run->env[exec->env_count + i] = run->vars.at + at[i];
+    }
+    run->child.envp = run->env;
+    return true;
+}
+
+/* ---- what it says meanwhile ---- */
+
+static bool is_to_stop(void *ctx)
+{
+    const struct run *run = ctx;
+    return pawl_task_cancelled(run->task);
+}
+
+/* As UTF-8 without NULs, whatever it was. */
+static void clean(struct pawl__buf *out, const char *at, size_t len)
+{
+    static const char unknown[] = "\xEF\xBF\xBD"; // U+FFFD
+    const char *end = at + len;
+    pawl__buf_clear(out);
+    while (at < end) {
+        int step = pawl__utf8_step(at, end);
+        if (step > 0 && *at) {
+            pawl__buf_add(out, at, (size_t)step);
+        } else {
+            pawl__buf_add(out, unknown, sizeof unknown - 1);
+        }
+        at += step > 0 ? step : -step;
+    }
+}
+
+static void remember(struct run *run, const char *text, size_t len)
+{
+    if (text[strspn(text, " \t")] == '\0') return;
+    if (len >= sizeof run->last) len = sizeof run->last - 1;
+    while (len && ((unsigned char)text[len] & 0xC0) == 0x80) {
+        len--; // not in the middle of a character
+    }
+    memcpy(run->last, text, len);
+    run->last[len] = '\0';
+}
+
+static void take_line(void *ctx, const char *at, size_t len)
+{
+    struct run *run = ctx;
+    clean(&run->text, at, len);
+    if (run->text.failed) return;
+    const char *text = run->text.len ? run->text.at : "";
+    remember(run, text, run->text.len);
+    if (run->exec->line) run->exec->line(run->exec->ctx, run->id, text, run->text.len);
+    if (run->lines < LINES_MAX) {
+        pawl_task_log(run->task, 1, "%s", text);
+    } else if (run->lines == LINES_MAX) {
+        pawl_task_log(run->task, 2, "more than %d lines: the rest is not kept", LINES_MAX);
+    }
+    run->lines++;
+}
+
+/* ---- the result ---- */
+
+static struct pawl_span trim(struct pawl_span text)
+{
+    static const char blank[] = " \t\r\n";
+    while (text.len && memchr(blank, text.at[0], sizeof blank - 1)) {
+        text.at++;
+        text.len--;
+    }
+    while (text.len && memchr(blank, text.at[text.len - 1], sizeof blank - 1)) {
+        text.len--;
+    }
+    return text;
+}
+
+/* `text` if it is one JSON value, else it as a string, without the line break at its end. */
+static enum pawl_err make_result(struct run *run, struct pawl_span *out)
+{
+    struct pawl_span whole = { run->child.output.at, run->child.output.len };
+    struct pawl_span text = trim(whole);
+    struct pawl__arena arena = { 0 };
+    struct pawl__json json;
+    *out = text;
+    if (!text.len) return PAWL_OK;
+    enum pawl_err err = pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, &arena, &json, NULL);
+    pawl__arena_release(&arena);
+    if (!err || err == PAWL_ERR_NOMEM) return err;
+    while (whole.len && (whole.at[whole.len - 1] == '\n' || whole.at[whole.len - 1] == '\r')) {
+        whole.len--;
+    }
+    pawl__buf_clear(&run->text);
+    pawl__buf_add_json(&run->text, whole.at, whole.len);
+    *out = (struct pawl_span){ run->text.at, run->text.len };
+    return run->text.failed ? PAWL_ERR_NOMEM : PAWL_OK;
+}
+
+/* ---- outcomes ---- */
+
+/* Not the job's fault: it goes back, free of charge, for a moment. */
+static enum pawl_outcome give_back(struct run *run, int64_t delay_ms)
+{
+    run->end = PAWL__CLI_END_GIVEN_BACK;
+    pawl_task_delay(run->task, delay_ms);
+    return PAWL_OUTCOME_SNOOZE;
+}
+
+static enum pawl_outcome no_memory(struct run *run)
+{
+    snprintf(run->message, sizeof run->message, "out of memory");
+    return give_back(run, TROUBLE_MS);
+}
+
+static enum pawl_outcome fail(struct run *run, enum pawl__cli_end end, const char *type)
+{
+    run->end = end;
+    pawl_task_error(run->task, type, (struct pawl_span){ NULL, 0 }, "%s", run->message);
+    return end == PAWL__CLI_END_DISCARDED ? PAWL_OUTCOME_DISCARD : PAWL_OUTCOME_RETRY;
+}
+
+static enum pawl_outcome fail_flood(struct run *run)
+{
+    snprintf(run->message, sizeof run->message,
+             "the command printed more than a result may have: %d bytes of JSON", OUTPUT_BYTES_MAX);
+    return fail(run, PAWL__CLI_END_FAILED, "output");
+}
+
+static enum pawl_outcome succeed(struct run *run)
+{
+    struct pawl_span result;
+    enum pawl_err err = make_result(run, &result);
+    if (!err && result.len) err = pawl_task_result(run->task, result);
+    if (err == PAWL_ERR_NOMEM) return no_memory(run);
+    if (err) return fail_flood(run);
+    run->end = PAWL__CLI_END_DONE;
+    return PAWL_OUTCOME_DONE;
+}
+
+static enum pawl_outcome fail_exit(struct run *run, int status)
+{
+    char type[24];
+    snprintf(type, sizeof type, "exit.%d", status);
+    snprintf(run->message, sizeof run->message, "the command exited with status %d%s%s", status,
+             run->last[0] ? ": " : "", run->last);
+    if (status == EXIT_DISCARD) return fail(run, PAWL__CLI_END_DISCARDED, type);
+    // A type of its own: "exit.*" may be what is not to be retried.
+    if (status == EXIT_RETRY) return fail(run, PAWL__CLI_END_RETRY, "tempfail");
+    return fail(run, PAWL__CLI_END_FAILED, type);
+}
+
+static enum pawl_outcome fail_signal(struct run *run, int number)
+{
+    char type[24], name[16];
+    const char *known = sigabbrev_np(number);
+    snprintf(name, sizeof name, "%d", number); // real-time signals have no name
+    if (known) snprintf(name, sizeof name, "%s", known);
+    snprintf(type, sizeof type, "signal.%s", name);
+    snprintf(run->message, sizeof run->message, "the command was ended by signal %s%s%s", name,
+             run->last[0] ? ": " : "", run->last);
+    return fail(run, PAWL__CLI_END_FAILED, type);
+}
+
+/* It was told to stop. Whatever it made of that, nobody knows whether it was done: when the node
+ * stops it runs again. In the other cases the outcome has been decided without us. */
+static enum pawl_outcome stopped(struct run *run)
+{
+    int64_t deadline_ms = pawl_task_deadline_ms(run->task);
+    bool late = deadline_ms && pawl__clock_wall_ms(&pawl__clock_system) >= deadline_ms;
+    bool leaving = atomic_load(&run->exec->stopping);
+    enum pawl_outcome outcome = give_back(run, 0);
+    if (late) run->end = PAWL__CLI_END_TIMEOUT;
+    if (!late && !leaving) run->end = PAWL__CLI_END_CANCELLED;
+    snprintf(run->message, sizeof run->message, "%s",
+             late      ? "it took too long"
+             : leaving ? "the node stops"
+                       : "it is no longer wanted");
+    return outcome;
+}
+
+static enum pawl_outcome not_started(struct run *run, int error)
+{
+    snprintf(run->message, sizeof run->message, "could not start the command: %s",
+             strerrordesc_np(error));
+    switch (error) {
+    case EAGAIN: // of this machine too much is asked just now
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+        return give_back(run, TROUBLE_MS);
+    default:
+        return fail(run, PAWL__CLI_END_FAILED, "spawn");
+    }
+}
+
+static enum pawl_outcome outcome_of(struct run *run)
+{
+    const struct pawl__cli_child *child = &run->child;
+    if (child->stopped) return stopped(run);
+    if (child->flooded) return fail_flood(run);
+    if (child->output.failed) return no_memory(run);
+    if (WIFSIGNALED(child->status)) return fail_signal(run, WTERMSIG(child->status));
+    int status = WEXITSTATUS(child->status);
+    return status ? fail_exit(run, status) : succeed(run);
+}
+
+/* ---- a run ---- */
+
+static enum pawl_outcome execute(struct run *run, const char *command)
+{
+    const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+    if (!make_input(run) || !make_env(run)) return no_memory(run);
+    run->child.argv = (char *const *)argv;
+    int error = pawl__cli_child_run(&run->exec->children, &run->child);
+    if (error) return not_started(run, error);
+    run->started = true;
+    return outcome_of(run);
+}
+
+static void release(struct run *run)
+{
+    pawl__buf_release(&run->input);
+    pawl__buf_release(&run->vars);
+    pawl__buf_release(&run->text);
+    pawl__buf_release(&run->child.output);
+    free(run->env);
+}
+
+enum pawl_outcome pawl__cli_exec_run(struct pawl_task *task, void *ctx)
+{
+    const struct pawl__cli_exec_command *command = ctx;
+    struct pawl__cli_exec *exec = command->exec;
+    struct run run = { .exec = exec, .task = task, .job = pawl_task_job(task) };
+    run.child = (struct pawl__cli_child){ .output_max = OUTPUT_BYTES_MAX,
+                                          .grace_ms = exec->grace_ms,
+                                          .stop = is_to_stop,
+                                          .line = take_line,
+                                          .ctx = &run };
+    pawl_job_id_text(run.job->id, run.id);
+    int64_t began_us = pawl__clock_mono_us(&pawl__clock_system);
+    enum pawl_outcome outcome = execute(&run, command->text);
+    struct pawl__cli_ended ended = { .job = run.job,
+                                     .id = run.id,
+                                     .end = run.end,
+                                     .started = run.started,
+                                     .status = run.child.status,
+                                     .message = run.message,
+                                     .took_us = pawl__clock_mono_us(&pawl__clock_system) -
+                                                began_us };
+    exec->ended(exec->ctx, &ended);
+    release(&run);
+    return outcome;
+}

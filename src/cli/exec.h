@@ -1,0 +1,63 @@
+/* Commands as handlers: each run of a job is a run of its type's command.
+ *
+ * The command gets the job as JSON on standard input and in PAWL_* variables; its standard output
+ * becomes the result, its standard error the job's log, its exit status the outcome. */
+#ifndef PAWL_CLI_EXEC_H
+#define PAWL_CLI_EXEC_H
+
+#include "cli/child.h"
+#include "cli/cli.h"
+
+/* How a run ended: NAME, text */
+#define PAWL__CLI_ENDS(X)                                                                          \
+    X(DONE, "done")                                                                                \
+    X(FAILED, "failed")                                                                            \
+    X(RETRY, "retry_later")                                                                        \
+    X(DISCARDED, "discarded")                                                                      \
+    X(TIMEOUT, "timeout")                                                                          \
+    X(CANCELLED, "cancelled")   /* or its lease was lost */                                        \
+    X(GIVEN_BACK, "given_back") /* the node stops, or could not start the command */
+
+#define X(name, text) PAWL__CLI_END_##name,
+enum pawl__cli_end { PAWL__CLI_ENDS(X) PAWL__CLI_END_COUNT };
+#undef X
+
+/* One run, when it is over. */
+struct pawl__cli_ended {
+    const struct pawl_job *job;
+    const char *id;
+    enum pawl__cli_end end;
+    bool started;        /* else `status` says nothing */
+    int status;          /* as waitpid has it */
+    const char *message; /* what went wrong; "" when nothing did */
+    int64_t took_us;
+};
+
+/* What the commands of a node share. */
+struct pawl__cli_exec {
+    const struct pawl__cli *cli;
+    int64_t grace_ms;
+    atomic_bool stopping; /* the node's: runs that are told to stop go back */
+    /* Told on the workers' threads; `line` may be NULL. */
+    void (*line)(void *ctx, const char *id, const char *at, size_t len);
+    void (*ended)(void *ctx, const struct pawl__cli_ended *ended);
+    void *ctx;
+    /* Its own: */
+    struct pawl__cli_children children;
+    char **env; /* ours, without what is set for each run */
+    size_t env_count;
+};
+
+/* One type's command: what pawl_handle takes as context. */
+struct pawl__cli_exec_command {
+    struct pawl__cli_exec *exec;
+    const char *text; /* for /bin/sh -c */
+};
+
+/* The fields above are set. 0, or an errno. */
+int pawl__cli_exec_init(struct pawl__cli_exec *exec);
+void pawl__cli_exec_release(struct pawl__cli_exec *exec);
+pawl_handler_fn pawl__cli_exec_run;
+const char *pawl__cli_end_text(enum pawl__cli_end end);
+
+#endif

@@ -1,0 +1,512 @@
+/* pawl work: a node whose handlers are commands.
+ *
+ * The main thread starts it, looks on, and stops it; commands run on the library's workers'
+ * threads (exec.c), which speak through echo and put_ended. */
+#include "cli/exec.h"
+#include "base/clock.h"
+#include "base/sync.h"
+#include "base/time_text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    TICK_MS = 1000,
+    TICK_SHOWN_MS = 200,
+    TICK_ONCE_MS = 20,
+    STOP_SLACK_MS = 2000 /* for what is left to do when a command has been killed */
+};
+
+struct work {
+    struct pawl__cli *cli;
+    struct pawl__cli_exec exec;
+    struct pawl__cli_exec_command *commands;
+    const char **types; /* one for each command */
+    size_t type_count;
+    struct pawl_node_queue *queues;
+    size_t queue_count;
+    struct pawl_node_config config;
+    struct pawl_drain drain;
+    char name[PAWL_WORKER_BYTES_MAX + 1];
+    bool shown;       /* there is a line that tells how things are */
+    atomic_bool deaf; /* nobody takes our output any more */
+    atomic_int_least64_t given_back;
+    struct pawl_counters counters; /* when they were looked at last */
+    int64_t counted_us;
+    double rate; /* runs a second */
+
+    struct pawl__mutex mutex; /* of the streams */
+    /* guarded by mutex: */
+    bool drawn; /* the line stands on the terminal */
+};
+
+/* ---- speaking ---- */
+
+/* What goes to standard error stands on lines of its own. */
+static void write_error(struct work *work, const struct pawl__buf *line)
+{
+    if (line->failed) return;
+    pawl__lock(&work->mutex);
+    if (work->drawn) fputs("\r\033[K", stderr);
+    work->drawn = false;
+    fwrite(line->at, 1, line->len, stderr);
+    fflush(stderr);
+    pawl__unlock(&work->mutex);
+}
+
+/* Something worth a line of the node's own log. */
+static void PAWL_PRINTF(2, 3) say(struct work *work, const char *format, ...)
+{
+    char text[1024];
+    char at[PAWL__INSTANT_TEXT_BYTES];
+    va_list args;
+    if (work->cli->quiet) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    pawl__instant_text(pawl__clock_wall_ms(&pawl__clock_system), at);
+    struct pawl__buf line = { 0 };
+    pawl__buf_printf(&line, "%s ", at);
+    pawl__cli_put_text(&line, text, strlen(text));
+    pawl__buf_add_text(&line, "\n");
+    write_error(work, &line);
+    pawl__buf_release(&line);
+}
+
+/* A line that a command wrote. */
+static void echo(void *ctx, const char *id, const char *at, size_t len)
+{
+    struct pawl__buf line = { 0 };
+    pawl__buf_printf(&line, "%s ", id);
+    pawl__cli_put_text(&line, at, len);
+    pawl__buf_add_text(&line, "\n");
+    write_error(ctx, &line);
+    pawl__buf_release(&line);
+}
+
+static void put_ended_json(struct work *work, const struct pawl__cli_ended *ended)
+{
+    struct pawl__buf line = { 0 };
+    struct pawl__cli_json json;
+    pawl__cli_json_open(&json, &line, '{');
+    pawl__cli_json_text(&json, "id", ended->id);
+    pawl__cli_json_text(&json, "type", ended->job->type);
+    pawl__cli_json_text(&json, "queue", ended->job->queue);
+    pawl__cli_json_int(&json, "attempt", ended->job->attempt);
+    pawl__cli_json_int(&json, "run", ended->job->run);
+    pawl__cli_json_text(&json, "outcome", pawl__cli_end_text(ended->end));
+    if (ended->started && WIFEXITED(ended->status)) {
+        pawl__cli_json_int(&json, "exit_status", WEXITSTATUS(ended->status));
+    } else if (ended->started) {
+        pawl__cli_json_int(&json, "signal", WTERMSIG(ended->status));
+    }
+    pawl__cli_json_some_text(&json, "error", ended->message);
+    pawl__cli_json_int(&json, "duration_ms", ended->took_us / 1000);
+    pawl__cli_json_close(&json, '}');
+    pawl__buf_add_text(&line, "\n");
+    pawl__lock(&work->mutex);
+    bool ok = !line.failed && fwrite(line.at, 1, line.len, stdout) == line.len;
+    if (fflush(stdout) != 0 || !ok) atomic_store(&work->deaf, true);
+    pawl__unlock(&work->mutex);
+    pawl__buf_release(&line);
+}
+
+static void put_ended(void *ctx, const struct pawl__cli_ended *ended)
+{
+    struct work *work = ctx;
+    if (ended->end == PAWL__CLI_END_GIVEN_BACK) atomic_fetch_add(&work->given_back, 1);
+    if (work->cli->json) put_ended_json(work, ended);
+    if (!ended->started) say(work, "%s %s: %s", ended->id, ended->job->type, ended->message);
+    if (!work->exec.line || !ended->started) return; // only with --verbose
+    char took[PAWL__DURATION_TEXT_BYTES];
+    pawl__duration_text(ended->took_us / 1000, took);
+    say(work, "%s %s: %s after %s%s%s", ended->id, ended->job->type, pawl__cli_end_text(ended->end),
+        took, ended->message[0] ? ": " : "", ended->message);
+}
+
+/* ---- the line that tells how things are ---- */
+
+static void draw(struct work *work, const struct pawl_counters *now)
+{
+    char text[128];
+    int len = snprintf(text, sizeof text,
+                       "%" PRId64 " running, %" PRId64 " done, %" PRId64 " failed, %.1f a second",
+                       now->running, now->completed, now->failed, work->rate);
+    size_t columns = work->cli->columns ? (size_t)work->cli->columns : 80;
+    if (len < 0) return;
+    pawl__lock(&work->mutex);
+    fprintf(stderr, "\r\033[K%.*s", (int)pawl__cli_fit(text, (size_t)len, columns - 1), text);
+    fflush(stderr);
+    work->drawn = true;
+    pawl__unlock(&work->mutex);
+}
+
+static void wipe(struct work *work)
+{
+    struct pawl__buf nothing = { .at = "" };
+    write_error(work, &nothing);
+}
+
+static int64_t ended_of(const struct pawl_counters *counters)
+{
+    return counters->completed + counters->failed + counters->snoozed;
+}
+
+/* Over a second or so, so that the number can be read. */
+static void note_rate(struct work *work, const struct pawl_counters *now)
+{
+    int64_t now_us = pawl__clock_mono_us(&pawl__clock_system);
+    int64_t passed_us = now_us - work->counted_us;
+    if (passed_us < 1000000) return;
+    work->rate = (double)(ended_of(now) - ended_of(&work->counters)) * 1e6 / (double)passed_us;
+    work->counted_us = now_us;
+    if (now->lapsed > work->counters.lapsed) {
+        say(work, "%" PRId64 " jobs taken back: whoever ran them has not been heard of",
+            now->lapsed - work->counters.lapsed);
+    }
+    if (now->stale > work->counters.stale) {
+        say(work, "%" PRId64 " outcomes came too late and do not count",
+            now->stale - work->counters.stale);
+    }
+    if (now->commits_failed > work->counters.commits_failed) {
+        say(work, "the store is in trouble: %" PRId64 " transactions failed",
+            now->commits_failed - work->counters.commits_failed);
+    }
+    work->counters = *now;
+}
+
+static void look(struct work *work)
+{
+    struct pawl_counters now;
+    pawl_counters_get(work->cli->pawl, &now);
+    note_rate(work, &now);
+    if (work->shown) draw(work, &now);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t signals;
+static struct work *volatile signalled; /* the node that is told; NULL: none any more */
+static pthread_t main_thread;
+
+/* The first asks the node to stop, the second to hurry, the third is the end. */
+static void on_signal(int number)
+{
+    static const char text[] = "\npawl: ended at once; what ran will run again\n";
+    struct work *work = signalled;
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        pthread_kill(main_thread, number);
+        return;
+    }
+    signals = signals + 1;
+    if (signals == 2 && work) pawl_stop_hurry(work->cli->pawl);
+    if (signals < 3) return;
+    if (work) pawl__cli_children_kill(&work->exec.children);
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(PAWL__CLI_EXIT_INTERRUPTED);
+}
+
+/* Workers inherit that these signals are not for them; the main thread takes them where it waits.
+ * `*listening` is its mask for that. */
+static void take_signals(struct work *work, sigset_t *listening)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    main_thread = pthread_self();
+    signalled = work;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigaddset(&action.sa_mask, numbers[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &action.sa_mask, listening);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction before;
+        sigaction(numbers[i], NULL, &before);
+        // A shell's background job, or nohup: it stays that way.
+        if (before.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+    }
+}
+
+/* ---- nothing to do ---- */
+
+static bool any(struct work *work, struct pawl_filter filter)
+{
+    struct pawl_jobs jobs = { 0 };
+    const struct pawl_page one = { .limit = 1 };
+    filter.types = work->types;
+    filter.type_count = work->type_count;
+    enum pawl_err err = pawl_query(work->cli->pawl, &filter, &one, &jobs, NULL);
+    bool found = err || jobs.count > 0; // a store that cannot tell may have some
+    pawl_jobs_release(&jobs);
+    return found;
+}
+
+/* What the store says of our queues, as far as they are not paused. */
+struct queues {
+    const char **names; /* room for all */
+    size_t count;
+    int64_t available;
+    bool due; /* something in some queue */
+};
+
+static bool read_queues(struct work *work, struct queues *out)
+{
+    struct pawl_stats stats = { 0 };
+    enum pawl_err err = pawl_stats_get(work->cli->pawl, &stats, NULL);
+    out->count = 0;
+    out->available = 0;
+    for (size_t i = 0; !err && i < work->queue_count; i++) {
+        for (size_t j = 0; j < stats.queue_count; j++) {
+            const struct pawl_queue_stats *queue = &stats.queues[j];
+            if (strcmp(queue->queue, work->queues[i].name) != 0 || queue->paused) continue;
+            out->names[out->count++] = work->queues[i].name;
+            out->available += queue->count[PAWL_STATE_AVAILABLE];
+        }
+    }
+    int64_t now_ms = pawl__clock_wall_ms(&pawl__clock_system);
+    out->due = stats.next_due_at_ms && stats.next_due_at_ms <= now_ms;
+    pawl_stats_release(&stats);
+    return !err;
+}
+
+/* Nothing that this node could run is due, waits or runs here. Asked in the order in which jobs
+ * move, so that none slips through between two questions. */
+static bool is_idle(struct work *work, struct queues *queues)
+{
+    struct pawl_counters before, after;
+    pawl_counters_get(work->cli->pawl, &before);
+    if (before.running || before.waiting || !read_queues(work, queues)) return false;
+    struct pawl_filter filter = { .queues = queues->names, .queue_count = queues->count };
+    if (queues->count && queues->due) {
+        filter.states = PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_RETRYABLE);
+        filter.due_until_ms = pawl__clock_wall_ms(&pawl__clock_system) + 1;
+        if (any(work, filter)) return false;
+        filter.due_until_ms = 0;
+    }
+    filter.states = PAWL_STATE_BIT(PAWL_STATE_AVAILABLE);
+    if (queues->available && any(work, filter)) return false;
+    filter =
+        (struct pawl_filter){ .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE), .worker = work->name };
+    if (any(work, filter)) return false;
+    pawl_counters_get(work->cli->pawl, &after);
+    return after.claimed == before.claimed;
+}
+
+/* ---- what is asked for ---- */
+
+static int read_commands(struct work *work)
+{
+    struct pawl__cli *cli = work->cli;
+    const struct pawl__cli_values *values = &cli->values[PAWL__CLI_OPT_EXEC];
+    if (!values->count) {
+        pawl__cli_error("nothing to run is named");
+        pawl__cli_hint("name a command for each type: --exec mail.send=./send-mail.sh");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    work->commands =
+        pawl__cli_need(pawl__arena_calloc(&cli->arena, values->count, sizeof *work->commands));
+    work->types =
+        pawl__cli_need(pawl__arena_calloc(&cli->arena, values->count, sizeof(*work->types)));
+    for (size_t i = 0; i < values->count; i++) {
+        size_t len = strcspn(values->at[i], "=");
+        const char *type = pawl__cli_need(pawl__arena_dup(&cli->arena, values->at[i], len));
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(work->types[j], type) != 0) continue;
+            return pawl__cli_usage("\"--exec\": type \"%s\" has two commands", type);
+        }
+        work->types[i] = type;
+        work->commands[i] =
+            (struct pawl__cli_exec_command){ .exec = &work->exec, .text = values->at[i] + len + 1 };
+    }
+    work->type_count = values->count;
+    return PAWL__CLI_EXIT_OK;
+}
+
+static int read_queue_options(struct work *work)
+{
+    static const char *usual = "default";
+    struct pawl__cli *cli = work->cli;
+    const struct pawl__cli_values *values = &cli->values[PAWL__CLI_OPT_W_QUEUE];
+    work->queue_count = values->count ? values->count : 1;
+    const char **at = values->count ? values->at : &usual;
+    work->queues =
+        pawl__cli_need(pawl__arena_calloc(&cli->arena, work->queue_count, sizeof *work->queues));
+    for (size_t i = 0; i < work->queue_count; i++) {
+        size_t len = strcspn(at[i], "=");
+        int64_t most = 0;
+        bool ok = !at[i][len] || pawl__cli_read_int(at[i] + len + 1, 1, INT32_MAX, &most);
+        assert(ok); // it was checked when it was read
+        const char *name = pawl__cli_need(pawl__arena_dup(&cli->arena, at[i], len));
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(work->queues[j].name, name) != 0) continue;
+            return pawl__cli_usage("\"--queue\": queue \"%s\" is named twice", name);
+        }
+        work->queues[i] = (struct pawl_node_queue){ .name = name, .concurrency = (int32_t)most };
+    }
+    return PAWL__CLI_EXIT_OK;
+}
+
+/* The library would choose the same; but it is looked for among those who run jobs. */
+static int choose_name(struct work *work)
+{
+    char host[128] = "node";
+    const char *given = pawl__cli_text(work->cli, PAWL__CLI_OPT_NAME);
+    int len;
+    if (given) {
+        len = snprintf(work->name, sizeof work->name, "%s", given);
+    } else {
+        (void)gethostname(host, sizeof host - 1);
+        len = snprintf(work->name, sizeof work->name, "%s-%ld", host, (long)getpid());
+    }
+    if (len > 0 && (size_t)len < sizeof work->name) return PAWL__CLI_EXIT_OK;
+    return pawl__cli_usage("\"--name\" may have %d bytes", PAWL_WORKER_BYTES_MAX);
+}
+
+/* Zero would mean the default. */
+static int64_t none_if_zero(int64_t ms)
+{
+    return ms ? ms : -1;
+}
+
+static int read_options(struct work *work)
+{
+    struct pawl__cli *cli = work->cli;
+    int code = read_commands(work);
+    if (!code) code = read_queue_options(work);
+    if (!code) code = choose_name(work);
+    if (code) return code;
+    int64_t grace_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_GRACE);
+    work->config = (struct pawl_node_config){
+        .name = work->name,
+        .queues = work->queues,
+        .queue_count = work->queue_count,
+        .workers = (int32_t)pawl__cli_int(cli, PAWL__CLI_OPT_WORKERS),
+        .lease_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_W_LEASE),
+    };
+    work->drain = (struct pawl_drain){
+        .finish_ms = none_if_zero(pawl__cli_duration(cli, PAWL__CLI_OPT_DRAIN)),
+        .cancel_ms = grace_ms + STOP_SLACK_MS, // else those who are being killed count as lost
+    };
+    work->exec.cli = cli;
+    work->exec.grace_ms = grace_ms;
+    work->exec.line = pawl__cli_flag(cli, PAWL__CLI_OPT_VERBOSE) ? echo : NULL;
+    work->exec.ended = put_ended;
+    work->exec.ctx = work;
+    work->shown = cli->err_tty && !cli->quiet && !(cli->json && cli->out_tty);
+    return PAWL__CLI_EXIT_OK;
+}
+
+/* ---- from start to stop ---- */
+
+static int start(struct work *work)
+{
+    struct pawl_diag diag = { 0 };
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < work->type_count; i++) {
+        err = pawl_handle(work->cli->pawl, work->types[i], pawl__cli_exec_run, &work->commands[i],
+                          &diag);
+    }
+    if (!err) err = pawl_start(work->cli->pawl, &work->config, &diag);
+    return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+}
+
+static void say_hello(struct work *work)
+{
+    struct pawl__buf text = { 0 };
+    pawl__buf_printf(&text, "node \"%s\" is up: ", work->name);
+    for (size_t i = 0; i < work->queue_count; i++) {
+        const struct pawl_node_queue *queue = &work->queues[i];
+        pawl__buf_printf(&text, "%s%s",
+                         i                       ? ", "
+                         : work->queue_count > 1 ? "queues "
+                                                 : "queue ",
+                         queue->name);
+        if (queue->concurrency) pawl__buf_printf(&text, "=%" PRId32, queue->concurrency);
+    }
+    for (size_t i = 0; i < work->type_count; i++) {
+        pawl__buf_printf(&text, "%s%s", i ? ", " : "; runs ", work->types[i]);
+    }
+    if (!text.failed) say(work, "%s", text.at);
+    pawl__buf_release(&text);
+}
+
+/* Until a signal comes, nobody listens or, with --once, there is nothing left to do. */
+static void stay(struct work *work, const sigset_t *listening)
+{
+    struct pawl__cli *cli = work->cli;
+    bool once = pawl__cli_flag(cli, PAWL__CLI_OPT_ONCE);
+    struct queues queues = { .names = pawl__cli_need(pawl__arena_calloc(
+                                 &cli->arena, work->queue_count, sizeof(*queues.names))) };
+    int64_t tick_ms = once ? TICK_ONCE_MS : work->shown ? TICK_SHOWN_MS : TICK_MS;
+    struct timespec tick = { .tv_sec = tick_ms / 1000, .tv_nsec = tick_ms % 1000 * 1000000 };
+    while (!signals && !atomic_load(&work->deaf)) {
+        if (once && is_idle(work, &queues)) break;
+        (void)ppoll(NULL, 0, &tick, listening);
+        look(work);
+    }
+}
+
+static void stop(struct work *work)
+{
+    char finish[PAWL__DURATION_TEXT_BYTES];
+    struct pawl_counters counters;
+    int64_t late = 0;
+    atomic_store(&work->exec.stopping, true);
+    pawl_counters_get(work->cli->pawl, &counters);
+    pawl__duration_text(work->drain.finish_ms > 0 ? work->drain.finish_ms : 0, finish);
+    if (counters.running) {
+        say(work, "stopping: %" PRId64 " running, which may finish within %s", counters.running,
+            finish);
+    }
+    pawl_stop(work->cli->pawl, &work->drain, &late);
+    pawl_counters_get(work->cli->pawl, &counters);
+    wipe(work);
+    say(work, "node \"%s\" is down: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " given back",
+        work->name, counters.completed, counters.failed, atomic_load(&work->given_back) + late);
+}
+
+static int run(struct work *work)
+{
+    sigset_t listening;
+    int error = pawl__cli_exec_init(&work->exec);
+    if (error) {
+        pawl__cli_error("could not prepare to run commands: %s", strerror(error));
+        return PAWL__CLI_EXIT_REFUSED;
+    }
+    int code = pawl__cli_open(work->cli);
+    if (code) return code;
+    take_signals(work, &listening);
+    code = start(work);
+    if (code) return code;
+    work->counted_us = pawl__clock_mono_us(&pawl__clock_system);
+    say_hello(work);
+    stay(work, &listening);
+    pthread_sigmask(SIG_SETMASK, &listening, NULL); // again: hurry; and again: the end
+    stop(work);
+    if (!atomic_load(&work->deaf)) return PAWL__CLI_EXIT_OK;
+    pawl__cli_error("could not write the output");
+    return PAWL__CLI_EXIT_REFUSED;
+}
+
+int pawl__cli_work(struct pawl__cli *cli)
+{
+    struct work *work = pawl__cli_need(calloc(1, sizeof *work));
+    work->cli = cli;
+    pawl__mutex_init(&work->mutex);
+    int code = read_options(work);
+    if (!code) code = run(work);
+    signalled = NULL;
+    pawl_close(cli->pawl); // handlers point to the node until then
+    cli->pawl = NULL;
+    pawl__cli_exec_release(&work->exec);
+    pawl__mutex_release(&work->mutex);
+    free(work);
+    return code;
+}
