@@ -144,6 +144,31 @@ static void thousands_retire_in_turns(struct rig *rig)
     assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .archived = true }));
 }
 
+/* Old ones lie scattered among many that are too young: step by step all of the old ones go. */
+static void steps_reach_everything_that_is_old(struct rig *rig)
+{
+    enum { MANY = 2600 };
+    submit_n(rig, MANY, NULL);
+    struct claimed jobs = claim_n(rig, "default", MANY);
+    assert_int_equal(MANY, jobs.count);
+    int64_t old = 0, boundary = rig_now(rig) + 10;
+    for (size_t i = 0; i < MANY; i += 100, old++)
+        assert_ok(rig, complete(rig, ref_of(&jobs.at[i]), NULL));
+    rig_advance(rig, 10);
+    for (size_t i = 1; i < MANY; i += 2)
+        if (i % 100 != 0) assert_ok(rig, complete(rig, ref_of(&jobs.at[i]), NULL));
+    static const enum pawl__op_kind kinds[] = { PAWL__OP_ARCHIVE, PAWL__OP_PURGE };
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        int64_t moved = 0;
+        bool more = true;
+        for (int step = 0; more && step < 1000; step++)
+            moved += retire_step(rig, kinds[k], TERMINAL_STATES, boundary, 7, &more);
+        assert_i64(old, moved);
+    }
+    assert_i64(MANY / 2, count_state(rig, PAWL_STATE_COMPLETED));
+    assert_i64(0, stats_of(rig).archived);
+}
+
 static void archived_job_may_be_deleted(struct rig *rig)
 {
     struct pawl_job_id id = job_in(rig, PAWL_STATE_DISCARDED, NULL);
@@ -273,6 +298,7 @@ int main(void)
         CONTRACT(record_is_kept_as_long_as_its_job_asked),
         CONTRACT(limits_bound_each_step_oldest_first),
         CONTRACT(thousands_retire_in_turns),
+        CONTRACT(steps_reach_everything_that_is_old),
         CONTRACT(archived_job_may_be_deleted),
         CONTRACT(archived_job_obeys_the_lifecycle),
         CONTRACT(archived_dead_letter_may_be_paused),

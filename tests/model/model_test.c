@@ -9,6 +9,8 @@
 #include "model/model.h"
 #include "support/ops.h"
 
+#include <pthread.h>
+
 enum {
     STEPS = 2500,
     SEEDS = 40,
@@ -17,8 +19,20 @@ enum {
     BATCH = 5
 };
 
+/* Where each job is by what the commits told, and nothing else. */
+struct mirror {
+    pthread_mutex_t mutex;
+    struct mirrored {
+        struct pawl_job_id id;
+        enum pawl_state state;
+    } * at;
+    size_t count, cap;
+    char wrong[256]; /* the first move that did not begin where the one before had ended */
+};
+
 struct world {
     struct rig rig;
+    struct mirror mirror;
     struct model model;
     struct pawl__rng rng;
     uint64_t seed;
@@ -159,6 +173,66 @@ static void compare_counts(struct world *w)
     same(w, "next_due_at_ms", next_due, told.next_due_at_ms);
 }
 
+/* ---- listening ---- */
+
+static struct mirrored *mirror_find(struct mirror *mirror, struct pawl_job_id id)
+{
+    for (size_t i = mirror->count; i > 0; i--)
+        if (same_id(mirror->at[i - 1].id, id)) return &mirror->at[i - 1];
+    if (mirror->count == mirror->cap) {
+        mirror->cap = mirror->cap ? mirror->cap * 2 : 256;
+        mirror->at = realloc(mirror->at, mirror->cap * sizeof *mirror->at);
+        if (mirror->at == NULL) abort();
+    }
+    mirror->at[mirror->count] = (struct mirrored){ .id = id };
+    return &mirror->at[mirror->count++];
+}
+
+static void mirror_move(struct mirror *mirror, const struct pawl__move *move)
+{
+    struct mirrored *seen = mirror_find(mirror, move->id);
+    bool begins = move->from == PAWL_STATE_NONE; // also an id that was deleted and used again
+    if (!begins && seen->state != move->from && mirror->wrong[0] == '\0')
+        snprintf(mirror->wrong, sizeof mirror->wrong,
+                 "a move from %s to %s was told of a job in %s", state_name(move->from),
+                 state_name(move->to), state_name(seen->state));
+    seen->state = move->to;
+}
+
+static void hear(void *ctx, const struct pawl__notice *notice)
+{
+    struct mirror *mirror = ctx;
+    pthread_mutex_lock(&mirror->mutex);
+    for (size_t i = 0; i < notice->move_count; i++)
+        mirror_move(mirror, &notice->moves[i]);
+    pthread_mutex_unlock(&mirror->mutex);
+}
+
+static void listen_to(struct world *w)
+{
+    assert_ok(&w->rig, pawl__store_watch(w->rig.store, hear, &w->mirror, true, &w->rig.diag));
+}
+
+/* Notices follow the answers, so a further answer means that the earlier notices are here. */
+static void compare_told(struct world *w)
+{
+    assert_ok(&w->rig, setting_put(&w->rig, "step", "1"));
+    assert_ok(&w->rig, setting_put(&w->rig, "step", "2"));
+    pthread_mutex_lock(&w->mirror.mutex);
+    char wrong[sizeof w->mirror.wrong];
+    memcpy(wrong, w->mirror.wrong, sizeof wrong);
+    const struct model_job *astray = NULL;
+    for (size_t i = 0; i < w->model.count; i++) {
+        const struct model_job *m = &w->model.jobs[i];
+        if (!m->gone && mirror_find(&w->mirror, m->id)->state != m->state) astray = m;
+    }
+    pthread_mutex_unlock(&w->mirror.mutex);
+    if (wrong[0] != '\0') differ(w, "%s", wrong);
+    if (astray != NULL)
+        differ(w, "job %s is %s, but that was not told", id_text(w, astray->id),
+               state_name(astray->state));
+}
+
 static void compare_all(struct world *w)
 {
     struct claimed all = query_all(&w->rig, &(struct pawl_filter){ .archived = true }, true);
@@ -172,6 +246,7 @@ static void compare_all(struct world *w)
         compare_job(w, m, &all.at[i]);
     }
     compare_counts(w);
+    compare_told(w);
     if (w->model.count == 0) return;
     const struct model_job *any = &w->model.jobs[below(w, w->model.count)];
     if (any->gone || model_find(&w->model, any->id) != any) return;
@@ -829,41 +904,94 @@ static void step_expire(struct world *w)
                (long long)swept.next_at_ms);
 }
 
-static void step_retire(struct world *w, enum pawl__op_kind kind)
+struct retire_draft {
+    enum pawl__op_kind kind;
+    uint32_t states;
+    int64_t before_ms, limit;
+    bool more, all; /* out: go on; all that must go have gone */
+};
+
+static void retire_once(struct world *w, struct retire_draft *d)
 {
-    uint32_t states = chance(w, 50) ? TERMINAL_STATES
-                                    : (uint32_t)below(w, ALL_STATES + 1) & TERMINAL_STATES;
-    int64_t before = w->model.now_ms - (int64_t)below(w, 200000), limit = some_limit(w), moved = 0;
-    bool purge = kind == PAWL__OP_PURGE;
-    name_op(w, "%s states %x limit %lld", purge ? "purge" : "archive", states, (long long)limit);
-    int64_t told = retire(&w->rig, kind, states, before, limit);
-    bool all = true;
+    bool purge = d->kind == PAWL__OP_PURGE;
+    int64_t told = retire_step(&w->rig, d->kind, d->states, d->before_ms, d->limit, &d->more),
+            moved = 0;
+    d->all = true;
     for (size_t i = 0; i < w->model.count; i++) {
         struct model_job *m = &w->model.jobs[i];
         bool fits = !m->gone && m->archived == purge && model_ended(m) &&
-                    (states & PAWL_STATE_BIT(m->state)) && m->finished_at_ms < before;
+                    (d->states & PAWL_STATE_BIT(m->state)) && m->finished_at_ms < d->before_ms;
         bool kept = m->finished_at_ms + m->keep_ms > w->model.now_ms;
         if (!fits || (purge && kept)) continue;
         bool gone = !job_exists(&w->rig, m->id);
         bool went = purge ? gone : !gone && job_get(&w->rig, m->id).archived;
         moved += went;
-        all = all && (went || kept); // a record that is to be kept may be kept in the archive
+        d->all = d->all && (went || kept); // a record that is to be kept may stay where it is
         if (went && purge) m->gone = true;
         if (went && !purge) m->archived = true;
         look_at(w, m);
     }
     same(w, "jobs that moved", moved, told);
-    // One step may find only some of them, but it must find any that are left.
-    if (told > limit || (told == 0 && !all)) differ(w, "moved %lld", (long long)told);
+    if (told > d->limit) differ(w, "moved %lld", (long long)told);
+}
+
+static void step_retire(struct world *w, enum pawl__op_kind kind)
+{
+    struct retire_draft d = { .kind = kind,
+                              .states = (uint32_t)below(w, ALL_STATES + 1) & TERMINAL_STATES,
+                              .before_ms = w->model.now_ms - (int64_t)below(w, 200000),
+                              .limit = some_limit(w) };
+    if (chance(w, 50)) d.states = TERMINAL_STATES;
+    bool thorough = chance(w, 30);
+    name_op(w, "%s states %x limit %lld", kind == PAWL__OP_PURGE ? "purge" : "archive", d.states,
+            (long long)d.limit);
+    retire_once(w, &d);
+    // A step may begin in the middle. Once it has come to the end, a whole round finds everything.
+    for (int round = 0; thorough && round < 2; round++) {
+        for (int step = 0; step < 10000; step++) {
+            retire_once(w, &d);
+            if (!d.more) break;
+        }
+    }
+    if (thorough && !d.all) differ(w, "a whole round left some behind");
+}
+
+/* An instant that matters to some job, so that boundaries are met exactly. */
+static int64_t some_instant(struct world *w)
+{
+    if (w->model.count == 0) return 0;
+    const struct model_job *m = &w->model.jobs[below(w, w->model.count)];
+    switch (below(w, 5)) {
+    case 0:
+        return m->due_at_ms;
+    case 1:
+        return m->expires_at_ms;
+    case 2:
+        return m->lease_until_ms;
+    case 3:
+        return m->finished_at_ms + m->keep_ms;
+    default:
+        if (m->key_count == 0) return 0;
+        return m->keys[0].until_ms != 0 ? m->keys[0].until_ms
+                                        : m->created_at_ms + m->keys[0].period_ms;
+    }
 }
 
 static void step_clock(struct world *w)
 {
     static const int64_t spans[] = { 1, 10, 1000, 30000, 60000, 300000, 3600000 };
     int64_t by = 1 + (int64_t)below(w, (uint64_t)spans[below(w, COUNT(spans))]);
+    int64_t at = chance(w, 50) ? some_instant(w) : 0;
+    bool exact = at > w->model.now_ms && at - w->model.now_ms < 3600000;
+    if (exact) by = at - w->model.now_ms;
     name_op(w, "clock by %lld", (long long)by);
     rig_advance(&w->rig, by);
     w->model.now_ms += by;
+    if (!exact) return;
+    // Before anything else moves the clock on.
+    if (chance(w, 40)) step_lapse(w);
+    if (chance(w, 40)) step_promote(w);
+    if (chance(w, 40)) step_expire(w);
 }
 
 static void step_reopen(struct world *w)
@@ -871,7 +999,9 @@ static void step_reopen(struct world *w)
     bool wanted = chance(w, 20); // drawn in any case: a seed is the same walk on every store
     if (!wanted || strcmp(w->rig.url, "sqlite::memory:") == 0) return;
     name_op(w, "reopen");
+    compare_told(w);
     rig_reopen(&w->rig);
+    listen_to(w);
 }
 
 /* ---- the walk ---- */
@@ -921,6 +1051,8 @@ static void walk(struct world *w, int64_t steps)
 {
     pawl__rng_seed(&w->rng, w->seed);
     w->model.now_ms = rig_now(&w->rig);
+    pthread_mutex_init(&w->mirror.mutex, NULL);
+    listen_to(w);
     for (w->step = 0; w->step < steps; w->step++) {
         take_step(w);
         if (w->step % LOOK_EVERY != LOOK_EVERY - 1) continue;
@@ -954,6 +1086,7 @@ static int tear_down(void **state)
     struct world *w = *state;
     rig_close(&w->rig);
     model_release(&w->model);
+    free(w->mirror.at);
     return 0;
 }
 
@@ -985,6 +1118,7 @@ static int run_one(uint64_t seed, int64_t steps, const char *url)
            (long long)steps, w.model.count);
     rig_close(&w.rig);
     model_release(&w.model);
+    free(w.mirror.at);
     return 0;
 }
 

@@ -350,15 +350,23 @@ struct swept expire(struct rig *rig)
     return sweep(rig, PAWL__OP_EXPIRE, PAWL__MAINTENANCE_MAX);
 }
 
-int64_t retire(struct rig *rig, enum pawl__op_kind kind, uint32_t states, int64_t ended_before_ms,
-               int64_t limit)
+int64_t retire_step(struct rig *rig, enum pawl__op_kind kind, uint32_t states,
+                    int64_t ended_before_ms, int64_t limit, bool *more)
 {
     struct pawl__op op = {
         .kind = kind,
         .retire = { .states = states, .ended_before_ms = ended_before_ms, .limit = limit }
     };
     assert_ok(rig, do_op(rig, &op));
+    *more = op.retire.more;
     return op.retire.moved;
+}
+
+int64_t retire(struct rig *rig, enum pawl__op_kind kind, uint32_t states, int64_t ended_before_ms,
+               int64_t limit)
+{
+    bool more;
+    return retire_step(rig, kind, states, ended_before_ms, limit, &more);
 }
 
 int64_t archive_all(struct rig *rig)

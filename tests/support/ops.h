@@ -93,6 +93,9 @@ struct swept expire(struct rig *rig);
 /* `kind` is ARCHIVE or PURGE. */
 int64_t retire(struct rig *rig, enum pawl__op_kind kind, uint32_t states, int64_t ended_before_ms,
                int64_t limit);
+/* One step of it, and whether there is more to look at. */
+int64_t retire_step(struct rig *rig, enum pawl__op_kind kind, uint32_t states,
+                    int64_t ended_before_ms, int64_t limit, bool *more);
 int64_t archive_all(struct rig *rig); /* that ended before now */
 int64_t purge_all(struct rig *rig);
 
