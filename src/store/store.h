@@ -21,7 +21,7 @@
 struct pawl__store;
 
 enum {
-    PAWL__COMMIT_WEIGHT_MAX = 2048, /* rows one transaction may touch, roughly */
+    PAWL__COMMIT_WEIGHT_MAX = 4096, /* rows one transaction may touch, roughly */
     PAWL__CRASHES_MAX = 3,          /* lapsed leases before a job is taken for a poison pill */
     PAWL__FAILURES_KEPT = 100,      /* failed attempts remembered per job */
     PAWL__LOG_LINES_KEPT = 1000,    /* log lines remembered per job */

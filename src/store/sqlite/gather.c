@@ -261,10 +261,12 @@ static enum pawl_err flush_runs(struct pawl__backend *sq)
 
 static void end_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
-    const struct pawl__sq_end_row *row = &((const struct pawl__sq_end_row *)rows)[at];
+    const struct pawl__sq_gather *gather = rows;
+    size_t turn = gather->turns[at].at;
+    const struct pawl__sq_end_row *row = &gather->ended[turn];
     switch (column) {
     case 0:
-        sqlite3_result_int64(to, (int64_t)at);
+        sqlite3_result_int64(to, (int64_t)turn);
         break;
     case 10:
         pawl__sq_result_text(to, row->worker);
@@ -295,6 +297,26 @@ static enum pawl_err gather_complete(struct pawl__backend *sq, struct pawl__op *
     row->n[END_RUN] = op->complete.ref.run;
     row->n[END_NOW] = sq->now_ms;
     return PAWL_OK;
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+    int64_t left = ((const struct pawl__sq_turn *)a)->key;
+    int64_t right = ((const struct pawl__sq_turn *)b)->key;
+    return left < right ? -1 : left > right;
+}
+
+/* In order of key the same pages are met again and again: that saves more than sorting costs. */
+static bool sort_ends(struct pawl__sq_gather *gather, size_t count)
+{
+    if (!reserve((void **)&gather->turns, &gather->turn_cap, 0, count, sizeof *gather->turns)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        gather->turns[i] = (struct pawl__sq_turn){ .key = gather->ended[i].n[END_KEY], .at = i };
+    }
+    qsort(gather->turns, count, sizeof *gather->turns, compare_turns);
+    return true;
 }
 
 /* Who of them still owns the run that he reports on? */
@@ -338,9 +360,10 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
     struct pawl__sq_gather *gather = &sq->gather;
     size_t count = gather->ended_count;
     if (!count) return PAWL_OK;
-    gather->ends.rows = gather->ended;
-    gather->ends.count = count;
     gather->ended_count = 0;
+    if (!sort_ends(gather, count)) return pawl__fail_nomem(sq->diag);
+    gather->ends.rows = gather;
+    gather->ends.count = count;
     bool taken = false;
     enum pawl_err err = read_owners(sq);
     if (!err) {
@@ -405,6 +428,7 @@ void pawl__sq_gather_release(struct pawl__sq_gather *gather)
     free(gather->news);
     free(gather->claimed);
     free(gather->ended);
+    free(gather->turns);
     pawl__arena_release(&gather->arena);
     memset(gather, 0, sizeof *gather);
 }

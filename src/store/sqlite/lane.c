@@ -292,7 +292,7 @@ static bool room_for_undo(struct pawl__backend *sq)
     if (sq->undo_count < sq->undo_cap) return true;
     size_t cap = sq->undo_cap ? sq->undo_cap * 2 : 256;
     struct pawl__sq_undo *grown = realloc(sq->undo, cap * sizeof *grown);
-    sq->undo_lost = !grown;
+    if (!grown) sq->undo_lost = true;
     if (!grown) return false;
     sq->undo = grown;
     sq->undo_cap = cap;

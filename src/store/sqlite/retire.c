@@ -78,13 +78,13 @@ static void bind_walk(struct pawl__backend *sq, struct pawl__op *op, sqlite3_stm
 }
 
 /* One stretch of the walk through completed jobs in order of key, which is that of creation: none
- * that was created after the cut can have ended before it. `*through` is where it stopped; at the
- * end it begins again, for jobs that took long. */
+ * that was created after the cut can have ended before it. It goes on where the last one stopped;
+ * at the end the next begins anew, for jobs that took long. */
 static enum pawl_err list_completed(struct pawl__backend *sq, struct pawl__op *op,
-                                    struct ended *out, int64_t limit, int64_t *through,
-                                    size_t *count)
+                                    struct ended *out, int64_t limit, size_t *count)
 {
     bool purge = op->kind == PAWL__OP_PURGE;
+    int64_t *through = purge ? &sq->purged_through : &sq->archived_through;
     sqlite3_stmt *stmt =
         pawl__sq_use(&sq->writer, purge ? SQL_ARCHIVE_COMPLETED : SQL_DONE_COMPLETED);
     bind_walk(sq, op, stmt, *through);
@@ -108,18 +108,6 @@ static enum pawl_err list_completed(struct pawl__backend *sq, struct pawl__op *o
         op->retire.more = true;
     }
     return err;
-}
-
-/* From where the walk stopped to the end, and, if that gave nothing, once more from the beginning.
- */
-static enum pawl_err walk_completed(struct pawl__backend *sq, struct pawl__op *op,
-                                    struct ended *out, int64_t limit, size_t *count)
-{
-    int64_t *through = op->kind == PAWL__OP_PURGE ? &sq->purged_through : &sq->archived_through;
-    bool midway = *through != 0;
-    enum pawl_err err = list_completed(sq, op, out, limit, through, count);
-    if (err || *count || !midway || *through) return err;
-    return list_completed(sq, op, out, limit, through, count);
 }
 
 /* What is kept with a job besides its row, read before the row goes. */
@@ -165,7 +153,7 @@ static enum pawl_err retire_state(struct pawl__backend *sq, struct pawl__op *op,
 {
     size_t count;
     enum pawl_err err = state == PAWL_STATE_COMPLETED
-                            ? walk_completed(sq, op, list, limit, &count)
+                            ? list_completed(sq, op, list, limit, &count)
                             : list_ended(sq, op, state, list, limit, &count);
     for (size_t i = 0; !err && i < count; i++) {
         err = op->kind == PAWL__OP_PURGE ? purge_one(sq, list[i].key, list[i].lane)

@@ -115,6 +115,11 @@ struct pawl__sq_tale {
     int64_t lost;
 };
 
+struct pawl__sq_turn {
+    int64_t key;
+    size_t at; /* in `ended` */
+};
+
 /* What one transaction has gathered so far; see gather.c. */
 struct pawl__sq_gather {
     struct pawl__sq_source jobs, runs, ends;
@@ -126,6 +131,8 @@ struct pawl__sq_gather {
     size_t claimed_count, claimed_cap;
     struct pawl__sq_end_row *ended;
     size_t ended_count, ended_cap;
+    struct pawl__sq_turn *turns; /* `ended` in order of key */
+    size_t turn_cap;
     struct pawl__arena arena;
 };
 
