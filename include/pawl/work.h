@@ -47,7 +47,7 @@ bool pawl_task_cancelled(const struct pawl_task *task);
 bool pawl_task_wait(struct pawl_task *task, int64_t timeout_ms);
 /* When the run must have ended; 0: never. The store's time. */
 int64_t pawl_task_deadline_ms(const struct pawl_task *task);
-/* What DONE leaves behind: JSON, copied. */
+/* What DONE leaves behind: JSON, copied. ARG: not JSON. LIMIT: over a MiB. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_result(struct pawl_task *task, struct pawl_span json);
 /* What RETRY and DISCARD report. `type` is what non-retryable lists are matched with; `details` is
  * JSON, may be empty. Copied; cut to size rather than refused. */

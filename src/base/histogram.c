@@ -26,7 +26,7 @@ int64_t pawl_histogram_quantile(const struct pawl_histogram *histogram, double q
         double here = (double)histogram->below[i];
         if (here > 0 && seen + here >= want) {
             int64_t low = i ? INT64_C(1) << (i - 1) : 0;
-            int64_t high = INT64_C(1) << i;
+            int64_t high = i < PAWL_HISTOGRAM_BUCKETS - 1 ? INT64_C(1) << i : histogram->max_us;
             int64_t value = low + (int64_t)((double)(high - low) * (want - seen) / here);
             return value > histogram->max_us ? histogram->max_us : value;
         }

@@ -35,10 +35,15 @@ void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
 static void wake_for(struct pawl__engine *engine, const struct pawl__notice *notice, int64_t now_us)
 {
     struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
-    if (notice->ready && engine->claiming) engine->again = true;
+    if (notice->ready) { // left to right, from the beginning
+        if (engine->claiming) {
+            engine->again = true;
+        } else {
+            engine->claim_group = 0;
+        }
+    }
     if (notice->ready && !engine->ready) {
         engine->ready = true;
-        engine->claim_group = 0;
         engine->counters.wakes_foreign += notice->foreign;
         engine->counters.wakes_local += !notice->foreign;
         pawl__poll_wake(&engine->poll, pawl__clock_wall_ms(engine->clock));

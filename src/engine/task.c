@@ -1,7 +1,7 @@
 /* One run: the steps in order, and what a handler can do meanwhile.
  *
  * Runs on: a worker's thread. */
-#include "base/buf.h"
+#include "base/json.h"
 #include "engine/inside.h"
 
 #include <assert.h>
@@ -13,6 +13,11 @@
 static int compare_type(const void *type, const void *handler)
 {
     return strcmp(type, ((const struct pawl__handler *)handler)->type);
+}
+
+static int64_t bounded(int64_t ms)
+{
+    return ms < 0 ? 0 : ms > PAWL__RETRY_MS_MAX ? PAWL__RETRY_MS_MAX : ms;
 }
 
 /* The next that nobody has decided meanwhile. */
@@ -120,7 +125,7 @@ static void run_task(struct pawl_task *task)
     if (ran) {
         pawl__finish_outcome(task, outcome);
     } else {
-        pawl__finish_give_back(task, delay_ms); // a shut gate, or the node is stopping
+        pawl__finish_give_back(task, bounded(delay_ms)); // a shut gate, or the node is stopping
     }
     unpin_run(engine, task);
 }
@@ -188,9 +193,22 @@ int64_t pawl_task_deadline_ms(const struct pawl_task *task)
     return at_ms;
 }
 
+static enum pawl_err check_json(struct pawl_task *task, struct pawl_span json, size_t len_max,
+                                struct pawl_diag *diag)
+{
+    struct pawl__json parsed;
+    if (json.len > len_max) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "json", "%zu bytes are more than %zu",
+                                json.len, len_max);
+    }
+    if (!json.len) return PAWL_OK;
+    return pawl__json_parse(json, PAWL_JSON_DEPTH_MAX, &task->arena, &parsed, diag);
+}
+
 enum pawl_err pawl_task_result(struct pawl_task *task, struct pawl_span json)
 {
-    if (json.len > PAWL__RESULT_BYTES_MAX) return PAWL_ERR_LIMIT;
+    enum pawl_err err = check_json(task, json, PAWL__RESULT_BYTES_MAX, NULL);
+    if (err) return err;
     const char *copy = pawl__arena_dup(&task->arena, json.len ? json.at : "", json.len);
     if (!copy) return PAWL_ERR_NOMEM;
     task->result = (struct pawl_span){ copy, json.len };
@@ -208,14 +226,14 @@ void pawl_task_error(struct pawl_task *task, const char *type, struct pawl_span 
     task->error_text = pawl__arena_dup(&task->arena, text, strlen(text));
     task->error_type = type ? pawl__arena_dup(&task->arena, type, strlen(type)) : NULL;
     task->details = (struct pawl_span){ "", 0 };
-    if (details.len == 0 || details.len > PAWL__ERROR_BYTES_MAX) return;
+    if (!details.len || check_json(task, details, PAWL__ERROR_BYTES_MAX, NULL)) return;
     const char *copy = pawl__arena_dup(&task->arena, details.at, details.len);
     if (copy) task->details = (struct pawl_span){ copy, details.len };
 }
 
 void pawl_task_delay(struct pawl_task *task, int64_t delay_ms)
 {
-    task->delay_ms = delay_ms > 0 ? delay_ms : 0;
+    task->delay_ms = bounded(delay_ms);
 }
 
 static struct pawl__run_ref ref_of(const struct pawl_task *task)
@@ -237,14 +255,12 @@ enum pawl_err pawl_task_progress(struct pawl_task *task, double value, const cha
 enum pawl_err pawl_task_checkpoint(struct pawl_task *task, struct pawl_span json,
                                    struct pawl_diag *diag)
 {
-    if (json.len > PAWL__CHECKPOINT_BYTES_MAX) {
-        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "json", "a checkpoint may have %d bytes",
-                                PAWL__CHECKPOINT_BYTES_MAX);
-    }
+    enum pawl_err err = check_json(task, json, PAWL__CHECKPOINT_BYTES_MAX, diag);
+    if (err) return err;
     struct pawl__op op = { .kind = PAWL__OP_CHECKPOINT,
                            .diag = diag,
                            .checkpoint = { .ref = ref_of(task), .state = json } };
-    enum pawl_err err = pawl__store_do(task->engine->store, &op);
+    err = pawl__store_do(task->engine->store, &op);
     pawl__arena_release(&op.arena);
     return err;
 }
@@ -263,6 +279,7 @@ enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms, struc
 {
     struct pawl__engine *engine = task->engine;
     struct pawl__run_ref ref = ref_of(task);
+    timeout_ms = bounded(timeout_ms);
     enum pawl_err result = PAWL_OK;
     int64_t now_us = pawl__engine_now_us(engine);
     struct pawl__op op = {
