@@ -13,6 +13,7 @@ import list_test
 import control_test
 import store_test
 import settings_test
+import work_test
 import text_test
 import kit
 

@@ -1,0 +1,758 @@
+"""pawl work: commands as handlers, from start to stop."""
+import collections
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from kit import DEADLINE_S, PAWL, Skip, Terminal, equal, has, test
+
+MEBIBYTE = 1024 * 1024
+SOON_S = 30  # how long something may take that takes an instant on a machine with nothing to do
+
+
+def until(what, *args):
+    """Waits until what(*args) is true, and returns that."""
+    end = time.monotonic() + DEADLINE_S
+    while True:
+        got = what(*args)
+        if got:
+            return got
+        assert time.monotonic() < end, f"{what.__name__}{args} did not come true"
+        time.sleep(0.02)
+
+
+class Node:
+    """A node that runs until it is stopped, at the latest when the test ends."""
+
+    def __init__(self, box, *args, **options):
+        self.box = box
+        self.log = box.file(f"node-{os.urandom(4).hex()}.log", "")
+        self.out = self.log + ".out"
+        with open(self.log, "w", encoding="utf-8") as err, open(self.out, "w",
+                                                                  encoding="utf-8") as out:
+            self.process = subprocess.Popen([PAWL, "work", *map(str, args)], cwd=box.path,
+                                            env={**box.env, **options.pop("env", {})},
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                            **options)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        until(self.is_up)
+        return self
+
+    def __exit__(self, *trouble):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(DEADLINE_S)
+
+    def is_up(self):
+        assert self.process.poll() is None, self.said()
+        return " is up: " in self.said()
+
+    def said(self):
+        with open(self.log, encoding="utf-8") as file:
+            return file.read()
+
+    def printed(self):
+        with open(self.out, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        return self.process.wait(DEADLINE_S)
+
+    def stop(self, number=signal.SIGTERM):
+        self.send(number)
+        return self.end()
+
+
+def once(box, *commands, args=()):
+    """Runs what there is to run, then comes back."""
+    execs = [part for command in commands for part in ("--exec", command)]
+    return box.ok("work", "--once", *execs, *args)
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children(pid):
+    """Process ids of its children, zombies included."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8") as file:
+                if file.read().rsplit(")", 1)[1].split()[1] == str(pid):
+                    found.append(int(name))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def pids_in(path, count):
+    """The process ids that a command wrote into a file, once there are so many."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            words = file.read().split()
+    except FileNotFoundError:
+        return None
+    return [int(word) for word in words] if len(words) == count else None
+
+
+def in_state(box, job_id, *states):
+    return box.state(job_id) in states
+
+
+def failures(box, job_id):
+    return [(f["type"], f["message"]) for f in box.job(job_id)["failures"]]
+
+
+# ---- outcomes ----
+
+
+@test
+def each_exit_status_has_its_outcome(box):
+    cases = {
+        "ok": ("exit 0", "completed", []),
+        "later": ("echo busy >&2; exit 75", "retryable",
+                  [("tempfail", "the command exited with status 75: busy")]),
+        "never": ("echo ' ' >&2; exit 65", "discarded",
+                  [("exit.65", "the command exited with status 65")]),
+        "three": ("echo first >&2; echo last >&2; echo >&2; exit 3", "retryable",
+                  [("exit.3", "the command exited with status 3: last")]),
+        "missing": ("exec /no/such/program 2>/dev/null", "retryable",
+                    [("exit.127", "the command exited with status 127")]),
+        "killed": ("kill -KILL $$", "retryable",
+                   [("signal.KILL", "the command was ended by signal KILL")]),
+        "crashed": ("ulimit -c 0; echo oops >&2; kill -SEGV $$", "retryable",
+                    [("signal.SEGV", "the command was ended by signal SEGV: oops")]),
+    }
+    ids = {name: box.submit(name, "--retry-initial", "1h") for name in cases}
+    once(box, *(f"{name}={case[0]}" for name, case in cases.items()))
+    for name, (_, state, wanted) in cases.items():
+        equal((name, box.state(ids[name])), (name, state))
+        equal((name, failures(box, ids[name])), (name, wanted))
+    box.ok("check")
+
+
+@test
+def a_temporary_failure_is_retried_where_others_are_not(box):
+    policy = ("--retry-initial", "1h", "--non-retryable", "exit.*")
+    later, final = box.submit("later", *policy), box.submit("final", *policy)
+    once(box, "later=exit 75", "final=exit 1")
+    equal((box.state(later), box.state(final)), ("retryable", "discarded"))
+
+
+@test
+def a_failed_job_runs_again_and_knows_it(box):
+    job_id = box.submit("t", "--retry-initial", "50ms")
+    with Node(box, "--exec", 't=echo "attempt $PAWL_ATTEMPT"; test "$PAWL_ATTEMPT" = 3') as node:
+        until(in_state, box, job_id, "completed")
+        equal(node.stop(), 0)
+    job = box.job(job_id)
+    equal((job["attempt"], job["result"]), (3, "attempt 3"))
+    equal([f["type"] for f in job["failures"]], ["exit.1", "exit.1"])
+
+
+@test
+def attempts_are_spent(box):
+    job_id = box.submit("t", "--retry-initial", "10ms", "--max-attempts", "2")
+    with Node(box, "--exec", "t=exit 9"):
+        until(in_state, box, job_id, "discarded")
+    equal([f["attempt"] for f in box.job(job_id)["failures"]], [1, 2])
+
+
+# ---- results ----
+
+
+@test
+def output_becomes_the_result(box):
+    cases = {
+        "object": (r"""printf ' {"a": [1, 2.50],\n "b":null} \n'""", {"a": [1, 2.5], "b": None}),
+        "number": ("echo 42", 42),
+        "text": ("echo hello", "hello"),
+        "quoted": ("""echo '"hello"'""", "hello"),
+        "lines": (r"printf '  one\n two\n\n'", "  one\n two"),
+        "two": ("echo 1 2", "1 2"),
+        "half": ("""printf '{"a":'""", '{"a":'),
+        "deep": ("printf '%0100d' 0 | tr 0 '['", "[" * 100),
+        "latin": (r"printf 'gr\374n\000 \033[1m\342\202\254'", "gr\ufffdn\0 \033[1m\u20ac"),
+        "false": ("echo false", False),
+    }
+    none = {"empty": "true", "blank": r"printf ' \n\n'", "null_device": "echo x >/dev/null"}
+    ids = {name: box.submit(name) for name in [*cases, *none]}
+    once(box, *(f"{name}={case[0]}" for name, case in cases.items()),
+         *(f"{name}={command}" for name, command in none.items()))
+    for name, (_, wanted) in cases.items():
+        equal((name, box.job(ids[name]).get("result")), (name, wanted))
+    for name in none:
+        job = box.job(ids[name])
+        equal((name, job["state"], "result" in job), (name, "completed", False))
+
+
+@test
+def a_result_may_have_a_mebibyte_and_no_more(box):
+    fits, over, string, endless = (box.submit(name, "--max-attempts", "1")
+                                   for name in ("fits", "over", "string", "endless"))
+    quoted = r"""printf '"'; head -c {} /dev/zero | tr '\0' x; printf '"'"""
+    once(box, "fits=" + quoted.format(MEBIBYTE - 2), "over=" + quoted.format(MEBIBYTE - 1),
+         # As a string it needs more than that.
+         f"string=printf x; head -c {MEBIBYTE - 1} /dev/zero", "endless=yes")
+    states = {job["id"]: job["state"] for job in box.ok("list", "--json").json}
+    equal([states[job_id] for job_id in (fits, over, string, endless)],
+          ["completed", "discarded", "discarded", "discarded"])
+    assert box.job(fits)["result"] == "x" * (MEBIBYTE - 2)
+    for job_id in (over, string, endless):
+        equal(failures(box, job_id),
+              [("output", "the command printed more than a result may have: 1048576 bytes of "
+                          "JSON")])
+
+
+# ---- the log ----
+
+
+@test
+def standard_error_becomes_the_log(box):
+    job_id = box.submit("t")
+    once(box, r"t=printf 'one\r\n\ntw\303o\000\n%05000d\nlast' 7 >&2; echo result")
+    job = box.job(job_id)
+    equal([(line["level"], line["run"]) for line in job["log"]], [("info", 1)] * 5)
+    equal([line["text"] for line in job["log"]],
+          ["one", "", "tw\ufffdo\ufffd", "0" * 4000, "last"])
+    equal(job["result"], "result")
+
+
+@test
+def the_log_is_bounded(box):
+    job_id = box.submit("t")
+    once(box, "t=seq 1500 >&2")
+    lines = box.job(job_id)["log"]
+    assert len(lines) <= 1001, len(lines)
+    has(lines[-1]["text"], "the rest is not kept")
+    equal((box.state(job_id), lines[-1]["level"]), ("completed", "warning"))
+
+
+@test
+def verbose_echoes_what_commands_say(box):
+    job_id = box.submit("t")
+    done = once(box, r"t=printf 'a \033[2J line\n' >&2; exit 3", args=["--verbose"])
+    has(done.err, f"{job_id} a \\x1b[2J line\n")
+    has(done.err, f"{job_id} t: failed after ")
+    box.submit("t")
+    assert " line" not in once(box, "t=echo a line >&2").err
+
+
+# ---- what a command gets ----
+
+
+@test
+def a_command_finds_its_job(box):
+    job_id = box.submit("mail.send", '["ann", {"n": 1.50}]', "--queue", "q", "--priority", "7",
+                        "--meta", "who=me", "--tag", "x", "--timeout", "1m", "--key", "k")
+    once(box, "mail.send=cat; env | sort >&2", args=["--queue", "q", "--name", "n1"])
+    story = box.job(job_id)
+    got = story["result"]
+    wanted = {**story, "state": "active", "lease_until": got["lease_until"]}
+    equal(got, {key: wanted[key] for key in got})
+    equal((got["id"], got["args"], got["meta"], got["tags"], got["attempt"], got["max_attempts"],
+           got["priority"], got["run"], got["worker"], got["timeout_ms"], got["idempotency_key"]),
+          (job_id, ["ann", {"n": 1.5}], {"who": "me"}, ["x"], 1, 3, 7, 1, "n1", 60000, "k"))
+    env = dict(line["text"].split("=", 1) for line in story["log"])
+    equal({key: value for key, value in env.items() if key.startswith("PAWL_")},
+          {"PAWL_JOB_ID": job_id, "PAWL_JOB_TYPE": "mail.send", "PAWL_QUEUE": "q",
+           "PAWL_ATTEMPT": "1", "PAWL_RUN": "1", "PAWL_ARGS": '["ann", {"n": 1.50}]'})
+    equal((env["USER"], env["PWD"]), ("tester", os.path.realpath(box.path)))
+
+
+@test
+def a_command_may_use_pawl_itself(box):
+    """What is set for it does not look like misspelt settings; a node may run inside a node."""
+    first = box.submit("first")
+    once(box, f"first={PAWL} -q submit second '[2]'", f"second={PAWL} -q work --once --exec "
+         "'third=echo $PAWL_JOB_TYPE' 2>&1 && echo $PAWL_JOB_TYPE")
+    second = box.job(first)["result"]
+    equal(box.job(second)["result"], "second")
+    third = box.submit("third")
+    box.ok("work", "--once", "--exec", "third=echo $PAWL_JOB_TYPE $PAWL_ATTEMPT",
+           env={"PAWL_JOB_TYPE": "wrong", "PAWL_ATTEMPT": "7"})
+    equal(box.job(third)["result"], "third 1")
+
+
+@test
+def a_command_inherits_nothing_of_ours(box):
+    """Three descriptors, default signals, a process group of its own."""
+    job_id = box.submit("t")
+    once(box, "t=ls /proc/self/fd; grep -E '^Sig(Blk|Ign)' /proc/self/status; "
+              "cut -d ' ' -f 5 /proc/$$/stat; echo $$")
+    lines = box.job(job_id)["result"].split("\n")
+    equal(lines[:4], ["0", "1", "2", "3"])  # the last is the directory
+    blocked, ignored = (int(line.split()[1], 16) for line in lines[4:6])
+    equal((blocked, ignored & ~(3 << 31)), (0, 0))  # two are the C library's own
+    equal(lines[6], lines[7])
+
+
+@test
+def much_goes_in_and_out(box):
+    text = "x" * (MEBIBYTE - 100)
+    box.ok("submit", "-", stdin="".join(json.dumps({"type": kind, "args": [text]}) + "\n"
+                                        for kind in ("echo", "deaf", "shut")))
+    once(box, r"""echo=sed -e 's/.*"args":\["//' -e 's/".*//'; echo "${PAWL_ARGS-none}" >&2""",
+         "deaf=exit 0", "shut=exec <&-; sleep 0.2; echo shut")
+    jobs = {job["type"]: box.job(job["id"])
+            for job in box.ok("list", "--json", "--state", "completed").json}
+    equal(sorted(jobs), ["deaf", "echo", "shut"])
+    assert jobs["echo"]["result"] == text
+    equal([line["text"] for line in jobs["echo"]["log"]], ["none"])
+    equal(jobs["shut"]["result"], "shut")
+
+
+@test
+def arguments_fit_into_a_variable_up_to_its_end(box):
+    """The kernel takes 128 KiB with the name, the equals sign and the end."""
+    room = 128 * 1024 - len("PAWL_ARGS=") - 1 - len('[""]')
+    box.ok("submit", "-", stdin=json.dumps({"type": "t", "args": ["x" * room]}) + "\n" +
+           json.dumps({"type": "u", "args": ["x" * (room + 1)]}) + "\n")
+    once(box, "t=echo ${#PAWL_ARGS}", "u=echo ${PAWL_ARGS-none}")
+    results = {job["type"]: box.job(job["id"]).get("result")
+               for job in box.ok("list", "--json").json}
+    equal(results, {"t": room + 4, "u": "none"})
+
+
+# ---- which jobs ----
+
+
+@test
+def what_is_not_named_never_runs(box):
+    ids = [box.submit(kind) for kind in ("t.x", "other", "t@1.0")] + [box.submit("t", "--queue",
+                                                                                "elsewhere")]
+    ran = box.submit("t")
+    once(box, "t=echo ran")
+    equal([box.state(job_id) for job_id in ids], ["available"] * 4)
+    equal([box.job(job_id)["attempt"] for job_id in ids], [0] * 4)
+    equal(box.job(ran)["result"], "ran")
+
+
+@test
+def once_runs_all_that_is_due_and_exits(box):
+    box.ok("submit", "-", stdin='{"type":"t"}\n' * 40)
+    soon = box.submit("t", "--delay", "300ms")
+    later = box.submit("t", "--delay", "1h")
+    box.submit("t", "--queue", "halted")
+    box.ok("queue", "pause", "halted")
+    time.sleep(0.4)
+    once(box, "t=true", args=["--queue", "default", "--queue", "halted"])
+    equal((box.state(soon), box.state(later)), ("completed", "scheduled"))
+    equal(box.ok("list", "--count", "--state", "completed").out, "41\n")
+    equal(box.ok("list", "--count", "--state", "available").out, "1\n")
+    equal(once(box, "t=true").out, "")
+    # A store that is not there yet is made, and is as empty as one can be.
+    box.ok("work", "--once", "--exec", "t=true", "--store", "sqlite:new.db")
+
+
+@test
+def once_waits_for_what_its_commands_add(box):
+    box.submit("t", "[3]")
+    once(box, f"t=n=${{PAWL_ARGS#[}}; n=${{n%]}}; [ $n = 0 ] || {PAWL} -q submit t \"[$((n - 1))]\"")
+    equal(box.ok("list", "--count", "--state", "completed").out, "4\n")
+
+
+@test
+def a_queue_has_its_limit(box):
+    """Each run takes its place in a directory and looks how many others are there."""
+    os.mkdir(box.file("one"))
+    os.mkdir(box.file("many"))
+    box.ok("submit", "-", stdin='{"type":"t","queue":"one"}\n' * 8 +
+           '{"type":"t","queue":"many"}\n' * 8)
+    once(box, "t=touch $PAWL_QUEUE/$PAWL_JOB_ID; sleep 0.1; ls $PAWL_QUEUE | wc -l; "
+              "rm $PAWL_QUEUE/$PAWL_JOB_ID", args=["--queue", "one=1", "--queue", "many",
+                                                  "--workers", "4"])
+    most = collections.Counter()
+    for job in box.ok("list", "--json").json:
+        most[job["queue"]] = max(most[job["queue"]], int(box.job(job["id"])["result"]))
+    equal(most["one"], 1)
+    assert 1 < most["many"] <= 4, most
+
+
+@test
+def priority_goes_first(box):
+    names = box.file("order")
+    for priority in (0, -50, 50, 10):
+        box.submit("t", f"[{priority}]", "--priority", str(priority))
+    once(box, f"t=echo $PAWL_ARGS >>{names}", args=["--workers", "1"])
+    with open(names, encoding="utf-8") as file:
+        equal(file.read().split(), ["[50]", "[10]", "[0]", "[-50]"])
+
+
+@test
+def a_node_starts_what_others_submit_at_once(box):
+    with Node(box, "--exec", "t=true"):
+        time.sleep(0.5)
+        began = time.monotonic()
+        job_id = box.submit("t")
+        until(in_state, box, job_id, "completed")
+        assert time.monotonic() - began < SOON_S
+        delayed = box.submit("t", "--delay", "200ms")
+        until(in_state, box, delayed, "completed")
+
+
+# ---- stopping commands ----
+
+
+TREE = "t=echo $$ >{0}.new; sleep 100 & echo $! >>{0}.new; mv {0}.new {0}; sleep 100"
+
+
+@test
+def a_time_limit_kills_the_whole_tree(box):
+    path = box.file("pids")
+    job_id = box.submit("t", "--timeout", "500ms", "--max-attempts", "1")
+    began = time.monotonic()
+    once(box, TREE.format(path))
+    assert time.monotonic() - began < SOON_S
+    pids = pids_in(path, 2)
+    assert not any(map(is_alive, pids)), pids
+    job = box.job(job_id)
+    equal((job["state"], [f["type"] for f in job["failures"]]), ("discarded", ["timeout"]))
+    has([line["text"] for line in job["log"]], "80 % of the time limit is over")
+
+
+@test
+def who_does_not_hear_is_killed(box):
+    path = box.file("pids")
+    job_id = box.submit("t", "--timeout", "300ms", "--max-attempts", "1")
+    began = time.monotonic()
+    once(box, f"t=trap '' TERM; echo $$ >{path}; sleep 100 & wait; sleep 100",
+         args=["--grace", "500ms"])
+    assert 0.8 < time.monotonic() - began < SOON_S
+    assert not is_alive(pids_in(path, 1)[0])
+    equal([f["type"] for f in box.job(job_id)["failures"]], ["timeout"])
+
+
+@test
+def who_hears_has_time_to_clean_up(box):
+    """The shell dies at once, but what it had started gets its grace."""
+    path = box.file("cleaned")
+    inner = box.file("inner.sh", f"trap 'sleep 0.3; echo yes >{path}; exit' TERM\n"
+                                 "echo ready >&2\nwhile :; do sleep 0.05; done\n")
+    job_id = box.submit("t", "--timeout", "500ms", "--max-attempts", "1")
+    once(box, f"t=true; sh {inner}; true")
+    has([line["text"] for line in box.job(job_id)["log"]], "ready")
+    assert os.path.exists(path)
+
+
+@test
+def a_cancelled_job_is_killed_soon(box):
+    path = box.file("pids")
+    job_id = box.submit("t")
+    with Node(box, "--exec", TREE.format(path), "--json") as node:
+        pids = until(pids_in, path, 2)
+        equal(box.state(job_id), "active")
+        began = time.monotonic()
+        box.ok("cancel", job_id)
+        until(lambda: not any(map(is_alive, pids)))
+        took = time.monotonic() - began
+        equal(box.state(job_id), "cancelled")
+        equal(node.stop(), 0)
+        equal([(line["id"], line["outcome"]) for line in node.printed()], [(job_id, "cancelled")])
+    assert took < (SOON_S if "SAN_OPTIONS" in " ".join(box.env) else 5), took
+    box.ok("check")
+
+
+@test
+def what_a_command_leaves_running_is_killed(box):
+    path = box.file("pids")
+    box.submit("t")
+    began = time.monotonic()
+    once(box, f"t=sleep 100 & echo $! >{path}; echo done", args=["--grace", "300ms"])
+    assert time.monotonic() - began < SOON_S
+    assert not is_alive(pids_in(path, 1)[0])
+    # Somebody who has nothing to do with us any more is left in peace, and does not hold us up.
+    job_id = box.submit("u")
+    once(box, f"u=setsid sleep 7 & echo $! >{path}; echo done", args=["--grace", "300ms"])
+    equal(box.job(job_id)["result"], "done")
+    daemon = pids_in(path, 1)[0]
+    assert is_alive(daemon)
+    os.kill(daemon, signal.SIGKILL)
+
+
+@test
+def output_of_the_background_is_waited_for(box):
+    job_id = box.submit("t")
+    once(box, "t=(sleep 0.3; echo late) & exit 0")
+    equal(box.job(job_id)["result"], "late")
+
+
+@test
+def who_lost_its_lease_is_killed(box):
+    """A node that was suspended finds its job in other hands."""
+    path = box.file("pids")
+    job_id = box.submit("t")
+    command = f't=echo $$ >>{path}; [ "$PAWL_RUN" = 2 ] || exec sleep 100; echo second'
+    with Node(box, "--lease", "1s", "--exec", command, "--name", "one", "--json") as first:
+        pid = until(pids_in, path, 1)[0]
+        first.send(signal.SIGSTOP)
+        with Node(box, "--lease", "1s", "--exec", command, "--name", "two") as second:
+            until(in_state, box, job_id, "completed")
+            assert is_alive(pid)
+            first.send(signal.SIGCONT)
+            until(lambda: not is_alive(pid))
+            equal((first.stop(), second.stop()), (0, 0))
+        equal([line["outcome"] for line in first.printed()], ["cancelled"])
+    job = box.job(job_id)
+    equal((job["result"], job["worker"], [f["lapsed"] for f in job["failures"]]),
+          ("second", "two", [True]))
+    box.ok("check")
+
+
+@test
+def the_work_of_a_killed_node_is_taken_up(box):
+    path = box.file("pids")
+    job_id = box.submit("t")
+    command = f't=echo $$ >>{path}; [ "$PAWL_RUN" = 2 ] || exec sleep 100; echo "$PAWL_ATTEMPT"'
+    with Node(box, "--lease", "1s", "--exec", command) as first:
+        pid = until(pids_in, path, 1)[0]
+        first.send(signal.SIGKILL)
+        first.end()
+        os.kill(pid, signal.SIGKILL)  # nobody is left who could
+    with Node(box, "--lease", "1s", "--exec", command) as second:
+        until(in_state, box, job_id, "completed")
+        until(lambda: "1 jobs taken back" in second.said())
+    equal(box.job(job_id)["result"], 2)
+
+
+# ---- stopping the node ----
+
+
+@test
+def a_node_lets_commands_finish(box):
+    path = box.file("pids")
+    job_id = box.submit("t")
+    with Node(box, "--exec", f"t=echo $$ >{path}; sleep 1; echo done", "--workers", "1") as node:
+        until(pids_in, path, 1)
+        later = box.submit("t")
+        equal(node.stop(), 0)
+        has(node.said(), "stopping: 1 running")
+        has(node.said(), "is down: 1 done, 0 failed, 0 given back")
+    equal((box.job(job_id)["result"], box.state(later)), ("done", "available"))
+    equal(box.ok("node", "--json").json, [])
+
+
+@test
+def a_node_gives_back_what_takes_too_long(box):
+    """Free of charge, and killed; even if it says that it was done."""
+    path = box.file("pids")
+    job_id = box.submit("t")
+    with Node(box, "--exec", f"t=trap 'exit 0' TERM; echo $$ >{path}; while :; do sleep 0.05; done",
+              "--drain", "300ms", "--json") as node:
+        pid = until(pids_in, path, 1)[0]
+        equal(node.stop(), 0)
+        assert not is_alive(pid)
+        has(node.said(), "1 given back")
+        equal([(line["outcome"], line["exit_status"]) for line in node.printed()],
+              [("given_back", 0)])
+    job = box.job(job_id)
+    equal((job["failures"], job.get("free_runs"), job["run"]), ([], 1, 1))
+    once(box, "t=echo $PAWL_RUN")
+    job = box.job(job_id)
+    equal((job["state"], job["result"], job["failures"]), ("completed", 2, []))
+
+
+@test
+def a_second_signal_does_not_wait(box):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        path = box.file(f"pids-{number}")
+        job_id = box.submit("t")
+        with Node(box, "--exec", f"t=echo $$ >{path}; sleep 100", "--drain", "100s") as node:
+            pid = until(pids_in, path, 1)[0]
+            node.send(number)
+            until(lambda: "stopping: " in node.said())
+            assert is_alive(pid)
+            equal(node.stop(number), 0)
+            assert not is_alive(pid)
+        equal(box.job(job_id)["failures"], [])
+        box.ok("cancel", job_id)
+
+
+@test
+def a_third_signal_is_the_end(box):
+    path = box.file("pids")
+    job_id = box.submit("t")
+    command = f"t=trap '' TERM; echo $$ >{path}; while :; do sleep 0.1; done"
+    with Node(box, "--exec", command, "--drain", "100s", "--grace", "100s") as node:
+        pid = until(pids_in, path, 1)[0]
+        for _ in range(2):
+            node.send(signal.SIGINT)
+            time.sleep(0.3)
+            equal(node.process.poll(), None)
+        equal(node.stop(signal.SIGINT), 130)
+        has(node.said(), "pawl: ended at once")
+        until(lambda: not is_alive(pid))
+    equal(box.state(job_id), "active")  # until its lease ends
+    box.ok("check")
+
+
+@test
+def an_idle_node_stops_at_once(box):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with Node(box, "--exec", "t=true", "--drain", "100s", "--grace", "100s") as node:
+            began = time.monotonic()
+            equal(node.stop(number), 0)
+            assert time.monotonic() - began < SOON_S
+            assert "stopping" not in node.said()
+
+
+@test
+def what_a_shell_had_ignored_stays_ignored(box):
+    script = f"trap '' INT HUP; exec {PAWL} work --exec t=true"
+    process = subprocess.Popen(["sh", "-c", script], cwd=box.path, env=box.env, text=True,
+                               stderr=subprocess.PIPE)
+    has(process.stderr.readline(), " is up")
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.3)
+    equal(process.poll(), None)
+    process.terminate()
+    equal(process.wait(DEADLINE_S), 0)
+    process.stderr.close()
+
+
+# ---- nothing is left behind ----
+
+
+@test
+def many_commands_leave_nothing_behind(box):
+    def fds(pid):
+        return len(os.listdir(f"/proc/{pid}/fd"))
+
+    def done(count):
+        return box.ok("list", "--count", "--state", "completed").out == f"{count}\n"
+
+    with Node(box, "--exec", "t=true", "--workers", "4") as node:
+        box.ok("submit", "-", stdin='{"type":"t"}\n' * 20)
+        until(done, 20)
+        before = fds(node.pid)
+        box.ok("submit", "-", stdin='{"type":"t"}\n' * 500)
+        until(done, 520)
+        until(lambda: not children(node.pid))
+        until(lambda: fds(node.pid) <= before)
+        equal(node.stop(), 0)
+
+
+@test
+def two_nodes_share_the_work(box):
+    box.ok("submit", "-", stdin='{"type":"t"}\n' * 60)
+    args = ("--exec", "t=sleep 0.02; echo $$", "--workers", "2")
+    with Node(box, *args, "--name", "one") as one, Node(box, *args, "--name", "two") as two:
+        until(lambda: box.ok("list", "--count", "--state", "completed").out == "60\n")
+        equal((one.stop(), two.stop()), (0, 0))
+    jobs = box.ok("list", "--json", "--all").json
+    equal({job["run"] for job in jobs}, {1})
+    equal({job["worker"] for job in jobs}, {"one", "two"})
+    box.ok("check")
+
+
+@test
+def closed_streams_do_not_matter(box):
+    job_id = box.submit("t")
+    subprocess.run(["sh", "-c", f"exec {PAWL} work --once --exec 't=cat' <&- >&- 2>&-"],
+                   cwd=box.path, env=box.env, check=True, timeout=DEADLINE_S)
+    equal(box.job(job_id)["result"]["id"], job_id)
+
+
+@test
+def kernels_without_pidfd_will_do(box):
+    strace = shutil.which("strace")
+    if not strace or "SAN_OPTIONS" in " ".join(box.env):
+        raise Skip("no strace, or a sanitizer that does not like it")
+    job_id = box.submit("t", "--timeout", "500ms", "--max-attempts", "1")
+    quick = box.submit("u")
+    done = subprocess.run([strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=pidfd_open", "-e",
+                           "inject=pidfd_open:error=ENOSYS", PAWL, "work", "--once", "--exec",
+                           "t=exec >&- 2>&-; sleep 100", "--exec", "u=echo quick"], cwd=box.path,
+                          env=box.env, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S,
+                          check=False)
+    if done.returncode and "ptrace" in done.stderr.lower():
+        raise Skip("strace may not trace")
+    equal((done.returncode, done.stderr[-500:] if done.returncode else ""), (0, ""))
+    equal((box.state(job_id), box.job(quick)["result"]), ("discarded", "quick"))
+
+
+# ---- what it prints ----
+
+
+@test
+def each_run_is_a_line_of_json(box):
+    good, bad = box.submit("good"), box.submit("bad", "--max-attempts", "1")
+    dead = box.submit("dead", "--retry-initial", "1h")
+    done = box.ok("work", "--once", "--json", "--exec", "good=echo 1", "--exec", "bad=exit 4",
+                  "--exec", "dead=kill -KILL $$")
+    lines = {line["id"]: line for line in done.lines}
+    equal(set(lines), {good, bad, dead})
+    duration = lines[bad].pop("duration_ms")
+    assert 0 <= duration < SOON_S * 1000, duration
+    equal(lines[bad], {"id": bad, "type": "bad", "queue": "default", "attempt": 1, "run": 1,
+                       "outcome": "failed", "exit_status": 4,
+                       "error": "the command exited with status 4"})
+    equal((lines[good]["outcome"], lines[good]["exit_status"]), ("done", 0))
+    equal((lines[dead]["outcome"], lines[dead]["signal"]), ("failed", 9))
+
+
+@test
+def a_reader_that_goes_away_ends_it(box):
+    box.ok("submit", "-", stdin='{"type":"t"}\n' * 200)
+    process = box.start("work", "--json", "--exec", "t=true", stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    equal(process.wait(DEADLINE_S), 1)
+    has(process.stderr.read(), "pawl: could not write the output")
+    process.stderr.close()
+    equal(box.ok("list", "--count", "--state", "active").out, "0\n")
+
+
+@test
+def a_terminal_shows_how_things_are(box):
+    box.submit("t")
+    terminal = Terminal(box, "work", "--exec", "t=sleep 1", "--name", "n")
+    terminal.read(until="1 running, 0 done, 0 failed, ")
+    terminal.read(until="0 running, 1 done, 0 failed, ")
+    terminal.type("\003")
+    equal(terminal.end(), 0)
+    has(terminal.text, 'node "n" is up: queue default; runs t')
+    has(terminal.text, 'node "n" is down: 1 done, 0 failed, 0 given back')
+    # Nothing of it without a terminal, or when asked to be quiet.
+    box.submit("t")
+    assert "running" not in once(box, "t=true").err
+    equal(box.ok("work", "-q", "--once", "--exec", "t=true").err, "")
+
+
+@test
+def a_wrong_command_line_runs_nothing(box):
+    for args, part in (
+            ((), "nothing to run is named"),
+            (("--exec", "t"), "cannot be"), (("--exec", "=x"), "cannot be"),
+            (("--exec", "t= "), "cannot be"),
+            (("--exec", "t=a", "--exec", "t=b"), 'type "t" has two commands'),
+            (("--exec", "t=a", "--queue", "q=0"), "cannot be"),
+            (("--exec", "t=a", "--queue", "q=x"), "cannot be"),
+            (("--exec", "t=a", "--queue", "q", "--queue", "q=2"), '"q" is named twice'),
+            (("--exec", "t=a", "--workers", "0"), "cannot be"),
+            (("--exec", "t=a", "--name", "n" * 256), "255 bytes"),
+            (("--exec", "t=a", "--lease", "0s"), "cannot be")):
+        has(box.fails(2, "work", "--once", *args).err, part)
+        assert not os.path.exists(box.file("pawl.db"))
+    box.submit("t")
+    for args, part in ((("--exec", "Bad Type=a"), 'type "Bad Type"'),
+                       (("--exec", "t=a", "--queue", "No Good"), '"No Good"'),
+                       (("--exec", "t=a", "--workers", "2000"), "workers"),
+                       (("--exec", "t=a", "--lease", "10ms"), "100 ms")):
+        has(box.fails(2, "work", "--once", *args).err, part)
+    equal(box.ok("list", "--count", "--state", "available").out, "1\n")
