@@ -328,6 +328,24 @@ def what_is_on_the_map_is_there():
         assert os.path.exists(os.path.join(ROOT, path)), f"README.md: no {path!r}"
 
 
+@test
+def numbers_are_those_of_the_sources():
+    source = read("src/store/store.h") + read("src/store/sqlite/sqlite.h")
+
+    def number(name):
+        return int(re.search(rf"{name} = (\d+)", source).group(1))
+
+    words = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
+    readers = number("PAWL__SQ_READERS_MAX")
+    for path, text in (
+            ("docs/store.md", f"{number('PAWL__SQ_CHECKPOINT_PAGES'):,} pages"),
+            ("docs/store.md", f"{number('PAWL__SQ_CACHE_KIB') // 1024} MiB"),
+            ("docs/store.md", f"{number('PAWL__MAINTENANCE_MAX'):,} jobs"),
+            ("docs/store.md", f"{words[readers + 2]} connections"),  # a writer, a checkpointer
+            ("docs/embedding.md", f"at most {words[readers]} at a time")):
+        assert text in read(path).replace("\n", " "), f"{path} does not say {text!r}"
+
+
 # ---- the whole ----
 
 
