@@ -42,7 +42,7 @@ static size_t take_batch(struct pawl__committer *committer, size_t *weight)
     size_t count = 0;
     *weight = 0;
     pawl__lock(&committer->mutex);
-    while (!committer->head && !committer->closing) {
+    while (committer->lent || (!committer->head && !committer->closing)) {
         committer->asleep = true;
         pawl__cond_wait(&committer->work, &committer->mutex);
     }
@@ -56,9 +56,8 @@ static size_t take_batch(struct pawl__committer *committer, size_t *weight)
         committer->batch[count++]->next = NULL;
     }
     if (!committer->head) committer->tail = &committer->head;
-    bool all_moves = committer->all_moves;
+    committer->note_all = committer->all_moves;
     pawl__unlock(&committer->mutex);
-    committer->table->note(committer->backend, all_moves);
     return count;
 }
 
@@ -69,11 +68,11 @@ static bool leaves_doubt(enum pawl_err err)
            err == PAWL_ERR_READONLY;
 }
 
-static void fail_batch(struct pawl__committer *committer, size_t count, enum pawl_err err,
-                       const struct pawl_diag *diag)
+static void fail_ops(struct pawl__op **ops, size_t count, enum pawl_err err,
+                     const struct pawl_diag *diag)
 {
     for (size_t i = 0; i < count; i++) {
-        struct pawl__op *op = committer->batch[i];
+        struct pawl__op *op = ops[i];
         op->err = err;
         if (op->diag) *op->diag = *diag;
     }
@@ -98,14 +97,14 @@ static bool settle_doubt(struct pawl__committer *committer, int64_t now_us)
     return true;
 }
 
-static void refuse_batch(struct pawl__committer *committer, size_t count)
+static void refuse_ops(struct pawl__committer *committer, struct pawl__op **ops, size_t count)
 {
     struct pawl_diag diag;
     pawl__fail(&diag, PAWL_ERR_UNSAFE,
                "an earlier write failed (%s); nothing is written until the store has been reopened "
                "and checked",
                committer->doubt_diag.text);
-    fail_batch(committer, count, PAWL_ERR_UNSAFE, &diag);
+    fail_ops(ops, count, PAWL_ERR_UNSAFE, &diag);
 }
 
 static void count_batch(struct pawl__committer *committer, size_t count, size_t weight,
@@ -129,19 +128,21 @@ static void count_batch(struct pawl__committer *committer, size_t count, size_t 
 }
 
 /* True when it was committed. */
-static bool commit_batch(struct pawl__committer *committer, size_t count, size_t weight)
+static bool commit_ops(struct pawl__committer *committer, struct pawl__op **ops, size_t count,
+                       size_t weight)
 {
     int64_t began_us = pawl__clock_mono_us(committer->clock);
     if (!settle_doubt(committer, began_us)) {
-        refuse_batch(committer, count);
+        refuse_ops(committer, ops, count);
         return false;
     }
+    committer->table->note(committer->backend, committer->note_all);
     struct pawl_diag diag = { 0 };
-    enum pawl_err err = committer->table->apply(committer->backend, committer->batch, count, &diag);
+    enum pawl_err err = committer->table->apply(committer->backend, ops, count, &diag);
     int64_t ended_us = pawl__clock_mono_us(committer->clock);
     count_batch(committer, count, weight, ended_us - began_us, err);
     if (!err) return true;
-    fail_batch(committer, count, err, &diag);
+    fail_ops(ops, count, err, &diag);
     if (leaves_doubt(err)) {
         committer->doubt = err;
         committer->doubt_tried_us = ended_us;
@@ -206,7 +207,7 @@ static void *run(void *arg)
     struct pawl__committer *committer = arg;
     size_t count, weight;
     while ((count = take_batch(committer, &weight)) > 0) {
-        bool committed = commit_batch(committer, count, weight);
+        bool committed = commit_ops(committer, committer->batch, count, weight);
         for (size_t i = 0; i < count; i++) {
             committer->batch[i]->done(committer->batch[i]); // the op may be gone after this
         }
@@ -275,4 +276,23 @@ void pawl__committer_watch(struct pawl__committer *committer, pawl__notice_fn *f
         pawl__cond_wait(&committer->told, &committer->mutex);
     }
     pawl__unlock(&committer->mutex);
+}
+
+bool pawl__committer_do(struct pawl__committer *committer, struct pawl__op *op)
+{
+    pawl__lock(&committer->mutex);
+    bool lent = committer->asleep && !committer->head && !committer->lent && !committer->closing;
+    if (lent) {
+        committer->lent = true;
+        committer->note_all = committer->all_moves;
+    }
+    pawl__unlock(&committer->mutex);
+    if (!lent) return false;
+    tell(committer, commit_ops(committer, &op, 1, weight_of(op)));
+    pawl__lock(&committer->mutex);
+    committer->lent = false;
+    bool wake = committer->head != NULL;
+    pawl__unlock(&committer->mutex);
+    if (wake) pawl__cond_signal(&committer->work);
+    return true;
 }

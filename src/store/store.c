@@ -91,6 +91,8 @@ static void wake_waiter(struct pawl__op *op)
 
 enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
 {
+    op->next = NULL;
+    if (pawl__committer_do(&store->committer, op)) return op->err;
     struct waiter waiter = { .done = false };
     pawl__mutex_init(&waiter.mutex);
     pawl__cond_init(&waiter.answered);

@@ -9,6 +9,8 @@
  *
  * Reads run on the calling thread, on connections of their own, and see what is committed.
  *
+ * Who waits for a lone operation may be let commit it himself.
+ *
  * Everything here may be called from any thread. */
 #ifndef PAWL_STORE_H
 #define PAWL_STORE_H
