@@ -1,5 +1,5 @@
 /* Histograms: where values are counted, and how near a quantile comes. */
-#include "engine/inside.h"
+#include "base/histogram.h"
 
 #include "base/test_kit.h"
 
