@@ -33,6 +33,7 @@ void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
 /* ---- what commits tell ---- */
 
 static void wake_for(struct pawl__engine *engine, const struct pawl__notice *notice, int64_t now_us)
+    PAWL__REQUIRES(engine->mutex)
 {
     struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
     if (notice->ready) { // left to right, from the beginning
@@ -360,6 +361,7 @@ static void sweep_answered(struct pawl__op *op)
     engine->asked--;
     sweep->under_way = false;
     if (kind == PAWL__SWEEP_LAPSE && !op->err) engine->counters.lapsed += op->sweep.moved;
+    if (kind == PAWL__SWEEP_PROMOTE && !op->err) engine->counters.wakes_due += op->sweep.moved > 0;
     int64_t wait_ms = sweep_wait_ms(engine, kind, op, now_us - sweep->began_us);
     int64_t next_us = now_us + wait_ms * 1000;
     if (next_us < sweep->next_us) sweep->next_us = next_us; // a notice may have asked for sooner
@@ -413,7 +415,6 @@ static struct pawl__op *make_sweeps(struct pawl__engine *engine, int64_t now_us,
     for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
         struct pawl__sweep *sweep = &engine->sweeps[kind];
         if (sweep->under_way || now_us < sweep->next_us || !wants_sweep(engine, kind)) continue;
-        if (kind == PAWL__SWEEP_PROMOTE) engine->counters.wakes_due++;
         set_up_sweep(engine, kind, &sweep->op);
         sweep->under_way = true;
         sweep->began_us = now_us;

@@ -23,7 +23,8 @@ static int64_t room(const struct pawl__engine *engine)
     int64_t ahead = ahead_of(engine);
     int64_t have = engine->waiting + engine->active;
     int64_t want = engine->workers + ahead - have;
-    if (engine->waiting > ahead / 2 && engine->active >= engine->workers) return 0;
+    int64_t idle = engine->workers - engine->active;
+    if (engine->waiting > ahead / 2 && engine->waiting >= idle) return 0;
     return want < PAWL__CLAIM_MAX ? want : PAWL__CLAIM_MAX;
 }
 
@@ -61,9 +62,9 @@ static bool make_tasks(struct pawl__claim *claim)
     return true;
 }
 
-static void queue_tasks(struct pawl__claim *claim)
+static void queue_tasks(struct pawl__engine *engine, struct pawl__claim *claim)
+    PAWL__REQUIRES(engine->mutex)
 {
-    struct pawl__engine *engine = claim->engine;
     size_t count = claim->op.claim.job_count;
     int64_t shortest_ms = engine->lease_ms;
     for (size_t i = 0; i < count; i++) {
@@ -88,6 +89,7 @@ static void queue_tasks(struct pawl__claim *claim)
 
 /* Which group is next, and whether there is more to be had at all. */
 static void note_answer(struct pawl__engine *engine, const struct pawl__claim *claim)
+    PAWL__REQUIRES(engine->mutex)
 {
     int64_t found = (int64_t)claim->op.claim.job_count;
     int64_t now_ms = pawl__clock_wall_ms(engine->clock);
@@ -135,7 +137,7 @@ static void claim_answered(struct pawl__op *op)
     }
     if (keep) {
         claim->left = op->claim.job_count;
-        queue_tasks(claim);
+        queue_tasks(engine, claim);
     }
     struct pawl__op *more = pawl__poller_claim(engine, now_us);
     pawl__cond_broadcast(&engine->change);

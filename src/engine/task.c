@@ -36,7 +36,7 @@ static struct pawl_task *take_next(struct pawl__engine *engine)
 }
 
 /* Take the next task and note that it runs. The time limit counts from here. */
-static struct pawl_task *begin_next(struct pawl__engine *engine)
+static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(engine->mutex)
 {
     struct pawl_task *task = take_next(engine);
     if (!task) return NULL;
