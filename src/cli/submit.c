@@ -43,7 +43,9 @@ static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
     pawl__buf_printf(&cli->out, "%s\n", id);
     if (cli->quiet || pawl__cli_flush(cli)) return;
     const char *state = pawl__cli_state_text(cli, submitted->state);
-    if (submitted->deduplicated) {
+    if (submitted->deduplicated && submitted->state == PAWL_STATE_NONE) {
+        fprintf(stderr, "not added: this job was there already; its record has been removed\n");
+    } else if (submitted->deduplicated) {
         fprintf(stderr, "not added: this job was there already and is %s\n", state);
     } else {
         fprintf(stderr, "%s is %s in queue \"%s\"%s\n", spec->type, state, spec->queue,

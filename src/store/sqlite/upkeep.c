@@ -17,6 +17,19 @@ struct findings {
     int64_t count;
 };
 
+/* SQLite puts several findings into one row. */
+static void report_lines(struct findings *findings, const char *text)
+{
+    char line[512];
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
+        findings->count += len > 0;
+        if (len && findings->report) findings->report(findings->ctx, line);
+        text += len + (text[len] == '\n');
+    }
+}
+
 static enum pawl_err run_check(struct pawl__sq_conn *conn, enum pawl__sql sql,
                                struct findings *findings, struct pawl_diag *diag)
 {
@@ -26,8 +39,7 @@ static enum pawl_err run_check(struct pawl__sq_conn *conn, enum pawl__sql sql,
     while (!(err = pawl__sq_row(conn, stmt, &found, diag)) && found) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);
         if (!text || strcmp(text, "ok") == 0) continue;
-        findings->count++;
-        if (findings->report) findings->report(findings->ctx, text);
+        report_lines(findings, text);
     }
     return err;
 }
@@ -47,8 +59,8 @@ enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, 
     }
     pawl__sq_read_end(sq, conn);
     if (err || !findings.count) return err;
-    return pawl__fail(diag, PAWL_ERR_CORRUPT, "the check found %lld faults",
-                      (long long)findings.count);
+    return pawl__fail(diag, PAWL_ERR_CORRUPT, "the check found %lld fault%s",
+                      (long long)findings.count, findings.count == 1 ? "" : "s");
 }
 
 /* The read transaction pins what is copied: without it every commit would begin the copy anew. */
