@@ -161,21 +161,21 @@ static enum pawl_err group_queues(struct pawl__engine *engine,
     static const struct pawl_node_queue usual = { .name = "default" };
     const struct pawl_node_queue *queues = config->queue_count ? config->queues : &usual;
     size_t count = config->queue_count ? config->queue_count : 1;
-    engine->groups = pawl__arena_calloc(&engine->kept, count, sizeof *engine->groups);
+    struct pawl__group *groups = pawl__arena_calloc(&engine->kept, count, sizeof *groups);
     const char **names = pawl__arena_calloc(&engine->kept, count, sizeof *names);
-    if (!engine->groups || !names) return pawl__fail_nomem(diag);
-    engine->group_count = 0;
+    if (!groups || !names) return pawl__fail_nomem(diag);
+    struct pawl__group *last = NULL;
     for (size_t i = 0; i < count; i++) {
         names[i] = pawl__arena_dup(&engine->kept, queues[i].name, strlen(queues[i].name));
         if (!names[i]) return pawl__fail_nomem(diag);
-        struct pawl__group *last = engine->group_count ? &engine->groups[engine->group_count - 1]
-                                                       : NULL;
         if (!last || last->limit || queues[i].concurrency) {
-            last = &engine->groups[engine->group_count++];
+            last = last ? last + 1 : groups;
             *last = (struct pawl__group){ .queues = names + i, .limit = queues[i].concurrency };
         }
         last->queue_count++;
     }
+    engine->groups = groups;
+    engine->group_count = (size_t)(last - groups) + 1;
     return PAWL_OK;
 }
 
