@@ -115,6 +115,18 @@ static const struct prose prose[] = {
       "pawl priority 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b 50\n" },
     { pawl__cli_stats, "The counts are exact: they are kept in the commits that move the jobs.",
       "pawl stats --watch 2s\n" },
+    { pawl__cli_top,
+      "Draws the counts of each state and queue, rates, nodes, the running jobs (the latest started "
+      "first) and the failed ones (discarded, waiting for a retry, or paused after either; the "
+      "latest failure first, among the newest jobs). A node is alive while its heartbeat is no "
+      "older than 30 seconds. Rates are differences of exact counters between one look and the "
+      "next. It needs 60 columns and 15 lines, nothing else, and is light on a line as on the "
+      "store.\n\n"
+      "Keys: up, down, j and k choose a row, tab goes to the next list, p pauses or resumes the "
+      "queue or the job, c cancels the job and asks first, r retries the failed job, space looks "
+      "again now, ? explains the keys, q quits.\n\n"
+      "Without a terminal to draw on, it prints what it sees once; with --json as one object.",
+      "pawl top\npawl top --queue mail --interval 5s\n" },
     { pawl__cli_dead_list,
       "These are the discarded jobs: their attempts are spent, or their error is not to be "
       "retried. Those that asked for it with --dead-letter are marked.",

@@ -33,6 +33,8 @@ enum pawl__cli_store {
       "change the priority of jobs that wait")                                                     \
     X(stats, "stats", NULL, "", 0, 0, OPEN, PAWL__CLI_STATS, false,                                \
       "count the jobs of each queue and state")                                                    \
+    X(top, "top", NULL, "", 0, 0, OPEN, PAWL__CLI_TOP, false,                                      \
+      "watch queues and jobs, and step in with keys")                                              \
     X(dead_list, "dead", "list", "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,         \
       "list jobs that were given up")                                                              \
     X(dead_retry, "dead", "retry", "[ID...]", 0, MANY, OPEN,                                       \

@@ -54,7 +54,8 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(MIGRATE, "Migration")                                                                        \
     X(UPKEEP, "Upkeep")                                                                            \
     X(STATS, "Statistics")                                                                         \
-    X(WORK, "The node")
+    X(WORK, "The node")                                                                            \
+    X(TOP, "The view")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
@@ -192,6 +193,9 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "forget archived jobs this long after they ended; or never")                                 \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
       "show them again and again, this far apart, until interrupted")                              \
+    X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
+      "look again after this long; at least 100ms")                                                \
+    X(TOP_QUEUE, TOP, "queue", 0, TEXT, "QUEUE", NULL, true, "this queue alone, and its jobs")     \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
       "run jobs of this type with this shell command; types that are not named are not run")       \
     X(W_QUEUE, WORK, "queue", 0, QUEUE_LIMIT, "QUEUE[=N]", NULL, true,                             \
