@@ -1,0 +1,409 @@
+/* Lanes by name and by number, the counters per lane and state, and taking both back. */
+#include "store/sqlite/test_kit.h"
+
+enum { QUEUES = 300, TYPES = 3 };
+
+/* ---- transactions by hand ---- */
+
+static void begin(struct kit *kit)
+{
+    struct pawl__backend *sq = kit->sq;
+    sq->diag = &kit->diag;
+    kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag));
+    sq->now_ms = kit->now_ms;
+    kit_ok(kit, pawl__sq_lanes_refresh(sq));
+}
+
+static void commit(struct kit *kit)
+{
+    kit_ok(kit, pawl__sq_counts_flush(kit->sq));
+    kit_ok(kit, pawl__sq_exec(&kit->sq->writer, SQL_COMMIT, &kit->diag));
+    pawl__sq_counts_forget(kit->sq);
+}
+
+static struct pawl__sq_lane *lane_of(struct kit *kit, const char *queue, const char *type)
+{
+    struct pawl__sq_lane *lane;
+    kit_ok(kit, pawl__sq_lane_of(kit->sq, queue, type, &lane));
+    return lane;
+}
+
+static const char *numbered(char name[32], const char *prefix, int number)
+{
+    snprintf(name, 32, "%s %d", prefix, number);
+    return name;
+}
+
+/* Lane number `n` of QUEUES * TYPES. */
+static struct pawl__sq_lane *nth_lane(struct kit *kit, int n)
+{
+    char queue[32], type[32];
+    return lane_of(kit, numbered(queue, "queue", n / TYPES), numbered(type, "type", n % TYPES));
+}
+
+static int64_t count_rows(struct kit *kit, const char *table)
+{
+    char sql[64];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    return sql_int(kit->sq->writer.db, sql);
+}
+
+/* What is in memory is what is in the tables. */
+static void expect_lanes_as_stored(struct kit *kit)
+{
+    struct pawl__sq_lanes *lanes = &kit->sq->lanes;
+    assert_int_equal(lanes->queue_count, count_rows(kit, "pawl_queue"));
+    assert_int_equal(lanes->lane_count, count_rows(kit, "pawl_lane"));
+    sqlite3_stmt *stmt = sql_prepare(kit->sq->writer.db,
+                                     "SELECT l.id, q.name, l.type, q.id, q.paused FROM pawl_lane l"
+                                     " JOIN pawl_queue q ON q.id = l.queue_id");
+    uint32_t before = lanes->lane_count;
+    while (sqlite3_step(stmt) == SQLITE_ROW) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        const char *queue = (const char *)sqlite3_column_text(stmt, 1);
+        const char *type = (const char *)sqlite3_column_text(stmt, 2);
+        struct pawl__sq_lane *lane = lane_of(kit, queue, type);
+        assert_int_equal(lane->id, id);
+        assert_ptr_equal(pawl__sq_lane_by_id(kit->sq, id), lane);
+        struct pawl__sq_queue *owner = pawl__sq_queue_find(kit->sq, queue);
+        assert_non_null(owner);
+        assert_int_equal(owner->id, sqlite3_column_int64(stmt, 3));
+        assert_int_equal(owner->paused, sqlite3_column_int(stmt, 4));
+        assert_ptr_equal(owner, &lanes->queues[lane->queue]);
+    }
+    sqlite3_finalize(stmt);
+    assert_int_equal(lanes->lane_count, before); // looking made none
+}
+
+/* Each lane hangs on its queue, once. */
+static void expect_chains(struct kit *kit)
+{
+    const struct pawl__sq_lanes *lanes = &kit->sq->lanes;
+    uint32_t found = 0;
+    for (uint32_t q = 0; q < lanes->queue_count; q++) {
+        for (uint32_t at = lanes->queues[q].first_lane; at; at = lanes->lanes[at - 1].next_lane) {
+            assert_true(at <= lanes->lane_count);
+            assert_int_equal(lanes->lanes[at - 1].queue, q);
+            assert_true(++found <= lanes->lane_count);
+        }
+    }
+    assert_int_equal(found, lanes->lane_count);
+}
+
+/* ---- finding ---- */
+
+static void hundreds_of_lanes_are_found_again(void **state)
+{
+    struct kit kit;
+    static int64_t ids[QUEUES * TYPES];
+    kit_open_file(&kit);
+    begin(&kit);
+    for (int i = 0; i < QUEUES * TYPES; i++) {
+        ids[i] = nth_lane(&kit, i)->id;
+    }
+    for (int i = 0; i < QUEUES * TYPES; i++) {
+        assert_int_equal(nth_lane(&kit, i)->id, ids[i]);
+    }
+    expect_lanes_as_stored(&kit);
+    expect_chains(&kit);
+    assert_int_equal(kit.sq->lanes.queue_count, QUEUES);
+    assert_null(pawl__sq_lane_by_id(kit.sq, 0));
+    assert_null(pawl__sq_lane_by_id(kit.sq, -1));
+    assert_null(pawl__sq_lane_by_id(kit.sq, INT64_MAX));
+    assert_null(pawl__sq_queue_find(kit.sq, "queue"));
+    commit(&kit);
+
+    kit_reopen(&kit);
+    begin(&kit);
+    assert_int_equal(kit.sq->lanes.lane_count, QUEUES * TYPES);
+    for (int i = QUEUES * TYPES; i-- > 0;) {
+        assert_int_equal(nth_lane(&kit, i)->id, ids[i]);
+    }
+    expect_lanes_as_stored(&kit);
+    expect_chains(&kit);
+    commit(&kit);
+    kit_close(&kit);
+}
+
+static void names_that_look_alike_are_told_apart(void **state)
+{
+    static const char *const names[][2] = {
+        { "a", "bc" },
+        { "ab", "c" },
+        { "abc", "x" },
+        { "a\x1f", "b" },
+        { "a", "\x1f"
+               "b" },
+        { "a", "b" },
+        { "b", "a" },
+        { "A", "b" },
+        { "caf\xc3\xa9", "b" },
+        { "cafe", "b" },
+        { "a b", "c d" },
+        { "a", "b c d" },
+    };
+    struct kit kit;
+    kit_open_memory(&kit);
+    begin(&kit);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        assert_int_equal(kit.sq->lanes.lane_count, i);
+        lane_of(&kit, names[i][0], names[i][1]);
+    }
+    assert_int_equal(kit.sq->lanes.lane_count, COUNT(names));
+    expect_lanes_as_stored(&kit);
+    commit(&kit);
+    kit_close(&kit);
+}
+
+/* ---- counting ---- */
+
+static int64_t counted(struct kit *kit, int64_t lane, enum pawl_state state)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql, "SELECT n FROM pawl_count WHERE lane = %lld AND state = %d",
+             (long long)lane, (int)state);
+    return sql_int(kit->sq->writer.db, sql);
+}
+
+static void counts_are_written_with_the_commit(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    begin(&kit);
+    int64_t id = nth_lane(&kit, 0)->id, other = nth_lane(&kit, 1)->id;
+    for (int i = 0; i < 5; i++) {
+        pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+    }
+    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_PENDING);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__SQ_OUTSIDE);
+    assert_int_equal(count_rows(&kit, "pawl_count"), 0);
+    commit(&kit);
+    assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
+    assert_int_equal(counted(&kit, id, PAWL_STATE_ACTIVE), 1);
+    assert_int_equal(count_rows(&kit, "pawl_count"), 2); // what comes to nothing is not written
+
+    begin(&kit);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_ACTIVE, PAWL_STATE_NONE); // the archive
+    commit(&kit);
+    assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
+    assert_int_equal(counted(&kit, id, PAWL_STATE_ACTIVE), 0);
+    assert_int_equal(counted(&kit, id, PAWL_STATE_NONE), 1);
+    assert_int_equal(counted(&kit, other, PAWL_STATE_PENDING), 0);
+    kit_close(&kit);
+}
+
+static void no_count_goes_below_zero(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    begin(&kit);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+    assert_int_equal(pawl__sq_counts_flush(kit.sq), PAWL_ERR_CORRUPT);
+    kit_close(&kit);
+}
+
+/* ---- taking back ---- */
+
+static void count_some(struct kit *kit)
+{
+    pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+    pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
+    pawl__sq_count(kit->sq, nth_lane(kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_SCHEDULED);
+    pawl__sq_count(kit->sq, nth_lane(kit, 2), PAWL__SQ_OUTSIDE, PAWL_STATE_PENDING);
+}
+
+static void undoing_restores_the_counts(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    begin(&kit);
+    int64_t ids[3];
+    for (int i = 0; i < 3; i++) {
+        ids[i] = nth_lane(&kit, i)->id;
+    }
+    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_SCHEDULED);
+    kit_ok(&kit, pawl__sq_savepoint(kit.sq));
+    for (int i = 0; i < 400; i++) { // more than fit at first
+        count_some(&kit);
+    }
+    kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
+    count_some(&kit); // outside of it counts as ever
+    kit_ok(&kit, pawl__sq_savepoint(kit.sq));
+    count_some(&kit);
+    kit_ok(&kit, pawl__sq_savepoint_keep(kit.sq));
+    kit_ok(&kit, pawl__sq_savepoint(kit.sq)); // takes back nothing of the one before
+    kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
+    commit(&kit);
+    assert_int_equal(counted(&kit, ids[0], PAWL_STATE_AVAILABLE), 1);
+    assert_int_equal(counted(&kit, ids[0], PAWL_STATE_ACTIVE), 2);
+    assert_int_equal(counted(&kit, ids[1], PAWL_STATE_SCHEDULED), 3);
+    assert_int_equal(counted(&kit, ids[2], PAWL_STATE_PENDING), 2);
+    kit_close(&kit);
+}
+
+static void undoing_forgets_new_lanes(void **state)
+{
+    enum { OLD = 5, NEW = 200 };
+    struct kit kit;
+    kit_open_memory(&kit);
+    begin(&kit);
+    for (int i = 0; i < OLD; i++) {
+        nth_lane(&kit, i); // the second queue has two lanes, and gets its third in vain
+    }
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+    for (int round = 0; round < 3; round++) {
+        kit_ok(&kit, pawl__sq_savepoint(kit.sq));
+        for (int i = OLD; i < NEW; i++) { // the arrays grow meanwhile
+            pawl__sq_count(kit.sq, nth_lane(&kit, i), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+            pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_PENDING);
+        }
+        kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
+        assert_int_equal(kit.sq->lanes.lane_count, OLD);
+        assert_int_equal(kit.sq->lanes.queue_count, 2);
+        assert_null(pawl__sq_queue_find(kit.sq, "queue 7"));
+        expect_lanes_as_stored(&kit);
+        expect_chains(&kit);
+    }
+    int64_t late = nth_lane(&kit, 100)->id; // and can be made again
+    pawl__sq_count(kit.sq, nth_lane(&kit, 100), PAWL__SQ_OUTSIDE, PAWL_STATE_PAUSED);
+    expect_lanes_as_stored(&kit);
+    expect_chains(&kit);
+    int64_t id = nth_lane(&kit, 1)->id;
+    commit(&kit);
+    assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 1);
+    assert_int_equal(counted(&kit, late, PAWL_STATE_PAUSED), 1);
+    assert_int_equal(count_rows(&kit, "pawl_count"), 2);
+    kit_close(&kit);
+}
+
+/* Once a note could not be made for want of memory, the savepoint cannot be undone by itself,
+ * though there be memory for those that follow. */
+static void undoing_without_its_notes_is_refused(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    begin(&kit);
+    kit_ok(&kit, pawl__sq_savepoint(kit.sq));
+    kit.sq->undo_lost = true;
+    for (int i = 0; i < 1000; i++) {
+        count_some(&kit);
+    }
+    assert_int_equal(pawl__sq_savepoint_undo(kit.sq), PAWL_ERR_NOMEM);
+    kit_close(&kit);
+}
+
+static int refuse_commit(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+static void rolled_back_lanes_are_gone(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    kit_submit(&kit, (struct pawl_job_spec){ .queue = "kept" });
+    struct pawl__new_job job = kit_job(&kit, (struct pawl_job_spec){ .queue = "lost" });
+    struct pawl_submitted out;
+    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                           .submit = { .jobs = &job, .count = 1, .out = &out } };
+    sqlite3_commit_hook(kit.sq->writer.db, refuse_commit, NULL);
+    assert_int_not_equal(kit_do(&kit, &op), PAWL_OK);
+    pawl__arena_release(&op.arena);
+    sqlite3_commit_hook(kit.sq->writer.db, NULL, NULL);
+    kit_submit(&kit, (struct pawl_job_spec){ .queue = "kept" });
+    assert_int_equal(count_rows(&kit, "pawl_queue"), 1);
+    assert_null(pawl__sq_queue_find(kit.sq, "lost"));
+    kit_submit(&kit, (struct pawl_job_spec){ .queue = "found" }); // takes the number of the lost
+    expect_lanes_as_stored(&kit);
+    assert_int_equal(kit_claim(&kit, "found", 10), 1);
+    assert_int_equal(kit_claim(&kit, "kept", 10), 2);
+    kit_check(&kit);
+    kit_close(&kit);
+}
+
+/* ---- two processes ---- */
+
+static void pause_queue(struct kit *kit, const char *queue, bool paused)
+{
+    struct pawl__op op = { .kind = PAWL__OP_QUEUE_PAUSE,
+                           .queue = { .queue = queue, .paused = paused } };
+    kit_ok(kit, kit_do(kit, &op));
+    pawl__arena_release(&op.arena);
+}
+
+static void peers_see_each_others_lanes(void **state)
+{
+    struct kit first, second;
+    kit_open_file(&first);
+    kit_open_peer(&second, &first);
+    for (int i = 0; i < 60; i++) { // in turn: each finds what the other made in between
+        char queue[32];
+        struct kit *kit = i % 2 ? &first : &second;
+        numbered(queue, "queue", i / 3);
+        kit_submit(kit, (struct pawl_job_spec){ .queue = queue, .type = i % 2 ? "odd" : "even" });
+    }
+    begin(&first);
+    expect_lanes_as_stored(&first);
+    expect_chains(&first);
+    assert_int_equal(first.sq->lanes.queue_count, 20);
+    assert_int_equal(first.sq->lanes.lane_count, 40);
+    commit(&first);
+    begin(&second);
+    expect_lanes_as_stored(&second);
+    expect_chains(&second);
+    commit(&second);
+    for (int i = 0; i < 20; i++) {
+        char queue[32];
+        assert_int_equal(kit_claim(i % 2 ? &first : &second, numbered(queue, "queue", i), 10), 3);
+    }
+    kit_check(&first);
+    kit_close(&second);
+    kit_close(&first);
+}
+
+static void peers_see_each_others_pauses(void **state)
+{
+    struct kit first, second;
+    kit_open_file(&first);
+    kit_open_peer(&second, &first);
+    for (int i = 0; i < 4; i++) {
+        kit_submit(&first, (struct pawl_job_spec){ .queue = "mail" });
+    }
+    assert_int_equal(kit_claim(&second, "mail", 1), 1);
+    pause_queue(&second, "mail", true);
+    assert_int_equal(kit_claim(&second, "mail", 1), 0);
+    assert_int_equal(kit_claim(&first, "mail", 1), 0);
+    pause_queue(&first, "mail", false);
+    assert_int_equal(kit_claim(&first, "mail", 1), 1);
+    assert_int_equal(kit_claim(&second, "mail", 1), 1);
+    pause_queue(&first, "new", true); // one that nobody has submitted to
+    kit_submit(&second, (struct pawl_job_spec){ .queue = "new" });
+    assert_int_equal(kit_claim(&second, "new", 1), 0);
+    kit_reopen(&second);
+    assert_int_equal(kit_claim(&second, "new", 1), 0);
+    pause_queue(&second, "new", false);
+    assert_int_equal(kit_claim(&first, "new", 1), 1);
+    kit_check(&second);
+    kit_close(&second);
+    kit_close(&first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hundreds_of_lanes_are_found_again),
+        cmocka_unit_test(names_that_look_alike_are_told_apart),
+        cmocka_unit_test(counts_are_written_with_the_commit),
+        cmocka_unit_test(no_count_goes_below_zero),
+        cmocka_unit_test(undoing_restores_the_counts),
+        cmocka_unit_test(undoing_forgets_new_lanes),
+        cmocka_unit_test(undoing_without_its_notes_is_refused),
+        cmocka_unit_test(rolled_back_lanes_are_gone),
+        cmocka_unit_test(peers_see_each_others_lanes),
+        cmocka_unit_test(peers_see_each_others_pauses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
