@@ -252,8 +252,10 @@ void pawl__committer_close(struct pawl__committer *committer)
 void pawl__committer_post(struct pawl__committer *committer, struct pawl__op *first)
 {
     struct pawl__op *last = first;
+    first->chained = first->next != NULL;
     while (last->next) {
         last = last->next;
+        last->chained = true;
     }
     pawl__lock(&committer->mutex);
     assert(!committer->closing); // posting to a store that is being closed is the caller's bug

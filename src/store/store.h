@@ -110,6 +110,7 @@ struct pawl__op {
                                           The op is the caller's again from then on */
     void *user;
     struct pawl__op *next;    /* the inbox's, until done */
+    bool chained;             /* the inbox's: it was posted in a list */
     int64_t now_ms;           /* out: the store's time at which it was applied */
     struct pawl__arena arena; /* results live here; the caller releases it after use */
     union {
@@ -259,7 +260,8 @@ void pawl__store_close(struct pawl__store *store);
 /* Post; `op->done` is called later, also when the store is closed or broken. Never blocks on the
  * disk; never fails. The op and all it points to must live until then. */
 void pawl__store_post(struct pawl__store *store, struct pawl__op *op);
-/* Post a list linked by `next`: they go into one transaction if they fit. */
+/* Post a list linked by `next`: they are applied in that order, in one transaction if they fit.
+ * Operations that were posted each by itself have no order among them. */
 void pawl__store_post_list(struct pawl__store *store, struct pawl__op *first);
 /* Post and wait. Uses op->done and op->user. Returns op->err. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op);

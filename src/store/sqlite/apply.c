@@ -80,13 +80,45 @@ static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op, bo
     return pawl__sq_is_own(op->err) ? PAWL_OK : op->err;
 }
 
+/* Claims are put off while only submits and completions come: each would have to write first what
+ * was gathered. Operations posted singly have no order among them, so nobody can tell. */
+struct put_off {
+    struct pawl__op *first, **last;
+};
+
+static bool can_wait(const struct pawl__op *op)
+{
+    return op->kind == PAWL__OP_CLAIM && !op->chained;
+}
+
+static enum pawl_err apply_put_off(struct pawl__backend *sq, struct put_off *claims)
+{
+    enum pawl_err err = PAWL_OK;
+    for (struct pawl__op *op = claims->first; op && !err; op = op->next) {
+        err = apply_one(sq, op, false);
+    }
+    *claims = (struct put_off){ .first = NULL, .last = &claims->first };
+    return err;
+}
+
 static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
 {
     bool alone = count == 1 && (ops[0]->kind != PAWL__OP_SUBMIT || ops[0]->submit.count == 1);
+    struct put_off claims = { .first = NULL, .last = &claims.first };
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < count; i++) {
-        err = apply_one(sq, ops[i], alone);
+        struct pawl__op *op = ops[i];
+        bool gathers = op->kind == PAWL__OP_SUBMIT || op->kind == PAWL__OP_COMPLETE;
+        if (can_wait(op)) {
+            op->next = NULL;
+            *claims.last = op;
+            claims.last = &op->next;
+            continue;
+        }
+        if (!gathers) err = apply_put_off(sq, &claims);
+        if (!err) err = apply_one(sq, op, alone);
     }
+    if (!err) err = apply_put_off(sq, &claims);
     if (!err) err = pawl__sq_gather_flush(sq);
     return err ? err : pawl__sq_counts_flush(sq);
 }

@@ -255,9 +255,9 @@ static enum pawl_err flush_runs(struct pawl__backend *sq)
 
 /* ---- completions ---- */
 
-#define END_TABLE                                                                                  \
-    "CREATE TABLE x (at, key, tail, run, owned, lane, base_run, free_runs, started_at_ms, "        \
-    "finished_at_ms, worker, result)"
+#define END_TABLE "CREATE TABLE x (at, key, tail, run, owned, finished_at_ms, result)"
+
+enum { END_KEY, END_TAIL, END_RUN, END_OWNED, END_NOW };
 
 static void end_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
@@ -268,10 +268,7 @@ static void end_column(const void *rows, size_t at, int column, sqlite3_context 
     case 0:
         sqlite3_result_int64(to, (int64_t)turn);
         break;
-    case 10:
-        pawl__sq_result_text(to, row->worker);
-        break;
-    case 11:
+    case 6:
         pawl__sq_result_span(to, row->op->complete.result);
         break;
     default:
@@ -280,7 +277,16 @@ static void end_column(const void *rows, size_t at, int column, sqlite3_context 
     }
 }
 
-enum { END_KEY, END_TAIL, END_RUN, END_OWNED, END_LANE, END_BASE, END_FREE, END_STARTED, END_NOW };
+/* gathered_own(at, lane, key): the key; called for each run that is still owned. */
+static void note_owned(sqlite3_context *to, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    struct pawl__sq_gather *gather = sqlite3_user_data(to);
+    struct pawl__sq_end_row *row = &gather->ended[sqlite3_value_int64(argv[0])];
+    row->n[END_OWNED] = 1;
+    row->lane = sqlite3_value_int64(argv[1]);
+    sqlite3_result_int64(to, sqlite3_value_int64(argv[2]));
+}
 
 static enum pawl_err gather_complete(struct pawl__backend *sq, struct pawl__op *op)
 {
@@ -291,7 +297,7 @@ static enum pawl_err gather_complete(struct pawl__backend *sq, struct pawl__op *
     }
     struct pawl__sq_halves halves = pawl__sq_split(op->complete.ref.id);
     struct pawl__sq_end_row *row = &gather->ended[gather->ended_count++];
-    *row = (struct pawl__sq_end_row){ .op = op, .worker = "" };
+    *row = (struct pawl__sq_end_row){ .op = op };
     row->n[END_KEY] = halves.head;
     row->n[END_TAIL] = halves.tail;
     row->n[END_RUN] = op->complete.ref.run;
@@ -319,29 +325,6 @@ static bool sort_ends(struct pawl__sq_gather *gather, size_t count)
     return true;
 }
 
-/* Who of them still owns the run that he reports on? */
-static enum pawl_err read_owners(struct pawl__backend *sq)
-{
-    struct pawl__sq_gather *gather = &sq->gather;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_GATHERED_OWNERS);
-    bool found;
-    enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        struct pawl__sq_end_row *row = &gather->ended[sqlite3_column_int64(stmt, 0)];
-        row->n[END_OWNED] = 1;
-        row->n[END_LANE] = sqlite3_column_int64(stmt, 1);
-        row->n[END_BASE] = sqlite3_column_int64(stmt, 2);
-        row->n[END_FREE] = sqlite3_column_int64(stmt, 3);
-        row->n[END_STARTED] = sqlite3_column_int64(stmt, 4);
-        row->worker = pawl__sq_column_text(stmt, 5, &gather->arena);
-        if (!row->worker) {
-            sqlite3_reset(stmt);
-            return pawl__fail_nomem(sq->diag);
-        }
-    }
-    return err;
-}
-
 /* The long way for those that own no run under their id's first half: stale, unknown or displaced;
  * and for all of them when two report the same run. */
 static enum pawl_err complete_singly(struct pawl__backend *sq, size_t count, bool all)
@@ -365,17 +348,14 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
     gather->ends.rows = gather;
     gather->ends.count = count;
     bool taken = false;
-    enum pawl_err err = read_owners(sq);
-    if (!err) {
-        err = pawl__sq_insert(&sq->writer, pawl__sq_use(&sq->writer, SQL_GATHERED_DONE), &taken,
-                              sq->diag);
-    }
+    enum pawl_err err = pawl__sq_insert(&sq->writer, pawl__sq_use(&sq->writer, SQL_GATHERED_DONE),
+                                        &taken, sq->diag);
     if (err) return err;
     if (taken) return complete_singly(sq, count, true);
     err = pawl__sq_exec(&sq->writer, SQL_GATHERED_LEFT, sq->diag);
     for (size_t i = 0; !err && i < count; i++) {
         if (!gather->ended[i].n[END_OWNED]) continue;
-        pawl__sq_moved(sq, pawl__sq_lane_by_id(sq, gather->ended[i].n[END_LANE]),
+        pawl__sq_moved(sq, pawl__sq_lane_by_id(sq, gather->ended[i].lane),
                        gather->ended[i].op->complete.ref.id, gather->ended[i].n[END_RUN],
                        PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
     }
@@ -393,7 +373,9 @@ enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag 
     sqlite3 *db = sq->writer.db;
     if (pawl__sq_source_attach(db, "gathered_job", &gather->jobs) == SQLITE_OK &&
         pawl__sq_source_attach(db, "gathered_run", &gather->runs) == SQLITE_OK &&
-        pawl__sq_source_attach(db, "gathered_end", &gather->ends) == SQLITE_OK) {
+        pawl__sq_source_attach(db, "gathered_end", &gather->ends) == SQLITE_OK &&
+        sqlite3_create_function_v2(db, "gathered_own", 3, SQLITE_UTF8 | SQLITE_DIRECTONLY, gather,
+                                   note_owned, NULL, NULL, NULL) == SQLITE_OK) {
         return PAWL_OK;
     }
     return pawl__sq_error(&sq->writer, diag, "set up the store");
@@ -419,7 +401,6 @@ void pawl__sq_gather_reset(struct pawl__backend *sq)
 {
     struct pawl__sq_gather *gather = &sq->gather;
     gather->submit_count = gather->new_count = gather->claimed_count = gather->ended_count = 0;
-    pawl__arena_reset(&gather->arena);
 }
 
 void pawl__sq_gather_release(struct pawl__sq_gather *gather)
@@ -429,6 +410,5 @@ void pawl__sq_gather_release(struct pawl__sq_gather *gather)
     free(gather->claimed);
     free(gather->ended);
     free(gather->turns);
-    pawl__arena_release(&gather->arena);
     memset(gather, 0, sizeof *gather);
 }

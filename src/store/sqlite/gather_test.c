@@ -589,8 +589,8 @@ static void make_lanes(struct world *world)
 static void each_went_its_own_way(struct world *world)
 {
     static const enum pawl__sql gathered[] = {
-        SQL_GATHERED_JOBS_PLAIN, SQL_GATHERED_JOBS, SQL_GATHERED_WAIT, SQL_GATHERED_EXPIRY,
-        SQL_GATHERED_OWNERS,     SQL_GATHERED_DONE, SQL_GATHERED_LEFT,
+        SQL_GATHERED_JOBS_PLAIN, SQL_GATHERED_JOBS, SQL_GATHERED_WAIT,
+        SQL_GATHERED_EXPIRY,     SQL_GATHERED_DONE, SQL_GATHERED_LEFT,
     };
     for (size_t i = 0; i < COUNT(gathered); i++) {
         assert_non_null(world->fast.sq->writer.stmts[gathered[i]]); // prepared when first used

@@ -92,8 +92,8 @@ struct pawl__sq_run_row {
 
 struct pawl__sq_end_row {
     struct pawl__op *op;
-    int64_t n[9]; /* key, tail, run, owned, lane, base_run, free_runs, started and finished */
-    const char *worker;
+    int64_t n[5]; /* key, tail, run, owned, finished_at_ms */
+    int64_t lane; /* of one that is owned */
 };
 
 struct pawl__sq_move {
@@ -133,7 +133,6 @@ struct pawl__sq_gather {
     size_t ended_count, ended_cap;
     struct pawl__sq_turn *turns; /* `ended` in order of key */
     size_t turn_cap;
-    struct pawl__arena arena;
 };
 
 struct pawl__backend {

@@ -159,6 +159,9 @@ static inline void kit_close(struct kit *kit)
 /* All in one transaction. Results live until the kit is closed. */
 static inline enum pawl_err kit_apply(struct kit *kit, struct pawl__op **ops, size_t count)
 {
+    for (size_t i = 0; i < count; i++) {
+        ops[i]->chained = count > 1; // as if they had been posted as one list
+    }
     return pawl__backend_sqlite.apply(kit->sq, ops, count, &kit->diag);
 }
 

@@ -35,18 +35,15 @@ INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_m
 SELECT key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms, worker
 FROM gathered_run
 
--- name: gathered_owners
-SELECT g.at, a.lane, a.base_run, a.free_runs, a.started_at_ms, a.worker
+-- name: gathered_done
+-- gathered_own notes that the row's run is still its owner's, and of which lane it is.
+INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
+    dead_letter, worker, result)
+SELECT gathered_own(g.at, a.lane, a.key), a.lane, 7, a.run, a.base_run, a.free_runs,
+    a.started_at_ms, g.finished_at_ms, 0, a.worker, g.result
 FROM gathered_end AS g
 CROSS JOIN pawl_active AS a ON a.key = g.key
 WHERE a.tail = g.tail AND a.run = g.run
-
--- name: gathered_done
-INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, result)
-SELECT key, lane, 7, run, base_run, free_runs, started_at_ms, finished_at_ms, 0, worker, result
-FROM gathered_end
-WHERE owned
 
 -- name: gathered_left
 DELETE FROM pawl_active
