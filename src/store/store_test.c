@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "store/store.h"
 
+#include <pthread.h>
+
 #include "base/test_kit.h"
 
 enum { THREADS = 6, EACH = 60 };
