@@ -1,6 +1,5 @@
 /* How SQLite goes about our statements: by the index that was made for it, without sorting, and at
  * a cost that does not grow with the store. */
-#include "base/buf.h"
 #include "store/sqlite/test_kit.h"
 
 #define X(upper, lower) SQL_TEXT_##lower,

@@ -4,6 +4,7 @@
 #ifndef PAWL_STORE_SQLITE_TEST_KIT_H
 #define PAWL_STORE_SQLITE_TEST_KIT_H
 
+#include "base/buf.h"
 #include "store/sqlite/sqlite.h"
 
 #include <dirent.h>
