@@ -63,7 +63,8 @@ struct act {
     int call; /* of apply, from 1; 0: never applied */
     int64_t applied_as, answered_as;
     int answers;
-    bool early; /* answered while apply was under way, or not applied at all */
+    bool early;   /* answered while apply was under way, or not applied at all */
+    bool chained; /* as apply saw it */
 };
 
 static enum pawl_err script_apply(struct pawl__backend *backend, struct pawl__op **ops,
@@ -82,6 +83,7 @@ static enum pawl_err script_apply(struct pawl__backend *backend, struct pawl__op
         struct act *act = ops[i]->user;
         ops[i]->err = act->own_err;
         act->call = call + 1;
+        act->chained = ops[i]->chained;
         act->applied_as = backend->applied++;
     }
     enum pawl_err err = call < CALLS_MAX ? backend->says[call] : PAWL_OK;
@@ -373,6 +375,23 @@ static void what_waits_shares_the_next_commit(void **state)
     assert_int_equal(stage->backend.begun, 2);
     assert_int_equal(stage->backend.sizes[0], 1);
     assert_int_equal(stage->backend.sizes[1], 10);
+    stage_close(stage);
+    free(acts);
+}
+
+static void lists_are_marked_as_such(void **state)
+{
+    struct stage *stage = stage_new();
+    struct act *acts = acts_new(stage, 4);
+    post_list(acts, 3);
+    post(&acts[3]);
+    wait_until_answered(stage, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(acts[i].chained, i < 3);
+    }
+    post(&acts[1]); // it was in a list before
+    wait_until_answered(stage, 5);
+    assert_false(acts[1].chained);
     stage_close(stage);
     free(acts);
 }
@@ -948,6 +967,7 @@ int main(void)
         cmocka_unit_test(answer_may_post_the_next),
         cmocka_unit_test(answer_may_free_the_operation),
         cmocka_unit_test(what_waits_shares_the_next_commit),
+        cmocka_unit_test(lists_are_marked_as_such),
         cmocka_unit_test(every_kind_weighs_what_it_touches),
         cmocka_unit_test(batches_are_bounded_by_weight),
         cmocka_unit_test(batches_are_bounded_by_number),

@@ -690,11 +690,51 @@ static void nothing_is_left_of_a_failed_transaction(void **state)
     kit_close(&kit);
 }
 
+/* ---- what was posted singly ---- */
+
+/* A claim, then a submit, in one transaction; how many did the claim get? */
+static size_t claim_before_submit(struct kit *kit, const char *queue, bool listed)
+{
+    struct pawl__new_job job = kit_job(kit, (struct pawl_job_spec){ .queue = queue });
+    struct pawl_submitted out;
+    struct pawl__op claim = { .kind = PAWL__OP_CLAIM,
+                              .chained = listed,
+                              .claim = { .queues = &queue,
+                                         .queue_count = 1,
+                                         .limit = 10,
+                                         .worker = "worker",
+                                         .lease_ms = KIT_LEASE_MS } };
+    struct pawl__op submit = { .kind = PAWL__OP_SUBMIT,
+                               .chained = listed,
+                               .submit = { .jobs = &job, .count = 1, .out = &out } };
+    struct pawl__op pause = { .kind = PAWL__OP_QUEUE_PAUSE,
+                              .chained = listed,
+                              .queue = { .queue = queue, .paused = true } };
+    struct pawl__op *ops[] = { &claim, &submit, &pause };
+    kit_ok(kit, pawl__backend_sqlite.apply(kit->sq, ops, COUNT(ops), &kit->diag));
+    assert_int_equal(claim.err, PAWL_OK);
+    assert_int_equal(submit.err, PAWL_OK);
+    assert_int_equal(pause.err, PAWL_OK);
+    pawl__arena_release(&claim.arena);
+    return claim.claim.job_count;
+}
+
+static void single_claims_wait_for_what_is_gathered_alone(void **state)
+{
+    struct kit kit;
+    kit_open_memory(&kit);
+    assert_int_equal(claim_before_submit(&kit, "listed", true), 0); // a list keeps its order
+    assert_int_equal(claim_before_submit(&kit, "single", false), 1);
+    kit_check(&kit);
+    kit_close(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_and_single_operations_come_to_the_same),
         cmocka_unit_test(nothing_is_left_of_a_failed_transaction),
+        cmocka_unit_test(single_claims_wait_for_what_is_gathered_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
