@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 results=build-results
 scale=${PAWL_TEST_SCALE:-100}
-tsan_suites=(base store api engine contract threads)
+tsan_suites=(base store sqlite api engine contract threads)
 
 # Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
 fixed_addresses=()

@@ -134,11 +134,12 @@ bool pawl_idle(struct pawl *pawl, int64_t horizon_ms, int64_t timeout_ms);
 
 /* ---- listening ---- */
 
-/* A move that has been committed by this process. Strings are valid during the call. */
+/* A move that has been committed by this process; to be archived or deleted is none. Strings are
+ * valid during the call. */
 struct pawl_moved {
     struct pawl_job_id id;
     enum pawl_state from; /* NONE: it was just submitted */
-    enum pawl_state to;   /* NONE: it was deleted or archived */
+    enum pawl_state to;
     int64_t at_ms;
     int64_t run;
     const char *queue;

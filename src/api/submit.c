@@ -44,7 +44,7 @@ static enum pawl_err submit(struct pawl *pawl, const struct pawl_job_spec *specs
     }
     pawl__idgen_take(&pawl->ids, batch.ids, count); // in order, so that the batch sorts as given
     for (size_t i = 0; i < count; i++) {
-        batch.jobs[i].id = specs[i].id ? *specs[i].id : batch.ids[i];
+        batch.jobs[i].id = batch.specs[i].id ? *batch.specs[i].id : batch.ids[i];
     }
     struct pawl__op op = {
         .kind = PAWL__OP_SUBMIT,

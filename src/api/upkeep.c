@@ -121,7 +121,7 @@ static enum pawl_err turn_end(struct turn *turn, bool *more, struct pawl_diag *d
         struct pawl__op *op = &turn->ops[i];
         bool swept = op->kind != PAWL__OP_ARCHIVE && op->kind != PAWL__OP_PURGE;
         *turn->moved[i] = swept ? op->sweep.moved : op->retire.moved;
-        *more |= swept ? op->sweep.moved == PAWL__MAINTENANCE_MAX : op->retire.more;
+        *more |= swept ? op->sweep.more : op->retire.more;
         if (op->err && !err) {
             err = op->err;
             if (diag) *diag = turn->diags[i];

@@ -340,7 +340,7 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
         return op->retire.more || op->retire.moved ? took_us * RETIRE_REST / 1000 + 1
                                                    : RETIRE_IDLE_MS;
     }
-    if (op->sweep.moved >= PAWL__MAINTENANCE_MAX) return 0;
+    if (op->sweep.more) return 0;
     int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;
     if (until_ms < 0) until_ms = 0;
     // told of what comes sooner, so the next due time would do; but notices can be lost

@@ -214,7 +214,8 @@ struct pawl__op {
                     poison pill. EXPIRE: -> expired, and forgets idempotency keys
                     whose time is over. Oldest first, at most limit */
             int64_t limit;
-            int64_t moved;      /* out */
+            int64_t moved; /* out */
+            bool more;     /* out: it looked at as many as it may; go on, also when none moved */
             int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
         } sweep;                /* PROMOTE, LAPSE, EXPIRE */
         struct {                /* ARCHIVE: jobs in `states` that ended before, to the archive.

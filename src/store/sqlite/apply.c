@@ -131,11 +131,21 @@ static void roll_back(struct pawl__backend *sq)
     (void)pawl__sq_exec(&sq->writer, SQL_ROLLBACK, NULL);
 }
 
+/* Whatever fails a commit leaves us unsure whether it happened: that is IO, and looked into. */
+static enum pawl_err commit(struct pawl__backend *sq)
+{
+    struct pawl_diag diag = { 0 };
+    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_COMMIT, &diag);
+    if (!err) return PAWL_OK;
+    bool known = err == PAWL_ERR_FULL || err == PAWL_ERR_CORRUPT || err == PAWL_ERR_READONLY;
+    return pawl__fail(sq->diag, known ? err : PAWL_ERR_IO, "could not commit: %s", diag.text);
+}
+
 static enum pawl_err transact(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
 {
     enum pawl_err err = begin(sq);
     if (!err) err = apply_all(sq, ops, count);
-    if (!err) err = pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag);
+    if (!err) err = commit(sq);
     pawl__sq_counts_forget(sq);
     pawl__sq_gather_reset(sq);
     if (err) roll_back(sq);

@@ -355,8 +355,10 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
     err = pawl__sq_exec(&sq->writer, SQL_GATHERED_LEFT, sq->diag);
     for (size_t i = 0; !err && i < count; i++) {
         if (!gather->ended[i].n[END_OWNED]) continue;
-        pawl__sq_moved(sq, pawl__sq_lane_by_id(sq, gather->ended[i].lane),
-                       gather->ended[i].op->complete.ref.id, gather->ended[i].n[END_RUN],
+        struct pawl__sq_lane *lane;
+        err = pawl__sq_lane_by_id(sq, gather->ended[i].lane, &lane);
+        if (err) return err;
+        pawl__sq_moved(sq, lane, gather->ended[i].op->complete.ref.id, gather->ended[i].n[END_RUN],
                        PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
     }
     return err ? err : complete_singly(sq, count, false);

@@ -260,7 +260,7 @@ enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, cons
     return PAWL_OK;
 }
 
-struct pawl__sq_lane *pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id)
+enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__sq_lane **out)
 {
     uint32_t low = 0, high = sq->lanes.lane_count;
     while (low < high) {
@@ -272,7 +272,10 @@ struct pawl__sq_lane *pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id)
         }
     }
     bool hit = low < sq->lanes.lane_count && sq->lanes.lanes[low].id == id;
-    return hit ? &sq->lanes.lanes[low] : NULL;
+    *out = hit ? &sq->lanes.lanes[low] : NULL;
+    if (hit) return PAWL_OK;
+    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: there is no lane %lld",
+                      (long long)id);
 }
 
 static void add_delta(struct pawl__backend *sq, struct pawl__sq_lane *lane, enum pawl_state from,

@@ -64,7 +64,9 @@ static void expect_lanes_as_stored(struct kit *kit)
         const char *type = (const char *)sqlite3_column_text(stmt, 2);
         struct pawl__sq_lane *lane = lane_of(kit, queue, type);
         assert_int_equal(lane->id, id);
-        assert_ptr_equal(pawl__sq_lane_by_id(kit->sq, id), lane);
+        struct pawl__sq_lane *found;
+        assert_int_equal(pawl__sq_lane_by_id(kit->sq, id, &found), PAWL_OK);
+        assert_ptr_equal(found, lane);
         struct pawl__sq_queue *owner = pawl__sq_queue_find(kit->sq, queue);
         assert_non_null(owner);
         assert_int_equal(owner->id, sqlite3_column_int64(stmt, 3));
@@ -107,9 +109,10 @@ static void hundreds_of_lanes_are_found_again(void **state)
     expect_lanes_as_stored(&kit);
     expect_chains(&kit);
     assert_int_equal(kit.sq->lanes.queue_count, QUEUES);
-    assert_null(pawl__sq_lane_by_id(kit.sq, 0));
-    assert_null(pawl__sq_lane_by_id(kit.sq, -1));
-    assert_null(pawl__sq_lane_by_id(kit.sq, INT64_MAX));
+    struct pawl__sq_lane *none;
+    assert_int_equal(pawl__sq_lane_by_id(kit.sq, 0, &none), PAWL_ERR_CORRUPT);
+    assert_int_equal(pawl__sq_lane_by_id(kit.sq, -1, &none), PAWL_ERR_CORRUPT);
+    assert_int_equal(pawl__sq_lane_by_id(kit.sq, INT64_MAX, &none), PAWL_ERR_CORRUPT);
     assert_null(pawl__sq_queue_find(kit.sq, "queue"));
     commit(&kit);
 

@@ -51,6 +51,14 @@ static int nap_while_busy(void *arg, int tries)
     return 1;
 }
 
+/* SQLite takes "file:..." for a URI, which may name a store in memory, and ":memory:" for one. */
+bool pawl__sq_file_name(const char *path, char out[PAWL__SQ_PATH_BYTES])
+{
+    bool special = path[0] == ':' || strncmp(path, "file:", 5) == 0;
+    int len = snprintf(out, PAWL__SQ_PATH_BYTES, "%s%s", special ? "./" : "", path);
+    return len > 0 && len < PAWL__SQ_PATH_BYTES;
+}
+
 /* The operating system's reason, where there is one, says more than SQLite's. */
 static enum pawl_err fail_open(const struct pawl__sq_open *how, struct pawl__sq_conn *conn,
                                struct pawl_diag *diag)
@@ -127,7 +135,11 @@ enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__s
     } else {
         flags |= SQLITE_OPEN_READWRITE | (how->create ? SQLITE_OPEN_CREATE : 0);
     }
-    int code = sqlite3_open_v2(how->memory ? ":memory:" : how->path, &out->db, flags, NULL);
+    char name[PAWL__SQ_PATH_BYTES];
+    if (!how->memory && !pawl__sq_file_name(how->path, name)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "the path is too long");
+    }
+    int code = sqlite3_open_v2(how->memory ? ":memory:" : name, &out->db, flags, NULL);
     enum pawl_err err = PAWL_OK;
     if (code != SQLITE_OK) {
         err = fail_open(how, out, diag);

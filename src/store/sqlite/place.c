@@ -8,13 +8,12 @@
 #include <assert.h>
 #include <string.h>
 
-static void read_place(struct pawl__backend *sq, sqlite3_stmt *stmt, struct pawl__sq_place *out)
+static void read_place(sqlite3_stmt *stmt, struct pawl__sq_place *out)
 {
     *out = (struct pawl__sq_place){
         .id = pawl__sq_row_id(stmt),
         .key = sqlite3_column_int64(stmt, COL_KEY),
         .tail = sqlite3_column_int64(stmt, COL_TAIL),
-        .lane = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, COL_LANE)),
         .priority = sqlite3_column_int(stmt, COL_PRIORITY),
         .attempts_max = sqlite3_column_int(stmt, COL_ATTEMPTS_MAX),
         .created_at_ms = sqlite3_column_int64(stmt, COL_CREATED),
@@ -46,10 +45,10 @@ enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct p
     enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
     if (err) return err;
     if (!found) return PAWL_ERR_NOT_FOUND;
-    read_place(sq, stmt, out);
+    read_place(stmt, out);
+    err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, COL_LANE), &out->lane);
     sqlite3_reset(stmt);
-    if (out->lane) return PAWL_OK;
-    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no lane");
+    return err;
 }
 
 enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,

@@ -13,6 +13,15 @@ static enum pawl_err run_by_key(struct pawl__backend *sq, enum pawl__sql sql, in
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
+static enum pawl_err count_in_lane(struct pawl__backend *sq, int64_t id, enum pawl_state from,
+                                   enum pawl_state to)
+{
+    struct pawl__sq_lane *lane;
+    enum pawl_err err = pawl__sq_lane_by_id(sq, id, &lane);
+    if (!err) pawl__sq_count(sq, lane, from, to);
+    return err;
+}
+
 static enum pawl_err archive_one(struct pawl__backend *sq, int64_t key, enum pawl_state state,
                                  int64_t lane)
 {
@@ -21,8 +30,7 @@ static enum pawl_err archive_one(struct pawl__backend *sq, int64_t key, enum paw
     if (!err) err = run_by_key(sq, SQL_JOB_DELETE, key);
     if (err) return err;
     if (key > sq->archive_high) sq->archive_high = key;
-    pawl__sq_count(sq, pawl__sq_lane_by_id(sq, lane), state, PAWL_STATE_NONE);
-    return PAWL_OK;
+    return count_in_lane(sq, lane, state, PAWL_STATE_NONE);
 }
 
 struct ended {
@@ -142,10 +150,7 @@ static enum pawl_err purge_one(struct pawl__backend *sq, int64_t key, int64_t la
     if (!err) err = pawl__sq_forget(sq, key, belongings.id, belongings.tags, belongings.keys);
     if (!err) err = run_by_key(sq, SQL_ARCHIVE_DELETE, key);
     pawl__arena_release(&arena);
-    if (!err) {
-        pawl__sq_count(sq, pawl__sq_lane_by_id(sq, lane), PAWL_STATE_NONE, PAWL__SQ_OUTSIDE);
-    }
-    return err;
+    return err ? err : count_in_lane(sq, lane, PAWL_STATE_NONE, PAWL__SQ_OUTSIDE);
 }
 
 static enum pawl_err retire_state(struct pawl__backend *sq, struct pawl__op *op,
@@ -208,6 +213,12 @@ static enum pawl_err delete_live(struct pawl__backend *sq, const struct pawl__sq
     if (!err) err = pawl__sq_forget(sq, place->key, place->id, belongings.tags, belongings.keys);
     if (!err) err = run_by_key(sq, SQL_DONE_DELETE, place->key);
     if (!err) err = run_by_key(sq, SQL_JOB_DELETE, place->key);
+    if (!err && place->expires_at_ms) {
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_DELETE);
+        pawl__sq_bind(stmt, SQL_EXPIRY_DELETE_at_ms, place->expires_at_ms);
+        pawl__sq_bind(stmt, SQL_EXPIRY_DELETE_key, place->key);
+        err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    }
     pawl__arena_release(&arena);
     if (!err) pawl__sq_count(sq, place->lane, place->state, PAWL__SQ_OUTSIDE);
     return err;

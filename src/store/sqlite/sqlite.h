@@ -22,6 +22,7 @@ enum pawl__sql { SQL_STATEMENTS(X) SQL_END };
 
 enum {
     PAWL__SQ_READERS_MAX = 4,
+    PAWL__SQ_PATH_BYTES = 4096,
     PAWL__SQ_PAGE_BYTES = 8192,
     PAWL__SQ_CACHE_KIB = 65536,
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
@@ -235,6 +236,8 @@ struct pawl__sq_open {
     int64_t busy_timeout_ms;
 };
 
+/* `path` as SQLite must be told to take it for a file. False: too long. */
+bool pawl__sq_file_name(const char *path, char out[PAWL__SQ_PATH_BYTES]);
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
                                  struct pawl_diag *diag);
 /* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. */
@@ -270,7 +273,8 @@ enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, cons
 enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
                                 struct pawl__sq_queue **out);
 struct pawl__sq_queue *pawl__sq_queue_find(struct pawl__backend *sq, const char *name);
-struct pawl__sq_lane *pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id);
+/* CORRUPT: a row names a lane that does not exist. */
+enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__sq_lane **out);
 #define PAWL__LIVE_STATES                                                                          \
     (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
      PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \

@@ -33,14 +33,18 @@ static enum pawl_err list_due(struct pawl__backend *sq, int64_t limit, struct pa
     enum pawl_err err;
     *count = 0;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        out[(*count)++] =
-            (struct pawl__sq_place){ .key = sqlite3_column_int64(stmt, 0),
-                                     .lane = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, 1)),
-                                     .state = (enum pawl_state)sqlite3_column_int(stmt, 2),
-                                     .rank = sqlite3_column_int64(stmt, 3),
-                                     .run = sqlite3_column_int64(stmt, 4),
-                                     .base_run = sqlite3_column_int64(stmt, 5),
-                                     .free_runs = sqlite3_column_int64(stmt, 6) };
+        struct pawl__sq_place *place = &out[(*count)++];
+        *place = (struct pawl__sq_place){ .key = sqlite3_column_int64(stmt, 0),
+                                          .state = (enum pawl_state)sqlite3_column_int(stmt, 2),
+                                          .rank = sqlite3_column_int64(stmt, 3),
+                                          .run = sqlite3_column_int64(stmt, 4),
+                                          .base_run = sqlite3_column_int64(stmt, 5),
+                                          .free_runs = sqlite3_column_int64(stmt, 6) };
+        err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, 1), &place->lane);
+        if (err) {
+            sqlite3_reset(stmt);
+            return err;
+        }
     }
     return err;
 }
@@ -62,6 +66,7 @@ enum pawl_err pawl__sq_op_promote(struct pawl__backend *sq, struct pawl__op *op)
         err = pawl__sq_move(sq, &list[i], due, 1, &(struct pawl__sq_target){ 0 });
     }
     op->sweep.moved = (int64_t)count;
+    op->sweep.more = (int64_t)count == limit;
     return err ? err : read_next(sq, SQL_WAIT_NEXT_DUE, &op->sweep.next_at_ms);
 }
 
@@ -119,6 +124,7 @@ enum pawl_err pawl__sq_op_lapse(struct pawl__backend *sq, struct pawl__op *op)
     int64_t limit = bounded(op->sweep.limit);
     enum pawl_err err = lapse_runs(sq, op, limit);
     if (!err && op->sweep.moved < limit) err = lapse_routes(sq, op, limit - op->sweep.moved);
+    op->sweep.more = op->sweep.moved == limit;
     if (!err) err = read_next(sq, SQL_ACTIVE_NEXT_LEASE, &op->sweep.next_at_ms);
     return err ? err : read_next(sq, SQL_WAIT_NEXT_LEASE, &op->sweep.next_at_ms);
 }
@@ -185,6 +191,7 @@ enum pawl_err pawl__sq_op_expire(struct pawl__backend *sq, struct pawl__op *op)
         err = expire_one(sq, &list[i], &moved);
         op->sweep.moved += moved;
     }
+    op->sweep.more = (int64_t)count == limit;
     if (!err) err = forget_keys(sq, limit);
     return err ? err : read_next(sq, SQL_EXPIRY_NEXT, &op->sweep.next_at_ms);
 }

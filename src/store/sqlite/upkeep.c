@@ -109,9 +109,14 @@ enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
     enum pawl_err err = create_file(path, diag);
     if (err) return err;
     sqlite3 *to = NULL;
+    char name[PAWL__SQ_PATH_BYTES];
+    if (!pawl__sq_file_name(path, name)) {
+        err = pawl__fail_field(diag, PAWL_ERR_ARG, "path", "the path is too long");
+        goto out;
+    }
     err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) goto out;
-    if (sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(name, &to, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
         err = pawl__sq_error_code(to ? sqlite3_extended_errcode(to) : SQLITE_NOMEM);
         pawl__fail(diag, err, "could not open \"%s\": %s", path,
                    to ? sqlite3_errmsg(to) : "out of memory");

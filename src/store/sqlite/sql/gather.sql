@@ -24,7 +24,7 @@ FROM gathered_job
 WHERE state <> 2
 
 -- name: gathered_expiry
-INSERT INTO pawl_expiry (at_ms, key)
+INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
 SELECT expires_at_ms, key
 FROM gathered_job
 WHERE expires_at_ms IS NOT NULL
