@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first minute with pawl: real commands on a store of its own, which is gone afterwards.
+# The first minute with pawl: a node at work on a store of its own, which is gone afterwards.
 #
 # Usage: mk/demo.sh BINARY
 # shellcheck disable=SC2016 # commands are shown as they are typed, and expanded by eval
@@ -10,12 +10,25 @@ if [ $# -ne 1 ] || [ ! -x "$1" ]; then
 fi
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+node=
+
+# A second signal: what runs is not waited for.
+leave() {
+    trap '' INT TERM
+    if [ -n "$node" ]; then
+        kill "$node" 2>/dev/null && kill "$node" 2>/dev/null
+        wait "$node" 2>/dev/null || :
+    fi
+    rm -rf "$place"
+}
+trap leave EXIT
 trap 'exit 130' INT TERM
 cd "$place"
+mkdir bin
+ln -s "$binary" bin/pawl
+PATH=$place/bin:$PATH
 # Only what is shown here counts, not what this user has set.
 unset PAWL_STORE PAWL_CONFIG PAWL_JSON PAWL_QUIET PAWL_VOCABULARY PAWL_DURABILITY
-pawl() { "$binary" "$@"; }
 
 # On a terminal, time to read; elsewhere, none.
 pause() {
@@ -24,66 +37,110 @@ pause() {
 
 say() {
     printf '\n# %s\n' "$*"
-    pause 0.6
+    pause 1
 }
 
 # Shows a command as one would type it, and runs it.
 run() {
     printf '$ %s\n' "$1"
-    pause 0.2
+    pause 0.3
     eval "$1"
 }
 
-# The same for one that must be refused.
-refused() {
-    if run "$1"; then
-        echo "mk/demo.sh: this should have been refused" >&2
-        exit 1
-    fi
-    echo "(exit code 1)"
+# Waits, with a bound, until a command succeeds.
+await() {
+    tries=0
+    until eval "$1"; do
+        tries=$((tries + 1))
+        if [ $tries -gt 600 ]; then
+            echo "mk/demo.sh: this did not come true: $1" >&2
+            exit 1
+        fi
+        sleep 0.1
+    done
 }
 
-say 'A job has a type and arguments. It is on disk before its id is printed.'
-run 'pawl submit mail.send '\''["ann@example.com"]'\'
+bar() {
+    printf '\r\033[K['
+    printf "%$(($1 * 40 / $2))s" '' | tr ' ' '#'
+    printf "%$((40 - $1 * 40 / $2))s] %d of %d jobs have ended" '' "$1" "$2"
+}
 
-say 'It can wait for its time, and overtake others.'
-run 'pawl submit report.build --delay 10m --queue reports'
-run 'pawl submit mail.send '\''["urgent@example.com"]'\'' --priority 50 --tag vip'
+# Whether all jobs have ended; on a terminal, a bar shows how many.
+all_ended() {
+    all=$(pawl list --count)
+    left=$(pawl list --count --state available,active,scheduled,retryable)
+    if [ -t 1 ]; then bar $((all - left)) "$all"; fi
+    [ "$left" -eq 0 ]
+}
 
-say 'The same job twice? Once, if it says so; or the first one again, for the same key.'
-run 'pawl submit sync.run '\''[7]'\'' --unique type,args'
-refused 'pawl submit sync.run '\''[7]'\'' --unique type,args'
-run 'pawl submit invoice.pay --key invoice-1001'
-run 'pawl submit invoice.pay --key invoice-1001'
+say 'A node: it takes jobs from its queues and runs a command for each. Nothing else runs.'
+cat <<'END'
+$ pawl work --workers 4 --queue default --queue images=2 --queue mail=1 \
+    --exec 'sysinfo=uname -sr' \
+    --exec 'mail.send=sleep 0.2; echo "sent to $PAWL_ARGS" | tee -a sent.log' \
+    --exec 'image.resize=sleep 0.1' \
+    --exec 'invoice.fetch=test $PAWL_ATTEMPT = 3 || { echo "server is busy" >&2; exit 75; }' \
+    --exec 'invoice.pay=echo "card was refused" >&2; exit 1' \
+    --exec 'video.encode=sleep 600' 2>node.log &
+END
+pawl work --workers 4 --queue default --queue images=2 --queue mail=1 \
+    --exec 'sysinfo=uname -sr' \
+    --exec 'mail.send=sleep 0.2; echo "sent to $PAWL_ARGS" | tee -a sent.log' \
+    --exec 'image.resize=sleep 0.1' \
+    --exec 'invoice.fetch=test $PAWL_ATTEMPT = 3 || { echo "server is busy" >&2; exit 75; }' \
+    --exec 'invoice.pay=echo "card was refused" >&2; exit 1' \
+    --exec 'video.encode=sleep 600' 2>node.log </dev/null &
+node=$!
+await 'grep -q "is up" node.log'
+run 'cat node.log'
 
-say 'Many at once, as JSON Lines.'
-run 'seq 1000 | sed '\''s/.*/{"type":"resize","queue":"images","args":[&]}/'\'' | pawl submit -'
-
-say 'What is there? (--json for programs)'
-run 'pawl list --queue default'
-run 'pawl stats'
-
-say 'Operators step in. Every deed is kept with its author and reason.'
-id=$("$binary" --quiet submit mail.send '["bob@example.com"]')
-run "id=$id"
-run 'pawl pause $id --reason "address is being checked"'
-run 'pawl resume $id'
-run 'pawl priority $id 10'
-run 'pawl cancel $id --reason "wrong address"'
-run 'pawl retry $id --reason "address is right after all"'
+say 'A job has a type and arguments. It is on disk before its id is printed, and runs at once.'
+run 'id=$(pawl submit sysinfo)'
+await '[ "$(pawl list --count --type sysinfo --state completed)" = 1 ]'
 run 'pawl show $id'
 
-say 'The same for thousands: counted first, then done.'
-run 'pawl cancel --all-matching --queue images --yes'
-run 'pawl queue pause reports'
-run 'pawl queue'
+say 'One that waits for its time, one that will fail twice, one that will fail for good.'
+run 'pawl submit mail.send '\''["dan@example.com"]'\'' --delay 2s'
+run 'flaky=$(pawl submit invoice.fetch --retry-initial 500ms)'
+run 'pawl submit invoice.pay --max-attempts 2 --retry-initial 500ms'
 
-say 'Jobs that were given up would be listed here, to be retried or deleted.'
-run 'pawl dead'
+say 'Priority decides who is next. The queue is held while we write.'
+run 'pawl queue pause mail'
+run 'pawl -q submit mail.send '\''["ann@example.com"]'\'' --queue mail'
+run 'pawl -q submit mail.send '\''["bob@example.com"]'\'' --queue mail --priority -10'
+run 'pawl -q submit mail.send '\''["urgent@example.com"]'\'' --queue mail --priority 50'
+run 'pawl queue resume mail'
 
-say 'Looking after the store, while it is in use.'
+say 'One that is cancelled while it runs: its processes are killed.'
+run 'film=$(pawl submit video.encode)'
+await '[ "$(pawl list --count --type video.encode --state active)" = 1 ]'
+run 'pawl cancel $film --reason "wrong film"'
+
+say 'A hundred at once, as JSON Lines; two at a time, as the queue says.'
+run 'seq 100 | sed '\''s/.*/{"type":"image.resize","queue":"images","args":[&]}/'\'' | pawl submit -'
+
+say 'Now wait until all of them have ended.'
+await all_ended
+if [ -t 1 ]; then printf '\r\033[K'; fi
+run 'pawl list --count'
+
+say 'What became of each.'
+run 'pawl list --queue default --queue mail --oldest-first'
+run 'cat sent.log'
+
+say 'The one that failed twice, in full.'
+run 'pawl show $flaky'
+
+say 'All in numbers, and a look for damage.'
+run 'pawl stats'
 run 'pawl check'
-run 'pawl backup copy.db'
+
+say 'A node that is asked to stop finishes what runs.'
+run 'kill $node'
+wait "$node"
+node=
+run 'tail -n 1 node.log'
 
 cat <<'END'
 

@@ -2,9 +2,10 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 
-from kit import PAWL, ROOT, Skip, equal, has, test
+from kit import DEADLINE_S, PAWL, ROOT, Skip, equal, has, test
 
 
 def commands(box):
@@ -160,12 +161,47 @@ def hidden_commands_stay_hidden(box):
         assert "__complete" not in text.replace('"pawl __complete bash"', ""), text
 
 
+def demonstrate(box, **options):
+    return subprocess.Popen([os.path.join(ROOT, "mk", "demo.sh"), PAWL], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, cwd=box.path,
+                            env={**box.env, "TMPDIR": box.path}, **options)
+
+
+def processes_in(path):
+    """Whoever has its working directory there."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{name}/cwd").startswith(path + "/"):
+                found.append(name)
+        except OSError:
+            pass
+    return found
+
+
 @test
 def the_demonstration_runs_and_leaves_nothing(box):
-    done = subprocess.run([os.path.join(ROOT, "mk", "demo.sh"), PAWL], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False, timeout=120,
-                          env={**box.env, "TMPDIR": box.path}, cwd=box.path)
-    equal((done.returncode, done.stdout[-600:]), (0, done.stdout[-600:]))
-    has(done.stdout, "$ pawl submit mail.send")
-    has(done.stdout, "cancelled 1000 jobs")
-    equal(os.listdir(box.path), [])
+    process = demonstrate(box)
+    out, _ = process.communicate(timeout=DEADLINE_S)
+    equal((process.returncode, out[-600:]), (0, out[-600:]))
+    for part in ("$ pawl submit mail.send", "added 100 jobs", "no damage found",
+                 "attempt 3 started", "is down: 106 done, 4 failed, 0 given back"):
+        has(out, part)
+    for row in (r"completed +default +sysinfo", r"completed +default +invoice.fetch +0 +3/3",
+                r"discarded +default +invoice.pay +0 +2/2", r"cancelled +default +video.encode",
+                r"completed +mail +mail.send +50 +1/3"):
+        assert re.search(row, out), (row, out)
+    assert out.index('to ["urgent@') < out.index('to ["ann@') < out.index('to ["bob@'), out
+    equal((os.listdir(box.path), processes_in(box.path)), ([], []))
+
+
+@test
+def the_demonstration_can_be_interrupted(box):
+    process = demonstrate(box, start_new_session=True)
+    for line in process.stdout:
+        if "film=" in line:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=DEADLINE_S)
+    equal(process.returncode, 130)
+    equal((os.listdir(box.path), processes_in(box.path)), ([], []))
