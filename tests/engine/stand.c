@@ -9,7 +9,7 @@
 static int64_t wall_ms(void *ctx)
 {
     struct stand_clock *clock = ctx;
-    return atomic_load(&clock->now_us) / 1000;
+    return atomic_load(&clock->now_us) / 1000 + atomic_load(&clock->step_ms);
 }
 
 /* Another zero than the wall's, so that one cannot pass for the other. */
@@ -27,6 +27,11 @@ int64_t now_ms(struct stand *stand)
 void move_clock_us(struct stand *stand, int64_t by_us)
 {
     atomic_fetch_add(&stand->clock->now_us, by_us);
+}
+
+void stand_step_wall(struct stand *stand, int64_t by_ms)
+{
+    atomic_fetch_add(&stand->clock->step_ms, by_ms);
 }
 
 void move_clock(struct stand *stand, int64_t by_ms)

@@ -21,6 +21,7 @@ enum { STAND_TRACE_BYTES = 8192, STAND_KEPT_MAX = 256, STAND_TURNS_MAX = 200 };
 struct stand_clock {
     struct pawl_clock clock;
     _Atomic int64_t now_us;
+    _Atomic int64_t step_ms; /* by which the wall's time was set */
 };
 
 struct stand {
@@ -50,6 +51,8 @@ void stand_close(struct stand *stand);
 int64_t now_ms(struct stand *stand);
 void move_clock(struct stand *stand, int64_t by_ms);
 void move_clock_us(struct stand *stand, int64_t by_us);
+/* Set the wall's clock; monotonic time knows nothing of it. */
+void stand_step_wall(struct stand *stand, int64_t by_ms);
 
 /* ---- the node ---- */
 
