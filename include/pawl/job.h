@@ -133,19 +133,19 @@ struct pawl_job_spec {
     struct pawl_retry retry;
     const char *idempotency_key; /* a repeat gets the first job back */
     int64_t idempotency_ms;      /* for this long [for ever] */
-    const char *business_key;    /* unique among live jobs */
+    const char *business_key;    /* unique among live jobs, but for dead letters that are paused */
     struct pawl_unique unique;
     const char *principal; /* on whose behalf */
     const char *trace_id;
-    bool pending; /* held until pawl_activate */
+    bool pending; /* held until PAWL_CONTROL_ACTIVATE */
 };
 
 /* What became of a spec. */
 struct pawl_submitted {
     struct pawl_job_id id;
-    enum pawl_state state;
-    bool deduplicated; /* an earlier job stands in for this spec: `id` is that one's */
-    bool replaced;     /* an earlier job was cancelled in favour of this one */
+    enum pawl_state state; /* NONE: the job that stands in is gone, only its key is left */
+    bool deduplicated;     /* an earlier job stands in for this spec: `id` is that one's */
+    bool replaced;         /* an earlier job was cancelled in favour of this one */
 };
 
 /* A failed attempt. */

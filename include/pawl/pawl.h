@@ -1,8 +1,8 @@
 /* pawl: a durable job scheduler that you can embed.
  *
  * Open a store, submit jobs, look at them, control them. A call that changes something returns
- * after the change is on disk. Every call may be made from any thread; all of them block. The last
- * argument may be NULL; it is written only on failure.
+ * after the change is on disk. Every call may be made from any thread; unless it says otherwise it
+ * blocks. The last argument may be NULL; it is written only on failure.
  *
  * Common errors: ARG (diag.field names the argument), NOMEM, BUSY (another process held the store
  * too long; nothing was changed, try again), FULL, IO, CORRUPT, UNSAFE (an earlier write failed;
@@ -258,7 +258,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_lock_release(struct pawl *pawl, const char *n
 /* How far a long piece of work has come. Return nonzero to stop it. */
 typedef int pawl_progress_fn(void *ctx, int64_t done, int64_t total);
 
-/* Copy the store to a new file while it is in use. EXISTS: the file is there already. */
+/* Copy the store to a new file while it is in use. EXISTS: the file is there already. CLOSED:
+ * `progress` stopped it. */
 PAWL_MUST_CHECK enum pawl_err pawl_backup(struct pawl *pawl, const char *path,
                                           pawl_progress_fn *progress, void *ctx,
                                           struct pawl_diag *diag);

@@ -3,6 +3,7 @@
  * carry no annotations. */
 #include "base/sync.h"
 
+#include <signal.h>
 #include <assert.h>
 #include <errno.h>
 #include <time.h>
@@ -97,4 +98,14 @@ void pawl__cond_signal(struct pawl__cond *cond)
 void pawl__cond_broadcast(struct pawl__cond *cond)
 {
     must(pthread_cond_broadcast(&cond->c));
+}
+
+bool pawl__thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); // the new thread inherits it
+    int code = pthread_create(thread, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code == 0;
 }

@@ -33,6 +33,9 @@ void pawl__mutex_release(struct pawl__mutex *mutex);
 void pawl__lock(struct pawl__mutex *mutex) PAWL__ACQUIRE(*mutex);
 void pawl__unlock(struct pawl__mutex *mutex) PAWL__RELEASE(*mutex);
 
+/* A thread that takes no signals: they are for the host's own. False: there is none to be had. */
+bool pawl__thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
+
 void pawl__cond_init(struct pawl__cond *cond);
 void pawl__cond_release(struct pawl__cond *cond);
 void pawl__cond_wait(struct pawl__cond *cond, struct pawl__mutex *mutex) PAWL__REQUIRES(*mutex);

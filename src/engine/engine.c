@@ -262,13 +262,13 @@ static enum pawl_err start_threads(struct pawl__engine *engine, struct pawl_diag
     engine->thread_count = 0;
     engine->threads = calloc((size_t)engine->workers, sizeof *engine->threads);
     if (!engine->threads) return pawl__fail_nomem(diag);
-    if (pthread_create(&engine->coordinator, NULL, pawl__coordinator_run, engine) != 0) {
+    if (!pawl__thread_start(&engine->coordinator, pawl__coordinator_run, engine)) {
         return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the coordinator's thread");
     }
     engine->coordinator_runs = true;
     while (engine->thread_count < engine->workers) {
         pthread_t *thread = &engine->threads[engine->thread_count];
-        if (pthread_create(thread, NULL, pawl__worker_run, engine) != 0) break;
+        if (!pawl__thread_start(thread, pawl__worker_run, engine)) break;
         engine->thread_count++;
     }
     if (engine->thread_count == engine->workers) return PAWL_OK;

@@ -60,7 +60,7 @@ enum pawl_err pawl__herald_new(pawl_listener_fn *fn, void *ctx, struct pawl__her
     herald->ring = calloc(PAWL__HERALD_MAX, sizeof *herald->ring);
     pawl__mutex_init(&herald->mutex);
     pawl__cond_init(&herald->news);
-    if (herald->ring && pthread_create(&herald->thread, NULL, run, herald) == 0) {
+    if (herald->ring && pawl__thread_start(&herald->thread, run, herald)) {
         *out = herald;
         return PAWL_OK;
     }

@@ -229,7 +229,7 @@ enum pawl_err pawl__committer_open(struct pawl__committer *committer,
     pawl__mutex_init(&committer->mutex);
     pawl__cond_init(&committer->work);
     pawl__cond_init(&committer->told);
-    if (pthread_create(&committer->thread, NULL, run, committer) == 0) return PAWL_OK;
+    if (pawl__thread_start(&committer->thread, run, committer)) return PAWL_OK;
     pawl__cond_release(&committer->told);
     pawl__cond_release(&committer->work);
     pawl__mutex_release(&committer->mutex);
@@ -293,7 +293,7 @@ bool pawl__committer_do(struct pawl__committer *committer, struct pawl__op *op)
     tell(committer, commit_ops(committer, &op, 1, weight_of(op)));
     pawl__lock(&committer->mutex);
     committer->lent = false;
-    bool wake = committer->head != NULL;
+    bool wake = committer->head || committer->closing;
     pawl__unlock(&committer->mutex);
     if (wake) pawl__cond_signal(&committer->work);
     return true;

@@ -4,9 +4,10 @@
  * 1. An operation is answered exactly once, after the commit that holds it or with the error that
  *    kept it from happening.
  * 2. After a failure that leaves the storage in doubt nothing is written until the backend has been
- *    reopened and found sound; that is tried again by itself, at most once a second.
- * 3. What a commit has to tell is told after its operations were answered; other processes are told
- *    at once when nothing else waits, else every few milliseconds.
+ *    reopened and found sound; the next operation tries that, at most once a second.
+ * 3. What a commit has to tell is told after its operations were answered (or, by 4, just before
+ * the caller returns); other processes are told at once when nothing else waits, else every few
+ *    milliseconds.
  * 4. Whoever waits for a lone operation while nothing else is to be done commits it himself, in the
  *    committer's place: that saves two changes of threads. One at a time has the place.
  * 5. The longer a commit takes the more operations share the next one; no timer forms batches. */

@@ -13,6 +13,7 @@ struct pawl__store {
     const struct pawl__backend_table *table;
     struct pawl__backend *backend;
     struct pawl__committer committer;
+    struct pawl__mutex watching; /* one change of the watcher at a time */
 };
 
 static const struct pawl__backend_table *const backends[] = { &pawl__backend_sqlite };
@@ -46,6 +47,7 @@ enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__st
     if (err) goto fail;
     err = pawl__committer_open(&store->committer, table, store->backend, config->clock, diag);
     if (err) goto fail;
+    pawl__mutex_init(&store->watching);
     *out = store;
     return PAWL_OK;
 fail:
@@ -59,6 +61,7 @@ void pawl__store_close(struct pawl__store *store)
     if (!store) return;
     pawl__committer_close(&store->committer);
     store->table->close(store->backend);
+    pawl__mutex_release(&store->watching);
     free(store);
 }
 
@@ -113,8 +116,10 @@ enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
 enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn, void *ctx,
                                 bool all_moves, struct pawl_diag *diag)
 {
+    pawl__lock(&store->watching);
     enum pawl_err err = store->table->hear(store->backend, fn, ctx, diag);
     if (!err) pawl__committer_watch(&store->committer, fn, ctx, all_moves);
+    pawl__unlock(&store->watching);
     return err;
 }
 

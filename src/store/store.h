@@ -296,8 +296,9 @@ struct pawl__notice {
     int64_t lost; /* moves that there was no memory for */
 };
 
-/* After each commit that has something to tell, after its operations were answered, on the
- * committer's thread; notices from other processes on a thread of their own. Must be short. */
+/* After each commit that has something to tell: on the committer's thread after its operations were
+ * answered, or on the thread of a caller who committed for himself; notices from other processes on
+ * a thread of their own. Must be short. */
 typedef void pawl__notice_fn(void *ctx, const struct pawl__notice *notice);
 
 /* At most one watcher. `all_moves` asks for every move. NULL ends it, and waits for a call under

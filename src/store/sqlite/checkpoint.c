@@ -2,7 +2,7 @@
  *
  * Runs on: its own thread with its own connection. A passive checkpoint never makes a writer wait,
  * but a busy writer can outrun it; so past PAWL__SQ_LOG_PAGES_MAX the committer writes back itself,
- * which bounds the log. */
+ * which bounds the log as long as no reader holds an old part of it. */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>
@@ -54,7 +54,7 @@ enum pawl_err pawl__sq_checkpointer_open(struct pawl__backend *sq, struct pawl_d
     sq->checkpoint_due = false;
     sq->log_pages = 0;
     sqlite3_wal_hook(sq->writer.db, note_log_pages, sq); // takes the place of SQLite's own
-    if (pthread_create(&sq->checkpointer, NULL, run, sq) != 0) {
+    if (!pawl__thread_start(&sq->checkpointer, run, sq)) {
         return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the checkpointer's thread");
     }
     sq->checkpointer_runs = true;

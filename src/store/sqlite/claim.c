@@ -33,6 +33,7 @@ struct claim {
     struct cursor *cursors;
     size_t cursor_count;
     const char *worker; /* as long-lived as the jobs */
+    int64_t expired;    /* how many it met that were past their time */
 };
 
 static bool wants_type(const struct pawl__op *op, const char *type)
@@ -263,7 +264,7 @@ static enum pawl_err expire_row(struct claim *claim, struct cursor *cursor)
 {
     static const enum pawl_event expire[] = { PAWL_EVENT_EXPIRE };
     struct pawl__sq_place place;
-    enum pawl_err err = pawl__sq_place_get(claim->sq, cursor->rows[cursor->at].key, &place);
+    enum pawl_err err = pawl__sq_place_need(claim->sq, cursor->rows[cursor->at].key, &place);
     if (!err) {
         err = pawl__sq_move(claim->sq, &place, expire, 1,
                             &(struct pawl__sq_target){ .reason = "expired before it could run" });
@@ -291,6 +292,7 @@ static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
     const struct row *row = &cursor->rows[cursor->at];
     int64_t expires_at_ms = row->job.expires_at_ms;
     bool expired = expires_at_ms && expires_at_ms <= claim->sq->now_ms;
+    claim->expired += expired; // bounded: the sweep does the rest
     enum pawl_err err = expired ? expire_row(claim, cursor) : give_row(claim, cursor, row);
     cursor->taken_rank = row->rank;
     cursor->taken_key = row->key;
@@ -304,7 +306,7 @@ static enum pawl_err claim_queue(struct claim *claim, const struct pawl__sq_queu
     struct pawl__op *op = claim->op;
     size_t limit = (size_t)op->claim.limit;
     enum pawl_err err = open_cursors(claim, queue, limit - op->claim.job_count);
-    while (!err && op->claim.job_count < limit) {
+    while (!err && op->claim.job_count < limit && claim->expired < PAWL__MAINTENANCE_MAX) {
         struct cursor *best;
         err = best_cursor(claim, &best);
         if (err || !best) break;

@@ -21,6 +21,7 @@ enum pawl_err pawl__sq_error_code(int code)
         return PAWL_ERR_NOMEM;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: // too many at once on the log's index: contention, too
         return PAWL_ERR_BUSY;
     case SQLITE_FULL:
         return PAWL_ERR_FULL;

@@ -198,9 +198,10 @@ static enum pawl_err extend_one(struct pawl__backend *sq, struct pawl__op *op, s
 {
     const struct pawl__run_ref *ref = &op->extend.refs[i];
     struct pawl__sq_halves halves = pawl__sq_split(ref->id);
+    op->extend.results[i] = PAWL_OK;
+    if (!pawl__sq_is_key(ref->id)) return extend_elsewhere(sq, op, i);
     bool extended;
     enum pawl_err err = extend_row(sq, halves.head, halves.tail, op, ref->run, &extended);
-    op->extend.results[i] = PAWL_OK;
     return err || extended ? err : extend_elsewhere(sq, op, i);
 }
 

@@ -387,7 +387,7 @@ enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, boo
 {
     *taken = false;
     if (op->kind == PAWL__OP_SUBMIT) return gather_submit(sq, op, taken);
-    if (op->kind != PAWL__OP_COMPLETE) return PAWL_OK;
+    if (op->kind != PAWL__OP_COMPLETE || !pawl__sq_is_key(op->complete.ref.id)) return PAWL_OK;
     *taken = true;
     return gather_complete(sq, op);
 }

@@ -34,9 +34,14 @@ struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail)
 
 /* A version 7 id of about now. Others would be out of order, or out of reach of the archive's walk.
  */
+bool pawl__sq_is_key(struct pawl_job_id id)
+{
+    return id.b[6] >> 4 == 7 && !(id.b[0] >> 7);
+}
+
 bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id)
 {
-    if (id.b[6] >> 4 != 7 || id.b[0] >> 7) return false;
+    if (!pawl__sq_is_key(id)) return false;
     int64_t off_ms = pawl__sq_key_time(read_half(id.b)) - sq->now_ms;
     return off_ms > -PAWL__SQ_KEY_SLACK_MS && off_ms < PAWL__SQ_KEY_SLACK_MS;
 }

@@ -57,7 +57,8 @@ static enum pawl_err check_one(sqlite3_stmt *stmt, int32_t expected, struct pawl
     const char *recorded = (const char *)sqlite3_column_text(stmt, 1);
     if (version == expected && recorded && strcmp(recorded, sum) == 0) return PAWL_OK;
     return pawl__fail(diag, PAWL_ERR_SCHEMA,
-                      "migration %lld of the store is not the one this program knows",
+                      "migration %lld of the store is not the one this program knows; use the pawl "
+                      "that made the store, or a backup",
                       (long long)version);
 }
 

@@ -225,8 +225,11 @@ static enum pawl_err start_new_log(struct pawl__backend *sq, struct pawl_diag *d
 {
     enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_MIGRATION_TABLE_EXISTS, diag);
     if (err) return err; // a connection that has read says more clearly what ails it
+    static const int64_t patience_ms = 1000; // the committer, and all leases, wait meanwhile
+    sqlite3_busy_handler(sq->writer.db, nap_while_busy, (void *)&patience_ms);
     int code =
         sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
     if (code == SQLITE_OK) return PAWL_OK;
     return pawl__sq_error(&sq->writer, diag, "write the log back");
 }
@@ -283,6 +286,7 @@ static void disconnect(struct pawl__backend *sq)
 
 static void close_store(struct pawl__backend *sq)
 {
+    (void)pawl__sq_hear(sq, NULL, NULL, NULL);
     disconnect(sq);
     pawl__sq_turnstile_close(sq->turnstile);
     pawl__sq_lanes_release(&sq->lanes);
@@ -290,7 +294,6 @@ static void close_store(struct pawl__backend *sq)
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__cond_release(&sq->freed);
     pawl__mutex_release(&sq->mutex);
-    (void)pawl__sq_hear(sq, NULL, NULL, NULL);
     pawl__sq_gather_release(&sq->gather);
     pawl__sq_tale_release(&sq->tale);
     free(sq->undo);

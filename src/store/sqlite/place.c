@@ -51,6 +51,13 @@ enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct p
     return err;
 }
 
+enum pawl_err pawl__sq_place_need(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out)
+{
+    enum pawl_err err = pawl__sq_place_get(sq, key, out);
+    if (err != PAWL_ERR_NOT_FOUND) return err;
+    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+}
+
 enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
                                   struct pawl__sq_place *out)
 {

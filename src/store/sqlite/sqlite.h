@@ -398,6 +398,8 @@ static inline int64_t pawl__sq_key_at(int64_t at_ms)
 {
     return (int64_t)((uint64_t)at_ms << 16);
 }
+/* Can the first half of `id` be a key? Made-up keys are no id's of which this is true. */
+bool pawl__sq_is_key(struct pawl_job_id id);
 bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id);
 
 struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
@@ -448,6 +450,9 @@ struct pawl__sq_target {
 
 /* NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
 enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out);
+/* The same where the job must be there. CORRUPT. */
+enum pawl_err pawl__sq_place_need(struct pawl__backend *sq, int64_t key,
+                                  struct pawl__sq_place *out);
 enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
                                   struct pawl__sq_place *out);
 /* The same for a job in the archive: id, state and time of creation alone. */

@@ -312,7 +312,8 @@ static enum pawl_err insert_under(struct pawl__backend *sq, sqlite3_stmt *stmt, 
     return pawl__sq_insert(&sq->writer, stmt, taken, sq->diag);
 }
 
-/* A key that is made up begins with now, like the others; its last bits are dice. */
+/* A key that is made up begins with now, like the others; its last bits are dice, but for the first
+ * of them, where the ids that are keys themselves have their version, 7. */
 static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *stmt, int64_t head,
                                       int64_t *key)
 {
@@ -322,7 +323,7 @@ static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *st
     enum pawl_err err = PAWL_OK;
     for (int64_t tries = 0; !err && taken; tries++) {
         int64_t at_ms = sq->now_ms + tries / 1024; // a crowded ms gives way to the next
-        *key = pawl__sq_key_at(at_ms) | (int64_t)pawl__rng_below(&sq->rng, 65536);
+        *key = pawl__sq_key_at(at_ms) | 0x8000 | (int64_t)pawl__rng_below(&sq->rng, 0x8000);
         err = insert_under(sq, stmt, *key, &taken);
     }
     return err;

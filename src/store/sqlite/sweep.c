@@ -61,7 +61,7 @@ enum pawl_err pawl__sq_op_promote(struct pawl__backend *sq, struct pawl__op *op)
     size_t count;
     enum pawl_err err = list_due(sq, limit, list, &count);
     for (size_t i = 0; !err && i < count; i++) {
-        if (sq->tale.all_moves) err = pawl__sq_place_get(sq, list[i].key, &list[i]); // for its id
+        if (sq->tale.all_moves) err = pawl__sq_place_need(sq, list[i].key, &list[i]); // for its id
         if (err) break;
         err = pawl__sq_move(sq, &list[i], due, 1, &(struct pawl__sq_target){ 0 });
     }
@@ -95,7 +95,7 @@ static enum pawl_err lapse_runs(struct pawl__backend *sq, struct pawl__op *op, i
     enum pawl_err err = list_keys(sq, SQL_ACTIVE_LAPSED, limit, &op->arena, &keys, &count);
     for (size_t i = 0; !err && i < count; i++) {
         struct pawl__sq_place place;
-        err = pawl__sq_place_get(sq, keys[i], &place);
+        err = pawl__sq_place_need(sq, keys[i], &place);
         if (!err) err = pawl__sq_lapse_run(sq, &place, &op->arena);
     }
     op->sweep.moved += (int64_t)count;
@@ -111,7 +111,7 @@ static enum pawl_err lapse_routes(struct pawl__backend *sq, struct pawl__op *op,
     enum pawl_err err = list_keys(sq, SQL_WAIT_LAPSED, limit, &op->arena, &keys, &count);
     for (size_t i = 0; !err && i < count; i++) {
         struct pawl__sq_place place;
-        err = pawl__sq_place_get(sq, keys[i], &place);
+        err = pawl__sq_place_need(sq, keys[i], &place);
         if (!err) err = pawl__sq_move(sq, &place, lapse, 1, &(struct pawl__sq_target){ 0 });
     }
     op->sweep.moved += (int64_t)count;

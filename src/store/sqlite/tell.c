@@ -202,7 +202,7 @@ enum pawl_err pawl__sq_hear(struct pawl__backend *sq, pawl__notice_fn *fn, void 
         return pawl__fail(diag, PAWL_ERR_IO, "could not listen for other processes: %s",
                           strerror(errno));
     }
-    if (pthread_create(&sq->ear, NULL, hear_others, sq) != 0) {
+    if (!pawl__thread_start(&sq->ear, hear_others, sq)) {
         close(sq->ear_stop);
         return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start a thread");
     }

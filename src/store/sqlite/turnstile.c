@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +23,12 @@ int pawl__sq_turnstile_open(const char *path)
     char name[4096];
     int len = snprintf(name, sizeof name, "%s-turn", path);
     if (len < 0 || (size_t)len >= sizeof name) return -1;
-    return open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int turnstile = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct stat st;
+    if (turnstile >= 0 && stat(path, &st) == 0) {
+        (void)!fchmod(turnstile, st.st_mode & 0666); // who may write the store may take turns
+    }
+    return turnstile;
 }
 
 void pawl__sq_turnstile_close(int turnstile)

@@ -88,6 +88,13 @@ UNION ALL
 SELECT 'archived job ' || key || ' has no lane' FROM pawl_archive
 WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS l WHERE l.id = pawl_archive.lane)
 UNION ALL
+SELECT 'job ' || key || ', which has ' || what || ', does not exist'
+FROM (SELECT key, 'failures' AS what FROM pawl_failure UNION SELECT key, 'log lines' FROM pawl_log
+    UNION SELECT key, 'tags' FROM pawl_tag UNION SELECT key, 'progress' FROM pawl_progress
+    UNION SELECT key, 'a checkpoint' FROM pawl_checkpoint) AS kept
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = kept.key)
+    AND NOT EXISTS (SELECT 1 FROM pawl_archive AS j WHERE j.key = kept.key)
+UNION ALL
 SELECT 'lane ' || id || ' has no queue' FROM pawl_lane
 WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.id = pawl_lane.queue_id)
 
