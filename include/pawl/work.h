@@ -69,7 +69,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_task_resume(struct pawl_task *task, struct pa
  * work that needs longer than its timeout. STALE. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms,
                                                struct pawl_diag *diag);
-/* A line of the job's own log, kept with it. Levels as in struct pawl_log_line. */
+/* A line of the job's own log, kept with it. Does not wait for the store. Levels as in struct
+ * pawl_log_line. */
 void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ...)
     PAWL_PRINTF(3, 4);
 

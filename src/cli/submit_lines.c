@@ -36,6 +36,7 @@ struct batch {
     int64_t lines[LINES_MAX];
     size_t count;
     size_t bytes;
+    bool in_doubt;
     int64_t line_in; /* all lines up to this one are in */
     int64_t added;
     int64_t present; /* were there already */
@@ -109,7 +110,12 @@ static bool is_blank(struct pawl_span line)
 /* Which lines are in, after something went wrong. */
 static void tell_where(const struct batch *batch)
 {
-    if (batch->line_in == 0) {
+    if (batch->in_doubt) { // the commit itself failed: it may have happened
+        pawl__cli_hint("lines %" PRId64 " to %" PRId64
+                       " may be in: look for them with \"pawl list\" "
+                       "before you go on, or submit with \"--key\"",
+                       batch->lines[0], batch->lines[batch->count - 1]);
+    } else if (batch->line_in == 0) {
         pawl__cli_hint("nothing was added");
     } else if (batch->line_in == 1) {
         pawl__cli_hint("line 1 is in; nothing after it is. Go on with \"tail -n +2\"");
@@ -160,6 +166,7 @@ static int flush(struct batch *batch)
     if (!batch->count) return PAWL__CLI_EXIT_OK;
     enum pawl_err err =
         pawl_submit_many(batch->cli->pawl, batch->specs, batch->count, batch->answers, &diag);
+    batch->in_doubt = err == PAWL_ERR_IO;
     if (err) return flush_failed(batch, err, &diag);
     for (size_t i = 0; i < batch->count; i++) {
         *(batch->answers[i].deduplicated ? &batch->present : &batch->added) += 1;

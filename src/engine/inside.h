@@ -20,6 +20,7 @@ enum {
     PAWL__CLAIM_MAX = 1024,
     PAWL__FINISHING_MAX = 8192, /* outcomes not yet answered */
     PAWL__WORKERS_MAX = 1024,
+    PAWL__LINES_MAX = 256, /* log lines that the store has not answered */
     PAWL__EXTEND_MAX = 4096,
     PAWL__RETRY_PAUSE_US =
         200000,               /* before an outcome that the store could not take is tried again */
@@ -157,6 +158,7 @@ struct pawl__engine {
     struct pawl_task *troubled; /* outcomes that the store could not take, to be tried again */
     int64_t retry_us;
     int32_t telling; /* calls of the herald under way */
+    int32_t lines;   /* on their way to the store */
 
     struct pawl__herald *herald; /* NULL: nobody listens; replaced only by the listener's caller */
     atomic_int hurry;

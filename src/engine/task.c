@@ -301,6 +301,27 @@ enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms, struc
     return PAWL_OK;
 }
 
+/* A line on its way to the store. */
+struct line {
+    struct pawl__op op;
+    struct pawl__engine *engine;
+    char text[];
+};
+
+/* One that could not be kept is lost; the outcome will meet the same store. */
+static void line_answered(struct pawl__op *op)
+{
+    struct line *line = op->user;
+    struct pawl__engine *engine = line->engine;
+    pawl__arena_release(&op->arena);
+    free(line);
+    pawl__lock(&engine->mutex);
+    engine->lines--;
+    engine->asked--;
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+}
+
 void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ...)
 {
     char text[PAWL__LOG_LINE_BYTES_MAX];
