@@ -330,12 +330,23 @@ void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ..
     int len = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (len < 0) return;
-    struct pawl__op op = {
+    struct pawl__engine *engine = task->engine;
+    struct line *line = malloc(sizeof *line + strlen(text) + 1);
+    if (!line) return;
+    memcpy(line->text, text, strlen(text) + 1);
+    line->engine = engine;
+    line->op = (struct pawl__op){
         .kind = PAWL__OP_LOG,
-        .log = { .ref = ref_of(task), .level = level, .text = { text, strlen(text) } }
+        .done = line_answered,
+        .user = line,
+        .log = { .ref = ref_of(task), .level = level, .text = { line->text, strlen(text) } }
     };
-    if (pawl__store_do(task->engine->store, &op) != PAWL_OK) {
-        // a line that cannot be kept is lost; the outcome will meet the same store
+    pawl__lock(&engine->mutex);
+    while (engine->lines >= PAWL__LINES_MAX) {
+        pawl__cond_wait(&engine->change, &engine->mutex);
     }
-    pawl__arena_release(&op.arena);
+    engine->lines++;
+    engine->asked++;
+    pawl__unlock(&engine->mutex);
+    pawl__store_post(engine->store, &line->op);
 }
