@@ -33,7 +33,7 @@ static void put_title(struct pawl__cli_top_canvas *canvas)
     struct pawl__buf *out = &canvas->lines;
     char now[PAWL__INSTANT_TEXT_BYTES];
     pawl__instant_text(cli->now_ms, now);
-    pawl__buf_printf(out, "%spawl top%s  %.10s %.8s  ", pawl__cli_bold(cli), pawl__cli_plain(cli),
+    pawl__buf_printf(out, "%spawl top%s  %.10s %.8sZ  ", pawl__cli_bold(cli), pawl__cli_plain(cli),
                      now, now + 11);
     pawl__cli_put_bytes(out, canvas->top->view.store_bytes);
     pawl__buf_add_text(out, "  ");
@@ -296,11 +296,14 @@ void pawl__cli_top_draw(struct pawl__cli_top *top, struct pawl__buf *frame)
         return;
     }
     put_title(&canvas);
-    put_totals(&canvas);
-    put_rates(&canvas);
-    put_nodes(&canvas);
-    if (top->helping) put_help(&canvas);
-    if (!top->helping) put_panes(&canvas);
+    if (top->helping) {
+        put_help(&canvas);
+    } else {
+        put_totals(&canvas);
+        put_rates(&canvas);
+        put_nodes(&canvas);
+        put_panes(&canvas);
+    }
     while (line_count(&canvas) + 1 < (size_t)top->rows) {
         pawl__buf_add_text(&canvas.lines, "\n");
     }

@@ -45,7 +45,7 @@ static void buffer_cell(struct pawl__cli_table *table, struct pawl__buf *buf, co
 static void int_cell(struct pawl__cli_table *table, int64_t value, const char *colour)
 {
     char text[24];
-    int len = snprintf(text, sizeof text, "%6" PRId64, value);
+    int len = snprintf(text, sizeof text, "%5" PRId64, value);
     pawl__cli_table_cell(table, text, (size_t)len, value ? colour : NULL);
 }
 
@@ -69,7 +69,7 @@ static void add_columns(struct pawl__cli_table *table, const struct pawl__cli_co
 static void queue_columns(struct pawl__cli_table *table, const char *title, bool rated)
 {
     const struct pawl__cli_column columns[] = {
-        { .title = title, .least = 8 },
+        { .title = title, .least = 10 },
         { .title = "PAUSED" },
         { .title = "AVAIL", .right = true },
         { .title = "ACTIVE", .right = true },
@@ -88,9 +88,10 @@ static void queue_row(struct pawl__cli_top_canvas *canvas, struct pawl__cli_tabl
                                              PAWL_STATE_SCHEDULED, PAWL_STATE_RETRYABLE,
                                              PAWL_STATE_DISCARDED };
     const struct pawl__cli_top_queue *queue = &canvas->top->view.queues[i];
-    const char *paused = bare ? "" : pawl__cli_state_colour(canvas->cli, PAWL_STATE_PAUSED);
+    bool mark = queue->paused && !bare;
     pawl__cli_table_text(table, queue->name);
-    pawl__cli_table_cell(table, "paused", queue->paused ? 6 : 0, paused);
+    pawl__cli_table_cell(table, "paused", queue->paused ? 6 : 0,
+                         mark ? pawl__cli_state_colour(canvas->cli, PAWL_STATE_PAUSED) : NULL);
     for (size_t j = 0; j < sizeof shown / sizeof shown[0]; j++) {
         int_cell(table, queue->now.count[shown[j]],
                  bare ? "" : pawl__cli_state_colour(canvas->cli, shown[j]));
@@ -123,7 +124,7 @@ static void failed_columns(struct pawl__cli_table *table, const char *title)
         { .title = "STATE" },
         { .title = "TRY", .right = true, .droppable = 2 },
         { .title = "AGO", .right = true, .droppable = 1 },
-        { .title = "ERROR", .least = 10 },
+        { .title = "ERROR", .least = 14 },
     };
     add_columns(table, columns, sizeof columns / sizeof columns[0]);
 }
@@ -164,7 +165,7 @@ static void job_row(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table 
 static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, size_t chosen)
 {
     struct pawl__buf *out = &canvas->lines;
-    bool colour = canvas->cli->colour;
+    bool colour = canvas->cli->colour && chosen; // titles have a colour of their own
     for (size_t i = 0; *text; i++) {
         size_t len = strcspn(text, "\n");
         bool here = i == chosen;
@@ -189,8 +190,8 @@ static void fill(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *ta
     const struct pawl__cli_top *top = canvas->top;
     int len = snprintf(title, sizeof title, "%s", names[pane->id]);
     if (pane->shown < pane->count) {
-        snprintf(title + len, sizeof title - (size_t)len, " %zu-%zu/%zu", pane->first + 1,
-                 pane->first + pane->shown, pane->count);
+        snprintf(title + len, sizeof title - (size_t)len, " %zu/%zu",
+                 top->cursors[pane->id].index + 1, pane->count);
     }
     if (pane->id == PAWL__CLI_TOP_QUEUES) queue_columns(table, title, canvas->columns > 0);
     if (pane->id == PAWL__CLI_TOP_RUNNING) running_columns(table, title);

@@ -64,6 +64,7 @@ static bool enter(void)
     struct termios raw = saved;
     raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL | INLCR | IGNCR | ISTRIP);
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN); // ISIG stays: Ctrl-C and Ctrl-Z mean it
+    raw.c_oflag &= ~(tcflag_t)OPOST;
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) != 0) return false;
