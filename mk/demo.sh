@@ -118,7 +118,7 @@ await '[ "$(pawl list --count --type video.encode --state active)" = 1 ]'
 run 'pawl cancel $film --reason "wrong film"'
 
 say 'A hundred at once, as JSON Lines; two at a time, as the queue says.'
-run 'seq 100 | sed '\''s/.*/{"type":"image.resize","queue":"images","args":[&]}/'\'' | pawl submit -'
+run 'seq 100 | sed '\''s/.*/{"type":"image.resize","queue":"images"}/'\'' | pawl submit -'
 
 say 'Now wait until all of them have ended.'
 await all_ended

@@ -361,7 +361,8 @@ def once_runs_all_that_is_due_and_exits(box):
 @test
 def once_waits_for_what_its_commands_add(box):
     box.submit("t", "[3]")
-    once(box, f"t=n=${{PAWL_ARGS#[}}; n=${{n%]}}; [ $n = 0 ] || {PAWL} -q submit t \"[$((n - 1))]\"")
+    once(box, "t=n=${PAWL_ARGS#[}; n=${n%]}; [ $n = 0 ] || "
+              f"{PAWL} -q submit t \"[$((n - 1))]\"")
     equal(box.ok("list", "--count", "--state", "completed").out, "4\n")
 
 

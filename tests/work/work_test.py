@@ -197,8 +197,8 @@ class Storm:
 
 
 def pawl(place, *args):
-    return subprocess.run([PAWL, *args], cwd=place, env=ENV, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=FINISH_S)
+    return subprocess.run([PAWL, *args], cwd=place, env=ENV, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, timeout=FINISH_S)
 
 
 def finish(storm):
