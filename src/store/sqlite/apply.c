@@ -60,7 +60,56 @@ static enum pawl_err begin(struct pawl__backend *sq)
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
     sq->now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
-    return pawl__sq_lanes_refresh(sq);
+    err = pawl__sq_lanes_refresh(sq);
+    return err ? err : pawl__sq_fresh_begin(sq);
+}
+
+/* May a submit put an end to an earlier job in favour of its own? */
+static bool replaces(const struct pawl__op *op)
+{
+    for (size_t i = 0; i < op->submit.count; i++) {
+        const struct pawl__new_job *job = &op->submit.jobs[i];
+        for (size_t k = 0; k < job->key_count; k++) {
+            enum pawl_conflict how = job->keys[k].on_conflict;
+            if (how == PAWL_CONFLICT_REPLACE || how == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Does it leave available jobs alone, or know how to take them out of memory? The others, and those
+ * that are not thought of yet, shall find them in pawl_ready. */
+static bool leaves_fresh(const struct pawl__op *op)
+{
+    switch (op->kind) {
+    case PAWL__OP_SUBMIT:
+        return !replaces(op);
+    case PAWL__OP_CLAIM:
+    case PAWL__OP_ROUTE:
+    case PAWL__OP_COMPLETE:
+    case PAWL__OP_FAIL:
+    case PAWL__OP_SNOOZE:
+    case PAWL__OP_EXTEND:
+    case PAWL__OP_PROGRESS:
+    case PAWL__OP_CHECKPOINT:
+    case PAWL__OP_LOG:
+    case PAWL__OP_PROMOTE:
+    case PAWL__OP_LAPSE:
+    case PAWL__OP_EXPIRE: // what can expire has extras
+    case PAWL__OP_ARCHIVE:
+    case PAWL__OP_PURGE:
+    case PAWL__OP_NODE_PUT:
+    case PAWL__OP_NODE_DROP:
+    case PAWL__OP_LOCK_TRY:
+    case PAWL__OP_LOCK_RENEW:
+    case PAWL__OP_LOCK_RELEASE:
+    case PAWL__OP_SETTING_PUT:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* A lone operation has nobody to be gathered with. */
@@ -74,6 +123,7 @@ static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op, bo
     if (err || taken) return err;
     bool claims = op->kind == PAWL__OP_CLAIM;
     err = claims ? pawl__sq_gather_flush_jobs(sq) : pawl__sq_gather_flush(sq);
+    if (!err && !leaves_fresh(op)) err = pawl__sq_fresh_absorb(sq);
     if (err) return err;
     op->err = handlers[op->kind](sq, op);
     assert(!sq->in_savepoint || !pawl__sq_is_own(op->err));
@@ -120,6 +170,7 @@ static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, 
     }
     if (!err) err = apply_put_off(sq, &claims);
     if (!err) err = pawl__sq_gather_flush(sq);
+    if (!err) err = pawl__sq_fresh_flush(sq);
     return err ? err : pawl__sq_counts_flush(sq);
 }
 

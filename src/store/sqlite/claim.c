@@ -1,7 +1,8 @@
 /* Claiming and routing: the best waiting jobs of the wanted lanes, dealt out in order of rank.
  *
  * A claim reads as many rows of pawl_ready as it takes, whatever the backlog: each lane is a range
- * of the table, already in order, and lanes of one queue are merged by rank.
+ * of the table, already in order, and lanes of one queue are merged by rank, as are the lane's jobs
+ * that are still in memory (fresh.c).
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/sqlite/sqlite.h"
@@ -21,6 +22,8 @@ struct cursor {
     struct pawl__sq_lane *lane;
     struct row *rows;
     size_t count, at, chunk;
+    bool fresh;                    /* reads memory instead */
+    uint32_t fresh_at;             /* the next one there */
     bool drained;                  /* nothing behind rows[count] */
     int64_t taken_rank, taken_key; /* the last one given out */
     size_t taken_count;
@@ -78,10 +81,28 @@ enum {
     NEXT_EXTRAS
 };
 
+/* What a job without extras has, before its own facts. */
+#define NO_BYTES                                                                                   \
+    {                                                                                              \
+        "", 0                                                                                      \
+    }
+static const struct pawl_job plain_job = {
+    .reason = "",
+    .idempotency_key = "",
+    .business_key = "",
+    .principal = "",
+    .trace_id = "",
+    .meta = NO_BYTES,
+    .extra = NO_BYTES,
+    .tags = NO_BYTES,
+    .retry = NO_BYTES,
+    .unique = NO_BYTES,
+    .result = NO_BYTES,
+};
+
 /* A job without extras is in the row already; of another the rest is read. */
 static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct row *row)
 {
-    static const struct pawl_span empty = { "", 0 };
     row->rank = sqlite3_column_int64(stmt, NEXT_RANK);
     row->key = sqlite3_column_int64(stmt, NEXT_KEY);
     row->run = sqlite3_column_int64(stmt, NEXT_RUN);
@@ -89,30 +110,40 @@ static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct ro
     row->free_runs = sqlite3_column_int64(stmt, NEXT_FREE);
     row->job = (struct pawl_job){ .reason = "" };
     if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, &row->job);
-    row->job = (struct pawl_job){
-        .id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL)),
-        .priority = sqlite3_column_int(stmt, NEXT_PRIORITY),
-        .attempts_max = sqlite3_column_int(stmt, NEXT_ATTEMPTS),
-        .created_at_ms = sqlite3_column_int64(stmt, NEXT_CREATED),
-        .due_at_ms = sqlite3_column_int64(stmt, NEXT_DUE),
-        .reason = "",
-        .idempotency_key = "",
-        .business_key = "",
-        .principal = "",
-        .trace_id = "",
-        .meta = empty,
-        .extra = empty,
-        .tags = empty,
-        .retry = empty,
-        .unique = empty,
-        .result = empty,
-    };
+    row->job = plain_job;
+    row->job.id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL));
+    row->job.priority = sqlite3_column_int(stmt, NEXT_PRIORITY);
+    row->job.attempts_max = sqlite3_column_int(stmt, NEXT_ATTEMPTS);
+    row->job.created_at_ms = sqlite3_column_int64(stmt, NEXT_CREATED);
+    row->job.due_at_ms = sqlite3_column_int64(stmt, NEXT_DUE);
     bool ok = pawl__sq_column_span(stmt, NEXT_ARGS, &claim->op->arena, &row->job.args);
     return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
 }
 
+static enum pawl_err read_fresh(struct claim *claim, struct cursor *cursor)
+{
+    cursor->count = cursor->at = 0;
+    while (cursor->fresh_at && cursor->count < cursor->chunk) {
+        const struct pawl__sq_fresh_job *from = pawl__sq_fresh_at(claim->sq, cursor->fresh_at);
+        struct row *row = &cursor->rows[cursor->count++];
+        *row = (struct row){ .rank = from->rank, .key = from->key, .job = plain_job };
+        row->job.id = pawl__sq_join(from->key, from->tail);
+        row->job.priority = from->priority;
+        row->job.attempts_max = from->attempts_max;
+        row->job.created_at_ms = from->created_at_ms;
+        row->job.due_at_ms = from->due_at_ms;
+        row->job.args.at = pawl__arena_dup(&claim->op->arena, from->args, from->args_len);
+        row->job.args.len = from->args_len;
+        if (!row->job.args.at) return pawl__fail_nomem(claim->sq->diag);
+        cursor->fresh_at = from->next;
+    }
+    cursor->drained = !cursor->fresh_at;
+    return PAWL_OK;
+}
+
 static enum pawl_err read_chunk(struct claim *claim, struct cursor *cursor)
 {
+    if (cursor->fresh) return read_fresh(claim, cursor);
     struct pawl__backend *sq = claim->sq;
     bool first = cursor->count == 0;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_NEXT);
@@ -145,16 +176,32 @@ static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
     return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
 }
 
-/* A cursor on each wanted lane of the queue. Chunks are small when lanes are many: what is read and
- * not taken is work for nothing. */
+static enum pawl_err open_cursor(struct claim *claim, const struct cursor *how)
+{
+    struct cursor *cursor = &claim->cursors[claim->cursor_count++];
+    *cursor = *how;
+    enum pawl_err err = read_chunk(claim, cursor);
+    return err || !cursor->count ? err : name_lane(claim, cursor);
+}
+
+static size_t count_cursors(const struct claim *claim, const struct pawl__sq_queue *queue)
+{
+    const struct pawl__sq_lanes *lanes = &claim->sq->lanes;
+    size_t count = 0;
+    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
+        const struct pawl__sq_lane *lane = &lanes->lanes[at - 1];
+        if (wants_type(claim->op, lane->type)) count += lane->fresh_first ? 2 : 1;
+    }
+    return count;
+}
+
+/* A cursor on each wanted lane of the queue, and one on what it has in memory. Chunks are small
+ * when lanes are many: what is read and not taken is work for nothing. */
 static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_queue *queue,
                                   size_t wanted)
 {
     struct pawl__sq_lanes *lanes = &claim->sq->lanes;
-    size_t count = 0;
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
-        count += wants_type(claim->op, lanes->lanes[at - 1].type);
-    }
+    size_t count = count_cursors(claim, queue);
     claim->cursor_count = 0;
     if (!count) return PAWL_OK;
     size_t chunk = wanted / count + 1;
@@ -163,17 +210,21 @@ static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_que
     claim->cursors = pawl__arena_calloc(&claim->op->arena, count, sizeof *claim->cursors);
     struct row *rows = pawl__arena_alloc(&claim->op->arena, count * chunk * sizeof *rows);
     if (!claim->cursors || !rows) return pawl__fail_nomem(claim->sq->diag);
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
-        if (!wants_type(claim->op, lanes->lanes[at - 1].type)) continue;
-        struct cursor *cursor = &claim->cursors[claim->cursor_count];
-        cursor->lane = &lanes->lanes[at - 1];
-        cursor->rows = rows + claim->cursor_count++ * chunk;
-        cursor->chunk = chunk;
-        enum pawl_err err = read_chunk(claim, cursor);
-        if (!err && cursor->count) err = name_lane(claim, cursor);
-        if (err) return err;
+    enum pawl_err err = PAWL_OK;
+    for (uint32_t at = queue->first_lane; !err && at; at = lanes->lanes[at - 1].next_lane) {
+        struct pawl__sq_lane *lane = &lanes->lanes[at - 1];
+        if (!wants_type(claim->op, lane->type)) continue;
+        struct cursor how = { .lane = lane, .rows = rows, .chunk = chunk };
+        rows += chunk;
+        err = open_cursor(claim, &how);
+        if (err || !lane->fresh_first) continue;
+        how.rows = rows;
+        how.fresh = true;
+        how.fresh_at = lane->fresh_first;
+        rows += chunk;
+        err = open_cursor(claim, &how);
     }
-    return PAWL_OK;
+    return err;
 }
 
 static bool before(const struct row *a, const struct row *b)
@@ -203,6 +254,10 @@ static enum pawl_err close_cursors(struct claim *claim)
     for (size_t i = 0; i < claim->cursor_count; i++) {
         const struct cursor *cursor = &claim->cursors[i];
         if (!cursor->taken_count) continue;
+        if (cursor->fresh) {
+            pawl__sq_fresh_drop(claim->sq, cursor->lane, cursor->taken_count);
+            continue;
+        }
         bool one = cursor->taken_count == 1;
         sqlite3_stmt *stmt =
             pawl__sq_use(&claim->sq->writer, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);

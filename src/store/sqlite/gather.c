@@ -103,8 +103,8 @@ static void job_column(const void *rows, size_t at, int column, sqlite3_context 
     case COL_TRACE:
         pawl__sq_result_text(to, spec->trace_id);
         break;
-    case COL_FACTS_END: // state
-        sqlite3_result_int64(to, row->state);
+    case COL_FACTS_END: // state; fresh jobs go to no other table
+        pawl__sq_result_some(to, row->fresh ? 0 : row->state);
         break;
     default: // keys, tags and displaced ids go the long way
         sqlite3_result_null(to);
@@ -191,6 +191,18 @@ static void accept_jobs(struct pawl__backend *sq)
     }
 }
 
+/* True when all that is available could be kept in memory. */
+static bool keep_fresh(struct pawl__backend *sq)
+{
+    bool all = true;
+    for (size_t i = 0; i < sq->gather.new_count; i++) {
+        struct pawl__sq_new_row *row = &sq->gather.news[i];
+        row->fresh = pawl__sq_fresh_take(sq, row);
+        all &= row->fresh || row->state != PAWL_STATE_AVAILABLE;
+    }
+    return all;
+}
+
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
 {
     struct pawl__sq_gather *gather = &sq->gather;
@@ -208,7 +220,7 @@ enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
         conn, pawl__sq_use(conn, extras ? SQL_GATHERED_JOBS : SQL_GATHERED_JOBS_PLAIN), &taken,
         sq->diag);
     if (!err && taken) return submit_singly(sq);
-    if (!err) err = pawl__sq_exec(conn, SQL_GATHERED_READY, sq->diag);
+    if (!err && !keep_fresh(sq)) err = pawl__sq_exec(conn, SQL_GATHERED_READY, sq->diag);
     if (!err && waits) err = pawl__sq_exec(conn, SQL_GATHERED_WAIT, sq->diag);
     if (!err && expires) err = pawl__sq_exec(conn, SQL_GATHERED_EXPIRY, sq->diag);
     if (!err) accept_jobs(sq);

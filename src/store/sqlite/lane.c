@@ -206,6 +206,7 @@ enum pawl_err pawl__sq_lanes_refresh(struct pawl__backend *sq)
     int64_t version = found ? sqlite3_column_int64(stmt, 0) : 0;
     if (found) sqlite3_reset(stmt);
     if (!sq->lanes.stale && version == sq->data_version) return PAWL_OK;
+    sq->fresh.valid = false;
     if (sq->lanes.stale) forget_all(&sq->lanes);
     sq->lanes.stale = true; // unless both succeed
     err = read_queues(sq);

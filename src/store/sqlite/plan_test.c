@@ -155,7 +155,9 @@ static bool has_sort(const char *plan)
 /* Each has its reason. */
 static const enum pawl__sql may_scan_or_sort[] = {
     SQL_ACTIVE_LAPSED, // holds what runs just now; an index would cost every claim and finish
-    SQL_QUEUE_ALL,     // small, and wanted whole
+    SQL_FRESH_GET,     // one row at most
+    SQL_FRESH_ABSORB,
+    SQL_QUEUE_ALL, // small, and wanted whole
     SQL_NODES_ALL,
     SQL_LOCKS_ALL,
     SQL_STATS_COUNTS,

@@ -112,7 +112,8 @@ static void state_term(struct draft *draft, uint32_t mask)
     } else if (mask == PAWL_STATE_BIT(PAWL_STATE_ACTIVE)) {
         term(draft, "j.key IN (SELECT key FROM pawl_active)");
     } else if (mask == PAWL_STATE_BIT(PAWL_STATE_AVAILABLE)) {
-        term(draft, "j.key IN (SELECT key FROM pawl_ready)");
+        term(draft, "j.key IN (SELECT key FROM pawl_ready UNION ALL"
+                    " SELECT key FROM pawl_fresh_job)");
     } else if ((mask & ~DONE_STATES) == 0) {
         term(draft, "w.key IS NULL AND j.key IN (SELECT key FROM pawl_done WHERE ");
         pawl__buf_add_text(&draft->sql, rare ? "state <> 7 AND state" : "state");

@@ -27,7 +27,10 @@ enum {
     PAWL__SQ_CACHE_KIB = 65536,
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
     PAWL__SQ_LOG_PAGES_MAX = 16384,   /* at this length the committer lends a hand */
-    PAWL__SQ_KEY_HOLDERS_KEPT = 16    /* ended jobs remembered under one key */
+    PAWL__SQ_KEY_HOLDERS_KEPT = 16,   /* ended jobs remembered under one key */
+    PAWL__SQ_FRESH_MAX = 8192,        /* jobs kept out of pawl_ready */
+    PAWL__SQ_FRESH_ARGS_MAX = 256,    /* bytes of arguments that such a job may have */
+    PAWL__SQ_FRESH_TURNS_MAX = 32     /* transactions that it may wait */
 };
 
 struct pawl__sq_conn {
@@ -50,6 +53,9 @@ struct pawl__sq_lane {
     char *type;
     int64_t delta[PAWL_STATE_END]; /* how this transaction changes pawl_count */
     bool touched;
+    uint32_t fresh_first, fresh_last; /* jobs of fresh.c: index + 1; 0: none */
+    uint32_t fresh_next;              /* lane with fresh jobs: index + 1 */
+    bool fresh_listed;
 };
 
 struct pawl__sq_lanes {
@@ -78,12 +84,34 @@ struct pawl__sq_source {
     size_t count;
 };
 
+/* A job in memory; see fresh.c. */
+struct pawl__sq_fresh_job {
+    int64_t key, tail, rank, created_at_ms, due_at_ms;
+    int32_t priority, attempts_max;
+    uint32_t next; /* of the same lane, or free: index + 1 */
+    uint32_t turn; /* when it came */
+    uint32_t args_len;
+    char args[PAWL__SQ_FRESH_ARGS_MAX];
+};
+
+struct pawl__sq_fresh {
+    struct pawl__sq_fresh_job *jobs; /* PAWL__SQ_FRESH_MAX of them, once there was one */
+    uint32_t free;                   /* index + 1 */
+    uint32_t count;
+    uint32_t first_lane; /* those with jobs: index + 1 */
+    uint32_t turn;       /* transactions so far */
+    bool valid;          /* memory and file agree */
+    bool changed;        /* since pawl_fresh was written */
+    bool kept;           /* pawl_fresh has its row */
+};
+
 struct pawl__sq_new_row {
     const struct pawl__new_job *job;
     int64_t key, tail, lane_id, created_at_ms, due_at_ms, rank, expires_at_ms;
     uint32_t lane; /* index */
     uint8_t state;
     bool extras;
+    bool fresh; /* in memory instead of in pawl_ready */
 };
 
 struct pawl__sq_run_row {
@@ -149,6 +177,7 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__sq_lanes lanes;
     struct pawl__sq_gather gather;
+    struct pawl__sq_fresh fresh;
     struct pawl__sq_tale tale;
     uint64_t tag;     /* of this process, in what it tells the others */
     uint64_t tells;   /* how often it did */
@@ -312,6 +341,22 @@ enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__s
 enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
 void pawl__sq_gather_reset(struct pawl__backend *sq);
+
+/* ---- jobs that have just come (fresh.c) ---- */
+
+/* At the begin of a transaction, after the lanes. */
+enum pawl_err pawl__sq_fresh_begin(struct pawl__backend *sq);
+/* Keep a job that is in pawl_job by now in memory; false: it must go to pawl_ready. */
+bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row *row);
+/* The job at `at` (index + 1). */
+const struct pawl__sq_fresh_job *pawl__sq_fresh_at(const struct pawl__backend *sq, uint32_t at);
+/* The first `count` of a lane were claimed. */
+void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__sq_lane *lane, size_t count);
+/* Put all into pawl_ready, for operations that look there. */
+enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq);
+/* Before the commit: write down what is in memory. */
+enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq);
+void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh);
 
 /* ---- what commits tell (tell.c) ---- */
 

@@ -75,6 +75,15 @@ CREATE TABLE pawl_ready (
     PRIMARY KEY (lane, rank, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Jobs that were submitted a moment ago are often claimed a moment later, and then never had a row in
+-- pawl_ready. One row at most: a job whose key lies between low and high and which stands nowhere else
+-- is available. See fresh.c.
+CREATE TABLE pawl_fresh (
+    id   INTEGER PRIMARY KEY CHECK (id = 1),
+    low  INTEGER NOT NULL,
+    high INTEGER NOT NULL CHECK (high >= low)
+) STRICT;
+
 CREATE TABLE pawl_active (
     key            INTEGER PRIMARY KEY,
     tail           INTEGER NOT NULL,
@@ -121,6 +130,16 @@ CREATE TABLE pawl_done (
 ) STRICT;
 -- Completed jobs, the many, are archived in order of key and need no index; see done_completed.
 CREATE INDEX pawl_done_ended ON pawl_done (state, finished_at_ms) WHERE state <> 7;
+
+CREATE VIEW pawl_fresh_job AS
+SELECT j.key, j.lane, j.rank
+FROM pawl_fresh AS f
+CROSS JOIN pawl_job AS j ON j.key BETWEEN f.low AND f.high
+WHERE NOT EXISTS (SELECT 1 FROM pawl_ready AS r
+        WHERE r.lane = j.lane AND r.rank = j.rank AND r.key = j.key)
+    AND NOT EXISTS (SELECT 1 FROM pawl_active AS a WHERE a.key = j.key)
+    AND NOT EXISTS (SELECT 1 FROM pawl_done AS d WHERE d.key = j.key)
+    AND NOT EXISTS (SELECT 1 FROM pawl_wait AS w WHERE w.key = j.key);
 
 -- pawl_job and pawl_done in one row, out of the way.
 CREATE TABLE pawl_archive (

@@ -23,6 +23,23 @@ WHERE lane = :lane AND (rank, key) <= (:rank, :key)
 DELETE FROM pawl_ready
 WHERE lane = :lane AND rank = :rank AND key = :key
 
+-- name: fresh_get
+SELECT low, high
+FROM pawl_fresh
+
+-- name: fresh_put
+INSERT INTO pawl_fresh (id, low, high)
+VALUES (1, :low, :high)
+ON CONFLICT (id) DO UPDATE SET low = excluded.low, high = excluded.high
+
+-- name: fresh_clear
+DELETE FROM pawl_fresh
+
+-- name: fresh_absorb
+INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
+SELECT lane, rank, key, 0, 0, 0
+FROM pawl_fresh_job
+
 -- name: active_insert
 INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,
     worker)
