@@ -182,17 +182,23 @@ static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, si
     }
 }
 
+/* The list's name, and where one is in it when it is longer than its place. */
+static const char *title_of(const struct pawl__cli_top *top, const struct pawl__cli_top_place *pane,
+                            struct pawl__arena *arena)
+{
+    static const char *const names[] = { "QUEUE", "RUNNING", "FAILED" };
+    char text[80];
+    if (pane->shown == pane->count) return names[pane->id];
+    int len = snprintf(text, sizeof text, "%s %zu/%zu", names[pane->id],
+                       top->cursors[pane->id].index + 1, pane->count);
+    return pawl__cli_need(pawl__arena_dup(arena, text, (size_t)len));
+}
+
 static void fill(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *table,
                  const struct pawl__cli_top_place *pane)
 {
-    static const char *const names[] = { "QUEUE", "RUNNING", "FAILED" };
-    char title[80];
     const struct pawl__cli_top *top = canvas->top;
-    int len = snprintf(title, sizeof title, "%s", names[pane->id]);
-    if (pane->shown < pane->count) {
-        snprintf(title + len, sizeof title - (size_t)len, " %zu/%zu",
-                 top->cursors[pane->id].index + 1, pane->count);
-    }
+    const char *title = title_of(top, pane, &table->arena); // there until the table is printed
     if (pane->id == PAWL__CLI_TOP_QUEUES) queue_columns(table, title, canvas->columns > 0);
     if (pane->id == PAWL__CLI_TOP_RUNNING) running_columns(table, title);
     if (pane->id == PAWL__CLI_TOP_FAILED) failed_columns(table, title);

@@ -90,7 +90,7 @@ class Top:
             part = os.read(self.master, 65536).decode()
         except OSError:
             part = ""
-        assert part, "it ended:\n" + str(self)
+        assert part, f"it ended: {self.text!r}\n{self}"
         self.rest += part
         self.text += part
 
