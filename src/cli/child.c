@@ -3,7 +3,9 @@
  * 1. A group is signalled only while its leader has not been reaped: until then nobody else can
  *    have its number.
  * 2. Our ends of the pipes are closed-on-exec, so no child keeps another's open.
- * 3. posix_spawn, not fork: a node with much memory must not copy its page tables for each job. */
+ * 3. We hold the writing ends of its output too, until it has exited: a command that prints nothing
+ *    wakes us once, by its exit, and not by each stream that it closes on the way.
+ * 4. posix_spawn, not fork: a node with much memory must not copy its page tables for each job. */
 #include "cli/child.h"
 #include "base/clock.h"
 
@@ -52,10 +54,7 @@ static int open_streams(void)
 
 int pawl__cli_children_init(struct pawl__cli_children *children)
 {
-    // What a shell or nohup may have left ignored, and what we ignore or block ourselves.
-    static const int usual[] = { SIGPIPE, SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGCHLD,
-                                 SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU };
-    sigset_t none, defaults;
+    sigset_t none, all;
     int error = open_streams();
     if (error) return error;
     // A command that does not read its input must not take us along.
@@ -64,16 +63,13 @@ int pawl__cli_children_init(struct pawl__cli_children *children)
         atomic_init(&children->groups[i], 0);
     }
     sigemptyset(&none);
-    sigemptyset(&defaults);
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        sigaddset(&defaults, usual[i]);
-    }
+    sigfillset(&all); // it is also faster: glibc need not ask for each how it is
     error = posix_spawnattr_init(&children->attr);
     if (error) return error;
     short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
     error = posix_spawnattr_setflags(&children->attr, flags);
     if (!error) error = posix_spawnattr_setpgroup(&children->attr, 0);
-    if (!error) error = posix_spawnattr_setsigdefault(&children->attr, &defaults);
+    if (!error) error = posix_spawnattr_setsigdefault(&children->attr, &all);
     if (!error) error = posix_spawnattr_setsigmask(&children->attr, &none);
     return error;
 }
@@ -179,11 +175,11 @@ static int start(struct pawl__cli_children *children, struct pawl__cli_child *ch
         return error;
     }
     close_end(&pipes.in[0]);
-    close_end(&pipes.out[1]);
-    close_end(&pipes.err[1]);
     child->in = pipes.in[1];
     child->out = pipes.out[0];
+    child->out_held = pipes.out[1];
     child->err = pipes.err[0];
+    child->err_held = pipes.err[1];
     child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
     return 0;
 }
@@ -278,6 +274,8 @@ static void note_exit(struct pawl__cli_child *child)
 {
     child->exited = true;
     close_end(&child->in);
+    close_end(&child->out_held);
+    close_end(&child->err_held);
     have_patience(child); // with whoever holds its output open
 }
 

@@ -55,6 +55,7 @@ struct pawl__cli_child {
     pid_t pid;
     int pidfd; /* -1: this kernel has none */
     int in, out, err;
+    int out_held, err_held; /* the other ends, until it has exited: its exit wakes us once */
     bool exited;
     bool killed;
     int64_t patience_us; /* when it ends: TERM becomes KILL, leftovers are killed; 0: no end */
