@@ -110,6 +110,7 @@ struct pawl__crew_options {
     struct pawl__store *store;
     bool lifecycle;   /* claim and complete what was submitted, too */
     int threads;      /* 0: as many as the benchmark's setting */
+    bool confined;    /* keep them off one CPU, where there are several */
     int64_t for_us;   /* submit this long, or ... */
     int64_t jobs_max; /* ... this many; what was begun is then finished */
 };

@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -222,9 +223,23 @@ static void post_some(struct member *member)
     }
 }
 
+/* As if the clients were elsewhere: one CPU is left to the store. */
+static void keep_off_one_cpu(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) return;
+    int first = 0;
+    while (!CPU_ISSET(first, &set)) {
+        first++;
+    }
+    CPU_CLR(first, &set);
+    if (sched_setaffinity(0, sizeof set, &set)) pawl__bench_die("could not choose CPUs: %m");
+}
+
 static void *work(void *arg)
 {
     struct member *member = arg;
+    if (member->crew->options.confined) keep_off_one_cpu();
     for (;;) {
         if (pawl__bench_now_us() >= member->crew->until_us) member->quota = 0;
         take_returned(member);

@@ -40,7 +40,7 @@ static void print_row(FILE *out, const struct pawl__row *row)
         snprintf(goal, sizeof goal, "%s %.2f", sign, row->goal);
         met = row->met ? "yes" : "NO";
     }
-    fprintf(out, "%-36s %10s %-7s %10s %7s %11s %8s %4s  %s\n", row->name, value, row->unit, floor,
+    fprintf(out, "%-42s %10s %-7s %10s %7s %11s %8s %4s  %s\n", row->name, value, row->unit, floor,
             ratio, spread, goal, met, row->note);
 }
 
@@ -73,7 +73,7 @@ void pawl__report_commits(struct pawl__store *store, const char *load)
 
 void pawl__report_print(FILE *out)
 {
-    fprintf(out, "%-36s %10s %-7s %10s %7s %11s %8s %4s  %s\n", "name", "value", "unit", "floor",
+    fprintf(out, "%-42s %10s %-7s %10s %7s %11s %8s %4s  %s\n", "name", "value", "unit", "floor",
             "ratio", "spread", "goal", "met", "note");
     for (int i = 0; i < row_count; i++) {
         print_row(out, &rows[i]);
