@@ -160,7 +160,7 @@ static void queues_are_emptied_from_left_to_right(struct stand *stand)
     static const char *const submitted[] = { "a", "b", "c", "a", "b", "c" };
     handle(stand, "work", note_args);
     for (size_t i = 0; i < COUNT(submitted); i++) {
-        char args[8];
+        char args[16];
         snprintf(args, sizeof args, "[%zu]", i);
         submit_args(stand, submitted[i], args);
         move_clock(stand, 1);
@@ -183,7 +183,7 @@ static void limits_do_not_change_the_order_of_queues(struct stand *stand)
     static const char *const submitted[] = { "a", "b", "c", "a", "b", "c" };
     handle(stand, "work", take_long);
     for (size_t i = 0; i < COUNT(submitted); i++) {
-        char args[8];
+        char args[16];
         snprintf(args, sizeof args, "[%zu]", i);
         submit_args(stand, submitted[i], args);
         move_clock(stand, 1);

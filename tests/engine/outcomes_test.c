@@ -413,7 +413,7 @@ static void counters_are_exact(struct stand *stand)
     handle(stand, "work", random_outcome);
     start_workers(stand, 3);
     for (int i = 0; i < 70; i++) {
-        char args[8];
+        char args[16];
         snprintf(args, sizeof args, "[%d]", i * 3 % PAWL_OUTCOME_END);
         submit(stand,
                &(struct pawl_job_spec){ .args = span_of(args), .retry = { .attempts_max = 1 } });

@@ -137,24 +137,22 @@ static void cancelling_one_of_a_claim_spares_the_others(struct stand *stand)
         stand_open(&other, stand->kind);
         handle(&other, "work", note_args);
         start_workers(&other, 3);
-        struct pawl_job_id ids[3];
-        struct plug plug;
-        plug_post(&other, &plug); // so that one claim brings them all
-        plug_wait(&plug);
-        plug_pull(&plug);
+        static const char *const args[] = { "[0]", "[1]", "[2]" };
+        struct pawl_job_spec specs[3];
+        struct pawl_submitted out[3];
         for (int i = 0; i < 3; i++) {
-            char args[8];
-            snprintf(args, sizeof args, "[%d]", i);
-            ids[i] = submit_args(&other, NULL, args);
+            specs[i] = (struct pawl_job_spec){ .type = "work", .args = span_of(args[i]) };
         }
+        expect_ok(&other, pawl_submit_many(other.pawl, specs, 3, out, &other.diag));
         turn(&other);
         assert_i64(3, counters_of(&other).waiting);
-        expect_ok(&other, control_job(&other, ids[which], PAWL_CONTROL_CANCEL));
+        assert_i64(1, counters_of(&other).claims_full);
+        expect_ok(&other, control_job(&other, out[which].id, PAWL_CONTROL_CANCEL));
         settle(&other);
         work_all(&other);
         static const char *const traces[] = { "1 2 ", "0 2 ", "0 1 " };
         assert_text(traces[which], other.trace);
-        assert_state(CANCELLED, state_of_job(&other, ids[which]));
+        assert_state(CANCELLED, state_of_job(&other, out[which].id));
         assert_i64(2, count_in(&other, PAWL_STATE_COMPLETED));
         assert_i64(0, counters_of(&other).waiting);
         stand_close(&other);
