@@ -15,7 +15,8 @@
 enum {
     PAWL__HOOKS_MAX = 16,
     PAWL__AHEAD_MAX = 1024,     /* jobs claimed ahead of free workers */
-    PAWL__AHEAD_US = 4000,      /* as much as the workers get through in this time */
+    PAWL__AHEAD_US = 4000,      /* as much as the workers get through in this time, */
+    PAWL__AHEAD_US_MAX = 50000, /* or in that of a few claims where these take longer */
     PAWL__AHEAD_RUN_US = 10000, /* nothing ahead when runs take this long */
     PAWL__CLAIM_MAX = 1024,
     PAWL__FINISHING_MAX = 8192, /* outcomes not yet answered */
@@ -146,6 +147,7 @@ struct pawl__engine {
     int64_t waiting, active, finishing,
         asked; /* asked: operations that the store has not answered */
     int64_t run_us_mean;
+    int64_t claim_us_mean; /* from asking to having */
     struct pawl__sweep sweeps[PAWL__SWEEP_END];
     struct pawl__op extend;
     bool extending;

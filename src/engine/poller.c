@@ -13,7 +13,10 @@ static int64_t ahead_of(const struct pawl__engine *engine)
 {
     int64_t mean = engine->run_us_mean;
     if (mean < 0 || mean >= PAWL__AHEAD_RUN_US) return 0; // not known yet, or long
-    int64_t ahead = engine->workers * (int64_t)PAWL__AHEAD_US / (mean + 1);
+    int64_t cover_us = engine->claim_us_mean * 4;         // never idle while more is on its way
+    if (cover_us < PAWL__AHEAD_US) cover_us = PAWL__AHEAD_US;
+    if (cover_us > PAWL__AHEAD_US_MAX) cover_us = PAWL__AHEAD_US_MAX;
+    int64_t ahead = engine->workers * cover_us / (mean + 1);
     return ahead < PAWL__AHEAD_MAX ? ahead : PAWL__AHEAD_MAX;
 }
 
@@ -128,6 +131,7 @@ static void claim_answered(struct pawl__op *op)
     pawl__lock(&engine->mutex);
     engine->asked--;
     engine->claiming = false;
+    engine->claim_us_mean = (engine->claim_us_mean * 7 + now_us - claim->posted_us) / 8;
     if (op->err) {
         engine->poll_us = now_us + engine->poll_rules.burst_ms * 1000; // the store is in trouble
         engine->ready = false;
