@@ -76,6 +76,7 @@ int pawl__cli_exec_init(struct pawl__cli_exec *exec)
         if (!is_ours(environ[i])) exec->env[exec->env_count++] = environ[i];
     }
     atomic_init(&exec->stopping, false);
+    atomic_init(&exec->dying, false);
     return pawl__cli_children_init(&exec->children);
 }
 
@@ -322,7 +323,7 @@ static enum pawl_outcome not_started(struct run *run, int error)
 static enum pawl_outcome outcome_of(struct run *run)
 {
     const struct pawl__cli_child *child = &run->child;
-    if (child->stopped) return stopped(run);
+    if (child->stopped || atomic_load(&run->exec->dying)) return stopped(run);
     if (child->flooded) return fail_flood(run);
     if (child->output.failed) return no_memory(run);
     if (WIFSIGNALED(child->status)) return fail_signal(run, WTERMSIG(child->status));

@@ -37,7 +37,8 @@ struct pawl__cli_ended {
 struct pawl__cli_exec {
     const struct pawl__cli *cli;
     int64_t grace_ms;
-    atomic_bool stopping; /* the node's: runs that are told to stop go back */
+    atomic_bool stopping; /* the node: runs that are told to stop go back */
+    atomic_bool dying;    /* set before all commands are killed: that is no failure of theirs */
     /* Told on the workers' threads; `line` may be NULL. */
     void (*line)(void *ctx, const char *id, const char *at, size_t len);
     void (*ended)(void *ctx, const struct pawl__cli_ended *ended);

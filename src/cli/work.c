@@ -207,7 +207,10 @@ static void on_signal(int number)
     signals = signals + 1;
     if (signals == 2 && work) pawl_stop_hurry(work->cli->pawl);
     if (signals < 3) return;
-    if (work) pawl__cli_children_kill(&work->exec.children);
+    if (work) {
+        atomic_store(&work->exec.dying, true);
+        pawl__cli_children_kill(&work->exec.children);
+    }
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
     _exit(PAWL__CLI_EXIT_INTERRUPTED);

@@ -596,7 +596,9 @@ def a_third_signal_is_the_end(box):
         equal(node.stop(signal.SIGINT), 130)
         has(node.said(), "pawl: ended at once")
         until(lambda: not is_alive(pid))
-    equal(box.state(job_id), "active")  # until its lease ends
+    job = box.job(job_id)
+    assert job["state"] in ("active", "available", "scheduled"), job  # not given back in time?
+    equal(job["failures"], [])
     box.ok("check")
 
 
