@@ -140,7 +140,7 @@ static int bad_value(const struct pawl__cli_option *option, const char *value)
     if (nearest.best) {
         pawl__cli_hint("did you mean \"%s\"?", nearest.best);
     } else {
-        pawl__cli_hint("it takes %s", choices ? option->help : pawl__cli_kind_form(option->kind));
+        pawl__cli_hint("it takes %s", pawl__cli_kind_form(option->kind));
     }
     return PAWL__CLI_EXIT_USAGE;
 }

@@ -134,6 +134,8 @@ void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms);
 void pawl__cli_put_bytes(struct pawl__buf *buf, int64_t bytes);
 /* "1 job", "2 jobs"; `noun` takes an s. */
 void pawl__cli_put_count(struct pawl__buf *buf, int64_t count, const char *noun);
+/* The attempts that count against attempts_max: a run that was given back costs none. */
+int64_t pawl__cli_tries(const struct pawl_job *job);
 const char *pawl__cli_state_text(const struct pawl__cli *cli, enum pawl_state state);
 /* An escape sequence that begins the state's colour; "" without colours. */
 const char *pawl__cli_state_colour(const struct pawl__cli *cli, enum pawl_state state);

@@ -204,6 +204,7 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
     case PAWL__CLI_KIND_INSTANT:
         return !pawl__instant_parse(text, &number);
     case PAWL__CLI_KIND_LATER:
+    case PAWL__CLI_KIND_EXPIRY:
     case PAWL__CLI_KIND_EARLIER:
         return pawl__cli_read_when(text, 0, 1, &number);
     case PAWL__CLI_KIND_QUEUE_LIMIT:

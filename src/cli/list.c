@@ -52,7 +52,7 @@ static void add_row(struct listing *listing, const struct pawl_job *job)
     pawl__cli_table_text(table, job->queue);
     pawl__cli_table_text(table, job->type);
     pawl__cli_table_int(table, job->priority);
-    pawl__buf_printf(&buf, "%" PRId64 "/%" PRId32, job->attempt, job->attempts_max);
+    pawl__buf_printf(&buf, "%" PRId64 "/%" PRId32, pawl__cli_tries(job), job->attempts_max);
     buffer_cell(table, &buf);
     pawl__cli_put_when(&buf, job->created_at_ms, cli->now_ms);
     buffer_cell(table, &buf);

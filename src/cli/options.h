@@ -13,7 +13,7 @@
     X(TEXT, "text, not empty")                                                                     \
     X(STORE, "\"sqlite:PATH\" or \"sqlite::memory:\"")                                             \
     X(FILE, "a file's path")                                                                       \
-    X(UUID, "a UUID")                                                                              \
+    X(UUID, "a UUID: 01890000-0000-7000-8000-00000000dead")                                        \
     X(PRIORITY, "a whole number from -100 to 100")                                                 \
     X(RANGE, "a priority, or two with \"..\" between them: 5, 5..10, -3..")                        \
     X(COUNT, "a whole number, at least 1")                                                         \
@@ -21,8 +21,9 @@
     X(DURATION, "a duration: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                                   \
     X(PERIOD, "a duration above zero: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                          \
     X(AGE, "a duration (500ms, 5s, 2m, 1h, 3d or ISO 8601), or \"never\"")                         \
-    X(INSTANT, "an instant: 2030-01-31T08:00:00Z")                                                 \
+    X(INSTANT, "an instant with its zone: 2030-01-31T08:00:00Z, 2030-01-31T09:00:00+01:00")        \
     X(LATER, "an instant (2030-01-31T08:00:00Z) or a duration from now (90s)")                     \
+    X(EXPIRY, "an instant (2030-01-31T08:00:00Z) or a duration after it is due (90s)")             \
     X(EARLIER, "an instant (2030-01-31T08:00:00Z) or a duration ago (90s)")                        \
     X(QUEUE_LIMIT, "a queue, perhaps with the most jobs at a time: mail, mail=4")                  \
     X(COMMAND, "a type of job and a command: mail.send=./send-mail.sh")                            \
@@ -33,8 +34,8 @@
     X(UNIQUE, "any of type, queue, args, meta, with commas between them")                          \
     X(DURABILITY, "full or relaxed")                                                               \
     X(VOCABULARY, "pawl, ojs, ratchet or marie")                                                   \
-    X(BACKOFF, "how the wait grows")                                                               \
-    X(CONFLICT, "what to do with a second job")
+    X(BACKOFF, "exponential, linear, polynomial, constant or immediate")                           \
+    X(CONFLICT, "reject, replace, replace_except_schedule or ignore")
 
 #define X(name, ...) PAWL__CLI_KIND_##name,
 enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
@@ -94,7 +95,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(DELAY, SUBMIT, "delay", 'd', DURATION, "DURATION", NULL, false, "due this long from now")    \
     X(AT, SUBMIT, "at", 0, INSTANT, "INSTANT", NULL, false,                                        \
       "due at this instant; one in the past means now")                                            \
-    X(EXPIRES, SUBMIT, "expires", 0, LATER, "WHEN", NULL, false,                                   \
+    X(EXPIRES, SUBMIT, "expires", 0, EXPIRY, "WHEN", NULL, false,                                  \
       "not started by this instant, or this long after it is due: expired")                        \
     X(TIMEOUT, SUBMIT, "timeout", 0, PERIOD, "DURATION", NULL, false,                              \
       "one run may take this long; no limit when not given")                                       \
@@ -141,7 +142,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(PRINCIPAL, SUBMIT, "principal", 0, TEXT, "NAME", NULL, false, "on whose behalf it runs")     \
     X(TRACE, SUBMIT, "trace", 0, TEXT, "ID", NULL, false, "the trace it belongs to")               \
     X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
-      "wanted by then; comes forward as that nears")                                               \
+      "wanted by then, counted from now; comes forward as that nears")                             \
     X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "needed by then")               \
     X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
     X(F_QUEUE, FILTER, "queue", 0, TEXT, "QUEUE", NULL, true, "in this queue")                     \

@@ -127,6 +127,11 @@ void pawl__cli_put_count(struct pawl__buf *buf, int64_t count, const char *noun)
 
 /* ---- colours ---- */
 
+int64_t pawl__cli_tries(const struct pawl_job *job)
+{
+    return job->attempt > job->free_runs ? job->attempt - job->free_runs : 0;
+}
+
 const char *pawl__cli_state_text(const struct pawl__cli *cli, enum pawl_state state)
 {
     return pawl_state_name(state, cli->vocabulary);

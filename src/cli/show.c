@@ -44,10 +44,18 @@ static void put_safe(struct pawl__buf *buf, const char *before, const char *text
     pawl__cli_put_text(buf, text, strlen(text));
 }
 
-static void add_start(struct timeline *line, struct pawl__buf *text, int64_t attempt,
-                      const char *worker, int64_t at_ms)
+/* Once runs were given back they are what is numbered: which attempt one was is not kept. */
+static void put_number(const struct timeline *line, struct pawl__buf *text, int64_t attempt,
+                       int64_t run)
 {
-    pawl__buf_printf(text, "attempt %" PRId64 " started", attempt);
+    bool some_free = line->story->job.free_runs > 0;
+    pawl__buf_printf(text, "%s %" PRId64, some_free ? "run" : "attempt", some_free ? run : attempt);
+}
+
+static void add_start(struct timeline *line, struct pawl__buf *text, const char *worker,
+                      int64_t at_ms)
+{
+    pawl__buf_add_text(text, " started");
     put_safe(text, " by ", worker);
     add(line, at_ms, text);
 }
@@ -56,9 +64,10 @@ static void add_failure(struct timeline *line, struct pawl__buf *text,
                         const struct pawl_failure *failure)
 {
     char wait[PAWL__DURATION_TEXT_BYTES];
-    add_start(line, text, failure->attempt, failure->worker, failure->started_at_ms);
-    pawl__buf_printf(text, "attempt %" PRId64 " %s", failure->attempt,
-                     failure->lapsed ? "was lost: its lease ran out" : "failed");
+    put_number(line, text, failure->attempt, failure->run);
+    add_start(line, text, failure->worker, failure->started_at_ms);
+    put_number(line, text, failure->attempt, failure->run);
+    pawl__buf_add_text(text, failure->lapsed ? " was lost: its lease ran out" : " failed");
     put_safe(text, ": ", failure->type);
     if (strcmp(failure->code, failure->type) != 0) put_safe(text, ", code ", failure->code);
     put_safe(text, ": ", failure->message);
@@ -90,7 +99,9 @@ static void add_run(struct timeline *line, struct pawl__buf *text)
     for (size_t i = 0; i < line->story->failure_count; i++) {
         if (line->story->failures[i].run == job->run) return;
     }
-    if (job->run) add_start(line, text, job->attempt, job->worker, job->started_at_ms);
+    if (!job->run) return;
+    put_number(line, text, job->attempt, job->run);
+    add_start(line, text, job->worker, job->started_at_ms);
 }
 
 static int earlier(const void *a, const void *b)
@@ -192,8 +203,12 @@ static void put_state(struct pawl__cli *cli, const struct pawl_job *job)
     }
     if (job->dead_letter) pawl__buf_add_text(&cli->out, ", a dead letter");
     if (job->archived) pawl__buf_add_text(&cli->out, ", archived");
-    pawl__buf_printf(&cli->out, "\n  %-13s %" PRId64 " of %" PRId32 "\n", "attempt", job->attempt,
-                     job->attempts_max);
+    pawl__buf_printf(&cli->out, "\n  %-13s %" PRId64 " of %" PRId32 "\n", "attempt",
+                     pawl__cli_tries(job), job->attempts_max);
+    if (job->free_runs) {
+        pawl__buf_printf(&cli->out, "  %-13s %" PRId64 "; %" PRId64 " of them cost no attempt\n",
+                         "run", job->run, job->free_runs);
+    }
     pawl__buf_printf(&cli->out, "  %-13s %" PRId32 "\n", "priority", job->priority);
 }
 

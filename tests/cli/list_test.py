@@ -211,6 +211,20 @@ def show_tells_the_whole_story(box):
 
 
 @test
+def runs_given_back_are_not_counted_as_attempts(box):
+    job_id = box.submit("t", "--max-attempts", "2")
+    box.work("claim:default", "return:")
+    has(box.ok("list").out, " 0/2 ")
+    box.work("claim:default", "return:", "claim:default", "fail:net.down:no answer")
+    has(box.ok("list").out, " 1/2 ")
+    text = box.ok("show", job_id).out
+    has(text, "  attempt       1 of 2\n  run           3; 2 of them cost no attempt\n")
+    has(text, "run 3 failed: net.down")
+    job = box.job(job_id)
+    equal((job["attempt"], job["run"], job["free_runs"]), (3, 3, 2))
+
+
+@test
 def show_tells_of_progress_and_checkpoint(box):
     job_id = box.submit("t")
     box.work("claim:default", "progress:40:almost", 'checkpoint:{"row":7}')

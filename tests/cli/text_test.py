@@ -51,6 +51,21 @@ def wrong_values_are_explained(box):
 
 
 @test
+def hints_say_what_an_option_takes(box):
+    cases = {
+        ("submit", "t", "--unique", "foo"): "any of type, queue, args, meta",
+        ("submit", "t", "--on-conflict", "foo"): "reject, replace, replace_except_schedule or",
+        ("submit", "t", "--retry-backoff", "foo"): "exponential, linear, polynomial, constant or",
+        ("list", "--durability", "maybe"): "full or relaxed\n",
+        ("submit", "t", "--expires", "foo"): "an instant (2030-01-31T08:00:00Z) or a duration after",
+        ("submit", "t", "--at", "2030-01-31T08:00:00"): "an instant with its zone: ",
+        ("submit", "t", "--id", "123"): "a UUID: 0",
+    }
+    for args, part in cases.items():
+        has(box.fails(2, *args).err, "hint: it takes " + part)
+
+
+@test
 def no_command_is_a_usage_error_that_helps(box):
     done = box.run()
     equal((done.code, done.out), (2, ""))

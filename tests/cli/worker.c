@@ -6,6 +6,7 @@
  *   claim:QUEUE        take the best job of a queue and print its id; later steps are about it
  *   log:TEXT           progress:PERCENT:MESSAGE    checkpoint:JSON
  *   complete:JSON      fail:TYPE:MESSAGE           end:TYPE:MESSAGE (not to be retried)
+ *   return:            give it back, which costs it no attempt
  *   node:NAME          say that a node is there
  */
 #include "base/clock.h"
@@ -105,6 +106,8 @@ static void step(struct pawl__store *store, char *name)
               &(struct pawl__op){ .kind = PAWL__OP_COMPLETE, .complete = { held, span(text) } });
     } else if (strcmp(name, "fail") == 0 || strcmp(name, "end") == 0) {
         fail(store, text, name[0] == 'e');
+    } else if (strcmp(name, "return") == 0) {
+        do_op(store, &(struct pawl__op){ .kind = PAWL__OP_SNOOZE, .snooze = { .ref = held } });
     } else if (strcmp(name, "node") == 0) {
         do_op(store, &(struct pawl__op){
                          .kind = PAWL__OP_NODE_PUT,
