@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <sys/stat.h>
 
 /* ---- migrate ---- */
 
@@ -79,6 +80,33 @@ static int on_progress(void *ctx, int64_t done, int64_t total)
     return pawl__cli_interrupted();
 }
 
+/* A name that is taken may be the store's own: nobody is told to remove that. */
+static int backup_failed(const struct pawl__cli *cli, enum pawl_err err, const char *path,
+                         const struct pawl_diag *diag)
+{
+    struct stat there, store;
+    const char *store_path = pawl__cli_store_path(cli);
+    if (err == PAWL_ERR_IO) {
+        int code = pawl__cli_fail(err, diag);
+        pawl__cli_hint_path(path);
+        return code;
+    }
+    if (err != PAWL_ERR_EXISTS) return pawl__cli_fail(err, diag);
+    bool known = stat(path, &there) == 0;
+    if (known && store_path && stat(store_path, &store) == 0 && store.st_dev == there.st_dev &&
+        store.st_ino == there.st_ino) {
+        pawl__cli_error("\"%s\" is the store itself", path);
+        pawl__cli_hint("choose another name for the backup");
+    } else if (known && S_ISDIR(there.st_mode)) {
+        pawl__cli_error("\"%s\" is a directory", path);
+        pawl__cli_hint("name a file in it, such as \"%s/backup.db\"", path);
+    } else {
+        pawl__cli_error("%s", diag->text);
+        pawl__cli_hint("choose another name, or remove the file first");
+    }
+    return PAWL__CLI_EXIT_REFUSED;
+}
+
 int pawl__cli_backup(struct pawl__cli *cli)
 {
     struct pawl_diag diag = { 0 };
@@ -93,12 +121,7 @@ int pawl__cli_backup(struct pawl__cli *cli)
         pawl__cli_error("interrupted; there is no backup");
         return PAWL__CLI_EXIT_INTERRUPTED;
     }
-    if (err == PAWL_ERR_EXISTS) {
-        code = pawl__cli_fail(err, &diag);
-        pawl__cli_hint("choose another name, or remove the file first");
-        return code;
-    }
-    if (err) return pawl__cli_fail(err, &diag);
+    if (err) return backup_failed(cli, err, path, &diag);
     if (cli->json) {
         struct pawl__cli_json json;
         pawl__cli_json_open(&json, &cli->out, '{');

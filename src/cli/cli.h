@@ -98,6 +98,8 @@ int pawl__cli_open(struct pawl__cli *cli);
 /* The complaint about an attempt to open; returns the exit code. */
 int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                           const struct pawl_diag *diag);
+/* A hint why a file cannot be made or used there; nothing when no reason is found. */
+void pawl__cli_hint_path(const char *path);
 /* The path of a SQLite store; NULL when it has none. */
 const char *pawl__cli_store_path(const struct pawl__cli *cli);
 

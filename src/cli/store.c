@@ -42,7 +42,7 @@ static void hint_missing(const char *path)
     free(copy);
 }
 
-static void hint_path(const char *path)
+void pawl__cli_hint_path(const char *path)
 {
     struct stat info;
     char *copy = pawl__cli_need(strdup(path));
@@ -50,7 +50,7 @@ static void hint_path(const char *path)
     if (stat(directory, &info) != 0 && errno == ENOENT) {
         pawl__cli_hint("there is no directory \"%s\"; make it with \"mkdir -p\"", directory);
     } else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        pawl__cli_hint("\"%s\" is a directory; name a file in it", path);
+        pawl__cli_hint("name a file in it, such as \"%s/pawl.db\"", path);
     } else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0) {
         pawl__cli_hint("\"%s\" may not be read and written by this user; see \"ls -l\"", path);
     } else if (access(directory, R_OK | W_OK | X_OK) != 0) {
@@ -59,16 +59,19 @@ static void hint_path(const char *path)
     free(copy);
 }
 
-/* A URL without its scheme is the commonest slip. */
-static void hint_scheme(const char *url)
+/* A URL without its scheme is the commonest slip. Exit code. */
+static int bad_url(const char *url, const struct pawl_diag *diag)
 {
+    pawl__cli_error("%s", diag->text);
     if (!strchr(url, ':')) {
         pawl__cli_hint("a store is a URL: \"sqlite:%s\"", url);
+    } else if (strcmp(url, "sqlite:") == 0) {
+        pawl__cli_hint("write \"sqlite:pawl.db\"");
     } else if (strncmp(url, "sqlite:", 7) == 0) {
         pawl__cli_hint("keep the store on a local disk; --force-network-fs insists, at your risk");
-    } else {
-        pawl__cli_hint("this program knows \"sqlite:PATH\"");
+        return PAWL__CLI_EXIT_STORE;
     }
+    return PAWL__CLI_EXIT_USAGE;
 }
 
 int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
@@ -81,13 +84,16 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
         return PAWL__CLI_EXIT_STORE;
     }
     if (err == PAWL_ERR_UNSUPPORTED || (err == PAWL_ERR_ARG && !path)) {
-        pawl__cli_error("%s", diag->text);
-        hint_scheme(pawl__cli_text(cli, PAWL__CLI_OPT_STORE));
+        return bad_url(pawl__cli_text(cli, PAWL__CLI_OPT_STORE), diag);
+    }
+    if (err == PAWL_ERR_CORRUPT && strstr(diag->text, "not a database")) {
+        pawl__cli_error("%s", diag->text); // "pawl check" would say the same
+        pawl__cli_hint("this is no store of pawl's; choose another with --store or PAWL_STORE");
         return PAWL__CLI_EXIT_STORE;
     }
     int code = pawl__cli_fail(err, diag);
     bool place = err == PAWL_ERR_IO || err == PAWL_ERR_READONLY || err == PAWL_ERR_ARG;
-    if (place && path) hint_path(path);
+    if (place && path) pawl__cli_hint_path(path);
     return code;
 }
 

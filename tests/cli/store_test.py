@@ -27,7 +27,7 @@ def a_missing_directory_is_named(box):
 @test
 def a_directory_is_no_store(box):
     os.mkdir(box.file("dir"))
-    has(box.fails(2, "submit", "t", "--store", "sqlite:dir").err, "hint: \"dir\" is a directory")
+    has(box.fails(2, "submit", "t", "--store", "sqlite:dir").err, '"dir" is a directory\nhint: name a file in it')
 
 
 @test
@@ -37,6 +37,7 @@ def a_file_that_is_no_database_is_left_alone(box):
     for args in (("list",), ("submit", "t"), ("migrate",)):
         done = box.fails(3, *args, "--store", "sqlite:notes.txt")
         has(done.err, "database")
+        has(done.err, "hint: this is no store of pawl's")
     with open(box.file("notes.txt"), encoding="utf-8") as file:
         equal(file.read(), text)
 
@@ -59,9 +60,10 @@ def a_store_may_live_beside_other_tables(box):
 
 @test
 def an_unknown_scheme_is_explained(box):
-    has(box.fails(3, "list", "--store", "jobs.db").err,
+    has(box.fails(2, "list", "--store", "sqlite:").err, 'hint: write "sqlite:pawl.db"')
+    has(box.fails(2, "list", "--store", "jobs.db").err,
         'hint: a store is a URL: "sqlite:jobs.db"')
-    has(box.fails(3, "list", "--store", "carrier-pigeon://x").err, "sqlite:PATH")
+    has(box.fails(2, "list", "--store", "carrier-pigeon://x").err, "sqlite:PATH")
 
 
 @test
@@ -155,7 +157,14 @@ def backup_is_a_store_of_its_own(box):
     box.ok("check", *copy)
     has(box.fails(1, "backup", "copy.db").err, "hint: choose another name")
     equal(box.ok("backup", "second.db", "--json").json, {"file": "second.db"})
-    box.fails(3, "backup", "no/such/dir.db")
+    has(box.fails(3, "backup", "no/such/dir.db").err, 'there is no directory "no/such"')
+    os.symlink("pawl.db", box.file("alias.db"))
+    os.mkdir(box.file("dir"))
+    for name, text in (("pawl.db", "is the store itself"), ("alias.db", "is the store itself"),
+                       ("dir", "is a directory")):
+        done = box.fails(1, "backup", name)
+        has(done.err, text)
+        assert "remove" not in done.err, done
 
 
 @test
