@@ -34,6 +34,27 @@ void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *sp
     pawl_jobs_release(&jobs);
 }
 
+/* Whether the job that stands in for the spec is another one but for its key. White space and the
+ * order of members count: this is a remark, and what is stored is what was sent. */
+static const char *differs(struct pawl__cli *cli, const struct pawl_job_spec *spec,
+                           const struct pawl_submitted *submitted)
+{
+    struct pawl_jobs jobs = { 0 };
+    const char *remark = "";
+    struct pawl_span args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
+    if (!pawl_get(cli->pawl, submitted->id, &jobs, NULL)) {
+        const struct pawl_job *job = &jobs.at[0];
+        struct pawl_span kept = job->args.len ? job->args : (struct pawl_span){ "[]", 2 };
+        if (strcmp(job->type, spec->type) != 0) {
+            remark = ", with another type,";
+        } else if (kept.len != args.len || memcmp(kept.at, args.at, args.len) != 0) {
+            remark = ", with other arguments,";
+        }
+    }
+    pawl_jobs_release(&jobs);
+    return remark;
+}
+
 /* The id alone on standard output, for `id=$(pawl submit ...)`; the rest is for people. */
 static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
                       const struct pawl_submitted *submitted)
@@ -46,7 +67,8 @@ static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
     if (submitted->deduplicated && submitted->state == PAWL_STATE_NONE) {
         fprintf(stderr, "not added: this job was there already; its record has been removed\n");
     } else if (submitted->deduplicated) {
-        fprintf(stderr, "not added: this job was there already and is %s\n", state);
+        fprintf(stderr, "not added: this job was there already%s and is %s\n",
+                differs(cli, spec, submitted), state);
     } else {
         fprintf(stderr, "%s is %s in queue \"%s\"%s\n", spec->type, state, spec->queue,
                 submitted->replaced ? ", in place of an earlier one" : "");
@@ -75,6 +97,53 @@ static int check_args(struct pawl__cli *cli, const char *text)
     return PAWL__CLI_EXIT_OK;
 }
 
+/* What the library calls a field, and the option that sets it. */
+static const struct {
+    const char *field;
+    enum pawl__cli_option_id option;
+} field_options[] = {
+    { "queue", PAWL__CLI_OPT_QUEUE },
+    { "id", PAWL__CLI_OPT_ID },
+    { "meta", PAWL__CLI_OPT_META },
+    { "delay_ms", PAWL__CLI_OPT_DELAY },
+    { "due_at_ms", PAWL__CLI_OPT_AT },
+    { "expires_at_ms", PAWL__CLI_OPT_EXPIRES },
+    { "expires_in_ms", PAWL__CLI_OPT_EXPIRES },
+    { "timeout_ms", PAWL__CLI_OPT_TIMEOUT },
+    { "lease_ms", PAWL__CLI_OPT_LEASE },
+    { "keep_ms", PAWL__CLI_OPT_KEEP },
+    { "sla_soft_at_ms", PAWL__CLI_OPT_SOFT_SLA },
+    { "sla_hard_at_ms", PAWL__CLI_OPT_HARD_SLA },
+    { "idempotency_key", PAWL__CLI_OPT_KEY },
+    { "idempotency_ms", PAWL__CLI_OPT_KEY_TTL },
+    { "business_key", PAWL__CLI_OPT_BUSINESS_KEY },
+    { "unique.args_keys", PAWL__CLI_OPT_UNIQUE_ARGS },
+    { "unique.meta_keys", PAWL__CLI_OPT_UNIQUE_META },
+    { "unique.period_ms", PAWL__CLI_OPT_UNIQUE_PERIOD },
+    { "retry.initial_ms", PAWL__CLI_OPT_RETRY_INITIAL },
+    { "retry.cap_ms", PAWL__CLI_OPT_RETRY_MAX },
+    { "retry.coefficient", PAWL__CLI_OPT_RETRY_FACTOR },
+    { "retry.attempts_max", PAWL__CLI_OPT_MAX_ATTEMPTS },
+};
+
+/* A complaint that begins with the name of a field begins with that of its option instead. */
+static int refused(enum pawl_err err, const struct pawl_diag *diag)
+{
+    size_t len = strlen(diag->field);
+    bool usage = err == PAWL_ERR_ARG || err == PAWL_ERR_LIMIT;
+    for (size_t i = 0; usage && i < sizeof field_options / sizeof *field_options; i++) {
+        if (strcmp(field_options[i].field, diag->field) != 0) continue;
+        const char *name = pawl__cli_options[field_options[i].option].name;
+        if (field_options[i].option == PAWL__CLI_OPT_KEY_TTL && strstr(diag->text, "needs")) {
+            return pawl__cli_usage("\"--%s\" needs \"--key\"", name);
+        }
+        if (strncmp(diag->text, diag->field, len) == 0) {
+            return pawl__cli_usage("\"--%s\"%s", name, diag->text + len);
+        }
+    }
+    return pawl__cli_fail(err, diag);
+}
+
 static int submit_one(struct pawl__cli *cli, struct pawl_job_spec *spec)
 {
     struct pawl_diag diag = { 0 };
@@ -89,7 +158,7 @@ static int submit_one(struct pawl__cli *cli, struct pawl_job_spec *spec)
     int code = pawl__cli_open(cli);
     if (code) return code;
     enum pawl_err err = pawl_submit(cli->pawl, spec, &submitted, &diag);
-    if (err) return pawl__cli_fail(err, &diag);
+    if (err) return refused(err, &diag);
     if (cli->json) {
         pawl__cli_submit_json(cli, spec, &submitted);
     } else {

@@ -154,7 +154,10 @@ static int flush_failed(const struct batch *batch, enum pawl_err err, const stru
 {
     int64_t line = line_of(batch, diag);
     if (line) {
-        pawl__cli_error("line %" PRId64 ": %s", line, diag->text);
+        const char *text =
+            strstr(diag->text, "]: "); // the line says more than its place in a batch
+        pawl__cli_error("line %" PRId64 ": %s", line,
+                        diag->text[0] == '[' && text ? text + 3 : diag->text);
         return PAWL__CLI_EXIT_REFUSED;
     }
     return pawl__cli_fail(err, diag);
@@ -223,7 +226,7 @@ static int read_all(struct batch *batch, struct input *input, const struct pawl_
         if (got == GOT_TROUBLE) code = PAWL__CLI_EXIT_REFUSED;
         if (got == GOT_END) break;
         char note[64];
-        snprintf(note, sizeof note, "%" PRId64 " jobs added", batch->added);
+        snprintf(note, sizeof note, "%" PRId64 " added", batch->added);
         pawl__cli_bar_draw(&bar, input->bytes, note);
     }
     pawl__cli_bar_end(&bar);

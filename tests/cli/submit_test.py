@@ -274,6 +274,23 @@ def a_line_that_the_store_refuses_has_its_number(box):
 
 
 @test
+def complaints_name_the_option_and_the_line(box):
+    has(box.fails(2, "submit", "x", "--key-ttl", "5m").err, 'pawl: "--key-ttl" needs "--key"\n')
+    has(box.fails(2, "submit", "x", "--unique-args", "a").err, 'pawl: "--unique-args" names "a"')
+    done = box.fails(1, "submit", "-", stdin='{"type":"a","priority":1000}\n')
+    has(done.err, "pawl: line 1: priority 1000 must lie")
+
+
+@test
+def a_repeat_with_other_arguments_is_remarked_on(box):
+    box.submit("pay", "[1]", "--key", "k")
+    has(box.ok("submit", "pay", "[1]", "--key", "k").err, "there already and is available\n")
+    has(box.ok("submit", "pay", "[2]", "--key", "k").err,
+        "there already, with other arguments, and is available\n")
+    has(box.ok("submit", "buy", "[1]", "--key", "k").err, "there already, with another type")
+
+
+@test
 def lines_that_are_no_jobs_are_named(box):
     cases = {
         '{"type":"t"': "line 1: not valid JSON",
