@@ -174,7 +174,7 @@ int pawl__cli_lock_try(struct pawl__cli *cli)
     enum pawl_err err = pawl_lock_try(cli->pawl, cli->operands.at[0], owner,
                                       pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), &fence, &diag);
     if (err) return pawl__cli_fail(err, &diag);
-    return end_lock(cli, owner, "try", fence, "taken; its fencing number is above");
+    return end_lock(cli, owner, "try", fence, "taken; the number is its fence");
 }
 
 int pawl__cli_lock_renew(struct pawl__cli *cli)

@@ -60,9 +60,7 @@ static const struct advice advices[PAWL_ERR_END] = {
     [PAWL_ERR_STATE] = { PAWL__CLI_EXIT_REFUSED, NULL },
     [PAWL_ERR_STALE] = { PAWL__CLI_EXIT_REFUSED, NULL },
     [PAWL_ERR_HELD] = { PAWL__CLI_EXIT_REFUSED, NULL },
-    [PAWL_ERR_BUSY] = { PAWL__CLI_EXIT_STORE,
-                        "another process holds the store; nothing was changed. Try again, or wait "
-                        "longer with --busy-timeout" },
+    [PAWL_ERR_BUSY] = { PAWL__CLI_EXIT_STORE, "nothing was changed; --busy-timeout waits longer" },
     [PAWL_ERR_FULL] = { PAWL__CLI_EXIT_STORE,
                         "make room on the disk, then try again; \"df -h .\" shows what is left" },
     [PAWL_ERR_IO] = { PAWL__CLI_EXIT_STORE, NULL },

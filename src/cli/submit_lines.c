@@ -244,8 +244,15 @@ int pawl__cli_submit_lines(struct pawl__cli *cli, const struct pawl_job_spec *de
         pawl__cli_error("interrupted");
         code = PAWL__CLI_EXIT_INTERRUPTED;
     }
-    if (code) tell_where(batch);
-    put_summary(batch);
+    bool forgotten = !code && input.line == 0 && cli->operands.count == 0;
+    if (forgotten) { // in a script, where nobody is asked for lines
+        pawl__cli_error("\"pawl submit\" needs TYPE, and standard input is empty");
+        pawl__cli_hint("name a type; - reads lines, and is content with none");
+        code = PAWL__CLI_EXIT_USAGE;
+    } else {
+        if (code) tell_where(batch);
+        put_summary(batch);
+    }
     pawl__buf_release(&input.buf);
     pawl__arena_release(&batch->arena);
     free(batch);

@@ -81,7 +81,7 @@ def a_locked_store_says_what_to_do(box):
     db = sqlite3.connect(box.file("pawl.db"), isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
     done = box.fails(3, "submit", "t", "--busy-timeout", "100ms")
-    has(done.err, "hint: another process holds the store; nothing was changed")
+    has(done.err, "hint: nothing was changed; --busy-timeout")
     has(done.err, "--busy-timeout")
     equal(box.ok("list", "--count").out, "1\n")  # readers are not in its way
     db.execute("ROLLBACK")

@@ -274,6 +274,13 @@ def a_line_that_the_store_refuses_has_its_number(box):
 
 
 @test
+def a_forgotten_type_is_no_success(box):
+    has(box.fails(2, "submit", "--queue", "mail").err, "hint: name a type")
+    equal(box.ok("submit", "-").out, "added 0 jobs\n")
+    equal(box.ok("submit", stdin='{"type":"t"}\n').out, "added 1 job\n")
+
+
+@test
 def complaints_name_the_option_and_the_line(box):
     has(box.fails(2, "submit", "x", "--key-ttl", "5m").err, 'pawl: "--key-ttl" needs "--key"\n')
     has(box.fails(2, "submit", "x", "--unique-args", "a").err, 'pawl: "--unique-args" names "a"')
