@@ -27,7 +27,8 @@ def a_missing_directory_is_named(box):
 @test
 def a_directory_is_no_store(box):
     os.mkdir(box.file("dir"))
-    has(box.fails(2, "submit", "t", "--store", "sqlite:dir").err, '"dir" is a directory\nhint: name a file in it')
+    has(box.fails(2, "submit", "t", "--store", "sqlite:dir").err,
+        '"dir" is a directory\nhint: name a file in it')
 
 
 @test
