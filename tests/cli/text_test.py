@@ -57,7 +57,8 @@ def hints_say_what_an_option_takes(box):
         ("submit", "t", "--on-conflict", "foo"): "reject, replace, replace_except_schedule or",
         ("submit", "t", "--retry-backoff", "foo"): "exponential, linear, polynomial, constant or",
         ("list", "--durability", "maybe"): "full or relaxed\n",
-        ("submit", "t", "--expires", "foo"): "an instant (2030-01-31T08:00:00Z) or a duration",
+        ("submit", "t", "--expires", "foo"):
+            "an instant (2030-01-31T08:00:00Z) or a duration after it is due",
         ("submit", "t", "--at", "2030-01-31T08:00:00"): "an instant with its zone: ",
         ("submit", "t", "--id", "123"): "a UUID: 0",
     }
