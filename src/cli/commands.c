@@ -117,7 +117,8 @@ static const struct prose prose[] = {
       "pawl stats --watch 2s\n" },
     { pawl__cli_top,
       "Draws the counts of each state and queue, rates, nodes, the running jobs (the latest "
-      "started first) and the failed ones (discarded, waiting for a retry, or paused after either; the "
+      "started first) and the failed ones (discarded, waiting for a retry, or paused after either; "
+      "the "
       "latest failure first, among the newest jobs). A node is alive while its heartbeat is no "
       "older than 30 seconds. Rates are differences of exact counters between one look and the "
       "next. It needs 60 columns and 15 lines, nothing else, and is light on a line as on the "
