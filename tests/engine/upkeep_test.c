@@ -266,6 +266,32 @@ static void step_of_the_clock_is_noticed_within_a_minute(struct stand *stand)
     assert_i64(1, stand->runs);
 }
 
+static enum pawl_outcome look_whether_idle(struct pawl_task *task, void *ctx)
+{
+    struct stand *stand = ctx;
+    (void)task;
+    stand->runs++;
+    assert_false(pawl_idle(stand->pawl, 0, 0));
+    return PAWL_OUTCOME_DONE;
+}
+
+static void idle_means_that_nothing_waits_runs_or_is_due_soon(struct stand *stand)
+{
+    assert_true(pawl_idle(stand->pawl, 3600000, 0)); // without a node too
+    handle(stand, "work", look_whether_idle);
+    start(stand, NULL);
+    submit(stand, NULL);
+    assert_false(pawl_idle(stand->pawl, 0, 0));
+    work_all(stand);
+    assert_i64(1, stand->runs);
+    assert_true(pawl_idle(stand->pawl, 3600000, 0));
+    submit(stand, &(struct pawl_job_spec){ .delay_ms = 1000 });
+    assert_true(pawl_idle(stand->pawl, 999, 0));
+    assert_false(pawl_idle(stand->pawl, 1000, 0));
+    submit(stand, &(struct pawl_job_spec){ .pending = true }); // somebody must act first
+    assert_true(pawl_idle(stand->pawl, 999, 0));
+}
+
 int main(void)
 {
     static const struct stand_test tests[] = {
@@ -283,6 +309,7 @@ int main(void)
         STAND(archiving_rests_nine_times_as_long_as_it_works),
         STAND(node_without_upkeep_leaves_it_to_others),
         STAND(step_of_the_clock_is_noticed_within_a_minute),
+        STAND(idle_means_that_nothing_waits_runs_or_is_due_soon),
     };
     return stand_run("engine_upkeep", tests, COUNT(tests));
 }
