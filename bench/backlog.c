@@ -128,6 +128,15 @@ static void drain(struct backlog *backlog)
     pawl__arena_release(&op.arena);
 }
 
+/* What waits in a backlog has waited for a while: let the store no longer treat it as news. */
+static void settle(struct backlog *backlog)
+{
+    struct pawl__op op = { .kind = PAWL__OP_QUEUE_PAUSE };
+    op.queue.queue = queue_name(backlog, 0);
+    if (pawl__store_do(backlog->store, &op)) pawl__bench_check(&op);
+    pawl__arena_release(&op.arena);
+}
+
 static void refill(struct backlog *backlog)
 {
     struct pawl__bulk bulk = backlog->shape;
@@ -139,6 +148,7 @@ static void refill(struct backlog *backlog)
         bulk.jobs = taken;
     }
     pawl__bulk_submit(backlog->bench, backlog->store, &bulk);
+    settle(backlog);
 }
 
 /* Microseconds per claimed job. */
@@ -182,6 +192,7 @@ static struct backlog *open_backlog(struct pawl__bench *bench, const char *name,
     backlog->store = pawl__bench_open(bench, name);
     backlog->shape = *shape;
     pawl__bulk_submit(bench, backlog->store, shape);
+    settle(backlog);
     pawl__bench_say("%s: %lld jobs submitted in %.1f s", name, (long long)shape->jobs,
                     (double)(pawl__bench_now_us() - start_us) / 1e6);
     return backlog;
