@@ -75,9 +75,9 @@ CREATE TABLE pawl_ready (
     PRIMARY KEY (lane, rank, key)
 ) STRICT, WITHOUT ROWID;
 
--- Jobs that were submitted a moment ago are often claimed a moment later, and then never had a row in
--- pawl_ready. One row at most: a job whose key lies between low and high and which stands nowhere else
--- is available. See fresh.c.
+-- Jobs that were submitted a moment ago are often claimed a moment later, and then never had a row
+-- in pawl_ready. One row at most: a job whose key lies between low and high and which stands
+-- nowhere else is available. See fresh.c.
 CREATE TABLE pawl_fresh (
     id   INTEGER PRIMARY KEY CHECK (id = 1),
     low  INTEGER NOT NULL,
