@@ -455,6 +455,27 @@ static void node_is_listed_while_it_lives(struct stand *stand)
     pawl_nodes_release(&nodes);
 }
 
+/* Of one process too. */
+static void nodes_without_a_name_are_told_apart(struct stand *stand)
+{
+    struct pawl_node_config config = { .workers = 1 };
+    struct stand *both[] = { stand, &peer };
+    stand_open_peer(&peer, stand);
+    for (int i = 0; i < 2; i++) {
+        handle(both[i], "work", count_run);
+        expect_ok(both[i], pawl__engine_start_by_hand(both[i]->engine, &config, &both[i]->diag));
+        turn(both[i]);
+    }
+    struct pawl_nodes nodes = { 0 };
+    expect_ok(stand, pawl_nodes_get(stand->pawl, &nodes, &stand->diag));
+    assert_i64(2, (int64_t)nodes.count);
+    pawl_nodes_release(&nodes);
+    stand_close(&peer);
+    expect_ok(stand, pawl_nodes_get(stand->pawl, &nodes, &stand->diag));
+    assert_i64(1, (int64_t)nodes.count);
+    pawl_nodes_release(&nodes);
+}
+
 int main(void)
 {
     static const struct stand_test tests[] = {
@@ -475,6 +496,7 @@ int main(void)
         STAND(poison_pill_ends_after_three_lapses),
         STAND(lapse_charges_an_attempt),
         STAND(node_is_listed_while_it_lives),
+        STAND_SHARED(nodes_without_a_name_are_told_apart),
     };
     return stand_run("engine_leases", tests, COUNT(tests));
 }
