@@ -86,9 +86,9 @@ static bool put_aside(struct pawl_task *task)
     bool aside = now_us < task->trust_until_us && !engine->quitting;
     if (aside) {
         engine->asked--;
+        if (!engine->troubled) engine->retry_us = now_us + PAWL__RETRY_PAUSE_US;
         task->next = engine->troubled;
         engine->troubled = task;
-        engine->retry_us = now_us + PAWL__RETRY_PAUSE_US;
         pawl__coordinator_call_at(engine, engine->retry_us);
         pawl__cond_broadcast(&engine->change);
     }
