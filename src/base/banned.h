@@ -7,6 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#pragma GCC poison strcpy strcat sprintf vsprintf atoi atol atoll localtime gmtime time rand srand
+#pragma GCC poison strcpy strcat sprintf vsprintf atoi atol atoll localtime gmtime srand
+
+/* These are also names of members and arguments in headers of libraries: only calls are refused
+ * (by gcc; clang wants the attribute in the very first declaration). */
+#if !defined(__clang__)
+time_t time(time_t *) __attribute__((error("take a struct pawl_clock")));
+int rand(void) __attribute__((error("take a struct pawl__rng")));
+#endif
 
 #endif

@@ -4,7 +4,9 @@
  *    that one and sets `next` to what it is for. So depth costs nothing but a counter.
  * 2. A string's `count` is its length once unescaped: equal to the raw length means no escapes.
  * 3. Duplicate members are looked for when an object closes: pairwise in small objects, by sorting
- *    in large ones. Sorting cannot be made slow by a clever choice of names, as a hash could. */
+ *    in large ones. Sorting cannot be made slow by a clever choice of names, as a hash could.
+ * 4. Where the last of them wins, the names of the others lose their type. Behind each of them
+ *    stands another member, so that cutting from name to name leaves no comma too many. */
 #include "base/json.h"
 
 #include "base/diag.h"
@@ -29,7 +31,8 @@ struct parser {
     uint32_t cap;
     uint32_t open; /* innermost container that is not closed, or NONE */
     uint32_t depth;
-    uint32_t depth_max;
+    const struct pawl__json_rules *rules;
+    bool repeats; /* some members have been overruled */
     struct pawl__arena *arena;
     struct pawl_diag *diag;
 };
@@ -54,23 +57,30 @@ static inline void skip_space(struct parser *p)
     p->at = at;
 }
 
-static bool grow(struct parser *p)
+static enum pawl_err grow(struct parser *p)
 {
     uint64_t cap = (uint64_t)p->cap * 2;
+    uint32_t most = p->rules->tokens_max;
+    if (most && p->cap == most) {
+        return pawl__fail(p->diag, PAWL_ERR_LIMIT, "JSON holds more than %u values and names",
+                          most);
+    }
     if (cap > UINT32_MAX) cap = UINT32_MAX; // a token takes a byte of text at least
+    if (most && cap > most) cap = most;
     struct pawl__json_token *tokens = pawl__arena_alloc(p->arena, cap * sizeof *tokens);
-    if (!tokens) return false;
+    if (!tokens) return pawl__fail_nomem(p->diag);
     memcpy(tokens, p->json.tokens, p->json.count * sizeof *tokens);
     p->json.tokens = tokens;
     p->cap = (uint32_t)cap;
-    return true;
+    return PAWL_OK;
 }
 
 /* Add the token that begins at `from` and ends at p->at. */
 static inline enum pawl_err push(struct parser *p, enum pawl__json_type type, const char *from,
                                  uint32_t count)
 {
-    if (p->json.count == p->cap && !grow(p)) return pawl__fail_nomem(p->diag);
+    enum pawl_err err = p->json.count == p->cap ? grow(p) : PAWL_OK;
+    if (err) return err;
     uint32_t index = p->json.count++;
     p->json.tokens[index] = (struct pawl__json_token){
         .type = type,
@@ -191,9 +201,9 @@ static enum pawl_err parse_word(struct parser *p, const char *word, enum pawl__j
 
 static enum pawl_err open_container(struct parser *p, enum pawl__json_type type)
 {
-    if (p->depth == p->depth_max) {
+    if (p->depth == p->rules->depth_max) {
         return pawl__fail(p->diag, PAWL_ERR_LIMIT,
-                          "JSON is nested deeper than %u levels at byte %zu", p->depth_max,
+                          "JSON is nested deeper than %u levels at byte %zu", p->rules->depth_max,
                           (size_t)(p->at - p->json.text.at));
     }
     const char *from = p->at++;
@@ -220,53 +230,55 @@ static enum pawl_err fail_duplicate(struct parser *p, uint32_t token)
                       shown, name.at, p->json.tokens[token].at);
 }
 
-/* The later of two members with one name, or NONE. */
-static uint32_t find_pairwise(const struct pawl__json_name *names, uint32_t count)
+/* `later` has the name of `earlier`: refuse it, or let it win. */
+static enum pawl_err found_twice(struct parser *p, uint32_t earlier, uint32_t later)
+{
+    if (!p->rules->last_wins) return fail_duplicate(p, later);
+    p->json.tokens[earlier].type = PAWL__JSON_NONE;
+    p->repeats = true;
+    return PAWL_OK;
+}
+
+static enum pawl_err compare_pairwise(struct parser *p, const struct pawl__json_name *names,
+                                      uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         for (uint32_t j = 0; j < i; j++) {
-            if (names[i].prefix == names[j].prefix &&
-                pawl__json_names_equal(&names[i], &names[j])) {
-                return names[i].token;
-            }
+            if (names[i].prefix != names[j].prefix) continue;
+            if (!pawl__json_names_equal(&names[i], &names[j])) continue;
+            enum pawl_err err = found_twice(p, names[j].token, names[i].token);
+            if (err) return err;
         }
     }
-    return NONE;
+    return PAWL_OK;
 }
 
-static uint32_t find_adjacent(const struct pawl__json_name *names, uint32_t count)
+/* Sorting keeps the order of equal names. */
+static enum pawl_err compare_adjacent(struct parser *p, const struct pawl__json_name *names,
+                                      uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         if (!pawl__json_names_equal(&names[i - 1], &names[i])) continue;
-        uint32_t a = names[i - 1].token, b = names[i].token;
-        return a > b ? a : b;
+        enum pawl_err err = found_twice(p, names[i - 1].token, names[i].token);
+        if (err) return err;
     }
-    return NONE;
+    return PAWL_OK;
 }
 
 static enum pawl_err check_members(struct parser *p, uint32_t object)
 {
     struct pawl__json_name few[PAIRWISE_MAX], *names = few;
     struct pawl__arena scratch = { 0 };
-    uint32_t count = p->json.tokens[object].count, found = NONE;
-    enum pawl_err err = PAWL_ERR_NOMEM;
-    if (count > PAIRWISE_MAX) {
-        names = pawl__arena_calloc(&scratch, count, 2 * sizeof *names);
-        if (!names) goto out;
-    }
-    if (!pawl__json_names(&p->json, object, &scratch, names)) goto out;
-    if (count > PAIRWISE_MAX) {
-        pawl__json_names_sort(names, names + count, count);
-        found = find_adjacent(names, count);
-    } else {
-        found = find_pairwise(names, count);
-    }
-    err = PAWL_OK;
-out:
-    if (err) {
+    uint32_t count = p->json.tokens[object].count;
+    enum pawl_err err = PAWL_OK;
+    if (count > PAIRWISE_MAX) names = pawl__arena_calloc(&scratch, count, 2 * sizeof *names);
+    if (!names || !pawl__json_names(&p->json, object, &scratch, names)) {
         err = pawl__fail_nomem(p->diag);
-    } else if (found != NONE) {
-        err = fail_duplicate(p, found);
+    } else if (count > PAIRWISE_MAX) {
+        pawl__json_names_sort(names, names + count, count);
+        err = compare_adjacent(p, names, count);
+    } else {
+        err = compare_pairwise(p, names, count);
     }
     pawl__arena_release(&scratch);
     return err;
@@ -335,12 +347,59 @@ static enum pawl_err parse_inside(struct parser *p)
         skip_space(p);
     }
     container->count++;
-    enum pawl_err err = object ? parse_name(p) : PAWL_OK;
+    if (!object) return parse_value(p);
+    if (p->rules->members_max && container->count > p->rules->members_max) {
+        return pawl__fail(p->diag, PAWL_ERR_LIMIT,
+                          "a JSON object has more than %u members at byte %zu",
+                          p->rules->members_max, (size_t)(p->at - p->json.text.at));
+    }
+    enum pawl_err err = parse_name(p);
     return err ? err : parse_value(p);
 }
 
-enum pawl_err pawl__json_parse(struct pawl_span text, uint32_t depth_max, struct pawl__arena *arena,
-                               struct pawl__json *out, struct pawl_diag *diag)
+static enum pawl_err parse_text(struct parser *p)
+{
+    p->cap = (uint32_t)(p->json.text.len / 8 + 4); // one token in eight bytes is usual
+    if (p->cap > TOKENS_FIRST_MAX) p->cap = TOKENS_FIRST_MAX;
+    if (p->rules->tokens_max && p->cap > p->rules->tokens_max) p->cap = p->rules->tokens_max;
+    p->json.tokens = pawl__arena_alloc(p->arena, p->cap * sizeof *p->json.tokens);
+    if (!p->json.tokens) return pawl__fail_nomem(p->diag);
+    skip_space(p);
+    enum pawl_err err = parse_value(p);
+    while (!err && p->open != NONE) {
+        err = parse_inside(p);
+    }
+    if (err) return err;
+    skip_space(p);
+    return p->at < p->end ? fail(p, "more text behind the value") : PAWL_OK;
+}
+
+/* The text without the members that were overruled. */
+static char *copy_without_repeats(struct parser *p, size_t *len)
+{
+    const struct pawl__json_token *tokens = p->json.tokens;
+    const char *text = p->json.text.at;
+    char *copy = pawl__arena_alloc(p->arena, p->json.text.len), *out = copy;
+    if (!copy) return NULL;
+    size_t from = 0; // what stands before it is copied or cut
+    for (uint32_t i = 0; i < p->json.count;) {
+        if (tokens[i].type != PAWL__JSON_NONE) {
+            i++;
+            continue;
+        }
+        memcpy(out, text + from, tokens[i].at - from);
+        out += tokens[i].at - from;
+        i = tokens[i + 1].next; // the next member's name
+        from = tokens[i].at;
+    }
+    memcpy(out, text + from, p->json.text.len - from);
+    *len = (size_t)(out - copy) + p->json.text.len - from;
+    return copy;
+}
+
+enum pawl_err pawl__json_parse_by(struct pawl_span text, const struct pawl__json_rules *rules,
+                                  struct pawl__arena *arena, struct pawl__json *out,
+                                  struct pawl_diag *diag)
 {
     if (text.len >= UINT32_MAX) {
         return pawl__fail(diag, PAWL_ERR_LIMIT, "JSON is longer than 4 GiB");
@@ -350,21 +409,24 @@ enum pawl_err pawl__json_parse(struct pawl_span text, uint32_t depth_max, struct
                         .end = text.at + text.len,
                         .json = { .text = text },
                         .open = NONE,
-                        .depth_max = depth_max,
+                        .rules = rules,
                         .arena = arena,
                         .diag = diag };
-    p.cap = (uint32_t)(text.len / 8 + 4); // one token in eight bytes is usual
-    if (p.cap > TOKENS_FIRST_MAX) p.cap = TOKENS_FIRST_MAX;
-    p.json.tokens = pawl__arena_alloc(arena, p.cap * sizeof *p.json.tokens);
-    if (!p.json.tokens) return pawl__fail_nomem(diag);
-    skip_space(&p);
-    enum pawl_err err = parse_value(&p);
-    while (!err && p.open != NONE) {
-        err = parse_inside(&p);
-    }
+    enum pawl_err err = parse_text(&p);
     if (err) return err;
-    skip_space(&p);
-    if (p.at < p.end) return fail(&p, "more text behind the value");
-    *out = p.json;
-    return PAWL_OK;
+    if (!p.repeats) {
+        *out = p.json;
+        return PAWL_OK;
+    }
+    char *copy = copy_without_repeats(&p, &text.len);
+    if (!copy) return pawl__fail_nomem(diag);
+    text.at = copy;
+    return pawl__json_parse(text, rules->depth_max, arena, out, diag);
+}
+
+enum pawl_err pawl__json_parse(struct pawl_span text, uint32_t depth_max, struct pawl__arena *arena,
+                               struct pawl__json *out, struct pawl_diag *diag)
+{
+    struct pawl__json_rules rules = { .depth_max = depth_max };
+    return pawl__json_parse_by(text, &rules, arena, out, diag);
 }

@@ -1,6 +1,6 @@
 /* JSON (RFC 8259) as tokens over the caller's bytes: nothing is copied, numbers keep their
  * spelling, a value is passed on by copying its span. Strict: UTF-8 checked, no lone surrogates, no
- * duplicate members (compared after unescaping), depth bounded, no recursion. */
+ * duplicate members (compared after unescaping) unless asked for, depth bounded, no recursion. */
 #ifndef PAWL_BASE_JSON_H
 #define PAWL_BASE_JSON_H
 
@@ -46,6 +46,23 @@ struct pawl__json {
 PAWL_MUST_CHECK enum pawl_err pawl__json_parse(struct pawl_span text, uint32_t depth_max,
                                                struct pawl__arena *arena, struct pawl__json *out,
                                                struct pawl_diag *diag);
+
+struct pawl__json_rules {
+    uint32_t depth_max;
+    uint32_t members_max; /* of one object; 0: as many as there are */
+    uint32_t tokens_max;  /* values and names in all; 0: likewise */
+    bool last_wins;       /* of members with one name the last one counts [they are refused] */
+};
+
+/* The same by other rules. Where a name occurs twice and the last one wins, out->text is a copy in
+ * `arena` that lacks the earlier ones, so that every span taken from it is strict JSON. LIMIT: too
+ * many members or tokens, too. Time n log n whatever the names, memory in proportion to the text.
+ */
+PAWL_MUST_CHECK enum pawl_err pawl__json_parse_by(struct pawl_span text,
+                                                  const struct pawl__json_rules *rules,
+                                                  struct pawl__arena *arena, struct pawl__json *out,
+                                                  struct pawl_diag *diag);
+
 /* The root is token 0. The value of member `name` of object `object`; 0: there is none. */
 uint32_t pawl__json_member(const struct pawl__json *json, uint32_t object, const char *name);
 /* First child of an array or object, `count` times: in an array go on at tokens[i].next; in an

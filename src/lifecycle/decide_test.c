@@ -41,7 +41,7 @@ static void what_is_decided_first_wins(void **ctx)
                                 .non_retryable_count = 1,
                                 .on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER };
     const struct {
-        struct pawl__report report;
+        struct pawl_report report;
         int64_t charged;
         enum pawl__verdict_kind kind;
         int64_t delay_ms;
@@ -113,7 +113,7 @@ static void on_exhaustion_chooses_where_a_job_ends(void **ctx)
 {
     (void)ctx;
     static const char *const list[] = { "fatal" };
-    const struct pawl__report reports[] = { { .type = "fatal" }, { .not_retryable = true }, { 0 } };
+    const struct pawl_report reports[] = { { .type = "fatal" }, { .not_retryable = true }, { 0 } };
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         struct pawl_retry retry = { .attempts_max = 1,
                                     .non_retryable = list,
@@ -133,7 +133,7 @@ static void an_order_overrules_on_exhaustion(void **ctx)
     (void)ctx;
     struct pawl_retry retry = { .on_exhaustion = PAWL_EXHAUSTION_DISCARD };
     pawl__retry_resolve(&retry);
-    const struct pawl__report dead = { .code = "DEAD_LETTER" }, discard = { .code = "DISCARD" };
+    const struct pawl_report dead = { .code = "DEAD_LETTER" }, discard = { .code = "DISCARD" };
     assert_int_equal(pawl__retry_decide(&retry, &dead, 1, NULL).kind, PAWL__VERDICT_DEAD_LETTER);
     retry.on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER;
     assert_int_equal(pawl__retry_decide(&retry, &discard, 1, NULL).kind, PAWL__VERDICT_DISCARD);
@@ -143,7 +143,7 @@ static void a_handler_that_knows_when_is_believed(void **ctx)
 {
     (void)ctx;
     struct pawl_retry retry = pawl__retry_ojs();
-    struct pawl__report report = { .retry_after_ms = HOUR };
+    struct pawl_report report = { .retry_after_ms = HOUR };
     struct pawl__rng rng, before;
     pawl__rng_seed(&rng, 4);
     before = rng;
@@ -167,7 +167,7 @@ static void no_verdict_waits_over_a_century(void **ctx)
                                       .initial_ms = INT64_MAX,
                                       .cap_ms = INT64_MAX,
                                       .jitter = PAWL_JITTER_OFF };
-    assert_int_equal(pawl__retry_decide(&retry, &(struct pawl__report){ 0 }, 1, NULL).delay_ms,
+    assert_int_equal(pawl__retry_decide(&retry, &(struct pawl_report){ 0 }, 1, NULL).delay_ms,
                      PAWL__RETRY_MS_MAX);
 }
 

@@ -119,18 +119,6 @@ void pawl__retry_print(const struct pawl_retry *retry, struct pawl__buf *out);
 PAWL_MUST_CHECK enum pawl_err pawl__retry_parse(struct pawl_span json, struct pawl__arena *arena,
                                                 struct pawl_retry *out, struct pawl_diag *diag);
 
-/* What a worker reported. Strings may be NULL. */
-struct pawl__report {
-    const char *type;
-    const char *code;        /* DISCARD, FAIL, DEAD_LETTER and RETRY are orders (OJS) */
-    const char *error_class; /* details.error_class */
-    const char *message;
-    struct pawl_span details; /* JSON; may be empty */
-    bool not_retryable;
-    bool requeue;           /* give it back, record nothing */
-    int64_t retry_after_ms; /* > 0: the handler knows better than the policy */
-};
-
 enum pawl__verdict_kind {
     PAWL__VERDICT_REQUEUE,    /* available again at once */
     PAWL__VERDICT_RETRY,      /* retryable, after delay_ms */
@@ -155,7 +143,7 @@ struct pawl__verdict {
  *   5 attempts spent             exhausted
  *   6 else                       RETRY, after retry_after_ms if given, else the policy's delay */
 struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
-                                        const struct pawl__report *report, int64_t charged,
+                                        const struct pawl_report *report, int64_t charged,
                                         struct pawl__rng *rng);
 
 /* ---- order ---- */

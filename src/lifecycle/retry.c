@@ -320,7 +320,7 @@ static bool ordered(const char *code, struct pawl__verdict *out)
     return false;
 }
 
-static int64_t delay_of(const struct pawl_retry *retry, const struct pawl__report *report,
+static int64_t delay_of(const struct pawl_retry *retry, const struct pawl_report *report,
                         int64_t charged, struct pawl__rng *rng)
 {
     int64_t delay_ms = report->retry_after_ms > 0 ? report->retry_after_ms
@@ -329,7 +329,7 @@ static int64_t delay_of(const struct pawl_retry *retry, const struct pawl__repor
 }
 
 struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
-                                        const struct pawl__report *report, int64_t charged,
+                                        const struct pawl_report *report, int64_t charged,
                                         struct pawl__rng *rng)
 {
     struct pawl__verdict order;

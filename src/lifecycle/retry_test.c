@@ -115,7 +115,7 @@ static void marie_waits_five_ten_twenty_seconds_and_then_fails(void **ctx)
 {
     (void)ctx;
     struct pawl_retry retry = pawl__retry_marie(3, 5000, true, false);
-    const struct pawl__report report = { .type = "boom" };
+    const struct pawl_report report = { .type = "boom" };
     for (int64_t charged = 1; charged <= 3; charged++) {
         struct pawl__verdict verdict = pawl__retry_decide(&retry, &report, charged, NULL);
         assert_int_equal(verdict.kind, PAWL__VERDICT_RETRY);
@@ -160,7 +160,7 @@ static void no_retries_means_one_run(void **ctx)
                                            { .attempts_max = 1 } };
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         struct pawl__verdict verdict =
-            pawl__retry_decide(&policies[i], &(struct pawl__report){ 0 }, 1, NULL);
+            pawl__retry_decide(&policies[i], &(struct pawl_report){ 0 }, 1, NULL);
         assert_true(verdict.kind == PAWL__VERDICT_DISCARD ||
                     verdict.kind == PAWL__VERDICT_DEAD_LETTER);
         assert_string_equal(verdict.reason, "attempts spent");
