@@ -52,6 +52,9 @@ struct pawl__backend_table {
                            struct pawl_locks *out, struct pawl_diag *diag);
     enum pawl_err (*setting)(struct pawl__backend *backend, const char *name,
                              struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
+    enum pawl_err (*settings)(struct pawl__backend *backend, const char *prefix,
+                              struct pawl__arena *arena, struct pawl_settings *out,
+                              struct pawl_diag *diag);
     enum pawl_err (*backup)(struct pawl__backend *backend, const char *path,
                             pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
     enum pawl_err (*check)(struct pawl__backend *backend, pawl_finding_fn *report, void *ctx,
@@ -61,5 +64,28 @@ struct pawl__backend_table {
 };
 
 extern const struct pawl__backend_table pawl__backend_sqlite;
+
+/* A backend that needs a library of its own is a module: a shared object that exports this one
+ * symbol, loaded when a URL asks for it (module.c). It is built together with the library and says
+ * so by the first three. `open` and `schema` get a config without a clock when it would be the
+ * system's: a store that is shared by machines has a better one. */
+struct pawl__store_module {
+    const char *version;
+    size_t op_bytes, table_bytes;
+    const struct pawl__backend_table *table;
+};
+
+#define PAWL__STORE_MODULE(its_table)                                                              \
+    {                                                                                              \
+        .version = PAWL_VERSION, .op_bytes = sizeof(struct pawl__op),                              \
+        .table_bytes = sizeof(struct pawl__backend_table), .table = (its_table)                    \
+    }
+
+extern __attribute__((visibility("default"))) const struct pawl__store_module pawl_store_module;
+
+/* The backend for a URL whose scheme is a module's; `*out` NULL: it is not. UNSUPPORTED: the
+ * module, or what it needs, is not there. A module that was loaded stays. */
+enum pawl_err pawl__store_module_find(const char *url, const struct pawl__backend_table **out,
+                                      struct pawl_diag *diag);
 
 #endif

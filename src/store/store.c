@@ -18,7 +18,8 @@ struct pawl__store {
 
 static const struct pawl__backend_table *const backends[] = { &pawl__backend_sqlite };
 
-static enum pawl_err find_backend(const struct pawl_config *config,
+/* The backend for a config, and the config for the backend. */
+static enum pawl_err find_backend(struct pawl_config *config,
                                   const struct pawl__backend_table **out, struct pawl_diag *diag)
 {
     assert(config->store && config->clock);
@@ -28,9 +29,15 @@ static enum pawl_err find_backend(const struct pawl_config *config,
             return PAWL_OK;
         }
     }
+    enum pawl_err err = pawl__store_module_find(config->store, out, diag);
+    if (err) return err;
+    if (*out) {
+        if (config->clock == &pawl__clock_system) config->clock = NULL; // it has a better one
+        return PAWL_OK;
+    }
     return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
                             "store \"%s\" has no scheme that this program knows; use "
-                            "\"sqlite:PATH\"",
+                            "\"sqlite:PATH\" or \"postgres://...\"",
                             config->store);
 }
 
@@ -38,12 +45,13 @@ enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__st
                                struct pawl_diag *diag)
 {
     const struct pawl__backend_table *table;
-    enum pawl_err err = find_backend(config, &table, diag);
+    struct pawl_config its = *config;
+    enum pawl_err err = find_backend(&its, &table, diag);
     if (err) return err;
     struct pawl__store *store = calloc(1, sizeof *store);
     if (!store) return pawl__fail_nomem(diag);
     store->table = table;
-    err = table->open(config, &store->backend, diag);
+    err = table->open(&its, &store->backend, diag);
     if (err) goto fail;
     err = pawl__committer_open(&store->committer, table, store->backend, config->clock, diag);
     if (err) goto fail;
@@ -183,6 +191,13 @@ enum pawl_err pawl__store_setting(struct pawl__store *store, const char *name,
     return store->table->setting(store->backend, name, arena, out, diag);
 }
 
+enum pawl_err pawl__store_settings(struct pawl__store *store, const char *prefix,
+                                   struct pawl__arena *arena, struct pawl_settings *out,
+                                   struct pawl_diag *diag)
+{
+    return store->table->settings(store->backend, prefix, arena, out, diag);
+}
+
 enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                  pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag)
 {
@@ -199,6 +214,7 @@ enum pawl_err pawl__store_schema(const struct pawl_config *config, struct pawl_s
                                  struct pawl_diag *diag)
 {
     const struct pawl__backend_table *table;
-    enum pawl_err err = find_backend(config, &table, diag);
-    return err ? err : table->schema(config, out, diag);
+    struct pawl_config its = *config;
+    enum pawl_err err = find_backend(&its, &table, diag);
+    return err ? err : table->schema(&its, out, diag);
 }

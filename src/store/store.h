@@ -97,11 +97,6 @@ struct pawl__new_job {
     size_t key_count;
 };
 
-struct pawl__run_ref {
-    struct pawl_job_id id;
-    int64_t run;
-};
-
 struct pawl__op {
     enum pawl__op_kind kind;
     enum pawl_err err;                 /* out: this operation's own result */
@@ -119,6 +114,7 @@ struct pawl__op {
             size_t count;
             struct pawl_submitted *out; /* room for count; set on success */
             size_t failed_index;
+            struct pawl_submitted holder; /* out, on DUPLICATE: who has the key */
         } submit;
         struct { /* available -> active. Queues strictly left to right, best rank
                     first within one. Never fails for want of jobs */
@@ -129,6 +125,8 @@ struct pawl__op {
             int64_t limit;
             const char *worker;
             int64_t lease_ms;      /* for jobs that do not bring their own */
+            bool timed;            /* no longer than the job's timeout; one that is not timed
+                                      and would end just with it lasts a ms longer */
             struct pawl_job *jobs; /* out, in the order they should start; in `arena` */
             size_t job_count;
         } claim; /* ROUTE too: available -> pending, lease_until_ms is the token */
@@ -141,13 +139,13 @@ struct pawl__op {
             struct pawl_job *job; /* out; in `arena` */
         } assign;
         struct { /* active -> completed. STALE: not this run; NOT_FOUND */
-            struct pawl__run_ref ref;
+            struct pawl_run ref;
             struct pawl_span result; /* JSON; empty: none */
         } complete;
         struct { /* active -> retryable, discarded, expired or available, as the
                     job's policy decides. STALE, NOT_FOUND */
-            struct pawl__run_ref ref;
-            struct pawl__report report;
+            struct pawl_run ref;
+            struct pawl_report report;
             enum pawl_state to; /* out */
             int64_t due_at_ms;  /* out: when it is due again; 0: never */
             int64_t attempt;    /* out */
@@ -155,14 +153,16 @@ struct pawl__op {
         } fail;
         struct { /* active -> scheduled, charging nothing; delay 0 gives it back:
                     available. STALE, NOT_FOUND */
-            struct pawl__run_ref ref;
+            struct pawl_run ref;
             int64_t delay_ms;
         } snooze;
         struct { /* leases of many runs, until now + lease_ms each. Per run: OK,
                     STALE (stop it), NOT_FOUND */
-            const struct pawl__run_ref *refs;
+            const struct pawl_run *refs;
             size_t count;
             int64_t lease_ms;
+            bool timed;             /* no longer than until the job's timeout is over; else as
+                                       for a claim */
             enum pawl_err *results; /* room for count */
         } extend;
         struct { /* see pawl_control; a `run` above 0 fences an owner's own move
@@ -193,25 +193,26 @@ struct pawl__op {
         } remove; /* DELETE */
         struct {  /* run > 0: fenced. A smaller value than before is ignored.
                      STALE, NOT_FOUND, STATE: not active */
-            struct pawl__run_ref ref;
+            struct pawl_run ref;
             double value; /* 0..1; negative: keep what is there */
             struct pawl_span message;
             struct pawl_span data; /* JSON; empty: keep */
         } progress;
         struct { /* save (state.len > 0) or delete. run > 0: fenced.
                     STALE, NOT_FOUND, STATE: ended */
-            struct pawl__run_ref ref;
+            struct pawl_run ref;
             struct pawl_span state;
             int64_t sequence; /* out: 1, 2, ...; starts again after a delete */
         } checkpoint;
-        struct {                      /* append; oldest lines fall off. NOT_FOUND */
-            struct pawl__run_ref ref; /* run is noted, not checked */
+        struct {                 /* append; oldest lines fall off. NOT_FOUND */
+            struct pawl_run ref; /* run is noted, not checked */
             int32_t level;
             struct pawl_span text;
         } log;
         struct { /* PROMOTE: due scheduled and retryable -> available. LAPSE: leases
                     that ran out -> available, or discarded without attempts or as a
-                    poison pill. EXPIRE: -> expired, and forgets idempotency keys
+                    poison pill; a lease that ended with the job's timeout is a failed
+                    run of type "timeout". EXPIRE: -> expired, and forgets idempotency keys
                     whose time is over. Oldest first, at most limit */
             int64_t limit;
             int64_t moved; /* out */
@@ -339,6 +340,11 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_locks(struct pawl__store *store,
 PAWL_MUST_CHECK enum pawl_err pawl__store_setting(struct pawl__store *store, const char *name,
                                                   struct pawl__arena *arena, const char **out,
                                                   struct pawl_diag *diag);
+/* Those whose names begin with `prefix`, by name. out->owned is untouched. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_settings(struct pawl__store *store, const char *prefix,
+                                                   struct pawl__arena *arena,
+                                                   struct pawl_settings *out,
+                                                   struct pawl_diag *diag);
 /* See pawl_backup, pawl_check, pawl_schema_get. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                                  pawl_progress_fn *progress, void *ctx,

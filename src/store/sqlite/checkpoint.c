@@ -38,12 +38,24 @@ static void *run(void *arg)
     return NULL;
 }
 
+static void wake(struct pawl__backend *sq)
+{
+    pawl__lock(&sq->checkpoint_mutex);
+    sq->checkpoint_due = true;
+    pawl__unlock(&sq->checkpoint_mutex);
+    pawl__cond_signal(&sq->checkpoint_wanted);
+}
+
+/* After each commit. The checkpointer is woken once for so many pages and not for each commit: it
+ * syncs twice, and the disk that it keeps busy is the one that the next commit waits for. */
 static int note_log_pages(void *arg, sqlite3 *db, const char *name, int pages)
 {
     (void)db;
     (void)name;
     struct pawl__backend *sq = arg;
+    const int before = sq->log_pages;
     sq->log_pages = pages;
+    if (pages / PAWL__SQ_CHECKPOINT_PAGES > before / PAWL__SQ_CHECKPOINT_PAGES) wake(sq);
     return SQLITE_OK;
 }
 
@@ -74,14 +86,6 @@ void pawl__sq_checkpointer_close(struct pawl__backend *sq)
 
 void pawl__sq_checkpoint_consider(struct pawl__backend *sq)
 {
-    if (sq->log_pages < PAWL__SQ_CHECKPOINT_PAGES) return;
-    if (sq->log_pages >= PAWL__SQ_LOG_PAGES_MAX) {
-        (void)sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        return;
-    }
-    pawl__lock(&sq->checkpoint_mutex);
-    bool wake = !sq->checkpoint_due;
-    sq->checkpoint_due = true;
-    pawl__unlock(&sq->checkpoint_mutex);
-    if (wake) pawl__cond_signal(&sq->checkpoint_wanted);
+    if (sq->log_pages < PAWL__SQ_LOG_PAGES_MAX) return;
+    (void)sqlite3_wal_checkpoint_v2(sq->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static enum pawl_err control_any(struct pawl__backend *sq, struct pawl__op *op)
 
 static enum pawl_err control_own(struct pawl__backend *sq, struct pawl__op *op)
 {
-    struct pawl__run_ref ref = { op->control.id, op->control.run };
+    struct pawl_run ref = { op->control.id, op->control.run };
     struct pawl__sq_place place;
     enum pawl_err err = pawl__sq_place_owned(sq, &ref, &place, op->diag);
     if (err) return err;

@@ -26,7 +26,7 @@ struct world {
     size_t count;
     struct pawl_job_id known[KNOWN_MAX]; /* ids that were submitted, or tried to be */
     size_t known_count;
-    struct pawl__run_ref runs[RUNS_MAX]; /* that were claimed, newest last */
+    struct pawl_run runs[RUNS_MAX]; /* that were claimed, newest last */
     size_t run_count;
     bool peaceful; /* this round: only fresh ids, so that nothing comes in the gatherer's way */
     bool guessing; /* this round */
@@ -176,9 +176,9 @@ static void make_claim(struct world *world, struct pair *pair, enum pawl__op_kin
 
 /* Mostly a run that was claimed lately; else one that is over, a guess, or nobody's. After a guess
  * nothing is claimed in this round: whoever reports a run has been given it before. */
-static struct pawl__run_ref any_run(struct world *world)
+static struct pawl_run any_run(struct world *world)
 {
-    struct pawl__run_ref ref = { .run = 1 };
+    struct pawl_run ref = { .run = 1 };
     if (world->run_count && chance(world, world->guessing ? 60 : 95)) {
         size_t back = below(world, world->run_count < 60 ? world->run_count : 60);
         ref = world->runs[world->run_count - 1 - back];
@@ -208,7 +208,7 @@ static void make_complete(struct world *world, struct pair *pair)
 static void make_extend(struct world *world, struct pair *pair)
 {
     size_t count = 1 + below(world, JOBS_MAX);
-    struct pawl__run_ref *refs = alloc(world, count, sizeof *refs);
+    struct pawl_run *refs = alloc(world, count, sizeof *refs);
     for (size_t i = 0; i < count; i++) {
         refs[i] = any_run(world);
     }
@@ -248,7 +248,7 @@ static void make_other(struct world *world, struct pair *pair)
     case 0:
         op->kind = PAWL__OP_FAIL;
         op->fail.ref = any_run(world);
-        op->fail.report = (struct pawl__report){ .type = "oops", .requeue = chance(world, 20) };
+        op->fail.report = (struct pawl_report){ .type = "oops", .requeue = chance(world, 20) };
         break;
     case 1:
         op->kind = PAWL__OP_SNOOZE;
@@ -389,7 +389,7 @@ static void compare_claims(struct world *world, const struct pair *pair)
         const struct pawl_job *job = &pair->fast.claim.jobs[i];
         judge(world, same_job(job, &pair->slow.claim.jobs[i]));
         if (pair->fast.kind == PAWL__OP_ROUTE || world->run_count == RUNS_MAX) continue;
-        world->runs[world->run_count++] = (struct pawl__run_ref){ job->id, job->run };
+        world->runs[world->run_count++] = (struct pawl_run){ job->id, job->run };
     }
 }
 

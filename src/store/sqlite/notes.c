@@ -6,7 +6,7 @@
 #include <assert.h>
 
 /* A run above 0 must be the current one. */
-static enum pawl_err find_for(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+static enum pawl_err find_for(struct pawl__backend *sq, const struct pawl_run *ref,
                               struct pawl__sq_place *place, struct pawl_diag *diag)
 {
     if (ref->run > 0) return pawl__sq_place_owned(sq, ref, place, diag);

@@ -415,6 +415,7 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .nodes = pawl__sq_nodes,
     .locks = pawl__sq_locks,
     .setting = pawl__sq_setting,
+    .settings = pawl__sq_settings,
     .backup = pawl__sq_backup,
     .check = pawl__sq_check,
     .schema = read_schema,

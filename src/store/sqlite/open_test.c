@@ -287,6 +287,36 @@ static void checkpointer_works_beside_the_committer(void **state)
     kit_close(&kit);
 }
 
+static bool take_due(struct pawl__backend *sq)
+{
+    pawl__lock(&sq->checkpoint_mutex);
+    bool due = sq->checkpoint_due;
+    sq->checkpoint_due = false;
+    pawl__unlock(&sq->checkpoint_mutex);
+    return due;
+}
+
+/* It syncs: woken by each commit, it would keep the disk from the next one. */
+static void checkpointer_is_woken_once_for_many_pages(void **state)
+{
+    struct kit kit;
+    open_with_filler(&kit);
+    struct pawl__backend *sq = kit.sq;
+    pawl__sq_checkpointer_close(sq);
+    while (sq->log_pages < PAWL__SQ_CHECKPOINT_PAGES) {
+        write_turn(&kit);
+    }
+    assert_true(take_due(sq));
+    kit_submit(&kit, (struct pawl_job_spec){ .queue = "q" });
+    assert_in_range(sq->log_pages, PAWL__SQ_CHECKPOINT_PAGES, 2 * PAWL__SQ_CHECKPOINT_PAGES - 1);
+    assert_false(take_due(sq));
+    while (sq->log_pages < 2 * PAWL__SQ_CHECKPOINT_PAGES) {
+        write_turn(&kit);
+    }
+    assert_true(take_due(sq));
+    kit_close(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +330,7 @@ int main(void)
         cmocka_unit_test(committer_bounds_the_log),
         cmocka_unit_test(reader_only_delays_that),
         cmocka_unit_test(checkpointer_works_beside_the_committer),
+        cmocka_unit_test(checkpointer_is_woken_once_for_many_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

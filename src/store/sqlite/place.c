@@ -103,7 +103,7 @@ enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_
     return PAWL_OK;
 }
 
-enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_run *ref,
                                    struct pawl__sq_place *out, struct pawl_diag *diag)
 {
     enum pawl_err err = pawl__sq_place_find(sq, ref->id, out);

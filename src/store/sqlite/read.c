@@ -211,7 +211,8 @@ static bool add_count(void *ctx, sqlite3_stmt *row, struct pawl__arena *arena)
         stats->queues = list;
         last = &list[stats->queue_count++];
         *last = (struct pawl_queue_stats){ .queue = pawl__sq_column_text(row, 0, arena),
-                                           .paused = sqlite3_column_int(row, 1) != 0 };
+                                           .paused = sqlite3_column_int(row, 1) != 0,
+                                           .created_at_ms = sqlite3_column_int64(row, 4) };
         if (!last->queue) return false;
     }
     if (sqlite3_column_type(row, 2) == SQLITE_NULL) return true; // a queue without jobs so far
@@ -309,6 +310,33 @@ enum pawl_err pawl__sq_locks(struct pawl__backend *sq, struct pawl__arena *arena
     enum pawl_err err = pawl__sq_reader_take(sq, &conn, diag);
     if (err) return err;
     err = each_row(conn, pawl__sq_use(conn, SQL_LOCKS_ALL), add_lock, out, arena, diag);
+    pawl__sq_reader_give(sq, conn);
+    return err;
+}
+
+static bool add_setting(void *ctx, sqlite3_stmt *row, struct pawl__arena *arena)
+{
+    struct pawl_settings *settings = ctx;
+    struct pawl_setting *list = grow(arena, settings->at, settings->count, sizeof *list);
+    if (!list) return false;
+    settings->at = list;
+    struct pawl_setting *setting = &list[settings->count++];
+    *setting = (struct pawl_setting){ .name = pawl__sq_column_text(row, 0, arena),
+                                      .value = pawl__sq_column_text(row, 1, arena) };
+    return setting->name && setting->value;
+}
+
+enum pawl_err pawl__sq_settings(struct pawl__backend *sq, const char *prefix,
+                                struct pawl__arena *arena, struct pawl_settings *out,
+                                struct pawl_diag *diag)
+{
+    *out = (struct pawl_settings){ .owned = out->owned };
+    struct pawl__sq_conn *conn;
+    enum pawl_err err = pawl__sq_reader_take(sq, &conn, diag);
+    if (err) return err;
+    sqlite3_stmt *stmt = pawl__sq_use(conn, SQL_SETTING_LIST);
+    pawl__sq_bind_text(stmt, SQL_SETTING_LIST_prefix, prefix);
+    err = each_row(conn, stmt, add_setting, out, arena, diag);
     pawl__sq_reader_give(sq, conn);
     return err;
 }

@@ -26,7 +26,7 @@ enum {
     PAWL__SQ_PAGE_BYTES = 8192,
     PAWL__SQ_CACHE_KIB = 65536,
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
-    PAWL__SQ_LOG_PAGES_MAX = 16384,   /* at this length the committer lends a hand */
+    PAWL__SQ_LOG_PAGES_MAX = 4096,    /* at this length the committer lends a hand */
     PAWL__SQ_KEY_HOLDERS_KEPT = 16,   /* ended jobs remembered under one key */
     PAWL__SQ_FRESH_MAX = 8192,        /* jobs kept out of pawl_ready */
     PAWL__SQ_FRESH_ARGS_MAX = 256,    /* bytes of arguments that such a job may have */
@@ -509,7 +509,7 @@ enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *pla
                             const enum pawl_event *events, size_t event_count,
                             const struct pawl__sq_target *target);
 /* The active place that `ref` owns. STALE, NOT_FOUND. */
-enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl__run_ref *ref,
+enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_run *ref,
                                    struct pawl__sq_place *out, struct pawl_diag *diag);
 int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,
                          int64_t due_at_ms);
@@ -590,6 +590,9 @@ enum pawl_err pawl__sq_locks(struct pawl__backend *sq, struct pawl__arena *arena
                              struct pawl_locks *out, struct pawl_diag *diag);
 enum pawl_err pawl__sq_setting(struct pawl__backend *sq, const char *name,
                                struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
+enum pawl_err pawl__sq_settings(struct pawl__backend *sq, const char *prefix,
+                                struct pawl__arena *arena, struct pawl_settings *out,
+                                struct pawl_diag *diag);
 enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
                               pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
 enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, void *ctx,

@@ -109,6 +109,7 @@ static enum pawl_err refuse(struct pawl__op *op, const struct pawl__key *key,
                                           [PAWL__KEY_UNIQUE] = "unique" };
     char text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(holder->id, text);
+    op->submit.holder = (struct pawl_submitted){ .id = holder->id, .state = holder->state };
     return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, fields[key->kind],
                             "job \"%s\", which is %s, holds the same %s", text,
                             pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL),

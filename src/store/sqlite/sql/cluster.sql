@@ -98,6 +98,13 @@ SELECT value
 FROM pawl_setting
 WHERE name = :name
 
+-- name: setting_list
+SELECT name, value
+FROM pawl_setting
+WHERE name >= coalesce(:prefix, '') -- an empty one comes as NULL
+    AND substr(name, 1, coalesce(length(:prefix), 0)) = coalesce(:prefix, '')
+ORDER BY name
+
 -- name: migration_table
 CREATE TABLE IF NOT EXISTS pawl_migration (
     version       INTEGER PRIMARY KEY,

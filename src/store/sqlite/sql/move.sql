@@ -50,9 +50,16 @@ DELETE FROM pawl_active
 WHERE key = :key
 
 -- name: active_extend
--- A lease that has run out cannot be revived: somebody may be about to take the job.
+-- A lease that has run out cannot be revived: somebody may be about to take the job. One that is
+-- not timed must not end just with the job's timeout, see lease_of.
 UPDATE pawl_active
-SET lease_until_ms = :lease_until_ms
+SET lease_until_ms = coalesce(
+        (SELECT CASE WHEN :timed
+                THEN min(:lease_until_ms, pawl_active.started_at_ms + j.timeout_ms)
+                ELSE :lease_until_ms
+                     + (:lease_until_ms = pawl_active.started_at_ms + j.timeout_ms) END
+         FROM pawl_job AS j
+         WHERE j.key = pawl_active.key AND j.timeout_ms IS NOT NULL), :lease_until_ms)
 WHERE key = :key AND tail = :tail AND run = :run AND lease_until_ms > :now_ms
 
 -- name: active_lapsed

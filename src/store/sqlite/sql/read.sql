@@ -30,7 +30,7 @@ FROM pawl_checkpoint
 WHERE key = :key
 
 -- name: stats_counts
-SELECT q.name, q.paused, c.state, sum(c.n)
+SELECT q.name, q.paused, c.state, sum(c.n), q.created_at_ms
 FROM pawl_queue AS q
 LEFT JOIN pawl_lane AS l ON l.queue_id = q.id
 LEFT JOIN pawl_count AS c ON c.lane = l.id
