@@ -1,0 +1,280 @@
+/* One batch of operations, one transaction.
+ *
+ * Whatever fails for reasons of its own (a lost race, a broken rule) has written nothing, or was
+ * undone, and leaves the transaction whole; anything else takes the batch down. A batch that fell
+ * to a deadlock or a lost connection, and of which nothing was committed, is done again, a bounded
+ * number of times. When the answer to COMMIT does not come, the mark that each transaction leaves
+ * is looked for.
+ *
+ * Runs on: the committer's thread. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { NAP_MS = 50, PATIENCE_MS = 2000 };
+
+static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
+    [PAWL__OP_SUBMIT] = pawl__pg_op_submit,
+    [PAWL__OP_CLAIM] = pawl__pg_op_claim,
+    [PAWL__OP_ROUTE] = pawl__pg_op_claim,
+    [PAWL__OP_ASSIGN] = pawl__pg_op_assign,
+    [PAWL__OP_COMPLETE] = pawl__pg_op_complete,
+    [PAWL__OP_FAIL] = pawl__pg_op_fail,
+    [PAWL__OP_SNOOZE] = pawl__pg_op_snooze,
+    [PAWL__OP_EXTEND] = pawl__pg_op_extend,
+    [PAWL__OP_CONTROL] = pawl__pg_op_control,
+    [PAWL__OP_BULK] = pawl__pg_op_bulk,
+    [PAWL__OP_PRIORITY] = pawl__pg_op_priority,
+    [PAWL__OP_DELETE] = pawl__pg_op_delete,
+    [PAWL__OP_PROGRESS] = pawl__pg_op_progress,
+    [PAWL__OP_CHECKPOINT] = pawl__pg_op_checkpoint,
+    [PAWL__OP_LOG] = pawl__pg_op_log,
+    [PAWL__OP_PROMOTE] = pawl__pg_op_promote,
+    [PAWL__OP_LAPSE] = pawl__pg_op_lapse,
+    [PAWL__OP_EXPIRE] = pawl__pg_op_expire,
+    [PAWL__OP_ARCHIVE] = pawl__pg_op_archive,
+    [PAWL__OP_PURGE] = pawl__pg_op_purge,
+    [PAWL__OP_NODE_PUT] = pawl__pg_op_node_put,
+    [PAWL__OP_NODE_DROP] = pawl__pg_op_node_drop,
+    [PAWL__OP_LOCK_TRY] = pawl__pg_op_lock_try,
+    [PAWL__OP_LOCK_RENEW] = pawl__pg_op_lock_renew,
+    [PAWL__OP_LOCK_RELEASE] = pawl__pg_op_lock_release,
+    [PAWL__OP_SETTING_PUT] = pawl__pg_op_setting_put,
+    [PAWL__OP_QUEUE_PAUSE] = pawl__pg_op_queue_pause,
+};
+
+bool pawl__pg_is_own(enum pawl_err err)
+{
+    switch (err) {
+    case PAWL_ERR_ARG:
+    case PAWL_ERR_NOT_FOUND:
+    case PAWL_ERR_EXISTS:
+    case PAWL_ERR_DUPLICATE:
+    case PAWL_ERR_STATE:
+    case PAWL_ERR_STALE:
+    case PAWL_ERR_HELD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The server's time, but for those who move time by hand. The keys' locks come before all others.
+ */
+static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_open how = pawl__pg_how(pg, true);
+    pawl__pg_say(conn, PG_BEGIN);
+    conn->in_transaction = true;
+    if (conn->pooled) pawl__pg_conduct(conn, &how);
+    enum pawl_err err = pawl__pg_keys_lock(pg, ops, count);
+    if (err) return err;
+    pawl__pg_call(conn, PG_TURN_BEGIN); // behind the locks: the time when we have them
+    pawl__pg_send_keep(conn, 0);
+    err = pawl__pg_sync(conn, pg->diag);
+    if (err) return err;
+    const PGresult *turn = conn->kept[0];
+    pg->now_ms = pg->clock ? pawl__clock_wall_ms(pg->clock) : pawl__pg_int(turn, 0, 0);
+    return pawl__pg_lanes_refresh(pg, pawl__pg_int(turn, 0, 1));
+}
+
+/* A lone operation has nobody to be gathered with, unless it is many by itself. */
+static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
+{
+    assert(op->kind < PAWL__OP_END);
+    op->now_ms = pg->now_ms;
+    op->err = PAWL_OK;
+    bool taken = false;
+    enum pawl_err err = pawl__pg_gather(pg, op, &taken);
+    if (err || taken) return err;
+    bool claims = op->kind == PAWL__OP_CLAIM;
+    err = claims ? pawl__pg_gather_flush_jobs(pg) : pawl__pg_gather_flush(pg);
+    if (err) return err;
+    op->err = handlers[op->kind](pg, op);
+    assert(!pg->in_savepoint || !pawl__pg_is_own(op->err));
+    return pawl__pg_is_own(op->err) ? PAWL_OK : op->err;
+}
+
+/* Claims are put off while only submits and completions come: each would have to write first what
+ * was gathered. Operations posted singly have no order among them, so nobody can tell. */
+struct put_off {
+    struct pawl__op *first, **last;
+};
+
+static bool can_wait(const struct pawl__op *op)
+{
+    return op->kind == PAWL__OP_CLAIM && !op->chained;
+}
+
+static enum pawl_err apply_put_off(struct pawl__backend *pg, struct put_off *claims)
+{
+    enum pawl_err err = PAWL_OK;
+    for (struct pawl__op *op = claims->first; op && !err; op = op->next) {
+        err = apply_one(pg, op);
+    }
+    *claims = (struct put_off){ .first = NULL, .last = &claims->first };
+    return err;
+}
+
+static enum pawl_err apply_all(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
+{
+    struct put_off claims = { .first = NULL, .last = &claims.first };
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i++) {
+        struct pawl__op *op = ops[i];
+        bool gathers = op->kind == PAWL__OP_SUBMIT || op->kind == PAWL__OP_COMPLETE;
+        if (can_wait(op)) {
+            op->next = NULL;
+            *claims.last = op;
+            claims.last = &op->next;
+            continue;
+        }
+        if (!gathers) err = apply_put_off(pg, &claims);
+        if (!err) err = apply_one(pg, op);
+    }
+    if (!err) err = apply_put_off(pg, &claims);
+    if (!err) err = pawl__pg_gather_flush(pg);
+    return err ? err : pawl__pg_counts_flush(pg);
+}
+
+/* ---- the end of a transaction ---- */
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * 1000000L }, NULL);
+}
+
+/* Until the server can be reached again, or our patience ends. */
+static enum pawl_err reconnect_patiently(struct pawl__backend *pg, int64_t patience_ms)
+{
+    enum pawl_err err;
+    for (int64_t waited_ms = 0;; waited_ms += NAP_MS) {
+        err = pawl__pg_reconnect(pg, pg->diag);
+        if (err != PAWL_ERR_IO || waited_ms >= patience_ms) return err;
+        nap();
+    }
+}
+
+static void call_turn(struct pawl__backend *pg, enum pawl__pg sql)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind(&pg->writer, PG_TURN_MARK_tag, (int64_t)pg->tag); // the same in all of them
+    if (sql != PG_TURN_FORGET) pawl__pg_bind(&pg->writer, PG_TURN_MARK_turn, pg->turn);
+}
+_Static_assert((int)PG_TURN_MARK_tag == (int)PG_TURN_SETTLE_tag &&
+                   (int)PG_TURN_MARK_tag == (int)PG_TURN_FORGET_tag &&
+                   (int)PG_TURN_MARK_turn == (int)PG_TURN_SETTLE_turn,
+               "parameters are numbered alike");
+
+enum pawl_err pawl__pg_turns_forget(struct pawl__backend *pg, struct pawl_diag *diag)
+{
+    if (!pg->writer.pg) return PAWL_OK;
+    call_turn(pg, PG_TURN_FORGET);
+    pawl__pg_send(&pg->writer);
+    return pawl__pg_sync(&pg->writer, diag);
+}
+
+/* The answer to COMMIT did not come. OK: it was committed. BUSY: it was not, and never will be.
+ * Else nobody can tell. */
+static enum pawl_err settle_commit(struct pawl__backend *pg)
+{
+    PGresult *row;
+    enum pawl_err err = PAWL_ERR_IO;
+    for (int64_t waited_ms = 0; err && waited_ms < pg->busy_timeout_ms; waited_ms += PATIENCE_MS) {
+        err = reconnect_patiently(pg, PATIENCE_MS);
+        if (err) continue;
+        call_turn(pg, PG_TURN_SETTLE);
+        err = pawl__pg_ask(&pg->writer, &row, pg->diag);
+    }
+    if (err) {
+        return pawl__fail(pg->diag, PAWL_ERR_IO,
+                          "could not learn whether the commit happened: the connection was lost");
+    }
+    if (!pawl__pg_bool(row, 0, 0)) return PAWL_OK;
+    pg->writer.again = true;
+    return pawl__fail(pg->diag, PAWL_ERR_BUSY, "could not commit: the connection was lost");
+}
+
+/* What must touch so many rows is looked at before it is too late. */
+static bool has_expectations(const struct pawl__pg_conn *conn)
+{
+    for (size_t i = 0; i < conn->pending_count; i++) {
+        if (conn->pending[i].expect >= 0) return true;
+    }
+    return false;
+}
+
+static enum pawl_err commit(struct pawl__backend *pg)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    if (has_expectations(conn)) {
+        enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+        if (err) return err;
+    }
+    pg->turn++;
+    call_turn(pg, PG_TURN_MARK);
+    pawl__pg_send(conn);
+    pawl__pg_call(conn, PG_COMMIT);
+    pawl__pg_send_keep(conn, 0);
+    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    if (err) return conn->lost ? settle_commit(pg) : err;
+    conn->in_transaction = false;
+    if (strcmp(PQcmdStatus(conn->kept[0]), "COMMIT") == 0) return PAWL_OK;
+    return pawl__fail(pg->diag, PAWL_ERR_IO, "could not commit: the server rolled back");
+}
+
+static void roll_back(struct pawl__backend *pg)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pg->in_savepoint = false;
+    pg->lanes.version = 0; // a pause may not have happened
+    if (!conn->pg) return;
+    if (!conn->lost && conn->in_transaction) {
+        bool again = conn->again;
+        (void)pawl__pg_sync(conn, NULL);
+        pawl__pg_say(conn, PG_ROLLBACK);
+        (void)pawl__pg_sync(conn, NULL);
+        conn->again = again;
+        conn->in_transaction = false;
+    }
+    if (conn->lost) {
+        pawl__pg_conn_release(conn);
+        conn->again = true; // asked by who decides whether to try again
+    }
+}
+
+static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
+{
+    enum pawl_err err = PAWL_OK;
+    if (!pg->writer.pg) err = reconnect_patiently(pg, PATIENCE_MS);
+    pg->writer.again = false;
+    if (err) return err;
+    pawl__arena_reset(&pg->arena);
+    pawl__pg_tale_begin(pg);
+    err = pawl__pg_lanes_prepare(pg, ops, count);
+    if (!err) err = begin(pg, ops, count);
+    if (!err) err = apply_all(pg, ops, count);
+    if (!err) err = commit(pg);
+    pawl__pg_counts_forget(pg);
+    pawl__pg_gather_reset(pg);
+    if (err) roll_back(pg);
+    return err;
+}
+
+enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
+                             struct pawl_diag *diag)
+{
+    pg->diag = diag;
+    enum pawl_err err = PAWL_OK;
+    for (int i = 0; i < PAWL__PG_TRIES_MAX; i++) {
+        err = transact(pg, ops, count);
+        if (!err || !pg->writer.again) break;
+    }
+    pg->diag = NULL;
+    if (!err) pawl__pg_janitor_consider(pg);
+    return err;
+}

@@ -1,0 +1,603 @@
+/* Doing many of the same at once. Submits, claimed runs and completions of one transaction are
+ * gathered in arrays and written by one statement per table.
+ *
+ * 1. Order is kept as far as anybody can see: whatever reads a table flushes first what was
+ *    gathered for it, so an operation finds what those before it did.
+ * 2. What cannot go with the others (a taken id, a held key, a lost run) is done by itself, the
+ *    long way.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for `more` in a growing array; the memory is kept from one transaction to the next. */
+static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t bytes)
+{
+    if (count + more <= *cap) return true;
+    size_t want = *cap ? *cap * 2 : 1024;
+    while (want < count + more) {
+        want *= 2;
+    }
+    void *grown = realloc(*array, want * bytes);
+    if (!grown) return false;
+    *array = grown;
+    *cap = want;
+    return true;
+}
+
+/* ---- new jobs ---- */
+
+/* Lists of gather->lists, one for each column. */
+enum {
+    L_ID,
+    L_LANE,
+    L_PRIORITY,
+    L_ATTEMPTS,
+    L_DUE,
+    L_ARGS,
+    L_EXPIRES,
+    L_TIMEOUT,
+    L_LEASE,
+    L_SOFT,
+    L_HARD,
+    L_KEEP,
+    L_META,
+    L_EXTRA,
+    L_TAGS,
+    L_RETRY,
+    L_UNIQUE,
+    L_KEYS,
+    L_IDEMPOTENCY,
+    L_BUSINESS,
+    L_PRINCIPAL,
+    L_TRACE,
+    L_RANK,
+    L_STATE,
+    L_END
+};
+_Static_assert(L_END == sizeof((struct pawl__pg_gather){ 0 }.lists) /
+                            sizeof((struct pawl__pg_gather){ 0 }.lists[0]),
+               "a list for each column");
+
+static const enum pawl__pg_kind list_kinds[L_END] = {
+    [L_ID] = PAWL__PG_IDS,         [L_ARGS] = PAWL__PG_TEXTS,      [L_META] = PAWL__PG_TEXTS,
+    [L_EXTRA] = PAWL__PG_TEXTS,    [L_TAGS] = PAWL__PG_TEXTS,      [L_RETRY] = PAWL__PG_TEXTS,
+    [L_UNIQUE] = PAWL__PG_TEXTS,   [L_KEYS] = PAWL__PG_BYTES,      [L_IDEMPOTENCY] = PAWL__PG_TEXTS,
+    [L_BUSINESS] = PAWL__PG_TEXTS, [L_PRINCIPAL] = PAWL__PG_TEXTS, [L_TRACE] = PAWL__PG_TEXTS,
+};
+
+static void begin_lists(struct pawl__pg_gather *gather)
+{
+    for (int i = 0; i < L_END; i++) {
+        pawl__pg_list_begin(&gather->lists[i], list_kinds[i]);
+    }
+}
+
+static bool has_text(const char *text)
+{
+    return text && *text;
+}
+
+/* Has it anything but what every job has? */
+static bool has_extras(const struct pawl__pg_new_row *row)
+{
+    const struct pawl__new_job *job = row->job;
+    const struct pawl_job_spec *spec = job->spec;
+    return row->expires_at_ms || spec->timeout_ms || spec->lease_ms || spec->sla_soft_at_ms ||
+           spec->sla_hard_at_ms || spec->keep_ms || spec->meta.len || spec->extra.len ||
+           job->tags.len || job->retry.len || job->unique.len || job->key_count ||
+           has_text(spec->principal) || has_text(spec->trace_id);
+}
+
+static void list_plain(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row)
+{
+    const struct pawl_job_spec *spec = row->job->spec;
+    pawl__pg_list_add_id(&lists[L_ID], row->job->id);
+    pawl__pg_list_add(&lists[L_LANE], row->lane_id);
+    pawl__pg_list_add(&lists[L_PRIORITY], spec->priority);
+    pawl__pg_list_add(&lists[L_ATTEMPTS], spec->retry.attempts_max);
+    pawl__pg_list_add(&lists[L_DUE], row->due_at_ms);
+    pawl__pg_list_add_span(&lists[L_ARGS],
+                           spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 });
+    pawl__pg_list_add_some(&lists[L_EXPIRES], row->expires_at_ms);
+    pawl__pg_list_add(&lists[L_RANK], row->rank);
+    pawl__pg_list_add(&lists[L_STATE], row->state);
+}
+
+static void list_extras(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row)
+{
+    const struct pawl__new_job *job = row->job;
+    const struct pawl_job_spec *spec = job->spec;
+    uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
+    size_t keys_len = pawl__pg_pack_keys(job, keys);
+    pawl__pg_list_add_some(&lists[L_TIMEOUT], spec->timeout_ms);
+    pawl__pg_list_add_some(&lists[L_LEASE], spec->lease_ms);
+    pawl__pg_list_add_some(&lists[L_SOFT], spec->sla_soft_at_ms);
+    pawl__pg_list_add_some(&lists[L_HARD], spec->sla_hard_at_ms);
+    pawl__pg_list_add_some(&lists[L_KEEP], spec->keep_ms);
+    pawl__pg_list_add_span(&lists[L_META], spec->meta);
+    pawl__pg_list_add_span(&lists[L_EXTRA], spec->extra);
+    pawl__pg_list_add_span(&lists[L_TAGS], job->tags);
+    pawl__pg_list_add_span(&lists[L_RETRY], job->retry);
+    pawl__pg_list_add_span(&lists[L_UNIQUE], job->unique);
+    pawl__pg_list_add_bytes(&lists[L_KEYS], keys, keys_len);
+    pawl__pg_list_add_text(&lists[L_IDEMPOTENCY], spec->idempotency_key);
+    pawl__pg_list_add_text(&lists[L_BUSINESS], spec->business_key);
+    pawl__pg_list_add_text(&lists[L_PRINCIPAL], spec->principal);
+    pawl__pg_list_add_text(&lists[L_TRACE], spec->trace_id);
+}
+
+static enum pawl_err gather_submit(struct pawl__backend *pg, struct pawl__op *op, bool *taken)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    size_t count = op->submit.count;
+    if (!reserve((void **)&gather->news, &gather->new_cap, gather->new_count, count,
+                 sizeof *gather->news) ||
+        !reserve((void **)&gather->submits, &gather->submit_cap, gather->submit_count, 1,
+                 sizeof *gather->submits)) {
+        return pawl__fail_nomem(pg->diag);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct pawl__new_job *job = &op->submit.jobs[i];
+        struct pawl__pg_place place = { 0 };
+        enum pawl_state state;
+        const struct pawl__pg_lane *lane =
+            pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
+        if (!lane) return PAWL_OK; // the long way says why
+        pawl__pg_settle(pg, job->spec, 0, &place, &state);
+        gather->news[gather->new_count + i] =
+            (struct pawl__pg_new_row){ .job = job,
+                                       .lane_id = lane->id,
+                                       .lane = lane->at,
+                                       .due_at_ms = place.due_at_ms,
+                                       .rank = place.rank,
+                                       .expires_at_ms = place.expires_at_ms,
+                                       .state = (uint8_t)state };
+    }
+    *taken = true;
+    gather->new_count += count;
+    gather->submits[gather->submit_count++] = op;
+    return PAWL_OK;
+}
+
+static enum pawl_err submit_singly(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ops[i]->err = pawl__pg_op_submit(pg, ops[i]);
+        if (ops[i]->err && !pawl__pg_is_own(ops[i]->err)) return ops[i]->err;
+    }
+    return PAWL_OK;
+}
+
+struct held_digest {
+    uint8_t digest[16];
+    bool held; /* by an earlier job; else it is a newcomer's */
+};
+
+static int compare_digests(const void *a, const void *b)
+{
+    return memcmp(((const struct held_digest *)a)->digest, ((const struct held_digest *)b)->digest,
+                  16);
+}
+
+static size_t count_digests(const struct pawl__pg_gather *gather)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < gather->new_count; i++) {
+        count += gather->news[i].job->key_count;
+    }
+    return count;
+}
+
+/* The digests that stand in a newcomer's way: held, or brought by two of them; sorted. */
+static enum pawl_err list_conflicts(struct pawl__backend *pg, struct held_digest **out,
+                                    size_t *count)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    size_t digests = count_digests(gather), n = 0;
+    *count = 0;
+    if (!digests) return PAWL_OK;
+    struct pawl__pg_list *list = &gather->lists[0];
+    pawl__pg_list_begin(list, PAWL__PG_BYTES);
+    struct held_digest *all = pawl__arena_calloc(&pg->arena, 2 * digests, sizeof *all);
+    if (!all) return pawl__fail_nomem(pg->diag);
+    for (size_t i = 0; i < gather->new_count; i++) {
+        const struct pawl__new_job *job = gather->news[i].job;
+        for (size_t k = 0; k < job->key_count; k++) {
+            memcpy(all[n++].digest, job->keys[k].digest, 16);
+            pawl__pg_list_add_bytes(list, job->keys[k].digest, 16);
+        }
+    }
+    pawl__pg_call(&pg->writer, PG_KEY_HELD);
+    pawl__pg_bind_list(&pg->writer, PG_KEY_HELD_digests, list);
+    PGresult *rows;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    if (err) return err;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        assert(n < 2 * digests);
+        memcpy(all[n].digest, pawl__pg_raw(rows, i, 0).at, 16);
+        all[n++].held = true;
+    }
+    qsort(all, n, sizeof *all, compare_digests);
+    for (size_t i = 1; i < n; i++) { // a held one lies beside the newcomer's
+        if (compare_digests(&all[i - 1], &all[i]) == 0) all[(*count)++] = all[i];
+    }
+    *out = all;
+    return PAWL_OK;
+}
+
+static bool meets_conflict(const struct pawl__op *op, const struct held_digest *list, size_t count)
+{
+    for (size_t i = 0; i < op->submit.count; i++) {
+        const struct pawl__new_job *job = &op->submit.jobs[i];
+        for (size_t k = 0; k < job->key_count; k++) {
+            struct held_digest key = { .held = false };
+            memcpy(key.digest, job->keys[k].digest, 16);
+            if (bsearch(&key, list, count, sizeof key, compare_digests)) return true;
+        }
+    }
+    return false;
+}
+
+/* Operations whose keys must be asked about one by one leave the others. */
+static enum pawl_err part_conflicts(struct pawl__backend *pg, struct pawl__op ***late,
+                                    size_t *late_count)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    struct held_digest *list;
+    size_t count;
+    *late_count = 0;
+    enum pawl_err err = list_conflicts(pg, &list, &count);
+    if (err || !count) return err;
+    *late = pawl__arena_calloc(&pg->arena, gather->submit_count, sizeof **late);
+    if (!*late) return pawl__fail_nomem(pg->diag);
+    size_t ops = 0, jobs = 0, from = 0;
+    for (size_t i = 0; i < gather->submit_count; i++) {
+        struct pawl__op *op = gather->submits[i];
+        size_t n = op->submit.count;
+        if (meets_conflict(op, list, count)) {
+            (*late)[(*late_count)++] = op;
+        } else {
+            gather->submits[ops++] = op;
+            memmove(&gather->news[jobs], &gather->news[from], n * sizeof *gather->news);
+            jobs += n;
+        }
+        from += n;
+    }
+    gather->submit_count = ops;
+    gather->new_count = jobs;
+    return PAWL_OK;
+}
+
+static void send_jobs(struct pawl__backend *pg, bool extras)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *lists = pg->gather.lists;
+    pawl__pg_call(conn, extras ? PG_GATHERED_JOBS : PG_GATHERED_JOBS_PLAIN);
+    // the statements number their parameters alike: now, then the lists in this file's order
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_now_ms, pg->now_ms);
+    for (int i = L_ID; i <= (extras ? L_TRACE : L_ARGS); i++) {
+        pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ids + i, &lists[i]);
+    }
+    pawl__pg_send_keep(conn, 0);
+    pawl__pg_call(conn, PG_ARCHIVE_HAS);
+    pawl__pg_bind_list(conn, PG_ARCHIVE_HAS_ids, &lists[L_ID]);
+    pawl__pg_send_keep(conn, 1);
+    pawl__pg_call(conn, PG_GATHERED_LIVE);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ids, &lists[L_ID]);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ranks, &lists[L_RANK]);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_dues, &lists[L_DUE]);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_lanes, &lists[L_LANE]);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_states, &lists[L_STATE]);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_expiries, &lists[L_EXPIRES]);
+    pawl__pg_send_keep(conn, 2);
+}
+_Static_assert(PG_GATHERED_JOBS_now_ms == 1 && PG_GATHERED_JOBS_PLAIN_now_ms == 1 &&
+                   PG_GATHERED_JOBS_ids == 2 && PG_GATHERED_JOBS_PLAIN_ids == 2 &&
+                   PG_GATHERED_JOBS_PLAIN_args == PG_GATHERED_JOBS_ids + L_ARGS &&
+                   PG_GATHERED_JOBS_traces == PG_GATHERED_JOBS_ids + L_TRACE,
+               "parameters are numbered as the lists are");
+
+/* Take back exactly what was written. */
+static void delete_returned(struct pawl__backend *pg, enum pawl__pg sql, int slot)
+{
+    const PGresult *rows = pg->writer.kept[slot];
+    struct pawl__pg_list *list = &pg->gather.lists[0];
+    pawl__pg_list_begin(list, PAWL__PG_IDS);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        pawl__pg_list_add_id(list, pawl__pg_id(rows, i, 0));
+    }
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_list(&pg->writer, 1, list);
+    pawl__pg_send(&pg->writer);
+}
+
+static void send_tags(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    struct pawl__pg_list *ids = &gather->lists[0], *tags = &gather->lists[1];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(tags, PAWL__PG_TEXTS);
+    for (size_t i = 0; i < gather->new_count; i++) {
+        const struct pawl__new_job *job = gather->news[i].job;
+        if (!job->tags.len) continue;
+        pawl__pg_list_add_id(ids, job->id);
+        pawl__pg_list_add_span(tags, job->tags);
+    }
+    if (!ids->count) return;
+    pawl__pg_call(&pg->writer, PG_TAG_INSERT);
+    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_ids, ids);
+    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_tags, tags);
+    pawl__pg_send(&pg->writer);
+}
+
+static void send_keys(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    struct pawl__pg_list *digests = &gather->lists[0], *ids = &gather->lists[1],
+                         *untils = &gather->lists[2];
+    pawl__pg_list_begin(digests, PAWL__PG_BYTES);
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(untils, PAWL__PG_INTS);
+    for (size_t i = 0; i < gather->new_count; i++) {
+        const struct pawl__new_job *job = gather->news[i].job;
+        for (size_t k = 0; k < job->key_count; k++) {
+            pawl__pg_list_add_bytes(digests, job->keys[k].digest, 16);
+            pawl__pg_list_add_id(ids, job->id);
+            pawl__pg_list_add_some(untils, pawl__pg_key_until(pg, &job->keys[k]));
+        }
+    }
+    if (!ids->count) return;
+    pawl__pg_call(&pg->writer, PG_GATHERED_KEYS);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_KEYS_digests, digests);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_KEYS_ids, ids);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_KEYS_untils, untils);
+    pawl__pg_send(&pg->writer);
+}
+
+static void accept_jobs(struct pawl__backend *pg)
+{
+    const struct pawl__pg_new_row *row = pg->gather.news;
+    for (size_t i = 0; i < pg->gather.submit_count; i++) {
+        struct pawl__op *op = pg->gather.submits[i];
+        for (size_t j = 0; j < op->submit.count; j++, row++) {
+            op->submit.out[j] = (struct pawl_submitted){ .id = row->job->id, .state = row->state };
+            pawl__pg_moved(pg, pg->lanes.lanes[row->lane], row->job->id, 0, PAWL__PG_OUTSIDE,
+                           row->state);
+            if (row->state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, row->due_at_ms);
+        }
+    }
+}
+
+static enum pawl_err insert_gathered(struct pawl__backend *pg, bool *all)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    bool extras = false;
+    for (size_t i = 0; i < gather->new_count; i++) {
+        extras |= has_extras(&gather->news[i]);
+    }
+    begin_lists(gather);
+    for (size_t i = 0; i < gather->new_count; i++) {
+        list_plain(gather->lists, &gather->news[i]);
+        if (extras) list_extras(gather->lists, &gather->news[i]);
+    }
+    send_jobs(pg, extras);
+    struct pawl__pg_conn *conn = &pg->writer;
+    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    if (err) return err;
+    *all = (size_t)PQntuples(conn->kept[0]) == gather->new_count && !PQntuples(conn->kept[1]);
+    if (*all) {
+        if (extras) send_tags(pg);
+        if (extras) send_keys(pg);
+        return PAWL_OK;
+    }
+    delete_returned(pg, PG_JOB_DELETE, 0);
+    delete_returned(pg, PG_LIVE_DELETE, 2);
+    return PAWL_OK;
+}
+
+static enum pawl_err flush_news(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    if (!gather->new_count) return PAWL_OK;
+    struct pawl__op **late = NULL;
+    size_t late_count;
+    bool all = true;
+    enum pawl_err err = part_conflicts(pg, &late, &late_count);
+    if (!err && gather->new_count) err = insert_gathered(pg, &all);
+    if (err) return err;
+    if (all) accept_jobs(pg);
+    if (!all) err = submit_singly(pg, gather->submits, gather->submit_count);
+    gather->submit_count = gather->new_count = 0;
+    return err ? err : submit_singly(pg, late, late_count);
+}
+
+/* ---- claimed runs ---- */
+
+enum pawl_err pawl__pg_gather_run(struct pawl__backend *pg, const struct pawl__pg_run_row *row)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    if (!reserve((void **)&gather->claimed, &gather->claimed_cap, gather->claimed_count, 1,
+                 sizeof *gather->claimed)) {
+        return pawl__fail_nomem(pg->diag);
+    }
+    gather->claimed[gather->claimed_count++] = *row;
+    return PAWL_OK;
+}
+
+static bool same_terms(const struct pawl__pg_run_row *a, const struct pawl__pg_run_row *b)
+{
+    return a->lease_until_ms == b->lease_until_ms && strcmp(a->worker, b->worker) == 0;
+}
+
+/* Runs on the same terms go together, and mostly all are; what does not come in a row goes apart.
+ */
+static void flush_runs(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    struct pawl__pg_list *ids = &gather->lists[0];
+    for (size_t at = 0; at < gather->claimed_count;) {
+        const struct pawl__pg_run_row *first = &gather->claimed[at];
+        pawl__pg_list_begin(ids, PAWL__PG_IDS);
+        while (at < gather->claimed_count && same_terms(first, &gather->claimed[at])) {
+            pawl__pg_list_add_id(ids, gather->claimed[at++].id);
+        }
+        pawl__pg_call(&pg->writer, PG_GATHERED_ACTIVE);
+        pawl__pg_bind(&pg->writer, PG_GATHERED_ACTIVE_now_ms, pg->now_ms);
+        pawl__pg_bind(&pg->writer, PG_GATHERED_ACTIVE_lease_until_ms, first->lease_until_ms);
+        pawl__pg_bind_string(&pg->writer, PG_GATHERED_ACTIVE_worker, first->worker);
+        pawl__pg_bind_list(&pg->writer, PG_GATHERED_ACTIVE_ids, ids);
+        pawl__pg_send(&pg->writer);
+    }
+    gather->claimed_count = 0;
+}
+
+/* ---- completions ---- */
+
+static enum pawl_err gather_complete(struct pawl__backend *pg, struct pawl__op *op)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    if (!reserve((void **)&gather->ended, &gather->ended_cap, gather->ended_count, 1,
+                 sizeof *gather->ended)) {
+        return pawl__fail_nomem(pg->diag);
+    }
+    gather->ended[gather->ended_count++] = op;
+    return PAWL_OK;
+}
+
+struct turn {
+    struct pawl__op *op;
+    size_t at;
+};
+
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *left = a, *right = b;
+    int way = memcmp(left->op->complete.ref.id.b, right->op->complete.ref.id.b,
+                     sizeof left->op->complete.ref.id.b);
+    return way ? way : left->at < right->at ? -1 : 1;
+}
+
+/* In order of id: two that do this at once lock in one order, and the same pages are met again and
+ * again. */
+static enum pawl_err sort_ends(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    struct turn *turns = pawl__arena_alloc(&pg->arena, gather->ended_count * sizeof *turns);
+    if (!turns) return pawl__fail_nomem(pg->diag);
+    for (size_t i = 0; i < gather->ended_count; i++) {
+        turns[i] = (struct turn){ gather->ended[i], i };
+    }
+    qsort(turns, gather->ended_count, sizeof *turns, compare_turns);
+    for (size_t i = 0; i < gather->ended_count; i++) {
+        gather->ended[i] = turns[i].op;
+    }
+    return PAWL_OK;
+}
+
+/* Does another before it, in order of id, report the same job? That one goes first. */
+static bool is_repeat(const struct pawl__pg_gather *gather, size_t at)
+{
+    return at > 0 &&
+           memcmp(gather->ended[at]->complete.ref.id.b, gather->ended[at - 1]->complete.ref.id.b,
+                  sizeof(struct pawl_job_id)) == 0;
+}
+
+/* The run of a repeat is one that nobody has: it finds nothing, and goes the long way. */
+static enum pawl_err send_ends(struct pawl__backend *pg, PGresult **rows)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    struct pawl__pg_list *ids = &gather->lists[0], *runs = &gather->lists[1],
+                         *results = &gather->lists[2];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(runs, PAWL__PG_INTS);
+    pawl__pg_list_begin(results, PAWL__PG_TEXTS);
+    for (size_t i = 0; i < gather->ended_count; i++) {
+        pawl__pg_list_add_id(ids, gather->ended[i]->complete.ref.id);
+        pawl__pg_list_add(runs, is_repeat(gather, i) ? -1 : gather->ended[i]->complete.ref.run);
+        pawl__pg_list_add_span(results, gather->ended[i]->complete.result);
+    }
+    pawl__pg_call(&pg->writer, PG_GATHERED_DONE);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_ids, ids);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_runs, runs);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_results, results);
+    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_now_ms, pg->now_ms);
+    return pawl__pg_ask(&pg->writer, rows, pg->diag);
+}
+
+/* The long way for those that own no run: it says why. */
+static enum pawl_err complete_singly(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!ops[i]) continue;
+        ops[i]->err = pawl__pg_op_complete(pg, ops[i]);
+        if (ops[i]->err && !pawl__pg_is_own(ops[i]->err)) return ops[i]->err;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err flush_ends(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    size_t count = gather->ended_count;
+    if (!count) return PAWL_OK;
+    PGresult *rows;
+    enum pawl_err err = sort_ends(pg);
+    if (!err) err = send_ends(pg, &rows);
+    gather->ended_count = 0;
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        size_t at = (size_t)pawl__pg_int(rows, i, 0) - 1;
+        assert(at < count && gather->ended[at]);
+        const struct pawl_run *ref = &gather->ended[at]->complete.ref;
+        struct pawl__pg_lane *lane;
+        err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, 1), &lane);
+        if (err) return err;
+        pawl__pg_moved(pg, lane, ref->id, ref->run, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+        gather->ended[at] = NULL;
+    }
+    return err ? err : complete_singly(pg, gather->ended, count);
+}
+
+/* ---- together ---- */
+
+enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, bool *taken)
+{
+    *taken = false;
+    if (op->kind == PAWL__OP_SUBMIT) return gather_submit(pg, op, taken);
+    if (op->kind != PAWL__OP_COMPLETE) return PAWL_OK;
+    *taken = true;
+    return gather_complete(pg, op);
+}
+
+enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg)
+{
+    flush_runs(pg); // or the next claim would find them still available
+    return flush_news(pg);
+}
+
+enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg)
+{
+    enum pawl_err err = pawl__pg_gather_flush_jobs(pg);
+    return err ? err : flush_ends(pg);
+}
+
+void pawl__pg_gather_reset(struct pawl__backend *pg)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    gather->submit_count = gather->new_count = gather->claimed_count = gather->ended_count = 0;
+}
+
+void pawl__pg_gather_release(struct pawl__pg_gather *gather)
+{
+    free(gather->submits);
+    free(gather->news);
+    free(gather->claimed);
+    free(gather->ended);
+    for (int i = 0; i < L_END; i++) {
+        pawl__pg_list_release(&gather->lists[i]);
+    }
+    memset(gather, 0, sizeof *gather);
+}

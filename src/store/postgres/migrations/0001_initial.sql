@@ -1,0 +1,274 @@
+-- name: migration_1
+-- The first schema. What is written once stays apart from what moves: a job's facts are one row of
+-- pawl_job, and where the job stands is one narrow row elsewhere:
+--
+--     scheduled ... paused       pawl_live
+--     completed ... expired      pawl_done, later pawl_archive
+--
+-- A job paused out of discarded has a row in pawl_live and keeps the one in pawl_done. Whoever
+-- moves a job holds the lock of its row in pawl_live, or in pawl_done when it has none there.
+-- States are the numbers of PAWL_STATES. run counts claims for ever and fences the owner's writes;
+-- base_run is where this series of attempts began (attempt = run - base_run); free_runs of them
+-- charged nothing.
+
+-- One row. Grows with every new queue or lane and every pause, in the order of the commits: who has
+-- seen the number has seen all that was before it.
+CREATE TABLE pawl_catalog (
+    id      smallint PRIMARY KEY CHECK (id = 1),
+    version bigint NOT NULL
+);
+INSERT INTO pawl_catalog (id, version) VALUES (1, 1);
+
+-- named: somebody spoke of the queue itself, so it is listed although it never had a job.
+CREATE TABLE pawl_queue (
+    id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name          text COLLATE "C" NOT NULL UNIQUE,
+    paused        boolean NOT NULL DEFAULT false,
+    named         boolean NOT NULL DEFAULT false,
+    created_at_ms bigint NOT NULL
+);
+
+-- A queue's jobs of one type: what a claim can be narrowed to at no cost.
+CREATE TABLE pawl_lane (
+    id       integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue_id integer NOT NULL REFERENCES pawl_queue (id),
+    type     text COLLATE "C" NOT NULL,
+    UNIQUE (queue_id, type)
+);
+
+CREATE TABLE pawl_job (
+    id              uuid PRIMARY KEY,
+    created_at_ms   bigint NOT NULL,
+    due_at_ms       bigint NOT NULL,
+    lane            integer NOT NULL,
+    attempts_max    integer NOT NULL CHECK (attempts_max >= 1),
+    priority        smallint NOT NULL,
+    args            text NOT NULL,
+    expires_at_ms   bigint,
+    timeout_ms      bigint,
+    lease_ms        bigint,
+    sla_soft_at_ms  bigint,
+    sla_hard_at_ms  bigint,
+    keep_ms         bigint,
+    meta            text,
+    extra           text,
+    tags            text,
+    retry           text,
+    uniqueness      text,
+    keys            bytea,
+    idempotency_key text COLLATE "C",
+    business_key    text COLLATE "C",
+    principal       text COLLATE "C",
+    trace_id        text COLLATE "C"
+);
+CREATE INDEX pawl_job_created ON pawl_job (created_at_ms, id);
+CREATE INDEX pawl_job_idempotency ON pawl_job (idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX pawl_job_business ON pawl_job (business_key) WHERE business_key IS NOT NULL;
+
+-- rank: smaller is sooner, see pawl__rank. expires_at_ms is pawl_job's, for the sweep.
+-- Rows are short and short-lived, so vacuuming is cheap and must come often (janitor.c); it does
+-- not give the file's end back, for that would need a lock that stops everybody.
+CREATE TABLE pawl_live (
+    id             uuid PRIMARY KEY,
+    rank           bigint NOT NULL,
+    due_at_ms      bigint NOT NULL,
+    run            bigint NOT NULL,
+    base_run       bigint NOT NULL CHECK (base_run <= run),
+    free_runs      bigint NOT NULL,
+    lane           integer NOT NULL,
+    state          smallint NOT NULL CHECK (state BETWEEN 1 AND 6),
+    paused_from    smallint CHECK ((state = 6) = (paused_from IS NOT NULL)),
+    expires_at_ms  bigint,
+    started_at_ms  bigint,
+    lease_until_ms bigint CHECK (lease_until_ms IS NULL OR state IN (3, 4)),
+    worker         text COLLATE "C",
+    reason         text,
+    CHECK (state <> 4 OR (run > base_run AND started_at_ms IS NOT NULL
+        AND lease_until_ms IS NOT NULL AND worker IS NOT NULL))
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_insert_threshold = 100000,
+    vacuum_truncate = false);
+-- What a claim reads, in its order: nothing is sorted.
+CREATE INDEX pawl_live_ready ON pawl_live (lane, rank, id) WHERE state = 2;
+CREATE INDEX pawl_live_due ON pawl_live (due_at_ms, id) WHERE state IN (1, 5);
+CREATE INDEX pawl_live_lease ON pawl_live (lease_until_ms, id) WHERE lease_until_ms IS NOT NULL;
+CREATE INDEX pawl_live_expiry ON pawl_live (expires_at_ms, id)
+    WHERE expires_at_ms IS NOT NULL AND state IN (1, 2, 3, 5);
+
+CREATE TABLE pawl_done (
+    id             uuid PRIMARY KEY,
+    finished_at_ms bigint NOT NULL,
+    run            bigint NOT NULL,
+    base_run       bigint NOT NULL,
+    free_runs      bigint NOT NULL,
+    lane           integer NOT NULL,
+    state          smallint NOT NULL CHECK (state BETWEEN 7 AND 11),
+    dead_letter    boolean NOT NULL,
+    started_at_ms  bigint,
+    worker         text COLLATE "C",
+    reason         text,
+    result         text
+);
+CREATE INDEX pawl_done_ended ON pawl_done (state, finished_at_ms);
+
+-- pawl_job and pawl_done in one row, out of the way.
+CREATE TABLE pawl_archive (
+    id              uuid PRIMARY KEY,
+    created_at_ms   bigint NOT NULL,
+    due_at_ms       bigint NOT NULL,
+    lane            integer NOT NULL,
+    attempts_max    integer NOT NULL,
+    priority        smallint NOT NULL,
+    args            text NOT NULL,
+    expires_at_ms   bigint,
+    timeout_ms      bigint,
+    lease_ms        bigint,
+    sla_soft_at_ms  bigint,
+    sla_hard_at_ms  bigint,
+    keep_ms         bigint,
+    meta            text,
+    extra           text,
+    tags            text,
+    retry           text,
+    uniqueness      text,
+    keys            bytea,
+    idempotency_key text COLLATE "C",
+    business_key    text COLLATE "C",
+    principal       text COLLATE "C",
+    trace_id        text COLLATE "C",
+    finished_at_ms  bigint NOT NULL,
+    run             bigint NOT NULL,
+    base_run        bigint NOT NULL,
+    free_runs       bigint NOT NULL,
+    state           smallint NOT NULL CHECK (state BETWEEN 7 AND 11),
+    dead_letter     boolean NOT NULL,
+    started_at_ms   bigint,
+    worker          text COLLATE "C",
+    reason          text,
+    result          text
+);
+CREATE INDEX pawl_archive_created ON pawl_archive (created_at_ms, id);
+CREATE INDEX pawl_archive_ended ON pawl_archive (state, finished_at_ms);
+CREATE INDEX pawl_archive_idempotency ON pawl_archive (idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+CREATE INDEX pawl_archive_business ON pawl_archive (business_key) WHERE business_key IS NOT NULL;
+
+-- Who holds or held a key: idempotency, business and unique keys alike. The newcomer's policy says
+-- whether a holder still counts. An idempotency key outlives its job. Who asks about a digest, or
+-- writes one, holds the advisory lock that is named by its first half.
+CREATE TABLE pawl_key (
+    digest   bytea NOT NULL CHECK (length(digest) = 16),
+    id       uuid NOT NULL,
+    until_ms bigint,
+    PRIMARY KEY (digest, id)
+);
+CREATE INDEX pawl_key_until ON pawl_key (until_ms) WHERE until_ms IS NOT NULL;
+
+CREATE TABLE pawl_tag (
+    tag text COLLATE "C" NOT NULL,
+    id  uuid NOT NULL,
+    PRIMARY KEY (tag, id)
+);
+
+CREATE TABLE pawl_failure (
+    id             uuid NOT NULL,
+    run            bigint NOT NULL,
+    attempt        bigint NOT NULL,
+    lapsed         boolean NOT NULL,
+    started_at_ms  bigint NOT NULL,
+    failed_at_ms   bigint NOT NULL,
+    retry_delay_ms bigint,
+    worker         text COLLATE "C" NOT NULL,
+    type           text COLLATE "C",
+    code           text COLLATE "C",
+    message        text,
+    details        text,
+    PRIMARY KEY (id, run)
+);
+
+CREATE TABLE pawl_progress (
+    id      uuid PRIMARY KEY,
+    run     bigint NOT NULL,
+    at_ms   bigint NOT NULL,
+    value   double precision CHECK (value BETWEEN 0 AND 1),
+    message text,
+    data    text
+) WITH (fillfactor = 70);
+
+CREATE TABLE pawl_checkpoint (
+    id       uuid PRIMARY KEY,
+    sequence bigint NOT NULL,
+    at_ms    bigint NOT NULL,
+    state    text NOT NULL
+) WITH (fillfactor = 70);
+
+CREATE TABLE pawl_log (
+    id    uuid NOT NULL,
+    seq   bigint GENERATED ALWAYS AS IDENTITY,
+    run   bigint NOT NULL,
+    at_ms bigint NOT NULL,
+    level smallint NOT NULL,
+    text  text NOT NULL,
+    PRIMARY KEY (id, seq)
+);
+
+-- What operators did. job_id is NULL for deeds that concern no single job.
+CREATE TABLE pawl_deed (
+    seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at_ms      bigint NOT NULL,
+    job_id     uuid,
+    subject    text,
+    action     text NOT NULL,
+    actor      text,
+    reason     text,
+    from_state smallint,
+    to_state   smallint
+);
+CREATE INDEX pawl_deed_job ON pawl_deed (job_id) WHERE job_id IS NOT NULL;
+
+-- How many jobs of a lane are in a state; state 0: archived. Commits that move jobs append to
+-- pawl_count_delta, so that they never wait for each other; now and then somebody folds what is
+-- there into pawl_count. The truth is the sum of both.
+CREATE TABLE pawl_count (
+    lane  integer NOT NULL,
+    state smallint NOT NULL,
+    n     bigint NOT NULL,
+    PRIMARY KEY (lane, state)
+) WITH (fillfactor = 50);
+CREATE TABLE pawl_count_delta (
+    lane  integer NOT NULL,
+    state smallint NOT NULL,
+    delta bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
+
+-- The newest transaction of each process that writes, by number, so that one whose COMMIT was never
+-- answered can be looked up. void: that number was looked for and not found, and must not come
+-- later. The server's own number for it (xid) would not do: after a crash it is given to another.
+CREATE TABLE pawl_turn (
+    tag  bigint PRIMARY KEY,
+    turn bigint NOT NULL,
+    void boolean NOT NULL,
+    at   timestamptz NOT NULL
+) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+
+CREATE TABLE pawl_node (
+    name            text COLLATE "C" PRIMARY KEY,
+    info            text,
+    started_at_ms   bigint NOT NULL,
+    heartbeat_at_ms bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- A released lock keeps its row with an empty owner, so that its fence goes on growing.
+CREATE TABLE pawl_lock (
+    name          text COLLATE "C" PRIMARY KEY,
+    owner         text COLLATE "C" NOT NULL,
+    fence         bigint NOT NULL,
+    locked_at_ms  bigint NOT NULL,
+    expires_at_ms bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE pawl_setting (
+    name  text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+);

@@ -1,0 +1,169 @@
+/* Opening and closing a store on PostgreSQL, and what makes it one: the table of its functions. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pawl__pg_open pawl__pg_how(const struct pawl__backend *pg, bool write)
+{
+    return (struct pawl__pg_open){ .url = pg->url,
+                                   .timeout_ms = pg->busy_timeout_ms,
+                                   .write = write,
+                                   .relaxed = pg->durability == PAWL_DURABILITY_RELAXED };
+}
+
+static enum pawl_err read_boost(struct pawl__backend *pg, struct pawl_diag *diag)
+{
+    pawl__pg_call(&pg->writer, PG_SETTING_GET);
+    pawl__pg_bind_string(&pg->writer, PG_SETTING_GET_name, "rank.boost_ms");
+    PGresult *row;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, diag);
+    if (err) return err;
+    pg->boost_ms = PAWL__RANK_BOOST_MS;
+    if (PQntuples(row)) pg->boost_ms = strtoll(pawl__pg_raw(row, 0, 0).at, NULL, 10);
+    return PAWL_OK;
+}
+
+/* Stores in different schemas of one database do not wake each other. */
+static enum pawl_err name_channel(struct pawl__backend *pg, struct pawl_diag *diag)
+{
+    pawl__pg_call(&pg->writer, PG_WHO_SERVES);
+    PGresult *who;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &who, diag);
+    if (err) return err;
+    const char *schema = pawl__pg_raw(who, 0, 2).at;
+    bool usual = strcmp(schema, "public") == 0;
+    snprintf(pg->channel, sizeof pg->channel, "pawl%s%.50s", usual ? "" : "_",
+             usual ? "" : schema); // names are cut at 63 bytes
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *diag)
+{
+    struct pawl__pg_open how = pawl__pg_how(pg, true);
+    pawl__pg_conn_release(&pg->writer);
+    pg->lanes.version = 0;
+    return pawl__pg_connect(&how, &pg->writer, diag);
+}
+
+/* The schema is looked after on a connection of its own: several statements in one text are not for
+ * pipeline mode. */
+static enum pawl_err migrate(struct pawl__backend *pg, const struct pawl__pg_migrate *how,
+                             struct pawl_diag *diag)
+{
+    struct pawl__pg_open plain = pawl__pg_how(pg, true);
+    PGconn *conn;
+    enum pawl_err err = pawl__pg_connect_plain(&plain, &conn, diag);
+    if (err) return err;
+    err = pawl__pg_migrate(conn, how, diag);
+    PQfinish(conn);
+    return err;
+}
+
+static enum pawl_err connect_writer(struct pawl__backend *pg, const struct pawl__pg_migrate *how,
+                                    struct pawl_diag *diag)
+{
+    enum pawl_err err = migrate(pg, how, diag);
+    if (!err) err = pawl__pg_reconnect(pg, diag);
+    if (!err) err = read_boost(pg, diag);
+    if (!err) err = pawl__pg_turns_forget(pg, diag);
+    return err ? err : name_channel(pg, diag);
+}
+
+static void close_store(struct pawl__backend *pg)
+{
+    pawl__pg_herald_close(pg);
+    pawl__pg_janitor_close(pg);
+    (void)pawl__pg_turns_forget(pg, NULL);
+    pawl__pg_conn_release(&pg->writer);
+    pawl__pg_readers_drop(pg);
+    pawl__pg_lanes_release(&pg->lanes);
+    pawl__pg_gather_release(&pg->gather);
+    pawl__pg_tale_release(&pg->tale);
+    pawl__arena_release(&pg->arena);
+    pawl__cond_release(&pg->freed);
+    pawl__mutex_release(&pg->mutex);
+    free(pg->undo);
+    free(pg->url);
+    free(pg);
+}
+
+static enum pawl_err open_store(const struct pawl_config *config, struct pawl__backend **out,
+                                struct pawl_diag *diag)
+{
+    struct pawl__backend *pg = calloc(1, sizeof *pg);
+    if (!pg) return pawl__fail_nomem(diag);
+    pawl__mutex_init(&pg->mutex);
+    pawl__cond_init(&pg->freed);
+    pawl__pg_herald_init(pg);
+    pawl__pg_janitor_init(pg);
+    pg->durability = config->durability;
+    pg->busy_timeout_ms = config->busy_timeout_ms;
+    pg->clock = config->clock;
+    pawl__rng_seed(&pg->rng, config->seed);
+    pg->lanes.seed = pawl__rng_next(&pg->rng);
+    pg->tag = pawl__rng_system_seed(); // not from the seed: it tells processes apart
+    pg->url = strdup(config->store);
+    enum pawl_err err = pg->url ? PAWL_OK : pawl__fail_nomem(diag);
+    if (!err) {
+        err = connect_writer(pg,
+                             &(struct pawl__pg_migrate){ .no_migrate = config->no_migrate,
+                                                         .must_exist = config->must_exist },
+                             diag);
+    }
+    if (err) {
+        close_store(pg);
+        return err;
+    }
+    *out = pg;
+    return PAWL_OK;
+}
+
+/* The server has recovered by itself whatever it had to: what is left is to see that it is one that
+ * takes our writes and has our schema. */
+static enum pawl_err reopen_store(struct pawl__backend *pg, struct pawl_diag *diag)
+{
+    pawl__pg_readers_drop(pg);
+    return connect_writer(pg, &(struct pawl__pg_migrate){ .no_migrate = true, .must_exist = true },
+                          diag);
+}
+
+static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_schema *out,
+                                 struct pawl_diag *diag)
+{
+    struct pawl__pg_open how = { .url = config->store, .timeout_ms = config->busy_timeout_ms };
+    PGconn *conn;
+    enum pawl_err err = pawl__pg_connect_plain(&how, &conn, diag);
+    if (err) return err;
+    err = pawl__pg_schema_read(conn, out, diag);
+    PQfinish(conn);
+    return err;
+}
+
+static const struct pawl__backend_table table = {
+    .scheme = "postgres://",
+    .open = open_store,
+    .close = close_store,
+    .apply = pawl__pg_apply,
+    .reopen = reopen_store,
+    .note = pawl__pg_note,
+    .told = pawl__pg_told,
+    .tell = pawl__pg_tell,
+    .hear = pawl__pg_hear,
+    .get = pawl__pg_get,
+    .query = pawl__pg_query,
+    .count = pawl__pg_query_count,
+    .story = pawl__pg_story,
+    .stats = pawl__pg_stats,
+    .nodes = pawl__pg_nodes,
+    .locks = pawl__pg_locks,
+    .setting = pawl__pg_setting,
+    .settings = pawl__pg_settings,
+    .backup = pawl__pg_backup,
+    .check = pawl__pg_check,
+    .schema = read_schema,
+};
+
+const struct pawl__store_module pawl_store_module = PAWL__STORE_MODULE(&table);

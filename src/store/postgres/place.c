@@ -1,0 +1,386 @@
+/* Where a job stands, and the one way to move it: ask the lifecycle, leave the old place, enter the
+ * new one, count. Claiming, completing and promoting have shorter ways of their own for speed; each
+ * asks the same table.
+ *
+ * A place that was found is locked until the transaction ends, so what is decided by it stays true.
+ * What follows from it is sent without waiting for an answer.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { LOOKS_MAX = 5 };
+
+enum { SLOT_LIVE, SLOT_DONE, SLOT_ARCHIVE };
+
+/* Columns of {{place_columns}}. */
+enum {
+    AT_ID,
+    AT_LANE,
+    AT_PRIORITY,
+    AT_ATTEMPTS_MAX,
+    AT_CREATED,
+    AT_DUE,
+    AT_EXPIRES,
+    AT_TIMEOUT,
+    AT_SLA_SOFT,
+    AT_SLA_HARD,
+    AT_TAGS,
+    AT_RETRY,
+    AT_KEYS,
+    AT_STATE,
+    AT_PAUSED_FROM,
+    AT_RUN,
+    AT_BASE_RUN,
+    AT_FREE_RUNS,
+    AT_STARTED,
+    AT_LEASE_UNTIL,
+    AT_WORKER,
+    AT_RANK,
+    AT_IN_LIVE,
+    AT_IN_DONE
+};
+
+static void read_numbers(const PGresult *row, struct pawl__pg_place *out)
+{
+    *out = (struct pawl__pg_place){
+        .id = pawl__pg_id(row, 0, AT_ID),
+        .priority = (int32_t)pawl__pg_int(row, 0, AT_PRIORITY),
+        .attempts_max = (int32_t)pawl__pg_int(row, 0, AT_ATTEMPTS_MAX),
+        .created_at_ms = pawl__pg_int(row, 0, AT_CREATED),
+        .due_at_ms = pawl__pg_int(row, 0, AT_DUE),
+        .rank = pawl__pg_int(row, 0, AT_RANK),
+        .expires_at_ms = pawl__pg_int(row, 0, AT_EXPIRES),
+        .timeout_ms = pawl__pg_int(row, 0, AT_TIMEOUT),
+        .sla_soft_at_ms = pawl__pg_int(row, 0, AT_SLA_SOFT),
+        .sla_hard_at_ms = pawl__pg_int(row, 0, AT_SLA_HARD),
+        .state = (enum pawl_state)pawl__pg_int(row, 0, AT_STATE),
+        .paused_from = (enum pawl_state)pawl__pg_int(row, 0, AT_PAUSED_FROM),
+        .run = pawl__pg_int(row, 0, AT_RUN),
+        .base_run = pawl__pg_int(row, 0, AT_BASE_RUN),
+        .free_runs = pawl__pg_int(row, 0, AT_FREE_RUNS),
+        .started_at_ms = pawl__pg_int(row, 0, AT_STARTED),
+        .lease_until_ms = pawl__pg_int(row, 0, AT_LEASE_UNTIL),
+        .in_live = pawl__pg_bool(row, 0, AT_IN_LIVE),
+        .in_done = pawl__pg_bool(row, 0, AT_IN_DONE),
+    };
+}
+
+static enum pawl_err read_place(struct pawl__backend *pg, const PGresult *row,
+                                struct pawl__pg_place *out)
+{
+    read_numbers(row, out);
+    struct pawl_span worker = pawl__pg_raw(row, 0, AT_WORKER);
+    if (worker.len > PAWL_WORKER_BYTES_MAX) worker.len = PAWL_WORKER_BYTES_MAX;
+    memcpy(out->worker, worker.at, worker.len);
+    bool ok = pawl__pg_span(row, 0, AT_TAGS, &pg->arena, &out->tags) &&
+              pawl__pg_span(row, 0, AT_RETRY, &pg->arena, &out->retry) &&
+              pawl__pg_span(row, 0, AT_KEYS, &pg->arena, &out->keys);
+    if (!ok) return pawl__fail_nomem(pg->diag);
+    if (!out->in_live) out->rank = pawl__pg_rank_of(pg, out, out->due_at_ms);
+    return pawl__pg_lane_by_id(pg, pawl__pg_int(row, 0, AT_LANE), &out->lane);
+}
+
+static enum pawl_err read_archived(struct pawl__backend *pg, const PGresult *row,
+                                   struct pawl_job_id id, struct pawl__pg_place *out)
+{
+    *out = (struct pawl__pg_place){ .id = id,
+                                    .state = (enum pawl_state)pawl__pg_int(row, 0, 1),
+                                    .created_at_ms = pawl__pg_int(row, 0, 2) };
+    bool ok = pawl__pg_span(row, 0, 3, &pg->arena, &out->tags) &&
+              pawl__pg_span(row, 0, 4, &pg->arena, &out->keys);
+    if (!ok) return pawl__fail_nomem(pg->diag);
+    return pawl__pg_lane_by_id(pg, pawl__pg_int(row, 0, 0), &out->lane);
+}
+
+static void look(struct pawl__backend *pg, enum pawl__pg sql, const struct pawl_job_id *id,
+                 int slot)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_id(&pg->writer, 1, id);
+    pawl__pg_send_keep(&pg->writer, slot);
+}
+
+/* One round trip. Jobs mostly move from live to done to the archive, which is the order in which we
+ * look, so one that moves meanwhile is met all the same; for one that comes back, look again. */
+static enum pawl_err look_once(struct pawl__backend *pg, struct pawl_job_id id, bool archive,
+                               struct pawl__pg_place *out, bool *found)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    look(pg, PG_PLACE_LIVE, &id, SLOT_LIVE);
+    look(pg, PG_PLACE_DONE, &id, SLOT_DONE);
+    if (archive) look(pg, PG_PLACE_ARCHIVED, &id, SLOT_ARCHIVE);
+    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    *found = true;
+    if (err) return err;
+    if (PQntuples(conn->kept[SLOT_LIVE])) return read_place(pg, conn->kept[SLOT_LIVE], out);
+    const PGresult *done = conn->kept[SLOT_DONE];
+    if (PQntuples(done) && !pawl__pg_bool(done, 0, AT_IN_LIVE)) return read_place(pg, done, out);
+    if (archive && PQntuples(conn->kept[SLOT_ARCHIVE])) {
+        return read_archived(pg, conn->kept[SLOT_ARCHIVE], id, out);
+    }
+    *found = false;
+    return PQntuples(done) ? PAWL_ERR_BUSY : PAWL_ERR_NOT_FOUND;
+}
+
+static enum pawl_err look_for(struct pawl__backend *pg, struct pawl_job_id id, bool archive,
+                              struct pawl__pg_place *out)
+{
+    enum pawl_err err = PAWL_ERR_NOT_FOUND;
+    int misses = 0;
+    for (int i = 0; i < LOOKS_MAX && misses < 2; i++) {
+        bool found;
+        err = look_once(pg, id, archive, out, &found);
+        if (found) return err;
+        misses += err == PAWL_ERR_NOT_FOUND;
+    }
+    if (err == PAWL_ERR_NOT_FOUND) return err;
+    return pawl__fail(pg->diag, PAWL_ERR_BUSY, "a job moves faster than it can be looked at");
+}
+
+enum pawl_err pawl__pg_place_find(struct pawl__backend *pg, struct pawl_job_id id,
+                                  struct pawl__pg_place *out)
+{
+    return look_for(pg, id, false, out);
+}
+
+enum pawl_err pawl__pg_place_need(struct pawl__backend *pg, struct pawl_job_id id,
+                                  struct pawl__pg_place *out)
+{
+    enum pawl_err err = pawl__pg_place_find(pg, id, out);
+    if (err != PAWL_ERR_NOT_FOUND) return err;
+    return pawl__fail(pg->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+}
+
+enum pawl_err pawl__pg_place_archived(struct pawl__backend *pg, struct pawl_job_id id,
+                                      struct pawl__pg_place *out)
+{
+    look(pg, PG_PLACE_ARCHIVED, &id, SLOT_ARCHIVE);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (err) return err;
+    const PGresult *row = pg->writer.kept[SLOT_ARCHIVE];
+    return PQntuples(row) ? read_archived(pg, row, id, out) : PAWL_ERR_NOT_FOUND;
+}
+
+enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id,
+                                 struct pawl__pg_place *out, struct pawl_diag *diag)
+{
+    enum pawl_err err = look_for(pg, id, true, out);
+    return err == PAWL_ERR_NOT_FOUND ? pawl__pg_fail_unknown(diag, id) : err;
+}
+
+enum pawl_err pawl__pg_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\"", text);
+}
+
+enum pawl_err pawl__pg_fail_state(struct pawl_diag *diag, const struct pawl__pg_place *place,
+                                  const char *verb)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(place->id, text);
+    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\": it is %s", verb, text,
+                      pawl_state_name(place->state, PAWL_VOCABULARY_PAWL));
+}
+
+enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_run *ref,
+                                   struct pawl__pg_place *out, struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__pg_place_any(pg, ref->id, out, diag);
+    if (err) return err;
+    if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(ref->id, text);
+    return pawl__fail(diag, PAWL_ERR_STALE,
+                      "run %lld of job \"%s\" is over: the job is %s and has had %lld runs",
+                      (long long)ref->run, text, pawl_state_name(out->state, PAWL_VOCABULARY_PAWL),
+                      (long long)out->run);
+}
+
+int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,
+                         int64_t due_at_ms)
+{
+    return pawl__rank(&(struct pawl__rank_of){ .due_at_ms = due_at_ms,
+                                               .priority = place->priority,
+                                               .boost_ms = pg->boost_ms,
+                                               .sla_soft_at_ms = place->sla_soft_at_ms,
+                                               .sla_hard_at_ms = place->sla_hard_at_ms });
+}
+
+static void delete_by_id(struct pawl__backend *pg, enum pawl__pg sql, struct pawl_job_id id)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_id_list(&pg->writer, 1, id);
+    pawl__pg_send_exact(&pg->writer, 1);
+}
+
+/* The row of pawl_live that a move leads to; what is NULL for most is set by their callers. */
+struct live_row {
+    enum pawl_state paused_from;
+    int64_t started_at_ms, lease_until_ms;
+    const char *worker, *reason;
+};
+
+static void write_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                       enum pawl_state to, const struct live_row *row)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+#define BIND(name)                                                                                 \
+    pawl__pg_call(conn, PG_##name);                                                                \
+    pawl__pg_bind_id(conn, PG_##name##_id, &place->id);                                            \
+    pawl__pg_bind(conn, PG_##name##_rank, place->rank);                                            \
+    pawl__pg_bind(conn, PG_##name##_due_at_ms, place->due_at_ms);                                  \
+    pawl__pg_bind(conn, PG_##name##_run, place->run);                                              \
+    pawl__pg_bind(conn, PG_##name##_base_run, place->base_run);                                    \
+    pawl__pg_bind(conn, PG_##name##_free_runs, place->free_runs);                                  \
+    pawl__pg_bind(conn, PG_##name##_state, to);                                                    \
+    pawl__pg_bind_some(conn, PG_##name##_paused_from, row->paused_from);                           \
+    pawl__pg_bind_some(conn, PG_##name##_expires_at_ms, place->expires_at_ms);                     \
+    pawl__pg_bind_some(conn, PG_##name##_started_at_ms, row->started_at_ms);                       \
+    pawl__pg_bind_some(conn, PG_##name##_lease_until_ms, row->lease_until_ms);                     \
+    pawl__pg_bind_text(conn, PG_##name##_worker, row->worker);                                     \
+    pawl__pg_bind_text(conn, PG_##name##_reason, row->reason)
+    if (place->in_live) {
+        BIND(LIVE_UPDATE);
+    } else {
+        BIND(LIVE_INSERT);
+        pawl__pg_bind(conn, PG_LIVE_INSERT_lane, place->lane->id);
+    }
+#undef BIND
+    pawl__pg_send_exact(conn, 1);
+}
+
+static void enter_wait(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                       enum pawl_state to, const struct pawl__pg_target *target)
+{
+    bool routed = to == PAWL_STATE_PENDING && target->lease_until_ms;
+    bool was_routed = place->state == PAWL_STATE_PENDING && place->lease_until_ms;
+    enum pawl_state from = place->state; // a routed job comes back from a pause as available
+    if (was_routed) from = PAWL_STATE_AVAILABLE;
+    write_live(pg, place, to,
+               &(struct live_row){
+                   .paused_from = to == PAWL_STATE_PAUSED ? from : PAWL_STATE_NONE,
+                   .started_at_ms = place->started_at_ms,
+                   .lease_until_ms = routed ? target->lease_until_ms : 0,
+                   .worker = routed       ? target->worker
+                             : was_routed ? NULL
+                                          : place->worker,
+                   .reason = target->reason,
+               });
+}
+
+static void insert_done(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                        enum pawl_state to, const struct pawl__pg_target *target)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_DONE_INSERT);
+    pawl__pg_bind_id(conn, PG_DONE_INSERT_id, &place->id);
+    pawl__pg_bind(conn, PG_DONE_INSERT_lane, place->lane->id);
+    pawl__pg_bind(conn, PG_DONE_INSERT_state, to);
+    pawl__pg_bind(conn, PG_DONE_INSERT_run, place->run);
+    pawl__pg_bind(conn, PG_DONE_INSERT_base_run, place->base_run);
+    pawl__pg_bind(conn, PG_DONE_INSERT_free_runs, place->free_runs);
+    pawl__pg_bind_some(conn, PG_DONE_INSERT_started_at_ms, place->started_at_ms);
+    pawl__pg_bind(conn, PG_DONE_INSERT_finished_at_ms, pg->now_ms);
+    pawl__pg_bind_bool(conn, PG_DONE_INSERT_dead_letter, target->dead_letter);
+    pawl__pg_bind_text(conn, PG_DONE_INSERT_worker, place->worker);
+    pawl__pg_bind_text(conn, PG_DONE_INSERT_reason, target->reason);
+    pawl__pg_bind_span(conn, PG_DONE_INSERT_result, target->result);
+    pawl__pg_send_exact(conn, 1);
+}
+
+/* A job paused out of discarded keeps its row in pawl_done, to go back to. */
+static void enter_done(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
+                       const struct pawl__pg_target *target)
+{
+    if (place->in_live) delete_by_id(pg, PG_LIVE_DELETE, place->id);
+    place->in_live = false;
+    if (place->in_done) {
+        if (place->state == PAWL_STATE_PAUSED && to == place->paused_from) return;
+        delete_by_id(pg, PG_DONE_DELETE, place->id);
+    }
+    insert_done(pg, place, to, target);
+    place->in_done = true;
+}
+
+static void enter_live(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
+                       const struct pawl__pg_target *target)
+{
+    if (place->in_done && to != PAWL_STATE_PAUSED) {
+        delete_by_id(pg, PG_DONE_DELETE, place->id);
+        place->in_done = false;
+    }
+    switch (to) {
+    case PAWL_STATE_AVAILABLE:
+        write_live(pg, place, to, &(struct live_row){ 0 });
+        break;
+    case PAWL_STATE_ACTIVE:
+        place->run++;
+        write_live(pg, place, to,
+                   &(struct live_row){ .started_at_ms = pg->now_ms,
+                                       .lease_until_ms = target->lease_until_ms,
+                                       .worker = target->worker });
+        break;
+    default:
+        enter_wait(pg, place, to, target);
+        break;
+    }
+    place->in_live = true;
+}
+
+static void set_due(struct pawl__backend *pg, struct pawl__pg_place *place, int64_t due_at_ms)
+{
+    place->due_at_ms = due_at_ms;
+    place->rank = pawl__pg_rank_of(pg, place, due_at_ms);
+    pawl__pg_call(&pg->writer, PG_JOB_REDUE);
+    pawl__pg_bind(&pg->writer, PG_JOB_REDUE_due_at_ms, due_at_ms);
+    pawl__pg_bind_id(&pg->writer, PG_JOB_REDUE_id, &place->id);
+    pawl__pg_send_exact(&pg->writer, 1);
+}
+
+enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *place,
+                            const enum pawl_event *events, size_t event_count,
+                            const struct pawl__pg_target *target)
+{
+    enum pawl_state to = place->state;
+    for (size_t i = 0; i < event_count; i++) {
+        to = pawl__lifecycle_next(to, events[i], place->paused_from);
+        assert(to != PAWL_STATE_NONE || i == 0); // whoever chains moves knows that they chain
+        if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
+    }
+    if (target->due_at_ms && target->due_at_ms != place->due_at_ms) {
+        set_due(pg, place, target->due_at_ms);
+    }
+    if (pawl_state_is_terminal(to)) {
+        enter_done(pg, place, to, target);
+    } else {
+        enter_live(pg, place, to, target);
+    }
+    pawl__pg_moved(pg, place->lane, place->id, place->run, place->state, to);
+    if (to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE) {
+        pawl__pg_tale_due(pg, place->due_at_ms);
+    }
+    place->state = to;
+    return PAWL_OK;
+}
+
+void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const char *subject,
+                   const char *action, const struct pawl_by *by, enum pawl_state from,
+                   enum pawl_state to)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_DEED_INSERT);
+    pawl__pg_bind(conn, PG_DEED_INSERT_at_ms, pg->now_ms);
+    pawl__pg_bind_id(conn, PG_DEED_INSERT_job_id, id);
+    pawl__pg_bind_text(conn, PG_DEED_INSERT_subject, subject);
+    pawl__pg_bind_text(conn, PG_DEED_INSERT_action, action);
+    pawl__pg_bind_text(conn, PG_DEED_INSERT_actor, by->actor);
+    pawl__pg_bind_text(conn, PG_DEED_INSERT_reason, by->reason);
+    pawl__pg_bind_some(conn, PG_DEED_INSERT_from_state, from);
+    pawl__pg_bind_some(conn, PG_DEED_INSERT_to_state, to);
+    pawl__pg_send_exact(conn, 1);
+}

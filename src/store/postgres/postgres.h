@@ -1,0 +1,658 @@
+/* What the PostgreSQL backend's files share. Only this folder includes libpq's header.
+ *
+ * The schema is described in migrations/0001_initial.sql. Unlike SQLite's there are several who
+ * write at once, so:
+ *
+ * 1. Who moves a job holds the lock of the row where it stands: of pawl_live, else of pawl_done,
+ *    else of pawl_archive (place.c). Claims and sweeps skip rows that somebody holds.
+ * 2. Who asks about a key, or writes one, holds the key's advisory lock (keys.c). Those of a whole
+ *    batch are taken in order before anything else.
+ * 3. Queues and lanes are made in a transaction of their own, before the batch's.
+ * 4. Counters are appended, not updated (lane.c).
+ *
+ * What two batches can still make of it is a deadlock; the server ends one of them, and that one is
+ * done again (apply.c).
+ *
+ * No state of a session is relied on, but for the connection that listens: there may be a pooler
+ * that lends a server's connection out for a transaction.
+ *
+ * Threads: the writer's connection, the lanes and what is gathered belong to the committer's
+ * thread. Readers take a connection from the pool. The herald and the janitor have a thread and a
+ * connection each. */
+#ifndef PAWL_STORE_POSTGRES_H
+#define PAWL_STORE_POSTGRES_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/rng.h"
+#include "base/sync.h"
+#include "store/backend.h"
+
+#include "postgres_sql.h"
+
+#if __has_include(<libpq-fe.h>)
+#include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
+
+#define X(upper, lower) PG_##upper,
+enum pawl__pg { PG_STATEMENTS(X) PG_END };
+#undef X
+
+enum {
+    PAWL__PG_READERS_MAX = 4,
+    PAWL__PG_PARAMS_MAX = 48,        /* of one statement; query.c needs the most */
+    PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
+    PAWL__PG_SLOTS = 6,              /* answers that are kept at a time; the last two: lane.c */
+    PAWL__PG_KEY_HOLDERS_KEPT = 16,  /* ended jobs remembered under one key */
+    PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
+    PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
+    PAWL__PG_FOLD_ROWS_MAX = 10000,  /* that one of them takes */
+    PAWL__PG_WORN_MAX = 50000,       /* moves after which the tables are swept */
+    PAWL__PG_TRIES_MAX = 5,          /* of one batch, when it is safe to try again */
+    PAWL__PG_CONNECT_TIMEOUT_S = 10, /* unless the URL says otherwise */
+    PAWL__PG_IDLE_TIMEOUT_MS = 10000 /* a stopped process lets go of its locks after this long */
+};
+
+/* Numbers of advisory locks: "pawl" and one more. */
+#define PAWL__PG_LOCK_MIGRATE INT64_C(0x7061776c00000001)
+#define PAWL__PG_LOCK_FOLD INT64_C(0x7061776c00000002)
+#define PAWL__PG_LOCK_KEYS INT64_C(0x7061776c00000003)
+
+/* ---- connections, calls and answers (conn.c, call.c) ---- */
+
+struct pawl__pg_pending {
+    enum pawl__pg sql;
+    int8_t slot;    /* where its answer is kept; -1: nowhere */
+    bool prepares;  /* it only prepares `sql` */
+    int32_t expect; /* rows it must touch; -1: any number */
+};
+
+/* A connection in pipeline mode. Calls are sent without waiting; their answers are read, in order,
+ * by pawl__pg_sync. The first failure is remembered and told there; what is sent after it has no
+ * effect. */
+struct pawl__pg_conn {
+    PGconn *pg;
+    bool pooled;                /* a pooler is in between: nothing outlives a transaction */
+    bool in_transaction;        /* BEGIN was sent */
+    uint8_t prepared[PG_END];   /* 1: asked for, 2: it is */
+    int64_t timeout_ms;         /* for an answer to come */
+    struct pawl__arena scratch; /* what was bound and had to be mended; until the next sync */
+
+    enum pawl__pg sql; /* the call under construction: */
+    const char *text;  /* NULL: that of `sql` */
+    int count;
+    Oid types[PAWL__PG_PARAMS_MAX];
+    const char *values[PAWL__PG_PARAMS_MAX];
+    int lengths[PAWL__PG_PARAMS_MAX];
+    uint8_t numbers[PAWL__PG_PARAMS_MAX][8];
+
+    struct pawl__pg_pending pending[PAWL__PG_PENDING_MAX];
+    size_t pending_count;
+    PGresult *kept[PAWL__PG_SLOTS];
+    enum pawl_err err; /* the first failure since the last sync */
+    bool again;        /* nothing happened, and another try may go well */
+    bool lost;         /* the connection is gone */
+    struct pawl_diag diag;
+};
+
+struct pawl__pg_open {
+    const char *url;
+    int64_t timeout_ms;
+    bool write;
+    bool relaxed;
+};
+
+enum pawl_err pawl__pg_connect(const struct pawl__pg_open *how, struct pawl__pg_conn *out,
+                               struct pawl_diag *diag);
+/* Without pipeline mode and settings: for migrations and the herald. */
+enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **out,
+                                     struct pawl_diag *diag);
+void pawl__pg_conn_release(struct pawl__pg_conn *conn);
+/* At the begin of a transaction that may be on a server's connection that others have had. */
+void pawl__pg_conduct(struct pawl__pg_conn *conn, const struct pawl__pg_open *how);
+/* What an error of the server is called here. `again`: may it go well on another try? */
+enum pawl_err pawl__pg_error_code(const char *state, bool *again);
+/* "could not <what>: ..." for an answer that is a failure. */
+enum pawl_err pawl__pg_fail_result(const PGresult *result, const PGconn *pg, const char *what,
+                                   struct pawl_diag *diag);
+const char *pawl__pg_text_of(enum pawl__pg sql);
+
+/* Begin a call, bind, send. */
+void pawl__pg_call(struct pawl__pg_conn *conn, enum pawl__pg sql);
+/* A text that is written as needed; never prepared. Borrowed until it is sent. */
+void pawl__pg_call_text(struct pawl__pg_conn *conn, const char *text);
+void pawl__pg_bind(struct pawl__pg_conn *conn, int at, int64_t value);
+void pawl__pg_bind_some(struct pawl__pg_conn *conn, int at, int64_t value); /* 0: NULL */
+void pawl__pg_bind_null(struct pawl__pg_conn *conn, int at);                /* a number */
+void pawl__pg_bind_bool(struct pawl__pg_conn *conn, int at, bool value);
+void pawl__pg_bind_double(struct pawl__pg_conn *conn, int at, double value); /* negative: NULL */
+void pawl__pg_bind_id(struct pawl__pg_conn *conn, int at, const struct pawl_job_id *id);
+void pawl__pg_bind_span(struct pawl__pg_conn *conn, int at,
+                        struct pawl_span span);                                  /* empty: NULL */
+void pawl__pg_bind_text(struct pawl__pg_conn *conn, int at, const char *text);   /* "" too: NULL */
+void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text); /* "" is "" */
+void pawl__pg_bind_bytes(struct pawl__pg_conn *conn, int at, const void *bytes, size_t len);
+/* Send; the answer is only looked at for errors. */
+void pawl__pg_send(struct pawl__pg_conn *conn);
+/* The same for one that must touch `rows` rows, no more, no less. */
+void pawl__pg_send_exact(struct pawl__pg_conn *conn, int32_t rows);
+/* Send; the answer is in kept[slot] after the next sync, until another takes its place. */
+void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot);
+/* Send a statement without parameters. */
+void pawl__pg_say(struct pawl__pg_conn *conn, enum pawl__pg sql);
+/* Read the answers of all that was sent. */
+enum pawl_err pawl__pg_sync(struct pawl__pg_conn *conn, struct pawl_diag *diag);
+/* Send with slot 0, sync, and the answer; NULL on failure. */
+enum pawl_err pawl__pg_ask(struct pawl__pg_conn *conn, PGresult **out, struct pawl_diag *diag);
+
+/* A list of values for one parameter. Zeroes are an empty one. */
+struct pawl__pg_list {
+    struct pawl__buf bytes;
+    Oid type;
+    int32_t count;
+    bool nulls;
+};
+
+enum pawl__pg_kind { PAWL__PG_INTS, PAWL__PG_TEXTS, PAWL__PG_IDS, PAWL__PG_BYTES };
+
+void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind);
+void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value);
+void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value); /* 0: NULL */
+void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id);
+void pawl__pg_list_add_span(struct pawl__pg_list *list, struct pawl_span span); /* empty: NULL */
+void pawl__pg_list_add_text(struct pawl__pg_list *list, const char *text);      /* "" too: NULL */
+void pawl__pg_list_add_bytes(struct pawl__pg_list *list, const void *bytes, size_t len);
+void pawl__pg_list_release(struct pawl__pg_list *list);
+/* The list must live until the call is sent. */
+void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list);
+/* A list of one. */
+void pawl__pg_bind_id_list(struct pawl__pg_conn *conn, int at, struct pawl_job_id id);
+
+/* Values of an answer; NULL is 0, false, "". */
+int64_t pawl__pg_int(const PGresult *result, int row, int column);
+bool pawl__pg_bool(const PGresult *result, int row, int column);
+double pawl__pg_double(const PGresult *result, int row, int column);
+struct pawl_job_id pawl__pg_id(const PGresult *result, int row, int column);
+bool pawl__pg_is_null(const PGresult *result, int row, int column);
+/* As it is in the answer, NUL-terminated. */
+struct pawl_span pawl__pg_raw(const PGresult *result, int row, int column);
+/* Copied into `arena`. False, NULL: no memory. */
+bool pawl__pg_span(const PGresult *result, int row, int column, struct pawl__arena *arena,
+                   struct pawl_span *out);
+const char *pawl__pg_text(const PGresult *result, int row, int column, struct pawl__arena *arena);
+
+/* ---- lanes and counters (lane.c) ---- */
+
+struct pawl__pg_queue {
+    int64_t id;
+    char *name;
+    bool paused;
+    uint32_t first_lane; /* index + 1; 0: none */
+};
+
+struct pawl__pg_lane {
+    int64_t id;
+    uint32_t at;        /* its own index */
+    uint32_t queue;     /* index */
+    uint32_t next_lane; /* of the same queue: index + 1 */
+    char *type;
+    int64_t delta[PAWL_STATE_END]; /* how this transaction changes the counters */
+    bool touched;
+};
+
+struct pawl__pg_lanes {
+    struct pawl__pg_queue *queues;
+    uint32_t queue_count, queue_cap;
+    struct pawl__pg_lane **lanes; /* in the order we learnt of them; each stays where it is */
+    uint32_t lane_count, lane_cap;
+    uint32_t *slots; /* open addressing: lane index + 1 by (queue, type) */
+    uint32_t slot_count;
+    uint32_t *by_id; /* lane index + 1 */
+    size_t id_cap;
+    uint64_t seed;
+    uint32_t *touched; /* lanes with a delta; as many as lane_cap */
+    uint32_t touched_count;
+    int64_t version; /* of the catalog that all this was read from */
+};
+
+struct pawl__pg_undo {
+    uint32_t lane;
+    uint8_t from, to;
+};
+
+struct pawl__pg_move {
+    struct pawl_job_id id;
+    int64_t run;
+    uint32_t lane; /* index */
+    uint8_t from, to;
+};
+
+/* What the transaction under way, or the newest, has to tell; see tell.c. */
+struct pawl__pg_tale {
+    bool ready, control;
+    int64_t due_at_ms;
+    bool all_moves;
+    struct pawl__pg_move *moves;
+    size_t move_count, move_cap;
+    struct pawl__move *named; /* the same with their names */
+    size_t named_cap;
+    int64_t lost;
+};
+
+/* ---- gathered (gather.c) ---- */
+
+struct pawl__pg_new_row {
+    const struct pawl__new_job *job;
+    int64_t lane_id, due_at_ms, rank, expires_at_ms;
+    uint32_t lane; /* index */
+    uint8_t state;
+};
+
+struct pawl__pg_run_row {
+    struct pawl_job_id id;
+    int64_t lease_until_ms;
+    const char *worker;
+};
+
+struct pawl__pg_gather {
+    struct pawl__op **submits;
+    size_t submit_count, submit_cap;
+    struct pawl__pg_new_row *news; /* the jobs of `submits` */
+    size_t new_count, new_cap;
+    struct pawl__pg_run_row *claimed;
+    size_t claimed_count, claimed_cap;
+    struct pawl__op **ended;
+    size_t ended_count, ended_cap;
+    struct pawl__pg_list lists[24];
+};
+
+/* ---- the herald (tell.c) ---- */
+
+struct pawl__pg_herald {
+    pthread_t thread;
+    bool runs;
+    int wake; /* descriptor */
+    struct pawl__mutex mutex;
+    struct pawl__cond said; /* what was to be told has been, or cannot be */
+    /* guarded by mutex: */
+    bool closing;
+    bool untold, ready, control; /* what is to be told */
+    bool busy;                   /* something is, and has not been yet */
+    pawl__notice_fn *heard;
+    void *heard_ctx;
+    bool hearing; /* a call of `heard` is under way */
+    bool awaited; /* somebody waits until it listens, or cannot */
+};
+
+/* ---- the janitor (janitor.c) ---- */
+
+struct pawl__pg_janitor {
+    pthread_t thread;
+    bool runs;
+    struct pawl__mutex mutex;
+    struct pawl__cond wanted;
+    /* guarded by mutex: */
+    bool due, closing;
+    PGcancel *cancel; /* of the sweep under way */
+};
+
+struct pawl__backend {
+    char *url;
+    enum pawl_durability durability;
+    int64_t busy_timeout_ms;
+    const struct pawl_clock *clock; /* NULL: the server's */
+    char channel[96];               /* of notices */
+
+    /* the committer's: */
+    struct pawl__pg_conn writer;
+    struct pawl__rng rng;
+    struct pawl__pg_lanes lanes;
+    struct pawl__pg_gather gather;
+    struct pawl__pg_tale tale;
+    struct pawl__arena arena;   /* of the transaction under way */
+    uint64_t tag;               /* of this process, in what it tells the others */
+    int64_t now_ms;             /* of the transaction under way */
+    int64_t boost_ms;           /* as the store was made with */
+    int64_t turn;               /* number of the transaction under way */
+    int unfolded;               /* commits since the counters were folded */
+    int worn;                   /* moves since the tables were swept */
+    struct pawl_diag *diag;     /* where a failure of the transaction is told */
+    struct pawl__pg_undo *undo; /* what the open savepoint counted */
+    size_t undo_count, undo_cap;
+    bool undo_lost; /* there was no memory to note it */
+    size_t undo_moves;
+    bool in_savepoint;
+
+    struct pawl__mutex mutex;
+    struct pawl__cond freed;
+    /* guarded by mutex: */
+    struct pawl__pg_conn readers[PAWL__PG_READERS_MAX];
+    bool reader_used[PAWL__PG_READERS_MAX];
+
+    struct pawl__pg_herald herald;
+    struct pawl__pg_janitor janitor;
+};
+
+/* ---- opening (open.c), the pool (pool.c), the schema (migrate.c) ---- */
+
+struct pawl__pg_open pawl__pg_how(const struct pawl__backend *pg, bool write);
+
+/* A connection inside one read-only transaction: what is read fits together. Waits for one when all
+ * are out. BEGIN goes with what is sent next, and _last and _ask, which are for the last sync, send
+ * the end along: so most reads are one round trip. */
+enum pawl_err pawl__pg_read_begin(struct pawl__backend *pg, struct pawl__pg_conn **out,
+                                  struct pawl_diag *diag);
+enum pawl_err pawl__pg_read_last(struct pawl__pg_conn *conn, struct pawl_diag *diag);
+enum pawl_err pawl__pg_read_ask(struct pawl__pg_conn *conn, PGresult **out, struct pawl_diag *diag);
+void pawl__pg_read_end(struct pawl__backend *pg, struct pawl__pg_conn *conn);
+/* Let go of connections that nobody uses just now. */
+void pawl__pg_readers_drop(struct pawl__backend *pg);
+
+/* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. NOT_FOUND: there
+ * is none, and it `must_exist`. */
+struct pawl__pg_migrate {
+    bool no_migrate, must_exist;
+};
+enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
+                               struct pawl_diag *diag);
+enum pawl_err pawl__pg_schema_read(PGconn *pg, struct pawl_schema *out, struct pawl_diag *diag);
+
+/* ---- lanes and counters (lane.c) ---- */
+
+void pawl__pg_lanes_release(struct pawl__pg_lanes *lanes);
+/* Before the batch's transaction: make what its operations name and nobody has. */
+enum pawl_err pawl__pg_lanes_prepare(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
+/* Inside it: learn of what others made, if the catalog's version is not the one we know. */
+enum pawl_err pawl__pg_lanes_refresh(struct pawl__backend *pg, int64_t version);
+/* NULL: there is none. */
+struct pawl__pg_lane *pawl__pg_lane_find(struct pawl__backend *pg, const char *queue,
+                                         const char *type);
+struct pawl__pg_queue *pawl__pg_queue_find(struct pawl__backend *pg, const char *name);
+/* CORRUPT: a row names a lane that does not exist. */
+enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__pg_lane **out);
+
+#define PAWL__LIVE_STATES                                                                          \
+    (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
+     PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
+     PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
+
+/* In place of a state: the job was not there before, or is not any more. NONE is the archive. */
+#define PAWL__PG_OUTSIDE ((enum pawl_state)PAWL_STATE_END)
+/* A job of `lane` left `from` for `to`. */
+void pawl__pg_count(struct pawl__backend *pg, struct pawl__pg_lane *lane, enum pawl_state from,
+                    enum pawl_state to);
+/* The same, and note the move for whoever wants to hear of it. */
+void pawl__pg_moved(struct pawl__backend *pg, struct pawl__pg_lane *lane, struct pawl_job_id id,
+                    int64_t run, enum pawl_state from, enum pawl_state to);
+/* Before the commit: write the counters. */
+enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
+void pawl__pg_counts_forget(struct pawl__backend *pg);
+/* From here on an operation can be undone by itself. */
+void pawl__pg_savepoint(struct pawl__backend *pg);
+void pawl__pg_savepoint_keep(struct pawl__backend *pg);
+enum pawl_err pawl__pg_savepoint_undo(struct pawl__backend *pg);
+
+/* ---- many at once (gather.c) ---- */
+
+void pawl__pg_gather_release(struct pawl__pg_gather *gather);
+/* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
+enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, bool *taken);
+enum pawl_err pawl__pg_gather_run(struct pawl__backend *pg, const struct pawl__pg_run_row *row);
+/* Write what was gathered: all of it, or what a claim must see. */
+enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg);
+enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
+void pawl__pg_gather_reset(struct pawl__backend *pg);
+
+/* ---- what commits tell (tell.c) ---- */
+
+struct pawl__pg_place;
+
+void pawl__pg_tale_begin(struct pawl__backend *pg);
+void pawl__pg_tale_release(struct pawl__pg_tale *tale);
+/* Something will be due then. */
+void pawl__pg_tale_due(struct pawl__backend *pg, int64_t due_at_ms);
+/* An operator touches a job that runs: told even when nobody asked for all moves. */
+void pawl__pg_tale_control(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                           enum pawl_state from);
+void pawl__pg_tale_move(struct pawl__backend *pg, struct pawl__pg_lane *lane, struct pawl_job_id id,
+                        int64_t run, enum pawl_state from, enum pawl_state to);
+void pawl__pg_note(struct pawl__backend *pg, bool all_moves);
+bool pawl__pg_told(struct pawl__backend *pg, struct pawl__notice *out);
+
+/* ---- the herald (herald.c) ---- */
+
+void pawl__pg_tell(struct pawl__backend *pg, const struct pawl__notice *notice);
+enum pawl_err pawl__pg_hear(struct pawl__backend *pg, pawl__notice_fn *fn, void *ctx,
+                            struct pawl_diag *diag);
+void pawl__pg_herald_init(struct pawl__backend *pg);
+/* Says what is left to be said, within a moment. */
+void pawl__pg_herald_close(struct pawl__backend *pg);
+
+/* ---- the janitor (janitor.c) ---- */
+
+void pawl__pg_janitor_init(struct pawl__backend *pg);
+/* After a commit: have the tables swept when many rows are worn out. */
+void pawl__pg_janitor_consider(struct pawl__backend *pg);
+void pawl__pg_janitor_close(struct pawl__backend *pg);
+
+/* ---- jobs (job.c) ---- */
+
+/* Columns of {{facts}}, {{stand}}, archived, {{names}}, in that order. */
+enum {
+    COL_ID,
+    COL_LANE,
+    COL_PRIORITY,
+    COL_ATTEMPTS_MAX,
+    COL_CREATED,
+    COL_DUE,
+    COL_ARGS,
+    COL_EXPIRES,
+    COL_TIMEOUT,
+    COL_LEASE,
+    COL_SLA_SOFT,
+    COL_SLA_HARD,
+    COL_KEEP,
+    COL_META,
+    COL_EXTRA,
+    COL_TAGS,
+    COL_RETRY,
+    COL_UNIQUE,
+    COL_KEYS,
+    COL_IDEMPOTENCY,
+    COL_BUSINESS,
+    COL_PRINCIPAL,
+    COL_TRACE,
+    COL_FACTS_END,
+    COL_STATE = COL_FACTS_END,
+    COL_PAUSED_FROM,
+    COL_RUN,
+    COL_BASE_RUN,
+    COL_FREE_RUNS,
+    COL_STARTED,
+    COL_LEASE_UNTIL,
+    COL_FINISHED,
+    COL_DEAD_LETTER,
+    COL_WORKER,
+    COL_REASON,
+    COL_RESULT,
+    COL_ARCHIVED,
+    COL_QUEUE,
+    COL_TYPE
+};
+
+/* The facts begin at column `first`. Strings are copied into `arena`. NOMEM. */
+enum pawl_err pawl__pg_read_facts(const PGresult *result, int row, int first,
+                                  struct pawl__arena *arena, struct pawl_job *job);
+/* All columns up to COL_TYPE. */
+enum pawl_err pawl__pg_read_job(const PGresult *result, int row, struct pawl__arena *arena,
+                                struct pawl_job *job);
+
+/* ---- places (place.c): where a job stands, and the one way to move it ---- */
+
+struct pawl__pg_place {
+    struct pawl_job_id id;
+    struct pawl__pg_lane *lane;
+    int32_t priority, attempts_max;
+    int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
+        sla_hard_at_ms;
+    enum pawl_state state, paused_from;
+    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
+    bool in_live, in_done;              /* has a row there */
+    struct pawl_span tags, retry, keys; /* in the transaction's arena */
+    char worker[PAWL_WORKER_BYTES_MAX + 1];
+};
+
+/* What a move leads to, beyond the state. Zero fields keep what the place has. */
+struct pawl__pg_target {
+    int64_t due_at_ms;
+    int64_t lease_until_ms;
+    const char *worker;
+    const char *reason;
+    struct pawl_span result;
+    bool dead_letter;
+};
+
+/* Lock it. NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
+enum pawl_err pawl__pg_place_find(struct pawl__backend *pg, struct pawl_job_id id,
+                                  struct pawl__pg_place *out);
+/* The same where the job must be there. CORRUPT. */
+enum pawl_err pawl__pg_place_need(struct pawl__backend *pg, struct pawl_job_id id,
+                                  struct pawl__pg_place *out);
+/* The same for a job in the archive: id, lane, state, time of creation and belongings alone. */
+enum pawl_err pawl__pg_place_archived(struct pawl__backend *pg, struct pawl_job_id id,
+                                      struct pawl__pg_place *out);
+/* Live, else archived. NOT_FOUND, with a diagnosis. */
+enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id,
+                                 struct pawl__pg_place *out, struct pawl_diag *diag);
+/* Take a job through `events`; only the state after the last is written. STATE, without a
+ * diagnosis: the lifecycle refuses the first one; nothing was changed. */
+enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *place,
+                            const enum pawl_event *events, size_t event_count,
+                            const struct pawl__pg_target *target);
+/* The active place that `ref` owns. STALE, NOT_FOUND. */
+enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_run *ref,
+                                   struct pawl__pg_place *out, struct pawl_diag *diag);
+int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,
+                         int64_t due_at_ms);
+enum pawl_err pawl__pg_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
+/* "job ... is completed: cannot ..." */
+enum pawl_err pawl__pg_fail_state(struct pawl_diag *diag, const struct pawl__pg_place *place,
+                                  const char *verb);
+/* For the audit. `id` NULL: it concerns `subject`. */
+void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const char *subject,
+                   const char *action, const struct pawl_by *by, enum pawl_state from,
+                   enum pawl_state to);
+
+/* ---- submitting (submit.c, keys.c) ---- */
+
+enum {
+    PAWL__PG_KEY_RECORD_BYTES = 17
+}; /* pawl_job.keys: a byte of kind, sixteen of digest, each */
+
+/* What asking the keys came to. */
+struct pawl__pg_answer {
+    bool stands_in; /* an earlier job stands in for this one */
+    bool replaced;
+    struct pawl_job_id id;
+    enum pawl_state state;
+    int64_t due_at_ms; /* of the job that was replaced, when its schedule is to be kept */
+};
+
+/* When a new job is due, what rank it has and which state it begins in. `due_at_ms` > 0 overrides
+ * the spec's. */
+void pawl__pg_settle(const struct pawl__backend *pg, const struct pawl_job_spec *spec,
+                     int64_t due_at_ms, struct pawl__pg_place *place, enum pawl_state *state);
+/* `out` has room for all keys; how many bytes were written. */
+size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out);
+/* The locks of all keys that the operations' jobs bring, or may take back; before any other lock is
+ * taken. */
+enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
+/* In order of kind: a repeat by idempotency key is a repeat whatever else it holds. DUPLICATE. */
+enum pawl_err pawl__pg_keys_ask(struct pawl__backend *pg, struct pawl__op *op,
+                                const struct pawl__new_job *job, struct pawl__pg_answer *answer);
+void pawl__pg_keys_write(struct pawl__backend *pg, const struct pawl__new_job *job);
+/* When an idempotency key is forgotten; 0: never. */
+int64_t pawl__pg_key_until(const struct pawl__backend *pg, const struct pawl__key *key);
+/* The keys of a job that comes back to life. DUPLICATE, if asked first: its business key is taken.
+ */
+enum pawl_err pawl__pg_keys_retake(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                                   bool ask_first, struct pawl_diag *diag);
+/* Give up the keys and tags of a job that goes. */
+void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *place);
+
+/* ---- more that operations share ---- */
+
+/* How long a run's lease is (claim.c). */
+int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
+/* A run whose lease ran out: charged, and ended if it was one too many (finish.c). */
+enum pawl_err pawl__pg_lapse_run(struct pawl__backend *pg, struct pawl__pg_place *place,
+                                 struct pawl__arena *arena);
+enum pawl_err pawl__pg_control_place(struct pawl__backend *pg, struct pawl__pg_place *place,
+                                     enum pawl_control control, const struct pawl_by *by,
+                                     struct pawl_diag *diag);
+/* The job back from the archive, as if it had never been there (retire.c). */
+enum pawl_err pawl__pg_unarchive(struct pawl__backend *pg, const struct pawl__pg_place *archived);
+/* A job that ended, with all that is kept with it. STATE, NOT_FOUND. */
+enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
+                              const struct pawl_by *by, struct pawl_diag *diag);
+/* Ids that match, oldest first, on `conn`; in `arena` (query.c). */
+enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filter *filter,
+                             int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
+                             size_t *count, struct pawl_diag *diag);
+
+/* ---- operations: OK or the operation's own error in the return value; anything that
+ *      pawl__pg_is_own does not know fails the whole transaction ---- */
+
+bool pawl__pg_is_own(enum pawl_err err);
+
+typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
+
+pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_complete,
+    pawl__pg_op_fail, pawl__pg_op_snooze, pawl__pg_op_extend, pawl__pg_op_control, pawl__pg_op_bulk,
+    pawl__pg_op_priority, pawl__pg_op_delete, pawl__pg_op_progress, pawl__pg_op_checkpoint,
+    pawl__pg_op_log, pawl__pg_op_promote, pawl__pg_op_lapse, pawl__pg_op_expire,
+    pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_put, pawl__pg_op_node_drop,
+    pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
+    pawl__pg_op_queue_pause;
+
+enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
+                             struct pawl_diag *diag);
+/* Forget the numbers of this process's transactions, and of those that are long gone. */
+enum pawl_err pawl__pg_turns_forget(struct pawl__backend *pg, struct pawl_diag *diag);
+/* Connect the writer anew, whatever became of it before. */
+enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *diag);
+
+/* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
+
+enum pawl_err pawl__pg_get(struct pawl__backend *pg, const struct pawl_job_id *ids, size_t count,
+                           struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
+                           struct pawl_diag *diag);
+enum pawl_err pawl__pg_query(struct pawl__backend *pg, const struct pawl_filter *filter,
+                             const struct pawl_page *page, struct pawl__arena *arena,
+                             struct pawl_jobs *out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_query_count(struct pawl__backend *pg, const struct pawl_filter *filter,
+                                   int64_t *out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_story(struct pawl__backend *pg, struct pawl_job_id id,
+                             struct pawl__arena *arena, struct pawl_story *out,
+                             struct pawl_diag *diag);
+enum pawl_err pawl__pg_stats(struct pawl__backend *pg, struct pawl__arena *arena,
+                             struct pawl_stats *out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_nodes(struct pawl__backend *pg, struct pawl__arena *arena,
+                             struct pawl_nodes *out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_locks(struct pawl__backend *pg, struct pawl__arena *arena,
+                             struct pawl_locks *out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_setting(struct pawl__backend *pg, const char *name,
+                               struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_settings(struct pawl__backend *pg, const char *prefix,
+                                struct pawl__arena *arena, struct pawl_settings *out,
+                                struct pawl_diag *diag);
+enum pawl_err pawl__pg_backup(struct pawl__backend *pg, const char *path,
+                              pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
+enum pawl_err pawl__pg_check(struct pawl__backend *pg, pawl_finding_fn *report, void *ctx,
+                             struct pawl_diag *diag);
+
+#endif

@@ -1,0 +1,177 @@
+/* Jobs that have ended: to the archive, out of it, back from it.
+ *
+ * Runs on: the committer's thread, inside a transaction, a bounded number at a time. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+
+/* Run `sql` with the list of ids that are being retired. */
+static void send_for_all(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_list(&pg->writer, 1, ids);
+    pawl__pg_send_exact(&pg->writer, ids->count);
+}
+
+static void send_for_one(struct pawl__backend *pg, enum pawl__pg sql, struct pawl_job_id id)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_id_list(&pg->writer, 1, id);
+    pawl__pg_send_exact(&pg->writer, 1);
+}
+
+/* One column names the job, the next its lane. */
+static enum pawl_err count_rows(struct pawl__backend *pg, const PGresult *rows,
+                                enum pawl_state from, enum pawl_state to, struct pawl__pg_list *ids)
+{
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__pg_lane *lane;
+        enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, 1), &lane);
+        if (err) return err;
+        pawl__pg_list_add_id(ids, pawl__pg_id(rows, i, 0));
+        pawl__pg_count(pg, lane, from, to);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err archive_state(struct pawl__backend *pg, struct pawl__op *op,
+                                   enum pawl_state state, int64_t limit, int64_t *moved)
+{
+    pawl__pg_call(&pg->writer, PG_DONE_ENDED);
+    pawl__pg_bind(&pg->writer, PG_DONE_ENDED_state, state);
+    pawl__pg_bind(&pg->writer, PG_DONE_ENDED_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(&pg->writer, PG_DONE_ENDED_limit, limit);
+    PGresult *rows;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    if (!err) err = count_rows(pg, rows, state, PAWL_STATE_NONE, ids);
+    if (err) return err;
+    *moved = ids->count;
+    if (!ids->count) return PAWL_OK;
+    send_for_all(pg, PG_ARCHIVE_INSERT, ids);
+    send_for_all(pg, PG_DONE_DELETE, ids);
+    send_for_all(pg, PG_JOB_DELETE, ids);
+    return PAWL_OK;
+}
+
+/* All that is kept with jobs by their ids alone. */
+static void forget_all(struct pawl__backend *pg, struct pawl__pg_list *ids)
+{
+    static const enum pawl__pg kept[] = { PG_FAILURE_DELETE, PG_PROGRESS_DELETE,
+                                          PG_CHECKPOINT_DELETE, PG_LOG_DELETE, PG_DEED_DELETE };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        pawl__pg_call(&pg->writer, kept[i]);
+        pawl__pg_bind_list(&pg->writer, 1, ids);
+        pawl__pg_send(&pg->writer);
+    }
+}
+
+static enum pawl_err forget_rows(struct pawl__backend *pg, const PGresult *rows)
+{
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__pg_place place = { .id = pawl__pg_id(rows, i, 0) };
+        bool ok = pawl__pg_span(rows, i, 2, &pg->arena, &place.tags) &&
+                  pawl__pg_span(rows, i, 3, &pg->arena, &place.keys);
+        if (!ok) return pawl__fail_nomem(pg->diag);
+        pawl__pg_forget(pg, &place);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err purge_state(struct pawl__backend *pg, struct pawl__op *op,
+                                 enum pawl_state state, int64_t limit, int64_t *moved)
+{
+    pawl__pg_call(&pg->writer, PG_ARCHIVE_OLD);
+    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_state, state);
+    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_limit, limit);
+    PGresult *rows;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    if (!err) err = count_rows(pg, rows, PAWL_STATE_NONE, PAWL__PG_OUTSIDE, ids);
+    if (err) return err;
+    *moved = ids->count;
+    if (!ids->count) return PAWL_OK;
+    send_for_all(pg, PG_ARCHIVE_DELETE, ids);
+    forget_all(pg, ids);
+    return forget_rows(pg, rows);
+}
+
+enum pawl_err pawl__pg_op_archive(struct pawl__backend *pg, struct pawl__op *op)
+{
+    int64_t limit = op->retire.limit < PAWL__MAINTENANCE_MAX ? op->retire.limit
+                                                             : PAWL__MAINTENANCE_MAX;
+    bool purge = op->kind == PAWL__OP_PURGE;
+    op->retire.moved = 0;
+    op->retire.more = false;
+    enum pawl_err err = PAWL_OK;
+    for (int state = PAWL_STATE_COMPLETED; !err && state < PAWL_STATE_END; state++) {
+        int64_t left = limit - op->retire.moved, moved = 0;
+        if (left <= 0) break;
+        if (!(op->retire.states & PAWL_STATE_BIT(state))) continue;
+        err = (purge ? purge_state : archive_state)(pg, op, (enum pawl_state)state, left, &moved);
+        op->retire.moved += moved;
+        op->retire.more |= moved == left;
+    }
+    return err;
+}
+
+enum pawl_err pawl__pg_op_purge(struct pawl__backend *pg, struct pawl__op *op)
+{
+    return pawl__pg_op_archive(pg, op); // the same walk; op->kind tells which
+}
+
+enum pawl_err pawl__pg_unarchive(struct pawl__backend *pg, const struct pawl__pg_place *archived)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    static const enum pawl__pg restore[] = { PG_ARCHIVE_RESTORE_JOB, PG_ARCHIVE_RESTORE_DONE };
+    for (size_t i = 0; i < sizeof restore / sizeof *restore; i++) {
+        pawl__pg_call(conn, restore[i]);
+        pawl__pg_bind_id(conn, 1, &archived->id);
+        pawl__pg_send_exact(conn, 1);
+    }
+    send_for_one(pg, PG_ARCHIVE_DELETE, archived->id);
+    pawl__pg_count(pg, archived->lane, PAWL_STATE_NONE, archived->state);
+    return PAWL_OK;
+}
+
+/* The deed outlives the job and its other deeds, so it names the job in words. */
+static void note_deletion(struct pawl__backend *pg, struct pawl_job_id id, const struct pawl_by *by)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    pawl__pg_deed(pg, NULL, text, "delete", by, PAWL_STATE_NONE, PAWL_STATE_NONE);
+}
+
+enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
+                              const struct pawl_by *by, struct pawl_diag *diag)
+{
+    struct pawl__pg_place place;
+    enum pawl_err err = pawl__pg_place_any(pg, id, &place, diag);
+    if (err) return err;
+    bool archived = !place.in_live && !place.in_done;
+    if (!archived && !pawl_state_is_terminal(place.state)) {
+        return pawl__pg_fail_state(diag, &place, "delete");
+    }
+    if (archived) {
+        send_for_one(pg, PG_ARCHIVE_DELETE, id);
+    } else {
+        send_for_one(pg, PG_DONE_DELETE, id);
+        send_for_one(pg, PG_JOB_DELETE, id);
+    }
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_add_id(ids, id);
+    forget_all(pg, ids);
+    pawl__pg_forget(pg, &place);
+    pawl__pg_count(pg, place.lane, archived ? PAWL_STATE_NONE : place.state, PAWL__PG_OUTSIDE);
+    note_deletion(pg, id, by);
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__pg_op_delete(struct pawl__backend *pg, struct pawl__op *op)
+{
+    return pawl__pg_delete(pg, op->remove.id, &op->remove.by, op->diag);
+}

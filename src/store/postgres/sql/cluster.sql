@@ -1,0 +1,222 @@
+-- Transactions, queues and lanes, counters, nodes, locks, settings, the schema's own record.
+
+-- name: begin
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
+
+-- name: begin_read
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK
+
+-- name: savepoint
+SAVEPOINT op
+
+-- name: savepoint_keep
+RELEASE SAVEPOINT op
+
+-- name: savepoint_undo
+ROLLBACK TO SAVEPOINT op
+
+-- name: conduct_write
+-- How a connection that writes is to behave, for the transaction alone when it may be lent to
+-- others after it. Its statements all go through an index and join few rows: whatever the planner
+-- believes of tables that grow from nothing to millions in a minute, it must not leave that way.
+SELECT set_config('jit', 'off', :local),
+    set_config('enable_seqscan', 'off', :local),
+    set_config('enable_hashjoin', 'off', :local),
+    set_config('enable_mergejoin', 'off', :local),
+    set_config('enable_bitmapscan', 'off', :local),
+    set_config('plan_cache_mode', 'force_generic_plan', :local),
+    set_config('statement_timeout', :timeout_ms, :local),
+    set_config('lock_timeout', :timeout_ms, :local),
+    set_config('idle_in_transaction_session_timeout', :idle_ms, :local),
+    set_config('synchronous_commit', CASE WHEN :relaxed THEN 'off'
+        WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+        ELSE current_setting('synchronous_commit') END, :local)
+
+-- name: conduct_read
+SELECT set_config('jit', 'off', :local),
+    set_config('idle_in_transaction_session_timeout', :idle_ms, :local)
+
+-- name: conduct_tell
+SELECT set_config('synchronous_commit', 'off', true)
+
+-- name: who_serves
+-- A pooler in between shows: the process that answers is not the one that was connected to.
+SELECT pg_backend_pid(), current_setting('server_encoding'), current_schema(),
+    current_setting('server_version_num')::integer, pg_is_in_recovery()
+
+-- name: turn_begin
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    (SELECT version FROM pawl_catalog WHERE id = 1)
+
+-- name: turn_mark
+-- The last statement before COMMIT; a transaction that has written nothing leaves no mark. Should
+-- it arrive after it has been looked for, the division by zero keeps it from being committed.
+INSERT INTO pawl_turn AS t (tag, turn, void, at)
+SELECT :tag, :turn, false, now()
+WHERE pg_current_xact_id_if_assigned() IS NOT NULL
+ON CONFLICT (tag) DO UPDATE
+SET turn = excluded.turn / CASE WHEN t.turn < excluded.turn THEN 1 ELSE 0 END, void = false,
+    at = now()
+
+-- name: turn_settle
+-- Was it committed? Waits for one that is under way, and keeps one that is not there from coming.
+INSERT INTO pawl_turn AS t (tag, turn, void, at)
+VALUES (:tag, :turn, true, now())
+ON CONFLICT (tag) DO UPDATE
+SET turn = excluded.turn, void = t.void OR t.turn < excluded.turn, at = now()
+RETURNING void
+
+-- name: turn_forget
+DELETE FROM pawl_turn
+WHERE tag = :tag OR at < now() - interval '7 days'
+
+-- name: now
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+
+-- name: notify
+SELECT pg_notify(:channel, :payload)
+
+-- name: catalog_grow
+UPDATE pawl_catalog
+SET version = version + 1
+WHERE id = 1
+RETURNING version
+
+-- name: queue_all
+SELECT id, name, paused
+FROM pawl_queue
+ORDER BY id
+
+-- name: queue_insert
+INSERT INTO pawl_queue (name, created_at_ms)
+SELECT g.name, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+FROM (SELECT DISTINCT name FROM unnest(:names) AS n (name)) AS g
+WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.name = g.name)
+
+-- name: queue_pause
+UPDATE pawl_queue
+SET paused = :paused, named = true
+WHERE id = :id
+
+-- name: lane_all
+SELECT id, queue_id, type
+FROM pawl_lane
+ORDER BY id
+
+-- name: lane_insert
+INSERT INTO pawl_lane (queue_id, type)
+SELECT DISTINCT q.id, g.type
+FROM unnest(:names, :types) AS g (name, type)
+JOIN pawl_queue AS q ON q.name = g.name
+WHERE g.type IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM pawl_lane AS n WHERE n.queue_id = q.id AND n.type = g.type)
+
+-- name: count_add
+INSERT INTO pawl_count_delta (lane, state, delta)
+SELECT lane, state, delta
+FROM unnest(:lanes, :states, :deltas) AS g (lane, state, delta)
+
+-- name: count_fold
+-- One at a time: who cannot have the lock leaves it to the one that has it.
+WITH chosen AS (
+    SELECT pg_try_advisory_xact_lock(:number) AS ours
+), taken AS (
+    DELETE FROM pawl_count_delta
+    WHERE (SELECT ours FROM chosen)
+        AND ctid = ANY (ARRAY (SELECT ctid FROM pawl_count_delta LIMIT :limit))
+    RETURNING lane, state, delta
+)
+INSERT INTO pawl_count (lane, state, n)
+SELECT lane, state, sum(delta)
+FROM taken
+GROUP BY lane, state
+ON CONFLICT (lane, state) DO UPDATE SET n = pawl_count.n + excluded.n
+
+-- name: node_put
+-- The name's newest start wins; an older one's late heartbeat changes nothing.
+INSERT INTO pawl_node AS n (name, info, started_at_ms, heartbeat_at_ms)
+VALUES (:name, :info, :started_at_ms, :now_ms)
+ON CONFLICT (name) DO UPDATE
+SET info = excluded.info, started_at_ms = excluded.started_at_ms,
+    heartbeat_at_ms = excluded.heartbeat_at_ms
+WHERE excluded.started_at_ms >= n.started_at_ms
+RETURNING 1
+
+-- name: node_drop
+DELETE FROM pawl_node
+WHERE name = :name
+RETURNING 1
+
+-- name: lock_try
+INSERT INTO pawl_lock AS k (name, owner, fence, locked_at_ms, expires_at_ms)
+VALUES (:name, :owner, 1, :now_ms, :expires_at_ms)
+ON CONFLICT (name) DO UPDATE
+SET owner = excluded.owner, fence = k.fence + 1, locked_at_ms = excluded.locked_at_ms,
+    expires_at_ms = excluded.expires_at_ms
+WHERE k.owner = excluded.owner OR k.expires_at_ms <= excluded.locked_at_ms
+RETURNING fence
+
+-- name: lock_get
+SELECT owner, fence, expires_at_ms
+FROM pawl_lock
+WHERE name = :name
+
+-- name: lock_renew
+UPDATE pawl_lock
+SET expires_at_ms = :expires_at_ms
+WHERE name = :name AND owner = :owner AND expires_at_ms > :now_ms
+RETURNING 1
+
+-- name: lock_release
+UPDATE pawl_lock
+SET owner = '', expires_at_ms = 0
+WHERE name = :name AND owner = :owner
+RETURNING 1
+
+-- name: setting_put
+INSERT INTO pawl_setting (name, value)
+VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- name: setting_delete
+DELETE FROM pawl_setting
+WHERE name = :name
+
+-- name: setting_get
+SELECT value
+FROM pawl_setting
+WHERE name = :name
+
+-- name: setting_all
+SELECT name, value
+FROM pawl_setting
+WHERE starts_with(name, :prefix)
+ORDER BY name
+
+-- name: migration_table
+CREATE TABLE IF NOT EXISTS pawl_migration (
+    version       integer PRIMARY KEY,
+    checksum      text NOT NULL,
+    applied_at_ms bigint NOT NULL
+)
+
+-- name: migration_table_exists
+SELECT to_regclass('pawl_migration') IS NOT NULL
+
+-- name: migration_all
+SELECT version, checksum
+FROM pawl_migration
+ORDER BY version
+
+-- name: migration_insert
+INSERT INTO pawl_migration (version, checksum, applied_at_ms)
+VALUES (:version, :checksum, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+
+-- name: migration_lock
+SELECT pg_advisory_xact_lock(:number)

@@ -1,0 +1,121 @@
+-- What people and programs look at.
+
+-- name: story_failures
+SELECT run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms, worker, type, code,
+    message, details
+FROM pawl_failure
+WHERE id = :id
+ORDER BY run
+
+-- name: story_log
+SELECT at_ms, run, level, text
+FROM pawl_log
+WHERE id = :id
+ORDER BY seq
+
+-- name: story_deeds
+SELECT at_ms, action, actor, reason, from_state, to_state
+FROM pawl_deed
+WHERE job_id = :id
+ORDER BY seq
+
+-- name: story_progress
+SELECT run, at_ms, value, message, data
+FROM pawl_progress
+WHERE id = :id
+
+-- name: story_checkpoint
+SELECT sequence, at_ms, state
+FROM pawl_checkpoint
+WHERE id = :id
+
+-- fragment: counts
+    (SELECT lane, state, n FROM pawl_count
+    UNION ALL
+    SELECT lane, state, delta FROM pawl_count_delta)
+
+-- name: stats_counts
+SELECT q.name, q.paused, c.state, sum(c.n)::bigint
+FROM pawl_queue AS q
+LEFT JOIN pawl_lane AS n ON n.queue_id = q.id
+LEFT JOIN {{counts}} AS c ON c.lane = n.id
+WHERE q.named OR c.lane IS NOT NULL
+GROUP BY q.name, q.paused, c.state
+ORDER BY q.name, c.state
+
+-- name: stats_bytes
+SELECT sum(pg_total_relation_size(c.oid))::bigint
+FROM pg_class AS c
+WHERE c.relkind = 'r' AND c.relname LIKE 'pawl\_%'
+    AND c.relnamespace = (SELECT m.relnamespace FROM pg_class AS m
+        WHERE m.oid = to_regclass('pawl_migration'))
+
+-- name: nodes_all
+SELECT n.name, n.info, n.started_at_ms, n.heartbeat_at_ms,
+    (SELECT count(*) FROM pawl_live AS l
+    WHERE l.lease_until_ms IS NOT NULL AND l.state = 4 AND l.worker = n.name)
+FROM pawl_node AS n
+ORDER BY n.heartbeat_at_ms DESC, n.name
+
+-- name: locks_all
+SELECT name, owner, fence, locked_at_ms, expires_at_ms
+FROM pawl_lock
+WHERE owner <> ''
+ORDER BY name
+
+-- Each of these finds what must not be: a row is a finding, in words.
+-- name: check_place
+SELECT 'job ' || j.id || ' stands ' || CASE WHEN l.id IS NULL AND d.id IS NULL THEN 'nowhere'
+    ELSE 'in two places' END
+FROM pawl_job AS j
+{{places}}
+WHERE (l.id IS NOT NULL AND coalesce(l.paused_from, 0) <> 10)::integer
+    + (d.id IS NOT NULL)::integer <> 1
+
+-- name: check_orphans
+SELECT 'live row of unknown job ' || id FROM pawl_live AS l
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.id = l.id AND j.lane = l.lane
+    AND j.due_at_ms = l.due_at_ms AND j.expires_at_ms IS NOT DISTINCT FROM l.expires_at_ms)
+UNION ALL
+SELECT 'finished row of unknown job ' || id FROM pawl_done AS d
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.id = d.id AND j.lane = d.lane)
+UNION ALL
+SELECT 'job ' || id || ' is both live and archived' FROM pawl_archive AS a
+WHERE EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.id = a.id)
+UNION ALL
+SELECT 'job ' || id || ' has no lane' FROM pawl_job AS j
+WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS n WHERE n.id = j.lane)
+UNION ALL
+SELECT 'archived job ' || id || ' has no lane' FROM pawl_archive AS j
+WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS n WHERE n.id = j.lane)
+UNION ALL
+SELECT 'job ' || id || ', which has ' || what || ', does not exist'
+FROM (SELECT id, 'failures' AS what FROM pawl_failure UNION SELECT id, 'log lines' FROM pawl_log
+    UNION SELECT id, 'tags' FROM pawl_tag UNION SELECT id, 'progress' FROM pawl_progress
+    UNION SELECT id, 'a checkpoint' FROM pawl_checkpoint) AS kept
+WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.id = kept.id)
+    AND NOT EXISTS (SELECT 1 FROM pawl_archive AS j WHERE j.id = kept.id)
+
+-- name: check_facts
+SELECT 'job ' || j.id || ' has facts that make no sense'
+FROM pawl_job AS j
+{{places}}
+WHERE coalesce(length(j.keys) % 17, 0) <> 0
+    OR coalesce(l.run, d.run, 0) < coalesce(l.base_run, d.base_run, 0)
+    OR coalesce(l.base_run, d.base_run, 0) < 0
+
+-- name: check_counts
+SELECT 'lane ' || lane || ' has ' || sum(there) || ' jobs in state ' || state
+    || ', its counter says ' || sum(said)
+FROM (
+    SELECT lane, state, 1 AS there, 0 AS said FROM pawl_live
+    UNION ALL
+    SELECT lane, state, 1, 0 FROM pawl_done AS d
+    WHERE NOT EXISTS (SELECT 1 FROM pawl_live AS l WHERE l.id = d.id)
+    UNION ALL
+    SELECT lane, 0, 1, 0 FROM pawl_archive
+    UNION ALL
+    SELECT lane, state, 0, n FROM {{counts}} AS c
+) AS both_ways
+GROUP BY lane, state
+HAVING sum(there) <> sum(said)

@@ -1,0 +1,179 @@
+/* Submitting one by one: keys are asked first, then the facts, the place and what belongs to them
+ * are written. Most jobs go with others, see gather.c.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Times that are given as durations count from the store's now. */
+void pawl__pg_settle(const struct pawl__backend *pg, const struct pawl_job_spec *spec,
+                     int64_t due_at_ms, struct pawl__pg_place *place, enum pawl_state *state)
+{
+    place->created_at_ms = pg->now_ms;
+    if (!due_at_ms) due_at_ms = spec->due_at_ms ? spec->due_at_ms : pg->now_ms + spec->delay_ms;
+    place->due_at_ms = due_at_ms > pg->now_ms ? due_at_ms : pg->now_ms;
+    place->expires_at_ms = spec->expires_at_ms;
+    if (spec->expires_in_ms) place->expires_at_ms = place->due_at_ms + spec->expires_in_ms;
+    place->priority = spec->priority;
+    place->sla_soft_at_ms = spec->sla_soft_at_ms;
+    place->sla_hard_at_ms = spec->sla_hard_at_ms;
+    place->rank = pawl__pg_rank_of(pg, place, place->due_at_ms);
+    *state = spec->pending                   ? PAWL_STATE_PENDING
+             : place->due_at_ms > pg->now_ms ? PAWL_STATE_SCHEDULED
+                                             : PAWL_STATE_AVAILABLE;
+}
+
+size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out)
+{
+    for (size_t i = 0; i < job->key_count; i++) {
+        out[i * PAWL__PG_KEY_RECORD_BYTES] = (uint8_t)job->keys[i].kind;
+        memcpy(out + i * PAWL__PG_KEY_RECORD_BYTES + 1, job->keys[i].digest, 16);
+    }
+    return job->key_count * PAWL__PG_KEY_RECORD_BYTES;
+}
+
+static void bind_facts(struct pawl__pg_conn *conn, const struct pawl__new_job *job,
+                       const struct pawl__pg_place *place)
+{
+    const struct pawl_job_spec *spec = job->spec;
+    pawl__pg_bind_id(conn, PG_JOB_INSERT_id, &job->id);
+    pawl__pg_bind(conn, PG_JOB_INSERT_lane, place->lane->id);
+    pawl__pg_bind(conn, PG_JOB_INSERT_priority, place->priority);
+    pawl__pg_bind(conn, PG_JOB_INSERT_attempts_max, spec->retry.attempts_max);
+    pawl__pg_bind(conn, PG_JOB_INSERT_created_at_ms, place->created_at_ms);
+    pawl__pg_bind(conn, PG_JOB_INSERT_due_at_ms, place->due_at_ms);
+    pawl__pg_bind_some(conn, PG_JOB_INSERT_expires_at_ms, place->expires_at_ms);
+    pawl__pg_bind_some(conn, PG_JOB_INSERT_timeout_ms, spec->timeout_ms);
+    pawl__pg_bind_some(conn, PG_JOB_INSERT_lease_ms, spec->lease_ms);
+    pawl__pg_bind_some(conn, PG_JOB_INSERT_sla_soft_at_ms, spec->sla_soft_at_ms);
+    pawl__pg_bind_some(conn, PG_JOB_INSERT_sla_hard_at_ms, spec->sla_hard_at_ms);
+    pawl__pg_bind_some(conn, PG_JOB_INSERT_keep_ms, spec->keep_ms);
+    pawl__pg_bind_span(conn, PG_JOB_INSERT_meta, spec->meta);
+    pawl__pg_bind_span(conn, PG_JOB_INSERT_extra, spec->extra);
+    pawl__pg_bind_span(conn, PG_JOB_INSERT_tags, job->tags);
+    pawl__pg_bind_span(conn, PG_JOB_INSERT_retry, job->retry);
+    pawl__pg_bind_span(conn, PG_JOB_INSERT_uniqueness, job->unique);
+    pawl__pg_bind_text(conn, PG_JOB_INSERT_idempotency_key, spec->idempotency_key);
+    pawl__pg_bind_text(conn, PG_JOB_INSERT_business_key, spec->business_key);
+    pawl__pg_bind_text(conn, PG_JOB_INSERT_principal, spec->principal);
+    pawl__pg_bind_text(conn, PG_JOB_INSERT_trace_id, spec->trace_id);
+}
+
+static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail_field(op->diag, PAWL_ERR_EXISTS, "id", "there is a job \"%s\" already", text);
+}
+
+/* Inserts the facts, and looks for the id in the archive afterwards; whoever archives the job just
+ * now has let us wait. EXISTS: the savepoint takes back what was written. */
+static enum pawl_err insert_facts(struct pawl__backend *pg, struct pawl__op *op,
+                                  const struct pawl__new_job *job,
+                                  const struct pawl__pg_place *place)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    const struct pawl_span args = job->spec->args;
+    uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
+    size_t keys_len = pawl__pg_pack_keys(job, keys);
+    pawl__pg_call(conn, PG_JOB_INSERT);
+    bind_facts(conn, job, place);
+    pawl__pg_bind_span(conn, PG_JOB_INSERT_args, args.len ? args : (struct pawl_span){ "[]", 2 });
+    pawl__pg_bind_bytes(conn, PG_JOB_INSERT_keys, keys, keys_len);
+    pawl__pg_send_keep(conn, 0);
+    pawl__pg_call(conn, PG_ARCHIVE_HAS);
+    pawl__pg_bind_id_list(conn, PG_ARCHIVE_HAS_ids, job->id);
+    pawl__pg_send_keep(conn, 1);
+    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    if (err) return err;
+    bool taken = PQntuples(conn->kept[0]) == 0 || PQntuples(conn->kept[1]) > 0;
+    return taken ? refuse_id(op, job->id) : PAWL_OK;
+}
+
+static void insert_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                        enum pawl_state state)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_LIVE_INSERT);
+    pawl__pg_bind_id(conn, PG_LIVE_INSERT_id, &place->id);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_rank, place->rank);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_due_at_ms, place->due_at_ms);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_run, 0);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_base_run, 0);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_free_runs, 0);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_lane, place->lane->id);
+    pawl__pg_bind(conn, PG_LIVE_INSERT_state, state);
+    pawl__pg_bind_null(conn, PG_LIVE_INSERT_paused_from);
+    pawl__pg_bind_some(conn, PG_LIVE_INSERT_expires_at_ms, place->expires_at_ms);
+    pawl__pg_bind_null(conn, PG_LIVE_INSERT_started_at_ms);
+    pawl__pg_bind_null(conn, PG_LIVE_INSERT_lease_until_ms);
+    pawl__pg_bind_text(conn, PG_LIVE_INSERT_worker, NULL);
+    pawl__pg_bind_text(conn, PG_LIVE_INSERT_reason, NULL);
+    pawl__pg_send_exact(conn, 1);
+}
+
+static void insert_tags(struct pawl__backend *pg, const struct pawl__new_job *job)
+{
+    if (!job->tags.len) return;
+    struct pawl__pg_list *tags = &pg->gather.lists[0];
+    pawl__pg_list_begin(tags, PAWL__PG_TEXTS);
+    pawl__pg_list_add_span(tags, job->tags);
+    pawl__pg_call(&pg->writer, PG_TAG_INSERT);
+    pawl__pg_bind_id_list(&pg->writer, PG_TAG_INSERT_ids, job->id);
+    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_tags, tags);
+    pawl__pg_send(&pg->writer);
+}
+
+static enum pawl_err submit_one(struct pawl__backend *pg, struct pawl__op *op,
+                                const struct pawl__new_job *job, struct pawl_submitted *out)
+{
+    struct pawl__pg_answer answer = { 0 };
+    enum pawl_err err = pawl__pg_keys_ask(pg, op, job, &answer);
+    if (err) return err;
+    if (answer.stands_in) {
+        *out =
+            (struct pawl_submitted){ .id = answer.id, .state = answer.state, .deduplicated = true };
+        return PAWL_OK;
+    }
+    struct pawl__pg_place place = { .id = job->id };
+    enum pawl_state state;
+    pawl__pg_settle(pg, job->spec, answer.due_at_ms, &place, &state);
+    place.lane = pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
+    if (!place.lane) { // all that can have a lane got one before the transaction began
+        return pawl__fail(op->diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
+    }
+    err = insert_facts(pg, op, job, &place);
+    if (err) return err;
+    insert_live(pg, &place, state);
+    insert_tags(pg, job);
+    pawl__pg_keys_write(pg, job);
+    pawl__pg_moved(pg, place.lane, job->id, 0, PAWL__PG_OUTSIDE, state);
+    if (state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, place.due_at_ms);
+    *out = (struct pawl_submitted){ .id = job->id, .state = state, .replaced = answer.replaced };
+    return PAWL_OK;
+}
+
+/* All or nothing: what fails after something was written is undone. */
+enum pawl_err pawl__pg_op_submit(struct pawl__backend *pg, struct pawl__op *op)
+{
+    size_t count = op->submit.count;
+    assert(count >= 1 && count <= PAWL_BATCH_MAX);
+    struct pawl_submitted *out = pawl__arena_calloc(&op->arena, count, sizeof *out);
+    if (!out) return pawl__fail_nomem(pg->diag);
+    pawl__pg_savepoint(pg);
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i++) {
+        op->submit.failed_index = i;
+        err = submit_one(pg, op, &op->submit.jobs[i], &out[i]);
+    }
+    if (!err) {
+        memcpy(op->submit.out, out, count * sizeof *out);
+        pawl__pg_savepoint_keep(pg);
+        return PAWL_OK;
+    }
+    if (!pawl__pg_is_own(err)) return err; // all is undone anyway
+    enum pawl_err undone = pawl__pg_savepoint_undo(pg);
+    return undone ? undone : err;
+}
