@@ -1,0 +1,372 @@
+/* The structs that travel, as tables. A field that is added to a public struct must be added here,
+ * or it does not travel. */
+#include "wire/inside.h"
+
+#define WORDS(name, array)                                                                         \
+    static const struct pawl__wire_words name = { array, sizeof array / sizeof *array }
+
+#define X(number, name, ...) [number] = #name,
+static const char *const err_texts[PAWL_ERR_END] = { PAWL_ERRORS(X) };
+#undef X
+#define X(number, name, text, ...) [number] = text,
+static const char *const state_texts[PAWL_STATE_END] = { PAWL_STATES(X) };
+static const char *const backoff_texts[PAWL_BACKOFF_END] = { PAWL_BACKOFFS(X) };
+static const char *const conflict_texts[PAWL_CONFLICT_END] = { PAWL_CONFLICTS(X) };
+static const char *const control_texts[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
+#undef X
+#define X(name, text, ...) [PAWL__WIRE_OP_##name] = text,
+static const char *const op_texts[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
+#undef X
+static const char *const exhaustion_texts[] = {
+    [PAWL_EXHAUSTION_DISCARD] = "discard", [PAWL_EXHAUSTION_DEAD_LETTER] = "dead_letter"
+};
+static const char *const jitter_texts[] = { [PAWL_JITTER_ON] = "on", [PAWL_JITTER_OFF] = "off" };
+
+WORDS(err_words, err_texts);
+WORDS(state_words, state_texts);
+WORDS(backoff_words, backoff_texts);
+WORDS(conflict_words, conflict_texts);
+WORDS(control_words, control_texts);
+WORDS(op_words, op_texts);
+WORDS(exhaustion_words, exhaustion_texts);
+WORDS(jitter_words, jitter_texts);
+
+_Static_assert(sizeof(enum pawl_state) == sizeof(uint32_t), "enums are read as uint32_t");
+
+/* ---- how a field is written below: S is the struct ---- */
+
+#define AT(member, ...)                                                                            \
+    {                                                                                              \
+        .name = #member, .offset = offsetof(S, member), __VA_ARGS__                                \
+    }
+#define TEXT(member) AT(member, .kind = PAWL__WIRE_TEXT)
+#define NAME(member) AT(member, .kind = PAWL__WIRE_NAME)
+#define CHARS(member) AT(member, .kind = PAWL__WIRE_CHARS, .extent = sizeof(((S *)0)->member))
+#define INT64(member) AT(member, .kind = PAWL__WIRE_INT64)
+#define INT32(member) AT(member, .kind = PAWL__WIRE_INT32)
+#define MASK(member) AT(member, .kind = PAWL__WIRE_MASK)
+#define BOOL(member) AT(member, .kind = PAWL__WIRE_BOOL)
+#define DOUBLE(member) AT(member, .kind = PAWL__WIRE_DOUBLE)
+#define WORD(member, list) AT(member, .kind = PAWL__WIRE_WORD, .words = &list##_words)
+#define JSON(member) AT(member, .kind = PAWL__WIRE_JSON)
+#define ID(member) AT(member, .kind = PAWL__WIRE_ID)
+#define ID_AT(member) AT(member, .kind = PAWL__WIRE_ID_AT)
+#define ONE(member, of) AT(member, .kind = PAWL__WIRE_ONE, .shape = &of)
+#define ROW(member)                                                                                \
+    AT(member, .kind = PAWL__WIRE_ROW,                                                             \
+       .extent = sizeof(((S *)0)->member) / sizeof(((S *)0)->member[0]))
+#define LIST(member, counter, ...) AT(member, .count_offset = offsetof(S, counter), __VA_ARGS__)
+#define TEXTS(member, counter) LIST(member, counter, .kind = PAWL__WIRE_TEXTS)
+#define IDS(member, counter) LIST(member, counter, .kind = PAWL__WIRE_IDS)
+#define INT32S(member, counter) LIST(member, counter, .kind = PAWL__WIRE_INT32S)
+#define MANY(member, counter, of) LIST(member, counter, .kind = PAWL__WIRE_MANY, .shape = &of)
+#define RENAMED(text, member, counter, of)                                                         \
+    {                                                                                              \
+        .name = text, .offset = offsetof(S, member), .count_offset = offsetof(S, counter),         \
+        .kind = PAWL__WIRE_MANY, .shape = &of                                                      \
+    }
+#define SHAPE(array)                                                                               \
+    {                                                                                              \
+        .fields = array, .count = sizeof array / sizeof *array, .bytes = sizeof(S)                 \
+    }
+
+/* clang-format off */
+
+/* ---- what callers describe ---- */
+
+#define S struct pawl_retry
+static const struct pawl__wire_field retry_fields[] = {
+    INT32(attempts_max), WORD(backoff, backoff), INT64(initial_ms), DOUBLE(coefficient),
+    INT64(cap_ms), INT32(exponent_max), WORD(jitter, jitter), DOUBLE(jitter_low),
+    DOUBLE(jitter_high), TEXTS(non_retryable, non_retryable_count),
+    WORD(on_exhaustion, exhaustion),
+};
+static const struct pawl__wire_shape retry_shape = SHAPE(retry_fields);
+#undef S
+
+#define S struct pawl_unique
+static const struct pawl__wire_field unique_fields[] = {
+    MASK(keys), TEXTS(args_keys, args_key_count), TEXTS(meta_keys, meta_key_count),
+    INT64(period_ms), MASK(states), WORD(on_conflict, conflict),
+};
+static const struct pawl__wire_shape unique_shape = SHAPE(unique_fields);
+#undef S
+
+#define S struct pawl_job_spec
+static const struct pawl__wire_field spec_fields[] = {
+    ID_AT(id), TEXT(type), TEXT(queue), JSON(args), JSON(meta), JSON(extra), TEXTS(tags, tag_count),
+    INT32(priority), INT64(delay_ms), INT64(due_at_ms), INT64(expires_in_ms), INT64(expires_at_ms),
+    INT64(timeout_ms), INT64(lease_ms), INT64(sla_soft_at_ms), INT64(sla_hard_at_ms),
+    INT64(keep_ms), ONE(retry, retry_shape), TEXT(idempotency_key), INT64(idempotency_ms),
+    TEXT(business_key), ONE(unique, unique_shape), TEXT(principal), TEXT(trace_id), BOOL(pending),
+};
+static const struct pawl__wire_shape spec_shape = SHAPE(spec_fields);
+#undef S
+
+#define S struct pawl_filter
+static const struct pawl__wire_field filter_fields[] = {
+    MASK(states), TEXTS(queues, queue_count), TEXTS(types, type_count), TEXTS(tags, tag_count),
+    TEXT(business_key), TEXT(idempotency_key), TEXT(principal), TEXT(worker), TEXT(trace_id),
+    TEXT(meta_key), TEXT(meta_value), BOOL(priority_given), INT32(priority_min),
+    INT32(priority_max), INT64(created_from_ms), INT64(created_until_ms), INT64(due_from_ms),
+    INT64(due_until_ms), INT64(finished_from_ms), INT64(finished_until_ms), BOOL(dead_letter),
+    BOOL(archived),
+};
+static const struct pawl__wire_shape filter_shape = SHAPE(filter_fields);
+#undef S
+
+#define S struct pawl_page
+static const struct pawl__wire_field page_fields[] = {
+    INT64(limit), BOOL(oldest_first), TEXT(cursor), BOOL(count),
+};
+static const struct pawl__wire_shape page_shape = SHAPE(page_fields);
+#undef S
+
+#define S struct pawl_by
+static const struct pawl__wire_field by_fields[] = { TEXT(actor), TEXT(reason) };
+static const struct pawl__wire_shape by_shape = SHAPE(by_fields);
+#undef S
+
+#define S struct pawl_claim
+static const struct pawl__wire_field claim_fields[] = {
+    TEXTS(queues, queue_count), TEXTS(types, type_count), INT64(limit), TEXT(worker),
+    INT64(lease_ms), BOOL(timed),
+};
+static const struct pawl__wire_shape claim_shape = SHAPE(claim_fields);
+#undef S
+
+#define S struct pawl_run
+static const struct pawl__wire_field run_fields[] = { ID(id), INT64(run) };
+static const struct pawl__wire_shape run_shape = SHAPE(run_fields);
+#undef S
+
+#define S struct pawl_report
+static const struct pawl__wire_field report_fields[] = {
+    TEXT(type), TEXT(code), TEXT(error_class), TEXT(message), JSON(details), BOOL(not_retryable),
+    BOOL(requeue), BOOL(lapse), INT64(retry_after_ms),
+};
+static const struct pawl__wire_shape report_shape = SHAPE(report_fields);
+#undef S
+
+/* ---- what the store tells ---- */
+
+#define S struct pawl_submitted
+static const struct pawl__wire_field submitted_fields[] = {
+    ID(id), WORD(state, state), BOOL(deduplicated), BOOL(replaced),
+};
+static const struct pawl__wire_shape submitted_shape = SHAPE(submitted_fields);
+#undef S
+
+#define S struct pawl_failed
+static const struct pawl__wire_field failed_fields[] = {
+    WORD(to, state), INT64(attempt), INT64(due_at_ms), INT64(delay_ms),
+};
+static const struct pawl__wire_shape failed_shape = SHAPE(failed_fields);
+#undef S
+
+#define S struct pawl_job
+static const struct pawl__wire_field job_fields[] = {
+    ID(id), NAME(type), NAME(queue), WORD(state, state), WORD(paused_from, state), INT32(priority),
+    INT32(attempts_max), INT64(attempt), INT64(run), INT64(free_runs), INT64(created_at_ms),
+    INT64(due_at_ms), INT64(expires_at_ms), INT64(started_at_ms), INT64(lease_until_ms),
+    INT64(finished_at_ms), INT64(timeout_ms), INT64(lease_ms), INT64(sla_soft_at_ms),
+    INT64(sla_hard_at_ms), INT64(keep_ms), BOOL(dead_letter), BOOL(archived), NAME(worker),
+    NAME(reason), NAME(idempotency_key), NAME(business_key), NAME(principal), NAME(trace_id),
+    JSON(args), JSON(meta), JSON(extra), JSON(tags), JSON(retry), JSON(unique), JSON(result),
+};
+static const struct pawl__wire_shape job_shape = SHAPE(job_fields);
+#undef S
+
+#define S struct pawl_jobs
+static const struct pawl__wire_field jobs_fields[] = {
+    RENAMED("jobs", at, count, job_shape), INT64(total), CHARS(next),
+};
+const struct pawl__wire_shape pawl__wire_jobs_shape = SHAPE(jobs_fields);
+#undef S
+
+#define S struct pawl_failure
+static const struct pawl__wire_field failure_fields[] = {
+    INT64(run), INT64(attempt), INT64(started_at_ms), INT64(failed_at_ms), INT64(retry_delay_ms),
+    BOOL(lapsed), NAME(worker), NAME(type), NAME(code), NAME(message), JSON(details),
+};
+static const struct pawl__wire_shape failure_shape = SHAPE(failure_fields);
+#undef S
+
+#define S struct pawl_log_line
+static const struct pawl__wire_field line_fields[] = {
+    INT64(at_ms), INT64(run), INT32(level), NAME(text),
+};
+static const struct pawl__wire_shape line_shape = SHAPE(line_fields);
+#undef S
+
+#define S struct pawl_deed
+static const struct pawl__wire_field deed_fields[] = {
+    INT64(at_ms), NAME(action), NAME(actor), NAME(reason), WORD(from, state), WORD(to, state),
+};
+static const struct pawl__wire_shape deed_shape = SHAPE(deed_fields);
+#undef S
+
+#define S struct pawl_story
+static const struct pawl__wire_field story_fields[] = {
+    ONE(job, job_shape), MANY(failures, failure_count, failure_shape),
+    MANY(log, log_count, line_shape), MANY(deeds, deed_count, deed_shape), DOUBLE(progress),
+    NAME(progress_message), JSON(progress_data), INT64(progress_at_ms), INT64(checkpoint_sequence),
+    INT64(checkpoint_at_ms), JSON(checkpoint),
+};
+const struct pawl__wire_shape pawl__wire_story_shape = SHAPE(story_fields);
+#undef S
+
+#define S struct pawl_queue_stats
+static const struct pawl__wire_field queue_fields[] = {
+    NAME(queue), BOOL(paused), INT64(created_at_ms), ROW(count), INT64(archived),
+};
+static const struct pawl__wire_shape queue_shape = SHAPE(queue_fields);
+#undef S
+
+#define S struct pawl_stats
+static const struct pawl__wire_field stats_fields[] = {
+    MANY(queues, queue_count, queue_shape), ROW(count), INT64(archived), INT64(next_due_at_ms),
+    INT64(store_bytes), INT32(schema_version),
+};
+const struct pawl__wire_shape pawl__wire_stats_shape = SHAPE(stats_fields);
+#undef S
+
+#define S struct pawl_node
+static const struct pawl__wire_field node_fields[] = {
+    NAME(name), NAME(info), INT64(started_at_ms), INT64(heartbeat_at_ms), INT64(active),
+};
+static const struct pawl__wire_shape node_shape = SHAPE(node_fields);
+#undef S
+
+#define S struct pawl_nodes
+static const struct pawl__wire_field nodes_fields[] = {
+    RENAMED("nodes", at, count, node_shape), INT64(now_ms),
+};
+const struct pawl__wire_shape pawl__wire_nodes_shape = SHAPE(nodes_fields);
+#undef S
+
+#define S struct pawl_lock
+static const struct pawl__wire_field lock_fields[] = {
+    NAME(name), NAME(owner), INT64(fence), INT64(locked_at_ms), INT64(expires_at_ms),
+};
+static const struct pawl__wire_shape lock_shape = SHAPE(lock_fields);
+#undef S
+
+#define S struct pawl_locks
+static const struct pawl__wire_field locks_fields[] = {
+    RENAMED("locks", at, count, lock_shape), INT64(now_ms),
+};
+const struct pawl__wire_shape pawl__wire_locks_shape = SHAPE(locks_fields);
+#undef S
+
+#define S struct pawl_setting
+static const struct pawl__wire_field setting_fields[] = { NAME(name), NAME(value) };
+static const struct pawl__wire_shape setting_shape = SHAPE(setting_fields);
+#undef S
+
+#define S struct pawl_settings
+static const struct pawl__wire_field settings_fields[] = {
+    RENAMED("settings", at, count, setting_shape),
+};
+const struct pawl__wire_shape pawl__wire_settings_shape = SHAPE(settings_fields);
+#undef S
+
+/* ---- requests and replies ---- */
+
+#define S struct pawl__wire_op
+static const struct pawl__wire_field op_fields[] = {
+    WORD(op, op), MANY(jobs, job_count, spec_shape), ONE(claim, claim_shape), ID(id), INT64(run),
+    JSON(data), ONE(report, report_shape), INT64(delay_ms), MANY(runs, run_count, run_shape),
+    INT64(lease_ms), BOOL(timed), WORD(control, control), ONE(filter, filter_shape), INT64(limit),
+    ONE(by, by_shape), INT32(priority), DOUBLE(value), TEXT(text), INT32(level), TEXT(name),
+    TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused),
+};
+const struct pawl__wire_shape pawl__wire_op_shape = SHAPE(op_fields);
+#undef S
+
+#define S struct pawl__wire_ops
+static const struct pawl__wire_field ops_fields[] = { MANY(ops, count, pawl__wire_op_shape) };
+const struct pawl__wire_shape pawl__wire_ops_shape = SHAPE(ops_fields);
+#undef S
+
+#define S struct pawl__wire_answer
+static const struct pawl__wire_field answer_fields[] = {
+    WORD(err, err), TEXT(field), TEXT(text), INT64(now_ms),
+    MANY(submitted, submitted_count, submitted_shape), INT64(failed_index),
+    ONE(holder, submitted_shape), MANY(jobs, job_count, job_shape), ONE(failed, failed_shape),
+    INT32S(results, result_count), WORD(from, state), WORD(to, state), INT64(moved), INT32(before),
+    INT64(sequence), INT64(fence),
+};
+const struct pawl__wire_shape pawl__wire_answer_shape = SHAPE(answer_fields);
+#undef S
+
+#define S struct pawl__wire_answers
+static const struct pawl__wire_field answers_fields[] = {
+    MANY(answers, count, pawl__wire_answer_shape),
+};
+const struct pawl__wire_shape pawl__wire_answers_shape = SHAPE(answers_fields);
+#undef S
+
+#define S struct pawl__wire_ask
+static const struct pawl__wire_field ask_fields[] = {
+    IDS(ids, id_count), ONE(filter, filter_shape), ONE(page, page_shape), TEXT(prefix),
+};
+const struct pawl__wire_shape pawl__wire_ask_shape = SHAPE(ask_fields);
+#undef S
+
+#define S struct pawl__wire_refusal
+static const struct pawl__wire_field refusal_fields[] = { WORD(err, err), TEXT(field), TEXT(text) };
+const struct pawl__wire_shape pawl__wire_refusal_shape = SHAPE(refusal_fields);
+#undef S
+
+#define S struct pawl__wire_hello
+static const struct pawl__wire_field hello_fields[] = {
+    TEXT(pawl), INT64(protocol), INT64(body_max), INT64(now_ms),
+};
+const struct pawl__wire_shape pawl__wire_hello_shape = SHAPE(hello_fields);
+#undef S
+
+#define S struct pawl__wire_count
+static const struct pawl__wire_field count_fields[] = { INT64(count) };
+const struct pawl__wire_shape pawl__wire_count_shape = SHAPE(count_fields);
+#undef S
+
+#define S struct pawl__wire_wait
+static const struct pawl__wire_field wait_fields[] = {
+    INT64(ready), INT64(control), INT64(wait_ms),
+};
+const struct pawl__wire_shape pawl__wire_wait_shape = SHAPE(wait_fields);
+#undef S
+
+/* clang-format on */
+
+/* ---- paths ---- */
+
+const char *pawl__wire_path_text(enum pawl__wire_path path)
+{
+#define X(name, text, ...) [PAWL__WIRE_PATH_##name] = text,
+    static const char *const texts[PAWL__WIRE_PATH_END] = { PAWL__WIRE_PATHS(X) };
+#undef X
+    return texts[path];
+}
+
+const char *pawl__wire_path_scope(enum pawl__wire_path path)
+{
+#define SCOPE_SUBMIT "submit"
+#define SCOPE_WORK "work"
+#define SCOPE_ADMIN "admin"
+#define SCOPE_READ "read"
+#define SCOPE_NONE "none"
+#define X(name, text, scope, ...) [PAWL__WIRE_PATH_##name] = SCOPE_##scope,
+    static const char *const texts[PAWL__WIRE_PATH_END] = { PAWL__WIRE_PATHS(X) };
+#undef X
+    return texts[path];
+}
+
+enum pawl__wire_path pawl__wire_op_path(enum pawl__wire_op_kind kind)
+{
+#define X(name, text, path) [PAWL__WIRE_OP_##name] = PAWL__WIRE_PATH_##path,
+    static const uint8_t paths[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
+#undef X
+    return (enum pawl__wire_path)paths[kind];
+}

@@ -1,0 +1,284 @@
+/* Values on the wire: what is printed comes back, and what is not understood is refused. */
+#include "base/test_kit.h"
+#include "wire/wire.h"
+
+static struct pawl_span span(const char *text)
+{
+    return (struct pawl_span){ text, strlen(text) };
+}
+
+/* Prints, reads, prints again: the texts must be the same. `out` is what was read. */
+static void there_and_back(const struct pawl__wire_shape *shape, const void *in,
+                           struct pawl__arena *arena, void *out)
+{
+    struct pawl__buf first = { 0 }, second = { 0 };
+    struct pawl_diag diag = { 0 };
+    pawl__wire_print(&first, shape, in);
+    assert_false(first.failed);
+    char *text = pawl__arena_dup(arena, first.at, first.len);
+    enum pawl_err err =
+        pawl__wire_read((struct pawl_span){ text, first.len }, shape, true, arena, out, &diag);
+    if (err) fail_msg("%s in %s", diag.text, first.at);
+    pawl__wire_print(&second, shape, out);
+    assert_string_equal(first.at, second.at);
+    pawl__buf_release(&first);
+    pawl__buf_release(&second);
+}
+
+static struct pawl_job_id id_of(uint8_t byte)
+{
+    struct pawl_job_id id;
+    memset(&id, byte, sizeof id);
+    return id;
+}
+
+static const char *const words[] = { "red", "a \"quoted\" \xc3\xa9\n", "" };
+
+static struct pawl_job_spec full_spec(const struct pawl_job_id *id)
+{
+    return (struct pawl_job_spec){
+        .id = id,
+        .type = "mail.send",
+        .queue = "mail",
+        .args = span("[1.50, {\"a\" : \"\\u00e9\"}]"),
+        .meta = span("{\"m\":1e3}"),
+        .extra = span("{\"x\":null}"),
+        .tags = words,
+        .tag_count = 3,
+        .priority = -7,
+        .delay_ms = 1,
+        .due_at_ms = 2,
+        .expires_in_ms = 3,
+        .expires_at_ms = 4,
+        .timeout_ms = 5,
+        .lease_ms = 6,
+        .sla_soft_at_ms = 7,
+        .sla_hard_at_ms = 8,
+        .keep_ms = INT64_MAX,
+        .retry = { .attempts_max = 9,
+                   .backoff = PAWL_BACKOFF_POLYNOMIAL,
+                   .initial_ms = 10,
+                   .coefficient = 1.1,
+                   .cap_ms = 11,
+                   .exponent_max = 12,
+                   .jitter = PAWL_JITTER_OFF,
+                   .jitter_low = 0.1,
+                   .jitter_high = 1e-300,
+                   .non_retryable = words,
+                   .non_retryable_count = 2,
+                   .on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER },
+        .idempotency_key = "k",
+        .idempotency_ms = 13,
+        .business_key = "",
+        .unique = { .keys = 15,
+                    .args_keys = words,
+                    .args_key_count = 1,
+                    .meta_keys = words,
+                    .meta_key_count = 2,
+                    .period_ms = 14,
+                    .states = UINT32_MAX,
+                    .on_conflict = PAWL_CONFLICT_IGNORE },
+        .principal = "p",
+        .trace_id = "t",
+        .pending = true,
+    };
+}
+
+static void specs_come_back_whole(void **state)
+{
+    (void)state;
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl_job_id id = id_of(0xab);
+    struct pawl_job_spec in = full_spec(&id);
+    struct pawl__wire_op op = { .op = PAWL__WIRE_OP_SUBMIT, .jobs = &in, .job_count = 1 }, read;
+    there_and_back(&pawl__wire_op_shape, &op, &arena, &read);
+    const struct pawl_job_spec *out = read.jobs;
+    assert_int_equal(read.op, PAWL__WIRE_OP_SUBMIT);
+    assert_memory_equal(out->id, &id, sizeof id);
+    assert_int_equal(out->args.len, in.args.len);
+    assert_memory_equal(out->args.at, in.args.at, in.args.len);
+    assert_string_equal(out->tags[1], words[1]);
+    assert_string_equal(out->tags[2], "");
+    assert_non_null(out->business_key); // "" is not NULL: the rules must see the difference
+    assert_int_equal(out->priority, -7);
+    assert_true(out->keep_ms == INT64_MAX);
+    assert_true(out->retry.coefficient == 1.1 && out->retry.jitter_high == 1e-300);
+    assert_int_equal(out->retry.on_exhaustion, PAWL_EXHAUSTION_DEAD_LETTER);
+    assert_int_equal(out->unique.states, UINT32_MAX);
+    assert_true(out->pending);
+    pawl__arena_release(&arena);
+}
+
+static void absent_members_are_zero_and_never_null_where_promised(void **state)
+{
+    (void)state;
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl_job job = { .id = id_of(1) };
+    struct pawl_story story = { .job = job, .progress = -1 }, out;
+    there_and_back(&pawl__wire_story_shape, &story, &arena, &out);
+    assert_string_equal(out.job.type, "");
+    assert_string_equal(out.job.worker, "");
+    assert_non_null(out.job.result.at);
+    assert_int_equal(out.job.result.len, 0);
+    assert_true(out.progress == -1);
+    assert_int_equal(out.failure_count, 0);
+    struct pawl__wire_op op;
+    assert_int_equal(pawl__wire_read(span("{}"), &pawl__wire_op_shape, true, &arena, &op, NULL),
+                     PAWL_OK);
+    assert_null(op.name);
+    assert_int_equal(op.op, PAWL__WIRE_OP_NONE);
+    pawl__arena_release(&arena);
+}
+
+static void stories_stats_and_answers_come_back(void **state)
+{
+    (void)state;
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl_failure failure = { .run = 2,
+                                    .retry_delay_ms = -1,
+                                    .lapsed = true,
+                                    .worker = "w",
+                                    .type = "t",
+                                    .code = "c",
+                                    .message = "m\x01",
+                                    .details = span("[]") };
+    struct pawl_log_line line = { .at_ms = 3, .level = 2, .text = "line" };
+    struct pawl_deed deed = { .action = "cancel",
+                              .actor = "a",
+                              .reason = "r",
+                              .from = PAWL_STATE_ACTIVE,
+                              .to = PAWL_STATE_CANCELLED };
+    struct pawl_story story = { .failures = &failure,
+                                .failure_count = 1,
+                                .log = &line,
+                                .log_count = 1,
+                                .deeds = &deed,
+                                .deed_count = 1,
+                                .progress = 0.25,
+                                .progress_message = "half",
+                                .checkpoint = span("{\"at\":1}") };
+    struct pawl_story told;
+    there_and_back(&pawl__wire_story_shape, &story, &arena, &told);
+    assert_int_equal(told.deeds[0].to, PAWL_STATE_CANCELLED);
+    assert_true(told.failures[0].lapsed);
+    struct pawl_queue_stats queue = { .queue = "q", .paused = true, .count = { 0, 1, 2 } };
+    struct pawl_stats stats = { .queues = &queue, .queue_count = 1, .count = { [11] = 5 } }, read;
+    there_and_back(&pawl__wire_stats_shape, &stats, &arena, &read);
+    assert_int_equal(read.queues[0].count[2], 2);
+    assert_int_equal(read.count[11], 5);
+    const int32_t results[] = { 0, PAWL_ERR_STALE };
+    struct pawl__wire_answer answer = { .err = PAWL_ERR_DUPLICATE,
+                                        .text = "taken",
+                                        .results = results,
+                                        .result_count = 2,
+                                        .holder = { .id = id_of(7) } };
+    struct pawl__wire_answer got;
+    there_and_back(&pawl__wire_answer_shape, &answer, &arena, &got);
+    assert_int_equal(got.err, PAWL_ERR_DUPLICATE);
+    assert_int_equal(got.results[1], PAWL_ERR_STALE);
+    pawl__arena_release(&arena);
+}
+
+static void wishes_that_are_not_known_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *field;
+    } bad[] = {
+        { "{\"op\":\"submit\",\"jobs\":[{\"type\":\"t\",\"colour\":1}]}", "colour" },
+        { "{\"op\":\"fly\"}", "op" },
+        { "{\"op\":1}", "op" },
+        { "{\"id\":\"x\"}", "id" },
+        { "{\"run\":1.5}", "run" },
+        { "{\"priority\":3000000000}", "priority" },
+        { "{\"timed\":1}", "timed" },
+        { "{\"value\":\"1\"}", "value" },
+        { "{\"jobs\":{}}", "jobs" },
+        { "{\"name\":\"a\\u0000b\"}", "name" },
+        { "{\"runs\":[1]}", "" },
+        { "[]", "" },
+        { "{", "" },
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct pawl__arena arena = { .chunks = NULL };
+        struct pawl__wire_op op;
+        struct pawl_diag diag = { 0 };
+        enum pawl_err err =
+            pawl__wire_read(span(bad[i].text), &pawl__wire_op_shape, true, &arena, &op, &diag);
+        if (err != PAWL_ERR_ARG) fail_msg("%s was taken", bad[i].text);
+        assert_string_equal(diag.field, bad[i].field);
+        pawl__arena_release(&arena);
+    }
+}
+
+/* A list of `count` empty operations, each with two jobs. */
+static enum pawl_err read_many(size_t count, struct pawl_diag *diag)
+{
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl__buf text = { 0 };
+    struct pawl__wire_ops ops;
+    pawl__buf_add_text(&text, "{\"ops\":[{}");
+    for (size_t i = 1; i < count; i++) {
+        pawl__buf_add_text(&text, ",{\"jobs\":[{},{}]}");
+    }
+    pawl__buf_add_text(&text, "]}");
+    assert_false(text.failed);
+    struct pawl_span all = { text.at, text.len };
+    enum pawl_err err = pawl__wire_read(all, &pawl__wire_ops_shape, true, &arena, &ops, diag);
+    pawl__buf_release(&text);
+    pawl__arena_release(&arena);
+    return err;
+}
+
+static void small_requests_take_no_large_memory(void **state)
+{
+    (void)state;
+    struct pawl_diag diag = { 0 };
+    assert_int_equal(read_many(PAWL__WIRE_OPS_MAX, &diag), PAWL_OK);
+    assert_int_equal(read_many(100000, &diag), PAWL_ERR_LIMIT);
+    assert_string_equal(diag.field, "jobs");
+    assert_int_equal(read_many(200000, &diag), PAWL_ERR_LIMIT);
+    assert_string_equal(diag.field, "ops");
+}
+
+static void more_than_was_asked_for_is_skipped(void **state)
+{
+    (void)state;
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl__wire_hello hello;
+    const char *text = "{\"pawl\":\"9\",\"news\":[{\"a\":[1,{}]}],\"protocol\":2}";
+    assert_int_equal(
+        pawl__wire_read(span(text), &pawl__wire_hello_shape, false, &arena, &hello, NULL), PAWL_OK);
+    assert_string_equal(hello.pawl, "9");
+    assert_int_equal(hello.protocol, 2);
+    pawl__arena_release(&arena);
+}
+
+static void each_operation_has_a_path_and_each_path_a_scope(void **state)
+{
+    (void)state;
+    for (int kind = 1; kind < PAWL__WIRE_OP_LAST; kind++) {
+        enum pawl__wire_path path = pawl__wire_op_path((enum pawl__wire_op_kind)kind);
+        assert_true(path <= PAWL__WIRE_PATH_ADMIN);
+    }
+    for (int path = 0; path < PAWL__WIRE_PATH_END; path++) {
+        const char *text = pawl__wire_path_text((enum pawl__wire_path)path);
+        assert_memory_equal(text, "/pawl/v1/", 9);
+        assert_non_null(pawl__wire_path_scope((enum pawl__wire_path)path));
+    }
+    assert_string_equal(pawl__wire_path_scope(PAWL__WIRE_PATH_SETTINGS), "admin");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(specs_come_back_whole),
+        cmocka_unit_test(absent_members_are_zero_and_never_null_where_promised),
+        cmocka_unit_test(stories_stats_and_answers_come_back),
+        cmocka_unit_test(wishes_that_are_not_known_are_refused_by_name),
+        cmocka_unit_test(small_requests_take_no_large_memory),
+        cmocka_unit_test(more_than_was_asked_for_is_skipped),
+        cmocka_unit_test(each_operation_has_a_path_and_each_path_a_scope),
+    };
+    return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
+}
