@@ -1,0 +1,156 @@
+/* Questions. Any thread. */
+#include "store/remote/remote.h"
+
+#include "base/diag.h"
+
+#include <string.h>
+
+/* The reply as a struct. The text is copied, because payloads stay part of it. */
+static enum pawl_err understand(struct pawl__backend *backend, const struct pawl__buf *reply,
+                                const struct pawl__wire_shape *shape, struct pawl__arena *arena,
+                                void *out, struct pawl_diag *diag)
+{
+    struct pawl_diag why = { 0 };
+    const char *text = pawl__arena_dup(arena, reply->at ? reply->at : "", reply->len);
+    if (!text) return pawl__fail_nomem(diag);
+    enum pawl_err err =
+        pawl__wire_read((struct pawl_span){ text, reply->len }, shape, false, arena, out, &why);
+    return err ? pawl__rm_not_understood(backend, &why, diag) : PAWL_OK;
+}
+
+enum pawl_err pawl__rm_ask(struct pawl__backend *backend, enum pawl__wire_path path,
+                           const struct pawl__wire_ask *ask, const struct pawl__wire_shape *shape,
+                           struct pawl__arena *arena, void *out, struct pawl_diag *diag)
+{
+    struct pawl__buf body = { 0 };
+    pawl__wire_print(&body, &pawl__wire_ask_shape, ask);
+    struct pawl__rm_call call = { .path = path, .body = { body.at, body.len } };
+    enum pawl_err err = body.failed ? pawl__fail_nomem(diag) : pawl__rm_call(backend, &call, diag);
+    if (!err) err = understand(backend, &call.reply, shape, arena, out, diag);
+    pawl__buf_release(&call.reply);
+    pawl__buf_release(&body);
+    return err;
+}
+
+enum pawl_err pawl__rm_get(struct pawl__backend *backend, const struct pawl_job_id *ids,
+                           size_t count, struct pawl__arena *arena, struct pawl_job **out,
+                           size_t *out_count, struct pawl_diag *diag)
+{
+    struct pawl_jobs found = { 0 };
+    struct pawl__wire_ask ask = { .ids = ids, .id_count = count };
+    enum pawl_err err = PAWL_OK;
+    if (count) {
+        err = pawl__rm_ask(backend, PAWL__WIRE_PATH_GET, &ask, &pawl__wire_jobs_shape, arena,
+                           &found, diag);
+    }
+    if (err) return err;
+    *out = found.at;
+    *out_count = found.count;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_query(struct pawl__backend *backend, const struct pawl_filter *filter,
+                             const struct pawl_page *page, struct pawl__arena *arena,
+                             struct pawl_jobs *out, struct pawl_diag *diag)
+{
+    struct pawl__wire_ask ask = { .filter = *filter, .page = *page };
+    struct pawl_jobs found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_QUERY, &ask, &pawl__wire_jobs_shape,
+                                     arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_count(struct pawl__backend *backend, const struct pawl_filter *filter,
+                             int64_t *out, struct pawl_diag *diag)
+{
+    struct pawl__wire_ask ask = { .filter = *filter };
+    struct pawl__wire_count found;
+    struct pawl__arena arena = { .chunks = NULL };
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_COUNT, &ask, &pawl__wire_count_shape,
+                                     &arena, &found, diag);
+    if (!err) *out = found.count;
+    pawl__arena_release(&arena);
+    return err;
+}
+
+enum pawl_err pawl__rm_story(struct pawl__backend *backend, struct pawl_job_id id,
+                             struct pawl__arena *arena, struct pawl_story *out,
+                             struct pawl_diag *diag)
+{
+    struct pawl__wire_ask ask = { .ids = &id, .id_count = 1 };
+    struct pawl_story found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_STORY, &ask, &pawl__wire_story_shape,
+                                     arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_stats(struct pawl__backend *backend, struct pawl__arena *arena,
+                             struct pawl_stats *out, struct pawl_diag *diag)
+{
+    struct pawl_stats found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_STATS, &(struct pawl__wire_ask){ 0 },
+                                     &pawl__wire_stats_shape, arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_nodes(struct pawl__backend *backend, struct pawl__arena *arena,
+                             struct pawl_nodes *out, struct pawl_diag *diag)
+{
+    struct pawl_nodes found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_NODES, &(struct pawl__wire_ask){ 0 },
+                                     &pawl__wire_nodes_shape, arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_locks(struct pawl__backend *backend, struct pawl__arena *arena,
+                             struct pawl_locks *out, struct pawl_diag *diag)
+{
+    struct pawl_locks found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_LOCKS, &(struct pawl__wire_ask){ 0 },
+                                     &pawl__wire_locks_shape, arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_settings(struct pawl__backend *backend, const char *prefix,
+                                struct pawl__arena *arena, struct pawl_settings *out,
+                                struct pawl_diag *diag)
+{
+    struct pawl__wire_ask ask = { .prefix = prefix };
+    struct pawl_settings found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_SETTINGS, &ask,
+                                     &pawl__wire_settings_shape, arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_setting(struct pawl__backend *backend, const char *name,
+                               struct pawl__arena *arena, const char **out, struct pawl_diag *diag)
+{
+    struct pawl_settings found = { 0 };
+    enum pawl_err err = pawl__rm_settings(backend, name, arena, &found, diag);
+    if (err) return err;
+    for (size_t i = 0; i < found.count; i++) {
+        if (strcmp(found.at[i].name, name) == 0) {
+            *out = found.at[i].value;
+            return PAWL_OK;
+        }
+    }
+    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no setting \"%s\"", name);
+}
