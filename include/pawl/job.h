@@ -163,6 +163,19 @@ struct pawl_failure {
     struct pawl_span details; /* JSON, may be empty */
 };
 
+/* What a worker tells of a run that failed. Strings may be NULL. */
+struct pawl_report {
+    const char *type;        /* what non-retryable lists are matched with */
+    const char *code;        /* DISCARD, FAIL, DEAD_LETTER and RETRY are orders (OJS) */
+    const char *error_class; /* stands in for a type that is not given */
+    const char *message;
+    struct pawl_span details; /* JSON; may be empty */
+    bool not_retryable;
+    bool requeue;           /* give it back, record nothing */
+    bool lapse;             /* the worker is gone: as if its lease had run out */
+    int64_t retry_after_ms; /* > 0: the worker knows better than the policy */
+};
+
 /* A job as it is. Optional strings are "" and optional spans empty, never NULL.
  * `run` counts claims for ever and fences the owner's writes; `attempt` counts claims since the
  * job was submitted or last revived, and is what people see. */

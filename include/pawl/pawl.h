@@ -13,6 +13,8 @@
 #include <pawl/clock.h>
 #include <pawl/error.h>
 #include <pawl/job.h>
+#include <pawl/post.h>
+#include <pawl/remote.h>
 #include <pawl/state.h>
 #include <pawl/work.h>
 
@@ -33,7 +35,8 @@ enum pawl_durability {
 };
 
 struct pawl_config {
-    const char *store; /* "sqlite:PATH", "sqlite::memory:" ["sqlite:pawl.db"] */
+    const char *store; /* "sqlite:PATH", "sqlite::memory:", or a server: "http://HOST:PORT"
+                          ["sqlite:pawl.db"] */
     enum pawl_durability durability;
     int64_t busy_timeout_ms;        /* how long to wait for other processes [30000] */
     bool must_exist;                /* do not create the store */
@@ -41,6 +44,8 @@ struct pawl_config {
     bool allow_network_fs;          /* SQLite on a network file system is unsafe; insist */
     const struct pawl_clock *clock; /* [the system's]; borrowed until pawl_close */
     uint64_t seed;                  /* of the dice: ids and jitter [from the system] */
+    const char *token;              /* for a server that asks for one [what the URL says] */
+    const char *ca_file;            /* who may vouch for a server [the system's authorities] */
 };
 
 /* Open, and create or migrate as needed. `*out` is given to the caller: pawl_close it.
@@ -129,6 +134,7 @@ void pawl_story_release(struct pawl_story *story);
 struct pawl_queue_stats {
     const char *queue;
     bool paused;
+    int64_t created_at_ms; /* when it was first used */
     int64_t count[PAWL_STATE_END];
     int64_t archived;
 };
@@ -180,6 +186,17 @@ const char *pawl_control_name(enum pawl_control control);
 PAWL_MUST_CHECK enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id,
                                            enum pawl_control control, const struct pawl_by *by,
                                            enum pawl_state *to, struct pawl_diag *diag);
+
+struct pawl_controlled {
+    enum pawl_state from, to;
+};
+
+/* The same for one run: STALE when the job is not in that run any more. For workers that end their
+ * own jobs. run 0: whichever state it is in. `out` (may be NULL) is set on success, and on STATE:
+ * then both are the state it is in. */
+PAWL_MUST_CHECK enum pawl_err pawl_control_run(struct pawl *pawl, const struct pawl_run *run,
+                                               enum pawl_control control, const struct pawl_by *by,
+                                               struct pawl_controlled *out, struct pawl_diag *diag);
 /* Move up to `limit` (1..PAWL_BULK_MAX) matching jobs whose state allows it, oldest first, in one
  * commit. `*moved` is how many. DUPLICATE: a key clash; then nothing moved. */
 PAWL_MUST_CHECK enum pawl_err pawl_control_many(struct pawl *pawl, const struct pawl_filter *filter,
@@ -222,6 +239,13 @@ struct pawl_nodes {
 PAWL_MUST_CHECK enum pawl_err pawl_nodes_get(struct pawl *pawl, struct pawl_nodes *out,
                                              struct pawl_diag *diag);
 void pawl_nodes_release(struct pawl_nodes *nodes);
+/* For nodes that this library does not run: note a node, and its heartbeat. `name`, `info` (may be
+ * NULL) and `started_at_ms` count; one that started later takes the name over. ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_node_put(struct pawl *pawl, const struct pawl_node *node,
+                                            struct pawl_diag *diag);
+/* It has stopped. NOT_FOUND: it is not known. */
+PAWL_MUST_CHECK enum pawl_err pawl_node_drop(struct pawl *pawl, const char *name,
+                                             struct pawl_diag *diag);
 
 struct pawl_lock {
     const char *name;
@@ -252,6 +276,29 @@ PAWL_MUST_CHECK enum pawl_err pawl_lock_renew(struct pawl *pawl, const char *nam
 /* STALE: not ours; it stays as it is. */
 PAWL_MUST_CHECK enum pawl_err pawl_lock_release(struct pawl *pawl, const char *name,
                                                 const char *owner, struct pawl_diag *diag);
+
+/* ---- settings ---- */
+
+/* Small texts that programs built on pawl keep with the store, by name: a name's first part, up to
+ * a dot, tells whose it is. */
+struct pawl_setting {
+    const char *name;
+    const char *value;
+};
+
+struct pawl_settings {
+    struct pawl_setting *at;
+    size_t count;
+    void *owned;
+};
+
+/* Names that begin with `prefix`, in order. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_settings_get(struct pawl *pawl, const char *prefix,
+                                                struct pawl_settings *out, struct pawl_diag *diag);
+void pawl_settings_release(struct pawl_settings *settings);
+/* NULL forgets it. LIMIT: a value over a MiB. */
+PAWL_MUST_CHECK enum pawl_err pawl_setting_put(struct pawl *pawl, const char *name,
+                                               const char *value, struct pawl_diag *diag);
 
 /* ---- upkeep ---- */
 

@@ -2,7 +2,8 @@
  *
  * Register handlers by job type, then start: a node claims jobs of those types, and only those,
  * from the queues it is told of, and calls the handlers on its own threads. What is not registered
- * is never run. Everything here may be called from any thread unless it says otherwise. */
+ * is never run. Everything here may be called from any thread unless it says otherwise; but setting
+ * up (handlers, hooks, a listener, the start) is for one thread at a time. */
 #ifndef PAWL_WORK_H
 #define PAWL_WORK_H
 
@@ -53,7 +54,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_task_result(struct pawl_task *task, struct pa
  * JSON, may be empty. Copied; cut to size rather than refused. */
 void pawl_task_error(struct pawl_task *task, const char *type, struct pawl_span details,
                      const char *format, ...) PAWL_PRINTF(4, 5);
-/* For RETRY_AFTER and SNOOZE. */
+/* For RETRY_AFTER and SNOOZE. Without one RETRY_AFTER waits as RETRY does, and a job that snoozes
+ * may run again at once. */
 void pawl_task_delay(struct pawl_task *task, int64_t delay_ms);
 /* 0..1, and a message that may be NULL. It never goes back. STALE: no longer ours. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_progress(struct pawl_task *task, double value,
@@ -91,7 +93,8 @@ struct pawl_hooks {
     enum pawl_err (*before_submit)(void *ctx, struct pawl_job_spec *spec, struct pawl_diag *diag);
     void (*after_submit)(void *ctx, const struct pawl_submitted *submitted);
     /* On the worker's thread, before and after the handler. A gate: false gives the job back, free
-     * of charge, to run after `*delay_ms`. For circuit breakers and permits. */
+     * of charge, to run after `*delay_ms` (0: a second). For circuit breakers and permits. Whoever
+     * let a run pass is told how it ended, the last first; SNOOZE when a later gate was shut. */
     bool (*before_run)(void *ctx, struct pawl_task *task, int64_t *delay_ms);
     void (*after_run)(void *ctx, struct pawl_task *task, enum pawl_outcome outcome);
     void *ctx;
@@ -106,7 +109,7 @@ struct pawl_node_config {
     const char *name;                     /* [HOSTNAME, else the host's name, and the process id] */
     const struct pawl_node_queue *queues; /* left to right ["default"] */
     size_t queue_count;
-    int32_t workers;     /* threads [as many as processors] */
+    int32_t workers;     /* threads [as many as processors]; -1: none, upkeep alone */
     int64_t lease_ms;    /* [30000] */
     int64_t poll_min_ms; /* the safety poll, beneath the wake-ups [2000] */
     int64_t poll_max_ms; /* [30000] */
@@ -125,7 +128,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_start(struct pawl *pawl, const struct pawl_no
                                          struct pawl_diag *diag);
 /* Drains, then stops the threads; NULL: with defaults. `*given_back` (may be NULL) is how many runs
  * did not end in time: their jobs are available again, their handlers' threads are waited for.
- * Blocks. Nothing to do when it does not run. */
+ * Blocks, so not from a handler, hook or listener; several threads may, and all wait. Nothing to do
+ * when it does not run. */
 void pawl_stop(struct pawl *pawl, const struct pawl_drain *drain, int64_t *given_back);
 /* Make a pawl_stop that waits go on to the next phase at once. Async-signal-safe. */
 void pawl_stop_hurry(struct pawl *pawl);
@@ -151,7 +155,7 @@ struct pawl_moved {
 /* After the commit, in order per job, one at a time, on a thread of its own: may block. */
 typedef void pawl_listener_fn(void *ctx, const struct pawl_moved *moved);
 
-/* One listener; NULL ends it and waits for a call under way. NOMEM. */
+/* One listener; NULL ends it, after it has been told what waits. Not from a listener. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl_listen(struct pawl *pawl, pawl_listener_fn *fn, void *ctx,
                                           struct pawl_diag *diag);
 

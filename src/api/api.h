@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/id.h"
+#include "base/sync.h"
 #include "engine/engine.h"
 #include "store/store.h"
 
@@ -14,6 +15,10 @@ struct pawl {
     struct pawl__engine *engine;
     const struct pawl_clock *clock;
     struct pawl__idgen ids; /* has its own lock */
+    struct pawl__mutex mutex;
+    struct pawl__cond answered;
+    /* guarded by mutex: */
+    int64_t posted; /* calls whose answer has not been given */
 };
 
 /* Masks of states, made from the list. */
@@ -33,6 +38,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__config_complete(const struct pawl_config *gi
 /* Have `op` done, forget what is in its arena, return its err. Blocks until it is on disk. */
 PAWL_MUST_CHECK enum pawl_err pawl__desk_do(struct pawl *pawl, struct pawl__op *op,
                                             struct pawl_diag *diag);
+
+/* Until every posted call was answered. */
+void pawl__posts_wait(struct pawl *pawl);
 
 /* What `owned` of a result points to: an arena on the heap. NULL: no memory; NULL is freed. */
 struct pawl__arena *pawl__owned_new(void);

@@ -92,6 +92,25 @@ enum pawl_err pawl__check_optional(const struct pawl__text_rule *rule, const cha
     return text && text[0] ? pawl__check_text(rule, text, diag) : PAWL_OK;
 }
 
+enum pawl_err pawl__check_utf8(const struct pawl__text_rule *rule, const char *text,
+                               struct pawl_diag *diag)
+{
+    size_t len = text ? strlen(text) : 0;
+    if (len > rule->bytes_max) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, rule->field, "%s is longer than %zu bytes",
+                                rule->field, rule->bytes_max);
+    }
+    for (size_t at = 0; at < len;) {
+        int size = pawl__utf8_step(text + at, text + len);
+        if (size < 0) {
+            return pawl__fail_field(diag, PAWL_ERR_ARG, rule->field, "%s must be UTF-8",
+                                    rule->field);
+        }
+        at += (size_t)size;
+    }
+    return PAWL_OK;
+}
+
 enum pawl_err pawl__check_list(const struct pawl__list_rule *rule, const char *const *list,
                                size_t count, struct pawl_diag *diag)
 {

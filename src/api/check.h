@@ -37,7 +37,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__check_text(const struct pawl__text_rule *rul
 /* The same, but NULL and "" mean "not given". */
 PAWL_MUST_CHECK enum pawl_err pawl__check_optional(const struct pawl__text_rule *rule,
                                                    const char *text, struct pawl_diag *diag);
-/* A NULL-free list of such texts, of at most count_max; the field of a bad one is "field[i]". */
+/* Text of many lines: UTF-8 of at most bytes_max bytes. NULL and "" are fine. */
+PAWL_MUST_CHECK enum pawl_err pawl__check_utf8(const struct pawl__text_rule *rule, const char *text,
+                                               struct pawl_diag *diag);
+/* A NULL-free list of texts, of at most count_max; the field of a bad one is "field[i]". */
 struct pawl__list_rule {
     struct pawl__text_rule each;
     size_t count_max;

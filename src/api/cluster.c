@@ -28,6 +28,34 @@ void pawl_nodes_release(struct pawl_nodes *nodes)
     *nodes = (struct pawl_nodes){ .at = NULL };
 }
 
+static const struct pawl__text_rule rule_node = { "name", PAWL_WORKER_BYTES_MAX };
+
+enum pawl_err pawl_node_put(struct pawl *pawl, const struct pawl_node *node, struct pawl_diag *diag)
+{
+    static const struct pawl__text_rule rule_info = { "info", PAWL__REASON_BYTES_MAX };
+    assert(pawl && node);
+    enum pawl_err err = pawl__check_text(&rule_node, node->name, diag);
+    if (!err) err = pawl__check_optional(&rule_info, node->info, diag);
+    if (!err) {
+        err = pawl__check_time("started_at_ms", PAWL__TIME_INSTANT, node->started_at_ms, diag);
+    }
+    if (err) return err;
+    struct pawl__op op = { .kind = PAWL__OP_NODE_PUT,
+                           .node = { .name = node->name,
+                                     .info = node->info ? node->info : "",
+                                     .started_at_ms = node->started_at_ms } };
+    return pawl__desk_do(pawl, &op, diag);
+}
+
+enum pawl_err pawl_node_drop(struct pawl *pawl, const char *name, struct pawl_diag *diag)
+{
+    assert(pawl);
+    enum pawl_err err = pawl__check_text(&rule_node, name, diag);
+    if (err) return err;
+    struct pawl__op op = { .kind = PAWL__OP_NODE_DROP, .node = { .name = name } };
+    return pawl__desk_do(pawl, &op, diag);
+}
+
 enum pawl_err pawl_locks_get(struct pawl *pawl, struct pawl_locks *out, struct pawl_diag *diag)
 {
     assert(pawl && out);

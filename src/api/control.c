@@ -1,6 +1,7 @@
 /* Moving jobs by hand: one, or as many as a filter finds. */
 #include "api/api.h"
 #include "api/check.h"
+#include "api/claim.h"
 #include "api/filter.h"
 #include "base/diag.h"
 
@@ -31,21 +32,34 @@ static struct pawl_by by_or_none(const struct pawl_by *by)
     return by ? *by : (struct pawl_by){ .actor = NULL };
 }
 
-enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id, enum pawl_control control,
-                           const struct pawl_by *by, enum pawl_state *to, struct pawl_diag *diag)
+enum pawl_err pawl_control_run(struct pawl *pawl, const struct pawl_run *run,
+                               enum pawl_control control, const struct pawl_by *by,
+                               struct pawl_controlled *out, struct pawl_diag *diag)
 {
-    assert(pawl);
+    assert(pawl && run);
     enum pawl_err err = check_control(control, diag);
-    if (err) return err;
-    err = pawl__check_by(by, diag);
+    if (!err) err = pawl__check_run(run, 0, diag);
+    if (!err) err = pawl__check_by(by, diag);
     if (err) return err;
     struct pawl__op op = {
         .kind = PAWL__OP_CONTROL,
-        .control = { .id = id, .control = control, .by = by_or_none(by) },
+        .control = { .id = run->id, .control = control, .run = run->run, .by = by_or_none(by) },
     };
     err = pawl__desk_do(pawl, &op, diag);
-    if (to && !err) *to = op.control.to;
-    if (to && err == PAWL_ERR_STATE) *to = op.control.from; // where it still is
+    if (out && (!err || err == PAWL_ERR_STATE)) {
+        *out = (struct pawl_controlled){ .from = op.control.from, .to = op.control.to };
+    }
+    return err;
+}
+
+enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id, enum pawl_control control,
+                           const struct pawl_by *by, enum pawl_state *to, struct pawl_diag *diag)
+{
+    struct pawl_controlled moved = { .from = PAWL_STATE_NONE };
+    enum pawl_err err =
+        pawl_control_run(pawl, &(struct pawl_run){ .id = id }, control, by, &moved, diag);
+    if (to && !err) *to = moved.to;
+    if (to && err == PAWL_ERR_STATE) *to = moved.from; // where it still is
     return err;
 }
 

@@ -59,6 +59,8 @@ enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out, str
     }
     pawl->clock = complete.clock;
     pawl__idgen_init(&pawl->ids, complete.clock, complete.seed);
+    pawl__mutex_init(&pawl->mutex);
+    pawl__cond_init(&pawl->answered);
     *out = pawl;
     return PAWL_OK;
 }
@@ -66,9 +68,12 @@ enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out, str
 void pawl_close(struct pawl *pawl)
 {
     if (!pawl) return;
+    pawl__posts_wait(pawl);
     pawl__engine_free(pawl->engine);
     pawl__store_close(pawl->store);
     pawl__idgen_release(&pawl->ids);
+    pawl__cond_release(&pawl->answered);
+    pawl__mutex_release(&pawl->mutex);
     free(pawl);
 }
 

@@ -2,24 +2,60 @@
  * and without a round trip. */
 #include "api/api.h"
 #include "api/check.h"
-#include "api/spec.h"
+#include "api/submit.h"
 #include "base/diag.h"
 
 #include <assert.h>
 
-/* Room for a batch on its way to the store, in intake->kept. */
-struct batch {
-    struct pawl_job_spec *specs;
-    struct pawl__new_job *jobs;
-    struct pawl_job_id *ids;
-};
-
-static bool batch_init(struct batch *batch, struct pawl__intake *intake, size_t count)
+/* When the first of these jobs expires, if one does. */
+static void expect_expiry(struct pawl *pawl, const struct pawl__op *op)
 {
-    batch->specs = pawl__arena_calloc(&intake->kept, count, sizeof *batch->specs);
-    batch->jobs = pawl__arena_calloc(&intake->kept, count, sizeof *batch->jobs);
-    batch->ids = pawl__arena_calloc(&intake->kept, count, sizeof *batch->ids);
-    return batch->specs && batch->jobs && batch->ids;
+    int64_t first_ms = INT64_MAX;
+    for (size_t i = 0; i < op->submit.count; i++) {
+        const struct pawl_job_spec *spec = op->submit.jobs[i].spec;
+        int64_t due_ms = spec->due_at_ms > op->now_ms ? spec->due_at_ms : op->now_ms;
+        int64_t at_ms = spec->expires_at_ms ? spec->expires_at_ms
+                                            : due_ms + spec->delay_ms + spec->expires_in_ms;
+        bool expires = spec->expires_at_ms || spec->expires_in_ms;
+        if (expires && at_ms < first_ms) first_ms = at_ms;
+    }
+    if (first_ms < INT64_MAX) pawl__engine_expect_expiry(pawl->engine, first_ms, op->now_ms);
+}
+
+enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *given, size_t count,
+                               struct pawl__intake *intake, struct pawl__batch *out,
+                               struct pawl_diag *diag)
+{
+    out->bad = count;
+    struct pawl_job_spec *specs = pawl__arena_calloc(&intake->kept, count, sizeof *specs);
+    struct pawl__new_job *jobs = pawl__arena_calloc(&intake->kept, count, sizeof *jobs);
+    struct pawl_job_id *ids = pawl__arena_calloc(&intake->kept, count, sizeof *ids);
+    if (!specs || !jobs || !ids) return pawl__fail_nomem(diag);
+    for (size_t i = 0; i < count; i++) {
+        struct pawl_job_spec spec = given[i]; // hooks may change it
+        enum pawl_err err = pawl__engine_before_submit(pawl->engine, &spec, diag);
+        if (!err) err = pawl__intake_take(intake, &spec, &specs[i], &jobs[i], diag);
+        if (err) {
+            if (err != PAWL_ERR_NOMEM) out->bad = i;
+            return err;
+        }
+    }
+    pawl__idgen_take(&pawl->ids, ids, count); // in order, so that the batch sorts as given
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].id = specs[i].id ? *specs[i].id : ids[i];
+    }
+    out->jobs = jobs;
+    return PAWL_OK;
+}
+
+void pawl__batch_answered(struct pawl *pawl, const struct pawl__op *op, struct pawl__batch *batch)
+{
+    if (!op->err) {
+        pawl__engine_after_submit(pawl->engine, op->submit.out, op->submit.count);
+        expect_expiry(pawl, op);
+    }
+    bool clash = op->err == PAWL_ERR_DUPLICATE || op->err == PAWL_ERR_EXISTS;
+    batch->bad = clash ? op->submit.failed_index : op->submit.count;
 }
 
 /* `*bad` is the index of the spec that failed, or `count` when none is to blame. */
@@ -27,36 +63,32 @@ static enum pawl_err submit(struct pawl *pawl, const struct pawl_job_spec *specs
                             struct pawl_submitted *out, size_t *bad, struct pawl_diag *diag)
 {
     struct pawl__intake intake = { .kept.chunks = NULL };
-    struct batch batch;
-    *bad = count;
-    enum pawl_err err = batch_init(&batch, &intake, count) ? PAWL_OK : pawl__fail_nomem(diag);
-    if (err) goto out;
-    for (size_t i = 0; i < count; i++) {
-        struct pawl_job_spec spec = specs[i]; // hooks may change it
-        err = pawl__engine_before_submit(pawl->engine, &spec, diag);
-        if (!err) {
-            err = pawl__intake_take(&intake, &spec, &batch.specs[i], &batch.jobs[i], diag);
-        }
-        if (err) {
-            if (err != PAWL_ERR_NOMEM) *bad = i;
-            goto out;
-        }
+    struct pawl__batch batch = { .jobs = NULL };
+    enum pawl_err err = pawl__batch_take(pawl, specs, count, &intake, &batch, diag);
+    if (!err) {
+        struct pawl__op op = {
+            .kind = PAWL__OP_SUBMIT,
+            .submit = { .jobs = batch.jobs, .count = count, .out = out, .failed_index = count },
+        };
+        err = pawl__desk_do(pawl, &op, diag);
+        pawl__batch_answered(pawl, &op, &batch);
     }
-    pawl__idgen_take(&pawl->ids, batch.ids, count); // in order, so that the batch sorts as given
-    for (size_t i = 0; i < count; i++) {
-        batch.jobs[i].id = batch.specs[i].id ? *batch.specs[i].id : batch.ids[i];
-    }
-    struct pawl__op op = {
-        .kind = PAWL__OP_SUBMIT,
-        .submit = { .jobs = batch.jobs, .count = count, .out = out, .failed_index = count },
-    };
-    err = pawl__desk_do(pawl, &op, diag);
-    if (!err) pawl__engine_after_submit(pawl->engine, out, count);
-    bool clash = err == PAWL_ERR_DUPLICATE || err == PAWL_ERR_EXISTS;
-    *bad = clash ? op.submit.failed_index : count;
-out:
+    *bad = batch.bad;
     pawl__intake_release(&intake);
     return err;
+}
+
+enum pawl_err pawl__check_batch(size_t count, struct pawl_diag *diag)
+{
+    if (!count) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "count", "there is no job to submit");
+    }
+    if (count > PAWL_BATCH_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "count",
+                                "%zu jobs are more than the %d that one batch may hold", count,
+                                PAWL_BATCH_MAX);
+    }
+    return PAWL_OK;
 }
 
 enum pawl_err pawl_submit(struct pawl *pawl, const struct pawl_job_spec *spec,
@@ -71,17 +103,11 @@ enum pawl_err pawl_submit_many(struct pawl *pawl, const struct pawl_job_spec *sp
                                struct pawl_submitted *out, struct pawl_diag *diag)
 {
     assert(pawl);
-    if (!count) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "count", "there is no job to submit");
-    }
-    if (count > PAWL_BATCH_MAX) {
-        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "count",
-                                "%zu jobs are more than the %d that one batch may hold", count,
-                                PAWL_BATCH_MAX);
-    }
+    enum pawl_err err = pawl__check_batch(count, diag);
+    if (err) return err;
     assert(specs && out);
     size_t bad;
-    enum pawl_err err = submit(pawl, specs, count, out, &bad, diag);
+    err = submit(pawl, specs, count, out, &bad, diag);
     if (err && bad < count) pawl__diag_within(diag, bad);
     return err;
 }
