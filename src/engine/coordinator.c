@@ -11,6 +11,7 @@
 enum {
     VERIFY_PAUSE_US = 100000, /* at most this often because of what others did */
     FOREIGN_PAUSE_US = 20000,
+    BEAT_PAUSE_US = 10000, /* however short a job's own lease is */
     SWEEP_MIN_MS = 250,
     SWEEP_MAX_MS = 5000,
     RETIRE_STEP = 256,
@@ -103,14 +104,17 @@ void pawl__coordinator_notice(void *ctx, const struct pawl__notice *notice)
     pawl__lock(&engine->mutex);
     if (engine->running) {
         wake_for(engine, notice, now_us);
-        claim = pawl__poller_claim(engine, now_us);
+        claim = pawl__poller_claim(engine);
     }
     struct pawl__herald *herald = notice->foreign ? NULL : engine->herald;
-    engine->telling += herald != NULL;
+    pawl_ready_fn *watcher = notice->ready || notice->foreign ? engine->watcher : NULL;
+    void *watcher_ctx = engine->watcher_ctx;
+    engine->telling += herald || watcher;
     pawl__unlock(&engine->mutex);
     if (claim) pawl__store_post(engine->store, claim);
-    if (!herald) return;
-    pawl__herald_tell(herald, notice);
+    if (!herald && !watcher) return;
+    if (watcher) watcher(watcher_ctx, notice->foreign);
+    if (herald) pawl__herald_tell(herald, notice);
     pawl__lock(&engine->mutex);
     engine->telling--;
     pawl__cond_broadcast(&engine->change);
@@ -125,7 +129,7 @@ struct beat {
     struct pawl__engine *engine;
     int64_t posted_us;
     struct pawl_task **tasks;
-    struct pawl__run_ref *refs;
+    struct pawl_run *refs;
     enum pawl_err *results;
     size_t count;
 };
@@ -165,10 +169,13 @@ static void beat_answered(struct pawl__op *op)
     size_t lost = 0;
     pawl__lock(&engine->mutex);
     engine->asked--;
+    if (--engine->beats == 0) pawl__coordinator_call(engine);
     for (size_t i = 0; i < beat->count; i++) {
         struct pawl_task *task = beat->tasks[i];
+        int64_t until_us = beat->posted_us + task->lease_ms * 900;
         if (!op->err && !beat->results[i]) {
-            task->trust_until_us = beat->posted_us + task->lease_ms * 900;
+            // the handler may have extended it since
+            if (until_us > task->trust_until_us) task->trust_until_us = until_us;
         } else if (!op->err && pawl__task_decide(task)) {
             beat->tasks[lost++] = task; // keeps this beat's pin until it is told
             continue;
@@ -207,8 +214,7 @@ static struct pawl__op *make_beat(struct pawl__engine *engine, int64_t lease_ms,
         if (task->lease_ms != lease_ms || !wants_beat(task, now_us, verify)) continue;
         task->pins++;
         beat->tasks[beat->count] = task;
-        beat->refs[beat->count++] =
-            (struct pawl__run_ref){ .id = task->job->id, .run = task->job->run };
+        beat->refs[beat->count++] = (struct pawl_run){ .id = task->job->id, .run = task->job->run };
     }
     beat->posted_us = now_us;
     beat->op = (struct pawl__op){ .kind = PAWL__OP_EXTEND,
@@ -220,13 +226,16 @@ static struct pawl__op *make_beat(struct pawl__engine *engine, int64_t lease_ms,
                                               .lease_ms = lease_ms,
                                               .results = beat->results } };
     engine->asked++;
+    engine->beats++;
     return &beat->op;
 }
 
-/* Beats for every length of lease that is held; each length once, at its first task. */
+/* Beats for every length of lease that is held; each length once, at its first task. None while
+ * the last are under way: a store that is slow must not be asked again and again. */
 static struct pawl__op *make_beats(struct pawl__engine *engine, int64_t now_us,
                                    struct pawl__op *first)
 {
+    if (engine->beats) return first;
     bool verify = engine->verify && now_us - engine->verified_us >= VERIFY_PAUSE_US;
     if (!verify && now_us < engine->beat_us) return first;
     if (verify) {
@@ -242,7 +251,8 @@ static struct pawl__op *make_beats(struct pawl__engine *engine, int64_t now_us,
         }
         if (!seen) first = make_beat(engine, task->lease_ms, now_us, verify, first);
     }
-    engine->beat_us = now_us + shortest_ms * 1000 / 6;
+    int64_t pause_us = shortest_ms * 1000 / 6;
+    engine->beat_us = now_us + (pause_us > BEAT_PAUSE_US ? pause_us : BEAT_PAUSE_US);
     return first;
 }
 
@@ -289,6 +299,7 @@ static struct pawl_task *next_overdue(struct pawl__engine *engine, int64_t now_u
             atomic_store(&task->cancelled, true);
             task->timed_out = *late;
             engine->counters.timed_out += *late;
+            engine->asked += *late; // one whose lease is lost is not told
             pawl__cond_broadcast(&engine->change);
             return task;
         }
@@ -391,7 +402,7 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
         break;
     case PAWL__SWEEP_NODE:
         op->node.name = engine->name;
-        op->node.info = "pawl " PAWL_VERSION;
+        op->node.info = engine->info;
         op->node.started_at_ms = engine->started_at_ms;
         break;
     default:
@@ -437,12 +448,15 @@ static int64_t next_turn(const struct pawl__engine *engine)
 {
     int64_t at_us = engine->draining ? INT64_MAX : engine->poll_us;
     if (engine->troubled) at_us = earlier(at_us, engine->retry_us);
-    if (engine->held) at_us = earlier(at_us, engine->beat_us);
-    if (engine->held && engine->verify) {
+    bool beat = engine->held && !engine->beats; // else their answer calls
+    if (beat) at_us = earlier(at_us, engine->beat_us);
+    if (beat && engine->verify) {
         at_us = earlier(at_us, engine->verified_us + VERIFY_PAUSE_US);
     }
     for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
-        if (wants_sweep(engine, kind)) at_us = earlier(at_us, engine->sweeps[kind].next_us);
+        const struct pawl__sweep *sweep = &engine->sweeps[kind];
+        if (sweep->under_way) continue; // its answer calls
+        if (wants_sweep(engine, kind)) at_us = earlier(at_us, sweep->next_us);
     }
     for (struct pawl_task *task = engine->held; task; task = task->held_next) {
         at_us = earlier(at_us, task->trust_until_us);
@@ -476,7 +490,7 @@ int64_t pawl__coordinator_turn(struct pawl__engine *engine)
     struct pawl__op *first = make_warnings(engine, now_us, NULL);
     first = make_beats(engine, now_us, first);
     first = make_sweeps(engine, now_us, first);
-    struct pawl__op *claim = pawl__poller_claim(engine, now_us);
+    struct pawl__op *claim = pawl__poller_claim(engine);
     engine->turn_at_us = next_turn(engine);
     int64_t next_us = engine->turn_at_us;
     pawl__unlock(&engine->mutex);

@@ -51,7 +51,7 @@ void pawl__engine_free(struct pawl__engine *engine)
 static bool is_running(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
-    bool running = engine->running;
+    bool running = engine->running || engine->stopping;
     pawl__unlock(&engine->mutex);
     return running;
 }
@@ -181,11 +181,11 @@ static enum pawl_err group_queues(struct pawl__engine *engine,
 
 static enum pawl_err list_types(struct pawl__engine *engine, struct pawl_diag *diag)
 {
-    if (!engine->handler_count) {
+    if (!engine->handler_count && engine->workers) {
         return pawl__fail(diag, PAWL_ERR_ARG, "no handler is registered: nothing could run");
     }
     free(engine->types);
-    engine->types = calloc(engine->handler_count, sizeof *engine->types);
+    engine->types = calloc(engine->handler_count + 1, sizeof *engine->types);
     if (!engine->types) return pawl__fail_nomem(diag);
     for (size_t i = 0; i < engine->handler_count; i++) {
         engine->types[i] = engine->handlers[i].type;
@@ -202,9 +202,9 @@ static int32_t usual_workers(void)
 static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_config *config,
                             struct pawl_diag *diag)
 {
-    if (config->workers < 0 || config->workers > PAWL__WORKERS_MAX) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "workers", "there may be 1 to %d workers",
-                                PAWL__WORKERS_MAX);
+    if (config->workers < -1 || config->workers > PAWL__WORKERS_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "workers",
+                                "there may be 1 to %d workers, or -1 for none", PAWL__WORKERS_MAX);
     }
     if (config->lease_ms && (config->lease_ms < LEASE_MIN_MS || config->lease_ms > DAY_MS)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "lease_ms", "a lease lasts from %d ms to a day",
@@ -218,11 +218,13 @@ static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_
         return pawl__fail_field(diag, PAWL_ERR_ARG, "poll_max_ms",
                                 "poll_max_ms must lie between 0 and a day");
     }
+    engine->workers = config->workers > 0 ? config->workers : config->workers ? 0 : usual_workers();
     enum pawl_err err = list_types(engine, diag);
     if (!err) err = choose_name(engine, config->name, diag);
     if (!err) err = group_queues(engine, config, diag);
     if (err) return err;
-    engine->workers = config->workers ? config->workers : usual_workers();
+    snprintf(engine->info, sizeof engine->info, "pawl %s workers=%d", PAWL_VERSION,
+             engine->workers);
     engine->lease_ms = config->lease_ms ? config->lease_ms : 30000;
     engine->retention = config->retention;
     if (!engine->retention.archive_after_ms) engine->retention.archive_after_ms = 7 * DAY_MS;
@@ -260,7 +262,7 @@ static enum pawl_err start_threads(struct pawl__engine *engine, struct pawl_diag
 {
     free(engine->threads);
     engine->thread_count = 0;
-    engine->threads = calloc((size_t)engine->workers, sizeof *engine->threads);
+    engine->threads = calloc((size_t)engine->workers + 1, sizeof *engine->threads);
     if (!engine->threads) return pawl__fail_nomem(diag);
     if (!pawl__thread_start(&engine->coordinator, pawl__coordinator_run, engine)) {
         return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the coordinator's thread");
@@ -315,6 +317,7 @@ static struct pawl_task *take_held(struct pawl__engine *engine)
         (void)pawl__task_decide(task);
         atomic_store(&task->cancelled, true);
         engine->given_back += task->started_us != 0;
+        engine->asked++;
     }
     pawl__unlock(&engine->mutex);
     return task;
@@ -335,6 +338,7 @@ static void give_back_waiting(struct pawl__engine *engine)
         struct pawl_task *next = task->next;
         pawl__lock(&engine->mutex);
         bool ours = pawl__task_decide(task);
+        engine->asked += ours;
         pawl__unlock(&engine->mutex);
         if (ours) pawl__finish_give_back(task, 0);
         pawl__lock(&engine->mutex);
@@ -347,9 +351,14 @@ static void give_back_waiting(struct pawl__engine *engine)
 /* Until no handler runs, the time is over, or somebody is in a hurry. True: none runs. */
 static bool wait_for_handlers(struct pawl__engine *engine, int64_t timeout_ms, int hurry)
 {
-    int64_t until_us = pawl__engine_now_us(engine) + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
+    int64_t until_us = pawl__engine_in_us(engine, timeout_ms);
     pawl__lock(&engine->mutex);
     while (engine->active > 0 && !engine->by_hand && atomic_load(&engine->hurry) < hurry) {
+        if (engine->queue_head) { // a claim was under way when the drain began
+            pawl__unlock(&engine->mutex);
+            give_back_waiting(engine);
+            pawl__lock(&engine->mutex);
+        }
         int64_t left_us = until_us - pawl__engine_now_us(engine);
         if (left_us <= 0) break;
         (void)pawl__cond_wait_us(&engine->change, &engine->mutex,
@@ -406,13 +415,34 @@ static void drop_node(struct pawl__engine *engine)
     pawl__arena_release(&op.arena);
 }
 
+/* One of those who ask does it, the others wait until it is done. True: it is us. */
+static bool begin_stop(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    while (engine->stopping) {
+        pawl__cond_wait(&engine->change, &engine->mutex);
+    }
+    engine->stopping = engine->running;
+    bool ours = engine->stopping;
+    pawl__unlock(&engine->mutex);
+    return ours;
+}
+
+static void end_stop(struct pawl__engine *engine)
+{
+    pawl__lock(&engine->mutex);
+    engine->stopping = false;
+    pawl__cond_broadcast(&engine->change);
+    pawl__unlock(&engine->mutex);
+}
+
 void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *drain,
                        int64_t *given_back)
 {
     int64_t finish_ms = drain && drain->finish_ms ? drain->finish_ms : 10000;
     int64_t cancel_ms = drain && drain->cancel_ms ? drain->cancel_ms : 5000;
     if (given_back) *given_back = 0;
-    if (!is_running(engine)) return;
+    if (!begin_stop(engine)) return;
     give_back_waiting(engine);
     if (!wait_for_handlers(engine, finish_ms, 1)) {
         cancel_handlers(engine);
@@ -435,6 +465,7 @@ void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *dra
     pawl__notice_fn *fn = engine->herald ? pawl__coordinator_notice : NULL;
     (void)!pawl__store_watch(engine->store, fn, engine, fn != NULL, NULL);
     pawl__arena_release(&engine->kept);
+    end_stop(engine);
 }
 
 void pawl__engine_hurry(struct pawl__engine *engine)
@@ -451,14 +482,15 @@ static bool nothing_to_do(struct pawl__engine *engine, int64_t horizon_ms)
     enum pawl_err err = pawl__store_stats(engine->store, &arena, &stats, NULL);
     pawl__arena_release(&arena);
     if (err) return false;
-    int64_t until_ms = pawl__clock_wall_ms(engine->clock) + horizon_ms;
+    int64_t now_ms = pawl__clock_wall_ms(engine->clock);
+    int64_t until_ms = horizon_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + horizon_ms;
     return !stats.count[PAWL_STATE_AVAILABLE] && !stats.count[PAWL_STATE_ACTIVE] &&
            (!stats.next_due_at_ms || stats.next_due_at_ms > until_ms);
 }
 
 bool pawl__engine_idle(struct pawl__engine *engine, int64_t horizon_ms, int64_t timeout_ms)
 {
-    int64_t until_us = pawl__engine_now_us(engine) + timeout_ms * 1000;
+    int64_t until_us = pawl__engine_in_us(engine, timeout_ms);
     for (;;) {
         if (nothing_to_do(engine, horizon_ms)) return true;
         int64_t left_us = until_us - pawl__engine_now_us(engine);

@@ -38,6 +38,13 @@ void pawl__engine_hurry(struct pawl__engine *engine); /* async-signal-safe */
 bool pawl__engine_idle(struct pawl__engine *engine, int64_t horizon_ms, int64_t timeout_ms);
 PAWL_MUST_CHECK enum pawl_err pawl__engine_listen(struct pawl__engine *engine, pawl_listener_fn *fn,
                                                   void *ctx, struct pawl_diag *diag);
+/* See pawl_watch. */
+PAWL_MUST_CHECK enum pawl_err pawl__engine_watch(struct pawl__engine *engine, pawl_ready_fn *fn,
+                                                 void *ctx, struct pawl_diag *diag);
+/* Somebody else than this node has a lease, or submitted a job with a time to live, that ends then:
+ * look after it in time. The store's time. */
+void pawl__engine_expect_lapse(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
+void pawl__engine_expect_expiry(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
 void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *out);
 
 /* Around submits: the hooks in order, each may change the spec or refuse it. */

@@ -56,14 +56,13 @@ static void count_outcome(struct pawl__engine *engine, const struct pawl__op *op
 static void end_outcome(struct pawl_task *task, const struct pawl__op *op)
 {
     struct pawl__engine *engine = task->engine;
-    int64_t now_us = pawl__engine_now_us(engine);
     pawl__lock(&engine->mutex);
     if (op) {
         count_outcome(engine, op);
         engine->asked--;
     }
     engine->finishing--;
-    struct pawl__op *more = pawl__poller_claim(engine, now_us);
+    struct pawl__op *more = pawl__poller_claim(engine);
     pawl__cond_broadcast(&engine->change);
     pawl__task_unpin(task); // the task may be gone after this
     pawl__unlock(&engine->mutex);
@@ -73,7 +72,8 @@ static void end_outcome(struct pawl_task *task, const struct pawl__op *op)
 static bool is_trouble(enum pawl_err err)
 {
     return err == PAWL_ERR_BUSY || err == PAWL_ERR_NOMEM || err == PAWL_ERR_UNSAFE ||
-           err == PAWL_ERR_IO || err == PAWL_ERR_FULL;
+           err == PAWL_ERR_IO || err == PAWL_ERR_FULL || err == PAWL_ERR_READONLY ||
+           err == PAWL_ERR_CORRUPT;
 }
 
 /* A store that is in trouble refuses for a while. The lease is still ours, so the same outcome is
@@ -105,18 +105,14 @@ static void outcome_answered(struct pawl__op *op)
 
 static void post_outcome(struct pawl_task *task)
 {
-    struct pawl__engine *engine = task->engine;
     task->outcome.done = outcome_answered;
     task->outcome.user = task;
-    pawl__lock(&engine->mutex);
-    engine->asked++;
-    pawl__unlock(&engine->mutex);
-    pawl__store_post(engine->store, &task->outcome);
+    pawl__store_post(task->engine->store, &task->outcome); // the task may be gone after this
 }
 
-static struct pawl__run_ref ref_of(const struct pawl_task *task)
+static struct pawl_run ref_of(const struct pawl_task *task)
 {
-    return (struct pawl__run_ref){ .id = task->job->id, .run = task->job->run };
+    return (struct pawl_run){ .id = task->job->id, .run = task->job->run };
 }
 
 static void finish_failure(struct pawl_task *task, enum pawl_outcome outcome)
@@ -196,22 +192,21 @@ void pawl__finish_nothing(struct pawl_task *task)
     end_outcome(task, NULL);
 }
 
+/* While quitting there is no later: put_aside refuses, so this try is the last. */
 void pawl__finish_retry(struct pawl__engine *engine, int64_t now_us)
 {
     pawl__lock(&engine->mutex);
     bool due = engine->quitting || now_us >= engine->retry_us;
     struct pawl_task *task = due ? engine->troubled : NULL;
     if (due) engine->troubled = NULL;
-    bool quitting = engine->quitting;
+    for (struct pawl_task *at = task; at; at = at->next) {
+        engine->asked++;
+    }
     pawl__unlock(&engine->mutex);
     while (task) {
         struct pawl_task *next = task->next;
-        if (quitting) {
-            end_outcome(task, NULL);
-        } else {
-            pawl__arena_reset(&task->outcome.arena);
-            post_outcome(task);
-        }
+        pawl__arena_reset(&task->outcome.arena);
+        post_outcome(task);
         task = next;
     }
 }

@@ -66,7 +66,7 @@ struct pawl_task {
     uint32_t group;
     bool decided;
     bool timed_out;
-    uint8_t pins; /* the run queue or a run, an outcome or a beat under way: the memory is needed */
+    int32_t pins; /* the run queue or a run, an outcome or a beat under way: the memory is needed */
 
     /* the handler's thread's own, until the outcome is posted: */
     struct pawl__arena arena;
@@ -118,6 +118,7 @@ struct pawl__engine {
     struct pawl_hooks hooks[PAWL__HOOKS_MAX];
     size_t hook_count;
     char *name;
+    char info[64];           /* of the node, for those who list them */
     struct pawl__arena kept; /* names of queues */
     struct pawl__group *groups;
     size_t group_count;
@@ -135,6 +136,7 @@ struct pawl__engine {
     struct pawl__cond change; /* whoever waits for fewer of something */
     /* guarded by mutex: */
     bool running, draining, quitting;
+    bool stopping; /* somebody has begun to, and has not ended */
     bool turn_wanted;
     bool ready;           /* there may be something to claim */
     bool again;           /* and more has come since the round of claims began */
@@ -149,8 +151,7 @@ struct pawl__engine {
     int64_t run_us_mean;
     int64_t claim_us_mean; /* from asking to having */
     struct pawl__sweep sweeps[PAWL__SWEEP_END];
-    struct pawl__op extend;
-    bool extending;
+    int32_t beats;   /* under way: the next wait for them, or they would pile up */
     int64_t beat_us; /* when leases are looked at next */
     int64_t poll_us; /* when the safety poll is due */
     int64_t verified_us;
@@ -159,8 +160,10 @@ struct pawl__engine {
     int64_t given_back;
     struct pawl_task *troubled; /* outcomes that the store could not take, to be tried again */
     int64_t retry_us;
-    int32_t telling; /* calls of the herald under way */
-    int32_t lines;   /* on their way to the store */
+    int32_t telling;        /* calls of the herald or the watcher under way */
+    pawl_ready_fn *watcher; /* NULL: nobody */
+    void *watcher_ctx;
+    int32_t lines; /* on their way to the store */
 
     struct pawl__herald *herald; /* NULL: nobody listens; replaced only by the listener's caller */
     atomic_int hurry;
@@ -173,6 +176,14 @@ struct pawl__engine {
 static inline int64_t pawl__engine_now_us(const struct pawl__engine *engine)
 {
     return pawl__clock_mono_us(engine->clock);
+}
+
+/* In `ms` from now; so much that it cannot be counted is never, not in the past. */
+static inline int64_t pawl__engine_in_us(const struct pawl__engine *engine, int64_t ms)
+{
+    int64_t now_us = pawl__engine_now_us(engine);
+    if (ms <= 0) return now_us;
+    return ms > (INT64_MAX - now_us) / 1000 ? INT64_MAX : now_us + ms * 1000;
 }
 
 /* ---- coordinator.c ---- */
@@ -193,8 +204,7 @@ void pawl__coordinator_notice(void *engine, const struct pawl__notice *notice);
 
 /* A claim if there is room and something to be had, else NULL: post it after letting go of the
  * mutex. */
-struct pawl__op *pawl__poller_claim(struct pawl__engine *engine, int64_t now_us)
-    PAWL__REQUIRES(engine->mutex);
+struct pawl__op *pawl__poller_claim(struct pawl__engine *engine) PAWL__REQUIRES(engine->mutex);
 
 /* ---- task.c ---- */
 
@@ -208,7 +218,8 @@ void pawl__task_unpin(struct pawl_task *task); /* mutex held */
 
 /* Decide: out of the held list, pinned for the outcome. False: somebody was faster. Mutex held. */
 bool pawl__task_decide(struct pawl_task *task);
-/* What to tell the store; the task has been decided by the caller, who holds no lock. */
+/* What to tell the store; the caller, who holds no lock, has decided the task and counted the
+ * answer in `asked`. The task may be gone afterwards. */
 void pawl__finish_outcome(struct pawl_task *task, enum pawl_outcome outcome);
 void pawl__finish_give_back(struct pawl_task *task, int64_t delay_ms);
 void pawl__finish_timeout(struct pawl_task *task);

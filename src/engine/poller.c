@@ -143,14 +143,14 @@ static void claim_answered(struct pawl__op *op)
         claim->left = op->claim.job_count;
         queue_tasks(engine, claim);
     }
-    struct pawl__op *more = pawl__poller_claim(engine, now_us);
+    struct pawl__op *more = pawl__poller_claim(engine);
     pawl__cond_broadcast(&engine->change);
     pawl__unlock(&engine->mutex);
     if (!keep) free_claim(claim);
     if (more) pawl__store_post(engine->store, more);
 }
 
-struct pawl__op *pawl__poller_claim(struct pawl__engine *engine, int64_t now_us)
+struct pawl__op *pawl__poller_claim(struct pawl__engine *engine)
 {
     if (!engine->running || engine->draining || engine->claiming || !engine->ready) return NULL;
     int64_t want = room(engine);
@@ -172,7 +172,7 @@ struct pawl__op *pawl__poller_claim(struct pawl__engine *engine, int64_t now_us)
     claim->engine = engine;
     claim->group = engine->claim_group;
     claim->asked = limit;
-    claim->posted_us = now_us;
+    claim->posted_us = pawl__engine_now_us(engine);
     claim->op = (struct pawl__op){ .kind = PAWL__OP_CLAIM,
                                    .done = claim_answered,
                                    .user = claim,

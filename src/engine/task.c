@@ -2,6 +2,7 @@
  *
  * Runs on: a worker's thread. */
 #include "base/json.h"
+#include "base/utf8.h"
 #include "engine/inside.h"
 
 #include <assert.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { GATE_PAUSE_MS = 1000 };
 
 static int compare_type(const void *type, const void *handler)
 {
@@ -55,13 +58,15 @@ static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(
     return task;
 }
 
-static void note_run(struct pawl__engine *engine, const struct pawl_task *task)
+/* How long runs take decides how many are claimed ahead: what a gate turned away was none. */
+static void note_run(struct pawl__engine *engine, const struct pawl_task *task, bool ran)
 {
+    engine->active--;
+    if (!ran) return;
     int64_t took_us = pawl__engine_now_us(engine) - task->started_us;
     pawl__histogram_add(&engine->counters.run_us, took_us);
     engine->run_us_mean = engine->run_us_mean < 0 ? took_us
                                                   : (engine->run_us_mean * 7 + took_us) / 8;
-    engine->active--;
 }
 
 /* The gates, then the handler. False: a gate is shut, and the job goes back for `*delay_ms`.
@@ -77,6 +82,8 @@ static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t 
         shut = hooks->before_run && !hooks->before_run(hooks->ctx, task, delay_ms);
         passed += !shut;
     }
+    // one that names no time must not have the job claimed and given back without end
+    if (shut && *delay_ms <= 0) *delay_ms = GATE_PAUSE_MS;
     *outcome = shut ? PAWL_OUTCOME_SNOOZE : task->handler->fn(task, task->handler->ctx);
     while (passed-- > 0) {
         const struct pawl_hooks *hooks = &engine->hooks[passed];
@@ -85,29 +92,39 @@ static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t 
     return !shut;
 }
 
-/* Let go of the worker's place, decide if nobody has yet. True: the outcome is ours to tell. */
-static bool end_run(struct pawl_task *task)
+/* The store is slower than the handlers: no more outcomes than it can be asked to keep up with. A
+ * claim goes first: a stop waits for its answer. */
+static void wait_for_finishers(struct pawl__engine *engine, struct pawl__op **more)
+    PAWL__REQUIRES(engine->mutex)
+{
+    while (engine->finishing > PAWL__FINISHING_MAX && !engine->quitting && !engine->by_hand) {
+        struct pawl__op *claim = *more;
+        *more = NULL;
+        if (claim) {
+            pawl__unlock(&engine->mutex);
+            pawl__store_post(engine->store, claim);
+            pawl__lock(&engine->mutex);
+        } else {
+            pawl__cond_wait(&engine->change, &engine->mutex);
+        }
+    }
+}
+
+/* Let go of the worker's place, decide if nobody has yet. True: the outcome is ours to tell. `more`
+ * is a claim to be posted after it, so that one commit serves both; NULL: none. */
+static bool end_run(struct pawl_task *task, bool ran, struct pawl__op **more)
 {
     struct pawl__engine *engine = task->engine;
     pawl__lock(&engine->mutex);
     bool ours = pawl__task_decide(task);
-    note_run(engine, task);
-    struct pawl__op *more = pawl__poller_claim(engine, pawl__engine_now_us(engine));
+    note_run(engine, task, ran);
+    *more = pawl__poller_claim(engine);
     pawl__cond_broadcast(&engine->change);
-    while (ours && engine->finishing > PAWL__FINISHING_MAX && !engine->by_hand) {
-        pawl__cond_wait(&engine->change, &engine->mutex); // the store is slower than the handlers
-    }
-    if (!ours) pawl__task_unpin(task); // the run's pin; whoever decided holds another
+    if (ours) wait_for_finishers(engine, more);
+    engine->asked += ours;
+    pawl__task_unpin(task); // the run's pin; the outcome, or whoever decided, holds another
     pawl__unlock(&engine->mutex);
-    if (more) pawl__store_post(engine->store, more);
     return ours;
-}
-
-static void unpin_run(struct pawl__engine *engine, struct pawl_task *task)
-{
-    pawl__lock(&engine->mutex);
-    pawl__task_unpin(task);
-    pawl__unlock(&engine->mutex);
 }
 
 /* The steps of a task: load and bind were done by the claim; was it cancelled meanwhile; the gates;
@@ -121,13 +138,13 @@ static void run_task(struct pawl_task *task)
                             sizeof *engine->handlers, compare_type);
     bool lost = atomic_load(&task->cancelled);
     bool ran = !lost && task->handler && execute(task, &outcome, &delay_ms);
-    if (!end_run(task)) return;
-    if (ran) {
-        pawl__finish_outcome(task, outcome);
-    } else {
+    struct pawl__op *more;
+    bool ours = end_run(task, ran, &more);
+    if (ours && ran) pawl__finish_outcome(task, outcome);
+    if (ours && !ran) {
         pawl__finish_give_back(task, bounded(delay_ms)); // a shut gate, or the node is stopping
     }
-    unpin_run(engine, task);
+    if (more) pawl__store_post(engine->store, more);
 }
 
 bool pawl__task_run_next(struct pawl__engine *engine)
@@ -173,7 +190,7 @@ bool pawl_task_cancelled(const struct pawl_task *task)
 bool pawl_task_wait(struct pawl_task *task, int64_t timeout_ms)
 {
     struct pawl__engine *engine = task->engine;
-    int64_t until_us = pawl__engine_now_us(engine) + timeout_ms * 1000;
+    int64_t until_us = pawl__engine_in_us(engine, timeout_ms);
     pawl__lock(&engine->mutex);
     while (!atomic_load(&task->cancelled)) {
         int64_t left_us = until_us - pawl__engine_now_us(engine);
@@ -215,13 +232,25 @@ enum pawl_err pawl_task_result(struct pawl_task *task, struct pawl_span json)
     return PAWL_OK;
 }
 
+/* A text that was cut ends with a whole character. */
+static void trim(char *text, int wanted_len, size_t size)
+{
+    if (wanted_len < 0) text[0] = '\0';
+    if (wanted_len < 0 || (size_t)wanted_len < size) return;
+    size_t len = size - 1, last = len - 1;
+    while (last && len - last < 4 && ((unsigned char)text[last] & 0xC0) == 0x80) {
+        last--;
+    }
+    if (pawl__utf8_step(text + last, text + len) <= 0) text[last] = '\0';
+}
+
 void pawl_task_error(struct pawl_task *task, const char *type, struct pawl_span details,
                      const char *format, ...)
 {
     char text[PAWL__ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    trim(text, vsnprintf(text, sizeof text, format, args), sizeof text);
     va_end(args);
     task->error_text = pawl__arena_dup(&task->arena, text, strlen(text));
     task->error_type = type ? pawl__arena_dup(&task->arena, type, strlen(type)) : NULL;
@@ -236,9 +265,9 @@ void pawl_task_delay(struct pawl_task *task, int64_t delay_ms)
     task->delay_ms = bounded(delay_ms);
 }
 
-static struct pawl__run_ref ref_of(const struct pawl_task *task)
+static struct pawl_run ref_of(const struct pawl_task *task)
 {
-    return (struct pawl__run_ref){ .id = task->job->id, .run = task->job->run };
+    return (struct pawl_run){ .id = task->job->id, .run = task->job->run };
 }
 
 enum pawl_err pawl_task_progress(struct pawl_task *task, double value, const char *message)
@@ -278,7 +307,7 @@ enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
 enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms, struct pawl_diag *diag)
 {
     struct pawl__engine *engine = task->engine;
-    struct pawl__run_ref ref = ref_of(task);
+    struct pawl_run ref = ref_of(task);
     timeout_ms = bounded(timeout_ms);
     enum pawl_err result = PAWL_OK;
     int64_t now_us = pawl__engine_now_us(engine);
@@ -327,9 +356,8 @@ void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ..
     char text[PAWL__LOG_LINE_BYTES_MAX];
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(text, sizeof text, format, args);
+    trim(text, vsnprintf(text, sizeof text, format, args), sizeof text);
     va_end(args);
-    if (len < 0) return;
     struct pawl__engine *engine = task->engine;
     struct line *line = malloc(sizeof *line + strlen(text) + 1);
     if (!line) return;
