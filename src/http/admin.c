@@ -1,0 +1,419 @@
+/* Administration: counts, lists with numbered pages, operations on many jobs that must be
+ * confirmed, workers, and in test mode the reset. */
+#include "base/time_text.h"
+#include "http/claims.h"
+#include "http/crew.h"
+#include "http/dead.h"
+#include "http/jobs.h"
+#include "http/lists.h"
+#include "http/pace.h"
+#include "http/rates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbered pages ---- */
+
+struct pages {
+    int64_t page, per_page;
+    bool oldest_first;
+};
+
+static bool read_pages(struct pawl__request *request, struct pages *out)
+{
+    *out = (struct pages){ .page = 1, .per_page = 20 };
+    return pawl__request_int(request, "per_page", 1, 100, &out->per_page) &&
+           pawl__request_int(request, "page", 1, PAWL__OFFSET_MAX / out->per_page, &out->page);
+}
+
+static void print_pages(struct pawl__buf *out, const struct pages *pages, int64_t total)
+{
+    pawl__buf_printf(out, "\"pagination\":{\"total\":%lld,\"page\":%lld,\"per_page\":%lld}",
+                     (long long)total, (long long)pages->page, (long long)pages->per_page);
+}
+
+static struct pawl__paging paging_of(const struct pages *pages)
+{
+    return (struct pawl__paging){ .limit = pages->per_page,
+                                  .offset = (pages->page - 1) * pages->per_page,
+                                  .oldest_first = pages->oldest_first };
+}
+
+/* ---- counts ---- */
+
+struct overview {
+    size_t workers;
+    struct pawl__pace pace;
+};
+
+static void reply_stats(struct pawl__request *request)
+{
+    const struct overview *overview = request->state;
+    struct pawl_stats stats = { 0 };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &stats, &diag);
+    if (err) {
+        pawl_stats_release(&stats);
+        pawl__reply_err(request, err, &diag);
+        return;
+    }
+    struct pawl_queue_stats all = { .queue = "" };
+    memcpy(all.count, stats.count, sizeof all.count);
+    struct pawl__buf *out = &request->reply;
+    pawl__buf_printf(out, "{\"queues\":%zu,\"workers\":%zu,\"jobs\":{", stats.queue_count,
+                     overview->workers);
+    pawl__queue_print_counts(out, &all);
+    pawl__buf_printf(out,
+                     "},\"throughput\":{\"processed_per_minute\":%lld,\"failed_per_minute\":%lld},"
+                     "\"store_bytes\":%lld,\"archived\":%lld,\"uptime_seconds\":%lld}",
+                     (long long)overview->pace.completed_last_minute,
+                     (long long)overview->pace.failed_last_minute, (long long)stats.store_bytes,
+                     (long long)stats.archived,
+                     (long long)((request->now_ms - request->server->started_at_ms) / 1000));
+    pawl_stats_release(&stats);
+    pawl__reply(request, 200);
+}
+
+void pawl__on_admin_stats(struct pawl__request *request)
+{
+    struct overview *overview = pawl__arena_calloc(&request->arena, 1, sizeof *overview);
+    if (!overview) {
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        return;
+    }
+    overview->workers = pawl__crew_count(request->server->crew);
+    overview->pace = pawl__paces_of(request->server->paces, NULL, request->now_ms);
+    request->state = overview;
+    pawl__request_to_pool(request, reply_stats);
+}
+
+static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *queue,
+                        const struct pawl__pace *pace)
+{
+    pawl__buf_printf(out, "{\"name\":\"%s\",\"state\":\"%s\",\"counts\":{", queue->queue,
+                     queue->paused ? "paused" : "active");
+    pawl__queue_print_counts(out, queue);
+    pawl__buf_printf(out,
+                     "},\"depth\":%lld,\"throughput\":{\"processed_per_minute\":%lld,"
+                     "\"failed_per_minute\":%lld},\"latency_ms\":%lld,\"paused\":%s,"
+                     "\"created_at\":",
+                     (long long)pawl__queue_depth(queue), (long long)pace->completed_last_minute,
+                     (long long)pace->failed_last_minute, (long long)pace->wait_ms,
+                     queue->paused ? "true" : "false");
+    pawl__print_instant(out, queue->created_at_ms);
+    pawl__buf_add_text(out, "}");
+}
+
+/* One page of queues: the loop says how fast they go, the store all the rest. */
+struct queue_page {
+    struct pages pages;
+    struct pawl__pace_list paces;
+};
+
+static void reply_queues(struct pawl__request *request)
+{
+    const struct queue_page *page = request->state;
+    struct pawl_stats stats = { 0 };
+    struct pawl_diag diag;
+    struct pawl__buf *out = &request->reply;
+    int64_t first = (page->pages.page - 1) * page->pages.per_page;
+    enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &stats, &diag);
+    int64_t total = (int64_t)stats.queue_count;
+    pawl__buf_add_text(out, "{\"items\":[");
+    for (int64_t i = first; !err && i < total && i < first + page->pages.per_page; i++) {
+        struct pawl__pace pace = pawl__pace_find(&page->paces, stats.queues[i].queue);
+        if (i > first) pawl__buf_add(out, ",", 1);
+        print_queue(out, &stats.queues[i], &pace);
+    }
+    pawl_stats_release(&stats);
+    if (err) {
+        pawl__reply_err(request, err, &diag);
+        return;
+    }
+    pawl__buf_add_text(out, "],");
+    print_pages(out, &page->pages, total);
+    pawl__buf_add_text(out, "}");
+    pawl__reply(request, 200);
+}
+
+void pawl__on_admin_queues(struct pawl__request *request)
+{
+    struct queue_page *page = pawl__arena_calloc(&request->arena, 1, sizeof *page);
+    if (page && !read_pages(request, &page->pages)) return;
+    if (!page ||
+        !pawl__paces_list(request->server->paces, request->now_ms, &request->arena, &page->paces)) {
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        return;
+    }
+    request->state = page;
+    pawl__request_to_pool(request, reply_queues);
+}
+
+/* ---- jobs ---- */
+
+static bool read_time(struct pawl__request *request, const char *name, int64_t *out)
+{
+    const char *text = pawl__request_query(request, name);
+    if (!text || pawl__instant_parse(text, out) == PAWL_OK) return true;
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
+                       "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
+    return false;
+}
+
+static bool read_state(struct pawl__request *request, uint32_t *out)
+{
+    const char *text = pawl__request_query(request, "state");
+    if (!text) return true;
+    *out = pawl_state_mask(text, PAWL_VOCABULARY_OJS);
+    if (*out) return true;
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state", "\"%.32s\" is not a state",
+                       text);
+    return false;
+}
+
+/* Jobs are in the order in which they were created, either way. */
+static bool read_order(struct pawl__request *request, bool *oldest_first)
+{
+    const char *sort = pawl__request_query(request, "sort");
+    const char *order = pawl__request_query(request, "order");
+    bool asc = order && strcmp(order, "asc") == 0;
+    if (sort && strcmp(sort, "created_at") != 0 && strcmp(sort, "enqueued_at") != 0) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "sort",
+                           "sort must be \"created_at\"");
+        return false;
+    }
+    if (order && !asc && strcmp(order, "desc") != 0) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "order",
+                           "order must be \"asc\" or \"desc\"");
+        return false;
+    }
+    *oldest_first = asc;
+    return true;
+}
+
+static void reply_items(struct pawl__request *request, const struct pawl_filter *filter,
+                        const struct pages *pages)
+{
+    struct pawl_jobs jobs = { 0 };
+    struct pawl__paging paging = paging_of(pages);
+    if (!pawl__paging_query(request, filter, &paging, &jobs)) return;
+    pawl__buf_add_text(&request->reply, "{\"items\":[");
+    pawl__jobs_print_stories(request, &jobs);
+    pawl__buf_add_text(&request->reply, "],");
+    print_pages(&request->reply, pages, jobs.total);
+    pawl__buf_add_text(&request->reply, "}");
+    pawl_jobs_release(&jobs);
+    pawl__reply(request, 200);
+}
+
+void pawl__on_admin_jobs(struct pawl__request *request)
+{
+    struct pages pages;
+    struct pawl_filter filter = { 0 };
+    const char *queue = pawl__request_query(request, "queue");
+    const char *type = pawl__request_query(request, "type");
+    const char *worker = pawl__request_query(request, "worker");
+    if (queue) {
+        filter.queues = &queue;
+        filter.queue_count = 1;
+    }
+    if (type) {
+        filter.types = &type;
+        filter.type_count = 1;
+    }
+    filter.worker = worker;
+    if (!read_pages(request, &pages) || !read_state(request, &filter.states) ||
+        !read_time(request, "since", &filter.created_from_ms) ||
+        !read_time(request, "until", &filter.created_until_ms) ||
+        !read_order(request, &pages.oldest_first)) {
+        return;
+    }
+    reply_items(request, &filter, &pages);
+}
+
+/* Bare: not wrapped in {"job":...}. */
+void pawl__on_admin_job(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_story story = { 0 };
+    struct pawl_diag diag;
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, &story, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_not_found(request, "job", request->parts[0]);
+    } else if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
+        pawl__reply(request, 200);
+    }
+    pawl_story_release(&story);
+}
+
+void pawl__on_admin_job_retry(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_RETRY);
+}
+
+void pawl__on_admin_job_pause(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_PAUSE);
+}
+
+void pawl__on_admin_job_resume(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_RESUME);
+}
+
+void pawl__on_admin_job_delete(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_diag diag;
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    struct pawl_by by = pawl__request_by(request);
+    enum pawl_err err = pawl_delete(pawl__request_pawl(request), id, &by, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_not_found(request, "job", request->parts[0]);
+    } else if (err == PAWL_ERR_STATE) {
+        pawl__job_refuse_state(request, &diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
+    } else if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}",
+                         request->parts[0]);
+        pawl__reply(request, 200);
+    }
+}
+
+/* ---- many jobs, confirmed ---- */
+
+/* The body's filter, if it says "confirm": true. False: answered. */
+static bool read_confirmed(struct pawl__request *request, struct pawl_filter *out)
+{
+    struct pawl__json json;
+    if (!pawl__request_json(request, false, &json)) return false;
+    uint32_t confirm = pawl__json_member(&json, 0, "confirm");
+    uint32_t filter = pawl__json_member(&json, 0, "filter");
+    if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "confirm",
+                           "this changes many jobs: confirm must be true");
+        return false;
+    }
+    if (!filter || json.tokens[filter].type != PAWL__JSON_OBJECT) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "filter",
+                           "filter must be an object that says which jobs");
+        return false;
+    }
+    return pawl__filter_read(request, &json, filter, out);
+}
+
+static void reply_moved(struct pawl__request *request, const char *action, int64_t matched,
+                        int64_t moved)
+{
+    pawl__buf_printf(&request->reply,
+                     "{\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
+                     "\"errors\":[]}",
+                     action, (long long)matched, (long long)moved,
+                     (long long)(matched > moved ? matched - moved : 0));
+    pawl__reply(request, 200);
+}
+
+static void move_confirmed(struct pawl__request *request, const char *action,
+                           enum pawl_control control, struct pawl_filter *filter)
+{
+    struct pawl_diag diag;
+    int64_t matched = 0, moved = 0;
+    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &matched, &diag);
+    if (!err) err = pawl__bulk_move(request, filter, control, matched, &moved, &diag);
+    if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        reply_moved(request, action, matched, moved);
+    }
+}
+
+void pawl__on_admin_bulk_retry(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
+}
+
+void pawl__on_admin_bulk_cancel(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "cancel", PAWL_CONTROL_CANCEL, &filter);
+}
+
+void pawl__on_admin_bulk_delete(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "delete", PAWL_CONTROL_NONE, &filter);
+}
+
+/* {states, older_than, confirm} */
+void pawl__on_admin_queue_purge(struct pawl__request *request)
+{
+    struct pawl__json json;
+    struct pawl_filter filter = { .queues = &request->parts[0], .queue_count = 1 };
+    const char *older = NULL;
+    int64_t age_ms = 0;
+    if (!pawl__request_json(request, false, &json)) return;
+    uint32_t confirm = pawl__json_member(&json, 0, "confirm");
+    if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "confirm",
+                           "this deletes many jobs: confirm must be true");
+        return;
+    }
+    if (!pawl__filter_states(request, &json, 0, &filter.states) ||
+        !pawl__body_text(request, &json, 0, "older_than", &older)) {
+        return;
+    }
+    if (older && pawl__ojs_duration(older, &age_ms) == PAWL_OK) {
+        filter.finished_until_ms = request->now_ms - age_ms;
+    } else if (older && pawl__instant_parse(older, &filter.finished_until_ms)) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
+                           "older_than must be a duration like P7D or a timestamp");
+        return;
+    }
+    move_confirmed(request, "delete", PAWL_CONTROL_NONE, &filter);
+}
+
+/* ---- dead letters ---- */
+
+static const struct pawl_filter dead_letters = {
+    .states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED),
+    .dead_letter = true,
+};
+
+void pawl__on_admin_dead_letters(struct pawl__request *request)
+{
+    struct pages pages;
+    struct pawl_filter filter = dead_letters;
+    const char *queue = pawl__request_query(request, "queue");
+    if (queue) {
+        filter.queues = &queue;
+        filter.queue_count = 1;
+    }
+    if (read_pages(request, &pages)) reply_items(request, &filter, &pages);
+}
+
+void pawl__on_admin_dead_letters_retry(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    filter.states = filter.states ? filter.states & dead_letters.states : dead_letters.states;
+    filter.dead_letter = true;
+    if (!filter.states) { // none of those is a dead letter; no state at all would mean any
+        reply_moved(request, "retry", 0, 0);
+        return;
+    }
+    move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
+}
+
+void pawl__on_admin_dead_letter_delete(struct pawl__request *request)
+{
+    if (pawl__dead_letter_delete(request)) pawl__reply(request, 204);
+}

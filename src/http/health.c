@@ -1,0 +1,48 @@
+/* What it is, whether it is alive, whether it serves, whether the store is well. */
+#include "base/clock.h"
+#include "http/rooms.h"
+
+#include <string.h>
+
+/* For people who point a browser here. */
+void pawl__on_index(struct pawl__request *request)
+{
+    pawl__buf_add_text(&request->reply,
+                       "{\"name\":\"pawl\",\"version\":\"" PAWL_VERSION "\","
+                       "\"routes\":\"/openapi.json\",\"manifest\":\"/ojs/manifest\","
+                       "\"jobs\":\"/ojs/v1/jobs\",\"health\":\"/ojs/v1/health\","
+                       "\"metrics\":\"/metrics\"}");
+    request->content_type = "application/json";
+    pawl__reply(request, 200);
+}
+
+void pawl__on_health(struct pawl__request *request)
+{
+    pawl__buf_add_text(&request->reply, "{\"status\":\"ok\"}");
+    pawl__reply(request, 200);
+}
+
+void pawl__on_ready(struct pawl__request *request)
+{
+    bool ready = atomic_load(&request->server->ready);
+    pawl__buf_add_text(&request->reply,
+                       ready ? "{\"status\":\"ready\"}" : "{\"status\":\"stopping\"}");
+    pawl__reply(request, ready ? 200 : 503);
+}
+
+void pawl__on_ojs_health(struct pawl__request *request)
+{
+    struct pawl__server *server = request->server;
+    struct pawl_settings settings = { 0 };
+    int64_t began_us = pawl__clock_mono_us(&pawl__clock_system);
+    enum pawl_err err = pawl_settings_get(server->pawl, "health.", &settings, NULL);
+    int64_t took_us = pawl__clock_mono_us(&pawl__clock_system) - began_us;
+    pawl_settings_release(&settings);
+    pawl__buf_printf(&request->reply,
+                     "{\"status\":\"%s\",\"version\":\"1.0\",\"uptime_seconds\":%lld,"
+                     "\"backend\":{\"type\":\"%s\",\"status\":\"%s\",\"latency_ms\":%.3f}}",
+                     err ? "degraded" : "ok",
+                     (long long)((request->now_ms - server->started_at_ms) / 1000),
+                     server->config.store_type, err ? "unhealthy" : "ok", (double)took_us / 1000);
+    pawl__reply(request, err ? 503 : 200);
+}

@@ -1,0 +1,61 @@
+/* Jobs over HTTP: what the files that submit, show and move them share. */
+#ifndef PAWL_HTTP_JOBS_H
+#define PAWL_HTTP_JOBS_H
+
+#include "http/envelope.h"
+#include "http/rooms.h"
+
+/* What the request's headers and the server's settings say about envelopes. */
+struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request);
+/* A job and its failures as it stands now. On the pool. */
+void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story,
+                           enum pawl_state previous);
+/* {"job":{...}} of the job `id`. On the pool; answers, also when there is none. */
+void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status);
+/* "existing_job_id":"...", and its state if it is known. */
+void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder);
+
+/* 409 with the state that does not allow it, as `words` call it. */
+void pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
+                            enum pawl_state state, enum pawl_vocabulary words);
+/* What the store says now; NONE: gone. On the pool. */
+enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_id id);
+
+/* A move by an operator, or of the job's client. On the pool; answers with the job, or with 404 or
+ * 409 and the state that does not allow it. */
+void pawl__job_move(struct pawl__request *request, enum pawl_control control);
+
+/* ---- submit.c ---- */
+
+/* The array `jobs` of the body; 0: answered. */
+uint32_t pawl__jobs_array(struct pawl__request *request, const struct pawl__json *json);
+/* One of several envelopes is to blame: "jobs[INDEX]." before the field, and the index among the
+ * details. */
+void pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
+                               size_t index);
+/* What the store said of one of them, or of the only one: DUPLICATE and EXISTS tell of the job that
+ * is in the way. `index` is that of the answer. */
+struct pawl__refused {
+    enum pawl_err err;
+    const struct pawl_diag *diag;
+    size_t index, count;
+    struct pawl_submitted holder;
+    bool batch;
+};
+void pawl__job_reply_refused(struct pawl__request *request, const struct pawl__refused *refused);
+/* Rate limits and test directives of an envelope, for those who keep them. On the loop. */
+void pawl__job_tell_rooms(struct pawl__request *request, const struct pawl__envelope *envelope,
+                          struct pawl_job_id id);
+
+/* ---- queues.c ---- */
+
+/* Rate limits that were set before the server started. */
+PAWL_MUST_CHECK enum pawl_err pawl__queues_load(struct pawl__server *server,
+                                                struct pawl_diag *diag);
+
+/* Jobs that have not ended. */
+int64_t pawl__queue_depth(const struct pawl_queue_stats *stats);
+/* "available":1,...,"paused":false */
+void pawl__queue_print_counts(struct pawl__buf *out, const struct pawl_queue_stats *stats);
+
+#endif

@@ -1,0 +1,218 @@
+/* Lines are made on the caller's thread and written by one of the log's own. */
+#include "http/log.h"
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/sync.h"
+#include "base/time_text.h"
+#include "http/conn.h"
+#include "http/routes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES_MAX = 1024 * 1024, GOODBYE_US = 1000000 };
+
+struct pawl__log {
+    int fd;
+    int level;
+    pthread_t thread;
+    struct pawl__buf writing; /* the thread's */
+
+    struct pawl__mutex mutex;
+    struct pawl__cond wake;  /* of the thread */
+    struct pawl__cond ended; /* of who waits for its end */
+    /* guarded by mutex: */
+    struct pawl__buf waiting;
+    int64_t dropped; /* lines that did not fit, not told yet */
+    bool stopping, over;
+};
+
+#define X(number, name, text) [number] = text,
+static const char *const level_texts[] = { PAWL__LOG_LEVELS(X) };
+#undef X
+
+/* ---- the thread ---- */
+
+static void write_all(int fd, const char *at, size_t len)
+{
+    while (len) {
+        ssize_t wrote = write(fd, at, len);
+        if (wrote < 0 && errno != EINTR && errno != EAGAIN) return; // nobody reads it
+        if (wrote < 0 && errno == EAGAIN) usleep(1000);
+        if (wrote <= 0) continue;
+        at += wrote;
+        len -= (size_t)wrote;
+    }
+}
+
+static void begin_line(struct pawl__buf *out, enum pawl__log_level level)
+{
+    char at[PAWL__INSTANT_TEXT_BYTES];
+    pawl__instant_text(pawl__clock_wall_ms(&pawl__clock_system), at);
+    pawl__buf_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", at, level_texts[level]);
+}
+
+/* Moves what waits to `writing`. False: all is written and the log is to end. */
+static bool next_batch(struct pawl__log *log)
+{
+    pawl__lock(&log->mutex);
+    while (!log->waiting.len && !log->dropped && !log->stopping) {
+        pawl__cond_wait(&log->wake, &log->mutex);
+    }
+    struct pawl__buf full = log->waiting;
+    log->waiting = log->writing;
+    log->writing = full;
+    int64_t dropped = log->dropped;
+    log->dropped = 0;
+    bool more = full.len || dropped;
+    pawl__unlock(&log->mutex);
+    if (dropped) {
+        begin_line(&log->writing, PAWL__LOG_WARNING);
+        pawl__buf_printf(&log->writing,
+                         "\"log lines were dropped: standard error was not taken\","
+                         "\"dropped\":%" PRId64 "}\n",
+                         dropped);
+    }
+    return more;
+}
+
+static void *run(void *arg)
+{
+    struct pawl__log *log = arg;
+    while (next_batch(log)) {
+        write_all(log->fd, log->writing.at, log->writing.len);
+        pawl__buf_clear(&log->writing);
+    }
+    pawl__lock(&log->mutex);
+    log->over = true;
+    pawl__cond_signal(&log->ended);
+    pawl__unlock(&log->mutex);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+enum pawl_err pawl__log_new(int fd, int level, struct pawl__log **out, struct pawl_diag *diag)
+{
+    struct pawl__log *log = calloc(1, sizeof *log);
+    if (!log) return pawl__fail_nomem(diag);
+    log->fd = fd;
+    log->level = level;
+    pawl__mutex_init(&log->mutex);
+    pawl__cond_init(&log->wake);
+    pawl__cond_init(&log->ended);
+    if (!pawl__thread_start(&log->thread, run, log)) {
+        log->over = true;
+        pawl__log_free(log);
+        return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start the log's thread");
+    }
+    *out = log;
+    return PAWL_OK;
+}
+
+static void release(struct pawl__log *log)
+{
+    pawl__buf_release(&log->writing);
+    pawl__buf_release(&log->waiting);
+    pawl__cond_release(&log->ended);
+    pawl__cond_release(&log->wake);
+    pawl__mutex_release(&log->mutex);
+    free(log);
+}
+
+void pawl__log_free(struct pawl__log *log)
+{
+    if (!log) return;
+    pawl__lock(&log->mutex);
+    bool never_ran = log->over;
+    log->stopping = true;
+    pawl__cond_signal(&log->wake);
+    while (!log->over && pawl__cond_wait_us(&log->ended, &log->mutex, GOODBYE_US)) {
+        // it was woken for nothing
+    }
+    bool over = log->over;
+    pawl__unlock(&log->mutex);
+    if (never_ran) {
+        release(log);
+    } else if (over) {
+        pthread_join(log->thread, NULL);
+        release(log);
+    } else {
+        pthread_detach(log->thread); // nobody takes what it writes: it ends with the process
+    }
+}
+
+/* ---- lines ---- */
+
+static void put_line(struct pawl__log *log, const struct pawl__buf *line)
+{
+    pawl__lock(&log->mutex);
+    bool first = !log->waiting.len;
+    if (!line->failed && log->waiting.len + line->len <= BUFFER_BYTES_MAX) {
+        pawl__buf_add(&log->waiting, line->at, line->len);
+    } else {
+        log->dropped++;
+    }
+    if (log->waiting.failed) { // half a line would spoil the next
+        pawl__buf_clear(&log->waiting);
+        log->dropped++;
+    }
+    if (first) pawl__cond_signal(&log->wake);
+    pawl__unlock(&log->mutex);
+}
+
+static void add_text(struct pawl__buf *line, const char *name, const char *text)
+{
+    if (!text || !text[0]) return;
+    pawl__buf_printf(line, ",\"%s\":", name);
+    pawl__buf_add_json(line, text, strlen(text));
+}
+
+/* The route, not the path: what stands in a path may be anybody's business. */
+static void add_request(struct pawl__buf *line, const struct pawl__request *request)
+{
+    add_text(line, "request_id", request->id);
+    add_text(line, "method", request->method);
+    add_text(line, "route", request->route ? request->route->path : "");
+    add_text(line, "token", request->token_name);
+}
+
+void pawl__log(struct pawl__log *log, enum pawl__log_level level,
+               const struct pawl__request *request, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    assert(level < PAWL__LOG_END);
+    if (!log || (int)level < log->level) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    struct pawl__buf line = { 0 };
+    begin_line(&line, level);
+    pawl__buf_add_json(&line, text, strlen(text));
+    if (request) add_request(&line, request);
+    pawl__buf_add_text(&line, "}\n");
+    put_line(log, &line);
+    pawl__buf_release(&line);
+}
+
+void pawl__log_access(struct pawl__log *log, const struct pawl__request *request)
+{
+    if (!log || log->level > PAWL__LOG_INFO) return;
+    struct pawl__buf line = { 0 };
+    int64_t took_us = pawl__clock_mono_us(&pawl__clock_system) - request->began_us;
+    begin_line(&line, PAWL__LOG_INFO);
+    pawl__buf_add_text(&line, "\"request\"");
+    add_request(&line, request);
+    if (request->conn) add_text(&line, "address", request->conn->address);
+    pawl__buf_printf(&line, ",\"status\":%d,\"duration_ms\":%" PRId64 ".%03d,\"bytes\":%zu}\n",
+                     request->status, took_us / 1000, (int)(took_us % 1000), request->reply.len);
+    put_line(log, &line);
+    pawl__buf_release(&line);
+}

@@ -1,0 +1,296 @@
+/* Answering: the head of a reply, faults, streams. */
+#include "base/clock.h"
+#include "http/conn.h"
+#include "http/log.h"
+#include "http/rooms.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define OJS_JSON "application/openjobspec+json"
+
+enum { OUT_KEPT_BYTES = 1024 * 1024 };
+
+/* ---- the head ---- */
+
+static const struct {
+    int status;
+    const char *text;
+} reasons[] = {
+    { 200, "OK" },
+    { 201, "Created" },
+    { 202, "Accepted" },
+    { 204, "No Content" },
+    { 207, "Multi-Status" },
+    { 400, "Bad Request" },
+    { 401, "Unauthorized" },
+    { 403, "Forbidden" },
+    { 404, "Not Found" },
+    { 405, "Method Not Allowed" },
+    { 408, "Request Timeout" },
+    { 409, "Conflict" },
+    { 410, "Gone" },
+    { 413, "Content Too Large" },
+    { 414, "URI Too Long" },
+    { 415, "Unsupported Media Type" },
+    { 417, "Expectation Failed" },
+    { 422, "Unprocessable Content" },
+    { 429, "Too Many Requests" },
+    { 431, "Request Header Fields Too Large" },
+    { 500, "Internal Server Error" },
+    { 503, "Service Unavailable" },
+    { 504, "Gateway Timeout" },
+    { 507, "Insufficient Storage" },
+};
+
+static const char *reason_of(int status)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        if (reasons[i].status == status) return reasons[i].text;
+    }
+    return "Unknown";
+}
+
+/* Clients that lose a body whose type they do not know get the type that they know. */
+static const char *json_type(const struct pawl__request *request)
+{
+    const char *accept = pawl__request_header(request, "accept");
+    const char *agent = pawl__request_header(request, "user-agent");
+    if (accept && strcmp(accept, "application/json") == 0) return "application/json";
+    if (agent && strncmp(agent, "python-httpx/", 13) == 0) return "application/json";
+    return OJS_JSON;
+}
+
+static void add_header(struct pawl__buf *head, const char *name, const char *value)
+{
+    pawl__buf_add_text(head, name);
+    pawl__buf_add(head, ": ", 2);
+    pawl__buf_add_text(head, value);
+    pawl__buf_add(head, "\r\n", 2);
+}
+
+static void add_cors(struct pawl__buf *head, const char *origin)
+{
+    add_header(head, "Access-Control-Allow-Origin", origin);
+    add_header(head, "Access-Control-Expose-Headers",
+               "Location, OJS-Version, Retry-After, X-Request-Id");
+    if (strcmp(origin, "*") != 0) add_header(head, "Vary", "Origin");
+}
+
+static void add_head(struct pawl__buf *head, const struct pawl__request *request)
+{
+    pawl__buf_add(head, "HTTP/1.1 ", 9);
+    pawl__buf_add_int(head, request->status);
+    pawl__buf_add(head, " ", 1);
+    pawl__buf_add_text(head, reason_of(request->status));
+    pawl__buf_add(head, "\r\n", 2);
+    add_header(head, "Date", pawl__server_date(request->server));
+    add_header(head, "OJS-Version", "1.0");
+    add_header(head, "X-Request-Id", request->id);
+    if (request->status != 204) {
+        add_header(head, "Content-Type",
+                   request->content_type ? request->content_type : json_type(request));
+    }
+    if (request->server->config.cors_origin) add_cors(head, request->server->config.cors_origin);
+    for (size_t i = 0; i < request->reply_header_count; i++) {
+        add_header(head, request->reply_headers[i].name, request->reply_headers[i].value);
+    }
+    if (!request->keep_alive || request->server->stopping) {
+        add_header(head, "Connection", "close");
+    } else if (request->http_10) {
+        add_header(head, "Connection", "keep-alive");
+    }
+}
+
+const char *pawl__server_date(struct pawl__server *server)
+{
+    int64_t now_ms = pawl__server_now(server);
+    if (!server->date[0] || now_ms >= server->date_until_ms) {
+        int64_t wall_ms = pawl__clock_wall_ms(&pawl__clock_system);
+        time_t seconds = wall_ms / 1000;
+        struct tm parts;
+        gmtime_r(&seconds, &parts);
+        strftime(server->date, sizeof server->date, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+        server->date_until_ms = now_ms + (1000 - wall_ms % 1000);
+    }
+    return server->date;
+}
+
+/* ---- sending ---- */
+
+void pawl__conn_send(struct pawl__request *request)
+{
+    assert(request->status);
+    if (request->conn) {
+        struct pawl__buf *out = &request->server->out;
+        bool bodyless = request->status == 204 || strcmp(request->method, "HEAD") == 0;
+        pawl__buf_clear(out);
+        add_head(out, request);
+        if (request->status != 204) {
+            pawl__buf_add(out, "Content-Length: ", 16);
+            pawl__buf_add_int(out, (int64_t)request->reply.len);
+            pawl__buf_add(out, "\r\n", 2);
+        }
+        pawl__buf_add(out, "\r\n", 2);
+        if (!bodyless) pawl__buf_add(out, request->reply.at, request->reply.len);
+        if (out->failed) {
+            pawl__conn_close(request->conn); // the request is ours, it is no longer abandoned
+        } else {
+            pawl__conn_write(request->conn, out->at, out->len);
+        }
+        if (out->cap > OUT_KEPT_BYTES) pawl__buf_release(out);
+    }
+    pawl__rooms_answered(request);
+    pawl__conn_answered(request);
+}
+
+void pawl__reply(struct pawl__request *request, int status)
+{
+    assert(!request->status && !request->streaming);
+    if (!request->on_pool) request->abandon = NULL; // those on the pool are not parked
+    request->status = status;
+    if (request->reply.failed) {
+        pawl__buf_release(&request->reply);
+        request->status = 0;
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        return;
+    }
+    if (!request->on_pool) pawl__conn_send(request);
+}
+
+void pawl__reply_header(struct pawl__request *request, const char *name, const char *value)
+{
+    assert(request->reply_header_count < PAWL__REPLY_HEADERS_MAX);
+    request->reply_headers[request->reply_header_count++] =
+        (struct pawl__header){ .name = name, .value = value };
+}
+
+/* ---- faults ---- */
+
+static bool has_header(const struct pawl__request *request, const char *name)
+{
+    for (size_t i = 0; i < request->reply_header_count; i++) {
+        if (strcmp(request->reply_headers[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+void pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *fault)
+{
+    int status = pawl__fault_status(fault->kind);
+    if (status == 401 && !has_header(request, "WWW-Authenticate")) {
+        pawl__reply_header(request, "WWW-Authenticate", "Bearer realm=\"pawl\"");
+    }
+    if ((status == 503 || status == 429) && !has_header(request, "Retry-After")) {
+        pawl__reply_header(request, "Retry-After", "1");
+    }
+    pawl__buf_clear(&request->reply);
+    pawl__fault_print(&request->reply, fault, request->id);
+    if (request->reply.failed) {
+        // no memory to say so at length
+        pawl__buf_release(&request->reply);
+        status = 503;
+    }
+    pawl__reply(request, status);
+}
+
+void pawl__reply_err(struct pawl__request *request, enum pawl_err err, const struct pawl_diag *diag)
+{
+    struct pawl__fault fault = { 0 };
+    pawl__refuse_err(&fault, err, diag);
+    if (pawl__fault_status(fault.kind) >= 500) { // the client is told less
+        pawl__log(request->server->log, PAWL__LOG_ERROR, request, "%s",
+                  diag && diag->text[0] ? diag->text : pawl_err_text(err));
+    }
+    pawl__reply_fault(request, &fault);
+}
+
+void pawl__reply_refuse(struct pawl__request *request, enum pawl__fault_kind kind,
+                        const char *field, const char *format, ...)
+{
+    struct pawl__fault fault = { .kind = kind };
+    va_list args;
+    snprintf(fault.field, sizeof fault.field, "%s", field);
+    va_start(args, format);
+    vsnprintf(fault.message, sizeof fault.message, format, args);
+    va_end(args);
+    pawl__reply_fault(request, &fault);
+}
+
+void pawl__reply_not_found(struct pawl__request *request, const char *type, const char *id)
+{
+    struct pawl__fault fault = { .kind = PAWL__FAULT_NOT_FOUND };
+    struct pawl__buf details = { 0 };
+    char short_id[128];
+    snprintf(short_id, sizeof short_id, "%s", id);
+    pawl__buf_add_text(&details, "\"resource_type\":");
+    pawl__buf_add_json(&details, type, strlen(type));
+    pawl__buf_add_text(&details, ",\"resource_id\":");
+    pawl__buf_add_json(&details, short_id, strlen(short_id));
+    snprintf(fault.message, sizeof fault.message, "there is no %s \"%s\"", type, short_id);
+    if (!details.failed) fault.details = (struct pawl_span){ details.at, details.len };
+    pawl__reply_fault(request, &fault);
+    pawl__buf_release(&details);
+}
+
+/* ---- streams ---- */
+
+static void send_chunk(struct pawl__request *request, const char *at, size_t len)
+{
+    struct pawl__buf chunk = { 0 };
+    if (strcmp(request->method, "HEAD") == 0) return;
+    if (request->http_10) { // knows no chunks: the stream ends with the connection
+        pawl__conn_write(request->conn, at, len);
+        return;
+    }
+    // in one piece: one call, one packet, however many listen
+    pawl__buf_printf(&chunk, "%zx\r\n", len);
+    pawl__buf_add(&chunk, at, len);
+    pawl__buf_add(&chunk, "\r\n", 2);
+    if (chunk.failed) {
+        request->conn->broken = true; // a chunk is whole, or nothing more comes
+    } else {
+        pawl__conn_write(request->conn, chunk.at, chunk.len);
+    }
+    pawl__buf_release(&chunk);
+}
+
+void pawl__stream_begin(struct pawl__request *request, const char *content_type)
+{
+    assert(request->abandon && !request->on_pool && request->conn);
+    struct pawl__buf head = { 0 };
+    request->status = 200;
+    request->streaming = true;
+    request->keep_alive = false;
+    request->content_type = content_type;
+    add_head(&head, request);
+    add_header(&head, "Cache-Control", "no-store");
+    pawl__buf_add_text(&head, request->http_10 ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
+    if (head.failed) {
+        request->conn->broken = true; // chunks without a head are no reply; the tick ends it
+    } else {
+        pawl__conn_write(request->conn, head.at, head.len);
+    }
+    pawl__buf_release(&head);
+}
+
+bool pawl__stream_send(struct pawl__request *request, const char *at, size_t len)
+{
+    assert(request->streaming && len);
+    if (pawl__conn_lags(request->conn, len)) return false;
+    send_chunk(request, at, len);
+    return true;
+}
+
+void pawl__stream_end(struct pawl__request *request)
+{
+    assert(request->streaming);
+    request->abandon = NULL;
+    bool chunked = !request->http_10 && strcmp(request->method, "HEAD") != 0;
+    if (chunked) pawl__conn_write(request->conn, "0\r\n\r\n", 5);
+    pawl__rooms_answered(request);
+    pawl__conn_answered(request);
+}

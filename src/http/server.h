@@ -1,0 +1,106 @@
+/* Inside the server: what its files share. Everything here belongs to the loop's thread, except
+ * what says otherwise. */
+#ifndef PAWL_HTTP_SERVER_H
+#define PAWL_HTTP_SERVER_H
+
+#include "base/id.h"
+#include "base/sync.h"
+#include "http/http.h"
+#include "http/peers.h"
+#include "http/request.h"
+
+#include <uv.h>
+
+#include <stdatomic.h>
+
+enum { PAWL__READ_BYTES = 65536 };
+
+struct pawl__server {
+    struct pawl__http_config config; /* complete */
+    struct pawl *pawl;
+    char url[80];
+    uv_loop_t loop;
+    uv_tcp_t listener;
+    uv_async_t answered, asked_to_stop;
+    uv_timer_t tick;   /* deadlines */
+    uv_check_t ending; /* while stopping: is nothing left? */
+    uv_signal_t terminate, interrupt, hangup;
+    struct pawl__idgen ids; /* of requests and events; has its own lock */
+    char read_buffer[PAWL__READ_BYTES];
+    struct pawl__conn *conns; /* newest first */
+    int64_t conn_count;
+    struct pawl__peers peers;
+    struct pawl__request *spare; /* requests that were answered, to be used again */
+    int64_t spare_count;
+    struct pawl__buf out; /* where a reply is put together */
+    int64_t body_bytes;   /* of bodies of requests that live */
+    bool accept_due;      /* a connection could not be taken for want of memory */
+    bool exposed;         /* can be reached from other machines */
+    int64_t working;      /* requests on the pool or posted, their connection alive or not */
+    bool stopping;
+    int64_t stop_at_ms; /* loop time: when what is left is cut off */
+    int64_t started_at_ms;
+    char date[32]; /* for the head of replies */
+    int64_t date_until_ms;
+    atomic_bool ready;
+
+    struct pawl__mutex mutex;
+    /* guarded by mutex: */
+    struct pawl__request *answers; /* newest first */
+
+    /* what the rooms' files keep; each has its new and free there */
+    struct pawl__auth *auth;
+    struct pawl__claims *claims;
+    struct pawl__crew *crew;
+    struct pawl__waiters *waiters;
+    struct pawl__rates *rates;
+    struct pawl__remote *remote;
+    struct pawl__results *results;
+    struct pawl__paces *paces;
+    struct pawl__events *events;
+    struct pawl__streams *streams;
+    struct pawl__metrics *metrics;
+    struct pawl__log *log;
+    struct pawl__tls_context *tls;
+};
+
+/* Milliseconds of the loop's own clock, for deadlines. */
+static inline int64_t pawl__server_now(struct pawl__server *server)
+{
+    return (int64_t)uv_now(&server->loop);
+}
+
+/* ---- conn.c ---- */
+
+/* A connection waits at the listener. */
+void pawl__conn_accept(uv_stream_t *listener, int status);
+void pawl__conn_accept_again(struct pawl__server *server);
+/* Close those whose time is over. */
+void pawl__conns_tick(struct pawl__server *server);
+/* Close the idle; abandon the parked; with `all`, close every one. */
+void pawl__conns_drain(struct pawl__server *server, bool all);
+/* Those that are spare. */
+void pawl__requests_release(struct pawl__server *server);
+/* Head and body have been put together; on the loop. */
+void pawl__conn_send(struct pawl__request *request);
+
+/* "Mon, 16 Nov 2026 04:49:10 GMT" */
+const char *pawl__server_date(struct pawl__server *server);
+
+/* ---- route.c ---- */
+
+/* From the head alone: find the route, check who asks. Leaves request->route, or ->refusal. */
+void pawl__admit(struct pawl__request *request);
+/* The body is here: call the handler, or tell the refusal. */
+void pawl__dispatch(struct pawl__request *request);
+
+/* ---- origin.c ---- */
+
+/* A browser asks beforehand. True: answered. */
+bool pawl__cors_answered(struct pawl__request *request);
+/* What a page from elsewhere must not make a browser do; NULL: nothing of the kind. */
+const char *pawl__origin_refusal(const struct pawl__request *request, bool open);
+/* "*", or scheme, host and perhaps port. */
+bool pawl__origin_is_one(const char *text);
+
+#endif
