@@ -86,11 +86,7 @@ static int backup_failed(const struct pawl__cli *cli, enum pawl_err err, const c
 {
     struct stat there, store;
     const char *store_path = pawl__cli_store_path(cli);
-    if (err == PAWL_ERR_IO) {
-        int code = pawl__cli_fail(err, diag);
-        pawl__cli_hint_path(path);
-        return code;
-    }
+    if (err == PAWL_ERR_IO) return pawl__cli_fail_at(err, diag, path);
     if (err != PAWL_ERR_EXISTS) return pawl__cli_fail(err, diag);
     bool known = stat(path, &there) == 0;
     if (known && store_path && stat(store_path, &store) == 0 && store.st_dev == there.st_dev &&

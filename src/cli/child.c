@@ -59,6 +59,9 @@ int pawl__cli_children_init(struct pawl__cli_children *children)
     if (error) return error;
     // A command that does not read its input must not take us along.
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return errno;
+    // Who started us may have ignored it, and then nobody could tell how a command ended.
+    if (signal(SIGCHLD, SIG_DFL) == SIG_ERR) return errno;
+    atomic_init(&children->hurry, false);
     for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
         atomic_init(&children->groups[i], 0);
     }
@@ -155,6 +158,8 @@ static int spawn(struct pawl__cli_children *children, struct pawl__cli_child *ch
     error = posix_spawn_file_actions_adddup2(&actions, pipes->in[0], STDIN_FILENO);
     if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipes->out[1], STDOUT_FILENO);
     if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipes->err[1], STDERR_FILENO);
+    // libraries open descriptors as they please
+    if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     if (!error) {
         error = posix_spawn(&child->pid, child->argv[0], &actions, &children->attr, child->argv,
                             child->envp);
@@ -286,11 +291,12 @@ static bool has_exited(const struct pawl__cli_child *child)
     return waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
 }
 
-static bool is_over(struct pawl__cli_child *child)
+static bool is_over(const struct pawl__cli_children *children, struct pawl__cli_child *child)
 {
     bool closed = child->out < 0 && child->err < 0;
     if (child->exited && (closed || child->killed)) return true;
-    if (!child->patience_us || child->killed || now_us() < child->patience_us) return false;
+    if (!child->patience_us || child->killed) return false;
+    if (now_us() < child->patience_us && !atomic_load(&children->hurry)) return false;
     kill(-child->pid, SIGKILL);
     child->killed = true;
     return child->exited;
@@ -322,10 +328,11 @@ static bool attend(struct pawl__cli_child *child, int timeout_ms)
     return ready > 0;
 }
 
-static void reap(struct pawl__cli_child *child)
+static void reap(struct pawl__cli_child *child, atomic_int *place)
 {
     // Whatever it left behind goes first, while the number of the group is still ours.
     kill(-child->pid, SIGKILL);
+    atomic_store(place, 0);
     pid_t got;
     do {
         got = waitpid(child->pid, &child->status, 0);
@@ -340,13 +347,12 @@ int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_ch
     int error = start(children, child);
     atomic_store(place, error ? 0 : child->pid);
     if (error) return error;
-    while (!is_over(child)) {
+    while (!is_over(children, child)) {
         (void)attend(child, wait_ms(child));
         if (!child->stopped && !child->exited && child->stop(child->ctx)) child->stopped = true;
         if (child->stopped || child->flooded) stop(child);
     }
-    atomic_store(place, 0);
-    reap(child);
+    reap(child, place);
     // What was said before the end; somebody outside of the group may go on talking.
     for (int i = 0; i < LAST_READS_MAX && (child->out >= 0 || child->err >= 0); i++) {
         if (!attend(child, 0)) break;

@@ -22,10 +22,12 @@ enum {
 /* What all children share. */
 struct pawl__cli_children {
     posix_spawnattr_t attr;
+    atomic_bool hurry; /* no grace any more, for whoever is being stopped or will be */
     atomic_int groups[PAWL__CLI_CHILDREN_MAX]; /* 0: free, -1: about to start */
 };
 
-/* Opens standard streams that are closed, ignores SIGPIPE. 0, or an errno. */
+/* Opens standard streams that are closed, ignores SIGPIPE, and SIGCHLD no longer. 0, or an errno.
+ */
 int pawl__cli_children_init(struct pawl__cli_children *children);
 void pawl__cli_children_release(struct pawl__cli_children *children);
 /* Kills every process group that runs. Async-signal-safe; for a program that is about to end, on a

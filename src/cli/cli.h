@@ -39,6 +39,8 @@ struct pawl__cli {
     const struct pawl__cli_command *command;
     struct pawl__cli_values values[PAWL__CLI_OPT_END];
     struct pawl__cli_values operands;
+    const char *url;   /* of the store or server; set with the settings */
+    const char *place; /* the same for people: without a token */
     struct pawl *pawl; /* the open store; NULL for commands that need none */
     int64_t now_ms;    /* when the run began */
     enum pawl_vocabulary vocabulary;
@@ -60,6 +62,10 @@ int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv);
 int pawl__cli_unknown_command(const char *word, const char *second);
 /* Adds what the environment and the configuration file say where the command line is silent. */
 int pawl__cli_settings(struct pawl__cli *cli, char **environ_given);
+/* Store or server? Sets `url` and `place`; complains when the command needs a store. Exit code. */
+int pawl__cli_settle(struct pawl__cli *cli);
+/* Is it a server? */
+bool pawl__cli_is_remote(const struct pawl__cli *cli);
 void pawl__cli_values_add(struct pawl__cli *cli, struct pawl__cli_values *values, const char *text);
 /* "did you mean" for `word`: the nearest of the words offered so far. */
 struct pawl__cli_nearest {
@@ -98,8 +104,8 @@ int pawl__cli_open(struct pawl__cli *cli);
 /* The complaint about an attempt to open; returns the exit code. */
 int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                           const struct pawl_diag *diag);
-/* A hint why a file cannot be made or used there; nothing when no reason is found. */
-void pawl__cli_hint_path(const char *path);
+/* A hint why a file cannot be made or used there. False: no reason is found. */
+bool pawl__cli_hint_path(const char *path);
 /* The path of a SQLite store; NULL when it has none. */
 const char *pawl__cli_store_path(const struct pawl__cli *cli);
 
@@ -113,6 +119,8 @@ void pawl__cli_hint(const char *format, ...) PAWL_PRINTF(1, 2);
 int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
 /* Prints what the library said, with a hint when there is one, and returns the exit code. */
 int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag);
+/* The same for trouble with a file: what can be seen of that is the better hint. */
+int pawl__cli_fail_at(enum pawl_err err, const struct pawl_diag *diag, const char *path);
 int pawl__cli_exit_of(enum pawl_err err);
 /* `at`, unless it is NULL: then the program ends for want of memory. */
 void *pawl__cli_need(void *at);

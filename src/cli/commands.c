@@ -78,7 +78,8 @@ static const struct prose prose[] = {
     { pawl__cli_list,
       "Without options, the 50 newest jobs. Options of one name given several times mean any of "
       "them; different options must all hold. With --json an array is printed, with --jsonl a line "
-      "for each job; when there are more, standard error says how to go on.",
+      "for each job; when there are more, standard error says how to go on. For programs that turn "
+      "pages there is --paged.",
       "pawl list --state retryable,discarded --queue mail\n"
       "pawl list --created-after 1h --count\n"
       "pawl list --all --jsonl --type mail.send | wc -l\n" },
@@ -97,12 +98,33 @@ static const struct prose prose[] = {
       "everything in its process group get SIGTERM and, after --grace, SIGKILL. What it leaves "
       "running when it exits and still holds its output is killed likewise.\n\n"
       "SIGTERM, SIGINT and SIGHUP stop the node: it takes no more jobs, lets commands go on for "
-      "--drain, then stops them and gives their jobs back, free of charge. A second signal skips "
-      "the wait, a third kills everything at once. With --json, a line is printed for each run "
-      "that ended.",
+      "--drain, then stops them and gives their jobs back, free of charge. A second signal is "
+      "final: commands are killed at once, and their jobs given back. A third does not wait for "
+      "the store either. With --json, a line is printed for each run that ended.",
       "pawl work --exec mail.send=./send-mail.sh --exec 'report.build=make report'\n"
       "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
       "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n" },
+    { pawl__cli_serve,
+      "Serves the Open Job Spec at /ojs/v1, and /health, /ready, /metrics and /openapi.json, and "
+      "does the upkeep that a node does. Prints where it listens when it does.\n\n"
+      "Without tokens it listens only where this machine alone can reach it, and lets everybody "
+      "there in. As soon as there is a token (\"pawl token add\"), every request needs one, but "
+      "for health, readiness and the manifest. The log goes to standard error, a JSON object on "
+      "each line; it never holds arguments.\n\n"
+      "SIGTERM and SIGINT stop it: no more connections, requests under way are answered within "
+      "--drain. A second one cuts off what is left. SIGHUP reads certificate and key again.",
+      "pawl serve\n"
+      "pawl serve --listen 0.0.0.0:8443 --tls-cert chain.pem --tls-key key.pem --access-log\n" },
+    { pawl__cli_token_add,
+      "The token is printed once and kept only as a hash; whoever shows it in \"Authorization: "
+      "Bearer TOKEN\" may do what its scopes say. To replace one, add another, hand it out, "
+      "then revoke the first. Servers that run take notice within two seconds.",
+      "pawl token add --scope submit,read --name web\n"
+      "pawl token add --scope work --name workers --expires 90d\n" },
+    { pawl__cli_token_list, "When a token was used last is known to the minute.",
+      "pawl token list --json\n" },
+    { pawl__cli_token_revoke,
+      "It stays in the list. Servers that run take notice within two seconds.", "" },
     { pawl__cli_control,
       "Either names jobs by id, or takes all that match a filter with --all-matching. The latter "
       "shows first how many there are and asks; without a terminal to ask on it needs --yes.",

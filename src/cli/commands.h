@@ -24,7 +24,9 @@ enum pawl__cli_store {
     X(show, "show", NULL, "ID...", 1, MANY, OPEN, 0, false, "tell a job's whole story")            \
     X(list, "list", NULL, "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, the newest first")                                                               \
-    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK, false, "run jobs with commands")
+    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK, false, "run jobs with commands")       \
+    X(serve, "serve", NULL, "", 0, 0, CREATE, PAWL__CLI_SERVE | PAWL__CLI_LIMITS, false,           \
+      "serve the Open Job Spec over HTTP")
 
 #define PAWL__CLI_COMMANDS_AFTER(X)                                                                \
     X(delete, "delete", NULL, "[ID...]", 0, MANY, OPEN,                                            \
@@ -57,6 +59,12 @@ enum pawl__cli_store {
       false, "hold a lock for longer")                                                             \
     X(lock_release, "lock", "release", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_OWNER, false,            \
       "give a lock back")                                                                          \
+    X(token_list, "token", "list", "", 0, 0, OPEN, 0, false,                                       \
+      "list the tokens for the server, never what they are")                                       \
+    X(token_add, "token", "add", "", 0, 0, CREATE, PAWL__CLI_TOKEN, false,                         \
+      "make a token and print it, once")                                                           \
+    X(token_revoke, "token", "revoke", "ID...", 1, MANY, OPEN, 0, false,                           \
+      "let a token be used no more")                                                               \
     X(migrate, "migrate", NULL, "", 0, 0, CREATE, PAWL__CLI_MIGRATE, false,                        \
       "make the store, or bring its schema up to date")                                            \
     X(backup, "backup", NULL, "FILE", 1, 1, OPEN, 0, false,                                        \

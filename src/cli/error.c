@@ -87,7 +87,19 @@ int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag)
 {
     bool told = diag && diag->text[0];
     pawl__cli_error("%s", told ? diag->text : pawl_err_text(err));
-    if (err < PAWL_ERR_END && advices[err].hint) pawl__cli_hint("%s", advices[err].hint);
+    if (told && strcmp(diag->field, "token") == 0) {
+        pawl__cli_hint("give it with --token or PAWL_TOKEN");
+    } else if (err < PAWL_ERR_END && advices[err].hint) {
+        pawl__cli_hint("%s", advices[err].hint);
+    }
+    return pawl__cli_exit_of(err);
+}
+
+int pawl__cli_fail_at(enum pawl_err err, const struct pawl_diag *diag, const char *path)
+{
+    pawl__cli_error("%s", diag->text[0] ? diag->text : pawl_err_text(err));
+    bool said = pawl__cli_hint_path(path); // which knows more than the list
+    if (!said && err < PAWL_ERR_END && advices[err].hint) pawl__cli_hint("%s", advices[err].hint);
     return pawl__cli_exit_of(err);
 }
 

@@ -109,7 +109,7 @@ static bool make_env(struct run *run)
 {
     const struct pawl__cli_exec *exec = run->exec;
     char attempt[24], number[24];
-    snprintf(attempt, sizeof attempt, "%" PRId64, run->job->attempt);
+    snprintf(attempt, sizeof attempt, "%" PRId64, pawl__cli_tries(run->job));
     snprintf(number, sizeof number, "%" PRId64, run->job->run);
     struct pawl_span args = run->job->args.len ? run->job->args : span_of("[]");
     struct pawl_span values[VARIABLE_COUNT] = {

@@ -1,9 +1,17 @@
 /* pawl help, and --help: what the lists say, for people at a terminal. */
 #include "cli/cli.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
-enum { WIDTH_MIN = 60, WIDTH_MAX = 100, OPTION_COLUMN = 26, COMMAND_COLUMN = 16 };
+enum {
+    WIDTH_MIN = 60,
+    WIDTH_MAX = 100,
+    OPTION_COLUMN = 26,
+    COMMAND_COLUMN = 16,
+    SECOND_COLUMN = 12,
+    ROWS_MAX = 8 /* second words of a word */
+};
 
 bool pawl__cli_command_is_first(const struct pawl__cli_command *command)
 {
@@ -99,9 +107,11 @@ static void put_option(struct pawl__cli *cli, const struct pawl__cli_option *opt
     pawl__buf_release(&text);
 }
 
-static void put_group(struct pawl__cli *cli, size_t number)
+static void put_group(struct pawl__cli *cli, size_t number, const char *whose)
 {
-    put_title(cli, pawl__cli_group_titles[number]);
+    char title[128];
+    snprintf(title, sizeof title, "%s%s", pawl__cli_group_titles[number], whose);
+    put_title(cli, title);
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         if (pawl__cli_options[i].group == 1U << number) put_option(cli, &pawl__cli_options[i]);
     }
@@ -130,22 +140,24 @@ static void explain_pawl(struct pawl__cli *cli)
                  command->second ? command->second : "");
         put_pair(cli, words, COMMAND_COLUMN, command->summary);
     }
-    put_group(cli, PAWL__CLI_GROUP_NUMBER_SETTING);
+    put_group(cli, PAWL__CLI_GROUP_NUMBER_SETTING, "");
     pawl__buf_add_text(&cli->out, "\n");
     put_wrapped(cli,
                 "A setting may also stand in the environment, as PAWL_STORE for --store, or in "
                 "the file that --config or PAWL_CONFIG names, as \"store = sqlite:jobs.db\". The "
                 "command line wins over the environment, and that over the file.",
                 0, 2);
-    put_group(cli, PAWL__CLI_GROUP_NUMBER_ALWAYS);
+    put_group(cli, PAWL__CLI_GROUP_NUMBER_ALWAYS, "");
     put_exits(cli);
     pawl__buf_add_text(&cli->out, "\n\"pawl COMMAND --help\" explains one command.\n");
 }
 
-static void put_examples(struct pawl__cli *cli, const struct pawl__cli_command *command)
+static void put_examples(struct pawl__cli *cli, const struct pawl__cli_command *command,
+                         bool *titled)
 {
     const char *text = pawl__cli_command_examples(command);
-    if (*text) put_title(cli, "Examples");
+    if (*text && !*titled) put_title(cli, "Examples");
+    *titled |= *text != '\0';
     while (*text) {
         size_t len = strcspn(text, "\n");
         pawl__buf_printf(&cli->out, "  %.*s\n", (int)len, text);
@@ -153,23 +165,64 @@ static void put_examples(struct pawl__cli *cli, const struct pawl__cli_command *
     }
 }
 
-static void explain_command(struct pawl__cli *cli, const struct pawl__cli_command *command)
+/* The rows that a person asked about: a word that has several means them all, unless the second
+ * word was chosen. What they have in common is said once. */
+struct rows {
+    const struct pawl__cli_command *at[ROWS_MAX];
+    size_t count;
+};
+
+static struct rows rows_of(const struct pawl__cli_command *command)
 {
-    const char *details = pawl__cli_command_details(command);
-    pawl__buf_add_text(&cli->out, "Usage: ");
-    pawl__cli_put_usage(&cli->out, command);
-    pawl__buf_add_text(&cli->out, "\n\n");
-    put_wrapped(cli, command->summary, 0, 2);
-    if (*details) {
+    struct rows rows = { .count = 0 };
+    bool all = pawl__cli_command_is_first(command);
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *row = &pawl__cli_commands[i];
+        if (row != command && !(all && strcmp(row->word, command->word) == 0)) continue;
+        assert(rows.count < ROWS_MAX);
+        rows.at[rows.count++] = row;
+    }
+    return rows;
+}
+
+static void put_usages(struct pawl__cli *cli, const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        pawl__buf_add_text(&cli->out, i ? "       " : "Usage: ");
+        pawl__cli_put_usage(&cli->out, rows->at[i]);
         pawl__buf_add_text(&cli->out, "\n");
-        put_wrapped(cli, details, 0, 2);
     }
-    for (size_t i = 0; i < PAWL__CLI_GROUP_END; i++) {
-        bool own = i != PAWL__CLI_GROUP_NUMBER_SETTING && i != PAWL__CLI_GROUP_NUMBER_ALWAYS;
-        if (own && (command->groups & 1U << i)) put_group(cli, i);
-    }
-    put_examples(cli, command);
     pawl__buf_add_text(&cli->out, "\n");
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->count == 1) {
+            put_wrapped(cli, rows->at[i]->summary, 0, 2);
+        } else {
+            put_pair(cli, rows->at[i]->second, SECOND_COLUMN, rows->at[i]->summary);
+        }
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        const char *details = pawl__cli_command_details(rows->at[i]);
+        if (*details) pawl__buf_add_text(&cli->out, "\n");
+        if (*details) put_wrapped(cli, details, 0, 2);
+    }
+}
+
+/* Options that only some of the rows take say which. */
+static void put_group_of(struct pawl__cli *cli, const struct rows *rows, size_t number)
+{
+    struct pawl__buf whose = { 0 };
+    size_t takers = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!(rows->at[i]->groups & 1U << number)) continue;
+        if (rows->count > 1) {
+            pawl__buf_printf(&whose, "%s%s", takers ? ", " : " (", rows->at[i]->second);
+        }
+        takers++;
+    }
+    pawl__buf_add_text(&whose, ")");
+    if (whose.failed) pawl__cli_nomem();
+    if (takers) put_group(cli, number, takers < rows->count ? whose.at : "");
+    pawl__buf_release(&whose);
 }
 
 void pawl__cli_explain(struct pawl__cli *cli, const struct pawl__cli_command *command)
@@ -178,15 +231,17 @@ void pawl__cli_explain(struct pawl__cli *cli, const struct pawl__cli_command *co
         explain_pawl(cli);
         return;
     }
-    // A word that has several rows means them all, unless the second one was chosen.
-    bool all = pawl__cli_command_is_first(command);
-    for (size_t i = 0; i < pawl__cli_command_count; i++) {
-        const struct pawl__cli_command *row = &pawl__cli_commands[i];
-        if (row == command || (all && strcmp(row->word, command->word) == 0)) {
-            explain_command(cli, row);
-        }
+    struct rows rows = rows_of(command);
+    bool titled = false;
+    put_usages(cli, &rows);
+    for (size_t i = 0; i < PAWL__CLI_GROUP_END; i++) {
+        bool own = i != PAWL__CLI_GROUP_NUMBER_SETTING && i != PAWL__CLI_GROUP_NUMBER_ALWAYS;
+        if (own) put_group_of(cli, &rows, i);
     }
-    pawl__buf_add_text(&cli->out, "\"pawl help\" lists the settings that every command takes.\n");
+    for (size_t i = 0; i < rows.count; i++) {
+        put_examples(cli, rows.at[i], &titled);
+    }
+    pawl__buf_add_text(&cli->out, "\n\"pawl help\" lists the settings that every command takes.\n");
 }
 
 int pawl__cli_help(struct pawl__cli *cli)

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/time_text.h"
+#include "http/http.h"
 
 #include <pawl/pawl.h>
 
@@ -19,6 +20,10 @@ static const char *const vocabulary_choices[] = { PAWL_VOCABULARIES(X) NULL };
 static const char *const state_choices[] = { PAWL_STATES(X) NULL };
 #undef X
 static const char *const durability_choices[] = { "full", "relaxed", NULL };
+static const char *const log_level_choices[] = { "debug", "info", "warning", "error", NULL };
+#define X(name, text, ...) text,
+static const char *const scope_choices[] = { PAWL__SCOPES(X) NULL };
+#undef X
 static const char *const unique_choices[] = { "type", "queue", "args", "meta", NULL };
 
 const char *pawl__cli_kind_form(enum pawl__cli_kind kind)
@@ -44,6 +49,10 @@ const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)
         return durability_choices;
     case PAWL__CLI_KIND_UNIQUE:
         return unique_choices;
+    case PAWL__CLI_KIND_SCOPES:
+        return scope_choices;
+    case PAWL__CLI_KIND_LOG_LEVEL:
+        return log_level_choices;
     default:
         return NULL;
     }
@@ -52,7 +61,7 @@ const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)
 bool pawl__cli_kind_is_list(enum pawl__cli_kind kind)
 {
     return kind == PAWL__CLI_KIND_NAMES || kind == PAWL__CLI_KIND_STATES ||
-           kind == PAWL__CLI_KIND_UNIQUE;
+           kind == PAWL__CLI_KIND_UNIQUE || kind == PAWL__CLI_KIND_SCOPES;
 }
 
 bool pawl__cli_read_flag(const char *text, bool *out)
@@ -81,6 +90,23 @@ bool pawl__cli_read_int(const char *text, int64_t min, int64_t max, int64_t *out
     if (errno || *end || value < min || value > max) return false;
     *out = value;
     return true;
+}
+
+bool pawl__cli_read_bytes(const char *text, int64_t *out)
+{
+    static const char *const units[] = { "", "KiB", "MiB", "GiB" };
+    char digits[16];
+    size_t len = strspn(text, "0123456789");
+    int64_t number;
+    if (!len || len >= sizeof digits) return false;
+    snprintf(digits, sizeof digits, "%.*s", (int)len, text);
+    if (!pawl__cli_read_int(digits, 1, INT64_MAX >> 30, &number)) return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcasecmp(text + len, units[i]) != 0) continue;
+        *out = number << (10 * i);
+        return true;
+    }
+    return false;
 }
 
 /* Through the JSON reader: strtod would follow the locale, and takes hexadecimals and "nan". */
@@ -168,6 +194,12 @@ static bool check_command(const char *text)
     return check_pair(text) && equals[1 + strspn(equals + 1, " \t\n")];
 }
 
+static bool check_server(const char *text)
+{
+    size_t len = strncmp(text, "http://", 7) == 0 ? 7 : strncmp(text, "https://", 8) == 0 ? 8 : 0;
+    return len && text[len];
+}
+
 static bool check_queue_limit(const char *text)
 {
     int64_t most;
@@ -185,6 +217,8 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
     switch (kind) {
     case PAWL__CLI_KIND_FLAG:
         return pawl__cli_read_flag(text, &flag);
+    case PAWL__CLI_KIND_SERVER:
+        return check_server(text);
     case PAWL__CLI_KIND_UUID:
         return !pawl_job_id_parse(text, &id);
     case PAWL__CLI_KIND_PRIORITY:
@@ -193,6 +227,8 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
         return pawl__cli_read_range(text, &low, &high);
     case PAWL__CLI_KIND_COUNT:
         return pawl__cli_read_int(text, 1, INT32_MAX, &number);
+    case PAWL__CLI_KIND_BYTES:
+        return pawl__cli_read_bytes(text, &number);
     case PAWL__CLI_KIND_FACTOR:
         return pawl__cli_read_factor(text, &real);
     case PAWL__CLI_KIND_DURATION:
@@ -219,10 +255,13 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
         return check_list(NULL, text);
     case PAWL__CLI_KIND_UNIQUE:
         return check_list(unique_choices, text);
+    case PAWL__CLI_KIND_SCOPES:
+        return check_list(scope_choices, text);
     case PAWL__CLI_KIND_DURABILITY:
     case PAWL__CLI_KIND_VOCABULARY:
     case PAWL__CLI_KIND_BACKOFF:
     case PAWL__CLI_KIND_CONFLICT:
+    case PAWL__CLI_KIND_LOG_LEVEL:
         return pawl__cli_read_choice(pawl__cli_kind_choices(kind), text, strlen(text)) >= 0;
     default:
         return *text != '\0';

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-enum form { FORM_TABLE, FORM_ARRAY, FORM_LINES };
+enum form { FORM_TABLE, FORM_ARRAY, FORM_PAGE, FORM_LINES };
 
 struct listing {
     struct pawl__cli *cli;
@@ -11,6 +11,7 @@ struct listing {
     enum form form;
     bool dead; /* why a job ended matters more than its arguments */
     struct pawl__cli_table table;
+    struct pawl__cli_json page; /* holds the array, and the cursor */
     struct pawl__cli_json array;
     int64_t shown;
 };
@@ -67,11 +68,16 @@ static void add_row(struct listing *listing, const struct pawl_job *job)
     pawl__buf_release(&buf);
 }
 
+static bool has_array(const struct listing *listing)
+{
+    return listing->form == FORM_ARRAY || listing->form == FORM_PAGE;
+}
+
 static void add_json(struct listing *listing, const struct pawl_job *job)
 {
     struct pawl__cli_json object;
     struct pawl__buf *out = &listing->cli->out;
-    if (listing->form == FORM_ARRAY) {
+    if (has_array(listing)) {
         pawl__cli_json_name(&listing->array, NULL);
         pawl__buf_add_text(out, "\n");
     }
@@ -86,7 +92,11 @@ static void add_json(struct listing *listing, const struct pawl_job *job)
 static void begin(struct listing *listing)
 {
     struct pawl__cli_table *table = &listing->table;
-    if (listing->form == FORM_ARRAY) {
+    if (listing->form == FORM_PAGE) {
+        pawl__cli_json_open(&listing->page, &listing->cli->out, '{');
+        pawl__cli_json_name(&listing->page, "jobs");
+    }
+    if (has_array(listing)) {
         pawl__cli_json_open(&listing->array, &listing->cli->out, '[');
     }
     pawl__cli_table_init(table, listing->cli);
@@ -153,13 +163,17 @@ static int put_pages(struct listing *listing, int64_t limit, char next[PAWL_CURS
 static int finish(struct listing *listing, const char *next)
 {
     struct pawl__cli *cli = listing->cli;
-    if (listing->form == FORM_ARRAY) {
+    if (has_array(listing)) {
         if (listing->array.some) pawl__buf_add_text(&cli->out, "\n");
         pawl__cli_json_close(&listing->array, ']');
-        pawl__buf_add_text(&cli->out, "\n");
     }
+    if (listing->form == FORM_PAGE) {
+        pawl__cli_json_some_text(&listing->page, "next", next);
+        pawl__cli_json_close(&listing->page, '}');
+    }
+    if (has_array(listing)) pawl__buf_add_text(&cli->out, "\n");
     int code = pawl__cli_flush(cli);
-    if (code || cli->quiet) return code;
+    if (code || cli->quiet || listing->form == FORM_PAGE) return code;
     if (next[0]) {
         fprintf(stderr, "there are more; go on with --cursor %s, or see all with --all\n", next);
     } else if (!listing->shown && listing->form == FORM_TABLE) {
@@ -185,7 +199,11 @@ int pawl__cli_listing(struct pawl__cli *cli, uint32_t states)
     int64_t limit = pawl__cli_int(cli, PAWL__CLI_OPT_LIMIT);
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_ALL)) limit = INT64_MAX;
     if (cli->json) {
-        listing.form = pawl__cli_flag(cli, PAWL__CLI_OPT_JSONL) ? FORM_LINES : FORM_ARRAY;
+        bool lines = pawl__cli_flag(cli, PAWL__CLI_OPT_JSONL);
+        bool paged = pawl__cli_flag(cli, PAWL__CLI_OPT_PAGED);
+        if (lines && paged)
+            return pawl__cli_usage("\"--jsonl\" and \"--paged\" exclude each other");
+        listing.form = lines ? FORM_LINES : paged ? FORM_PAGE : FORM_ARRAY;
     }
     int code = pawl__cli_filter(cli, &listing.filter);
     if (code) return code;

@@ -12,12 +12,14 @@
     X(FLAG, "true or false (also yes, no, on, off, 1, 0)")                                         \
     X(TEXT, "text, not empty")                                                                     \
     X(STORE, "\"sqlite:PATH\" or \"sqlite::memory:\"")                                             \
+    X(SERVER, "\"http://HOST:PORT\" or \"https://HOST:PORT\"")                                     \
     X(FILE, "a file's path")                                                                       \
     X(UUID, "a UUID: 01890000-0000-7000-8000-00000000dead")                                        \
     X(PRIORITY, "a whole number from -100 to 100")                                                 \
     X(RANGE, "a priority, or two with \"..\" between them: 5, 5..10, -3..")                        \
     X(COUNT, "a whole number, at least 1")                                                         \
     X(FACTOR, "a number, at least 1")                                                              \
+    X(BYTES, "a number of bytes, at least 1: 65536, 64KiB, 10MiB, 1GiB")                           \
     X(DURATION, "a duration: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                                   \
     X(PERIOD, "a duration above zero: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                          \
     X(AGE, "a duration (500ms, 5s, 2m, 1h, 3d or ISO 8601), or \"never\"")                         \
@@ -32,6 +34,8 @@
     X(NAMES, "names with commas between them")                                                     \
     X(STATES, "states with commas between them")                                                   \
     X(UNIQUE, "any of type, queue, args, meta, with commas between them")                          \
+    X(SCOPES, "any of read, submit, work, admin, with commas between them")                        \
+    X(LOG_LEVEL, "debug, info, warning or error")                                                  \
     X(DURABILITY, "full or relaxed")                                                               \
     X(VOCABULARY, "pawl, ojs, ratchet or marie")                                                   \
     X(BACKOFF, "exponential, linear, polynomial, constant or immediate")                           \
@@ -56,6 +60,9 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(UPKEEP, "Upkeep")                                                                            \
     X(STATS, "Statistics")                                                                         \
     X(WORK, "The node")                                                                            \
+    X(SERVE, "The server")                                                                         \
+    X(LIMITS, "Its limits")                                                                        \
+    X(TOKEN, "The token")                                                                          \
     X(TOP, "The view")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
@@ -69,6 +76,12 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 #define PAWL__CLI_OPTIONS(X)                                                                       \
     X(STORE, SETTING, "store", 's', STORE, "URL", "sqlite:pawl.db", false,                         \
       "where the jobs are kept")                                                                   \
+    X(SERVER, SETTING, "server", 0, SERVER, "URL", NULL, false,                                    \
+      "the server to ask, instead of opening a store here")                                        \
+    X(TOKEN, SETTING, "token", 0, TEXT, "TOKEN", NULL, false,                                      \
+      "for a server that asks for one; PAWL_TOKEN keeps it out of the list of processes")          \
+    X(CA_FILE, SETTING, "ca-file", 0, FILE, "FILE", NULL, false,                                   \
+      "certificates of who may vouch for a server, instead of the system's")                       \
     X(DURABILITY, SETTING, "durability", 0, DURABILITY, "LEVEL", "full", false,                    \
       "full: every answered change survives a power cut; relaxed: survives a killed process, but " \
       "a power cut may take the last changes")                                                     \
@@ -178,6 +191,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(COUNT, LIST, "count", 'c', FLAG, NULL, NULL, false, "only count them")                       \
     X(JSONL, LIST, "jsonl", 0, FLAG, NULL, NULL, false,                                            \
       "print JSON Lines, an object for each job")                                                  \
+    X(PAGED, LIST, "paged", 0, FLAG, NULL, NULL, false,                                            \
+      "print one JSON object: \"jobs\" and, when there are more, \"next\" for --cursor")           \
     X(ALL_MATCHING, BULK, "all-matching", 0, FLAG, NULL, NULL, false,                              \
       "every job that matches the filter, instead of ids")                                         \
     X(YES, BULK, "yes", 'y', FLAG, NULL, NULL, false, "do not ask")                                \
@@ -197,6 +212,60 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
       "look again after this long; at least 100ms")                                                \
     X(TOP_QUEUE, TOP, "queue", 0, TEXT, "QUEUE", NULL, true, "this queue alone, and its jobs")     \
+    X(LISTEN, SERVE, "listen", 0, TEXT, "ADDRESS:PORT", "127.0.0.1:8080", false,                   \
+      "where to listen; port 0 means any that is free")                                            \
+    X(TLS_CERT, SERVE, "tls-cert", 0, FILE, "FILE", NULL, false,                                   \
+      "speak TLS with this certificate, the chain behind it; PEM, read again on SIGHUP")           \
+    X(TLS_KEY, SERVE, "tls-key", 0, FILE, "FILE", NULL, false, "its private key; PEM")             \
+    X(CORS_ORIGIN, SERVE, "cors-origin", 0, TEXT, "ORIGIN", NULL, false,                           \
+      "let pages from this origin use the server: https://jobs.example.com, or * for any")         \
+    X(ACCESS_LOG, SERVE, "access-log", 0, FLAG, NULL, NULL, false, "log every request")            \
+    X(LOG_LEVEL, SERVE, "log-level", 0, LOG_LEVEL, "LEVEL", "info", false,                         \
+      "the least that is logged: debug, info, warning or error")                                   \
+    X(S_DRAIN, SERVE, "drain", 0, DURATION, "DURATION", "30s", false,                              \
+      "how long requests may go on when the server is asked to stop")                              \
+    X(TEST_MODE, SERVE, "test-mode", 0, FLAG, NULL, NULL, false,                                   \
+      "allow what only tests should do: reset, test directives")                                   \
+    X(HEADER_BYTES_MAX, LIMITS, "header-bytes-max", 0, BYTES, "BYTES", "16KiB", false,             \
+      "request line and headers together")                                                         \
+    X(BODY_BYTES_MAX, LIMITS, "body-bytes-max", 0, BYTES, "BYTES", "10MiB", false,                 \
+      "a request's body")                                                                          \
+    X(BODIES_BYTES_MAX, LIMITS, "bodies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,            \
+      "of all bodies under way together")                                                          \
+    X(CONNECTIONS_MAX, LIMITS, "connections-max", 0, COUNT, "N", "10000", false,                   \
+      "connections in all")                                                                        \
+    X(CONNECTIONS_PER_ADDRESS_MAX, LIMITS, "connections-per-address-max", 0, COUNT, "N", "4000",   \
+      false, "connections from one address")                                                       \
+    X(HEADER_TIMEOUT, LIMITS, "header-timeout", 0, PERIOD, "DURATION", "10s", false,               \
+      "for the head of a request to arrive")                                                       \
+    X(BODY_TIMEOUT, LIMITS, "body-timeout", 0, PERIOD, "DURATION", "30s", false,                   \
+      "for the body of a request to arrive")                                                       \
+    X(IDLE_TIMEOUT, LIMITS, "idle-timeout", 0, PERIOD, "DURATION", "75s", false,                   \
+      "between two requests of a connection")                                                      \
+    X(WRITE_TIMEOUT, LIMITS, "write-timeout", 0, PERIOD, "DURATION", "30s", false,                 \
+      "for a client to take its reply")                                                            \
+    X(PIPELINE_BYTES_MAX, LIMITS, "pipeline-bytes-max", 0, BYTES, "BYTES", "64KiB", false,         \
+      "of further requests while one is answered, and of replies that are not taken")              \
+    X(STREAM_BYTES_MAX, LIMITS, "stream-bytes-max", 0, BYTES, "BYTES", "256KiB", false,            \
+      "that a stream's reader may lag behind")                                                     \
+    X(EVENTS_MAX, LIMITS, "events-max", 0, COUNT, "N", "100000", false,                            \
+      "events kept for those who ask later")                                                       \
+    X(EVENTS_BYTES_MAX, LIMITS, "events-bytes-max", 0, BYTES, "BYTES", "64MiB", false,             \
+      "of what workers say in those events")                                                       \
+    X(FETCH_COUNT_MAX, LIMITS, "fetch-count-max", 0, COUNT, "N", "1000", false,                    \
+      "jobs in one fetch")                                                                         \
+    X(FETCH_WAIT_MAX, LIMITS, "fetch-wait-max", 0, PERIOD, "DURATION", "60s", false,               \
+      "that a fetch may wait")                                                                     \
+    X(JSON_DEPTH_MAX, LIMITS, "json-depth-max", 0, COUNT, "N", "32", false,                        \
+      "levels of JSON within JSON; at most 32")                                                    \
+    X(PAGE_SIZE_MAX, LIMITS, "page-size-max", 0, COUNT, "N", "200", false,                         \
+      "jobs on one page of a list")                                                                \
+    X(SCOPE, TOKEN, "scope", 0, SCOPES, "SCOPES", NULL, true,                                      \
+      "what its bearer may do: read, submit, work, admin; admin means everything")                 \
+    X(T_NAME, TOKEN, "name", 0, TEXT, "NAME", NULL, false,                                         \
+      "who gets it; jobs' stories call its bearer so")                                             \
+    X(T_EXPIRES, TOKEN, "expires", 0, LATER, "WHEN", NULL, false,                                  \
+      "no longer valid from then on, or this long from now; never when not given")                 \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
       "run jobs of this type with this shell command; types that are not named are not run")       \
     X(W_QUEUE, WORK, "queue", 0, QUEUE_LIMIT, "QUEUE[=N]", NULL, true,                             \
@@ -215,7 +284,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(ONCE, WORK, "once", 0, FLAG, NULL, NULL, false,                                              \
       "exit when there is nothing left to run now")                                                \
     X(VERBOSE, WORK, "verbose", 'v', FLAG, NULL, NULL, false,                                      \
-      "print what commands write to standard error, and how each run ended")
+      "print what commands write to standard error, and how every run ended")
 
 #define X(id, ...) PAWL__CLI_OPT_##id,
 enum pawl__cli_option_id { PAWL__CLI_OPTIONS(X) PAWL__CLI_OPT_END };
@@ -256,6 +325,7 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text);
 /* Readers of single kinds; false: not one. */
 bool pawl__cli_read_flag(const char *text, bool *out);
 bool pawl__cli_read_int(const char *text, int64_t min, int64_t max, int64_t *out);
+bool pawl__cli_read_bytes(const char *text, int64_t *out);
 bool pawl__cli_read_factor(const char *text, double *out);
 bool pawl__cli_read_range(const char *text, int32_t *min, int32_t *max);
 bool pawl__cli_read_age(const char *text, int64_t *out_ms); /* -1: never */

@@ -41,11 +41,35 @@ static int check_env(struct pawl__cli *cli, char **environ_given)
     return PAWL__CLI_EXIT_OK;
 }
 
+/* A store and a server are two answers to one question: who has heard one does not ask for the
+ * other in a source that counts less. */
+static bool is_settled(const struct pawl__cli *cli)
+{
+    return cli->values[PAWL__CLI_OPT_STORE].count || cli->values[PAWL__CLI_OPT_SERVER].count;
+}
+
+static bool is_place(size_t id)
+{
+    return id == PAWL__CLI_OPT_STORE || id == PAWL__CLI_OPT_SERVER;
+}
+
+static int check_place(const struct pawl__cli *cli, const char *source)
+{
+    if (!cli->values[PAWL__CLI_OPT_STORE].count || !cli->values[PAWL__CLI_OPT_SERVER].count) {
+        return PAWL__CLI_EXIT_OK;
+    }
+    pawl__cli_error("%s both a store and a server", source);
+    pawl__cli_hint("leave one of them out");
+    return PAWL__CLI_EXIT_USAGE;
+}
+
 static int read_env(struct pawl__cli *cli)
 {
+    bool settled = is_settled(cli);
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         const struct pawl__cli_option *option = &pawl__cli_options[i];
         if (option->group != PAWL__CLI_SETTING || cli->values[i].count) continue;
+        if (settled && is_place(i)) continue;
         char name[PAWL__CLI_ENV_BYTES];
         pawl__cli_option_env(option, name);
         const char *value = getenv(name);
@@ -70,6 +94,7 @@ struct config_line {
     struct pawl__cli *cli;
     const char *path;
     size_t number;
+    bool settled;                   /* where the jobs are was said elsewhere */
     size_t seen[PAWL__CLI_OPT_END]; /* the line that gave a setting; 0: none */
 };
 
@@ -119,7 +144,8 @@ static int set_from_file(struct config_line *line, const char *name, const char 
         return PAWL__CLI_EXIT_USAGE;
     }
     struct pawl__cli_values *values = &line->cli->values[id];
-    if (!values->count) pawl__cli_values_add(line->cli, values, value);
+    if (values->count || (line->settled && is_place(id))) return PAWL__CLI_EXIT_OK;
+    pawl__cli_values_add(line->cli, values, value);
     return PAWL__CLI_EXIT_OK;
 }
 
@@ -172,7 +198,7 @@ static int read_config(struct pawl__cli *cli)
     size_t len = 0;
     char *text = read_whole(cli, path, &len);
     if (!text) return PAWL__CLI_EXIT_USAGE;
-    struct config_line line = { .cli = cli, .path = path };
+    struct config_line line = { .cli = cli, .path = path, .settled = is_settled(cli) };
     for (size_t at = 0; at < len;) {
         char *newline = memchr(text + at, '\n', len - at);
         size_t end = newline ? (size_t)(newline - text) : len;
@@ -187,7 +213,10 @@ static int read_config(struct pawl__cli *cli)
 int pawl__cli_settings(struct pawl__cli *cli, char **environ_given)
 {
     int code = check_env(cli, environ_given);
+    if (!code) code = check_place(cli, "the command line names");
     if (!code) code = read_env(cli);
+    if (!code) code = check_place(cli, "the environment names");
     if (!code) code = read_config(cli);
-    return code;
+    if (!code) code = check_place(cli, "the configuration names");
+    return code ? code : pawl__cli_settle(cli);
 }

@@ -161,7 +161,7 @@ static void put_remarks(struct pawl__cli *cli, const struct pawl_stats *stats)
     } else {
         pawl__buf_add_text(&cli->out, "nothing waits for its time");
     }
-    const char *store = pawl__cli_text(cli, PAWL__CLI_OPT_STORE);
+    const char *store = cli->place;
     pawl__buf_add_text(&cli->out, "\nstore:    ");
     pawl__cli_put_text(&cli->out, store, strlen(store));
     pawl__buf_add_text(&cli->out, ", ");

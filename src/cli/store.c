@@ -7,22 +7,76 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- where ---- */
+
+bool pawl__cli_is_remote(const struct pawl__cli *cli)
+{
+    return strncmp(cli->url, "http://", 7) == 0 || strncmp(cli->url, "https://", 8) == 0;
+}
+
+/* Without what stands before the @: that is the token. */
+static const char *place_of(struct pawl__cli *cli)
+{
+    const char *host = strstr(cli->url, "://");
+    if (!host || !pawl__cli_is_remote(cli)) return cli->url;
+    host += 3;
+    const char *at = memchr(host, '@', strcspn(host, "/?#"));
+    if (!at) return cli->url;
+    struct pawl__buf place = { 0 };
+    pawl__buf_add(&place, cli->url, (size_t)(host - cli->url));
+    pawl__buf_add_text(&place, at + 1);
+    if (place.failed) pawl__cli_nomem();
+    const char *kept = pawl__cli_need(pawl__arena_dup(&cli->arena, place.at, place.len));
+    pawl__buf_release(&place);
+    return kept;
+}
+
+/* What is done to a store, not with it, is done where it is. */
+static bool needs_store(const struct pawl__cli_command *command)
+{
+    static pawl__cli_command_fn *const those[] = {
+        pawl__cli_serve,  pawl__cli_migrate,   pawl__cli_backup,     pawl__cli_check,
+        pawl__cli_upkeep, pawl__cli_token_add, pawl__cli_token_list, pawl__cli_token_revoke,
+    };
+    for (size_t i = 0; i < sizeof those / sizeof those[0]; i++) {
+        if (command->run == those[i]) return true;
+    }
+    return false;
+}
+
+int pawl__cli_settle(struct pawl__cli *cli)
+{
+    const struct pawl__cli_command *command = cli->command;
+    const char *server = pawl__cli_text(cli, PAWL__CLI_OPT_SERVER);
+    cli->url = server ? server : pawl__cli_text(cli, PAWL__CLI_OPT_STORE);
+    cli->place = place_of(cli);
+    if (!pawl__cli_is_remote(cli) || !needs_store(command)) return PAWL__CLI_EXIT_OK;
+    pawl__cli_error("\"pawl %s%s%s\" needs the store itself, not a server", command->word,
+                    command->second ? " " : "", command->second ? command->second : "");
+    pawl__cli_hint("run it where \"%s\" keeps its jobs, with --store", cli->place);
+    return PAWL__CLI_EXIT_USAGE;
+}
+
+/* ---- opening ---- */
+
 struct pawl_config pawl__cli_config(const struct pawl__cli *cli)
 {
     const char *durability = pawl__cli_text(cli, PAWL__CLI_OPT_DURABILITY);
     int64_t busy_timeout_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_BUSY_TIMEOUT);
     return (struct pawl_config){
-        .store = pawl__cli_text(cli, PAWL__CLI_OPT_STORE),
+        .store = cli->url,
         .durability = strcasecmp(durability, "relaxed") == 0 ? PAWL_DURABILITY_RELAXED
                                                              : PAWL_DURABILITY_FULL,
         .busy_timeout_ms = busy_timeout_ms ? busy_timeout_ms : 1, // 0 would mean the default
         .allow_network_fs = pawl__cli_flag(cli, PAWL__CLI_OPT_FORCE_NETWORK_FS),
+        .token = pawl__cli_text(cli, PAWL__CLI_OPT_TOKEN),
+        .ca_file = pawl__cli_text(cli, PAWL__CLI_OPT_CA_FILE),
     };
 }
 
 const char *pawl__cli_store_path(const struct pawl__cli *cli)
 {
-    const char *url = pawl__cli_text(cli, PAWL__CLI_OPT_STORE);
+    const char *url = cli->url;
     if (strncmp(url, "sqlite:", 7) != 0 || url[7] == ':' || !url[7]) return NULL;
     return url + 7;
 }
@@ -42,8 +96,9 @@ static void hint_missing(const char *path)
     free(copy);
 }
 
-void pawl__cli_hint_path(const char *path)
+bool pawl__cli_hint_path(const char *path)
 {
+    bool said = true;
     struct stat info;
     char *copy = pawl__cli_need(strdup(path));
     const char *directory = dirname(copy);
@@ -55,8 +110,11 @@ void pawl__cli_hint_path(const char *path)
         pawl__cli_hint("\"%s\" may not be read and written by this user; see \"ls -l\"", path);
     } else if (access(directory, R_OK | W_OK | X_OK) != 0) {
         pawl__cli_hint("this user may not write in \"%s\"; see \"ls -ld\"", directory);
+    } else {
+        said = false;
     }
     free(copy);
+    return said;
 }
 
 /* A URL without its scheme is the commonest slip. Exit code. */
@@ -78,23 +136,22 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                           const struct pawl_diag *diag)
 {
     const char *path = pawl__cli_store_path(cli);
+    if (pawl__cli_is_remote(cli)) return pawl__cli_fail(err, diag);
     if (err == PAWL_ERR_NOT_FOUND && path) {
         pawl__cli_error("%s", diag->text);
         hint_missing(path);
         return PAWL__CLI_EXIT_STORE;
     }
     if (err == PAWL_ERR_UNSUPPORTED || (err == PAWL_ERR_ARG && !path)) {
-        return bad_url(pawl__cli_text(cli, PAWL__CLI_OPT_STORE), diag);
+        return bad_url(cli->url, diag);
     }
     if (err == PAWL_ERR_CORRUPT && strstr(diag->text, "not a database")) {
         pawl__cli_error("%s", diag->text); // "pawl check" would say the same
         pawl__cli_hint("this is no store of pawl's; choose another with --store or PAWL_STORE");
         return PAWL__CLI_EXIT_STORE;
     }
-    int code = pawl__cli_fail(err, diag);
     bool place = err == PAWL_ERR_IO || err == PAWL_ERR_READONLY || err == PAWL_ERR_ARG;
-    if (place && path) pawl__cli_hint_path(path);
-    return code;
+    return place && path ? pawl__cli_fail_at(err, diag, path) : pawl__cli_fail(err, diag);
 }
 
 /* Other programs may have the store open, and only "pawl migrate" changes a schema under them; but
@@ -103,7 +160,7 @@ static bool may_migrate(const struct pawl__cli *cli, const struct pawl_config *c
 {
     struct pawl_schema schema;
     if (cli->command->run == pawl__cli_migrate) return true;
-    if (config->must_exist) return false;
+    if (config->must_exist || pawl__cli_is_remote(cli)) return false;
     enum pawl_err err = pawl_schema_get(config, &schema, NULL);
     return err == PAWL_ERR_NOT_FOUND || (!err && schema.version == 0);
 }

@@ -150,14 +150,44 @@ static int64_t line_of(const struct batch *batch, const struct pawl_diag *diag)
     return *end == ']' && index < batch->count ? batch->lines[index] : 0;
 }
 
+/* What the library calls differently from a line. */
+static const struct {
+    const char *field, *member;
+} other_names[] = {
+    { "retry.attempts_max", "max_attempts" }, { "due_at_ms", "due_at" },
+    { "expires_at_ms", "expires_at" },        { "sla_soft_at_ms", "sla_soft_at" },
+    { "sla_hard_at_ms", "sla_hard_at" },
+};
+
+/* A complaint in the words of the line. */
+static void tell_line(int64_t line, const char *text)
+{
+    struct pawl__buf out = { 0 };
+    while (*text) {
+        size_t step = 1, i = 0;
+        const size_t count = sizeof other_names / sizeof *other_names;
+        while (i < count &&
+               strncmp(text, other_names[i].field, strlen(other_names[i].field)) != 0) {
+            i++;
+        }
+        if (i < count) step = strlen(other_names[i].field);
+        pawl__buf_add(&out, i < count ? other_names[i].member : text,
+                      i < count ? strlen(other_names[i].member) : 1);
+        text += step;
+    }
+    pawl__buf_add(&out, "", 1);
+    if (out.failed) pawl__cli_nomem();
+    pawl__cli_error("line %" PRId64 ": %s", line, out.at);
+    pawl__buf_release(&out);
+}
+
 static int flush_failed(const struct batch *batch, enum pawl_err err, const struct pawl_diag *diag)
 {
     int64_t line = line_of(batch, diag);
     if (line) {
         const char *text =
             strstr(diag->text, "]: "); // the line says more than its place in a batch
-        pawl__cli_error("line %" PRId64 ": %s", line,
-                        diag->text[0] == '[' && text ? text + 3 : diag->text);
+        tell_line(line, diag->text[0] == '[' && text ? text + 3 : diag->text);
         return PAWL__CLI_EXIT_REFUSED;
     }
     return pawl__cli_fail(err, diag);

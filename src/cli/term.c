@@ -25,7 +25,9 @@ void pawl__cli_term_init(struct pawl__cli *cli)
     bool dumb = !term || strcmp(term, "dumb") == 0;
     cli->out_tty = isatty(STDOUT_FILENO);
     cli->err_tty = isatty(STDERR_FILENO);
-    cli->json = pawl__cli_flag(cli, PAWL__CLI_OPT_JSON) || pawl__cli_flag(cli, PAWL__CLI_OPT_JSONL);
+    cli->json = pawl__cli_flag(cli, PAWL__CLI_OPT_JSON) ||
+                pawl__cli_flag(cli, PAWL__CLI_OPT_JSONL) ||
+                pawl__cli_flag(cli, PAWL__CLI_OPT_PAGED);
     cli->quiet = pawl__cli_flag(cli, PAWL__CLI_OPT_QUIET);
     cli->colour = cli->out_tty && !dumb && !cli->json &&
                   !pawl__cli_flag(cli, PAWL__CLI_OPT_NO_COLOR);

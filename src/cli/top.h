@@ -49,6 +49,8 @@ struct pawl__cli_top_job {
     enum pawl_state state;
     int64_t run;
     int64_t attempt;
+    int64_t free_runs;
+    int64_t tries; /* attempts that count */
     int32_t attempts_max;
     int64_t at_ms; /* when it started; or failed */
     const char *type;

@@ -37,7 +37,7 @@ static void put_title(struct pawl__cli_top_canvas *canvas)
                      now, now + 11);
     pawl__cli_put_bytes(out, canvas->top->view.store_bytes);
     pawl__buf_add_text(out, "  ");
-    put_safe(out, pawl__cli_text(cli, PAWL__CLI_OPT_STORE));
+    put_safe(out, cli->place);
     pawl__buf_add_text(out, "\n");
 }
 

@@ -50,6 +50,7 @@ static void put_job(const struct pawl__cli *cli, struct pawl__cli_json *json,
                                              .state = job->state,
                                              .attempt = job->attempt });
     pawl__cli_json_int(json, "max_attempts", job->attempts_max);
+    pawl__cli_json_some_int(json, "free_runs", job->free_runs);
 }
 
 static void put_running(const struct pawl__cli_top *top, struct pawl__cli_json *array)
@@ -108,7 +109,7 @@ void pawl__cli_top_json(struct pawl__cli_top *top)
     struct pawl__cli *cli = top->cli;
     struct pawl__cli_json json, array;
     pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_text(&json, "store", pawl__cli_text(cli, PAWL__CLI_OPT_STORE));
+    pawl__cli_json_text(&json, "store", cli->place);
     pawl__cli_json_int(&json, "store_bytes", top->view.store_bytes);
     pawl__cli_json_instant(&json, "at", cli->now_ms);
     pawl__cli_json_instant(&json, "next_due_at", top->view.next_due_at_ms);

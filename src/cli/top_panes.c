@@ -155,7 +155,7 @@ static void job_row(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table 
         pawl__cli_table_cell(table, state, strlen(state),
                              bare ? "" : pawl__cli_state_colour(cli, job->state));
     }
-    pawl__buf_printf(&attempts, "%" PRId64 "/%" PRId32, job->attempt, job->attempts_max);
+    pawl__buf_printf(&attempts, "%" PRId64 "/%" PRId32, job->tries, job->attempts_max);
     buffer_cell(table, &attempts, NULL);
     ago_cell(table, job->at_ms, cli->now_ms);
     if (pane == PAWL__CLI_TOP_FAILED) pawl__cli_table_text(table, job->error);

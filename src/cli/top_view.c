@@ -158,6 +158,8 @@ static void add_job(struct pawl__cli_top_jobs *jobs, const struct pawl_job *job)
         .state = job->state,
         .run = job->run,
         .attempt = job->attempt,
+        .free_runs = job->free_runs,
+        .tries = pawl__cli_tries(job),
         .attempts_max = job->attempts_max,
         .at_ms = job->finished_at_ms ? job->finished_at_ms : job->started_at_ms,
         .type = keep(&jobs->arena, job->type),

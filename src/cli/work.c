@@ -100,6 +100,7 @@ static void put_ended_json(struct work *work, const struct pawl__cli_ended *ende
     pawl__cli_json_text(&json, "queue", ended->job->queue);
     pawl__cli_json_int(&json, "attempt", ended->job->attempt);
     pawl__cli_json_int(&json, "run", ended->job->run);
+    pawl__cli_json_some_int(&json, "free_runs", ended->job->free_runs);
     pawl__cli_json_text(&json, "outcome", pawl__cli_end_text(ended->end));
     if (ended->started && WIFEXITED(ended->status)) {
         pawl__cli_json_int(&json, "exit_status", WEXITSTATUS(ended->status));
@@ -117,13 +118,20 @@ static void put_ended_json(struct work *work, const struct pawl__cli_ended *ende
     pawl__buf_release(&line);
 }
 
+/* What is told with --verbose alone: a job that fails is worth a line to whoever looks on. */
+static bool is_expected(enum pawl__cli_end end)
+{
+    return end == PAWL__CLI_END_DONE || end == PAWL__CLI_END_CANCELLED ||
+           end == PAWL__CLI_END_GIVEN_BACK;
+}
+
 static void put_ended(void *ctx, const struct pawl__cli_ended *ended)
 {
     struct work *work = ctx;
     if (ended->end == PAWL__CLI_END_GIVEN_BACK) atomic_fetch_add(&work->given_back, 1);
     if (work->cli->json) put_ended_json(work, ended);
     if (!ended->started) say(work, "%s %s: %s", ended->id, ended->job->type, ended->message);
-    if (!work->exec.line || !ended->started) return; // only with --verbose
+    if (!ended->started || (!work->exec.line && is_expected(ended->end))) return;
     char took[PAWL__DURATION_TEXT_BYTES];
     pawl__duration_text(ended->took_us / 1000, took);
     say(work, "%s %s: %s after %s%s%s", ended->id, ended->job->type, pawl__cli_end_text(ended->end),
@@ -195,7 +203,8 @@ static volatile sig_atomic_t signals;
 static struct work *volatile signalled; /* the node that is told; NULL: none any more */
 static pthread_t main_thread;
 
-/* The first asks the node to stop, the second to hurry, the third is the end. */
+/* The first asks the node to stop. The second is final: commands are killed, their jobs given back.
+ * The third does not even wait for the store. */
 static void on_signal(int number)
 {
     static const char text[] = "\npawl: ended at once; what ran will run again\n";
@@ -205,7 +214,10 @@ static void on_signal(int number)
         return;
     }
     signals = signals + 1;
-    if (signals == 2 && work) pawl_stop_hurry(work->cli->pawl);
+    if (signals == 2 && work) {
+        atomic_store(&work->exec.children.hurry, true);
+        pawl_stop_hurry(work->cli->pawl);
+    }
     if (signals < 3) return;
     if (work) {
         atomic_store(&work->exec.dying, true);
@@ -460,7 +472,6 @@ static void stop(struct work *work)
 {
     char finish[PAWL__DURATION_TEXT_BYTES];
     struct pawl_counters counters;
-    int64_t late = 0;
     atomic_store(&work->exec.stopping, true);
     pawl_counters_get(work->cli->pawl, &counters);
     pawl__duration_text(work->drain.finish_ms > 0 ? work->drain.finish_ms : 0, finish);
@@ -468,11 +479,11 @@ static void stop(struct work *work)
         say(work, "stopping: %" PRId64 " running, which may finish within %s", counters.running,
             finish);
     }
-    pawl_stop(work->cli->pawl, &work->drain, &late);
+    pawl_stop(work->cli->pawl, &work->drain, NULL); // whoever is late is waited for, and counted
     pawl_counters_get(work->cli->pawl, &counters);
     wipe(work);
     say(work, "node \"%s\" is down: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " given back",
-        work->name, counters.completed, counters.failed, atomic_load(&work->given_back) + late);
+        work->name, counters.completed, counters.failed, atomic_load(&work->given_back));
 }
 
 static int run(struct work *work)
@@ -491,7 +502,7 @@ static int run(struct work *work)
     work->counted_us = pawl__clock_mono_us(&pawl__clock_system);
     say_hello(work);
     stay(work, &listening);
-    pthread_sigmask(SIG_SETMASK, &listening, NULL); // again: hurry; and again: the end
+    pthread_sigmask(SIG_SETMASK, &listening, NULL); // from now on: see on_signal
     stop(work);
     if (!atomic_load(&work->deaf)) return PAWL__CLI_EXIT_OK;
     pawl__cli_error("could not write the output");

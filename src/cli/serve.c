@@ -1,0 +1,155 @@
+/* pawl serve: the server, and the node that does its upkeep. */
+#include "cli/cli.h"
+#include "http/http.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* ---- limits ---- */
+
+struct limit {
+    enum pawl__cli_option_id option;
+    size_t field;
+};
+
+/* Which option says what; a test compares names and defaults with PAWL__HTTP_LIMITS. */
+#define LIMIT(option, name)                                                                        \
+    {                                                                                              \
+        PAWL__CLI_OPT_##option, offsetof(struct pawl__http_limits, name)                           \
+    }
+static const struct limit limits[] = {
+    LIMIT(HEADER_BYTES_MAX, header_bytes_max),
+    LIMIT(BODY_BYTES_MAX, body_bytes_max),
+    LIMIT(BODIES_BYTES_MAX, bodies_bytes_max),
+    LIMIT(CONNECTIONS_MAX, connections_max),
+    LIMIT(CONNECTIONS_PER_ADDRESS_MAX, connections_per_address_max),
+    LIMIT(HEADER_TIMEOUT, header_timeout_ms),
+    LIMIT(BODY_TIMEOUT, body_timeout_ms),
+    LIMIT(IDLE_TIMEOUT, idle_timeout_ms),
+    LIMIT(WRITE_TIMEOUT, write_timeout_ms),
+    LIMIT(PIPELINE_BYTES_MAX, pipeline_bytes_max),
+    LIMIT(STREAM_BYTES_MAX, stream_bytes_max),
+    LIMIT(EVENTS_MAX, events_max),
+    LIMIT(EVENTS_BYTES_MAX, events_bytes_max),
+    LIMIT(FETCH_COUNT_MAX, fetch_count_max),
+    LIMIT(FETCH_WAIT_MAX, fetch_wait_ms_max),
+    LIMIT(JSON_DEPTH_MAX, json_depth_max),
+    LIMIT(PAGE_SIZE_MAX, page_size_max),
+};
+#undef LIMIT
+static int64_t limit_value(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    int64_t value = 0;
+    if (pawl__cli_options[id].kind == PAWL__CLI_KIND_PERIOD) return pawl__cli_duration(cli, id);
+    if (pawl__cli_options[id].kind == PAWL__CLI_KIND_COUNT) return pawl__cli_int(cli, id);
+    bool ok = pawl__cli_read_bytes(pawl__cli_text(cli, id), &value);
+    assert(ok); // it was checked when it was read
+    return value;
+}
+
+static struct pawl__http_limits read_limits(const struct pawl__cli *cli)
+{
+    struct pawl__http_limits out = { 0 };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        int64_t value = limit_value(cli, limits[i].option);
+        memcpy((char *)&out + limits[i].field, &value, sizeof value);
+    }
+    return out;
+}
+
+/* ---- the rest ---- */
+
+static int read_log_level(const struct pawl__cli *cli)
+{
+    const char *text = pawl__cli_text(cli, PAWL__CLI_OPT_LOG_LEVEL);
+    return pawl__cli_read_choice(pawl__cli_kind_choices(PAWL__CLI_KIND_LOG_LEVEL), text,
+                                 strlen(text));
+}
+
+static struct pawl__http_config read_config(const struct pawl__cli *cli)
+{
+    int64_t drain_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_S_DRAIN);
+    const char *store = cli->url;
+    return (struct pawl__http_config){
+        .pawl = cli->pawl,
+        .listen = pawl__cli_text(cli, PAWL__CLI_OPT_LISTEN),
+        .limits = read_limits(cli),
+        .tls_cert = pawl__cli_text(cli, PAWL__CLI_OPT_TLS_CERT),
+        .tls_key = pawl__cli_text(cli, PAWL__CLI_OPT_TLS_KEY),
+        .cors_origin = pawl__cli_text(cli, PAWL__CLI_OPT_CORS_ORIGIN),
+        .test_mode = pawl__cli_flag(cli, PAWL__CLI_OPT_TEST_MODE),
+        .access_log = pawl__cli_flag(cli, PAWL__CLI_OPT_ACCESS_LOG),
+        .log_level = read_log_level(cli),
+        .drain_ms = drain_ms ? drain_ms : 1, // 0 would mean the default
+        .store_type = strncmp(store, "sqlite", 6) == 0 ? "sqlite" : "postgres",
+    };
+}
+
+/* Every connection takes a descriptor, and what a process gets without asking is few. */
+static void take_descriptors(const struct pawl__cli *cli, int64_t connections)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if ((int64_t)limit.rlim_max < connections + 100 && !cli->quiet) {
+        pawl__cli_hint("this process may have %lld files open, fewer than --connections-max asks "
+                       "for; see \"ulimit -Hn\"",
+                       (long long)limit.rlim_max);
+    }
+}
+
+/* libuv reads this when it first needs a thread. Requests on the pool wait for commits: four, as is
+ * usual, share a commit among four, and as many slow questions hold up everybody. */
+static void ask_for_threads(void)
+{
+    (void)setenv("UV_THREADPOOL_SIZE", "16", 0); // who set it knows better
+}
+
+static int say_where(struct pawl__cli *cli, const char *url)
+{
+    if (cli->json) {
+        struct pawl__cli_json json;
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "url", url);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    } else {
+        pawl__buf_printf(&cli->out, "serving %s\n", url);
+    }
+    return pawl__cli_flush(cli);
+}
+
+/* An address that cannot be had is no trouble of the store's. */
+static int open_failed(enum pawl_err err, const struct pawl_diag *diag)
+{
+    int code = pawl__cli_fail(err, diag);
+    return strcmp(diag->field, "listen") == 0 && err != PAWL_ERR_ARG ? PAWL__CLI_EXIT_REFUSED
+                                                                     : code;
+}
+
+int pawl__cli_serve(struct pawl__cli *cli)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl__server *server = NULL;
+    struct pawl_node_config node = { .workers = -1 };
+    ask_for_threads(); // before there is a second one
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    struct pawl__http_config config = read_config(cli);
+    take_descriptors(cli, config.limits.connections_max);
+    enum pawl_err err = pawl_start(cli->pawl, &node, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    err = pawl__http_open(&config, &server, &diag);
+    if (err) {
+        code = open_failed(err, &diag);
+    } else {
+        code = say_where(cli, pawl__http_url(server));
+        pawl__http_run(server);
+    }
+    pawl__http_close(server);
+    pawl_stop(cli->pawl, NULL, NULL);
+    return code;
+}
