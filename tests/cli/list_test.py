@@ -100,6 +100,22 @@ def a_page_says_how_to_go_on(box):
 
 
 @test
+def programs_turn_pages(box):
+    ids = [box.submit("t") for _ in range(5)][::-1]
+    seen, next_page = [], []
+    while True:
+        done = box.ok("list", "--limit", "2", "--paged", *next_page)
+        equal(done.err, "")
+        seen += [job["id"] for job in done.json["jobs"]]
+        if "next" not in done.json:
+            break
+        next_page = ["--cursor", done.json["next"]]
+    equal(seen, ids)
+    equal(box.ok("list", "--paged", "--json", "--type", "other").json, {"jobs": []})
+    has(box.fails(2, "list", "--paged", "--jsonl").err, "exclude each other")
+
+
+@test
 def list_all_takes_more_than_one_page(box):
     box.ok("submit", "-", stdin='{"type":"t"}\n' * 2100)
     equal(len(box.ok("list").out.splitlines()), 51)

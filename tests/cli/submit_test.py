@@ -303,6 +303,9 @@ def lines_that_are_no_jobs_are_named(box):
         '{"type":"t"': "line 1: not valid JSON",
         "[1]": "line 1: a job must be an object",
         "{}": 'line 1: the job has no "type"',
+        '{"type":"t","max_attempts":-2}': 'line 1: "max_attempts" must be at least 1',
+        '{"type":"t","sla_soft_at":"2031-01-01T00:00:00Z","sla_hard_at":"2030-01-01T00:00:00Z"}':
+            "line 1: sla_soft_at must not be after sla_hard_at\n",
         '{"type":5}': '"type" must be a string',
         '{"type":"t","args":{}}': '"args" must be an array',
         '{"type":"t","priority":"high"}': '"priority" must be a whole number',

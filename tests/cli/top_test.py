@@ -652,6 +652,16 @@ def top_prints_one_object_for_programs(box):
 
 
 @test
+def top_counts_attempts_that_were_charged(box):
+    box.submit("slow.job", "--queue", "run")
+    box.work("claim:run", "return:")
+    box.work("claim:run")
+    assert re.search(r"slow\.job +run +worker-1 +1/3 ", box.ok("top").out), box.ok("top").out
+    job = box.ok("top", "--json").json["running"][0]
+    equal((job["attempt"], job["free_runs"]), (2, 1))
+
+
+@test
 def top_speaks_other_vocabularies(box):
     fill(box)
     got = box.ok("top", "--json", "--vocabulary", "ratchet").json

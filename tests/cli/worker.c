@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct pawl__run_ref held;
+static struct pawl_run held;
 
 static struct pawl_span span(const char *text)
 {
@@ -57,7 +57,7 @@ static void claim(struct pawl__store *store, const char *queue)
         exit(1);
     }
     char id[PAWL_JOB_ID_TEXT_BYTES];
-    held = (struct pawl__run_ref){ op.claim.jobs[0].id, op.claim.jobs[0].run };
+    held = (struct pawl_run){ op.claim.jobs[0].id, op.claim.jobs[0].run };
     pawl_job_id_text(held.id, id);
     puts(id);
     pawl__arena_release(&op.arena);

@@ -69,7 +69,7 @@ static struct pawl__op claim_some(int64_t limit)
                                          .lease_ms = LEASE_MS } };
 }
 
-static struct pawl__op complete_op(struct pawl__run_ref ref)
+static struct pawl__op complete_op(struct pawl_run ref)
 {
     return (struct pawl__op){ .kind = PAWL__OP_COMPLETE, .complete = { .ref = ref } };
 }
@@ -85,8 +85,8 @@ static void whole_life_fits_in_one_list(struct rig *rig)
     ops[0] = submit_op(rig, NULL);
     struct pawl_job_id id = ops[0].submit.jobs[0].id;
     ops[1] = claim_some(1);
-    ops[2] = complete_op((struct pawl__run_ref){ .id = id, .run = 1 });
-    ops[3] = complete_op((struct pawl__run_ref){ .id = id, .run = 1 });
+    ops[2] = complete_op((struct pawl_run){ .id = id, .run = 1 });
+    ops[3] = complete_op((struct pawl_run){ .id = id, .run = 1 });
     ops[4] = control_op(id, PAWL_CONTROL_CANCEL);
     post_all(rig, &tally, ops, COUNT(ops));
     assert_int_equal(PAWL_OK, ops[0].err);
@@ -138,9 +138,9 @@ static void failing_operations_hurt_no_other(struct rig *rig)
         ops[2 * i] = submit_op(rig, NULL);
         struct pawl__op *bad = &ops[2 * i + 1];
         if (i % 4 == 0) *bad = submit_op(rig, &(struct pawl_job_spec){ .id = &taken });
-        if (i % 4 == 1) *bad = complete_op((struct pawl__run_ref){ .id = nobody, .run = 1 });
+        if (i % 4 == 1) *bad = complete_op((struct pawl_run){ .id = nobody, .run = 1 });
         if (i % 4 == 2) *bad = control_op(taken, PAWL_CONTROL_RESUME);
-        if (i % 4 == 3) *bad = complete_op((struct pawl__run_ref){ .id = taken, .run = 9 });
+        if (i % 4 == 3) *bad = complete_op((struct pawl_run){ .id = taken, .run = 9 });
         ops[2 * i].diag = &diags[2 * i];
         bad->diag = &diags[2 * i + 1];
     }
@@ -242,7 +242,7 @@ static void every_kind_of_operation_shares_a_transaction(struct rig *rig)
 {
     submit_n(rig, 6, NULL);
     struct claimed runs = claim_n(rig, "default", 5);
-    struct pawl__run_ref refs[5];
+    struct pawl_run refs[5];
     for (size_t i = 0; i < 5; i++)
         refs[i] = ref_of(&runs.at[i]);
     enum pawl_err result = PAWL_ERR_END;

@@ -248,6 +248,68 @@ static void settings_outlive_a_restart(struct rig *rig)
     assert_text("1", setting_of(rig, "a"));
 }
 
+/* As "name=value ...". */
+static const char *settings_with(struct rig *rig, const char *prefix)
+{
+    struct pawl_settings found = { .at = NULL };
+    const char *text = "";
+    assert_ok(rig, pawl__store_settings(rig->store, prefix, &rig->arena, &found, &rig->diag));
+    for (size_t i = 0; i < found.count; i++)
+        text = rig_text(rig, "%s%s%s=%s", text, i ? " " : "", found.at[i].name, found.at[i].value);
+    return text;
+}
+
+static void settings_are_listed_by_prefix_in_order(struct rig *rig)
+{
+    assert_text("", settings_with(rig, ""));
+    assert_text("", settings_with(rig, "web."));
+    static const char *const names[] = { "web.b",   "wea",   "web",  "web.a", "wec.a",
+                                         "web.a.b", "Web.c", "web/", "web-" };
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_ok(rig, setting_put(rig, names[i], i == 3 ? "" : "1"));
+    assert_text("web.a= web.a.b=1 web.b=1", settings_with(rig, "web."));
+    assert_text("web=1 web-=1 web.a= web.a.b=1 web.b=1 web/=1", settings_with(rig, "web"));
+    assert_text("web.a= web.a.b=1", settings_with(rig, "web.a"));
+    assert_text("", settings_with(rig, "web.ab"));
+    assert_text("", settings_with(rig, "x"));
+    assert_text("Web.c=1", settings_with(rig, "W"));
+    assert_text("Web.c=1 wea=1 web=1 web-=1 web.a= web.a.b=1 web.b=1 web/=1 wec.a=1",
+                settings_with(rig, ""));
+    assert_ok(rig, setting_put(rig, "web.a", NULL));
+    assert_ok(rig, setting_put(rig, "web.b", "2"));
+    assert_text("web.a.b=1 web.b=2", settings_with(rig, "web."));
+}
+
+/* What a pattern would take for a wildcard is a letter like any other. */
+static void prefix_is_no_pattern(struct rig *rig)
+{
+    static const char *const names[] = { "a%b",   "a_b",  "axb", "a*b", "a?b",
+                                         "a[x]b", "a\\b", "A%b", "a'b" };
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_ok(rig, setting_put(rig, names[i], "1"));
+    assert_text("a%b=1", settings_with(rig, "a%"));
+    assert_text("a_b=1", settings_with(rig, "a_"));
+    assert_text("a*b=1", settings_with(rig, "a*"));
+    assert_text("a?b=1", settings_with(rig, "a?"));
+    assert_text("a[x]b=1", settings_with(rig, "a[x"));
+    assert_text("a\\b=1", settings_with(rig, "a\\"));
+    assert_text("a'b=1", settings_with(rig, "a'"));
+    assert_text("", settings_with(rig, "%"));
+    assert_text("", settings_with(rig, "_"));
+}
+
+/* By their bytes, whatever language the store speaks; and a prefix ends between letters. */
+static void names_in_other_scripts_are_ordered_by_bytes(struct rig *rig)
+{
+    static const char *const names[] = { "\xc3\xa9.z", "\xc3\xa9",         "\xc3\xaa",
+                                         "z",          "\xf0\x9f\x90\x98", "\xef\xbf\xbd" };
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_ok(rig, setting_put(rig, names[i], "1"));
+    assert_text("\xc3\xa9=1 \xc3\xa9.z=1", settings_with(rig, "\xc3\xa9"));
+    assert_text("z=1 \xc3\xa9=1 \xc3\xa9.z=1 \xc3\xaa=1 \xef\xbf\xbd=1 \xf0\x9f\x90\x98=1",
+                settings_with(rig, ""));
+}
+
 static void paused_queue_outlives_a_restart(struct rig *rig)
 {
     submit_one(rig, NULL);
@@ -280,6 +342,9 @@ int main(void)
         CONTRACT(setting_is_put_read_replaced_and_deleted),
         CONTRACT(large_setting_comes_back_whole),
         CONTRACT_SHARED(settings_outlive_a_restart),
+        CONTRACT(settings_are_listed_by_prefix_in_order),
+        CONTRACT(prefix_is_no_pattern),
+        CONTRACT(names_in_other_scripts_are_ordered_by_bytes),
         CONTRACT_SHARED(paused_queue_outlives_a_restart),
     };
     return contract_run("cluster", tests, COUNT(tests));

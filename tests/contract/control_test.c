@@ -382,7 +382,7 @@ static void deleted_job_leaves_nothing_behind(struct rig *rig)
     struct pawl_job_spec spec = { .queue = "q", .tags = tags, .tag_count = 1, .business_key = "b" };
     struct pawl_job_id id = submit_one(rig, &spec);
     struct pawl_job run = claim_one(rig, "q");
-    struct pawl__run_ref ref = ref_of(&run);
+    struct pawl_run ref = ref_of(&run);
     assert_ok(rig, log_line(rig, ref, 1, span_of("line")));
     assert_ok(rig, checkpoint(rig, ref, span_of("{}"), NULL));
     assert_ok(rig, progress(rig, ref, 0.5, "half", NULL));

@@ -112,7 +112,7 @@ static void job_that_comes_back_after_its_time_is_not_handed_out(struct rig *rig
         struct pawl_job run = claim_one(rig, queue);
         rig_advance(rig, 1000);
         expire(rig);
-        struct pawl__report requeue = { .requeue = true };
+        struct pawl_report requeue = { .requeue = true };
         if (way == 0) assert_ok(rig, snooze(rig, ref_of(&run), 0));
         if (way == 1) assert_ok(rig, snooze(rig, ref_of(&run), 50000));
         if (way == 2) assert_ok(rig, fail_run(rig, ref_of(&run), requeue, NULL));
@@ -134,7 +134,7 @@ static void job_that_comes_back_after_its_time_is_swept(struct rig *rig)
         queue_pause(rig, queue, true);
         rig_advance(rig, 1000);
         expire(rig);
-        struct pawl__report requeue = { .requeue = true };
+        struct pawl_report requeue = { .requeue = true };
         if (way == 0) assert_ok(rig, snooze(rig, ref_of(&run), 0));
         if (way == 1) assert_ok(rig, snooze(rig, ref_of(&run), 50000));
         if (way == 2) assert_ok(rig, fail_run(rig, ref_of(&run), requeue, NULL));

@@ -53,9 +53,9 @@ static void completed_job_is_gone_from_the_queue(struct rig *rig)
 
 static void unknown_job_is_not_found(struct rig *rig)
 {
-    struct pawl__run_ref ref = { .id = rig_id(rig), .run = 1 };
+    struct pawl_run ref = { .id = rig_id(rig), .run = 1 };
     assert_err(rig, PAWL_ERR_NOT_FOUND, complete(rig, ref, NULL));
-    assert_err(rig, PAWL_ERR_NOT_FOUND, fail_run(rig, ref, (struct pawl__report){ 0 }, NULL));
+    assert_err(rig, PAWL_ERR_NOT_FOUND, fail_run(rig, ref, (struct pawl_report){ 0 }, NULL));
     assert_err(rig, PAWL_ERR_NOT_FOUND, snooze(rig, ref, 10));
     assert_err(rig, PAWL_ERR_NOT_FOUND, extend(rig, ref, 10));
     assert_err(rig, PAWL_ERR_NOT_FOUND, progress(rig, ref, 0.5, NULL, NULL));
@@ -65,10 +65,10 @@ static void unknown_job_is_not_found(struct rig *rig)
 }
 
 /* Everything an owner may write is refused with STALE, and the job is as it was. */
-static void assert_fenced(struct rig *rig, struct pawl__run_ref ref)
+static void assert_fenced(struct rig *rig, struct pawl_run ref)
 {
     const char *before = job_text(rig, ref.id);
-    struct pawl__report report = { .type = "late", .message = "late" };
+    struct pawl_report report = { .type = "late", .message = "late" };
     assert_err(rig, PAWL_ERR_STALE, complete(rig, ref, "{\"late\":true}"));
     assert_err(rig, PAWL_ERR_STALE, fail_run(rig, ref, report, NULL));
     report.requeue = true;
@@ -102,7 +102,7 @@ static void runs_that_never_were_are_stale(struct rig *rig)
     struct pawl_job run = claim_one(rig, "default");
     static const int64_t runs[] = { 2, 3, INT64_MAX };
     for (size_t i = 0; i < COUNT(runs); i++)
-        assert_fenced(rig, (struct pawl__run_ref){ .id = run.id, .run = runs[i] });
+        assert_fenced(rig, (struct pawl_run){ .id = run.id, .run = runs[i] });
     assert_ok(rig, complete(rig, ref_of(&run), NULL));
 }
 
@@ -110,9 +110,9 @@ static void unfenced_completion_is_stale(struct rig *rig)
 {
     submit_one(rig, NULL);
     struct pawl_job run = claim_one(rig, "default");
-    struct pawl__run_ref none = { .id = run.id };
+    struct pawl_run none = { .id = run.id };
     assert_err(rig, PAWL_ERR_STALE, complete(rig, none, NULL));
-    assert_err(rig, PAWL_ERR_STALE, fail_run(rig, none, (struct pawl__report){ 0 }, NULL));
+    assert_err(rig, PAWL_ERR_STALE, fail_run(rig, none, (struct pawl_report){ 0 }, NULL));
     assert_err(rig, PAWL_ERR_STALE, snooze(rig, none, 5));
     assert_err(rig, PAWL_ERR_STALE, extend(rig, none, 5));
     assert_state(ACTIVE, state_of(rig, run.id));
@@ -123,8 +123,8 @@ static void job_that_never_ran_fences_its_first_run(struct rig *rig)
     for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
         if (state == PAWL_STATE_ACTIVE) continue;
         struct pawl_job_id id = job_in(rig, state, NULL);
-        assert_fenced(rig, (struct pawl__run_ref){ .id = id, .run = 1 });
-        assert_fenced(rig, (struct pawl__run_ref){ .id = id, .run = 2 });
+        assert_fenced(rig, (struct pawl_run){ .id = id, .run = 1 });
+        assert_fenced(rig, (struct pawl_run){ .id = id, .run = 2 });
     }
 }
 
@@ -166,7 +166,7 @@ static void runs_never_repeat_however_a_job_comes_round(struct rig *rig)
     for (int turn = 0; turn < 12; turn++) {
         struct pawl_job job = claim_one(rig, "default");
         assert_i64(++run, job.run);
-        struct pawl__run_ref ref = ref_of(&job);
+        struct pawl_run ref = ref_of(&job);
         switch (turn % 4) {
         case 0:
             assert_ok(rig, snooze(rig, ref, 0));

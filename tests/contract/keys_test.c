@@ -14,8 +14,16 @@ static void assert_refused(struct rig *rig, const struct pawl_job_spec *spec,
 {
     int64_t before = count_jobs(rig, &(struct pawl_filter){ .archived = true });
     const char *text = job_text(rig, holder);
-    assert_err(rig, PAWL_ERR_DUPLICATE, submit_spec(rig, spec, NULL));
+    struct pawl__new_job job = job_new(rig, spec);
+    struct pawl_submitted out;
+    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                           .diag = &rig->diag,
+                           .submit = { .jobs = &job, .count = 1, .out = &out } };
+    assert_err(rig, PAWL_ERR_DUPLICATE, pawl__store_do(rig->store, &op));
+    rig_keep(rig, &op.arena);
     assert_names_holder(rig, holder);
+    assert_id(holder, op.submit.holder.id);
+    assert_int_equal(state_of(rig, holder), op.submit.holder.state);
     assert_i64(before, count_jobs(rig, &(struct pawl_filter){ .archived = true }));
     assert_text(text, job_text(rig, holder));
 }

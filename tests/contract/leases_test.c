@@ -134,14 +134,14 @@ static void many_leases_are_extended_at_once(struct rig *rig)
     submit_n(rig, COUNT_OF, NULL);
     struct claimed jobs = claim_n(rig, "default", COUNT_OF);
     assert_int_equal(COUNT_OF, jobs.count);
-    static struct pawl__run_ref refs[COUNT_OF + 2];
+    static struct pawl_run refs[COUNT_OF + 2];
     static enum pawl_err results[COUNT_OF + 2];
     for (size_t i = 0; i < COUNT_OF; i++)
         refs[i] = ref_of(&jobs.at[i]);
     assert_ok(rig, complete(rig, refs[500], NULL));
     assert_ok(rig, snooze(rig, refs[1000], 0));
-    refs[COUNT_OF] = (struct pawl__run_ref){ .id = rig_id(rig), .run = 1 };
-    refs[COUNT_OF + 1] = (struct pawl__run_ref){ .id = refs[0].id, .run = 2 };
+    refs[COUNT_OF] = (struct pawl_run){ .id = rig_id(rig), .run = 1 };
+    refs[COUNT_OF + 1] = (struct pawl_run){ .id = refs[0].id, .run = 2 };
     memset(results, 0x7f, sizeof results);
     rig_advance(rig, 1000);
     struct pawl__op op = {

@@ -62,7 +62,7 @@ static void only_running_jobs_make_progress(struct rig *rig)
     for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
         struct pawl_job_id id = job_in(rig, state, NULL);
         const char *before = job_text(rig, id);
-        struct pawl__run_ref anyone = { .id = id };
+        struct pawl_run anyone = { .id = id };
         bool active = state == PAWL_STATE_ACTIVE;
         assert_err(rig, active ? PAWL_OK : PAWL_ERR_STATE, progress(rig, anyone, 0.5, "x", NULL));
         if (!active) assert_text(before, job_text(rig, id));
@@ -145,7 +145,7 @@ static void checkpoints_are_for_jobs_that_have_not_ended(struct rig *rig)
     for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
         struct pawl_job_id id = job_in(rig, state, NULL);
         const char *before = job_text(rig, id);
-        struct pawl__run_ref anyone = { .id = id };
+        struct pawl_run anyone = { .id = id };
         bool ended = TERMINAL_STATES & PAWL_STATE_BIT(state);
         assert_err(rig, ended ? PAWL_ERR_STATE : PAWL_OK,
                    checkpoint(rig, anyone, span_of("1"), NULL));

@@ -131,13 +131,13 @@ static void everything_that_frees_a_job_is_told(struct rig *rig)
     listen(rig, false);
     for (int way = 0; way < 8; way++) {
         forget();
-        struct pawl__run_ref ref = { .id = active, .run = 1 }, ref2 = { .id = other, .run = 1 };
+        struct pawl_run ref = { .id = active, .run = 1 }, ref2 = { .id = other, .run = 1 };
         if (way == 0) assert_ok(rig, control(rig, held, PAWL_CONTROL_ACTIVATE));
         if (way == 1) assert_ok(rig, control(rig, paused, PAWL_CONTROL_RESUME));
         if (way == 2) assert_ok(rig, control(rig, dead, PAWL_CONTROL_RETRY));
         if (way == 3) assert_ok(rig, snooze(rig, ref, 0));
         if (way == 4)
-            assert_ok(rig, fail_run(rig, ref2, (struct pawl__report){ .requeue = true }, NULL));
+            assert_ok(rig, fail_run(rig, ref2, (struct pawl_report){ .requeue = true }, NULL));
         if (way == 5) rig_advance(rig, 10);
         if (way == 5) assert_i64(1, promote(rig).moved);
         if (way == 6) rig_advance(rig, LEASE_MS + 1);
@@ -155,11 +155,11 @@ static void waits_that_begin_are_told(struct rig *rig)
     struct pawl_job_id a = job_in(rig, PAWL_STATE_ACTIVE, NULL);
     struct pawl_job_id b = job_in(rig, PAWL_STATE_ACTIVE, NULL);
     listen(rig, false);
-    struct failed failed = fail_plain(rig, (struct pawl__run_ref){ .id = a, .run = 1 });
+    struct failed failed = fail_plain(rig, (struct pawl_run){ .id = a, .run = 1 });
     settle(rig);
     assert_i64(failed.due_at_ms, ear.due_at_ms);
     forget();
-    assert_ok(rig, snooze(rig, (struct pawl__run_ref){ .id = b, .run = 1 }, 77));
+    assert_ok(rig, snooze(rig, (struct pawl_run){ .id = b, .run = 1 }, 77));
     settle(rig);
     assert_i64(rig_now(rig) + 77, ear.due_at_ms);
     stop_listening(rig);
@@ -284,7 +284,7 @@ static void what_did_not_happen_is_not_told(struct rig *rig)
     listen(rig, true);
     assert_err(rig, PAWL_ERR_EXISTS, submit_jobs(rig, jobs, 2, out, NULL));
     assert_err(rig, PAWL_ERR_STATE, control(rig, taken, PAWL_CONTROL_RESUME));
-    struct pawl__run_ref stale = { .id = taken, .run = 1 };
+    struct pawl_run stale = { .id = taken, .run = 1 };
     assert_err(rig, PAWL_ERR_STALE, complete(rig, stale, NULL));
     settle(rig);
     assert_int_equal(0, ear.move_count);

@@ -226,7 +226,7 @@ static void what_an_archived_job_is_told(struct rig *rig)
         struct pawl_job_id id = job_in(rig, ended[i], NULL);
         rig_advance(rig, 1);
         assert_i64(1, archive_all(rig));
-        struct pawl__run_ref run = { .id = id, .run = 1 }, anyone = { .id = id };
+        struct pawl_run run = { .id = id, .run = 1 }, anyone = { .id = id };
         const char *before = job_text(rig, id);
         assert_err(rig, PAWL_ERR_STATE, set_priority(rig, id, 5, NULL));
         assert_err(rig, PAWL_ERR_STATE, progress(rig, anyone, 0.5, NULL, NULL));

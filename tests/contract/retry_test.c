@@ -143,7 +143,7 @@ static void reports_are_orders_or_pleas(struct rig *rig)
 {
     static const char *const list[] = { "auth.*", "fatal" };
     const struct {
-        struct pawl__report report;
+        struct pawl_report report;
         enum pawl_state to;
         bool dead_letter;
         int64_t delay_ms;
@@ -200,7 +200,7 @@ static void requeue_gives_back_and_charges_nothing(struct rig *rig)
         struct pawl_job run = claim_one(rig, "default");
         assert_i64(i, run.attempt);
         struct failed out = { 0 };
-        struct pawl__report report = { .type = "busy", .requeue = true };
+        struct pawl_report report = { .type = "busy", .requeue = true };
         assert_ok(rig, fail_run(rig, ref_of(&run), report, &out));
         assert_state(AVAILABLE, out.to);
         assert_i64(0, out.delay_ms);
@@ -250,7 +250,7 @@ static void given_back_job_keeps_its_age(struct rig *rig)
     assert_state(AVAILABLE, state_of(rig, old));
     run = claim_n(rig, "default", 1).at[0];
     assert_id(old, run.id);
-    assert_ok(rig, fail_run(rig, ref_of(&run), (struct pawl__report){ .requeue = true }, NULL));
+    assert_ok(rig, fail_run(rig, ref_of(&run), (struct pawl_report){ .requeue = true }, NULL));
     struct claimed jobs = claim_n(rig, "default", 10);
     assert_int_equal(2, jobs.count);
     assert_id(old, jobs.at[0].id);
@@ -262,16 +262,16 @@ static void failures_are_remembered_oldest_first(struct rig *rig)
     struct pawl_job_id id = submit_one(rig, NULL);
     struct pawl_job run = claim_one(rig, "default");
     rig_advance(rig, 11);
-    struct pawl__report first = { .type = "io.error",
-                                  .code = "EIO",
-                                  .message = "disk \"a\" gone",
-                                  .details = span_of("{\"disk\": 1}") };
+    struct pawl_report first = { .type = "io.error",
+                                 .code = "EIO",
+                                 .message = "disk \"a\" gone",
+                                 .details = span_of("{\"disk\": 1}") };
     assert_ok(rig, fail_run(rig, ref_of(&run), first, NULL));
     run = next_run(rig, "default");
     rig_advance(rig, LEASE_MS + 1);
     lapse(rig);
     run = claim_one(rig, "default");
-    struct pawl__report last = { .type = "other" };
+    struct pawl_report last = { .type = "other" };
     assert_ok(rig, fail_run(rig, ref_of(&run), last, NULL));
     struct pawl_story story = story_of(rig, id);
     assert_int_equal(3, story.failure_count);
@@ -333,7 +333,7 @@ static void large_multibyte_error_survives(struct rig *rig)
     struct pawl_span json = rig_multibyte(rig, 256 * 1024, true);
     submit_one(rig, NULL);
     struct pawl_job run = claim_one(rig, "default");
-    struct pawl__report report = { .type = "big", .message = text.at, .details = json };
+    struct pawl_report report = { .type = "big", .message = text.at, .details = json };
     assert_ok(rig, fail_run(rig, ref_of(&run), report, NULL));
     struct pawl_story story = story_of(rig, run.id);
     assert_text(text.at, story.failures[0].message);

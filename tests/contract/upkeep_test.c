@@ -76,6 +76,16 @@ static void stopped_backup_leaves_nothing(struct rig *rig)
     temp_dir_remove(b.dir);
 }
 
+static void backup_that_cannot_be_says_what_can(struct rig *rig)
+{
+    struct backup b = backup_make();
+    enum pawl_err err = pawl__store_backup(rig->store, b.path, NULL, NULL, &rig->diag);
+    assert_err(rig, rig->kind->served ? PAWL_ERR_UNSUPPORTED : PAWL_OK, err);
+    if (err) assert_within("pg_dump", rig->diag.text);
+    assert_int_equal(err ? -1 : 0, access(b.path, F_OK));
+    temp_dir_remove(b.dir);
+}
+
 struct writer {
     pthread_t thread;
     struct pawl__store *store;
@@ -159,10 +169,11 @@ static void refusals_are_not_failed_commits(struct rig *rig)
 int main(void)
 {
     static const struct contract_test tests[] = {
-        CONTRACT(backup_holds_every_job),
-        CONTRACT(backup_overwrites_nothing),
-        CONTRACT(stopped_backup_leaves_nothing),
-        CONTRACT(backup_runs_beside_writers),
+        CONTRACT_COPIED(backup_holds_every_job),
+        CONTRACT_COPIED(backup_overwrites_nothing),
+        CONTRACT_COPIED(stopped_backup_leaves_nothing),
+        CONTRACT_COPIED(backup_runs_beside_writers),
+        CONTRACT(backup_that_cannot_be_says_what_can),
         CONTRACT_SHARED(schema_is_the_newest_once_opened),
         CONTRACT(counters_tell_what_was_committed),
         CONTRACT(refusals_are_not_failed_commits),

@@ -33,7 +33,7 @@ struct task {
     struct pawl_submitted submitted[BATCH_MAX];
     char args[BATCH_MAX][BATCH_ARGS_BYTES];
     char result[32];
-    struct pawl__run_ref refs[HELD];
+    struct pawl_run refs[HELD];
     enum pawl_err results[HELD];
 };
 
@@ -125,7 +125,7 @@ static void prepare_end(struct worker *worker, struct task *task)
                                       DEED_COMPLETE,  DEED_FAIL,     DEED_SNOOZE,
                                       DEED_GIVE_BACK, DEED_GIVE_UP,  DEED_DISCARD };
     size_t at = dice(worker, worker->held_count);
-    struct pawl__run_ref ref = { worker->held[at].id, worker->held[at].run };
+    struct pawl_run ref = { worker->held[at].id, worker->held[at].run };
     worker->held[at] = worker->held[--worker->held_count];
     enum deed deed = ends[dice(worker, KIT_COUNT(ends))];
     task->record.deed = (uint8_t)deed;
@@ -139,9 +139,9 @@ static void prepare_end(struct worker *worker, struct task *task)
     } else if (deed == DEED_FAIL || deed == DEED_GIVE_UP) {
         task->op.kind = PAWL__OP_FAIL;
         task->op.fail.ref = ref;
-        task->op.fail.report = (struct pawl__report){ .type = "trial.error",
-                                                      .message = "did not work",
-                                                      .not_retryable = deed == DEED_GIVE_UP };
+        task->op.fail.report = (struct pawl_report){ .type = "trial.error",
+                                                     .message = "did not work",
+                                                     .not_retryable = deed == DEED_GIVE_UP };
     } else if (deed == DEED_DISCARD) {
         task->op.kind = PAWL__OP_CONTROL;
         task->op.control.id = ref.id;
@@ -171,7 +171,7 @@ static void prepare_checkpoint(struct worker *worker, struct task *task)
     task->record.id = held->id;
     task->record.run = held->run;
     task->op.kind = PAWL__OP_CHECKPOINT;
-    task->op.checkpoint.ref = (struct pawl__run_ref){ held->id, held->run };
+    task->op.checkpoint.ref = (struct pawl_run){ held->id, held->run };
     task->op.checkpoint.state = (struct pawl_span){ "so far", 6 };
 }
 
@@ -179,7 +179,7 @@ static void prepare_extend(struct worker *worker, struct task *task)
 {
     task->record.deed = DEED_SWEEP;
     for (size_t i = 0; i < worker->held_count; i++) {
-        task->refs[i] = (struct pawl__run_ref){ worker->held[i].id, worker->held[i].run };
+        task->refs[i] = (struct pawl_run){ worker->held[i].id, worker->held[i].run };
     }
     task->op.kind = PAWL__OP_EXTEND;
     task->op.extend.refs = task->refs;

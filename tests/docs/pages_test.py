@@ -6,17 +6,23 @@ Usage: pages_test.py PAWL [--write]
 - Every fenced `console` block is run: lines that begin with "$ " (and "> " after them) are typed
   into one shell per page, in an empty directory with PAWL on the path; what follows them must be
   what is printed, apart from ids, times and sizes.
+- `console server` is the same in a terminal of its own: the command is a server, what follows is
+  what it prints when it is up, and it runs until the page's end. Its port on the page stands for
+  one that is free.
 - `text make run` is an excerpt of what mk/demo.sh prints; "..." stands for what is left out.
 - Other `text` blocks hold messages that a test cannot provoke everywhere; each must be one that
   the sources can print.
 - C is quoted from examples/, where it is compiled and run.
-- Links lead somewhere, make's targets exist, and what is on the map is there.
+- Links lead somewhere, make's targets exist, what is on the map is there, paths are served, and
+  tables that come from lists in the sources are those lists.
 
---write puts what was printed into the console blocks; look at the difference before you keep it.
+--write puts what was printed into the console blocks, and lists of the sources into their tables;
+look at the difference before you keep it.
 """
 import glob
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -79,15 +85,19 @@ def without_blocks(path):
 class Step:
     """A command, the lines that the page says it prints, and those that it did print."""
 
-    def __init__(self, command):
-        self.command, self.said, self.did = command, [], []
+    def __init__(self, command, serves):
+        self.command, self.said, self.did, self.serves = command, [], [], serves
+
+
+def consoles(path):
+    return [b for b in blocks(path) if b.info in ("console", "console server")]
 
 
 def steps_of(block):
     steps = []
     for line in block.lines:
         if line.startswith("$ "):
-            steps.append(Step(line[2:]))
+            steps.append(Step(line[2:], block.info == "console server"))
         elif line.startswith("> ") and steps and not steps[-1].said:
             steps[-1].command += "\n" + line[2:]
         else:
@@ -108,16 +118,62 @@ def environment(folder):
             "TERM": "dumb", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 
+class Ports:
+    """The ports of a page's servers, and those that are used in their stead."""
+
+    ADDRESS = re.compile(r"\b(127\.0\.0\.1|localhost):(\d{4,5})\b")
+
+    def __init__(self, steps):
+        self.free = {}
+        for step in steps:
+            if step.serves:
+                named = self.ADDRESS.search(step.command + f" {DEFAULT_ADDRESS}").group(2)
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", 0))
+                    self.free[named] = str(probe.getsockname()[1])
+        self.named = {free: named for named, free in self.free.items()}
+
+    def swap(self, text, ports):
+        return self.ADDRESS.sub(lambda m: f"{m[1]}:{ports.get(m[2], m[2])}", text)
+
+    def to_world(self, text):
+        return self.swap(text, self.free)
+
+    def to_page(self, text):
+        return self.swap(text, self.named)
+
+
+DEFAULT_ADDRESS = "127.0.0.1:8080"
+SERVER = """
+said=$(mktemp "$HOME/server.XXXXXX")
+{command} >"$said" 2>&1 &
+servers="$servers $!"
+until [ -s "$said" ] || ! kill -0 $!; do sleep 0.01; done
+head -n 1 "$said"
+"""
+
+
+def typed(step, ports):
+    command = step.command
+    if not step.serves:
+        return ports.to_world(command)
+    if "--listen" not in command:
+        command += f" --listen {DEFAULT_ADDRESS}"
+    return SERVER.format(command=ports.to_world(command))
+
+
 def type_in(steps):
     """Gives each step what its command printed."""
-    script = "".join(f"printf '{MARK}'\n{step.command}\n" for step in steps)
+    ports = Ports(steps)
+    script = "".join(f"printf '{MARK}'\n{typed(step, ports)}\n" for step in steps)
+    script += "[ -z \"$servers\" ] || { kill $servers; wait $servers; }\n"
     with tempfile.TemporaryDirectory() as folder:
         place = os.path.join(folder, "place")
         os.mkdir(place)
         done = subprocess.run(["bash", "--norc", "-c", "exec 2>&1\n" + script], cwd=place,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               timeout=DEADLINE_S, check=False, env=environment(folder))
-    outputs = done.stdout.split(MARK)[1:]
+    outputs = ports.to_page(done.stdout).split(MARK)[1:]
     assert len(outputs) == len(steps), f"the shell gave up:\n{done.stdout[-2000:]}"
     for step, output in zip(steps, outputs):
         step.did = output.rstrip("\n").split("\n") if output.strip() else []
@@ -126,12 +182,15 @@ def type_in(steps):
 # ---- what differs from one run to the next ----
 
 SPAN = r"\d+(?:ms|s|m|h|d)"
-UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 VARIES = [
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?"), "TIME"),
     (re.compile(rf"\b(?:now|{SPAN}(?: {SPAN})* ago|in {SPAN}(?: {SPAN})*)(?!\w)"), "AGE"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:B|KiB|MiB|GiB)\b"), "SIZE"),
+    (re.compile(r"\b\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "TIME"),
     (re.compile(r"\b[on][0-9a-f]{16}\b"), "CURSOR"),
+    (re.compile(r"\b[0-9a-f]{12}\b"), "TOKEN"),
+    (re.compile(r"\bpawl_[0-9A-Za-z_-]{43}"), "SECRET"),
     (re.compile(r"\b\d{13,}\b"), "NUMBER"),  # times in milliseconds, keys
     (re.compile(r"-{4,}"), "----"),  # below headings, as wide as what is below them
     (re.compile(r" {2,}"), "  "),  # and so are columns
@@ -165,7 +224,7 @@ def complain(path, step, said, did):
 
 
 def run_page(path):
-    steps = [step for block in blocks(path, "console") for step in steps_of(block)]
+    steps = [step for block in consoles(path) for step in steps_of(block)]
     if steps:
         type_in(steps)
     return steps
@@ -346,15 +405,109 @@ def numbers_are_those_of_the_sources():
         assert text in read(path).replace("\n", " "), f"{path} does not say {text!r}"
 
 
+# ---- the server's lists ----
+
+HTTP = "docs/http.md"
+
+
+def rows_of(path, name):
+    """An X list of a header: the arguments of each X."""
+    body = re.search(rf"#define {name}\(X\)(.*?[^\\])$", read(path), re.M | re.S).group(1)
+    body = body.replace("\\\n", "\n")
+    found = re.findall(r'\bX\(((?:[^()"]|"(?:[^"\\]|\\.)*")*)\)', body)
+    assert len(found) == len(re.findall(r"\bX\(", body)) > 0, f"{path}: {name}"
+    return [[value.strip().strip('"')
+             for value in re.findall(r'"(?:[^"\\]|\\.)*"|[^,\s][^,]*', row)] for row in found]
+
+
+def amount(value, unit):
+    """A limit's default as people write it."""
+    if unit == "ms":
+        return f"{value // 1000} s"
+    if unit != "bytes":
+        return f"{value:,}"
+    return f"{value >> 20} MiB" if value % (1 << 20) == 0 else f"{value >> 10} KiB"
+
+
+def listed():
+    """The first words of a table's heading, and the rows that belong below it."""
+    faults = [(status, f"`{code}`", "yes" if again == "true" else "no", text)
+              for _, status, code, again, text in rows_of("src/http/fault.h", "PAWL__FAULTS")]
+    scopes = [(f"`{text}`", what) for _, text, what in rows_of("src/http/http.h", "PAWL__SCOPES")]
+    limits = []
+    for name, value, unit, what in rows_of("src/http/http.h", "PAWL__HTTP_LIMITS"):
+        option = name.replace("_ms", "").replace("_", "-")
+        unit_too = f"{unit} {what}" if unit not in ("ms", "bytes") else what
+        limits.append((f"`--{option}`", amount(int(value), unit), unit_too))
+    return {"status": faults, "scope": scopes, "option": limits}
+
+
+def tables(path):
+    """Heading cell -> (number of the first row, widths, rows)."""
+    lines, found = read(path).splitlines(), {}
+    for number, line in enumerate(lines):
+        if re.match(r"\|-", line):
+            rows = []
+            while lines[number + 1 + len(rows):] and lines[number + 1 + len(rows)][:1] == "|":
+                rows.append(lines[number + 1 + len(rows)])
+            widths = [len(cell) - 2 for cell in line.strip("|").split("|")]
+            found[lines[number - 1].split("|")[1].strip()] = (number + 1, widths, rows)
+    return found
+
+
+def printed(row, widths):
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+
+
+@test
+def tables_of_the_server_are_its_lists():
+    found = tables(HTTP)
+    for heading, rows in listed().items():
+        _, widths, said = found[heading]
+        wanted = [printed(row, widths) for row in rows]
+        assert said == wanted, "\n".join([f"{HTTP}: below {heading!r} should be:", *wanted])
+
+
+def write_tables():
+    lines = read(HTTP).splitlines()
+    for heading, rows in listed().items():
+        first, widths, said = tables(HTTP)[heading]
+        lines[first:first + len(said)] = [printed(row, widths) for row in rows]
+        with open(os.path.join(ROOT, HTTP), "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+
+@test
+def paths_of_the_server_are_served():
+    routes = {path for file in glob.glob("src/http/routes_*.h", root_dir=ROOT)
+              for path in re.findall(r'X\("[A-Z]+",\s*"([^"]+)"', read(file))}
+    assert len(routes) > 50, routes
+    text, seen = read(HTTP), 0
+    text = text[:text.index("## Not served yet")]
+    for path in re.findall(r"`(?:[A-Z]+ )?(/(?:ojs|health|ready|metrics)[^`\s]*)`", text):
+        assert path in routes, f"{HTTP}: {path!r} is not served"
+        seen += 1
+    assert seen > 10, f"only {seen} paths"
+
+
+@test
+def quoted_python_compiles():
+    found = blocks(HTTP, "python")
+    assert found, "no Python"
+    for block in found:
+        compile(block.text, HTTP, "exec")
+
+
 # ---- the whole ----
 
 
 def write_pages():
+    write_tables()
     for path in pages():
         steps = iter(run_page(path))
         lines = read(path).splitlines()
         new, at = [], 0
-        for block in blocks(path, "console"):
+        for block in consoles(path):
             new += lines[at:block.first]
             for _ in steps_of(block):
                 step = next(steps)

@@ -307,6 +307,13 @@ static void wait_until_available(struct stand *stand, int64_t count)
     }
 }
 
+static void wait_until_claimed(struct stand *stand, int64_t count)
+{
+    while (counters_of(stand).claimed < count) {
+        sched_yield();
+    }
+}
+
 static void those_that_do_not_listen_are_given_back(struct stand *stand)
 {
     room_init(false);
@@ -383,6 +390,108 @@ static void what_waits_goes_back_while_others_finish(struct stand *stand)
     assert_int_equal(room.in, 1);
     assert_i64(1, count_in(stand, PAWL_STATE_COMPLETED));
     assert_i64(5, count_in(stand, PAWL_STATE_AVAILABLE));
+}
+
+/* A claim is under way when the drain begins, and somebody runs for long: what it brings goes back
+ * at once, for others to run. */
+static void what_a_late_claim_brings_does_not_wait_either(struct stand *stand)
+{
+    struct pawl__engine *engine = stand->engine;
+    room_init(false);
+    start_with(stand, 2, 1);
+    settle(stand);
+    pawl__lock(&engine->mutex);
+    engine->claiming = true; // as it were: so that the next job is left alone
+    pawl__unlock(&engine->mutex);
+    submit(stand, NULL);
+    settle(stand);
+    struct plug plug;
+    plug_post(stand, &plug);
+    plug_wait(&plug);
+    pawl__lock(&engine->mutex);
+    engine->claiming = false;
+    engine->poll_us = 0;
+    pawl__unlock(&engine->mutex);
+    (void)pawl__coordinator_turn(engine); // the safety poll claims it
+    struct stopper stopper;
+    begin_stop(&stopper, stand);
+    plug_pull(&plug);
+    wait_until_claimed(stand, 2); // until then it is available because nobody took it
+    wait_until_available(stand, 1);
+    assert_int_equal(room.left, 0);
+    open_room();
+    assert_i64(0, end_stop(&stopper));
+    assert_int_equal(room.in, 1);
+}
+
+static void all_who_stop_it_wait_until_it_has_stopped(struct stand *stand)
+{
+    room_init(false);
+    start_with(stand, 1, 1);
+    struct stopper stoppers[3];
+    for (int i = 0; i < 3; i++) {
+        begin_stop(&stoppers[i], stand);
+    }
+    open_room();
+    for (int i = 0; i < 3; i++) {
+        assert_i64(0, end_stop(&stoppers[i]));
+        assert_int_equal(room.left, 1);
+        assert_false(stand->engine->running);
+    }
+    assert_i64(1, count_in(stand, PAWL_STATE_COMPLETED));
+    assert_i64(1, counters_of(stand).completed);
+}
+
+/* More outcomes wait for the store than may: a worker that has one more must not hold up the stop.
+ */
+static void stop_does_not_wait_for_a_worker_that_waits_for_the_store(struct stand *stand)
+{
+    struct pawl__engine *engine = stand->engine;
+    room_init(false);
+    start_with(stand, 1, 1);
+    pawl__lock(&engine->mutex);
+    engine->finishing += PAWL__FINISHING_MAX;
+    pawl__unlock(&engine->mutex);
+    open_room();
+    pawl_stop(stand->pawl, NULL, NULL);
+    assert_i64(1, count_in(stand, PAWL_STATE_COMPLETED));
+    assert_i64(PAWL__FINISHING_MAX, engine->finishing);
+    engine->finishing = 0;
+}
+
+static enum pawl_outcome wait_for_ever(struct pawl_task *task, void *ctx)
+{
+    (void)ctx;
+    pawl__lock(&room.mutex);
+    room.in++;
+    pawl__cond_broadcast(&room.change);
+    pawl__unlock(&room.mutex);
+    bool told = pawl_task_wait(task, INT64_MAX);
+    pawl__lock(&room.mutex);
+    room.told += told;
+    pawl__unlock(&room.mutex);
+    return PAWL_OUTCOME_DONE;
+}
+
+static void the_longest_time_is_for_ever(struct stand *stand)
+{
+    room_init(false);
+    handle(stand, "work", wait_for_ever);
+    struct pawl_node_config config = { .name = "node", .workers = 1, .lease_ms = 600000 };
+    expect_ok(stand, pawl_start(stand->pawl, &config, &stand->diag));
+    submit(stand, NULL);
+    wait_for_room(1);
+    assert_false(pawl_idle(stand->pawl, INT64_MAX, INT64_MIN));
+    struct stopper stopper = { .stand = stand, .drain = { .finish_ms = INT64_MAX } };
+    assert_int_equal(pthread_create(&stopper.thread, NULL, run_stopper, &stopper), 0);
+    while (!is_draining(stand)) {
+        sched_yield();
+    }
+    move_clock(stand, 60000);
+    pawl_stop_hurry(stand->pawl);
+    assert_i64(0, end_stop(&stopper));
+    assert_int_equal(room.told, 1);
+    assert_true(pawl_idle(stand->pawl, INT64_MAX, INT64_MAX));
 }
 
 static bool wait_for_second(int64_t us)
@@ -478,6 +587,10 @@ int main(void)
         STAND(second_hurry_is_final),
         STAND(negative_times_mean_none),
         STAND(what_waits_goes_back_while_others_finish),
+        STAND(what_a_late_claim_brings_does_not_wait_either),
+        STAND(all_who_stop_it_wait_until_it_has_stopped),
+        STAND(stop_does_not_wait_for_a_worker_that_waits_for_the_store),
+        STAND(the_longest_time_is_for_ever),
         STAND(claim_under_way_brings_nothing_to_run),
         STAND(starts_and_stops_as_often_as_one_likes),
     };

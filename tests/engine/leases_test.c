@@ -268,6 +268,37 @@ static void many_notices_delay_the_look_by_a_tenth_of_a_second(struct stand *sta
     stand_close(&peer);
 }
 
+/* The store is held up for as long as a lease lasts, and others keep calling. */
+static void be_called_in_vain(struct stand *stand, struct pawl_task *task)
+{
+    struct plug plug;
+    int64_t asked_most = 0;
+    plug_post(stand, &plug);
+    plug_wait(&plug);
+    for (int i = 0; i < 250; i++) {
+        pawl__coordinator_notice(stand->engine, &(struct pawl__notice){ .foreign = true });
+        move_clock(stand, 100);
+        (void)pawl__coordinator_turn(stand->engine);
+        if (stand->engine->asked > asked_most) asked_most = stand->engine->asked;
+    }
+    plug_pull(&plug);
+    settle(stand);
+    assert_true(asked_most < 12); // a beat, the sweeps, a claim
+    assert_false(pawl_task_cancelled(task));
+    turn(stand); // and the next beat is on time
+    live_turning(stand, STAND_LEASE_MS);
+    assert_false(pawl_task_cancelled(task));
+}
+
+static void beats_do_not_pile_up_before_a_slow_store(struct stand *stand)
+{
+    prepare(stand, be_called_in_vain, 1);
+    struct pawl_job_id id = submit(stand, NULL);
+    work_all(stand);
+    assert_state(COMPLETED, state_of_job(stand, id));
+    assert_i64(1, job_of(stand, id).run);
+}
+
 static void cancel_of_a_waiting_run_by_another_process_is_heard(struct stand *stand)
 {
     prepare(stand, NULL, 2);
@@ -488,6 +519,7 @@ int main(void)
         STAND(stalled_node_gives_up_what_waits_too),
         STAND_SHARED(cancel_by_another_process_is_heard_within_a_turn),
         STAND_SHARED(many_notices_delay_the_look_by_a_tenth_of_a_second),
+        STAND(beats_do_not_pile_up_before_a_slow_store),
         STAND_SHARED(cancel_of_a_waiting_run_by_another_process_is_heard),
         STAND_SHARED(outcome_of_a_lost_run_is_refused),
         STAND_SHARED(outcome_of_a_job_that_is_gone_is_refused),

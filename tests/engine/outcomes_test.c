@@ -276,8 +276,8 @@ static enum pawl_outcome say_too_much(struct pawl_task *task, void *ctx)
     }
     static char type[1000];
     memset(type, 't', sizeof type - 1);
-    pawl_task_log(task, 1, "%s", text);
-    pawl_task_error(task, type, span_of("not json"), "%s", text);
+    pawl_task_log(task, 1, "x%s", text);
+    pawl_task_error(task, type, span_of("not json"), "x%s", text);
     stand->runs++;
     return PAWL_OUTCOME_RETRY;
 }
@@ -286,7 +286,7 @@ static enum pawl_outcome say_too_much(struct pawl_task *task, void *ctx)
 static bool is_whole(const char *text)
 {
     size_t len = strlen(text);
-    return len > 0 && len % 3 == 0 && memcmp(text + len - 3, "\xe2\x82\xac", 3) == 0;
+    return len > 3 && len % 3 == 1 && memcmp(text + len - 3, "\xe2\x82\xac", 3) == 0;
 }
 
 static void long_words_are_cut_not_refused(struct stand *stand)

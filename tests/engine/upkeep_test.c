@@ -292,6 +292,21 @@ static void idle_means_that_nothing_waits_runs_or_is_due_soon(struct stand *stan
     assert_true(pawl_idle(stand->pawl, 999, 0));
 }
 
+/* A node that only looks after the store needs no handlers, and takes nothing. */
+static void node_without_workers_does_upkeep_alone(struct stand *stand)
+{
+    expect_err(stand, PAWL_ERR_ARG, pawl_start(stand->pawl, NULL, &stand->diag));
+    struct pawl_job_id due = submit(stand, &(struct pawl_job_spec){ .delay_ms = 1000 });
+    struct pawl_job_id old = submit(stand, &(struct pawl_job_spec){ .expires_in_ms = 2000 });
+    start(stand, &(struct pawl_node_config){ .name = "keeper", .workers = -1 });
+    live(stand, 10000);
+    assert_state(AVAILABLE, state_of_job(stand, due));
+    assert_state(EXPIRED, state_of_job(stand, old));
+    assert_i64(0, counters_of(stand).claimed);
+    stop(stand);
+    expect_err(stand, PAWL_ERR_ARG, pawl_start(stand->pawl, NULL, &stand->diag));
+}
+
 int main(void)
 {
     static const struct stand_test tests[] = {
@@ -310,6 +325,7 @@ int main(void)
         STAND(node_without_upkeep_leaves_it_to_others),
         STAND(step_of_the_clock_is_noticed_within_a_minute),
         STAND(idle_means_that_nothing_waits_runs_or_is_due_soon),
+        STAND(node_without_workers_does_upkeep_alone),
     };
     return stand_run("engine_upkeep", tests, COUNT(tests));
 }

@@ -3,6 +3,7 @@
  * alloc_test --seed N --first N --last N --only NAME. */
 #include "fault/alloc.h"
 #include "fault/api_walk.h"
+#include "fault/node_walk.h"
 #include "fault/scenario.h"
 
 #include <inttypes.h>
@@ -21,19 +22,31 @@
 /* Of one sweep at full scale; where there are more, even steps from a random start. */
 enum { POINTS = 200, POINTS_LEAST = 20 };
 
+struct outcome {
+    int64_t seen, failed; /* allocations */
+    int64_t failures;     /* operations */
+};
+
+typedef struct outcome walk_fn(struct kit_complaints *complaints, struct alloc_plan plan,
+                               const char *name);
+static walk_fn walk_store, walk_api, walk_node;
+
 struct sweep {
     const char *name;
-    bool through_api;
+    walk_fn *walk;
     enum scarcity scarce;
 };
 
 static const struct sweep sweeps[] = {
-    { "store_survives_want_of_our_memory", false, SCARCE_OURS },
-    { "store_survives_want_of_sqlite_memory", false, SCARCE_SQLITE },
-    { "store_survives_want_of_threads", false, SCARCE_THREADS },
-    { "api_survives_want_of_our_memory", true, SCARCE_OURS },
-    { "api_survives_want_of_sqlite_memory", true, SCARCE_SQLITE },
-    { "api_survives_want_of_threads", true, SCARCE_THREADS },
+    { "store_survives_want_of_our_memory", walk_store, SCARCE_OURS },
+    { "store_survives_want_of_sqlite_memory", walk_store, SCARCE_SQLITE },
+    { "store_survives_want_of_threads", walk_store, SCARCE_THREADS },
+    { "api_survives_want_of_our_memory", walk_api, SCARCE_OURS },
+    { "api_survives_want_of_sqlite_memory", walk_api, SCARCE_SQLITE },
+    { "api_survives_want_of_threads", walk_api, SCARCE_THREADS },
+    { "node_survives_want_of_our_memory", walk_node, SCARCE_OURS },
+    { "node_survives_want_of_sqlite_memory", walk_node, SCARCE_SQLITE },
+    { "node_survives_want_of_threads", walk_node, SCARCE_THREADS },
 };
 
 static const int64_t bursts[] = { 1, 4, 0 }; /* 0: for good */
@@ -43,11 +56,6 @@ static int64_t first_n, last_n = INT64_MAX;
 static const char *only;
 static char dir[KIT_PATH_BYTES];
 static char path[KIT_PATH_BYTES];
-
-struct outcome {
-    int64_t seen, failed; /* allocations */
-    int64_t failures;     /* operations */
-};
 
 static struct outcome walk_store(struct kit_complaints *complaints, struct alloc_plan plan,
                                  const char *name)
@@ -80,6 +88,23 @@ static struct outcome walk_api(struct kit_complaints *complaints, struct alloc_p
     return outcome;
 }
 
+static struct outcome walk_node(struct kit_complaints *complaints, struct alloc_plan plan,
+                                const char *name)
+{
+    static struct node_walk walk;
+    node_walk_init(&walk, complaints, path);
+    snprintf(walk.name, sizeof walk.name, "%s", name);
+    alloc_arm(plan);
+    node_walk_run(&walk);
+    struct outcome outcome = { alloc_seen(), alloc_failed(), walk.failures };
+    alloc_arm((struct alloc_plan){ 0 });
+    if (!outcome.failed && walk.heard < 3 * NODE_WALK_JOBS) { // submitted, claimed, completed
+        kit_complain(complaints, "%s: only %" PRId64 " moves in peace", name, walk.heard);
+    }
+    node_walk_judge(&walk);
+    return outcome;
+}
+
 static struct outcome run_once(const struct sweep *sweep, struct kit_complaints *complaints,
                                struct alloc_plan plan)
 {
@@ -89,8 +114,7 @@ static struct outcome run_once(const struct sweep *sweep, struct kit_complaints 
              : plan.count    ? " and a few times more"
                              : " and for good");
     int64_t live = alloc_live(), sqlite_bytes = sqlite3_memory_used();
-    struct outcome outcome = sweep->through_api ? walk_api(complaints, plan, name)
-                                                : walk_store(complaints, plan, name);
+    struct outcome outcome = sweep->walk(complaints, plan, name);
     if (alloc_live() != live) {
         kit_complain(complaints, "%s: %" PRId64 " blocks leaked", name, alloc_live() - live);
     }
@@ -109,8 +133,8 @@ static void survives(void **state)
     const struct sweep *sweep = *state;
     struct kit_complaints complaints = { .suite = "alloc" };
     struct alloc_plan plan = { .scarce = sweep->scarce };
-    struct outcome calm = run_once(sweep, &complaints, plan); // also warms SQLite's own globals
-    calm = run_once(sweep, &complaints, plan);
+    (void)run_once(sweep, &complaints, plan); // warms SQLite's own globals
+    struct outcome calm = run_once(sweep, &complaints, plan);
     assert_true(calm.seen > 0);
     int64_t points = kit_scaled(POINTS, POINTS_LEAST);
     int64_t step = calm.seen / points + 1, hits = 0;

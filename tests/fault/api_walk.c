@@ -1,5 +1,6 @@
 #include "fault/api_walk.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,6 +128,118 @@ static void operate(struct api_walk *walk)
     (void)went(walk, "upkeep", pawl_upkeep_turn(walk->pawl, NULL, &upkeep, &diag), &diag);
 }
 
+/* ---- workers elsewhere ---- */
+
+/* Posted calls are answered on another thread; here each is waited for. */
+struct waited {
+    pthread_mutex_t mutex;
+    pthread_cond_t change;
+    struct pawl_answer *answer;
+};
+
+static void arrive(struct pawl_answer *taken_answer)
+{
+    struct waited *waited = taken_answer->ctx;
+    pthread_mutex_lock(&waited->mutex);
+    waited->answer = taken_answer;
+    pthread_cond_signal(&waited->change);
+    pthread_mutex_unlock(&waited->mutex);
+}
+
+/* The answer to what was posted; NULL when it was refused or failed. Free it. */
+static struct pawl_answer *await(struct api_walk *walk, const char *what, enum pawl_err err,
+                                 struct waited *waited, const struct pawl_diag *diag)
+{
+    if (!went(walk, what, err, diag)) return NULL;
+    pthread_mutex_lock(&waited->mutex);
+    while (!waited->answer) {
+        pthread_cond_wait(&waited->change, &waited->mutex);
+    }
+    struct pawl_answer *answer = waited->answer;
+    waited->answer = NULL;
+    pthread_mutex_unlock(&waited->mutex);
+    if (went(walk, what, answer->err, &answer->diag)) return answer;
+    pawl_answer_free(answer);
+    return NULL;
+}
+
+static const char *const far_queues[] = { "far" };
+static const struct pawl_claim far_claim = {
+    .queues = far_queues, .queue_count = 1, .worker = "far-1", .limit = 2, .timed = true
+};
+
+static void submit_far(struct api_walk *walk, struct waited *waited)
+{
+    struct pawl_job_spec specs[] = { { .type = "plain", .queue = "far", .timeout_ms = 1000 },
+                                     { .type = "plain", .queue = "far", .expires_in_ms = 1000 },
+                                     { .type = "plain", .queue = "far" } };
+    struct pawl_diag diag = { 0 };
+    pawl_answer_free(await(walk, "post submit",
+                           pawl_post_submit(walk->pawl, specs, 3, arrive, waited, &diag), waited,
+                           &diag));
+}
+
+static void report_far(struct api_walk *walk, const struct pawl_run *run, struct waited *waited)
+{
+    static const char details[] = "{\"why\":[1,2,3]}";
+    struct pawl_diag diag = { 0 };
+    struct pawl_span json = { details, sizeof details - 1 };
+    struct pawl_extension extension = { .runs = run, .count = 1, .lease_ms = 500, .timed = true };
+    struct pawl_report report = { .type = "oops", .message = "no", .details = json };
+    struct pawl_progress progress = { .value = 0.5, .message = "half", .data = json };
+    enum pawl_err result;
+    (void)went(walk, "extend", pawl_extend(walk->pawl, &extension, &result, &diag), &diag);
+    (void)went(walk, "progress", pawl_progress(walk->pawl, run, &progress, &diag), &diag);
+    (void)went(walk, "checkpoint", pawl_checkpoint(walk->pawl, run, json, NULL, &diag), &diag);
+    pawl_answer_free(await(walk, "post extend",
+                           pawl_post_extend(walk->pawl, &extension, arrive, waited, &diag), waited,
+                           &diag));
+    pawl_answer_free(await(walk, "post fail",
+                           pawl_post_fail(walk->pawl, run, &report, arrive, waited, &diag), waited,
+                           &diag));
+}
+
+static void work_far(struct api_walk *walk, struct waited *waited)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_span result = { "[1]", 3 };
+    struct pawl_jobs jobs = { 0 };
+    if (went(walk, "claim", pawl_claim(walk->pawl, &far_claim, &jobs, &diag), &diag)) {
+        for (size_t i = 0; i < jobs.count; i++) {
+            struct pawl_run run = { jobs.at[i].id, jobs.at[i].run };
+            report_far(walk, &run, waited);
+        }
+    }
+    pawl_jobs_release(&jobs);
+    struct pawl_answer *claimed =
+        await(walk, "post claim", pawl_post_claim(walk->pawl, &far_claim, arrive, waited, &diag),
+              waited, &diag);
+    for (size_t i = 0; claimed && i < claimed->job_count; i++) {
+        struct pawl_run run = { claimed->jobs[i].id, claimed->jobs[i].run };
+        pawl_answer_free(await(walk, "post complete",
+                               pawl_post_complete(walk->pawl, &run, result, arrive, waited, &diag),
+                               waited, &diag));
+    }
+    pawl_answer_free(claimed);
+}
+
+static void keep_settings(struct api_walk *walk)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_settings settings = { 0 };
+    (void)went(walk, "setting", pawl_setting_put(walk->pawl, "walk.a", "1", &diag), &diag);
+    (void)went(walk, "settings", pawl_settings_get(walk->pawl, "walk.", &settings, &diag), &diag);
+    pawl_settings_release(&settings);
+}
+
+static void work_elsewhere(struct api_walk *walk)
+{
+    struct waited waited = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL };
+    submit_far(walk, &waited);
+    work_far(walk, &waited);
+    keep_settings(walk);
+}
+
 static void look(struct api_walk *walk)
 {
     static const char *const queues[] = { "mail", "default" };
@@ -180,6 +293,7 @@ void api_walk_run(struct api_walk *walk)
     submit_rich(walk);
     submit_others(walk);
     operate(walk);
+    work_elsewhere(walk);
     look(walk);
     pawl_close(walk->pawl);
 }

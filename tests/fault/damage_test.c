@@ -123,9 +123,9 @@ static enum pawl_err work(struct pawl__store *store, int way, struct pawl_diag *
         .claim = { .queues = queues, .queue_count = 2, .limit = 1, .worker = "w", .lease_ms = 1000 }
     };
     enum pawl_err err = pawl__store_do(store, &op);
-    struct pawl__run_ref ref = { 0 };
+    struct pawl_run ref = { 0 };
     if (!err && op.claim.job_count) {
-        ref = (struct pawl__run_ref){ op.claim.jobs[0].id, op.claim.jobs[0].run };
+        ref = (struct pawl_run){ op.claim.jobs[0].id, op.claim.jobs[0].run };
     }
     pawl__arena_release(&op.arena);
     if (err || !ref.run || way == 0) return err;

@@ -159,13 +159,13 @@ static void claim(struct scenario *scenario)
 }
 
 /* The next run of ours, or NULL. */
-static struct scenario_job *take_run(struct scenario *scenario, struct pawl__run_ref *ref)
+static struct scenario_job *take_run(struct scenario *scenario, struct pawl_run *ref)
 {
     for (size_t i = 0; i < SCENARIO_JOBS; i++) {
         struct scenario_job *job = &scenario->jobs[i];
         if (!job->ours) continue;
         job->ours = false;
-        *ref = (struct pawl__run_ref){ job_id(i), job->run };
+        *ref = (struct pawl_run){ job_id(i), job->run };
         return job;
     }
     return NULL;
@@ -181,7 +181,7 @@ static void move(struct scenario *scenario, struct scenario_job *job, struct paw
 
 static void end_runs(struct scenario *scenario)
 {
-    struct pawl__run_ref ref;
+    struct pawl_run ref;
     struct scenario_job *job;
     for (int i = 0; i < 2; i++) {
         if (!(job = take_run(scenario, &ref))) return;

@@ -4,7 +4,9 @@
  *    other, each container with as many children as it counts;
  * 2. strings unescape to the length that their token promises, and to UTF-8;
  * 3. members are found by their names, each at its own place;
- * 4. the canonical form is JSON, has the same tokens but for order, and is its own canonical form.
+ * 4. the canonical form is JSON, has the same tokens but for order, and is its own canonical form;
+ * 5. where the last of members with one name wins, what is left is strict JSON, and it is all of
+ * the text when the text was strict.
  *
  * Whatever is refused says why. */
 #include "base/json.h"
@@ -96,6 +98,19 @@ static void check_canonical(const struct pawl__json *json, struct pawl__arena *a
     pawl__buf_release(&twice);
 }
 
+/* `strict`: what the strict reader made of the same text. */
+static void check_last_wins(struct pawl_span text, enum pawl_err strict, struct pawl__arena *arena)
+{
+    struct pawl__json_rules rules = { .depth_max = DEPTH, .last_wins = true };
+    struct pawl__json json, again;
+    enum pawl_err err = pawl__json_parse_by(text, &rules, arena, &json, NULL);
+    if (!strict) must(!err && json.text.at == text.at);
+    if (err) return;
+    must(strict ? json.text.len < text.len : json.text.len == text.len);
+    must(!pawl__json_parse(json.text, DEPTH, arena, &again, NULL) && again.count == json.count);
+    check_tokens(&json, arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct pawl__arena arena = { 0 };
@@ -110,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_tokens(&json, &arena);
         check_canonical(&json, &arena);
     }
+    check_last_wins(text, err, &arena);
     pawl__arena_release(&arena);
     return 0;
 }

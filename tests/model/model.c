@@ -144,7 +144,7 @@ static void give_back(struct model_job *job)
 }
 
 struct pawl__verdict model_fail(struct model *model, struct model_job *job,
-                                const struct pawl__report *report)
+                                const struct pawl_report *report)
 {
     int64_t charged = model_attempt(job) - job->free_runs;
     struct pawl__verdict verdict = pawl__retry_decide(&job->retry, report, charged, NULL);

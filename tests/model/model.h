@@ -81,7 +81,7 @@ void model_start(struct model *model, struct model_job *job, int32_t worker, int
 void model_route(struct model *model, struct model_job *job, int32_t worker, int64_t lease_ms);
 void model_complete(struct model *model, struct model_job *job);
 struct pawl__verdict model_fail(struct model *model, struct model_job *job,
-                                const struct pawl__report *report);
+                                const struct pawl_report *report);
 void model_snooze(struct model *model, struct model_job *job, int64_t delay_ms);
 /* A lease that ran out, of a run or a route. */
 void model_lapse(struct model *model, struct model_job *job);

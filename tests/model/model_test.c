@@ -74,12 +74,18 @@ static void walk(struct world *w, int64_t steps)
 static int set_up(void **state)
 {
     struct world *w = *state;
+    const struct store_kind *kinds[8];
+    size_t count = 0;
+    for (size_t i = 0; i < store_kind_count && count < COUNT(kinds); i++)
+        if (store_kind_wanted(&store_kinds[i])) kinds[count++] = &store_kinds[i];
+    assert_true(count > 0);
     // Three in four on the quickest store, the first of the table; the rest take turns.
-    size_t turn =
-        w->seed % 4 == 0 && store_kind_count > 1 ? 1 + w->seed / 4 % (store_kind_count - 1) : 0;
-    const struct store_kind *kind = &store_kinds[turn];
+    size_t turn = w->seed % 4 == 0 && count > 1 ? 1 + w->seed / 4 % (count - 1) : 0;
+    const struct store_kind *kind = kinds[turn];
     rig_open(&w->rig, kind);
-    w->store = kind->shared ? "sqlite:FILE (a new one)" : w->rig.url;
+    w->store = kind->served   ? "postgres://SERVER (a new schema)"
+               : kind->shared ? "sqlite:FILE (a new one)"
+                              : w->rig.url;
     return 0;
 }
 

@@ -274,7 +274,7 @@ void step_assign(struct world *w)
 
 void step_complete(struct world *w)
 {
-    struct pawl__run_ref ref;
+    struct pawl_run ref;
     struct model_job *m = pick_run(w, &ref);
     if (m == NULL) return;
     name_op(w, "complete %s run %lld", id_text(w, m->id), (long long)ref.run);
@@ -286,10 +286,10 @@ void step_complete(struct world *w)
 
 void step_fail(struct world *w)
 {
-    struct pawl__run_ref ref;
+    struct pawl_run ref;
     struct model_job *m = pick_run(w, &ref);
     if (m == NULL) return;
-    struct pawl__report report = { .type = "x.y", .message = "no" };
+    struct pawl_report report = { .type = "x.y", .message = "no" };
     report.requeue = chance(w, 10);
     report.not_retryable = chance(w, 10);
     if (chance(w, 5)) report.code = "DEAD_LETTER";
@@ -314,7 +314,7 @@ void step_fail(struct world *w)
 
 void step_snooze(struct world *w)
 {
-    struct pawl__run_ref ref;
+    struct pawl_run ref;
     struct model_job *m = pick_run(w, &ref);
     if (m == NULL) return;
     int64_t delay_ms = chance(w, 50) ? 0 : 1 + (int64_t)below(w, 60000);
@@ -331,7 +331,7 @@ void step_snooze(struct world *w)
 
 void step_extend(struct world *w)
 {
-    struct pawl__run_ref ref;
+    struct pawl_run ref;
     struct model_job *m = pick_run(w, &ref);
     if (m == NULL) return;
     int64_t lease_ms = 1 + (int64_t)below(w, 60000);
@@ -345,7 +345,7 @@ void step_extend(struct world *w)
 
 void step_checkpoint(struct world *w)
 {
-    struct pawl__run_ref ref;
+    struct pawl_run ref;
     struct model_job *m = pick_run(w, &ref);
     if (m == NULL || ref.run <= 0) return; // that would not be fenced
     bool save = chance(w, 80);

@@ -253,11 +253,11 @@ struct model_job *pick_in(struct world *w, enum pawl_state state)
     return at == SIZE_MAX ? NULL : &w->model.jobs[at];
 }
 
-struct model_job *pick_run(struct world *w, struct pawl__run_ref *ref)
+struct model_job *pick_run(struct world *w, struct pawl_run *ref)
 {
     struct model_job *m = chance(w, 80) ? pick_in(w, PAWL_STATE_ACTIVE) : pick(w);
     if (m == NULL) return NULL;
-    *ref = (struct pawl__run_ref){ .id = m->id, .run = m->run };
+    *ref = (struct pawl_run){ .id = m->id, .run = m->run };
     if (chance(w, 10)) ref->run += (int64_t)below(w, 3) - 1;
     return m;
 }

@@ -43,7 +43,7 @@ bool chance(struct world *w, uint64_t percent);
 struct model_job *pick(struct world *w);
 struct model_job *pick_in(struct world *w, enum pawl_state state);
 /* Mostly a run that is under way, sometimes one that is over or never was. */
-struct model_job *pick_run(struct world *w, struct pawl__run_ref *ref);
+struct model_job *pick_run(struct world *w, struct pawl_run *ref);
 
 /* ---- differences ---- */
 

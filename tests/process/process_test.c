@@ -99,9 +99,9 @@ static void work(struct life *life)
                                       .limit = 1,
                                       .worker = "client",
                                       .lease_ms = 600000 } };
-    struct pawl__run_ref ref = { 0 };
+    struct pawl_run ref = { 0 };
     if (act(life, &op) && op.claim.job_count) {
-        ref = (struct pawl__run_ref){ op.claim.jobs[0].id, op.claim.jobs[0].run };
+        ref = (struct pawl_run){ op.claim.jobs[0].id, op.claim.jobs[0].run };
         life->account.claimed++;
     }
     pawl__arena_release(&op.arena);

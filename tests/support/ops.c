@@ -180,9 +180,9 @@ struct pawl_job claim_one(struct rig *rig, const char *queue)
     return jobs.at[0];
 }
 
-struct pawl__run_ref ref_of(const struct pawl_job *job)
+struct pawl_run ref_of(const struct pawl_job *job)
 {
-    return (struct pawl__run_ref){ .id = job->id, .run = job->run };
+    return (struct pawl_run){ .id = job->id, .run = job->run };
 }
 
 enum pawl_err assign(struct rig *rig, struct pawl_job_id id, const char *worker, int64_t token,
@@ -196,14 +196,14 @@ enum pawl_err assign(struct rig *rig, struct pawl_job_id id, const char *worker,
     return err;
 }
 
-enum pawl_err complete(struct rig *rig, struct pawl__run_ref ref, const char *result)
+enum pawl_err complete(struct rig *rig, struct pawl_run ref, const char *result)
 {
     struct pawl__op op = { .kind = PAWL__OP_COMPLETE,
                            .complete = { .ref = ref, .result = span_of(result) } };
     return do_op(rig, &op);
 }
 
-enum pawl_err fail_run(struct rig *rig, struct pawl__run_ref ref, struct pawl__report report,
+enum pawl_err fail_run(struct rig *rig, struct pawl_run ref, struct pawl_report report,
                        struct failed *out)
 {
     struct pawl__op op = { .kind = PAWL__OP_FAIL, .fail = { .ref = ref, .report = report } };
@@ -216,22 +216,22 @@ enum pawl_err fail_run(struct rig *rig, struct pawl__run_ref ref, struct pawl__r
     return err;
 }
 
-struct failed fail_plain(struct rig *rig, struct pawl__run_ref ref)
+struct failed fail_plain(struct rig *rig, struct pawl_run ref)
 {
     struct failed out = { 0 };
-    struct pawl__report report = { .type = "io.error", .code = "EIO", .message = "went wrong" };
+    struct pawl_report report = { .type = "io.error", .code = "EIO", .message = "went wrong" };
     assert_ok(rig, fail_run(rig, ref, report, &out));
     return out;
 }
 
-enum pawl_err snooze(struct rig *rig, struct pawl__run_ref ref, int64_t delay_ms)
+enum pawl_err snooze(struct rig *rig, struct pawl_run ref, int64_t delay_ms)
 {
     struct pawl__op op = { .kind = PAWL__OP_SNOOZE,
                            .snooze = { .ref = ref, .delay_ms = delay_ms } };
     return do_op(rig, &op);
 }
 
-enum pawl_err extend(struct rig *rig, struct pawl__run_ref ref, int64_t lease_ms)
+enum pawl_err extend(struct rig *rig, struct pawl_run ref, int64_t lease_ms)
 {
     enum pawl_err result = PAWL_ERR_END;
     struct pawl__op op = {
@@ -242,7 +242,7 @@ enum pawl_err extend(struct rig *rig, struct pawl__run_ref ref, int64_t lease_ms
     return result;
 }
 
-enum pawl_err progress(struct rig *rig, struct pawl__run_ref ref, double value, const char *message,
+enum pawl_err progress(struct rig *rig, struct pawl_run ref, double value, const char *message,
                        const char *data)
 {
     struct pawl__op op = { .kind = PAWL__OP_PROGRESS,
@@ -253,7 +253,7 @@ enum pawl_err progress(struct rig *rig, struct pawl__run_ref ref, double value, 
     return do_op(rig, &op);
 }
 
-enum pawl_err checkpoint(struct rig *rig, struct pawl__run_ref ref, struct pawl_span state,
+enum pawl_err checkpoint(struct rig *rig, struct pawl_run ref, struct pawl_span state,
                          int64_t *sequence)
 {
     struct pawl__op op = { .kind = PAWL__OP_CHECKPOINT,
@@ -263,8 +263,7 @@ enum pawl_err checkpoint(struct rig *rig, struct pawl__run_ref ref, struct pawl_
     return err;
 }
 
-enum pawl_err log_line(struct rig *rig, struct pawl__run_ref ref, int32_t level,
-                       struct pawl_span text)
+enum pawl_err log_line(struct rig *rig, struct pawl_run ref, int32_t level, struct pawl_span text)
 {
     struct pawl__op op = { .kind = PAWL__OP_LOG,
                            .log = { .ref = ref, .level = level, .text = text } };

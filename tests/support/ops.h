@@ -39,29 +39,28 @@ struct claimed route_n(struct rig *rig, const char *queue, int64_t limit);
 struct claimed claim_op(struct rig *rig, struct pawl__op *op);
 /* The only one that is there. */
 struct pawl_job claim_one(struct rig *rig, const char *queue);
-struct pawl__run_ref ref_of(const struct pawl_job *job);
+struct pawl_run ref_of(const struct pawl_job *job);
 enum pawl_err assign(struct rig *rig, struct pawl_job_id id, const char *worker, int64_t token,
                      struct pawl_job *out);
 
-enum pawl_err complete(struct rig *rig, struct pawl__run_ref ref, const char *result);
+enum pawl_err complete(struct rig *rig, struct pawl_run ref, const char *result);
 struct failed {
     enum pawl_state to;
     int64_t due_at_ms;
     int64_t attempt;
     int64_t delay_ms;
 };
-enum pawl_err fail_run(struct rig *rig, struct pawl__run_ref ref, struct pawl__report report,
+enum pawl_err fail_run(struct rig *rig, struct pawl_run ref, struct pawl_report report,
                        struct failed *out);
 /* With an ordinary error. */
-struct failed fail_plain(struct rig *rig, struct pawl__run_ref ref);
-enum pawl_err snooze(struct rig *rig, struct pawl__run_ref ref, int64_t delay_ms);
-enum pawl_err extend(struct rig *rig, struct pawl__run_ref ref, int64_t lease_ms);
-enum pawl_err progress(struct rig *rig, struct pawl__run_ref ref, double value, const char *message,
+struct failed fail_plain(struct rig *rig, struct pawl_run ref);
+enum pawl_err snooze(struct rig *rig, struct pawl_run ref, int64_t delay_ms);
+enum pawl_err extend(struct rig *rig, struct pawl_run ref, int64_t lease_ms);
+enum pawl_err progress(struct rig *rig, struct pawl_run ref, double value, const char *message,
                        const char *data);
-enum pawl_err checkpoint(struct rig *rig, struct pawl__run_ref ref, struct pawl_span state,
+enum pawl_err checkpoint(struct rig *rig, struct pawl_run ref, struct pawl_span state,
                          int64_t *sequence);
-enum pawl_err log_line(struct rig *rig, struct pawl__run_ref ref, int32_t level,
-                       struct pawl_span text);
+enum pawl_err log_line(struct rig *rig, struct pawl_run ref, int32_t level, struct pawl_span text);
 
 /* ---- operators ---- */
 

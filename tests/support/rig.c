@@ -250,7 +250,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool kind_wanted(const struct store_kind *kind)
+bool store_kind_wanted(const struct store_kind *kind)
 {
     const char *wanted = getenv("PAWL_TEST_STORES");
     if (wanted == NULL || wanted[0] == '\0') return true;
@@ -270,8 +270,9 @@ int contract_run(const char *suite, const struct contract_test *tests, size_t co
     char(*names)[160] = calloc(max, sizeof *names);
     if (units == NULL || placed == NULL || names == NULL) abort();
     for (size_t k = 0; k < store_kind_count; k++) {
-        for (size_t i = 0; kind_wanted(&store_kinds[k]) && i < count; i++) {
+        for (size_t i = 0; store_kind_wanted(&store_kinds[k]) && i < count; i++) {
             if (tests[i].shared && !store_kinds[k].shared) continue;
+            if (tests[i].copied && store_kinds[k].served) continue;
             snprintf(names[n], sizeof names[n], "%s: %s", store_kinds[k].name, tests[i].name);
             placed[n] = (struct placed_test){ .test = &tests[i], .kind = &store_kinds[k] };
             units[n] = (struct CMUnitTest){ names[n], run_body, set_up, tear_down, &placed[n] };

@@ -23,12 +23,20 @@ enum { RIG_URL_BYTES = 512 };
 struct store_kind {
     const char *name;
     bool shared;                          /* opened twice, one URL is one store */
+    bool served;                          /* a server has it: no file to copy */
     void (*make)(char *url, size_t size); /* the URL of a store that is empty or not there yet */
     void (*dispose)(const char *url);
 };
 
 extern const struct store_kind store_kinds[];
-extern const size_t store_kind_count;
+extern size_t store_kind_count; /* without those that need a server when there is none */
+/* Does PAWL_TEST_STORES name it, or nothing? */
+bool store_kind_wanted(const struct store_kind *kind);
+
+/* The store on a server, if this was built with its library (postgres.c). The server is the one
+ * that PAWL_TEST_POSTGRES names, a URL; each store is a schema of its own there. */
+void postgres_make(char *url, size_t size);
+void postgres_dispose(const char *url);
 
 /* A new empty directory, and its removal with all files in it. */
 void temp_dir_make(char *path, size_t size);
@@ -129,6 +137,7 @@ struct contract_test {
     const char *name;
     void (*body)(struct rig *rig);
     bool shared; /* needs a store that can be opened twice */
+    bool copied; /* needs one that pawl_backup can copy */
 };
 #define CONTRACT(function)                                                                         \
     {                                                                                              \
@@ -137,6 +146,11 @@ struct contract_test {
 #define CONTRACT_SHARED(function)                                                                  \
     {                                                                                              \
         .name = #function, .body = (function), .shared = true                                      \
+    }
+
+#define CONTRACT_COPIED(function)                                                                  \
+    {                                                                                              \
+        .name = #function, .body = (function), .copied = true                                      \
     }
 
 /* Every test on every store of the table, each with a fresh store, rig_check after each. The

@@ -4,7 +4,7 @@
 static const int64_t hour_ms = 3600 * 1000;
 
 static struct pawl_job_id claimed_job(struct rig *rig, const struct pawl_job_spec *spec,
-                                      struct pawl__run_ref *ref)
+                                      struct pawl_run *ref)
 {
     struct pawl_job_id id = submit_one(rig, spec);
     struct claimed jobs = claim_n(rig, spec->queue, PAWL__MAINTENANCE_MAX);
@@ -26,7 +26,7 @@ static struct pawl_job_id make_retryable(struct rig *rig, struct pawl_job_spec *
 {
     if (spec->retry.initial_ms == 0) spec->retry.initial_ms = hour_ms;
     if (spec->retry.cap_ms == 0) spec->retry.cap_ms = 24 * hour_ms;
-    struct pawl__run_ref ref = { 0 };
+    struct pawl_run ref = { 0 };
     struct pawl_job_id id = claimed_job(rig, spec, &ref);
     fail_plain(rig, ref);
     return id;
@@ -34,9 +34,9 @@ static struct pawl_job_id make_retryable(struct rig *rig, struct pawl_job_spec *
 
 static struct pawl_job_id make_discarded(struct rig *rig, const struct pawl_job_spec *spec)
 {
-    struct pawl__run_ref ref = { 0 };
+    struct pawl_run ref = { 0 };
     struct pawl_job_id id = claimed_job(rig, spec, &ref);
-    struct pawl__report report = { .type = "fatal", .message = "hopeless", .not_retryable = true };
+    struct pawl_report report = { .type = "fatal", .message = "hopeless", .not_retryable = true };
     assert_ok(rig, fail_run(rig, ref, report, NULL));
     return id;
 }
@@ -52,7 +52,7 @@ static struct pawl_job_id make_expired(struct rig *rig, struct pawl_job_spec *sp
 
 static struct pawl_job_id make(struct rig *rig, enum pawl_state state, struct pawl_job_spec *spec)
 {
-    struct pawl__run_ref ref = { 0 };
+    struct pawl_run ref = { 0 };
     struct pawl_job_id id;
     switch (state) {
     case PAWL_STATE_SCHEDULED:

@@ -58,5 +58,20 @@ static void file_dispose(const char *url)
 const struct store_kind store_kinds[] = {
     { .name = "memory", .make = memory_make, .dispose = memory_dispose },
     { .name = "file", .shared = true, .make = file_make, .dispose = file_dispose },
+#ifdef PAWL_TEST_LIBPQ
+    { .name = "postgres",
+      .shared = true,
+      .served = true,
+      .make = postgres_make,
+      .dispose = postgres_dispose },
+#endif
 };
-const size_t store_kind_count = COUNT(store_kinds);
+size_t store_kind_count;
+
+__attribute__((constructor)) static void count_kinds(void)
+{
+    bool server = getenv("PAWL_TEST_POSTGRES") != NULL;
+    while (store_kind_count < COUNT(store_kinds) &&
+           (server || !store_kinds[store_kind_count].served))
+        store_kind_count++;
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""The same commands once more, asking a server: nobody should see a difference.
+
+Usage: server_test.py PAWL WORKER [TEST...]
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True  # the tree stays as it was
+os.environ["PAWL_TEST_SERVED"] = "1"
+
+import submit_test
+import list_test
+import control_test
+import store_test
+import settings_test
+import work_test
+import top_test
+import kit
+
+# What is told of a store that nobody has opened yet, of a store without a node, of the store's own
+# name, or done by whoever has the store.
+LEFT_OUT = (
+    "a_command_finds_its_job",  # and the server's URL
+    "a_lock_s_owner_must_be_said",
+    "a_missing_store_is_not_made_by_looking",
+    "a_newer_schema_is_refused",
+    "a_node_lets_commands_finish",
+    "a_refused_command_line_makes_no_store",
+    "a_third_signal_does_not_wait_for_the_store",
+    "a_wrong_command_line_runs_nothing",
+    "migrate_makes_the_store_and_says_so",
+    "nodes_are_listed",
+    "the_command_line_wins_over_environment_and_file",
+    "the_work_of_a_killed_node_is_taken_up",  # it is, but the server counts it
+    "top_draws_counts_queues_jobs_and_nodes",
+    "top_prints_once_without_a_terminal",
+    "top_prints_one_object_for_programs",
+    "top_refuses_what_it_cannot_do",
+    "top_shows_an_empty_store",
+    "upkeep_does_what_is_due",
+)
+
+kit.main(LEFT_OUT)

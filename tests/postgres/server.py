@@ -1,0 +1,174 @@
+"""A private PostgreSQL server in a temporary directory, for as long as a test needs it."""
+import ctypes
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CONFIG = """
+listen_addresses = ''
+unix_socket_directories = '{dir}'
+max_connections = 100
+shared_buffers = 64MB
+fsync = off
+full_page_writes = off
+wal_level = minimal
+max_wal_senders = 0
+log_min_messages = warning
+log_min_error_statement = panic
+"""
+
+
+def end_with_parent():
+    """Between fork and exec: whoever is killed takes his server along."""
+    ctypes.CDLL(None).prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
+
+
+def find_binaries():
+    """The directory of initdb and postgres, the newest that there is; None: no server here."""
+    found = [d for d in glob.glob("/usr/lib/postgresql/*/bin") if os.path.exists(d + "/postgres")]
+    if found:
+        return max(found, key=lambda d: float(d.split("/")[-2]))
+    initdb = shutil.which("initdb")
+    return os.path.dirname(initdb) if initdb and shutil.which("postgres") else None
+
+
+class Server:
+    """`url` leads to it. It runs as an ordinary user: the server refuses to be root."""
+
+    def __init__(self, config=""):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that close is called
+        self.bin = find_binaries()
+        self.dir = tempfile.mkdtemp(prefix="pawl-pg-", dir="/tmp")
+        self.data = self.dir + "/data"
+        self.url = f"postgres:///postgres?host={self.dir}&user=pawl"
+        self.process = None
+        self.user = {}
+        if os.geteuid() == 0:
+            name = "postgres" if self._is_user("postgres") else "nobody"
+            self.user = {"user": name, "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
+            os.chown(self.dir, pwd.getpwnam(name).pw_uid, -1)
+        os.chmod(self.dir, 0o755)
+        self._run("initdb", "--no-sync", "--auth=trust", "--username=pawl", "--encoding=UTF8",
+                  "--locale=C.UTF-8", "-D", self.data)
+        with open(self.dir + "/extra.conf", "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(dir=self.dir) + config)
+        self._append_include()
+        self.start()
+
+    @staticmethod
+    def _is_user(name):
+        try:
+            pwd.getpwnam(name)
+            return True
+        except KeyError:
+            return False
+
+    def _append_include(self):
+        with open(self.data + "/postgresql.conf", "a", encoding="utf-8") as file:
+            file.write(f"include '{self.dir}/extra.conf'\n")
+
+    def _run(self, program, *args):
+        done = subprocess.run([f"{self.bin}/{program}", *args], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False, cwd="/",
+                              **self.user)
+        if done.returncode:
+            raise RuntimeError(f"{program}: {done.stdout}")
+
+    def start(self):
+        with open(self.dir + "/log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen([f"{self.bin}/postgres", "-D", self.data], stdout=log,
+                                            stderr=log, cwd="/", preexec_fn=end_with_parent,
+                                            **self.user)
+        for _ in range(600):
+            if self.is_up():
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError("the server did not start:\n" + self.log_tail())
+
+    def is_up(self):
+        return subprocess.run([f"{self.bin}/pg_isready", "-q", "-h", self.dir, "-U", "pawl"],
+                              check=False, cwd="/").returncode == 0
+
+    def stop(self, how=signal.SIGINT):
+        """SIGINT: at once, in order. SIGQUIT: as if it had crashed."""
+        if self.process:
+            self.process.send_signal(how)
+            self.process.wait()
+        self.process = None
+
+    def log_tail(self):
+        with open(self.dir + "/log", encoding="utf-8", errors="replace") as log:
+            return "".join(log.readlines()[-30:])
+
+    def sql(self, text):
+        """One answer, as psql prints it bare."""
+        done = subprocess.run([f"{self.bin}/psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1",
+                               self.url, "-c", text], capture_output=True, text=True, check=False,
+                              cwd="/")
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return done.stdout.strip()
+
+    def close(self):
+        self.stop()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+
+POOLER = """
+[databases]
+* = host={server} user=pawl
+[pgbouncer]
+listen_addr =
+unix_socket_dir = {dir}
+listen_port = 6432
+auth_type = any
+pool_mode = transaction
+default_pool_size = 8
+max_client_conn = 200
+logfile = {dir}/log
+pidfile = {dir}/pid
+"""
+
+
+class Pooler:
+    """PgBouncer before a server, lending connections out for a transaction. `where` is what a URL
+    needs to lead there."""
+
+    def __init__(self, behind):
+        self.dir = behind.dir + "/pool"
+        os.mkdir(self.dir)
+        if behind.user:
+            os.chown(self.dir, pwd.getpwnam(behind.user["user"]).pw_uid, -1)
+        with open(self.dir + "/pgbouncer.ini", "w", encoding="utf-8") as file:
+            file.write(POOLER.format(server=behind.dir, dir=self.dir))
+        self.where = f"host={self.dir}&port=6432&user=pawl"
+        self.process = subprocess.Popen([self.find(), "-q", self.dir + "/pgbouncer.ini"], cwd="/",
+                                        preexec_fn=end_with_parent, **behind.user)
+        for _ in range(200):
+            if os.path.exists(self.dir + "/.s.PGSQL.6432"):
+                return
+            time.sleep(0.05)
+        raise RuntimeError("the pooler did not start")
+
+    @staticmethod
+    def find():
+        """None: it is not here."""
+        return shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
