@@ -1,4 +1,4 @@
-/* pawl_bench: how fast the store is, as ratios to what the machine can do in the same run.
+/* pawl_bench: how fast pawl is, as ratios to what the machine can do in the same run.
  *
  * Main thread: runs the measurements one after the other. A second thread waits for signals, so
  * that an interrupted run leaves no files behind either. */
@@ -37,6 +37,7 @@ static void remove_files(void)
 static void remove_temporary(void)
 {
     if (!*temporary) return;
+    pawl__bench_kill_nodes();
     remove_files();
     rmdir(temporary);
 }
@@ -138,7 +139,7 @@ static void catch_signals(void)
 static void build_dir(char out[PAWL__BENCH_PATH_BYTES])
 {
     const ssize_t len = readlink("/proc/self/exe", out, PAWL__BENCH_PATH_BYTES - 1);
-    if (len <= 0) pawl__bench_die("could not find the build directory; give --dir and --json");
+    if (len <= 0) pawl__bench_die("could not find the build directory");
     out[len] = 0;
     for (int i = 0; i < 2; i++) {
         char *slash = strrchr(out, '/');
@@ -150,6 +151,7 @@ struct options {
     const char *only;
     const char *json;
     const char *dir;
+    const char *pawl;
     int64_t slice_ms;
     bool quick, full, list;
 };
@@ -157,7 +159,7 @@ struct options {
 static const char usage[] =
     "usage: pawl_bench [OPTION]...\n"
     "\n"
-    "Measure the store against the floor of this machine. Takes a few minutes.\n"
+    "Measure store and node against the floor of this machine. Takes a few minutes.\n"
     "\n"
     "  --only NAME   one measurement (--list names them)\n"
     "  --full        also with 10,000,000 jobs waiting: minutes more, gigabytes of disk\n"
@@ -165,6 +167,7 @@ static const char usage[] =
     "  --seconds N   length of a slice, fractions allowed [1]\n"
     "  --json FILE   where to write the results [bench.json in the build directory]\n"
     "  --dir DIR     measure on this disk [the build directory's]\n"
+    "  --pawl FILE   the command [pawl in the build directory]\n"
     "  --list        name the measurements\n"
     "  --help\n";
 
@@ -181,15 +184,11 @@ static int64_t parse_seconds(const char *text)
 static void parse(int argc, char **argv, struct options *out)
 {
     static const struct option list[] = {
-        { "only", required_argument, NULL, 'o' },
-        { "full", no_argument, NULL, 'f' },
-        { "quick", no_argument, NULL, 'q' },
-        { "seconds", required_argument, NULL, 's' },
-        { "json", required_argument, NULL, 'j' },
-        { "dir", required_argument, NULL, 'd' },
-        { "list", no_argument, NULL, 'l' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "only", required_argument, NULL, 'o' }, { "full", no_argument, NULL, 'f' },
+        { "quick", no_argument, NULL, 'q' },      { "seconds", required_argument, NULL, 's' },
+        { "json", required_argument, NULL, 'j' }, { "dir", required_argument, NULL, 'd' },
+        { "pawl", required_argument, NULL, 'p' }, { "list", no_argument, NULL, 'l' },
+        { "help", no_argument, NULL, 'h' },       { NULL, 0, NULL, 0 },
     };
     for (int c; (c = getopt_long(argc, argv, "h", list, NULL)) != -1;) {
         switch (c) {
@@ -211,6 +210,9 @@ static void parse(int argc, char **argv, struct options *out)
         case 'd':
             out->dir = optarg;
             break;
+        case 'p':
+            out->pawl = optarg;
+            break;
         case 'l':
             out->list = true;
             break;
@@ -228,7 +230,7 @@ static void parse(int argc, char **argv, struct options *out)
 static void show_list(void)
 {
     for (int i = 0; i < MEASUREMENTS; i++) {
-        printf("%-10s %s\n", measurements[i].name, measurements[i].text);
+        printf("%-13s %s\n", measurements[i].name, measurements[i].text);
     }
 }
 
@@ -257,16 +259,19 @@ static void run_all(struct pawl__bench *bench, const char *only)
 int main(int argc, char **argv)
 {
     char build[PAWL__BENCH_PATH_BYTES], json[PAWL__BENCH_PATH_BYTES + 16];
+    char pawl[PAWL__BENCH_PATH_BYTES + 16];
     struct options options = { 0 };
     parse(argc, argv, &options);
     if (options.list) {
         show_list();
         return 0;
     }
-    if (!options.dir || !options.json) build_dir(build);
+    build_dir(build);
+    snprintf(pawl, sizeof pawl, "%s/pawl", build);
     make_temporary(options.dir ? options.dir : build);
     catch_signals();
     struct pawl__bench bench = { .dir = temporary,
+                                 .pawl = options.pawl ? options.pawl : pawl,
                                  .quick = options.quick,
                                  .full = options.full,
                                  .slice_us = 1000 * (options.quick ? 50 : 1000),

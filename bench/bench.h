@@ -10,11 +10,13 @@
 #include "base/id.h"
 #include "store/store.h"
 
+#include <pawl/pawl.h>
+
 enum {
     PAWL__BENCH_PAYLOAD_BYTES = 100,
     PAWL__BENCH_FLOOR_ROWS = 1024, /* rows in a transaction of the floor */
     PAWL__BENCH_PAIRS_MAX = 64,
-    PAWL__BENCH_ROWS_MAX = 64,
+    PAWL__BENCH_ROWS_MAX = 96,
     PAWL__BENCH_PATH_BYTES = 1024
 };
 
@@ -27,11 +29,23 @@ enum {
     X(backlog, "cost of a claim with 10,000 waiting, 1,000,000, and 10,000,000 (--full)")          \
     X(retention, "the lifecycle with archive and purge beside it, against without")                \
     X(latency, "time of a blocking submit under the load of the other threads")                    \
-    X(size, "bytes of database per finished job, and per archived one")
+    X(size, "bytes of database per finished job, and per archived one")                            \
+    X(api_submit, "submits through the public API from 32 threads, against the floor")             \
+    X(api_lifecycle, "submits and a node with two workers, through the API, against the floor")    \
+    X(drain, "a node with two workers and 1,000,000 waiting jobs, against the floor")              \
+    X(pickup, "from a submit to its handler on an idle node, beside a wake-up through a pipe")     \
+    X(exec, "commands as handlers, against a bare loop that starts the same command")              \
+    X(idle, "CPU and memory of a node with 1,000,000 scheduled jobs and nothing to do")            \
+    X(http_submit, "one-job submits over HTTP, 64 connections, against a bare echo")               \
+    X(http_work, "fetch and ack over HTTP, 64 connections, against a bare echo")                   \
+    X(http_batch, "submits of 100 jobs over HTTP, against those of one")                           \
+    X(http_pickup, "from a submit to a fetch that waits, over HTTP, on an idle server")            \
+    X(http_idle, "memory of a connection that is kept open and idle")
 
 struct pawl__bench {
-    const char *dir; /* temporary, on the disk that is measured */
-    bool quick;      /* does it work at all? The figures mean nothing */
+    const char *dir;  /* temporary, on the disk that is measured */
+    const char *pawl; /* the command */
+    bool quick;       /* does it work at all? The figures mean nothing */
     bool full;
     int64_t slice_us;
     int pairs;
@@ -97,6 +111,8 @@ struct pawl__floor *pawl__floor_open(const struct pawl__bench *bench, const char
 void pawl__floor_close(struct pawl__floor *floor);
 /* Insert for at least `us`, whole transactions of 1024 rows; rows per second. */
 double pawl__floor_run(struct pawl__floor *floor, int64_t us);
+/* The same with so many rows a transaction. */
+double pawl__floor_small(struct pawl__floor *floor, int64_t us, int64_t rows);
 /* Insert `rows`; rows per second. */
 double pawl__floor_rows(struct pawl__floor *floor, int64_t rows);
 /* `count` transactions with one insert each; microseconds per transaction. */
@@ -129,9 +145,57 @@ void pawl__crew_free(struct pawl__crew *crew);
 struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
                                         const struct pawl__crew_options *options);
 
+/* ---- hands.c: many threads that use the public API ---- */
+
+struct pawl *pawl__bench_pawl_open(const struct pawl__bench *bench, const char *name);
+/* Ends the program when a call failed. */
+void pawl__bench_pawl_check(enum pawl_err err, const struct pawl_diag *diag);
+void pawl__bench_sleep_us(int64_t us);
+
+struct pawl__hands_options {
+    struct pawl *pawl;
+    int threads;
+    int per_call;                   /* jobs in a call */
+    bool post;                      /* and do not wait for the answer: up to 64 calls under way */
+    int64_t for_us;                 /* submit this long, or ... */
+    int64_t jobs_max;               /* ... this many */
+    int64_t delay_ms;               /* until the jobs are due */
+    const _Atomic int64_t *handled; /* by the workers; NULL: they are not waited for */
+    int64_t ahead_max;              /* of them */
+};
+
+/* How many jobs were submitted. */
+int64_t pawl__hands_run(const struct pawl__hands_options *options);
+
+/* ---- child.c: processes that are measured ---- */
+
+/* What it prints goes to `output`; -1: nowhere. */
+pid_t pawl__child_start(char *const *argv, int output);
+/* Ends the program when it failed. */
+void pawl__child_wait(pid_t pid, const char *what);
+/* The same for those that shall not outlive us: two at a time. */
+pid_t pawl__node_start(char *const *argv, int output);
+void pawl__node_wait(pid_t pid, const char *what);
+void pawl__node_stop(pid_t pid, const char *what);
+/* Before the program ends early. Async-signal-safe. */
+void pawl__bench_kill_nodes(void);
+int64_t pawl__child_kib(pid_t pid);     /* resident memory */
+clockid_t pawl__child_clock(pid_t pid); /* CPU time of all its threads */
+
+struct pawl__url {
+    char text[PAWL__BENCH_PATH_BYTES + 8];
+};
+struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *name);
+
 /* ---- report.c ---- */
 
-enum pawl__goal { PAWL__GOAL_NONE, PAWL__GOAL_AT_LEAST, PAWL__GOAL_AT_MOST };
+/* At least and at most are about the ratio; below is about the value itself. */
+enum pawl__goal {
+    PAWL__GOAL_NONE,
+    PAWL__GOAL_AT_LEAST,
+    PAWL__GOAL_AT_MOST,
+    PAWL__GOAL_VALUE_BELOW
+};
 
 struct pawl__row {
     char name[48];
@@ -141,7 +205,7 @@ struct pawl__row {
     double ratio; /* of value to floor */
     double ratio_low, ratio_high;
     enum pawl__goal kind;
-    double goal; /* for the ratio */
+    double goal;
     bool met;
     char note[128];
 };

@@ -40,7 +40,7 @@ struct member {
     pthread_t thread;
     struct slot *idle; /* for submits and completes */
     struct slot *idle_claims;
-    struct pawl__run_ref claimed[CLAIMS_MAX * CLAIM_JOBS]; /* still to be completed, in order */
+    struct pawl_run claimed[CLAIMS_MAX * CLAIM_JOBS]; /* still to be completed, in order */
     int claimed_count;
     int completed_count; /* of these */
     int64_t credit;      /* submitted, but no claim asked for them yet */
@@ -179,7 +179,7 @@ static void take_claimed(struct member *member, struct slot *slot)
     for (size_t i = 0; i < op->claim.job_count; i++) {
         const struct pawl_job *job = &op->claim.jobs[i];
         member->claimed[member->claimed_count++] =
-            (struct pawl__run_ref){ .id = job->id, .run = job->run };
+            (struct pawl_run){ .id = job->id, .run = job->run };
     }
     push(&member->idle_claims, slot);
 }

@@ -70,16 +70,21 @@ static void insert_some(struct pawl__floor *floor, int64_t rows)
     step(floor, floor->commit);
 }
 
-double pawl__floor_run(struct pawl__floor *floor, int64_t us)
+double pawl__floor_small(struct pawl__floor *floor, int64_t us, int64_t rows)
 {
     const int64_t start_us = pawl__bench_now_us();
-    int64_t rows = 0, now_us;
+    int64_t count = 0, now_us;
     do {
-        insert_some(floor, PAWL__BENCH_FLOOR_ROWS);
-        rows += PAWL__BENCH_FLOOR_ROWS;
+        insert_some(floor, rows);
+        count += rows;
         now_us = pawl__bench_now_us();
     } while (now_us - start_us < us);
-    return (double)rows * 1e6 / (double)(now_us - start_us);
+    return (double)count * 1e6 / (double)(now_us - start_us);
+}
+
+double pawl__floor_run(struct pawl__floor *floor, int64_t us)
+{
+    return pawl__floor_small(floor, us, PAWL__BENCH_FLOOR_ROWS);
 }
 
 double pawl__floor_rows(struct pawl__floor *floor, int64_t rows)

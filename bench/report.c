@@ -11,16 +11,30 @@ static int row_count;
 static bool is_met(const struct pawl__row *row)
 {
     if (row->kind == PAWL__GOAL_AT_LEAST) return row->ratio >= row->goal;
+    if (row->kind == PAWL__GOAL_VALUE_BELOW) return row->value < row->goal;
     return row->kind == PAWL__GOAL_NONE || row->ratio <= row->goal;
 }
 
 static void print_number(char *out, size_t bytes, double value)
 {
-    const char *format = value >= 1000 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f";
+    const char *format = value >= 1000  ? "%.0f"
+                         : value >= 10  ? "%.1f"
+                         : value >= 0.1 ? "%.2f"
+                                        : "%.4f";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(out, bytes, format, value);
 #pragma GCC diagnostic pop
+}
+
+static void print_goal(char *out, size_t bytes, const struct pawl__row *row)
+{
+    if (row->kind == PAWL__GOAL_VALUE_BELOW) {
+        snprintf(out, bytes, "< %g %s", row->goal, row->unit);
+    } else {
+        const char *sign = row->kind == PAWL__GOAL_AT_LEAST ? ">=" : "<=";
+        snprintf(out, bytes, "%s %.2f", sign, row->goal);
+    }
 }
 
 static void print_row(FILE *out, const struct pawl__row *row)
@@ -36,8 +50,7 @@ static void print_row(FILE *out, const struct pawl__row *row)
         snprintf(spread, sizeof spread, "%.2f..%.2f", row->ratio_low, row->ratio_high);
     }
     if (row->kind != PAWL__GOAL_NONE) {
-        const char *sign = row->kind == PAWL__GOAL_AT_LEAST ? ">=" : "<=";
-        snprintf(goal, sizeof goal, "%s %.2f", sign, row->goal);
+        print_goal(goal, sizeof goal, row);
         met = row->met ? "yes" : "NO";
     }
     fprintf(out, "%-42s %10s %-7s %10s %7s %11s %8s %4s  %s\n", row->name, value, row->unit, floor,
@@ -97,7 +110,7 @@ static void add_number(struct pawl__buf *buf, const char *name, double value, bo
 
 static void add_row(struct pawl__buf *buf, const struct pawl__row *row)
 {
-    static const char *const kinds[] = { "none", "at_least", "at_most" };
+    static const char *const kinds[] = { "none", "at_least", "at_most", "value_below" };
     const bool goal = row->kind != PAWL__GOAL_NONE;
     pawl__buf_add_text(buf, "{\"name\": ");
     pawl__buf_add_json(buf, row->name, strlen(row->name));

@@ -8,7 +8,7 @@ import tempfile
 
 KEYS = {"name", "value", "unit", "floor", "ratio", "ratio_low", "ratio_high", "goal", "goal_kind",
         "met", "note"}
-GOALS = 9  # rows that have one, without --full
+GOALS = 22  # rows that have one, without --full
 
 
 def main():
@@ -23,7 +23,8 @@ def main():
         assert os.listdir(folder) == ["bench.json"], "files were left behind"
     for row in rows:
         assert set(row) == KEYS, f"members of {row}"
-        assert row["value"] > 0, f"value of {row}"
+        # An idle node may use no CPU at all for a moment.
+        assert row["value"] > 0 or row["unit"] == "%", f"value of {row}"
         assert (row["goal"] is None) == (row["met"] is None), f"goal of {row}"
         assert row["name"] in run.stdout, f"{row['name']} is not in the table"
     assert sum(row["goal"] is not None for row in rows) == GOALS, "rows with a goal"
