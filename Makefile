@@ -10,9 +10,10 @@ FUZZ_SECONDS ?= 60
 BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results
 
 .DEFAULT_GOAL := build
-.PHONY: run build test bench tidy format asan tsan fuzz docs install clean help
+.PHONY: run build test bench conformance tidy format asan tsan fuzz docs install clean help
 
 run: build ## build, then show pawl at work on a SQLite file of its own
+	@mk/setup.sh run
 	@mk/demo.sh build/pawl
 
 build: ## the optimised binary, at build/pawl
@@ -26,6 +27,9 @@ test: ## every test: plain, under sanitizers, tidy, a short fuzz run
 
 bench: build ## measure against raw SQLite; a table here and in build/bench.json
 	@ninja -C build bench
+
+conformance: build ## the Open Job Spec's test cases against build/pawl, as a table
+	@tests/conformance/serve_test.py build/pawl --table
 
 tidy: ## format, includes, symbols, static analysis
 	@mk/setup.sh build test tidy

@@ -10,7 +10,8 @@ The rules, and nothing else, are in this file's tables:
   all doors;
 - the command line is a customer: base and <pawl/...>;
 - what is installed, and the examples, include nothing of ours but <pawl/...>;
-- sqlite3.h belongs to src/store/sqlite, and to tests and benchmarks.
+- sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests and
+  benchmarks.
 
 Tests beside the code (x_test.c) keep to their room's rules; tests/ and bench/ may look anywhere.
 """
@@ -24,18 +25,22 @@ ROOMS = {
     "base": [],
     "lifecycle": ["base"],
     "schedule": ["base"],
-    "store": ["lifecycle", "base"],
+    "wire": ["base"],
+    "store": ["wire", "lifecycle", "base"],
     "flow": ["store", "lifecycle", "base"],
     "cluster": ["store", "lifecycle", "base"],
     "engine": ["flow", "cluster", "schedule", "store", "lifecycle", "base"],
     "api": ["engine", "flow", "cluster", "schedule", "store", "lifecycle", "base"],
-    "http": ["base"],
+    "http": ["wire", "base"],
     "cli": ["http", "base"],
 }
 # The one header of a room that others may include: src/ROOM/ROOM.h. Each of base's is a door.
 DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}
 # Header of a database: the folders that may include it.
-DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"]}
+DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"],
+             "libpq-fe.h": ["src/store/postgres/", "tests/", "bench/"],
+             "postgresql/libpq-fe.h": ["src/store/postgres/", "tests/", "bench/"],
+             "curl/curl.h": ["src/store/remote/", "tests/", "bench/"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 

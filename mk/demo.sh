@@ -1,5 +1,6 @@
 #!/bin/sh
-# The first minute with pawl: a node at work on a store of its own, which is gone afterwards.
+# The first minute with pawl: a server and a node at work on a store of their own, which is gone
+# afterwards.
 #
 # Usage: mk/demo.sh BINARY
 # shellcheck disable=SC2016 # commands are shown as they are typed, and expanded by eval
@@ -10,15 +11,19 @@ if [ $# -ne 1 ] || [ ! -x "$1" ]; then
 fi
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 place=$(mktemp -d)
+server=
 node=
 
 # A second signal: what runs is not waited for.
+end() {
+    kill "$1" 2>/dev/null && kill "$1" 2>/dev/null
+    wait "$1" 2>/dev/null || :
+}
+
 leave() {
     trap '' INT TERM
-    if [ -n "$node" ]; then
-        kill "$node" 2>/dev/null && kill "$node" 2>/dev/null
-        wait "$node" 2>/dev/null || :
-    fi
+    if [ -n "$node" ]; then end "$node"; fi
+    if [ -n "$server" ]; then end "$server"; fi
     rm -rf "$place"
 }
 trap leave EXIT
@@ -28,7 +33,8 @@ mkdir bin
 ln -s "$binary" bin/pawl
 PATH=$place/bin:$PATH
 # Only what is shown here counts, not what this user has set.
-unset PAWL_STORE PAWL_CONFIG PAWL_JSON PAWL_QUIET PAWL_VOCABULARY PAWL_DURABILITY
+unset PAWL_STORE PAWL_CONFIG PAWL_JSON PAWL_QUIET PAWL_VOCABULARY PAWL_DURABILITY PAWL_LISTEN \
+    PAWL_SERVER PAWL_TOKEN
 
 # On a terminal, time to read; elsewhere, none.
 pause() {
@@ -60,6 +66,11 @@ await() {
     done
 }
 
+# The id of the job in a reply.
+id_in() {
+    sed -n 's/.*"job":{[^}]*"id":"\([^"]*\)".*/\1/p' "$1"
+}
+
 bar() {
     printf '\r\033[K['
     printf "%$(($1 * 40 / $2))s" '' | tr ' ' '#'
@@ -74,7 +85,17 @@ all_ended() {
     [ "$left" -eq 0 ]
 }
 
-say 'A node: it takes jobs from its queues and runs a command for each. Nothing else runs.'
+say 'A server: the Open Job Spec over HTTP, on a SQLite file that it makes.'
+cat <<'END'
+$ pawl serve --listen 127.0.0.1:0 >server.log 2>&1 &
+END
+pawl serve --listen 127.0.0.1:0 >server.log 2>&1 </dev/null &
+server=$!
+await 'grep -q http: server.log'
+run 'cat server.log'
+run "url=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' server.log)"
+
+say 'A node: it takes jobs from queues of that file and runs a command for each. Nothing else runs.'
 cat <<'END'
 $ pawl work --workers 4 --queue default --queue images=2 --queue mail=1 \
     --exec 'sysinfo=uname -sr' \
@@ -95,29 +116,38 @@ node=$!
 await 'grep -q "is up" node.log'
 run 'cat node.log'
 
-say 'A job has a type and arguments. It is on disk before its id is printed, and runs at once.'
-run 'id=$(pawl submit sysinfo)'
+say 'A job has a type and arguments. It is on disk before the answer comes, and runs at once.'
+run 'jobs=$url/ojs/v1/jobs'
+run 'curl -s $jobs --json '\''{"type":"sysinfo","args":[]}'\'' | tee reply; echo'
+id=$(id_in reply)
 await '[ "$(pawl list --count --type sysinfo --state completed)" = 1 ]'
-run 'pawl show $id'
+run "curl -s \$jobs/$id; echo"
 
 say 'One that waits for its time, one that will fail twice, one that will fail for good.'
-run 'pawl submit mail.send '\''["dan@example.com"]'\'' --delay 2s'
-run 'flaky=$(pawl submit invoice.fetch --retry-initial 500ms)'
-run 'pawl submit invoice.pay --max-attempts 2 --retry-initial 500ms'
+run 'curl -s $jobs --json '\''{"type":"mail.send","args":["dan@example.com"],
+  "options":{"scheduled_at":"+PT2S"}}'\'' >reply'
+run 'curl -s $jobs --json '\''{"type":"invoice.fetch","args":[],
+  "options":{"retry":{"initial_interval":"PT0.5S"}}}'\'' >reply'
+flaky=$(id_in reply)
+run 'curl -s $jobs --json '\''{"type":"invoice.pay","args":[],
+  "options":{"retry":{"max_attempts":2,"initial_interval":"PT0.5S"}}}'\'' >reply'
 
 say 'Priority decides who is next. The queue is held while we write.'
-run 'pawl queue pause mail'
-run 'pawl -q submit mail.send '\''["ann@example.com"]'\'' --queue mail'
-run 'pawl -q submit mail.send '\''["bob@example.com"]'\'' --queue mail --priority -10'
-run 'pawl -q submit mail.send '\''["urgent@example.com"]'\'' --queue mail --priority 50'
-run 'pawl queue resume mail'
+run 'curl -s -X POST $url/ojs/v1/queues/mail/pause; echo'
+run 'curl -s $jobs/batch --json '\''{"jobs":[
+  {"type":"mail.send","args":["ann@example.com"],"options":{"queue":"mail"}},
+  {"type":"mail.send","args":["bob@example.com"],"options":{"queue":"mail","priority":-10}},
+  {"type":"mail.send","args":["urgent@example.com"],"options":{"queue":"mail","priority":50}}
+  ]}'\'' >reply'
+run 'curl -s -X POST $url/ojs/v1/queues/mail/resume >reply'
 
 say 'One that is cancelled while it runs: its processes are killed.'
-run 'film=$(pawl submit video.encode)'
+run 'curl -s $jobs --json '\''{"type":"video.encode","args":[]}'\'' >reply'
+film=$(id_in reply)
 await '[ "$(pawl list --count --type video.encode --state active)" = 1 ]'
-run 'pawl cancel $film --reason "wrong film"'
+run "curl -s -X DELETE \$jobs/$film; echo"
 
-say 'A hundred at once, as JSON Lines; two at a time, as the queue says.'
+say 'A hundred at once, from the command line; two at a time, as the queue says.'
 run 'seq 100 | sed '\''s/.*/{"type":"image.resize","queue":"images"}/'\'' | pawl submit -'
 
 say 'Now wait until all of them have ended.'
@@ -130,22 +160,28 @@ run 'pawl list --queue default --queue mail --oldest-first'
 run 'cat sent.log'
 
 say 'The one that failed twice, in full.'
-run 'pawl show $flaky'
+run "pawl show $flaky"
 
 say 'All in numbers, and a look for damage.'
 run 'pawl stats'
 run 'pawl check'
 
-say 'A node that is asked to stop finishes what runs.'
-run 'kill $node'
-wait "$node"
+say 'For machines: what happened, and how it goes.'
+run 'curl -s "$url/ojs/v1/events?types=job.cancelled"; echo'
+run 'curl -s $url/metrics | grep ^ojs_job_enqueued_total'
+
+say 'Who is asked to stop finishes what runs.'
+run 'kill $node $server'
+wait "$node" "$server" || :
 node=
+server=
 run 'tail -n 1 node.log'
 
 cat <<'END'
 
 Nothing of this is left on your disk. To go on:
+  build/pawl serve          a server on 127.0.0.1:8080; /openapi.json lists its routes
   build/pawl help           every command; "pawl COMMAND --help" explains one
   README.md                 what pawl guarantees, and how to embed it in C
-  docs/                     architecture, lifecycle, the commands in full
+  docs/                     HTTP, architecture, lifecycle, the commands in full
 END

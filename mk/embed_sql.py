@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns .sql files into one C header.
 
-Usage: embed_sql.py OUTPUT PREFIX FILE.sql...
+Usage: embed_sql.py [--dollar] OUTPUT PREFIX FILE.sql...
 
 A statement begins at a line "-- name: some_name" and ends at the next one. For each the header has
 its text, its place in a list, and the numbers of its parameters, so that C binds by name and a
@@ -10,18 +10,22 @@ misspelt name does not compile:
     -- name: job_get             PREFIX_JOB_GET            in enum
     SELECT ... WHERE key = :key  PREFIX_JOB_GET_key = 1    parameter
 
-SQLite numbers parameters by first appearance; so does this script.
+SQLite numbers parameters by first appearance; so does this script. PostgreSQL knows no names: with
+--dollar the text has $1, $2, ... in their place.
 
 "-- fragment: facts" names a piece of text that stands for {{facts}} in the statements after it.
 """
 import re
 import sys
 
+PARAMETER = r"(?<![:\w]):([a-z_]\w*)"  # but not a cast, which has two colons
+LITERAL = r"'(?:[^']|'')*'"
+
 
 def strip(sql):
     """Without comments and string literals, where no parameter can be."""
     sql = re.sub(r"--[^\n]*", "", sql)
-    return re.sub(r"'(?:[^']|'')*'", "''", sql)
+    return re.sub(LITERAL, "''", sql)
 
 
 def compact(sql):
@@ -57,11 +61,19 @@ def statements(path, fragments):
             yield name, body
 
 
+def number(line, params):
+    """With $n for each parameter that is not inside a string literal."""
+    pieces = re.split(f"({LITERAL})", line)
+    pieces[::2] = [re.sub(PARAMETER, lambda m: f"${params.index(m.group(1)) + 1}", piece)
+                   for piece in pieces[::2]]
+    return "".join(pieces)
+
+
 def quote(line):
     return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
 
 
-def main(output, prefix, paths):
+def main(output, prefix, paths, dollar):
     seen, items, fragments = set(), [], {}
     for path in paths:
         for name, body in statements(path, fragments):
@@ -74,9 +86,10 @@ def main(output, prefix, paths):
         out.write(f"#define {prefix}_STATEMENTS(X) \\\n")
         out.write(" \\\n".join(f"    X({name.upper()}, {name})" for name, _ in items) + "\n")
         for name, body in items:
+            params = list(dict.fromkeys(re.findall(PARAMETER, strip(body))))
+            lines = [number(line, params) if dollar else line for line in compact(body)]
             out.write(f"\n#define {prefix}_TEXT_{name} \\\n")
-            out.write(" \\\n".join("    " + quote(line) for line in compact(body)) + "\n")
-            params = list(dict.fromkeys(re.findall(r":([a-z_]\w*)", strip(body))))
+            out.write(" \\\n".join("    " + quote(line) for line in lines) + "\n")
             if params:
                 listed = ", ".join(f"{prefix}_{name.upper()}_{p} = {i}"
                                    for i, p in enumerate(params, 1))
@@ -84,4 +97,5 @@ def main(output, prefix, paths):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    arguments = [argument for argument in sys.argv[1:] if argument != "--dollar"]
+    main(arguments[0], arguments[1], arguments[2:], "--dollar" in sys.argv)

@@ -365,7 +365,7 @@ static void add_decision(struct pawl__buf *out)
     static const struct {
         const char *what;
         int64_t attempt;
-        struct pawl__report report;
+        struct pawl_report report;
     } rows[] = {
         { "asks to be requeued", 3, { .requeue = true } },
         { "code `DISCARD`", 1, { .code = "DISCARD" } },

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that what a purpose needs is on this machine, and installs what is not.
 #
-# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, test, tidy or fuzz
+# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, test, tidy or fuzz
 #
 # Says nothing when nothing is missing. Needs no compiler, no Python and no root by itself; asks
 # sudo for root only when there is something to install.
@@ -17,13 +17,23 @@ build meson              meson
 build ninja-build        ninja
 build pkgconf            pkg-config
 build libsqlite3-dev     pc:sqlite3
+build libpq-dev          pc:libpq
+build libcurl4-openssl-dev pc:libcurl
+build libuv1-dev         pc:libuv
+build llhttp-dev         /usr/share/llhttp/llhttp.c
+build libssl-dev         pc:libssl
 build python3            python3
+run   curl               curl
 test  libcmocka-dev      pc:cmocka
 test  libjansson-dev     pc:jansson
 test  g++                g++
 test  sqlite3            sqlite3
+test  postgresql-15      /usr/lib/postgresql/15/bin/postgres
 test  man-db             man
 test  bash               bash
+test  curl               curl
+test  jq                 jq
+test  openssl            openssl
 tidy  clang-14           clang-14
 tidy  clang-format-14    clang-format-14
 tidy  clang-tidy-14      clang-tidy-14
@@ -62,7 +72,7 @@ missing_for() {
 missing=
 for purpose in "$@"; do
     case $purpose in
-    build | test | tidy | fuzz) ;;
+    build | run | test | tidy | fuzz) ;;
     *) say "no such purpose: \"$purpose\""; exit 2 ;;
     esac
     missing="$missing $(missing_for "$purpose")"

@@ -68,7 +68,7 @@ def read_meson_test(test):
         count.skipped = 1
         return count
     text = test.get("stdout", "")
-    if PLAN.search(text) or POINT.search(text):
+    if any(PLAN.match(line) or POINT.match(line) for line in text.splitlines()):
         count = read_tap(name, text)
     else:
         count = Count()
