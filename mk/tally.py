@@ -2,26 +2,37 @@
 """Adds up what the test runs really did.
 
 Usage: tally.py LABEL=LOG...
+       tally.py --again LOG
 
 A LOG is meson's testlog.json or a file of TAP lines. What is counted are test points, not
 programs: a program that proves forty things counts forty times, and one that died after ten of
 forty has ten passed and thirty failed. No news is bad news: a log that is missing or empty, a
 program that ran nothing, one that failed without saying at which point, all count as a failure.
 
+Beside LABEL.json there may be LABEL.again.json, of programs that failed and were run once more,
+alone. They count as they did then, and are named as unsteady: on a busy machine a deadline may
+pass that says nothing about the product. No second run excuses a crash or a sanitizer's finding.
+With --again the names of programs that deserve one are printed; none, or too many to be chance:
+the exit status is 1.
+
 The last line of output is "N passed, N failed"; the exit status is 0 only when none failed.
 """
 import json
+import os
 import re
 import sys
 
 POINT = re.compile(r"\s*(not )?ok\b(?:\s+\d+)?(.*)")
 PLAN = re.compile(r"\s*1\.\.(\d+)")
+FINDING = re.compile(r"Sanitizer|runtime error:")
+AGAIN_MAX = 3
 
 
 class Count:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.complaints = []
+        self.unsteady = []
 
     def fail(self, complaint, points=1):
         self.failed += points
@@ -32,6 +43,7 @@ class Count:
         self.failed += other.failed
         self.skipped += other.skipped
         self.complaints += other.complaints
+        self.unsteady += other.unsteady
 
 
 def read_tap(name, text):
@@ -81,14 +93,47 @@ def read_meson_test(test):
     return count
 
 
+def may_be_chance(test):
+    """Did it fail in a way that a busy machine can cause?"""
+    output = test.get("stdout", "") + test.get("stderr", "")
+    return (test["result"] in ("FAIL", "TIMEOUT") and test.get("returncode", 0) >= 0
+            and not FINDING.search(output))
+
+
+def read_meson_log(path):
+    with open(path, encoding="utf-8", errors="replace") as log:
+        return [json.loads(line) for line in log]
+
+
+def read_meson(path):
+    second = path.removesuffix(".json") + ".again.json"
+    again = {test["name"]: test for test in read_meson_log(second)} \
+        if os.path.exists(second) else {}
+    count = Count()
+    for test in read_meson_log(path):
+        name = test["name"]
+        if name in again and may_be_chance(test):
+            first, test = test, again[name]
+            count.unsteady += read_meson_test(first).complaints
+        count.add(read_meson_test(test))
+    return count
+
+
+def print_again(path):
+    failed = [test for test in read_meson_log(path) if read_meson_test(test).failed]
+    if not 0 < len(failed) <= AGAIN_MAX or not all(map(may_be_chance, failed)):
+        return 1
+    print(*(test["name"].split(" / ")[-1] for test in failed))
+    return 0
+
+
 def read_log(label, path):
     count = Count()
     try:
-        with open(path, encoding="utf-8", errors="replace") as log:
-            if path.endswith(".json"):
-                for line in log:
-                    count.add(read_meson_test(json.loads(line)))
-            else:
+        if path.endswith(".json"):
+            count.add(read_meson(path))
+        else:
+            with open(path, encoding="utf-8", errors="replace") as log:
                 count.add(read_tap(label, log.read()))
     except (OSError, ValueError, KeyError) as error:
         count.fail(f"{label}: no results: {error}")
@@ -98,6 +143,8 @@ def read_log(label, path):
 
 
 def main(args):
+    if args[:1] == ["--again"]:
+        return print_again(args[1])
     total = Count()
     for arg in args:
         label, _, path = arg.partition("=")
@@ -107,6 +154,8 @@ def main(args):
               f" {count.skipped:4} skipped")
         for complaint in count.complaints:
             print(f"    failed: {complaint}")
+        for complaint in count.unsteady:
+            print(f"    unsteady: {complaint}")
     if not args:
         total.fail("nothing was run")
     print(f"{total.passed} passed, {total.failed} failed")

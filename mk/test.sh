@@ -25,7 +25,8 @@ say() {
 }
 
 # meson_step STEP SCALE CONFIGURE_ARGS... -- TEST_ARGS...
-# Leaves the log in $results/STEP.json; without one the tally counts a failure.
+# Leaves the log in $results/STEP.json; without one the tally counts a failure. A few programs that
+# failed beside others are run once more, alone: mk/tally.py says which, and what that is worth.
 meson_step() {
     local step=$1 percent=$2 dir=build-$1 options=()
     shift 2
@@ -41,6 +42,13 @@ meson_step() {
     PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
         meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes "$processes" "$@"
     cp "$dir/meson-logs/testlog.json" "$results/$step.json"
+    local again
+    again=$(mk/tally.py --again "$results/$step.json") || return
+    say "$step, once more and alone: $again"
+    # shellcheck disable=SC2086 # one word each
+    PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
+        meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 "$@" $again
+    cp "$dir/meson-logs/testlog.json" "$results/$step.again.json"
 }
 
 step_plain() {
