@@ -289,6 +289,46 @@ def counts_skipped_points_as_neither(root):
     assert tally(root, {"plain.json": log}) == ("1 passed, 0 failed", 0)
 
 
+LATE = {"name": "pawl:base / late", "result": "FAIL", "returncode": 1,
+        "stdout": "1..2\nok 1 - x\nnot ok 2 - y\n"}
+ON_TIME = {**LATE, "result": "OK", "returncode": 0, "stdout": "1..2\nok 1 - x\nok 2 - y\n"}
+
+
+def deserve_another_run(root, *tests):
+    plant(root, {"again.json": meson_log(*tests)})
+    done = subprocess.run([os.path.join(ROOT, "mk/tally.py"), "--again", f"{root}/again.json"],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (done.stdout != ""), done
+    return done.stdout.split()
+
+
+@test
+def takes_the_second_run_of_what_was_late(root):
+    assert deserve_another_run(root, LATE, {**ON_TIME, "name": "a"}) == ["late"]
+    plant(root, {"plain.again.json": meson_log(ON_TIME)})
+    assert tally(root, {"plain.json": meson_log(LATE)}) == ("2 passed, 0 failed", 0)
+    plant(root, {"plain.again.json": meson_log(LATE)})
+    assert tally(root, {"plain.json": meson_log(LATE)}) == ("1 passed, 1 failed", 1)
+
+
+@test
+def excuses_no_crash_and_no_finding(root):
+    for worse in ({"result": "ERROR", "returncode": -11}, {"returncode": -6},
+                  {"stdout": LATE["stdout"] + "# WARNING: ThreadSanitizer: data race\n"},
+                  {"stderr": "x.c:1:2: runtime error: signed integer overflow\n"}):
+        assert deserve_another_run(root, {**LATE, **worse}) == [], worse
+        plant(root, {"plain.again.json": meson_log(ON_TIME)})
+        assert tally(root, {"plain.json": meson_log({**LATE, **worse})}) == \
+            ("1 passed, 1 failed", 1), worse
+
+
+@test
+def sees_no_chance_in_many_failures(root):
+    many = [{**LATE, "name": f"late{i}"} for i in range(4)]
+    assert deserve_another_run(root, *many) == []
+    assert deserve_another_run(root, *many[:3]) == ["late0", "late1", "late2"]
+
+
 # ---- setup ----
 
 SUDO = '[ "$1" = -n ] && shift; "$@"'
@@ -343,67 +383,6 @@ def setup_shows_why_it_could_not_install(root):
                         "sudo": SUDO}, "build")
     assert done.returncode == 1, done
     assert "no network" in done.stderr and "could not install: gcc" in done.stderr, done.stderr
-
-
-# ---- the tally ----
-
-
-def meson_log(*tests):
-    """Lines as meson writes them, of (name, result, returncode, output)."""
-    return "".join(json.dumps({"name": f"pawl:base / {name}", "result": result,
-                               "returncode": code, "stdout": output}) + "\n"
-                   for name, result, code, output in tests)
-
-
-def tally(*args):
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "mk", "tally.py"), *args],
-                          capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout
-
-
-FINE = ("fine", "OK", 0, "1..2\nok 1 - a\nok 2 - b\n")
-LATE = ("late", "FAIL", 1, "1..2\nok 1 - a\nnot ok 2 - b\n")
-ON_TIME = ("late", "OK", 0, "1..2\nok 1 - a\nok 2 - b\n")
-
-
-@test
-def tally_counts_points(root):
-    plant(root, {"x.json": meson_log(FINE, LATE)})
-    code, text = tally(f"x={root}/x.json")
-    assert code == 1 and text.endswith("3 passed, 1 failed\n"), text
-
-
-@test
-def tally_takes_the_second_run_of_what_was_late(root):
-    plant(root, {"x.json": meson_log(FINE, LATE), "x.again.json": meson_log(ON_TIME)})
-    assert tally("--again", f"{root}/x.json") == (0, "late\n")
-    code, text = tally(f"x={root}/x.json")
-    assert code == 0 and "unsteady: pawl:base / late: b" in text, text
-    assert text.endswith("4 passed, 0 failed\n"), text
-
-
-@test
-def tally_counts_what_fails_twice(root):
-    plant(root, {"x.json": meson_log(FINE, LATE), "x.again.json": meson_log(LATE)})
-    code, text = tally(f"x={root}/x.json")
-    assert code == 1 and text.endswith("3 passed, 1 failed\n"), text
-
-
-@test
-def tally_excuses_no_crash_and_no_finding(root):
-    crash = ("late", "FAIL", -11, "1..2\nok 1 - a\n")
-    race = ("late", "FAIL", 1, "1..2\nok 1 - a\nnot ok 2 - b\n# WARNING: ThreadSanitizer\n")
-    for first in (crash, race):
-        plant(root, {"x.json": meson_log(first), "x.again.json": meson_log(ON_TIME)})
-        assert tally("--again", f"{root}/x.json") == (1, "")
-        code, text = tally(f"x={root}/x.json")
-        assert code == 1 and text.endswith("1 passed, 1 failed\n"), text
-
-
-@test
-def tally_sees_no_chance_in_many_failures(root):
-    plant(root, {"x.json": meson_log(*((f"late{i}", *LATE[1:]) for i in range(4)))})
-    assert tally("--again", f"{root}/x.json") == (1, "")
 
 
 def main():
