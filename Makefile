@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+STORE ?= sqlite
 
 # What these targets make, and all that `make clean` removes.
 BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results
@@ -25,8 +26,8 @@ test: ## every test: plain, under sanitizers, tidy, a short fuzz run
 	@mk/setup.sh build test tidy fuzz
 	@mk/test.sh plain asan tsan tidy fuzz
 
-bench: build ## measure against raw SQLite; a table here and in build/bench.json
-	@ninja -C build bench
+bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
+	@mk/bench.sh '$(STORE)'
 
 conformance: build ## the Open Job Spec's test cases against build/pawl, as a table
 	@tests/conformance/serve_test.py build/pawl --table

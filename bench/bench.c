@@ -12,20 +12,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-struct measurement {
-    const char *name;
-    const char *text;
-    void (*run)(struct pawl__bench *bench);
-};
-
-#define X(name, text) { #name, text, pawl__bench_##name },
-static const struct measurement measurements[] = { PAWL__BENCHES(X) };
-#undef X
-enum { MEASUREMENTS = sizeof measurements / sizeof *measurements };
-
 static char temporary[PAWL__BENCH_PATH_BYTES]; /* "": none yet; set before other threads start */
 
-static void remove_files(void)
+void pawl__bench_remove_files(void)
 {
     DIR *dir = opendir(temporary);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -38,7 +27,7 @@ static void remove_temporary(void)
 {
     if (!*temporary) return;
     pawl__bench_kill_nodes();
-    remove_files();
+    pawl__bench_remove_files();
     rmdir(temporary);
 }
 
@@ -92,17 +81,6 @@ int64_t pawl__bench_written(void)
     }
     if (file) fclose(file);
     return bytes;
-}
-
-void pawl__bench_forget(const struct pawl__bench *bench, const char *name)
-{
-    static const char *const suffixes[] = { "", "-wal", "-shm" };
-    char path[PAWL__BENCH_PATH_BYTES], file[PAWL__BENCH_PATH_BYTES + 8];
-    pawl__bench_path(bench, name, path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        snprintf(file, sizeof file, "%s%s", path, suffixes[i]);
-        unlink(file);
-    }
 }
 
 void *pawl__bench_calloc(size_t count, size_t bytes)
@@ -159,17 +137,25 @@ struct options {
 static const char usage[] =
     "usage: pawl_bench [OPTION]...\n"
     "\n"
-    "Measure store and node against the floor of this machine. Takes a few minutes.\n"
+    "%s\n"
     "\n"
     "  --only NAME   one measurement (--list names them)\n"
     "  --full        also with 10,000,000 jobs waiting: minutes more, gigabytes of disk\n"
     "  --quick       only see that everything works; the figures mean nothing\n"
     "  --seconds N   length of a slice, fractions allowed [1]\n"
-    "  --json FILE   where to write the results [bench.json in the build directory]\n"
+    "  --json FILE   where to write the results [%s in the build directory]\n"
     "  --dir DIR     measure on this disk [the build directory's]\n"
     "  --pawl FILE   the command [pawl in the build directory]\n"
     "  --list        name the measurements\n"
     "  --help\n";
+
+static void show_usage(FILE *out)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    fprintf(out, usage, pawl__program.about, pawl__program.json);
+#pragma GCC diagnostic pop
+}
 
 static int64_t parse_seconds(const char *text)
 {
@@ -217,10 +203,10 @@ static void parse(int argc, char **argv, struct options *out)
             out->list = true;
             break;
         case 'h':
-            fputs(usage, stdout);
+            show_usage(stdout);
             exit(0);
         default:
-            fputs(usage, stderr);
+            show_usage(stderr);
             exit(2);
         }
     }
@@ -229,8 +215,8 @@ static void parse(int argc, char **argv, struct options *out)
 
 static void show_list(void)
 {
-    for (int i = 0; i < MEASUREMENTS; i++) {
-        printf("%-13s %s\n", measurements[i].name, measurements[i].text);
+    for (int i = 0; i < pawl__program.count; i++) {
+        printf("%-13s %s\n", pawl__program.list[i].name, pawl__program.list[i].text);
     }
 }
 
@@ -246,11 +232,11 @@ static void make_temporary(const char *dir)
 static void run_all(struct pawl__bench *bench, const char *only)
 {
     int ran = 0;
-    for (int i = 0; i < MEASUREMENTS; i++) {
-        if (only && strcmp(only, measurements[i].name)) continue;
-        pawl__bench_say("# %s: %s", measurements[i].name, measurements[i].text);
-        measurements[i].run(bench);
-        remove_files(); // a full disk would be a poor result
+    for (int i = 0; i < pawl__program.count; i++) {
+        if (only && strcmp(only, pawl__program.list[i].name)) continue;
+        pawl__bench_say("# %s: %s", pawl__program.list[i].name, pawl__program.list[i].text);
+        pawl__program.list[i].run(bench);
+        pawl__bench_forget_all(bench);
         ran++;
     }
     if (!ran) pawl__bench_die("there is no measurement \"%s\"; see --list", only);
@@ -258,7 +244,7 @@ static void run_all(struct pawl__bench *bench, const char *only)
 
 int main(int argc, char **argv)
 {
-    char build[PAWL__BENCH_PATH_BYTES], json[PAWL__BENCH_PATH_BYTES + 16];
+    char build[PAWL__BENCH_PATH_BYTES], json[PAWL__BENCH_PATH_BYTES + 32];
     char pawl[PAWL__BENCH_PATH_BYTES + 16];
     struct options options = { 0 };
     parse(argc, argv, &options);
@@ -271,6 +257,7 @@ int main(int argc, char **argv)
     make_temporary(options.dir ? options.dir : build);
     catch_signals();
     struct pawl__bench bench = { .dir = temporary,
+                                 .build = build,
                                  .pawl = options.pawl ? options.pawl : pawl,
                                  .quick = options.quick,
                                  .full = options.full,
@@ -281,7 +268,7 @@ int main(int argc, char **argv)
     pawl__idgen_init(&bench.ids, &pawl__clock_system, pawl__rng_system_seed());
     run_all(&bench, options.only);
     snprintf(json, sizeof json, "%s", options.json ? options.json : "");
-    if (!options.json) snprintf(json, sizeof json, "%s/bench.json", build);
+    if (!options.json) snprintf(json, sizeof json, "%s/%s", build, pawl__program.json);
     pawl__report_json(json);
     pawl__report_print(stdout);
     pawl__idgen_release(&bench.ids);

@@ -20,7 +20,7 @@ enum {
     PAWL__BENCH_PATH_BYTES = 1024
 };
 
-/* name, what it measures. Add here and write pawl__bench_NAME. */
+/* name, what it measures on SQLite. Add here and write pawl__bench_NAME. */
 #define PAWL__BENCHES(X)                                                                           \
     X(submit, "one-job submits from 32 threads, against the floor")                                \
     X(lifecycle, "submit, claim and complete of every job, 32 threads, against the floor")         \
@@ -43,9 +43,10 @@ enum {
     X(http_idle, "memory of a connection that is kept open and idle")
 
 struct pawl__bench {
-    const char *dir;  /* temporary, on the disk that is measured */
-    const char *pawl; /* the command */
-    bool quick;       /* does it work at all? The figures mean nothing */
+    const char *dir;   /* temporary, on the disk that is measured */
+    const char *build; /* the build directory */
+    const char *pawl;  /* the command */
+    bool quick;        /* does it work at all? The figures mean nothing */
     bool full;
     int64_t slice_us;
     int pairs;
@@ -56,6 +57,33 @@ struct pawl__bench {
 #define X(name, text) void pawl__bench_##name(struct pawl__bench *bench);
 PAWL__BENCHES(X)
 #undef X
+
+/* ---- sqlite.c, postgres/program.c: each program has one of them, which says what is measured and
+ *      where stores are kept ---- */
+
+struct pawl__measurement {
+    const char *name;
+    const char *text;
+    void (*run)(struct pawl__bench *bench);
+};
+
+struct pawl__program {
+    const char *about; /* for --help */
+    const char *json;  /* file of results, in the build directory */
+    const struct pawl__measurement *list;
+    int count;
+};
+extern const struct pawl__program pawl__program;
+
+struct pawl__url {
+    char text[PAWL__BENCH_PATH_BYTES + 8];
+};
+/* Of the store `name`, which may not be there yet. */
+struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *name);
+/* Delete a store that is closed. */
+void pawl__bench_forget(const struct pawl__bench *bench, const char *name);
+/* Delete all of them: a full disk would be a poor result. */
+void pawl__bench_forget_all(const struct pawl__bench *bench);
 
 /* ---- bench.c ---- */
 
@@ -69,8 +97,8 @@ void pawl__bench_path(const struct pawl__bench *bench, const char *name,
                       char out[PAWL__BENCH_PATH_BYTES]);
 /* Bytes this process has written so far; 0 when the system does not say. */
 int64_t pawl__bench_written(void);
-/* Delete a database that is closed. */
-void pawl__bench_forget(const struct pawl__bench *bench, const char *name);
+/* Empty the temporary folder. */
+void pawl__bench_remove_files(void);
 void *pawl__bench_calloc(size_t count, size_t bytes);
 
 /* ---- job.c: jobs and stores ---- */
@@ -182,11 +210,6 @@ void pawl__bench_kill_nodes(void);
 int64_t pawl__child_kib(pid_t pid);     /* resident memory */
 clockid_t pawl__child_clock(pid_t pid); /* CPU time of all its threads */
 
-struct pawl__url {
-    char text[PAWL__BENCH_PATH_BYTES + 8];
-};
-struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *name);
-
 /* ---- report.c ---- */
 
 /* At least and at most are about the ratio; below is about the value itself. */
@@ -236,5 +259,29 @@ struct pawl__pairs {
  * of the medians. */
 struct pawl__row pawl__pairs_run(const struct pawl__bench *bench, const struct pawl__pairs *pairs);
 double pawl__median(double *values, int count); /* sorts them */
+
+/* ---- api.c: a node in this process, and its clients ---- */
+
+struct pawl__api {
+    struct pawl__bench *bench;
+    struct pawl *pawl;
+    int per_call; /* jobs in a call */
+    bool post;    /* and do not wait for the answer */
+    _Atomic int64_t handled;
+};
+
+/* A handler that does nothing but count. */
+void pawl__api_handle(struct pawl__api *api);
+/* A node with two workers. */
+void pawl__api_start(struct pawl__api *api);
+/* Runs of this process that ended well. */
+int64_t pawl__api_completed(struct pawl__api *api);
+void pawl__api_wait(struct pawl__api *api, int64_t completed);
+/* A slice of submits, or of submits that the node runs; jobs per second. */
+double pawl__api_submit(struct pawl__api *api);
+double pawl__api_lifecycle(struct pawl__api *api);
+/* Pairs of jobs per second; the row's note says what a commit was like. */
+struct pawl__row pawl__api_pairs(struct pawl__api *api, const struct pawl__pairs *pairs,
+                                 const char *note);
 
 #endif

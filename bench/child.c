@@ -100,12 +100,3 @@ clockid_t pawl__child_clock(pid_t pid)
     if (clock_getcpuclockid(pid, &clock)) pawl__bench_die("could not find a process's clock");
     return clock;
 }
-
-struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *name)
-{
-    struct pawl__url url;
-    char path[PAWL__BENCH_PATH_BYTES];
-    pawl__bench_path(bench, name, path);
-    snprintf(url.text, sizeof url.text, "sqlite:%s", path);
-    return url;
-}

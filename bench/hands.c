@@ -48,12 +48,11 @@ void pawl__bench_pawl_check(enum pawl_err err, const struct pawl_diag *diag)
 
 struct pawl *pawl__bench_pawl_open(const struct pawl__bench *bench, const char *name)
 {
-    char path[PAWL__BENCH_PATH_BYTES], url[PAWL__BENCH_PATH_BYTES + 8];
+    const struct pawl__url url = pawl__bench_url(bench, name);
+    const struct pawl_config config = { .store = url.text };
     struct pawl *pawl = NULL;
     struct pawl_diag diag = { 0 };
-    pawl__bench_path(bench, name, path);
-    snprintf(url, sizeof url, "sqlite:%s", path);
-    pawl__bench_pawl_check(pawl_open(&(struct pawl_config){ .store = url }, &pawl, &diag), &diag);
+    pawl__bench_pawl_check(pawl_open(&config, &pawl, &diag), &diag);
     return pawl;
 }
 

@@ -33,16 +33,14 @@ void pawl__bench_job_init(struct pawl__bench_job *job)
 
 struct pawl__store *pawl__bench_open(const struct pawl__bench *bench, const char *name)
 {
-    char path[PAWL__BENCH_PATH_BYTES], url[PAWL__BENCH_PATH_BYTES + 8];
+    const struct pawl__url url = pawl__bench_url(bench, name);
     struct pawl__store *store = NULL;
     struct pawl_diag diag = { 0 };
-    pawl__bench_path(bench, name, path);
-    snprintf(url, sizeof url, "sqlite:%s", path);
     const struct pawl_config config = {
-        .store = url, .busy_timeout_ms = 30000, .clock = &pawl__clock_system, .seed = 1
+        .store = url.text, .busy_timeout_ms = 30000, .clock = &pawl__clock_system, .seed = 1
     };
     if (pawl__store_open(&config, &store, &diag)) {
-        pawl__bench_die("could not open \"%s\": %s", url, diag.text);
+        pawl__bench_die("could not open \"%s\": %s", url.text, diag.text);
     }
     return store;
 }

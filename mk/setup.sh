@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that what a purpose needs is on this machine, and installs what is not.
 #
-# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, test, tidy or fuzz
+# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, bench, test, tidy or fuzz
 #
 # Says nothing when nothing is missing. Needs no compiler, no Python and no root by itself; asks
 # sudo for root only when there is something to install.
@@ -24,6 +24,7 @@ build llhttp-dev         /usr/share/llhttp/llhttp.c
 build libssl-dev         pc:libssl
 build python3            python3
 run   curl               curl
+bench postgresql-15      /usr/lib/postgresql/15/bin/postgres
 test  libcmocka-dev      pc:cmocka
 test  libjansson-dev     pc:jansson
 test  g++                g++
@@ -72,7 +73,7 @@ missing_for() {
 missing=
 for purpose in "$@"; do
     case $purpose in
-    build | run | test | tidy | fuzz) ;;
+    build | run | bench | test | tidy | fuzz) ;;
     *) say "no such purpose: \"$purpose\""; exit 2 ;;
     esac
     missing="$missing $(missing_for "$purpose")"

@@ -1,0 +1,63 @@
+/* What the measurements on PostgreSQL share: a server that libpq's environment (PGHOST, PGUSER)
+ * leads to, on which every store and floor is a database of its own, and the floor.
+ *
+ * Whatever goes wrong ends the program with a message, as in bench.h. */
+#ifndef PAWL_BENCH_POSTGRES_H
+#define PAWL_BENCH_POSTGRES_H
+
+#include "bench/bench.h"
+
+#if __has_include(<libpq-fe.h>)
+#include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
+
+/* As many as a store has for writing. */
+enum { PAWL__PG_FLOOR_CONNECTIONS = 3 };
+
+/* name, what it measures. Add here and write pawl__bench_pg_NAME. */
+#define PAWL__PG_BENCHES(X)                                                                        \
+    X(floor, "bare libpq by itself: inserts and lifecycles, by how many connections it has")       \
+    X(submit, "submits through the public API, against bare libpq")                                \
+    X(lifecycle, "submits and a node with two workers, through the API, against bare libpq")
+
+#define X(name, text) void pawl__bench_pg_##name(struct pawl__bench *bench);
+PAWL__PG_BENCHES(X)
+#undef X
+
+/* ---- program.c: the server ---- */
+
+/* A connection to the database of the store or floor `name`; NULL: to the server's own. */
+PGconn *pawl__pg_dial(const char *name);
+/* Any number of statements, or ... */
+void pawl__pg_run(PGconn *conn, const char *sql);
+/* ... one that gives a number. */
+double pawl__pg_number(PGconn *conn, const char *sql);
+/* Bytes of write-ahead log that the server has written so far. */
+double pawl__pg_wal_bytes(void);
+
+/* ---- floor.c: libpq with nothing on top ---- */
+
+struct pawl__pgfloor;
+
+/* So many connections, each with a thread of its own while it is used. */
+struct pawl__pgfloor *pawl__pgfloor_open(const struct pawl__bench *bench, const char *name,
+                                         int connections);
+void pawl__pgfloor_close(struct pawl__pgfloor *floor);
+
+struct pawl__pgfloor_run {
+    bool lifecycle; /* insert, claim and complete; else insert alone */
+    int batch;      /* rows of each in a transaction */
+    int64_t for_us;
+};
+
+struct pawl__pgfloor_result {
+    int64_t rows; /* that went all the way */
+    double per_s;
+};
+
+struct pawl__pgfloor_result pawl__pgfloor_run(struct pawl__pgfloor *floor,
+                                              const struct pawl__pgfloor_run *run);
+
+#endif

@@ -1,0 +1,132 @@
+/* pawl_bench_postgres: what is measured on PostgreSQL, and where its stores are. Each is a database
+ * of its own, made when its URL is first asked for. */
+#include "bench/postgres/postgres.h"
+
+#include <assert.h>
+
+enum { STORES_MAX = 8, NAME_BYTES = 64, SQL_BYTES = 256 };
+
+#define X(name, text) { #name, text, pawl__bench_pg_##name },
+static const struct pawl__measurement list[] = { PAWL__PG_BENCHES(X) };
+#undef X
+
+const struct pawl__program pawl__program = {
+    .about = "Measure store and node against bare libpq, on the server that PGHOST and PGUSER lead "
+             "to;\nmakes and drops databases there whose names begin with \"pawl_bench_\".",
+    .json = "bench-postgres.json",
+    .list = list,
+    .count = sizeof list / sizeof *list,
+};
+
+static char stores[STORES_MAX][NAME_BYTES]; /* that there are; "": none */
+
+/* ---- the server ---- */
+
+static void database_name(const char *name, char out[NAME_BYTES])
+{
+    const int len = snprintf(out, NAME_BYTES, "pawl_bench_%s", name);
+    assert(len > 0 && len < NAME_BYTES);
+    for (char *c = out; *c; c++) {
+        if (*c == '.') *c = '_';
+    }
+}
+
+PGconn *pawl__pg_dial(const char *name)
+{
+    char database[NAME_BYTES] = "postgres";
+    if (name) database_name(name, database);
+    const char *const names[] = { "dbname", "client_encoding", NULL };
+    const char *const values[] = { database, "UTF8", NULL };
+    PGconn *conn = PQconnectdbParams(names, values, 0);
+    if (PQstatus(conn) != CONNECTION_OK) {
+        pawl__bench_die("could not connect to \"%s\": %s", database, PQerrorMessage(conn));
+    }
+    return conn;
+}
+
+void pawl__pg_run(PGconn *conn, const char *sql)
+{
+    PGresult *result = PQexec(conn, sql);
+    const ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+        pawl__bench_die("\"%s\" failed: %s", sql, PQerrorMessage(conn));
+    }
+    PQclear(result);
+}
+
+double pawl__pg_number(PGconn *conn, const char *sql)
+{
+    PGresult *result = PQexec(conn, sql);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1) {
+        pawl__bench_die("\"%s\" failed: %s", sql, PQerrorMessage(conn));
+    }
+    const double number = strtod(PQgetvalue(result, 0, 0), NULL);
+    PQclear(result);
+    return number;
+}
+
+static void administer(const char *before, const char *database, const char *after)
+{
+    char sql[SQL_BYTES];
+    PGconn *conn = pawl__pg_dial(NULL);
+    snprintf(sql, sizeof sql, "%s %.*s%s", before, NAME_BYTES - 1, database, after);
+    pawl__pg_run(conn, "SET client_min_messages = warning");
+    pawl__pg_run(conn, sql);
+    PQfinish(conn);
+}
+
+double pawl__pg_wal_bytes(void)
+{
+    PGconn *conn = pawl__pg_dial(NULL);
+    const double bytes =
+        pawl__pg_number(conn, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')");
+    PQfinish(conn);
+    return bytes;
+}
+
+/* ---- the stores ---- */
+
+static char *find(const char *database)
+{
+    for (int i = 0; i < STORES_MAX; i++) {
+        if (!strcmp(stores[i], database)) return stores[i];
+    }
+    return NULL;
+}
+
+struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *name)
+{
+    char database[NAME_BYTES];
+    struct pawl__url url;
+    database_name(name, database);
+    if (!find(database)) {
+        char *free_one = find("");
+        assert(free_one);
+        administer("DROP DATABASE IF EXISTS", database, ""); // of a run that was cut short
+        administer("CREATE DATABASE", database, "");
+        memcpy(free_one, database, sizeof database);
+    }
+    snprintf(url.text, sizeof url.text, "postgres:///%s", database);
+    return url;
+}
+
+static void drop(char *database)
+{
+    administer("DROP DATABASE", database, " WITH (FORCE)");
+    *database = 0;
+}
+
+void pawl__bench_forget(const struct pawl__bench *bench, const char *name)
+{
+    char database[NAME_BYTES];
+    database_name(name, database);
+    char *known = find(database);
+    if (known) drop(known);
+}
+
+void pawl__bench_forget_all(const struct pawl__bench *bench)
+{
+    for (int i = 0; i < STORES_MAX; i++) {
+        if (*stores[i]) drop(stores[i]);
+    }
+}
