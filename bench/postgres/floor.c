@@ -6,7 +6,8 @@
  * 1. A lifecycle's steps are each durable before the next begins, as they must be for a worker: a
  *    transaction inserts a batch, claims one, and completes what the transaction before it claimed.
  * 2. A claim is fenced (run) and can lapse (lease_until_ms). A completion changes no column that an
- *    index depends on, so that it can stay on the row's page and touches no index.
+ *    index depends on, so that it can stay on the row's page and touches no index. Pages are filled
+ *    to a third, so that it does: of 30, 50, 70 and 100 that is the cheapest, by a third or more.
  * 3. The planner is left no choice: plans are those for a large table from the first row on. */
 #include "bench/postgres/postgres.h"
 
@@ -20,7 +21,7 @@ enum { CONNECTIONS_MAX = 8, LEASE_MS = 30000, INT8_OID = 20, TEXT_OID = 25 };
 
 static const char table_sql[] =
     "CREATE TABLE floor (id bigint PRIMARY KEY, rank bigint NOT NULL, run bigint NOT NULL,"
-    " lease_until_ms bigint, ended_at_ms bigint, payload text NOT NULL) WITH (fillfactor = 50);"
+    " lease_until_ms bigint, ended_at_ms bigint, payload text NOT NULL) WITH (fillfactor = 30);"
     "CREATE INDEX floor_ready ON floor (rank, id) WHERE lease_until_ms IS NULL";
 
 static const char plan_sql[] =

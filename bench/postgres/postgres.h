@@ -34,8 +34,12 @@ PGconn *pawl__pg_dial(const char *name);
 void pawl__pg_run(PGconn *conn, const char *sql);
 /* ... one that gives a number. */
 double pawl__pg_number(PGconn *conn, const char *sql);
-/* Bytes of write-ahead log that the server has written so far. */
-double pawl__pg_wal_bytes(void);
+/* What the server has spent so far. */
+struct pawl__pg_cost {
+    double wal_bytes; /* of write-ahead log */
+    double cpu_us;    /* of the processes that there are; those of open connections among them */
+};
+struct pawl__pg_cost pawl__pg_cost(void);
 
 /* ---- floor.c: libpq with nothing on top ---- */
 

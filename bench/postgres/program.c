@@ -3,6 +3,7 @@
 #include "bench/postgres/postgres.h"
 
 #include <assert.h>
+#include <unistd.h>
 
 enum { STORES_MAX = 8, NAME_BYTES = 64, SQL_BYTES = 256 };
 
@@ -75,13 +76,47 @@ static void administer(const char *before, const char *database, const char *aft
     PQfinish(conn);
 }
 
-double pawl__pg_wal_bytes(void)
+/* utime and stime of /proc/PID/stat, behind the name, which may hold anything. */
+static double process_cpu_us(const char *pid)
+{
+    char path[64], line[1024] = "";
+    unsigned long long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    FILE *file = fopen(path, "r");
+    const char *rest = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (rest) {
+        sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system);
+    }
+    if (file) fclose(file);
+    return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Vacuum workers come and go, and are left out. */
+static double server_cpu_us(PGconn *conn)
+{
+    double us = 0;
+    PGresult *result = PQexec(conn, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+                                    " AND backend_type NOT LIKE 'autovacuum%'");
+    if (PQresultStatus(result) != PGRES_TUPLES_OK) {
+        pawl__bench_die("could not list the server's processes: %s", PQerrorMessage(conn));
+    }
+    for (int i = 0; i < PQntuples(result); i++) {
+        us += process_cpu_us(PQgetvalue(result, i, 0));
+    }
+    PQclear(result);
+    return us;
+}
+
+struct pawl__pg_cost pawl__pg_cost(void)
 {
     PGconn *conn = pawl__pg_dial(NULL);
-    const double bytes =
-        pawl__pg_number(conn, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')");
+    const struct pawl__pg_cost cost = {
+        .wal_bytes =
+            pawl__pg_number(conn, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"),
+        .cpu_us = server_cpu_us(conn),
+    };
     PQfinish(conn);
-    return bytes;
+    return cost;
 }
 
 /* ---- the stores ---- */

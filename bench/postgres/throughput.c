@@ -4,8 +4,8 @@
 enum { BATCH = 500, CALL_JOBS = 100 };
 
 /* What the rows of all slices cost. */
-struct cost {
-    double wal_bytes;
+struct total {
+    struct pawl__pg_cost cost;
     double rows;
 };
 
@@ -13,8 +13,16 @@ struct throughput {
     struct pawl__api api;
     struct pawl__pgfloor *floor;
     bool lifecycle;
-    struct cost floor_cost, api_cost;
+    struct total floor_total, api_total;
 };
+
+static void add_cost(struct total *total, const struct pawl__pg_cost *before, int64_t rows)
+{
+    const struct pawl__pg_cost after = pawl__pg_cost();
+    total->cost.wal_bytes += after.wal_bytes - before->wal_bytes;
+    total->cost.cpu_us += after.cpu_us - before->cpu_us;
+    total->rows += (double)rows;
+}
 
 static double floor_slice(void *ctx)
 {
@@ -22,10 +30,9 @@ static double floor_slice(void *ctx)
     const struct pawl__pgfloor_run run = { .lifecycle = of->lifecycle,
                                            .batch = BATCH,
                                            .for_us = of->api.bench->slice_us };
-    const double before = pawl__pg_wal_bytes();
+    const struct pawl__pg_cost before = pawl__pg_cost();
     const struct pawl__pgfloor_result result = pawl__pgfloor_run(of->floor, &run);
-    of->floor_cost.wal_bytes += pawl__pg_wal_bytes() - before;
-    of->floor_cost.rows += (double)result.rows;
+    add_cost(&of->floor_total, &before, result.rows);
     return result.per_s;
 }
 
@@ -40,19 +47,25 @@ static double api_slice(void *ctx)
 {
     struct throughput *of = ctx;
     const int64_t jobs = jobs_done(of);
-    const double before = pawl__pg_wal_bytes();
+    const struct pawl__pg_cost before = pawl__pg_cost();
     const double per_s = of->lifecycle ? pawl__api_lifecycle(&of->api) : pawl__api_submit(&of->api);
-    of->api_cost.wal_bytes += pawl__pg_wal_bytes() - before;
-    of->api_cost.rows += (double)(jobs_done(of) - jobs);
+    add_cost(&of->api_total, &before, jobs_done(of) - jobs);
     return per_s;
 }
 
-/* Other programs on the machine do not change it much. */
-static void report_wal(const struct throughput *of, const char *name)
+/* Other programs on the machine do not change these much. */
+static void report_costs(const struct throughput *of, const char *name)
 {
-    struct pawl__row row = { .unit = "bytes" };
-    row.value = of->api_cost.wal_bytes / of->api_cost.rows;
-    row.floor = of->floor_cost.wal_bytes / of->floor_cost.rows;
+    const struct total *api = &of->api_total, *floor = &of->floor_total;
+    struct pawl__row row = { .unit = "us/job" };
+    row.value = api->cost.cpu_us / api->rows;
+    row.floor = floor->cost.cpu_us / floor->rows;
+    row.ratio = row.value / row.floor;
+    snprintf(row.name, sizeof row.name, "%s, CPU of the server", name);
+    pawl__report_add(&row);
+    row.unit = "bytes";
+    row.value = api->cost.wal_bytes / api->rows;
+    row.floor = floor->cost.wal_bytes / floor->rows;
     row.ratio = row.value / row.floor;
     snprintf(row.name, sizeof row.name, "%s, WAL per job", name);
     pawl__report_add(&row);
@@ -60,11 +73,11 @@ static void report_wal(const struct throughput *of, const char *name)
 
 static void run(struct throughput *of, const char *name, const char *what, double goal)
 {
-    char title[32], note[64];
+    char title[24], note[64];
     snprintf(title, sizeof title, "%s, %s", name, what);
     snprintf(note, sizeof note, "floor: %d connections, %d rows", PAWL__PG_FLOOR_CONNECTIONS,
              BATCH);
-    of->api_cost = of->floor_cost = (struct cost){ 0 };
+    of->api_total = of->floor_total = (struct total){ 0 };
     const struct pawl__pairs pairs = {
         .name = title,
         .unit = "jobs/s",
@@ -77,7 +90,7 @@ static void run(struct throughput *of, const char *name, const char *what, doubl
     };
     const struct pawl__row row = pawl__api_pairs(&of->api, &pairs, note);
     pawl__report_add(&row);
-    report_wal(of, title);
+    report_costs(of, title);
 }
 
 static void measure(struct pawl__bench *bench, const char *name, bool lifecycle)
@@ -109,22 +122,28 @@ void pawl__bench_pg_lifecycle(struct pawl__bench *bench)
     measure(bench, "lifecycle", true);
 }
 
+static void floor_alone(struct pawl__bench *bench, bool lifecycle, int connections)
+{
+    struct throughput of = { .lifecycle = lifecycle, .api = { .bench = bench } };
+    struct pawl__row row = { .unit = "jobs/s" };
+    of.floor = pawl__pgfloor_open(bench, "floor", connections);
+    row.value = floor_slice(&of);
+    snprintf(row.name, sizeof row.name, "bare libpq, %s, %d connection%s",
+             lifecycle ? "lifecycle" : "insert", connections, connections > 1 ? "s" : "");
+    snprintf(row.note, sizeof row.note, "%d rows; the server's CPU %.2f us/job, WAL %.0f bytes",
+             BATCH, of.floor_total.cost.cpu_us / of.floor_total.rows,
+             of.floor_total.cost.wal_bytes / of.floor_total.rows);
+    pawl__report_add(&row);
+    pawl__pgfloor_close(of.floor);
+    pawl__bench_forget(bench, "floor");
+}
+
 /* The floor alone, by how many connections it has: what the machine can do. */
 void pawl__bench_pg_floor(struct pawl__bench *bench)
 {
     for (int lifecycle = 0; lifecycle < 2; lifecycle++) {
         for (int connections = 1; connections <= PAWL__PG_FLOOR_CONNECTIONS; connections++) {
-            struct pawl__pgfloor *floor = pawl__pgfloor_open(bench, "floor", connections);
-            const struct pawl__pgfloor_run run = { .lifecycle = lifecycle,
-                                                   .batch = BATCH,
-                                                   .for_us = bench->slice_us };
-            struct pawl__row row = { .unit = "jobs/s" };
-            row.value = pawl__pgfloor_run(floor, &run).per_s;
-            snprintf(row.name, sizeof row.name, "bare libpq, %s, %d connection%s",
-                     lifecycle ? "lifecycle" : "insert", connections, connections > 1 ? "s" : "");
-            pawl__report_add(&row);
-            pawl__pgfloor_close(floor);
-            pawl__bench_forget(bench, "floor");
+            floor_alone(bench, lifecycle, connections);
         }
     }
 }
