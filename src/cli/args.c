@@ -129,9 +129,10 @@ struct reader {
     uint32_t groups; /* whose options are known here */
 };
 
-static int bad_value(const struct pawl__cli_option *option, const char *value)
+static int bad_value(struct pawl__cli *cli, const struct pawl__cli_option *option,
+                     const char *value)
 {
-    pawl__cli_error("\"--%s\" cannot be \"%s\"", option->name, value);
+    pawl__cli_error("\"--%s\" cannot be \"%s\"", option->name, pawl__cli_shown(cli, value));
     const char *const *choices = pawl__cli_kind_choices(option->kind);
     struct pawl__cli_nearest nearest = { .word = value };
     for (size_t i = 0; choices && choices[i]; i++) {
@@ -156,7 +157,9 @@ static int take(struct reader *reader, enum pawl__cli_option_id id, const char *
                        pawl__cli_kind_form(option->kind));
         return PAWL__CLI_EXIT_USAGE;
     }
-    if (!pawl__cli_kind_check(option->kind, value)) return bad_value(option, value);
+    if (!pawl__cli_kind_check(option->kind, value)) {
+        return bad_value(reader->cli, option, value);
+    }
     struct pawl__cli_values *values = &reader->cli->values[id];
     if (!option->repeats) values->count = 0;
     pawl__cli_values_add(reader->cli, values, value);
@@ -237,7 +240,7 @@ static int find_command(struct reader *reader)
     return PAWL__CLI_EXIT_OK;
 }
 
-static int check_operands(const struct pawl__cli *cli)
+static int check_operands(struct pawl__cli *cli)
 {
     const struct pawl__cli_command *command = cli->command;
     size_t count = cli->operands.count;
@@ -246,7 +249,7 @@ static int check_operands(const struct pawl__cli *cli)
     put_command(command, words, sizeof(words));
     if (count > command->operands_max) {
         pawl__cli_error("\"%s\" does not know what to do with \"%s\"", words,
-                        cli->operands.at[command->operands_max]);
+                        pawl__cli_shown(cli, cli->operands.at[command->operands_max]));
     } else {
         pawl__cli_error("\"%s\" needs %s", words, command->operands);
     }

@@ -40,7 +40,7 @@ struct pawl__cli {
     struct pawl__cli_values values[PAWL__CLI_OPT_END];
     struct pawl__cli_values operands;
     const char *url;   /* of the store or server; set with the settings */
-    const char *place; /* the same for people: without a token */
+    const char *place; /* the same for people: without its secrets */
     struct pawl *pawl; /* the open store; NULL for commands that need none */
     int64_t now_ms;    /* when the run began */
     enum pawl_vocabulary vocabulary;
@@ -62,6 +62,8 @@ int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv);
 int pawl__cli_unknown_command(const char *word, const char *second);
 /* Adds what the environment and the configuration file say where the command line is silent. */
 int pawl__cli_settings(struct pawl__cli *cli, char **environ_given);
+/* `text`, which may be a URL, without its secrets; in the arena. */
+const char *pawl__cli_shown(struct pawl__cli *cli, const char *text);
 /* Store or server? Sets `url` and `place`; complains when the command needs a store. Exit code. */
 int pawl__cli_settle(struct pawl__cli *cli);
 /* Is it a server? */

@@ -1,5 +1,6 @@
 /* pawl serve: the server, and the node that does its upkeep. */
 #include "cli/cli.h"
+#include "base/notify.h"
 #include "http/http.h"
 
 #include <assert.h>
@@ -147,6 +148,7 @@ int pawl__cli_serve(struct pawl__cli *cli)
         code = open_failed(err, &diag);
     } else {
         code = say_where(cli, pawl__http_url(server));
+        pawl__notify("READY=1");
         pawl__http_run(server);
     }
     pawl__http_close(server);

@@ -75,7 +75,8 @@ static int read_env(struct pawl__cli *cli)
         const char *value = getenv(name);
         if (!value || !*value) continue; // set to nothing means not set
         if (!pawl__cli_kind_check(option->kind, value)) {
-            pawl__cli_error("%s in the environment cannot be \"%s\"", name, value);
+            pawl__cli_error("%s in the environment cannot be \"%s\"", name,
+                            pawl__cli_shown(cli, value));
             pawl__cli_hint("it takes %s", pawl__cli_kind_form(option->kind));
             return PAWL__CLI_EXIT_USAGE;
         }
@@ -139,7 +140,8 @@ static int set_from_file(struct config_line *line, const char *name, const char 
     line->seen[id] = line->number;
     enum pawl__cli_kind kind = pawl__cli_options[id].kind;
     if (!pawl__cli_kind_check(kind, value)) {
-        pawl__cli_error("%s:%zu: \"%s\" cannot be \"%s\"", line->path, line->number, name, value);
+        pawl__cli_error("%s:%zu: \"%s\" cannot be \"%s\"", line->path, line->number, name,
+                        pawl__cli_shown(line->cli, value));
         pawl__cli_hint("it takes %s", pawl__cli_kind_form(kind));
         return PAWL__CLI_EXIT_USAGE;
     }
@@ -162,7 +164,8 @@ static int read_line(struct config_line *line, char *text, size_t len)
     if (!*name) return PAWL__CLI_EXIT_OK;
     char *equals = strchr(name, '=');
     if (!equals) {
-        pawl__cli_error("%s:%zu: no \"=\" in \"%s\"", line->path, line->number, name);
+        pawl__cli_error("%s:%zu: no \"=\" in \"%s\"", line->path, line->number,
+                        pawl__cli_shown(line->cli, name));
         pawl__cli_hint("a line is \"name = value\"");
         return PAWL__CLI_EXIT_USAGE;
     }

@@ -1,5 +1,6 @@
 /* Opening the store that the settings name, and telling people what to do when it cannot be. */
 #include "cli/cli.h"
+#include "base/url.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -14,20 +15,13 @@ bool pawl__cli_is_remote(const struct pawl__cli *cli)
     return strncmp(cli->url, "http://", 7) == 0 || strncmp(cli->url, "https://", 8) == 0;
 }
 
-/* Without what stands before the @: that is the token. */
-static const char *place_of(struct pawl__cli *cli)
+const char *pawl__cli_shown(struct pawl__cli *cli, const char *text)
 {
-    const char *host = strstr(cli->url, "://");
-    if (!host || !pawl__cli_is_remote(cli)) return cli->url;
-    host += 3;
-    const char *at = memchr(host, '@', strcspn(host, "/?#"));
-    if (!at) return cli->url;
-    struct pawl__buf place = { 0 };
-    pawl__buf_add(&place, cli->url, (size_t)(host - cli->url));
-    pawl__buf_add_text(&place, at + 1);
-    if (place.failed) pawl__cli_nomem();
-    const char *kept = pawl__cli_need(pawl__arena_dup(&cli->arena, place.at, place.len));
-    pawl__buf_release(&place);
+    struct pawl__buf shown = { 0 };
+    pawl__url_mask(&shown, text);
+    if (shown.failed) pawl__cli_nomem();
+    const char *kept = pawl__cli_need(pawl__arena_dup(&cli->arena, shown.at, shown.len));
+    pawl__buf_release(&shown);
     return kept;
 }
 
@@ -49,7 +43,7 @@ int pawl__cli_settle(struct pawl__cli *cli)
     const struct pawl__cli_command *command = cli->command;
     const char *server = pawl__cli_text(cli, PAWL__CLI_OPT_SERVER);
     cli->url = server ? server : pawl__cli_text(cli, PAWL__CLI_OPT_STORE);
-    cli->place = place_of(cli);
+    cli->place = pawl__cli_shown(cli, cli->url);
     if (!pawl__cli_is_remote(cli) || !needs_store(command)) return PAWL__CLI_EXIT_OK;
     pawl__cli_error("\"pawl %s%s%s\" needs the store itself, not a server", command->word,
                     command->second ? " " : "", command->second ? command->second : "");
@@ -118,11 +112,12 @@ bool pawl__cli_hint_path(const char *path)
 }
 
 /* A URL without its scheme is the commonest slip. Exit code. */
-static int bad_url(const char *url, const struct pawl_diag *diag)
+static int bad_url(const struct pawl__cli *cli, const struct pawl_diag *diag)
 {
+    const char *url = cli->url;
     pawl__cli_error("%s", diag->text);
     if (!strchr(url, ':')) {
-        pawl__cli_hint("a store is a URL: \"sqlite:%s\"", url);
+        pawl__cli_hint("a store is a URL: \"sqlite:%s\"", cli->place);
     } else if (strcmp(url, "sqlite:") == 0) {
         pawl__cli_hint("write \"sqlite:pawl.db\"");
     } else if (strncmp(url, "sqlite:", 7) == 0) {
@@ -143,7 +138,7 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
         return PAWL__CLI_EXIT_STORE;
     }
     if (err == PAWL_ERR_UNSUPPORTED || (err == PAWL_ERR_ARG && !path)) {
-        return bad_url(cli->url, diag);
+        return bad_url(cli, diag);
     }
     if (err == PAWL_ERR_CORRUPT && strstr(diag->text, "not a database")) {
         pawl__cli_error("%s", diag->text); // "pawl check" would say the same

@@ -4,6 +4,7 @@
  * threads (exec.c), which speak through echo and put_ended. */
 #include "cli/exec.h"
 #include "base/clock.h"
+#include "base/notify.h"
 #include "base/sync.h"
 #include "base/time_text.h"
 
@@ -473,6 +474,7 @@ static void stop(struct work *work)
     char finish[PAWL__DURATION_TEXT_BYTES];
     struct pawl_counters counters;
     atomic_store(&work->exec.stopping, true);
+    pawl__notify("STOPPING=1");
     pawl_counters_get(work->cli->pawl, &counters);
     pawl__duration_text(work->drain.finish_ms > 0 ? work->drain.finish_ms : 0, finish);
     if (counters.running) {
@@ -501,6 +503,7 @@ static int run(struct work *work)
     if (code) return code;
     work->counted_us = pawl__clock_mono_us(&pawl__clock_system);
     say_hello(work);
+    pawl__notify("READY=1");
     stay(work, &listening);
     pthread_sigmask(SIG_SETMASK, &listening, NULL); // from now on: see on_signal
     stop(work);

@@ -5,6 +5,7 @@
 #include "http/server.h"
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/notify.h"
 #include "http/auth.h"
 #include "http/log.h"
 #include "http/rooms.h"
@@ -98,6 +99,7 @@ static void begin_stop(struct pawl__server *server)
         server->stop_at_ms = pawl__server_now(server) + server->config.drain_ms;
         atomic_store(&server->ready, false);
         close_if_open((uv_handle_t *)&server->listener);
+        pawl__notify("STOPPING=1");
         pawl__log(server->log, PAWL__LOG_INFO, NULL, "stopping");
         pawl__rooms_drain(server);
         uv_check_start(&server->ending, on_ending);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/sync.h"
+#include "base/url.h"
 #include "store/backend.h"
 #include "store/committer.h"
 
@@ -17,6 +18,18 @@ struct pawl__store {
 };
 
 static const struct pawl__backend_table *const backends[] = { &pawl__backend_sqlite };
+
+static enum pawl_err refuse_scheme(const char *url, struct pawl_diag *diag)
+{
+    struct pawl__buf shown = { 0 };
+    pawl__url_mask(&shown, url);
+    enum pawl_err err = pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
+                                         "store \"%s\" has no scheme that this program knows; use "
+                                         "\"sqlite:PATH\" or \"postgres://...\"",
+                                         shown.failed ? "" : shown.at);
+    pawl__buf_release(&shown);
+    return err;
+}
 
 /* The backend for a config, and the config for the backend. */
 static enum pawl_err find_backend(struct pawl_config *config,
@@ -35,10 +48,7 @@ static enum pawl_err find_backend(struct pawl_config *config,
         if (config->clock == &pawl__clock_system) config->clock = NULL; // it has a better one
         return PAWL_OK;
     }
-    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
-                            "store \"%s\" has no scheme that this program knows; use "
-                            "\"sqlite:PATH\" or \"postgres://...\"",
-                            config->store);
+    return refuse_scheme(config->store, diag);
 }
 
 enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__store **out,

@@ -2,6 +2,8 @@
  *
  * Runs on: whichever thread has the connection. */
 #include "store/postgres/postgres.h"
+#include "base/buf.h"
+#include "base/url.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -94,6 +96,37 @@ static PGconn *dial(const struct pawl__pg_open *how)
     return PQconnectdbParams(names, values, 1);
 }
 
+/* What libpq says about a URL that it does not understand quotes it, or the part of the password
+ * that it stumbled over: always at the end, behind a colon. */
+static int without_quote(const char *said)
+{
+    const char *quote = strstr(said, ": \"");
+    return quote ? (int)(quote - said) : first_line(said);
+}
+
+/* It never can be connected to. OK: the URL may be well, the trouble is elsewhere. */
+static enum pawl_err check_url(const char *url, struct pawl_diag *diag)
+{
+    char *said = NULL;
+    bool torn = pawl__url_has_torn_password(url);
+    PQconninfoOption *read = torn ? NULL : PQconninfoParse(url, &said);
+    if (read) {
+        PQconninfoFree(read);
+        return PAWL_OK;
+    }
+    const char *why = torn   ? "an @ or / in the password must be written %40 or %2F"
+                      : said ? said
+                             : "no memory to read it";
+    struct pawl__buf shown = { 0 };
+    pawl__url_mask(&shown, url);
+    enum pawl_err err = pawl__fail_field(diag, PAWL_ERR_ARG, "store",
+                                         "cannot connect to \"%s\": %.*s",
+                                         shown.failed ? "" : shown.at, without_quote(why), why);
+    pawl__buf_release(&shown);
+    PQfreemem(said);
+    return err;
+}
+
 enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **out,
                                      struct pawl_diag *diag)
 {
@@ -101,9 +134,11 @@ enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **o
     if (!pg) return pawl__fail_nomem(diag);
     if (PQstatus(pg) != CONNECTION_OK) {
         const char *said = PQerrorMessage(pg);
-        enum pawl_err err = pawl__fail_field(diag, PAWL_ERR_IO, "store",
-                                             "could not connect to PostgreSQL: %.*s",
-                                             first_line(said), said);
+        enum pawl_err err = check_url(how->url, diag);
+        if (!err) {
+            err = pawl__fail_field(diag, PAWL_ERR_IO, "store",
+                                   "could not connect to PostgreSQL: %.*s", first_line(said), said);
+        }
         PQfinish(pg);
         return err;
     }
