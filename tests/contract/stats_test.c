@@ -50,6 +50,18 @@ static void paused_queues_are_told(struct rig *rig)
     assert_false(queue_named(&stats, "b")->paused);
 }
 
+static void queues_tell_when_they_were_first_used(struct rig *rig)
+{
+    int64_t began = rig_now(rig);
+    submit_one(rig, &(struct pawl_job_spec){ .queue = "a" });
+    rig_advance(rig, 5000);
+    queue_pause(rig, "empty", true);
+    submit_one(rig, &(struct pawl_job_spec){ .queue = "a", .type = "another" });
+    struct pawl_stats stats = stats_of(rig);
+    assert_i64(began, queue_named(&stats, "a")->created_at_ms);
+    assert_i64(began + 5000, queue_named(&stats, "empty")->created_at_ms);
+}
+
 static void next_due_is_the_earliest_that_waits(struct rig *rig)
 {
     int64_t now = rig_now(rig);
@@ -113,6 +125,7 @@ int main(void)
         CONTRACT(counts_follow_every_state),
         CONTRACT(queues_are_counted_apart),
         CONTRACT(paused_queues_are_told),
+        CONTRACT(queues_tell_when_they_were_first_used),
         CONTRACT(next_due_is_the_earliest_that_waits),
         CONTRACT(counts_survive_refused_operations),
         CONTRACT_SHARED(counts_outlive_a_restart),

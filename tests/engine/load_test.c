@@ -356,10 +356,10 @@ static void let_it_run(void)
 static void everything_ends_and_is_counted_once(void **state)
 {
     (void)state;
-    char dir[RIG_URL_BYTES / 2], url[RIG_URL_BYTES];
+    const struct store_kind *kind = store_kind_shared();
+    char url[RIG_URL_BYTES];
     struct pawl_diag diag = { 0 };
-    temp_dir_make(dir, sizeof dir);
-    snprintf(url, sizeof url, "sqlite:%s/load.db", dir);
+    kind->make(url, sizeof url);
     for (int i = 0; i < NODES; i++) {
         if (start_node(url, i, &diag)) fail_msg("node %d: %s", i, diag.text);
     }
@@ -384,7 +384,7 @@ static void everything_ends_and_is_counted_once(void **state)
     for (int i = 0; i < NODES; i++) {
         pawl_close(world.node[i]);
     }
-    temp_dir_remove(dir);
+    kind->dispose(url);
 }
 
 int main(void)

@@ -310,10 +310,10 @@ static void end(void)
 
 static void every_job_is_completed_once_and_every_call_answered_once(void **state)
 {
-    char dir[RIG_URL_BYTES / 2], url[RIG_URL_BYTES];
+    const struct store_kind *kind = store_kind_shared();
+    char url[RIG_URL_BYTES];
     (void)state;
-    temp_dir_make(dir, sizeof dir);
-    snprintf(url, sizeof url, "sqlite:%s/posts.db", dir);
+    kind->make(url, sizeof url);
     begin(url);
     pthread_t meddler;
     prove(pthread_create(&meddler, NULL, meddle, NULL) == 0);
@@ -345,7 +345,7 @@ static void every_job_is_completed_once_and_every_call_answered_once(void **stat
     pawl_close(world.pawl);
     print_message("# %lld calls, %lld moves heard, %lld times told of work\n",
                   (long long)world.posted, (long long)world.moves, (long long)world.ready);
-    temp_dir_remove(dir);
+    kind->dispose(url);
 }
 
 int main(void)

@@ -1,25 +1,19 @@
-/* Races that are lost, and a store that refuses for a while: another connection keeps its file
+/* Races that are lost, and a store that refuses for a while: another connection keeps it
  * locked. Nothing that a handler has done may be forgotten while its lease lasts. */
 #include "engine/stand.h"
 
-#include <sqlite3.h>
-
-/* ---- somebody who keeps the file locked ---- */
-
 struct locker {
-    sqlite3 *db;
+    void *held;
 };
 
-static void lock_file(struct locker *locker, struct stand *stand)
+static void lock_store(struct locker *locker, struct stand *stand)
 {
-    assert_int_equal(sqlite3_open(strchr(stand->url, ':') + 1, &locker->db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(locker->db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    locker->held = stand->kind->hold(stand->url);
 }
 
-static void unlock_file(struct locker *locker)
+static void unlock_store(struct locker *locker, struct stand *stand)
 {
-    assert_int_equal(sqlite3_exec(locker->db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(locker->db);
+    stand->kind->let_go(locker->held);
 }
 
 /* A store that does not wait for others. */
@@ -42,7 +36,7 @@ static enum pawl_outcome leave_result(struct pawl_task *task, void *ctx)
     char json[32];
     snprintf(json, sizeof json, "%d", (int)++stand->runs);
     expect_ok(stand, pawl_task_result(task, span_of(json)));
-    if (stand->user) lock_file(stand->user, stand); // just before the outcome
+    if (stand->user) lock_store(stand->user, stand); // just before the outcome
     return PAWL_OUTCOME_DONE;
 }
 
@@ -62,7 +56,7 @@ static void outcome_that_could_not_be_taken_is_tried_again(struct stand *stand)
         move_clock(stand, 1000);
         (void)pawl__engine_turn(stand->engine);
     }
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     assert_state(ACTIVE, state_of_job(stand, id));
     live(stand, 1000);
     struct pawl_job job = job_of(stand, id);
@@ -93,7 +87,7 @@ static void trouble_is_not_answered_with_haste(struct stand *stand)
         (void)pawl__engine_turn(stand->engine);
     }
     int64_t after = counters_of(stand).commits_failed;
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     assert_true(after - before <= 20 + 5); // the barriers' own, and hardly more
     live(stand, 1000);
     assert_i64(1, count_in(stand, PAWL_STATE_COMPLETED));
@@ -116,11 +110,11 @@ static void trouble_of_others_does_not_put_it_off(struct stand *stand)
     submit(stand, NULL);
     submit(stand, NULL);
     turn(stand);
-    lock_file(&locker, stand);
+    lock_store(&locker, stand);
     assert_true(work(stand));
     move_clock_us(stand, PAWL__RETRY_PAUSE_US - 1000);
     assert_true(work(stand));
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     move_clock(stand, 1);
     turn(stand);
     assert_true(counters_of(stand).completed > 0);
@@ -140,7 +134,7 @@ static void outcome_is_given_up_with_the_lease(struct stand *stand)
     stand->user = NULL;
     move_clock(stand, STAND_LEASE_MS - 1000);
     (void)pawl__engine_turn(stand->engine);
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     assert_i64(0, stand->engine->finishing);
     live(stand, 10000);
     struct pawl_job job = job_of(stand, id);
@@ -162,7 +156,7 @@ static void stop_does_not_forget_an_outcome(struct stand *stand)
     stand->user = &locker;
     assert_true(work(stand));
     stand->user = NULL;
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     stop(stand);
     assert_state(COMPLETED, state_of_job(stand, id));
     assert_i64(0, stand->engine->finishing);
@@ -182,7 +176,7 @@ static void stop_does_not_wait_for_the_trouble_to_end(struct stand *stand)
     stand->user = NULL;
     assert_i64(1, stand->engine->finishing);
     stop(stand);
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     assert_i64(0, stand->engine->finishing);
     assert_null(stand->engine->troubled);
     assert_state(ACTIVE, state_of_job(stand, id));
@@ -195,12 +189,12 @@ static void claim_that_failed_is_tried_again(struct stand *stand)
     be_impatient(stand);
     handle(stand, "work", leave_result);
     submit(stand, NULL);
-    lock_file(&locker, stand);
+    lock_store(&locker, stand);
     struct pawl_node_config config = { .name = "node", .workers = 1 };
     expect_ok(stand, pawl__engine_start_by_hand(stand->engine, &config, &stand->diag));
     (void)pawl__engine_turn(stand->engine);
     assert_false(work(stand));
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     live(stand, 1000);
     assert_i64(1, stand->runs);
 }
@@ -210,13 +204,13 @@ static enum pawl_outcome outlast(struct pawl_task *task, void *ctx)
     struct stand *stand = ctx;
     struct locker locker;
     stand->runs++;
-    lock_file(&locker, stand);
+    lock_store(&locker, stand);
     for (int i = 0; i < 20; i++) {
         move_clock(stand, 1000);
         (void)pawl__engine_turn(stand->engine);
     }
     assert_false(pawl_task_cancelled(task));
-    unlock_file(&locker);
+    unlock_store(&locker, stand);
     live_turning(stand, 60000);
     assert_false(pawl_task_cancelled(task));
     return PAWL_OUTCOME_DONE;

@@ -1,4 +1,5 @@
-/* Two processes on one file: what one submits, the other begins at once. This program is both: with
+/* Two processes on one store: what one submits, the other begins at once. This program is both:
+ * with
  * --worker it is the node, which reports on a pipe when its handler began. Both read clocks that
  * all processes share. */
 #include "base/clock.h"
@@ -94,7 +95,8 @@ static int be_worker(const char *url, int out_fd, bool chatty)
 /* ---- the other one ---- */
 
 struct pair {
-    char dir[RIG_URL_BYTES / 2], url[RIG_URL_BYTES];
+    const struct store_kind *kind;
+    char url[RIG_URL_BYTES];
     struct pawl *pawl;
     pid_t child;
     int to_child, from_child;
@@ -123,9 +125,8 @@ static void pair_open(struct pair *pair, bool chatty)
 {
     struct pawl_diag diag = { 0 };
     int in[2], out[2];
-    *pair = (struct pair){ .child = -1 };
-    temp_dir_make(pair->dir, sizeof pair->dir);
-    snprintf(pair->url, sizeof pair->url, "sqlite:%s/wake.db", pair->dir);
+    *pair = (struct pair){ .child = -1, .kind = store_kind_shared() };
+    pair->kind->make(pair->url, sizeof pair->url);
     struct pawl_config config = { .store = pair->url, .durability = PAWL_DURABILITY_RELAXED };
     assert_true(pipe(in) == 0 && pipe(out) == 0);
     pair->child = fork();
@@ -151,7 +152,7 @@ static void pair_close(struct pair *pair)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     close(pair->from_child);
     pawl_close(pair->pawl);
-    temp_dir_remove(pair->dir);
+    pair->kind->dispose(pair->url);
 }
 
 static void submit_tick(struct pair *pair, int64_t number, int64_t due_at_ms)

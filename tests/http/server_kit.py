@@ -11,11 +11,14 @@ import time
 import traceback
 import urllib.parse
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import outside
+
 PAWL = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEADLINE_S = 60  # nothing waits longer, however slow a sanitizer makes things
 SCALE = int(os.environ.get("PAWL_TEST_SCALE", "100"))
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}
+ENV = outside.environment()
 
 TESTS = []
 
@@ -43,7 +46,7 @@ class Server:
     def __init__(self, *options, store=None):
         self.killed = False
         self.path = tempfile.mkdtemp(prefix="pawl-http-")
-        self.store = store or "sqlite:" + os.path.join(self.path, "pawl.db")
+        self.store = store or outside.make_store(self.path)
         self.options = options
         self.start()
 

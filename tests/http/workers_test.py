@@ -428,7 +428,8 @@ def tells_what_becomes_of_a_failed_job(server):
 
 @test
 def decides_in_the_order_of_the_specification(server):
-    policy = {"max_attempts": 3, "non_retryable_errors": ["auth.*", "Fatal"],
+    policy = {"max_attempts": 3, "initial_interval": "PT1H",
+              "non_retryable_errors": ["auth.*", "Fatal"],
               "on_exhaustion": "dead_letter"}
     for error, more, state, dead in [
             ({"code": "x"}, {}, "retryable", False),

@@ -38,6 +38,24 @@ void postgres_make(char *url, size_t size)
     if (len < 0 || (size_t)len >= size) abort();
 }
 
+/* Readers go on. */
+void *postgres_hold(const char *url)
+{
+    PGconn *pg = PQconnectdb(url);
+    PGresult *result = PQexec(pg, "BEGIN; LOCK TABLE pawl_live IN EXCLUSIVE MODE");
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) {
+        fprintf(stderr, "could not hold the store: %s", PQerrorMessage(pg));
+        abort();
+    }
+    PQclear(result);
+    return pg;
+}
+
+void postgres_let_go(void *held)
+{
+    PQfinish(held);
+}
+
 void postgres_dispose(const char *url)
 {
     char text[128];

@@ -26,17 +26,23 @@ struct store_kind {
     bool served;                          /* a server has it: no file to copy */
     void (*make)(char *url, size_t size); /* the URL of a store that is empty or not there yet */
     void (*dispose)(const char *url);
+    void *(*hold)(const char *url); /* from here on nobody can write; NULL: it has no others */
+    void (*let_go)(void *held);
 };
 
 extern const struct store_kind store_kinds[];
 extern size_t store_kind_count; /* without those that need a server when there is none */
 /* Does PAWL_TEST_STORES name it, or nothing? */
 bool store_kind_wanted(const struct store_kind *kind);
+/* The first that is wanted and that processes can share: for tests that need just one. */
+const struct store_kind *store_kind_shared(void);
 
 /* The store on a server, if this was built with its library (postgres.c). The server is the one
  * that PAWL_TEST_POSTGRES names, a URL; each store is a schema of its own there. */
 void postgres_make(char *url, size_t size);
 void postgres_dispose(const char *url);
+void *postgres_hold(const char *url);
+void postgres_let_go(void *held);
 
 /* A new empty directory, and its removal with all files in it. */
 void temp_dir_make(char *path, size_t size);

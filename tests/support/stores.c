@@ -2,6 +2,7 @@
 #include "support/rig.h"
 
 #include <dirent.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 void temp_dir_make(char *path, size_t size)
@@ -55,15 +56,38 @@ static void file_dispose(const char *url)
     temp_dir_remove(dir);
 }
 
+static void *file_hold(const char *url)
+{
+    sqlite3 *db = NULL;
+    if (sqlite3_open(strchr(url, ':') + 1, &db) != SQLITE_OK ||
+        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
+        fprintf(stderr, "could not hold the store: %s\n", sqlite3_errmsg(db));
+        abort();
+    }
+    return db;
+}
+
+static void file_let_go(void *held)
+{
+    sqlite3_close(held); // rolls back
+}
+
 const struct store_kind store_kinds[] = {
     { .name = "memory", .make = memory_make, .dispose = memory_dispose },
-    { .name = "file", .shared = true, .make = file_make, .dispose = file_dispose },
+    { .name = "file",
+      .shared = true,
+      .make = file_make,
+      .dispose = file_dispose,
+      .hold = file_hold,
+      .let_go = file_let_go },
 #ifdef PAWL_TEST_LIBPQ
     { .name = "postgres",
       .shared = true,
       .served = true,
       .make = postgres_make,
-      .dispose = postgres_dispose },
+      .dispose = postgres_dispose,
+      .hold = postgres_hold,
+      .let_go = postgres_let_go },
 #endif
 };
 size_t store_kind_count;
@@ -74,4 +98,17 @@ __attribute__((constructor)) static void count_kinds(void)
     while (store_kind_count < COUNT(store_kinds) &&
            (server || !store_kinds[store_kind_count].served))
         store_kind_count++;
+}
+
+const struct store_kind *store_kind_shared(void)
+{
+    size_t at = 0;
+    while (at < store_kind_count &&
+           !(store_kinds[at].shared && store_kind_wanted(&store_kinds[at])))
+        at++;
+    if (at == store_kind_count) {
+        fprintf(stderr, "PAWL_TEST_STORES names no store that can be shared\n");
+        abort();
+    }
+    return &store_kinds[at];
 }

@@ -255,6 +255,8 @@ static enum pawl_err make_missing(struct pawl__backend *pg, struct missing *miss
     pawl__pg_call(conn, PG_CATALOG_GROW);
     pawl__pg_send_keep(conn, 0);
     pawl__pg_call(conn, PG_QUEUE_INSERT);
+    pawl__pg_bind_some(conn, PG_QUEUE_INSERT_now_ms,
+                       pg->clock ? pawl__clock_wall_ms(pg->clock) : 0); // else the server's
     pawl__pg_bind_list(conn, PG_QUEUE_INSERT_names, &missing->queues);
     pawl__pg_send(conn);
     pawl__pg_call(conn, PG_LANE_INSERT);

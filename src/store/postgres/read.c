@@ -218,7 +218,8 @@ static bool add_count(struct pawl_stats *stats, const PGresult *rows, int row,
     if (!last || strcmp(last->queue, name) != 0) {
         last = &stats->queues[stats->queue_count++];
         *last = (struct pawl_queue_stats){ .queue = pawl__pg_text(rows, row, 0, arena),
-                                           .paused = pawl__pg_bool(rows, row, 1) };
+                                           .paused = pawl__pg_bool(rows, row, 1),
+                                           .created_at_ms = pawl__pg_int(rows, row, 4) };
         if (!last->queue) return false;
     }
     if (pawl__pg_is_null(rows, row, 2)) return true; // a lane or queue without jobs so far

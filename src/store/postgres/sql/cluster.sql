@@ -95,7 +95,7 @@ ORDER BY id
 
 -- name: queue_insert
 INSERT INTO pawl_queue (name, created_at_ms)
-SELECT g.name, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+SELECT g.name, coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 FROM (SELECT DISTINCT name FROM unnest(:names) AS n (name)) AS g
 WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.name = g.name)
 

@@ -35,12 +35,12 @@ WHERE id = :id
     SELECT lane, state, delta FROM pawl_count_delta)
 
 -- name: stats_counts
-SELECT q.name, q.paused, c.state, sum(c.n)::bigint
+SELECT q.name, q.paused, c.state, sum(c.n)::bigint, q.created_at_ms
 FROM pawl_queue AS q
 LEFT JOIN pawl_lane AS n ON n.queue_id = q.id
 LEFT JOIN {{counts}} AS c ON c.lane = n.id
 WHERE q.named OR c.lane IS NOT NULL
-GROUP BY q.name, q.paused, c.state
+GROUP BY q.name, q.paused, q.created_at_ms, c.state
 ORDER BY q.name, c.state
 
 -- name: stats_bytes
