@@ -30,6 +30,8 @@ test  libjansson-dev     pc:jansson
 test  g++                g++
 test  sqlite3            sqlite3
 test  postgresql-15      /usr/lib/postgresql/15/bin/postgres
+test  pgbouncer          /usr/sbin/pgbouncer
+test  iproute2           ip
 test  man-db             man
 test  bash               bash
 test  curl               curl

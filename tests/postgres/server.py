@@ -108,11 +108,11 @@ class Server:
         with open(self.dir + "/log", encoding="utf-8", errors="replace") as log:
             return "".join(log.readlines()[-30:])
 
-    def sql(self, text):
-        """One answer, as psql prints it bare."""
+    def sql(self, text, url=None):
+        """One answer, as psql prints it bare; from another database if its URL is given."""
         done = subprocess.run([f"{self.bin}/psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1",
-                               self.url, "-c", text], capture_output=True, text=True, check=False,
-                              cwd="/")
+                               url or self.url, "-c", text], capture_output=True, text=True,
+                              check=False, cwd="/")
         if done.returncode:
             raise RuntimeError(done.stderr)
         return done.stdout.strip()
