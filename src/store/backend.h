@@ -1,13 +1,15 @@
 /* What a backend must do; store.c and committer.c do the rest, once for all of them.
  *
- * apply and reopen are called by one thread at a time. Reads may be called from any thread at any
- * time, also while apply runs. */
+ * apply, reopen, note and told are called by one thread at a time, for each session. Reads may be
+ * called from any thread at any time, also while apply runs. */
 #ifndef PAWL_STORE_BACKEND_H
 #define PAWL_STORE_BACKEND_H
 
 #include "store/store.h"
 
 struct pawl__backend;
+
+typedef void pawl__order_fn(void *ctx);
 
 struct pawl__backend_table {
     const char *scheme; /* what a URL begins with: "sqlite:" */
@@ -23,6 +25,14 @@ struct pawl__backend_table {
     /* After a failed transaction that leaves the storage in doubt: let go of everything, open it
      * again and look whether it is sound. */
     enum pawl_err (*reopen)(struct pawl__backend *backend, struct pawl_diag *diag);
+    /* Only where several transactions can be under way at once: how many, PAWL__SESSIONS_MAX at
+     * most (0: one); one more session, for apply, note and told alone, closed by `close` before the
+     * backend that it was made from is; and what each is to call before every COMMIT, when all
+     * that it moves is in its hands. */
+    size_t session_max;
+    enum pawl_err (*join)(struct pawl__backend *backend, struct pawl__backend **out,
+                          struct pawl_diag *diag);
+    void (*order)(struct pawl__backend *session, pawl__order_fn *fn, void *ctx);
     /* What the next transaction is to note: every move, or only interference with what runs. */
     void (*note)(struct pawl__backend *backend, bool all_moves);
     /* What the newest transaction has to tell; valid until the next. False: nothing. */

@@ -6,7 +6,7 @@
  * number of times. When the answer to COMMIT does not come, the mark that each transaction leaves
  * is looked for.
  *
- * Runs on: the committer's thread. */
+ * Runs on: the session's thread. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
@@ -215,6 +215,7 @@ static enum pawl_err commit(struct pawl__backend *pg)
         enum pawl_err err = pawl__pg_sync(conn, pg->diag);
         if (err) return err;
     }
+    if (pg->order) pg->order(pg->order_ctx);
     pg->turn++;
     call_turn(pg, PG_TURN_MARK);
     pawl__pg_send(conn);

@@ -8,7 +8,7 @@
  * All rows that are read are locked, and those that another claimer holds are passed over. Rows
  * that were read and not taken are free again when the transaction ends.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

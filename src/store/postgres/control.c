@@ -1,6 +1,6 @@
 /* What operators do to jobs and queues: every deed is recorded.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

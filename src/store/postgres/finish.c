@@ -1,6 +1,6 @@
 /* What the owner of a run does with it: complete, fail, snooze, extend. Every write names the run.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
  * 2. What cannot go with the others (a taken id, a held key, a lost run) is done by itself, the
  *    long way.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

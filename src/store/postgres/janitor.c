@@ -79,13 +79,17 @@ void pawl__pg_janitor_init(struct pawl__backend *pg)
 
 void pawl__pg_janitor_consider(struct pawl__backend *pg)
 {
-    struct pawl__pg_janitor *janitor = &pg->janitor;
-    if (pg->worn < PAWL__PG_WORN_MAX) return;
-    pg->worn = 0;
-    if (!janitor->runs) janitor->runs = pawl__thread_start(&janitor->thread, run, pg);
+    struct pawl__pg_janitor *janitor = &pg->home->janitor;
+    if (pg->worn < PAWL__PG_WORN_MAX / PAWL__PG_SESSIONS_MAX) return; // not worth a word yet
     pawl__lock(&janitor->mutex);
-    bool wake = !janitor->due;
-    janitor->due = true;
+    janitor->worn += pg->worn;
+    pg->worn = 0;
+    bool wake = janitor->worn >= PAWL__PG_WORN_MAX && !janitor->due;
+    if (wake) {
+        janitor->worn = 0;
+        janitor->due = true;
+        if (!janitor->runs) janitor->runs = pawl__thread_start(&janitor->thread, run, pg->home);
+    }
     pawl__unlock(&janitor->mutex);
     if (wake) pawl__cond_signal(&janitor->wanted);
 }

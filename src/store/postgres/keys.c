@@ -1,7 +1,7 @@
 /* Keys: who holds one, what a newcomer does about it, and the locks that make those who ask wait
  * for those who write.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  * such change makes the catalog's version grow, and a transaction that finds another version than
  * the one we know reads everything again.
  *
- * Runs on: the committer's thread. */
+ * Runs on: the session's thread. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* What a run leaves behind while it runs: progress, a checkpoint, log lines.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

@@ -68,8 +68,7 @@ static enum pawl_err connect_writer(struct pawl__backend *pg, const struct pawl_
     enum pawl_err err = migrate(pg, how, diag);
     if (!err) err = pawl__pg_reconnect(pg, diag);
     if (!err) err = read_boost(pg, diag);
-    if (!err) err = pawl__pg_turns_forget(pg, diag);
-    return err ? err : name_channel(pg, diag);
+    return err ? err : pawl__pg_turns_forget(pg, diag);
 }
 
 static void close_store(struct pawl__backend *pg)
@@ -90,35 +89,71 @@ static void close_store(struct pawl__backend *pg)
     free(pg);
 }
 
-static enum pawl_err open_store(const struct pawl_config *config, struct pawl__backend **out,
-                                struct pawl_diag *diag)
+static struct pawl__backend *pg_new(const char *url, uint64_t seed)
 {
     struct pawl__backend *pg = calloc(1, sizeof *pg);
-    if (!pg) return pawl__fail_nomem(diag);
+    if (!pg) return NULL;
     pawl__mutex_init(&pg->mutex);
     pawl__cond_init(&pg->freed);
     pawl__pg_herald_init(pg);
     pawl__pg_janitor_init(pg);
+    pg->home = pg;
+    pawl__rng_seed(&pg->rng, seed);
+    pg->lanes.seed = pawl__rng_next(&pg->rng);
+    pg->tag = pawl__rng_system_seed(); // not from the seed: it tells those who write apart
+    pg->url = strdup(url);
+    if (pg->url) return pg;
+    close_store(pg);
+    return NULL;
+}
+
+static enum pawl_err open_store(const struct pawl_config *config, struct pawl__backend **out,
+                                struct pawl_diag *diag)
+{
+    struct pawl__backend *pg = pg_new(config->store, config->seed);
+    if (!pg) return pawl__fail_nomem(diag);
     pg->durability = config->durability;
     pg->busy_timeout_ms = config->busy_timeout_ms;
     pg->clock = config->clock;
-    pawl__rng_seed(&pg->rng, config->seed);
-    pg->lanes.seed = pawl__rng_next(&pg->rng);
-    pg->tag = pawl__rng_system_seed(); // not from the seed: it tells processes apart
-    pg->url = strdup(config->store);
-    enum pawl_err err = pg->url ? PAWL_OK : pawl__fail_nomem(diag);
-    if (!err) {
-        err = connect_writer(pg,
-                             &(struct pawl__pg_migrate){ .no_migrate = config->no_migrate,
-                                                         .must_exist = config->must_exist },
-                             diag);
-    }
+    enum pawl_err err =
+        connect_writer(pg,
+                       &(struct pawl__pg_migrate){ .no_migrate = config->no_migrate,
+                                                   .must_exist = config->must_exist },
+                       diag);
+    if (!err) err = name_channel(pg, diag);
     if (err) {
         close_store(pg);
         return err;
     }
     *out = pg;
     return PAWL_OK;
+}
+
+/* Its numbers are drawn from the system: with several sessions nothing can be repeated by a seed.
+ */
+static enum pawl_err join_store(struct pawl__backend *home, struct pawl__backend **out,
+                                struct pawl_diag *diag)
+{
+    struct pawl__backend *pg = pg_new(home->url, pawl__rng_system_seed());
+    if (!pg) return pawl__fail_nomem(diag);
+    pg->home = home;
+    pg->durability = home->durability;
+    pg->busy_timeout_ms = home->busy_timeout_ms;
+    pg->clock = home->clock;
+    enum pawl_err err = pawl__pg_reconnect(pg, diag);
+    if (!err) err = read_boost(pg, diag);
+    if (err) {
+        close_store(pg);
+        return err;
+    }
+    *out = pg;
+    return PAWL_OK;
+}
+
+static void order_commits(struct pawl__backend *pg, pawl__order_fn *fn, void *ctx)
+{
+    pg->order = fn;
+    pg->order_ctx = ctx;
 }
 
 /* The server has recovered by itself whatever it had to: what is left is to see that it is one that
@@ -148,6 +183,9 @@ static const struct pawl__backend_table table = {
     .close = close_store,
     .apply = pawl__pg_apply,
     .reopen = reopen_store,
+    .session_max = PAWL__PG_SESSIONS_MAX,
+    .join = join_store,
+    .order = order_commits,
     .note = pawl__pg_note,
     .told = pawl__pg_told,
     .tell = pawl__pg_tell,

@@ -5,7 +5,7 @@
  * A place that was found is locked until the transaction ends, so what is decided by it stays true.
  * What follows from it is sent without waiting for an answer.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

@@ -16,9 +16,10 @@
  * No state of a session is relied on, but for the connection that listens: there may be a pooler
  * that lends a server's connection out for a transaction.
  *
- * Threads: the writer's connection, the lanes and what is gathered belong to the committer's
- * thread. Readers take a connection from the pool. The herald and the janitor have a thread and a
- * connection each. */
+ * Threads: a session of the committer has a struct pawl__backend of its own, so the writer's
+ * connection, the lanes and what is gathered belong to the one thread that has the session. What
+ * there is once for all of them is the first one's, the `home`: readers take a connection from its
+ * pool; its herald and its janitor have a thread and a connection each. */
 #ifndef PAWL_STORE_POSTGRES_H
 #define PAWL_STORE_POSTGRES_H
 
@@ -43,6 +44,7 @@ enum pawl__pg { PG_STATEMENTS(X) PG_END };
 #undef X
 
 enum {
+    PAWL__PG_SESSIONS_MAX = 3, /* more add little: the server's processors are busy by then */
     PAWL__PG_READERS_MAX = 4,
     PAWL__PG_PARAMS_MAX = 48,        /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
@@ -296,18 +298,22 @@ struct pawl__pg_janitor {
     struct pawl__mutex mutex;
     struct pawl__cond wanted;
     /* guarded by mutex: */
+    int64_t worn; /* moves since the tables were swept */
     bool due, closing;
     PGcancel *cancel; /* of the sweep under way */
 };
 
 struct pawl__backend {
+    struct pawl__backend *home; /* the one that was opened; itself, unless it joined another */
     char *url;
     enum pawl_durability durability;
     int64_t busy_timeout_ms;
     const struct pawl_clock *clock; /* NULL: the server's */
     char channel[96];               /* of notices */
 
-    /* the committer's: */
+    /* the session's: */
+    pawl__order_fn *order; /* to be called before each COMMIT */
+    void *order_ctx;
     struct pawl__pg_conn writer;
     struct pawl__rng rng;
     struct pawl__pg_lanes lanes;
@@ -319,7 +325,7 @@ struct pawl__backend {
     int64_t boost_ms;           /* as the store was made with */
     int64_t turn;               /* number of the transaction under way */
     int unfolded;               /* commits since the counters were folded */
-    int worn;                   /* moves since the tables were swept */
+    int worn;                   /* moves that the janitor has not heard of */
     struct pawl_diag *diag;     /* where a failure of the transaction is told */
     struct pawl__pg_undo *undo; /* what the open savepoint counted */
     size_t undo_count, undo_cap;
@@ -327,6 +333,7 @@ struct pawl__backend {
     size_t undo_moves;
     bool in_savepoint;
 
+    /* the home's, for all: */
     struct pawl__mutex mutex;
     struct pawl__cond freed;
     /* guarded by mutex: */

@@ -1,6 +1,6 @@
 /* Jobs that have ended: to the archive, out of it, back from it.
  *
- * Runs on: the committer's thread, inside a transaction, a bounded number at a time. */
+ * Runs on: the session's thread, inside a transaction, a bounded number at a time. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* Submitting one by one: keys are asked first, then the facts, the place and what belongs to them
  * are written. Most jobs go with others, see gather.c.
  *
- * Runs on: the committer's thread, inside a transaction. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>

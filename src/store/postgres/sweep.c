@@ -1,6 +1,6 @@
 /* What time does to jobs: due ones become available, leases lapse, jobs and keys expire.
  *
- * Runs on: the committer's thread, inside a transaction. Each sweep takes a bounded number, oldest
+ * Runs on: the session's thread, inside a transaction. Each sweep takes a bounded number, oldest
  * first, and says when the next one is due. What another process sweeps just now is passed over, so
  * all may do it at once. */
 #include "store/postgres/postgres.h"

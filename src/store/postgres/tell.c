@@ -1,6 +1,6 @@
 /* What a commit has to tell to this process.
  *
- * Runs on: the committer's thread. */
+ * Runs on: the session's thread. */
 #include "store/postgres/postgres.h"
 
 #include <stdlib.h>
