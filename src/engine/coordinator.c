@@ -299,7 +299,7 @@ static struct pawl_task *next_overdue(struct pawl__engine *engine, int64_t now_u
             atomic_store(&task->cancelled, true);
             task->timed_out = *late;
             engine->counters.timed_out += *late;
-            engine->asked += *late; // one whose lease is lost is not told
+            engine->asked += *late || !task->started_us; // a lost run is not told
             pawl__cond_broadcast(&engine->change);
             return task;
         }
@@ -317,6 +317,8 @@ static void end_overdue(struct pawl__engine *engine, int64_t now_us)
         if (!task) return;
         if (late) {
             pawl__finish_timeout(task);
+        } else if (!task->started_us) {
+            pawl__finish_give_back(task, 0); // if it still is ours: why let it wait and be charged?
         } else {
             pawl__finish_nothing(task);
         }

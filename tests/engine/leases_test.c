@@ -213,6 +213,40 @@ static void stalled_node_gives_up_what_waits_too(struct stand *stand)
     assert_i64(0, counters_of(stand).waiting);
 }
 
+/* It was claimed, but the node slept, or heard of it late: nobody has to wait for the lease's end,
+ * and nothing is charged. */
+static void goes_back_unharmed(struct stand *stand, struct pawl_job_id id)
+{
+    struct pawl_job job = job_of(stand, id);
+    assert_i64(0, stand->runs);
+    assert_i64(1, job.free_runs);
+    assert_i64(0, story_of_job(stand, id)->failure_count);
+    live(stand, 1000);
+    assert_state(COMPLETED, state_of_job(stand, id));
+    assert_i64(1, stand->runs);
+}
+
+static void what_waited_too_long_goes_back_unharmed(struct stand *stand)
+{
+    prepare(stand, NULL, 1);
+    struct pawl_job_id id = submit(stand, NULL);
+    turn(stand);
+    move_clock(stand, STAND_LEASE_MS * 9 / 10);
+    turn(stand);
+    goes_back_unharmed(stand, id);
+}
+
+static void what_waited_too_long_is_not_begun(struct stand *stand)
+{
+    prepare(stand, NULL, 1);
+    struct pawl_job_id id = submit(stand, NULL);
+    turn(stand);
+    move_clock(stand, STAND_LEASE_MS * 9 / 10);
+    assert_true(work(stand)); // before the coordinator looks
+    settle(stand);
+    goes_back_unharmed(stand, id);
+}
+
 /* ---- interference by others ---- */
 
 static struct stand peer; // another process, for the bodies below
@@ -517,6 +551,8 @@ int main(void)
         STAND(leases_are_extended_in_one_operation),
         STAND(stalled_node_gives_its_runs_up_before_the_lease_ends),
         STAND(stalled_node_gives_up_what_waits_too),
+        STAND(what_waited_too_long_goes_back_unharmed),
+        STAND(what_waited_too_long_is_not_begun),
         STAND_SHARED(cancel_by_another_process_is_heard_within_a_turn),
         STAND_SHARED(many_notices_delay_the_look_by_a_tenth_of_a_second),
         STAND(beats_do_not_pile_up_before_a_slow_store),
