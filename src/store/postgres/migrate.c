@@ -3,6 +3,10 @@
  * transaction under an advisory lock, so a killed process leaves the old version or the new, and
  * nodes that start together do it once.
  *
+ * A migration that only adds is compatible, and recorded as such: a program that is one step behind
+ * works on. So the nodes of a cluster can be upgraded one after another. What is two steps ahead,
+ * or not compatible, is refused.
+ *
  * Runs on: the thread that opens the store, with a connection of its own. */
 #include "store/postgres/postgres.h"
 
@@ -12,11 +16,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* number, NAME */
-#define MIGRATIONS(X) X(1, migration_1)
+/* number, NAME, can a program that does not know it work with it? */
+#define MIGRATIONS(X)                                                                              \
+    X(1, migration_1, false)                                                                       \
+    X(2, migration_2, true)
 
-#define X(number, name) PG_TEXT_##name,
-static const char *const migrations[] = { MIGRATIONS(X) };
+#define X(number, name, compatible) { PG_TEXT_##name, compatible },
+static const struct {
+    const char *text;
+    bool compatible;
+} migrations[] = { MIGRATIONS(X) };
 #undef X
 
 enum { NEWEST = sizeof migrations / sizeof *migrations, CHECKSUM_BYTES = 65 };
@@ -60,18 +69,28 @@ static enum pawl_err run_plain(PGconn *pg, enum pawl__pg sql, struct pawl_diag *
     return run(pg, pawl__pg_text_of(sql), NULL, 0, NULL, diag);
 }
 
+/* The last row is one that we do not know. */
+static enum pawl_err check_newer(const PGresult *rows, struct pawl_diag *diag)
+{
+    int last = PQntuples(rows) - 1;
+    long long version = strtoll(PQgetvalue(rows, last, 0), NULL, 10);
+    bool one_step = last == NEWEST && version == NEWEST + 1;
+    if (one_step && PQgetvalue(rows, last, 2)[0] == 't') return PAWL_OK;
+    return pawl__fail(diag, PAWL_ERR_SCHEMA,
+                      "the store has schema version %lld, this program knows up to %d, and %s; use "
+                      "a newer pawl",
+                      version, (int)NEWEST,
+                      one_step ? "the step between them is not compatible"
+                               : "that is more than one step");
+}
+
 static enum pawl_err check_one(const PGresult *rows, int row, struct pawl_diag *diag)
 {
     int32_t expected = row + 1;
     long long version = strtoll(PQgetvalue(rows, row, 0), NULL, 10);
-    if (version > NEWEST || expected > NEWEST) {
-        return pawl__fail(diag, PAWL_ERR_SCHEMA,
-                          "the store has schema version %lld, this program knows up to %d; use a "
-                          "newer pawl",
-                          version, (int)NEWEST);
-    }
+    if (version > NEWEST || expected > NEWEST) return check_newer(rows, diag);
     char sum[CHECKSUM_BYTES];
-    checksum(migrations[expected - 1], sum);
+    checksum(migrations[expected - 1].text, sum);
     if (version == expected && strcmp(PQgetvalue(rows, row, 1), sum) == 0) return PAWL_OK;
     return pawl__fail(diag, PAWL_ERR_SCHEMA,
                       "migration %lld of the store is not the one this program knows; use the pawl "
@@ -101,15 +120,16 @@ static enum pawl_err applied(PGconn *pg, int32_t *version, struct pawl_diag *dia
 
 static enum pawl_err apply_one(PGconn *pg, int32_t version, struct pawl_diag *diag)
 {
-    const char *text = migrations[version - 1];
+    const char *text = migrations[version - 1].text;
     enum pawl_err err = run(pg, text, NULL, 0, NULL, diag);
     if (err) return err;
     char sum[CHECKSUM_BYTES], number[16];
     checksum(text, sum);
     snprintf(number, sizeof number, "%d", (int)version);
-    const char *values[] = { number, sum };
-    assert(PG_MIGRATION_INSERT_version == 1 && PG_MIGRATION_INSERT_checksum == 2);
-    return run(pg, PG_TEXT_migration_insert, values, 2, NULL, diag);
+    const char *values[] = { number, sum, migrations[version - 1].compatible ? "true" : "false" };
+    assert(PG_MIGRATION_INSERT_version == 1 && PG_MIGRATION_INSERT_checksum == 2 &&
+           PG_MIGRATION_INSERT_compatible == 3);
+    return run(pg, PG_TEXT_migration_insert, values, 3, NULL, diag);
 }
 
 static enum pawl_err apply_missing(PGconn *pg, struct pawl_diag *diag)
@@ -132,7 +152,7 @@ enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
 {
     int32_t version;
     enum pawl_err err = applied(pg, &version, diag);
-    if (err || version == NEWEST) return err;
+    if (err || version >= NEWEST) return err;
     if (!version && how->must_exist) {
         return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "store",
                                 "there is no store in database \"%s\"", PQdb(pg));

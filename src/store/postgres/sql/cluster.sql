@@ -204,19 +204,21 @@ CREATE TABLE IF NOT EXISTS pawl_migration (
     version       integer PRIMARY KEY,
     checksum      text NOT NULL,
     applied_at_ms bigint NOT NULL
-)
+);
+ALTER TABLE pawl_migration ADD COLUMN IF NOT EXISTS compatible boolean NOT NULL DEFAULT false
 
 -- name: migration_table_exists
 SELECT to_regclass('pawl_migration') IS NOT NULL
 
 -- name: migration_all
-SELECT version, checksum
-FROM pawl_migration
-ORDER BY version
+-- The first stores have no column of that name.
+SELECT m.version, m.checksum, coalesce((to_jsonb(m) ->> 'compatible')::boolean, false)
+FROM pawl_migration AS m
+ORDER BY m.version
 
 -- name: migration_insert
-INSERT INTO pawl_migration (version, checksum, applied_at_ms)
-VALUES (:version, :checksum, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+INSERT INTO pawl_migration (version, checksum, compatible, applied_at_ms)
+VALUES (:version, :checksum, :compatible, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 
 -- name: migration_lock
 SELECT pg_advisory_xact_lock(:number)

@@ -1,0 +1,713 @@
+#!/usr/bin/env python3
+"""Jobs from SQL, in the transactions of programs that know nothing of pawl: what pawl_submit and
+its fellows write is what the library would have written, and is seen when it is committed. Speaks
+TAP.
+
+Usage: sql_test.py MODULE_DIR PAWL GUEST
+"""
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+import server
+
+PATIENCE_S = 120
+HERE = os.path.dirname(os.path.abspath(__file__))
+MISSION = os.path.join(os.path.dirname(os.path.dirname(HERE)), "..", "shared", "mission")
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Program:
+    """A program that is spoken to in lines."""
+
+    def __init__(self, args, env=None):
+        self.process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, cwd="/",
+                                        env={**os.environ, **(env or {})})
+        self.lines = queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def say(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
+    def line(self):
+        return self.lines.get(timeout=PATIENCE_S)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+
+
+class Refused(Exception):
+    """An error of the server: .state is its SQLSTATE, .field the column that it names."""
+
+    def __init__(self, lines):
+        found = re.search(r"ERROR:  (\w{5}): (.*)", "\n".join(lines))
+        field = re.search(r"COLUMN NAME:  (.*)", "\n".join(lines))
+        self.state, self.text = found.groups() if found else ("?", "\n".join(lines))
+        self.field = field.group(1) if field else ""
+        super().__init__(f"{self.state} {self.field}: {self.text}")
+
+
+class Session:
+    """A connection of an application."""
+
+    def __init__(self, place, url=None):
+        self.psql = Program([place.postgres.bin + "/psql", "-X", "-A", "-t", "-q",
+                             url or place.url])
+        self.psql.say("\\set VERBOSITY verbose")
+
+    def begin(self, text):
+        """Sends it without waiting for the answer."""
+        self.psql.say(text + ";\n\\echo @end")
+
+    def end(self):
+        lines = []
+        while (line := self.psql.line()) != "@end":
+            lines.append(line)
+        if any(re.search(r"(ERROR|FATAL):  ", line) for line in lines):
+            raise Refused(lines)
+        return "\n".join(lines)
+
+    def sql(self, text):
+        self.begin(text)
+        return self.end()
+
+    def close(self):
+        self.psql.close()
+
+
+class Place:
+    """A store in a schema of its own, and who is at work on it."""
+
+    def __init__(self, postgres, schema):
+        self.postgres, self.schema, self.open = postgres, schema, []
+        self.other = None
+        postgres.sql(f"CREATE SCHEMA {schema}")
+        self.url = f"{postgres.url}&options=-csearch_path%3D{schema}"
+        self.pawl("migrate")
+
+    def beside(self):
+        """Another store, for the library to do the same in."""
+        self.other = Place(self.postgres, self.schema + "_c")
+        return self.other
+
+    def pawl(self, *args, stdin="", code=0):
+        done = subprocess.run([PAWL, "--store", self.url, *args], input=stdin, text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == code, f"pawl {args}: {done.returncode} {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def show(self, job):
+        return json.loads(self.pawl("show", job, "--json"))
+
+    def session(self, url=None):
+        self.open.append(Session(self, url))
+        return self.open[-1]
+
+    def guest(self):
+        self.open.append(Program([GUEST, self.url]))
+        return self.open[-1]
+
+    def sql(self, text):
+        return self.postgres.sql(f"SET search_path = {self.schema}; {text}")
+
+    def close(self):
+        for each in self.open:
+            each.close()
+        if self.other:
+            self.other.close()
+        found = self.pawl("check")
+        assert found == "no damage found\n", found
+
+
+def ask(guest, text):
+    guest.say(text)
+    return guest.line()
+
+
+def refuses(session, text, state, field, words):
+    try:
+        session.sql(text)
+    except Refused as why:
+        assert (why.state, why.field) == (state, field), f"{text}: {why}"
+        assert words in why.text, f"{text}: {why}"
+        return why.text
+    raise AssertionError(f"{text} is not refused")
+
+
+def await_lock(place, session_pid):
+    """Until the server says that this session waits for a lock."""
+    for _ in range(PATIENCE_S * 20):
+        if place.sql(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {session_pid}") \
+                == "Lock":
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not wait")
+
+
+# ---- transactions ----
+
+
+@test
+def rolled_back_is_never_seen(place):
+    app, guest = place.session(), place.guest()
+    app.sql("BEGIN")
+    job = app.sql("SELECT pawl_submit('mail.send', '[1]', tags => '{a}', business_key => 'b')")
+    assert ask(guest, "claim default w") == "none"
+    app.sql("ROLLBACK")
+    assert ask(guest, "claim default w") == "none"
+    place.pawl("show", job, code=1)
+    assert place.sql("SELECT (SELECT count(*) FROM pawl_job) + (SELECT count(*) FROM pawl_key) + "
+                     "(SELECT count(*) FROM pawl_tag) + (SELECT count(*) FROM pawl_count_delta)"
+                     ) == "0"
+
+
+@test
+def committed_wakes_a_node(place):
+    app, guest = place.session(), place.guest()
+    app.sql("SELECT pawl_submit('mail.send')")
+    assert ask(guest, "work mail.send default") == "OK"
+    assert guest.line().startswith("ran ")
+    for delay in ("0 s", "1 s"):
+        app.sql("BEGIN")
+        job = app.sql(f"SELECT pawl_submit('mail.send', delay => '{delay}')")
+        app.sql("COMMIT")
+        assert guest.line() == "ran " + job
+
+
+@test
+def two_with_one_unique_key_take_turns(place):
+    one, two = place.session(), place.session()
+    pid = two.sql("SELECT pg_backend_pid()")
+    submit = "SELECT pawl_submit('a', '[7]', uniqueness => '{\"keys\":[\"args\"]}')"
+    one.sql("BEGIN")
+    one.sql(submit)
+    two.begin(submit)
+    await_lock(place, pid)
+    one.sql("ROLLBACK")
+    job = two.end()  # the first one never was
+    one.sql("BEGIN")
+    refuses(one, submit, "PW005", "unique", f'job "{job}", which is available, holds the same')
+    one.sql("ROLLBACK")
+
+
+@test
+def the_library_waits_for_an_open_transaction(place):
+    app = place.session()
+    app.sql("SELECT pawl_submit('a', queue => 'made')")  # else the new queue is what it waits for
+    app.sql("BEGIN")
+    job = app.sql("SELECT pawl_submit('a', queue => 'made', idempotency_key => 'k')")
+    late = subprocess.Popen([PAWL, "--store", place.url, "submit", "a", "--queue", "made", "--key",
+                             "k"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            text=True)
+    for _ in range(PATIENCE_S * 20):
+        if place.sql("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'") \
+                != "0":
+            break
+        time.sleep(0.05)
+    app.sql("COMMIT")
+    said = late.communicate(timeout=PATIENCE_S)[0]
+    assert job in said, said
+    assert app.sql("SELECT pawl_submit('a', idempotency_key => 'k')") == job
+
+
+@test
+def keys_need_to_see_what_others_commit(place):
+    app = place.session()
+    app.sql("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    refuses(app, "SELECT pawl_submit('a', business_key => 'k')", "PW018", "", "READ COMMITTED")
+    app.sql("ROLLBACK")
+    app.sql("BEGIN ISOLATION LEVEL SERIALIZABLE")
+    app.sql("SELECT pawl_submit('a')")
+    app.sql("COMMIT")
+
+
+@test
+def a_role_needs_one_grant(place):
+    place.sql(f"CREATE ROLE clerk_{place.schema} LOGIN; GRANT USAGE ON SCHEMA {place.schema} TO "
+              f"clerk_{place.schema}")
+    owner = place.session()
+    clerk = place.session(place.url.replace("user=pawl", f"user=clerk_{place.schema}"))
+    submit = "SELECT pawl_submit('a', business_key => 'k', tags => '{t}')"
+    refuses(clerk, submit, "42501", "", "permission denied for function pawl_submit")
+    owner.sql(f"SELECT pawl_grant('clerk_{place.schema}')")
+    job = clerk.sql(submit)
+    assert place.show(job)["business_key"] == "k"
+    refuses(clerk, "SELECT 1 FROM pawl_job", "42501", "", "permission denied for table")
+    refuses(clerk, "SELECT pawl__lane('x', 'y')", "42501", "", "permission denied for table")
+    owner.sql(f"GRANT SELECT ON scheduler_job TO clerk_{place.schema}")
+    assert clerk.sql("SELECT job_id, status FROM scheduler_job") == f"{job}|PENDING"
+    # found from elsewhere, and not led astray by what is there
+    clerk.sql("SET search_path = pg_temp; CREATE TEMP TABLE pawl_job (id uuid)")
+    assert clerk.sql(f"SELECT {place.schema}.pawl_submit('a')")
+
+
+@test
+def a_run_ends_with_its_effects(place):
+    app, guest = place.session(), place.guest()
+    app.sql("CREATE TABLE sent (job uuid)")
+    job = app.sql("SELECT pawl_submit('mail.send')")
+    run = int(ask(guest, "claim default w").split()[1])
+    for end, state, effects in (("ROLLBACK", "active", "0"), ("COMMIT", "completed", "1")):
+        app.sql("BEGIN")
+        app.sql(f"INSERT INTO sent VALUES ('{job}')")
+        app.sql(f"SELECT pawl_complete('{job}', {run}, '{{\"sent\": true}}')")
+        app.sql(end)
+        assert place.show(job)["state"] == state
+        assert app.sql("SELECT count(*) FROM sent") == effects
+    assert place.show(job)["result"] == {"sent": True}
+    assert ask(guest, f"complete {job} {run}") == "STALE"
+
+
+@test
+def a_lost_run_is_refused(place):
+    app, guest = place.session(), place.guest()
+    job = app.sql("SELECT pawl_submit('mail.send', attempts_max => 5)")
+    assert ask(guest, "claim default w") == f"{job} 1"
+    assert ask(guest, f"give_back {job} 1 0") == "OK"
+    assert ask(guest, "claim default w") == f"{job} 2"
+    for call in ("pawl_complete", "pawl_fail", "pawl_give_back"):
+        refuses(app, f"SELECT {call}('{job}', 1)", "PW007", "run",
+                f'run 1 of job "{job}" is over: the job is active and has had 2 runs')
+        refuses(app, f"SELECT {call}('{job.replace(job[-4:], 'ffff')}', 1)", "PW003", "job",
+                "there is no job")
+        refuses(app, f"SELECT {call}('{job}', 0)", "PW001", "run", "the number that the claim")
+    refuses(app, f"SELECT pawl_complete('{job}', 2, '[')", "PW001", "result", "not valid JSON")
+    assert app.sql(f"SELECT pawl_give_back('{job}', 2)") == "available"
+    assert ask(guest, "claim default w") == f"{job} 3"
+    app.sql(f"SELECT pawl_complete('{job}', 3, '{{}}'::jsonb)")
+
+
+# ---- the same as the library ----
+
+YEAR_3000 = 32503680000
+SPECS = [
+    {},
+    {"args": '[1, 2.50,{"b":[null,true],"a":"\\u00e9 \\" "}]', "queue": "q.1", "priority": -7},
+    {"args": "[]", "delay": 3600000, "expires_in": 60000, "timeout": 1500, "lease": 90000},
+    {"due_at": YEAR_3000, "expires_at": YEAR_3000 + 5, "keep": 86400000, "pending": True},
+    {"due_at": 5, "sla_soft_at": YEAR_3000, "sla_hard_at": YEAR_3000 + 1, "priority": 100},
+    {"sla_hard_at": 1000, "principal": "ann", "trace_id": "00-ab"},
+    {"meta": '{ "tenant" : "t1", "n": 1e2}', "tags": [" A ", "b", "a", "", "é"]},
+    {"extra": '{"x":[1]}', "retry": '{"attempts_max":9}'},
+    {"retry": '{"backoff":"constant","initial_ms":600000,"jitter":false}'},
+    {"retry": '{"coefficient":1.1,"cap_ms":86400000,"exponent_max":20,"jitter_low":0.25,'
+              '"jitter_high":1e3,"on_exhaustion":"dead_letter",'
+              '"non_retryable":["auth.*","x\\"y"]}'},
+    {"retry": '{"coefficient":12345678901234567890.5,"jitter_low":0.00001234,"initial_ms":1.0e3}'},
+    {"idempotency_key": "i1"},
+    {"idempotency_key": "i2", "idempotency_for": 5000, "business_key": "b ä"},
+    {"uniqueness": '{"keys":["type"]}', "type": "u.one@1.0"},
+    {"uniqueness": '{"keys":["queue","args"],"period_ms":60000}', "type": "u.two",
+     "args": '[100, 1.50, -0, 1E2, 0.000001, 1e-7, 123456789012345678901234567890, 1e21, 1e400,'
+             ' -12.5e-3, "\\ud83d\\ude00\\u0001\\n\\/", {"z":1,"\u00e9":2,"a":{"c":[],"b":{}}}]'},
+    {"uniqueness": '{"keys":["args","meta"],"args_keys":["to","id","to"],"meta_keys":["x","t"],'
+                   '"states":["completed","active"],"on_conflict":"ignore"}', "type": "u.three",
+     "args": '[{"id":1,"to":"a"},"to",{"to":[1.0]}]', "meta": '{"t":null,"other":1}'},
+    # the second of each of these meets the first
+    {"uniqueness": '{"keys":["type"],"on_conflict":"replace"}', "type": "u.four"},
+    {"uniqueness": '{"keys":["type"],"on_conflict":"replace"}', "type": "u.four"},
+    {"uniqueness": '{"keys":["type"],"on_conflict":"replace_except_schedule"}', "type": "u.five",
+     "due_at": YEAR_3000},
+    {"uniqueness": '{"keys":["type"],"on_conflict":"replace_except_schedule"}', "type": "u.five"},
+    {"uniqueness": '{"keys":["type"],"on_conflict":"ignore"}', "type": "u.six"},
+    {"uniqueness": '{"keys":["type"],"on_conflict":"ignore"}', "type": "u.six"},
+    {"idempotency_key": "i1", "business_key": "b ä"},
+]
+DURATIONS = ("delay", "expires_in", "timeout", "lease", "keep", "idempotency_for")
+INSTANTS = ("due_at", "expires_at", "sla_soft_at", "sla_hard_at")
+
+
+def quote(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def as_sql(spec):
+    """The call of pawl_submit."""
+    parts = []
+    for name, value in {"type": "plain", **spec}.items():
+        if name in DURATIONS:
+            text = f"interval '{value} milliseconds'"
+        elif name in INSTANTS:
+            text = f"to_timestamp({value})"
+        elif name == "tags":
+            text = "ARRAY[" + ",".join(map(quote, value)) + "]"
+        else:
+            text = quote(value) if isinstance(value, str) else json.dumps(value)
+        parts.append(f"{name} => {text}")
+    return f"SELECT pawl_submit({', '.join(parts)})"
+
+
+def as_line(spec):
+    """The line that "pawl submit" reads, in which payloads stand as they are."""
+    names = {"uniqueness": "unique", **{name: name + "_ms" for name in DURATIONS},
+             "idempotency_for": "idempotency_ms"}
+    parts = []
+    for name, value in {"type": "plain", **spec}.items():
+        if name in ("args", "meta", "extra", "retry", "uniqueness"):
+            text = value
+        elif name in INSTANTS:
+            text = time.strftime('"%Y-%m-%dT%H:%M:%SZ"', time.gmtime(value))
+        else:
+            text = json.dumps(value)
+        parts.append(f'"{names.get(name, name)}":{text}')
+    return "{" + ",".join(parts) + "}"
+
+
+CLOCKS = "created_at|due_at|started_at|lease_until|finished_at|expires_at|at|failed_at"
+
+
+def timeless(value):
+    """Without ids, and with times as far from the record's birth as they are, to the second."""
+    if isinstance(value, list):
+        return [timeless(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: "time" if re.fullmatch(CLOCKS, key) and isinstance(each, str)
+            and not each.startswith("3000") else timeless(each)
+            for key, each in value.items() if key != "id"}
+
+
+ROWS = """
+SELECT json_build_object('type', n.type, 'queue', q.name, 'wait', (j.due_at_ms - j.created_at_ms)
+        / 60000, 'live', j.expires_at_ms - j.due_at_ms, 'state', coalesce(l.state, d.state),
+    'rank', (l.rank - j.due_at_ms) / 60000, 'reason', d.reason, 'keys', encode(j.keys, 'hex'),
+    'held', (SELECT json_agg(json_build_array(encode(k.digest, 'hex'), k.until_ms - j.created_at_ms)
+        ORDER BY k.digest) FROM pawl_key AS k WHERE k.id = j.id),
+    'tagged', (SELECT json_agg(t.tag ORDER BY t.tag) FROM pawl_tag AS t WHERE t.id = j.id),
+    'facts', json_build_array(j.attempts_max, j.priority, j.args, j.timeout_ms, j.lease_ms,
+        j.sla_soft_at_ms, j.sla_hard_at_ms, j.keep_ms, j.meta, j.extra, j.tags, j.retry,
+        j.uniqueness, j.idempotency_key, j.business_key, j.principal, j.trace_id),
+    'deeds', (SELECT json_agg(json_build_array(e.action, e.reason, e.from_state, e.to_state))
+        FROM pawl_deed AS e WHERE e.job_id = j.id),
+    'failures', (SELECT json_agg(json_build_array(f.run, f.attempt, f.lapsed, f.retry_delay_ms,
+        f.worker, f.type, f.code, f.message) ORDER BY f.run) FROM pawl_failure AS f
+        WHERE f.id = j.id),
+    'place', json_build_array(coalesce(l.run, d.run), coalesce(l.base_run, d.base_run),
+        coalesce(l.free_runs, d.free_runs), coalesce(l.worker, d.worker), d.dead_letter,
+        l.started_at_ms IS NULL, d.started_at_ms IS NULL, l.lease_until_ms, l.expires_at_ms
+        - j.expires_at_ms, l.due_at_ms - j.due_at_ms))
+FROM pawl_job AS j
+JOIN pawl_lane AS n ON n.id = j.lane
+JOIN pawl_queue AS q ON q.id = n.queue_id
+LEFT JOIN pawl_live AS l ON l.id = j.id
+LEFT JOIN pawl_done AS d ON d.id = j.id
+ORDER BY j.created_at_ms, j.id
+"""
+
+
+def rows(place):
+    return [json.loads(line) for line in place.sql(ROWS).splitlines()]
+
+
+def compare(ours, theirs):
+    assert len(ours) == len(theirs), (len(ours), len(theirs))
+    for here, there in zip(ours, theirs):
+        assert here == there, f"\nSQL:     {here}\nlibrary: {there}"
+
+
+@test
+def submits_what_the_library_submits(place):
+    other = place.beside()
+    app, ours, theirs = place.session(), [], []
+    for spec in SPECS:
+        ours.append(app.sql(as_sql(spec)))
+        theirs.append(json.loads(other.pawl("submit", "-", "--json", stdin=as_line(spec)))["id"])
+    assert len(set(ours)) == len(set(theirs)) == len(SPECS) - 2, (ours, theirs)
+    compare(rows(place), rows(other))
+    shown = [timeless(place.show(job)) for job in ours]
+    compare(shown, [timeless(other.show(job)) for job in theirs])
+    counts = "--json stats".split()
+    mine, its = json.loads(place.pawl(*counts)), json.loads(other.pawl(*counts))
+    assert mine["queues"] == its["queues"], (mine, its)
+
+
+FAILURES = [
+    ("{}", "- - boom", "", 3), ("{}", "io.disk E7 -", "", 1),
+    ('{"attempts_max":2,"on_exhaustion":"dead_letter","jitter":false}', "- - a", "", 2),
+    ('{"non_retryable":["auth.*"]}', "auth.token - a", "", 1),
+    ('{"non_retryable":["auth.*"]}', "auth - a", "", 1),
+    ('{"non_retryable":["E7"],"on_exhaustion":"dead_letter"}', "- E7 a", "", 1),
+    ("{}", "x DISCARD a", "", 1), ("{}", "x DEAD_LETTER a", "", 1), ("{}", "x FAIL a", "", 1),
+    ('{"backoff":"linear","jitter":false,"initial_ms":70,"attempts_max":9}', "- - a", "", 3),
+    ('{"backoff":"polynomial","coefficient":2.5,"jitter":false,"attempts_max":9}', "- - a", "", 3),
+    ('{"coefficient":1.5,"jitter":false,"attempts_max":9}', "- - a", "", 3),
+    ('{"jitter":false,"exponent_max":1,"attempts_max":9}', "- - a", "", 4),
+    ('{"jitter":false,"cap_ms":1500,"attempts_max":9}', "- - a", "", 3),
+    ('{"backoff":"immediate"}', "- - a", "", 1),
+    ('{"backoff":"constant","jitter":false}', "- - a", "", 1),
+    ('{"jitter":false}', "- - a", "expired", 1),
+]
+
+
+def fail_by_sql(app, job, run, report):
+    names = ("type", "code", "message")
+    given = [f"{name} => {quote(value)}" for name, value in zip(names, report.split())
+             if value != "-"]
+    return app.sql(f"SELECT pawl_fail('{job}', {run}, {', '.join(given)})")
+
+
+@test
+def fails_as_the_library_fails(place):
+    other = place.beside()
+    states = []
+    for where, sql in ((place, True), (other, False)):
+        app, guest, seen = where.session(), where.guest(), []
+        for number, (retry, report, more, runs) in enumerate(FAILURES):
+            lane = f"q{number}"
+            job = app.sql(f"SELECT pawl_submit('f', queue => '{lane}', retry => '{retry}')")
+            for run in range(1, runs + 1):
+                # due at once, whatever the policy said
+                app.sql(f"WITH due AS (UPDATE pawl_live SET state = 2, worker = NULL, started_at_ms"
+                        f" = NULL WHERE id = '{job}' AND state = 5 RETURNING lane) INSERT INTO "
+                        f"pawl_count_delta SELECT lane, c.state, c.delta FROM due, "
+                        f"(VALUES (5, -1), (2, 1)) AS c (state, delta)")
+                assert ask(guest, f"claim {lane} w") == f"{job} {run}"
+                if more == "expired":
+                    for table in ("job", "live"):
+                        app.sql(f"UPDATE pawl_{table} SET expires_at_ms = 1 WHERE id = '{job}'")
+                seen.append(fail_by_sql(app, job, run, report) if sql
+                            else ask(guest, f"fail {job} {run} {report}"))
+        states.append(seen)
+    assert states[0] == states[1], states
+    ours, theirs = rows(place), rows(other)
+    for row in ours + theirs:
+        for failure in row["failures"]:
+            if '"jitter":false' not in (row["facts"][11] or ""):
+                failure[3] = failure[3] is not None  # drawn by lot
+        row["wait"] = row["rank"] = row["live"] = None
+    compare(ours, theirs)
+
+
+@test
+def gives_back_as_the_library_does(place):
+    other = place.beside()
+    for where, sql in ((place, True), (other, False)):
+        app, guest = where.session(), where.guest()
+        for lane, delay in (("now", 0), ("later", 3600000)):
+            job = app.sql(f"SELECT pawl_submit('g', queue => '{lane}', delay => '0 s')")
+            assert ask(guest, f"claim {lane} w") == f"{job} 1"
+            if sql:
+                app.sql(f"SELECT pawl_give_back('{job}', 1, interval '{delay} milliseconds')")
+            else:
+                assert ask(guest, f"give_back {job} 1 {delay}") == "OK"
+    compare(rows(place), rows(other))
+
+
+REFUSED = [
+    ("type => NULL", "PW001", "type", "type is missing"),
+    ("type => 'Mail'", "PW001", "type", "must be lower-case words joined by dots"),
+    ("type => repeat('a', 256)", "PW017", "type", "type is longer than 255 bytes"),
+    ("queue => '-q'", "PW001", "queue", 'queue "-q" must be a-z, 0-9'),
+    ("priority => 101", "PW001", "priority", "priority 101 must lie between -100 and 100"),
+    ("args => '{}'", "PW001", "args", "args must be a JSON array"),
+    ("args => '[1,]'", "PW001", "args", "args: not valid JSON"),
+    ("args => '[{\"a\":1,\"a\":2}]'", "PW001", "args", 'member "a" occurs twice'),
+    ("args => '[\"\\ud800 \"]'", "PW001", "args", "a surrogate without its partner"),
+    ("args => repeat('[', 33) || repeat(']', 33)", "PW017", "args", "deeper than 32 levels"),
+    ("meta => '[]'", "PW001", "meta", "meta must be a JSON object"),
+    ("meta => '{\"a\":\"' || repeat('x', 65536) || '\"}'", "PW017", "meta", "than 65536 bytes"),
+    ("delay => '-1 s'", "PW001", "delay", "delay must not be negative"),
+    ("delay => '101 years'", "PW001", "delay", "delay is more than 100 years"),
+    ("due_at => 'infinity'", "PW001", "due_at", "due_at is beyond the year 9999"),
+    ("due_at => now(), delay => '1 s'", "PW001", "due_at", "cannot both be given"),
+    ("expires_at => now(), expires_in => '1 s'", "PW001", "expires_at", "cannot both be given"),
+    ("sla_soft_at => '2030-01-02', sla_hard_at => '2030-01-01'", "PW001", "sla_soft_at_ms",
+     "must not be after"),
+    ("business_key => ''", "PW001", "business_key", "business_key must not be empty"),
+    ("business_key => E'a\\nb'", "PW001", "business_key", "without control characters"),
+    ("idempotency_for => '1 s'", "PW001", "idempotency_for", "needs an idempotency_key"),
+    ("attempts_max => 0", "PW001", "attempts_max", "attempts_max must be at least 1"),
+    ("attempts_max => 2, retry => '{\"attempts_max\":2}'", "PW001", "attempts_max", "both"),
+    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "not a word that is known"),
+    ("retry => '{\"tries\":1}'", "PW001", "retry", 'no member "tries"'),
+    ("retry => '{\"initial_ms\":1.5}'", "PW001", "retry.initial_ms", "a whole number"),
+    ("retry => '{\"cap_ms\":10}'", "PW001", "retry.cap_ms", "is less than initial_ms"),
+    ("retry => '{\"coefficient\":0.5}'", "PW001", "retry.coefficient", "at least 1"),
+    ("retry => '{\"non_retryable\":[\"\"]}'", "PW001", "retry.non_retryable", "is empty"),
+    ("uniqueness => '{}'", "PW001", "unique.keys", "must say what makes two jobs the same"),
+    ("uniqueness => '{\"keys\":[\"colour\"]}'", "PW001", "unique.keys", '"colour"'),
+    ("uniqueness => '{\"keys\":[\"type\"],\"args_keys\":[\"a\"]}'", "PW001", "unique.args_keys",
+     'needs "args"'),
+    ("uniqueness => '{\"keys\":[\"args\"],\"args_keys\":[\"a\"]}'", "PW001", "unique.args_keys",
+     "which no object in args has"),
+    ("uniqueness => '{\"keys\":[\"meta\"]}'", "PW001", "unique.meta_keys", "is required"),
+    ("uniqueness => '{\"keys\":[\"type\"],\"states\":[\"lost\"]}'", "PW001", "unique.states",
+     "lost"),
+    ("tags => ARRAY[repeat('x', 65)]", "PW017", "tags", "is longer than 64 bytes"),
+    ("tags => (SELECT array_agg(n::text) FROM generate_series(1, 33) AS n)", "PW017", "tags",
+     "more than 32"),
+    ("id => '00000000-0000-0000-0000-000000000000'", "PW001", "id", "all zeroes"),
+]
+
+
+@test
+def what_breaks_a_rule_is_refused_with_field_and_rule(place):
+    app = place.session()
+    for call, state, field, words in REFUSED:
+        call = call if call.startswith("type") else "type => 'a', " + call
+        refuses(app, f"SELECT pawl_submit({call})", state, field, words)
+    job = app.sql("SELECT pawl_submit('a', id => gen_random_uuid())")
+    refuses(app, f"SELECT pawl_submit('a', id => '{job}')", "PW004", "id", "there is a job")
+    assert place.sql("SELECT count(*) FROM pawl_job") == "1"
+
+
+# ---- the views ----
+
+
+def mission(name):
+    """The statements of a document, as they are printed there."""
+    with open(os.path.join(HERE, "mission", name + ".sql"), encoding="utf-8") as file:
+        statements = file.read().strip().split("\n\n")
+    document = os.path.join(MISSION, name + ".txt")
+    if os.path.exists(document):
+        with open(document, encoding="utf-8") as file:
+            text = file.read()
+        for statement in statements:
+            assert statement in text, f"{statement} is not in {document}"
+    return statements
+
+
+@test
+def the_cluster_document_tells_the_truth(place):
+    app, guest = place.session(), place.guest()
+    make_lock, all_nodes, stale, active, per_node, locks = mission("ratchet-cluster-configuration")
+    for _ in range(3):
+        app.sql("SELECT pawl_submit('a')")
+    for worker in ("node-0", "node-0", "node-1"):
+        ask(guest, "claim default " + worker)
+    app.sql("SELECT pawl_submit('a')")  # waits
+    app.sql("INSERT INTO pawl_node VALUES ('node-0', 'one', pawl__now() - 500000, pawl__now()),"
+            "('node-1', 'two', pawl__now() - 900000, pawl__now() - 61000)")
+    place.pawl("lock", "try", "held", "--owner", "node-0", "--ttl", "1h")
+    place.pawl("lock", "try", "given-back", "--owner", "node-0", "--ttl", "1h")
+    place.pawl("lock", "release", "given-back", "--owner", "node-0")
+    app.sql("INSERT INTO pawl_lock VALUES ('old', 'node-1', 1, 1000, 2000)")
+    assert "already exists, skipping" in app.sql(make_lock)
+    listed = {line.split("|")[0]: line.split("|") for line in app.sql(all_nodes).splitlines()}
+    nodes = {node["name"]: node for node in json.loads(place.pawl("node", "list", "--json"))}
+    assert set(listed) == set(nodes) == {"node-0", "node-1"}
+    assert [line[3] for _, line in sorted(listed.items())] == ["one", "two"]
+    assert app.sql("SELECT pg_typeof(heartbeat_ts) FROM scheduler_node LIMIT 1") \
+        == "timestamp with time zone"
+    assert app.sql(stale).split("|")[0] == "node-1"
+    assert app.sql(active).split("|")[0] == "node-0"
+    assert sorted(app.sql(per_node).splitlines()) == ["node-0|2", "node-1|1"]
+    assert {name: str(node["active"]) for name, node in nodes.items()} \
+        == dict(line.split("|") for line in app.sql(per_node).splitlines())
+    held = [line.split("|")[:2] for line in app.sql(locks).splitlines()]
+    assert held == [["held", "node-0"]]
+    assert held[0][0] in place.pawl("lock", "list")
+    plan = app.sql("EXPLAIN " + per_node)
+    assert "pawl_live" in plan and "pawl_done" not in plan and "pawl_job" not in plan, plan
+    app.sql("DELETE FROM pawl_node; DELETE FROM pawl_lock")
+
+
+@test
+def the_claim_query_finds_what_a_claim_takes(place):
+    app, guest = place.session(), place.guest()
+    (claim,) = mission("ratchet-job-lifecycle")
+    for priority, due in ((0, "5 min"), (3, "0"), (0, "1 h"), (-2, "0"), (0, "-1 h"),
+                          (0, "2 min")):
+        app.sql(f"SELECT pawl_submit('a', priority => {priority}, due_at => now() - interval "
+                f"'{due}')")
+    app.sql("\\set batchSize 3")
+    expected = app.sql("SELECT id FROM pawl_live WHERE state = 2 ORDER BY rank, id").split("\n")
+    found = [line.split("|")[0] for line in app.sql(claim).splitlines()]
+    assert found == expected[:3], (found, expected)
+    for job in expected:
+        assert ask(guest, "claim default node-7").split()[0] == job
+    app.sql(f"SELECT pawl_complete('{expected[0]}', 1, '7')")
+    app.sql(f"SELECT pawl_fail('{expected[1]}', 1, 'boom', code => 'FAIL')")
+    app.sql(f"SELECT pawl_fail('{expected[2]}', 1, 'again')")
+    place.pawl("cancel", expected[3])
+    words = dict(line.split("|") for line in
+                 app.sql("SELECT job_id, status FROM scheduler_job").splitlines())
+    for job, word in words.items():
+        shown = json.loads(place.pawl("--vocabulary", "ratchet", "show", job, "--json"))
+        assert shown["state"] == word, (shown["state"], word)
+    assert sorted(words.values()) == ["CANCELED", "FAILED", "PENDING", "PENDING", "RUNNING",
+                                      "SUCCEEDED"], words
+    assert app.sql(f"SELECT picked_by, attempts, last_error FROM scheduler_job WHERE job_id = "
+                   f"'{expected[2]}'") == "node-7|1|again"
+    assert app.sql(f"SELECT job_result, terminated_at > picked_at - interval '1 s' FROM "
+                   f"scheduler_job WHERE job_id = '{expected[0]}'") == "7|t"
+    place.pawl("upkeep", "--archive-after", "1ms")
+    assert app.sql("SELECT status FROM scheduler_job_archive ORDER BY 1").split() \
+        == ["CANCELED", "FAILED", "SUCCEEDED"]
+
+
+# ---- the schema's versions ----
+
+
+@test
+def one_compatible_step_ahead_is_fine(place):
+    newest = int(place.sql("SELECT max(version) FROM pawl_migration"))
+    assert place.sql("SELECT compatible FROM pawl_migration WHERE version = 2") == "t"
+    for rows_ahead, words in ((["true"], ""),
+                              (["false"], "the step between them is not compatible"),
+                              (["true", "true"], "that is more than one step")):
+        for step, compatible in enumerate(rows_ahead, 1):
+            place.sql(f"INSERT INTO pawl_migration VALUES ({newest + step}, 'x', 1, {compatible})")
+        done = subprocess.run([PAWL, "--store", place.url, "submit", "a"], capture_output=True,
+                              text=True, check=False)
+        assert (done.returncode == 0) == (not words) and words in done.stderr, done.stderr
+        place.sql(f"DELETE FROM pawl_migration WHERE version > {newest}")
+
+
+def run(postgres, number, function):
+    place = None
+    try:
+        place = Place(postgres, f"s{number}")
+        function(place)
+        failed = None
+    except Exception as why:  # whatever it is, it is this test's
+        failed = why
+    finally:
+        if place:
+            try:
+                place.close()
+            except Exception as why:
+                failed = failed or why
+    print(f"{'not ok' if failed else 'ok'} {number} - {function.__name__}", flush=True)
+    if failed:
+        for line in "".join(traceback.format_exception(failed)).splitlines():
+            print("#", line)
+    return failed is None
+
+
+def main():
+    if not server.find_binaries():
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        return 0
+    chosen = [each for each in TESTS if not sys.argv[4:] or each.__name__ in sys.argv[4:]]
+    with server.Server() as postgres:
+        passed = [run(postgres, number, each) for number, each in enumerate(chosen, 1)]
+    print(f"1..{len(chosen)}")
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    os.environ["PAWL_MODULE_DIR"], PAWL, GUEST = map(os.path.abspath, sys.argv[1:4])
+    sys.exit(main())
