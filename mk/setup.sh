@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that what a purpose needs is on this machine, and installs what is not.
 #
-# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, bench, test, tidy or fuzz
+# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, image, bench, test, tidy or fuzz
 #
 # Says nothing when nothing is missing. Needs no compiler, no Python and no root by itself; asks
 # sudo for root only when there is something to install.
@@ -13,6 +13,7 @@ needs() {
     cat <<'END'
 build gcc                gcc
 build libc6-dev          /usr/include/stdio.h
+build make               make
 build meson              meson
 build ninja-build        ninja
 build pkgconf            pkg-config
@@ -24,6 +25,13 @@ build llhttp-dev         /usr/share/llhttp/llhttp.c
 build libssl-dev         pc:libssl
 build python3            python3
 run   curl               curl
+image libsqlite3-0       -
+image libpq5             -
+image libcurl4           -
+image libuv1             -
+image libssl3            -
+image ca-certificates    -
+image tini               tini
 bench postgresql-15      /usr/lib/postgresql/15/bin/postgres
 test  libcmocka-dev      pc:cmocka
 test  libjansson-dev     pc:jansson
@@ -37,6 +45,8 @@ test  bash               bash
 test  curl               curl
 test  jq                 jq
 test  openssl            openssl
+test  python3-yaml       -
+test  systemd            systemd-analyze
 tidy  clang-14           clang-14
 tidy  clang-format-14    clang-format-14
 tidy  clang-tidy-14      clang-tidy-14
@@ -75,7 +85,7 @@ missing_for() {
 missing=
 for purpose in "$@"; do
     case $purpose in
-    build | run | bench | test | tidy | fuzz) ;;
+    build | run | image | bench | test | tidy | fuzz) ;;
     *) say "no such purpose: \"$purpose\""; exit 2 ;;
     esac
     missing="$missing $(missing_for "$purpose")"

@@ -9,6 +9,8 @@ Usage: pages_test.py PAWL [--write]
 - `console server` is the same in a terminal of its own: the command is a server, what follows is
   what it prints when it is up, and it runs until the page's end. Its port on the page stands for
   one that is free.
+- `console postgres` needs a database: postgres://pawl@db.example.com/jobs on the page stands for a
+  private server. Left out where there is none.
 - `text make run` is an excerpt of what mk/demo.sh prints; "..." stands for what is left out.
 - Other `text` blocks hold messages that a test cannot provoke everywhere; each must be one that
   the sources can print.
@@ -28,7 +30,11 @@ import sys
 import tempfile
 import textwrap
 
+sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "postgres"))
+import server as postgres
+
 DEADLINE_S = 300
 MARK = "\x1e"  # stands between the outputs of two commands
 TESTS = []
@@ -45,7 +51,8 @@ def read(path):
 
 
 def pages():
-    found = glob.glob("*.md", root_dir=ROOT) + glob.glob("docs/*.md", root_dir=ROOT)
+    found = [path for pattern in ("*.md", "docs/*.md", "deploy/*.md")
+             for path in glob.glob(pattern, root_dir=ROOT)]
     assert "README.md" in found and "docs/store.md" in found, found
     return sorted(found)
 
@@ -90,7 +97,9 @@ class Step:
 
 
 def consoles(path):
-    return [b for b in blocks(path) if b.info in ("console", "console server")]
+    kinds = ["console", "console server"]
+    kinds += ["console postgres"] if postgres.find_binaries() else []
+    return [b for b in blocks(path) if b.info in kinds]
 
 
 def steps_of(block):
@@ -143,6 +152,31 @@ class Ports:
         return self.swap(text, self.named)
 
 
+class Database:
+    """The database of a page, and the private server that is used in its stead, if any."""
+
+    NAMED = "postgres://pawl@db.example.com/jobs"
+
+    def __init__(self, steps):
+        wanted = any(self.NAMED in step.command for step in steps)
+        self.server = postgres.Server() if wanted else None
+        where = self.server.dir.replace("/", "%2F") if wanted else ""
+        self.url = f"postgres://pawl@{where}/postgres" if wanted else self.NAMED
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.server:
+            self.server.close()
+
+    def to_world(self, text):
+        return text.replace(self.NAMED, self.url)
+
+    def to_page(self, text):
+        return text.replace(self.url, self.NAMED)
+
+
 DEFAULT_ADDRESS = "127.0.0.1:8080"
 SERVER = """
 said=$(mktemp "$HOME/server.XXXXXX")
@@ -165,15 +199,16 @@ def typed(step, ports):
 def type_in(steps):
     """Gives each step what its command printed."""
     ports = Ports(steps)
-    script = "".join(f"printf '{MARK}'\n{typed(step, ports)}\n" for step in steps)
-    script += "[ -z \"$servers\" ] || { kill $servers; wait $servers; }\n"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, Database(steps) as database:
+        script = "".join(f"printf '{MARK}'\n{database.to_world(typed(step, ports))}\n"
+                         for step in steps)
+        script += "[ -z \"$servers\" ] || { kill $servers; wait $servers; }\n"
         place = os.path.join(folder, "place")
         os.mkdir(place)
         done = subprocess.run(["bash", "--norc", "-c", "exec 2>&1\n" + script], cwd=place,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               timeout=DEADLINE_S, check=False, env=environment(folder))
-    outputs = ports.to_page(done.stdout).split(MARK)[1:]
+    outputs = ports.to_page(database.to_page(done.stdout)).split(MARK)[1:]
     assert len(outputs) == len(steps), f"the shell gave up:\n{done.stdout[-2000:]}"
     for step, output in zip(steps, outputs):
         step.did = output.rstrip("\n").split("\n") if output.strip() else []
@@ -188,6 +223,7 @@ VARIES = [
     (re.compile(rf"\b(?:now|{SPAN}(?: {SPAN})* ago|in {SPAN}(?: {SPAN})*)(?!\w)"), "AGE"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:B|KiB|MiB|GiB)\b"), "SIZE"),
     (re.compile(r"\b\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "TIME"),
+    (re.compile(r"\b(schema|version) \d+\b"), r"\1 NUMBER"),  # of the store
     (re.compile(r"\b[on][0-9a-f]{16}\b"), "CURSOR"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "TOKEN"),
     (re.compile(r"\bpawl_[0-9A-Za-z_-]{43}"), "SECRET"),
@@ -403,6 +439,53 @@ def numbers_are_those_of_the_sources():
             ("docs/store.md", f"{words[readers + 2]} connections"),  # a writer, a checkpointer
             ("docs/embedding.md", f"at most {words[readers]} at a time")):
         assert text in read(path).replace("\n", " "), f"{path} does not say {text!r}"
+
+
+# ---- the cluster ----
+
+CLUSTER = "docs/cluster.md"
+
+
+def names_of_tests():
+    """Functions in the tests' sources."""
+    found = set()
+    for pattern in ("tests/**/*.py", "tests/**/*.c", "src/**/*_test.c"):
+        for path in glob.glob(pattern, root_dir=ROOT, recursive=True):
+            found |= set(re.findall(r"^(?:static void|def) (\w+)\(", read(path), re.MULTILINE))
+    return found
+
+
+@test
+def what_is_promised_of_a_cluster_is_shown_by_a_test():
+    known, found = names_of_tests(), tables(CLUSTER)
+    rows = found["promise"][2] + found["what happens"][2]
+    assert len(rows) > 15, f"only {len(rows)} promises"
+    for row in rows:
+        what, _, shown_by = [cell.strip() for cell in row.strip("|").split("|")]
+        names = re.findall(r"`(\w+)`", shown_by)
+        assert names, f"{CLUSTER}: no test shows {what!r}"
+        for name in names:
+            assert name in known, f"{CLUSTER}: there is no test {name!r}"
+
+
+@test
+def a_process_has_no_more_connections_than_the_page_says():
+    source = read("src/store/postgres/postgres.h")
+    numbers = dict(re.findall(r"PAWL__PG_(SESSIONS|READERS)_MAX = (\d+)", source))
+    most = int(numbers.get("SESSIONS", 1)) + int(numbers["READERS"]) + 2  # notices, sweeping
+    said = re.search(r"plan for (\d+) connections", read(CLUSTER).replace("\n", " "))
+    assert said and int(said.group(1)) >= most, f"{CLUSTER} should say {most}"
+
+
+@test
+def metrics_of_the_cluster_page_are_there():
+    metrics = Step(f"curl -s http://{DEFAULT_ADDRESS}/metrics", False)
+    type_in([Step("pawl serve", True), metrics])
+    known = {line.split()[2] for line in metrics.did if line.startswith("# HELP ")}
+    rows = "\n".join(tables(CLUSTER)["metric"][2])
+    named = set(re.findall(r"`((?:pawl|ojs)_[a-z_]+)`", rows))
+    assert len(named) > 8, named
+    assert named <= known, f"{CLUSTER}: no such metrics: {sorted(named - known)}"
 
 
 # ---- the server's lists ----
