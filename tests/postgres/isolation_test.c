@@ -1,0 +1,526 @@
+/* Two stores on one server do something to the same job, and their transactions are interleaved in
+ * every way there is, one round trip at a time. Whatever the order, the outcome must be one that is
+ * seen when the one is done before the other; who passes over rows that are locked (claims, sweeps)
+ * may also find nothing. Nobody hears of a deadlock, and the store's own check finds nothing.
+ *
+ * The ways are found by trying: a choice is remembered wherever both could go on, and the last one
+ * that was not yet taken the other way is taken next time. Who waits for a lock cannot go on. Of
+ * two that both make many round trips (sweeps) there would be thousands: they change places at most
+ * SWITCHES_MAX times. */
+#include "support/ops.h"
+#include "postgres/gate.h"
+
+#include "base/buf.h"
+
+#include <libpq-fe.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { CHOICES_MAX = 64, STEPS_MAX = 256, SWITCHES_MAX = 3, WAYS_MAX = 1000, PATIENCE_S = 60 };
+
+#define QUEUE "default"
+
+/* ---- what the two do ---- */
+
+struct side {
+    struct gate gate;
+    struct hand_clock clock;
+    struct pawl__store *store;
+    char name[16];
+    const struct act *act;
+    struct pawl__op op;
+    struct pawl_diag diag;
+    _Atomic bool done;
+    struct pawl__new_job new_job;
+    struct pawl_submitted submitted;
+    enum pawl_err extended;
+};
+
+struct play {
+    struct rig rig; /* sets the scene and looks at the outcome; not gated */
+    char url[RIG_URL_BYTES];
+    PGconn *watch;
+    struct side sides[2];
+    struct pawl_job_id id;
+    struct pawl_run ref; /* of the run in the scene; else it never was */
+};
+
+struct act {
+    const char *name;
+    enum pawl__op_kind kind;
+    enum pawl_control control;
+    enum pawl_conflict on_conflict;
+    int64_t late_ms; /* the time has come for it only then */
+    bool skips;      /* passes over what somebody holds */
+    bool walks;      /* makes many round trips */
+};
+
+static const char *const queues[] = { QUEUE };
+
+static struct pawl_job_id numbered_id(uint8_t number)
+{
+    struct pawl_job_id id = { { 0x01, 0x97, 0x73, 0, 0, 0, 0x70, 0, 0x80 } };
+    id.b[15] = number;
+    return id;
+}
+
+static void fill_submit(struct play *play, struct side *side)
+{
+    struct pawl_job_id id = numbered_id((uint8_t)(2 + (side - play->sides)));
+    side->new_job = job_new(&play->rig, &(struct pawl_job_spec){ .id = &id, .business_key = "k" });
+    side->new_job.keys[0].on_conflict = side->act->on_conflict;
+    side->op.submit.jobs = &side->new_job;
+    side->op.submit.count = 1;
+    side->op.submit.out = &side->submitted;
+}
+
+static void fill(struct play *play, struct side *side)
+{
+    struct pawl__op *op = &side->op;
+    *op = (struct pawl__op){ .kind = side->act->kind, .diag = &side->diag };
+    side->diag = (struct pawl_diag){ 0 };
+    switch (op->kind) {
+    case PAWL__OP_SUBMIT:
+        fill_submit(play, side);
+        break;
+    case PAWL__OP_CLAIM:
+        op->claim.queues = queues;
+        op->claim.queue_count = 1;
+        op->claim.limit = 5;
+        op->claim.worker = side->name;
+        op->claim.lease_ms = LEASE_MS;
+        break;
+    case PAWL__OP_COMPLETE:
+        op->complete.ref = play->ref;
+        op->complete.result = span_of(side == play->sides ? "\"a\"" : "\"b\"");
+        break;
+    case PAWL__OP_FAIL:
+        op->fail.ref = play->ref;
+        op->fail.report = (struct pawl_report){ .type = "oops", .message = side->name };
+        break;
+    case PAWL__OP_EXTEND:
+        op->extend.refs = &play->ref;
+        op->extend.count = 1;
+        op->extend.lease_ms = 3 * LEASE_MS;
+        op->extend.results = &side->extended;
+        break;
+    case PAWL__OP_CONTROL:
+        op->control.id = play->id;
+        op->control.control = side->act->control;
+        op->control.by = (struct pawl_by){ .actor = side->name };
+        break;
+    case PAWL__OP_PRIORITY:
+        op->priority.id = play->id;
+        op->priority.priority = 7;
+        break;
+    case PAWL__OP_DELETE:
+        op->remove.id = play->id;
+        break;
+    case PAWL__OP_QUEUE_PAUSE:
+        op->queue.queue = QUEUE;
+        op->queue.paused = true;
+        break;
+    case PAWL__OP_ARCHIVE:
+        op->retire.states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED);
+        op->retire.ended_before_ms = HAND_CLOCK_START_MS + LEASE_MS;
+        op->retire.limit = 5;
+        break;
+    default:
+        op->sweep.limit = 5;
+        break;
+    }
+}
+
+/* What an operation has answered. */
+static void tell(const struct side *side, struct pawl__buf *out)
+{
+    const struct pawl__op *op = &side->op;
+    pawl__buf_printf(out, "%s %s: %s", side->name, side->act->name, pawl_err_name(op->err));
+    if (op->err == PAWL_OK) {
+        switch (op->kind) {
+        case PAWL__OP_SUBMIT:
+            pawl__buf_printf(out, " %02x", side->submitted.id.b[15]);
+            break;
+        case PAWL__OP_CLAIM:
+            for (size_t i = 0; i < op->claim.job_count; i++)
+                pawl__buf_printf(out, " %02x run %d", op->claim.jobs[i].id.b[15],
+                                 (int)op->claim.jobs[i].run);
+            break;
+        case PAWL__OP_EXTEND:
+            pawl__buf_printf(out, " %s", pawl_err_name(side->extended));
+            break;
+        case PAWL__OP_FAIL:
+            pawl__buf_printf(out, " to %d", (int)op->fail.to);
+            break;
+        case PAWL__OP_CONTROL:
+            pawl__buf_printf(out, " %d to %d", (int)op->control.from, (int)op->control.to);
+            break;
+        case PAWL__OP_LAPSE:
+        case PAWL__OP_PROMOTE:
+            pawl__buf_printf(out, " %d", (int)op->sweep.moved);
+            break;
+        case PAWL__OP_ARCHIVE:
+            pawl__buf_printf(out, " %d", (int)op->retire.moved);
+            break;
+        default:
+            break;
+        }
+    }
+    pawl__buf_add_text(out, "\n");
+}
+
+static void mark_done(struct pawl__op *op)
+{
+    struct side *side = op->user;
+    side->done = true;
+}
+
+/* ---- one way through ---- */
+
+static PGresult *say(PGconn *pg, const char *text)
+{
+    PGresult *result = PQexec(pg, text);
+    ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", text, PQerrorMessage(pg));
+    return result;
+}
+
+static bool waits_for_lock(struct play *play, const struct side *side)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "SELECT 1 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)"
+             " WHERE NOT l.granted AND a.application_name = '%s'",
+             side->name);
+    PGresult *found = say(play->watch, text);
+    bool waits = PQntuples(found) > 0;
+    PQclear(found);
+    return waits;
+}
+
+/* Where a side stands, once that is sure. */
+enum stand { STAND_GATE, STAND_LOCK, STAND_DONE };
+
+static enum stand settle(struct play *play, struct side *side)
+{
+    struct timespec began, now;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    for (;;) {
+        if (side->done) return STAND_DONE;
+        if (gate_await(&side->gate, 500)) return STAND_GATE;
+        if (!side->done && waits_for_lock(play, side)) return STAND_LOCK;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec - began.tv_sec > PATIENCE_S) fail_msg("%s is stuck", side->name);
+    }
+}
+
+struct way {
+    uint8_t switched[CHOICES_MAX]; /* wherever both could go on: did the other one? */
+    size_t count;
+    int switches_max;
+    char trace[STEPS_MAX]; /* who went, for people */
+};
+
+/* Where one stands on it. */
+struct walk {
+    size_t choices, steps;
+    int last, switches;
+};
+
+static int choose_freely(struct way *way, struct walk *walk)
+{
+    if (walk->steps > 0 && walk->switches == way->switches_max) return walk->last;
+    assert_true(walk->choices < CHOICES_MAX);
+    if (walk->choices == way->count) way->switched[way->count++] = 0;
+    bool other = way->switched[walk->choices++];
+    walk->switches += other;
+    return other ? 1 - walk->last : walk->last;
+}
+
+/* The next one to go on; -1: both are done. When both wait for a lock, the server will see to it
+ * that one of them does not any more. */
+static int choose(struct play *play, struct way *way, struct walk *walk)
+{
+    enum stand stands[2];
+    do {
+        for (int i = 0; i < 2; i++)
+            stands[i] = settle(play, &play->sides[i]);
+    } while (stands[0] != STAND_GATE && stands[1] != STAND_GATE &&
+             (stands[0] == STAND_LOCK || stands[1] == STAND_LOCK));
+    if (stands[0] != STAND_GATE && stands[1] != STAND_GATE) return -1;
+    int who = stands[0] != STAND_GATE ? 1 : 0;
+    if (stands[0] == STAND_GATE && stands[1] == STAND_GATE) who = choose_freely(way, walk);
+    assert_true(walk->steps < STEPS_MAX - 1);
+    way->trace[walk->steps++] = "ab"[who];
+    way->trace[walk->steps] = '\0';
+    walk->last = who;
+    return who;
+}
+
+static void start(struct play *play, struct side *side)
+{
+    fill(play, side);
+    hand_clock_set(&side->clock, HAND_CLOCK_START_MS + side->act->late_ms);
+    side->op.done = mark_done;
+    side->op.user = side;
+    side->done = false;
+    pawl__store_post(side->store, &side->op);
+}
+
+static void await_done(struct play *play, struct side *side)
+{
+    while (settle(play, side) != STAND_DONE)
+        if (gate_waiting(&side->gate)) gate_pass(&side->gate);
+}
+
+/* What both were told, and what is to be seen of the jobs. Freed by the caller. */
+static char *outcome(struct play *play)
+{
+    struct pawl__buf buf = { 0 };
+    for (int i = 0; i < 2; i++)
+        if (play->sides[i].act != NULL) tell(&play->sides[i], &buf);
+    for (uint8_t i = 1; i <= 3; i++)
+        pawl__buf_add_text(&buf, job_text(&play->rig, numbered_id(i)));
+    PGresult *rest = say(play->watch, "SELECT coalesce(string_agg(encode(digest, 'hex') || id, ' '"
+                                      " ORDER BY digest, id), '') FROM pawl_key");
+    pawl__buf_printf(&buf, "keys %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
+    pawl__buf_add(&buf, "", 1);
+    assert_false(buf.failed);
+    return buf.at;
+}
+
+static void print_finding(void *ctx, const char *finding)
+{
+    (void)ctx;
+    print_error("store check: %s\n", finding);
+}
+
+static void end_scene(struct play *play)
+{
+    assert_ok(&play->rig, pawl__store_check(play->rig.store, print_finding, NULL, &play->rig.diag));
+    for (int i = 0; i < 2; i++)
+        pawl__arena_release(&play->sides[i].op.arena);
+    for (int i = 0; i < 2; i++) {
+        const struct act *act = play->sides[i].act;
+        if (act != NULL && act->kind == PAWL__OP_QUEUE_PAUSE) queue_pause(&play->rig, QUEUE, false);
+    }
+    rig_tidy(&play->rig);
+    PQclear(say(play->watch,
+                "DELETE FROM pawl_job; DELETE FROM pawl_live; DELETE FROM pawl_done;"
+                "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
+                "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count"));
+}
+
+/* ---- scenes ---- */
+
+static void set_scene(struct play *play, enum pawl_state state)
+{
+    struct rig *rig = &play->rig;
+    struct pawl_job_id id = numbered_id(1);
+    hand_clock_set(rig->clock, HAND_CLOCK_START_MS - 1000);
+    play->id = submit_one(rig, &(struct pawl_job_spec){ .id = &id, .business_key = "k" });
+    play->ref = (struct pawl_run){ id, 1 };
+    if (state == PAWL_STATE_AVAILABLE) return;
+    struct pawl_job job = claim_one(rig, QUEUE);
+    assert_i64(1, job.run);
+    if (state == PAWL_STATE_ACTIVE) return;
+    struct pawl_report report = { .type = "fatal",
+                                  .message = "hopeless",
+                                  .not_retryable = state == PAWL_STATE_DISCARDED };
+    assert_ok(rig, fail_run(rig, play->ref, report, NULL));
+}
+
+/* One after the other, the others not at all. */
+static char *in_turn(struct play *play, enum pawl_state scene, const struct act *acts[2], int first,
+                     bool both)
+{
+    set_scene(play, scene);
+    for (int i = 0; i < 2; i++)
+        play->sides[i].act = acts[i];
+    for (int i = 0; i < (both ? 2 : 1); i++) {
+        struct side *side = &play->sides[i == 0 ? first : 1 - first];
+        start(play, side);
+        await_done(play, side);
+    }
+    if (!both) {
+        struct side *idle = &play->sides[1 - first];
+        fill(play, idle); // what is told of one that found nothing
+    }
+    char *text = outcome(play);
+    end_scene(play);
+    return text;
+}
+
+static char *interleaved(struct play *play, enum pawl_state scene, struct way *way)
+{
+    set_scene(play, scene);
+    for (int i = 0; i < 2; i++)
+        gate_set(&play->sides[i].gate, true);
+    for (int i = 0; i < 2; i++)
+        start(play, &play->sides[i]);
+    struct walk walk = { .last = 0 };
+    for (int who; (who = choose(play, way, &walk)) >= 0;)
+        gate_pass(&play->sides[who].gate);
+    way->count = walk.choices; // it may have been shorter than the last time
+    for (int i = 0; i < 2; i++)
+        gate_set(&play->sides[i].gate, false);
+    char *text = outcome(play);
+    end_scene(play);
+    return text;
+}
+
+static bool next_way(struct way *way)
+{
+    while (way->count > 0 && way->switched[way->count - 1] == 1)
+        way->count--;
+    if (way->count == 0) return false;
+    way->switched[way->count - 1] = 1;
+    return true;
+}
+
+static int try_all(struct play *play, enum pawl_state scene, const struct act *acts[2])
+{
+    char *allowed[4] = { in_turn(play, scene, acts, 0, true), in_turn(play, scene, acts, 1, true) };
+    for (int i = 0; i < 2; i++)
+        if (acts[1 - i]->skips) allowed[2 + i] = in_turn(play, scene, acts, i, false);
+    struct way way = { .switches_max = acts[0]->walks && acts[1]->walks ? SWITCHES_MAX
+                                                                        : STEPS_MAX };
+    int ways = 0;
+    do {
+        assert_true(ways++ < WAYS_MAX);
+        char *seen = interleaved(play, scene, &way);
+        bool found = false;
+        for (int i = 0; i < 4; i++)
+            found |= allowed[i] != NULL && strcmp(allowed[i], seen) == 0;
+        if (!found) {
+            print_error("seen:\n%s\n", seen); // fail_msg cuts what is long
+            print_error("one after the other:\n%s\n", allowed[0]);
+            print_error("the other way round:\n%s\n", allowed[1]);
+            fail_msg("%s and %s, in this order: %s", acts[0]->name, acts[1]->name, way.trace);
+        }
+        free(seen);
+    } while (next_way(&way));
+    for (int i = 0; i < 4; i++)
+        free(allowed[i]);
+    return ways;
+}
+
+static void every_pair(struct play *play, enum pawl_state scene, const struct act *acts, size_t n)
+{
+    int pairs = 0, ways = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++) {
+            const struct act *pair[] = { &acts[i], &acts[j] };
+            ways += try_all(play, scene, pair);
+            pairs++;
+        }
+    print_message("# %d pairs, %d ways\n", pairs, ways);
+}
+
+#define LATE .late_ms = 2 * LEASE_MS
+#define CONTROL(what) .kind = PAWL__OP_CONTROL, .control = PAWL_CONTROL_##what
+#define SUBMIT(policy) .kind = PAWL__OP_SUBMIT, .on_conflict = PAWL_CONFLICT_##policy
+
+static void job_that_waits(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true },
+        { .name = "cancel", CONTROL(CANCEL) },
+        { .name = "pause", CONTROL(PAUSE) },
+        { .name = "pause queue", .kind = PAWL__OP_QUEUE_PAUSE },
+        { .name = "change priority", .kind = PAWL__OP_PRIORITY },
+        { .name = "submit in its place", SUBMIT(REPLACE) },
+    };
+    every_pair(*state, PAWL_STATE_AVAILABLE, acts, COUNT(acts));
+}
+
+static void job_that_runs(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "complete", .kind = PAWL__OP_COMPLETE },
+        { .name = "fail", .kind = PAWL__OP_FAIL },
+        { .name = "extend", .kind = PAWL__OP_EXTEND },
+        { .name = "cancel", CONTROL(CANCEL) },
+        { .name = "lapse", .kind = PAWL__OP_LAPSE, .skips = true, .walks = true, LATE },
+        { .name = "submit with its key", SUBMIT(REJECT), .walks = true },
+    };
+    every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
+}
+
+static void job_that_ended_badly(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "retry", CONTROL(RETRY), .walks = true },
+        { .name = "delete", .kind = PAWL__OP_DELETE, .walks = true },
+        { .name = "archive", .kind = PAWL__OP_ARCHIVE, .skips = true, .walks = true, LATE },
+        { .name = "submit with its key", SUBMIT(REJECT), .walks = true },
+    };
+    every_pair(*state, PAWL_STATE_DISCARDED, acts, COUNT(acts));
+}
+
+/* ---- the stage ---- */
+
+static void open_side(struct play *play, struct side *side, const char *server_dir)
+{
+    const char *host = strstr(play->url, "host=");
+    const char *rest = host + strcspn(host, "&");
+    char url[RIG_URL_BYTES];
+    gate_open(&side->gate, server_dir);
+    snprintf(side->name, sizeof side->name, "side-%c", side == play->sides ? 'a' : 'b');
+    snprintf(url, sizeof url, "%.*shost=%s%s%%20-cdeadlock_timeout%%3D20&application_name=%s",
+             (int)(host - play->url), play->url, side->gate.dir, rest, side->name);
+    hand_clock_init(&side->clock, HAND_CLOCK_START_MS);
+    struct pawl_config config = {
+        .store = url, .clock = &side->clock.clock, .busy_timeout_ms = 120000, .seed = 1
+    };
+    assert_ok(&play->rig, pawl__store_open(&config, &side->store, &play->rig.diag));
+}
+
+static int set_up(void **state)
+{
+    static struct play play;
+    const char *host = strstr(getenv("PAWL_TEST_POSTGRES"), "host=");
+    char dir[64];
+    snprintf(dir, sizeof dir, "%.*s", (int)strcspn(host + 5, "&"), host + 5);
+    play = (struct play){ .watch = NULL };
+    postgres_make(play.url, sizeof play.url);
+    rig_open_url(&play.rig, play.url);
+    play.watch = PQconnectdb(play.url);
+    assert_int_equal(CONNECTION_OK, PQstatus(play.watch));
+    for (int i = 0; i < 2; i++)
+        open_side(&play, &play.sides[i], dir);
+    set_scene(&play, PAWL_STATE_AVAILABLE); // the lane is made
+    end_scene(&play);
+    *state = &play;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct play *play = *state;
+    for (int i = 0; i < 2; i++) {
+        gate_set(&play->sides[i].gate, false);
+        pawl__store_close(play->sides[i].store);
+        gate_close(&play->sides[i].gate);
+    }
+    PQfinish(play->watch);
+    rig_close(&play->rig);
+    postgres_dispose(play->url);
+    return 0;
+}
+
+int main(void)
+{
+    if (getenv("PAWL_TEST_POSTGRES") == NULL) {
+        printf("1..0 # SKIP PAWL_TEST_POSTGRES names no server\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(job_that_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_ended_badly, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);
+}
