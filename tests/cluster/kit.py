@@ -39,8 +39,9 @@ WORKS = {
     "slow": "sleep 0.2",
     "long": "sleep 1.3",  # longer than a lease
     "flaky": "[ $PAWL_ATTEMPT -gt 1 ] || { note end; exit 75; }",
-    # the first run waits until the test lets it go on
-    "held": "[ $PAWL_RUN -gt 1 ] || until [ -e PLACE/go-$PAWL_JOB_ID ]; do sleep 0.05; done",
+    # waits until the test lets the run, or all runs of the job, go on
+    "held": """cd PLACE
+        until [ -e go-$PAWL_JOB_ID ] || [ -e go-$PAWL_JOB_ID-$PAWL_RUN ]; do sleep 0.05; done""",
 }
 
 
@@ -385,8 +386,10 @@ class Cluster:
         self.extra.append(job_id)
         return job_id
 
-    def let_go(self, job_id):
-        open(os.path.join(self.place, "go-" + job_id), "w", encoding="ascii").close()
+    def let_go(self, job_id, run=None):
+        """One run, or all."""
+        name = f"go-{job_id}-{run}" if run else f"go-{job_id}"
+        open(os.path.join(self.place, name), "w", encoding="ascii").close()
 
     def acknowledged(self):
         return [ack for submitter in self.submitters for ack in submitter.acknowledged]

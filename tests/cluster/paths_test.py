@@ -12,8 +12,8 @@ import fire
 import kit
 import server
 import wires
-from fire import (CALM_LEASE_S, KILLS, ROUNDS, Skip, has_not_changed, hold_and, is_back, outlive,
-                  scenario, spread)
+from fire import (CALM_LEASE_S, KILLS, ROUNDS, Skip, hold_and, scenario, spread, still_runs,
+                  taken_over)
 from kit import LEASE_S, Books, uptime, until
 
 
@@ -28,8 +28,7 @@ def cut_off(cluster, wire):
     took, back = [], []
     for _ in range(ROUNDS):
         job_id, _, since = hold_and(cluster, [far], lambda _: wire.cut(), lambda _: wire.heal())
-        job, seconds = outlive(cluster, job_id, far, since)
-        took.append(seconds)
+        took.append(taken_over(cluster, job_id, far, since))
         waits = cluster.submit("quick", "--queue", far.name)
         time.sleep(max(0, since + 3 * LEASE_S - uptime()))
         assert cluster.job(waits)["state"] == "available"
@@ -39,8 +38,10 @@ def cut_off(cluster, wire):
         wire.heal()
         cluster.completed(waits)
         back.append(cluster.ledger.next_start(waits, 0) - healed)
-        has_not_changed(cluster, job)
+        still_runs(cluster, job_id, far.name)
         # it had to give the run up, and has stopped the command
+        cluster.let_go(job_id)
+        cluster.completed(job_id)
         assert (job_id, 1) not in cluster.ledger.read().ends
     return [spread(took), "back at work: " + spread(back)]
 
