@@ -104,7 +104,7 @@ static int without_quote(const char *said)
     return quote ? (int)(quote - said) : first_line(said);
 }
 
-/* It never can be connected to. OK: the URL may be well, the trouble is elsewhere. */
+/* Before anybody is asked: the pieces of a torn password would be looked for as hosts. */
 static enum pawl_err check_url(const char *url, struct pawl_diag *diag)
 {
     char *said = NULL;
@@ -114,9 +114,8 @@ static enum pawl_err check_url(const char *url, struct pawl_diag *diag)
         PQconninfoFree(read);
         return PAWL_OK;
     }
-    const char *why = torn   ? "an @ or / in the password must be written %40 or %2F"
-                      : said ? said
-                             : "no memory to read it";
+    if (!torn && !said) return pawl__fail_nomem(diag);
+    const char *why = torn ? "write %40 for an @ in the password, %2F for a /" : said;
     struct pawl__buf shown = { 0 };
     pawl__url_mask(&shown, url);
     enum pawl_err err = pawl__fail_field(diag, PAWL_ERR_ARG, "store",
@@ -130,15 +129,14 @@ static enum pawl_err check_url(const char *url, struct pawl_diag *diag)
 enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **out,
                                      struct pawl_diag *diag)
 {
+    enum pawl_err err = check_url(how->url, diag);
+    if (err) return err;
     PGconn *pg = dial(how);
     if (!pg) return pawl__fail_nomem(diag);
     if (PQstatus(pg) != CONNECTION_OK) {
         const char *said = PQerrorMessage(pg);
-        enum pawl_err err = check_url(how->url, diag);
-        if (!err) {
-            err = pawl__fail_field(diag, PAWL_ERR_IO, "store",
-                                   "could not connect to PostgreSQL: %.*s", first_line(said), said);
-        }
+        err = pawl__fail_field(diag, PAWL_ERR_IO, "store", "could not connect to PostgreSQL: %.*s",
+                               first_line(said), said);
         PQfinish(pg);
         return err;
     }
