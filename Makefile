@@ -6,6 +6,7 @@ LIBDIR ?= lib
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 STORE ?= sqlite
+SOAK ?=
 
 # What these targets make, and all that `make clean` removes.
 BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results
@@ -27,7 +28,7 @@ test: ## every test: plain, under sanitizers, tidy, a short fuzz run
 	@mk/test.sh plain asan tsan tidy fuzz
 
 bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
-	@mk/bench.sh '$(STORE)'
+	@mk/bench.sh '$(STORE)' '$(SOAK)'
 
 conformance: build ## the Open Job Spec's test cases against build/pawl, as a table
 	@tests/conformance/serve_test.py build/pawl --table

@@ -8,12 +8,14 @@
 enum {
     CLAIM_JOBS = 100,
     GROUP_CLAIMS = 16, /* in one commit */
-    SINGLES = 32,      /* claims of a round, each with a commit of its own */
-    GROUPS = 3,        /* commits of a round of groups */
+    SINGLES = 32,      /* claims of a round, each with a commit of its own; or ... */
+    SINGLES_QUICK = 4,
+    GROUPS = 3, /* commits of a round of groups; or one */
     CLAIMS_MAX = GROUP_CLAIMS * GROUPS,
     QUEUES = 32,
     PRIORITIES = 5,
-    SMALL = 10000,
+    SMALL = 10000, /* jobs; or ... */
+    SMALL_QUICK = 2000,
     DRAIN_JOBS = 1000,
     LEASE_MS = 600000
 };
@@ -22,6 +24,7 @@ struct backlog {
     struct pawl__bench *bench;
     struct pawl__store *store;
     struct pawl__bulk shape; /* jobs: how many should wait */
+    bool renewed;            /* after each round, not topped up */
     bool grouped;            /* this round */
     struct pawl__op claims[CLAIMS_MAX];
     const char *queue;
@@ -142,7 +145,7 @@ static void refill(struct backlog *backlog)
     struct pawl__bulk bulk = backlog->shape;
     const int64_t taken = backlog->taken;
     complete_taken(backlog);
-    if (backlog->shape.jobs <= SMALL) {
+    if (backlog->renewed) {
         drain(backlog);
     } else {
         bulk.jobs = taken;
@@ -154,7 +157,9 @@ static void refill(struct backlog *backlog)
 /* Microseconds per claimed job. */
 static double round_of(struct backlog *backlog)
 {
-    const int count = backlog->grouped ? CLAIMS_MAX : SINGLES;
+    const bool quick = backlog->bench->quick;
+    const int count = backlog->grouped ? (quick ? GROUP_CLAIMS : CLAIMS_MAX)
+                                       : (quick ? SINGLES_QUICK : SINGLES);
     const char *queues[CLAIMS_MAX];
     for (int i = 0; i < count; i++) {
         queues[i] = queue_name(backlog, i);
@@ -210,47 +215,51 @@ static void close_backlog(struct backlog *backlog)
     free(backlog);
 }
 
-static void compare(struct backlog *small, struct backlog *large, const char *shape, double goal)
+static struct pawl__row compare(struct backlog *small, struct backlog *large,
+                                const struct pawl__backlog_options *options, bool grouped)
 {
-    for (int grouped = 0; grouped < 2; grouped++) {
-        char name[48];
-        snprintf(name, sizeof name, "claim, %s%s waiting%s",
-                 large->shape.jobs >= 10000000  ? "10M"
-                 : large->shape.jobs >= 1000000 ? "1M"
-                                                : "few",
-                 shape, grouped ? ", grouped" : "");
-        const struct pawl__pairs pairs = {
-            .name = name,
-            .unit = "us/job",
-            .floor = slice,
-            .floor_ctx = small,
-            .value = slice,
-            .value_ctx = large,
-            .kind = PAWL__GOAL_AT_MOST,
-            .goal = goal,
-            .count = 15,
-        };
-        small->grouped = large->grouped = grouped;
-        slice(small);
-        slice(large); // the first round warms the caches
-        small->cpu_us = small->cpu_jobs = large->cpu_us = large->cpu_jobs = 0;
-        struct pawl__row row = pawl__pairs_run(small->bench, &pairs);
-        snprintf(row.note, sizeof row.note,
-                 "floor: 10k waiting; %d claims of %d a commit; CPU %.2f us/job, floor %.2f",
-                 grouped ? GROUP_CLAIMS : 1, CLAIM_JOBS, large->cpu_us / large->cpu_jobs,
-                 small->cpu_us / small->cpu_jobs);
-        pawl__report_add(&row);
-    }
+    char name[48];
+    snprintf(name, sizeof name, "claim, %s%s waiting%s",
+             large->shape.jobs >= 10000000  ? "10M"
+             : large->shape.jobs >= 1000000 ? "1M"
+                                            : "few",
+             options->text, grouped ? ", grouped" : "");
+    const struct pawl__pairs pairs = {
+        .name = name,
+        .unit = "us/job",
+        .floor = slice,
+        .floor_ctx = small,
+        .value = slice,
+        .value_ctx = large,
+        .kind = PAWL__GOAL_AT_MOST,
+        .goal = options->goal,
+        .count = options->pairs,
+    };
+    small->grouped = large->grouped = grouped;
+    slice(small);
+    slice(large); // the first round warms the caches
+    small->cpu_us = small->cpu_jobs = large->cpu_us = large->cpu_jobs = 0;
+    struct pawl__row row = pawl__pairs_run(small->bench, &pairs);
+    snprintf(row.note, sizeof row.note,
+             "floor: 10k waiting; %d claims of %d a commit; CPU %.2f us/job, floor %.2f",
+             grouped ? GROUP_CLAIMS : 1, CLAIM_JOBS, large->cpu_us / large->cpu_jobs,
+             small->cpu_us / small->cpu_jobs);
+    pawl__report_add(&row);
+    return row;
 }
 
-static void run(struct pawl__bench *bench, const struct pawl__bulk *shape, const char *text,
-                double goal)
+void pawl__backlog_run(struct pawl__bench *bench, const struct pawl__backlog_options *options)
 {
-    struct pawl__bulk small_shape = *shape;
-    small_shape.jobs = SMALL;
-    struct backlog *small = open_backlog(bench, "small.db", &small_shape);
-    struct backlog *large = open_backlog(bench, "large.db", shape);
-    compare(small, large, text, goal);
+    struct pawl__bulk shape = options->shape;
+    if (bench->quick) shape.jobs = SMALL_QUICK + 1000;
+    struct backlog *large = open_backlog(bench, "large.db", &shape);
+    shape.jobs = bench->quick ? SMALL_QUICK : SMALL;
+    struct backlog *small = open_backlog(bench, "small.db", &shape);
+    small->renewed = true;
+    large->renewed = bench->quick && shape.queues > 1; // so few that some queues would run dry
+    const struct pawl__row row = compare(small, large, options, false);
+    if (options->grouped) compare(small, large, options, true);
+    if (options->beside) options->beside(bench, &row);
     close_backlog(small);
     close_backlog(large);
     pawl__bench_forget(bench, "small.db");
@@ -259,17 +268,17 @@ static void run(struct pawl__bench *bench, const struct pawl__bulk *shape, const
 
 void pawl__bench_backlog(struct pawl__bench *bench)
 {
-    const int64_t million = bench->quick ? SMALL + 1000 : 1000000;
+    const int64_t million = 1000000;
     const struct pawl__bulk mixed = { .queues = QUEUES, .priorities = PRIORITIES };
-    struct pawl__bulk shape = { .jobs = million };
-    run(bench, &shape, "", 1.3);
-    shape = mixed;
-    shape.jobs = million;
-    run(bench, &shape, " mixed", 1.3);
-    if (!bench->full) return;
-    shape = (struct pawl__bulk){ .jobs = 10 * million };
-    run(bench, &shape, "", 1.6);
-    shape = mixed;
-    shape.jobs = 10 * million;
-    run(bench, &shape, " mixed", 1.6);
+    struct pawl__backlog_options options = { .pairs = 15, .grouped = true };
+    for (int many = 1; many <= (bench->full ? 10 : 1); many *= 10) {
+        options.goal = many > 1 ? 1.6 : 1.3;
+        options.text = "";
+        options.shape = (struct pawl__bulk){ .jobs = many * million };
+        pawl__backlog_run(bench, &options);
+        options.text = " mixed";
+        options.shape = mixed;
+        options.shape.jobs = many * million;
+        pawl__backlog_run(bench, &options);
+    }
 }

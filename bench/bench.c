@@ -130,7 +130,7 @@ struct options {
     const char *json;
     const char *dir;
     const char *pawl;
-    int64_t slice_ms;
+    int64_t slice_ms, soak_ms;
     bool quick, full, list;
 };
 
@@ -147,22 +147,26 @@ static const char usage[] =
     "  --dir DIR     measure on this disk [the build directory's]\n"
     "  --pawl FILE   the command [pawl in the build directory]\n"
     "  --list        name the measurements\n"
+    "%s"
     "  --help\n";
+static const char soak_usage[] =
+    "  --soak N      run for N seconds and see whether claims grow slower [none]\n";
 
 static void show_usage(FILE *out)
 {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    fprintf(out, usage, pawl__program.about, pawl__program.json);
+    fprintf(out, usage, pawl__program.about, pawl__program.json,
+            pawl__program.soaks ? soak_usage : "");
 #pragma GCC diagnostic pop
 }
 
-static int64_t parse_seconds(const char *text)
+static int64_t parse_seconds(const char *option, const char *text)
 {
     char *end = NULL;
     const double value = strtod(text, &end);
-    if (end == text || *end || !(value > 0 && value <= 3600)) {
-        pawl__bench_die("--seconds wants a number above 0, not \"%s\"", text);
+    if (end == text || *end || !(value > 0 && value <= 86400)) {
+        pawl__bench_die("--%s wants a number above 0, not \"%s\"", option, text);
     }
     return (int64_t)(value * 1000 + 0.5);
 }
@@ -170,11 +174,17 @@ static int64_t parse_seconds(const char *text)
 static void parse(int argc, char **argv, struct options *out)
 {
     static const struct option list[] = {
-        { "only", required_argument, NULL, 'o' }, { "full", no_argument, NULL, 'f' },
-        { "quick", no_argument, NULL, 'q' },      { "seconds", required_argument, NULL, 's' },
-        { "json", required_argument, NULL, 'j' }, { "dir", required_argument, NULL, 'd' },
-        { "pawl", required_argument, NULL, 'p' }, { "list", no_argument, NULL, 'l' },
-        { "help", no_argument, NULL, 'h' },       { NULL, 0, NULL, 0 },
+        { "only", required_argument, NULL, 'o' },
+        { "full", no_argument, NULL, 'f' },
+        { "quick", no_argument, NULL, 'q' },
+        { "seconds", required_argument, NULL, 's' },
+        { "json", required_argument, NULL, 'j' },
+        { "dir", required_argument, NULL, 'd' },
+        { "pawl", required_argument, NULL, 'p' },
+        { "list", no_argument, NULL, 'l' },
+        { "soak", required_argument, NULL, 'k' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     for (int c; (c = getopt_long(argc, argv, "h", list, NULL)) != -1;) {
         switch (c) {
@@ -188,7 +198,10 @@ static void parse(int argc, char **argv, struct options *out)
             out->quick = true;
             break;
         case 's':
-            out->slice_ms = parse_seconds(optarg);
+            out->slice_ms = parse_seconds("seconds", optarg);
+            break;
+        case 'k':
+            out->soak_ms = parse_seconds("soak", optarg);
             break;
         case 'j':
             out->json = optarg;
@@ -210,6 +223,7 @@ static void parse(int argc, char **argv, struct options *out)
             exit(2);
         }
     }
+    if (out->soak_ms > 0 && !pawl__program.soaks) pawl__bench_die("there is no soak of this store");
     if (optind < argc) pawl__bench_die("unexpected argument \"%s\"", argv[optind]);
 }
 
@@ -262,6 +276,7 @@ int main(int argc, char **argv)
                                  .quick = options.quick,
                                  .full = options.full,
                                  .slice_us = 1000 * (options.quick ? 50 : 1000),
+                                 .soak_us = 1000 * options.soak_ms,
                                  .pairs = options.quick ? 2 : 5,
                                  .threads = options.quick ? 4 : 32 };
     if (options.slice_ms > 0) bench.slice_us = 1000 * options.slice_ms;

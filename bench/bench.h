@@ -16,7 +16,7 @@ enum {
     PAWL__BENCH_PAYLOAD_BYTES = 100,
     PAWL__BENCH_FLOOR_ROWS = 1024, /* rows in a transaction of the floor */
     PAWL__BENCH_PAIRS_MAX = 64,
-    PAWL__BENCH_ROWS_MAX = 96,
+    PAWL__BENCH_ROWS_MAX = 512,
     PAWL__BENCH_PATH_BYTES = 1024
 };
 
@@ -49,6 +49,7 @@ struct pawl__bench {
     bool quick;        /* does it work at all? The figures mean nothing */
     bool full;
     int64_t slice_us;
+    int64_t soak_us; /* 0: not asked for */
     int pairs;
     int threads;
     struct pawl__idgen ids;
@@ -69,6 +70,7 @@ struct pawl__measurement {
 
 struct pawl__program {
     const char *about; /* for --help */
+    bool soaks;        /* knows --soak */
     const char *json;  /* file of results, in the build directory */
     const struct pawl__measurement *list;
     int count;
@@ -203,6 +205,8 @@ pid_t pawl__child_start(char *const *argv, int output);
 void pawl__child_wait(pid_t pid, const char *what);
 /* The same for those that shall not outlive us: two at a time. */
 pid_t pawl__node_start(char *const *argv, int output);
+/* One that is spoken to through its standard input and output. `*out` is the caller's to close. */
+pid_t pawl__node_talk(char *const *argv, FILE **out);
 void pawl__node_wait(pid_t pid, const char *what);
 void pawl__node_stop(pid_t pid, const char *what);
 /* Before the program ends early. Async-signal-safe. */
@@ -283,5 +287,19 @@ double pawl__api_lifecycle(struct pawl__api *api);
 /* Pairs of jobs per second; the row's note says what a commit was like. */
 struct pawl__row pawl__api_pairs(struct pawl__api *api, const struct pawl__pairs *pairs,
                                  const char *note);
+
+/* ---- backlog.c: the cost of a claim by how many jobs wait ---- */
+
+struct pawl__backlog_options {
+    struct pawl__bulk shape; /* of the large one; the small one has 10,000 jobs */
+    const char *text;        /* what the row says of the shape */
+    double goal;
+    int pairs;
+    bool grouped; /* also with many claims in a commit */
+    /* While both stores ("small.db", "large.db") are there; `row` is that of single claims. */
+    void (*beside)(struct pawl__bench *bench, const struct pawl__row *row);
+};
+
+void pawl__backlog_run(struct pawl__bench *bench, const struct pawl__backlog_options *options);
 
 #endif

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ void pawl__bench_kill_nodes(void)
 }
 
 /* Signals of ours stay blocked in threads; a child shall not inherit that. */
-pid_t pawl__child_start(char *const *argv, int output)
+static pid_t spawn(char *const *argv, int input, int output)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -35,12 +36,18 @@ pid_t pawl__child_start(char *const *argv, int output)
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawn_file_actions_init(&actions);
     if (output < 0) posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    if (input > 1) posix_spawn_file_actions_adddup2(&actions, input, 0);
     if (output > 1) posix_spawn_file_actions_adddup2(&actions, output, 1);
     const int error = posix_spawn(&pid, argv[0], &actions, &attr, argv, environ);
     if (error) pawl__bench_die("could not start \"%s\": %s", argv[0], strerror(error));
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
     return pid;
+}
+
+pid_t pawl__child_start(char *const *argv, int output)
+{
+    return spawn(argv, 0, output);
 }
 
 void pawl__child_wait(pid_t pid, const char *what)
@@ -52,13 +59,33 @@ void pawl__child_wait(pid_t pid, const char *what)
     if (!WIFEXITED(status) || WEXITSTATUS(status)) pawl__bench_die("\"%s\" failed", what);
 }
 
-pid_t pawl__node_start(char *const *argv, int output)
+static void remember(pid_t pid)
 {
-    const pid_t pid = pawl__child_start(argv, output);
     for (int i = 0; i < NODES_MAX; i++) {
         pid_t none = 0;
         if (atomic_compare_exchange_strong(&nodes[i], &none, pid)) break;
     }
+}
+
+pid_t pawl__node_start(char *const *argv, int output)
+{
+    const pid_t pid = pawl__child_start(argv, output);
+    remember(pid);
+    return pid;
+}
+
+pid_t pawl__node_talk(char *const *argv, FILE **out)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+        pawl__bench_die("could not make a socket: %m");
+    }
+    const pid_t pid = spawn(argv, ends[1], ends[1]);
+    remember(pid);
+    close(ends[1]);
+    *out = fdopen(ends[0], "r+");
+    if (!*out) pawl__bench_die("out of memory");
+    setvbuf(*out, NULL, _IOLBF, 0);
     return pid;
 }
 

@@ -13,14 +13,16 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests", "postgres"))
 import server
 
-# What the tests' server does without; and a count of statements.
-CONFIG = """
+COUNT = """
+shared_preload_libraries = 'pg_stat_statements'
+"""
+# What the tests' server does without.
+DURABLE = """
 fsync = on
 full_page_writes = on
 wal_level = replica
 max_wal_senders = 10
 shared_buffers = 128MB
-shared_preload_libraries = 'pg_stat_statements'
 """
 
 
@@ -32,7 +34,9 @@ def main():
     if not server.find_binaries():
         sys.exit("pawl: there is no PostgreSQL server: install postgresql-15 (Debian), or put its "
                  "initdb and postgres on the PATH")
-    with server.Server(CONFIG) as private:
+    # With --quick the figures mean nothing.
+    config = COUNT if "--quick" in options else COUNT + DURABLE
+    with server.Server(config) as private:
         env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         env.update(PGHOST=private.dir, PGUSER="pawl", PAWL_MODULE_DIR=build + "/src/store")
         status = subprocess.run([program, *options], env=env, check=False).returncode

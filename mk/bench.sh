@@ -1,16 +1,24 @@
 #!/bin/sh
 # Measures what is in build/ on one of the stores.
 #
-# Usage: mk/bench.sh STORE      STORE: sqlite or postgres
+# Usage: mk/bench.sh STORE [SECONDS]      STORE: sqlite or postgres
+#
+# SECONDS: soak the store for so long instead.
 set -eu
+soak=${2:-}
 case $1 in
 sqlite)
+    [ -z "$soak" ] || { echo 'pawl: SOAK is for STORE=postgres' >&2; exit 2; }
     ninja -C build bench
     ;;
 postgres)
     mk/setup.sh bench
     ninja -C build --quiet bench-postgres
-    bench/postgres.py build
+    if [ -n "$soak" ]; then
+        bench/postgres.py build --only soak --soak "$soak"
+    else
+        bench/postgres.py build
+    fi
     ;;
 *)
     echo "pawl: STORE is sqlite or postgres, not \"$1\"" >&2

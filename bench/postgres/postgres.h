@@ -20,7 +20,12 @@ enum { PAWL__PG_FLOOR_CONNECTIONS = 3 };
 #define PAWL__PG_BENCHES(X)                                                                        \
     X(floor, "bare libpq by itself: inserts and lifecycles, by how many connections it has")       \
     X(submit, "submits through the public API, against bare libpq")                                \
-    X(lifecycle, "submits and a node with two workers, through the API, against bare libpq")
+    X(lifecycle, "submits and a node with two workers, through the API, against bare libpq")       \
+    X(backlog, "cost of a claim with 10,000 and 1,000,000 waiting, beside a query that sorts")     \
+    X(pickup, "from a submit on one node to its handler on another, both idle")                    \
+    X(nodes, "two nodes that drain a backlog together, against one")                               \
+    X(idle, "statements that a node with nothing to do sends")                                     \
+    X(soak, "whole lifecycles for as long as --soak says: do claims grow slower?")
 
 #define X(name, text) void pawl__bench_pg_##name(struct pawl__bench *bench);
 PAWL__PG_BENCHES(X)
@@ -63,5 +68,20 @@ struct pawl__pgfloor_result {
 
 struct pawl__pgfloor_result pawl__pgfloor_run(struct pawl__pgfloor *floor,
                                               const struct pawl__pgfloor_run *run);
+
+/* ---- crowd.c: nodes that are processes of their own (pawl_bench_node) ---- */
+
+struct pawl__pgnode {
+    pid_t pid;
+    FILE *talk;
+};
+
+struct pawl__pgnode pawl__pgnode_open(const struct pawl__bench *bench, const char *store,
+                                      const char *name);
+void pawl__pgnode_close(struct pawl__pgnode *node);
+/* Have it start or stop claiming, or nothing of the kind; how many runs it has completed. */
+int64_t pawl__pgnode_ask(struct pawl__pgnode *node, const char *command);
+/* The next number that it says. */
+int64_t pawl__pgnode_hear(struct pawl__pgnode *node);
 
 #endif
