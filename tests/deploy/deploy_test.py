@@ -225,6 +225,16 @@ def units_keep_the_service_in():
 
 
 @test
+def a_database_that_is_away_is_waited_for():
+    for name in UNITS:
+        assert unit(name).get(("Unit", "StartLimitIntervalSec")) == ["0"], f"{name} gives up"
+        assert unit(name).get(("Service", "Restart")) == ["on-failure"], name
+    for name, service in ours().items():
+        if long_running([(name, service["command"])]):
+            assert service["restart"] == "unless-stopped", name
+
+
+@test
 def whoever_stops_them_waits_longer_than_they_take():
     for name in UNITS:
         [given] = unit(name)[("Service", "TimeoutStopSec")]
