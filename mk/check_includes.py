@@ -40,6 +40,7 @@ DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}
 DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"],
              "libpq-fe.h": ["src/store/postgres/", "tests/", "bench/"],
              "postgresql/libpq-fe.h": ["src/store/postgres/", "tests/", "bench/"],
+             "hiredis/hiredis.h": ["src/store/redis/", "tests/", "bench/"],
              "curl/curl.h": ["src/store/remote/", "tests/", "bench/"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 

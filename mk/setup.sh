@@ -19,6 +19,7 @@ build ninja-build        ninja
 build pkgconf            pkg-config
 build libsqlite3-dev     pc:sqlite3
 build libpq-dev          pc:libpq
+build libhiredis-dev     pc:hiredis
 build libcurl4-openssl-dev pc:libcurl
 build libuv1-dev         pc:libuv
 build llhttp-dev         /usr/share/llhttp/llhttp.c
@@ -27,6 +28,7 @@ build python3            python3
 run   curl               curl
 image libsqlite3-0       -
 image libpq5             -
+image libhiredis0.14     -
 image libcurl4           -
 image libuv1             -
 image libssl3            -
@@ -40,6 +42,7 @@ test  sqlite3            sqlite3
 test  postgresql-15      /usr/lib/postgresql/15/bin/postgres
 test  pgbouncer          /usr/sbin/pgbouncer
 test  iproute2           ip
+test  redis-server       redis-server
 test  man-db             man
 test  bash               bash
 test  curl               curl

@@ -46,6 +46,10 @@ struct pawl_config {
     uint64_t seed;                  /* of the dice: ids and jitter [from the system] */
     const char *token;              /* for a server that asks for one [what the URL says] */
     const char *ca_file;            /* who may vouch for a server [the system's authorities] */
+    /* How processes that share the store wake each other [the store's own way]: "redis://HOST:PORT"
+     * through that Redis; "postgres://..." for a store on PostgreSQL, through this URL instead of
+     * its own, which may lead through a pooler; "none": not at all, each polls. */
+    const char *wake;
 };
 
 /* Open, and create or migrate as needed. `*out` is given to the caller: pawl_close it.

@@ -186,6 +186,9 @@ struct pawl_histogram {
     X(wakes_foreign, "wake-ups by another process")                                                \
     X(wakes_due, "wake-ups because something was due")                                             \
     X(wakes_poll, "wake-ups by the safety poll")                                                   \
+    X(wake_told, "notices sent to other processes")                                                \
+    X(wake_heard, "notices of other processes")                                                    \
+    X(wake_reconnects, "times that the way to other processes was found again")                    \
     X(commits, "transactions")                                                                     \
     X(commits_failed, "transactions that failed")                                                  \
     X(operations, "operations in them")
@@ -196,6 +199,7 @@ struct pawl_counters {
 #undef X
     int64_t running;               /* handlers under way */
     int64_t waiting;               /* claimed, not yet running */
+    int64_t wake_trouble;          /* 1: what pawl_wake_check says is not OK */
     struct pawl_histogram wait_us; /* due until started */
     struct pawl_histogram run_us;  /* started until ended */
     struct pawl_histogram commit_us;
@@ -203,6 +207,11 @@ struct pawl_counters {
 };
 
 void pawl_counters_get(struct pawl *pawl, struct pawl_counters *out);
+/* Do this process and others that share the store wake each other as pawl_config.wake says? Where
+ * they do not, they find work by polling, which is slower and loses nothing. OK, also where nobody
+ * is to be woken. IO: not just now; it is tried again and again. ARG: refused where it has to log
+ * in. UNSUPPORTED: a pooler is in the way. Any thread; does not block. */
+PAWL_MUST_CHECK enum pawl_err pawl_wake_check(struct pawl *pawl, struct pawl_diag *diag);
 /* The q-quantile (0..1) of a histogram, to within its buckets; 0 when it is empty. */
 int64_t pawl_histogram_quantile(const struct pawl_histogram *histogram, double q);
 

@@ -67,3 +67,11 @@ void pawl_counters_get(struct pawl *pawl, struct pawl_counters *out)
 {
     pawl__engine_counters(pawl->engine, out);
 }
+
+enum pawl_err pawl_wake_check(struct pawl *pawl, struct pawl_diag *diag)
+{
+    struct pawl__wake_state state;
+    pawl__store_wake_state(pawl->store, &state);
+    if (state.trouble.err && diag) *diag = state.trouble;
+    return state.trouble.err;
+}

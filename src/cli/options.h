@@ -12,6 +12,7 @@
     X(FLAG, "true or false (also yes, no, on, off, 1, 0)")                                         \
     X(TEXT, "text, not empty")                                                                     \
     X(STORE, "\"sqlite:PATH\" or \"sqlite::memory:\"")                                             \
+    X(WAKE, "\"redis://HOST:PORT\", \"redis+unix:///PATH\", \"postgres://...\" or \"none\"")       \
     X(SERVER, "\"http://HOST:PORT\" or \"https://HOST:PORT\"")                                     \
     X(FILE, "a file's path")                                                                       \
     X(UUID, "a UUID: 01890000-0000-7000-8000-00000000dead")                                        \
@@ -76,6 +77,9 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 #define PAWL__CLI_OPTIONS(X)                                                                       \
     X(STORE, SETTING, "store", 's', STORE, "URL", "sqlite:pawl.db", false,                         \
       "where the jobs are kept")                                                                   \
+    X(WAKE, SETTING, "wake", 0, WAKE, "URL", NULL, false,                                          \
+      "how processes that share the store wake each other: redis://HOST:PORT, postgres://... "     \
+      "(another way to the store's server), or none; the store's own way when not given")          \
     X(SERVER, SETTING, "server", 0, SERVER, "URL", NULL, false,                                    \
       "the server to ask, instead of opening a store here")                                        \
     X(TOKEN, SETTING, "token", 0, TEXT, "TOKEN", NULL, false,                                      \

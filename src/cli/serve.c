@@ -131,6 +131,13 @@ static int open_failed(enum pawl_err err, const struct pawl_diag *diag)
                                                                      : code;
 }
 
+static void hint_wake(const struct pawl__cli *cli)
+{
+    struct pawl_diag diag;
+    if (cli->quiet || !pawl_wake_check(cli->pawl, &diag)) return;
+    pawl__cli_hint("other processes' work is found by polling: %s", diag.text);
+}
+
 int pawl__cli_serve(struct pawl__cli *cli)
 {
     struct pawl_diag diag = { 0 };
@@ -143,6 +150,7 @@ int pawl__cli_serve(struct pawl__cli *cli)
     take_descriptors(cli, config.limits.connections_max);
     enum pawl_err err = pawl_start(cli->pawl, &node, &diag);
     if (err) return pawl__cli_fail(err, &diag);
+    hint_wake(cli);
     err = pawl__http_open(&config, &server, &diag);
     if (err) {
         code = open_failed(err, &diag);

@@ -65,6 +65,8 @@ struct pawl_config pawl__cli_config(const struct pawl__cli *cli)
         .allow_network_fs = pawl__cli_flag(cli, PAWL__CLI_OPT_FORCE_NETWORK_FS),
         .token = pawl__cli_text(cli, PAWL__CLI_OPT_TOKEN),
         .ca_file = pawl__cli_text(cli, PAWL__CLI_OPT_CA_FILE),
+        // a setting of the store's, like durability: a server has its own
+        .wake = pawl__cli_is_remote(cli) ? NULL : pawl__cli_text(cli, PAWL__CLI_OPT_WAKE),
     };
 }
 
@@ -132,6 +134,12 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
 {
     const char *path = pawl__cli_store_path(cli);
     if (pawl__cli_is_remote(cli)) return pawl__cli_fail(err, diag);
+    if (strcmp(diag->field, "wake") == 0) {
+        pawl__cli_error("%s", diag->text);
+        pawl__cli_hint("--wake and PAWL_WAKE say how processes wake each other; without either, or "
+                       "with \"none\", they need nothing more than the store");
+        return PAWL__CLI_EXIT_USAGE;
+    }
     if (err == PAWL_ERR_NOT_FOUND && path) {
         pawl__cli_error("%s", diag->text);
         hint_missing(path);

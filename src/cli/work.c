@@ -187,6 +187,13 @@ static void note_rate(struct work *work, const struct pawl_counters *now)
         say(work, "the store is in trouble: %" PRId64 " transactions failed",
             now->commits_failed - work->counters.commits_failed);
     }
+    if (now->wake_trouble && !work->counters.wake_trouble) {
+        struct pawl_diag diag = { 0 };
+        (void)!pawl_wake_check(work->cli->pawl, &diag);
+        say(work, "other processes' work is found by polling: %s", diag.text);
+    } else if (!now->wake_trouble && work->counters.wake_trouble) {
+        say(work, "other processes wake this one again");
+    }
     work->counters = *now;
 }
 

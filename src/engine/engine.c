@@ -529,7 +529,9 @@ enum pawl_err pawl__engine_listen(struct pawl__engine *engine, pawl_listener_fn 
 void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *out)
 {
     struct pawl__store_counters store;
+    struct pawl__wake_state wake;
     pawl__store_counters_get(engine->store, &store);
+    pawl__store_wake_state(engine->store, &wake);
     pawl__lock(&engine->mutex);
     *out = engine->counters;
     out->running = engine->active;
@@ -540,6 +542,10 @@ void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *ou
     out->operations = store.ops;
     out->commit_us = store.commit_times;
     out->batch = store.batch_sizes;
+    out->wake_told = wake.told;
+    out->wake_heard = wake.heard;
+    out->wake_reconnects = wake.reconnects;
+    out->wake_trouble = wake.trouble.err != PAWL_OK;
 }
 
 /* ---- by hand ---- */

@@ -5,9 +5,11 @@
 #ifndef PAWL_STORE_BACKEND_H
 #define PAWL_STORE_BACKEND_H
 
+#include "base/buf.h"
 #include "store/store.h"
 
 struct pawl__backend;
+struct pawl__wake;
 
 typedef void pawl__order_fn(void *ctx);
 
@@ -37,11 +39,16 @@ struct pawl__backend_table {
     void (*note)(struct pawl__backend *backend, bool all_moves);
     /* What the newest transaction has to tell; valid until the next. False: nothing. */
     bool (*told)(struct pawl__backend *backend, struct pawl__notice *out);
-    /* Tell other processes, if there can be any. Never blocks. */
-    void (*tell)(struct pawl__backend *backend, const struct pawl__notice *notice);
-    /* Begin (fn) or end (NULL) to pass on what other processes tell, on a thread of its own. */
-    enum pawl_err (*hear)(struct pawl__backend *backend, pawl__notice_fn *fn, void *ctx,
+    /* The store's own way to wake other processes that have it open, closed before the store is;
+     * `*out` NULL: there can be none. `url`: through this and not through the store's own, where
+     * `wake_elsewhere` says that there is a choice; else NULL. */
+    enum pawl_err (*wake)(struct pawl__backend *backend, const char *url, struct pawl__wake **out,
                           struct pawl_diag *diag);
+    bool wake_elsewhere;
+    /* What all who have this store open agree upon, and others do not; for a way that several
+     * stores share. NULL: it takes no other way than its own. UNSUPPORTED: there are no others. */
+    enum pawl_err (*identify)(struct pawl__backend *backend, struct pawl__buf *out,
+                              struct pawl_diag *diag);
 
     enum pawl_err (*get)(struct pawl__backend *backend, const struct pawl_job_id *ids, size_t count,
                          struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,

@@ -436,7 +436,7 @@ static void tell_others(struct pawl__committer *committer)
         committer->untold = (struct pawl__notice){ .ready = false };
     }
     pawl__unlock(&committer->mutex);
-    if (tell) committer->table->tell(committer->backend, &untold);
+    if (tell && committer->wake) committer->wake->table->tell(committer->wake, &untold);
 }
 
 static void tell(struct pawl__session *session, bool committed)
@@ -482,12 +482,13 @@ static void release(struct pawl__committer *committer)
 
 enum pawl_err pawl__committer_open(struct pawl__committer *committer,
                                    const struct pawl__backend_table *table,
-                                   struct pawl__backend *backend, const struct pawl_clock *clock,
-                                   struct pawl_diag *diag)
+                                   struct pawl__backend *backend, struct pawl__wake *wake,
+                                   const struct pawl_clock *clock, struct pawl_diag *diag)
 {
     memset(committer, 0, sizeof *committer);
     committer->table = table;
     committer->backend = backend;
+    committer->wake = wake;
     committer->clock = clock;
     committer->session_max = table->session_max > 1 ? table->session_max : 1;
     assert(committer->session_max <= PAWL__SESSIONS_MAX);

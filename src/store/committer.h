@@ -27,6 +27,7 @@
 
 #include "base/sync.h"
 #include "store/backend.h"
+#include "store/wake.h"
 
 #include <pthread.h>
 
@@ -68,6 +69,7 @@ struct pawl__session {
 struct pawl__committer {
     const struct pawl__backend_table *table;
     struct pawl__backend *backend;
+    struct pawl__wake *wake; /* NULL: other processes are not told */
     const struct pawl_clock *clock;
     size_t session_max;
     struct pawl__session sessions[PAWL__SESSIONS_MAX]; /* the first has `backend` itself */
@@ -97,10 +99,11 @@ struct pawl__committer {
 };
 
 /* Starts the first session's thread; the others are started, and join the backend, when there is
- * work for them. `backend` stays the caller's. NOMEM: no thread to be had. */
+ * work for them. `backend` and `wake` stay the caller's. NOMEM: no thread to be had. */
 PAWL_MUST_CHECK enum pawl_err pawl__committer_open(struct pawl__committer *committer,
                                                    const struct pawl__backend_table *table,
                                                    struct pawl__backend *backend,
+                                                   struct pawl__wake *wake,
                                                    const struct pawl_clock *clock,
                                                    struct pawl_diag *diag);
 /* Answers all that was posted, then joins the threads. */

@@ -17,6 +17,7 @@ enum { CALLS_MAX = 64 };
 
 /* The scripted backend. What call n of apply says, and how long it takes, is set beforehand. */
 struct pawl__backend {
+    struct pawl__wake wake; /* first: it is its own way to tell others */
     _Atomic int64_t *mono_us;
     enum pawl_err says[CALLS_MAX];
     int64_t takes_us[CALLS_MAX];
@@ -120,8 +121,9 @@ static bool script_told(struct pawl__backend *backend, struct pawl__notice *out)
     return true;
 }
 
-static void script_tell(struct pawl__backend *backend, const struct pawl__notice *notice)
+static void script_tell(struct pawl__wake *wake, const struct pawl__notice *notice)
 {
+    struct pawl__backend *backend = (struct pawl__backend *)wake;
     pawl__lock(&backend->mutex);
     if (backend->other_count < CALLS_MAX) backend->others[backend->other_count++] = *notice;
     pawl__unlock(&backend->mutex);
@@ -133,8 +135,9 @@ static const struct pawl__backend_table script_table = {
     .reopen = script_reopen,
     .note = script_note,
     .told = script_told,
-    .tell = script_tell,
 };
+
+static const struct pawl__wake_table script_wake = { .tell = script_tell };
 
 static void note_answer(struct pawl__op *op)
 {
@@ -167,8 +170,9 @@ static struct stage *stage_new(void)
     stage->backend.mono_us = &stage->mono_us;
     pawl__mutex_init(&stage->backend.mutex);
     pawl__cond_init(&stage->backend.moved);
+    stage->backend.wake.table = &script_wake;
     assert_int_equal(pawl__committer_open(&stage->committer, &script_table, &stage->backend,
-                                          &stage->clock, NULL),
+                                          &stage->backend.wake, &stage->clock, NULL),
                      PAWL_OK);
     return stage;
 }

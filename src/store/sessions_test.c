@@ -130,10 +130,6 @@ static bool script_told(struct pawl__backend *session, struct pawl__notice *out)
     return true;
 }
 
-static void script_tell(struct pawl__backend *session, const struct pawl__notice *notice)
-{
-}
-
 static const struct pawl__backend_table script_table = {
     .scheme = "script:",
     .close = script_close,
@@ -144,7 +140,6 @@ static const struct pawl__backend_table script_table = {
     .order = script_order,
     .note = script_note,
     .told = script_told,
-    .tell = script_tell,
 };
 
 static void hear(void *ctx, const struct pawl__notice *notice)
@@ -175,7 +170,7 @@ static struct stage *stage_new(void)
         stage->sessions[i].stage = stage;
         stage->sessions[i].number = i;
     }
-    assert_int_equal(pawl__committer_open(&stage->committer, &script_table, stage->sessions,
+    assert_int_equal(pawl__committer_open(&stage->committer, &script_table, stage->sessions, NULL,
                                           &stage->clock, NULL),
                      PAWL_OK);
     pawl__committer_watch(&stage->committer, hear, stage, true);

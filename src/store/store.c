@@ -1,18 +1,21 @@
 /* The front of every store: finds the backend for a URL, runs its committer, passes reads on. */
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/sha256.h"
 #include "base/sync.h"
 #include "base/url.h"
 #include "store/backend.h"
 #include "store/committer.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct pawl__store {
     const struct pawl__backend_table *table;
     struct pawl__backend *backend;
+    struct pawl__wake *wake; /* NULL: processes do not wake each other */
     struct pawl__committer committer;
     struct pawl__mutex watching; /* one change of the watcher at a time */
 };
@@ -51,6 +54,74 @@ static enum pawl_err find_backend(struct pawl_config *config,
     return refuse_scheme(config->store, diag);
 }
 
+/* ---- other processes ---- */
+
+/* Sixteen digits that differ from store to store. */
+static enum pawl_err name_store(struct pawl__store *store, char out[17], struct pawl_diag *diag)
+{
+    struct pawl__buf identity = { 0 };
+    struct pawl__sha256 sha;
+    uint8_t digest[32];
+    enum pawl_err err = store->table->identify(store->backend, &identity, diag);
+    if (!err) {
+        pawl__sha256_init(&sha);
+        pawl__sha256_add(&sha, identity.at, identity.len);
+        pawl__sha256_end(&sha, digest);
+        for (size_t i = 0; i < 8; i++) {
+            snprintf(out + 2 * i, 3, "%02x", digest[i]);
+        }
+    }
+    pawl__buf_release(&identity);
+    return err;
+}
+
+static enum pawl_err open_module(const struct pawl__wake_module *module, const char *url,
+                                 struct pawl__store *store, struct pawl_diag *diag)
+{
+    char name[17];
+    if (!store->table->identify) {
+        return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "wake",
+                                "a server wakes its clients itself; let \"wake\" be set where it "
+                                "runs");
+    }
+    enum pawl_err err = name_store(store, name, diag);
+    if (err) return err;
+    return module->open(&(struct pawl__wake_open){ .url = url, .store = name }, &store->wake, diag);
+}
+
+static bool is_postgres(const char *url)
+{
+    return strncmp(url, "postgres://", 11) == 0 || strncmp(url, "postgresql://", 13) == 0;
+}
+
+/* As config->wake says. Its URL may hold a password, and is not repeated. */
+static enum pawl_err open_wake(const struct pawl_config *config, struct pawl__store *store,
+                               struct pawl_diag *diag)
+{
+    const char *url = config->wake;
+    const struct pawl__wake_module *module = NULL;
+    if (!url) return store->table->wake(store->backend, NULL, &store->wake, diag);
+    if (strcmp(url, "none") == 0) return PAWL_OK;
+    if (is_postgres(url) && store->table->wake_elsewhere) {
+        return store->table->wake(store->backend, url, &store->wake, diag);
+    }
+    if (is_postgres(url)) {
+        return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "wake",
+                                "only a store on PostgreSQL can wake others through PostgreSQL");
+    }
+    enum pawl_err err = pawl__wake_module_find(url, &module, diag);
+    if (err) return err;
+    if (module) return open_module(module, url, store, diag);
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "wake",
+                            "wake has no scheme that this program knows; use "
+                            "\"redis://HOST:PORT\", \"postgres://...\" or \"none\"");
+}
+
+static void close_wake(struct pawl__store *store)
+{
+    if (store->wake) store->wake->table->close(store->wake);
+}
+
 enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__store **out,
                                struct pawl_diag *diag)
 {
@@ -63,12 +134,16 @@ enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__st
     store->table = table;
     err = table->open(&its, &store->backend, diag);
     if (err) goto fail;
-    err = pawl__committer_open(&store->committer, table, store->backend, config->clock, diag);
+    err = open_wake(&its, store, diag);
+    if (err) goto fail;
+    err = pawl__committer_open(&store->committer, table, store->backend, store->wake, config->clock,
+                               diag);
     if (err) goto fail;
     pawl__mutex_init(&store->watching);
     *out = store;
     return PAWL_OK;
 fail:
+    close_wake(store);
     if (store->backend) table->close(store->backend);
     free(store);
     return err;
@@ -78,6 +153,7 @@ void pawl__store_close(struct pawl__store *store)
 {
     if (!store) return;
     pawl__committer_close(&store->committer);
+    close_wake(store);
     store->table->close(store->backend);
     pawl__mutex_release(&store->watching);
     free(store);
@@ -135,10 +211,17 @@ enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn, 
                                 bool all_moves, struct pawl_diag *diag)
 {
     pawl__lock(&store->watching);
-    enum pawl_err err = store->table->hear(store->backend, fn, ctx, diag);
+    struct pawl__wake *wake = store->wake;
+    enum pawl_err err = wake ? wake->table->hear(wake, fn, ctx, diag) : PAWL_OK;
     if (!err) pawl__committer_watch(&store->committer, fn, ctx, all_moves);
     pawl__unlock(&store->watching);
     return err;
+}
+
+void pawl__store_wake_state(struct pawl__store *store, struct pawl__wake_state *out)
+{
+    *out = (struct pawl__wake_state){ .told = 0 };
+    if (store->wake) store->wake->table->state(store->wake, out);
 }
 
 void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_counters *out)

@@ -307,6 +307,14 @@ typedef void pawl__notice_fn(void *ctx, const struct pawl__notice *notice);
 PAWL_MUST_CHECK enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn,
                                                 void *ctx, bool all_moves, struct pawl_diag *diag);
 
+/* How this process and others wake each other, since opening. */
+struct pawl__wake_state {
+    int64_t told, heard;      /* notices that went out, and those of others that came in */
+    int64_t reconnects;       /* lines found again after a failure */
+    struct pawl_diag trouble; /* why others cannot be told or heard just now; err 0: they can */
+};
+void pawl__store_wake_state(struct pawl__store *store, struct pawl__wake_state *out);
+
 /* ---- reads: results live in `arena` ---- */
 
 /* Jobs by id in the order asked for, unknown ids left out; archived ones too. */

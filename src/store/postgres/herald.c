@@ -1,251 +1,168 @@
-/* Telling other processes, and hearing them: NOTIFY and LISTEN, on a connection and a thread of
- * their own, so that no commit waits for it. Both are begun when first needed.
+/* Telling other processes, and hearing them: NOTIFY and LISTEN, as a line of the messenger's.
  *
- * A notice names who sent it, and nobody listens to himself. One that is lost costs time, nothing
- * else; when the connection had to be made anew, somebody may have spoken meanwhile, and that is
- * passed on as a notice.
- * Behind a pooler that lends connections out for a transaction telling works, hearing does not.
+ * The line goes where the store is, or where another URL leads: behind a pooler that lends
+ * connections out for a transaction telling works, hearing does not.
  *
- * Runs on: the herald's thread, but for those that are called from outside. */
+ * Runs on: the messenger's thread, but for those that are called from outside. */
 #include "store/postgres/postgres.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <poll.h>
+#include "store/messenger.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#define PATIENCE_US INT64_C(2000000) /* what callers wait for the herald, at most */
-#define RETRY_MS 1000
-
-/* What the herald is to do next. */
-struct errand {
-    bool tell, ready, control, listen, closing;
+struct herald {
+    struct pawl__line line;
+    struct pawl__pg_open how;
+    char *url; /* what `how` leads to */
+    char channel[sizeof(((struct pawl__backend *)NULL)->channel)];
+    PGconn *conn;
+    bool listens;
 };
 
-static struct errand take_errand(struct pawl__pg_herald *herald)
+static struct herald *of(struct pawl__line *line)
 {
-    pawl__lock(&herald->mutex);
-    struct errand errand = { .tell = herald->untold,
-                             .ready = herald->ready,
-                             .control = herald->control,
-                             .listen = herald->heard != NULL,
-                             .closing = herald->closing };
-    herald->untold = herald->ready = herald->control = false;
-    pawl__unlock(&herald->mutex);
-    return errand;
+    return (struct herald *)line; // it begins with it
 }
 
-static void report_done(struct pawl__pg_herald *herald, const struct errand *errand)
-{
-    pawl__lock(&herald->mutex);
-    herald->busy = herald->untold;
-    if (errand->listen) herald->awaited = false;
-    pawl__cond_broadcast(&herald->said);
-    pawl__unlock(&herald->mutex);
-}
+/* ---- connecting ---- */
 
-static void pass_on(struct pawl__pg_herald *herald, const struct pawl__notice *notice)
+static enum pawl_err exec(PGconn *conn, const char *text, const char *what, struct pawl_diag *diag)
 {
-    pawl__lock(&herald->mutex);
-    pawl__notice_fn *heard = herald->heard;
-    void *ctx = herald->heard_ctx;
-    herald->hearing = heard != NULL;
-    pawl__unlock(&herald->mutex);
-    if (!heard) return;
-    heard(ctx, notice);
-    pawl__lock(&herald->mutex);
-    herald->hearing = false;
-    pawl__cond_broadcast(&herald->said);
-    pawl__unlock(&herald->mutex);
-}
-
-static bool exec(PGconn *pg, const char *text)
-{
-    PGresult *result = PQexec(pg, text);
+    PGresult *result = PQexec(conn, text);
     ExecStatusType status = PQresultStatus(result);
+    bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+    enum pawl_err err = ok ? PAWL_OK : pawl__pg_fail_result(result, conn, what, diag);
     PQclear(result);
-    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+    return err;
 }
 
-static bool listen_to(struct pawl__backend *pg, PGconn *conn)
+/* Whoever LISTENs there leaves it to the next who is lent the connection. */
+static enum pawl_err refuse_pooler(PGconn *conn, struct pawl_diag *diag)
 {
-    char *channel = PQescapeIdentifier(conn, pg->channel, strlen(pg->channel));
+    PGresult *who = PQexec(conn, pawl__pg_text_of(PG_WHO_SERVES));
+    bool answered = PQresultStatus(who) == PGRES_TUPLES_OK;
+    bool pooled = answered && strtol(PQgetvalue(who, 0, 0), NULL, 10) != PQbackendPID(conn);
+    enum pawl_err err = answered ? PAWL_OK
+                                 : pawl__pg_fail_result(who, conn, "ask who serves", diag);
+    PQclear(who);
+    if (!pooled) return err;
+    return pawl__fail_field(
+        diag, PAWL_ERR_UNSUPPORTED, "wake",
+        "a pooler is between us and PostgreSQL, and notices do not pass it; let "
+        "\"wake\" be a URL of the server itself, or of Redis");
+}
+
+static enum pawl_err listen_to(struct herald *herald, struct pawl_diag *diag)
+{
+    enum pawl_err err = refuse_pooler(herald->conn, diag);
+    if (err) return err;
+    char *channel = PQescapeIdentifier(herald->conn, herald->channel, strlen(herald->channel));
     char text[256];
-    if (!channel) return false;
+    if (!channel) return pawl__fail_nomem(diag);
     snprintf(text, sizeof text, "LISTEN %s", channel);
     PQfreemem(channel);
-    return exec(conn, text);
+    return exec(herald->conn, text, "listen to other processes", diag);
 }
+
+static enum pawl_err be_ready(struct pawl__line *line, bool listen, struct pawl_diag *diag)
+{
+    struct herald *herald = of(line);
+    enum pawl_err err = herald->conn ? PAWL_OK
+                                     : pawl__pg_connect_plain(&herald->how, &herald->conn, diag);
+    if (err || !listen || herald->listens) return err;
+    err = listen_to(herald, diag);
+    herald->listens = !err;
+    return err;
+}
+
+/* ---- saying and hearing ---- */
 
 /* Not worth a sync: who reads it looks at what is committed, and that is synced. */
-static bool notify(struct pawl__backend *pg, PGconn *conn, const struct errand *errand)
+static enum pawl_err say(struct pawl__line *line, const char *text, struct pawl_diag *diag)
 {
-    char payload[40];
-    snprintf(payload, sizeof payload, "%016" PRIx64 "%s%s", pg->tag, errand->ready ? "r" : "",
-             errand->control ? "c" : "");
-    const char *values[] = { pg->channel, payload };
-    if (!exec(conn, "BEGIN; SET LOCAL synchronous_commit = off")) return false;
-    PGresult *result =
-        PQexecParams(conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL, values, NULL, NULL, 0);
-    PQclear(result);
-    return exec(conn, "COMMIT");
+    struct herald *herald = of(line);
+    const char *values[] = { herald->channel, text };
+    static const char what[] = "tell other processes";
+    enum pawl_err err = exec(herald->conn, "BEGIN; SET LOCAL synchronous_commit = off", what, diag);
+    if (err) return err;
+    PQclear(
+        PQexecParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL, values, NULL, NULL, 0));
+    return exec(herald->conn, "COMMIT", what, diag);
 }
 
-/* However many have come, they mean one thing. */
-static void hear(struct pawl__backend *pg, PGconn *conn)
+static enum pawl_err read_all(struct pawl__line *line, pawl__said_fn *fn, void *ctx,
+                              struct pawl_diag *diag)
 {
-    struct pawl__notice notice = { .foreign = true };
-    char own[24];
-    bool any = false;
-    snprintf(own, sizeof own, "%016" PRIx64, pg->tag);
-    PGnotify *heard;
-    (void)PQconsumeInput(conn);
-    while ((heard = PQnotifies(conn)) != NULL) {
-        const char *said = heard->extra;
-        if (strncmp(said, own, 16) != 0) {
-            any = true;
-            notice.ready |= strlen(said) < 16 || strchr(said + 16, 'r') != NULL;
-            notice.control |= strlen(said) < 16 || strchr(said + 16, 'c') != NULL;
-        }
-        PQfreemem(heard);
+    struct herald *herald = of(line);
+    PGnotify *said;
+    int ok = PQconsumeInput(herald->conn);
+    while ((said = PQnotifies(herald->conn)) != NULL) {
+        fn(ctx, said->extra);
+        PQfreemem(said);
     }
-    if (any) pass_on(&pg->herald, &notice);
+    if (ok && PQstatus(herald->conn) == CONNECTION_OK) return PAWL_OK;
+    return pawl__fail(diag, PAWL_ERR_IO, "could not hear other processes: connection lost");
 }
 
-struct line {
-    PGconn *pg;
-    bool listens;
-    bool broke; /* while it listened, and nobody has listened since */
-};
-
-static void hang_up(struct line *line)
+static int socket_of(const struct pawl__line *line)
 {
-    PQfinish(line->pg);
-    *line = (struct line){ .pg = NULL, .broke = line->listens || line->broke };
+    const struct herald *herald = (const struct herald *)line;
+    return herald->listens ? PQsocket(herald->conn) : -1;
 }
 
-/* Connected, and listening if that is wanted. */
-static bool be_ready(struct pawl__backend *pg, struct line *line, bool listen)
+static void hang_up(struct pawl__line *line)
 {
-    struct pawl__pg_open how = pawl__pg_how(pg, false);
-    if (!line->pg && pawl__pg_connect_plain(&how, &line->pg, NULL)) return false;
-    if (!listen || line->listens) return true;
-    if (!listen_to(pg, line->pg)) return false;
-    struct pawl__notice missed = { .foreign = true, .ready = true, .control = true };
-    if (line->broke) pass_on(&pg->herald, &missed);
-    line->listens = true;
-    line->broke = false;
-    return true;
+    struct herald *herald = of(line);
+    PQfinish(herald->conn);
+    herald->conn = NULL;
+    herald->listens = false;
 }
 
-/* False: the line is dead. */
-static bool run_errand(struct pawl__backend *pg, struct line *line, const struct errand *errand)
+static void free_herald(struct pawl__line *line)
 {
-    if (!errand->tell && !errand->listen) return true;
-    if (!be_ready(pg, line, errand->listen)) return false;
-    if (errand->tell && !notify(pg, line->pg, errand)) return false;
-    if (line->listens) hear(pg, line->pg);
-    return PQstatus(line->pg) == CONNECTION_OK;
+    free(of(line)->url);
+    free(line);
 }
 
-static void *run(void *arg)
-{
-    struct pawl__backend *pg = arg;
-    struct pawl__pg_herald *herald = &pg->herald;
-    struct line line = { .pg = NULL };
-    for (;;) {
-        struct errand errand = take_errand(herald);
-        bool alive = run_errand(pg, &line, &errand);
-        if (!alive) hang_up(&line);
-        report_done(herald, &errand);
-        if (errand.closing) break;
-        struct pollfd fds[] = { { .fd = herald->wake, .events = POLLIN },
-                                { .fd = line.listens ? PQsocket(line.pg) : -1, .events = POLLIN } };
-        (void)poll(fds, 2, alive ? -1 : RETRY_MS);
-        uint64_t calls;
-        if (fds[0].revents & POLLIN) (void)!read(herald->wake, &calls, sizeof calls);
-    }
-    hang_up(&line);
-    return NULL;
-}
+static const struct pawl__line_table table = { .ready = be_ready,
+                                               .say = say,
+                                               .read = read_all,
+                                               .fd = socket_of,
+                                               .hang_up = hang_up,
+                                               .free = free_herald };
 
 /* ---- from outside ---- */
 
-static void wake(struct pawl__pg_herald *herald)
-{
-    uint64_t one = 1;
-    (void)!write(herald->wake, &one, sizeof one);
-}
-
-static bool start(struct pawl__backend *pg)
-{
-    struct pawl__pg_herald *herald = &pg->herald;
-    if (herald->runs) return true;
-    if (herald->wake < 0) herald->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (herald->wake < 0) return false;
-    herald->runs = pawl__thread_start(&herald->thread, run, pg);
-    return herald->runs;
-}
-
-void pawl__pg_tell(struct pawl__backend *pg, const struct pawl__notice *notice)
-{
-    struct pawl__pg_herald *herald = &pg->herald;
-    pawl__lock(&herald->mutex);
-    bool runs = start(pg);
-    herald->untold = herald->busy = runs;
-    herald->ready |= notice->ready;
-    herald->control |= notice->control;
-    pawl__unlock(&herald->mutex);
-    if (runs) wake(herald);
-}
-
-enum pawl_err pawl__pg_hear(struct pawl__backend *pg, pawl__notice_fn *fn, void *ctx,
+enum pawl_err pawl__pg_wake(struct pawl__backend *pg, const char *url, struct pawl__wake **out,
                             struct pawl_diag *diag)
 {
-    struct pawl__pg_herald *herald = &pg->herald;
-    pawl__lock(&herald->mutex);
-    bool runs = fn ? start(pg) : herald->runs;
-    herald->heard = runs ? fn : NULL;
-    herald->heard_ctx = ctx;
-    herald->awaited = fn && runs;
-    if (runs) wake(herald);
-    while (herald->hearing) {
-        pawl__cond_wait(&herald->said, &herald->mutex);
+    struct herald *herald = calloc(1, sizeof *herald);
+    if (!herald) return pawl__fail_nomem(diag);
+    herald->line.table = &table;
+    herald->url = strdup(url ? url : pg->url);
+    if (!herald->url) {
+        free(herald);
+        return pawl__fail_nomem(diag);
     }
-    while (herald->awaited) { // what others say from now on is heard
-        if (!pawl__cond_wait_us(&herald->said, &herald->mutex, PATIENCE_US)) break;
-    }
-    pawl__unlock(&herald->mutex);
-    if (fn && !runs) return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start a thread");
-    return PAWL_OK;
+    herald->how = pawl__pg_how(pg, false);
+    herald->how.url = herald->url;
+    memcpy(herald->channel, pg->channel, sizeof herald->channel);
+    return pawl__messenger_open(&herald->line, out, diag);
 }
 
-void pawl__pg_herald_init(struct pawl__backend *pg)
+enum pawl_err pawl__pg_identify(struct pawl__backend *pg, struct pawl__buf *out,
+                                struct pawl_diag *diag)
 {
-    pg->herald.wake = -1;
-    pawl__mutex_init(&pg->herald.mutex);
-    pawl__cond_init(&pg->herald.said);
-}
-
-void pawl__pg_herald_close(struct pawl__backend *pg)
-{
-    struct pawl__pg_herald *herald = &pg->herald;
-    pawl__lock(&herald->mutex);
-    bool runs = herald->runs;
-    while (runs && herald->busy) {
-        if (!pawl__cond_wait_us(&herald->said, &herald->mutex, PATIENCE_US)) break;
-    }
-    herald->closing = true;
-    herald->heard = NULL;
-    pawl__unlock(&herald->mutex);
-    if (runs) {
-        wake(herald);
-        pthread_join(herald->thread, NULL);
-    }
-    if (herald->wake >= 0) close(herald->wake);
-    pawl__cond_release(&herald->said);
-    pawl__mutex_release(&herald->mutex);
+    struct pawl__pg_conn *conn;
+    enum pawl_err err = pawl__pg_read_begin(pg, &conn, diag);
+    if (err) return err;
+    pawl__pg_call(conn, PG_IDENTIFY);
+    pawl__pg_send_keep(conn, 0);
+    err = pawl__pg_read_last(conn, diag);
+    if (!err) pawl__buf_add_text(out, pawl__pg_raw(conn->kept[0], 0, 0).at);
+    pawl__pg_read_end(pg, conn);
+    if (err) return err;
+    return out->failed ? pawl__fail_nomem(diag) : PAWL_OK;
 }

@@ -73,7 +73,6 @@ static enum pawl_err connect_writer(struct pawl__backend *pg, const struct pawl_
 
 static void close_store(struct pawl__backend *pg)
 {
-    pawl__pg_herald_close(pg);
     pawl__pg_janitor_close(pg);
     (void)pawl__pg_turns_forget(pg, NULL);
     pawl__pg_conn_release(&pg->writer);
@@ -95,7 +94,6 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
     if (!pg) return NULL;
     pawl__mutex_init(&pg->mutex);
     pawl__cond_init(&pg->freed);
-    pawl__pg_herald_init(pg);
     pawl__pg_janitor_init(pg);
     pg->home = pg;
     pawl__rng_seed(&pg->rng, seed);
@@ -188,8 +186,9 @@ static const struct pawl__backend_table table = {
     .order = order_commits,
     .note = pawl__pg_note,
     .told = pawl__pg_told,
-    .tell = pawl__pg_tell,
-    .hear = pawl__pg_hear,
+    .wake = pawl__pg_wake,
+    .wake_elsewhere = true,
+    .identify = pawl__pg_identify,
     .get = pawl__pg_get,
     .query = pawl__pg_query,
     .count = pawl__pg_query_count,

@@ -272,24 +272,6 @@ struct pawl__pg_gather {
     struct pawl__pg_list lists[24];
 };
 
-/* ---- the herald (tell.c) ---- */
-
-struct pawl__pg_herald {
-    pthread_t thread;
-    bool runs;
-    int wake; /* descriptor */
-    struct pawl__mutex mutex;
-    struct pawl__cond said; /* what was to be told has been, or cannot be */
-    /* guarded by mutex: */
-    bool closing;
-    bool untold, ready, control; /* what is to be told */
-    bool busy;                   /* something is, and has not been yet */
-    pawl__notice_fn *heard;
-    void *heard_ctx;
-    bool hearing; /* a call of `heard` is under way */
-    bool awaited; /* somebody waits until it listens, or cannot */
-};
-
 /* ---- the janitor (janitor.c) ---- */
 
 struct pawl__pg_janitor {
@@ -320,7 +302,7 @@ struct pawl__backend {
     struct pawl__pg_gather gather;
     struct pawl__pg_tale tale;
     struct pawl__arena arena;   /* of the transaction under way */
-    uint64_t tag;               /* of this process, in what it tells the others */
+    uint64_t tag;               /* of this process, in the turns that it marks */
     int64_t now_ms;             /* of the transaction under way */
     int64_t boost_ms;           /* as the store was made with */
     int64_t turn;               /* number of the transaction under way */
@@ -340,7 +322,6 @@ struct pawl__backend {
     struct pawl__pg_conn readers[PAWL__PG_READERS_MAX];
     bool reader_used[PAWL__PG_READERS_MAX];
 
-    struct pawl__pg_herald herald;
     struct pawl__pg_janitor janitor;
 };
 
@@ -430,14 +411,12 @@ void pawl__pg_tale_move(struct pawl__backend *pg, struct pawl__pg_lane *lane, st
 void pawl__pg_note(struct pawl__backend *pg, bool all_moves);
 bool pawl__pg_told(struct pawl__backend *pg, struct pawl__notice *out);
 
-/* ---- the herald (herald.c) ---- */
+/* ---- other processes (herald.c) ---- */
 
-void pawl__pg_tell(struct pawl__backend *pg, const struct pawl__notice *notice);
-enum pawl_err pawl__pg_hear(struct pawl__backend *pg, pawl__notice_fn *fn, void *ctx,
+enum pawl_err pawl__pg_wake(struct pawl__backend *pg, const char *url, struct pawl__wake **out,
                             struct pawl_diag *diag);
-void pawl__pg_herald_init(struct pawl__backend *pg);
-/* Says what is left to be said, within a moment. */
-void pawl__pg_herald_close(struct pawl__backend *pg);
+enum pawl_err pawl__pg_identify(struct pawl__backend *pg, struct pawl__buf *out,
+                                struct pawl_diag *diag);
 
 /* ---- the janitor (janitor.c) ---- */
 

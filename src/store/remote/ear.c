@@ -1,4 +1,5 @@
-/* Waiting for news: a question that the server answers when something has happened.
+/* Waiting for news: a question that the server answers when something has happened. Others are not
+ * told from here: the server does that.
  *
  * The thread sits in libcurl meanwhile. To end it, its socket is shut down under its feet; so that
  * this never hits a socket of somebody else's, the number is kept under a lock while it is open.
@@ -6,12 +7,22 @@
 #include "store/remote/remote.h"
 
 #include "base/diag.h"
+#include "store/wake.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct pawl__rm_ear {
+struct rm_wake {
+    struct pawl__wake wake;
+    struct pawl__backend *backend;
+    struct ear *ear; /* NULL: nobody listens */
+    _Atomic int64_t heard;
+};
+
+struct ear {
+    struct rm_wake *wake;
     struct pawl__backend *backend;
     pawl__notice_fn *fn;
     void *ctx;
@@ -30,7 +41,7 @@ struct pawl__rm_ear {
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    struct pawl__rm_ear *ear = ctx;
+    struct ear *ear = ctx;
     (void)purpose;
     pawl__lock(&ear->mutex);
     int fd = ear->ending
@@ -43,7 +54,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 
 static int close_socket(void *ctx, curl_socket_t fd)
 {
-    struct pawl__rm_ear *ear = ctx;
+    struct ear *ear = ctx;
     pawl__lock(&ear->mutex);
     if (ear->socket == fd) ear->socket = CURL_SOCKET_BAD;
     int error = close(fd);
@@ -54,7 +65,7 @@ static int close_socket(void *ctx, curl_socket_t fd)
 /* ---- asking ---- */
 
 /* False: no answer, or none that we understand. */
-static bool ask(struct pawl__rm_ear *ear, struct pawl__wire_wait *seen)
+static bool ask(struct ear *ear, struct pawl__wire_wait *seen)
 {
     struct pawl__arena arena = { .chunks = NULL };
     struct pawl__wire_wait now = { 0 };
@@ -77,7 +88,7 @@ static bool ask(struct pawl__rm_ear *ear, struct pawl__wire_wait *seen)
 }
 
 /* True: it is over. */
-static bool pause_ended(struct pawl__rm_ear *ear, int64_t pause_ms)
+static bool pause_ended(struct ear *ear, int64_t pause_ms)
 {
     pawl__lock(&ear->mutex);
     if (!ear->ending && pause_ms) {
@@ -90,7 +101,7 @@ static bool pause_ended(struct pawl__rm_ear *ear, int64_t pause_ms)
 
 static void *listen_for_news(void *arg)
 {
-    struct pawl__rm_ear *ear = arg;
+    struct ear *ear = arg;
     struct pawl__wire_wait seen = { 0 }, before;
     bool heard = false; // the first answer says where we stand
     for (;;) {
@@ -100,14 +111,17 @@ static void *listen_for_news(void *arg)
         if (!ok) continue;
         bool ready = seen.ready != before.ready, control = seen.control != before.control;
         struct pawl__notice notice = { .foreign = true, .ready = ready, .control = control };
-        if (heard && (ready || control)) ear->fn(ear->ctx, &notice);
+        if (heard && (ready || control)) {
+            atomic_fetch_add(&ear->wake->heard, 1);
+            ear->fn(ear->ctx, &notice);
+        }
         heard = true;
     }
 }
 
 /* ---- beginning and end ---- */
 
-static void free_ear(struct pawl__rm_ear *ear)
+static void free_ear(struct ear *ear)
 {
     if (ear->handle) curl_easy_cleanup(ear->handle);
     pawl__buf_release(&ear->url);
@@ -118,11 +132,11 @@ static void free_ear(struct pawl__rm_ear *ear)
     free(ear);
 }
 
-static void end_hearing(struct pawl__backend *backend)
+static void end_hearing(struct rm_wake *wake)
 {
-    struct pawl__rm_ear *ear = backend->ear;
+    struct ear *ear = wake->ear;
     if (!ear) return;
-    backend->ear = NULL;
+    wake->ear = NULL;
     pawl__lock(&ear->mutex);
     ear->ending = true;
     if (ear->socket != CURL_SOCKET_BAD) shutdown(ear->socket, SHUT_RDWR);
@@ -132,7 +146,7 @@ static void end_hearing(struct pawl__backend *backend)
     free_ear(ear);
 }
 
-static bool set_up(struct pawl__rm_ear *ear)
+static bool set_up(struct ear *ear)
 {
     struct pawl__backend *backend = ear->backend;
     pawl__buf_add_text(&ear->url, backend->base);
@@ -150,15 +164,27 @@ static bool set_up(struct pawl__rm_ear *ear)
     return true;
 }
 
-enum pawl_err pawl__rm_hear(struct pawl__backend *backend, pawl__notice_fn *fn, void *ctx,
-                            struct pawl_diag *diag)
+static struct rm_wake *of(struct pawl__wake *wake)
 {
-    end_hearing(backend);
+    return (struct rm_wake *)wake; // it begins with it
+}
+
+static void tell(struct pawl__wake *wake, const struct pawl__notice *notice)
+{
+    (void)wake;
+    (void)notice;
+}
+
+static enum pawl_err hear(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
+                          struct pawl_diag *diag)
+{
+    struct rm_wake *its = of(wake);
+    end_hearing(its);
     if (!fn) return PAWL_OK;
-    struct pawl__rm_ear *ear = calloc(1, sizeof *ear);
+    struct ear *ear = calloc(1, sizeof *ear);
     if (!ear) return pawl__fail_nomem(diag);
-    *ear = (struct pawl__rm_ear){
-        .backend = backend, .fn = fn, .ctx = ctx, .socket = CURL_SOCKET_BAD
+    *ear = (struct ear){
+        .wake = its, .backend = its->backend, .fn = fn, .ctx = ctx, .socket = CURL_SOCKET_BAD
     };
     pawl__mutex_init(&ear->mutex);
     pawl__cond_init(&ear->ended);
@@ -166,6 +192,33 @@ enum pawl_err pawl__rm_hear(struct pawl__backend *backend, pawl__notice_fn *fn, 
         free_ear(ear);
         return pawl__fail_nomem(diag);
     }
-    backend->ear = ear;
+    its->ear = ear;
+    return PAWL_OK;
+}
+
+static void look(struct pawl__wake *wake, struct pawl__wake_state *out)
+{
+    *out = (struct pawl__wake_state){ .heard = atomic_load(&of(wake)->heard) };
+}
+
+static void close_wake(struct pawl__wake *wake)
+{
+    end_hearing(of(wake));
+    free(of(wake));
+}
+
+static const struct pawl__wake_table table = {
+    .tell = tell, .hear = hear, .state = look, .close = close_wake
+};
+
+enum pawl_err pawl__rm_wake(struct pawl__backend *backend, const char *url, struct pawl__wake **out,
+                            struct pawl_diag *diag)
+{
+    (void)url; // there is no other way than the server's
+    struct rm_wake *wake = calloc(1, sizeof *wake);
+    if (!wake) return pawl__fail_nomem(diag);
+    wake->wake.table = &table;
+    wake->backend = backend;
+    *out = &wake->wake;
     return PAWL_OK;
 }

@@ -133,7 +133,6 @@ out:
 
 static void close_store(struct pawl__backend *backend)
 {
-    (void)!pawl__rm_hear(backend, NULL, NULL, NULL);
     pawl__rm_calls_release(backend);
     curl_slist_free_all(backend->headers);
     pawl__mutex_release(&backend->mutex);
@@ -200,12 +199,6 @@ static bool told(struct pawl__backend *backend, struct pawl__notice *out)
     return backend->ready;
 }
 
-static void tell(struct pawl__backend *backend, const struct pawl__notice *notice)
-{
-    (void)backend;
-    (void)notice;
-}
-
 /* ---- what must be done where the store is ---- */
 
 static enum pawl_err elsewhere(const struct pawl__backend *backend, const char *what,
@@ -261,8 +254,7 @@ static const struct pawl__backend_table table = {
     .reopen = reopen_store,
     .note = note,
     .told = told,
-    .tell = tell,
-    .hear = pawl__rm_hear,
+    .wake = pawl__rm_wake,
     .get = pawl__rm_get,
     .query = pawl__rm_query,
     .count = pawl__rm_count,

@@ -286,7 +286,6 @@ static void disconnect(struct pawl__backend *sq)
 
 static void close_store(struct pawl__backend *sq)
 {
-    (void)pawl__sq_hear(sq, NULL, NULL, NULL);
     disconnect(sq);
     pawl__sq_turnstile_close(sq->turnstile);
     pawl__sq_lanes_release(&sq->lanes);
@@ -322,7 +321,6 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     sq->turnstile = -1;
     pawl__rng_seed(&sq->rng, config->seed);
     sq->lanes.seed = pawl__rng_next(&sq->rng);
-    sq->tag = pawl__rng_system_seed(); // not from the seed: it tells processes apart
     sq->path = strdup(path);
     if (!sq->path) {
         err = pawl__fail_nomem(diag);
@@ -405,8 +403,8 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .reopen = reopen_store,
     .note = pawl__sq_note,
     .told = pawl__sq_told,
-    .tell = pawl__sq_tell,
-    .hear = pawl__sq_hear,
+    .wake = pawl__sq_wake,
+    .identify = pawl__sq_identify,
     .get = pawl__sq_get,
     .query = pawl__sq_query,
     .count = pawl__sq_query_count,

@@ -179,8 +179,6 @@ struct pawl__backend {
     struct pawl__sq_gather gather;
     struct pawl__sq_fresh fresh;
     struct pawl__sq_tale tale;
-    uint64_t tag;     /* of this process, in what it tells the others */
-    uint64_t tells;   /* how often it did */
     int64_t now_ms;   /* of the transaction under way */
     int64_t boost_ms; /* as the store was made with */
     int64_t data_version;
@@ -201,12 +199,6 @@ struct pawl__backend {
     struct pawl__sq_conn readers[PAWL__SQ_READERS_MAX];
     bool reader_used[PAWL__SQ_READERS_MAX];
     bool writer_used; /* memory: the one connection is taken */
-
-    pthread_t ear; /* hears what other processes tell */
-    bool ear_runs;
-    int ear_stop; /* descriptor that ends it */
-    pawl__notice_fn *heard;
-    void *heard_ctx;
 
     pthread_t checkpointer;
     bool checkpointer_runs;
@@ -373,9 +365,13 @@ void pawl__sq_tale_move(struct pawl__backend *sq, struct pawl__sq_lane *lane, st
                         int64_t run, enum pawl_state from, enum pawl_state to);
 void pawl__sq_note(struct pawl__backend *sq, bool all_moves);
 bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out);
-void pawl__sq_tell(struct pawl__backend *sq, const struct pawl__notice *notice);
-enum pawl_err pawl__sq_hear(struct pawl__backend *sq, pawl__notice_fn *fn, void *ctx,
+
+/* ---- other processes (wake.c) ---- */
+
+enum pawl_err pawl__sq_wake(struct pawl__backend *sq, const char *url, struct pawl__wake **out,
                             struct pawl_diag *diag);
+enum pawl_err pawl__sq_identify(struct pawl__backend *sq, struct pawl__buf *out,
+                                struct pawl_diag *diag);
 
 /* ---- jobs (job.c) ---- */
 

@@ -1,30 +1,12 @@
-/* What a commit has to tell: to this process, and to others that have the file open.
+/* What a commit has to tell to this process.
  *
- * Others are told by a few bytes written into the turnstile's file, on which each of them keeps a
- * watch (inotify). Each process writes a place of its own, so that nobody wakes himself and hardly
- * ever hides another. A notice that is lost costs time, nothing else.
- *
- * Runs on: the committer's thread; hearing on a thread of its own. */
+ * Runs on: the committer's thread. */
 #include "store/sqlite/sqlite.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 enum { MOVES_MAX = 65536 };
-
-enum { POSTS = 256 };
-
-/* The turnstile's file is an array of these, one for each process that tells. */
-struct post {
-    uint64_t tag;
-    uint64_t tells;
-};
 
 void pawl__sq_tale_begin(struct pawl__backend *sq)
 {
@@ -126,86 +108,4 @@ bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out)
                                   .move_count = tale->move_count,
                                   .lost = tale->lost };
     return out->ready || out->control || out->due_at_ms || out->move_count || out->lost;
-}
-
-void pawl__sq_tell(struct pawl__backend *sq, const struct pawl__notice *notice)
-{
-    if (sq->turnstile < 0) return;
-    (void)notice; // others look for themselves
-    struct post post = { .tag = sq->tag, .tells = ++sq->tells };
-    (void)!pwrite(sq->turnstile, &post, sizeof post, (off_t)(sq->tag % POSTS * sizeof post));
-}
-
-/* Has anybody else posted since? `seen` is what was there before. */
-static bool is_news(struct pawl__backend *sq, struct post seen[POSTS])
-{
-    struct post posts[POSTS] = { { 0 } };
-    ssize_t got = pread(sq->turnstile, posts, sizeof posts, 0);
-    bool news = got < 0; // when in doubt, look
-    for (size_t i = 0; i < POSTS; i++) {
-        bool own = posts[i].tag == sq->tag;
-        news |= !own && memcmp(&posts[i], &seen[i], sizeof seen[i]) != 0;
-        seen[i] = posts[i];
-    }
-    return news;
-}
-
-static void *hear_others(void *arg)
-{
-    struct pawl__backend *sq = arg;
-    char events[4096] __attribute__((aligned(8)));
-    struct post seen[POSTS] = { { 0 } };
-    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    char name[4096];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", sq->turnstile);
-    if (watch >= 0 && inotify_add_watch(watch, name, IN_MODIFY) < 0) {
-        close(watch);
-        watch = -1; // the safety poll will do
-    }
-    (void)is_news(sq, seen);
-    struct pollfd fds[] = { { .fd = sq->ear_stop, .events = POLLIN },
-                            { .fd = watch, .events = POLLIN } };
-    while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
-        if (fds[0].revents) break;
-        if (fds[1].revents & POLLIN) {
-            while (read(watch, events, sizeof events) > 0) { // however many, they mean one thing
-            }
-            if (is_news(sq, seen)) {
-                struct pawl__notice notice = { .foreign = true, .ready = true, .control = true };
-                sq->heard(sq->heard_ctx, &notice);
-            }
-        }
-    }
-    if (watch >= 0) close(watch);
-    return NULL;
-}
-
-static void end_hearing(struct pawl__backend *sq)
-{
-    if (!sq->ear_runs) return;
-    uint64_t one = 1;
-    (void)!write(sq->ear_stop, &one, sizeof one);
-    pthread_join(sq->ear, NULL);
-    close(sq->ear_stop);
-    sq->ear_runs = false;
-}
-
-enum pawl_err pawl__sq_hear(struct pawl__backend *sq, pawl__notice_fn *fn, void *ctx,
-                            struct pawl_diag *diag)
-{
-    end_hearing(sq);
-    if (!fn || sq->turnstile < 0) return PAWL_OK;
-    sq->heard = fn;
-    sq->heard_ctx = ctx;
-    sq->ear_stop = eventfd(0, EFD_CLOEXEC);
-    if (sq->ear_stop < 0) {
-        return pawl__fail(diag, PAWL_ERR_IO, "could not listen for other processes: %s",
-                          strerror(errno));
-    }
-    if (!pawl__thread_start(&sq->ear, hear_others, sq)) {
-        close(sq->ear_stop);
-        return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start a thread");
-    }
-    sq->ear_runs = true;
-    return PAWL_OK;
 }

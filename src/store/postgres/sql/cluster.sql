@@ -82,6 +82,11 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint
 -- name: notify
 SELECT pg_notify(:channel, :payload)
 
+-- name: identify
+-- What this store is called on a Redis that several stores may share.
+SELECT concat_ws(' ', 'postgres', current_database(), current_schema(),
+    (SELECT applied_at_ms FROM pawl_migration WHERE version = 1))
+
 -- name: catalog_grow
 UPDATE pawl_catalog
 SET version = version + 1
