@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,8 +26,8 @@ void pawl__bench_remove_files(void)
 
 static void remove_temporary(void)
 {
-    if (!*temporary) return;
     pawl__bench_kill_nodes();
+    if (!*temporary) return;
     pawl__bench_remove_files();
     rmdir(temporary);
 }
@@ -135,29 +136,30 @@ struct options {
 };
 
 static const char usage[] =
-    "usage: pawl_bench [OPTION]...\n"
+    "usage: %s [OPTION]...\n"
     "\n"
     "%s\n"
     "\n"
     "  --only NAME   one measurement (--list names them)\n"
-    "  --full        also with 10,000,000 jobs waiting: minutes more, gigabytes of disk\n"
     "  --quick       only see that everything works; the figures mean nothing\n"
     "  --seconds N   length of a slice, fractions allowed [1]\n"
     "  --json FILE   where to write the results [%s in the build directory]\n"
-    "  --dir DIR     measure on this disk [the build directory's]\n"
-    "  --pawl FILE   the command [pawl in the build directory]\n"
-    "  --list        name the measurements\n"
     "%s"
+    "  --list        name the measurements\n"
     "  --help\n";
-static const char soak_usage[] =
-    "  --soak N      run for N seconds and see whether claims grow slower [none]\n";
+static const char files_usage[] =
+    "  --full        also with 10,000,000 jobs waiting: minutes more, gigabytes of disk\n"
+    "  --dir DIR     measure on this disk [the build directory's]\n"
+    "  --pawl FILE   the command [pawl in the build directory]\n";
+static const char server_usage[] =
+    "  --soak N      run for N seconds, too, and see whether claims grow slower\n";
 
 static void show_usage(FILE *out)
 {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    fprintf(out, usage, pawl__program.about, pawl__program.json,
-            pawl__program.soaks ? soak_usage : "");
+    fprintf(out, usage, program_invocation_short_name, pawl__program.about, pawl__program.json,
+            pawl__program.server ? server_usage : files_usage);
 #pragma GCC diagnostic pop
 }
 
@@ -223,7 +225,9 @@ static void parse(int argc, char **argv, struct options *out)
             exit(2);
         }
     }
-    if (out->soak_ms > 0 && !pawl__program.soaks) pawl__bench_die("there is no soak of this store");
+    if (pawl__program.server ? out->full || out->dir || out->pawl : out->soak_ms > 0) {
+        pawl__bench_die("an option is not for this store; see --help");
+    }
     if (optind < argc) pawl__bench_die("unexpected argument \"%s\"", argv[optind]);
 }
 
@@ -268,7 +272,7 @@ int main(int argc, char **argv)
     }
     build_dir(build);
     snprintf(pawl, sizeof pawl, "%s/pawl", build);
-    make_temporary(options.dir ? options.dir : build);
+    if (!pawl__program.server) make_temporary(options.dir ? options.dir : build);
     catch_signals();
     struct pawl__bench bench = { .dir = temporary,
                                  .build = build,

@@ -70,7 +70,7 @@ struct pawl__measurement {
 
 struct pawl__program {
     const char *about; /* for --help */
-    bool soaks;        /* knows --soak */
+    bool server;       /* has the stores: no files of ours, other options */
     const char *json;  /* file of results, in the build directory */
     const struct pawl__measurement *list;
     int count;

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measures on a private PostgreSQL server: its own defaults, which are durable.
 
-Usage: postgres.py BUILD_DIR [OPTION]...
+Usage: postgres.py BUILD_DIR [--dir DIR] [OPTION]...
 
-The options are those of pawl_bench_postgres, which this starts the server for.
+--dir: where the server keeps its files [/tmp]; it runs as another user when root starts it. The
+other options are those of pawl_bench_postgres, which this starts the server for.
 """
+import argparse
 import os
 import subprocess
 import sys
@@ -27,7 +29,11 @@ shared_buffers = 128MB
 
 
 def main():
-    build, options = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("build")
+    parser.add_argument("--dir", default="/tmp")
+    known, options = parser.parse_known_args()
+    build = os.path.abspath(known.build)
     program = build + "/bench/pawl_bench_postgres"
     if not os.path.exists(program):
         sys.exit("pawl: libpq was not there when this was built: install libpq-dev")
@@ -36,7 +42,7 @@ def main():
                  "initdb and postgres on the PATH")
     # With --quick the figures mean nothing.
     config = COUNT if "--quick" in options else COUNT + DURABLE
-    with server.Server(config) as private:
+    with server.Server(config, os.path.abspath(known.dir)) as private:
         env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         env.update(PGHOST=private.dir, PGUSER="pawl", PAWL_MODULE_DIR=build + "/src/store")
         status = subprocess.run([program, *options], env=env, check=False).returncode

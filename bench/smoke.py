@@ -3,7 +3,7 @@
 
 Usage: smoke.py GOALS COMMAND...
 
-GOALS: how many rows have one, without --full and the like.
+GOALS: how many rows have one. Where the command ends in "--dir", that is a folder of its own.
 """
 import json
 import os
@@ -19,18 +19,28 @@ def main():
     goals, command = int(sys.argv[1]), sys.argv[2:]
     with tempfile.TemporaryDirectory(dir=".") as folder:
         path = os.path.join(folder, "bench.json")
-        run = subprocess.run([*command, "--quick", "--dir", folder, "--json", path],
+        where = [folder] if command[-1] == "--dir" else []
+        run = subprocess.run([*command, *where, "--quick", "--json", path],
                              stdout=subprocess.PIPE, text=True)
         assert run.returncode == 0, f"exit status {run.returncode}"
         with open(path, encoding="utf-8") as file:
             rows = json.load(file)
         assert os.listdir(folder) == ["bench.json"], "files were left behind"
+        page = os.path.join(folder, "page.md")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write("before\n<!-- bench/table.py: begin -->\nold\n<!-- bench/table.py: end -->\n")
+        subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "table.py"), path,
+                        "--write", page], check=True)
+        with open(page, encoding="utf-8") as file:
+            table = file.read()
+    assert table.startswith("before\n") and "old" not in table, "the table is out of place"
     for row in rows:
         assert set(row) == KEYS, f"members of {row}"
         # An idle node may use no CPU at all for a moment, and ask nothing.
         assert row["value"] > 0 or row["unit"] in ("%", "/s"), f"value of {row}"
         assert (row["goal"] is None) == (row["met"] is None), f"goal of {row}"
         assert row["name"] in run.stdout, f"{row['name']} is not in the table"
+        assert f"| {row['name']} |" in table, f"{row['name']} is not on the page"
     assert sum(row["goal"] is not None for row in rows) == goals, "rows with a goal"
 
 

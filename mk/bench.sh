@@ -15,7 +15,7 @@ postgres)
     mk/setup.sh bench
     ninja -C build --quiet bench-postgres
     if [ -n "$soak" ]; then
-        bench/postgres.py build --only soak --soak "$soak"
+        bench/postgres.py build --only soak --soak "$soak" --json build/bench-soak.json
     else
         bench/postgres.py build
     fi

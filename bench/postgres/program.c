@@ -14,7 +14,7 @@ static const struct pawl__measurement list[] = { PAWL__PG_BENCHES(X) };
 const struct pawl__program pawl__program = {
     .about = "Measure store and node against bare libpq, on the server that PGHOST and PGUSER lead "
              "to;\nmakes and drops databases there whose names begin with \"pawl_bench_\".",
-    .soaks = true,
+    .server = true,
     .json = "bench-postgres.json",
     .list = list,
     .count = sizeof list / sizeof *list,

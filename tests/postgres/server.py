@@ -41,10 +41,10 @@ def find_binaries():
 class Server:
     """`url` leads to it. It runs as an ordinary user: the server refuses to be root."""
 
-    def __init__(self, config=""):
+    def __init__(self, config="", where="/tmp"):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that close is called
         self.bin = find_binaries()
-        self.dir = tempfile.mkdtemp(prefix="pawl-pg-", dir="/tmp")
+        self.dir = tempfile.mkdtemp(prefix="pawl-pg-", dir=where)
         self.data = self.dir + "/data"
         self.url = f"postgres:///postgres?host={self.dir}&user=pawl"
         self.process = None
