@@ -52,6 +52,17 @@ WRONG = [
     "password={}",
 ]
 
+WRONG_WAKES = [
+    "redis://:{}@127.0.0.1:1",  # nobody listens
+    "redis://:{}@[::1",
+    "redis://:{}%zz@127.0.0.1:1",
+    "redis://{}@127.0.0.1:1",
+    "redis://:a/{}@127.0.0.1:1",
+    "redis:{}@127.0.0.1",
+    "rediss://:{}@127.0.0.1:1",
+    "amqp://ann:{}@127.0.0.1:1",
+]
+
 
 def run(*args, **env):
     """Exit code, and all that it printed."""
@@ -91,6 +102,18 @@ def complaints_do_not_quote_it():
             code, said = run(*args, **env)
             assert code in (2, 3) and said.startswith("pawl: "), (url, args, code, said)
             assert SECRET not in said, (url, args, said)
+
+
+@test
+def nor_that_of_what_wakes_them():
+    complaints = 0
+    for pattern in WRONG_WAKES:
+        wake = pattern.format(SECRET)
+        for args, env in ((["--wake", wake], {}), ([], {"PAWL_WAKE": wake})):
+            code, said = run("work", "--once", "--exec", "a.b=true", *args, **env)
+            assert SECRET not in said, (wake, said)
+            complaints += code != 0
+    assert complaints > len(WRONG_WAKES), "hardly a complaint"
 
 
 @test
