@@ -53,7 +53,7 @@ def spread(times):
 
 def taken_over(cluster, job_id, node, since):
     """How long it took from then until another node began the job that was taken from this one."""
-    _, name, when = until("another to take over", lambda: cluster.ledger.start(job_id, 2))
+    when, _, name = until("another to take over", lambda: cluster.ledger.next_start(job_id, 1))
     assert name != node.name, name
     return when - since
 

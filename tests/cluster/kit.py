@@ -89,10 +89,6 @@ class Ledger:
     def count_ended(self):
         return len(self.read().ended)
 
-    def start(self, job_id, run):
-        """(process, node, when), or None."""
-        return (self.read().starts.get((job_id, run)) or [None])[0]
-
     def open_runs(self, node):
         """What a node began and has not ended."""
         self.read()
@@ -106,11 +102,12 @@ class Ledger:
             return [when for notes in self.starts.values() for _, name, when in notes
                     if name == node and since < when < before]
 
-    def next_start(self, job_id, run):
-        """When a later run of the job began."""
+    def next_start(self, job_id, run=0):
+        """(when, run, node): when a run of the job after this one began, or None."""
         self.read()
         with self.lock:
-            later = [notes[0][2] for (other, number), notes in self.starts.items()
+            later = [(notes[0][2], number, notes[0][1])
+                     for (other, number), notes in self.starts.items()
                      if other == job_id and number > run]
         return min(later, default=None)
 
@@ -420,8 +417,8 @@ class Cluster:
         names = {node.name: node for node in nodes}
         while True:
             job_id = self.submit("held", "--priority", "10")
-            _, name, _ = until("a run that is held", lambda: self.ledger.start(job_id, 1))
-            if name in names:
+            _, run, name = until("a run that is held", lambda: self.ledger.next_start(job_id))
+            if run == 1 and name in names:
                 return job_id, names[name]
             self.let_go(job_id)
 

@@ -37,7 +37,7 @@ def cut_off(cluster, wire):
         healed = uptime()
         wire.heal()
         cluster.completed(waits)
-        back.append(cluster.ledger.next_start(waits, 0) - healed)
+        back.append(cluster.ledger.next_start(waits)[0] - healed)
         still_runs(cluster, job_id, far.name)
         # it had to give the run up, and has stopped the command
         cluster.let_go(job_id)
@@ -139,7 +139,7 @@ def no_notice_arrives(cluster, ground):
         since = uptime()
         job_id = cluster.submit("quick")
         cluster.completed(job_id)
-        took = cluster.ledger.start(job_id, 1)[2] - since
+        took = cluster.ledger.next_start(job_id)[0] - since
         kit.settle(cluster)
         return [f"an idle cluster took a job up after {took:.2f} s"]
     finally:
