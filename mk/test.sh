@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 results=build-results
 scale=${PAWL_TEST_SCALE:-50}
 tsan_suites=(base store sqlite api engine contract threads)
-not_asan_suites=(cli cluster conformance deploy docs install postgres remote tidy work)
+not_asan_suites=(cli cluster conformance deploy docs install postgres remote tidy wake work)
 processes=$(($(nproc) + 1)) # some only wait
 
 # Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.

@@ -53,8 +53,9 @@ struct pawl_config {
 };
 
 /* Open, and create or migrate as needed. `*out` is given to the caller: pawl_close it.
- * SCHEMA: newer than this program, or changed. READONLY: cannot be written. UNSUPPORTED: the
- * scheme, or a network file system. NOT_FOUND: must_exist. */
+ * ARG: a setting, or a password that Redis refuses. SCHEMA: newer than this program, or changed.
+ * READONLY: cannot be written. UNSUPPORTED: the scheme, or a network file system. NOT_FOUND:
+ * must_exist. */
 PAWL_MUST_CHECK enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out,
                                         struct pawl_diag *diag);
 /* Finishes what was begun, closes. NULL is fine. No other call may be under way. */

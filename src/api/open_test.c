@@ -54,6 +54,9 @@ static void bad_configuration_names_its_member(void **state)
         { { .busy_timeout_ms = INT64_C(2147483648) }, PAWL_ERR_ARG, "busy_timeout_ms" },
         { { .clock = &no_wall }, PAWL_ERR_ARG, "clock" },
         { { .clock = &no_mono }, PAWL_ERR_ARG, "clock" },
+        { { .store = "sqlite::memory:", .wake = "" }, PAWL_ERR_ARG, "wake" },
+        { { .store = "sqlite::memory:", .wake = "mqtt://h" }, PAWL_ERR_ARG, "wake" },
+        { { .store = "sqlite::memory:", .wake = "postgres://h" }, PAWL_ERR_UNSUPPORTED, "wake" },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct pawl *pawl = NULL;

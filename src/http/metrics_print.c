@@ -274,7 +274,8 @@ static void add_counters(struct pawl__buf *out, const struct pawl_counters *coun
     add_plain(out, "pawl_handlers_running", "gauge", "Handlers under way in this process",
               counters->running);
     add_plain(out, "pawl_wake_trouble", "gauge",
-              "1: this process and others do not wake each other, and poll", counters->wake_trouble);
+              "1: this process and others do not wake each other, and poll",
+              counters->wake_trouble);
     add_histogram(out, "pawl_commit_duration_seconds", "How long commits took",
                   &counters->commit_us, 1e6);
     add_histogram(out, "pawl_commit_operations", "Operations in a commit", &counters->batch, 1);

@@ -100,12 +100,10 @@ struct pawl__committer {
 
 /* Starts the first session's thread; the others are started, and join the backend, when there is
  * work for them. `backend` and `wake` stay the caller's. NOMEM: no thread to be had. */
-PAWL_MUST_CHECK enum pawl_err pawl__committer_open(struct pawl__committer *committer,
-                                                   const struct pawl__backend_table *table,
-                                                   struct pawl__backend *backend,
-                                                   struct pawl__wake *wake,
-                                                   const struct pawl_clock *clock,
-                                                   struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err
+pawl__committer_open(struct pawl__committer *committer, const struct pawl__backend_table *table,
+                     struct pawl__backend *backend, struct pawl__wake *wake,
+                     const struct pawl_clock *clock, struct pawl_diag *diag);
 /* Answers all that was posted, then joins the threads. */
 void pawl__committer_close(struct pawl__committer *committer);
 /* See pawl__store_watch. */

@@ -1,5 +1,6 @@
 /* URLs whose store is a module: what is said when it is not there. */
 #include "store/backend.h"
+#include "store/wake.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -41,6 +42,27 @@ static void missing_module_says_what_to_install(void **state)
     unsetenv("PAWL_MODULE_DIR");
 }
 
+static void missing_way_to_wake_says_what_to_install(void **state)
+{
+    (void)state;
+    static const char *const urls[] = { "redis://:secret@host", "rediss://:secret@host",
+                                        "redis+unix://:secret@/run/redis.sock" };
+    const struct pawl__wake_module *module = NULL;
+    struct pawl_diag diag = { 0 };
+    assert_int_equal(PAWL_OK, pawl__wake_module_find("mqtt://host", &module, &diag));
+    assert_null(module);
+    setenv("PAWL_MODULE_DIR", "/nowhere", 1);
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        assert_int_equal(PAWL_ERR_UNSUPPORTED, pawl__wake_module_find(urls[i], &module, &diag));
+        assert_string_equal("wake", diag.field);
+        assert_non_null(strstr(diag.text, "/nowhere/pawl-redis.so"));
+        assert_non_null(strstr(diag.text, "libhiredis"));
+        assert_null(strstr(diag.text, "secret"));
+        assert_null(module);
+    }
+    unsetenv("PAWL_MODULE_DIR");
+}
+
 /* Any shared object that is not ours will do: the C library's. */
 static void stranger_is_refused(void **state)
 {
@@ -66,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_schemes_are_no_modules),
         cmocka_unit_test(missing_module_says_what_to_install),
+        cmocka_unit_test(missing_way_to_wake_says_what_to_install),
         cmocka_unit_test(stranger_is_refused),
     };
     return cmocka_run_group_tests_name("module", tests, NULL, NULL);

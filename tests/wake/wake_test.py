@@ -226,6 +226,13 @@ def pooled_nodes_wake_through_the_server_itself(stage):
     expect(other.ask("check", "check") == "OK ", "there is trouble")
 
 
+def way_to_another_database_is_refused(stage):
+    stage.postgres.sql("CREATE DATABASE elsewhere")
+    wake = stage.postgres.url.replace("/postgres?", "/elsewhere?")
+    said = stage.start(stage.pooled(), wake, HOUR_MS).next("error")[1]
+    expect(said.startswith("ARG ") and "does not have this store" in said, said)
+
+
 def node_behind_a_pooler_says_that_it_is_deaf(stage):
     node = stage.start(stage.pooled(), poll_ms=100).ready()
     said = node.ask("check", "check")
@@ -375,7 +382,8 @@ def server_shows_it_in_metrics(stage):
 
 
 TESTS = [sqlite_nodes_wake_through_redis, pooled_nodes_wake_through_redis,
-         pooled_nodes_wake_through_the_server_itself, node_behind_a_pooler_says_that_it_is_deaf,
+         pooled_nodes_wake_through_the_server_itself, way_to_another_database_is_refused,
+         node_behind_a_pooler_says_that_it_is_deaf,
          nobody_wakes_himself, stores_do_not_wake_each_other, channel_can_be_chosen,
          lost_redis_costs_time_alone, stopped_redis_holds_up_nobody,
          wrong_password_is_said_at_start, without_wake_ups_polling_will_do,

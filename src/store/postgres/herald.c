@@ -15,7 +15,8 @@
 struct herald {
     struct pawl__line line;
     struct pawl__pg_open how;
-    char *url; /* what `how` leads to */
+    char *url;              /* what `how` leads to */
+    struct pawl__buf store; /* what the store is, where the URL is not the store's own */
     char channel[sizeof(((struct pawl__backend *)NULL)->channel)];
     PGconn *conn;
     bool listens;
@@ -66,11 +67,35 @@ static enum pawl_err listen_to(struct herald *herald, struct pawl_diag *diag)
     return exec(herald->conn, text, "listen to other processes", diag);
 }
 
+/* Notices stay within a database: in another one nobody would hear us, nor we them. */
+static enum pawl_err refuse_other_store(struct herald *herald, struct pawl_diag *diag)
+{
+    if (!herald->store.len) return PAWL_OK;
+    PGresult *store = PQexec(herald->conn, pawl__pg_text_of(PG_IDENTIFY));
+    bool answered = PQresultStatus(store) == PGRES_TUPLES_OK;
+    bool same = answered && strcmp(PQgetvalue(store, 0, 0), herald->store.at) == 0;
+    enum pawl_err err = PAWL_OK;
+    if (PQstatus(herald->conn) != CONNECTION_OK) {
+        err = pawl__pg_fail_result(store, herald->conn, "ask for the store", diag);
+    }
+    PQclear(store);
+    if (same || err) return err;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "wake",
+                            "wake leads to a PostgreSQL that does not have this store; it must be "
+                            "another way to the same database and schema");
+}
+
+static enum pawl_err connect_line(struct herald *herald, struct pawl_diag *diag)
+{
+    if (herald->conn) return PAWL_OK;
+    enum pawl_err err = pawl__pg_connect_plain(&herald->how, &herald->conn, diag);
+    return err ? err : refuse_other_store(herald, diag);
+}
+
 static enum pawl_err be_ready(struct pawl__line *line, bool listen, struct pawl_diag *diag)
 {
     struct herald *herald = of(line);
-    enum pawl_err err = herald->conn ? PAWL_OK
-                                     : pawl__pg_connect_plain(&herald->how, &herald->conn, diag);
+    enum pawl_err err = connect_line(herald, diag);
     if (err || !listen || herald->listens) return err;
     err = listen_to(herald, diag);
     herald->listens = !err;
@@ -122,6 +147,7 @@ static void hang_up(struct pawl__line *line)
 
 static void free_herald(struct pawl__line *line)
 {
+    pawl__buf_release(&of(line)->store);
     free(of(line)->url);
     free(line);
 }
@@ -134,23 +160,6 @@ static const struct pawl__line_table table = { .ready = be_ready,
                                                .free = free_herald };
 
 /* ---- from outside ---- */
-
-enum pawl_err pawl__pg_wake(struct pawl__backend *pg, const char *url, struct pawl__wake **out,
-                            struct pawl_diag *diag)
-{
-    struct herald *herald = calloc(1, sizeof *herald);
-    if (!herald) return pawl__fail_nomem(diag);
-    herald->line.table = &table;
-    herald->url = strdup(url ? url : pg->url);
-    if (!herald->url) {
-        free(herald);
-        return pawl__fail_nomem(diag);
-    }
-    herald->how = pawl__pg_how(pg, false);
-    herald->how.url = herald->url;
-    memcpy(herald->channel, pg->channel, sizeof herald->channel);
-    return pawl__messenger_open(&herald->line, out, diag);
-}
 
 enum pawl_err pawl__pg_identify(struct pawl__backend *pg, struct pawl__buf *out,
                                 struct pawl_diag *diag)
@@ -165,4 +174,38 @@ enum pawl_err pawl__pg_identify(struct pawl__backend *pg, struct pawl__buf *out,
     pawl__pg_read_end(pg, conn);
     if (err) return err;
     return out->failed ? pawl__fail_nomem(diag) : PAWL_OK;
+}
+
+static enum pawl_err open_line(struct pawl__backend *pg, const char *url, struct herald *herald,
+                               struct pawl_diag *diag)
+{
+    herald->line.table = &table;
+    herald->url = strdup(url ? url : pg->url);
+    if (!herald->url) return pawl__fail_nomem(diag);
+    herald->how = pawl__pg_how(pg, false);
+    herald->how.url = herald->url;
+    memcpy(herald->channel, pg->channel, sizeof herald->channel);
+    return url ? pawl__pg_identify(pg, &herald->store, diag) : PAWL_OK;
+}
+
+enum pawl_err pawl__pg_wake(struct pawl__backend *pg, const char *url, struct pawl__wake **out,
+                            struct pawl_diag *diag)
+{
+    struct herald *herald = calloc(1, sizeof *herald);
+    if (!herald) return pawl__fail_nomem(diag);
+    enum pawl_err err = open_line(pg, url, herald, diag);
+    if (err) {
+        free_herald(&herald->line);
+        return err;
+    }
+    struct pawl__wake *wake;
+    err = pawl__messenger_open(&herald->line, &wake, diag);
+    if (err) return err;
+    if (url) err = pawl__messenger_reach(wake, diag); // our own is good: we came that way
+    if (err) {
+        wake->table->close(wake);
+        return err;
+    }
+    *out = wake;
+    return PAWL_OK;
 }

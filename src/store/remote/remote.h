@@ -44,7 +44,6 @@ struct pawl__backend {
     CURL *idle[PAWL__RM_IDLE_MAX];
     size_t idle_count;
 
-
     /* of whoever applies: */
     bool ready; /* what was done last may have made more to claim */
 };
@@ -73,8 +72,8 @@ void pawl__rm_call_set(struct pawl__backend *backend, CURL *handle, struct pawl_
 
 /* ---- ear.c: a thread that waits for news ---- */
 
-enum pawl_err pawl__rm_wake(struct pawl__backend *backend, const char *url,
-                            struct pawl__wake **out, struct pawl_diag *diag);
+enum pawl_err pawl__rm_wake(struct pawl__backend *backend, const char *url, struct pawl__wake **out,
+                            struct pawl_diag *diag);
 
 /* ---- read.c ---- */
 
