@@ -251,7 +251,7 @@ static void run_all(struct pawl__bench *bench, const char *only)
 {
     int ran = 0;
     for (int i = 0; i < pawl__program.count; i++) {
-        if (only && strcmp(only, pawl__program.list[i].name)) continue;
+        if (only && strcmp(only, pawl__program.list[i].name) != 0) continue;
         pawl__bench_say("# %s: %s", pawl__program.list[i].name, pawl__program.list[i].text);
         pawl__program.list[i].run(bench);
         pawl__bench_forget_all(bench);

@@ -40,6 +40,8 @@ def main():
     if not server.find_binaries():
         sys.exit("pawl: there is no PostgreSQL server: install postgresql-15 (Debian), or put its "
                  "initdb and postgres on the PATH")
+    if {"--help", "--list"} & set(options):
+        sys.exit(subprocess.run([program, *options], check=False).returncode)
     # With --quick the figures mean nothing.
     config = COUNT if "--quick" in options else COUNT + DURABLE
     with server.Server(config, os.path.abspath(known.dir)) as private:

@@ -28,7 +28,8 @@ def main():
         assert os.listdir(folder) == ["bench.json"], "files were left behind"
         page = os.path.join(folder, "page.md")
         with open(page, "w", encoding="utf-8") as file:
-            file.write("before\n<!-- bench/table.py: begin -->\nold\n<!-- bench/table.py: end -->\n")
+            file.write("before\n<!-- bench/table.py: begin -->\nold\n"
+                       "<!-- bench/table.py: end -->\n")
         subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "table.py"), path,
                         "--write", page], check=True)
         with open(page, encoding="utf-8") as file:

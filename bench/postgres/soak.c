@@ -27,8 +27,9 @@ enum {
 struct soak {
     struct pawl__api api; /* the load */
     struct pawl *prober;
-    int64_t ahead;     /* of the node are the clients, at most; half of it at least */
-    _Atomic bool over; /* nobody looks any more */
+    const char *period; /* what one is called */
+    int64_t ahead;      /* of the node are the clients, at most; half of it at least */
+    _Atomic bool over;  /* nobody looks any more */
     _Atomic int64_t unanswered;
     double samples[SAMPLES_MAX]; /* of this period: ms for a claim */
     int count;
@@ -164,20 +165,21 @@ static struct period run_period(struct soak *soak, int number, int64_t until_us)
                    (double)(pawl__bench_now_us() - start_us);
     describe(sizes, sizeof sizes);
     row.value = period.p50;
-    snprintf(row.name, sizeof row.name, "soak, minute %d, claim of 100, p50", number);
+    snprintf(row.name, sizeof row.name, "soak, %s %d, claim of 100, p50", soak->period, number);
     snprintf(row.note, sizeof row.note, "p99 %.1f ms; %.0f jobs/s; %s", period.p99, period.per_s,
              sizes);
     pawl__report_add(&row);
     return period;
 }
 
-static void compare(const char *what, const char *unit, double last, double second, double goal)
+static void compare(const struct soak *soak, const char *what, const char *unit, double last,
+                    double second, double goal)
 {
     struct pawl__row row = { .unit = unit, .value = last, .floor = second, .goal = goal };
     row.ratio = last / second;
     if (goal > 0) row.kind = PAWL__GOAL_AT_MOST;
-    snprintf(row.name, sizeof row.name, "soak, %s, last / second minute", what);
-    snprintf(row.note, sizeof row.note, "floor: the second minute");
+    snprintf(row.name, sizeof row.name, "soak, %s, last / second %s", what, soak->period);
+    snprintf(row.note, sizeof row.note, "floor: the second %s", soak->period);
     pawl__report_add(&row);
 }
 
@@ -191,6 +193,7 @@ void pawl__bench_pg_soak(struct pawl__bench *bench)
     struct soak *soak = pawl__bench_calloc(1, sizeof *soak);
     struct period second = { 0 }, last = { 0 };
     pthread_t clients;
+    soak->period = brief ? "third" : "minute";
     soak->api.bench = bench;
     soak->api.pawl = pawl__bench_pawl_open(bench, "soak");
     soak->prober = pawl__bench_pawl_open(bench, "soak");
@@ -204,9 +207,9 @@ void pawl__bench_pg_soak(struct pawl__bench *bench)
     }
     atomic_store(&soak->over, true);
     pthread_join(clients, NULL);
-    compare("claim p50", "ms", last.p50, second.p50, 1.3);
-    compare("claim p99", "ms", last.p99, second.p99, 0);
-    compare("rate", "jobs/s", last.per_s, second.per_s, 0);
+    compare(soak, "claim p50", "ms", last.p50, second.p50, 1.3);
+    compare(soak, "claim p99", "ms", last.p99, second.p99, 0);
+    compare(soak, "rate", "jobs/s", last.per_s, second.per_s, 0);
     pawl_stop(soak->api.pawl, NULL, NULL);
     pawl_close(soak->prober);
     pawl_close(soak->api.pawl);
