@@ -186,9 +186,8 @@ static void compare(const struct soak *soak, const char *what, const char *unit,
 void pawl__bench_pg_soak(struct pawl__bench *bench)
 {
     if (bench->soak_us == 0) return;
-    const int64_t period_us = bench->soak_us < PERIODS_MIN * (int64_t)PERIOD_US
-                                  ? bench->soak_us / PERIODS_MIN
-                                  : PERIOD_US;
+    const bool brief = bench->soak_us < PERIODS_MIN * (int64_t)PERIOD_US;
+    const int64_t period_us = brief ? bench->soak_us / PERIODS_MIN : PERIOD_US;
     const int periods = (int)(bench->soak_us / period_us);
     struct soak *soak = pawl__bench_calloc(1, sizeof *soak);
     struct period second = { 0 }, last = { 0 };
