@@ -111,8 +111,10 @@ static const struct prose prose[] = {
       "there in. As soon as there is a token (\"pawl token add\"), every request needs one, but "
       "for health, readiness and the manifest. The log goes to standard error, a JSON object on "
       "each line; it never holds arguments.\n\n"
-      "SIGTERM and SIGINT stop it: no more connections, requests under way are answered within "
-      "--drain. A second one cuts off what is left. SIGHUP reads certificate and key again.",
+      "SIGTERM and SIGINT stop it: /readyz says so at once, and after --unready there are no more "
+      "connections, and requests under way are answered within --drain. A second one goes on to "
+      "what comes next, and in the end cuts off what is left. SIGHUP reads certificate and key "
+      "again.",
       "pawl serve\n"
       "pawl serve --listen 0.0.0.0:8443 --tls-cert chain.pem --tls-key key.pem --access-log\n" },
     { pawl__cli_token_add,

@@ -228,6 +228,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "the least that is logged: debug, info, warning or error")                                   \
     X(S_DRAIN, SERVE, "drain", 0, DURATION, "DURATION", "30s", false,                              \
       "how long requests may go on when the server is asked to stop")                              \
+    X(UNREADY, SERVE, "unready", 0, DURATION, "DURATION", "0s", false,                             \
+      "before that, how long to serve as ever and say that it is not ready")                       \
     X(TEST_MODE, SERVE, "test-mode", 0, FLAG, NULL, NULL, false,                                   \
       "allow what only tests should do: reset, test directives")                                   \
     X(HEADER_BYTES_MAX, LIMITS, "header-bytes-max", 0, BYTES, "BYTES", "16KiB", false,             \

@@ -84,6 +84,7 @@ static struct pawl__http_config read_config(const struct pawl__cli *cli)
         .access_log = pawl__cli_flag(cli, PAWL__CLI_OPT_ACCESS_LOG),
         .log_level = read_log_level(cli),
         .drain_ms = drain_ms ? drain_ms : 1, // 0 would mean the default
+        .unready_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_UNREADY),
         .store_type = strncmp(store, "sqlite", 6) == 0 ? "sqlite" : "postgres",
     };
 }

@@ -47,6 +47,7 @@ struct pawl__http_config {
     bool access_log;
     int log_level;          /* as in struct pawl_log_line [0] */
     int64_t drain_ms;       /* how long requests may take after a stop [30000] */
+    int64_t unready_ms;     /* how long a signal makes it say "not ready" before it stops [0] */
     const char *store_type; /* for the manifest: "sqlite", "postgres" */
 };
 

@@ -107,15 +107,24 @@ static void begin_stop(struct pawl__server *server)
     pawl__conns_drain(server, pawl__server_now(server) >= server->stop_at_ms);
 }
 
-static void on_asked_to_stop(uv_async_t *async)
-{
-    begin_stop(async->data);
-}
-
+/* Whoever sends requests here is told first, and has time to look elsewhere; those who still come
+ * are served. A second signal does not wait for that. */
 static void on_signal(uv_signal_t *signal, int number)
 {
     (void)number;
-    begin_stop(signal->data);
+    struct pawl__server *server = signal->data;
+    bool was_ready = atomic_exchange(&server->ready, false);
+    if (was_ready && server->config.unready_ms > 0) {
+        server->leave_at_ms = pawl__server_now(server) + server->config.unready_ms;
+        pawl__log(server->log, PAWL__LOG_INFO, NULL, "not ready any more, stopping soon");
+    } else {
+        begin_stop(server);
+    }
+}
+
+static void on_asked_to_stop(uv_async_t *async)
+{
+    begin_stop(async->data);
 }
 
 static void on_hangup(uv_signal_t *signal, int number)
@@ -136,8 +145,12 @@ static void on_tick(uv_timer_t *timer)
     pawl__conn_accept_again(server);
     pawl__conns_tick(server);
     pawl__rooms_tick(server);
-    if (!server->stopping) return;
-    pawl__conns_drain(server, pawl__server_now(server) >= server->stop_at_ms);
+    int64_t now_ms = pawl__server_now(server);
+    if (server->stopping) {
+        pawl__conns_drain(server, now_ms >= server->stop_at_ms);
+    } else if (server->leave_at_ms && now_ms >= server->leave_at_ms) {
+        begin_stop(server);
+    }
 }
 
 void pawl__http_stop(struct pawl__server *server)

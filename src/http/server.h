@@ -38,7 +38,8 @@ struct pawl__server {
     bool exposed;         /* can be reached from other machines */
     int64_t working;      /* requests on the pool or posted, their connection alive or not */
     bool stopping;
-    int64_t stop_at_ms; /* loop time: when what is left is cut off */
+    int64_t leave_at_ms; /* loop time: not ready until then, then stopping; 0: nobody asked */
+    int64_t stop_at_ms;  /* loop time: when what is left is cut off */
     int64_t started_at_ms;
     char date[32]; /* for the head of replies */
     int64_t date_until_ms;

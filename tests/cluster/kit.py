@@ -173,7 +173,8 @@ class Serve(Process):
     """A `pawl serve` on a port of its own."""
 
     def __init__(self, cluster, name, url, **how):
-        args = [cluster.pawl_path, "serve", "--store", url, "--listen", "127.0.0.1:0"]
+        args = [cluster.pawl_path, "serve", "--store", url, "--listen", "127.0.0.1:0", "--unready",
+                "500ms"]
         super().__init__(cluster, name, args, stdout=subprocess.PIPE, **how)
         line = self.process.stdout.readline()
         assert line.startswith("serving "), (line, self.story())

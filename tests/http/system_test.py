@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import re
+import signal
 
 import server_kit
 from server_kit import ROOT, Server, test, until
@@ -33,6 +34,21 @@ def says_how_it_is():
         for path in ("/health", "/ready", "/ojs/v1/health"):
             reply = server.ask("HEAD", path)
             assert reply.status == 200 and not reply.body
+
+
+@test
+def says_that_it_is_not_ready_before_it_stops():
+    with Server("--unready", "100s") as server:
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.ask("GET", "/readyz").status == 503)
+        assert server.get("/health") == {"status": "ok"}
+        server.submit()  # whoever still comes is served
+        assert server.process.poll() is None
+        server.process.send_signal(signal.SIGTERM)  # does not wait for the rest
+        assert server.process.wait(server_kit.DEADLINE_S) == 0
+    with Server("--unready", "1ms") as server:
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(server_kit.DEADLINE_S) == 0
 
 
 @test
