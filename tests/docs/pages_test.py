@@ -466,6 +466,9 @@ def what_is_promised_of_a_cluster_is_shown_by_a_test():
         assert names, f"{CLUSTER}: no test shows {what!r}"
         for name in names:
             assert name in known, f"{CLUSTER}: there is no test {name!r}"
+    for name in re.findall(r"\(`(\w+)`\)", without_blocks(CLUSTER)):
+        settings = ("synchronous_standby_names",)  # PostgreSQL's
+        assert name in known or name in settings, f"{CLUSTER}: there is no test {name!r}"
 
 
 @test
