@@ -144,8 +144,8 @@ def option(args, name):
 
 def stop_seconds(args):
     """How long it may take from the signal to its end, by its own options."""
-    total = seconds(option(args, "drain"))
-    return total + (seconds(option(args, "grace")) if args[0] == "work" else 0)
+    return seconds(option(args, "drain")) + seconds(
+        option(args, "grace" if args[0] == "work" else "unready"))
 
 
 def long_running(found):
@@ -241,11 +241,8 @@ def whoever_stops_them_waits_longer_than_they_take():
         assert seconds(given) >= stop_seconds(unit_command(name)) + SLACK_S, name
     for workload in kind("StatefulSet"):
         [main_one] = pod(workload)["containers"]
-        hook = main_one.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command")
-        before = int(hook[1]) if hook else 0
-        assert not hook or hook[0] == "sleep", hook
         given = pod(workload)["terminationGracePeriodSeconds"]
-        assert given >= before + stop_seconds(main_one["args"]) + SLACK_S, main_one["name"]
+        assert given >= stop_seconds(main_one["args"]) + SLACK_S, main_one["name"]
     for name, service in ours().items():
         if long_running([(name, service["command"])]):
             given = seconds(service["stop_grace_period"])
@@ -388,7 +385,7 @@ def kubernetes_is_told_only_what_it_knows():
                "terminationGracePeriodSeconds", "securityContext", "topologySpreadConstraints",
                "initContainers", "containers", "volumes"}
     of_containers = {"name", "image", "args", "env", "ports", "securityContext", "resources",
-                     "lifecycle", "startupProbe", "livenessProbe", "readinessProbe",
+                     "startupProbe", "livenessProbe", "readinessProbe",
                      "volumeMounts"}
     for thing in objects():
         assert thing["apiVersion"] == versions[thing["kind"]], thing["kind"]
