@@ -43,6 +43,7 @@ enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *gi
     pawl__idgen_take(&pawl->ids, ids, count); // in order, so that the batch sorts as given
     for (size_t i = 0; i < count; i++) {
         jobs[i].id = specs[i].id ? *specs[i].id : ids[i];
+        jobs[i].fresh_id = !specs[i].id;
     }
     out->jobs = jobs;
     return PAWL_OK;

@@ -89,6 +89,7 @@ struct pawl__key {
 /* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
 struct pawl__new_job {
     struct pawl_job_id id;
+    bool fresh_id;                    /* just made up: no other job has it, or ever had */
     const struct pawl_job_spec *spec; /* with type, queue and retry resolved; keys not consulted */
     struct pawl_span tags;            /* as a JSON array; empty: none */
     struct pawl_span retry;           /* as JSON; empty: default */

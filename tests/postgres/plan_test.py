@@ -22,7 +22,8 @@ FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gath
 # Statement: the types of its parameters, in order, and the index of its hot table.
 PLANS = {
     "ready_next": ("bigint[], bigint[], uuid[], bigint", "pawl_live_ready"),
-    "gathered_active": ("bigint, bigint, text, uuid[]", "pawl_live_pkey"),
+    "gathered_active": ("bigint, bigint, text, tid[]", "Tid Scan on pawl_live"),
+    "gathered_done_alike": ("uuid[], bigint, bigint", "pawl_live_pkey"),
     "gathered_done": ("uuid[], bigint[], text[], bigint", "pawl_live_pkey"),
     "live_extend": ("boolean, bigint, uuid[], bigint, bigint[]", "pawl_live_pkey"),
     "archive_insert": ("uuid[]", "pawl_job_pkey"),

@@ -235,11 +235,12 @@ static void roll_back(struct pawl__backend *pg)
     pg->lanes.version = 0; // a pause may not have happened
     if (!conn->pg) return;
     if (!conn->lost && conn->in_transaction) {
-        bool again = conn->again;
+        bool again = conn->again, clash = conn->clash;
         (void)pawl__pg_sync(conn, NULL);
         pawl__pg_say(conn, PG_ROLLBACK);
         (void)pawl__pg_sync(conn, NULL);
         conn->again = again;
+        conn->clash = clash;
         conn->in_transaction = false;
     }
     if (conn->lost) {
@@ -252,7 +253,7 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
 {
     enum pawl_err err = PAWL_OK;
     if (!pg->writer.pg) err = reconnect_patiently(pg, PATIENCE_MS);
-    pg->writer.again = false;
+    pg->writer.again = pg->writer.clash = false;
     if (err) return err;
     pawl__arena_reset(&pg->arena);
     pawl__pg_tale_begin(pg);
@@ -270,10 +271,13 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
                              struct pawl_diag *diag)
 {
     pg->diag = diag;
+    pg->careful = false;
     enum pawl_err err = PAWL_OK;
     for (int i = 0; i < PAWL__PG_TRIES_MAX; i++) {
         err = transact(pg, ops, count);
-        if (!err || !pg->writer.again) break;
+        bool careless = pg->writer.clash && !pg->careful;
+        if (!err || (!pg->writer.again && !careless)) break;
+        pg->careful |= careless;
     }
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);

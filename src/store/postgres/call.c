@@ -22,9 +22,11 @@ enum {
     OID_BYTEA = 17,
     OID_INT8 = 20,
     OID_TEXT = 25,
+    OID_TID = 27,
     OID_FLOAT8 = 701,
     OID_BYTEA_ARRAY = 1001,
     OID_TEXT_ARRAY = 1009,
+    OID_TID_ARRAY = 1010,
     OID_INT8_ARRAY = 1016,
     OID_UUID = 2950,
     OID_UUID_ARRAY = 2951
@@ -212,7 +214,8 @@ void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind)
     static const Oid kinds[] = { [PAWL__PG_INTS] = OID_INT8,
                                  [PAWL__PG_TEXTS] = OID_TEXT,
                                  [PAWL__PG_IDS] = OID_UUID,
-                                 [PAWL__PG_BYTES] = OID_BYTEA };
+                                 [PAWL__PG_BYTES] = OID_BYTEA,
+                                 [PAWL__PG_TIDS] = OID_TID };
     static const char header[LIST_HEADER_BYTES] = { 0 };
     pawl__buf_clear(&list->bytes);
     pawl__buf_add(&list->bytes, header, sizeof header);
@@ -288,6 +291,8 @@ static Oid list_type(Oid type)
         return OID_TEXT_ARRAY;
     case OID_UUID:
         return OID_UUID_ARRAY;
+    case OID_TID:
+        return OID_TID_ARRAY;
     default:
         assert(type == OID_BYTEA);
         return OID_BYTEA_ARRAY;
@@ -450,6 +455,7 @@ static void note_answer(struct pawl__pg_conn *conn, PGresult *result,
         struct pawl_diag diag;
         const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
         (void)pawl__pg_error_code(state, &conn->again);
+        conn->clash = state && strcmp(state, "23505") == 0;
         note_failure(conn, pawl__pg_fail_result(result, conn->pg, "use the store", &diag), &diag);
     }
     PQclear(result);
@@ -539,6 +545,14 @@ struct pawl_job_id pawl__pg_id(const PGresult *result, int row, int column)
         memcpy(id.b, PQgetvalue(result, row, column), sizeof id.b);
     }
     return id;
+}
+
+struct pawl__pg_tid pawl__pg_tid(const PGresult *result, int row, int column)
+{
+    struct pawl__pg_tid tid = { { 0 } };
+    assert(PQgetlength(result, row, column) == sizeof tid.b);
+    memcpy(tid.b, PQgetvalue(result, row, column), sizeof tid.b);
+    return tid;
 }
 
 struct pawl_span pawl__pg_raw(const PGresult *result, int row, int column)

@@ -20,7 +20,7 @@
 enum { LOOKS_MAX = 3 };
 
 /* Columns of ready_next before the facts. */
-enum { NEXT_AT, NEXT_RANK, NEXT_RUN, NEXT_BASE, NEXT_FREE, NEXT_FACTS };
+enum { NEXT_AT, NEXT_RANK, NEXT_RUN, NEXT_BASE, NEXT_FREE, NEXT_PLACE, NEXT_FACTS };
 
 /* Where a lane's reading has come to. */
 struct cursor {
@@ -279,10 +279,11 @@ static enum pawl_err give_row(struct claim *claim, const struct row *row)
     }
     pawl__pg_moved(claim->pg, row->cursor->lane, job->id, job->run, PAWL_STATE_AVAILABLE,
                    PAWL_STATE_ACTIVE);
-    return pawl__pg_gather_run(claim->pg,
-                               &(struct pawl__pg_run_row){ .id = job->id,
-                                                           .lease_until_ms = job->lease_until_ms,
-                                                           .worker = job->worker });
+    return pawl__pg_gather_run(
+        claim->pg,
+        &(struct pawl__pg_run_row){ .place = pawl__pg_tid(row->answer, row->at, NEXT_PLACE),
+                                    .lease_until_ms = job->lease_until_ms,
+                                    .worker = job->worker });
 }
 
 /* A job that expired while nobody looked is not given out but ended. */

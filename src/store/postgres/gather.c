@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SLOT_JOBS, SLOT_ARCHIVED, SLOT_LIVE, SLOT_ENDS };
+
+enum { ALIKE_MAX = 8 }; /* kinds of new jobs that are written each by itself */
+
 /* Room for `more` in a growing array; the memory is kept from one transaction to the next. */
 static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t bytes)
 {
@@ -92,6 +96,11 @@ static bool has_extras(const struct pawl__pg_new_row *row)
            has_text(spec->principal) || has_text(spec->trace_id);
 }
 
+static struct pawl_span args_of(const struct pawl_job_spec *spec)
+{
+    return spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
+}
+
 static void list_plain(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row)
 {
     const struct pawl_job_spec *spec = row->job->spec;
@@ -100,8 +109,7 @@ static void list_plain(struct pawl__pg_list *lists, const struct pawl__pg_new_ro
     pawl__pg_list_add(&lists[L_PRIORITY], spec->priority);
     pawl__pg_list_add(&lists[L_ATTEMPTS], spec->retry.attempts_max);
     pawl__pg_list_add(&lists[L_DUE], row->due_at_ms);
-    pawl__pg_list_add_span(&lists[L_ARGS],
-                           spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 });
+    pawl__pg_list_add_span(&lists[L_ARGS], args_of(spec));
     pawl__pg_list_add_some(&lists[L_EXPIRES], row->expires_at_ms);
     pawl__pg_list_add(&lists[L_RANK], row->rank);
     pawl__pg_list_add(&lists[L_STATE], row->state);
@@ -282,10 +290,10 @@ static void send_jobs(struct pawl__backend *pg, bool extras)
     for (int i = L_ID; i <= (extras ? L_TRACE : L_ARGS); i++) {
         pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ids + i, &lists[i]);
     }
-    pawl__pg_send_keep(conn, 0);
+    pawl__pg_send_keep(conn, SLOT_JOBS);
     pawl__pg_call(conn, PG_ARCHIVE_HAS);
     pawl__pg_bind_list(conn, PG_ARCHIVE_HAS_ids, &lists[L_ID]);
-    pawl__pg_send_keep(conn, 1);
+    pawl__pg_send_keep(conn, SLOT_ARCHIVED);
     pawl__pg_call(conn, PG_GATHERED_LIVE);
     pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ids, &lists[L_ID]);
     pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ranks, &lists[L_RANK]);
@@ -293,7 +301,7 @@ static void send_jobs(struct pawl__backend *pg, bool extras)
     pawl__pg_bind_list(conn, PG_GATHERED_LIVE_lanes, &lists[L_LANE]);
     pawl__pg_bind_list(conn, PG_GATHERED_LIVE_states, &lists[L_STATE]);
     pawl__pg_bind_list(conn, PG_GATHERED_LIVE_expiries, &lists[L_EXPIRES]);
-    pawl__pg_send_keep(conn, 2);
+    pawl__pg_send_keep(conn, SLOT_LIVE);
 }
 _Static_assert(PG_GATHERED_JOBS_now_ms == 1 && PG_GATHERED_JOBS_PLAIN_now_ms == 1 &&
                    PG_GATHERED_JOBS_ids == 2 && PG_GATHERED_JOBS_PLAIN_ids == 2 &&
@@ -372,10 +380,78 @@ static void accept_jobs(struct pawl__backend *pg)
     }
 }
 
+static bool are_alike(const struct pawl__pg_new_row *a, const struct pawl__pg_new_row *b)
+{
+    return a->lane == b->lane && a->state == b->state && a->due_at_ms == b->due_at_ms &&
+           a->rank == b->rank && a->job->spec->priority == b->job->spec->priority &&
+           a->job->spec->retry.attempts_max == b->job->spec->retry.attempts_max;
+}
+
+/* Number the rows by what they have in common. False: they have too little, or one needs care. */
+static bool sort_alike(struct pawl__backend *pg, size_t *kinds)
+{
+    struct pawl__pg_gather *gather = &pg->gather;
+    const struct pawl__pg_new_row *first[ALIKE_MAX];
+    *kinds = 0;
+    for (size_t i = 0; i < gather->new_count; i++) {
+        struct pawl__pg_new_row *row = &gather->news[i];
+        if (!row->job->fresh_id || has_extras(row)) return false;
+        size_t kind = 0;
+        while (kind < *kinds && !are_alike(first[kind], row)) {
+            kind++;
+        }
+        if (kind == ALIKE_MAX) return false;
+        if (kind == *kinds) first[(*kinds)++] = row;
+        row->alike = (uint8_t)kind;
+    }
+    return true;
+}
+
+/* Needs no answer: all are written, or the transaction fails. */
+static void send_alike(struct pawl__backend *pg, size_t kind)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *ids = &pg->gather.lists[0], *args = &pg->gather.lists[1];
+    const struct pawl__pg_new_row *one = NULL;
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(args, PAWL__PG_TEXTS);
+    for (size_t i = 0; i < pg->gather.new_count; i++) {
+        const struct pawl__pg_new_row *row = &pg->gather.news[i];
+        if (row->alike != kind) continue;
+        one = row;
+        pawl__pg_list_add_id(ids, row->job->id);
+        pawl__pg_list_add_span(args, args_of(row->job->spec));
+    }
+    pawl__pg_call(conn, PG_GATHERED_JOBS_ALIKE);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_lane, one->lane_id);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_priority, one->job->spec->priority);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_attempts_max, one->job->spec->retry.attempts_max);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_due_at_ms, one->due_at_ms);
+    pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ALIKE_ids, ids);
+    pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ALIKE_args, args);
+    pawl__pg_send(conn);
+    pawl__pg_call(conn, PG_GATHERED_LIVE_ALIKE);
+    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_rank, one->rank);
+    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_due_at_ms, one->due_at_ms);
+    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_lane, one->lane_id);
+    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_state, one->state);
+    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ALIKE_ids, ids);
+    pawl__pg_send(conn);
+}
+
 static enum pawl_err insert_gathered(struct pawl__backend *pg, bool *all)
 {
     struct pawl__pg_gather *gather = &pg->gather;
     bool extras = false;
+    size_t kinds;
+    *all = true;
+    if (!pg->careful && sort_alike(pg, &kinds)) {
+        for (size_t i = 0; i < kinds; i++) {
+            send_alike(pg, i);
+        }
+        return PAWL_OK;
+    }
     for (size_t i = 0; i < gather->new_count; i++) {
         extras |= has_extras(&gather->news[i]);
     }
@@ -388,14 +464,15 @@ static enum pawl_err insert_gathered(struct pawl__backend *pg, bool *all)
     struct pawl__pg_conn *conn = &pg->writer;
     enum pawl_err err = pawl__pg_sync(conn, pg->diag);
     if (err) return err;
-    *all = (size_t)PQntuples(conn->kept[0]) == gather->new_count && !PQntuples(conn->kept[1]);
+    *all = (size_t)PQntuples(conn->kept[SLOT_JOBS]) == gather->new_count &&
+           !PQntuples(conn->kept[SLOT_ARCHIVED]);
     if (*all) {
         if (extras) send_tags(pg);
         if (extras) send_keys(pg);
         return PAWL_OK;
     }
-    delete_returned(pg, PG_JOB_DELETE, 0);
-    delete_returned(pg, PG_LIVE_DELETE, 2);
+    delete_returned(pg, PG_JOB_DELETE, SLOT_JOBS);
+    delete_returned(pg, PG_LIVE_DELETE, SLOT_LIVE);
     return PAWL_OK;
 }
 
@@ -438,18 +515,20 @@ static bool same_terms(const struct pawl__pg_run_row *a, const struct pawl__pg_r
 static void flush_runs(struct pawl__backend *pg)
 {
     struct pawl__pg_gather *gather = &pg->gather;
-    struct pawl__pg_list *ids = &gather->lists[0];
+    struct pawl__pg_list *places = &gather->lists[0];
     for (size_t at = 0; at < gather->claimed_count;) {
         const struct pawl__pg_run_row *first = &gather->claimed[at];
-        pawl__pg_list_begin(ids, PAWL__PG_IDS);
+        pawl__pg_list_begin(places, PAWL__PG_TIDS);
         while (at < gather->claimed_count && same_terms(first, &gather->claimed[at])) {
-            pawl__pg_list_add_id(ids, gather->claimed[at++].id);
+            pawl__pg_list_add_bytes(places, gather->claimed[at].place.b,
+                                    sizeof(struct pawl__pg_tid));
+            at++;
         }
         pawl__pg_call(&pg->writer, PG_GATHERED_ACTIVE);
         pawl__pg_bind(&pg->writer, PG_GATHERED_ACTIVE_now_ms, pg->now_ms);
         pawl__pg_bind(&pg->writer, PG_GATHERED_ACTIVE_lease_until_ms, first->lease_until_ms);
         pawl__pg_bind_string(&pg->writer, PG_GATHERED_ACTIVE_worker, first->worker);
-        pawl__pg_bind_list(&pg->writer, PG_GATHERED_ACTIVE_ids, ids);
+        pawl__pg_bind_list(&pg->writer, PG_GATHERED_ACTIVE_places, places);
         pawl__pg_send(&pg->writer);
     }
     gather->claimed_count = 0;
@@ -468,26 +547,28 @@ static enum pawl_err gather_complete(struct pawl__backend *pg, struct pawl__op *
     return PAWL_OK;
 }
 
+/* A completion, and where it stands among all. */
 struct turn {
     struct pawl__op *op;
     size_t at;
 };
 
+static int compare_ids(const struct pawl__op *a, const struct pawl__op *b)
+{
+    return memcmp(a->complete.ref.id.b, b->complete.ref.id.b, sizeof(struct pawl_job_id));
+}
+
 static int compare_turns(const void *a, const void *b)
 {
     const struct turn *left = a, *right = b;
-    int way = memcmp(left->op->complete.ref.id.b, right->op->complete.ref.id.b,
-                     sizeof left->op->complete.ref.id.b);
+    int way = compare_ids(left->op, right->op);
     return way ? way : left->at < right->at ? -1 : 1;
 }
 
 /* In order of id: two that do this at once lock in one order, and the same pages are met again and
  * again. */
-static enum pawl_err sort_ends(struct pawl__backend *pg)
+static void sort_ends(struct pawl__pg_gather *gather, struct turn *turns)
 {
-    struct pawl__pg_gather *gather = &pg->gather;
-    struct turn *turns = pawl__arena_alloc(&pg->arena, gather->ended_count * sizeof *turns);
-    if (!turns) return pawl__fail_nomem(pg->diag);
     for (size_t i = 0; i < gather->ended_count; i++) {
         turns[i] = (struct turn){ gather->ended[i], i };
     }
@@ -495,19 +576,77 @@ static enum pawl_err sort_ends(struct pawl__backend *pg)
     for (size_t i = 0; i < gather->ended_count; i++) {
         gather->ended[i] = turns[i].op;
     }
-    return PAWL_OK;
 }
 
 /* Does another before it, in order of id, report the same job? That one goes first. */
 static bool is_repeat(const struct pawl__pg_gather *gather, size_t at)
 {
-    return at > 0 &&
-           memcmp(gather->ended[at]->complete.ref.id.b, gather->ended[at - 1]->complete.ref.id.b,
-                  sizeof(struct pawl_job_id)) == 0;
+    return at > 0 && compare_ids(gather->ended[at], gather->ended[at - 1]) == 0;
+}
+
+/* A run without a result, and mostly all are, goes with others of the same number. */
+static bool is_plain(const struct pawl__pg_gather *gather, size_t at)
+{
+    return gather->ended[at]->complete.result.len == 0 && !is_repeat(gather, at);
+}
+
+/* Those that go together, in order of id: with the first plain one's run, or all others. */
+static size_t pick_ends(const struct pawl__pg_gather *gather, bool plain, struct turn *out)
+{
+    size_t count = 0;
+    int64_t run = -1;
+    for (size_t i = 0; i < gather->ended_count; i++) {
+        bool fits = is_plain(gather, i);
+        if (fits && run < 0) run = gather->ended[i]->complete.ref.run;
+        fits &= gather->ended[i]->complete.ref.run == run;
+        if (fits == plain) out[count++] = (struct turn){ gather->ended[i], i };
+    }
+    return count;
+}
+
+static enum pawl_err note_end(struct pawl__backend *pg, const struct turn *turn, int64_t lane_id)
+{
+    const struct pawl_run *ref = &turn->op->complete.ref;
+    struct pawl__pg_lane *lane;
+    enum pawl_err err = pawl__pg_lane_by_id(pg, lane_id, &lane);
+    if (err) return err;
+    pawl__pg_moved(pg, lane, ref->id, ref->run, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+    pg->gather.ended[turn->at] = NULL;
+    return PAWL_OK;
+}
+
+static int find_turn(const void *key, const void *element)
+{
+    const struct turn *turn = element;
+    return memcmp(key, turn->op->complete.ref.id.b, sizeof(struct pawl_job_id));
+}
+
+static enum pawl_err end_plain(struct pawl__backend *pg, const struct turn *turns, size_t count)
+{
+    if (!count) return PAWL_OK;
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_list_add_id(ids, turns[i].op->complete.ref.id);
+    }
+    pawl__pg_call(&pg->writer, PG_GATHERED_DONE_ALIKE);
+    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_ALIKE_ids, ids);
+    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_run, turns[0].op->complete.ref.run);
+    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_now_ms, pg->now_ms);
+    pawl__pg_send_keep(&pg->writer, SLOT_ENDS);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    const PGresult *rows = pg->writer.kept[SLOT_ENDS];
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        struct pawl_job_id id = pawl__pg_id(rows, i, 0);
+        const struct turn *turn = bsearch(id.b, turns, count, sizeof *turns, find_turn);
+        assert(turn);
+        err = note_end(pg, turn, pawl__pg_int(rows, i, 1));
+    }
+    return err;
 }
 
 /* The run of a repeat is one that nobody has: it finds nothing, and goes the long way. */
-static enum pawl_err send_ends(struct pawl__backend *pg, PGresult **rows)
+static void send_ends(struct pawl__backend *pg, const struct turn *turns, size_t count)
 {
     struct pawl__pg_gather *gather = &pg->gather;
     struct pawl__pg_list *ids = &gather->lists[0], *runs = &gather->lists[1],
@@ -515,17 +654,33 @@ static enum pawl_err send_ends(struct pawl__backend *pg, PGresult **rows)
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     pawl__pg_list_begin(runs, PAWL__PG_INTS);
     pawl__pg_list_begin(results, PAWL__PG_TEXTS);
-    for (size_t i = 0; i < gather->ended_count; i++) {
-        pawl__pg_list_add_id(ids, gather->ended[i]->complete.ref.id);
-        pawl__pg_list_add(runs, is_repeat(gather, i) ? -1 : gather->ended[i]->complete.ref.run);
-        pawl__pg_list_add_span(results, gather->ended[i]->complete.result);
+    for (size_t i = 0; i < count; i++) {
+        const struct pawl_run *ref = &turns[i].op->complete.ref;
+        bool repeat = i > 0 && compare_ids(turns[i].op, turns[i - 1].op) == 0;
+        pawl__pg_list_add_id(ids, ref->id);
+        pawl__pg_list_add(runs, repeat ? -1 : ref->run);
+        pawl__pg_list_add_span(results, turns[i].op->complete.result);
     }
     pawl__pg_call(&pg->writer, PG_GATHERED_DONE);
     pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_ids, ids);
     pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_runs, runs);
     pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_results, results);
     pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_now_ms, pg->now_ms);
-    return pawl__pg_ask(&pg->writer, rows, pg->diag);
+    pawl__pg_send_keep(&pg->writer, SLOT_ENDS);
+}
+
+static enum pawl_err end_others(struct pawl__backend *pg, const struct turn *turns, size_t count)
+{
+    if (!count) return PAWL_OK;
+    send_ends(pg, turns, count);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    const PGresult *rows = pg->writer.kept[SLOT_ENDS];
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        size_t at = (size_t)pawl__pg_int(rows, i, 0) - 1;
+        assert(at < count && pg->gather.ended[turns[at].at]);
+        err = note_end(pg, &turns[at], pawl__pg_int(rows, i, 1));
+    }
+    return err;
 }
 
 /* The long way for those that own no run: it says why. */
@@ -544,20 +699,14 @@ static enum pawl_err flush_ends(struct pawl__backend *pg)
     struct pawl__pg_gather *gather = &pg->gather;
     size_t count = gather->ended_count;
     if (!count) return PAWL_OK;
-    PGresult *rows;
-    enum pawl_err err = sort_ends(pg);
-    if (!err) err = send_ends(pg, &rows);
+    struct turn *turns = pawl__arena_alloc(&pg->arena, count * sizeof *turns);
+    struct turn *others = pawl__arena_alloc(&pg->arena, count * sizeof *others);
+    if (!turns || !others) return pawl__fail_nomem(pg->diag);
+    sort_ends(gather, turns);
+    size_t plain = pick_ends(gather, true, turns), rest = pick_ends(gather, false, others);
     gather->ended_count = 0;
-    for (int i = 0; !err && i < PQntuples(rows); i++) {
-        size_t at = (size_t)pawl__pg_int(rows, i, 0) - 1;
-        assert(at < count && gather->ended[at]);
-        const struct pawl_run *ref = &gather->ended[at]->complete.ref;
-        struct pawl__pg_lane *lane;
-        err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, 1), &lane);
-        if (err) return err;
-        pawl__pg_moved(pg, lane, ref->id, ref->run, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
-        gather->ended[at] = NULL;
-    }
+    enum pawl_err err = end_plain(pg, turns, plain);
+    if (!err) err = end_others(pg, others, rest);
     return err ? err : complete_singly(pg, gather->ended, count);
 }
 

@@ -97,6 +97,7 @@ struct pawl__pg_conn {
     PGresult *kept[PAWL__PG_SLOTS];
     enum pawl_err err; /* the first failure since the last sync */
     bool again;        /* nothing happened, and another try may go well */
+    bool clash;        /* the failure is a key that is there already */
     bool lost;         /* the connection is gone */
     struct pawl_diag diag;
 };
@@ -159,7 +160,7 @@ struct pawl__pg_list {
     bool nulls;
 };
 
-enum pawl__pg_kind { PAWL__PG_INTS, PAWL__PG_TEXTS, PAWL__PG_IDS, PAWL__PG_BYTES };
+enum pawl__pg_kind { PAWL__PG_INTS, PAWL__PG_TEXTS, PAWL__PG_IDS, PAWL__PG_BYTES, PAWL__PG_TIDS };
 
 void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind);
 void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value);
@@ -179,6 +180,7 @@ int64_t pawl__pg_int(const PGresult *result, int row, int column);
 bool pawl__pg_bool(const PGresult *result, int row, int column);
 double pawl__pg_double(const PGresult *result, int row, int column);
 struct pawl_job_id pawl__pg_id(const PGresult *result, int row, int column);
+struct pawl__pg_tid pawl__pg_tid(const PGresult *result, int row, int column);
 bool pawl__pg_is_null(const PGresult *result, int row, int column);
 /* As it is in the answer, NUL-terminated. */
 struct pawl_span pawl__pg_raw(const PGresult *result, int row, int column);
@@ -252,10 +254,15 @@ struct pawl__pg_new_row {
     int64_t lane_id, due_at_ms, rank, expires_at_ms;
     uint32_t lane; /* index */
     uint8_t state;
+    uint8_t alike; /* number of those that differ in id and arguments alone */
+};
+
+struct pawl__pg_tid {
+    uint8_t b[6]; /* as the server sends it */
 };
 
 struct pawl__pg_run_row {
-    struct pawl_job_id id;
+    struct pawl__pg_tid place; /* of its row, which is locked */
     int64_t lease_until_ms;
     const char *worker;
 };
@@ -314,6 +321,7 @@ struct pawl__backend {
     bool undo_lost; /* there was no memory to note it */
     size_t undo_moves;
     bool in_savepoint;
+    bool careful; /* an id was taken: ask before writing */
 
     /* the home's, for all: */
     struct pawl__mutex mutex;

@@ -8,6 +8,18 @@ FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :args)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
+-- Most jobs of a batch differ in little: each list that need not be taken apart, each id that need
+-- not be looked for before it is written, is a fifth of the cost of a row.
+-- name: gathered_jobs_alike
+INSERT INTO pawl_job (id, lane, priority, attempts_max, created_at_ms, due_at_ms, args)
+SELECT id, :lane, :priority, :attempts_max, :now_ms, :due_at_ms, args
+FROM unnest(:ids, :args) AS g (id, args)
+
+-- name: gathered_live_alike
+INSERT INTO pawl_live (id, rank, due_at_ms, run, base_run, free_runs, lane, state)
+SELECT id, :rank, :due_at_ms, 0, 0, 0, :lane, :state
+FROM unnest(:ids) AS g (id)
+
 -- name: gathered_jobs
 INSERT INTO pawl_job ({{fact_columns}})
 SELECT id, lane, priority, attempts_max, :now_ms, due_at_ms, args, expires_at_ms, timeout_ms,
@@ -41,7 +53,20 @@ ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
 UPDATE pawl_live
 SET state = 4, run = run + 1, started_at_ms = :now_ms, lease_until_ms = :lease_until_ms,
     worker = :worker, reason = NULL
-WHERE id = ANY (:ids)
+WHERE ctid = ANY (:places)
+
+-- name: gathered_done_alike
+-- As gathered_done, for runs of one number without results.
+WITH gone AS (
+    DELETE FROM pawl_live
+    WHERE id = ANY (:ids) AND state = 4 AND run = :run
+    RETURNING id, lane, run, base_run, free_runs, started_at_ms, worker
+)
+INSERT INTO pawl_done (id, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
+    dead_letter, worker)
+SELECT id, lane, 7, run, base_run, free_runs, started_at_ms, :now_ms, false, worker
+FROM gone
+RETURNING id, lane
 
 -- name: gathered_done
 -- Only runs that are still their owners'; which they were comes back. Each id once. What was found

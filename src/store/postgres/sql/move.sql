@@ -8,10 +8,10 @@
 -- name: ready_next
 -- The best of each lane behind the place named. The index gives them in order and the LATERAL keeps
 -- LIMIT and locks to one lane at a time; who comes second skips what the first one holds.
-SELECT g.at, r.rank, r.run, r.base_run, r.free_runs, {{facts}}
+SELECT g.at, r.rank, r.run, r.base_run, r.free_runs, r.place, {{facts}}
 FROM unnest(:lanes, :ranks, :ids) WITH ORDINALITY AS g (lane, rank, id, at)
 CROSS JOIN LATERAL (
-    SELECT l.id, l.rank, l.run, l.base_run, l.free_runs
+    SELECT l.id, l.rank, l.run, l.base_run, l.free_runs, l.ctid AS place
     FROM pawl_live AS l
     WHERE l.lane = g.lane AND l.state = 2 AND (l.rank, l.id) > (g.rank, g.id)
     ORDER BY l.rank, l.id
