@@ -422,12 +422,23 @@ static bool wants_sweep(const struct pawl__engine *engine, int kind)
     return !engine->no_upkeep;
 }
 
+static bool is_due(const struct pawl__engine *engine, int kind, int64_t now_us)
+{
+    const struct pawl__sweep *sweep = &engine->sweeps[kind];
+    return !sweep->under_way && now_us >= sweep->next_us && wants_sweep(engine, kind);
+}
+
+/* A sweep takes those along that would follow soon: they share a commit. */
 static struct pawl__op *make_sweeps(struct pawl__engine *engine, int64_t now_us,
                                     struct pawl__op *first)
 {
+    int64_t until_us = now_us;
+    for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
+        if (is_due(engine, kind, now_us)) until_us = now_us + interval_ms(engine) * 1000 / 4;
+    }
     for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
         struct pawl__sweep *sweep = &engine->sweeps[kind];
-        if (sweep->under_way || now_us < sweep->next_us || !wants_sweep(engine, kind)) continue;
+        if (!is_due(engine, kind, until_us)) continue;
         set_up_sweep(engine, kind, &sweep->op);
         sweep->under_way = true;
         sweep->began_us = now_us;

@@ -15,6 +15,7 @@
 #include <time.h>
 
 enum { NAP_MS = 50, PATIENCE_MS = 2000 };
+enum { LOOK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_SUBMIT] = pawl__pg_op_submit,
@@ -273,7 +274,14 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
     pg->diag = diag;
     pg->careful = false;
     enum pawl_err err = PAWL_OK;
-    for (int i = 0; i < PAWL__PG_TRIES_MAX; i++) {
+    struct pawl__op *left[LOOK_MAX];
+    if (count <= LOOK_MAX) {
+        size_t all = count;
+        count = pawl__pg_look(pg, ops, count, left);
+        if (count < all) ops = left;
+        if (!count) pawl__pg_tale_begin(pg); // and that is all of it
+    }
+    for (int i = 0; count && i < PAWL__PG_TRIES_MAX; i++) {
         err = transact(pg, ops, count);
         bool careless = pg->writer.clash && !pg->careful;
         if (!err || (!pg->writer.again && !careless)) break;

@@ -355,6 +355,7 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
         err = claim_queues(&claim);
     }
     release(&claim);
+    pg->claims_empty = !op->claim.job_count;
     return err;
 }
 

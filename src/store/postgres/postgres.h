@@ -313,6 +313,7 @@ struct pawl__backend {
     int64_t now_ms;             /* of the transaction under way */
     int64_t boost_ms;           /* as the store was made with */
     int64_t turn;               /* number of the transaction under way */
+    bool claims_empty;          /* the newest claim came away with nothing */
     int unfolded;               /* commits since the counters were folded */
     int worn;                   /* moves that the janitor has not heard of */
     struct pawl_diag *diag;     /* where a failure of the transaction is told */
@@ -615,6 +616,10 @@ pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__
 
 enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag);
+/* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or
+ * those that `left`, which has room for all, was filled with. */
+size_t pawl__pg_look(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
+                     struct pawl__op **left);
 /* Forget the numbers of this process's transactions, and of those that are long gone. */
 enum pawl_err pawl__pg_turns_forget(struct pawl__backend *pg, struct pawl_diag *diag);
 /* Connect the writer anew, whatever became of it before. */

@@ -20,6 +20,25 @@ CROSS JOIN LATERAL (
 ) AS r
 CROSS JOIN LATERAL (SELECT {{fact_columns}} FROM pawl_job WHERE id = r.id OFFSET 0) AS j
 
+-- name: look
+-- Is there anything to be claimed, promoted, taken back, expired, archived or purged? First entries
+-- of indexes, and nothing but those.
+SELECT now.ms,
+    (SELECT version FROM pawl_catalog WHERE id = 1),
+    EXISTS (SELECT 1 FROM pawl_live WHERE state = 2 AND lane = ANY (:lanes)),
+    (SELECT due_at_ms FROM pawl_live WHERE state IN (1, 5) ORDER BY due_at_ms, id LIMIT 1),
+    (SELECT lease_until_ms FROM pawl_live WHERE lease_until_ms IS NOT NULL
+        ORDER BY lease_until_ms, id LIMIT 1),
+    (SELECT expires_at_ms FROM pawl_live WHERE expires_at_ms IS NOT NULL AND state IN (1, 2, 3, 5)
+        ORDER BY expires_at_ms, id LIMIT 1),
+    (SELECT until_ms FROM pawl_key WHERE until_ms IS NOT NULL ORDER BY until_ms LIMIT 1),
+    EXISTS (SELECT 1 FROM pawl_done
+        WHERE state = ANY (:ended_states) AND finished_at_ms < :ended_before_ms),
+    EXISTS (SELECT 1 FROM pawl_archive
+        WHERE state = ANY (:old_states) AND finished_at_ms < :old_before_ms
+            AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms))
+FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
+
 -- name: live_insert
 INSERT INTO pawl_live (id, rank, due_at_ms, run, base_run, free_runs, lane, state, paused_from,
     expires_at_ms, started_at_ms, lease_until_ms, worker, reason)
