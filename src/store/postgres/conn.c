@@ -147,8 +147,10 @@ enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **o
 
 void pawl__pg_conduct(struct pawl__pg_conn *conn, const struct pawl__pg_open *how)
 {
-    char timeout[24], idle[24];
+    char timeout[24], idle[24], longer[24];
     snprintf(timeout, sizeof timeout, "%lld", (long long)how->timeout_ms);
+    snprintf(longer, sizeof longer, "%lld",
+             (long long)(how->timeout_ms + PAWL__PG_IDLE_TIMEOUT_MS / 2)); // and then we give up
     snprintf(idle, sizeof idle, "%d", PAWL__PG_IDLE_TIMEOUT_MS);
     if (how->write) {
         pawl__pg_call(conn, PG_CONDUCT_WRITE);
@@ -159,6 +161,8 @@ void pawl__pg_conduct(struct pawl__pg_conn *conn, const struct pawl__pg_open *ho
     } else {
         pawl__pg_call(conn, PG_CONDUCT_READ);
         pawl__pg_bind_bool(conn, PG_CONDUCT_READ_local, conn->pooled);
+        pawl__pg_bind_string(conn, PG_CONDUCT_READ_timeout_ms, longer);
+        pawl__pg_bind_string(conn, PG_CONDUCT_READ_wait_ms, timeout);
         pawl__pg_bind_string(conn, PG_CONDUCT_READ_idle_ms, idle);
     }
     pawl__pg_send(conn);

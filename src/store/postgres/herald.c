@@ -110,7 +110,9 @@ static enum pawl_err say(struct pawl__line *line, const char *text, struct pawl_
     struct herald *herald = of(line);
     const char *values[] = { herald->channel, text };
     static const char what[] = "tell other processes";
-    enum pawl_err err = exec(herald->conn, "BEGIN; SET LOCAL synchronous_commit = off", what, diag);
+    static const char begin[] = "BEGIN; SET LOCAL synchronous_commit = off;"
+                                " SET LOCAL statement_timeout = '10s'";
+    enum pawl_err err = exec(herald->conn, begin, what, diag);
     if (err) return err;
     PQclear(
         PQexecParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL, values, NULL, NULL, 0));

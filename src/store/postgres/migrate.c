@@ -147,8 +147,18 @@ static enum pawl_err apply_missing(PGconn *pg, struct pawl_diag *diag)
     return err;
 }
 
-enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
-                               struct pawl_diag *diag)
+/* Nobody is waited for longer than that: others may hold what we read. */
+static enum pawl_err begin(PGconn *pg, int64_t wait_ms, struct pawl_diag *diag)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)wait_ms);
+    const char *values[] = { text };
+    enum pawl_err err = run_plain(pg, PG_BEGIN, diag);
+    if (!err) err = run(pg, PG_TEXT_conduct_migrate, values, 1, NULL, diag);
+    return err;
+}
+
+static enum pawl_err migrate(PGconn *pg, const struct pawl__pg_migrate *how, struct pawl_diag *diag)
 {
     int32_t version;
     enum pawl_err err = applied(pg, &version, diag);
@@ -163,18 +173,26 @@ enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
                           "migrate\"",
                           (int)version, (int)NEWEST);
     }
-    err = run_plain(pg, PG_BEGIN, diag);
-    if (err) return err;
-    err = apply_missing(pg, diag);
+    return apply_missing(pg, diag);
+}
+
+enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
+                               struct pawl_diag *diag)
+{
+    enum pawl_err err = begin(pg, how->wait_ms, diag);
+    if (!err) err = migrate(pg, how, diag);
     if (!err) return run_plain(pg, PG_COMMIT, diag);
     (void)run_plain(pg, PG_ROLLBACK, NULL);
     return err;
 }
 
-enum pawl_err pawl__pg_schema_read(PGconn *pg, struct pawl_schema *out, struct pawl_diag *diag)
+enum pawl_err pawl__pg_schema_read(PGconn *pg, int64_t wait_ms, struct pawl_schema *out,
+                                   struct pawl_diag *diag)
 {
-    int32_t version;
-    enum pawl_err err = applied(pg, &version, diag);
+    int32_t version = 0;
+    enum pawl_err err = begin(pg, wait_ms, diag);
+    if (!err) err = applied(pg, &version, diag);
+    (void)run_plain(pg, PG_ROLLBACK, NULL);
     if (err) return err;
     if (!version) {
         return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "store",

@@ -115,7 +115,8 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     pg->clock = config->clock;
     enum pawl_err err =
         connect_writer(pg,
-                       &(struct pawl__pg_migrate){ .no_migrate = config->no_migrate,
+                       &(struct pawl__pg_migrate){ .wait_ms = config->busy_timeout_ms,
+                                                   .no_migrate = config->no_migrate,
                                                    .must_exist = config->must_exist },
                        diag);
     if (!err) err = name_channel(pg, diag);
@@ -159,7 +160,10 @@ static void order_commits(struct pawl__backend *pg, pawl__order_fn *fn, void *ct
 static enum pawl_err reopen_store(struct pawl__backend *pg, struct pawl_diag *diag)
 {
     pawl__pg_readers_drop(pg);
-    return connect_writer(pg, &(struct pawl__pg_migrate){ .no_migrate = true, .must_exist = true },
+    return connect_writer(pg,
+                          &(struct pawl__pg_migrate){ .wait_ms = pg->busy_timeout_ms,
+                                                      .no_migrate = true,
+                                                      .must_exist = true },
                           diag);
 }
 
@@ -170,7 +174,7 @@ static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_s
     PGconn *conn;
     enum pawl_err err = pawl__pg_connect_plain(&how, &conn, diag);
     if (err) return err;
-    err = pawl__pg_schema_read(conn, out, diag);
+    err = pawl__pg_schema_read(conn, how.timeout_ms, out, diag);
     PQfinish(conn);
     return err;
 }

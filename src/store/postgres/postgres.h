@@ -350,13 +350,16 @@ void pawl__pg_read_end(struct pawl__backend *pg, struct pawl__pg_conn *conn);
 void pawl__pg_readers_drop(struct pawl__backend *pg);
 
 /* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. NOT_FOUND: there
- * is none, and it `must_exist`. */
+ * is none, and it `must_exist`. BUSY: somebody else held it for longer than `wait_ms` (0: for
+ * ever). */
 struct pawl__pg_migrate {
+    int64_t wait_ms;
     bool no_migrate, must_exist;
 };
 enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
                                struct pawl_diag *diag);
-enum pawl_err pawl__pg_schema_read(PGconn *pg, struct pawl_schema *out, struct pawl_diag *diag);
+enum pawl_err pawl__pg_schema_read(PGconn *pg, int64_t wait_ms, struct pawl_schema *out,
+                                   struct pawl_diag *diag);
 
 /* ---- lanes and counters (lane.c) ---- */
 

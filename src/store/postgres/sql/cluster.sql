@@ -40,7 +40,13 @@ SELECT set_config('jit', 'off', :local),
 
 -- name: conduct_read
 SELECT set_config('jit', 'off', :local),
+    set_config('statement_timeout', :timeout_ms, :local),
+    set_config('lock_timeout', :wait_ms, :local),
     set_config('idle_in_transaction_session_timeout', :idle_ms, :local)
+
+-- name: conduct_migrate
+-- The migration itself takes what it takes; waiting for others has an end.
+SELECT set_config('lock_timeout', :wait_ms, true)
 
 -- name: conduct_tell
 SELECT set_config('synchronous_commit', 'off', true)

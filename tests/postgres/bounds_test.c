@@ -1,0 +1,106 @@
+/* Whatever we ask of the server has an end: who holds what we need for too long makes it an error
+ * that says so, for those who write, those who read and those who open the store; also where a
+ * pooler lends connections out, and nothing set for one transaction may stay for the next. */
+#include "support/ops.h"
+
+#include <libpq-fe.h>
+
+enum { HASTE_MS = 300 };
+
+static const struct store_kind *kind(void)
+{
+    for (size_t i = 0; i < store_kind_count; i++) {
+        if (store_kinds[i].served && store_kind_wanted(&store_kinds[i])) return &store_kinds[i];
+    }
+    return NULL;
+}
+
+static void say(PGconn *pg, const char *text)
+{
+    PGresult *result = PQexec(pg, text);
+    ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) fail_msg("%s", PQerrorMessage(pg));
+    PQclear(result);
+}
+
+static struct pawl_config hasty_config(struct rig *rig)
+{
+    return (struct pawl_config){
+        .store = rig->url, .clock = &rig->clock->clock, .busy_timeout_ms = HASTE_MS, .seed = 1
+    };
+}
+
+static void expect_timeout(struct rig *rig, enum pawl_err err)
+{
+    assert_err(rig, PAWL_ERR_BUSY, err);
+    assert_non_null(strstr(rig->diag.text, "timeout"));
+}
+
+static enum pawl_err submit_to(struct rig *rig, struct pawl__store *store)
+{
+    struct pawl_job_spec spec = { .type = "t", .queue = "default", .args = span_of("[]") };
+    pawl__retry_resolve(&spec.retry);
+    struct pawl__new_job job = { .id = rig_id(rig), .spec = &spec };
+    struct pawl_submitted out;
+    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                           .diag = &rig->diag,
+                           .submit = { .jobs = &job, .count = 1, .out = &out } };
+    enum pawl_err err = pawl__store_do(store, &op);
+    pawl__arena_release(&op.arena);
+    return err;
+}
+
+static enum pawl_err read_from(struct rig *rig, struct pawl__store *store)
+{
+    int64_t count;
+    return pawl__store_count(store, &(struct pawl_filter){ 0 }, &count, &rig->diag);
+}
+
+static enum pawl_err sweep_in(struct rig *rig, struct pawl__store *store)
+{
+    struct pawl__op op = { .kind = PAWL__OP_PROMOTE, .diag = &rig->diag, .sweep.limit = 10 };
+    enum pawl_err err = pawl__store_do(store, &op);
+    pawl__arena_release(&op.arena);
+    return err;
+}
+
+static void waiting_for_others_has_an_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, kind());
+    struct pawl_config config = hasty_config(&rig);
+    struct pawl__store *hasty, *late;
+    assert_ok(&rig, pawl__store_open(&config, &hasty, &rig.diag));
+    assert_ok(&rig, submit_to(&rig, hasty));
+    assert_ok(&rig, read_from(&rig, hasty));
+    PGconn *pg = PQconnectdb(rig.url);
+    assert_int_equal(CONNECTION_OK, PQstatus(pg));
+    say(pg, "BEGIN");
+    say(pg, "LOCK TABLE pawl_job, pawl_live, pawl_migration IN ACCESS EXCLUSIVE MODE");
+    for (int i = 0; i < 2; i++) { // the first leaves everything as it was
+        expect_timeout(&rig, submit_to(&rig, hasty));
+        expect_timeout(&rig, read_from(&rig, hasty));
+        expect_timeout(&rig, sweep_in(&rig, hasty));
+        expect_timeout(&rig, pawl__store_open(&config, &late, &rig.diag));
+    }
+    say(pg, "ROLLBACK");
+    PQfinish(pg);
+    assert_ok(&rig, submit_to(&rig, hasty));
+    assert_ok(&rig, read_from(&rig, hasty));
+    assert_ok(&rig, sweep_in(&rig, hasty));
+    assert_i64(2, count_jobs(&rig, &(struct pawl_filter){ 0 }));
+    pawl__store_close(hasty);
+    rig_check(&rig);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    if (kind() == NULL) {
+        printf("1..0 # SKIP PAWL_TEST_POSTGRES names no server\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = { cmocka_unit_test(waiting_for_others_has_an_end) };
+    return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
+}
