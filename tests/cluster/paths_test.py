@@ -3,6 +3,7 @@
 
 Usage: paths_test.py PAWL MODULE_DIR SKEW [SCENARIO...]
 """
+import contextlib
 import signal
 import sys
 import time
@@ -53,20 +54,27 @@ def a_node_is_cut_off_in_silence(cluster, ground):
     return cut_off(cluster, ground.namespace)
 
 
-@scenario()
-def a_node_is_cut_off_and_told(cluster, ground):
+@contextlib.contextmanager
+def proxy_before(cluster, ground):
     proxy = wires.Proxy(cluster.place, ground.postgres.dir)
     try:
-        return cut_off(cluster, proxy)
+        yield proxy
+        # A node that stops while it is cut off waits, to learn what became of its last commit.
+        kit.settle(cluster)
     finally:
         proxy.close()
+
+
+@scenario()
+def a_node_is_cut_off_and_told(cluster, ground):
+    with proxy_before(cluster, ground) as proxy:
+        return cut_off(cluster, proxy)
 
 
 @scenario(Books.nothing_was_charged)
 def a_run_ends_while_its_node_is_cut_off(cluster, ground):
     """Its lease still holds when the node is back: what it did counts."""
-    proxy = wires.Proxy(cluster.place, ground.postgres.dir)
-    try:
+    with proxy_before(cluster, ground) as proxy:
         far = cluster.node(url=cluster.url_by(proxy.where()), lease_s=CALM_LEASE_S)
         cluster.nodes(2, lease_s=CALM_LEASE_S)
         cluster.load()
@@ -79,9 +87,6 @@ def a_run_ends_while_its_node_is_cut_off(cluster, ground):
         job = cluster.completed(job_id)
         assert job["run"] == 1 and job["worker"] == far.name, job
         return [f"accepted {uptime() - healed:.2f} s after it was healed"]
-    finally:
-        kit.settle(cluster)
-        proxy.close()
 
 
 # ---- the server ----
