@@ -198,9 +198,9 @@ static void call_all(struct pawl__committer *committer)
     }
 }
 
-static void sleep_until_called(struct pawl__session *session)
+static void sleep_until_called(struct pawl__committer *committer, struct pawl__session *session)
+    PAWL__REQUIRES(committer->mutex)
 {
-    struct pawl__committer *committer = session->committer;
     if (session->state != PAWL__SESSION_LENT) session->state = PAWL__SESSION_SLEEPS;
     // what it was called for and cannot do is the first one's
     struct pawl__session *first = committer->sessions;
@@ -211,18 +211,18 @@ static void sleep_until_called(struct pawl__session *session)
 }
 
 /* True: nothing was taken for as long as it looked on. */
-static bool watch_others(struct pawl__session *session)
+static bool watch_others(struct pawl__committer *committer, struct pawl__session *session)
+    PAWL__REQUIRES(committer->mutex)
 {
-    struct pawl__committer *committer = session->committer;
     int64_t takes = committer->takes;
     session->state = PAWL__SESSION_WATCHES;
     bool called = pawl__cond_wait_us(&session->work, &committer->mutex, PATIENCE_US);
     return !called && takes == committer->takes;
 }
 
-static void join(struct pawl__session *session)
+static void join(struct pawl__committer *committer, struct pawl__session *session)
+    PAWL__REQUIRES(committer->mutex)
 {
-    struct pawl__committer *committer = session->committer;
     session->join_tried_us = pawl__clock_mono_us(committer->clock);
     session->state = PAWL__SESSION_CALLED;
     pawl__unlock(&committer->mutex);
@@ -234,21 +234,21 @@ static void join(struct pawl__session *session)
 }
 
 /* False: it is to end. */
-static bool await_work(struct pawl__session *session)
+static bool await_work(struct pawl__committer *committer, struct pawl__session *session)
+    PAWL__REQUIRES(committer->mutex)
 {
-    struct pawl__committer *committer = session->committer;
     bool tired = false;
     for (;;) {
         bool work = has_work(session);
         bool lent = session->state == PAWL__SESSION_LENT;
         if (work && (tired || is_time(session))) {
             if (session->backend) return true;
-            join(session);
+            join(committer, session);
         } else if (work) {
-            tired = watch_others(session);
+            tired = watch_others(committer, session);
         } else {
             if (committer->closing && !lent && !committer->inbox.head) return false;
-            sleep_until_called(session);
+            sleep_until_called(committer, session);
             tired = false;
         }
     }
@@ -266,7 +266,7 @@ static size_t take_batch(struct pawl__session *session, size_t *weight)
         session->state = PAWL__SESSION_CALLED;
         committer->busy--;
     }
-    if (await_work(session)) {
+    if (await_work(committer, session)) {
         session->state = PAWL__SESSION_BUSY;
         committer->busy++;
         committer->takes++;

@@ -25,8 +25,9 @@ def run(program, given, settings):
     name = os.path.basename(program)
     env = {**os.environ, **settings, "PAWL_TEST_STORES": "postgres", "CMOCKA_MESSAGE_OUTPUT": "TAP"}
     command = [sys.executable] if program.endswith(".py") else []
-    done = subprocess.run([*command, program, *given], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False, env=env)
+    done = subprocess.run([*command, program, *given], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                          env=env)
     tests, comments, planned = [], [], None
     for line in done.stdout.splitlines():
         found = re.match(r"(not )?ok \d+ (?:- )?(.*)", line)
