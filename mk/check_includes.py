@@ -10,8 +10,8 @@ The rules, and nothing else, are in this file's tables:
   all doors;
 - the command line is a customer: base and <pawl/...>;
 - what is installed, and the examples, include nothing of ours but <pawl/...>;
-- sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests and
-  benchmarks.
+- sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests,
+  benchmarks and src/sql, which is on the connections of others.
 
 Tests beside the code (x_test.c) keep to their room's rules; tests/ and bench/ may look anywhere.
 """
@@ -31,6 +31,7 @@ ROOMS = {
     "cluster": ["store", "lifecycle", "base"],
     "engine": ["flow", "cluster", "schedule", "store", "lifecycle", "base"],
     "api": ["engine", "flow", "cluster", "schedule", "store", "lifecycle", "base"],
+    "sql": ["api", "lifecycle", "base"],
     "http": ["wire", "base"],
     "cli": ["http", "base"],
 }
@@ -38,8 +39,9 @@ ROOMS = {
 DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}
 # Header of a database: the folders that may include it.
 DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"],
-             "libpq-fe.h": ["src/store/postgres/", "tests/", "bench/"],
-             "postgresql/libpq-fe.h": ["src/store/postgres/", "tests/", "bench/"],
+             "sqlite3ext.h": ["src/store/sqlite/", "src/sql/"],
+             "libpq-fe.h": ["src/store/postgres/", "src/sql/", "tests/", "bench/"],
+             "postgresql/libpq-fe.h": ["src/store/postgres/", "src/sql/", "tests/", "bench/"],
              "hiredis/hiredis.h": ["src/store/redis/", "tests/", "bench/"],
              "curl/curl.h": ["src/store/remote/", "tests/", "bench/"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

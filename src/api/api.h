@@ -1,4 +1,5 @@
-/* Inside the front desk: what its files share. Other rooms include <pawl/pawl.h>, not this. */
+/* Inside the front desk: what its files share. Other rooms include <pawl/pawl.h>, not this, but for
+ * src/sql, which is a part of the desk that stands elsewhere. */
 #ifndef PAWL_API_H
 #define PAWL_API_H
 
@@ -45,5 +46,10 @@ void pawl__posts_wait(struct pawl *pawl);
 /* What `owned` of a result points to: an arena on the heap. NULL: no memory; NULL is freed. */
 struct pawl__arena *pawl__owned_new(void);
 void pawl__owned_free(struct pawl__arena *owned);
+
+/* The members of a JSON object as fields of the spec; those that are not there are left alone. What
+ * it points to lives in `arena`, or is part of `text`. ARG, LIMIT, NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__spec_parse(struct pawl_span text, struct pawl__arena *arena,
+                                               struct pawl_job_spec *out, struct pawl_diag *diag);
 
 #endif

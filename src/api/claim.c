@@ -120,6 +120,18 @@ enum pawl_err pawl__fail_op(const struct pawl_run *run, const struct pawl_report
     return PAWL_OK;
 }
 
+enum pawl_err pawl__give_back_op(const struct pawl_run *run, int64_t delay_ms, struct pawl__op *op,
+                                 struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__check_run(run, 1, diag);
+    if (!err) err = pawl__check_time("delay_ms", PAWL__TIME_DURATION, delay_ms, diag);
+    if (err) return err;
+    op->kind = PAWL__OP_SNOOZE;
+    op->snooze.ref = *run;
+    op->snooze.delay_ms = delay_ms;
+    return PAWL_OK;
+}
+
 enum pawl_err pawl__extend_op(const struct pawl_extension *extension, enum pawl_err *results,
                               struct pawl__op *op, struct pawl_diag *diag)
 {

@@ -12,6 +12,8 @@ PAWL_MUST_CHECK enum pawl_err pawl__complete_op(const struct pawl_run *run, stru
 PAWL_MUST_CHECK enum pawl_err pawl__fail_op(const struct pawl_run *run,
                                             const struct pawl_report *report, struct pawl__op *op,
                                             struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__give_back_op(const struct pawl_run *run, int64_t delay_ms,
+                                                 struct pawl__op *op, struct pawl_diag *diag);
 /* `results` has room for extension->count, or is put into the operation later. */
 PAWL_MUST_CHECK enum pawl_err pawl__extend_op(const struct pawl_extension *extension,
                                               enum pawl_err *results, struct pawl__op *op,

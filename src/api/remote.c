@@ -56,12 +56,9 @@ enum pawl_err pawl_give_back(struct pawl *pawl, const struct pawl_run *run, int6
                              struct pawl_diag *diag)
 {
     assert(pawl && run);
-    enum pawl_err err = pawl__check_run(run, 1, diag);
-    if (!err) err = pawl__check_time("delay_ms", PAWL__TIME_DURATION, delay_ms, diag);
-    if (err) return err;
-    struct pawl__op op = { .kind = PAWL__OP_SNOOZE,
-                           .snooze = { .ref = *run, .delay_ms = delay_ms } };
-    return pawl__desk_do(pawl, &op, diag);
+    struct pawl__op op = { 0 };
+    enum pawl_err err = pawl__give_back_op(run, delay_ms, &op, diag);
+    return err ? err : pawl__desk_do(pawl, &op, diag);
 }
 
 enum pawl_err pawl_extend(struct pawl *pawl, const struct pawl_extension *extension,

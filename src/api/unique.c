@@ -160,6 +160,134 @@ void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out)
     pawl__buf_add_text(out, "\"}");
 }
 
+/* ---- and back ---- */
+
+struct parser {
+    struct pawl__json json;
+    struct pawl__arena *arena;
+    struct pawl_diag *diag;
+};
+
+static enum pawl_err refuse(struct parser *p, const char *field, const char *rule)
+{
+    return pawl__fail_field(p->diag, PAWL_ERR_ARG, field, "%s %s", field, rule);
+}
+
+static enum pawl_err parse_names(struct parser *p, const char *field, uint32_t token,
+                                 const char *const **out, size_t *count)
+{
+    const struct pawl__json_token *tokens = p->json.tokens;
+    if (tokens[token].type != PAWL__JSON_ARRAY) return refuse(p, field, "must be an array");
+    const char **list = pawl__arena_calloc(p->arena, tokens[token].count + 1, sizeof *list);
+    if (!list) return pawl__fail_nomem(p->diag);
+    uint32_t at = pawl__json_first(token);
+    for (uint32_t i = 0; i < tokens[token].count; i++, at = tokens[at].next) {
+        size_t len;
+        if (tokens[at].type != PAWL__JSON_STRING) {
+            return refuse(p, field, "must hold strings alone");
+        }
+        list[i] = pawl__json_string(&p->json, at, p->arena, &len);
+        if (!list[i]) return pawl__fail_nomem(p->diag);
+        if (strlen(list[i]) != len) return refuse(p, field, "holds a NUL");
+    }
+    *out = list;
+    *count = tokens[token].count;
+    return PAWL_OK;
+}
+
+static uint32_t dimension_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof dimensions / sizeof dimensions[0]; i++) {
+        if (strcmp(dimensions[i].text, name) == 0) return dimensions[i].bit;
+    }
+    return 0;
+}
+
+static uint32_t state_of(const char *name)
+{
+    return pawl_state_mask(name, PAWL_VOCABULARY_PAWL);
+}
+
+/* Names, as bits. */
+static enum pawl_err parse_bits(struct parser *p, const char *field, uint32_t token,
+                                uint32_t (*bit_of)(const char *), uint32_t *out)
+{
+    const char *const *names;
+    size_t count;
+    enum pawl_err err = parse_names(p, field, token, &names, &count);
+    if (err) return err;
+    *out = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bit = bit_of(names[i]);
+        if (!bit) {
+            return pawl__fail_field(p->diag, PAWL_ERR_ARG, field, "%s \"%s\" is not known", field,
+                                    pawl__quote(names[i]).text);
+        }
+        *out |= bit;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err parse_conflict(struct parser *p, const char *field, uint32_t token,
+                                    enum pawl_conflict *out)
+{
+    size_t len;
+    if (p->json.tokens[token].type != PAWL__JSON_STRING) return refuse(p, field, "is no string");
+    const char *word = pawl__json_string(&p->json, token, p->arena, &len);
+    if (!word) return pawl__fail_nomem(p->diag);
+#define X(number, name, text)                                                                      \
+    if (strcmp(word, text) == 0) *out = PAWL_CONFLICT_##name;
+    PAWL_CONFLICTS(X)
+#undef X
+    return *out ? PAWL_OK : refuse(p, field, "is not a word that is known");
+}
+
+static enum pawl_err parse_member(struct parser *p, const char *name, uint32_t token,
+                                  struct pawl_unique *out)
+{
+    if (strcmp(name, "keys") == 0) {
+        return parse_bits(p, "unique.keys", token, dimension_of, &out->keys);
+    }
+    if (strcmp(name, "states") == 0) {
+        return parse_bits(p, "unique.states", token, state_of, &out->states);
+    }
+    if (strcmp(name, "args_keys") == 0) {
+        return parse_names(p, "unique.args_keys", token, &out->args_keys, &out->args_key_count);
+    }
+    if (strcmp(name, "meta_keys") == 0) {
+        return parse_names(p, "unique.meta_keys", token, &out->meta_keys, &out->meta_key_count);
+    }
+    if (strcmp(name, "period_ms") == 0) {
+        bool fits = pawl__json_int(&p->json, token, &out->period_ms);
+        return fits ? PAWL_OK : refuse(p, "unique.period_ms", "must be a whole number that fits");
+    }
+    if (strcmp(name, "on_conflict") == 0) {
+        return parse_conflict(p, "unique.on_conflict", token, &out->on_conflict);
+    }
+    return pawl__fail_field(p->diag, PAWL_ERR_ARG, "unique", "\"unique\" has no member \"%s\"",
+                            pawl__quote(name).text);
+}
+
+enum pawl_err pawl__unique_parse(struct pawl_span json, struct pawl__arena *arena,
+                                 struct pawl_unique *out, struct pawl_diag *diag)
+{
+    enum { DEPTH_MAX = 4 };
+    struct parser p = { .arena = arena, .diag = diag };
+    *out = (struct pawl_unique){ .keys = 0 };
+    enum pawl_err err = pawl__json_parse(json, DEPTH_MAX, arena, &p.json, diag);
+    if (err) return err;
+    const struct pawl__json_token *tokens = p.json.tokens;
+    if (tokens[0].type != PAWL__JSON_OBJECT) return refuse(&p, "unique", "must be an object");
+    uint32_t at = pawl__json_first(0);
+    for (uint32_t i = 0; !err && i < tokens[0].count; i++, at = tokens[tokens[at].next].next) {
+        size_t len;
+        const char *name = pawl__json_string(&p.json, at, arena, &len);
+        if (!name) return pawl__fail_nomem(diag);
+        err = parse_member(&p, name, tokens[at].next, out);
+    }
+    return err;
+}
+
 /* ---- fingerprints ---- */
 
 /* Where a fingerprint is written, and from what. */

@@ -22,6 +22,10 @@ struct pawl__payloads {
 /* ARG, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl__unique_check(const struct pawl_unique *unique,
                                                  struct pawl_diag *diag);
+/* The policy that pawl__unique_print prints, or that somebody wrote in its form. What it points to
+ * lives in `arena`. ARG, LIMIT: not such an object; what it says is not checked. NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__unique_parse(struct pawl_span json, struct pawl__arena *arena,
+                                                 struct pawl_unique *out, struct pawl_diag *diag);
 /* The policy as JSON into an empty buffer: its dimensions and conflict rule, the rest only where it
  * was given. Nothing for no policy. */
 void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out);

@@ -53,15 +53,20 @@ bool pawl__sq_is_own(enum pawl_err err)
     }
 }
 
+/* Inside a transaction that has the lock. */
+static enum pawl_err settle_in(struct pawl__backend *sq)
+{
+    sq->now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
+    enum pawl_err err = pawl__sq_lanes_refresh(sq);
+    return err ? err : pawl__sq_fresh_begin(sq);
+}
+
 static enum pawl_err begin(struct pawl__backend *sq)
 {
     pawl__sq_turnstile_enter(sq->turnstile);
     enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag);
     pawl__sq_turnstile_leave(sq->turnstile);
-    if (err) return err;
-    sq->now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
-    err = pawl__sq_lanes_refresh(sq);
-    return err ? err : pawl__sq_fresh_begin(sq);
+    return err ? err : settle_in(sq);
 }
 
 /* May a submit put an end to an earlier job in favour of its own? */
@@ -201,6 +206,18 @@ static enum pawl_err transact(struct pawl__backend *sq, struct pawl__op **ops, s
     pawl__sq_gather_reset(sq);
     if (err) roll_back(sq);
     return err;
+}
+
+enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op,
+                                   struct pawl_diag *diag)
+{
+    sq->diag = diag;
+    pawl__sq_tale_begin(sq);
+    enum pawl_err err = settle_in(sq);
+    if (!err) err = apply_all(sq, &op, 1);
+    pawl__sq_counts_forget(sq);
+    sq->diag = NULL;
+    return err ? err : op->err;
 }
 
 /* In memory readers share the writer's connection: keep them out for the transaction's time. */

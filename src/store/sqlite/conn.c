@@ -98,6 +98,7 @@ enum pawl_err pawl__sq_insert(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bo
     if (!stmt) return fail_prepare(conn, diag);
     int code = sqlite3_step(stmt);
     enum pawl_err err = PAWL_OK;
+    if (code == SQLITE_CONSTRAINT) code = sqlite3_extended_errcode(conn->db); // a guest's says less
     if (code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_ROWID) {
         *taken = true;
     } else if (code != SQLITE_DONE) {

@@ -204,7 +204,7 @@ static enum pawl_err check_path(const struct pawl_config *config, const char *pa
     return config->allow_network_fs ? PAWL_OK : check_file_system(path, diag);
 }
 
-static enum pawl_err read_boost(struct pawl__backend *sq, struct pawl_diag *diag)
+enum pawl_err pawl__sq_read_boost(struct pawl__backend *sq, struct pawl_diag *diag)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_SETTING_GET);
     pawl__sq_bind_text(stmt, SQL_SETTING_GET_name, "rank.boost_ms");
@@ -271,7 +271,7 @@ static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
     sq->lanes.stale = true;
-    err = read_boost(sq, diag);
+    err = pawl__sq_read_boost(sq, diag);
     return err ? err : pawl__sq_checkpointer_open(sq, diag);
 }
 

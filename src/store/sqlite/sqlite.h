@@ -14,7 +14,15 @@
 
 #include "sqlite_sql.h"
 
+/* Compiled into an extension, SQLite is the host's, and called through a table that it hands over.
+ */
+#ifdef PAWL_SQLITE_EXTENSION
+#define sqlite3_api pawl__sqlite3_api
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT3
+#else
 #include <sqlite3.h>
+#endif
 
 #define X(upper, lower) SQL_##upper,
 enum pawl__sql { SQL_STATEMENTS(X) SQL_END };
@@ -261,6 +269,7 @@ struct pawl__sq_open {
 bool pawl__sq_file_name(const char *path, char out[PAWL__SQ_PATH_BYTES]);
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
                                  struct pawl_diag *diag);
+enum pawl_err pawl__sq_read_boost(struct pawl__backend *sq, struct pawl_diag *diag);
 /* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. */
 enum pawl_err pawl__sq_migrate(struct pawl__sq_conn *conn, const struct pawl_clock *clock,
                                bool no_migrate, struct pawl_diag *diag);
@@ -562,6 +571,11 @@ pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__
     pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
     pawl__sq_op_queue_pause;
 
+/* One operation, alone, in a transaction that is under way and has the lock; the rest as in
+ * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing
+ * that others can see. */
+enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op,
+                                   struct pawl_diag *diag);
 enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag);
 

@@ -21,6 +21,21 @@ RELEASE op
 -- name: savepoint_undo
 ROLLBACK TO op
 
+-- name: guest_begin
+-- In somebody else's transaction, or one of its own when there is none.
+SAVEPOINT pawl_guest
+
+-- name: guest_lock
+-- Touches nothing: the first statement of a transaction waits for the lock, a later one would fail.
+DELETE FROM pawl_setting
+WHERE name = ''
+
+-- name: guest_end
+RELEASE pawl_guest
+
+-- name: guest_undo
+ROLLBACK TO pawl_guest
+
 -- name: data_version
 PRAGMA data_version
 
