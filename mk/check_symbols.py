@@ -6,13 +6,17 @@ Usage: check_symbols.py LIBPAWL.a LIBPAWL.so INCLUDE_DIR
 - In the static library every global symbol begins with pawl_: it is linked into other people's
   programs, whose names are theirs.
 - What the shared library exports is what include/pawl declares, no more and no less; pawl__ names
-  are private and are never exported.
+  are private and are never exported. Headers of libraries beside it are theirs (BESIDE).
 """
 import glob
 import os
 import re
 import subprocess
 import sys
+
+
+# Header: the library, beside libpawl.so, that exports what it declares.
+BESIDE = {"pq.h": "src/sql/libpawl-pq.so"}
 
 
 def symbols(path, *options):
@@ -50,10 +54,11 @@ def outer(text):
     return "".join(out)
 
 
-def declared(include):
+def declared(include, headers):
     """Names of functions and objects that the headers declare."""
     names = set()
-    for path in sorted(glob.glob(os.path.join(include, "pawl", "*.h"))):
+    for header in headers:
+        path = os.path.join(include, "pawl", header)
         with open(path, encoding="utf-8") as file:
             text = outer(strip(file.read()))
         for statement in text.split(";"):
@@ -74,7 +79,18 @@ def check(static, shared, include):
         if not name.startswith("pawl_"):
             complaints.append(f"{name}: a global symbol of the static library without pawl_ "
                               "(make it static, or name it)")
-    exported, public = symbols(shared, "--dynamic"), declared(include)
+    headers = sorted(map(os.path.basename, glob.glob(os.path.join(include, "pawl", "*.h"))))
+    complaints += check_exports(shared, include, [h for h in headers if h not in BESIDE])
+    for header in headers:
+        library = os.path.join(os.path.dirname(shared), BESIDE.get(header, ""))
+        if header in BESIDE and os.path.exists(library):
+            complaints += check_exports(library, include, [header])
+    return complaints
+
+
+def check_exports(shared, include, headers):
+    complaints = []
+    exported, public = symbols(shared, "--dynamic"), declared(include, headers)
     for name in sorted(exported - public):
         why = "private, yet exported" if name.startswith("pawl__") else \
             "exported, yet not declared in include/pawl"

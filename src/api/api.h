@@ -52,4 +52,17 @@ void pawl__owned_free(struct pawl__arena *owned);
 PAWL_MUST_CHECK enum pawl_err pawl__spec_parse(struct pawl_span text, struct pawl__arena *arena,
                                                struct pawl_job_spec *out, struct pawl_diag *diag);
 
+/* A spec that was checked, and what of it is kept as JSON; empty where there is none. */
+struct pawl__spec_texts {
+    struct pawl_job_spec spec; /* with its defaults filled in */
+    struct pawl_span tags, retry, unique;
+};
+
+/* Check it as pawl_submit does. `out` points into `arena` and to what `given` points to. ARG,
+ * LIMIT, NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__spec_check(const struct pawl_job_spec *given,
+                                               struct pawl__arena *arena,
+                                               struct pawl__spec_texts *out,
+                                               struct pawl_diag *diag);
+
 #endif

@@ -1,6 +1,7 @@
 /* From what a caller describes to what the store keeps; the manual is spec.h. */
 #include "api/spec.h"
 
+#include "api/api.h"
 #include "api/check.h"
 #include "base/diag.h"
 
@@ -238,4 +239,26 @@ enum pawl_err pawl__intake_take(struct pawl__intake *intake, const struct pawl_j
     if (!err) err = keep_unique(intake, &spec->unique, &job->unique, diag);
     if (err) return err;
     return pawl__keys_make(spec, &payloads, &intake->scratch, &intake->buf, job, diag);
+}
+
+/* ---- for those who are not the store ---- */
+
+static bool hand_over(struct pawl__arena *arena, struct pawl_span from, struct pawl_span *out)
+{
+    *out = (struct pawl_span){ .len = from.len };
+    if (from.len) out->at = pawl__arena_dup(arena, from.at, from.len);
+    return !from.len || out->at;
+}
+
+enum pawl_err pawl__spec_check(const struct pawl_job_spec *given, struct pawl__arena *arena,
+                               struct pawl__spec_texts *out, struct pawl_diag *diag)
+{
+    struct pawl__intake intake = { .kept.chunks = NULL };
+    struct pawl__new_job job = { .spec = NULL };
+    enum pawl_err err = pawl__intake_take(&intake, given, &out->spec, &job, diag);
+    bool kept = err || (hand_over(arena, job.tags, &out->tags) &&
+                        hand_over(arena, job.retry, &out->retry) &&
+                        hand_over(arena, job.unique, &out->unique));
+    pawl__intake_release(&intake);
+    return kept ? err : pawl__fail_nomem(diag);
 }

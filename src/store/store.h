@@ -270,8 +270,8 @@ void pawl__store_post_list(struct pawl__store *store, struct pawl__op *first);
 PAWL_MUST_CHECK enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op);
 
 /* One operation without a store: on a connection to a SQLite store that is the caller's, inside his
- * transaction if there is one. On his thread. NOT_FOUND: there is no store in that database. SCHEMA,
- * BUSY, and whatever the operation may fail with; then nothing of it is left behind. */
+ * transaction if there is one. On his thread. NOT_FOUND: there is no store in that database.
+ * SCHEMA, BUSY, and whatever the operation may fail with; then nothing of it is left behind. */
 struct sqlite3;
 PAWL_MUST_CHECK enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op,
                                                 struct pawl_diag *diag);

@@ -11,6 +11,8 @@ Usage: pages_test.py PAWL [--write]
   one that is free.
 - `console postgres` needs a database: postgres://pawl@db.example.com/jobs on the page stands for a
   private server. Left out where there is none.
+- `console sqlite` needs the extension for SQLite: where the page finds it installed stands for
+  where it was built. Left out where it cannot be loaded.
 - `text make run` is an excerpt of what mk/demo.sh prints; "..." stands for what is left out.
 - Other `text` blocks hold messages that a test cannot provoke everywhere; each must be one that
   the sources can print.
@@ -21,9 +23,11 @@ Usage: pages_test.py PAWL [--write]
 --write puts what was printed into the console blocks, and lists of the sources into their tables;
 look at the difference before you keep it.
 """
+import functools
 import glob
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -96,9 +100,26 @@ class Step:
         self.command, self.said, self.did, self.serves = command, [], [], serves
 
 
+EXTENSION_NAMED = "/usr/local/lib/pawl/pawl_sqlite"
+
+
+def extension():
+    return os.path.join(os.path.dirname(PAWL), "src", "sql", "pawl_sqlite")
+
+
+@functools.lru_cache
+def has_extension():
+    if not shutil.which("sqlite3"):
+        return False
+    tried = subprocess.run(["sqlite3", ":memory:", f".load {extension()}"], capture_output=True,
+                           check=False)
+    return tried.returncode == 0 and not tried.stderr
+
+
 def consoles(path):
     kinds = ["console", "console server"]
     kinds += ["console postgres"] if postgres.find_binaries() else []
+    kinds += ["console sqlite"] if has_extension() else []
     return [b for b in blocks(path) if b.info in kinds]
 
 
@@ -201,7 +222,7 @@ def type_in(steps):
     ports = Ports(steps)
     with tempfile.TemporaryDirectory() as folder, Database(steps) as database:
         script = "".join(f"printf '{MARK}'\n{database.to_world(typed(step, ports))}\n"
-                         for step in steps)
+                         for step in steps).replace(EXTENSION_NAMED, extension())
         script += "[ -z \"$servers\" ] || { kill $servers; wait $servers; }\n"
         place = os.path.join(folder, "place")
         os.mkdir(place)

@@ -3,7 +3,7 @@
 its fellows write is what the library would have written, and is seen when it is committed. Speaks
 TAP.
 
-Usage: sql_test.py MODULE_DIR PAWL GUEST
+Usage: sql_test.py MODULE_DIR PAWL GUEST PQ_GUEST [TEST]...
 """
 import json
 import os
@@ -127,6 +127,10 @@ class Place:
 
     def guest(self):
         self.open.append(Program([GUEST, self.url]))
+        return self.open[-1]
+
+    def application(self, url=None):
+        self.open.append(Program([PQ_GUEST, url or self.url]))
         return self.open[-1]
 
     def sql(self, text):
@@ -297,6 +301,39 @@ def a_lost_run_is_refused(place):
     assert app.sql(f"SELECT pawl_give_back('{job}', 2)") == "available"
     assert ask(guest, "claim default w") == f"{job} 3"
     app.sql(f"SELECT pawl_complete('{job}', 3, '{{}}'::jsonb)")
+
+
+@test
+def an_application_in_c_does_it_in_its_transaction(place):
+    app, guest = place.application(), place.guest()
+    assert ask(app, "sql BEGIN") == "OK"
+    job, state = ask(app, "submit mail.send [7] -").split()
+    assert state == "available"
+    assert ask(app, "sql ROLLBACK") == "OK"
+    place.pawl("show", job, code=1)
+    job = ask(app, "submit mail.send [7] key").split()[0]
+    assert ask(app, "submit mail.send [7] -") == f"{job} available deduplicated"
+    said = ask(app, "submit mail.send [8] key")
+    assert said == f'DUPLICATE business_key: job "{job}", which is available, holds the same ' \
+        "business_key", said
+    assert ask(app, "submit Mail [8] key").startswith("ARG type: type \"Mail\" must be")
+    shown = place.show(job)
+    assert (shown["args"], shown["tags"]) == ([7], ["one", 'two "quoted"']), shown
+    assert (shown["timeout_ms"], shown["max_attempts"], shown["priority"]) == (1500, 4, 3), shown
+    assert ask(guest, "claim default w") == f"{job} 1"
+    assert ask(app, f"give_back {job} 1 0") == "OK"
+    assert ask(guest, "claim default w") == f"{job} 2"
+    assert ask(app, f"complete {job} 1").startswith("STALE run: run 1 of job")
+    assert ask(app, f"fail {job} 2") == "retryable attempt 2, in 5000 ms"
+    job = ask(app, "submit mail.send [9] -").split()[0]
+    assert ask(guest, "claim default w") == f"{job} 1"
+    assert ask(app, "sql BEGIN") == "OK"
+    assert ask(app, f"complete {job} 1") == "OK"
+    assert place.show(job)["state"] == "active"
+    assert ask(app, "sql COMMIT") == "OK"
+    assert place.show(job)["result"] == {"n": 1}
+    elsewhere = place.application(place.postgres.url)
+    assert ask(elsewhere, "submit mail.send [7] -").startswith("NOT_FOUND store: there is no store")
 
 
 # ---- the same as the library ----
@@ -701,7 +738,7 @@ def main():
     if not server.find_binaries():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
         return 0
-    chosen = [each for each in TESTS if not sys.argv[4:] or each.__name__ in sys.argv[4:]]
+    chosen = [each for each in TESTS if not sys.argv[5:] or each.__name__ in sys.argv[5:]]
     with server.Server() as postgres:
         passed = [run(postgres, number, each) for number, each in enumerate(chosen, 1)]
     print(f"1..{len(chosen)}")
@@ -709,5 +746,5 @@ def main():
 
 
 if __name__ == "__main__":
-    os.environ["PAWL_MODULE_DIR"], PAWL, GUEST = map(os.path.abspath, sys.argv[1:4])
+    os.environ["PAWL_MODULE_DIR"], PAWL, GUEST, PQ_GUEST = map(os.path.abspath, sys.argv[1:5])
     sys.exit(main())
