@@ -7,55 +7,18 @@ Usage: sql_test.py MODULE_DIR PAWL GUEST PQ_GUEST [TEST]...
 """
 import json
 import os
-import queue
 import re
 import subprocess
 import sys
-import threading
 import time
-import traceback
 
 sys.dont_write_bytecode = True
-import server
-
-PATIENCE_S = 120
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "sql"))
+import server
+from kit import PATIENCE_S, Program, run_all, test, timeless
+
 MISSION = os.path.join(os.path.dirname(os.path.dirname(HERE)), "..", "shared", "mission")
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-class Program:
-    """A program that is spoken to in lines."""
-
-    def __init__(self, args, env=None):
-        self.process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, cwd="/",
-                                        env={**os.environ, **(env or {})})
-        self.lines = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.put(line.rstrip("\n"))
-
-    def say(self, text):
-        self.process.stdin.write(text + "\n")
-        self.process.stdin.flush()
-
-    def line(self):
-        return self.lines.get(timeout=PATIENCE_S)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.reader.join()
-        self.process.stdout.close()
 
 
 class Refused(Exception):
@@ -74,7 +37,7 @@ class Session:
 
     def __init__(self, place, url=None):
         self.psql = Program([place.postgres.bin + "/psql", "-X", "-A", "-t", "-q",
-                             url or place.url])
+                             url or place.url], cwd="/")
         self.psql.say("\\set VERBOSITY verbose")
 
     def begin(self, text):
@@ -145,11 +108,6 @@ class Place:
         assert found == "no damage found\n", found
 
 
-def ask(guest, text):
-    guest.say(text)
-    return guest.line()
-
-
 def refuses(session, text, state, field, words):
     try:
         session.sql(text)
@@ -178,9 +136,9 @@ def rolled_back_is_never_seen(place):
     app, guest = place.session(), place.guest()
     app.sql("BEGIN")
     job = app.sql("SELECT pawl_submit('mail.send', '[1]', tags => '{a}', business_key => 'b')")
-    assert ask(guest, "claim default w") == "none"
+    assert guest.ask("claim default w") == "none"
     app.sql("ROLLBACK")
-    assert ask(guest, "claim default w") == "none"
+    assert guest.ask("claim default w") == "none"
     place.pawl("show", job, code=1)
     assert place.sql("SELECT (SELECT count(*) FROM pawl_job) + (SELECT count(*) FROM pawl_key) + "
                      "(SELECT count(*) FROM pawl_tag) + (SELECT count(*) FROM pawl_count_delta)"
@@ -191,7 +149,7 @@ def rolled_back_is_never_seen(place):
 def committed_wakes_a_node(place):
     app, guest = place.session(), place.guest()
     app.sql("SELECT pawl_submit('mail.send')")
-    assert ask(guest, "work mail.send default") == "OK"
+    assert guest.ask("work mail.send default") == "OK"
     assert guest.line().startswith("ran ")
     for delay in ("0 s", "1 s"):
         app.sql("BEGIN")
@@ -272,7 +230,7 @@ def a_run_ends_with_its_effects(place):
     app, guest = place.session(), place.guest()
     app.sql("CREATE TABLE sent (job uuid)")
     job = app.sql("SELECT pawl_submit('mail.send')")
-    run = int(ask(guest, "claim default w").split()[1])
+    run = int(guest.ask("claim default w").split()[1])
     for end, state, effects in (("ROLLBACK", "active", "0"), ("COMMIT", "completed", "1")):
         app.sql("BEGIN")
         app.sql(f"INSERT INTO sent VALUES ('{job}')")
@@ -281,16 +239,16 @@ def a_run_ends_with_its_effects(place):
         assert place.show(job)["state"] == state
         assert app.sql("SELECT count(*) FROM sent") == effects
     assert place.show(job)["result"] == {"sent": True}
-    assert ask(guest, f"complete {job} {run}") == "STALE"
+    assert guest.ask(f"complete {job} {run}") == "STALE"
 
 
 @test
 def a_lost_run_is_refused(place):
     app, guest = place.session(), place.guest()
     job = app.sql("SELECT pawl_submit('mail.send', attempts_max => 5)")
-    assert ask(guest, "claim default w") == f"{job} 1"
-    assert ask(guest, f"give_back {job} 1 0") == "OK"
-    assert ask(guest, "claim default w") == f"{job} 2"
+    assert guest.ask("claim default w") == f"{job} 1"
+    assert guest.ask(f"give_back {job} 1 0") == "OK"
+    assert guest.ask("claim default w") == f"{job} 2"
     for call in ("pawl_complete", "pawl_fail", "pawl_give_back"):
         refuses(app, f"SELECT {call}('{job}', 1)", "PW007", "run",
                 f'run 1 of job "{job}" is over: the job is active and has had 2 runs')
@@ -299,41 +257,41 @@ def a_lost_run_is_refused(place):
         refuses(app, f"SELECT {call}('{job}', 0)", "PW001", "run", "the number that the claim")
     refuses(app, f"SELECT pawl_complete('{job}', 2, '[')", "PW001", "result", "not valid JSON")
     assert app.sql(f"SELECT pawl_give_back('{job}', 2)") == "available"
-    assert ask(guest, "claim default w") == f"{job} 3"
+    assert guest.ask("claim default w") == f"{job} 3"
     app.sql(f"SELECT pawl_complete('{job}', 3, '{{}}'::jsonb)")
 
 
 @test
 def an_application_in_c_does_it_in_its_transaction(place):
     app, guest = place.application(), place.guest()
-    assert ask(app, "sql BEGIN") == "OK"
-    job, state = ask(app, "submit mail.send [7] -").split()
+    assert app.ask("sql BEGIN") == "OK"
+    job, state = app.ask("submit mail.send [7] -").split()
     assert state == "available"
-    assert ask(app, "sql ROLLBACK") == "OK"
+    assert app.ask("sql ROLLBACK") == "OK"
     place.pawl("show", job, code=1)
-    job = ask(app, "submit mail.send [7] key").split()[0]
-    assert ask(app, "submit mail.send [7] -") == f"{job} available deduplicated"
-    said = ask(app, "submit mail.send [8] key")
+    job = app.ask("submit mail.send [7] key").split()[0]
+    assert app.ask("submit mail.send [7] -") == f"{job} available deduplicated"
+    said = app.ask("submit mail.send [8] key")
     assert said == f'DUPLICATE business_key: job "{job}", which is available, holds the same ' \
         "business_key", said
-    assert ask(app, "submit Mail [8] key").startswith("ARG type: type \"Mail\" must be")
+    assert app.ask("submit Mail [8] key").startswith("ARG type: type \"Mail\" must be")
     shown = place.show(job)
     assert (shown["args"], shown["tags"]) == ([7], ["one", 'two "quoted"']), shown
     assert (shown["timeout_ms"], shown["max_attempts"], shown["priority"]) == (1500, 4, 3), shown
-    assert ask(guest, "claim default w") == f"{job} 1"
-    assert ask(app, f"give_back {job} 1 0") == "OK"
-    assert ask(guest, "claim default w") == f"{job} 2"
-    assert ask(app, f"complete {job} 1").startswith("STALE run: run 1 of job")
-    assert ask(app, f"fail {job} 2") == "retryable attempt 2, in 5000 ms"
-    job = ask(app, "submit mail.send [9] -").split()[0]
-    assert ask(guest, "claim default w") == f"{job} 1"
-    assert ask(app, "sql BEGIN") == "OK"
-    assert ask(app, f"complete {job} 1") == "OK"
+    assert guest.ask("claim default w") == f"{job} 1"
+    assert app.ask(f"give_back {job} 1 0") == "OK"
+    assert guest.ask("claim default w") == f"{job} 2"
+    assert app.ask(f"complete {job} 1").startswith("STALE run: run 1 of job")
+    assert app.ask(f"fail {job} 2") == "retryable attempt 2, in 5000 ms"
+    job = app.ask("submit mail.send [9] -").split()[0]
+    assert guest.ask("claim default w") == f"{job} 1"
+    assert app.ask("sql BEGIN") == "OK"
+    assert app.ask(f"complete {job} 1") == "OK"
     assert place.show(job)["state"] == "active"
-    assert ask(app, "sql COMMIT") == "OK"
+    assert app.ask("sql COMMIT") == "OK"
     assert place.show(job)["result"] == {"n": 1}
     elsewhere = place.application(place.postgres.url)
-    assert ask(elsewhere, "submit mail.send [7] -").startswith("NOT_FOUND store: there is no store")
+    assert elsewhere.ask("submit mail.send [7] -").startswith("NOT_FOUND store: there is no store")
 
 
 # ---- the same as the library ----
@@ -410,20 +368,6 @@ def as_line(spec):
             text = json.dumps(value)
         parts.append(f'"{names.get(name, name)}":{text}')
     return "{" + ",".join(parts) + "}"
-
-
-CLOCKS = "created_at|due_at|started_at|lease_until|finished_at|expires_at|at|failed_at"
-
-
-def timeless(value):
-    """Without ids, and with times as far from the record's birth as they are, to the second."""
-    if isinstance(value, list):
-        return [timeless(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: "time" if re.fullmatch(CLOCKS, key) and isinstance(each, str)
-            and not each.startswith("3000") else timeless(each)
-            for key, each in value.items() if key != "id"}
 
 
 ROWS = """
@@ -520,12 +464,12 @@ def fails_as_the_library_fails(place):
                         f" = NULL WHERE id = '{job}' AND state = 5 RETURNING lane) INSERT INTO "
                         f"pawl_count_delta SELECT lane, c.state, c.delta FROM due, "
                         f"(VALUES (5, -1), (2, 1)) AS c (state, delta)")
-                assert ask(guest, f"claim {lane} w") == f"{job} {run}"
+                assert guest.ask(f"claim {lane} w") == f"{job} {run}"
                 if more == "expired":
                     for table in ("job", "live"):
                         app.sql(f"UPDATE pawl_{table} SET expires_at_ms = 1 WHERE id = '{job}'")
                 seen.append(fail_by_sql(app, job, run, report) if sql
-                            else ask(guest, f"fail {job} {run} {report}"))
+                            else guest.ask(f"fail {job} {run} {report}"))
         states.append(seen)
     assert states[0] == states[1], states
     ours, theirs = rows(place), rows(other)
@@ -544,11 +488,11 @@ def gives_back_as_the_library_does(place):
         app, guest = where.session(), where.guest()
         for lane, delay in (("now", 0), ("later", 3600000)):
             job = app.sql(f"SELECT pawl_submit('g', queue => '{lane}', delay => '0 s')")
-            assert ask(guest, f"claim {lane} w") == f"{job} 1"
+            assert guest.ask(f"claim {lane} w") == f"{job} 1"
             if sql:
                 app.sql(f"SELECT pawl_give_back('{job}', 1, interval '{delay} milliseconds')")
             else:
-                assert ask(guest, f"give_back {job} 1 {delay}") == "OK"
+                assert guest.ask(f"give_back {job} 1 {delay}") == "OK"
     compare(rows(place), rows(other))
 
 
@@ -633,7 +577,7 @@ def the_cluster_document_tells_the_truth(place):
     for _ in range(3):
         app.sql("SELECT pawl_submit('a')")
     for worker in ("node-0", "node-0", "node-1"):
-        ask(guest, "claim default " + worker)
+        guest.ask("claim default " + worker)
     app.sql("SELECT pawl_submit('a')")  # waits
     app.sql("INSERT INTO pawl_node VALUES ('node-0', 'one', pawl__now() - 500000, pawl__now()),"
             "('node-1', 'two', pawl__now() - 900000, pawl__now() - 61000)")
@@ -674,7 +618,7 @@ def the_claim_query_finds_what_a_claim_takes(place):
     found = [line.split("|")[0] for line in app.sql(claim).splitlines()]
     assert found == expected[:3], (found, expected)
     for job in expected:
-        assert ask(guest, "claim default node-7").split()[0] == job
+        assert guest.ask("claim default node-7").split()[0] == job
     app.sql(f"SELECT pawl_complete('{expected[0]}', 1, '7')")
     app.sql(f"SELECT pawl_fail('{expected[1]}', 1, 'boom', code => 'FAIL')")
     app.sql(f"SELECT pawl_fail('{expected[2]}', 1, 'again')")
@@ -713,36 +657,12 @@ def one_compatible_step_ahead_is_fine(place):
         place.sql(f"DELETE FROM pawl_migration WHERE version > {newest}")
 
 
-def run(postgres, number, function):
-    place = None
-    try:
-        place = Place(postgres, f"s{number}")
-        function(place)
-        failed = None
-    except Exception as why:  # whatever it is, it is this test's
-        failed = why
-    finally:
-        if place:
-            try:
-                place.close()
-            except Exception as why:
-                failed = failed or why
-    print(f"{'not ok' if failed else 'ok'} {number} - {function.__name__}", flush=True)
-    if failed:
-        for line in "".join(traceback.format_exception(failed)).splitlines():
-            print("#", line)
-    return failed is None
-
-
 def main():
     if not server.find_binaries():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
         return 0
-    chosen = [each for each in TESTS if not sys.argv[5:] or each.__name__ in sys.argv[5:]]
     with server.Server() as postgres:
-        passed = [run(postgres, number, each) for number, each in enumerate(chosen, 1)]
-    print(f"1..{len(chosen)}")
-    return 0 if all(passed) else 1
+        return run_all(sys.argv[5:], lambda number: Place(postgres, f"s{number}"))
 
 
 if __name__ == "__main__":

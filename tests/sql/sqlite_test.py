@@ -3,59 +3,18 @@
 extension writes is what the library would have written, and is seen when it is committed. Speaks
 TAP.
 
-Usage: sqlite_test.py PAWL GUEST EXTENSION
+Usage: sqlite_test.py PAWL GUEST EXTENSION [TEST]...
 """
 import json
 import os
-import queue
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import traceback
 
-PATIENCE_S = 120
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-class Program:
-    """A program that is spoken to in lines."""
-
-    def __init__(self, args):
-        self.process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        self.lines = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.put(line.rstrip("\n"))
-
-    def say(self, text):
-        self.process.stdin.write(text + "\n")
-        self.process.stdin.flush()
-
-    def line(self):
-        return self.lines.get(timeout=PATIENCE_S)
-
-    def ask(self, text):
-        self.say(text)
-        return self.line()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.reader.join()
-        self.process.stdout.close()
-
+sys.dont_write_bytecode = True
+from kit import Program, run_all, test, timeless
 
 class Shell(Program):
     """An application: the sqlite3 shell with the extension."""
@@ -217,17 +176,6 @@ SPECS = [
     ('[{"to":"a"}]', {"unique": {"keys": ["args", "queue"], "args_keys": ["to"], "period_ms": 5,
                                  "states": ["active"], "on_conflict": "ignore"}}),
 ]
-CLOCKS = "created_at|due_at|expires_at|at"
-
-
-def timeless(value):
-    if isinstance(value, list):
-        return [timeless(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: "time" if re.fullmatch(CLOCKS, key) else timeless(each)
-            for key, each in value.items() if key != "id"}
-
 
 @test
 def submits_what_the_library_submits(box):
@@ -311,33 +259,11 @@ def it_calls_the_hosts_sqlite_alone(_):
     assert "sqlite3_" not in done.stdout, done.stdout
 
 
-def run(number, function):
-    failed, box = None, None
-    try:
-        box = Box()
-        function(box)
-    except Exception as why:  # whatever it is, it is this test's
-        failed = why
-    try:
-        if box:
-            box.close()
-    except Exception as why:
-        failed = failed or why
-    print(f"{'not ok' if failed else 'ok'} {number} - {function.__name__}", flush=True)
-    if failed:
-        for line in "".join(traceback.format_exception(failed)).splitlines():
-            print("#", line)
-    return failed is None
-
-
 def main():
     if not shutil.which("sqlite3"):
         print("1..0 # SKIP there is no sqlite3 here (on Debian: sqlite3)")
         return 0
-    chosen = [each for each in TESTS if not sys.argv[4:] or each.__name__ in sys.argv[4:]]
-    passed = [run(number, each) for number, each in enumerate(chosen, 1)]
-    print(f"1..{len(chosen)}")
-    return 0 if all(passed) else 1
+    return run_all(sys.argv[4:], lambda _: Box())
 
 
 if __name__ == "__main__":

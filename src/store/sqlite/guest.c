@@ -12,6 +12,8 @@
  * Runs on: the caller's thread. */
 #include "store/sqlite/sqlite.h"
 
+#include "store/wake.h"
+
 #include <stdlib.h>
 
 static enum pawl_err take_lock(struct pawl__backend *sq, struct pawl_diag *diag)
@@ -52,9 +54,13 @@ static void tell_others(struct pawl__backend *sq)
 {
     const char *path = sqlite3_db_filename(sq->writer.db, "main");
     struct pawl__notice notice;
+    struct pawl__wake *wake = NULL;
     if (!path || !*path || !pawl__sq_told(sq, &notice)) return;
     sq->turnstile = pawl__sq_turnstile_open(path);
-    pawl__sq_tell(sq, &notice);
+    if (!pawl__sq_wake(sq, NULL, &wake, NULL) && wake) {
+        wake->table->tell(wake, &notice);
+        wake->table->close(wake);
+    }
     pawl__sq_turnstile_close(sq->turnstile);
 }
 
@@ -66,8 +72,7 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sq->writer.db = db;
     sq->clock = &pawl__clock_system;
     sq->lanes.stale = true;
-    sq->tag = pawl__rng_system_seed(); // somebody new each time
-    pawl__rng_seed(&sq->rng, sq->tag);
+    pawl__rng_seed(&sq->rng, pawl__rng_system_seed());
     sq->lanes.seed = pawl__rng_next(&sq->rng);
     op->diag = diag;
     enum pawl_err err = in_savepoint(sq, op, diag);
