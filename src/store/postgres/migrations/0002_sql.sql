@@ -17,7 +17,7 @@
 -- fragment: ratchet_live
     SELECT {{ratchet_facts}}, NULL::timestamptz AS terminated_at, NULL::text AS terminal_error,
     NULL::text AS job_result, false AS dead_letter,
-    greatest(0, extract(epoch FROM statement_timestamp()) * 1000 - j.due_at_ms)
+    greatest(0, extract(epoch FROM statement_timestamp())::numeric * 1000 - j.due_at_ms)
         / coalesce((SELECT nullif(s.value::bigint, 0) FROM pawl_setting AS s
             WHERE s.name = 'rank.boost_ms'), 900000) AS age_boost
 
