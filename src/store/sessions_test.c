@@ -52,12 +52,13 @@ struct act {
     int applied_as, answers; /* guarded by the stage's mutex, like the two before */
 };
 
-static void stop_here(struct pawl__backend *session, const bool *held, bool *here)
+static void stop_here(struct stage *stage, const bool *held, bool *here)
+    PAWL__REQUIRES(stage->mutex)
 {
     *here = true;
-    pawl__cond_broadcast(&session->stage->moved);
+    pawl__cond_broadcast(&stage->moved);
     while (*held) {
-        pawl__cond_wait(&session->stage->moved, &session->stage->mutex);
+        pawl__cond_wait(&stage->moved, &stage->mutex);
     }
     *here = false;
 }
@@ -68,7 +69,7 @@ static enum pawl_err script_apply(struct pawl__backend *session, struct pawl__op
     struct stage *stage = session->stage;
     pawl__lock(&stage->mutex);
     session->calls++;
-    stop_here(session, &session->held_early, &session->early);
+    stop_here(stage, &session->held_early, &session->early);
     for (size_t i = 0; i < count; i++) {
         struct act *act = ops[i]->user;
         act->session = session->number + 1;
@@ -78,7 +79,7 @@ static enum pawl_err script_apply(struct pawl__backend *session, struct pawl__op
     pawl__unlock(&stage->mutex);
     session->order(session->order_ctx);
     pawl__lock(&stage->mutex);
-    stop_here(session, &session->held_late, &session->late);
+    stop_here(stage, &session->held_late, &session->late);
     enum pawl_err err = session->says;
     session->says = PAWL_OK;
     pawl__unlock(&stage->mutex);
