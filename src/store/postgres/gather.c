@@ -422,6 +422,7 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
         pawl__pg_list_add_id(ids, row->job->id);
         pawl__pg_list_add_span(args, args_of(row->job->spec));
     }
+    assert(one); // no kind is without a row
     pawl__pg_call(conn, PG_GATHERED_JOBS_ALIKE);
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_lane, one->lane_id);
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_priority, one->job->spec->priority);
