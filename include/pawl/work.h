@@ -191,6 +191,7 @@ struct pawl_histogram {
     X(wake_reconnects, "times that the way to other processes was found again")                    \
     X(commits, "transactions")                                                                     \
     X(commits_failed, "transactions that failed")                                                  \
+    X(reopened, "times that the store was opened anew after trouble")                              \
     X(operations, "operations in them")
 
 struct pawl_counters {

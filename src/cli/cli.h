@@ -117,6 +117,8 @@ const char *pawl__cli_store_path(const struct pawl__cli *cli);
 void pawl__cli_error(const char *format, ...) PAWL_PRINTF(1, 2);
 /* `hint: TEXT` on standard error. */
 void pawl__cli_hint(const char *format, ...) PAWL_PRINTF(1, 2);
+/* From now on hints speak of a server, not of a file. */
+void pawl__cli_hint_served(bool is_served);
 /* Prints an error and returns PAWL__CLI_EXIT_USAGE. */
 int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
 /* Prints what the library said, with a hint when there is one, and returns the exit code. */

@@ -47,8 +47,16 @@ int pawl__cli_usage(const char *format, ...)
 
 struct advice {
     enum pawl__cli_exit exit;
-    const char *hint; /* NULL: the text says it all */
+    const char *hint;   /* NULL: the text says it all */
+    const char *served; /* instead, when the store is no file but on a server */
 };
+
+static bool served;
+
+void pawl__cli_hint_served(bool is_served)
+{
+    served = is_served;
+}
 
 static const struct advice advices[PAWL_ERR_END] = {
     [PAWL_OK] = { PAWL__CLI_EXIT_OK, NULL },
@@ -62,13 +70,18 @@ static const struct advice advices[PAWL_ERR_END] = {
     [PAWL_ERR_HELD] = { PAWL__CLI_EXIT_REFUSED, NULL },
     [PAWL_ERR_BUSY] = { PAWL__CLI_EXIT_STORE, "nothing was changed; --busy-timeout waits longer" },
     [PAWL_ERR_FULL] = { PAWL__CLI_EXIT_STORE,
-                        "make room on the disk, then try again; \"df -h .\" shows what is left" },
+                        "make room on the disk, then try again; \"df -h .\" shows what is left",
+                        "make room on the database server's disk, then try again" },
     [PAWL_ERR_IO] = { PAWL__CLI_EXIT_STORE, NULL },
     [PAWL_ERR_CORRUPT] = { PAWL__CLI_EXIT_STORE,
                            "keep a copy of the file as it is; \"pawl check\" lists the damage, and "
-                           "a file made by \"pawl backup\" can take its place" },
+                           "a file made by \"pawl backup\" can take its place",
+                           "keep a copy of the database as it is; \"pawl check\" lists the "
+                           "damage" },
     [PAWL_ERR_READONLY] = { PAWL__CLI_EXIT_STORE,
-                            "the file and its directory must both be writable" },
+                            "the file and its directory must both be writable",
+                            "the store needs a server that takes writes, and a user who may "
+                            "write" },
     [PAWL_ERR_SCHEMA] = { PAWL__CLI_EXIT_STORE,
                           "\"pawl migrate --check\" compares the store with this program" },
     [PAWL_ERR_UNSAFE] = { PAWL__CLI_EXIT_STORE,
@@ -77,6 +90,12 @@ static const struct advice advices[PAWL_ERR_END] = {
     [PAWL_ERR_LIMIT] = { PAWL__CLI_EXIT_USAGE, NULL },
     [PAWL_ERR_UNSUPPORTED] = { PAWL__CLI_EXIT_STORE, NULL },
 };
+
+static const char *hint_for(enum pawl_err err)
+{
+    if (err >= PAWL_ERR_END) return NULL;
+    return served && advices[err].served ? advices[err].served : advices[err].hint;
+}
 
 int pawl__cli_exit_of(enum pawl_err err)
 {
@@ -89,8 +108,8 @@ int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag)
     pawl__cli_error("%s", told ? diag->text : pawl_err_text(err));
     if (told && strcmp(diag->field, "token") == 0) {
         pawl__cli_hint("give it with --token or PAWL_TOKEN");
-    } else if (err < PAWL_ERR_END && advices[err].hint) {
-        pawl__cli_hint("%s", advices[err].hint);
+    } else if (hint_for(err)) {
+        pawl__cli_hint("%s", hint_for(err));
     }
     return pawl__cli_exit_of(err);
 }
@@ -99,7 +118,7 @@ int pawl__cli_fail_at(enum pawl_err err, const struct pawl_diag *diag, const cha
 {
     pawl__cli_error("%s", diag->text[0] ? diag->text : pawl_err_text(err));
     bool said = pawl__cli_hint_path(path); // which knows more than the list
-    if (!said && err < PAWL_ERR_END && advices[err].hint) pawl__cli_hint("%s", advices[err].hint);
+    if (!said && hint_for(err)) pawl__cli_hint("%s", hint_for(err));
     return pawl__cli_exit_of(err);
 }
 

@@ -77,9 +77,14 @@ const char *pawl__cli_store_path(const struct pawl__cli *cli)
     return url + 7;
 }
 
+/* `path` NULL: it would be no file. */
 static void hint_missing(const char *path)
 {
     struct stat info;
+    if (!path) {
+        pawl__cli_hint("\"pawl submit\" makes a store; choose another with --store or PAWL_STORE");
+        return;
+    }
     char *copy = pawl__cli_need(strdup(path));
     const char *directory = dirname(copy);
     if (stat(directory, &info) != 0 && errno == ENOENT) {
@@ -140,7 +145,7 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                        "with \"none\", they need nothing more than the store");
         return PAWL__CLI_EXIT_USAGE;
     }
-    if (err == PAWL_ERR_NOT_FOUND && path) {
+    if (err == PAWL_ERR_NOT_FOUND) {
         pawl__cli_error("%s", diag->text);
         hint_missing(path);
         return PAWL__CLI_EXIT_STORE;
@@ -173,6 +178,7 @@ int pawl__cli_open(struct pawl__cli *cli)
     struct pawl_diag diag = { 0 };
     struct pawl_config config = pawl__cli_config(cli);
     config.must_exist = cli->command->store != PAWL__CLI_STORE_CREATE;
+    pawl__cli_hint_served(strncmp(cli->url, "postgres:", 9) == 0);
     config.no_migrate = !may_migrate(cli, &config);
     enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
     return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;

@@ -539,6 +539,7 @@ void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *ou
     pawl__unlock(&engine->mutex);
     out->commits = store.commits;
     out->commits_failed = store.failed_commits;
+    out->reopened = store.reopened;
     out->operations = store.ops;
     out->commit_us = store.commit_times;
     out->batch = store.batch_sizes;

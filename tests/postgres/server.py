@@ -54,12 +54,15 @@ class Server:
             self.user = {"user": name, "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
             os.chown(self.dir, pwd.getpwnam(name).pw_uid, -1)
         os.chmod(self.dir, 0o755)
-        self._run("initdb", "--no-sync", "--auth=trust", "--username=pawl", "--encoding=UTF8",
-                  "--locale=C.UTF-8", "-D", self.data)
+        self._make_data()
         with open(self.dir + "/extra.conf", "w", encoding="utf-8") as file:
             file.write(CONFIG.format(dir=self.dir) + config)
         self._append_include()
         self.start()
+
+    def _make_data(self):
+        self._run("initdb", "--no-sync", "--auth=trust", "--username=pawl", "--encoding=UTF8",
+                  "--locale=C.UTF-8", "-D", self.data)
 
     @staticmethod
     def _is_user(name):
@@ -80,11 +83,13 @@ class Server:
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stdout}")
 
+    def _command(self):
+        return [f"{self.bin}/postgres", "-D", self.data]
+
     def start(self):
         with open(self.dir + "/log", "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen([f"{self.bin}/postgres", "-D", self.data], stdout=log,
-                                            stderr=log, cwd="/", preexec_fn=end_with_parent,
-                                            **self.user)
+            self.process = subprocess.Popen(self._command(), stdout=log, stderr=log, cwd="/",
+                                            preexec_fn=end_with_parent, **self.user)
         for _ in range(600):
             if self.is_up():
                 return
@@ -117,6 +122,14 @@ class Server:
             raise RuntimeError(done.stderr)
         return done.stdout.strip()
 
+    def wait_for(self, question, patience_s=120):
+        """Until the answer is yes."""
+        until = time.monotonic() + patience_s
+        while self.sql(question) != "t":
+            if time.monotonic() > until:
+                raise RuntimeError(f"it did not come true: {question}")
+            time.sleep(0.02)
+
     def close(self):
         self.stop()
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -126,6 +139,67 @@ class Server:
 
     def __exit__(self, *exc):
         self.close()
+
+
+class Cramped(Server):
+    """A server with a small file system at `small`, in a name space that only it has."""
+
+    # who gets a name space is no longer ended with his parent, unless he asks anew
+    MOUNT = """mount -t tmpfs -o size=24m,mode=1777 none "$0" && mkdir -m 700 "$0/space" &&
+        exec setpriv --pdeathsig INT "$@" """
+
+    def __init__(self):
+        self.small = tempfile.mkdtemp(prefix="pawl-small-", dir="/tmp")
+        os.chmod(self.small, 0o777)
+        super().__init__()
+
+    @staticmethod
+    def can_be():
+        return subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
+                              check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+    def _command(self):
+        # as the server's user, who is root in there as far as mounting goes, and nowhere else
+        return ["unshare", "-Um", "--map-current-user", "--keep-caps", "sh", "-c", self.MOUNT,
+                self.small, *super()._command()]
+
+    def inside(self, *command, check=True):
+        """Run where the small file system is to be seen."""
+        subprocess.run(["nsenter", "-U", "-m", "--preserve-credentials", "-t",
+                        str(self.process.pid), *command], check=check, cwd="/",
+                       stderr=subprocess.DEVNULL, **self.user)
+
+    def close(self):
+        super().close()
+        os.rmdir(self.small)
+
+
+class Standby(Server):
+    """A copy of a server, which needs REPLICATED in its configuration, that follows it."""
+
+    def __init__(self, primary):
+        self.primary = primary
+        super().__init__(REPLICATED)
+
+    def _make_data(self):
+        self._run("pg_basebackup", "-D", self.data, "-R", "-X", "stream", "--no-sync",
+                  "--checkpoint=fast", "-h", self.primary.dir, "-U", "pawl")
+
+    def leave(self):
+        """Hear nothing more of the primary."""
+        self.sql("ALTER SYSTEM SET primary_conninfo = ''")
+        self.sql("SELECT pg_reload_conf()")
+        self.wait_for("SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)")
+
+    def promote(self):
+        self.sql("SELECT pg_promote(true, 120)")
+
+
+REPLICATED = """
+wal_level = replica
+max_wal_senders = 4
+full_page_writes = on
+"""
 
 
 POOLER = """

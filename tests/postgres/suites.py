@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs test programs on a private PostgreSQL server and passes their TAP on as one. Speaks TAP.
 
-Usage: suites.py [--pooled] [--scale PERCENT] [--at-once N] [--with ARG]... MODULE_DIR PROGRAM...
+Usage: suites.py [--pooled] [--scale PERCENT] [--at-once N] [--setting NAME=VALUE]
+                 [--with ARG]... MODULE_DIR PROGRAM...
 
 --pooled: through PgBouncer, which lends connections out for one transaction at a time.
 --scale: of the rounds that PAWL_TEST_SCALE allows, for what is slow with a server.
 --at-once: how many programs may run side by side, for those that mostly wait.
+--setting: of the server.
 --with: an argument for each of the programs. Those that end in .py are run by Python.
 """
 import argparse
@@ -70,6 +72,7 @@ def main():
     parser.add_argument("--pooled", action="store_true")
     parser.add_argument("--scale", type=int, default=100)
     parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--setting", action="append", default=[])
     parser.add_argument("--with", dest="given", action="append", default=[])
     parser.add_argument("module_dir")
     parser.add_argument("programs", nargs="+")
@@ -79,7 +82,7 @@ def main():
     if args.pooled and not server.Pooler.find():
         return skip("there is no PgBouncer here (on Debian: pgbouncer)")
     scale = int(os.environ.get("PAWL_TEST_SCALE") or 100) * args.scale // 100
-    with server.Server() as postgres:
+    with server.Server("\n".join(args.setting) + "\n") as postgres:
         settings = {"PAWL_TEST_POSTGRES": postgres.url, "PAWL_TEST_SCALE": str(scale),
                     "PAWL_MODULE_DIR": os.path.abspath(args.module_dir)}
         pooler = server.Pooler(postgres) if args.pooled else None

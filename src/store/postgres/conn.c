@@ -79,7 +79,8 @@ static void ignore_notice(void *arg, const char *message)
     (void)message;
 }
 
-/* Those before the URL are defaults that it may change, those behind it are not. */
+/* Those before the URL are defaults that it may change, those behind it are not. Who reads goes to
+ * the primary too: a standby may not know yet what was just written. */
 static PGconn *dial(const struct pawl__pg_open *how)
 {
     char timeout[24];
@@ -89,10 +90,8 @@ static PGconn *dial(const struct pawl__pg_open *how)
                                   "keepalives_interval",       "keepalives_count",
                                   "tcp_user_timeout",          "dbname",
                                   "client_encoding",           NULL };
-    const char *const values[] = { "pawl",  timeout,  how->write ? "read-write" : "any",
-                                   "10",    "5",      "3",
-                                   "30000", how->url, "UTF8",
-                                   NULL };
+    const char *const values[] = { "pawl", timeout, "read-write", "10",   "5",
+                                   "3",    "30000", how->url,     "UTF8", NULL };
     return PQconnectdbParams(names, values, 1);
 }
 
@@ -126,6 +125,30 @@ static enum pawl_err check_url(const char *url, struct pawl_diag *diag)
     return err;
 }
 
+/* What to do about a connection that is refused, by what the server said. In another language than
+ * this its own words must do. */
+static const char *advice_for(const PGconn *pg, const char *said)
+{
+    static const struct {
+        const char *said, *advice;
+    } advices[] = {
+        { "does not exist", "; make it with createdb or createuser, or name another in the URL" },
+        { "password authentication failed", "; put the right one in PGPASSWORD or ~/.pgpass" },
+        { "no pg_hba.conf entry", "; the server's pg_hba.conf must let this user in" },
+        { "too many", "; raise the limit, or put PgBouncer in between" },
+        { "remaining connection slots", "; raise max_connections, or put PgBouncer in between" },
+        { "is read-only", "; the store needs the primary: name it too in the URL" },
+        { "is in recovery", "; the store needs the primary: name it too in the URL" },
+        { "No such file or directory", "; is the server running there?" },
+        { "Connection refused", "; is the server running there?" },
+    };
+    if (PQconnectionNeedsPassword(pg)) return "; put it in PGPASSWORD or ~/.pgpass";
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
+        if (strstr(said, advices[i].said)) return advices[i].advice;
+    }
+    return "";
+}
+
 enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **out,
                                      struct pawl_diag *diag)
 {
@@ -135,8 +158,9 @@ enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **o
     if (!pg) return pawl__fail_nomem(diag);
     if (PQstatus(pg) != CONNECTION_OK) {
         const char *said = PQerrorMessage(pg);
-        err = pawl__fail_field(diag, PAWL_ERR_IO, "store", "could not connect to PostgreSQL: %.*s",
-                               first_line(said), said);
+        err = pawl__fail_field(diag, PAWL_ERR_IO, "store",
+                               "could not connect to PostgreSQL: %.*s%s", first_line(said), said,
+                               advice_for(pg, said));
         PQfinish(pg);
         return err;
     }

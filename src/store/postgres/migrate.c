@@ -28,7 +28,13 @@ static const struct {
 } migrations[] = { MIGRATIONS(X) };
 #undef X
 
-enum { NEWEST = sizeof migrations / sizeof *migrations, CHECKSUM_BYTES = 65 };
+/* Tests of upgrades build the program of before: it knows all but the newest. */
+#ifdef PAWL__PG_ONE_STEP_BEHIND
+enum { NEWEST = sizeof migrations / sizeof *migrations - 1 };
+#else
+enum { NEWEST = sizeof migrations / sizeof *migrations };
+#endif
+enum { CHECKSUM_BYTES = 65 };
 
 static void checksum(const char *text, char out[CHECKSUM_BYTES])
 {

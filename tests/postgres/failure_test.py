@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""What a server can do to a store, and what the store says of it: connections refused, a standby, a
+full disk, a failover with commits under way. Speaks TAP.
+
+Usage: failure_test.py PAWL MODULE_DIR STEADY
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import urllib.error
+import urllib.request
+
+sys.dont_write_bytecode = True
+import server
+import steady
+
+PATIENCE_S = 120
+PAWL, MODULE_DIR, STEADY = map(os.path.abspath, sys.argv[1:4])
+ENV = {**{name: value for name, value in os.environ.items()
+          if not name.startswith(("PAWL_", "PG"))}, "PAWL_MODULE_DIR": MODULE_DIR}
+
+
+def pawl(url, *args):
+    return subprocess.run([PAWL, "--store", url, *args], env=ENV, cwd="/", text=True, check=False,
+                          capture_output=True, timeout=PATIENCE_S)
+
+
+def refused(url, *args):
+    done = pawl(url, *args)
+    assert done.returncode == 3, (args, done)
+    return done.stderr
+
+
+def until(what):
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+class Front:
+    """A `pawl serve`, and what it says of itself."""
+
+    def __init__(self, url):
+        self.process = subprocess.Popen(
+            [PAWL, "serve", "--store", url, "--listen", "127.0.0.1:0", "--log-level", "error"],
+            env=ENV, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.url = self.process.stdout.readline().split()[1]
+
+    def ask(self, path, body=None):
+        request = urllib.request.Request(
+            self.url + path, data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/openjobspec+json"})
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def healthy(self):
+        return self.ask("/ojs/v1/health")[0] == 200
+
+    def submits(self):
+        return self.ask("/ojs/v1/jobs", {"type": "t", "args": [], "options": {"queue": "web"}})[0]
+
+    def metric(self, name):
+        for line in self.ask("/metrics")[1].splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        raise AssertionError(f"there is no metric {name}")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+
+
+# ---- connections that are refused ----
+
+def refusals_say_what_to_do(postgres):
+    def url(**parts):
+        named = {"host": postgres.dir, "user": "pawl", "db": "postgres", **parts}
+        return "postgres:///{db}?host={host}&user={user}".format(**named)
+
+    postgres.sql("CREATE ROLE locked LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
+    said = refused(url(user="locked"), "stats")
+    assert "too many connections" in said and "PgBouncer" in said, said
+    postgres.sql("CREATE ROLE guest LOGIN PASSWORD 'right'")
+    with open(postgres.data + "/pg_hba.conf", "r+", encoding="utf-8") as file:
+        rest = file.read()
+        file.seek(0)
+        file.write("local all guest scram-sha-256\n" + rest)
+    postgres.sql("SELECT pg_reload_conf()")
+
+    def asks_for_password():  # the new rules are read soon
+        return "PGPASSWORD" in refused(url(user="guest"), "stats")
+    until(asks_for_password)
+    said = refused(url(user="guest") + "&password=wrong", "stats")
+    assert "password authentication failed" in said and "PGPASSWORD" in said, said
+    assert "wrong" not in said, said
+    said = refused(url(db="nosuch"), "submit", "a.b")
+    assert 'database "nosuch" does not exist' in said and "createdb" in said, said
+    said = refused(url(user="nobody_known"), "stats")
+    assert 'role "nobody_known" does not exist' in said and "createuser" in said, said
+    said = refused(url(host="/tmp/no-such-directory"), "stats")
+    assert "is the server running there?" in said, said
+    done = pawl(url(), "stats")  # a database without a store
+    assert done.returncode == 3 and "there is no store" in done.stderr, done
+    # may look, may not write
+    assert pawl(url(), "submit", "a.b").returncode == 0
+    postgres.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
+    assert pawl(url() , "stats").returncode == 0
+    said = refused(url(user="guest") + "&password=right", "submit", "a.b")
+    assert "permission denied" in said and "a user who may write" in said, said
+    done = pawl(url(), "backup", "/tmp/never.dump")
+    assert done.returncode == 3 and "pg_dump" in done.stderr, done
+    done = pawl(url(), "check")
+    assert (done.returncode, done.stdout) == (0, "no damage found\n"), done
+
+
+# ---- a full disk ----
+
+def full_disk_is_reported_and_outlived(postgres):
+    """The tables' space is a small file system of its own, which only the server sees."""
+    filler = postgres.small + "/filler"
+    postgres.sql(f"CREATE TABLESPACE small LOCATION '{postgres.small}/space'")
+    postgres.sql("CREATE DATABASE cramped TABLESPACE small")
+    url = f"postgres:///cramped?host={postgres.dir}&user=pawl"
+    assert pawl(url, "submit", "a.b").returncode == 0
+    front = Front(url)
+    try:
+        assert front.submits() == 201
+        postgres.inside("dd", "if=/dev/zero", f"of={filler}", "bs=64k", check=False)
+        large = ["x" * 60000]
+
+        def is_full():
+            status, said = front.ask("/ojs/v1/jobs", {"type": "t", "args": large})
+            return status not in (200, 201) and said
+        until(is_full)
+        assert front.metric("pawl_commits_failed_total") > 0
+        done = pawl(url, "submit", "a.b", json.dumps(large))
+        for _ in range(20):  # it may still fit into what is there
+            if done.returncode:
+                break
+            done = pawl(url, "submit", "a.b", json.dumps(large))
+        assert done.returncode == 3 and "No space left on device" in done.stderr, done
+        assert "make room on the database server's disk" in done.stderr, done
+        postgres.inside("rm", filler)
+        until(lambda: front.submits() == 201)  # by itself
+        assert front.healthy() and front.metric("pawl_reopened_total") > 0
+    finally:
+        front.close()
+    assert pawl(url, "check").stdout == "no damage found\n"
+
+
+# ---- another primary ----
+
+def standby_is_told_from_a_primary(standby):
+    said = refused(standby.url, "submit", "a.b")
+    assert "read-only" in said and "the store needs the primary" in said, said
+
+
+def failover_loses_nothing_and_needs_nobody(primary, standby):
+    """The last commits reach the old primary's disk and never the standby: their answers do not
+    come, and on the new primary their numbers are not there."""
+    both = f"postgres:///postgres?host={primary.dir},{standby.dir}&user=pawl"
+    primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    primary.sql("SELECT pg_reload_conf()")
+    primary.wait_for("SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+    front = Front(both)
+    crew = [steady.Steady(STEADY, both, MODULE_DIR) for _ in range(2)]
+    try:
+        for one in crew:
+            one.await_accepted(20)
+        assert front.submits() == 201
+        standby.leave()
+        primary.wait_for("SELECT count(*) >= 2 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        primary.stop(signal.SIGQUIT)
+        until(lambda: not front.healthy())
+        standby.promote()
+        for one in crew:
+            one.await_accepted(20)
+        until(front.healthy)
+        until(lambda: front.submits() == 201)
+    finally:
+        for one in crew:
+            one.close()
+        front.close()
+    wrong = steady.audit(standby, crew)
+    assert not wrong, wrong
+    assert pawl(standby.url, "check").stdout == "no damage found\n"
+
+
+# ---- running ----
+
+def run(number, function, *args):
+    try:
+        function(*args)
+        print(f"ok {number} - {function.__name__}", flush=True)
+    except Exception:  # pylint: disable=broad-except
+        print(f"not ok {number} - {function.__name__}", flush=True)
+        for line in traceback.format_exc().splitlines():
+            print("#", line, flush=True)
+
+
+def main():
+    if not server.find_binaries():
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        return
+    print("1..4", flush=True)
+    with server.Server(server.REPLICATED) as primary:
+        run(1, refusals_say_what_to_do, primary)
+        with server.Standby(primary) as standby:
+            run(2, standby_is_told_from_a_primary, standby)
+            run(3, failover_loses_nothing_and_needs_nobody, primary, standby)
+    if not server.Cramped.can_be():
+        print("ok 4 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
+        return
+    with server.Cramped() as cramped:
+        run(4, full_disk_is_reported_and_outlived, cramped)
+
+
+if __name__ == "__main__":
+    main()
