@@ -227,10 +227,17 @@ PAWL_MUST_CHECK enum pawl_err pawl_queue_pause(struct pawl *pawl, const char *qu
 
 struct pawl_node {
     const char *name;
-    const char *info;
-    int64_t started_at_ms;
+    const char *info;      /* what it says of itself, as it is kept */
+    int64_t started_at_ms; /* grows with every node of that name, and fences its heartbeats */
     int64_t heartbeat_at_ms;
     int64_t active; /* jobs it holds now */
+    enum pawl_node_state state;
+    /* read from `info`; 0 and "" where it does not say: */
+    int64_t lease_ms; /* how long it may be silent; without its word 30000 is assumed */
+    int32_t workers;
+    int64_t pid;
+    const char *host;
+    const char *version;
 };
 
 struct pawl_nodes {
@@ -244,13 +251,30 @@ struct pawl_nodes {
 PAWL_MUST_CHECK enum pawl_err pawl_nodes_get(struct pawl *pawl, struct pawl_nodes *out,
                                              struct pawl_diag *diag);
 void pawl_nodes_release(struct pawl_nodes *nodes);
-/* For nodes that this library does not run: note a node, and its heartbeat. `name`, `info` (may be
- * NULL) and `started_at_ms` count; one that started later takes the name over. ARG, LIMIT. */
+/* For nodes that this library does not run (pawl_start does all of this by itself). A node begins
+ * under `node->name`, with `node->info` (may be NULL). `*started_at_ms` is the number that its
+ * heartbeats must carry. HELD: a node of that name is alive; the diagnosis says since when. If one
+ * fell silent, its name is taken over: its jobs become available, its locks are free, and its
+ * heartbeats are refused. An `info` that is a JSON object with a number "lease_ms" asks to be given
+ * up in the same way after that much silence. ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_node_join(struct pawl *pawl, const struct pawl_node *node,
+                                             int64_t *started_at_ms, struct pawl_diag *diag);
+/* What a heartbeat learns. */
+struct pawl_census {
+    int64_t alive;    /* nodes, itself included */
+    int64_t given_up; /* nodes that it found silent: pawl_upkeep_turn makes their jobs available */
+    int64_t ready;    /* about how many jobs are available */
+    int64_t silent_at_ms; /* when the next of the others would fall silent; 0: there is none */
+};
+
+/* A heartbeat: `name`, `info` (may be NULL) and `started_at_ms` count; one that started later takes
+ * the name over. STALE: one has, or the node was given up: stop, or join anew. ARG, LIMIT. `out`
+ * may be NULL. */
 PAWL_MUST_CHECK enum pawl_err pawl_node_put(struct pawl *pawl, const struct pawl_node *node,
-                                            struct pawl_diag *diag);
-/* It has stopped. NOT_FOUND: it is not known. */
+                                            struct pawl_census *out, struct pawl_diag *diag);
+/* It has stopped: its locks are free. `started_at_ms` 0: whichever started. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl_node_drop(struct pawl *pawl, const char *name,
-                                             struct pawl_diag *diag);
+                                             int64_t started_at_ms, struct pawl_diag *diag);
 
 struct pawl_lock {
     const char *name;
@@ -281,6 +305,18 @@ PAWL_MUST_CHECK enum pawl_err pawl_lock_renew(struct pawl *pawl, const char *nam
 /* STALE: not ours; it stays as it is. */
 PAWL_MUST_CHECK enum pawl_err pawl_lock_release(struct pawl *pawl, const char *name,
                                                 const char *owner, struct pawl_diag *diag);
+
+/* ---- start-up leases ---- */
+
+/* What only one of the nodes that start, or wake, at once should do: destructive or expensive work
+ * that is harmless once and wasted twice. OK: it is ours to do, and nobody else's for `ttl_ms`,
+ * whether or not we live to see the end. HELD: another does it, or has done it within its time.
+ * A lock "startup.ACTION", held for this `pawl`; ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_startup_try(struct pawl *pawl, const char *action,
+                                               int64_t ttl_ms, struct pawl_diag *diag);
+/* It was not done after all: let the next one try at once. STALE: it was not ours. */
+PAWL_MUST_CHECK enum pawl_err pawl_startup_release(struct pawl *pawl, const char *action,
+                                                   struct pawl_diag *diag);
 
 /* ---- settings ---- */
 

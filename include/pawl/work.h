@@ -104,9 +104,23 @@ struct pawl_hooks {
 PAWL_MUST_CHECK enum pawl_err pawl_hook(struct pawl *pawl, const struct pawl_hooks *hooks,
                                         struct pawl_diag *diag);
 
+/* NUMBER, NAME, text, what it means */
+#define PAWL_NODE_STATES(X)                                                                        \
+    X(1, LIVE, "live", "its last heartbeat is younger than its lease")                             \
+    X(2, DRAINING, "draining", "live, but it stops: it takes no more jobs")                        \
+    X(3, STALE, "stale", "silent for longer than its lease: its jobs and locks are others'")
+
+#define X(number, name, ...) PAWL_NODE_##name = number,
+enum pawl_node_state { PAWL_NODE_NONE = 0, PAWL_NODE_STATES(X) PAWL_NODE_END };
+#undef X
+
+/* "live", "draining", "stale"; "" for what is none of them. Never NULL. */
+const char *pawl_node_state_text(enum pawl_node_state state);
+
 /* A zero field takes the default in brackets. */
 struct pawl_node_config {
-    const char *name;                     /* [HOSTNAME, else the host's name, and the process id] */
+    const char *name; /* [HOSTNAME, else the host's name; while a live node has that, the process id
+                         is added] */
     const struct pawl_node_queue *queues; /* left to right ["default"] */
     size_t queue_count;
     int32_t workers;     /* threads [as many as processors]; -1: none, upkeep alone */
@@ -123,7 +137,10 @@ struct pawl_drain {
     int64_t cancel_ms; /* how long after they were told to stop [5000]; negative: none */
 };
 
-/* Starts threads. ARG, NOMEM; STATE: it runs already. */
+/* Registers the node with the store and starts threads. ARG, NOMEM; STATE: it runs already. HELD:
+ * a live node has the name that was given; the diagnosis says since when and where. The name of one
+ * that fell silent for longer than its lease is taken over, and its jobs with it. What the store
+ * says when it is in trouble. */
 PAWL_MUST_CHECK enum pawl_err pawl_start(struct pawl *pawl, const struct pawl_node_config *config,
                                          struct pawl_diag *diag);
 /* Drains, then stops the threads; NULL: with defaults. `*given_back` (may be NULL) is how many runs
@@ -136,6 +153,20 @@ void pawl_stop_hurry(struct pawl *pawl);
 /* Blocks until nothing is available, active or due within `horizon_ms`, or `timeout_ms` is over
  * (then false). For tests and demonstrations. */
 bool pawl_idle(struct pawl *pawl, int64_t horizon_ms, int64_t timeout_ms);
+
+/* How this process's node fares, as it knows itself. */
+struct pawl_node_status {
+    char name[PAWL_WORKER_BYTES_MAX + 1]; /* "": none runs */
+    enum pawl_node_state state; /* NONE: none runs. STALE: it could not say that it is there for so
+                                   long that others may have its jobs: it takes none */
+    bool fenced;     /* another node has taken its name over: it takes no more jobs. Stop it */
+    bool store_lost; /* the store could not be reached the last time it was asked */
+    int64_t store_changed_at_ms; /* since when; 0: it never was otherwise */
+    char reason[336];            /* of being fenced, or of the store's trouble */
+};
+
+/* Asks nobody and does not block: for those who watch over it. */
+void pawl_node_status_get(struct pawl *pawl, struct pawl_node_status *out);
 
 /* ---- listening ---- */
 
@@ -189,6 +220,9 @@ struct pawl_histogram {
     X(wake_told, "notices sent to other processes")                                                \
     X(wake_heard, "notices of other processes")                                                    \
     X(wake_reconnects, "times that the way to other processes was found again")                    \
+    X(store_losses, "times that the store could not be reached any more")                          \
+    X(store_returns, "times that it could be reached again")                                       \
+    X(rejoined, "times that others had given this node up and it began anew")                      \
     X(commits, "transactions")                                                                     \
     X(commits_failed, "transactions that failed")                                                  \
     X(reopened, "times that the store was opened anew after trouble")                              \
@@ -201,6 +235,7 @@ struct pawl_counters {
     int64_t running;               /* handlers under way */
     int64_t waiting;               /* claimed, not yet running */
     int64_t wake_trouble;          /* 1: what pawl_wake_check says is not OK */
+    int64_t store_reachable;       /* 1: the store answered when it was last asked; 0: it did not */
     struct pawl_histogram wait_us; /* due until started */
     struct pawl_histogram run_us;  /* started until ended */
     struct pawl_histogram commit_us;

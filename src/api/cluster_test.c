@@ -11,7 +11,7 @@ static void nodes_elsewhere_are_noted_and_dropped(void **state)
     struct pawl *pawl = desk(state);
     struct pawl_node node = { .name = "far", .info = "php 8", .started_at_ms = 5 };
     struct pawl_nodes nodes = { .at = NULL };
-    KIT_OK(pawl_node_put(pawl, &node, &diag));
+    KIT_OK(pawl_node_put(pawl, &node, NULL, &diag));
     KIT_OK(pawl_nodes_get(pawl, &nodes, &diag));
     assert_int_equal(nodes.count, 1);
     assert_string_equal(nodes.at[0].name, "far");
@@ -19,20 +19,21 @@ static void nodes_elsewhere_are_noted_and_dropped(void **state)
     assert_int_equal(nodes.at[0].started_at_ms, 5);
     assert_int_equal(nodes.at[0].heartbeat_at_ms, KIT_NOW_MS);
     pawl_nodes_release(&nodes);
-    KIT_OK(pawl_node_drop(pawl, "far", &diag));
-    KIT_FAILS(pawl_node_drop(pawl, "far", &diag), PAWL_ERR_NOT_FOUND, "");
+    KIT_OK(pawl_node_drop(pawl, "far", 0, &diag));
+    KIT_FAILS(pawl_node_drop(pawl, "far", 0, &diag), PAWL_ERR_NOT_FOUND, "");
     KIT_OK(pawl_nodes_get(pawl, &nodes, &diag));
     assert_int_equal(nodes.count, 0);
     pawl_nodes_release(&nodes);
     node.info = NULL;
-    KIT_OK(pawl_node_put(pawl, &node, &diag));
+    KIT_OK(pawl_node_put(pawl, &node, NULL, &diag));
     node.name = "";
-    KIT_FAILS(pawl_node_put(pawl, &node, &diag), PAWL_ERR_ARG, "name");
+    KIT_FAILS(pawl_node_put(pawl, &node, NULL, &diag), PAWL_ERR_ARG, "name");
     node = (struct pawl_node){ .name = "far", .info = "a\nb" };
-    KIT_FAILS(pawl_node_put(pawl, &node, &diag), PAWL_ERR_ARG, "info");
+    KIT_FAILS(pawl_node_put(pawl, &node, NULL, &diag), PAWL_ERR_ARG, "info");
     node = (struct pawl_node){ .name = "far", .started_at_ms = -1 };
-    KIT_FAILS(pawl_node_put(pawl, &node, &diag), PAWL_ERR_ARG, "started_at_ms");
-    KIT_FAILS(pawl_node_drop(pawl, NULL, &diag), PAWL_ERR_ARG, "name");
+    KIT_FAILS(pawl_node_put(pawl, &node, NULL, &diag), PAWL_ERR_ARG, "started_at_ms");
+    KIT_FAILS(pawl_node_drop(pawl, NULL, 0, &diag), PAWL_ERR_ARG, "name");
+    KIT_FAILS(pawl_node_drop(pawl, "far", -1, &diag), PAWL_ERR_ARG, "started_at_ms");
 }
 
 static void lock_arguments_keep_their_rules(void **state)

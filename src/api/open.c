@@ -58,6 +58,7 @@ enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out, str
         return err;
     }
     pawl->clock = complete.clock;
+    pawl->number = pawl__rng_system_seed(); // two may be opened with one seed
     pawl__idgen_init(&pawl->ids, complete.clock, complete.seed);
     pawl__mutex_init(&pawl->mutex);
     pawl__cond_init(&pawl->answered);

@@ -63,6 +63,12 @@ enum pawl_err pawl_listen(struct pawl *pawl, pawl_listener_fn *fn, void *ctx,
     return pawl__engine_listen(pawl->engine, fn, ctx, diag);
 }
 
+void pawl_node_status_get(struct pawl *pawl, struct pawl_node_status *out)
+{
+    assert(pawl && out);
+    pawl__engine_status(pawl->engine, out);
+}
+
 void pawl_counters_get(struct pawl *pawl, struct pawl_counters *out)
 {
     pawl__engine_counters(pawl->engine, out);

@@ -169,6 +169,7 @@ static void beat_answered(struct pawl__op *op)
     size_t lost = 0;
     pawl__lock(&engine->mutex);
     engine->asked--;
+    pawl__node_heard(engine, op->err);
     if (--engine->beats == 0) pawl__coordinator_call(engine);
     for (size_t i = 0; i < beat->count; i++) {
         struct pawl_task *task = beat->tasks[i];
@@ -292,7 +293,7 @@ static struct pawl_task *next_overdue(struct pawl__engine *engine, int64_t now_u
 {
     for (struct pawl_task *task = engine->held; task; task = task->held_next) {
         *late = task->started_us && task->hard_us && now_us >= task->hard_us;
-        bool lost = now_us >= task->trust_until_us;
+        bool lost = now_us >= task->trust_until_us || !pawl__node_trusted(engine, now_us);
         if (!*late && !lost) continue;
         if (task->started_us || lost) {
             (void)pawl__task_decide(task);
@@ -348,7 +349,6 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
                              int64_t took_us)
 {
     if (op->err) return TROUBLE_MS;
-    if (kind == PAWL__SWEEP_NODE) return engine->lease_ms / 3;
     if (kind == PAWL__SWEEP_ARCHIVE || kind == PAWL__SWEEP_PURGE) {
         return op->retire.more || op->retire.moved ? took_us * RETIRE_REST / 1000 + 1
                                                    : RETIRE_IDLE_MS;
@@ -375,7 +375,10 @@ static void sweep_answered(struct pawl__op *op)
     sweep->under_way = false;
     if (kind == PAWL__SWEEP_LAPSE && !op->err) engine->counters.lapsed += op->sweep.moved;
     if (kind == PAWL__SWEEP_PROMOTE && !op->err) engine->counters.wakes_due += op->sweep.moved > 0;
-    int64_t wait_ms = sweep_wait_ms(engine, kind, op, now_us - sweep->began_us);
+    pawl__node_heard(engine, op->err);
+    int64_t wait_ms = kind == PAWL__SWEEP_NODE
+                          ? pawl__node_answered(engine, op, sweep->began_us, now_us)
+                          : sweep_wait_ms(engine, kind, op, now_us - sweep->began_us);
     int64_t next_us = now_us + wait_ms * 1000;
     if (next_us < sweep->next_us) sweep->next_us = next_us; // a notice may have asked for sooner
     pawl__arena_release(&op->arena);
@@ -398,14 +401,14 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
     case PAWL__SWEEP_PURGE:
         op->retire.states = ~UINT32_C(0);
         op->retire.limit = RETIRE_STEP;
+        op->retire.owner = engine->name;
+        op->retire.pause_ms = RETIRE_IDLE_MS - 1; // before the holder itself looks again
         op->retire.ended_before_ms = now_ms - (kind == PAWL__SWEEP_PURGE
                                                    ? engine->retention.purge_after_ms
                                                    : engine->retention.archive_after_ms);
         break;
     case PAWL__SWEEP_NODE:
-        op->node.name = engine->name;
-        op->node.info = engine->info;
-        op->node.started_at_ms = engine->started_at_ms;
+        pawl__node_ask(engine, op);
         break;
     default:
         op->sweep.limit = PAWL__MAINTENANCE_MAX;
@@ -415,7 +418,7 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
 
 static bool wants_sweep(const struct pawl__engine *engine, int kind)
 {
-    if (engine->draining && kind != PAWL__SWEEP_NODE) return false;
+    if (engine->fenced || (engine->draining && kind != PAWL__SWEEP_NODE)) return false;
     if (kind == PAWL__SWEEP_NODE) return true;
     if (kind == PAWL__SWEEP_ARCHIVE && engine->retention.archive_after_ms < 0) return false;
     if (kind == PAWL__SWEEP_PURGE && engine->retention.purge_after_ms < 0) return false;
@@ -472,7 +475,7 @@ static int64_t next_turn(const struct pawl__engine *engine)
         if (wants_sweep(engine, kind)) at_us = earlier(at_us, sweep->next_us);
     }
     for (struct pawl_task *task = engine->held; task; task = task->held_next) {
-        at_us = earlier(at_us, task->trust_until_us);
+        at_us = earlier(at_us, earlier(task->trust_until_us, engine->member_until_us));
         if (task->soft_us) at_us = earlier(at_us, task->soft_us);
         if (task->started_us && task->hard_us) at_us = earlier(at_us, task->hard_us);
     }

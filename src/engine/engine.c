@@ -39,7 +39,7 @@ void pawl__engine_free(struct pawl__engine *engine)
     free(engine->handlers);
     free(engine->types);
     free(engine->threads);
-    free(engine->name);
+    pawl__buf_release(&engine->info);
     pawl__arena_release(&engine->kept);
     pawl__cond_release(&engine->change);
     pawl__cond_release(&engine->work);
@@ -128,32 +128,6 @@ void pawl__engine_after_submit(struct pawl__engine *engine, const struct pawl_su
 
 /* ---- starting ---- */
 
-static enum pawl_err choose_name(struct pawl__engine *engine, const char *name,
-                                 struct pawl_diag *diag)
-{
-    char text[PAWL_WORKER_BYTES_MAX + 1];
-    if (name && *name) {
-        if (strlen(name) >= sizeof text) {
-            return pawl__fail_field(diag, PAWL_ERR_LIMIT, "name", "a node's name may have %d bytes",
-                                    PAWL_WORKER_BYTES_MAX);
-        }
-        snprintf(text, sizeof text, "%s", name);
-    } else {
-        char host[128] = "node";
-        const char *given = getenv("HOSTNAME");
-        if (given && *given) {
-            snprintf(host, sizeof host, "%s", given);
-        } else {
-            (void)gethostname(host, sizeof host - 1);
-        }
-        unsigned dice = (unsigned)(pawl__rng_system_seed() & 0xffff); // a process may hold several
-        snprintf(text, sizeof text, "%s-%ld-%04x", host, (long)getpid(), dice);
-    }
-    free(engine->name);
-    engine->name = strdup(text);
-    return engine->name ? PAWL_OK : pawl__fail_nomem(diag);
-}
-
 /* Neighbours without a limit of their own are claimed together, the others each by itself. */
 static enum pawl_err group_queues(struct pawl__engine *engine,
                                   const struct pawl_node_config *config, struct pawl_diag *diag)
@@ -220,11 +194,9 @@ static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_
     }
     engine->workers = config->workers > 0 ? config->workers : config->workers ? 0 : usual_workers();
     enum pawl_err err = list_types(engine, diag);
-    if (!err) err = choose_name(engine, config->name, diag);
+    if (!err) err = pawl__node_name(engine, config->name, diag);
     if (!err) err = group_queues(engine, config, diag);
     if (err) return err;
-    snprintf(engine->info, sizeof engine->info, "pawl %s workers=%d", PAWL_VERSION,
-             engine->workers);
     engine->lease_ms = config->lease_ms ? config->lease_ms : 30000;
     engine->retention = config->retention;
     if (!engine->retention.archive_after_ms) engine->retention.archive_after_ms = 7 * DAY_MS;
@@ -233,7 +205,6 @@ static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_
     engine->poll_rules =
         (struct pawl__poll_rules){ .min_ms = config->poll_min_ms, .max_ms = config->poll_max_ms };
     pawl__poll_defaults(&engine->poll_rules);
-    engine->started_at_ms = pawl__clock_wall_ms(engine->clock);
     atomic_store(&engine->hurry, 0);
     return PAWL_OK;
 }
@@ -244,6 +215,8 @@ static void go(struct pawl__engine *engine)
     pawl__lock(&engine->mutex);
     engine->running = true;
     engine->draining = engine->quitting = false;
+    engine->rejoins = engine->fenced = false;
+    engine->beats_failed = 0;
     engine->ready = true; // there may be jobs from before
     engine->claim_group = 0;
     engine->beat_us = INT64_MAX;
@@ -285,6 +258,11 @@ static enum pawl_err start(struct pawl__engine *engine, const struct pawl_node_c
     enum pawl_err err = set_up(engine, config ? config : &usual, diag);
     if (err) return err;
     engine->by_hand = by_hand;
+    err = pawl__node_join(engine, diag);
+    if (err) {
+        pawl__arena_release(&engine->kept);
+        return err;
+    }
     go(engine);
     err = pawl__store_watch(engine->store, pawl__coordinator_notice, engine, engine->herald != NULL,
                             diag);
@@ -327,6 +305,7 @@ static struct pawl_task *take_held(struct pawl__engine *engine)
 static void give_back_waiting(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
+    if (!engine->draining) engine->sweeps[PAWL__SWEEP_NODE].next_us = 0; // say so
     engine->draining = true;
     struct pawl_task *task = engine->queue_head;
     engine->queue_head = NULL;
@@ -406,15 +385,6 @@ static void join_threads(struct pawl__engine *engine)
     engine->thread_count = 0;
 }
 
-static void drop_node(struct pawl__engine *engine)
-{
-    struct pawl__op op = { .kind = PAWL__OP_NODE_DROP, .node = { .name = engine->name } };
-    if (pawl__store_do(engine->store, &op) != PAWL_OK) {
-        // it was never put, or the store is in trouble: its heartbeat stops in any case
-    }
-    pawl__arena_release(&op.arena);
-}
-
 /* One of those who ask does it, the others wait until it is done. True: it is us. */
 static bool begin_stop(struct pawl__engine *engine)
 {
@@ -461,7 +431,7 @@ void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *dra
     engine->running = false;
     if (given_back) *given_back = engine->given_back;
     pawl__unlock(&engine->mutex);
-    drop_node(engine);
+    pawl__node_leave(engine);
     pawl__notice_fn *fn = engine->herald ? pawl__coordinator_notice : NULL;
     (void)!pawl__store_watch(engine->store, fn, engine, fn != NULL, NULL);
     pawl__arena_release(&engine->kept);
@@ -536,6 +506,7 @@ void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *ou
     *out = engine->counters;
     out->running = engine->active;
     out->waiting = engine->waiting;
+    out->store_reachable = !engine->store_lost;
     pawl__unlock(&engine->mutex);
     out->commits = store.commits;
     out->commits_failed = store.failed_commits;

@@ -45,6 +45,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__engine_watch(struct pawl__engine *engine, pa
  * look after it in time. The store's time. */
 void pawl__engine_expect_lapse(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
 void pawl__engine_expect_expiry(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
+void pawl__engine_status(struct pawl__engine *engine, struct pawl_node_status *out);
 void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *out);
 
 /* Around submits: the hooks in order, each may change the spec or refuse it. */

@@ -138,7 +138,7 @@ static void finish_control(struct pawl_task *task, enum pawl_control control)
                                        .control = { .id = task->job->id,
                                                     .control = control,
                                                     .run = task->job->run,
-                                                    .by = { .actor = task->engine->name,
+                                                    .by = { .actor = task->claim->op.claim.worker,
                                                             .reason = task->error_text } } };
 }
 

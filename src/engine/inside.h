@@ -2,11 +2,13 @@
 #ifndef PAWL_ENGINE_INSIDE_H
 #define PAWL_ENGINE_INSIDE_H
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/histogram.h"
 #include "base/rng.h"
 #include "base/sync.h"
+#include "cluster/cluster.h"
 #include "engine/engine.h"
 #include "engine/poll.h"
 
@@ -117,14 +119,13 @@ struct pawl__engine {
     const char **types;
     struct pawl_hooks hooks[PAWL__HOOKS_MAX];
     size_t hook_count;
-    char *name;
-    char info[64];           /* of the node, for those who list them */
-    struct pawl__arena kept; /* names of queues */
+    char host[128];
+    bool named;              /* it was given its name, and has no other */
+    struct pawl__arena kept; /* names: of queues, and all that the node has had */
     struct pawl__group *groups;
     size_t group_count;
     int32_t workers;
     int64_t lease_ms;
-    int64_t started_at_ms;
     struct pawl_retention retention;
     bool no_upkeep;
     struct pawl__poll_rules poll_rules;
@@ -164,6 +165,18 @@ struct pawl__engine {
     pawl_ready_fn *watcher; /* NULL: nobody */
     void *watcher_ctx;
     int32_t lines; /* on their way to the store */
+    const char *name;
+    int name_attempt;
+    int64_t started_at_ms;      /* as the store has it: what fences our heartbeats */
+    struct pawl__buf info;      /* what the heartbeat under way says of the node */
+    struct pawl_diag node_diag; /* and what was said of it */
+    int64_t member_until_us;    /* monotonic: the others take us for alive until after this */
+    int32_t beats_failed;       /* heartbeats in a row that the store did not take */
+    bool rejoins;               /* we were given up, and begin anew */
+    bool fenced;                /* another has our name: it is over */
+    bool store_lost;
+    enum pawl_err store_err;
+    int64_t store_changed_at_ms; /* when it was lost, or came back; 0: neither */
 
     struct pawl__herald *herald; /* NULL: nobody listens; replaced only by the listener's caller */
     atomic_int hurry;
@@ -199,6 +212,24 @@ int64_t pawl__coordinator_turn(struct pawl__engine *engine);
 /* When the next is due. */
 int64_t pawl__coordinator_next(struct pawl__engine *engine);
 void pawl__coordinator_notice(void *engine, const struct pawl__notice *notice);
+
+/* ---- node.c ---- */
+
+/* Which name to try first. LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl__node_name(struct pawl__engine *engine, const char *name,
+                                              struct pawl_diag *diag);
+/* Begin, under the first name that is free; before the threads do. HELD: there is none. */
+PAWL_MUST_CHECK enum pawl_err pawl__node_join(struct pawl__engine *engine, struct pawl_diag *diag);
+void pawl__node_leave(struct pawl__engine *engine); /* after the threads have ended */
+/* Make `op` the next heartbeat, or the next try to begin anew; mutex held. */
+void pawl__node_ask(struct pawl__engine *engine, struct pawl__op *op);
+/* How long to wait after this answer (ms); mutex held. */
+int64_t pawl__node_answered(struct pawl__engine *engine, const struct pawl__op *op,
+                            int64_t began_us, int64_t now_us) PAWL__REQUIRES(engine->mutex);
+/* Must the others take us for alive? Mutex held. */
+bool pawl__node_trusted(const struct pawl__engine *engine, int64_t now_us);
+/* How the store answered, whatever it was asked; mutex held. */
+void pawl__node_heard(struct pawl__engine *engine, enum pawl_err err);
 
 /* ---- poller.c ---- */
 

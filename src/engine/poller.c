@@ -131,6 +131,7 @@ static void claim_answered(struct pawl__op *op)
     pawl__lock(&engine->mutex);
     engine->asked--;
     engine->claiming = false;
+    pawl__node_heard(engine, op->err);
     engine->claim_us_mean = (engine->claim_us_mean * 7 + now_us - claim->posted_us) / 8;
     if (op->err) {
         engine->poll_us = now_us + engine->poll_rules.burst_ms * 1000; // the store is in trouble
@@ -153,6 +154,7 @@ static void claim_answered(struct pawl__op *op)
 struct pawl__op *pawl__poller_claim(struct pawl__engine *engine)
 {
     if (!engine->running || engine->draining || engine->claiming || !engine->ready) return NULL;
+    if (!pawl__node_trusted(engine, pawl__engine_now_us(engine))) return NULL;
     int64_t want = room(engine);
     if (want <= 0) return NULL;
     int64_t limit = 0;

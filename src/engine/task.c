@@ -48,7 +48,9 @@ static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(
     int64_t now_ms = pawl__clock_wall_ms(engine->clock);
     task->started_us = now_us;
     // A claim that was answered late, or a node that slept: not begun, but given back.
-    if (now_us >= task->trust_until_us) atomic_store(&task->cancelled, true);
+    if (now_us >= task->trust_until_us || !pawl__node_trusted(engine, now_us)) {
+        atomic_store(&task->cancelled, true);
+    }
     if (task->job->timeout_ms > 0) {
         task->hard_us = now_us + task->job->timeout_ms * 1000;
         task->soft_us = now_us + task->job->timeout_ms * 800;

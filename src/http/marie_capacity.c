@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRESH_MS = 60000, CONCURRENCY_MAX = 1000000 };
+enum { CONCURRENCY_MAX = 1000000 };
 
 struct totals {
     int64_t capacity, used;
@@ -63,11 +63,8 @@ static void add_nodes(struct pawl__request *request)
     }
     for (size_t i = 0; i < nodes.count; i++) {
         const struct pawl_node *node = &nodes.at[i];
-        const char *workers = strstr(node->info, "workers=");
-        int64_t capacity = workers ? strtoll(workers + 8, NULL, 10) : 0;
-        bool fresh = node->heartbeat_at_ms + FRESH_MS > nodes.now_ms;
-        if (fresh && capacity > 0) {
-            add_row(request, totals, node->name, capacity, node->active, "node");
+        if (node->state == PAWL_NODE_LIVE && node->workers > 0) {
+            add_row(request, totals, node->name, node->workers, node->active, "node");
         }
     }
     pawl_nodes_release(&nodes);

@@ -214,10 +214,12 @@ static enum pawl_err do_work(struct pawl *pawl, const struct pawl__wire_op *op,
         return pawl_checkpoint(pawl, &run, op->data, &out->sequence, diag);
     case PAWL__WIRE_OP_LOG:
         return pawl_log(pawl, &run, op->level, op->text ? op->text : "", diag);
+    case PAWL__WIRE_OP_NODE_JOIN:
+        return pawl_node_join(pawl, &node, &out->started_at_ms, diag);
     case PAWL__WIRE_OP_NODE_PUT:
-        return pawl_node_put(pawl, &node, diag);
+        return pawl_node_put(pawl, &node, &out->census, diag);
     default:
-        return pawl_node_drop(pawl, op->name, diag);
+        return pawl_node_drop(pawl, op->name, op->started_at_ms, diag);
     }
 }
 

@@ -13,6 +13,15 @@ struct pawl__wake;
 
 typedef void pawl__order_fn(void *ctx);
 
+/* A node's row is kept this long after its last heartbeat, for those who look what happened. */
+#define PAWL__NODE_KEPT_MS INT64_C(86400000)
+/* The locks that keep nodes from retiring jobs all at once. */
+#define PAWL__LOCK_ARCHIVE "upkeep.archive"
+#define PAWL__LOCK_PURGE "upkeep.purge"
+/* name, since when, milliseconds, what it says of itself */
+#define PAWL__NODE_HELD_TEXT                                                                       \
+    "node \"%s\" is alive: started at %s, last heartbeat %lld ms ago; it says %s"
+
 struct pawl__backend_table {
     const char *scheme; /* what a URL begins with: "sqlite:" */
 

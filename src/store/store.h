@@ -58,6 +58,7 @@ enum {
     X(EXPIRE, "expire")                                                                            \
     X(ARCHIVE, "archive")                                                                          \
     X(PURGE, "purge")                                                                              \
+    X(NODE_JOIN, "node_join")                                                                      \
     X(NODE_PUT, "node_put")                                                                        \
     X(NODE_DROP, "node_drop")                                                                      \
     X(LOCK_TRY, "lock_try")                                                                        \
@@ -226,15 +227,26 @@ struct pawl__op {
             uint32_t states;
             int64_t ended_before_ms;
             int64_t limit;
-            int64_t moved; /* out */
-            bool more;     /* out: it did not come to the end; go on, also when none moved */
-        } retire;          /* ARCHIVE, PURGE */
-        struct {
+            const char *owner; /* NULL: do it in any case. Else only with the lock of that work,
+                                  "upkeep.archive" or "upkeep.purge", which it takes for as long as
+                                  the next need not look: whoever comes meanwhile moves nothing */
+            int64_t pause_ms;  /* with an owner: so long */
+            int64_t moved;     /* out */
+            bool more;         /* out: it did not come to the end; go on, also when none moved */
+        } retire;              /* ARCHIVE, PURGE */
+        struct { /* NODE_JOIN: a node begins. HELD: one of that name is alive; else its runs'
+                    leases end, its locks are free, and its heartbeats are STALE from now on.
+                    NODE_PUT: the heartbeat. STALE: the name has been taken over, or the node was
+                    given up. Nodes that have been silent for longer than the lease in their `info`
+                    are given up in the same breath: as if somebody had taken their name.
+                    NODE_DROP: it has ended, and its locks are free. NOT_FOUND */
             const char *name;
-            const char *info;      /* NODE_PUT */
-            int64_t started_at_ms; /* NODE_PUT: a new one replaces what an older start left */
-        } node;                    /* NODE_PUT (also the heartbeat), NODE_DROP */
-        struct {                   /* see pawl_lock_try and its kin */
+            const char *info;          /* NODE_JOIN, NODE_PUT; see cluster/member.h */
+            int64_t started_at_ms;     /* NODE_JOIN: out. NODE_PUT: a later one takes the name over.
+                                          NODE_DROP: 0: whichever there is */
+            struct pawl_census census; /* out: NODE_PUT */
+        } node;                        /* NODE_JOIN, NODE_PUT, NODE_DROP */
+        struct {                       /* see pawl_lock_try and its kin */
             const char *name;
             const char *owner;
             int64_t ttl_ms;

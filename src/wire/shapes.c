@@ -10,6 +10,7 @@ static const char *const err_texts[PAWL_ERR_END] = { PAWL_ERRORS(X) };
 #undef X
 #define X(number, name, text, ...) [number] = text,
 static const char *const state_texts[PAWL_STATE_END] = { PAWL_STATES(X) };
+static const char *const node_state_texts[PAWL_NODE_END] = { PAWL_NODE_STATES(X) };
 static const char *const backoff_texts[PAWL_BACKOFF_END] = { PAWL_BACKOFFS(X) };
 static const char *const conflict_texts[PAWL_CONFLICT_END] = { PAWL_CONFLICTS(X) };
 static const char *const control_texts[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
@@ -24,6 +25,7 @@ static const char *const jitter_texts[] = { [PAWL_JITTER_ON] = "on", [PAWL_JITTE
 
 WORDS(err_words, err_texts);
 WORDS(state_words, state_texts);
+WORDS(node_state_words, node_state_texts);
 WORDS(backoff_words, backoff_texts);
 WORDS(conflict_words, conflict_texts);
 WORDS(control_words, control_texts);
@@ -234,8 +236,17 @@ const struct pawl__wire_shape pawl__wire_stats_shape = SHAPE(stats_fields);
 #define S struct pawl_node
 static const struct pawl__wire_field node_fields[] = {
     NAME(name), NAME(info), INT64(started_at_ms), INT64(heartbeat_at_ms), INT64(active),
+    WORD(state, node_state), INT64(lease_ms), INT32(workers), INT64(pid), NAME(host),
+    NAME(version),
 };
 static const struct pawl__wire_shape node_shape = SHAPE(node_fields);
+#undef S
+
+#define S struct pawl_census
+static const struct pawl__wire_field census_fields[] = {
+    INT64(alive), INT64(given_up), INT64(ready), INT64(silent_at_ms),
+};
+static const struct pawl__wire_shape census_shape = SHAPE(census_fields);
 #undef S
 
 #define S struct pawl_nodes
@@ -295,7 +306,8 @@ static const struct pawl__wire_field answer_fields[] = {
     MANY(submitted, submitted_count, submitted_shape), INT64(failed_index),
     ONE(holder, submitted_shape), MANY(jobs, job_count, job_shape), ONE(failed, failed_shape),
     INT32S(results, result_count), WORD(from, state), WORD(to, state), INT64(moved), INT32(before),
-    INT64(sequence), INT64(fence),
+    INT64(sequence), INT64(fence), INT64(started_at_ms),
+    ONE(census, census_shape),
 };
 const struct pawl__wire_shape pawl__wire_answer_shape = SHAPE(answer_fields);
 #undef S

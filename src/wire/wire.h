@@ -62,6 +62,7 @@ const char *pawl__wire_path_scope(enum pawl__wire_path path);
     X(PROGRESS, "progress", WORK)                                                                  \
     X(CHECKPOINT, "checkpoint", WORK)                                                              \
     X(LOG, "log", WORK)                                                                            \
+    X(NODE_JOIN, "node_join", WORK)                                                                \
     X(NODE_PUT, "node_put", WORK)                                                                  \
     X(NODE_DROP, "node_drop", WORK)                                                                \
     X(CONTROL, "control", ADMIN)                                                                   \
@@ -135,6 +136,8 @@ struct pawl__wire_answer {
     int32_t before;
     int64_t sequence;
     int64_t fence;
+    int64_t started_at_ms;     /* NODE_JOIN */
+    struct pawl_census census; /* NODE_PUT */
 };
 
 struct pawl__wire_answers {

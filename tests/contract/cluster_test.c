@@ -79,13 +79,11 @@ static void dropped_node_is_gone_and_the_others_stay(struct rig *rig)
 {
     assert_ok(rig, node_put(rig, "a", "", 1));
     assert_ok(rig, node_put(rig, "b", "", 1));
-    assert_ok(rig, node_drop(rig, "a"));
+    assert_ok(rig, node_drop(rig, "a", 0));
     struct pawl_nodes nodes = nodes_of(rig);
     assert_int_equal(1, nodes.count);
     assert_text("b", nodes.at[0].name);
 }
-
-/* ---- locks ---- */
 
 static struct pawl_locks locks_of(struct rig *rig)
 {
@@ -93,6 +91,210 @@ static struct pawl_locks locks_of(struct rig *rig)
     assert_ok(rig, pawl__store_locks(rig->store, &rig->arena, &locks, &rig->diag));
     return locks;
 }
+
+/* ---- nodes that begin, fall silent and come back ---- */
+
+#define LEASE_MS INT64_C(30000)
+#define MEMBER "{\"host\":\"h\",\"pid\":7,\"lease_ms\":30000}"
+
+static const char *info_of(struct rig *rig, const char *name)
+{
+    struct pawl_nodes nodes = nodes_of(rig);
+    for (size_t i = 0; i < nodes.count; i++)
+        if (strcmp(nodes.at[i].name, name) == 0) return nodes.at[i].info;
+    return NULL;
+}
+
+static void node_joins_by_the_stores_clock(struct rig *rig)
+{
+    int64_t started = 0;
+    assert_ok(rig, node_join(rig, "n", MEMBER, &started));
+    assert_i64(rig_now(rig), started);
+    struct pawl_nodes nodes = nodes_of(rig);
+    assert_int_equal(1, nodes.count);
+    assert_i64(started, nodes.at[0].started_at_ms);
+    assert_i64(rig_now(rig), nodes.at[0].heartbeat_at_ms);
+    assert_text(MEMBER, nodes.at[0].info);
+}
+
+static void name_of_a_live_node_is_refused_with_the_reason(struct rig *rig)
+{
+    int64_t started = 0, second = 0;
+    assert_ok(rig, node_join(rig, "n", MEMBER, &started));
+    rig_advance(rig, LEASE_MS - 1);
+    assert_err(rig, PAWL_ERR_HELD, node_join(rig, "n", MEMBER, &second));
+    assert_text("name", rig->diag.field);
+    assert_within("\"n\" is alive", rig->diag.text);
+    assert_within("29999 ms ago", rig->diag.text);
+    assert_within("\"host\":\"h\",\"pid\":7", rig->diag.text);
+    assert_i64(0, second);
+    assert_ok(rig, node_join(rig, "m", MEMBER, &second)); // another name is free
+    assert_ok(rig, node_put(rig, "n", MEMBER, started));  // and nothing happened to this one
+    rig_advance(rig, LEASE_MS - 1);
+    assert_err(rig, PAWL_ERR_HELD, node_join(rig, "n", MEMBER, &second));
+}
+
+static void name_of_a_silent_node_is_taken_over(struct rig *rig)
+{
+    int64_t first = 0, second = 0;
+    assert_ok(rig, node_join(rig, "n", MEMBER, &first));
+    rig_advance(rig, LEASE_MS);
+    assert_ok(rig, node_join(rig, "n", MEMBER, &second));
+    assert_true(second > first);
+    assert_err(rig, PAWL_ERR_STALE, node_put(rig, "n", "late", first));
+    assert_text(MEMBER, info_of(rig, "n"));
+    assert_err(rig, PAWL_ERR_NOT_FOUND, node_drop(rig, "n", first));
+    assert_ok(rig, node_put(rig, "n", MEMBER, second));
+    assert_ok(rig, node_drop(rig, "n", second));
+}
+
+/* However its clock was set: the number of a start grows all the same. */
+static void starts_of_a_name_are_numbered_upwards(struct rig *rig)
+{
+    int64_t started = 0;
+    int64_t ahead = rig_now(rig) + 1000000;
+    assert_ok(rig, node_put(rig, "n", MEMBER, ahead));
+    rig_advance(rig, LEASE_MS);
+    assert_ok(rig, node_join(rig, "n", MEMBER, &started));
+    assert_i64(ahead + 1, started);
+}
+
+static void takeover_ends_runs_and_locks(struct rig *rig)
+{
+    int64_t started = 0;
+    assert_ok(rig, node_join(rig, WORKER, MEMBER, &started));
+    assert_ok(rig, lock_try(rig, "l", WORKER, 3600000, NULL));
+    struct pawl_job_id id = submit_one(rig, &(struct pawl_job_spec){ .lease_ms = 3600000 });
+    assert_int_equal(1, claim_n(rig, "default", 1).count);
+    rig_advance(rig, LEASE_MS);
+    assert_i64(0, lapse(rig).moved);
+    assert_ok(rig, node_join(rig, WORKER, MEMBER, &started));
+    assert_i64(1, lapse(rig).moved);
+    assert_state(AVAILABLE, state_of(rig, id));
+    assert_int_equal(0, locks_of(rig).count);
+}
+
+static void heartbeat_counts_who_is_alive(struct rig *rig)
+{
+    int64_t a = 0, b = 0;
+    struct pawl_census census;
+    assert_ok(rig, node_join(rig, "a", MEMBER, &a));
+    assert_ok(rig, node_join(rig, "b", MEMBER, &b));
+    assert_ok(rig, node_put(rig, "foreign", "php 8", 1));
+    assert_ok(rig, node_beat(rig, "a", MEMBER, a, &census));
+    assert_i64(3, census.alive);
+    assert_i64(0, census.given_up);
+    rig_advance(rig, LEASE_MS);
+    assert_ok(rig, node_beat(rig, "a", MEMBER, a, &census));
+    assert_i64(1, census.alive);
+    assert_i64(1, census.given_up); // who said no lease is left alone
+    rig_advance(rig, 1);
+    assert_ok(rig, node_beat(rig, "a", MEMBER, a, &census));
+    assert_i64(1, census.alive);
+    assert_i64(0, census.given_up);
+    assert_text("php 8", info_of(rig, "foreign"));
+}
+
+/* As any other node's heartbeat finds it, in the same transaction. */
+static void silent_nodes_work_is_taken_back(struct rig *rig)
+{
+    int64_t gone = 0, other = 0;
+    struct pawl_census census;
+    assert_ok(rig, node_join(rig, WORKER, MEMBER, &gone));
+    assert_ok(rig, node_join(rig, "other", MEMBER, &other));
+    assert_ok(rig, lock_try(rig, "theirs", WORKER, 3600000, NULL));
+    assert_ok(rig, lock_try(rig, "ours", "other", 3600000, NULL));
+    struct pawl_job_id id = submit_one(rig, &(struct pawl_job_spec){ .lease_ms = 3600000 });
+    struct claimed jobs = claim_n(rig, "default", 1);
+    struct pawl_run ref = ref_of(&jobs.at[0]);
+    rig_advance(rig, LEASE_MS - 1);
+    assert_ok(rig, node_beat(rig, "other", MEMBER, other, &census));
+    assert_i64(0, census.given_up);
+    assert_i64(0, lapse(rig).moved);
+    rig_advance(rig, 1);
+    assert_ok(rig, node_beat(rig, "other", MEMBER, other, &census));
+    assert_i64(1, census.given_up);
+    assert_i64(1, lapse(rig).moved);
+    assert_state(AVAILABLE, state_of(rig, id));
+    assert_i64(1, job_get(rig, id).attempt); // it is charged
+    assert_err(rig, PAWL_ERR_STALE, complete(rig, ref, NULL));
+    struct pawl_locks locks = locks_of(rig);
+    assert_int_equal(1, locks.count);
+    assert_text("ours", locks.at[0].name);
+}
+
+static void node_that_was_given_up_hears_of_it(struct rig *rig)
+{
+    int64_t gone = 0, other = 0, again = 0;
+    struct pawl_census census;
+    assert_ok(rig, node_join(rig, "gone", MEMBER, &gone));
+    assert_ok(rig, node_join(rig, "other", MEMBER, &other));
+    rig_advance(rig, LEASE_MS);
+    assert_ok(rig, node_beat(rig, "other", MEMBER, other, &census));
+    assert_within("\"lapsed_lease_ms\":30000", info_of(rig, "gone")); // still listed
+    assert_err(rig, PAWL_ERR_STALE, node_put(rig, "gone", MEMBER, gone));
+    assert_ok(rig, node_join(rig, "gone", MEMBER, &again)); // at once, nobody has the name
+    assert_true(again > gone);
+    assert_ok(rig, node_put(rig, "gone", MEMBER, again));
+    assert_text(MEMBER, info_of(rig, "gone"));
+}
+
+static void node_that_ends_frees_its_locks(struct rig *rig)
+{
+    int64_t started = 0;
+    assert_ok(rig, node_join(rig, "n", MEMBER, &started));
+    assert_ok(rig, lock_try(rig, "l", "n", 3600000, NULL));
+    assert_ok(rig, lock_try(rig, "m", "somebody", 3600000, NULL));
+    assert_ok(rig, node_drop(rig, "n", started));
+    assert_int_equal(1, locks_of(rig).count);
+}
+
+static void nodes_of_long_ago_are_forgotten(struct rig *rig)
+{
+    int64_t started = 0;
+    assert_ok(rig, node_join(rig, "old", MEMBER, &started));
+    rig_advance(rig, INT64_C(86400000));
+    assert_ok(rig, node_join(rig, "a", MEMBER, &started));
+    assert_non_null(info_of(rig, "old"));
+    rig_advance(rig, 1);
+    assert_ok(rig, node_join(rig, "b", MEMBER, &started));
+    assert_null(info_of(rig, "old"));
+    assert_non_null(info_of(rig, "a"));
+}
+
+/* ---- who retires jobs ---- */
+
+static int64_t archive_as(struct rig *rig, const char *owner)
+{
+    struct pawl__op op = { .kind = PAWL__OP_ARCHIVE,
+                           .retire = { .states = ~UINT32_C(0),
+                                       .ended_before_ms = rig_now(rig) + 1,
+                                       .limit = 1,
+                                       .owner = owner,
+                                       .pause_ms = 1000 } };
+    assert_ok(rig, pawl__store_do(rig->store, &op));
+    pawl__arena_release(&op.arena);
+    return op.retire.moved;
+}
+
+static void one_node_at_a_time_archives(struct rig *rig)
+{
+    submit_n(rig, 5, NULL);
+    struct claimed jobs = claim_n(rig, "default", 5);
+    for (size_t i = 0; i < jobs.count; i++)
+        assert_ok(rig, complete(rig, ref_of(&jobs.at[i]), NULL));
+    assert_i64(1, archive_as(rig, "a"));
+    assert_i64(0, archive_as(rig, "b")); // another just did it
+    assert_i64(1, archive_as(rig, "a")); // and may go on
+    rig_advance(rig, 999);
+    assert_i64(0, archive_as(rig, "b"));
+    assert_i64(1, archive_as(rig, NULL)); // whom an operator asks to
+    rig_advance(rig, 1);
+    assert_i64(1, archive_as(rig, "b")); // nothing depends on the first
+    assert_i64(0, archive_as(rig, "a"));
+}
+
+/* ---- locks ---- */
 
 static void lock_is_taken_listed_and_released(struct rig *rig)
 {
@@ -330,6 +532,17 @@ int main(void)
         CONTRACT(nodes_are_listed_newest_heartbeat_first),
         CONTRACT(node_counts_the_jobs_it_holds),
         CONTRACT(dropped_node_is_gone_and_the_others_stay),
+        CONTRACT(node_joins_by_the_stores_clock),
+        CONTRACT(name_of_a_live_node_is_refused_with_the_reason),
+        CONTRACT(name_of_a_silent_node_is_taken_over),
+        CONTRACT(starts_of_a_name_are_numbered_upwards),
+        CONTRACT(takeover_ends_runs_and_locks),
+        CONTRACT(heartbeat_counts_who_is_alive),
+        CONTRACT(silent_nodes_work_is_taken_back),
+        CONTRACT(node_that_was_given_up_hears_of_it),
+        CONTRACT(node_that_ends_frees_its_locks),
+        CONTRACT(nodes_of_long_ago_are_forgotten),
+        CONTRACT(one_node_at_a_time_archives),
         CONTRACT(lock_is_taken_listed_and_released),
         CONTRACT(held_lock_is_refused_by_name),
         CONTRACT(expired_lock_is_free_and_still_listed),

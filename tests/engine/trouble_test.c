@@ -189,9 +189,9 @@ static void claim_that_failed_is_tried_again(struct stand *stand)
     be_impatient(stand);
     handle(stand, "work", leave_result);
     submit(stand, NULL);
-    lock_store(&locker, stand);
     struct pawl_node_config config = { .name = "node", .workers = 1 };
     expect_ok(stand, pawl__engine_start_by_hand(stand->engine, &config, &stand->diag));
+    lock_store(&locker, stand);
     (void)pawl__engine_turn(stand->engine);
     assert_false(work(stand));
     unlock_store(&locker, stand);

@@ -411,9 +411,28 @@ enum pawl_err node_put(struct rig *rig, const char *name, const char *info, int6
     return do_op(rig, &op);
 }
 
-enum pawl_err node_drop(struct rig *rig, const char *name)
+enum pawl_err node_beat(struct rig *rig, const char *name, const char *info, int64_t started_at_ms,
+                        struct pawl_census *out)
 {
-    struct pawl__op op = { .kind = PAWL__OP_NODE_DROP, .node = { .name = name } };
+    struct pawl__op op = { .kind = PAWL__OP_NODE_PUT,
+                           .node = { .name = name, .info = info, .started_at_ms = started_at_ms } };
+    enum pawl_err err = do_op(rig, &op);
+    *out = op.node.census;
+    return err;
+}
+
+enum pawl_err node_join(struct rig *rig, const char *name, const char *info, int64_t *started_at_ms)
+{
+    struct pawl__op op = { .kind = PAWL__OP_NODE_JOIN, .node = { .name = name, .info = info } };
+    enum pawl_err err = do_op(rig, &op);
+    if (!err) *started_at_ms = op.node.started_at_ms;
+    return err;
+}
+
+enum pawl_err node_drop(struct rig *rig, const char *name, int64_t started_at_ms)
+{
+    struct pawl__op op = { .kind = PAWL__OP_NODE_DROP,
+                           .node = { .name = name, .started_at_ms = started_at_ms } };
     return do_op(rig, &op);
 }
 

@@ -105,7 +105,11 @@ enum pawl_err lock_try(struct rig *rig, const char *name, const char *owner, int
 enum pawl_err lock_renew(struct rig *rig, const char *name, const char *owner, int64_t ttl_ms);
 enum pawl_err lock_release(struct rig *rig, const char *name, const char *owner);
 enum pawl_err node_put(struct rig *rig, const char *name, const char *info, int64_t started_at_ms);
-enum pawl_err node_drop(struct rig *rig, const char *name);
+enum pawl_err node_beat(struct rig *rig, const char *name, const char *info, int64_t started_at_ms,
+                        struct pawl_census *out);
+enum pawl_err node_join(struct rig *rig, const char *name, const char *info,
+                        int64_t *started_at_ms);
+enum pawl_err node_drop(struct rig *rig, const char *name, int64_t started_at_ms); /* 0: any */
 enum pawl_err setting_put(struct rig *rig, const char *name, const char *value);
 
 /* ---- reads ---- */

@@ -38,6 +38,7 @@ static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_EXPIRE] = pawl__pg_op_expire,
     [PAWL__OP_ARCHIVE] = pawl__pg_op_archive,
     [PAWL__OP_PURGE] = pawl__pg_op_purge,
+    [PAWL__OP_NODE_JOIN] = pawl__pg_op_node_join,
     [PAWL__OP_NODE_PUT] = pawl__pg_op_node_put,
     [PAWL__OP_NODE_DROP] = pawl__pg_op_node_drop,
     [PAWL__OP_LOCK_TRY] = pawl__pg_op_lock_try,

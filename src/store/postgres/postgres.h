@@ -586,6 +586,9 @@ void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *plac
 
 /* How long a run's lease is (claim.c). */
 int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
+/* Is the work of op->retire ours to do (cluster.c)? It is when no owner is named. */
+enum pawl_err pawl__pg_retire_begin(struct pawl__backend *pg, const struct pawl__op *op,
+                                    bool *ours);
 /* A run whose lease ran out: charged, and ended if it was one too many (finish.c). */
 enum pawl_err pawl__pg_lapse_run(struct pawl__backend *pg, struct pawl__pg_place *place,
                                  struct pawl__arena *arena);
@@ -613,7 +616,8 @@ pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__
     pawl__pg_op_fail, pawl__pg_op_snooze, pawl__pg_op_extend, pawl__pg_op_control, pawl__pg_op_bulk,
     pawl__pg_op_priority, pawl__pg_op_delete, pawl__pg_op_progress, pawl__pg_op_checkpoint,
     pawl__pg_op_log, pawl__pg_op_promote, pawl__pg_op_lapse, pawl__pg_op_expire,
-    pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_put, pawl__pg_op_node_drop,
+    pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put,
+    pawl__pg_op_node_drop,
     pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
     pawl__pg_op_queue_pause;
 

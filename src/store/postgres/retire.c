@@ -106,7 +106,9 @@ enum pawl_err pawl__pg_op_archive(struct pawl__backend *pg, struct pawl__op *op)
     bool purge = op->kind == PAWL__OP_PURGE;
     op->retire.moved = 0;
     op->retire.more = false;
-    enum pawl_err err = PAWL_OK;
+    bool ours;
+    enum pawl_err err = pawl__pg_retire_begin(pg, op, &ours);
+    if (err || !ours) return err;
     for (int state = PAWL_STATE_COMPLETED; !err && state < PAWL_STATE_END; state++) {
         int64_t left = limit - op->retire.moved, moved = 0;
         if (left <= 0) break;

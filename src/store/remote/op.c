@@ -112,10 +112,13 @@ static void say_extend(const struct pawl__op *op, struct pawl__wire_op *out)
 
 static void say_node(const struct pawl__op *op, struct pawl__wire_op *out)
 {
-    out->op = op->kind == PAWL__OP_NODE_PUT ? PAWL__WIRE_OP_NODE_PUT : PAWL__WIRE_OP_NODE_DROP;
+    bool joins = op->kind == PAWL__OP_NODE_JOIN, drops = op->kind == PAWL__OP_NODE_DROP;
+    out->op = joins   ? PAWL__WIRE_OP_NODE_JOIN
+              : drops ? PAWL__WIRE_OP_NODE_DROP
+                      : PAWL__WIRE_OP_NODE_PUT;
     out->name = op->node.name;
-    out->text = op->kind == PAWL__OP_NODE_PUT ? op->node.info : NULL;
-    out->started_at_ms = op->node.started_at_ms;
+    out->text = drops ? NULL : op->node.info;
+    out->started_at_ms = joins ? 0 : op->node.started_at_ms;
 }
 
 enum pawl_err pawl__rm_op_say(const struct pawl__op *op, struct pawl__arena *scratch,
@@ -173,6 +176,7 @@ enum pawl_err pawl__rm_op_say(const struct pawl__op *op, struct pawl__arena *scr
         say_ref(out, PAWL__WIRE_OP_LOG, op->log.ref);
         out->level = op->log.level;
         return say_text(op->log.text, scratch, out, diag);
+    case PAWL__OP_NODE_JOIN:
     case PAWL__OP_NODE_PUT:
     case PAWL__OP_NODE_DROP:
         say_node(op, out);
@@ -293,6 +297,12 @@ static void hear_results(struct pawl__op *op, const struct pawl__wire_answer *an
         break;
     case PAWL__OP_CHECKPOINT:
         op->checkpoint.sequence = answer->sequence;
+        break;
+    case PAWL__OP_NODE_JOIN:
+        op->node.started_at_ms = answer->started_at_ms;
+        break;
+    case PAWL__OP_NODE_PUT:
+        op->node.census = answer->census;
         break;
     case PAWL__OP_LOCK_TRY:
         op->lock.fence = answer->fence;

@@ -28,6 +28,7 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_EXPIRE] = pawl__sq_op_expire,
     [PAWL__OP_ARCHIVE] = pawl__sq_op_archive,
     [PAWL__OP_PURGE] = pawl__sq_op_purge,
+    [PAWL__OP_NODE_JOIN] = pawl__sq_op_node_join,
     [PAWL__OP_NODE_PUT] = pawl__sq_op_node_put,
     [PAWL__OP_NODE_DROP] = pawl__sq_op_node_drop,
     [PAWL__OP_LOCK_TRY] = pawl__sq_op_lock_try,
@@ -105,6 +106,7 @@ static bool leaves_fresh(const struct pawl__op *op)
     case PAWL__OP_EXPIRE: // what can expire has extras
     case PAWL__OP_ARCHIVE:
     case PAWL__OP_PURGE:
+    case PAWL__OP_NODE_JOIN:
     case PAWL__OP_NODE_PUT:
     case PAWL__OP_NODE_DROP:
     case PAWL__OP_LOCK_TRY:

@@ -159,6 +159,11 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_FRESH_ABSORB,
     SQL_QUEUE_ALL, // small, and wanted whole
     SQL_NODES_ALL,
+    SQL_NODE_CENSUS,
+    SQL_NODE_SILENT,
+    SQL_NODE_FORGET,
+    SQL_NODE_LOCKS_END,
+    SQL_NODE_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
     SQL_LOCKS_ALL,
     SQL_STATS_COUNTS,
     SQL_MIGRATION_ALL,

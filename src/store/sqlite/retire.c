@@ -175,9 +175,11 @@ enum pawl_err pawl__sq_op_archive(struct pawl__backend *sq, struct pawl__op *op)
                                                              : PAWL__MAINTENANCE_MAX;
     op->retire.moved = 0;
     op->retire.more = false;
+    bool ours;
+    enum pawl_err err = pawl__sq_retire_begin(sq, op, &ours);
+    if (err || !ours) return err;
     struct ended *list = pawl__arena_alloc(&op->arena, (size_t)(limit ? limit : 1) * sizeof *list);
     if (!list) return pawl__fail_nomem(sq->diag);
-    enum pawl_err err = PAWL_OK;
     for (int state = PAWL_STATE_COMPLETED; !err && state < PAWL_STATE_END; state++) {
         int64_t left = limit - op->retire.moved;
         if (left <= 0) break;

@@ -540,6 +540,9 @@ enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl
  */
 enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
                                    bool ask_first, struct pawl_diag *diag);
+/* Is the work of op->retire ours to do? It is when no owner is named. */
+enum pawl_err pawl__sq_retire_begin(struct pawl__backend *sq, const struct pawl__op *op,
+                                    bool *ours);
 /* A run whose lease ran out: charged, and ended if it was one too many. */
 enum pawl_err pawl__sq_lapse_run(struct pawl__backend *sq, struct pawl__sq_place *place,
                                  struct pawl__arena *arena);
@@ -567,7 +570,8 @@ pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__
     pawl__sq_op_fail, pawl__sq_op_snooze, pawl__sq_op_extend, pawl__sq_op_control, pawl__sq_op_bulk,
     pawl__sq_op_priority, pawl__sq_op_delete, pawl__sq_op_progress, pawl__sq_op_checkpoint,
     pawl__sq_op_log, pawl__sq_op_promote, pawl__sq_op_lapse, pawl__sq_op_expire,
-    pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_put, pawl__sq_op_node_drop,
+    pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put,
+    pawl__sq_op_node_drop,
     pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
     pawl__sq_op_queue_pause;
 

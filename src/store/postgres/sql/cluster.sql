@@ -149,19 +149,96 @@ FROM taken
 GROUP BY lane, state
 ON CONFLICT (lane, state) DO UPDATE SET n = pawl_count.n + excluded.n
 
+-- How long a node may be silent before the others take its work, as it says itself; NULL: it does
+-- not say, and is never taken for dead. One whose work was taken says "lapsed_lease_ms" instead.
+-- fragment: node_lease
+    substring(n.info FROM '"lease_ms":([0-9]{1,15})')::bigint
+
+-- fragment: node_alive
+    n.heartbeat_at_ms + coalesce({{node_lease}}, 30000) > :now_ms
+    AND strpos(coalesce(n.info, ''), '"lapsed_lease_ms"') = 0
+
 -- name: node_put
--- The name's newest start wins; an older one's late heartbeat changes nothing.
+-- The name's newest start wins; an older one's late heartbeat changes nothing. How many others are
+-- alive, how many have fallen silent, about how many jobs wait (as of the last fold), and when the
+-- next of the others falls silent.
+WITH put AS (
+    INSERT INTO pawl_node AS n (name, info, started_at_ms, heartbeat_at_ms)
+    VALUES (:name, :info, :started_at_ms, :now_ms)
+    ON CONFLICT (name) DO UPDATE
+    SET info = excluded.info, started_at_ms = excluded.started_at_ms,
+        heartbeat_at_ms = excluded.heartbeat_at_ms
+    WHERE excluded.started_at_ms >= n.started_at_ms
+    RETURNING 1
+)
+SELECT (SELECT count(*) FROM put),
+    count(*) FILTER (WHERE {{node_alive}}),
+    count(*) FILTER (WHERE n.heartbeat_at_ms + {{node_lease}} <= :now_ms),
+    (SELECT coalesce(sum(c.n), 0)::bigint FROM pawl_count AS c WHERE c.state = 2),
+    min(n.heartbeat_at_ms + {{node_lease}})
+        FILTER (WHERE n.heartbeat_at_ms + {{node_lease}} > :now_ms)
+FROM pawl_node AS n
+WHERE n.name <> :name
+
+-- name: node_get
+-- The third column: is it alive?
+SELECT n.started_at_ms, n.heartbeat_at_ms, {{node_alive}}, n.info
+FROM pawl_node AS n
+WHERE n.name = :name
+FOR UPDATE
+
+-- name: node_join
+-- Two that begin at once both find nobody; the second waits here, and then finds the first.
 INSERT INTO pawl_node AS n (name, info, started_at_ms, heartbeat_at_ms)
 VALUES (:name, :info, :started_at_ms, :now_ms)
 ON CONFLICT (name) DO UPDATE
 SET info = excluded.info, started_at_ms = excluded.started_at_ms,
     heartbeat_at_ms = excluded.heartbeat_at_ms
-WHERE excluded.started_at_ms >= n.started_at_ms
+WHERE n.started_at_ms = :before_ms
 RETURNING 1
 
--- name: node_drop
+-- name: node_silent
+-- One that another gives up just now, or that speaks just now, is passed over.
+SELECT n.name
+FROM pawl_node AS n
+WHERE n.heartbeat_at_ms + {{node_lease}} <= :now_ms
+ORDER BY n.name
+LIMIT :limit
+FOR UPDATE SKIP LOCKED
+
+-- name: node_lapse
+-- The next number is nobody's: a heartbeat that comes after all is refused, so that its sender
+-- learns that it was given up.
+UPDATE pawl_node
+SET started_at_ms = started_at_ms + 1,
+    info = replace(info, '"lease_ms"', '"lapsed_lease_ms"')
+WHERE name = ANY (:names)
+
+-- name: node_runs_end
+-- The next sweep charges them and makes them available. What somebody moves just now needs no end.
+UPDATE pawl_live
+SET lease_until_ms = :now_ms
+WHERE ctid = ANY (ARRAY (
+    SELECT ctid
+    FROM pawl_live
+    WHERE lease_until_ms IS NOT NULL AND lease_until_ms > :now_ms AND state = 4
+        AND worker = ANY (:names)
+    ORDER BY lease_until_ms, id
+    FOR UPDATE SKIP LOCKED))
+
+-- name: node_locks_end
+UPDATE pawl_lock
+SET owner = '', expires_at_ms = 0
+WHERE owner = ANY (:names)
+
+-- name: node_forget
 DELETE FROM pawl_node
-WHERE name = :name
+WHERE heartbeat_at_ms < :before_ms
+
+-- name: node_drop
+-- Started at 0: whichever there is.
+DELETE FROM pawl_node
+WHERE name = :name AND :started_at_ms IN (0, started_at_ms)
 RETURNING 1
 
 -- name: lock_try
