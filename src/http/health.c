@@ -18,15 +18,20 @@ void pawl__on_index(struct pawl__request *request)
 
 void pawl__on_health(struct pawl__request *request)
 {
+    // alive, whatever its store does: a restart would not mend that
     pawl__buf_add_text(&request->reply, "{\"status\":\"ok\"}");
     pawl__reply(request, 200);
 }
 
 void pawl__on_ready(struct pawl__request *request)
 {
-    bool ready = atomic_load(&request->server->ready);
-    pawl__buf_add_text(&request->reply,
-                       ready ? "{\"status\":\"ready\"}" : "{\"status\":\"stopping\"}");
+    struct pawl_node_status node;
+    pawl_node_status_get(request->server->pawl, &node);
+    bool serves = atomic_load(&request->server->ready);
+    bool ready = serves && !node.store_lost;
+    pawl__buf_add_text(&request->reply, !serves           ? "{\"status\":\"stopping\"}"
+                                        : node.store_lost ? "{\"status\":\"store_unreachable\"}"
+                                                          : "{\"status\":\"ready\"}");
     pawl__reply(request, ready ? 200 : 503);
 }
 

@@ -173,14 +173,12 @@ static void answer(struct pawl__request *request)
     struct asked *asked = request->state;
     struct pawl_stats stats = { 0 };
     struct pawl_counters counters;
-    struct pawl_diag diag;
     pawl_counters_get(request->server->pawl, &counters);
-    enum pawl_err err = pawl_stats_get(request->server->pawl, &stats, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
-    pawl__metrics_print(&request->reply, &asked->metrics, &asked->gauges, &stats, &counters);
+    // a store in trouble is when metrics are wanted most
+    enum pawl_err err = pawl_stats_get(request->server->pawl, &stats, NULL);
+    if (err) counters.store_reachable = 0;
+    pawl__metrics_print(&request->reply, &asked->metrics, &asked->gauges, err ? NULL : &stats,
+                        &counters);
     pawl_stats_release(&stats);
     request->content_type = text_type(request);
     pawl__reply(request, 200);

@@ -276,6 +276,8 @@ static void add_counters(struct pawl__buf *out, const struct pawl_counters *coun
     add_plain(out, "pawl_wake_trouble", "gauge",
               "1: this process and others do not wake each other, and poll",
               counters->wake_trouble);
+    add_plain(out, "pawl_store_reachable", "gauge", "1: the store answers; 0: it does not",
+              counters->store_reachable);
     add_histogram(out, "pawl_commit_duration_seconds", "How long commits took",
                   &counters->commit_us, 1e6);
     add_histogram(out, "pawl_commit_operations", "Operations in a commit", &counters->batch, 1);
@@ -288,7 +290,7 @@ void pawl__metrics_print(struct pawl__buf *out, const struct pawl__metrics *metr
     struct pawl__buf labels = { 0 };
     add_jobs(out, &labels, metrics);
     add_times(out, &labels, metrics);
-    add_queues(out, stats);
+    if (stats) add_queues(out, stats);
     add_routes(out, &labels, metrics);
     add_gauges(out, gauges);
     add_counters(out, counters);
