@@ -165,6 +165,20 @@ static const struct prose prose[] = {
       "Exits with 1 when somebody else holds the lock.",
       "pawl lock try nightly --owner \"$HOSTNAME-$$\" --ttl 10m && ./nightly.sh\n"
       "pawl lock release nightly --owner \"$HOSTNAME-$$\"\n" },
+    { pawl__cli_lock_run,
+      "Takes the lock, or exits with 1 when somebody else holds it; renews it while the command "
+      "runs, and gives it back when it has ended. The command finds the fencing number in "
+      "PAWL_LOCK_FENCE. Should the lock be lost (the store was out of reach for too long, or this "
+      "process was suspended), the command and all it started are told to stop before anybody else "
+      "can have the lock, and killed five seconds later; the exit code is 1 then. Else it is the "
+      "command's own, or 128 and the number of the signal that ended it. Put \"--\" before a "
+      "command that has options.",
+      "pawl lock run nightly --ttl 1m -- ./nightly.sh --all\n" },
+    { pawl__cli_node_list,
+      "A node is live while its last heartbeat is younger than its lease, draining while it lets "
+      "its last jobs finish, and stale when it was silent for longer than its lease: the others "
+      "have taken its jobs and locks then. Stale ones are listed for a day.",
+      "pawl node\npawl node show web-1\n" },
     { pawl__cli_migrate, "Other commands use an older schema only after this has been run.",
       "pawl migrate --check\n" },
     { pawl__cli_backup,

@@ -52,6 +52,8 @@ enum pawl__cli_store {
       "let workers take jobs from a queue again")                                                  \
     X(node_list, "node", "list", "", 0, 0, OPEN, 0, false,                                         \
       "list the nodes that work on the store")                                                     \
+    X(node_show, "node", "show", "NAME...", 1, MANY, OPEN, 0, false,                               \
+      "tell what a node is and what it runs")                                                      \
     X(lock_list, "lock", "list", "", 0, 0, OPEN, 0, false, "list the locks")                       \
     X(lock_try, "lock", "try", "NAME", 1, 1, CREATE, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,    \
       false, "take a lock that is free, or exit 1")                                                \
@@ -59,6 +61,8 @@ enum pawl__cli_store {
       false, "hold a lock for longer")                                                             \
     X(lock_release, "lock", "release", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_OWNER, false,            \
       "give a lock back")                                                                          \
+    X(lock_run, "lock", "run", "NAME COMMAND...", 2, MANY, CREATE, PAWL__CLI_LOCK_TTL, false,      \
+      "run a command while holding a lock")                                                        \
     X(token_list, "token", "list", "", 0, 0, OPEN, 0, false,                                       \
       "list the tokens for the server, never what they are")                                       \
     X(token_add, "token", "add", "", 0, 0, CREATE, PAWL__CLI_TOKEN, false,                         \

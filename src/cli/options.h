@@ -280,7 +280,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(WORKERS, WORK, "workers", 0, COUNT, "N", NULL, false,                                        \
       "run this many jobs at a time; as many as there are processors when not given")              \
     X(NAME, WORK, "name", 0, TEXT, "NODE", NULL, false,                                            \
-      "what the node is called; its host and process id when not given")                           \
+      "what the node is called, refused while a live node has that name; when not given, "         \
+      "HOSTNAME or the host's name, with the process id if that is taken")                         \
     X(W_LEASE, WORK, "lease", 0, PERIOD, "DURATION", "30s", false,                                 \
       "when nothing was heard of the node for so long, others run its jobs again")                 \
     X(DRAIN, WORK, "drain", 0, DURATION, "DURATION", "10s", false,                                 \

@@ -34,9 +34,9 @@ struct work {
     size_t queue_count;
     struct pawl_node_config config;
     struct pawl_drain drain;
-    char name[PAWL_WORKER_BYTES_MAX + 1];
-    bool shown;       /* there is a line that tells how things are */
-    atomic_bool deaf; /* nobody takes our output any more */
+    struct pawl_node_status status; /* when it was looked at last */
+    bool shown;                     /* there is a line that tells how things are */
+    atomic_bool deaf;               /* nobody takes our output any more */
     atomic_int_least64_t given_back;
     struct pawl_counters counters; /* when they were looked at last */
     int64_t counted_us;
@@ -197,9 +197,22 @@ static void note_rate(struct work *work, const struct pawl_counters *now)
     work->counters = *now;
 }
 
+/* What became of the node and its store since the last look. */
+static void look_after_node(struct work *work)
+{
+    struct pawl_node_status now, before = work->status;
+    pawl_node_status_get(work->cli->pawl, &now);
+    work->status = now;
+    if (now.store_lost && !before.store_lost) say(work, "the store is lost: %s", now.reason);
+    if (before.store_lost && !now.store_lost) say(work, "the store is back");
+    if (strcmp(now.name, before.name) != 0) say(work, "the node is called \"%s\" now", now.name);
+    if (now.fenced && !before.fenced) say(work, "the node is replaced: %s", now.reason);
+}
+
 static void look(struct work *work)
 {
     struct pawl_counters now;
+    look_after_node(work);
     pawl_counters_get(work->cli->pawl, &now);
     note_rate(work, &now);
     if (work->shown) draw(work, &now);
@@ -315,8 +328,8 @@ static bool is_idle(struct work *work, struct queues *queues)
     }
     filter.states = PAWL_STATE_BIT(PAWL_STATE_AVAILABLE);
     if (queues->available && any(work, filter)) return false;
-    filter =
-        (struct pawl_filter){ .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE), .worker = work->name };
+    filter = (struct pawl_filter){ .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE),
+                                   .worker = work->status.name };
     if (any(work, filter)) return false;
     pawl_counters_get(work->cli->pawl, &after);
     return after.claimed == before.claimed;
@@ -376,19 +389,11 @@ static int read_queue_options(struct work *work)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* The library would choose the same; but it is looked for among those who run jobs. */
-static int choose_name(struct work *work)
+/* Before a store is made for nothing. */
+static int check_name(const struct pawl__cli *cli)
 {
-    char host[128] = "node";
-    const char *given = pawl__cli_text(work->cli, PAWL__CLI_OPT_NAME);
-    int len;
-    if (given) {
-        len = snprintf(work->name, sizeof work->name, "%s", given);
-    } else {
-        (void)gethostname(host, sizeof host - 1);
-        len = snprintf(work->name, sizeof work->name, "%s-%ld", host, (long)getpid());
-    }
-    if (len > 0 && (size_t)len < sizeof work->name) return PAWL__CLI_EXIT_OK;
+    const char *name = pawl__cli_text(cli, PAWL__CLI_OPT_NAME);
+    if (!name || strlen(name) <= PAWL_WORKER_BYTES_MAX) return PAWL__CLI_EXIT_OK;
     return pawl__cli_usage("\"--name\" may have %d bytes", PAWL_WORKER_BYTES_MAX);
 }
 
@@ -403,11 +408,11 @@ static int read_options(struct work *work)
     struct pawl__cli *cli = work->cli;
     int code = read_commands(work);
     if (!code) code = read_queue_options(work);
-    if (!code) code = choose_name(work);
+    if (!code) code = check_name(cli);
     if (code) return code;
     int64_t grace_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_GRACE);
     work->config = (struct pawl_node_config){
-        .name = work->name,
+        .name = pawl__cli_text(cli, PAWL__CLI_OPT_NAME),
         .queues = work->queues,
         .queue_count = work->queue_count,
         .workers = (int32_t)pawl__cli_int(cli, PAWL__CLI_OPT_WORKERS),
@@ -443,7 +448,7 @@ static int start(struct work *work)
 static void say_hello(struct work *work)
 {
     struct pawl__buf text = { 0 };
-    pawl__buf_printf(&text, "node \"%s\" is up: ", work->name);
+    pawl__buf_printf(&text, "node \"%s\" is up: ", work->status.name);
     for (size_t i = 0; i < work->queue_count; i++) {
         const struct pawl_node_queue *queue = &work->queues[i];
         pawl__buf_printf(&text, "%s%s",
@@ -460,7 +465,7 @@ static void say_hello(struct work *work)
     pawl__buf_release(&text);
 }
 
-/* Until a signal comes, nobody listens or, with --once, there is nothing left to do. */
+/* Until a signal comes, nobody listens, another has the name or, with --once, nothing is left. */
 static void stay(struct work *work, const sigset_t *listening)
 {
     struct pawl__cli *cli = work->cli;
@@ -469,7 +474,7 @@ static void stay(struct work *work, const sigset_t *listening)
                                  &cli->arena, work->queue_count, sizeof(*queues.names))) };
     int64_t tick_ms = once ? TICK_ONCE_MS : work->shown ? TICK_SHOWN_MS : TICK_MS;
     struct timespec tick = { .tv_sec = tick_ms / 1000, .tv_nsec = tick_ms % 1000 * 1000000 };
-    while (!signals && !atomic_load(&work->deaf)) {
+    while (!signals && !atomic_load(&work->deaf) && !work->status.fenced) {
         if (once && is_idle(work, &queues)) break;
         (void)ppoll(NULL, 0, &tick, listening);
         look(work);
@@ -492,7 +497,7 @@ static void stop(struct work *work)
     pawl_counters_get(work->cli->pawl, &counters);
     wipe(work);
     say(work, "node \"%s\" is down: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " given back",
-        work->name, counters.completed, counters.failed, atomic_load(&work->given_back));
+        work->status.name, counters.completed, counters.failed, atomic_load(&work->given_back));
 }
 
 static int run(struct work *work)
@@ -509,11 +514,13 @@ static int run(struct work *work)
     code = start(work);
     if (code) return code;
     work->counted_us = pawl__clock_mono_us(&pawl__clock_system);
+    pawl_node_status_get(work->cli->pawl, &work->status);
     say_hello(work);
     pawl__notify("READY=1");
     stay(work, &listening);
     pthread_sigmask(SIG_SETMASK, &listening, NULL); // from now on: see on_signal
     stop(work);
+    if (work->status.fenced) return PAWL__CLI_EXIT_REFUSED;
     if (!atomic_load(&work->deaf)) return PAWL__CLI_EXIT_OK;
     pawl__cli_error("could not write the output");
     return PAWL__CLI_EXIT_REFUSED;

@@ -131,6 +131,25 @@ class Box:
         return subprocess.Popen([PAWL, *args], cwd=self.path, env=self.env, text=True, **options)
 
 
+def until(what, *args):
+    """Waits until what(*args) is true, and returns that."""
+    end = time.monotonic() + DEADLINE_S
+    while True:
+        got = what(*args)
+        if got:
+            return got
+        assert time.monotonic() < end, f"{what.__name__}{args} did not come true"
+        time.sleep(0.02)
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class Terminal:
     """A command whose standard streams are a terminal."""
 

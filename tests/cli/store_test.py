@@ -4,7 +4,7 @@ import signal
 import sqlite3
 import subprocess
 
-from kit import Skip, equal, has, test
+from kit import DEADLINE_S, Skip, equal, has, is_alive, test, until
 
 
 @test
@@ -245,3 +245,71 @@ def a_lock_s_owner_must_be_said(box):
     for verb in ("try", "renew", "release"):
         has(box.fails(2, "lock", verb, "l").err, "hint: add --owner")
     equal(os.listdir(box.path), [])
+
+
+# ---- running a command under a lock ----
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def lock_of(box, name):
+    """The lock, or None."""
+    return next((lock for lock in box.ok("lock", "--json").json if lock["name"] == name), None)
+
+
+@test
+def a_command_runs_under_a_lock(box):
+    done = box.run("lock", "run", "nightly", "--", "sh", "-c", "echo $PAWL_LOCK_FENCE; exit 7")
+    equal((done.code, done.out), (7, "1\n"))
+    equal(lock_of(box, "nightly"), None)
+    done = box.run("lock", "run", "nightly", "--", "sh", "-c", "echo $PAWL_LOCK_FENCE; kill -9 $$")
+    equal((done.code, done.out), (128 + 9, "2\n"))
+    has(box.fails(127, "lock", "run", "nightly", "--", "no-such-command").err, "no-such-command")
+    equal(lock_of(box, "nightly"), None)
+
+
+@test
+def a_command_does_not_run_without_its_lock(box):
+    box.ok("lock", "try", "nightly", "--owner", "somebody", "--ttl", "1h")
+    path = box.file("ran")
+    has(box.fails(1, "lock", "run", "nightly", "--", "touch", path).err, '"somebody"')
+    equal(os.path.exists(path), False)
+    equal(lock_of(box, "nightly")["owner"], "somebody")
+    has(box.fails(2, "lock", "run", "nightly").err, "COMMAND")
+
+
+@test
+def a_lock_is_renewed_while_its_command_runs(box):
+    box.ok("migrate")
+    with box.start("lock", "run", "l", "--ttl", "3s", "--", "sleep", "100") as run:
+        try:
+            first = until(lambda: lock_of(box, "l"))
+            until(lambda: lock_of(box, "l")["expires_at"] > first["expires_at"])
+            box.fails(1, "lock", "try", "l", "--owner", "other")
+            run.terminate()
+            equal(run.wait(DEADLINE_S), 128 + 15)  # passed on
+        finally:
+            run.kill()
+    equal(lock_of(box, "l"), None)
+
+
+@test
+def a_command_whose_lock_is_lost_is_stopped(box):
+    box.ok("migrate")
+    path = box.file("pid")
+    script = f"sleep 1000 & echo $! >{path}; wait"
+    with box.start("lock", "run", "l", "--ttl", "2s", "--", "sh", "-c", script,
+                   stderr=subprocess.PIPE) as run:
+        try:
+            pid = int(until(lambda: os.path.exists(path) and text_of(path)))
+            box.ok("lock", "release", "l", "--owner", lock_of(box, "l")["owner"])
+            box.ok("lock", "try", "l", "--owner", "other", "--ttl", "1h")
+            equal(run.wait(DEADLINE_S), 1)
+            has(run.stderr.read(), 'lock "l" was lost')
+            until(lambda: not is_alive(pid))  # with all that it had started
+        finally:
+            run.kill()
+    equal(lock_of(box, "l")["owner"], "other")

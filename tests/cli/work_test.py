@@ -8,21 +8,10 @@ import sqlite3
 import subprocess
 import time
 
-from kit import DEADLINE_S, PAWL, Skip, Terminal, equal, has, test
+from kit import DEADLINE_S, PAWL, SERVED, Skip, Terminal, equal, has, is_alive, test, until
 
 MEBIBYTE = 1024 * 1024
 SOON_S = 30  # how long something may take that takes an instant on a machine with nothing to do
-
-
-def until(what, *args):
-    """Waits until what(*args) is true, and returns that."""
-    end = time.monotonic() + DEADLINE_S
-    while True:
-        got = what(*args)
-        if got:
-            return got
-        assert time.monotonic() < end, f"{what.__name__}{args} did not come true"
-        time.sleep(0.02)
 
 
 class Node:
@@ -76,14 +65,6 @@ def once(box, *commands, args=()):
     """Runs what there is to run, then comes back."""
     execs = [part for command in commands for part in ("--exec", command)]
     return box.ok("work", "--once", *execs, *args)
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def children(pid):
@@ -528,6 +509,97 @@ def the_work_of_a_killed_node_is_taken_up(box):
         until(in_state, box, job_id, "completed")
         until(lambda: "1 jobs taken back" in second.said())
     equal(box.job(job_id)["result"], 2)
+
+
+# ---- the node among others ----
+
+
+def node_named(box, name):
+    """As "pawl node" lists it; None: it does not."""
+    return next((node for node in box.ok("node", "--json").json if node["name"] == name), None)
+
+
+@test
+def the_name_of_a_live_node_is_refused(box):
+    with Node(box, "--name", "one", "--exec", "t=true") as node:
+        refused = box.fails(1, "work", "--name", "one", "--exec", "t=true").err
+        has(refused, 'node "one" is alive')
+        has(refused, f'"pid":{node.pid}')
+        equal(node.stop(), 0)
+    with Node(box, "--name", "one", "--exec", "t=true") as node:
+        equal(node.stop(), 0)
+
+
+@test
+def nodes_without_names_start_side_by_side(box):
+    env = {"HOSTNAME": "pod-1"}
+    with Node(box, "--exec", "t=true", env=env) as first:
+        with Node(box, "--exec", "t=true", env=env) as second:
+            has(first.said(), 'node "pod-1" is up')
+            has(second.said(), f'node "pod-1-{second.pid}" is up')
+            equal((first.stop(), second.stop()), (0, 0))
+
+
+@test
+def a_node_and_what_it_runs_are_shown(box):
+    path = box.file("go")
+    job_id = box.submit("t", "--queue", "q")
+    with Node(box, "--name", "one", "--queue", "q", "--workers", "3", "--exec",
+              f"t=while [ ! -e {path} ]; do sleep 0.05; done") as node:
+        until(in_state, box, job_id, "active")
+        shown = box.ok("node", "show", "one", "--json").json
+        equal((shown["name"], shown["state"], shown["active"], shown["workers"], shown["pid"],
+               shown["lease_ms"]), ("one", "live", 1, 3, node.pid, 30000))
+        equal([(job["id"], job["type"], job["queue"]) for job in shown["jobs"]],
+              [(job_id, "t", "q")])
+        text = box.ok("node", "show", "one").out
+        for part in ("Node one", "state         live", job_id):
+            has(text, part)
+        has(box.ok("node").out, "live")
+        node.send(signal.SIGTERM)  # it drains: it is there, but takes nothing more
+        until(lambda: node_named(box, "one")["state"] == "draining")
+        box.file("go", "")
+        equal(node.end(), 0)
+    equal(node_named(box, "one"), None)
+    has(box.fails(1, "node", "show", "one").err, 'no node "one"')
+
+
+def suspend(box, node):
+    """But not in the middle of a write, which would keep everybody else from writing."""
+    def is_apart():
+        node.send(signal.SIGSTOP)
+        if box.run("lock", "try", "probe", "--owner", "test", "--busy-timeout", "1s").code == 0:
+            return True
+        node.send(signal.SIGCONT)
+        return False
+    until(is_apart)
+
+
+@test
+def a_node_whose_name_was_taken_over_stops(box):
+    with Node(box, "--lease", "1s", "--name", "one", "--exec", "t=true") as first:
+        suspend(box, first)
+        until(lambda: node_named(box, "one")["state"] == "stale")
+        with Node(box, "--name", "one", "--exec", "t=true") as second:
+            first.send(signal.SIGCONT)
+            equal(first.end(), 1)
+            has(first.said(), "the node is replaced: ")
+            equal(node_named(box, "one")["pid"], second.pid)
+            equal(second.stop(), 0)
+
+
+@test
+def a_node_says_when_its_store_is_lost_and_back(box):
+    if SERVED:
+        raise Skip("the store is the server's")
+    with Node(box, "--lease", "1s", "--busy-timeout", "100ms", "--exec", "t=true") as node:
+        with sqlite3.connect(box.store.removeprefix("sqlite:"), timeout=DEADLINE_S,
+                             isolation_level=None) as store:
+            store.execute("BEGIN IMMEDIATE")
+            until(lambda: "the store is lost" in node.said())
+            store.execute("ROLLBACK")
+        until(lambda: "the store is back" in node.said())
+        equal(node.stop(), 0)
 
 
 # ---- stopping the node ----

@@ -1,0 +1,228 @@
+/* pawl lock run: a command that runs only while a lock is held.
+ *
+ * A thread of its own renews the lock, because the store may keep it waiting; the main thread waits
+ * for the command, for signals to pass on, and for the instant at which the lock can no longer be
+ * trusted: nine tenths of its time after the last renewal was sent. The command is in a process
+ * group of its own, which is stopped then, before anybody else can have the lock. */
+#include "cli/cli.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "base/sync.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GRACE_US = 5000000, LOOK_US = 50000, TRIES_PER_TTL = 15, SIGNAL_BASE = 128 };
+
+extern char **environ;
+
+struct lock_run {
+    struct pawl__cli *cli;
+    const char *name;
+    char owner[PAWL_WORKER_BYTES_MAX + 1];
+    int64_t ttl_ms, fence;
+    sigset_t taken, before; /* what the main thread waits for; how the mask was */
+    pid_t child;
+
+    struct pawl__mutex mutex;
+    struct pawl__cond change;
+    /* guarded by mutex: */
+    int64_t trust_until_us;
+    bool lost; /* somebody else has it */
+    bool over;
+    struct pawl_diag diag; /* of the last renewal that failed */
+};
+
+static int64_t now_us(void)
+{
+    return pawl__clock_mono_us(&pawl__clock_system);
+}
+
+/* ---- keeping the lock ---- */
+
+/* Until it is over or the lock is lost. What the store could not do is tried again soon. */
+static void *renew(void *ctx)
+{
+    struct lock_run *run = ctx;
+    int64_t pause_us = run->ttl_ms * 1000 / 3;
+    for (;;) {
+        pawl__lock(&run->mutex);
+        int64_t until_us = now_us() + pause_us;
+        while (!run->over && now_us() < until_us) {
+            (void)pawl__cond_wait_us(&run->change, &run->mutex, until_us - now_us());
+        }
+        bool over = run->over;
+        pawl__unlock(&run->mutex);
+        if (over) return NULL;
+        struct pawl_diag diag = { 0 };
+        int64_t asked_us = now_us();
+        enum pawl_err err =
+            pawl_lock_renew(run->cli->pawl, run->name, run->owner, run->ttl_ms, &diag);
+        pawl__lock(&run->mutex);
+        if (!err) run->trust_until_us = asked_us + run->ttl_ms * 900;
+        if (err) run->diag = diag;
+        run->lost = err == PAWL_ERR_STALE;
+        pawl__unlock(&run->mutex);
+        if (err == PAWL_ERR_STALE) return NULL;
+        pause_us = run->ttl_ms * 1000 / (err ? TRIES_PER_TTL : 3);
+    }
+}
+
+static bool is_trusted(struct lock_run *run)
+{
+    pawl__lock(&run->mutex);
+    bool trusted = !run->lost && now_us() < run->trust_until_us;
+    pawl__unlock(&run->mutex);
+    return trusted;
+}
+
+/* ---- the command ---- */
+
+/* A terminal listens to one process group; ours would stop at its first line of input. */
+static void lend_terminal(pid_t group)
+{
+    if (isatty(STDIN_FILENO)) (void)tcsetpgrp(STDIN_FILENO, group);
+}
+
+static int spawn(struct lock_run *run)
+{
+    const char **command = run->cli->operands.at + 1;
+    char fence[32];
+    snprintf(fence, sizeof fence, "%" PRId64, run->fence);
+    if (setenv("PAWL_LOCK_FENCE", fence, 1) != 0) return errno;
+    size_t count = run->cli->operands.count - 1;
+    char **argv = pawl__cli_need(pawl__arena_calloc(&run->cli->arena, count + 1, sizeof(*argv)));
+    for (size_t i = 0; i < count; i++) {
+        argv[i] = pawl__cli_need(pawl__arena_dup(&run->cli->arena, command[i], strlen(command[i])));
+    }
+    posix_spawnattr_t attr;
+    sigset_t usual;
+    int error = posix_spawnattr_init(&attr);
+    if (error) return error;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGTTOU);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attr, 0);
+    posix_spawnattr_setsigmask(&attr, &run->before);
+    posix_spawnattr_setsigdefault(&attr, &usual);
+    error = posix_spawnp(&run->child, argv[0], NULL, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    if (!error) lend_terminal(run->child);
+    return error;
+}
+
+/* True: it has ended, and `*status` says how. */
+static bool has_ended(const struct lock_run *run, int *status)
+{
+    return waitpid(run->child, status, WNOHANG) == run->child;
+}
+
+/* Passes signals on, and ends it when the lock is lost: TERM, then KILL after a grace. Its status;
+ * `*stopped` when it did not end by itself. */
+static int wait_for_command(struct lock_run *run, bool *stopped)
+{
+    int status = 0;
+    int64_t kill_us = 0;
+    *stopped = false;
+    while (!has_ended(run, &status)) {
+        struct timespec pause = { .tv_nsec = LOOK_US * 1000 };
+        int number = sigtimedwait(&run->taken, NULL, &pause);
+        if (number > 0 && number != SIGCHLD) (void)kill(-run->child, number);
+        if (!*stopped && !is_trusted(run)) {
+            *stopped = true;
+            kill_us = now_us() + GRACE_US;
+            (void)kill(-run->child, SIGTERM);
+        }
+        if (kill_us && now_us() >= kill_us) (void)kill(-run->child, SIGKILL);
+    }
+    if (*stopped) (void)kill(-run->child, SIGKILL); // what it left running has no lock either
+    lend_terminal(getpgrp());
+    return status;
+}
+
+/* ---- from the lock to its release ---- */
+
+static void choose_owner(struct lock_run *run)
+{
+    char host[128] = "host";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(run->owner, sizeof run->owner, "%s-%ld-%04x", host, (long)getpid(),
+             (unsigned)(pawl__rng_system_seed() & 0xffff));
+}
+
+static int take(struct lock_run *run)
+{
+    struct pawl_diag diag = { 0 };
+    int64_t asked_us = now_us();
+    enum pawl_err err =
+        pawl_lock_try(run->cli->pawl, run->name, run->owner, run->ttl_ms, &run->fence, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    run->trust_until_us = asked_us + run->ttl_ms * 900;
+    return PAWL__CLI_EXIT_OK;
+}
+
+static int exit_code(struct lock_run *run, int status, bool stopped)
+{
+    if (stopped) {
+        pawl__cli_error("lock \"%s\" was lost, and the command stopped: %s", run->name,
+                        run->diag.text[0] ? run->diag.text : "it could not be renewed in time");
+        return PAWL__CLI_EXIT_REFUSED;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_BASE + WTERMSIG(status);
+}
+
+static int run_held(struct lock_run *run)
+{
+    pthread_t keeper;
+    bool stopped = false;
+    int status = 0;
+    if (!pawl__thread_start(&keeper, renew, run)) {
+        pawl__cli_error("could not start a thread");
+        return PAWL__CLI_EXIT_REFUSED;
+    }
+    int error = spawn(run);
+    if (!error) status = wait_for_command(run, &stopped);
+    pawl__lock(&run->mutex);
+    run->over = true;
+    pawl__cond_broadcast(&run->change);
+    pawl__unlock(&run->mutex);
+    pthread_join(keeper, NULL);
+    if (!error) return exit_code(run, status, stopped);
+    pawl__cli_error("could not run \"%s\": %s", run->cli->operands.at[1], strerror(error));
+    return error == ENOENT ? 127 : 126; // as shells do
+}
+
+int pawl__cli_lock_run(struct pawl__cli *cli)
+{
+    struct lock_run run = { .cli = cli,
+                            .name = cli->operands.at[0],
+                            .ttl_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_TTL) };
+    static const int numbers[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+    sigemptyset(&run.taken);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        sigaddset(&run.taken, numbers[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &run.taken, &run.before); // before there are threads
+    (void)signal(SIGCHLD, SIG_DFL);                      // who ignores it hears nothing of it
+    (void)signal(SIGTTOU, SIG_IGN);                      // we take the terminal back from behind
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    choose_owner(&run);
+    pawl__mutex_init(&run.mutex);
+    pawl__cond_init(&run.change);
+    code = take(&run);
+    if (!code) {
+        code = run_held(&run);
+        if (pawl_lock_release(cli->pawl, run.name, run.owner, NULL) != PAWL_OK) {
+            // it was lost, or the store is: it ends by itself
+        }
+    }
+    pawl__cond_release(&run.change);
+    pawl__mutex_release(&run.mutex);
+    return code;
+}
