@@ -54,7 +54,8 @@ def audit(postgres, crew, place="public"):
     wrong = []
     if not len(set(accepted)) == len(accepted) == count(postgres, place + ".pawl_job", accepted):
         wrong.append("accepted jobs are lost")
-    if not len(set(completed)) == len(completed) == count(postgres, place + ".pawl_done", completed):
+    done = count(postgres, place + ".pawl_done", completed)
+    if not len(set(completed)) == len(completed) == done:
         wrong.append("completed jobs are not completed, or twice")
     if any(steady.process.returncode for steady in crew):
         wrong.append("a process has given up")

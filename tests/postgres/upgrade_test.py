@@ -47,7 +47,8 @@ def place_of(url):
 
 def step(postgres, place, number, compatible):
     """As if a program of the future had been here."""
-    postgres.sql(f"INSERT INTO {place}.pawl_migration (version, checksum, applied_at_ms, compatible) "
+    postgres.sql(f"INSERT INTO {place}.pawl_migration "
+                 "(version, checksum, applied_at_ms, compatible) "
                  f"VALUES ({number}, '{SUM}', 1, {compatible})")
 
 
