@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/test_kit.h"
@@ -300,6 +301,14 @@ static void stuck_session_holds_nobody_up(void **state)
     free(acts);
 }
 
+static bool first_sleeps(struct stage *stage)
+{
+    pawl__lock(&stage->committer.mutex);
+    bool sleeps = stage->committer.sessions[0].state == PAWL__SESSION_SLEEPS;
+    pawl__unlock(&stage->committer.mutex);
+    return sleeps;
+}
+
 /* With nothing else to do, the first session is the only one. */
 static void one_after_the_other_needs_one_session(void **state)
 {
@@ -309,6 +318,9 @@ static void one_after_the_other_needs_one_session(void **state)
         post(&acts[i]);
         wait_for_count(stage, &stage->heard_count, i + 1);
         assert_int_equal(acts[i].session, 1);
+        while (!first_sleeps(stage)) {
+            sched_yield(); // it has told of it, yet is not back for more
+        }
     }
     assert_int_equal(stage->joined, 0);
     stage_close(stage);
@@ -361,7 +373,8 @@ static void list_stays_in_its_session(void **state)
     for (int i = 0; i < PARTS; i++) {
         assert_int_equal(list[i].session, 1);
         assert_int_equal(list[i].call, i + 1);
-        assert_int_equal(list[i].applied_as, i);
+        // once the last part is under way, another session may be ahead of it with what is behind
+        assert_true(i + 1 == PARTS || list[i].applied_as == i);
     }
     stage_close(stage);
     free(list);
