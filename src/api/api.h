@@ -15,7 +15,7 @@ struct pawl {
     struct pawl__store *store;
     struct pawl__engine *engine;
     const struct pawl_clock *clock;
-    uint64_t number; /* drawn at opening: as whom it holds start-up leases */
+    uint64_t number;        /* drawn at opening: as whom it holds start-up leases */
     struct pawl__idgen ids; /* has its own lock */
     struct pawl__mutex mutex;
     struct pawl__cond answered;

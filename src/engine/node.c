@@ -128,6 +128,7 @@ bool pawl__node_trusted(const struct pawl__engine *engine, int64_t now_us)
 
 /* Taken: claim again, if that had to stop. */
 static void take_heart(struct pawl__engine *engine, int64_t began_us, int64_t now_us)
+    PAWL__REQUIRES(engine->mutex)
 {
     bool stood_still = !pawl__node_trusted(engine, now_us);
     engine->beats_failed = 0;
@@ -146,7 +147,7 @@ static int64_t pause_ms(const struct pawl__engine *engine, const struct pawl__op
 }
 
 static int64_t joined(struct pawl__engine *engine, const struct pawl__op *op, int64_t began_us,
-                      int64_t now_us)
+                      int64_t now_us) PAWL__REQUIRES(engine->mutex)
 {
     if (op->err == PAWL_ERR_HELD) {
         if (next_name(engine)) return 0;

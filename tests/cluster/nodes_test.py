@@ -108,6 +108,12 @@ def clocks_are_minutes_off(cluster, _):
     job_id, _, since = hold_and(cluster, [fast], kit.Node.pause, kit.Node.wake)
     recovered = taken_over(cluster, job_id, fast, since)
     fast.kill()
+    # and so does its name: who comes next has a better clock, which is behind its own
+    again = cluster.node(name=fast.name)
+    now_ms = cluster.sql("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+    until("its heartbeat", lambda: cluster.sql(
+        f"SELECT 1 FROM pawl_node WHERE name = '{again.name}' AND heartbeat_at_ms > {now_ms}"))
+    is_back(cluster, again)
     lapsed = cluster.sql(f"SELECT count(*) FROM pawl_failure WHERE lapsed AND worker = "
                          f"'{slow.name}'")
     assert lapsed == "0", f"{lapsed} runs were taken from the node whose clock is behind"

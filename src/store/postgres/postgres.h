@@ -617,9 +617,8 @@ pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__
     pawl__pg_op_priority, pawl__pg_op_delete, pawl__pg_op_progress, pawl__pg_op_checkpoint,
     pawl__pg_op_log, pawl__pg_op_promote, pawl__pg_op_lapse, pawl__pg_op_expire,
     pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put,
-    pawl__pg_op_node_drop,
-    pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
-    pawl__pg_op_queue_pause;
+    pawl__pg_op_node_drop, pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release,
+    pawl__pg_op_setting_put, pawl__pg_op_queue_pause;
 
 enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag);

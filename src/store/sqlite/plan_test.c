@@ -158,24 +158,14 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_FRESH_GET,     // one row at most
     SQL_FRESH_ABSORB,
     SQL_QUEUE_ALL, // small, and wanted whole
-    SQL_NODES_ALL,
-    SQL_NODE_CENSUS,
-    SQL_NODE_SILENT,
-    SQL_NODE_FORGET,
+    SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_NODE_FORGET,
     SQL_NODE_LOCKS_END,
     SQL_NODE_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
-    SQL_LOCKS_ALL,
-    SQL_STATS_COUNTS,
-    SQL_MIGRATION_ALL,
-    SQL_MIGRATION_TABLE_EXISTS,
+    SQL_LOCKS_ALL,      SQL_STATS_COUNTS, SQL_MIGRATION_ALL, SQL_MIGRATION_TABLE_EXISTS,
     SQL_QUERY_LIVE, // until query.c puts its filters behind them
-    SQL_QUERY_ARCHIVE,
-    SQL_COUNT_LIVE,
-    SQL_COUNT_ARCHIVE,
+    SQL_QUERY_ARCHIVE,  SQL_COUNT_LIVE,   SQL_COUNT_ARCHIVE,
     SQL_CHECK_PLACE, // looks at everything: that is its task
-    SQL_CHECK_ORPHANS,
-    SQL_CHECK_FACTS,
-    SQL_CHECK_COUNTS,
+    SQL_CHECK_ORPHANS,  SQL_CHECK_FACTS,  SQL_CHECK_COUNTS,
 };
 
 static void nothing_else_scans_or_sorts(void **state)

@@ -571,9 +571,8 @@ pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__
     pawl__sq_op_priority, pawl__sq_op_delete, pawl__sq_op_progress, pawl__sq_op_checkpoint,
     pawl__sq_op_log, pawl__sq_op_promote, pawl__sq_op_lapse, pawl__sq_op_expire,
     pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put,
-    pawl__sq_op_node_drop,
-    pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
-    pawl__sq_op_queue_pause;
+    pawl__sq_op_node_drop, pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release,
+    pawl__sq_op_setting_put, pawl__sq_op_queue_pause;
 
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing
