@@ -30,14 +30,15 @@ static void find_host(struct pawl__engine *engine)
 enum pawl_err pawl__node_name(struct pawl__engine *engine, const char *name, struct pawl_diag *diag)
 {
     char text[PAWL_WORKER_BYTES_MAX + 1];
-    engine->named = name && *name;
+    bool named = name && *name;
+    engine->named = named;
     engine->name_attempt = 0;
     find_host(engine);
-    if (engine->named && strlen(name) >= sizeof text) {
+    if (named && strlen(name) >= sizeof text) {
         return pawl__fail_field(diag, PAWL_ERR_LIMIT, "name", "a node's name may have %d bytes",
                                 PAWL_WORKER_BYTES_MAX);
     }
-    if (engine->named) {
+    if (named) {
         snprintf(text, sizeof text, "%s", name);
     } else {
         pawl__member_name(text, sizeof text, engine->host, (long)getpid(), 0, 0);

@@ -107,8 +107,8 @@ static void fail(sqlite3_context *to, int count, sqlite3_value **values)
     struct pawl_diag diag;
     const char *texts[] = { NULL, NULL, NULL };
     enum pawl_err err = read_run(values, &run, &diag);
-    for (int i = 2; !err && i < count; i++) {
-        err = text_of(values[i], names[i - 2], &texts[i - 2], &diag);
+    for (int i = 0; !err && i < 3 && i + 2 < count; i++) {
+        err = text_of(values[i + 2], names[i], &texts[i], &diag);
     }
     struct pawl_report report = { .message = texts[0], .type = texts[1], .code = texts[2] };
     if (!err) err = pawl_fail_sqlite(sqlite3_context_db_handle(to), &run, &report, &failed, &diag);

@@ -173,8 +173,8 @@ void pawl__pg_conduct(struct pawl__pg_conn *conn, const struct pawl__pg_open *ho
 {
     char timeout[24], idle[24], longer[24];
     snprintf(timeout, sizeof timeout, "%lld", (long long)how->timeout_ms);
-    snprintf(longer, sizeof longer, "%lld",
-             (long long)(how->timeout_ms + PAWL__PG_IDLE_TIMEOUT_MS / 2)); // and then we give up
+    snprintf(longer, sizeof longer, "%lld", // and then we give up
+             (long long)how->timeout_ms + PAWL__PG_IDLE_TIMEOUT_MS / 2);
     snprintf(idle, sizeof idle, "%d", PAWL__PG_IDLE_TIMEOUT_MS);
     if (how->write) {
         pawl__pg_call(conn, PG_CONDUCT_WRITE);
