@@ -266,6 +266,9 @@ static size_t take_batch(struct pawl__session *session, size_t *weight)
         session->state = PAWL__SESSION_CALLED;
         committer->busy--;
     }
+    if (committer->doubt && committer->rest_of == session) {
+        committer->rest_of = NULL; // it may not go on, and who may must not wait for it
+    }
     if (await_work(committer, session)) {
         session->state = PAWL__SESSION_BUSY;
         committer->busy++;

@@ -482,6 +482,34 @@ static void doubt_of_one_session_stops_all(void **state)
     free(acts);
 }
 
+/* The rest of a list is the session's that took its first part; in doubt it must not keep it. */
+static void doubt_of_a_session_leaves_its_list_to_the_first(void **state)
+{
+    enum { PARTS = 3 };
+    struct stage *stage = stage_new();
+    struct act *busy = occupy_first(stage, false);
+    struct act *list = acts_new(stage, PARTS, PAWL__COMMIT_WEIGHT_MAX);
+    for (int i = 0; i + 1 < PARTS; i++) {
+        list[i].op.next = &list[i + 1].op;
+    }
+    pawl__lock(&stage->mutex);
+    stage->sessions[1].says = PAWL_ERR_IO;
+    pawl__unlock(&stage->mutex);
+    post(list);
+    wait_for_count(stage, &stage->answered, 1);
+    release_first(stage);
+    wait_for_count(stage, &stage->answered, PARTS + 1);
+    assert_int_equal(busy->op.err, PAWL_OK);
+    assert_int_equal(list[0].op.err, PAWL_ERR_IO);
+    for (int i = 1; i < PARTS; i++) {
+        assert_int_equal(list[i].op.err, PAWL_ERR_UNSAFE);
+        assert_int_equal(list[i].session, 0);
+    }
+    stage_close(stage);
+    free(busy);
+    free(list);
+}
+
 /* ---- the end ---- */
 
 static void closing_answers_what_all_sessions_have(void **state)
@@ -551,6 +579,7 @@ int main(void)
         cmocka_unit_test(who_is_not_committing_is_not_waited_for),
         cmocka_unit_test(failed_commit_is_not_waited_for),
         cmocka_unit_test(doubt_of_one_session_stops_all),
+        cmocka_unit_test(doubt_of_a_session_leaves_its_list_to_the_first),
         cmocka_unit_test(closing_answers_what_all_sessions_have),
         cmocka_unit_test(no_wake_up_is_lost),
     };
