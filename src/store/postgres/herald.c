@@ -114,9 +114,13 @@ static enum pawl_err say(struct pawl__line *line, const char *text, struct pawl_
                                 " SET LOCAL statement_timeout = '10s'";
     enum pawl_err err = exec(herald->conn, begin, what, diag);
     if (err) return err;
-    PQclear(
-        PQexecParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL, values, NULL, NULL, 0));
-    return exec(herald->conn, "COMMIT", what, diag);
+    PGresult *said =
+        PQexecParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL, values, NULL, NULL, 0);
+    if (PQresultStatus(said) != PGRES_TUPLES_OK) { // COMMIT would roll back, and call it well done
+        err = pawl__pg_fail_result(said, herald->conn, what, diag);
+    }
+    PQclear(said);
+    return err ? err : exec(herald->conn, "COMMIT", what, diag);
 }
 
 static enum pawl_err read_all(struct pawl__line *line, pawl__said_fn *fn, void *ctx,

@@ -87,8 +87,8 @@ void pawl__pg_janitor_consider(struct pawl__backend *pg)
     bool wake = janitor->worn >= PAWL__PG_WORN_MAX && !janitor->due;
     if (wake) {
         janitor->worn = 0;
-        janitor->due = true;
         if (!janitor->runs) janitor->runs = pawl__thread_start(&janitor->thread, run, pg->home);
+        janitor->due = janitor->runs; // without a thread it is tried again next time
     }
     pawl__unlock(&janitor->mutex);
     if (wake) pawl__cond_signal(&janitor->wanted);

@@ -183,7 +183,7 @@ static enum pawl_err read_all(struct pawl__line *line, pawl__said_fn *fn, void *
 {
     struct redis *redis = of(line);
     redisContext *conn = redis->listens;
-    bool alive = true;
+    bool alive = take_all(conn, fn, ctx); // what came along with the answer to SUBSCRIBE
     for (int i = 0; alive && i < READS_MAX && has_come(conn); i++) {
         alive = redisBufferRead(conn) == REDIS_OK && take_all(conn, fn, ctx);
     }
