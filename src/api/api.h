@@ -44,6 +44,15 @@ PAWL_MUST_CHECK enum pawl_err pawl__desk_do(struct pawl *pawl, struct pawl__op *
 /* Until every posted call was answered. */
 void pawl__posts_wait(struct pawl *pawl);
 
+/* What the owner of a run reports, checked and made into an operation. ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl__complete_op(const struct pawl_run *run, struct pawl_span result,
+                                                struct pawl__op *op, struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__fail_op(const struct pawl_run *run,
+                                            const struct pawl_report *report, struct pawl__op *op,
+                                            struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__give_back_op(const struct pawl_run *run, int64_t delay_ms,
+                                                 struct pawl__op *op, struct pawl_diag *diag);
+
 /* What `owned` of a result points to: an arena on the heap. NULL: no memory; NULL is freed. */
 struct pawl__arena *pawl__owned_new(void);
 void pawl__owned_free(struct pawl__arena *owned);

@@ -1,5 +1,5 @@
 /* What owners of runs ask for, checked and made into operations. Both forms of each call, blocking
- * and posting, begin here. */
+ * and posting, begin here. Those that end a run are in api.h. */
 #ifndef PAWL_API_CLAIM_H
 #define PAWL_API_CLAIM_H
 
@@ -7,13 +7,6 @@
 
 PAWL_MUST_CHECK enum pawl_err pawl__claim_op(const struct pawl_claim *claim, struct pawl__op *op,
                                              struct pawl_diag *diag);
-PAWL_MUST_CHECK enum pawl_err pawl__complete_op(const struct pawl_run *run, struct pawl_span result,
-                                                struct pawl__op *op, struct pawl_diag *diag);
-PAWL_MUST_CHECK enum pawl_err pawl__fail_op(const struct pawl_run *run,
-                                            const struct pawl_report *report, struct pawl__op *op,
-                                            struct pawl_diag *diag);
-PAWL_MUST_CHECK enum pawl_err pawl__give_back_op(const struct pawl_run *run, int64_t delay_ms,
-                                                 struct pawl__op *op, struct pawl_diag *diag);
 /* `results` has room for extension->count, or is put into the operation later. */
 PAWL_MUST_CHECK enum pawl_err pawl__extend_op(const struct pawl_extension *extension,
                                               enum pawl_err *results, struct pawl__op *op,

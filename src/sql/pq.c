@@ -214,6 +214,9 @@ enum pawl_err pawl_complete_pq(struct pg_conn *pg, const struct pawl_run *ref,
                                struct pawl_span result, struct pawl_diag *diag)
 {
     assert(pg && ref);
+    struct pawl__op checked;
+    enum pawl_err err = pawl__complete_op(ref, result, &checked, diag);
+    if (err) return err;
     struct call call = { .text = "SELECT pawl_complete($1::uuid, $2::bigint, $3::text)" };
     put_run(&call, ref);
     put_span(&call, result);
@@ -224,6 +227,9 @@ enum pawl_err pawl_give_back_pq(struct pg_conn *pg, const struct pawl_run *ref, 
                                 struct pawl_diag *diag)
 {
     assert(pg && ref);
+    struct pawl__op checked;
+    enum pawl_err err = pawl__give_back_op(ref, delay_ms, &checked, diag);
+    if (err) return err;
     struct call call = { .text = "SELECT pawl_give_back($1::uuid, $2::bigint, "
                                  "$3::bigint * interval '1 millisecond')" };
     put_run(&call, ref);
@@ -241,6 +247,9 @@ enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *ref,
             diag, PAWL_ERR_UNSUPPORTED, report->lapse ? "lapse" : "requeue", "%s",
             report->lapse ? "nobody reports a lapse of himself" : "use pawl_give_back_pq");
     }
+    struct pawl__op checked;
+    enum pawl_err err = pawl__fail_op(ref, report, &checked, diag);
+    if (err) return err;
     struct call call = {
         .text = "SELECT to_state, attempt, due_at_ms, delay_ms FROM pawl__fail($1::uuid, "
                 "$2::bigint, $3::text, $4::text, $5::text, $6::text, $7::text, $8::boolean, "
@@ -255,7 +264,7 @@ enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *ref,
     put_text(&call, report->not_retryable ? "false" : "true");
     put_some(&call, report->retry_after_ms);
     PGresult *row;
-    enum pawl_err err = run(&call, pg, &row, diag);
+    err = run(&call, pg, &row, diag);
     if (err) return err;
     *out = (struct pawl_failed){ .to = (enum pawl_state)int_at(row, 0),
                                  .attempt = int_at(row, 1),

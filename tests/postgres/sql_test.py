@@ -281,12 +281,16 @@ def an_application_in_c_does_it_in_its_transaction(place):
     assert guest.ask("claim default w") == f"{job} 1"
     assert app.ask(f"give_back {job} 1 0") == "OK"
     assert guest.ask("claim default w") == f"{job} 2"
-    assert app.ask(f"complete {job} 1").startswith("STALE run: run 1 of job")
+    assert app.ask(f"complete {job} 1 {{}}").startswith("STALE run: run 1 of job")
     assert app.ask(f"fail {job} 2") == "retryable attempt 2, in 5000 ms"
     job = app.ask("submit mail.send [9] -").split()[0]
     assert guest.ask("claim default w") == f"{job} 1"
     assert app.ask("sql BEGIN") == "OK"
-    assert app.ask(f"complete {job} 1") == "OK"
+    # what breaks a rule is not sent, so that the transaction lives
+    assert app.ask(f"complete {job} 1 {{").startswith("ARG result: ")
+    assert app.ask(f"give_back {job} 1 -1").startswith("ARG delay_ms: ")
+    assert app.ask(f"fail {job} 0").startswith("ARG run: ")
+    assert app.ask(f'complete {job} 1 {{"n":1}}') == "OK"
     assert place.show(job)["state"] == "active"
     assert app.ask("sql COMMIT") == "OK"
     assert place.show(job)["result"] == {"n": 1}

@@ -2,7 +2,7 @@
  *
  *     sql TEXT               "OK", or what the server says
  *     submit TYPE ARGS KEY   "ID" and what else is said of it; KEY is a business key, "-" none
- *     complete ID RUN        "OK", or the error's name, field and text
+ *     complete ID RUN JSON   "OK", or the error's name, field and text
  *     fail ID RUN            the state that follows, and when
  *     give_back ID RUN MS    as complete
  *
@@ -79,23 +79,25 @@ int main(int argc, char **argv)
     char line[1024], first[256], second[256], third[256];
     if (PQstatus(pg) != CONNECTION_OK) return 1;
     while (fgets(line, sizeof line, stdin)) {
+        third[0] = '\0';
         struct pawl_run run = { .run = 0 };
         struct pawl_diag diag;
-        long long number, delay_ms;
+        long long number;
         if (strncmp(line, "sql ", 4) == 0) {
             sql(pg, line + 4);
         } else if (sscanf(line, "submit %255s %255s %255s", first, second, third) == 3) {
             submit(pg, first, second, third);
-        } else if (sscanf(line, "%255s %255s %lld %lld", first, second, &number, &delay_ms) >= 3 &&
+        } else if (sscanf(line, "%255s %255s %lld %255s", first, second, &number, third) >= 3 &&
                    !pawl_job_id_parse(second, &run.id)) {
             run.run = number;
             if (strcmp(first, "complete") == 0) {
-                answer(pawl_complete_pq(pg, &run, (struct pawl_span){ "{\"n\":1}", 7 }, &diag),
-                       &diag);
+                answer(
+                    pawl_complete_pq(pg, &run, (struct pawl_span){ third, strlen(third) }, &diag),
+                    &diag);
             } else if (strcmp(first, "fail") == 0) {
                 fail(pg, &run);
             } else {
-                answer(pawl_give_back_pq(pg, &run, delay_ms, &diag), &diag);
+                answer(pawl_give_back_pq(pg, &run, strtoll(third, NULL, 10), &diag), &diag);
             }
         } else {
             printf("what?\n");
