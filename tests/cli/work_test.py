@@ -544,7 +544,7 @@ def nodes_without_names_start_side_by_side(box):
 def a_node_and_what_it_runs_are_shown(box):
     path = box.file("go")
     job_id = box.submit("t", "--queue", "q")
-    with Node(box, "--name", "one", "--queue", "q", "--workers", "3", "--exec",
+    with Node(box, "--name", "one", "--queue", "q", "--workers", "3", "--drain", "60s", "--exec",
               f"t=while [ ! -e {path} ]; do sleep 0.05; done") as node:
         until(in_state, box, job_id, "active")
         shown = box.ok("node", "show", "one", "--json").json

@@ -76,6 +76,7 @@ def hold_and(cluster, nodes, strike, undo):
         if job["state"] == "active" and job["run"] == 1:
             return job_id, node, since
         undo(node)  # the machine was so busy that the lease had lapsed already
+        cluster.let_go(job_id)
 
 
 def is_back(cluster, node):
@@ -98,7 +99,12 @@ class Ground:
             config += self.network_config()
         except OSError as error:
             self.why_no_namespace = str(error)
-        self.postgres = server.Server(config)
+        try:
+            self.postgres = server.Server(config)
+        except BaseException:
+            if self.namespace:
+                self.namespace.close()
+            raise
 
     def network_config(self):
         path = os.path.join(self.dir, "hba.conf")

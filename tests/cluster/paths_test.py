@@ -31,9 +31,10 @@ def cut_off(cluster, wire):
         job_id, _, since = hold_and(cluster, [far], lambda _: wire.cut(), lambda _: wire.heal())
         took.append(taken_over(cluster, job_id, far, since))
         waits = cluster.submit("quick", "--queue", far.name)
-        time.sleep(max(0, since + 3 * LEASE_S - uptime()))
+        time.sleep(max(0, since + 4 * LEASE_S - uptime()))
         assert cluster.job(waits)["state"] == "available"
-        late = cluster.ledger.starts_on(far.name, since + 2 * LEASE_S, uptime())
+        # two more for a run that was begun in time, and whose command the machine let wait
+        late = cluster.ledger.starts_on(far.name, since + 3 * LEASE_S, uptime())
         assert not late, f"began runs {late} that it had lost at {since}"
         healed = uptime()
         wire.heal()

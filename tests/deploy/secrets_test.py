@@ -136,7 +136,7 @@ def the_server_neither_answers_nor_logs_it():
              "/ojs/v1/queues", "/ojs/v1/jobs/01890000-0000-7000-8000-00000000dead")
     job = {"type": "a.b", "args": []}
     with postgres.Server() as database:
-        options = ("--log-level", "debug", "--access-log", "--busy-timeout", "1s")
+        options = ("--log-level", "debug", "--access-log", "--busy-timeout", "5s")
         with server_kit.Server(*options, store=url_of(database)) as server:
             texts = [server.ask("GET", path).body.decode() for path in paths]
             assert server.ask("POST", "/ojs/v1/jobs", job).status == 201

@@ -37,9 +37,10 @@ def refused(url, *args):
 
 def until(what):
     end = time.monotonic() + PATIENCE_S
-    while not what():
+    while not (found := what()):
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
+    return found
 
 
 class Front:
@@ -143,11 +144,11 @@ def full_disk_is_reported_and_outlived(postgres):
             return status not in (200, 201) and said
         until(is_full)
         assert front.metric("pawl_commits_failed_total") > 0
-        done = pawl(url, "submit", "a.b", json.dumps(large))
-        for _ in range(20):  # it may still fit into what is there
-            if done.returncode:
-                break
+
+        def does_not_fit():  # it may still fit into what is there
             done = pawl(url, "submit", "a.b", json.dumps(large))
+            return done if done.returncode else None
+        done = until(does_not_fit)
         assert done.returncode == 3 and "No space left on device" in done.stderr, done
         assert "make room on the database server's disk" in done.stderr, done
         postgres.inside("rm", filler)

@@ -48,11 +48,9 @@ class Server:
         self.data = self.dir + "/data"
         self.url = f"postgres:///postgres?host={self.dir}&user=pawl"
         self.process = None
-        self.user = {}
-        if os.geteuid() == 0:
-            name = "postgres" if self._is_user("postgres") else "nobody"
-            self.user = {"user": name, "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
-            os.chown(self.dir, pwd.getpwnam(name).pw_uid, -1)
+        self.user = self.run_as()
+        if self.user:
+            os.chown(self.dir, pwd.getpwnam(self.user["user"]).pw_uid, -1)
         os.chmod(self.dir, 0o755)
         self._make_data()
         with open(self.dir + "/extra.conf", "w", encoding="utf-8") as file:
@@ -65,12 +63,12 @@ class Server:
                   "--locale=C.UTF-8", "-D", self.data)
 
     @staticmethod
-    def _is_user(name):
-        try:
-            pwd.getpwnam(name)
-            return True
-        except KeyError:
-            return False
+    def run_as():
+        """For subprocess: an ordinary user, when we are root."""
+        if os.geteuid() != 0:
+            return {}
+        name = "postgres" if "postgres" in (user.pw_name for user in pwd.getpwall()) else "nobody"
+        return {"user": name, "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
 
     def _append_include(self):
         with open(self.data + "/postgresql.conf", "a", encoding="utf-8") as file:
@@ -90,7 +88,7 @@ class Server:
         with open(self.dir + "/log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(self._command(), stdout=log, stderr=log, cwd="/",
                                             preexec_fn=end_with_parent, **self.user)
-        for _ in range(600):
+        for _ in range(2400):
             if self.is_up():
                 return
             if self.process.poll() is not None:
@@ -144,6 +142,7 @@ class Server:
 class Cramped(Server):
     """A server with a small file system at `small`, in a name space that only it has."""
 
+    ENTER = ["unshare", "-Um", "--map-current-user", "--keep-caps"]
     # who gets a name space is no longer ended with his parent, unless he asks anew
     MOUNT = """mount -t tmpfs -o size=24m,mode=1777 none "$0" && mkdir -m 700 "$0/space" &&
         exec setpriv --pdeathsig INT "$@" """
@@ -155,13 +154,14 @@ class Cramped(Server):
 
     @staticmethod
     def can_be():
-        return subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
-                              check=False, stderr=subprocess.DEVNULL).returncode == 0
+        """May the server's user do that here?"""
+        return subprocess.run([*Cramped.ENTER, "mount", "-t", "tmpfs", "none", "/mnt"], cwd="/",
+                              check=False, stderr=subprocess.DEVNULL,
+                              **Server.run_as()).returncode == 0
 
     def _command(self):
         # as the server's user, who is root in there as far as mounting goes, and nowhere else
-        return ["unshare", "-Um", "--map-current-user", "--keep-caps", "sh", "-c", self.MOUNT,
-                self.small, *super()._command()]
+        return [*self.ENTER, "sh", "-c", self.MOUNT, self.small, *super()._command()]
 
     def inside(self, *command, check=True):
         """Run where the small file system is to be seen."""
@@ -232,7 +232,7 @@ class Pooler:
         self.where = f"host={self.dir}&port=6432&user=pawl"
         self.process = subprocess.Popen([self.find(), "-q", self.dir + "/pgbouncer.ini"], cwd="/",
                                         preexec_fn=end_with_parent, **behind.user)
-        for _ in range(200):
+        for _ in range(2400):
             if os.path.exists(self.dir + "/.s.PGSQL.6432"):
                 return
             time.sleep(0.05)
