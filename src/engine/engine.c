@@ -217,6 +217,7 @@ static void go(struct pawl__engine *engine)
     engine->draining = engine->quitting = false;
     engine->rejoins = engine->fenced = false;
     engine->beats_failed = 0;
+    engine->unsure_until_us = 0;
     engine->ready = true; // there may be jobs from before
     engine->claim_group = 0;
     engine->beat_us = INT64_MAX;

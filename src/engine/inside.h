@@ -173,6 +173,7 @@ struct pawl__engine {
     int64_t member_until_us;    /* monotonic: the others take us for alive until after this */
     int32_t beats_failed;       /* heartbeats in a row that the store did not take */
     bool rejoins;               /* we were given up, and begin anew */
+    int64_t unsure_until_us;    /* monotonic: until then a lost try of ours may hold the name */
     bool fenced;                /* another has our name: it is over */
     bool store_lost;
     enum pawl_err store_err;

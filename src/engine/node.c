@@ -4,7 +4,9 @@
  * 1. A node claims and keeps jobs only while the others must take it for alive: until nine tenths
  *    of its lease after its last heartbeat was sent. So nobody runs a job that was taken from it.
  * 2. A heartbeat that is refused means that all it had is lost. It begins anew under its name; who
- *    finds the name in other hands takes another, or, if it was given one, stops for good.
+ *    finds the name in other hands takes another, or, if it was given one, stops for good. Those
+ *    hands may be its own: of a try whose answer was lost. That one says nothing more, so whether
+ *    it was shows within a lease.
  *
  * Runs on: the caller's thread at the start and the end, else as the coordinator's. */
 #include "engine/inside.h"
@@ -150,10 +152,14 @@ static int64_t pause_ms(const struct pawl__engine *engine, const struct pawl__op
 static int64_t joined(struct pawl__engine *engine, const struct pawl__op *op, int64_t began_us,
                       int64_t now_us) PAWL__REQUIRES(engine->mutex)
 {
-    if (op->err == PAWL_ERR_HELD) {
+    bool unsure = op->err == PAWL_ERR_HELD && engine->named && now_us < engine->unsure_until_us;
+    if (op->err == PAWL_ERR_HELD && !unsure) {
         if (next_name(engine)) return 0;
         engine->fenced = true; // rule 2
         return INT64_MAX / 2000;
+    }
+    if (op->err && !unsure) { // twice: it may be on its way still
+        engine->unsure_until_us = now_us + 2 * engine->lease_ms * 1000;
     }
     if (op->err) return pawl__heartbeat_retry_ms(engine->lease_ms, ++engine->beats_failed);
     engine->rejoins = false;

@@ -159,6 +159,32 @@ static void node_that_was_given_up_begins_anew(struct stand *stand)
     stand_close(&peer);
 }
 
+/* What holds its name is a try of its own to begin anew, whose answer was lost. */
+static void node_does_not_give_way_to_itself(struct stand *stand)
+{
+    int64_t started = 0;
+    const struct pawl__op lost = { .kind = PAWL__OP_NODE_JOIN, .err = PAWL_ERR_IO };
+    const struct pawl_node row = { .name = "n", .info = "{\"lease_ms\":30000}" };
+    handle(stand, "work", count_run);
+    open_peer(stand);
+    expect_ok(stand, start_as(stand, "n"));
+    expect_ok(&peer, start_as(&peer, "other"));
+    live(&peer, STAND_LEASE_MS + 1000);
+    expect_ok(&peer, pawl_node_join(peer.pawl, &row, &started, &peer.diag));
+    int64_t now_us = pawl__engine_now_us(stand->engine);
+    pawl__lock(&stand->engine->mutex);
+    (void)pawl__node_answered(stand->engine, &lost, now_us, now_us);
+    pawl__unlock(&stand->engine->mutex);
+    turn(stand);
+    assert_false(status_of(stand).fenced);
+    assert_i64(PAWL_NODE_STALE, status_of(stand).state);
+    assert_i64(0, counters_of(stand).rejoined);
+    live(stand, STAND_LEASE_MS * 6 / 5);
+    assert_i64(PAWL_NODE_LIVE, status_of(stand).state);
+    assert_i64(1, counters_of(stand).rejoined);
+    stand_close(&peer);
+}
+
 /* Before it has spoken again it does not claim: who was given up would be thought dead with it. */
 static void node_that_stood_still_speaks_before_it_claims(struct stand *stand)
 {
@@ -245,6 +271,7 @@ int main(void)
         STAND_SHARED(name_of_a_dead_node_is_taken_over_with_its_work),
         STAND_SHARED(work_of_a_silent_node_is_taken_within_one_lease),
         STAND_SHARED(node_that_was_given_up_begins_anew),
+        STAND_SHARED(node_does_not_give_way_to_itself),
         STAND(node_that_stood_still_speaks_before_it_claims),
         STAND(run_is_given_up_when_the_node_may_be_thought_dead),
         STAND(heartbeats_come_as_often_as_the_cluster_needs),
