@@ -168,11 +168,11 @@ static const struct prose prose[] = {
     { pawl__cli_lock_run,
       "Takes the lock, or exits with 1 when somebody else holds it; renews it while the command "
       "runs, and gives it back when it has ended. The command finds the fencing number in "
-      "PAWL_LOCK_FENCE. Should the lock be lost (the store was out of reach for too long, or this "
-      "process was suspended), the command and all it started are told to stop before anybody else "
-      "can have the lock, and killed five seconds later; the exit code is 1 then. Else it is the "
-      "command's own, or 128 and the number of the signal that ended it. Put \"--\" before a "
-      "command that has options.",
+      "PAWL_LOCK_FENCE. When the store was out of reach for so long that the lock is about to be "
+      "lost, the command and all it started are told to stop before anybody else can have it, and "
+      "killed five seconds later; when the lock is found to be lost (this process was suspended), "
+      "at once. The exit code is 1 then. Else it is the command's own, or 128 and the number of "
+      "the signal that ended it. Put \"--\" before a command that has options.",
       "pawl lock run nightly --ttl 1m -- ./nightly.sh --all\n" },
     { pawl__cli_node_list,
       "A node is live while its last heartbeat is younger than its lease, draining while it lets "

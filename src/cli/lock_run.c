@@ -3,7 +3,7 @@
  * A thread of its own renews the lock, because the store may keep it waiting; the main thread waits
  * for the command, for signals to pass on, and for the instant at which the lock can no longer be
  * trusted: nine tenths of its time after the last renewal was sent. The command is in a process
- * group of its own, which is stopped then, before anybody else can have the lock. */
+ * group of its own, which is told to stop then, before anybody else can have the lock. */
 #include "cli/cli.h"
 #include "base/clock.h"
 #include "base/rng.h"
@@ -27,6 +27,7 @@ struct lock_run {
     int64_t ttl_ms, fence;
     sigset_t taken, before; /* what the main thread waits for; how the mask was */
     pid_t child;
+    bool lent; /* the terminal is the command's */
 
     struct pawl__mutex mutex;
     struct pawl__cond change;
@@ -82,10 +83,13 @@ static bool is_trusted(struct lock_run *run)
 
 /* ---- the command ---- */
 
-/* A terminal listens to one process group; ours would stop at its first line of input. */
-static void lend_terminal(pid_t group)
+/* A terminal listens to one process group, and the command would stop at its first line of input.
+ * It may have, before this. Who runs in the background has no terminal to lend. */
+static void lend_terminal(struct lock_run *run)
 {
-    if (isatty(STDIN_FILENO)) (void)tcsetpgrp(STDIN_FILENO, group);
+    if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
+    run->lent = tcsetpgrp(STDIN_FILENO, run->child) == 0;
+    (void)kill(-run->child, SIGCONT);
 }
 
 static int spawn(struct lock_run *run)
@@ -112,7 +116,7 @@ static int spawn(struct lock_run *run)
     posix_spawnattr_setsigdefault(&attr, &usual);
     error = posix_spawnp(&run->child, argv[0], NULL, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
-    if (!error) lend_terminal(run->child);
+    if (!error) lend_terminal(run);
     return error;
 }
 
@@ -141,7 +145,7 @@ static int wait_for_command(struct lock_run *run, bool *stopped)
         if (kill_us && now_us() >= kill_us) (void)kill(-run->child, SIGKILL);
     }
     if (*stopped) (void)kill(-run->child, SIGKILL); // what it left running has no lock either
-    lend_terminal(getpgrp());
+    if (run->lent) (void)tcsetpgrp(STDIN_FILENO, getpgrp());
     return status;
 }
 

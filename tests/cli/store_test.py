@@ -4,7 +4,7 @@ import signal
 import sqlite3
 import subprocess
 
-from kit import DEADLINE_S, Skip, equal, has, is_alive, test, until
+from kit import DEADLINE_S, PAWL, Skip, Terminal, equal, has, is_alive, test, until
 
 
 @test
@@ -284,7 +284,7 @@ def a_command_does_not_run_without_its_lock(box):
 @test
 def a_lock_is_renewed_while_its_command_runs(box):
     box.ok("migrate")
-    with box.start("lock", "run", "l", "--ttl", "3s", "--", "sleep", "100") as run:
+    with box.start("lock", "run", "l", "--ttl", "9s", "--", "sleep", "100") as run:
         try:
             first = until(lambda: lock_of(box, "l"))
             until(lambda: lock_of(box, "l")["expires_at"] > first["expires_at"])
@@ -297,11 +297,24 @@ def a_lock_is_renewed_while_its_command_runs(box):
 
 
 @test
+def a_terminal_is_lent_by_those_who_have_it(box):
+    """The inner one runs in the background: who reads after it still can."""
+    script = f"set -m; {PAWL} lock run inner -- true & wait; read word; echo got $word"
+    terminal = Terminal(box, "lock", "run", "outer", "--", "sh", "-c", script)
+    try:
+        terminal.type("this\n")
+        terminal.read("got this")
+        equal(terminal.end(), 0)
+    finally:
+        terminal.process.kill()
+
+
+@test
 def a_command_whose_lock_is_lost_is_stopped(box):
     box.ok("migrate")
     path = box.file("pid")
     script = f"sleep 1000 & echo $! >{path}; wait"
-    with box.start("lock", "run", "l", "--ttl", "2s", "--", "sh", "-c", script,
+    with box.start("lock", "run", "l", "--ttl", "6s", "--", "sh", "-c", script,
                    stderr=subprocess.PIPE) as run:
         try:
             pid = int(until(lambda: os.path.exists(path) and text_of(path)))
