@@ -345,6 +345,20 @@ def stopped_redis_holds_up_nobody(stage):
     other.await_counter("wake_told", 1)
 
 
+def stopped_server_process_lets_a_node_close(stage):
+    """The one that serves the node's notices answers nothing; the node gives up on it."""
+    node = stage.start(stage.postgres.url, "-", 100).ready()
+    pid = int(stage.postgres.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        node.submit()
+        node.next("ran")
+        code = node.close()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    expect(code == 0, f"exit code {code}")
+
+
 def wrong_password_is_said_at_start(stage):
     for wake in (stage.redis.by_port("guess"), stage.redis.by_port("guess", "ann"),
                  f"redis+unix://{stage.redis.dir}/socket"):
@@ -401,8 +415,8 @@ TESTS = [sqlite_nodes_wake_through_redis, pooled_nodes_wake_through_redis,
          node_behind_a_pooler_says_that_it_is_deaf,
          nobody_wakes_himself, stores_do_not_wake_each_other, channel_can_be_chosen,
          lost_redis_costs_time_alone, stopped_redis_holds_up_nobody,
-         wrong_password_is_said_at_start, without_wake_ups_polling_will_do,
-         server_shows_it_in_metrics]
+         stopped_server_process_lets_a_node_close, wrong_password_is_said_at_start,
+         without_wake_ups_polling_will_do, server_shows_it_in_metrics]
 
 
 def run(stage):

@@ -408,21 +408,25 @@ static int64_t monotonic_ms(void)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
-/* False: nothing came in time, or nothing will. */
-static bool await_input(struct pawl__pg_conn *conn)
+bool pawl__pg_await(PGconn *pg, int64_t timeout_ms)
 {
-    int64_t until_ms = monotonic_ms() + conn->timeout_ms;
-    while (PQisBusy(conn->pg)) {
+    int64_t until_ms = monotonic_ms() + timeout_ms;
+    while (PQisBusy(pg)) {
         int64_t left_ms = until_ms - monotonic_ms();
         if (left_ms <= 0) return false;
         if (left_ms > 60000) left_ms = 60000;
-        struct pollfd fd = { .fd = PQsocket(conn->pg), .events = POLLIN };
+        struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
         if (fd.fd < 0) return false;
         int ready = poll(&fd, 1, (int)left_ms);
         if (ready < 0 && errno != EINTR) return false;
-        if (ready > 0 && !PQconsumeInput(conn->pg)) return false;
+        if (ready > 0 && !PQconsumeInput(pg)) return false;
     }
     return true;
+}
+
+static bool await_input(struct pawl__pg_conn *conn)
+{
+    return pawl__pg_await(conn->pg, conn->timeout_ms);
 }
 
 static void check_rows(struct pawl__pg_conn *conn, const PGresult *result, int32_t expect)

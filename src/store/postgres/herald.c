@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ANSWER_MS = 12000 }; /* the server's own limit comes first, if it is well */
+
 struct herald {
     struct pawl__line line;
     struct pawl__pg_open how;
@@ -29,9 +31,29 @@ static struct herald *of(struct pawl__line *line)
 
 /* ---- connecting ---- */
 
+/* The last answer to what was `sent`. NULL: none came in time, and none will be waited for: who
+ * closes the store waits for us. */
+static PGresult *answer(PGconn *conn, int sent)
+{
+    PGresult *last = NULL;
+    while (sent && pawl__pg_await(conn, ANSWER_MS)) {
+        PGresult *next = PQgetResult(conn);
+        if (!next) return last;
+        PQclear(last);
+        last = next;
+    }
+    PQclear(last);
+    return NULL;
+}
+
+static PGresult *ask(PGconn *conn, const char *text)
+{
+    return answer(conn, PQsendQuery(conn, text));
+}
+
 static enum pawl_err exec(PGconn *conn, const char *text, const char *what, struct pawl_diag *diag)
 {
-    PGresult *result = PQexec(conn, text);
+    PGresult *result = ask(conn, text);
     ExecStatusType status = PQresultStatus(result);
     bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
     enum pawl_err err = ok ? PAWL_OK : pawl__pg_fail_result(result, conn, what, diag);
@@ -42,7 +64,7 @@ static enum pawl_err exec(PGconn *conn, const char *text, const char *what, stru
 /* Whoever LISTENs there leaves it to the next who is lent the connection. */
 static enum pawl_err refuse_pooler(PGconn *conn, struct pawl_diag *diag)
 {
-    PGresult *who = PQexec(conn, pawl__pg_text_of(PG_WHO_SERVES));
+    PGresult *who = ask(conn, pawl__pg_text_of(PG_WHO_SERVES));
     bool answered = PQresultStatus(who) == PGRES_TUPLES_OK;
     bool pooled = answered && strtol(PQgetvalue(who, 0, 0), NULL, 10) != PQbackendPID(conn);
     enum pawl_err err = answered ? PAWL_OK
@@ -71,11 +93,11 @@ static enum pawl_err listen_to(struct herald *herald, struct pawl_diag *diag)
 static enum pawl_err refuse_other_store(struct herald *herald, struct pawl_diag *diag)
 {
     if (!herald->store.len) return PAWL_OK;
-    PGresult *store = PQexec(herald->conn, pawl__pg_text_of(PG_IDENTIFY));
+    PGresult *store = ask(herald->conn, pawl__pg_text_of(PG_IDENTIFY));
     bool answered = PQresultStatus(store) == PGRES_TUPLES_OK;
     bool same = answered && strcmp(PQgetvalue(store, 0, 0), herald->store.at) == 0;
     enum pawl_err err = PAWL_OK;
-    if (PQstatus(herald->conn) != CONNECTION_OK) {
+    if (!store || PQstatus(herald->conn) != CONNECTION_OK) {
         err = pawl__pg_fail_result(store, herald->conn, "ask for the store", diag);
     }
     PQclear(store);
@@ -115,7 +137,8 @@ static enum pawl_err say(struct pawl__line *line, const char *text, struct pawl_
     enum pawl_err err = exec(herald->conn, begin, what, diag);
     if (err) return err;
     PGresult *said =
-        PQexecParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL, values, NULL, NULL, 0);
+        answer(herald->conn, PQsendQueryParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL,
+                                               values, NULL, NULL, 0));
     if (PQresultStatus(said) != PGRES_TUPLES_OK) { // COMMIT would roll back, and call it well done
         err = pawl__pg_fail_result(said, herald->conn, what, diag);
     }

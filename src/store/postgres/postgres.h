@@ -149,6 +149,8 @@ void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot);
 void pawl__pg_say(struct pawl__pg_conn *conn, enum pawl__pg sql);
 /* Read the answers of all that was sent. */
 enum pawl_err pawl__pg_sync(struct pawl__pg_conn *conn, struct pawl_diag *diag);
+/* Until PQgetResult does not block. False: nothing came in time, or nothing will. */
+bool pawl__pg_await(PGconn *pg, int64_t timeout_ms);
 /* Send with slot 0, sync, and the answer; NULL on failure. */
 enum pawl_err pawl__pg_ask(struct pawl__pg_conn *conn, PGresult **out, struct pawl_diag *diag);
 
