@@ -70,7 +70,7 @@ def run(cases, tested):
             tested += json.load(file)["results"]
     finally:
         server.terminate()
-        left = server.wait(timeout=30)
+        left = server.wait(timeout=120)
         shutil.rmtree(place)
     if left:
         raise RuntimeError(f"the server ended with {left}")
