@@ -126,6 +126,13 @@ static bool has_ended(const struct lock_run *run, int *status)
     return waitpid(run->child, status, WNOHANG) == run->child;
 }
 
+/* Also one that is stopped hears of it. */
+static void tell(const struct lock_run *run, int number)
+{
+    (void)kill(-run->child, number);
+    (void)kill(-run->child, SIGCONT);
+}
+
 /* Passes signals on, and ends it when the lock is lost: TERM, then KILL after a grace. Its status;
  * `*stopped` when it did not end by itself. */
 static int wait_for_command(struct lock_run *run, bool *stopped)
@@ -136,11 +143,11 @@ static int wait_for_command(struct lock_run *run, bool *stopped)
     while (!has_ended(run, &status)) {
         struct timespec pause = { .tv_nsec = LOOK_US * 1000 };
         int number = sigtimedwait(&run->taken, NULL, &pause);
-        if (number > 0 && number != SIGCHLD) (void)kill(-run->child, number);
+        if (number > 0 && number != SIGCHLD) tell(run, number);
         if (!*stopped && !is_trusted(run)) {
             *stopped = true;
             kill_us = now_us() + GRACE_US;
-            (void)kill(-run->child, SIGTERM);
+            tell(run, SIGTERM);
         }
         if (kill_us && now_us() >= kill_us) (void)kill(-run->child, SIGKILL);
     }

@@ -297,6 +297,19 @@ def a_lock_is_renewed_while_its_command_runs(box):
 
 
 @test
+def a_stopped_command_hears_signals_too(box):
+    path = box.file("pid")
+    with box.start("lock", "run", "l", "--", "sh", "-c", f"echo $$ >{path}; kill -STOP $$") as run:
+        try:
+            pid = until(lambda: os.path.exists(path) and text_of(path)).strip()
+            until(lambda: " T " in text_of(f"/proc/{pid}/stat"))
+            run.terminate()
+            equal(run.wait(DEADLINE_S), 128 + 15)
+        finally:
+            run.kill()
+
+
+@test
 def a_terminal_is_lent_by_those_who_have_it(box):
     """The inner one runs in the background: who reads after it still can."""
     script = f"set -m; {PAWL} lock run inner -- true & wait; read word; echo got $word"
