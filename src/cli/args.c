@@ -99,6 +99,18 @@ static void put_command(const struct pawl__cli_command *command, char *out, size
              command && command->second ? command->second : "");
 }
 
+/* `words` is the command as it is typed. */
+static void hint_options(const struct pawl__cli_command *command, const char *words)
+{
+    if (command && command->run == pawl__cli_lock_run) {
+        pawl__cli_hint("put \"--\" before a command that has options; \"%s --help\" lists those of "
+                       "pawl",
+                       words);
+    } else {
+        pawl__cli_hint("\"%s --help\" lists the options", words);
+    }
+}
+
 static int unknown_option(const struct pawl__cli_command *command, uint32_t groups,
                           const char *name)
 {
@@ -114,7 +126,7 @@ static int unknown_option(const struct pawl__cli_command *command, uint32_t grou
     if (nearest.best) {
         pawl__cli_hint("did you mean \"--%s\"?", nearest.best);
     } else {
-        pawl__cli_hint("\"%s --help\" lists the options", words);
+        hint_options(command, words);
     }
     return PAWL__CLI_EXIT_USAGE;
 }
@@ -186,7 +198,7 @@ static int take_short(struct reader *reader, const char *text)
             char words[64];
             put_command(reader->cli->command, words, sizeof(words));
             pawl__cli_error("\"%s\" has no option \"-%c\"", words, *text);
-            pawl__cli_hint("\"%s --help\" lists the options", words);
+            hint_options(reader->cli->command, words);
             return PAWL__CLI_EXIT_USAGE;
         }
         text++;

@@ -106,7 +106,8 @@ static const struct prose prose[] = {
       "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n" },
     { pawl__cli_serve,
       "Serves the Open Job Spec at /ojs/v1, and /health, /ready, /metrics and /openapi.json, and "
-      "does the upkeep that a node does. Prints where it listens when it does.\n\n"
+      "does the upkeep that a node does. Prints where it listens when it does. The node is called "
+      "HOSTNAME or the host's name, with the process id if that is taken.\n\n"
       "Without tokens it listens only where this machine alone can reach it, and lets everybody "
       "there in. As soon as there is a token (\"pawl token add\"), every request needs one, but "
       "for health, readiness and the manifest. The log goes to standard error, a JSON object on "
@@ -161,13 +162,13 @@ static const struct prose prose[] = {
     { pawl__cli_queue_pause, "Jobs are still accepted, and running ones go on.",
       "pawl queue pause mail --reason \"provider is down\"\n" },
     { pawl__cli_lock_try,
-      "Prints the fencing number, which grows with every grant: hand it to what the lock protects. "
-      "Exits with 1 when somebody else holds the lock.",
+      "\"try\" prints the fencing number, which grows with every grant: hand it to what the lock "
+      "protects. Exits with 1 when somebody else holds the lock.",
       "pawl lock try nightly --owner \"$HOSTNAME-$$\" --ttl 10m && ./nightly.sh\n"
       "pawl lock release nightly --owner \"$HOSTNAME-$$\"\n" },
     { pawl__cli_lock_run,
-      "Takes the lock, or exits with 1 when somebody else holds it; renews it while the command "
-      "runs, and gives it back when it has ended. The command finds the fencing number in "
+      "\"run\" takes the lock, or exits with 1 when somebody else holds it; renews it while the "
+      "command runs, and gives it back when it has ended. The command finds the fencing number in "
       "PAWL_LOCK_FENCE. When the store was out of reach for so long that the lock is about to be "
       "lost, the command and all it started are told to stop before anybody else can have it, and "
       "killed five seconds later; when the lock is found to be lost (this process was suspended), "
@@ -183,7 +184,7 @@ static const struct prose prose[] = {
       "pawl migrate --check\n" },
     { pawl__cli_backup,
       "The copy is complete and consistent, whatever is written meanwhile. The file must not "
-      "exist.",
+      "exist. For SQLite; a store on PostgreSQL is backed up with PostgreSQL's own tools.",
       "pawl backup pawl-copy.db\n" },
     { pawl__cli_check,
       "Reads the whole file: its structure, and pawl's own rules. Each finding is a line; exits "

@@ -442,7 +442,10 @@ static int start(struct work *work)
                           &diag);
     }
     if (!err) err = pawl_start(work->cli->pawl, &work->config, &diag);
-    return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+    if (!err) return PAWL__CLI_EXIT_OK;
+    int code = pawl__cli_fail(err, &diag);
+    if (err == PAWL_ERR_HELD) pawl__cli_hint("stop that node, or choose another --name");
+    return code;
 }
 
 static void say_hello(struct work *work)

@@ -279,6 +279,8 @@ def a_command_does_not_run_without_its_lock(box):
     equal(os.path.exists(path), False)
     equal(lock_of(box, "nightly")["owner"], "somebody")
     has(box.fails(2, "lock", "run", "nightly").err, "COMMAND")
+    for option in ("-l", "--long"):
+        has(box.fails(2, "lock", "run", "nightly", "ls", option).err, 'hint: put "--" before')
 
 
 @test

@@ -523,6 +523,7 @@ def node_named(box, name):
 def the_name_of_a_live_node_is_refused(box):
     with Node(box, "--name", "one", "--exec", "t=true") as node:
         refused = box.fails(1, "work", "--name", "one", "--exec", "t=true").err
+        has(refused, "hint: stop that node, or choose another --name")
         has(refused, 'node "one" is alive')
         has(refused, f'"pid":{node.pid}')
         equal(node.stop(), 0)

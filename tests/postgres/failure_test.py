@@ -105,9 +105,9 @@ def refusals_say_what_to_do(postgres):
     assert "password authentication failed" in said and "PGPASSWORD" in said, said
     assert "wrong" not in said, said
     said = refused(url(db="nosuch"), "submit", "a.b")
-    assert 'database "nosuch" does not exist' in said and "createdb" in said, said
+    assert 'database "nosuch" does not exist' in said and "with createdb, or" in said, said
     said = refused(url(user="nobody_known"), "stats")
-    assert 'role "nobody_known" does not exist' in said and "createuser" in said, said
+    assert 'role "nobody_known" does not exist' in said and "with createuser, or" in said, said
     said = refused(url(host="/tmp/no-such-directory"), "stats")
     assert "is the server running there?" in said, said
     done = pawl(url(), "stats")  # a database without a store

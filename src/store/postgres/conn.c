@@ -130,9 +130,10 @@ static enum pawl_err check_url(const char *url, struct pawl_diag *diag)
 static const char *advice_for(const PGconn *pg, const char *said)
 {
     static const struct {
-        const char *said, *advice;
+        const char *said, *advice, *also; /* `also` NULL: `said` is enough */
     } advices[] = {
-        { "does not exist", "; make it with createdb or createuser, or name another in the URL" },
+        { "does not exist", "; make it with createdb, or name another in the URL", "database \"" },
+        { "does not exist", "; make it with createuser, or name another in the URL", "role \"" },
         { "password authentication failed", "; put the right one in PGPASSWORD or ~/.pgpass" },
         { "no pg_hba.conf entry", "; the server's pg_hba.conf must let this user in" },
         { "too many", "; raise the limit, or put PgBouncer in between" },
@@ -144,7 +145,8 @@ static const char *advice_for(const PGconn *pg, const char *said)
     };
     if (PQconnectionNeedsPassword(pg)) return "; put it in PGPASSWORD or ~/.pgpass";
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
-        if (strstr(said, advices[i].said)) return advices[i].advice;
+        if (!strstr(said, advices[i].said)) continue;
+        if (!advices[i].also || strstr(said, advices[i].also)) return advices[i].advice;
     }
     return "";
 }
