@@ -12,7 +12,7 @@ results=build-results
 scale=${PAWL_TEST_SCALE:-50}
 tsan_suites=(base store sqlite api engine contract threads)
 not_asan_suites=(cli cluster conformance deploy docs install postgres remote tidy wake work)
-processes=$(($(nproc) + 1)) # some only wait
+processes=$(($(nproc) * 2)) # many only wait
 
 # Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
 fixed_addresses=()
@@ -60,14 +60,14 @@ step_asan() {
     wrapper=("${fixed_addresses[@]}")
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    meson_step asan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
+    meson_step asan $((scale / 5)) -Ddebug=true -Doptimization=1 -Db_sanitize=address,undefined \
         -Dbench=false -- --timeout-multiplier 4 "${not_asan_suites[@]/#/--no-suite=}"
 }
 
 step_tsan() {
     wrapper=("${fixed_addresses[@]}")
     export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:second_deadlock_stack=1
-    meson_step tsan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=thread \
+    meson_step tsan $((scale / 5)) -Ddebug=true -Doptimization=1 -Db_sanitize=thread \
         -Dbench=false -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
 }
 
