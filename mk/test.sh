@@ -3,14 +3,14 @@
 #
 # Usage: mk/test.sh STEP...      STEP: plain, asan, tsan, tidy or fuzz
 #
-# PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
+# PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 40 unless told otherwise,
 # a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
 # outside for long run without sanitizers, except for the server's.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 results=build-results
-scale=${PAWL_TEST_SCALE:-50}
-tsan_suites=(base store sqlite api engine contract threads)
+scale=${PAWL_TEST_SCALE:-40}
+tsan_suites=(store sqlite api engine contract threads)
 not_asan_suites=(cli cluster conformance deploy docs install postgres remote tidy wake work)
 processes=$(($(nproc) * 2)) # many only wait
 
@@ -60,14 +60,14 @@ step_asan() {
     wrapper=("${fixed_addresses[@]}")
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    meson_step asan $((scale / 5)) -Ddebug=true -Doptimization=1 -Db_sanitize=address,undefined \
+    meson_step asan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
         -Dbench=false -- --timeout-multiplier 4 "${not_asan_suites[@]/#/--no-suite=}"
 }
 
 step_tsan() {
     wrapper=("${fixed_addresses[@]}")
     export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:second_deadlock_stack=1
-    meson_step tsan $((scale / 5)) -Ddebug=true -Doptimization=1 -Db_sanitize=thread \
+    meson_step tsan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=thread \
         -Dbench=false -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
 }
 
@@ -76,7 +76,7 @@ step_tidy() {
 }
 
 step_fuzz() {
-    FUZZ_SECONDS=6 mk/fuzz.sh "$results/fuzz.tap"
+    FUZZ_SECONDS=4 mk/fuzz.sh "$results/fuzz.tap"
 }
 
 mkdir -p "$results"
