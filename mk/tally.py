@@ -96,7 +96,7 @@ def read_meson_test(test):
 def may_be_chance(test):
     """Did it fail in a way that a busy machine can cause?"""
     output = test.get("stdout", "") + test.get("stderr", "")
-    return (test["result"] in ("FAIL", "TIMEOUT") and test.get("returncode", 0) >= 0
+    return (test["result"] in ("ERROR", "FAIL", "TIMEOUT") and test.get("returncode", 0) >= 0
             and not FINDING.search(output))
 
 

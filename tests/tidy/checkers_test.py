@@ -305,6 +305,7 @@ def deserve_another_run(root, *tests):
 @test
 def takes_the_second_run_of_what_was_late(root):
     assert deserve_another_run(root, LATE, {**ON_TIME, "name": "a"}) == ["late"]
+    assert deserve_another_run(root, {**LATE, "result": "ERROR"}) == ["late"]
     plant(root, {"plain.again.json": meson_log(ON_TIME)})
     assert tally(root, {"plain.json": meson_log(LATE)}) == ("2 passed, 0 failed", 0)
     plant(root, {"plain.again.json": meson_log(LATE)})
