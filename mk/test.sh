@@ -3,14 +3,14 @@
 #
 # Usage: mk/test.sh STEP...      STEP: plain, asan, tsan, tidy or fuzz
 #
-# PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 40 unless told otherwise,
+# PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
 # a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
 # outside for long run without sanitizers, except for the server's.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 results=build-results
-scale=${PAWL_TEST_SCALE:-40}
-tsan_suites=(store sqlite api engine contract threads)
+scale=${PAWL_TEST_SCALE:-50}
+tsan_suites=(base store sqlite api engine contract threads)
 not_asan_suites=(cli cluster conformance deploy docs install postgres remote tidy wake work)
 processes=$(($(nproc) * 2)) # many only wait
 
@@ -76,7 +76,7 @@ step_tidy() {
 }
 
 step_fuzz() {
-    FUZZ_SECONDS=4 mk/fuzz.sh "$results/fuzz.tap"
+    FUZZ_SECONDS=6 mk/fuzz.sh "$results/fuzz.tap"
 }
 
 mkdir -p "$results"

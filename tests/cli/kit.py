@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -12,6 +13,10 @@ import tempfile
 import termios
 import time
 import traceback
+
+# Programs inherit what is ignored, as under nohup or in a shell's background; ours are to hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 PAWL = os.path.abspath(sys.argv[1])
 WORKER = os.path.abspath(sys.argv[2])

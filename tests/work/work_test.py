@@ -23,6 +23,9 @@ import tempfile
 import threading
 import time
 
+# Nodes inherit what is ignored, as in a shell's background; they are to hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 PAWL = os.path.abspath(sys.argv[1])
 SCALE = int(os.environ.get("PAWL_TEST_SCALE", "100"))
 SEED = int(os.environ.get("PAWL_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
