@@ -14,6 +14,9 @@ import termios
 import time
 import traceback
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import outside
+
 # Programs inherit what is ignored, as under nohup or in a shell's background; ours are to hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -22,6 +25,7 @@ PAWL = os.path.abspath(sys.argv[1])
 WORKER = os.path.abspath(sys.argv[2])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 AT_THE_STORE = ("migrate", "check", "backup", "upkeep", "token", "serve")
+POSTGRES = outside.POSTGRES  # postgres_test.py
 SERVED = os.environ.get("PAWL_TEST_SERVED") == "1"  # commands ask a server: server_test.py
 DEADLINE_S = 120  # nothing waits longer, however slow a sanitizer makes things
 
@@ -58,15 +62,18 @@ class Done:
 
 
 class Box:
-    """A directory with a store in it, and an environment in which nothing is set."""
+    """A directory with a store in it, and an environment in which nothing is set; or a store
+    elsewhere, which then is."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="pawl-cli-")
-        self.store = "sqlite:" + os.path.join(self.path, "pawl.db")
+        self.store = outside.make_store(self.path)
         keep = ("PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS",
                 "PAWL_MODULE_DIR")
         self.env = {name: os.environ[name] for name in keep if name in os.environ}
         self.env.update(USER="tester", TERM="xterm", LC_ALL="C.UTF-8")
+        if POSTGRES:
+            self.env["PAWL_STORE"] = self.store
         self.servers = []
         if SERVED:
             self.env["PAWL_SERVER"] = self.serve()
@@ -88,6 +95,14 @@ class Box:
             server.wait(DEADLINE_S)
             server.stdout.close()
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def has_no_store(self):
+        equal(self.run("migrate", "--check").out, 'schema: none yet; "pawl migrate" makes it\n')
+        equal(os.listdir(self.path), [])
+
+    def held(self):
+        """While inside, nobody else can write to the store."""
+        return outside.hold(self.store)
 
     def file(self, name, text=None):
         path = os.path.join(self.path, name)

@@ -21,7 +21,6 @@ import kit
 # What is told of a store that nobody has opened yet, of a store without a node, of the store's own
 # name, or done by whoever has the store.
 LEFT_OUT = (
-    "a_command_finds_its_job",  # and the server's URL
     "a_lock_s_owner_must_be_said",
     "a_missing_store_is_not_made_by_looking",
     "a_newer_schema_is_refused",

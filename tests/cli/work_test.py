@@ -4,11 +4,11 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import time
 
-from kit import DEADLINE_S, PAWL, SERVED, Skip, Terminal, equal, has, is_alive, test, until
+from kit import (DEADLINE_S, PAWL, POSTGRES, SERVED, Skip, Terminal, equal, has, is_alive, test,
+                 until)
 
 MEBIBYTE = 1024 * 1024
 SOON_S = 30  # how long something may take that takes an instant on a machine with nothing to do
@@ -249,7 +249,8 @@ def a_command_finds_its_job(box):
            got["priority"], got["run"], got["worker"], got["timeout_ms"], got["idempotency_key"]),
           (job_id, ["ann", {"n": 1.5}], {"who": "me"}, ["x"], 1, 3, 7, 1, "n1", 60000, "k"))
     env = dict(line["text"].split("=", 1) for line in story["log"])
-    equal({key: value for key, value in env.items() if key.startswith("PAWL_")},
+    equal({key: value for key, value in env.items()
+           if key.startswith("PAWL_") and key not in box.env},
           {"PAWL_JOB_ID": job_id, "PAWL_JOB_TYPE": "mail.send", "PAWL_QUEUE": "q",
            "PAWL_ATTEMPT": "1", "PAWL_RUN": "1", "PAWL_ARGS": '["ann", {"n": 1.50}]'})
     equal((env["USER"], env["PWD"]), ("tester", os.path.realpath(box.path)))
@@ -594,11 +595,8 @@ def a_node_says_when_its_store_is_lost_and_back(box):
     if SERVED:
         raise Skip("the store is the server's")
     with Node(box, "--lease", "1s", "--busy-timeout", "100ms", "--exec", "t=true") as node:
-        with sqlite3.connect(box.store.removeprefix("sqlite:"), timeout=DEADLINE_S,
-                             isolation_level=None) as store:
-            store.execute("BEGIN IMMEDIATE")
+        with box.held():
             until(lambda: "the store is lost" in node.said())
-            store.execute("ROLLBACK")
         until(lambda: "the store is back" in node.said())
         equal(node.stop(), 0)
 
@@ -685,18 +683,18 @@ def a_third_signal_does_not_wait_for_the_store(box):
     job_id = box.submit("t")
     with Node(box, "--exec", DEAF.format(path=path), "--drain", "100s", "--grace", "100s") as node:
         pid = until(pids_in, path, 1)[0]
-        locker = sqlite3.connect(box.file("pawl.db"), isolation_level=None)
-        locker.execute("BEGIN IMMEDIATE")
-        for _ in range(2):
-            node.send(signal.SIGINT)
-            time.sleep(0.3)
-            equal(node.process.poll(), None)
-        equal(node.stop(signal.SIGINT), 130)
-        has(node.said(), "pawl: ended at once")
-        locker.close()
+        with box.held():
+            for _ in range(2):
+                node.send(signal.SIGINT)
+                time.sleep(0.3)
+                equal(node.process.poll(), None)
+            equal(node.stop(signal.SIGINT), 130)
+            has(node.said(), "pawl: ended at once")
         until(lambda: not is_alive(pid))
     job = box.job(job_id)
-    equal((job["state"], job["failures"]), ("active", []))  # until its lease has lapsed
+    # until its lease has lapsed; a server may have had word of it before
+    assert job["state"] in ("active", "available" if POSTGRES else "active"), job
+    equal(job["failures"], [])
     box.ok("check")
 
 
@@ -743,7 +741,10 @@ def what_a_shell_had_ignored_stays_ignored(box):
 @test
 def many_commands_leave_nothing_behind(box):
     def fds(pid):
-        return len(os.listdir(f"/proc/{pid}/fd"))
+        """Without connections, of which the store may have more later, but not one for each job."""
+        where = f"/proc/{pid}/fd"
+        return sum(not os.readlink(f"{where}/{fd}").startswith("socket:")
+                   for fd in os.listdir(where))
 
     def done(count):
         return box.ok("list", "--count", "--state", "completed").out == f"{count}\n"
@@ -861,7 +862,7 @@ def a_wrong_command_line_runs_nothing(box):
             (("--exec", "t=a", "--name", "n" * 256), "255 bytes"),
             (("--exec", "t=a", "--lease", "0s"), "cannot be")):
         has(box.fails(2, "work", "--once", *args).err, part)
-        assert not os.path.exists(box.file("pawl.db"))
+    box.has_no_store()
     box.submit("t")
     for args, part in ((("--exec", "Bad Type=a"), 'type "Bad Type"'),
                        (("--exec", "t=a", "--queue", "No Good"), '"No Good"'),

@@ -1,14 +1,35 @@
 """The store that a test from outside runs on: a file in its directory, or, when PAWL_TEST_STORES is
 "postgres", a schema of its own on the server that PAWL_TEST_POSTGRES names (see suites.py)."""
+import contextlib
 import os
 import secrets
+import sqlite3
 import subprocess
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../postgres"))
 import server
 
+PATIENCE_S = 120  # with whoever is writing
 POSTGRES = os.environ.get("PAWL_TEST_STORES") == "postgres"
+
+
+# All tables or none, so that nobody waits for us while we wait for him; but for that of pawl_turn,
+# to which readers write too.
+LOCK_ALL = """
+BEGIN;
+DO $$ BEGIN LOOP
+    BEGIN
+        EXECUTE (SELECT format('LOCK TABLE %s IN EXCLUSIVE MODE NOWAIT',
+                               string_agg(quote_ident(tablename), ', '))
+                 FROM pg_tables
+                 WHERE schemaname = current_schema() AND tablename <> 'pawl_turn');
+        EXIT;
+    EXCEPTION WHEN lock_not_available THEN
+        PERFORM pg_sleep(0.01);
+    END;
+END LOOP; END $$;
+"""
 
 
 def environment():
@@ -25,3 +46,22 @@ def make_store(directory):
     subprocess.run([server.find_binaries() + "/psql", "-X", "-q", url, "-c",
                     f"CREATE SCHEMA {name}"], check=True, cwd="/")
     return f"{url}&options=-csearch_path%3D{name}"
+
+
+@contextlib.contextmanager
+def hold(url):
+    """Keeps everybody else from writing to the store; they may read."""
+    if not POSTGRES:
+        db = sqlite3.connect(url.removeprefix("sqlite:"), timeout=PATIENCE_S, isolation_level=None)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            db.close()  # rolls back
+        return
+    with subprocess.Popen([server.find_binaries() + "/psql", "-X", "-q", "-A", "-t", url], cwd="/",
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as psql:
+        psql.stdin.write(LOCK_ALL + "SELECT 'held';\n")
+        psql.stdin.flush()
+        assert psql.stdout.readline() == "held\n"
+        yield  # and it ends with its input

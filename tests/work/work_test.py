@@ -3,6 +3,8 @@
 
 Usage: work_test.py PAWL
 
+The store is a file, or on a server when suites.py runs this.
+
 Outside of the store a ledger is kept. Submitters note each id that pawl printed: from then on the
 job must not be lost. Commands note that a run of theirs starts and ends: each run must belong to
 one process. Nodes are killed with -9, suspended for longer than their leases last, or asked to
@@ -23,13 +25,17 @@ import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True  # the tree stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import outside
+
 # Nodes inherit what is ignored, as in a shell's background; they are to hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PAWL = os.path.abspath(sys.argv[1])
 SCALE = int(os.environ.get("PAWL_TEST_SCALE", "100"))
 SEED = int(os.environ.get("PAWL_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}
+ENV = outside.environment()
 KILLS = max(4, SCALE)  # of nodes
 NODES = 3
 SUBMITTERS = 2
@@ -72,9 +78,12 @@ class Node:
     def is_gone(self):
         return self.process.poll() is not None
 
-    def story(self):
+    def said(self):
         with open(self.log, encoding="utf-8") as log:
-            return f"{self.log}: exit code {self.process.returncode}\n{log.read()[-2000:]}"
+            return log.read()
+
+    def story(self):
+        return f"{self.log}: exit code {self.process.returncode}\n{self.said()[-2000:]}"
 
 
 class Submitter(threading.Thread):
@@ -159,7 +168,7 @@ class Storm:
     def stop_node(self, number):
         node = self.nodes[number]
         # One that is not up yet has not learnt to stop in an orderly way.
-        while " is up" not in node.story() and not node.is_gone():
+        while " is up" not in node.said() and not node.is_gone():
             time.sleep(0.01)
         node.process.send_signal(signal.SIGTERM)
         if node.process.wait(FINISH_S) != 0:
@@ -306,6 +315,7 @@ def tell(number, name, complaints):
 
 def main():
     place = tempfile.mkdtemp(prefix="pawl-work-")
+    ENV["PAWL_STORE"] = outside.make_store(place)
     print(f"1..{len(CHECKS) + 1}\n# seed {SEED}, {KILLS} kills", flush=True)
     began = time.monotonic()
     storm = Storm(place)
