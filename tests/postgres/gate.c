@@ -58,15 +58,50 @@ static size_t whole(struct link *link)
     return 0;
 }
 
-static void stand_before(struct gate *gate)
+static enum gate_fate stand_before(struct gate *gate)
 {
     pthread_mutex_lock(&gate->mutex);
     gate->waiting = gate->closed;
     pthread_cond_broadcast(&gate->changed);
     while (gate->closed && !gate->granted)
         pthread_cond_wait(&gate->changed, &gate->mutex);
+    enum gate_fate fate = gate->granted ? gate->fate : GATE_PASS;
     gate->waiting = gate->granted = false;
     pthread_mutex_unlock(&gate->mutex);
+    return fate;
+}
+
+static bool answer(struct link *link)
+{
+    char bytes[65536];
+    ssize_t len = read(link->server, bytes, sizeof bytes);
+    return len > 0 && send_all(link->store, bytes, (size_t)len);
+}
+
+/* Until the server is ready for the next one: that is the last thing it says. */
+static void drop_answer(struct link *link)
+{
+    static const char ready[] = { 'Z', 0, 0, 0, 5 };
+    char bytes[65536], last[sizeof ready + 1] = { 0 };
+    for (ssize_t len; (len = read(link->server, bytes, sizeof bytes)) > 0;) {
+        size_t keep = (size_t)len < sizeof last ? (size_t)len : sizeof last;
+        memmove(last, last + keep, sizeof last - keep);
+        memcpy(last + sizeof last - keep, bytes + len - keep, keep);
+        if (memcmp(last, ready, sizeof ready) == 0) break;
+    }
+}
+
+/* False: the connection ends here. */
+static bool hand_over(struct link *link, size_t size, enum gate_fate fate)
+{
+    if (fate == GATE_LOSE_REQUEST) return false;
+    if (!send_all(link->server, link->at, size)) {
+        while (answer(link)) // the last words of a server that has gone
+            continue;
+        return false;
+    }
+    if (fate == GATE_LOSE_ANSWER) drop_answer(link);
+    return fate == GATE_PASS;
 }
 
 static bool pass_on(struct link *link)
@@ -81,19 +116,12 @@ static bool pass_on(struct link *link)
     link->len += (size_t)len;
     for (size_t size; (size = whole(link)) > 0;) {
         if (memmem(link->at, size, "enable_seqscan", 14) != NULL) link->writes = true;
-        if (link->writes) stand_before(link->gate);
-        if (!send_all(link->server, link->at, size)) return false;
+        enum gate_fate fate = link->writes ? stand_before(link->gate) : GATE_PASS;
+        if (!hand_over(link, size, fate)) return false;
         link->len -= size;
         memmove(link->at, link->at + size, link->len);
     }
     return true;
-}
-
-static bool answer(struct link *link)
-{
-    char bytes[65536];
-    ssize_t len = read(link->server, bytes, sizeof bytes);
-    return len > 0 && send_all(link->store, bytes, (size_t)len);
 }
 
 static void *run_link(void *arg)
@@ -174,6 +202,14 @@ void gate_close(struct gate *gate)
     rmdir(gate->dir);
 }
 
+void gate_url(const struct gate *gate, const char *url, const char *more, char *out, size_t size)
+{
+    const char *host = strstr(url, "host=");
+    if (host == NULL) abort();
+    const char *rest = host + strcspn(host, "&");
+    snprintf(out, size, "%.*shost=%s%s%s", (int)(host - url), url, gate->dir, rest, more);
+}
+
 void gate_set(struct gate *gate, bool shut)
 {
     pthread_mutex_lock(&gate->mutex);
@@ -190,12 +226,24 @@ bool gate_waiting(struct gate *gate)
     return waiting;
 }
 
-void gate_pass(struct gate *gate)
+static void grant(struct gate *gate, enum gate_fate fate, bool closed)
 {
     pthread_mutex_lock(&gate->mutex);
     gate->granted = true;
+    gate->fate = fate;
+    gate->closed = closed;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->mutex);
+}
+
+void gate_pass(struct gate *gate)
+{
+    grant(gate, GATE_PASS, true);
+}
+
+void gate_end(struct gate *gate, enum gate_fate fate)
+{
+    grant(gate, fate, false);
 }
 
 bool gate_await(struct gate *gate, long us)

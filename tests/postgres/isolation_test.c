@@ -464,13 +464,11 @@ static void job_that_ended_badly(void **state)
 
 static void open_side(struct play *play, struct side *side, const char *server_dir)
 {
-    const char *host = strstr(play->url, "host=");
-    const char *rest = host + strcspn(host, "&");
-    char url[RIG_URL_BYTES];
+    char url[RIG_URL_BYTES], more[80];
     gate_open(&side->gate, server_dir);
     snprintf(side->name, sizeof side->name, "side-%c", side == play->sides ? 'a' : 'b');
-    snprintf(url, sizeof url, "%.*shost=%s%s%%20-cdeadlock_timeout%%3D20&application_name=%s",
-             (int)(host - play->url), play->url, side->gate.dir, rest, side->name);
+    snprintf(more, sizeof more, "%%20-cdeadlock_timeout%%3D20&application_name=%s", side->name);
+    gate_url(&side->gate, play->url, more, url, sizeof url);
     hand_clock_init(&side->clock, HAND_CLOCK_START_MS);
     struct pawl_config config = {
         .store = url, .clock = &side->clock.clock, .busy_timeout_ms = 120000, .seed = 1

@@ -46,14 +46,15 @@ static bool says_commit(struct link *link, const char *bytes, size_t len)
 
 static bool is_cut(struct link *link, bool from_store, const char *bytes, size_t len)
 {
+    bool writes = link->commit[0] != '\0'; // others commit too: those who tell of it
     bool commit = from_store ? says_commit(link, bytes, len)
-                             : memmem(bytes, len, "COMMIT", 7) != NULL; // with its NUL
+                             : writes && memmem(bytes, len, "COMMIT", 7) != NULL; // with its NUL
     int mode = link->proxy->mode;
     bool cut = (mode == PROXY_CUT_AT_ONCE && from_store) ||
                (mode == PROXY_CUT_BEFORE_COMMIT && from_store && commit) ||
                (mode == PROXY_CUT_AFTER_COMMIT && !from_store && commit);
     if (cut) {
-        link->proxy->mode = PROXY_PASS;
+        link->proxy->mode = link->proxy->then;
         link->proxy->cuts++;
     }
     return cut || mode == PROXY_SHUT;

@@ -20,7 +20,8 @@ struct proxy {
     char server[96]; /* the server's socket */
     int listener;
     pthread_t thread;
-    _Atomic int mode; /* a cut is made once, then it is PASS again */
+    _Atomic int mode; /* a cut is made once, then it is */
+    _Atomic int then; /* this: PASS, unless a test says otherwise */
     _Atomic int cuts;
     _Atomic int open; /* connections under way */
     _Atomic int closing;

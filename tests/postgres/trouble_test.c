@@ -29,7 +29,7 @@ static int set_up(void **state)
     postgres_make(site.url, sizeof site.url);
     char url[RIG_URL_BYTES];
     url_through(url, sizeof url, site.url, door.dir);
-    door.mode = PROXY_PASS;
+    door.mode = door.then = PROXY_PASS;
     rig_open_url(&site.rig, url);
     hand_clock_set(site.rig.clock, HAND_CLOCK_START_MS);
     submit_one(&site.rig, NULL); // the lane is made, the statements are prepared
@@ -40,7 +40,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct site *site = *state;
-    door.mode = PROXY_PASS;
+    door.mode = door.then = PROXY_PASS;
     rig_close(&site->rig);
     postgres_dispose(site->url);
     return 0;
@@ -159,6 +159,58 @@ static void store_comes_back_when_the_server_does(void **state)
     check_whole(rig, 2);
 }
 
+/* A store that does not wait for long. */
+static struct pawl__store *open_hasty(struct rig *rig, int64_t timeout_ms)
+{
+    struct pawl_config config = {
+        .store = rig->url, .clock = &rig->clock->clock, .busy_timeout_ms = timeout_ms, .seed = 1
+    };
+    struct pawl__store *hasty = NULL;
+    assert_ok(rig, pawl__store_open(&config, &hasty, &rig->diag));
+    return hasty;
+}
+
+static enum pawl_err submit_to(struct pawl__store *store, struct rig *rig,
+                               const struct pawl__new_job *job)
+{
+    struct pawl_submitted out;
+    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                           .diag = &rig->diag,
+                           .submit = { .jobs = job, .count = 1, .out = &out } };
+    enum pawl_err err = pawl__store_do(store, &op);
+    pawl__arena_release(&op.arena);
+    return err;
+}
+
+/* Whoever knows the job's id can ask again: it is there once, whatever had become of it. */
+static void commit_that_cannot_be_looked_up_is_called_unknown(void **state)
+{
+    struct rig *rig = &((struct site *)*state)->rig;
+    struct pawl__store *hasty = open_hasty(rig, 2000);
+    static const enum proxy_mode cuts[] = { PROXY_CUT_AFTER_COMMIT, PROXY_CUT_BEFORE_COMMIT };
+    static const enum pawl_err again[] = { PAWL_ERR_EXISTS, PAWL_OK };
+    int64_t i = 0;
+    for (; i < scaled(COUNT(cuts)) && i < (int64_t)COUNT(cuts); i++) { // it takes seconds
+        struct pawl__new_job job = job_new(rig, NULL);
+        struct pawl__new_job warm = job_new(rig, NULL);
+        assert_ok(rig, submit_to(hasty, rig, &warm)); // COMMIT is prepared
+        door.then = PROXY_SHUT;
+        door.mode = cuts[i];
+        assert_err(rig, PAWL_ERR_IO, submit_to(hasty, rig, &job));
+        assert_within("could not learn whether the commit happened", rig->diag.text);
+        door.mode = door.then = PROXY_PASS;
+        enum pawl_err err = PAWL_ERR_UNSAFE;
+        for (int j = 0; j < 2400 && err == PAWL_ERR_UNSAFE; j++) { // it looks once a second
+            usleep(50 * 1000);
+            err = submit_to(hasty, rig, &job);
+        }
+        assert_err(rig, again[i], err);
+        assert_state(AVAILABLE, state_of(rig, job.id));
+    }
+    pawl__store_close(hasty);
+    check_whole(rig, 1 + 2 * i);
+}
+
 /* ---- others hold what we need ---- */
 
 static void lock_that_is_held_too_long_is_reported(void **state)
@@ -166,11 +218,7 @@ static void lock_that_is_held_too_long_is_reported(void **state)
     struct site *site = *state;
     struct rig *rig = &site->rig;
     struct pawl_job_id id = submit_one(rig, NULL);
-    struct pawl_config config = {
-        .store = rig->url, .clock = &rig->clock->clock, .busy_timeout_ms = 200, .seed = 1
-    };
-    struct pawl__store *hasty;
-    assert_ok(rig, pawl__store_open(&config, &hasty, &rig->diag));
+    struct pawl__store *hasty = open_hasty(rig, 200);
     PGconn *pg = side_door(site);
     say(pg, "BEGIN");
     say(pg, "SELECT 1 FROM pawl_live FOR UPDATE");
@@ -268,6 +316,7 @@ int main(void)
         TROUBLE(claimed_job_is_known_though_the_answer_was_lost),
         TROUBLE(terminated_connections_are_replaced),
         TROUBLE(store_comes_back_when_the_server_does),
+        TROUBLE(commit_that_cannot_be_looked_up_is_called_unknown),
         TROUBLE(lock_that_is_held_too_long_is_reported),
         TROUBLE(deadlock_is_resolved_by_doing_it_again),
     };
