@@ -310,8 +310,9 @@ PAWL_MUST_CHECK enum pawl_err pawl_lock_release(struct pawl *pawl, const char *n
 
 /* What only one of the nodes that start, or wake, at once should do: destructive or expensive work
  * that is harmless once and wasted twice. OK: it is ours to do, and nobody else's for `ttl_ms`,
- * whether or not we live to see the end. HELD: another does it, or has done it within its time.
- * A lock "startup.ACTION", held for this `pawl`; ARG, LIMIT. */
+ * whether or not we live to see the end. HELD: another does it, or has done it within its time, and
+ * the diagnosis tells its host and process. A lock "startup.ACTION", held for this `pawl`; ARG,
+ * LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_startup_try(struct pawl *pawl, const char *action,
                                                int64_t ttl_ms, struct pawl_diag *diag);
 /* It was not done after all: let the next one try at once. STALE: it was not ours. */

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { LEASE_ASSUMED_MS = 30000 }; /* as the stores do, of nodes that say nothing */
 
@@ -192,10 +193,11 @@ enum pawl_err pawl_lock_release(struct pawl *pawl, const char *name, const char 
 
 /* ---- start-up leases ---- */
 
-/* The lock of an action, and as whom this `pawl` holds it: nobody else has the number. */
+/* The lock of an action, and as whom this `pawl` holds it: where to look for it, and a number that
+ * nobody else has. */
 struct startup {
     char name[PAWL__LOCK_BYTES_MAX + 1];
-    char owner[32];
+    char owner[192];
 };
 
 static enum pawl_err name_startup(struct pawl *pawl, const char *action, struct startup *out,
@@ -204,8 +206,11 @@ static enum pawl_err name_startup(struct pawl *pawl, const char *action, struct 
     static const struct pawl__text_rule rule = { "action", PAWL__LOCK_BYTES_MAX - 8 };
     enum pawl_err err = pawl__check_text(&rule, action, diag);
     if (err) return err;
+    char host[128] = "";
+    (void)gethostname(host, sizeof host - 1);
     snprintf(out->name, sizeof out->name, "startup.%s", action);
-    snprintf(out->owner, sizeof out->owner, "startup-%016llx", (unsigned long long)pawl->number);
+    snprintf(out->owner, sizeof out->owner, "%s-%ld-%016llx", host, (long)getpid(),
+             (unsigned long long)pawl->number);
     return PAWL_OK;
 }
 
