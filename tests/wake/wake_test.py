@@ -9,6 +9,7 @@ The safety poll of most nodes is an hour away: what they run, they were woken fo
 import os
 import queue
 import random
+import re
 import shutil
 import signal
 import socket
@@ -147,20 +148,68 @@ class Node:
         self.reader.join()
 
 
+class Idlers:
+    """A node and a server with nothing to do, in a database of their own, while the other tests
+    run. The log of PostgreSQL tells what they say."""
+
+    SETTLING_S = 10  # for a while a node looks more often
+    WINDOW_S = 11.5  # less than the pause between heartbeats: there is one at most, of many words
+    LOG_PREFIX = "log_line_prefix = '%n %a: '\n"
+
+    def __init__(self, postgres, pawl):
+        self.postgres = postgres
+        postgres.sql("CREATE DATABASE idle")
+        postgres.sql("ALTER DATABASE idle SET log_statement = 'all'")
+        self.url = f"postgres:///idle?host={postgres.dir}&user=pawl&application_name="
+        subprocess.run([pawl, "migrate", "--store", self.url + "first"], check=True,
+                       env={**os.environ, **Node.env}, stdout=subprocess.DEVNULL)
+        self.processes = [
+            self._begin(pawl, "work", "--exec", "a.b=true"),
+            self._begin(pawl, "serve", "--listen", "127.0.0.1:0")]
+        for name in ("work", "serve"):  # both listen: they are up
+            postgres.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = "
+                              f"'idle-{name}' AND query LIKE 'LISTEN%'")
+        self.settled_at = time.time() + self.SETTLING_S
+
+    def _begin(self, pawl, command, *args):
+        return subprocess.Popen([pawl, command, "--store", f"{self.url}idle-{command}", *args],
+                                env={**os.environ, **Node.env}, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, preexec_fn=server.end_with_parent)
+
+    def per_second(self):
+        """How many statements each of them sends, once they have settled: {name: number}"""
+        until = self.settled_at + self.WINDOW_S
+        time.sleep(max(0, until - time.time()))
+        expect(all(process.poll() is None for process in self.processes), "one has ended")
+        said = {"idle-work": 0, "idle-serve": 0}
+        with open(self.postgres.dir + "/log", encoding="utf-8", errors="replace") as log:
+            for line in log:
+                found = re.match(r"(\d+\.\d+) (idle-\w+): LOG: ", line)
+                if found and self.settled_at < float(found.group(1)) < until:
+                    said[found.group(2)] += 1
+        return {name: count / self.WINDOW_S for name, count in said.items()}
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
 class Stage:
     """The servers, and the processes that a test has started."""
 
     def __init__(self, node, pawl):
         self.node_program, self.pawl = node, pawl
         self.dir = tempfile.mkdtemp(prefix="pawl-wake-", dir="/tmp")
-        self.redis = self.postgres = self.pooler = None
+        self.redis = self.postgres = self.pooler = self.idlers = None
         self.nodes = []
         self.stores = 0
 
     def open(self):
         self.redis = Redis()
-        self.postgres = server.Server()
+        self.postgres = server.Server(Idlers.LOG_PREFIX)
         self.pooler = server.Pooler(self.postgres)
+        self.idlers = Idlers(self.postgres, self.pawl)
 
     def sqlite(self):
         self.stores += 1
@@ -185,7 +234,7 @@ class Stage:
 
     def close(self):
         self.clear()
-        for part in (self.redis, self.pooler, self.postgres):
+        for part in (self.idlers, self.redis, self.pooler, self.postgres):
             if part:
                 part.close()
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -348,7 +397,8 @@ def stopped_redis_holds_up_nobody(stage):
 def stopped_server_process_lets_a_node_close(stage):
     """The one that serves the node's notices answers nothing; the node gives up on it."""
     node = stage.start(stage.postgres.url, "-", 100).ready()
-    pid = int(stage.postgres.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"))
+    pid = int(stage.postgres.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+                                 " AND datname = current_database()"))
     os.kill(pid, signal.SIGSTOP)
     try:
         node.submit()
@@ -410,13 +460,22 @@ def server_shows_it_in_metrics(stage):
         serve.stdout.close()
 
 
+def idle_nodes_leave_the_database_alone(stage):
+    """A server reads its tokens every second, in three statements, and is a node besides."""
+    said = stage.idlers.per_second()
+    print(f"# statements a second, node {said['idle-work']:.2f}, server {said['idle-serve']:.2f}")
+    expect(0 < said["idle-work"] < 1, said)  # heartbeats are among it
+    expect(0 < said["idle-serve"] < 3 + 1, said)
+
+
 TESTS = [sqlite_nodes_wake_through_redis, pooled_nodes_wake_through_redis,
          pooled_nodes_wake_through_the_server_itself, way_to_another_database_is_refused,
          node_behind_a_pooler_says_that_it_is_deaf,
          nobody_wakes_himself, stores_do_not_wake_each_other, channel_can_be_chosen,
          lost_redis_costs_time_alone, stopped_redis_holds_up_nobody,
          stopped_server_process_lets_a_node_close, wrong_password_is_said_at_start,
-         without_wake_ups_polling_will_do, server_shows_it_in_metrics]
+         without_wake_ups_polling_will_do, server_shows_it_in_metrics,
+         idle_nodes_leave_the_database_alone]
 
 
 def run(stage):
