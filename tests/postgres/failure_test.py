@@ -124,6 +124,43 @@ def refusals_say_what_to_do(postgres):
     assert (done.returncode, done.stdout) == (0, "no damage found\n"), done
 
 
+# ---- a store that is away for a while ----
+
+def server_says_that_its_store_is_away_and_comes_back(postgres):
+    """Nobody asks it to do anything meanwhile but to say how it is."""
+    front = Front(postgres.url)
+
+    def status_of(path):
+        code, body = front.ask(path)
+        return code, json.loads(body)["status"]
+
+    def store():
+        return [int(front.metric("pawl_store_" + name))
+                for name in ("reachable", "losses_total", "returns_total")]
+    try:
+        for path in ("/ready", "/readyz"):
+            assert status_of(path) == (200, "ready"), path
+        assert store() == [1, 0, 0], store()
+        postgres.stop()
+        until(lambda: status_of("/readyz") == (503, "store_unreachable"))
+        assert status_of("/ready") == (503, "store_unreachable")
+        for path in ("/health", "/healthz"):  # a restart would not help
+            assert status_of(path) == (200, "ok"), path
+        assert status_of("/ojs/v1/health") == (503, "degraded")
+        assert store() == [0, 1, 0], store()
+        code, said = front.ask("/ojs/v1/jobs", {"type": "t", "args": []})
+        assert code in (500, 503) and json.loads(said)["error"]["retryable"], (code, said)
+        postgres.start()
+        until(lambda: status_of("/readyz") == (200, "ready"))
+        assert front.healthy()
+        reachable, losses, returns = store()
+        assert reachable == 1 and losses == returns > 0, (reachable, losses, returns)
+        assert front.submits() == 201
+        assert front.process.poll() is None
+    finally:
+        front.close()
+
+
 # ---- a full disk ----
 
 def full_disk_is_reported_and_outlived(postgres):
@@ -213,17 +250,18 @@ def main():
     if not server.find_binaries():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
         return
-    print("1..4", flush=True)
+    print("1..5", flush=True)
     with server.Server(server.REPLICATED) as primary:
         run(1, refusals_say_what_to_do, primary)
+        run(2, server_says_that_its_store_is_away_and_comes_back, primary)
         with server.Standby(primary) as standby:
-            run(2, standby_is_told_from_a_primary, standby)
-            run(3, failover_loses_nothing_and_needs_nobody, primary, standby)
+            run(3, standby_is_told_from_a_primary, standby)
+            run(4, failover_loses_nothing_and_needs_nobody, primary, standby)
     if not server.Cramped.can_be():
-        print("ok 4 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
+        print("ok 5 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
         return
     with server.Cramped() as cramped:
-        run(4, full_disk_is_reported_and_outlived, cramped)
+        run(5, full_disk_is_reported_and_outlived, cramped)
 
 
 if __name__ == "__main__":
