@@ -104,6 +104,7 @@ class Ground:
         except BaseException:
             if self.namespace:
                 self.namespace.close()
+            shutil.rmtree(self.dir)
             raise
 
     def network_config(self):

@@ -7,6 +7,7 @@ No cluster is needed: units, manifests and the compose file are read, every comm
 given to PAWL to parse, and what they probe is looked for among the paths that PAWL serves.
 """
 import glob
+import json
 import os
 import re
 import shlex
@@ -17,13 +18,16 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
-from server_kit import DEADLINE_S, ENV, PAWL, ROOT, Server, main, test
+from server_kit import DEADLINE_S, ENV, PAWL, ROOT, Server, Skip, main, test
 
 try:
     import yaml
 except ImportError:  # a Python that is not Debian's can use what Debian installed
     sys.path.append("/usr/lib/python3/dist-packages")
-    import yaml
+    try:
+        import yaml
+    except ImportError:
+        yaml = None
 
 UNITS = ["pawl-serve.service", "pawl-work@.service"]
 MANIFESTS = ["pawl.yaml", "token.yaml", "work.yaml"]
@@ -37,6 +41,12 @@ def read(path):
 
 
 # ---- the files ----
+
+
+def documents(text):
+    if not yaml:
+        raise Skip("YAML cannot be read here (on Debian: python3-yaml)")
+    return list(yaml.safe_load_all(text))
 
 
 def unit(name):
@@ -54,7 +64,7 @@ def unit(name):
 def objects(name=None):
     """Those of one manifest, or of all."""
     return [thing for file in ([name] if name else MANIFESTS)
-            for thing in yaml.safe_load_all(read(f"deploy/kubernetes/{file}"))]
+            for thing in documents(read(f"deploy/kubernetes/{file}"))]
 
 
 def kind(*kinds):
@@ -70,7 +80,8 @@ def containers(workload):
 
 
 def compose():
-    return yaml.safe_load(read("deploy/compose/compose.yaml"))
+    [one] = documents(read("deploy/compose/compose.yaml"))
+    return one
 
 
 def ours():
@@ -114,7 +125,7 @@ def commands():
                           container["args"]))
     found += [(f"compose: {name}", [word.replace("$$", "$") for word in service["command"]])
               for name, service in ours().items()]
-    found += [("Containerfile", yaml.safe_load(rest)) for instruction, rest in container_lines()
+    found += [("Containerfile", json.loads(rest)) for instruction, rest in container_lines()
               if instruction == "CMD"]
     return found
 
@@ -197,7 +208,8 @@ def no_secret_is_on_a_command_line():
 @test
 def units_are_valid():
     analyze = shutil.which("systemd-analyze")
-    assert analyze, "systemd-analyze is missing: mk/setup.sh test"
+    if not analyze:
+        raise Skip("units cannot be looked at here (on Debian: systemd)")
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for name in UNITS:
@@ -294,7 +306,7 @@ def ports_are_those_that_it_listens_on():
         for port in service["spec"].get("ports", []):
             assert port["targetPort"] == named["name"], service["metadata"]["name"]
     exposed = [int(rest) for instruction, rest in container_lines() if instruction == "EXPOSE"]
-    [default] = [yaml.safe_load(rest) for word, rest in container_lines() if word == "CMD"]
+    [default] = [json.loads(rest) for word, rest in container_lines() if word == "CMD"]
     assert exposed == [int(option(default, "listen").rsplit(":", 1)[1])], exposed
     published = []
     for name, service in ours().items():
@@ -412,7 +424,7 @@ def the_container_file_installs_by_the_list():
     assert not any("apt" in rest.split("&&")[0] for rest in runs), "a package beside the list"
     bases = {rest.split()[0] for instruction, rest in container_lines() if instruction == "FROM"}
     assert bases == {"debian:12-slim"}, bases
-    entry = yaml.safe_load(dict(container_lines())["ENTRYPOINT"])
+    entry = json.loads(dict(container_lines())["ENTRYPOINT"])
     assert entry[0] in needs("image") and entry[-1] == "pawl", entry
     assert "make" in needs("build"), "a bare Debian has no make"
 

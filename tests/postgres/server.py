@@ -49,6 +49,14 @@ class Server:
         self.url = f"postgres:///postgres?host={self.dir}&user=pawl"
         self.process = None
         self.user = self.run_as()
+        try:
+            self._make(config)
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, config):
         if self.user:
             os.chown(self.dir, pwd.getpwnam(self.user["user"]).pw_uid, -1)
         os.chmod(self.dir, 0o755)
@@ -56,7 +64,6 @@ class Server:
         with open(self.dir + "/extra.conf", "w", encoding="utf-8") as file:
             file.write(CONFIG.format(dir=self.dir) + config)
         self._append_include()
-        self.start()
 
     def _make_data(self):
         self._run("initdb", "--no-sync", "--auth=trust", "--username=pawl", "--encoding=UTF8",
