@@ -465,7 +465,7 @@ def idle_nodes_leave_the_database_alone(stage):
     said = stage.idlers.per_second()
     print(f"# statements a second, node {said['idle-work']:.2f}, server {said['idle-serve']:.2f}")
     expect(0 < said["idle-work"] < 1, said)  # heartbeats are among it
-    expect(0 < said["idle-serve"] < 3 + 1, said)
+    expect(0 < said["idle-serve"] < 5, said)
 
 
 TESTS = [sqlite_nodes_wake_through_redis, pooled_nodes_wake_through_redis,
