@@ -24,11 +24,16 @@ say() {
     printf '\n== %s\n' "$*"
 }
 
-# meson_step STEP SCALE CONFIGURE_ARGS... -- TEST_ARGS...
-# Leaves the log in $results/STEP.json; without one the tally counts a failure. A few programs that
-# failed beside others are run once more, alone: mk/tally.py says which, and what that is worth.
+# A sanitizer's run is worth its time; the compiler's second thoughts before it are not. Warnings
+# are heard in the plain build, and of what is known for a debugger, reports need the lines alone.
+quick_to_build=(-Doptimization=1 -Ddebug=false '-Dc_args=-g1 -w' -Dbench=false)
+
+# meson_step STEP SCALE CONFIGURE_ARGS... -- SUITES...
+# Builds what these tests need and runs them. Leaves the log in $results/STEP.json; without one the
+# tally counts a failure. A few programs that failed beside others are run once more, alone:
+# mk/tally.py says which, and what that is worth.
 meson_step() {
-    local step=$1 percent=$2 dir=build-$1 options=()
+    local step=$1 percent=$2 dir=build-$1 options=() targets again
     shift 2
     [ "$step" = plain ] && dir=build-test
     while [ "$1" != -- ]; do
@@ -37,38 +42,41 @@ meson_step() {
     done
     shift
     mk/configure.sh "$dir" "${options[@]}" || return
-    ninja -C "$dir" --quiet || return
+    read -ra targets <<<"$(mk/needed.py "$dir" "$@")"
+    [ ${#targets[@]} -gt 0 ] || return
+    ninja -C "$dir" --quiet "${targets[@]}" || return
     rm -f "$dir"/meson-logs/testlog*
     PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
-        meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes "$processes" "$@"
+        meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes "$processes" \
+        --timeout-multiplier "$patience" "$@"
     cp "$dir/meson-logs/testlog.json" "$results/$step.json"
-    local again
     again=$(mk/tally.py --again "$results/$step.json") || return
     say "$step, once more and alone: $again"
     # shellcheck disable=SC2086 # one word each
     PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
-        meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 "$@" $again
+        meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 \
+        --timeout-multiplier "$patience" "$@" $again
     cp "$dir/meson-logs/testlog.json" "$results/$step.again.json"
 }
 
 step_plain() {
-    wrapper=()
+    wrapper=() patience=1
     meson_step plain "$scale" --
 }
 
 step_asan() {
-    wrapper=("${fixed_addresses[@]}")
+    wrapper=("${fixed_addresses[@]}") patience=4
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    meson_step asan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
-        -Dbench=false -- --timeout-multiplier 4 "${not_asan_suites[@]/#/--no-suite=}"
+    meson_step asan $((scale / 5)) "${quick_to_build[@]}" -Db_sanitize=address,undefined -- \
+        "${not_asan_suites[@]/#/--no-suite=}"
 }
 
 step_tsan() {
-    wrapper=("${fixed_addresses[@]}")
+    wrapper=("${fixed_addresses[@]}") patience=8
     export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:second_deadlock_stack=1
-    meson_step tsan $((scale / 5)) -Dbuildtype=debugoptimized -Db_sanitize=thread \
-        -Dbench=false -- --timeout-multiplier 8 "${tsan_suites[@]/#/--suite=}"
+    meson_step tsan $((scale / 5)) "${quick_to_build[@]}" -Db_sanitize=thread -- \
+        "${tsan_suites[@]/#/--suite=}"
 }
 
 step_tidy() {
