@@ -77,7 +77,7 @@ static void waiting_for_others_has_an_end(void **state)
     PGconn *pg = PQconnectdb(rig.url);
     assert_int_equal(CONNECTION_OK, PQstatus(pg));
     say(pg, "BEGIN");
-    say(pg, "LOCK TABLE pawl_job, pawl_live, pawl_migration IN ACCESS EXCLUSIVE MODE");
+    say(pg, "LOCK TABLE pawl_job, pawl_ready, pawl_migration IN ACCESS EXCLUSIVE MODE");
     for (int i = 0; i < 2; i++) { // the first leaves everything as it was
         expect_timeout(&rig, submit_to(&rig, hasty));
         expect_timeout(&rig, read_from(&rig, hasty));

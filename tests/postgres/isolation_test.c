@@ -308,7 +308,8 @@ static void end_scene(struct play *play)
     }
     rig_tidy(&play->rig);
     PQclear(say(play->watch,
-                "DELETE FROM pawl_job; DELETE FROM pawl_live; DELETE FROM pawl_done;"
+                "DELETE FROM pawl_job; DELETE FROM pawl_ready; DELETE FROM pawl_lease; DELETE FROM "
+                "pawl_ended;"
                 "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
                 "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count"));
 }
@@ -426,12 +427,12 @@ static void every_pair(struct play *play, enum pawl_state scene, const struct ac
 static void job_that_waits(void **state)
 {
     static const struct act acts[] = {
-        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true },
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true },
         { .name = "cancel", CONTROL(CANCEL) },
         { .name = "pause", CONTROL(PAUSE) },
         { .name = "pause queue", .kind = PAWL__OP_QUEUE_PAUSE },
         { .name = "change priority", .kind = PAWL__OP_PRIORITY },
-        { .name = "submit in its place", SUBMIT(REPLACE) },
+        { .name = "submit in its place", SUBMIT(REPLACE), .walks = true },
     };
     every_pair(*state, PAWL_STATE_AVAILABLE, acts, COUNT(acts));
 }

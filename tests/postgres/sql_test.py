@@ -376,8 +376,8 @@ def as_line(spec):
 
 ROWS = """
 SELECT json_build_object('type', n.type, 'queue', q.name, 'wait', (j.due_at_ms - j.created_at_ms)
-        / 60000, 'live', j.expires_at_ms - j.due_at_ms, 'state', coalesce(l.state, d.state),
-    'rank', (l.rank - j.due_at_ms) / 60000, 'reason', d.reason, 'keys', encode(j.keys, 'hex'),
+        / 60000, 'live', j.expires_at_ms - j.due_at_ms, 'state', j.state,
+    'rank', (j.rank - j.due_at_ms) / 60000, 'reason', j.reason, 'keys', encode(j.keys, 'hex'),
     'held', (SELECT json_agg(json_build_array(encode(k.digest, 'hex'), k.until_ms - j.created_at_ms)
         ORDER BY k.digest) FROM pawl_key AS k WHERE k.id = j.id),
     'tagged', (SELECT json_agg(t.tag ORDER BY t.tag) FROM pawl_tag AS t WHERE t.id = j.id),
@@ -389,15 +389,17 @@ SELECT json_build_object('type', n.type, 'queue', q.name, 'wait', (j.due_at_ms -
     'failures', (SELECT json_agg(json_build_array(f.run, f.attempt, f.lapsed, f.retry_delay_ms,
         f.worker, f.type, f.code, f.message) ORDER BY f.run) FROM pawl_failure AS f
         WHERE f.id = j.id),
-    'place', json_build_array(coalesce(l.run, d.run), coalesce(l.base_run, d.base_run),
-        coalesce(l.free_runs, d.free_runs), coalesce(l.worker, d.worker), d.dead_letter,
-        l.started_at_ms IS NULL, d.started_at_ms IS NULL, l.lease_until_ms, l.expires_at_ms
-        - j.expires_at_ms, l.due_at_ms - j.due_at_ms))
+    'place', json_build_array(j.run, j.base_run, j.free_runs, j.worker, j.dead_letter, j.result,
+        j.started_at_ms IS NULL, j.lease_until_ms, j.finished_at_ms IS NULL, j.waits, j.held,
+        j.perishes, j.paused_from, j.end_reason),
+    'rolls', json_build_array(
+        j.state = 2 AND EXISTS (SELECT 1 FROM pawl_ready AS r WHERE r.lane = j.lane
+            AND r.rank = j.rank AND r.seat = j.id AND r.ids = ARRAY[j.id]),
+        EXISTS (SELECT 1 FROM pawl_ended AS e WHERE e.state = j.state
+            AND e.finished_at_ms = j.finished_at_ms AND e.ids = ARRAY[j.id])))
 FROM pawl_job AS j
 JOIN pawl_lane AS n ON n.id = j.lane
 JOIN pawl_queue AS q ON q.id = n.queue_id
-LEFT JOIN pawl_live AS l ON l.id = j.id
-LEFT JOIN pawl_done AS d ON d.id = j.id
 ORDER BY j.created_at_ms, j.id
 """
 
@@ -464,14 +466,14 @@ def fails_as_the_library_fails(place):
             job = app.sql(f"SELECT pawl_submit('f', queue => '{lane}', retry => '{retry}')")
             for run in range(1, runs + 1):
                 # due at once, whatever the policy said
-                app.sql(f"WITH due AS (UPDATE pawl_live SET state = 2, worker = NULL, started_at_ms"
-                        f" = NULL WHERE id = '{job}' AND state = 5 RETURNING lane) INSERT INTO "
-                        f"pawl_count_delta SELECT lane, c.state, c.delta FROM due, "
-                        f"(VALUES (5, -1), (2, 1)) AS c (state, delta)")
+                app.sql(f"WITH due AS (UPDATE pawl_job SET state = 2, waits = false, worker = NULL,"
+                        f" started_at_ms = NULL WHERE id = '{job}' AND state = 5 RETURNING lane, "
+                        f"rank, id), ready AS (INSERT INTO pawl_ready SELECT lane, rank, id, "
+                        f"ARRAY[id] FROM due) INSERT INTO pawl_count_delta SELECT lane, c.state, "
+                        f"c.delta FROM due, (VALUES (5, -1), (2, 1)) AS c (state, delta)")
                 assert guest.ask(f"claim {lane} w") == f"{job} {run}"
                 if more == "expired":
-                    for table in ("job", "live"):
-                        app.sql(f"UPDATE pawl_{table} SET expires_at_ms = 1 WHERE id = '{job}'")
+                    app.sql(f"UPDATE pawl_job SET expires_at_ms = 1 WHERE id = '{job}'")
                 seen.append(fail_by_sql(app, job, run, report) if sql
                             else guest.ask(f"fail {job} {run} {report}"))
         states.append(seen)
@@ -574,6 +576,20 @@ def mission(name):
     return statements
 
 
+def plan_among_finished_jobs(app, statement):
+    """How the server means to answer when far more jobs have ended than live."""
+    app.sql("BEGIN")
+    app.sql("INSERT INTO pawl_job (id, created_at_ms, due_at_ms, rank, lane, attempts_max, "
+            "base_run, free_runs, priority, waits, held, perishes, dead_letter, state, run, "
+            "started_at_ms, finished_at_ms, worker, args) SELECT gen_random_uuid(), 1, 1, 1, 1, 1, "
+            "0, 0, 0, false, false, false, false, 7, 1, 1, 1, 'node-0', '[]' "
+            "FROM generate_series(1, 20000)")
+    app.sql("ANALYZE")
+    plan = app.sql("EXPLAIN " + statement)
+    app.sql("ROLLBACK")
+    return plan
+
+
 @test
 def the_cluster_document_tells_the_truth(place):
     app, guest = place.session(), place.guest()
@@ -604,8 +620,9 @@ def the_cluster_document_tells_the_truth(place):
     held = [line.split("|")[:2] for line in app.sql(locks).splitlines()]
     assert held == [["held", "node-0"]]
     assert held[0][0] in place.pawl("lock", "list")
-    plan = app.sql("EXPLAIN " + per_node)
-    assert "pawl_live" in plan and "pawl_done" not in plan and "pawl_job" not in plan, plan
+    plan = plan_among_finished_jobs(app, per_node)
+    assert "pawl_lease" in plan and "pawl_job_pkey" in plan, plan
+    assert "Seq Scan on pawl_job" not in plan and "pawl_ended" not in plan, plan
     app.sql("DELETE FROM pawl_node; DELETE FROM pawl_lock")
 
 
@@ -618,9 +635,13 @@ def the_claim_query_finds_what_a_claim_takes(place):
         app.sql(f"SELECT pawl_submit('a', priority => {priority}, due_at => now() - interval "
                 f"'{due}')")
     app.sql("\\set batchSize 3")
-    expected = app.sql("SELECT id FROM pawl_live WHERE state = 2 ORDER BY rank, id").split("\n")
+    expected = app.sql("SELECT id FROM pawl_job WHERE state = 2 ORDER BY rank, id").split("\n")
     found = [line.split("|")[0] for line in app.sql(claim).splitlines()]
     assert found == expected[:3], (found, expected)
+    for statement in (claim, "SELECT * FROM scheduler_job WHERE status = 'FAILED'",
+                      f"SELECT * FROM scheduler_job WHERE job_id = '{expected[0]}'"):
+        plan = plan_among_finished_jobs(app, statement)
+        assert "Seq Scan on pawl_job" not in plan, plan
     for job in expected:
         assert guest.ask("claim default node-7").split()[0] == job
     app.sql(f"SELECT pawl_complete('{expected[0]}', 1, '7')")
@@ -641,6 +662,31 @@ def the_claim_query_finds_what_a_claim_takes(place):
     place.pawl("upkeep", "--archive-after", "1ms")
     assert app.sql("SELECT status FROM scheduler_job_archive ORDER BY 1").split() \
         == ["CANCELED", "FAILED", "SUCCEEDED"]
+
+
+@test
+def a_job_that_goes_and_comes_back_is_shown_once(place):
+    app, guest = place.session(), place.guest()
+    failed, waiting, later, held = (
+        app.sql(f"SELECT pawl_submit('a', queue => 'q{number}', {more})") for number, more in
+        enumerate(("tags => '{}'", "tags => '{}'", "delay => '1 h'", "pending => true")))
+    assert guest.ask("claim q0 w") == f"{failed} 1"
+    app.sql(f"SELECT pawl_fail('{failed}', 1, 'boom', code => 'FAIL')")
+    shown = "SELECT job_id, status, paused_from_status FROM scheduler_job ORDER BY created_at"
+    before = app.sql(shown)
+    assert [line.split("|")[1] for line in before.splitlines()] == ["FAILED"] + ["PENDING"] * 3
+    for _ in range(2):
+        place.pawl("pause", failed, waiting, later, held)
+        assert app.sql(shown) == (f"{failed}|PAUSED|FAILED\n{waiting}|PAUSED|PENDING\n"
+                                  f"{later}|PAUSED|PENDING\n{held}|PAUSED|PENDING")
+        place.pawl("resume", failed, waiting, later, held)
+        assert app.sql(shown) == before
+    assert app.sql(f"SELECT terminal_error, last_error FROM scheduler_job WHERE job_id = "
+                   f"'{failed}'") == "failed for good by its handler|boom"
+    assert guest.ask("claim q1 w") == f"{waiting} 1"
+    assert guest.ask(f"give_back {waiting} 1 0") == "OK"
+    assert guest.ask("claim q1 w") == f"{waiting} 2"
+    assert app.sql("SELECT job_id FROM scheduler_job WHERE status = 'RUNNING'") == waiting
 
 
 # ---- the schema's versions ----

@@ -39,9 +39,10 @@ class Steady:
         self.reader.join()
 
 
-def count(postgres, table, ids):
+def count(postgres, place, ids, more="true"):
     listed = ",".join(f"'{i}'" for i in ids)
-    return int(postgres.sql(f"SELECT count(*) FROM {table} WHERE id IN ({listed})"))
+    return int(postgres.sql(f"SELECT count(*) FROM {place}.pawl_job WHERE id IN ({listed}) AND "
+                            + more))
 
 
 def audit(postgres, crew, place="public"):
@@ -52,9 +53,9 @@ def audit(postgres, crew, place="public"):
     print(f"# {len(accepted)} accepted, {len(completed)} completed, "
           f"{sum(len(steady.said['error']) for steady in crew)} errors meanwhile")
     wrong = []
-    if not len(set(accepted)) == len(accepted) == count(postgres, place + ".pawl_job", accepted):
+    if not len(set(accepted)) == len(accepted) == count(postgres, place, accepted):
         wrong.append("accepted jobs are lost")
-    done = count(postgres, place + ".pawl_done", completed)
+    done = count(postgres, place, completed, "state = 7")
     if not len(set(completed)) == len(completed) == done:
         wrong.append("completed jobs are not completed, or twice")
     if any(steady.process.returncode for steady in crew):

@@ -221,7 +221,7 @@ static void lock_that_is_held_too_long_is_reported(void **state)
     struct pawl__store *hasty = open_hasty(rig, 200);
     PGconn *pg = side_door(site);
     say(pg, "BEGIN");
-    say(pg, "SELECT 1 FROM pawl_live FOR UPDATE");
+    say(pg, "SELECT 1 FROM pawl_job FOR UPDATE");
     struct pawl__op op = { .kind = PAWL__OP_CONTROL,
                            .diag = &rig->diag,
                            .control = { .id = id, .control = PAWL_CONTROL_CANCEL } };
@@ -255,9 +255,9 @@ static void deadlock_is_resolved_by_doing_it_again(void **state)
     struct pawl_job_id a = submit_one(rig, NULL), b = submit_one(rig, NULL);
     char lock_a[160], lock_b[160], text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(a, text);
-    snprintf(lock_a, sizeof lock_a, "SELECT 1 FROM pawl_live WHERE id = '%s' FOR UPDATE", text);
+    snprintf(lock_a, sizeof lock_a, "SELECT 1 FROM pawl_job WHERE id = '%s' FOR UPDATE", text);
     pawl_job_id_text(b, text);
-    snprintf(lock_b, sizeof lock_b, "SELECT 1 FROM pawl_live WHERE id = '%s' FOR UPDATE", text);
+    snprintf(lock_b, sizeof lock_b, "SELECT 1 FROM pawl_job WHERE id = '%s' FOR UPDATE", text);
     PGconn *pg = side_door(site), *watch = side_door(site);
     say(pg, "SET deadlock_timeout = '1h'");
     say(pg, "BEGIN");

@@ -42,7 +42,7 @@ void postgres_make(char *url, size_t size)
 void *postgres_hold(const char *url)
 {
     PGconn *pg = PQconnectdb(url);
-    PGresult *result = PQexec(pg, "BEGIN; LOCK TABLE pawl_live IN EXCLUSIVE MODE");
+    PGresult *result = PQexec(pg, "BEGIN; LOCK TABLE pawl_job IN EXCLUSIVE MODE");
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         fprintf(stderr, "could not hold the store: %s", PQerrorMessage(pg));
         abort();

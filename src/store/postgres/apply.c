@@ -140,6 +140,7 @@ static enum pawl_err apply_all(struct pawl__backend *pg, struct pawl__op **ops, 
     }
     if (!err) err = apply_put_off(pg, &claims);
     if (!err) err = pawl__pg_gather_flush(pg);
+    if (!err) err = pawl__pg_rolls_flush(pg);
     return err ? err : pawl__pg_counts_flush(pg);
 }
 
@@ -265,6 +266,7 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
     if (!err) err = commit(pg);
     pawl__pg_counts_forget(pg);
     pawl__pg_gather_reset(pg);
+    pawl__pg_rolls_reset(pg);
     if (err) roll_back(pg);
     return err;
 }

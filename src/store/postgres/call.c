@@ -559,6 +559,28 @@ struct pawl__pg_tid pawl__pg_tid(const PGresult *result, int row, int column)
     return tid;
 }
 
+enum { ARRAY_DIMENSIONS = 0, ARRAY_LENGTH = 12, ARRAY_HEADER_BYTES = 20, ID_BYTES = 4 + 16 };
+
+size_t pawl__pg_ids_count(const PGresult *result, int row, int column)
+{
+    const uint8_t *at = (const uint8_t *)PQgetvalue(result, row, column);
+    if (PQgetlength(result, row, column) < ARRAY_HEADER_BYTES) return 0; // empty
+    assert(get_int(at + ARRAY_DIMENSIONS, 4) == 1);
+    return (size_t)get_int(at + ARRAY_LENGTH, 4);
+}
+
+size_t pawl__pg_ids(const PGresult *result, int row, int column, struct pawl_job_id *out)
+{
+    const char *at = PQgetvalue(result, row, column);
+    size_t count = pawl__pg_ids_count(result, row, column);
+    assert(!count ||
+           PQgetlength(result, row, column) == (int)(ARRAY_HEADER_BYTES + count * ID_BYTES));
+    for (size_t i = 0; i < count; i++) {
+        memcpy(out[i].b, at + ARRAY_HEADER_BYTES + i * ID_BYTES + 4, sizeof out[i].b);
+    }
+    return count;
+}
+
 struct pawl_span pawl__pg_raw(const PGresult *result, int row, int column)
 {
     return (struct pawl_span){ PQgetvalue(result, row, column),

@@ -1,12 +1,15 @@
 /* Claiming and routing: the best waiting jobs of the wanted lanes, dealt out in order of rank.
  *
- * A claim reads about as many rows as it takes, whatever the backlog: each lane is a range of the
- * index pawl_live_ready, already in order. Lanes of one queue are read in chunks and merged here. A
- * row may be dealt out when no lane can have a better one: it is not behind the last row read of a
- * lane that goes on.
+ * A claim reads about as many ids as it takes, whatever the backlog: each lane is a range of the
+ * roll pawl_ready, already in order. Lanes of one queue are read in chunks and merged here. A row
+ * of the roll may be dealt out when no lane can have a better one: it is not behind the last row
+ * read of a lane that goes on.
  *
  * All rows that are read are locked, and those that another claimer holds are passed over. Rows
- * that were read and not taken are free again when the transaction ends.
+ * that were read and not taken are free again when the transaction ends. What is on the roll is
+ * taken if the job says that it is available, at this rank or a smaller one: then its turn has
+ * come, wherever else it may be listed. What was not taken, though it should have been, because
+ * somebody holds the job, goes back onto the roll.
  *
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
@@ -16,38 +19,55 @@
 #include <string.h>
 
 /* A statement sees what was committed before it began. When others took all of that meanwhile, what
- * they left came later: who comes away with nothing looks again. */
-enum { LOOKS_MAX = 3 };
+ * they left came later: who comes away with nothing looks again, and at last waits for them. */
+enum { LOOKS_MAX = 2 };
 
-/* Columns of ready_next before the facts. */
-enum { NEXT_AT, NEXT_RANK, NEXT_RUN, NEXT_BASE, NEXT_FREE, NEXT_PLACE, NEXT_FACTS };
+enum { DENSITY_FIRST = 8 }; /* ids in a row of the roll, before we have seen one */
+
+/* Columns of ready_next, and of claim_take before the facts. */
+enum { NEXT_AT, NEXT_RANK, NEXT_SEAT, NEXT_PLACE, NEXT_IDS };
+enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_FACTS };
+
+enum { SLOT_TAKEN, SLOT_LEFT, SLOT_HELD };
 
 /* Where a lane's reading has come to. */
 struct cursor {
     struct pawl__pg_lane *lane;
     bool drained; /* nothing behind it */
     int64_t rank; /* the last one read */
-    struct pawl_job_id id;
+    struct pawl_job_id seat;
     const char *queue_name, *type_name; /* as long-lived as the jobs */
 };
 
+/* A row of the roll; its ids from `at` on are not dealt out yet. */
 struct row {
     struct cursor *cursor;
     int64_t rank;
+    struct pawl_job_id seat;
+    struct pawl__pg_tid place;
+    struct pawl_job_id *ids;
+    size_t at, count;
+};
+
+/* An id that was dealt out, to be claimed if the job says so. */
+struct candidate {
     struct pawl_job_id id;
-    const PGresult *answer;
-    int at; /* in the answer */
+    struct cursor *cursor;
+    bool settled; /* claimed */
 };
 
 struct claim {
     struct pawl__backend *pg;
     struct pawl__op *op;
     struct cursor *cursors;
-    size_t cursor_count, chunk;
+    size_t cursor_count, wanted;
     struct row *rows; /* read, not yet dealt out; in order from `first` on */
     size_t first, count, cap;
-    PGresult **answers; /* that `rows` point into */
-    size_t answer_count, answer_cap;
+    struct candidate *chosen;
+    size_t chosen_count;
+    int64_t *ranks;     /* of the jobs that were claimed */
+    int64_t rank_max;   /* of those chosen */
+    bool patient;       /* wait for rows that others hold */
     const char *worker; /* as long-lived as the jobs */
     int64_t expired;    /* how many it met that were past their time */
 };
@@ -71,24 +91,10 @@ static int compare(int64_t rank, const struct pawl_job_id *id, int64_t other_ran
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *left = a, *right = b;
-    return compare(left->rank, &left->id, right->rank, &right->id);
+    return compare(left->rank, &left->seat, right->rank, &right->seat);
 }
 
 /* ---- reading ---- */
-
-static bool keep_answer(struct claim *claim, PGresult **answer)
-{
-    if (claim->answer_count == claim->answer_cap) {
-        size_t cap = claim->answer_cap ? claim->answer_cap * 2 : 8;
-        PGresult **grown = realloc(claim->answers, cap * sizeof *grown);
-        if (!grown) return false;
-        claim->answers = grown;
-        claim->answer_cap = cap;
-    }
-    claim->answers[claim->answer_count++] = *answer;
-    *answer = NULL; // ours now
-    return true;
-}
 
 static bool room_for_rows(struct claim *claim, size_t more)
 {
@@ -101,58 +107,97 @@ static bool room_for_rows(struct claim *claim, size_t more)
     return true;
 }
 
-/* Ask for the next chunk of each lane in `asked`. */
-static enum pawl_err ask_chunks(struct claim *claim, struct cursor **asked, size_t count)
+/* How many rows of each lane to ask for: about what is wanted, when all lanes give alike. What is
+ * read and not taken is work for nothing. */
+static int64_t rows_to_ask(const struct claim *claim, struct cursor *const *asked, size_t count)
+{
+    size_t density = DENSITY_FIRST;
+    for (size_t i = 0; i < count; i++) {
+        size_t seen = asked[i]->lane->density;
+        if (seen && (i == 0 || seen < density)) density = seen;
+    }
+    return (int64_t)(claim->wanted / claim->cursor_count / density + 1);
+}
+
+/* Ask for the next rows of each lane in `asked`. */
+static enum pawl_err ask_rows(struct claim *claim, struct cursor **asked, size_t count,
+                              int64_t limit)
 {
     struct pawl__pg_conn *conn = &claim->pg->writer;
     struct pawl__pg_list *lanes = &claim->pg->gather.lists[0], *ranks = &claim->pg->gather.lists[1],
-                         *ids = &claim->pg->gather.lists[2];
+                         *seats = &claim->pg->gather.lists[2];
     pawl__pg_list_begin(lanes, PAWL__PG_INTS);
     pawl__pg_list_begin(ranks, PAWL__PG_INTS);
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(seats, PAWL__PG_IDS);
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add(lanes, asked[i]->lane->id);
         pawl__pg_list_add(ranks, asked[i]->rank);
-        pawl__pg_list_add_id(ids, asked[i]->id);
+        pawl__pg_list_add_id(seats, asked[i]->seat);
     }
-    pawl__pg_call(conn, PG_READY_NEXT);
+    pawl__pg_call(conn, claim->patient ? PG_READY_NEXT_PATIENT : PG_READY_NEXT);
     pawl__pg_bind_list(conn, PG_READY_NEXT_lanes, lanes);
     pawl__pg_bind_list(conn, PG_READY_NEXT_ranks, ranks);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_ids, ids);
-    pawl__pg_bind(conn, PG_READY_NEXT_limit, (int64_t)claim->chunk);
-    pawl__pg_send_keep(conn, 0);
+    pawl__pg_bind_list(conn, PG_READY_NEXT_seats, seats);
+    pawl__pg_bind(conn, PG_READY_NEXT_limit, limit);
+    pawl__pg_send_keep(conn, SLOT_TAKEN);
     return pawl__pg_sync(conn, claim->pg->diag);
 }
+_Static_assert((int)PG_READY_NEXT_lanes == (int)PG_READY_NEXT_PATIENT_lanes &&
+                   (int)PG_READY_NEXT_ranks == (int)PG_READY_NEXT_PATIENT_ranks &&
+                   (int)PG_READY_NEXT_seats == (int)PG_READY_NEXT_PATIENT_seats &&
+                   (int)PG_READY_NEXT_limit == (int)PG_READY_NEXT_PATIENT_limit,
+               "parameters are numbered alike");
 
-static enum pawl_err read_chunks(struct claim *claim, struct cursor **asked, size_t count)
+static enum pawl_err keep_row(struct claim *claim, const PGresult *answer, int at,
+                              struct cursor *cursor)
 {
-    enum pawl_err err = ask_chunks(claim, asked, count);
-    if (err) return err;
-    PGresult **kept = &claim->pg->writer.kept[0];
-    const PGresult *answer = *kept;
-    size_t *got = pawl__arena_calloc(&claim->pg->arena, count, sizeof *got);
-    size_t rows = (size_t)PQntuples(answer);
-    if (!got || !room_for_rows(claim, rows) || !keep_answer(claim, kept)) {
-        return pawl__fail_nomem(claim->pg->diag);
+    struct row row = { .cursor = cursor,
+                       .rank = pawl__pg_int(answer, at, NEXT_RANK),
+                       .seat = pawl__pg_id(answer, at, NEXT_SEAT),
+                       .place = pawl__pg_tid(answer, at, NEXT_PLACE),
+                       .count = pawl__pg_ids_count(answer, at, NEXT_IDS) };
+    row.ids = pawl__arena_alloc(&claim->pg->arena, (row.count + 1) * sizeof *row.ids);
+    if (!row.ids) return pawl__fail_nomem(claim->pg->diag);
+    pawl__pg_ids(answer, at, NEXT_IDS, row.ids);
+    claim->rows[claim->count++] = row;
+    if (compare(row.rank, &row.seat, cursor->rank, &cursor->seat) > 0) {
+        cursor->rank = row.rank;
+        cursor->seat = row.seat;
     }
-    for (size_t i = 0; i < rows; i++) {
+    return PAWL_OK;
+}
+
+/* What was read of one lane. */
+struct got {
+    size_t rows, ids;
+};
+
+static void note_density(struct cursor *cursor, const struct got *got)
+{
+    if (got->rows) cursor->lane->density = (uint32_t)(got->ids / got->rows + 1);
+}
+
+static enum pawl_err read_rows(struct claim *claim, struct cursor **asked, size_t count)
+{
+    int64_t limit = rows_to_ask(claim, asked, count);
+    enum pawl_err err = ask_rows(claim, asked, count, limit);
+    if (err) return err;
+    const PGresult *answer = claim->pg->writer.kept[SLOT_TAKEN];
+    struct got *got = pawl__arena_calloc(&claim->pg->arena, count, sizeof *got);
+    size_t rows = (size_t)PQntuples(answer);
+    if (!got || !room_for_rows(claim, rows)) return pawl__fail_nomem(claim->pg->diag);
+    for (size_t i = 0; !err && i < rows; i++) {
         size_t at = (size_t)pawl__pg_int(answer, (int)i, NEXT_AT) - 1;
         assert(at < count);
-        struct row row = { .cursor = asked[at],
-                           .rank = pawl__pg_int(answer, (int)i, NEXT_RANK),
-                           .id = pawl__pg_id(answer, (int)i, NEXT_FACTS + COL_ID),
-                           .answer = answer,
-                           .at = (int)i };
-        claim->rows[claim->count++] = row;
-        if (!got[at]++ || compare(row.rank, &row.id, asked[at]->rank, &asked[at]->id) > 0) {
-            asked[at]->rank = row.rank;
-            asked[at]->id = row.id;
-        }
+        err = keep_row(claim, answer, (int)i, asked[at]);
+        got[at].rows++;
+        got[at].ids += claim->rows[claim->count - 1].count;
     }
     for (size_t i = 0; i < count; i++) {
-        asked[i]->drained = got[i] < claim->chunk;
+        asked[i]->drained = (int64_t)got[i].rows < limit;
+        note_density(asked[i], &got[i]);
     }
-    if (!claim->rows) return PAWL_OK; // nothing at all so far
+    if (err || !claim->rows) return err; // nothing at all so far
     qsort(claim->rows + claim->first, claim->count - claim->first, sizeof *claim->rows,
           compare_rows);
     return PAWL_OK;
@@ -164,7 +209,7 @@ static bool is_best(const struct claim *claim, const struct row *row)
     for (size_t i = 0; i < claim->cursor_count; i++) {
         const struct cursor *cursor = &claim->cursors[i];
         if (cursor->drained || cursor == row->cursor) continue;
-        if (compare(row->rank, &row->id, cursor->rank, &cursor->id) > 0) return false;
+        if (compare(row->rank, &row->seat, cursor->rank, &cursor->seat) > 0) return false;
     }
     return true;
 }
@@ -181,11 +226,11 @@ static enum pawl_err read_more(struct claim *claim, bool *more)
     for (size_t i = 0; i < claim->cursor_count; i++) {
         struct cursor *cursor = &claim->cursors[i];
         if (cursor->drained) continue;
-        if (best && compare(best->rank, &best->id, cursor->rank, &cursor->id) <= 0) continue;
+        if (best && compare(best->rank, &best->seat, cursor->rank, &cursor->seat) <= 0) continue;
         asked[count++] = cursor;
     }
     *more = count > 0;
-    return count ? read_chunks(claim, asked, count) : PAWL_OK;
+    return count ? read_rows(claim, asked, count) : PAWL_OK;
 }
 
 static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
@@ -199,8 +244,7 @@ static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
     return ok ? PAWL_OK : pawl__fail_nomem(claim->pg->diag);
 }
 
-/* A cursor on each wanted lane of the queue. Chunks are small when lanes are many: what is read and
- * not taken is work for nothing. */
+/* A cursor on each wanted lane of the queue. */
 static enum pawl_err open_cursors(struct claim *claim, const struct pawl__pg_queue *queue,
                                   size_t wanted)
 {
@@ -211,8 +255,7 @@ static enum pawl_err open_cursors(struct claim *claim, const struct pawl__pg_que
     }
     claim->first = claim->count = claim->cursor_count = 0;
     if (!count) return PAWL_OK;
-    claim->chunk = count == 1 ? wanted : wanted / count + 1;
-    if (claim->chunk > wanted) claim->chunk = wanted;
+    claim->wanted = wanted;
     claim->cursors = pawl__arena_calloc(&claim->op->arena, count, sizeof *claim->cursors);
     if (!claim->cursors) return pawl__fail_nomem(claim->pg->diag);
     for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
@@ -225,6 +268,62 @@ static enum pawl_err open_cursors(struct claim *claim, const struct pawl__pg_que
 
 /* ---- dealing out ---- */
 
+/* Up to `limit` ids, the best first. They are off the roll. */
+static enum pawl_err choose(struct claim *claim, size_t limit, bool *more)
+{
+    enum pawl_err err = PAWL_OK;
+    claim->chosen_count = 0;
+    claim->rank_max = INT64_MIN;
+    claim->chosen = pawl__arena_calloc(&claim->pg->arena, limit, sizeof *claim->chosen);
+    if (!claim->chosen) return pawl__fail_nomem(claim->pg->diag);
+    *more = true;
+    while (!err && claim->chosen_count < limit) {
+        struct row *row = claim->first < claim->count ? &claim->rows[claim->first] : NULL;
+        if (!row || !is_best(claim, row)) {
+            err = read_more(claim, more);
+            if (!*more) break;
+            continue;
+        }
+        claim->rank_max = row->rank;
+        while (row->at < row->count && claim->chosen_count < limit) {
+            claim->chosen[claim->chosen_count++] =
+                (struct candidate){ .id = row->ids[row->at++], .cursor = row->cursor };
+        }
+        if (row->at == row->count) claim->first++;
+    }
+    return err;
+}
+
+/* Rows of which all is taken go; of one at most, some is left. */
+static void strike_rows(struct claim *claim)
+{
+    struct pawl__backend *pg = claim->pg;
+    struct pawl__pg_list *places = &pg->gather.lists[0], *ids = &pg->gather.lists[1];
+    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    for (size_t i = 0; i < claim->first; i++) {
+        pawl__pg_list_add_bytes(places, claim->rows[i].place.b, sizeof claim->rows[i].place.b);
+    }
+    if (places->count) {
+        pawl__pg_call(&pg->writer, PG_READY_DELETE);
+        pawl__pg_bind_list(&pg->writer, PG_READY_DELETE_places, places);
+        pawl__pg_send_exact(&pg->writer, places->count);
+    }
+    if (claim->first == claim->count || !claim->rows[claim->first].at) return;
+    const struct row *row = &claim->rows[claim->first];
+    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    pawl__pg_list_add_bytes(places, row->place.b, sizeof row->place.b);
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = row->at; i < row->count; i++) {
+        pawl__pg_list_add_id(ids, row->ids[i]);
+    }
+    pawl__pg_call(&pg->writer, PG_READY_REST);
+    pawl__pg_bind_list(&pg->writer, PG_READY_REST_ids, ids);
+    pawl__pg_bind_list(&pg->writer, PG_READY_REST_places, places);
+    pawl__pg_send_exact(&pg->writer, 1);
+}
+
+/* ---- claiming ---- */
+
 /* A timed lease ends with the job's timeout at the latest. One that is not lasts a ms longer than
  * asked for where it would end just then: so the sweep can tell a run that took too long from one
  * whose worker is gone. */
@@ -235,65 +334,310 @@ int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed)
     return lease_ms + (lease_ms == timeout_ms);
 }
 
-static void start_job(struct claim *claim, const struct row *row, struct pawl_job *job)
+static void list_chosen(const struct claim *claim, struct pawl__pg_list *list)
 {
-    const struct pawl__op *op = claim->op;
-    int64_t lease_ms = op->claim.lease_ms;
-    bool routed = op->kind == PAWL__OP_ROUTE;
-    if (!routed && job->lease_ms) lease_ms = job->lease_ms;
-    if (!routed) lease_ms = pawl__pg_lease_of(job->timeout_ms, lease_ms, op->claim.timed);
-    job->state = routed ? PAWL_STATE_PENDING : PAWL_STATE_ACTIVE;
-    job->run = pawl__pg_int(row->answer, row->at, NEXT_RUN) + !routed;
-    job->attempt = job->run - pawl__pg_int(row->answer, row->at, NEXT_BASE);
-    job->free_runs = pawl__pg_int(row->answer, row->at, NEXT_FREE);
-    job->started_at_ms = routed ? 0 : claim->pg->now_ms;
-    job->lease_until_ms = claim->pg->now_ms + lease_ms;
+    pawl__pg_list_begin(list, PAWL__PG_IDS);
+    for (size_t i = 0; i < claim->chosen_count; i++) {
+        if (!claim->chosen[i].settled) pawl__pg_list_add_id(list, claim->chosen[i].id);
+    }
 }
 
-static enum pawl_err move_row(struct claim *claim, const struct row *row, enum pawl_event event,
-                              const struct pawl__pg_target *target)
+static int compare_candidates(const void *a, const void *b)
 {
-    struct pawl__pg_place place;
-    enum pawl_err err = pawl__pg_place_need(claim->pg, row->id, &place);
-    return err ? err : pawl__pg_move(claim->pg, &place, &event, 1, target);
+    const struct candidate *left = a, *right = b;
+    return memcmp(left->id.b, right->id.b, sizeof left->id.b);
 }
 
-/* Give the job to the claimer. */
-static enum pawl_err give_row(struct claim *claim, const struct row *row)
+static struct candidate *find_candidate(const struct claim *claim, struct pawl_job_id id)
+{
+    const struct candidate key = { .id = id };
+    return bsearch(&key, claim->chosen, claim->chosen_count, sizeof key, compare_candidates);
+}
+
+/* An id can be listed twice: all of its kind lie side by side. */
+static void settle(struct claim *claim, struct pawl_job_id id)
+{
+    struct candidate *end = claim->chosen + claim->chosen_count;
+    struct candidate *at = find_candidate(claim, id);
+    assert(at);
+    while (at > claim->chosen && memcmp(at[-1].id.b, id.b, sizeof id.b) == 0) {
+        at--;
+    }
+    for (; at < end && memcmp(at->id.b, id.b, sizeof id.b) == 0; at++) {
+        at->settled = true;
+    }
+}
+
+/* Rows of claim_take, in the order in which the claimer shall have them. */
+struct taken {
+    int64_t rank;
+    struct pawl_job_id id;
+    int at;
+};
+
+static int compare_taken(const void *a, const void *b)
+{
+    const struct taken *left = a, *right = b;
+    return compare(left->rank, &left->id, right->rank, &right->id);
+}
+
+static enum pawl_err sort_taken(struct claim *claim, const PGresult *rows, struct taken **out)
+{
+    size_t count = (size_t)PQntuples(rows);
+    *out = pawl__arena_alloc(&claim->pg->arena, (count + 1) * sizeof **out);
+    if (!*out) return pawl__fail_nomem(claim->pg->diag);
+    for (size_t i = 0; i < count; i++) {
+        (*out)[i] = (struct taken){ pawl__pg_int(rows, (int)i, TAKE_RANK),
+                                    pawl__pg_id(rows, (int)i, TAKE_FACTS + COL_ID), (int)i };
+    }
+    qsort(*out, count, sizeof **out, compare_taken);
+    return PAWL_OK;
+}
+
+/* Room for the next job of the answer. */
+static enum pawl_err new_job(struct claim *claim, const struct cursor *cursor, const PGresult *rows,
+                             int at, int first, struct pawl_job **out)
 {
     struct pawl__op *op = claim->op;
     struct pawl_job *job = &op->claim.jobs[op->claim.job_count++];
-    enum pawl_err err = pawl__pg_read_facts(row->answer, row->at, NEXT_FACTS, &op->arena, job);
-    if (err) return pawl__fail_nomem(claim->pg->diag);
-    err = name_lane(claim, row->cursor);
-    if (err) return err;
-    start_job(claim, row, job);
-    job->queue = row->cursor->queue_name;
-    job->type = row->cursor->type_name;
-    job->worker = claim->worker;
-    if (op->kind == PAWL__OP_ROUTE) {
-        return move_row(claim, row, PAWL_EVENT_ROUTE,
-                        &(struct pawl__pg_target){ .lease_until_ms = job->lease_until_ms,
-                                                   .worker = job->worker,
-                                                   .reason = "routed" });
+    if (pawl__pg_read_facts(rows, at, first, &op->arena, job)) {
+        return pawl__fail_nomem(claim->pg->diag);
     }
-    pawl__pg_moved(claim->pg, row->cursor->lane, job->id, job->run, PAWL_STATE_AVAILABLE,
+    job->queue = cursor->queue_name;
+    job->type = cursor->type_name;
+    job->worker = claim->worker;
+    *out = job;
+    return PAWL_OK;
+}
+
+static enum pawl_err give_row(struct claim *claim, const PGresult *rows, const struct taken *taken)
+{
+    struct cursor *cursor = find_candidate(claim, taken->id)->cursor;
+    struct pawl_job *job = NULL;
+    enum pawl_err err = name_lane(claim, cursor);
+    if (!err) err = new_job(claim, cursor, rows, taken->at, TAKE_FACTS, &job);
+    if (err) return err;
+    claim->ranks[claim->op->claim.job_count - 1] = taken->rank;
+    job->state = PAWL_STATE_ACTIVE;
+    job->run = pawl__pg_int(rows, taken->at, TAKE_RUN);
+    job->attempt = job->run - pawl__pg_int(rows, taken->at, TAKE_BASE);
+    job->free_runs = pawl__pg_int(rows, taken->at, TAKE_FREE);
+    job->started_at_ms = claim->pg->now_ms;
+    job->lease_until_ms = pawl__pg_int(rows, taken->at, TAKE_LEASE_UNTIL);
+    pawl__pg_moved(claim->pg, cursor->lane, job->id, job->run, PAWL_STATE_AVAILABLE,
                    PAWL_STATE_ACTIVE);
-    return pawl__pg_gather_run(
-        claim->pg,
-        &(struct pawl__pg_run_row){ .place = pawl__pg_tid(row->answer, row->at, NEXT_PLACE),
-                                    .lease_until_ms = job->lease_until_ms,
-                                    .worker = job->worker });
+    pawl__pg_roll_lease(claim->pg, job->lease_until_ms, job->worker, job->id);
+    settle(claim, job->id);
+    return PAWL_OK;
+}
+
+/* Claim those that pg->gather.lists[0] names; `sql` says on which conditions. */
+static enum pawl_err take(struct claim *claim, enum pawl__pg sql)
+{
+    struct pawl__pg_conn *conn = &claim->pg->writer;
+    const struct pawl__op *op = claim->op;
+    pawl__pg_call(conn, sql);
+    // the statements number their parameters alike
+    pawl__pg_bind(conn, PG_CLAIM_TAKE_now_ms, claim->pg->now_ms);
+    pawl__pg_bind(conn, PG_CLAIM_TAKE_lease_ms, op->claim.lease_ms);
+    pawl__pg_bind_bool(conn, PG_CLAIM_TAKE_timed, op->claim.timed);
+    pawl__pg_bind_string(conn, PG_CLAIM_TAKE_worker, claim->worker);
+    pawl__pg_bind_list(conn, PG_CLAIM_TAKE_ids, &claim->pg->gather.lists[0]);
+    if (sql == PG_CLAIM_TAKE) pawl__pg_bind(conn, PG_CLAIM_TAKE_rank_max, claim->rank_max);
+    pawl__pg_send_keep(conn, SLOT_TAKEN);
+    enum pawl_err err = pawl__pg_sync(conn, claim->pg->diag);
+    if (err) return err;
+    const PGresult *rows = conn->kept[SLOT_TAKEN];
+    struct taken *taken;
+    err = sort_taken(claim, rows, &taken);
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        err = give_row(claim, rows, &taken[i]);
+    }
+    return err;
+}
+_Static_assert((int)PG_CLAIM_TAKE_now_ms == (int)PG_CLAIM_TAKE_HELD_now_ms &&
+                   (int)PG_CLAIM_TAKE_lease_ms == (int)PG_CLAIM_TAKE_HELD_lease_ms &&
+                   (int)PG_CLAIM_TAKE_timed == (int)PG_CLAIM_TAKE_HELD_timed &&
+                   (int)PG_CLAIM_TAKE_worker == (int)PG_CLAIM_TAKE_HELD_worker &&
+                   (int)PG_CLAIM_TAKE_ids == (int)PG_CLAIM_TAKE_HELD_ids,
+               "parameters are numbered alike");
+
+struct ranked {
+    int64_t rank;
+    struct pawl_job job;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *left = a, *right = b;
+    return compare(left->rank, &left->job.id, right->rank, &right->job.id);
+}
+
+/* The jobs from `first` on did not come in order of their own ranks. */
+static enum pawl_err sort_jobs(struct claim *claim, size_t first)
+{
+    struct pawl_job *jobs = claim->op->claim.jobs + first;
+    size_t count = claim->op->claim.job_count - first;
+    struct ranked *ranked = pawl__arena_alloc(&claim->pg->arena, (count + 1) * sizeof *ranked);
+    if (!ranked) return pawl__fail_nomem(claim->pg->diag);
+    for (size_t i = 0; i < count; i++) {
+        ranked[i] = (struct ranked){ claim->ranks[first + i], jobs[i] };
+    }
+    qsort(ranked, count, sizeof *ranked, compare_ranked);
+    for (size_t i = 0; i < count; i++) {
+        jobs[i] = ranked[i].job;
+    }
+    return PAWL_OK;
+}
+
+/* ---- what is left over ---- */
+
+static enum pawl_err hold_left(struct claim *claim)
+{
+    struct pawl__pg_conn *conn = &claim->pg->writer;
+    struct pawl__pg_list *ids = &claim->pg->gather.lists[0];
+    list_chosen(claim, ids);
+    pawl__pg_call(conn, PG_CLAIM_LEFT);
+    pawl__pg_bind_list(conn, PG_CLAIM_LEFT_ids, ids);
+    pawl__pg_bind(conn, PG_CLAIM_LEFT_rank_max, claim->rank_max);
+    pawl__pg_send_keep(conn, SLOT_LEFT);
+    pawl__pg_call(conn, PG_CLAIM_HOLD);
+    pawl__pg_bind_list(conn, PG_CLAIM_HOLD_ids, ids);
+    pawl__pg_bind(conn, PG_CLAIM_HOLD_rank_max, claim->rank_max);
+    pawl__pg_send_keep(conn, SLOT_HELD);
+    return pawl__pg_sync(conn, claim->pg->diag);
+}
+
+/* What somebody else holds goes back onto the roll: he may let it go as it is. */
+static enum pawl_err put_back(struct claim *claim, const PGresult *left, const PGresult *held)
+{
+    struct pawl_job_id *ours;
+    enum pawl_err err = pawl__pg_ids_sorted(claim->pg, held, &ours);
+    for (int i = 0; !err && i < PQntuples(left); i++) {
+        struct pawl_job_id id = pawl__pg_id(left, i, 0);
+        if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
+        pawl__pg_roll_ready(claim->pg, find_candidate(claim, id)->cursor->lane->id,
+                            pawl__pg_int(left, i, 1), id);
+    }
+    return err;
+}
+
+static enum pawl_err move_job(struct claim *claim, struct pawl_job_id id, enum pawl_event event,
+                              const struct pawl__pg_target *target)
+{
+    struct pawl__pg_place place;
+    enum pawl_err err = pawl__pg_place_need(claim->pg, id, &place);
+    return err ? err : pawl__pg_move(claim->pg, &place, &event, 1, target);
 }
 
 /* A job that expired while nobody looked is not given out but ended. */
-static enum pawl_err take_row(struct claim *claim, const struct row *row)
+static enum pawl_err expire(struct claim *claim, struct pawl_job_id id)
 {
-    int64_t expires_at_ms = pawl__pg_int(row->answer, row->at, NEXT_FACTS + COL_EXPIRES);
-    if (!expires_at_ms || expires_at_ms > claim->pg->now_ms) return give_row(claim, row);
     claim->expired++; // bounded: the sweep does the rest
-    return move_row(claim, row, PAWL_EVENT_EXPIRE,
+    return move_job(claim, id, PAWL_EVENT_EXPIRE,
                     &(struct pawl__pg_target){ .reason = "expired before it could run" });
+}
+
+/* The ids of claim_hold that are past their time, and the others, in the transaction's arena. */
+static enum pawl_err part_held(struct claim *claim, const PGresult *held, struct pawl_job_id **gone,
+                               size_t *gone_count)
+{
+    struct pawl__pg_list *ids = &claim->pg->gather.lists[0];
+    *gone_count = 0;
+    *gone = pawl__arena_alloc(&claim->pg->arena, ((size_t)PQntuples(held) + 1) * sizeof **gone);
+    if (!*gone) return pawl__fail_nomem(claim->pg->diag);
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (int i = 0; i < PQntuples(held); i++) {
+        int64_t expires_at_ms = pawl__pg_int(held, i, 1);
+        if (expires_at_ms && expires_at_ms <= claim->pg->now_ms) {
+            (*gone)[(*gone_count)++] = pawl__pg_id(held, i, 0);
+        } else {
+            pawl__pg_list_add_id(ids, pawl__pg_id(held, i, 0));
+        }
+    }
+    return PAWL_OK;
+}
+
+/* Why were some not taken? Most have moved on since they were listed. */
+static enum pawl_err look_at_left(struct claim *claim)
+{
+    struct pawl__pg_conn *conn = &claim->pg->writer;
+    struct pawl_job_id *gone;
+    size_t gone_count;
+    enum pawl_err err = hold_left(claim);
+    if (!err) err = put_back(claim, conn->kept[SLOT_LEFT], conn->kept[SLOT_HELD]);
+    if (!err) err = part_held(claim, conn->kept[SLOT_HELD], &gone, &gone_count);
+    if (!err && claim->pg->gather.lists[0].count) err = take(claim, PG_CLAIM_TAKE_HELD);
+    for (size_t i = 0; !err && i < gone_count; i++) {
+        err = expire(claim, gone[i]);
+    }
+    return err;
+}
+
+/* ---- routing ---- */
+
+static enum pawl_err read_job(struct pawl__backend *pg, struct pawl_job_id id, PGresult **row)
+{
+    pawl__pg_call(&pg->writer, PG_JOB_FACTS);
+    pawl__pg_bind_id(&pg->writer, PG_JOB_FACTS_id, &id);
+    enum pawl_err err = pawl__pg_ask(&pg->writer, row, pg->diag);
+    if (err || PQntuples(*row)) return err;
+    return pawl__fail(pg->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+}
+
+static enum pawl_err route_one(struct claim *claim, const struct candidate *candidate)
+{
+    struct pawl__backend *pg = claim->pg;
+    struct pawl__pg_place place;
+    enum pawl_err err = pawl__pg_place_find(pg, candidate->id, &place);
+    if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
+    if (err) return err;
+    if (place.state != PAWL_STATE_AVAILABLE || place.rank > claim->rank_max) return PAWL_OK;
+    if (place.expires_at_ms && place.expires_at_ms <= pg->now_ms) {
+        return expire(claim, candidate->id);
+    }
+    PGresult *row;
+    struct pawl_job *job = NULL;
+    err = read_job(pg, candidate->id, &row);
+    if (!err) err = name_lane(claim, candidate->cursor);
+    if (!err) err = new_job(claim, candidate->cursor, row, 0, 0, &job);
+    if (err) return err;
+    claim->ranks[claim->op->claim.job_count - 1] = place.rank;
+    job->state = PAWL_STATE_PENDING;
+    job->run = place.run;
+    job->attempt = place.run - place.base_run;
+    job->free_runs = place.free_runs;
+    job->lease_until_ms = pg->now_ms + claim->op->claim.lease_ms;
+    static const enum pawl_event route[] = { PAWL_EVENT_ROUTE };
+    return pawl__pg_move(pg, &place, route, 1,
+                         &(struct pawl__pg_target){ .lease_until_ms = job->lease_until_ms,
+                                                    .worker = job->worker,
+                                                    .reason = "routed" });
+}
+
+static enum pawl_err route_chosen(struct claim *claim)
+{
+    size_t before = claim->op->claim.job_count;
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < claim->chosen_count; i++) {
+        err = route_one(claim, &claim->chosen[i]);
+    }
+    return err ? err : sort_jobs(claim, before);
+}
+
+/* ---- together ---- */
+
+static enum pawl_err claim_chosen(struct claim *claim)
+{
+    size_t before = claim->op->claim.job_count;
+    qsort(claim->chosen, claim->chosen_count, sizeof *claim->chosen, compare_candidates);
+    list_chosen(claim, &claim->pg->gather.lists[0]);
+    enum pawl_err err = take(claim, PG_CLAIM_TAKE);
+    size_t taken = claim->op->claim.job_count - before;
+    if (err || taken == claim->chosen_count) return err;
+    err = look_at_left(claim);
+    bool mixed = taken && claim->op->claim.job_count - before > taken;
+    return err || !mixed ? err : sort_jobs(claim, before);
 }
 
 static enum pawl_err claim_queue(struct claim *claim, const struct pawl__pg_queue *queue)
@@ -302,14 +646,13 @@ static enum pawl_err claim_queue(struct claim *claim, const struct pawl__pg_queu
     size_t limit = (size_t)op->claim.limit;
     bool more = true;
     enum pawl_err err = open_cursors(claim, queue, limit - op->claim.job_count);
-    while (!err && op->claim.job_count < limit && claim->expired < PAWL__MAINTENANCE_MAX) {
-        if (claim->first < claim->count && is_best(claim, &claim->rows[claim->first])) {
-            err = take_row(claim, &claim->rows[claim->first++]);
-            continue;
-        }
-        err = read_more(claim, &more);
-        if (!more) break;
+    if (err || !claim->cursor_count) return err;
+    while (!err && more && op->claim.job_count < limit && claim->expired < PAWL__MAINTENANCE_MAX) {
+        err = choose(claim, limit - op->claim.job_count, &more);
+        if (err || !claim->chosen_count) break;
+        err = (op->kind == PAWL__OP_ROUTE ? route_chosen : claim_chosen)(claim);
     }
+    if (!err) strike_rows(claim);
     return err;
 }
 
@@ -320,20 +663,10 @@ static enum pawl_err claim_queues(struct claim *claim)
     for (size_t i = 0; !err && i < op->claim.queue_count; i++) {
         const struct pawl__pg_queue *queue = pawl__pg_queue_find(claim->pg, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
-        err = pawl__pg_gather_flush_jobs(claim->pg); // the queue may have been named before
         if (!err) err = claim_queue(claim, queue);
         if (op->claim.job_count == (size_t)op->claim.limit) break;
     }
     return err;
-}
-
-static void release(struct claim *claim)
-{
-    for (size_t i = 0; i < claim->answer_count; i++) {
-        PQclear(claim->answers[i]);
-    }
-    free(claim->answers);
-    free(claim->rows);
 }
 
 enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
@@ -348,29 +681,18 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
         pawl__arena_calloc(&op->arena, (size_t)op->claim.limit, sizeof *op->claim.jobs);
     if (!op->claim.jobs) return pawl__fail_nomem(pg->diag);
     struct claim claim = { .pg = pg, .op = op };
+    claim.ranks = pawl__arena_calloc(&pg->arena, (size_t)op->claim.limit, sizeof *claim.ranks);
+    if (!claim.ranks) return pawl__fail_nomem(pg->diag);
     claim.worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
     if (!claim.worker) return pawl__fail_nomem(pg->diag);
-    enum pawl_err err = PAWL_OK;
-    for (int look = 0; !err && !op->claim.job_count && look < LOOKS_MAX; look++) {
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    for (int look = 1; !err && !op->claim.job_count && look <= LOOKS_MAX; look++) {
+        claim.patient = look == LOOKS_MAX;
         err = claim_queues(&claim);
     }
-    release(&claim);
+    free(claim.rows);
     pg->claims_empty = !op->claim.job_count;
     return err;
-}
-
-static enum pawl_err read_job(struct pawl__backend *pg, struct pawl__op *op, struct pawl_job *job)
-{
-    pawl__pg_call(&pg->writer, PG_JOB_FACTS);
-    pawl__pg_bind_id(&pg->writer, PG_JOB_FACTS_id, &op->assign.id);
-    PGresult *row;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
-    if (err) return err;
-    if (!PQntuples(row)) {
-        return pawl__fail(pg->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
-    }
-    err = pawl__pg_read_facts(row, 0, 0, &op->arena, job);
-    return err ? pawl__fail_nomem(pg->diag) : PAWL_OK;
 }
 
 static enum pawl_err name_job(struct pawl__backend *pg, struct pawl__op *op,
@@ -399,7 +721,9 @@ enum pawl_err pawl__pg_op_assign(struct pawl__backend *pg, struct pawl__op *op)
     }
     struct pawl_job *job = pawl__arena_calloc(&op->arena, 1, sizeof *job);
     if (!job) return pawl__fail_nomem(pg->diag);
-    err = read_job(pg, op, job);
+    PGresult *row;
+    err = read_job(pg, op->assign.id, &row);
+    if (!err && pawl__pg_read_facts(row, 0, 0, &op->arena, job)) err = pawl__fail_nomem(pg->diag);
     if (!err) err = name_job(pg, op, &place, job);
     if (err) return err;
     int64_t lease_ms = job->lease_ms ? job->lease_ms : op->assign.lease_ms;

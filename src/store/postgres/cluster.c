@@ -16,16 +16,24 @@ static enum pawl_err touch(struct pawl__backend *pg, bool *touched)
 }
 
 /* What nodes that are gone leave behind is anybody's; pg->gather.lists[0] names them. */
-static void end_work(struct pawl__backend *pg)
+static enum pawl_err end_work(struct pawl__backend *pg)
 {
     struct pawl__pg_list *names = &pg->gather.lists[0];
     pawl__pg_call(&pg->writer, PG_NODE_RUNS_END);
     pawl__pg_bind(&pg->writer, PG_NODE_RUNS_END_now_ms, pg->now_ms);
     pawl__pg_bind_list(&pg->writer, PG_NODE_RUNS_END_names, names);
-    pawl__pg_send(&pg->writer);
+    pawl__pg_send_keep(&pg->writer, 0);
     pawl__pg_call(&pg->writer, PG_NODE_LOCKS_END);
     pawl__pg_bind_list(&pg->writer, PG_NODE_LOCKS_END_names, names);
     pawl__pg_send(&pg->writer);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    const PGresult *rows = pg->writer.kept[0];
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        const char *worker = pawl__pg_text(rows, i, 1, &pg->arena);
+        if (!worker) return pawl__fail_nomem(pg->diag);
+        pawl__pg_roll_lease(pg, pg->now_ms, worker, pawl__pg_id(rows, i, 0));
+    }
+    return err;
 }
 
 /* A list of one, where end_work looks. */
@@ -75,7 +83,8 @@ enum pawl_err pawl__pg_op_node_join(struct pawl__backend *pg, struct pawl__op *o
                                 "a node \"%s\" has started at the same moment", op->node.name);
     }
     name_one(pg, op->node.name);
-    if (before_ms) end_work(pg);
+    if (before_ms) err = end_work(pg);
+    if (err) return err;
     pawl__pg_call(&pg->writer, PG_NODE_FORGET);
     pawl__pg_bind(&pg->writer, PG_NODE_FORGET_before_ms, pg->now_ms - PAWL__NODE_KEPT_MS);
     pawl__pg_send(&pg->writer);
@@ -99,8 +108,7 @@ static enum pawl_err give_up_silent(struct pawl__backend *pg, struct pawl__op *o
     pawl__pg_call(&pg->writer, PG_NODE_LAPSE);
     pawl__pg_bind_list(&pg->writer, PG_NODE_LAPSE_names, names);
     pawl__pg_send_exact(&pg->writer, names->count);
-    end_work(pg);
-    return PAWL_OK;
+    return end_work(pg);
 }
 
 enum pawl_err pawl__pg_op_node_put(struct pawl__backend *pg, struct pawl__op *op)

@@ -55,7 +55,8 @@ static enum pawl_err carry_out(struct pawl__backend *pg, struct pawl__pg_place *
         err = prepare_revival(pg, place, diag);
         target.due_at_ms = pg->now_ms;
     }
-    if (control == PAWL_CONTROL_PAUSE && place->in_done) { // it is live again, and so are its keys
+    if (control == PAWL_CONTROL_PAUSE && place->finished_at_ms) {
+        // it is live again, and so are its keys
         err = pawl__pg_keys_retake(pg, place, false, diag);
     }
     return err ? err : pawl__pg_move(pg, place, &event, 1, &target);
@@ -87,7 +88,7 @@ static enum pawl_err find_for_control(struct pawl__backend *pg, struct pawl_job_
                                       struct pawl_diag *diag)
 {
     enum pawl_err err = pawl__pg_place_any(pg, id, out, diag);
-    if (err || out->in_live || out->in_done || !allows(out, control)) return err;
+    if (err || !out->archived || !allows(out, control)) return err;
     err = pawl__pg_unarchive(pg, out);
     return err ? err : pawl__pg_place_need(pg, id, out);
 }
@@ -194,16 +195,18 @@ enum pawl_err pawl__pg_op_bulk(struct pawl__backend *pg, struct pawl__op *op)
     return undone ? undone : err;
 }
 
-static void rerank(struct pawl__backend *pg, const struct pawl__pg_place *place)
+/* Where the roll had it before, its own rank says that it does not belong, or not yet. */
+static void rerank(struct pawl__backend *pg, struct pawl__pg_place *place)
 {
+    place->rank = pawl__pg_rank_of(pg, place, place->due_at_ms);
     pawl__pg_call(&pg->writer, PG_JOB_REPRIORITISE);
     pawl__pg_bind(&pg->writer, PG_JOB_REPRIORITISE_priority, place->priority);
+    pawl__pg_bind(&pg->writer, PG_JOB_REPRIORITISE_rank, place->rank);
     pawl__pg_bind_id(&pg->writer, PG_JOB_REPRIORITISE_id, &place->id);
     pawl__pg_send_exact(&pg->writer, 1);
-    pawl__pg_call(&pg->writer, PG_LIVE_RERANK);
-    pawl__pg_bind(&pg->writer, PG_LIVE_RERANK_rank, pawl__pg_rank_of(pg, place, place->due_at_ms));
-    pawl__pg_bind_id(&pg->writer, PG_LIVE_RERANK_id, &place->id);
-    pawl__pg_send_exact(&pg->writer, 1);
+    if (place->state == PAWL_STATE_AVAILABLE) {
+        pawl__pg_roll_ready(pg, place->lane->id, place->rank, place->id);
+    }
 }
 
 enum pawl_err pawl__pg_op_priority(struct pawl__backend *pg, struct pawl__op *op)

@@ -236,12 +236,12 @@ static enum pawl_err extend_all(struct pawl__backend *pg, struct pawl__op *op,
                                 struct pawl_run **out, size_t *count)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_LIVE_EXTEND);
-    pawl__pg_bind(conn, PG_LIVE_EXTEND_lease_until_ms, pg->now_ms + op->extend.lease_ms);
-    pawl__pg_bind_bool(conn, PG_LIVE_EXTEND_timed, op->extend.timed);
-    pawl__pg_bind_list(conn, PG_LIVE_EXTEND_ids, &pg->gather.lists[0]);
-    pawl__pg_bind_list(conn, PG_LIVE_EXTEND_runs, &pg->gather.lists[1]);
-    pawl__pg_bind(conn, PG_LIVE_EXTEND_now_ms, pg->now_ms);
+    pawl__pg_call(conn, PG_JOB_EXTEND);
+    pawl__pg_bind(conn, PG_JOB_EXTEND_lease_until_ms, pg->now_ms + op->extend.lease_ms);
+    pawl__pg_bind_bool(conn, PG_JOB_EXTEND_timed, op->extend.timed);
+    pawl__pg_bind_list(conn, PG_JOB_EXTEND_ids, &pg->gather.lists[0]);
+    pawl__pg_bind_list(conn, PG_JOB_EXTEND_runs, &pg->gather.lists[1]);
+    pawl__pg_bind(conn, PG_JOB_EXTEND_now_ms, pg->now_ms);
     PGresult *rows;
     enum pawl_err err = pawl__pg_ask(conn, &rows, pg->diag);
     if (err) return err;
@@ -249,8 +249,11 @@ static enum pawl_err extend_all(struct pawl__backend *pg, struct pawl__op *op,
     *out = pawl__arena_alloc(&pg->arena, (*count + 1) * sizeof **out);
     if (!*out) return pawl__fail_nomem(pg->diag);
     for (size_t i = 0; i < *count; i++) {
-        (*out)[i] =
-            (struct pawl_run){ pawl__pg_id(rows, (int)i, 0), pawl__pg_int(rows, (int)i, 1) };
+        struct pawl_job_id id = pawl__pg_id(rows, (int)i, 0);
+        const char *worker = pawl__pg_text(rows, (int)i, 3, &pg->arena);
+        if (!worker) return pawl__fail_nomem(pg->diag);
+        (*out)[i] = (struct pawl_run){ id, pawl__pg_int(rows, (int)i, 1) };
+        pawl__pg_roll_lease(pg, pawl__pg_int(rows, (int)i, 2), worker, id);
     }
     qsort(*out, *count, sizeof **out, compare_refs);
     return PAWL_OK;

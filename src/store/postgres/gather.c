@@ -1,5 +1,5 @@
-/* Doing many of the same at once. Submits, claimed runs and completions of one transaction are
- * gathered in arrays and written by one statement per table.
+/* Doing many of the same at once. Submits and completions of one transaction are gathered in arrays
+ * and written by one statement.
  *
  * 1. Order is kept as far as anybody can see: whatever reads a table flushes first what was
  *    gathered for it, so an operation finds what those before it did.
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOT_JOBS, SLOT_ARCHIVED, SLOT_LIVE, SLOT_ENDS };
+enum { SLOT_JOBS, SLOT_ARCHIVED, SLOT_ENDS };
 
 enum { ALIKE_MAX = 8 }; /* kinds of new jobs that are written each by itself */
 
@@ -41,6 +41,8 @@ enum {
     L_PRIORITY,
     L_ATTEMPTS,
     L_DUE,
+    L_RANK,
+    L_STATE,
     L_ARGS,
     L_EXPIRES,
     L_TIMEOUT,
@@ -58,8 +60,6 @@ enum {
     L_BUSINESS,
     L_PRINCIPAL,
     L_TRACE,
-    L_RANK,
-    L_STATE,
     L_END
 };
 _Static_assert(L_END == sizeof((struct pawl__pg_gather){ 0 }.lists) /
@@ -109,10 +109,9 @@ static void list_plain(struct pawl__pg_list *lists, const struct pawl__pg_new_ro
     pawl__pg_list_add(&lists[L_PRIORITY], spec->priority);
     pawl__pg_list_add(&lists[L_ATTEMPTS], spec->retry.attempts_max);
     pawl__pg_list_add(&lists[L_DUE], row->due_at_ms);
-    pawl__pg_list_add_span(&lists[L_ARGS], args_of(spec));
-    pawl__pg_list_add_some(&lists[L_EXPIRES], row->expires_at_ms);
     pawl__pg_list_add(&lists[L_RANK], row->rank);
     pawl__pg_list_add(&lists[L_STATE], row->state);
+    pawl__pg_list_add_span(&lists[L_ARGS], args_of(spec));
 }
 
 static void list_extras(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row)
@@ -121,6 +120,7 @@ static void list_extras(struct pawl__pg_list *lists, const struct pawl__pg_new_r
     const struct pawl_job_spec *spec = job->spec;
     uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
     size_t keys_len = pawl__pg_pack_keys(job, keys);
+    pawl__pg_list_add_some(&lists[L_EXPIRES], row->expires_at_ms);
     pawl__pg_list_add_some(&lists[L_TIMEOUT], spec->timeout_ms);
     pawl__pg_list_add_some(&lists[L_LEASE], spec->lease_ms);
     pawl__pg_list_add_some(&lists[L_SOFT], spec->sla_soft_at_ms);
@@ -294,14 +294,6 @@ static void send_jobs(struct pawl__backend *pg, bool extras)
     pawl__pg_call(conn, PG_ARCHIVE_HAS);
     pawl__pg_bind_list(conn, PG_ARCHIVE_HAS_ids, &lists[L_ID]);
     pawl__pg_send_keep(conn, SLOT_ARCHIVED);
-    pawl__pg_call(conn, PG_GATHERED_LIVE);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ids, &lists[L_ID]);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ranks, &lists[L_RANK]);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_dues, &lists[L_DUE]);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_lanes, &lists[L_LANE]);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_states, &lists[L_STATE]);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_expiries, &lists[L_EXPIRES]);
-    pawl__pg_send_keep(conn, SLOT_LIVE);
 }
 _Static_assert(PG_GATHERED_JOBS_now_ms == 1 && PG_GATHERED_JOBS_PLAIN_now_ms == 1 &&
                    PG_GATHERED_JOBS_ids == 2 && PG_GATHERED_JOBS_PLAIN_ids == 2 &&
@@ -310,17 +302,17 @@ _Static_assert(PG_GATHERED_JOBS_now_ms == 1 && PG_GATHERED_JOBS_PLAIN_now_ms == 
                "parameters are numbered as the lists are");
 
 /* Take back exactly what was written. */
-static void delete_returned(struct pawl__backend *pg, enum pawl__pg sql, int slot)
+static void delete_jobs(struct pawl__backend *pg)
 {
-    const PGresult *rows = pg->writer.kept[slot];
+    const PGresult *rows = pg->writer.kept[SLOT_JOBS];
     struct pawl__pg_list *list = &pg->gather.lists[0];
     pawl__pg_list_begin(list, PAWL__PG_IDS);
     for (int i = 0; i < PQntuples(rows); i++) {
         pawl__pg_list_add_id(list, pawl__pg_id(rows, i, 0));
     }
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_bind_list(&pg->writer, 1, list);
-    pawl__pg_send(&pg->writer);
+    pawl__pg_call(&pg->writer, PG_JOB_DELETE);
+    pawl__pg_bind_list(&pg->writer, PG_JOB_DELETE_ids, list);
+    pawl__pg_send_exact(&pg->writer, list->count);
 }
 
 static void send_tags(struct pawl__backend *pg)
@@ -376,6 +368,9 @@ static void accept_jobs(struct pawl__backend *pg)
             pawl__pg_moved(pg, pg->lanes.lanes[row->lane], row->job->id, 0, PAWL__PG_OUTSIDE,
                            row->state);
             if (row->state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, row->due_at_ms);
+            if (row->state == PAWL_STATE_AVAILABLE) {
+                pawl__pg_roll_ready(pg, row->lane_id, row->rank, row->job->id);
+            }
         }
     }
 }
@@ -429,15 +424,12 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_attempts_max, one->job->spec->retry.attempts_max);
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_now_ms, pg->now_ms);
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_due_at_ms, one->due_at_ms);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_rank, one->rank);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_state, one->state);
+    pawl__pg_bind_bool(conn, PG_GATHERED_JOBS_ALIKE_waits, one->state == PAWL_STATE_SCHEDULED);
+    pawl__pg_bind_bool(conn, PG_GATHERED_JOBS_ALIKE_held, one->state == PAWL_STATE_PENDING);
     pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ALIKE_ids, ids);
     pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ALIKE_args, args);
-    pawl__pg_send(conn);
-    pawl__pg_call(conn, PG_GATHERED_LIVE_ALIKE);
-    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_rank, one->rank);
-    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_due_at_ms, one->due_at_ms);
-    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_lane, one->lane_id);
-    pawl__pg_bind(conn, PG_GATHERED_LIVE_ALIKE_state, one->state);
-    pawl__pg_bind_list(conn, PG_GATHERED_LIVE_ALIKE_ids, ids);
     pawl__pg_send(conn);
 }
 
@@ -472,8 +464,7 @@ static enum pawl_err insert_gathered(struct pawl__backend *pg, bool *all)
         if (extras) send_keys(pg);
         return PAWL_OK;
     }
-    delete_returned(pg, PG_JOB_DELETE, SLOT_JOBS);
-    delete_returned(pg, PG_LIVE_DELETE, SLOT_LIVE);
+    delete_jobs(pg);
     return PAWL_OK;
 }
 
@@ -491,48 +482,6 @@ static enum pawl_err flush_news(struct pawl__backend *pg)
     if (!all) err = submit_singly(pg, gather->submits, gather->submit_count);
     gather->submit_count = gather->new_count = 0;
     return err ? err : submit_singly(pg, late, late_count);
-}
-
-/* ---- claimed runs ---- */
-
-enum pawl_err pawl__pg_gather_run(struct pawl__backend *pg, const struct pawl__pg_run_row *row)
-{
-    struct pawl__pg_gather *gather = &pg->gather;
-    if (!reserve((void **)&gather->claimed, &gather->claimed_cap, gather->claimed_count, 1,
-                 sizeof *gather->claimed)) {
-        return pawl__fail_nomem(pg->diag);
-    }
-    gather->claimed[gather->claimed_count++] = *row;
-    return PAWL_OK;
-}
-
-static bool same_terms(const struct pawl__pg_run_row *a, const struct pawl__pg_run_row *b)
-{
-    return a->lease_until_ms == b->lease_until_ms && strcmp(a->worker, b->worker) == 0;
-}
-
-/* Runs on the same terms go together, and mostly all are; what does not come in a row goes apart.
- */
-static void flush_runs(struct pawl__backend *pg)
-{
-    struct pawl__pg_gather *gather = &pg->gather;
-    struct pawl__pg_list *places = &gather->lists[0];
-    for (size_t at = 0; at < gather->claimed_count;) {
-        const struct pawl__pg_run_row *first = &gather->claimed[at];
-        pawl__pg_list_begin(places, PAWL__PG_TIDS);
-        while (at < gather->claimed_count && same_terms(first, &gather->claimed[at])) {
-            pawl__pg_list_add_bytes(places, gather->claimed[at].place.b,
-                                    sizeof(struct pawl__pg_tid));
-            at++;
-        }
-        pawl__pg_call(&pg->writer, PG_GATHERED_ACTIVE);
-        pawl__pg_bind(&pg->writer, PG_GATHERED_ACTIVE_now_ms, pg->now_ms);
-        pawl__pg_bind(&pg->writer, PG_GATHERED_ACTIVE_lease_until_ms, first->lease_until_ms);
-        pawl__pg_bind_string(&pg->writer, PG_GATHERED_ACTIVE_worker, first->worker);
-        pawl__pg_bind_list(&pg->writer, PG_GATHERED_ACTIVE_places, places);
-        pawl__pg_send(&pg->writer);
-    }
-    gather->claimed_count = 0;
 }
 
 /* ---- completions ---- */
@@ -612,6 +561,7 @@ static enum pawl_err note_end(struct pawl__backend *pg, const struct turn *turn,
     enum pawl_err err = pawl__pg_lane_by_id(pg, lane_id, &lane);
     if (err) return err;
     pawl__pg_moved(pg, lane, ref->id, ref->run, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+    pawl__pg_roll_ended(pg, PAWL_STATE_COMPLETED, pg->now_ms, ref->id);
     pg->gather.ended[turn->at] = NULL;
     return PAWL_OK;
 }
@@ -724,7 +674,6 @@ enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, boo
 
 enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg)
 {
-    flush_runs(pg); // or the next claim would find them still available
     return flush_news(pg);
 }
 
@@ -737,14 +686,13 @@ enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg)
 void pawl__pg_gather_reset(struct pawl__backend *pg)
 {
     struct pawl__pg_gather *gather = &pg->gather;
-    gather->submit_count = gather->new_count = gather->claimed_count = gather->ended_count = 0;
+    gather->submit_count = gather->new_count = gather->ended_count = 0;
 }
 
 void pawl__pg_gather_release(struct pawl__pg_gather *gather)
 {
     free(gather->submits);
     free(gather->news);
-    free(gather->claimed);
     free(gather->ended);
     for (int i = 0; i < L_END; i++) {
         pawl__pg_list_release(&gather->lists[i]);

@@ -1,7 +1,7 @@
-/* Sweeping up behind the claims. What is claimed and finished leaves dead entries at the front of
- * the index that the next claim reads, and the server's own vacuum comes once a minute: in that
- * time a busy store leaves half a million. So whoever has worn out many rows has the narrow tables
- * vacuumed, which takes a tenth of a second; if somebody is at it already, that is enough.
+/* Sweeping up behind the claims. What is claimed leaves dead entries at the front of the index that
+ * the next claim reads, and the server's own vacuum comes once a minute: in that time a busy store
+ * leaves many thousands. So whoever has moved many jobs has the rolls vacuumed, which are small; if
+ * somebody is at it already, that is enough.
  *
  * Runs on: a thread of its own, begun when first needed, with a connection for as long as it
  * sweeps. */
@@ -9,7 +9,8 @@
 
 #define PAUSE_US INT64_C(5000000) /* between two sweeps */
 
-static const char *const sweep[] = { "VACUUM (SKIP_LOCKED, TRUNCATE false) pawl_live",
+static const char *const sweep[] = { "VACUUM (SKIP_LOCKED, TRUNCATE false) pawl_ready",
+                                     "VACUUM (SKIP_LOCKED, TRUNCATE false) pawl_lease",
                                      "VACUUM (SKIP_LOCKED, TRUNCATE false) pawl_count_delta" };
 
 /* What is swept can be stopped by whoever closes the store. False: it is being closed. */

@@ -206,7 +206,7 @@ static enum pawl_err look_up_holder(struct pawl__backend *pg, struct holder *hol
     enum pawl_err err = pawl__pg_place_any(pg, holder->id, &holder->place, NULL);
     if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
     holder->known = !err;
-    holder->live = !err && (holder->place.in_live || holder->place.in_done);
+    holder->live = !err && !holder->place.archived;
     return err;
 }
 

@@ -393,6 +393,7 @@ void pawl__pg_savepoint(struct pawl__backend *pg)
     pg->undo_count = 0;
     pg->undo_lost = false;
     pg->undo_moves = pg->tale.move_count;
+    pawl__pg_rolls_mark(pg);
 }
 
 void pawl__pg_savepoint_keep(struct pawl__backend *pg)
@@ -410,6 +411,7 @@ enum pawl_err pawl__pg_savepoint_undo(struct pawl__backend *pg)
         add_delta(pg, pg->lanes.lanes[undo->lane], undo->to, undo->from);
     }
     pg->tale.move_count = pg->undo_moves;
+    pawl__pg_rolls_undo(pg);
     pawl__pg_say(&pg->writer, PG_SAVEPOINT_UNDO);
     pawl__pg_say(&pg->writer, PG_SAVEPOINT_KEEP);
     return PAWL_OK;

@@ -11,11 +11,11 @@
 #include <assert.h>
 #include <string.h>
 
-enum { LOOKS_MAX = 5 };
+enum { LOOKS_MAX = 2 };
 
-enum { SLOT_LIVE, SLOT_DONE, SLOT_ARCHIVE };
+enum { SLOT_JOB, SLOT_ARCHIVE };
 
-/* Columns of {{place_columns}}. */
+/* Columns of place. */
 enum {
     AT_ID,
     AT_LANE,
@@ -37,10 +37,9 @@ enum {
     AT_FREE_RUNS,
     AT_STARTED,
     AT_LEASE_UNTIL,
+    AT_FINISHED,
     AT_WORKER,
-    AT_RANK,
-    AT_IN_LIVE,
-    AT_IN_DONE
+    AT_RANK
 };
 
 static void read_numbers(const PGresult *row, struct pawl__pg_place *out)
@@ -63,8 +62,7 @@ static void read_numbers(const PGresult *row, struct pawl__pg_place *out)
         .free_runs = pawl__pg_int(row, 0, AT_FREE_RUNS),
         .started_at_ms = pawl__pg_int(row, 0, AT_STARTED),
         .lease_until_ms = pawl__pg_int(row, 0, AT_LEASE_UNTIL),
-        .in_live = pawl__pg_bool(row, 0, AT_IN_LIVE),
-        .in_done = pawl__pg_bool(row, 0, AT_IN_DONE),
+        .finished_at_ms = pawl__pg_int(row, 0, AT_FINISHED),
     };
 }
 
@@ -79,7 +77,7 @@ static enum pawl_err read_place(struct pawl__backend *pg, const PGresult *row,
               pawl__pg_span(row, 0, AT_RETRY, &pg->arena, &out->retry) &&
               pawl__pg_span(row, 0, AT_KEYS, &pg->arena, &out->keys);
     if (!ok) return pawl__fail_nomem(pg->diag);
-    if (!out->in_live) out->rank = pawl__pg_rank_of(pg, out, out->due_at_ms);
+    if (out->finished_at_ms) out->rank = pawl__pg_rank_of(pg, out, out->due_at_ms);
     return pawl__pg_lane_by_id(pg, pawl__pg_int(row, 0, AT_LANE), &out->lane);
 }
 
@@ -87,8 +85,10 @@ static enum pawl_err read_archived(struct pawl__backend *pg, const PGresult *row
                                    struct pawl_job_id id, struct pawl__pg_place *out)
 {
     *out = (struct pawl__pg_place){ .id = id,
+                                    .archived = true,
                                     .state = (enum pawl_state)pawl__pg_int(row, 0, 1),
-                                    .created_at_ms = pawl__pg_int(row, 0, 2) };
+                                    .created_at_ms = pawl__pg_int(row, 0, 2),
+                                    .finished_at_ms = pawl__pg_int(row, 0, 5) };
     bool ok = pawl__pg_span(row, 0, 3, &pg->arena, &out->tags) &&
               pawl__pg_span(row, 0, 4, &pg->arena, &out->keys);
     if (!ok) return pawl__fail_nomem(pg->diag);
@@ -103,41 +103,23 @@ static void look(struct pawl__backend *pg, enum pawl__pg sql, const struct pawl_
     pawl__pg_send_keep(&pg->writer, slot);
 }
 
-/* One round trip. Jobs mostly move from live to done to the archive, which is the order in which we
- * look, so one that moves meanwhile is met all the same; for one that comes back, look again. */
-static enum pawl_err look_once(struct pawl__backend *pg, struct pawl_job_id id, bool archive,
-                               struct pawl__pg_place *out, bool *found)
-{
-    struct pawl__pg_conn *conn = &pg->writer;
-    look(pg, PG_PLACE_LIVE, &id, SLOT_LIVE);
-    look(pg, PG_PLACE_DONE, &id, SLOT_DONE);
-    if (archive) look(pg, PG_PLACE_ARCHIVED, &id, SLOT_ARCHIVE);
-    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
-    *found = true;
-    if (err) return err;
-    if (PQntuples(conn->kept[SLOT_LIVE])) return read_place(pg, conn->kept[SLOT_LIVE], out);
-    const PGresult *done = conn->kept[SLOT_DONE];
-    if (PQntuples(done) && !pawl__pg_bool(done, 0, AT_IN_LIVE)) return read_place(pg, done, out);
-    if (archive && PQntuples(conn->kept[SLOT_ARCHIVE])) {
-        return read_archived(pg, conn->kept[SLOT_ARCHIVE], id, out);
-    }
-    *found = false;
-    return PQntuples(done) ? PAWL_ERR_BUSY : PAWL_ERR_NOT_FOUND;
-}
-
+/* One round trip. A job moves to the archive, which is the order in which we look, so one that
+ * moves meanwhile is met all the same; for one that comes back, look again. */
 static enum pawl_err look_for(struct pawl__backend *pg, struct pawl_job_id id, bool archive,
                               struct pawl__pg_place *out)
 {
-    enum pawl_err err = PAWL_ERR_NOT_FOUND;
-    int misses = 0;
-    for (int i = 0; i < LOOKS_MAX && misses < 2; i++) {
-        bool found;
-        err = look_once(pg, id, archive, out, &found);
-        if (found) return err;
-        misses += err == PAWL_ERR_NOT_FOUND;
+    struct pawl__pg_conn *conn = &pg->writer;
+    for (int i = 0; i < LOOKS_MAX; i++) {
+        look(pg, PG_PLACE, &id, SLOT_JOB);
+        if (archive) look(pg, PG_PLACE_ARCHIVED, &id, SLOT_ARCHIVE);
+        enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+        if (err) return err;
+        if (PQntuples(conn->kept[SLOT_JOB])) return read_place(pg, conn->kept[SLOT_JOB], out);
+        if (archive && PQntuples(conn->kept[SLOT_ARCHIVE])) {
+            return read_archived(pg, conn->kept[SLOT_ARCHIVE], id, out);
+        }
     }
-    if (err == PAWL_ERR_NOT_FOUND) return err;
-    return pawl__fail(pg->diag, PAWL_ERR_BUSY, "a job moves faster than it can be looked at");
+    return PAWL_ERR_NOT_FOUND;
 }
 
 enum pawl_err pawl__pg_place_find(struct pawl__backend *pg, struct pawl_job_id id,
@@ -211,47 +193,48 @@ int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_p
                                                .sla_hard_at_ms = place->sla_hard_at_ms });
 }
 
-static void delete_by_id(struct pawl__backend *pg, enum pawl__pg sql, struct pawl_job_id id)
-{
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_bind_id_list(&pg->writer, 1, id);
-    pawl__pg_send_exact(&pg->writer, 1);
-}
-
-/* The row of pawl_live that a move leads to; what is NULL for most is set by their callers. */
+/* What a move to a state that is not an end leads to; what is NULL for most is set by callers. */
 struct live_row {
     enum pawl_state paused_from;
+    bool keeps_end;
     int64_t started_at_ms, lease_until_ms;
     const char *worker, *reason;
 };
+
+static bool can_expire(const struct pawl__pg_place *place, enum pawl_state in)
+{
+    return place->expires_at_ms && in != PAWL_STATE_ACTIVE && in != PAWL_STATE_PAUSED;
+}
 
 static void write_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
                        enum pawl_state to, const struct live_row *row)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-#define BIND(name)                                                                                 \
-    pawl__pg_call(conn, PG_##name);                                                                \
-    pawl__pg_bind_id(conn, PG_##name##_id, &place->id);                                            \
-    pawl__pg_bind(conn, PG_##name##_rank, place->rank);                                            \
-    pawl__pg_bind(conn, PG_##name##_due_at_ms, place->due_at_ms);                                  \
-    pawl__pg_bind(conn, PG_##name##_run, place->run);                                              \
-    pawl__pg_bind(conn, PG_##name##_base_run, place->base_run);                                    \
-    pawl__pg_bind(conn, PG_##name##_free_runs, place->free_runs);                                  \
-    pawl__pg_bind(conn, PG_##name##_state, to);                                                    \
-    pawl__pg_bind_some(conn, PG_##name##_paused_from, row->paused_from);                           \
-    pawl__pg_bind_some(conn, PG_##name##_expires_at_ms, place->expires_at_ms);                     \
-    pawl__pg_bind_some(conn, PG_##name##_started_at_ms, row->started_at_ms);                       \
-    pawl__pg_bind_some(conn, PG_##name##_lease_until_ms, row->lease_until_ms);                     \
-    pawl__pg_bind_text(conn, PG_##name##_worker, row->worker);                                     \
-    pawl__pg_bind_text(conn, PG_##name##_reason, row->reason)
-    if (place->in_live) {
-        BIND(LIVE_UPDATE);
-    } else {
-        BIND(LIVE_INSERT);
-        pawl__pg_bind(conn, PG_LIVE_INSERT_lane, place->lane->id);
-    }
-#undef BIND
+    pawl__pg_call(conn, PG_JOB_LIVE);
+    pawl__pg_bind_id(conn, PG_JOB_LIVE_id, &place->id);
+    pawl__pg_bind(conn, PG_JOB_LIVE_rank, place->rank);
+    pawl__pg_bind(conn, PG_JOB_LIVE_due_at_ms, place->due_at_ms);
+    pawl__pg_bind(conn, PG_JOB_LIVE_run, place->run);
+    pawl__pg_bind(conn, PG_JOB_LIVE_base_run, place->base_run);
+    pawl__pg_bind(conn, PG_JOB_LIVE_free_runs, place->free_runs);
+    pawl__pg_bind(conn, PG_JOB_LIVE_state, to);
+    pawl__pg_bind_some(conn, PG_JOB_LIVE_paused_from, row->paused_from);
+    pawl__pg_bind_bool(conn, PG_JOB_LIVE_waits,
+                       to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE);
+    pawl__pg_bind_bool(conn, PG_JOB_LIVE_held, to == PAWL_STATE_PENDING || to == PAWL_STATE_PAUSED);
+    pawl__pg_bind_bool(conn, PG_JOB_LIVE_perishes, can_expire(place, to));
+    pawl__pg_bind_bool(conn, PG_JOB_LIVE_keeps_end, row->keeps_end);
+    pawl__pg_bind_some(conn, PG_JOB_LIVE_started_at_ms, row->started_at_ms);
+    pawl__pg_bind_some(conn, PG_JOB_LIVE_lease_until_ms, row->lease_until_ms);
+    pawl__pg_bind_text(conn, PG_JOB_LIVE_worker, row->worker);
+    pawl__pg_bind_text(conn, PG_JOB_LIVE_reason, row->reason);
     pawl__pg_send_exact(conn, 1);
+    if (to == PAWL_STATE_AVAILABLE) {
+        pawl__pg_roll_ready(pg, place->lane->id, place->rank, place->id);
+    }
+    if (row->lease_until_ms) {
+        pawl__pg_roll_lease(pg, row->lease_until_ms, row->worker, place->id);
+    }
 }
 
 static void enter_wait(struct pawl__backend *pg, const struct pawl__pg_place *place,
@@ -264,6 +247,7 @@ static void enter_wait(struct pawl__backend *pg, const struct pawl__pg_place *pl
     write_live(pg, place, to,
                &(struct live_row){
                    .paused_from = to == PAWL_STATE_PAUSED ? from : PAWL_STATE_NONE,
+                   .keeps_end = to == PAWL_STATE_PAUSED && pawl_state_is_terminal(from),
                    .started_at_ms = place->started_at_ms,
                    .lease_until_ms = routed ? target->lease_until_ms : 0,
                    .worker = routed       ? target->worker
@@ -273,47 +257,44 @@ static void enter_wait(struct pawl__backend *pg, const struct pawl__pg_place *pl
                });
 }
 
-static void insert_done(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                        enum pawl_state to, const struct pawl__pg_target *target)
+static void write_end(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                      enum pawl_state to, const struct pawl__pg_target *target)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_DONE_INSERT);
-    pawl__pg_bind_id(conn, PG_DONE_INSERT_id, &place->id);
-    pawl__pg_bind(conn, PG_DONE_INSERT_lane, place->lane->id);
-    pawl__pg_bind(conn, PG_DONE_INSERT_state, to);
-    pawl__pg_bind(conn, PG_DONE_INSERT_run, place->run);
-    pawl__pg_bind(conn, PG_DONE_INSERT_base_run, place->base_run);
-    pawl__pg_bind(conn, PG_DONE_INSERT_free_runs, place->free_runs);
-    pawl__pg_bind_some(conn, PG_DONE_INSERT_started_at_ms, place->started_at_ms);
-    pawl__pg_bind(conn, PG_DONE_INSERT_finished_at_ms, pg->now_ms);
-    pawl__pg_bind_bool(conn, PG_DONE_INSERT_dead_letter, target->dead_letter);
-    pawl__pg_bind_text(conn, PG_DONE_INSERT_worker, place->worker);
-    pawl__pg_bind_text(conn, PG_DONE_INSERT_reason, target->reason);
-    pawl__pg_bind_span(conn, PG_DONE_INSERT_result, target->result);
+    pawl__pg_call(conn, PG_JOB_END);
+    pawl__pg_bind_id(conn, PG_JOB_END_id, &place->id);
+    pawl__pg_bind(conn, PG_JOB_END_rank, place->rank);
+    pawl__pg_bind(conn, PG_JOB_END_due_at_ms, place->due_at_ms);
+    pawl__pg_bind(conn, PG_JOB_END_run, place->run);
+    pawl__pg_bind(conn, PG_JOB_END_base_run, place->base_run);
+    pawl__pg_bind(conn, PG_JOB_END_free_runs, place->free_runs);
+    pawl__pg_bind(conn, PG_JOB_END_state, to);
+    pawl__pg_bind(conn, PG_JOB_END_finished_at_ms, pg->now_ms);
+    pawl__pg_bind_bool(conn, PG_JOB_END_dead_letter, target->dead_letter);
+    pawl__pg_bind_text(conn, PG_JOB_END_worker, place->worker);
+    pawl__pg_bind_text(conn, PG_JOB_END_reason, target->reason);
+    pawl__pg_bind_span(conn, PG_JOB_END_result, target->result);
     pawl__pg_send_exact(conn, 1);
 }
 
-/* A job paused out of discarded keeps its row in pawl_done, to go back to. */
-static void enter_done(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
-                       const struct pawl__pg_target *target)
+/* A job paused out of discarded goes back to how it had ended. */
+static void enter_end(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
+                      const struct pawl__pg_target *target)
 {
-    if (place->in_live) delete_by_id(pg, PG_LIVE_DELETE, place->id);
-    place->in_live = false;
-    if (place->in_done) {
-        if (place->state == PAWL_STATE_PAUSED && to == place->paused_from) return;
-        delete_by_id(pg, PG_DONE_DELETE, place->id);
+    if (place->state == PAWL_STATE_PAUSED && to == place->paused_from) {
+        pawl__pg_call(&pg->writer, PG_JOB_END_AGAIN);
+        pawl__pg_bind_id(&pg->writer, PG_JOB_END_AGAIN_id, &place->id);
+        pawl__pg_send_exact(&pg->writer, 1);
+    } else {
+        write_end(pg, place, to, target);
+        place->finished_at_ms = pg->now_ms;
     }
-    insert_done(pg, place, to, target);
-    place->in_done = true;
+    pawl__pg_roll_ended(pg, to, place->finished_at_ms, place->id);
 }
 
 static void enter_live(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
                        const struct pawl__pg_target *target)
 {
-    if (place->in_done && to != PAWL_STATE_PAUSED) {
-        delete_by_id(pg, PG_DONE_DELETE, place->id);
-        place->in_done = false;
-    }
     switch (to) {
     case PAWL_STATE_AVAILABLE:
         write_live(pg, place, to, &(struct live_row){ 0 });
@@ -329,17 +310,7 @@ static void enter_live(struct pawl__backend *pg, struct pawl__pg_place *place, e
         enter_wait(pg, place, to, target);
         break;
     }
-    place->in_live = true;
-}
-
-static void set_due(struct pawl__backend *pg, struct pawl__pg_place *place, int64_t due_at_ms)
-{
-    place->due_at_ms = due_at_ms;
-    place->rank = pawl__pg_rank_of(pg, place, due_at_ms);
-    pawl__pg_call(&pg->writer, PG_JOB_REDUE);
-    pawl__pg_bind(&pg->writer, PG_JOB_REDUE_due_at_ms, due_at_ms);
-    pawl__pg_bind_id(&pg->writer, PG_JOB_REDUE_id, &place->id);
-    pawl__pg_send_exact(&pg->writer, 1);
+    if (to != PAWL_STATE_PAUSED) place->finished_at_ms = 0;
 }
 
 enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *place,
@@ -353,10 +324,11 @@ enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *pla
         if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
     }
     if (target->due_at_ms && target->due_at_ms != place->due_at_ms) {
-        set_due(pg, place, target->due_at_ms);
+        place->due_at_ms = target->due_at_ms;
+        place->rank = pawl__pg_rank_of(pg, place, target->due_at_ms);
     }
     if (pawl_state_is_terminal(to)) {
-        enter_done(pg, place, to, target);
+        enter_end(pg, place, to, target);
     } else {
         enter_live(pg, place, to, target);
     }

@@ -3,8 +3,9 @@
  * The schema is described in migrations/0001_initial.sql. Unlike SQLite's there are several who
  * write at once, so:
  *
- * 1. Who moves a job holds the lock of the row where it stands: of pawl_live, else of pawl_done,
- *    else of pawl_archive (place.c). Claims and sweeps skip rows that somebody holds.
+ * 1. Who moves a job holds the lock of its row, in pawl_job or in pawl_archive (place.c). Claims
+ *    and sweeps do not wait for one that somebody holds. Rows of a roll are locked before the jobs
+ *    on them.
  * 2. Who asks about a key, or writes one, holds the key's advisory lock (keys.c). Those of a whole
  *    batch are taken in order before anything else.
  * 3. Queues and lanes are made in a transaction of their own, before the batch's.
@@ -53,7 +54,7 @@ enum {
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
     PAWL__PG_FOLD_ROWS_MAX = 10000,  /* that one of them takes */
-    PAWL__PG_WORN_MAX = 50000,       /* moves after which the tables are swept */
+    PAWL__PG_WORN_MAX = 50000,       /* moves after which the rolls are swept */
     PAWL__PG_TRIES_MAX = 5,          /* of one batch, when it is safe to try again */
     PAWL__PG_CONNECT_TIMEOUT_S = 10, /* unless the URL says otherwise */
     PAWL__PG_IDLE_TIMEOUT_MS = 10000 /* a stopped process lets go of its locks after this long */
@@ -183,6 +184,9 @@ bool pawl__pg_bool(const PGresult *result, int row, int column);
 double pawl__pg_double(const PGresult *result, int row, int column);
 struct pawl_job_id pawl__pg_id(const PGresult *result, int row, int column);
 struct pawl__pg_tid pawl__pg_tid(const PGresult *result, int row, int column);
+/* A list of ids: how many, and those, for which `out` has room. */
+size_t pawl__pg_ids_count(const PGresult *result, int row, int column);
+size_t pawl__pg_ids(const PGresult *result, int row, int column, struct pawl_job_id *out);
 bool pawl__pg_is_null(const PGresult *result, int row, int column);
 /* As it is in the answer, NUL-terminated. */
 struct pawl_span pawl__pg_raw(const PGresult *result, int row, int column);
@@ -208,6 +212,7 @@ struct pawl__pg_lane {
     char *type;
     int64_t delta[PAWL_STATE_END]; /* how this transaction changes the counters */
     bool touched;
+    uint32_t density; /* ids in a row of pawl_ready, as last seen; 0: not yet */
 };
 
 struct pawl__pg_lanes {
@@ -263,22 +268,37 @@ struct pawl__pg_tid {
     uint8_t b[6]; /* as the server sends it */
 };
 
-struct pawl__pg_run_row {
-    struct pawl__pg_tid place; /* of its row, which is locked */
-    int64_t lease_until_ms;
-    const char *worker;
-};
-
 struct pawl__pg_gather {
     struct pawl__op **submits;
     size_t submit_count, submit_cap;
     struct pawl__pg_new_row *news; /* the jobs of `submits` */
     size_t new_count, new_cap;
-    struct pawl__pg_run_row *claimed;
-    size_t claimed_count, claimed_cap;
     struct pawl__op **ended;
     size_t ended_count, ended_cap;
     struct pawl__pg_list lists[24];
+};
+
+/* ---- rolls (roll.c) ---- */
+
+enum pawl__pg_roll_kind {
+    PAWL__PG_ROLL_READY,
+    PAWL__PG_ROLL_LEASE,
+    PAWL__PG_ROLL_ENDED,
+    PAWL__PG_ROLLS
+};
+
+struct pawl__pg_roll_entry {
+    int64_t first, second; /* lane and rank; end of the lease; state and end */
+    const char *worker;    /* of a lease; good until the transaction ends */
+    struct pawl_job_id id;
+};
+
+/* What the transaction under way brings onto one. */
+struct pawl__pg_roll {
+    struct pawl__pg_roll_entry *entries;
+    size_t count, cap;
+    size_t mark; /* where the open savepoint began */
+    bool failed; /* there was no memory */
 };
 
 /* ---- the janitor (janitor.c) ---- */
@@ -309,6 +329,7 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__pg_lanes lanes;
     struct pawl__pg_gather gather;
+    struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
     struct pawl__pg_tale tale;
     struct pawl__arena arena;   /* of the transaction under way */
     uint64_t tag;               /* of this process, in the turns that it marks */
@@ -403,11 +424,45 @@ enum pawl_err pawl__pg_savepoint_undo(struct pawl__backend *pg);
 void pawl__pg_gather_release(struct pawl__pg_gather *gather);
 /* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
 enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, bool *taken);
-enum pawl_err pawl__pg_gather_run(struct pawl__backend *pg, const struct pawl__pg_run_row *row);
 /* Write what was gathered: all of it, or what a claim must see. */
 enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg);
 enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
 void pawl__pg_gather_reset(struct pawl__backend *pg);
+
+/* ---- rolls (roll.c) ---- */
+
+/* A job has become available, was leased, has ended. */
+void pawl__pg_roll_ready(struct pawl__backend *pg, int64_t lane, int64_t rank,
+                         struct pawl_job_id id);
+void pawl__pg_roll_lease(struct pawl__backend *pg, int64_t until_ms, const char *worker,
+                         struct pawl_job_id id);
+void pawl__pg_roll_ended(struct pawl__backend *pg, enum pawl_state state, int64_t finished_at_ms,
+                         struct pawl_job_id id);
+/* Write all that: at the end, and before a roll is read. */
+enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg);
+void pawl__pg_rolls_mark(struct pawl__backend *pg);
+void pawl__pg_rolls_undo(struct pawl__backend *pg);
+void pawl__pg_rolls_reset(struct pawl__backend *pg);
+void pawl__pg_rolls_release(struct pawl__backend *pg);
+
+/* Ids that were on some rows of a roll, and where those rows are, which are locked. */
+struct pawl__pg_taken {
+    struct pawl_job_id *ids;
+    size_t count;
+    struct pawl__pg_tid *places;
+    size_t row_count;
+};
+/* What the call under construction finds: a place and a list of ids in each row. In the
+ * transaction's arena. */
+enum pawl_err pawl__pg_roll_take(struct pawl__backend *pg, struct pawl__pg_taken *out);
+void pawl__pg_list_taken(struct pawl__pg_list *list, const struct pawl__pg_taken *taken);
+/* Delete rows of a roll that are locked; `sql` takes their places. */
+void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
+                          const struct pawl__pg_tid *places, size_t count);
+/* The ids in the first column, sorted, for pawl__pg_ids_have; in the transaction's arena. */
+enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows,
+                                  struct pawl_job_id **out);
+bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_job_id id);
 
 /* ---- what commits tell (tell.c) ---- */
 
@@ -500,8 +555,8 @@ struct pawl__pg_place {
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
         sla_hard_at_ms;
     enum pawl_state state, paused_from;
-    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
-    bool in_live, in_done;              /* has a row there */
+    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms, finished_at_ms;
+    bool archived;
     struct pawl_span tags, retry, keys; /* in the transaction's arena */
     char worker[PAWL_WORKER_BYTES_MAX + 1];
 };

@@ -18,6 +18,7 @@ struct draft {
     struct pawl__pg_conn *conn;
     struct pawl__buf sql;
     bool archive;
+    bool crowded; /* the states' roll is long: jobs of them are met everywhere */
     bool has_where;
     struct pawl__pg_list lists[6]; /* queues, types and tags, of two tables */
     size_t list_count;
@@ -67,11 +68,6 @@ static void list_term(struct draft *draft, const char *before, const char *const
     pawl__buf_add_text(&draft->sql, after);
 }
 
-#define DONE_STATES                                                                                \
-    (PAWL_STATE_BIT(PAWL_STATE_COMPLETED) | PAWL_STATE_BIT(PAWL_STATE_SKIPPED) |                   \
-     PAWL_STATE_BIT(PAWL_STATE_CANCELLED) | PAWL_STATE_BIT(PAWL_STATE_DISCARDED) |                 \
-     PAWL_STATE_BIT(PAWL_STATE_EXPIRED))
-
 static void state_list(struct draft *draft, uint32_t mask)
 {
     pawl__buf_add_text(&draft->sql, " IN (0");
@@ -81,20 +77,57 @@ static void state_list(struct draft *draft, uint32_t mask)
     pawl__buf_add_text(&draft->sql, ")");
 }
 
-/* States that share a place are looked for in that place alone: its table is small, or has an index
- * on the state. */
+/* The few jobs of some states can be reached without reading all others: by an index, or by a roll.
+ * Completed jobs are not few. */
+struct shortcut {
+    uint32_t states;
+    const char *term; /* NULL: by the ... */
+    const char *roll;
+    bool by_state; /* of which a part is meant */
+};
+
+static const struct shortcut *shortcut_to(uint32_t mask)
+{
+#define BIT(name) PAWL_STATE_BIT(PAWL_STATE_##name)
+    static const struct shortcut shortcuts[] = {
+        { BIT(SCHEDULED) | BIT(RETRYABLE), .term = "j.waits" },
+        { BIT(PENDING) | BIT(PAUSED), .term = "j.held" },
+        { BIT(AVAILABLE), .roll = "pawl_ready" },
+        { BIT(ACTIVE), .roll = "pawl_lease" },
+        { BIT(SKIPPED) | BIT(CANCELLED) | BIT(DISCARDED) | BIT(EXPIRED),
+          .roll = "pawl_ended WHERE state", .by_state = true },
+    };
+#undef BIT
+    for (size_t i = 0; i < sizeof shortcuts / sizeof *shortcuts; i++) {
+        if (mask && !(mask & ~shortcuts[i].states)) return &shortcuts[i];
+    }
+    return NULL;
+}
+
+static void add_roll(struct draft *draft, const struct shortcut *shortcut, uint32_t mask)
+{
+    pawl__buf_add_text(&draft->sql, shortcut->roll);
+    if (shortcut->by_state) state_list(draft, mask);
+}
+
+static void narrow(struct draft *draft, uint32_t mask)
+{
+    const struct shortcut *shortcut = shortcut_to(mask);
+    if (draft->archive || !shortcut) return;
+    if (shortcut->term) {
+        term(draft, shortcut->term);
+    } else if (!draft->crowded) {
+        term(draft, "j.id = ANY (ARRAY (SELECT unnest(ids) FROM ");
+        add_roll(draft, shortcut, mask);
+        pawl__buf_add_text(&draft->sql, "))");
+    }
+}
+
 static void state_term(struct draft *draft, uint32_t mask)
 {
     if (!mask) return;
-    if (draft->archive) {
-        term(draft, "j.state");
-    } else if ((mask & DONE_STATES) == 0) {
-        term(draft, "l.state");
-    } else if ((mask & PAWL__LIVE_STATES) == 0) {
-        term(draft, "l.id IS NULL AND d.state");
-    } else {
-        term(draft, "coalesce(l.state, d.state)");
-    }
+    narrow(draft, mask);
+    term(draft, "j.state");
     state_list(draft, mask);
 }
 
@@ -122,7 +155,6 @@ static void priority_term(struct draft *draft, const struct pawl_filter *filter)
 
 static void filter_terms(struct draft *draft, const struct pawl_filter *filter)
 {
-    bool archive = draft->archive;
     state_term(draft, filter->states);
     list_term(draft, "q.name = ANY (", filter->queues, filter->queue_count, ")");
     list_term(draft, "n.type = ANY (", filter->types, filter->type_count, ")");
@@ -132,18 +164,16 @@ static void filter_terms(struct draft *draft, const struct pawl_filter *filter)
     string_term(draft, "j.idempotency_key = ", filter->idempotency_key);
     string_term(draft, "j.principal = ", filter->principal);
     string_term(draft, "j.trace_id = ", filter->trace_id);
-    string_term(draft, archive ? "j.worker = " : "coalesce(l.worker, d.worker) = ", filter->worker);
+    string_term(draft, "j.worker = ", filter->worker);
     meta_term(draft, filter);
     priority_term(draft, filter);
     number_term(draft, "j.created_at_ms >= ", filter->created_from_ms);
     number_term(draft, "j.created_at_ms < ", filter->created_until_ms);
     number_term(draft, "j.due_at_ms >= ", filter->due_from_ms);
     number_term(draft, "j.due_at_ms < ", filter->due_until_ms);
-    number_term(
-        draft, archive ? "j.finished_at_ms >= " : "d.finished_at_ms >= ", filter->finished_from_ms);
-    number_term(draft, archive ? "j.finished_at_ms < " : "d.finished_at_ms < ",
-                filter->finished_until_ms);
-    if (filter->dead_letter) term(draft, archive ? "j.dead_letter" : "d.dead_letter");
+    number_term(draft, "j.finished_at_ms >= ", filter->finished_from_ms);
+    number_term(draft, "j.finished_at_ms < ", filter->finished_until_ms);
+    if (filter->dead_letter) term(draft, "j.dead_letter");
 }
 
 /* One page of both tables. */
@@ -151,6 +181,7 @@ struct ask {
     const struct pawl_filter *filter;
     enum pawl__pg live, archive; /* the statements to put the filter behind */
     bool oldest_first;
+    bool crowded;
     bool has_after; /* behind the job that the page before ended with: */
     int64_t after_ms;
     struct pawl_job_id after_id;
@@ -205,7 +236,7 @@ enum { SLOT_PAGE, SLOT_COUNT_LIVE, SLOT_COUNT_ARCHIVE };
 static enum pawl_err send_page(struct pawl__pg_conn *conn, const struct ask *ask,
                                struct pawl_diag *diag)
 {
-    struct draft draft = { .conn = conn };
+    struct draft draft = { .conn = conn, .crowded = ask->crowded };
     pawl__pg_call_text(conn, "");
     draft_table(&draft, ask, false);
     if (ask->filter->archived) {
@@ -218,23 +249,43 @@ static enum pawl_err send_page(struct pawl__pg_conn *conn, const struct ask *ask
     return err;
 }
 
-static enum pawl_err send_count(struct pawl__pg_conn *conn, const struct pawl_filter *filter,
-                                bool archive, struct pawl_diag *diag)
+static enum pawl_err send_count(struct pawl__pg_conn *conn, const struct ask *ask, bool archive,
+                                struct pawl_diag *diag)
 {
-    struct draft draft = { .conn = conn, .archive = archive };
+    struct draft draft = { .conn = conn, .archive = archive, .crowded = ask->crowded };
     pawl__pg_call_text(conn, "");
     pawl__buf_add_text(&draft.sql, pawl__pg_text_of(archive ? PG_COUNT_ARCHIVE : PG_COUNT_LIVE));
-    filter_terms(&draft, filter);
+    filter_terms(&draft, ask->filter);
     enum pawl_err err = send_draft(&draft, archive ? SLOT_COUNT_ARCHIVE : SLOT_COUNT_LIVE, diag);
     draft_release(&draft);
     return err;
 }
 
-static enum pawl_err send_counts(struct pawl__pg_conn *conn, const struct pawl_filter *filter,
+static enum pawl_err send_counts(struct pawl__pg_conn *conn, const struct ask *ask,
                                  struct pawl_diag *diag)
 {
-    enum pawl_err err = send_count(conn, filter, false, diag);
-    if (!err && filter->archived) err = send_count(conn, filter, true, diag);
+    enum pawl_err err = send_count(conn, ask, false, diag);
+    if (!err && ask->filter->archived) err = send_count(conn, ask, true, diag);
+    return err;
+}
+
+/* Rows of a roll, beyond which it is no shortcut any more. */
+#define ROWS_FEW "200"
+
+static enum pawl_err look_for_crowd(struct pawl__pg_conn *conn, struct ask *ask,
+                                    struct pawl_diag *diag)
+{
+    const struct shortcut *shortcut = shortcut_to(ask->filter->states);
+    if (!shortcut || !shortcut->roll) return PAWL_OK;
+    struct draft draft = { .conn = conn };
+    pawl__pg_call_text(conn, "");
+    pawl__buf_add_text(&draft.sql, "SELECT EXISTS (SELECT 1 FROM ");
+    add_roll(&draft, shortcut, ask->filter->states);
+    pawl__buf_add_text(&draft.sql, " OFFSET " ROWS_FEW ")");
+    enum pawl_err err = send_draft(&draft, SLOT_PAGE, diag);
+    draft_release(&draft);
+    if (!err) err = pawl__pg_sync(conn, diag);
+    if (!err) ask->crowded = pawl__pg_bool(conn->kept[SLOT_PAGE], 0, 0);
     return err;
 }
 
@@ -339,8 +390,9 @@ static enum pawl_err query_once(struct pawl__backend *pg, const struct pawl_filt
     struct pawl__pg_conn *conn;
     err = pawl__pg_read_begin(pg, &conn, diag);
     if (err) return err;
-    err = send_page(conn, &ask, diag);
-    if (!err && page->count) err = send_counts(conn, filter, diag);
+    err = look_for_crowd(conn, &ask, diag);
+    if (!err) err = send_page(conn, &ask, diag);
+    if (!err && page->count) err = send_counts(conn, &ask, diag);
     if (!err) err = pawl__pg_read_last(conn, diag);
     if (!err) err = read_page(conn->kept[SLOT_PAGE], page, arena, out, diag);
     if (!err && page->count) out->total = read_counts(conn, filter);
@@ -364,7 +416,9 @@ static enum pawl_err query_count_once(struct pawl__backend *pg, const struct paw
     struct pawl__pg_conn *conn;
     err = pawl__pg_read_begin(pg, &conn, diag);
     if (err) return err;
-    err = send_counts(conn, filter, diag);
+    struct ask ask = { .filter = filter };
+    err = look_for_crowd(conn, &ask, diag);
+    if (!err) err = send_counts(conn, &ask, diag);
     if (!err) err = pawl__pg_read_last(conn, diag);
     if (!err) *out = read_counts(conn, filter);
     pawl__pg_read_end(pg, conn);

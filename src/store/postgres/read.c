@@ -247,7 +247,7 @@ static bool add_counts(struct pawl_stats *stats, const PGresult *rows, struct pa
 static enum pawl_err stats_once(struct pawl__backend *pg, struct pawl__arena *arena,
                                 struct pawl_stats *out, struct pawl_diag *diag)
 {
-    static const enum pawl__pg asked[] = { PG_STATS_COUNTS, PG_LIVE_NEXT_DUE, PG_STATS_BYTES,
+    static const enum pawl__pg asked[] = { PG_STATS_COUNTS, PG_JOB_NEXT_DUE, PG_STATS_BYTES,
                                            PG_MIGRATION_ALL };
     void *owned = out->owned;
     *out = (struct pawl_stats){ .owned = owned };

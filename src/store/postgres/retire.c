@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+enum { ROLL_ROWS = 16 }; /* taken at a time */
+
 /* Run `sql` with the list of ids that are being retired. */
 static void send_for_all(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids)
 {
@@ -35,24 +37,75 @@ static enum pawl_err count_rows(struct pawl__backend *pg, const PGresult *rows,
     return PAWL_OK;
 }
 
+enum { SLOT_OLD, SLOT_HELD };
+
+static void send_ended(struct pawl__backend *pg, const struct pawl__op *op, enum pawl_state state,
+                       const struct pawl__pg_taken *taken, int64_t limit)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    pawl__pg_list_taken(ids, taken);
+    pawl__pg_call(conn, PG_ENDED_OLD);
+    pawl__pg_bind_list(conn, PG_ENDED_OLD_ids, ids);
+    pawl__pg_bind(conn, PG_ENDED_OLD_state, state);
+    pawl__pg_bind(conn, PG_ENDED_OLD_before_ms, op->retire.ended_before_ms);
+    pawl__pg_send_keep(conn, SLOT_OLD);
+    pawl__pg_call(conn, PG_ENDED_HOLD);
+    pawl__pg_bind_list(conn, PG_ENDED_HOLD_ids, ids);
+    pawl__pg_bind(conn, PG_ENDED_HOLD_state, state);
+    pawl__pg_bind(conn, PG_ENDED_HOLD_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(conn, PG_ENDED_HOLD_limit, limit);
+    pawl__pg_send_keep(conn, SLOT_HELD);
+    pawl__pg_roll_delete(pg, PG_ENDED_DELETE, taken->places, taken->row_count);
+}
+
+/* What is not archived now, because somebody holds it or there are too many, stays on the roll. */
+static enum pawl_err keep_ended(struct pawl__backend *pg, enum pawl_state state,
+                                const PGresult *old, const PGresult *held)
+{
+    struct pawl_job_id *ours;
+    enum pawl_err err = pawl__pg_ids_sorted(pg, held, &ours);
+    for (int i = 0; !err && i < PQntuples(old); i++) {
+        struct pawl_job_id id = pawl__pg_id(old, i, 0);
+        if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
+        pawl__pg_roll_ended(pg, state, pawl__pg_int(old, i, 1), id);
+    }
+    return err;
+}
+
+/* Some rows of the roll, and whichever of their jobs are old enough. */
+static enum pawl_err archive_some(struct pawl__backend *pg, struct pawl__op *op,
+                                  enum pawl_state state, int64_t limit, int64_t *moved, bool *more)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_taken taken;
+    pawl__pg_call(conn, PG_ENDED_DUE);
+    pawl__pg_bind(conn, PG_ENDED_DUE_state, state);
+    pawl__pg_bind(conn, PG_ENDED_DUE_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(conn, PG_ENDED_DUE_limit, ROLL_ROWS);
+    enum pawl_err err = pawl__pg_roll_take(pg, &taken);
+    *more = !err && taken.row_count == ROLL_ROWS;
+    if (err || !taken.row_count) return err;
+    send_ended(pg, op, state, &taken, limit);
+    err = pawl__pg_sync(conn, pg->diag);
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    if (!err) err = keep_ended(pg, state, conn->kept[SLOT_OLD], conn->kept[SLOT_HELD]);
+    if (!err) err = count_rows(pg, conn->kept[SLOT_HELD], state, PAWL_STATE_NONE, ids);
+    if (err) return err;
+    *moved += ids->count;
+    if (ids->count) send_for_all(pg, PG_ARCHIVE_INSERT, ids);
+    return PAWL_OK;
+}
+
 static enum pawl_err archive_state(struct pawl__backend *pg, struct pawl__op *op,
                                    enum pawl_state state, int64_t limit, int64_t *moved)
 {
-    pawl__pg_call(&pg->writer, PG_DONE_ENDED);
-    pawl__pg_bind(&pg->writer, PG_DONE_ENDED_state, state);
-    pawl__pg_bind(&pg->writer, PG_DONE_ENDED_before_ms, op->retire.ended_before_ms);
-    pawl__pg_bind(&pg->writer, PG_DONE_ENDED_limit, limit);
-    PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    if (!err) err = count_rows(pg, rows, state, PAWL_STATE_NONE, ids);
-    if (err) return err;
-    *moved = ids->count;
-    if (!ids->count) return PAWL_OK;
-    send_for_all(pg, PG_ARCHIVE_INSERT, ids);
-    send_for_all(pg, PG_DONE_DELETE, ids);
-    send_for_all(pg, PG_JOB_DELETE, ids);
-    return PAWL_OK;
+    bool more = true;
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    while (!err && more && *moved < limit) {
+        err = archive_some(pg, op, state, limit - *moved, moved, &more);
+    }
+    return err;
 }
 
 /* All that is kept with jobs by their ids alone. */
@@ -128,13 +181,11 @@ enum pawl_err pawl__pg_op_purge(struct pawl__backend *pg, struct pawl__op *op)
 enum pawl_err pawl__pg_unarchive(struct pawl__backend *pg, const struct pawl__pg_place *archived)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    static const enum pawl__pg restore[] = { PG_ARCHIVE_RESTORE_JOB, PG_ARCHIVE_RESTORE_DONE };
-    for (size_t i = 0; i < sizeof restore / sizeof *restore; i++) {
-        pawl__pg_call(conn, restore[i]);
-        pawl__pg_bind_id(conn, 1, &archived->id);
-        pawl__pg_send_exact(conn, 1);
-    }
+    pawl__pg_call(conn, PG_ARCHIVE_RESTORE);
+    pawl__pg_bind_id(conn, PG_ARCHIVE_RESTORE_id, &archived->id);
+    pawl__pg_send_exact(conn, 1);
     send_for_one(pg, PG_ARCHIVE_DELETE, archived->id);
+    pawl__pg_roll_ended(pg, archived->state, archived->finished_at_ms, archived->id);
     pawl__pg_count(pg, archived->lane, PAWL_STATE_NONE, archived->state);
     return PAWL_OK;
 }
@@ -153,22 +204,17 @@ enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
     struct pawl__pg_place place;
     enum pawl_err err = pawl__pg_place_any(pg, id, &place, diag);
     if (err) return err;
-    bool archived = !place.in_live && !place.in_done;
-    if (!archived && !pawl_state_is_terminal(place.state)) {
+    if (!place.archived && !pawl_state_is_terminal(place.state)) {
         return pawl__pg_fail_state(diag, &place, "delete");
     }
-    if (archived) {
-        send_for_one(pg, PG_ARCHIVE_DELETE, id);
-    } else {
-        send_for_one(pg, PG_DONE_DELETE, id);
-        send_for_one(pg, PG_JOB_DELETE, id);
-    }
+    send_for_one(pg, place.archived ? PG_ARCHIVE_DELETE : PG_JOB_DELETE, id);
     struct pawl__pg_list *ids = &pg->gather.lists[0];
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     pawl__pg_list_add_id(ids, id);
     forget_all(pg, ids);
     pawl__pg_forget(pg, &place);
-    pawl__pg_count(pg, place.lane, archived ? PAWL_STATE_NONE : place.state, PAWL__PG_OUTSIDE);
+    pawl__pg_count(pg, place.lane, place.archived ? PAWL_STATE_NONE : place.state,
+                   PAWL__PG_OUTSIDE);
     note_deletion(pg, id, by);
     return PAWL_OK;
 }

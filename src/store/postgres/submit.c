@@ -70,9 +70,8 @@ static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
 
 /* Inserts the facts, and looks for the id in the archive afterwards; whoever archives the job just
  * now has let us wait. EXISTS: the savepoint takes back what was written. */
-static enum pawl_err insert_facts(struct pawl__backend *pg, struct pawl__op *op,
-                                  const struct pawl__new_job *job,
-                                  const struct pawl__pg_place *place)
+static enum pawl_err insert_job(struct pawl__backend *pg, struct pawl__op *op,
+                                const struct pawl__new_job *job, const struct pawl__pg_place *place)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     const struct pawl_span args = job->spec->args;
@@ -82,6 +81,11 @@ static enum pawl_err insert_facts(struct pawl__backend *pg, struct pawl__op *op,
     bind_facts(conn, job, place);
     pawl__pg_bind_span(conn, PG_JOB_INSERT_args, args.len ? args : (struct pawl_span){ "[]", 2 });
     pawl__pg_bind_bytes(conn, PG_JOB_INSERT_keys, keys, keys_len);
+    pawl__pg_bind(conn, PG_JOB_INSERT_rank, place->rank);
+    pawl__pg_bind(conn, PG_JOB_INSERT_state, place->state);
+    pawl__pg_bind_bool(conn, PG_JOB_INSERT_waits, place->state == PAWL_STATE_SCHEDULED);
+    pawl__pg_bind_bool(conn, PG_JOB_INSERT_held, place->state == PAWL_STATE_PENDING);
+    pawl__pg_bind_bool(conn, PG_JOB_INSERT_perishes, place->expires_at_ms != 0);
     pawl__pg_send_keep(conn, 0);
     pawl__pg_call(conn, PG_ARCHIVE_HAS);
     pawl__pg_bind_id_list(conn, PG_ARCHIVE_HAS_ids, job->id);
@@ -90,28 +94,6 @@ static enum pawl_err insert_facts(struct pawl__backend *pg, struct pawl__op *op,
     if (err) return err;
     bool taken = PQntuples(conn->kept[0]) == 0 || PQntuples(conn->kept[1]) > 0;
     return taken ? refuse_id(op, job->id) : PAWL_OK;
-}
-
-static void insert_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                        enum pawl_state state)
-{
-    struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_LIVE_INSERT);
-    pawl__pg_bind_id(conn, PG_LIVE_INSERT_id, &place->id);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_rank, place->rank);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_due_at_ms, place->due_at_ms);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_run, 0);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_base_run, 0);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_free_runs, 0);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_lane, place->lane->id);
-    pawl__pg_bind(conn, PG_LIVE_INSERT_state, state);
-    pawl__pg_bind_null(conn, PG_LIVE_INSERT_paused_from);
-    pawl__pg_bind_some(conn, PG_LIVE_INSERT_expires_at_ms, place->expires_at_ms);
-    pawl__pg_bind_null(conn, PG_LIVE_INSERT_started_at_ms);
-    pawl__pg_bind_null(conn, PG_LIVE_INSERT_lease_until_ms);
-    pawl__pg_bind_text(conn, PG_LIVE_INSERT_worker, NULL);
-    pawl__pg_bind_text(conn, PG_LIVE_INSERT_reason, NULL);
-    pawl__pg_send_exact(conn, 1);
 }
 
 static void insert_tags(struct pawl__backend *pg, const struct pawl__new_job *job)
@@ -144,9 +126,12 @@ static enum pawl_err submit_one(struct pawl__backend *pg, struct pawl__op *op,
     if (!place.lane) { // all that can have a lane got one before the transaction began
         return pawl__fail(op->diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
     }
-    err = insert_facts(pg, op, job, &place);
+    place.state = state;
+    err = insert_job(pg, op, job, &place);
     if (err) return err;
-    insert_live(pg, &place, state);
+    if (state == PAWL_STATE_AVAILABLE) {
+        pawl__pg_roll_ready(pg, place.lane->id, place.rank, job->id);
+    }
     insert_tags(pg, job);
     pawl__pg_keys_write(pg, job);
     pawl__pg_moved(pg, place.lane, job->id, 0, PAWL__PG_OUTSIDE, state);

@@ -7,6 +7,9 @@
 
 #include <assert.h>
 
+enum { ROLL_ROWS = 16 };   /* taken at a time */
+enum { WEEDINGS_MAX = 8 }; /* in one sweep */
+
 static int64_t bounded(int64_t limit)
 {
     return limit < PAWL__MAINTENANCE_MAX ? limit : PAWL__MAINTENANCE_MAX;
@@ -21,7 +24,6 @@ static enum pawl_err read_next(struct pawl__backend *pg, enum pawl__pg sql, int6
     return err;
 }
 
-/* pawl_live knows all that is needed, so a due job's facts are not even read. */
 static enum pawl_err promote_rows(struct pawl__backend *pg, const PGresult *rows)
 {
     struct pawl__pg_list *ids = &pg->gather.lists[0];
@@ -35,10 +37,11 @@ static enum pawl_err promote_rows(struct pawl__backend *pg, const PGresult *rows
         if (err) return err;
         pawl__pg_list_add_id(ids, id);
         pawl__pg_moved(pg, lane, id, pawl__pg_int(rows, i, 3), from, PAWL_STATE_AVAILABLE);
+        pawl__pg_roll_ready(pg, lane->id, pawl__pg_int(rows, i, 4), id);
     }
     if (!ids->count) return PAWL_OK;
-    pawl__pg_call(&pg->writer, PG_LIVE_PROMOTE);
-    pawl__pg_bind_list(&pg->writer, PG_LIVE_PROMOTE_ids, ids);
+    pawl__pg_call(&pg->writer, PG_JOB_PROMOTE);
+    pawl__pg_bind_list(&pg->writer, PG_JOB_PROMOTE_ids, ids);
     pawl__pg_send_exact(&pg->writer, ids->count);
     return PAWL_OK;
 }
@@ -46,25 +49,22 @@ static enum pawl_err promote_rows(struct pawl__backend *pg, const PGresult *rows
 enum pawl_err pawl__pg_op_promote(struct pawl__backend *pg, struct pawl__op *op)
 {
     int64_t limit = bounded(op->sweep.limit);
-    pawl__pg_call(&pg->writer, PG_LIVE_DUE);
-    pawl__pg_bind(&pg->writer, PG_LIVE_DUE_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_LIVE_DUE_limit, limit);
+    pawl__pg_call(&pg->writer, PG_JOB_DUE);
+    pawl__pg_bind(&pg->writer, PG_JOB_DUE_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_JOB_DUE_limit, limit);
     PGresult *rows;
     enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
     if (err) return err;
     op->sweep.moved = PQntuples(rows);
     op->sweep.more = op->sweep.moved == limit;
     err = promote_rows(pg, rows);
-    return err ? err : read_next(pg, PG_LIVE_NEXT_DUE, &op->sweep.next_at_ms);
+    return err ? err : read_next(pg, PG_JOB_NEXT_DUE, &op->sweep.next_at_ms);
 }
 
-/* Ids that the call under construction lists in its first column, copied out. */
-static enum pawl_err list_ids(struct pawl__backend *pg, struct pawl__arena *arena,
-                              struct pawl_job_id **out, size_t *count)
+/* The ids in the first column. */
+static enum pawl_err copy_ids(struct pawl__backend *pg, const PGresult *rows,
+                              struct pawl__arena *arena, struct pawl_job_id **out, size_t *count)
 {
-    PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    if (err) return err;
     *count = (size_t)PQntuples(rows);
     *out = pawl__arena_alloc(arena, (*count + 1) * sizeof **out);
     if (!*out) return pawl__fail_nomem(pg->diag);
@@ -85,16 +85,60 @@ static enum pawl_err lapse_one(struct pawl__backend *pg, struct pawl__op *op, st
     return pawl__pg_move(pg, &place, lapse, 1, &(struct pawl__pg_target){ 0 });
 }
 
-static enum pawl_err lapse_all(struct pawl__backend *pg, struct pawl__op *op, enum pawl_state state,
-                               int64_t limit)
+/* Jobs whose lease has run out and that were not taken, because somebody holds them or they are too
+ * many, stay on the roll. */
+static enum pawl_err keep_lapsed(struct pawl__backend *pg, const PGresult *lapsed,
+                                 const PGresult *held)
 {
+    struct pawl_job_id *ours;
+    enum pawl_err err = pawl__pg_ids_sorted(pg, held, &ours);
+    for (int i = 0; !err && i < PQntuples(lapsed); i++) {
+        struct pawl_job_id id = pawl__pg_id(lapsed, i, 0);
+        if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
+        const char *worker = pawl__pg_text(lapsed, i, 2, &pg->arena);
+        if (!worker) return pawl__fail_nomem(pg->diag);
+        pawl__pg_roll_lease(pg, pawl__pg_int(lapsed, i, 1), worker, id);
+    }
+    return err;
+}
+
+enum { SLOT_LAPSED, SLOT_HELD };
+
+static enum pawl_err hold_lapsed(struct pawl__backend *pg, const struct pawl__pg_taken *taken,
+                                 int64_t limit)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    pawl__pg_list_taken(ids, taken);
+    pawl__pg_call(conn, PG_LEASE_LAPSED);
+    pawl__pg_bind_list(conn, PG_LEASE_LAPSED_ids, ids);
+    pawl__pg_bind(conn, PG_LEASE_LAPSED_now_ms, pg->now_ms);
+    pawl__pg_send_keep(conn, SLOT_LAPSED);
+    pawl__pg_call(conn, PG_LEASE_HOLD);
+    pawl__pg_bind_list(conn, PG_LEASE_HOLD_ids, ids);
+    pawl__pg_bind(conn, PG_LEASE_HOLD_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_LEASE_HOLD_limit, limit);
+    pawl__pg_send_keep(conn, SLOT_HELD);
+    pawl__pg_roll_delete(pg, PG_LEASE_DELETE, taken->places, taken->row_count);
+    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    return err ? err : keep_lapsed(pg, conn->kept[SLOT_LAPSED], conn->kept[SLOT_HELD]);
+}
+
+/* Some rows of the roll, and whichever of their jobs have lapsed. */
+static enum pawl_err lapse_some(struct pawl__backend *pg, struct pawl__op *op, int64_t limit,
+                                bool *more)
+{
+    struct pawl__pg_taken taken;
     struct pawl_job_id *ids;
     size_t count;
-    pawl__pg_call(&pg->writer, PG_LIVE_LAPSED);
-    pawl__pg_bind(&pg->writer, PG_LIVE_LAPSED_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_LIVE_LAPSED_state, state);
-    pawl__pg_bind(&pg->writer, PG_LIVE_LAPSED_limit, limit);
-    enum pawl_err err = list_ids(pg, &op->arena, &ids, &count);
+    pawl__pg_call(&pg->writer, PG_LEASE_DUE);
+    pawl__pg_bind(&pg->writer, PG_LEASE_DUE_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_LEASE_DUE_limit, ROLL_ROWS);
+    enum pawl_err err = pawl__pg_roll_take(pg, &taken);
+    *more = !err && taken.row_count == ROLL_ROWS;
+    if (err || !taken.row_count) return err;
+    err = hold_lapsed(pg, &taken, limit);
+    if (!err) err = copy_ids(pg, pg->writer.kept[SLOT_HELD], &op->arena, &ids, &count);
     for (size_t i = 0; !err && i < count; i++) {
         err = lapse_one(pg, op, ids[i]);
     }
@@ -102,16 +146,41 @@ static enum pawl_err lapse_all(struct pawl__backend *pg, struct pawl__op *op, en
     return err;
 }
 
+/* When the next lease ends. Most jobs are done long before: their rows are weeded out, or we would
+ * come back for each. */
+static enum pawl_err next_lease(struct pawl__backend *pg, int64_t *next_at_ms)
+{
+    enum { SLOT_WEEDED, SLOT_NEXT };
+    struct pawl__pg_conn *conn = &pg->writer;
+    enum pawl_err err = PAWL_OK;
+    bool more = true;
+    for (int i = 0; !err && more && i < WEEDINGS_MAX; i++) {
+        pawl__pg_call(conn, PG_LEASE_WEED);
+        pawl__pg_bind(conn, PG_LEASE_WEED_limit, ROLL_ROWS);
+        pawl__pg_send_keep(conn, SLOT_WEEDED);
+        pawl__pg_call(conn, PG_LEASE_NEXT);
+        pawl__pg_send_keep(conn, SLOT_NEXT);
+        err = pawl__pg_sync(conn, pg->diag);
+        if (err) break;
+        *next_at_ms = pawl__pg_int(conn->kept[SLOT_NEXT], 0, 0); // 0 for NULL: nothing waits
+        more = pawl__pg_int(conn->kept[SLOT_WEEDED], 0, 0) == ROLL_ROWS &&
+               !pawl__pg_bool(conn->kept[SLOT_WEEDED], 0, 1);
+    }
+    return err;
+}
+
 enum pawl_err pawl__pg_op_lapse(struct pawl__backend *pg, struct pawl__op *op)
 {
-    op->sweep.moved = 0;
     int64_t limit = bounded(op->sweep.limit);
-    enum pawl_err err = lapse_all(pg, op, PAWL_STATE_ACTIVE, limit);
-    if (!err && op->sweep.moved < limit) {
-        err = lapse_all(pg, op, PAWL_STATE_PENDING, limit - op->sweep.moved);
+    bool more = true;
+    op->sweep.moved = 0;
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    while (!err && more && op->sweep.moved < limit) {
+        err = lapse_some(pg, op, limit - op->sweep.moved, &more);
     }
     op->sweep.more = op->sweep.moved == limit;
-    return err ? err : read_next(pg, PG_LIVE_NEXT_LEASE, &op->sweep.next_at_ms);
+    if (!err) err = pawl__pg_rolls_flush(pg);
+    return err ? err : next_lease(pg, &op->sweep.next_at_ms);
 }
 
 static void forget_keys(struct pawl__backend *pg, int64_t limit)
@@ -129,10 +198,12 @@ enum pawl_err pawl__pg_op_expire(struct pawl__backend *pg, struct pawl__op *op)
     struct pawl_job_id *ids;
     size_t count = 0;
     op->sweep.moved = 0;
-    pawl__pg_call(&pg->writer, PG_LIVE_EXPIRING);
-    pawl__pg_bind(&pg->writer, PG_LIVE_EXPIRING_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_LIVE_EXPIRING_limit, limit);
-    enum pawl_err err = list_ids(pg, &op->arena, &ids, &count);
+    pawl__pg_call(&pg->writer, PG_JOB_EXPIRING);
+    pawl__pg_bind(&pg->writer, PG_JOB_EXPIRING_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_JOB_EXPIRING_limit, limit);
+    PGresult *rows;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    if (!err) err = copy_ids(pg, rows, &op->arena, &ids, &count);
     for (size_t i = 0; !err && i < count; i++) {
         struct pawl__pg_place place;
         err = pawl__pg_place_need(pg, ids[i], &place);
@@ -144,5 +215,5 @@ enum pawl_err pawl__pg_op_expire(struct pawl__backend *pg, struct pawl__op *op)
     op->sweep.more = (int64_t)count == limit;
     if (err) return err;
     forget_keys(pg, limit);
-    return read_next(pg, PG_LIVE_NEXT_EXPIRY, &op->sweep.next_at_ms);
+    return read_next(pg, PG_JOB_NEXT_EXPIRY, &op->sweep.next_at_ms);
 }

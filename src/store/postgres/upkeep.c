@@ -22,12 +22,13 @@ static enum pawl_err run_check(struct pawl__pg_conn *conn, enum pawl__pg sql,
 enum pawl_err pawl__pg_check(struct pawl__backend *pg, pawl_finding_fn *report, void *ctx,
                              struct pawl_diag *diag)
 {
-    static const enum pawl__pg checks[] = { PG_CHECK_PLACE, PG_CHECK_ORPHANS, PG_CHECK_FACTS,
+    static const enum pawl__pg checks[] = { PG_CHECK_ROLLS, PG_CHECK_ORPHANS, PG_CHECK_FACTS,
                                             PG_CHECK_COUNTS };
     int64_t count = 0;
     struct pawl__pg_conn *conn;
     enum pawl_err err = pawl__pg_read_begin(pg, &conn, diag);
     if (err) return err;
+    pawl__pg_say(conn, PG_CONDUCT_CHECK);
     for (size_t i = 0; !err && i < sizeof checks / sizeof *checks && !count; i++) {
         err = run_check(conn, checks[i], report, ctx, &count, diag);
     }

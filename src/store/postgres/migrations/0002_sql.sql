@@ -1,33 +1,37 @@
--- Columns of the views at the end: l is where a job stands, j its facts.
--- fragment: ratchet_facts
-    l.id AS job_id, n.type AS job_type, q.name AS queue, j.priority::integer AS priority,
+-- Columns of the views at the end, of a row of pawl_job or pawl_archive.
+-- fragment: ratchet_columns
+    j.id AS job_id, n.type AS job_type, q.name AS queue, j.priority::integer AS priority,
     pawl__time(j.due_at_ms) AS scheduled_time, pawl__time(j.created_at_ms) AS created_at,
     j.args AS payload, j.meta AS params, j.business_key, j.idempotency_key,
     j.principal AS caller_principal, j.trace_id AS trace_context,
     j.timeout_ms / 1000.0 AS timeout_sec, j.attempts_max - 1 AS max_retries,
-    l.run - l.base_run - l.free_runs AS attempts, l.run AS claim_seq,
-    l.worker AS picked_by, pawl__time(l.started_at_ms) AS picked_at,
-    (SELECT f.message FROM pawl_failure AS f WHERE f.id = l.id ORDER BY f.run DESC LIMIT 1)
-        AS last_error
+    j.run - j.base_run - j.free_runs AS attempts, j.run AS claim_seq,
+    j.worker AS picked_by, pawl__time(j.started_at_ms) AS picked_at,
+    (SELECT f.message FROM pawl_failure AS f WHERE f.id = j.id ORDER BY f.run DESC LIMIT 1)
+        AS last_error,
+    pawl__time(j.finished_at_ms) AS terminated_at,
+    CASE WHEN j.state >= 7 THEN j.reason END AS terminal_error, j.result AS job_result,
+    j.dead_letter
 
--- fragment: ratchet_end
-    pawl__time(l.finished_at_ms) AS terminated_at, l.reason AS terminal_error,
-    l.result AS job_result, l.dead_letter
-
--- fragment: ratchet_live
-    SELECT {{ratchet_facts}}, NULL::timestamptz AS terminated_at, NULL::text AS terminal_error,
-    NULL::text AS job_result, false AS dead_letter,
-    greatest(0, extract(epoch FROM statement_timestamp())::numeric * 1000 - j.due_at_ms)
-        / coalesce((SELECT nullif(s.value::bigint, 0) FROM pawl_setting AS s
-            WHERE s.name = 'rank.boost_ms'), 900000) AS age_boost
-
--- fragment: ratchet_done
-    SELECT {{ratchet_facts}}, {{ratchet_end}}, 0::numeric AS age_boost
+-- fragment: ratchet_boost
+    CASE WHEN j.state < 7
+        THEN greatest(0, extract(epoch FROM statement_timestamp())::numeric * 1000 - j.due_at_ms)
+            / coalesce((SELECT nullif(s.value::bigint, 0) FROM pawl_setting AS s
+                WHERE s.name = 'rank.boost_ms'), 900000)
+        ELSE 0 END AS age_boost
 
 -- fragment: ratchet_names
-    LEFT JOIN pawl_job AS j ON j.id = l.id
-    LEFT JOIN pawl_lane AS n ON n.id = l.lane
+    LEFT JOIN pawl_lane AS n ON n.id = j.lane
     LEFT JOIN pawl_queue AS q ON q.id = n.queue_id
+
+-- One that was paused after its end, and has gone back there, can be on the roll twice.
+-- fragment: ratchet_ended
+    FROM pawl_ended AS e
+    JOIN pawl_job AS j ON j.id = ANY (e.ids) AND j.state = e.state
+        AND j.finished_at_ms = e.finished_at_ms
+    {{ratchet_names}}
+    WHERE NOT EXISTS (SELECT 1 FROM pawl_ended AS o WHERE o.state = e.state
+        AND o.finished_at_ms = e.finished_at_ms AND o.ctid < e.ctid AND j.id = ANY (o.ids))
 
 -- name: migration_2
 -- Jobs from SQL, in the caller's own transaction: pawl_submit, pawl_complete, pawl_fail and
@@ -611,7 +615,7 @@ END $$;
 
 -- ---- places ----
 
--- Where a job stands, locked: in pawl_live, else in pawl_done, else in the archive.
+-- Where a job stands, locked: in pawl_job, else in the archive.
 CREATE TYPE pawl__place AS (
     id            uuid,
     lane          integer,
@@ -625,9 +629,7 @@ CREATE TYPE pawl__place AS (
     started_at_ms bigint,
     worker        text,
     attempts_max  integer,
-    retry         text,
-    live          boolean,
-    archived      boolean
+    retry         text
 );
 
 CREATE FUNCTION pawl__place_of(job uuid) RETURNS pawl__place
@@ -636,30 +638,17 @@ DECLARE
     p pawl__place;
 BEGIN
     FOR i IN 1..2 LOOP -- one that comes back while we look is met the second time
-        SELECT l.id, l.lane, l.state, l.run, l.base_run, l.free_runs, j.created_at_ms,
-            j.due_at_ms, j.expires_at_ms, l.started_at_ms, l.worker, j.attempts_max, j.retry, true,
-            false
+        SELECT j.id, j.lane, j.state, j.run, j.base_run, j.free_runs, j.created_at_ms, j.due_at_ms,
+            j.expires_at_ms, j.started_at_ms, j.worker, j.attempts_max, j.retry
         INTO p
-        FROM pawl_live AS l
-        JOIN pawl_job AS j ON j.id = l.id
-        WHERE l.id = job
-        FOR UPDATE OF l;
-        IF FOUND THEN
-            RETURN p;
-        END IF;
-        SELECT d.id, d.lane, d.state, d.run, d.base_run, d.free_runs, j.created_at_ms,
-            j.due_at_ms, j.expires_at_ms, d.started_at_ms, d.worker, j.attempts_max, j.retry, false,
-            false
-        INTO p
-        FROM pawl_done AS d
-        JOIN pawl_job AS j ON j.id = d.id
-        WHERE d.id = job
-        FOR UPDATE OF d;
+        FROM pawl_job AS j
+        WHERE j.id = job
+        FOR NO KEY UPDATE;
         IF FOUND THEN
             RETURN p;
         END IF;
         SELECT a.id, a.lane, a.state, a.run, a.base_run, a.free_runs, a.created_at_ms, a.due_at_ms,
-            a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry, false, true
+            a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry
         INTO p
         FROM pawl_archive AS a
         WHERE a.id = job
@@ -679,44 +668,53 @@ LANGUAGE sql AS $$
     WHERE c.state IS NOT NULL
 $$;
 
--- From where it lives to where it ends.
 CREATE FUNCTION pawl__end(p pawl__place, to_state integer, now_ms bigint, why text, outcome text,
     letter boolean) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM pawl_live WHERE id = p.id;
-    DELETE FROM pawl_done WHERE id = p.id; -- of one that was paused out of it
-    INSERT INTO pawl_done (id, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-        dead_letter, worker, reason, result)
-    VALUES (p.id, p.lane, to_state, p.run, p.base_run, p.free_runs, p.started_at_ms, now_ms, letter,
-        nullif(p.worker, ''), why, outcome);
+    UPDATE pawl_job
+    SET state = to_state, free_runs = p.free_runs, waits = false, held = false, perishes = false,
+        paused_from = NULL, lease_until_ms = NULL, finished_at_ms = now_ms, dead_letter = letter,
+        reason = why, end_reason = NULL, result = outcome
+    WHERE id = p.id;
+    INSERT INTO pawl_ended (state, finished_at_ms, ids) VALUES (to_state, now_ms, ARRAY[p.id]);
     PERFORM pawl__count(p.lane, p.state, to_state);
 END $$;
 
-CREATE FUNCTION pawl__rank(due bigint, of_job uuid) RETURNS bigint
+CREATE FUNCTION pawl__rank(due bigint, priority integer, sla_soft_at_ms bigint,
+    sla_hard_at_ms bigint) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT greatest(least(
-        due::numeric - j.priority::numeric * coalesce((SELECT nullif(s.value::bigint, 0)
+        due::numeric - priority::numeric * coalesce((SELECT nullif(s.value::bigint, 0)
             FROM pawl_setting AS s WHERE s.name = 'rank.boost_ms'), 900000),
-        j.sla_soft_at_ms - 86400000, j.sla_hard_at_ms - 172800000, 9223372036854775807),
+        sla_soft_at_ms - 86400000, sla_hard_at_ms - 172800000, 9223372036854775807),
         -9223372036854775808)::bigint
-    FROM pawl_job AS j
-    WHERE j.id = of_job
 $$;
 
--- To be tried again: now or later.
+-- Onto the roll that claims read.
+CREATE FUNCTION pawl__enrol(lane integer, rank bigint, id uuid) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO pawl_ready (lane, rank, seat, ids) VALUES ($1, $2, $3, ARRAY[$3])
+$$;
+
+-- A run's job, to be tried again: now or later.
 CREATE FUNCTION pawl__wait(p pawl__place, to_state integer, due bigint) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    new_rank bigint;
 BEGIN
-    IF due <> p.due_at_ms THEN
-        UPDATE pawl_job SET due_at_ms = due WHERE id = p.id;
+    UPDATE pawl_job AS j
+    SET state = to_state, due_at_ms = due,
+        rank = pawl__rank(due, j.priority, j.sla_soft_at_ms, j.sla_hard_at_ms),
+        free_runs = p.free_runs, waits = to_state <> 2, perishes = j.expires_at_ms IS NOT NULL,
+        lease_until_ms = NULL, reason = NULL,
+        started_at_ms = CASE WHEN to_state = 2 THEN NULL ELSE j.started_at_ms END,
+        worker = CASE WHEN to_state = 2 THEN NULL ELSE j.worker END
+    WHERE j.id = p.id
+    RETURNING j.rank INTO new_rank;
+    IF to_state = 2 THEN
+        PERFORM pawl__enrol(p.lane, new_rank, p.id);
     END IF;
-    UPDATE pawl_live AS l
-    SET state = to_state, due_at_ms = due, rank = pawl__rank(due, p.id), free_runs = p.free_runs,
-        paused_from = NULL, lease_until_ms = NULL, reason = NULL,
-        started_at_ms = CASE WHEN to_state = 2 THEN NULL ELSE l.started_at_ms END,
-        worker = CASE WHEN to_state = 2 THEN NULL ELSE l.worker END
-    WHERE l.id = p.id;
     PERFORM pawl__count(p.lane, p.state, to_state);
     PERFORM pawl__tell(CASE WHEN to_state = 2 THEN 'r' ELSE '' END);
 END $$;
@@ -784,7 +782,7 @@ BEGIN
     ELSIF key.on_conflict = 'reject' THEN
         PERFORM pawl__refuse(5, field, format('job "%s", which is %s, holds the same %s', p.id,
             pawl__state_name(p.state), CASE key.kind WHEN 3 THEN 'unique key' ELSE field END));
-    ELSIF p.live THEN
+    ELSIF p.state < 7 THEN
         answer.replaced := true;
         IF key.on_conflict = 'replace_except_schedule' THEN
             answer.due_at_ms := p.due_at_ms;
@@ -906,18 +904,25 @@ CREATE FUNCTION pawl__enter(j pawl_job, keys pawl__key_of[], pending boolean, no
 RETURNS smallint
 LANGUAGE plpgsql AS $$
 DECLARE
-    state smallint := CASE WHEN pending THEN 3 WHEN j.due_at_ms > now_ms THEN 1 ELSE 2 END;
     taken boolean;
 BEGIN
+    j.state := CASE WHEN pending THEN 3 WHEN j.due_at_ms > now_ms THEN 1 ELSE 2 END;
+    j.rank := pawl__rank(j.due_at_ms, j.priority, j.sla_soft_at_ms, j.sla_hard_at_ms);
+    j.run := 0;
+    j.base_run := 0;
+    j.free_runs := 0;
+    j.waits := j.state = 1;
+    j.held := j.state = 3;
+    j.perishes := j.expires_at_ms IS NOT NULL;
+    j.dead_letter := false;
     INSERT INTO pawl_job SELECT (j).* ON CONFLICT (id) DO NOTHING;
     taken := NOT FOUND;
     IF taken OR EXISTS (SELECT 1 FROM pawl_archive AS a WHERE a.id = j.id) THEN
         PERFORM pawl__refuse(4, 'id', format('there is a job "%s" already', j.id));
     END IF;
-    INSERT INTO pawl_live (id, rank, due_at_ms, run, base_run, free_runs, lane, state,
-        expires_at_ms)
-    VALUES (j.id, pawl__rank(j.due_at_ms, j.id), j.due_at_ms, 0, 0, 0, j.lane, state,
-        j.expires_at_ms);
+    IF j.state = 2 THEN
+        PERFORM pawl__enrol(j.lane, j.rank, j.id);
+    END IF;
     INSERT INTO pawl_tag (tag, id)
     SELECT t.tag, j.id FROM json_array_elements_text(j.tags::json) AS t (tag)
     ON CONFLICT DO NOTHING;
@@ -925,11 +930,11 @@ BEGIN
     SELECT k.digest, j.id, CASE WHEN k.kind = 1 AND k.period_ms > 0 THEN now_ms + k.period_ms END
     FROM unnest(keys) AS k
     ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms;
-    PERFORM pawl__count(j.lane, NULL, state);
+    PERFORM pawl__count(j.lane, NULL, j.state);
     IF NOT pending THEN
-        PERFORM pawl__tell(CASE state WHEN 2 THEN 'r' ELSE '' END);
+        PERFORM pawl__tell(CASE j.state WHEN 2 THEN 'r' ELSE '' END);
     END IF;
-    RETURN state;
+    RETURN j.state;
 END $$;
 
 -- All that a job may be, times in milliseconds, NULL where nothing is given; what the library's
@@ -1333,47 +1338,55 @@ SELECT k.name AS lock_name, k.owner AS owner_node, pawl__time(k.locked_at_ms) AS
 FROM pawl_lock AS k
 WHERE k.owner <> '';
 
--- One arm for each word, so that who asks for a word reads no other's jobs. Joined from the left:
--- what nobody asks for is not looked up.
+-- One arm for each word, and more where it has several places, so that who asks for a word reads no
+-- other's jobs: a roll says where to look, and the job what is so. Those that succeeded are most of
+-- the table, and no roll makes that shorter. Joined from the left: what nobody asks for is not
+-- looked up.
 CREATE VIEW scheduler_job AS
-{{ratchet_live}}, 'PENDING'::text AS status, NULL::text AS paused_from_status
-FROM pawl_live AS l
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'PENDING'::text AS status,
+    NULL::text AS paused_from_status
+FROM pawl_job AS j
 {{ratchet_names}}
-WHERE l.state IN (1, 2, 3, 5)
+WHERE j.waits
 UNION ALL
-{{ratchet_live}}, 'RUNNING'::text, NULL::text
-FROM pawl_live AS l
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'PENDING'::text, NULL::text
+FROM pawl_job AS j
 {{ratchet_names}}
-WHERE l.state = 4 AND l.lease_until_ms IS NOT NULL
+WHERE j.state = 2 AND j.id IN (SELECT unnest(r.ids) FROM pawl_ready AS r)
 UNION ALL
-{{ratchet_live}}, 'PAUSED'::text, CASE WHEN l.paused_from = 10 THEN 'FAILED' ELSE 'PENDING' END
-FROM pawl_live AS l
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'PENDING'::text, NULL::text
+FROM pawl_job AS j
 {{ratchet_names}}
-WHERE l.state = 6
+WHERE j.held AND j.state = 3
 UNION ALL
-{{ratchet_done}}, 'SUCCEEDED'::text, NULL::text
-FROM pawl_done AS l
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'RUNNING'::text, NULL::text
+FROM pawl_job AS j
 {{ratchet_names}}
-WHERE l.state IN (7, 8)
+WHERE j.state = 4 AND j.id IN (SELECT unnest(l.ids) FROM pawl_lease AS l)
 UNION ALL
-{{ratchet_done}}, 'CANCELED'::text, NULL::text
-FROM pawl_done AS l
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'PAUSED'::text,
+    CASE WHEN j.paused_from = 10 THEN 'FAILED' ELSE 'PENDING' END
+FROM pawl_job AS j
 {{ratchet_names}}
-WHERE l.state = 9
+WHERE j.held AND j.state = 6
 UNION ALL
-{{ratchet_done}}, 'FAILED'::text, NULL::text
-FROM pawl_done AS l
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'SUCCEEDED'::text, NULL::text
+FROM pawl_job AS j
 {{ratchet_names}}
-WHERE l.state IN (10, 11) AND NOT EXISTS (SELECT 1 FROM pawl_live AS p WHERE p.id = l.id);
+WHERE j.state IN (7, 8)
+UNION ALL
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'CANCELED'::text, NULL::text
+{{ratchet_ended}} AND e.state = 9
+UNION ALL
+SELECT {{ratchet_columns}}, {{ratchet_boost}}, 'FAILED'::text, NULL::text
+{{ratchet_ended}} AND e.state IN (10, 11);
 
 CREATE VIEW scheduler_job_archive AS
-SELECT {{ratchet_facts}}, {{ratchet_end}},
-    CASE WHEN l.state IN (7, 8) THEN 'SUCCEEDED' WHEN l.state = 9 THEN 'CANCELED' ELSE 'FAILED' END
+SELECT {{ratchet_columns}},
+    CASE WHEN j.state IN (7, 8) THEN 'SUCCEEDED' WHEN j.state = 9 THEN 'CANCELED' ELSE 'FAILED' END
         AS status
-FROM pawl_archive AS l
-JOIN pawl_archive AS j ON j.id = l.id
-LEFT JOIN pawl_lane AS n ON n.id = l.lane
-LEFT JOIN pawl_queue AS q ON q.id = n.queue_id;
+FROM pawl_archive AS j
+{{ratchet_names}};
 
 -- ---- rights ----
 

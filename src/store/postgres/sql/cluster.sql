@@ -216,15 +216,21 @@ WHERE name = ANY (:names)
 
 -- name: node_runs_end
 -- The next sweep charges them and makes them available. What somebody moves just now needs no end.
-UPDATE pawl_live
+UPDATE pawl_job
 SET lease_until_ms = :now_ms
 WHERE ctid = ANY (ARRAY (
-    SELECT ctid
-    FROM pawl_live
-    WHERE lease_until_ms IS NOT NULL AND lease_until_ms > :now_ms AND state = 4
-        AND worker = ANY (:names)
-    ORDER BY lease_until_ms, id
-    FOR UPDATE SKIP LOCKED))
+    SELECT r.place
+    FROM pawl_lease AS l
+    CROSS JOIN LATERAL unnest(l.ids) AS g (id)
+    CROSS JOIN LATERAL (
+        SELECT j.ctid AS place
+        FROM pawl_job AS j
+        WHERE j.id = g.id AND j.state = 4 AND j.lease_until_ms > :now_ms
+            AND j.worker = ANY (:names)
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS r
+    WHERE l.worker = ANY (:names)))
+RETURNING id, worker
 
 -- name: node_locks_end
 UPDATE pawl_lock

@@ -12,23 +12,21 @@
     meta, extra, tags, retry, uniqueness, keys, idempotency_key, business_key,
     principal, trace_id
 
--- A job stands where pawl_live says, else where pawl_done says.
--- fragment: stand
-    coalesce(l.state, d.state) AS state,
-    l.paused_from,
-    coalesce(l.run, d.run) AS run,
-    coalesce(l.base_run, d.base_run) AS base_run,
-    coalesce(l.free_runs, d.free_runs) AS free_runs,
-    coalesce(l.started_at_ms, d.started_at_ms) AS started_at_ms,
-    l.lease_until_ms,
-    d.finished_at_ms, d.dead_letter,
-    coalesce(l.worker, d.worker) AS worker,
-    coalesce(l.reason, d.reason) AS reason,
-    d.result
+-- What every new job has alike.
+-- fragment: unborn
+    run, base_run, free_runs, dead_letter
 
--- fragment: places
-    LEFT JOIN pawl_live AS l ON l.id = j.id
-    LEFT JOIN pawl_done AS d ON d.id = j.id
+-- fragment: stand
+    j.state, j.paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms, j.lease_until_ms,
+    j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result
+
+-- fragment: end
+    j.state, j.run, j.base_run, j.free_runs, j.started_at_ms, j.finished_at_ms, j.dead_letter,
+    j.worker, j.reason, j.result
+
+-- fragment: end_columns
+    state, run, base_run, free_runs, started_at_ms, finished_at_ms, dead_letter,
+    worker, reason, result
 
 -- fragment: names
     q.name AS queue, n.type
@@ -45,7 +43,6 @@
 -- name: query_live
 SELECT {{facts}}, {{stand}}, false AS archived, {{names}}
 FROM pawl_job AS j
-{{places}}
 {{lanes}}
 
 -- name: query_archive
@@ -56,7 +53,6 @@ FROM pawl_archive AS j
 -- name: match_live
 SELECT j.id, j.created_at_ms
 FROM pawl_job AS j
-{{places}}
 {{lanes}}
 
 -- name: match_archive
@@ -67,7 +63,6 @@ FROM pawl_archive AS j
 -- name: count_live
 SELECT count(*)
 FROM pawl_job AS j
-{{places}}
 {{lanes}}
 
 -- name: count_archive
@@ -80,7 +75,6 @@ FROM pawl_archive AS j
 SELECT {{facts}}, {{stand}}, false AS archived, {{names}}, g.at
 FROM unnest(:ids) WITH ORDINALITY AS g (id, at)
 JOIN pawl_job AS j ON j.id = g.id
-{{places}}
 {{lanes}}
 UNION ALL
 SELECT {{facts}}, {{archived_stand}}, true AS archived, {{names}}, g.at
@@ -90,11 +84,11 @@ JOIN pawl_archive AS j ON j.id = g.id
 ORDER BY at
 
 -- name: job_insert
-INSERT INTO pawl_job ({{fact_columns}})
+INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, {{unborn}})
 VALUES (:id, :lane, :priority, :attempts_max, :created_at_ms, :due_at_ms, :args,
     :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms, :sla_hard_at_ms, :keep_ms,
     :meta, :extra, :tags, :retry, :uniqueness, :keys, :idempotency_key, :business_key,
-    :principal, :trace_id)
+    :principal, :trace_id, :rank, :state, :waits, :held, :perishes, 0, 0, 0, false)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
@@ -109,33 +103,18 @@ SELECT {{facts}}
 FROM pawl_job AS j
 WHERE j.id = :id
 
--- fragment: place_columns
-    j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.expires_at_ms,
-    j.timeout_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.tags, j.retry, j.keys,
-    coalesce(l.state, d.state), l.paused_from, coalesce(l.run, d.run),
-    coalesce(l.base_run, d.base_run), coalesce(l.free_runs, d.free_runs),
-    coalesce(l.started_at_ms, d.started_at_ms), l.lease_until_ms, coalesce(l.worker, d.worker),
-    l.rank, l.id IS NOT NULL, d.id IS NOT NULL
-
--- name: place_live
--- Locks the job. d is read without a lock: nobody touches it but who holds this one.
-SELECT {{place_columns}}
-FROM pawl_live AS l
-JOIN pawl_job AS j ON j.id = l.id
-LEFT JOIN pawl_done AS d ON d.id = l.id
-WHERE l.id = :id
-FOR UPDATE OF l
-
--- name: place_done
-SELECT {{place_columns}}
-FROM pawl_done AS d
-JOIN pawl_job AS j ON j.id = d.id
-LEFT JOIN pawl_live AS l ON l.id = d.id
-WHERE d.id = :id
-FOR UPDATE OF d
+-- name: place
+-- Locks the job, against all but those who only keep it from being deleted.
+SELECT j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.expires_at_ms,
+    j.timeout_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.tags, j.retry, j.keys, j.state,
+    j.paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms, j.lease_until_ms,
+    j.finished_at_ms, j.worker, j.rank
+FROM pawl_job AS j
+WHERE j.id = :id
+FOR NO KEY UPDATE
 
 -- name: place_archived
-SELECT lane, state, created_at_ms, tags, keys
+SELECT lane, state, created_at_ms, tags, keys, finished_at_ms
 FROM pawl_archive
 WHERE id = :id
 FOR UPDATE
@@ -153,14 +132,9 @@ FROM pawl_archive
 WHERE id = :id
 FOR KEY SHARE
 
--- name: job_redue
-UPDATE pawl_job
-SET due_at_ms = :due_at_ms
-WHERE id = :id
-
 -- name: job_reprioritise
 UPDATE pawl_job
-SET priority = :priority
+SET priority = :priority, rank = :rank
 WHERE id = :id
 
 -- name: job_never_expires
@@ -173,33 +147,20 @@ DELETE FROM pawl_job
 WHERE id = ANY (:ids)
 
 -- name: archive_insert
-INSERT INTO pawl_archive ({{fact_columns}}, state, run, base_run, free_runs, started_at_ms,
-    finished_at_ms, dead_letter, worker, reason, result)
-SELECT {{facts}}, d.state, d.run, d.base_run, d.free_runs, d.started_at_ms,
-    d.finished_at_ms, d.dead_letter, d.worker, d.reason, d.result
-FROM unnest(:ids) AS g (id)
-CROSS JOIN LATERAL (SELECT {{fact_columns}} FROM pawl_job WHERE id = g.id OFFSET 0) AS j
-CROSS JOIN LATERAL (
-    SELECT state, run, base_run, free_runs, started_at_ms, finished_at_ms, dead_letter, worker,
-        reason, result
-    FROM pawl_done
-    WHERE id = g.id
-    OFFSET 0
-) AS d
+WITH gone AS (
+    DELETE FROM pawl_job AS j
+    WHERE j.id = ANY (:ids)
+    RETURNING {{facts}}, {{end}}
+)
+INSERT INTO pawl_archive ({{fact_columns}}, {{end_columns}})
+SELECT {{fact_columns}}, {{end_columns}}
+FROM gone
 
--- name: archive_restore_job
-INSERT INTO pawl_job ({{fact_columns}})
-SELECT {{facts}}
+-- name: archive_restore
+INSERT INTO pawl_job ({{fact_columns}}, {{end_columns}}, rank, waits, held, perishes)
+SELECT {{facts}}, {{end}}, 0, false, false, false
 FROM pawl_archive AS j
 WHERE j.id = :id
-
--- name: archive_restore_done
-INSERT INTO pawl_done (id, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result)
-SELECT id, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result
-FROM pawl_archive
-WHERE id = :id
 
 -- name: archive_delete
 DELETE FROM pawl_archive

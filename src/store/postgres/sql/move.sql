@@ -5,80 +5,152 @@
 -- by = ANY, looked up by LATERAL with OFFSET 0 or by a scalar subquery, and sets are asked inside
 -- CASE, where IN is a hash table. tests/postgres/plan_test.py looks at it.
 
--- name: ready_next
--- The best of each lane behind the place named. The index gives them in order and the LATERAL keeps
--- LIMIT and locks to one lane at a time; who comes second skips what the first one holds.
-SELECT g.at, r.rank, r.run, r.base_run, r.free_runs, r.place, {{facts}}
-FROM unnest(:lanes, :ranks, :ids) WITH ORDINALITY AS g (lane, rank, id, at)
+-- fragment: ready_rows
+SELECT g.at, r.rank, r.seat, r.place, r.ids
+FROM unnest(:lanes, :ranks, :seats) WITH ORDINALITY AS g (lane, rank, seat, at)
 CROSS JOIN LATERAL (
-    SELECT l.id, l.rank, l.run, l.base_run, l.free_runs, l.ctid AS place
-    FROM pawl_live AS l
-    WHERE l.lane = g.lane AND l.state = 2 AND (l.rank, l.id) > (g.rank, g.id)
-    ORDER BY l.rank, l.id
+    SELECT l.rank, l.seat, l.ids, l.ctid AS place
+    FROM pawl_ready AS l
+    WHERE l.lane = g.lane AND (l.rank, l.seat) > (g.rank, g.seat)
+    ORDER BY l.rank, l.seat
     LIMIT :limit
+
+-- name: ready_next
+-- The first rows of each lane behind the place named. The index gives them in order and the LATERAL
+-- keeps LIMIT and locks to one lane at a time; who comes second skips what the first one holds.
+{{ready_rows}}
     FOR UPDATE SKIP LOCKED
 ) AS r
-CROSS JOIN LATERAL (SELECT {{fact_columns}} FROM pawl_job WHERE id = r.id OFFSET 0) AS j
+
+-- name: ready_next_patient
+-- The same for one who came away with nothing: what another holds, he may leave the rest of.
+{{ready_rows}}
+    FOR UPDATE
+) AS r
+
+-- name: ready_delete
+DELETE FROM pawl_ready
+WHERE ctid = ANY (:places)
+
+-- name: ready_rest
+UPDATE pawl_ready
+SET ids = :ids
+WHERE ctid = ANY (:places)
+
+-- name: ready_put
+INSERT INTO pawl_ready (lane, rank, seat, ids)
+SELECT g.lane, g.rank, (:ids)[g.first::integer], (:ids)[g.first::integer:g.last::integer]
+FROM unnest(:lanes, :ranks, :firsts, :lasts) AS g (lane, rank, first, last)
+
+-- name: lease_put
+INSERT INTO pawl_lease (until_ms, worker, ids)
+SELECT g.until_ms, g.worker, (:ids)[g.first::integer:g.last::integer]
+FROM unnest(:untils, :workers, :firsts, :lasts) AS g (until_ms, worker, first, last)
+
+-- name: ended_put
+INSERT INTO pawl_ended (state, finished_at_ms, ids)
+SELECT g.state, g.finished_at_ms, (:ids)[g.first::integer:g.last::integer]
+FROM unnest(:states, :finished, :firsts, :lasts) AS g (state, finished_at_ms, first, last)
+
+-- fragment: lease_end
+    :now_ms + CASE
+        WHEN j.timeout_ms IS NULL THEN coalesce(j.lease_ms, :lease_ms)
+        WHEN :timed THEN least(j.timeout_ms, coalesce(j.lease_ms, :lease_ms))
+        WHEN j.timeout_ms = coalesce(j.lease_ms, :lease_ms) THEN j.timeout_ms + 1
+        ELSE coalesce(j.lease_ms, :lease_ms) END
+
+-- name: claim_take
+-- xmax: whom nobody holds or held. A row that somebody holds must not be waited for, and one that
+-- was only held is rare: claim.c looks at what is left over.
+UPDATE pawl_job AS j
+SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
+    worker = :worker, reason = NULL, perishes = false
+WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
+    AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
+
+-- name: claim_take_held
+-- The same for rows that claim_hold has locked.
+UPDATE pawl_job AS j
+SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
+    worker = :worker, reason = NULL, perishes = false
+WHERE j.id = ANY (:ids)
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
+
+-- name: claim_left
+SELECT j.id, j.rank
+FROM pawl_job AS j
+WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
+
+-- name: claim_hold
+SELECT j.id, j.expires_at_ms
+FROM pawl_job AS j
+WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
+FOR NO KEY UPDATE SKIP LOCKED
+
+-- Is the row of the roll of any use?
+-- fragment: lease_good
+    EXISTS (SELECT 1 FROM pawl_job AS j
+        WHERE j.id = ANY (l.ids) AND j.lease_until_ms = l.until_ms)
 
 -- name: look
 -- Is there anything to be claimed, promoted, taken back, expired, archived or purged? First entries
--- of indexes, and nothing but those.
+-- of indexes, and nothing but those. Sixteen rows of leases that are of no use are worth a sweep.
 SELECT now.ms,
     (SELECT version FROM pawl_catalog WHERE id = 1),
-    EXISTS (SELECT 1 FROM pawl_live WHERE state = 2 AND lane = ANY (:lanes)),
-    (SELECT due_at_ms FROM pawl_live WHERE state IN (1, 5) ORDER BY due_at_ms, id LIMIT 1),
-    (SELECT lease_until_ms FROM pawl_live WHERE lease_until_ms IS NOT NULL
-        ORDER BY lease_until_ms, id LIMIT 1),
-    (SELECT expires_at_ms FROM pawl_live WHERE expires_at_ms IS NOT NULL AND state IN (1, 2, 3, 5)
-        ORDER BY expires_at_ms, id LIMIT 1),
+    EXISTS (SELECT 1 FROM pawl_ready WHERE lane = ANY (:lanes)),
+    (SELECT due_at_ms FROM pawl_job WHERE waits ORDER BY due_at_ms, id LIMIT 1),
+    (SELECT coalesce(min(until_ms) FILTER (WHERE good), CASE count(*) WHEN 16 THEN now.ms END)
+        FROM (SELECT l.until_ms, {{lease_good}} AS good FROM pawl_lease AS l
+            ORDER BY l.until_ms LIMIT 16) AS first_rows),
+    (SELECT expires_at_ms FROM pawl_job WHERE perishes ORDER BY expires_at_ms, id LIMIT 1),
     (SELECT until_ms FROM pawl_key WHERE until_ms IS NOT NULL ORDER BY until_ms LIMIT 1),
-    EXISTS (SELECT 1 FROM pawl_done
+    EXISTS (SELECT 1 FROM pawl_ended
         WHERE state = ANY (:ended_states) AND finished_at_ms < :ended_before_ms),
     EXISTS (SELECT 1 FROM pawl_archive
         WHERE state = ANY (:old_states) AND finished_at_ms < :old_before_ms
             AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms))
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
--- name: live_insert
-INSERT INTO pawl_live (id, rank, due_at_ms, run, base_run, free_runs, lane, state, paused_from,
-    expires_at_ms, started_at_ms, lease_until_ms, worker, reason)
-VALUES (:id, :rank, :due_at_ms, :run, :base_run, :free_runs, :lane, :state, :paused_from,
-    :expires_at_ms, :started_at_ms, :lease_until_ms, :worker, :reason)
-
--- name: live_update
-UPDATE pawl_live
+-- name: job_live
+-- To a state that is not an end. keeps_end: it is paused after it had ended.
+UPDATE pawl_job
 SET rank = :rank, due_at_ms = :due_at_ms, run = :run, base_run = :base_run, free_runs = :free_runs,
-    state = :state, paused_from = :paused_from, expires_at_ms = :expires_at_ms,
+    state = :state, paused_from = :paused_from, waits = :waits, held = :held, perishes = :perishes,
     started_at_ms = :started_at_ms, lease_until_ms = :lease_until_ms, worker = :worker,
-    reason = :reason
+    reason = CASE WHEN :keeps_end THEN coalesce(:reason, reason) ELSE :reason END,
+    end_reason = CASE WHEN :keeps_end THEN reason END,
+    finished_at_ms = CASE WHEN :keeps_end THEN finished_at_ms END,
+    dead_letter = dead_letter AND :keeps_end,
+    result = CASE WHEN :keeps_end THEN result END
 WHERE id = :id
 
--- name: live_delete
-DELETE FROM pawl_live
-WHERE id = ANY (:ids)
-
--- name: live_rerank
-UPDATE pawl_live
-SET rank = :rank
+-- name: job_end
+UPDATE pawl_job
+SET rank = :rank, due_at_ms = :due_at_ms, run = :run, base_run = :base_run, free_runs = :free_runs,
+    state = :state, paused_from = NULL, waits = false, held = false, perishes = false,
+    lease_until_ms = NULL, finished_at_ms = :finished_at_ms, dead_letter = :dead_letter,
+    worker = :worker, reason = :reason, end_reason = NULL, result = :result
 WHERE id = :id
 
--- name: live_extend
--- A lease that has run out cannot be revived: somebody may be about to take the job. coalesce keeps
--- the planner from the index on leases, which would be read from its beginning.
-UPDATE pawl_live AS l
-SET lease_until_ms = coalesce((
-    SELECT CASE
-        WHEN j.timeout_ms IS NULL THEN NULL
-        WHEN :timed THEN least(:lease_until_ms, l.started_at_ms + j.timeout_ms)
-        ELSE :lease_until_ms
-            + CASE WHEN :lease_until_ms = l.started_at_ms + j.timeout_ms THEN 1 ELSE 0 END
-        END
-    FROM pawl_job AS j
-    WHERE j.id = l.id), :lease_until_ms)
-WHERE l.id = ANY (:ids) AND l.state = 4 AND coalesce(l.lease_until_ms, 0) > :now_ms
-    AND CASE WHEN (l.id, l.run) IN (SELECT g.id, g.run FROM unnest(:ids, :runs) AS g (id, run))
+-- name: job_end_again
+-- Back to the end that it was paused after.
+UPDATE pawl_job
+SET state = paused_from, paused_from = NULL, held = false, reason = end_reason, end_reason = NULL
+WHERE id = :id
+
+-- name: job_extend
+-- A lease that has run out cannot be revived: somebody may be about to take the job.
+UPDATE pawl_job AS j
+SET lease_until_ms = CASE
+        WHEN j.timeout_ms IS NULL THEN :lease_until_ms
+        WHEN :timed THEN least(:lease_until_ms, j.started_at_ms + j.timeout_ms)
+        WHEN :lease_until_ms = j.started_at_ms + j.timeout_ms THEN :lease_until_ms + 1
+        ELSE :lease_until_ms END
+WHERE j.id = ANY (:ids) AND j.state = 4 AND j.lease_until_ms > :now_ms
+    AND CASE WHEN (j.id, j.run) IN (SELECT g.id, g.run FROM unnest(:ids, :runs) AS g (id, run))
         THEN true ELSE false END
-RETURNING l.id, l.run
+RETURNING j.id, j.run, j.lease_until_ms, j.worker
 
 -- name: job_known_many
 SELECT g.at
@@ -86,82 +158,123 @@ FROM unnest(:ids) WITH ORDINALITY AS g (id, at)
 WHERE (SELECT true FROM pawl_job AS j WHERE j.id = g.id)
     OR (SELECT true FROM pawl_archive AS j WHERE j.id = g.id)
 
--- name: live_lapsed
--- A row that somebody holds is being moved, or swept, already.
-SELECT id
-FROM pawl_live
-WHERE lease_until_ms IS NOT NULL AND lease_until_ms <= :now_ms AND state = :state
-ORDER BY lease_until_ms, id
+-- name: lease_due
+-- Rows of the roll that somebody holds are being swept already.
+SELECT ctid, ids
+FROM pawl_lease
+WHERE until_ms <= :now_ms
+ORDER BY until_ms
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
 
--- name: live_next_lease
+-- name: lease_lapsed
+SELECT id, lease_until_ms, worker
+FROM pawl_job
+WHERE id = ANY (:ids) AND state IN (3, 4) AND lease_until_ms <= :now_ms
+
+-- name: lease_hold
+-- A job that somebody holds is being moved already.
+SELECT id
+FROM pawl_job
+WHERE id = ANY (:ids) AND state IN (3, 4) AND lease_until_ms <= :now_ms
+ORDER BY state DESC, lease_until_ms, id
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: lease_delete
+DELETE FROM pawl_lease
+WHERE ctid = ANY (:places)
+
+-- name: lease_weed
+-- The first rows of the roll, without those that are on it for nothing: none of their jobs has a
+-- lease that ends then. How many they were, and was any of use?
+WITH rows AS MATERIALIZED (
+    SELECT l.place, {{lease_good}} AS good
+    FROM (
+        SELECT ctid AS place, until_ms, ids
+        FROM pawl_lease
+        ORDER BY until_ms
+        LIMIT :limit
+        FOR UPDATE SKIP LOCKED
+    ) AS l
+), gone AS (
+    DELETE FROM pawl_lease
+    WHERE ctid = ANY (ARRAY (SELECT place FROM rows WHERE NOT good))
+)
+SELECT count(*), coalesce(bool_or(good), false)
+FROM rows
+
+-- name: lease_next
 SELECT (
-    SELECT lease_until_ms
-    FROM pawl_live
-    WHERE lease_until_ms IS NOT NULL
-    ORDER BY lease_until_ms, id
+    SELECT until_ms
+    FROM pawl_lease
+    ORDER BY until_ms
     LIMIT 1
 )
 
--- name: live_due
-SELECT id, lane, state, run
-FROM pawl_live
-WHERE state IN (1, 5) AND due_at_ms <= :now_ms
+-- name: job_due
+SELECT id, lane, state, run, rank
+FROM pawl_job
+WHERE waits AND due_at_ms <= :now_ms
 ORDER BY due_at_ms, id
 LIMIT :limit
-FOR UPDATE SKIP LOCKED
+FOR NO KEY UPDATE SKIP LOCKED
 
--- name: live_promote
-UPDATE pawl_live
-SET state = 2, started_at_ms = NULL, worker = NULL, reason = NULL
+-- name: job_promote
+UPDATE pawl_job
+SET state = 2, waits = false, started_at_ms = NULL, worker = NULL, reason = NULL
 WHERE id = ANY (:ids)
 
--- name: live_next_due
+-- name: job_next_due
 SELECT (
     SELECT due_at_ms
-    FROM pawl_live
-    WHERE state IN (1, 5)
+    FROM pawl_job
+    WHERE waits
     ORDER BY due_at_ms, id
     LIMIT 1
 )
 
--- name: live_expiring
+-- name: job_expiring
 SELECT id
-FROM pawl_live
-WHERE expires_at_ms IS NOT NULL AND state IN (1, 2, 3, 5) AND expires_at_ms <= :now_ms
+FROM pawl_job
+WHERE perishes AND expires_at_ms <= :now_ms
 ORDER BY expires_at_ms, id
 LIMIT :limit
-FOR UPDATE SKIP LOCKED
+FOR NO KEY UPDATE SKIP LOCKED
 
--- name: live_next_expiry
+-- name: job_next_expiry
 SELECT (
     SELECT expires_at_ms
-    FROM pawl_live
-    WHERE expires_at_ms IS NOT NULL AND state IN (1, 2, 3, 5)
+    FROM pawl_job
+    WHERE perishes
     ORDER BY expires_at_ms, id
     LIMIT 1
 )
 
--- name: done_insert
-INSERT INTO pawl_done (id, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result)
-VALUES (:id, :lane, :state, :run, :base_run, :free_runs, :started_at_ms, :finished_at_ms,
-    :dead_letter, :worker, :reason, :result)
-
--- name: done_delete
-DELETE FROM pawl_done
-WHERE id = ANY (:ids)
-
--- name: done_ended
--- A discarded job that an operator paused is not done with.
-SELECT d.id, d.lane
-FROM pawl_done AS d
-WHERE d.state = :state AND d.finished_at_ms < :before_ms
-    AND (SELECT true FROM pawl_live AS l WHERE l.id = d.id) IS NULL
-ORDER BY d.finished_at_ms
+-- name: ended_due
+SELECT ctid, ids
+FROM pawl_ended
+WHERE state = :state AND finished_at_ms < :before_ms
+ORDER BY finished_at_ms
 LIMIT :limit
-FOR UPDATE OF d SKIP LOCKED
+FOR UPDATE SKIP LOCKED
+
+-- name: ended_old
+SELECT id, finished_at_ms
+FROM pawl_job
+WHERE id = ANY (:ids) AND state = :state AND finished_at_ms < :before_ms
+
+-- name: ended_hold
+SELECT id, lane
+FROM pawl_job
+WHERE id = ANY (:ids) AND state = :state AND finished_at_ms < :before_ms
+ORDER BY finished_at_ms
+LIMIT :limit
+FOR UPDATE SKIP LOCKED
+
+-- name: ended_delete
+DELETE FROM pawl_ended
+WHERE ctid = ANY (:places)
 
 -- name: archive_old
 SELECT id, lane, tags, keys

@@ -1,0 +1,273 @@
+/* The rolls: rows that hold many ids each and say where to look for jobs; see 0001_initial.sql.
+ *
+ * What a transaction brings onto them is gathered and written together, so that jobs which go the
+ * same way share a row: a roll costs next to nothing for each of them, where an index entry would
+ * be a quarter of the cost of the job.
+ *
+ * Runs on: the session's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROW_MAX = 64,   /* ids of a row: it stays on its page */
+    READY_PARTS = 8 /* rows that jobs of one rank make, unless these grow too long: a claim takes
+                       hold of whole rows, and others shall find something too */
+};
+
+static void add(struct pawl__backend *pg, enum pawl__pg_roll_kind kind,
+                const struct pawl__pg_roll_entry *entry)
+{
+    struct pawl__pg_roll *roll = &pg->rolls[kind];
+    if (roll->count == roll->cap) {
+        size_t cap = roll->cap ? roll->cap * 2 : 1024;
+        struct pawl__pg_roll_entry *grown = realloc(roll->entries, cap * sizeof *grown);
+        if (!grown) roll->failed = true;
+        if (!grown) return;
+        roll->entries = grown;
+        roll->cap = cap;
+    }
+    roll->entries[roll->count++] = *entry;
+}
+
+void pawl__pg_roll_ready(struct pawl__backend *pg, int64_t lane, int64_t rank,
+                         struct pawl_job_id id)
+{
+    add(pg, PAWL__PG_ROLL_READY,
+        &(struct pawl__pg_roll_entry){ .first = lane, .second = rank, .worker = "", .id = id });
+}
+
+void pawl__pg_roll_lease(struct pawl__backend *pg, int64_t until_ms, const char *worker,
+                         struct pawl_job_id id)
+{
+    add(pg, PAWL__PG_ROLL_LEASE,
+        &(struct pawl__pg_roll_entry){ .first = until_ms, .worker = worker, .id = id });
+}
+
+void pawl__pg_roll_ended(struct pawl__backend *pg, enum pawl_state state, int64_t finished_at_ms,
+                         struct pawl_job_id id)
+{
+    add(pg, PAWL__PG_ROLL_ENDED,
+        &(struct pawl__pg_roll_entry){
+            .first = state, .second = finished_at_ms, .worker = "", .id = id });
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_keys(const struct pawl__pg_roll_entry *a, const struct pawl__pg_roll_entry *b)
+{
+    int way = compare_numbers(a->first, b->first);
+    if (!way) way = compare_numbers(a->second, b->second);
+    return way ? way : strcmp(a->worker, b->worker);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct pawl__pg_roll_entry *left = a, *right = b;
+    int way = compare_keys(left, right);
+    return way ? way : memcmp(left->id.b, right->id.b, sizeof left->id.b);
+}
+
+/* Lists of pg->gather.lists, one for each parameter. */
+enum { L_FIRSTS, L_SECONDS, L_FROM, L_TO, L_IDS };
+
+/* Entries from `at` on that have the same key. */
+static size_t count_alike(const struct pawl__pg_roll *roll, size_t at)
+{
+    size_t end = at + 1;
+    while (end < roll->count && compare_keys(&roll->entries[at], &roll->entries[end]) == 0) {
+        end++;
+    }
+    return end - at;
+}
+
+static size_t row_size(enum pawl__pg_roll_kind kind, size_t alike)
+{
+    size_t size = kind == PAWL__PG_ROLL_READY ? (alike + READY_PARTS - 1) / READY_PARTS : ROW_MAX;
+    return size < ROW_MAX ? size : ROW_MAX;
+}
+
+static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_roll *roll,
+                     enum pawl__pg_roll_kind kind, size_t from, size_t count)
+{
+    const struct pawl__pg_roll_entry *entry = &roll->entries[from];
+    pawl__pg_list_add(&lists[L_FIRSTS], entry->first);
+    if (kind == PAWL__PG_ROLL_LEASE) {
+        pawl__pg_list_add_text(&lists[L_SECONDS], entry->worker);
+    } else {
+        pawl__pg_list_add(&lists[L_SECONDS], entry->second);
+    }
+    pawl__pg_list_add(&lists[L_FROM], (int64_t)from + 1);
+    pawl__pg_list_add(&lists[L_TO], (int64_t)(from + count));
+    for (size_t i = from; i < from + count; i++) {
+        pawl__pg_list_add_id(&lists[L_IDS], roll->entries[i].id);
+    }
+}
+
+static void send(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
+{
+    static const enum pawl__pg put[] = { [PAWL__PG_ROLL_READY] = PG_READY_PUT,
+                                         [PAWL__PG_ROLL_LEASE] = PG_LEASE_PUT,
+                                         [PAWL__PG_ROLL_ENDED] = PG_ENDED_PUT };
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *lists = pg->gather.lists;
+    pawl__pg_call(conn, put[kind]);
+    // the statements number their parameters alike
+    pawl__pg_bind_list(conn, PG_READY_PUT_lanes, &lists[L_FIRSTS]);
+    pawl__pg_bind_list(conn, PG_READY_PUT_ranks, &lists[L_SECONDS]);
+    pawl__pg_bind_list(conn, PG_READY_PUT_firsts, &lists[L_FROM]);
+    pawl__pg_bind_list(conn, PG_READY_PUT_lasts, &lists[L_TO]);
+    pawl__pg_bind_list(conn, PG_READY_PUT_ids, &lists[L_IDS]);
+    pawl__pg_send_exact(conn, lists[L_FIRSTS].count);
+}
+
+_Static_assert((int)PG_READY_PUT_ids == (int)PG_LEASE_PUT_ids &&
+                   (int)PG_READY_PUT_ids == (int)PG_ENDED_PUT_ids &&
+                   (int)PG_READY_PUT_lanes == (int)PG_LEASE_PUT_untils &&
+                   (int)PG_READY_PUT_lanes == (int)PG_ENDED_PUT_states &&
+                   (int)PG_READY_PUT_ranks == (int)PG_LEASE_PUT_workers &&
+                   (int)PG_READY_PUT_ranks == (int)PG_ENDED_PUT_finished &&
+                   (int)PG_READY_PUT_lasts == (int)PG_LEASE_PUT_lasts &&
+                   (int)PG_READY_PUT_lasts == (int)PG_ENDED_PUT_lasts,
+               "parameters are numbered alike");
+
+static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
+{
+    struct pawl__pg_roll *roll = &pg->rolls[kind];
+    struct pawl__pg_list *lists = pg->gather.lists;
+    qsort(roll->entries, roll->count, sizeof *roll->entries, compare_entries);
+    for (int i = L_FIRSTS; i <= L_IDS; i++) {
+        pawl__pg_list_begin(&lists[i], PAWL__PG_INTS);
+    }
+    if (kind == PAWL__PG_ROLL_LEASE) pawl__pg_list_begin(&lists[L_SECONDS], PAWL__PG_TEXTS);
+    pawl__pg_list_begin(&lists[L_IDS], PAWL__PG_IDS);
+    for (size_t at = 0; at < roll->count;) {
+        size_t alike = count_alike(roll, at), size = row_size(kind, alike);
+        for (size_t end = at + alike; at < end;) {
+            size_t row = end - at < size ? end - at : size;
+            list_row(lists, roll, kind, at, row);
+            at += row;
+        }
+    }
+    roll->count = 0;
+    send(pg, kind);
+}
+
+/* What was undone is not on them: whoever opens a savepoint writes nothing here before it ends. */
+enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg)
+{
+    assert(!pg->in_savepoint);
+    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
+        if (pg->rolls[kind].failed) return pawl__fail_nomem(pg->diag);
+        if (pg->rolls[kind].count) write_roll(pg, (enum pawl__pg_roll_kind)kind);
+    }
+    return PAWL_OK;
+}
+
+void pawl__pg_rolls_mark(struct pawl__backend *pg)
+{
+    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
+        pg->rolls[kind].mark = pg->rolls[kind].count;
+    }
+}
+
+void pawl__pg_rolls_undo(struct pawl__backend *pg)
+{
+    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
+        pg->rolls[kind].count = pg->rolls[kind].mark;
+    }
+}
+
+void pawl__pg_rolls_reset(struct pawl__backend *pg)
+{
+    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
+        pg->rolls[kind].count = pg->rolls[kind].mark = 0;
+        pg->rolls[kind].failed = false;
+    }
+}
+
+void pawl__pg_rolls_release(struct pawl__backend *pg)
+{
+    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
+        free(pg->rolls[kind].entries);
+    }
+    memset(pg->rolls, 0, sizeof pg->rolls);
+}
+
+/* ---- taking ids off a roll ---- */
+
+static bool add_ids(const PGresult *rows, struct pawl__arena *arena, struct pawl__pg_taken *out)
+{
+    size_t total = 0;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        total += pawl__pg_ids_count(rows, i, 1);
+    }
+    out->ids = pawl__arena_alloc(arena, (total + 1) * sizeof *out->ids);
+    out->places = pawl__arena_alloc(arena, ((size_t)PQntuples(rows) + 1) * sizeof *out->places);
+    if (!out->ids || !out->places) return false;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        out->places[out->row_count++] = pawl__pg_tid(rows, i, 0);
+        out->count += pawl__pg_ids(rows, i, 1, out->ids + out->count);
+    }
+    return true;
+}
+
+enum pawl_err pawl__pg_roll_take(struct pawl__backend *pg, struct pawl__pg_taken *out)
+{
+    PGresult *rows;
+    *out = (struct pawl__pg_taken){ .count = 0 };
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    if (err) return err;
+    return add_ids(rows, &pg->arena, out) ? PAWL_OK : pawl__fail_nomem(pg->diag);
+}
+
+void pawl__pg_list_taken(struct pawl__pg_list *list, const struct pawl__pg_taken *taken)
+{
+    pawl__pg_list_begin(list, PAWL__PG_IDS);
+    for (size_t i = 0; i < taken->count; i++) {
+        pawl__pg_list_add_id(list, taken->ids[i]);
+    }
+}
+
+void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
+                          const struct pawl__pg_tid *places, size_t count)
+{
+    struct pawl__pg_list *list = &pg->gather.lists[0];
+    if (!count) return;
+    pawl__pg_list_begin(list, PAWL__PG_TIDS);
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_list_add_bytes(list, places[i].b, sizeof places[i].b);
+    }
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_list(&pg->writer, 1, list);
+    pawl__pg_send_exact(&pg->writer, (int32_t)count);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct pawl_job_id));
+}
+
+/* Sorted: bsearch finds an id in it. */
+enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows,
+                                  struct pawl_job_id **out)
+{
+    size_t count = (size_t)PQntuples(rows);
+    *out = pawl__arena_alloc(&pg->arena, (count + 1) * sizeof **out);
+    if (!*out) return pawl__fail_nomem(pg->diag);
+    for (size_t i = 0; i < count; i++) {
+        (*out)[i] = pawl__pg_id(rows, (int)i, 0);
+    }
+    qsort(*out, count, sizeof **out, compare_ids);
+    return PAWL_OK;
+}
+
+bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_job_id id)
+{
+    return count && bsearch(&id, ids, count, sizeof id, compare_ids);
+}
