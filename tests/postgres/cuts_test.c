@@ -418,25 +418,31 @@ static void forget_plan(struct plan *plan)
     forget(&plan->twice);
 }
 
-static void say(PGconn *pg, const char *text, bool *any)
+static PGresult *say(PGconn *pg, const char *text)
 {
     PGresult *result = PQexec(pg, text);
     if (PQresultStatus(result) != PGRES_TUPLES_OK) fail_msg("%s: %s", text, PQerrorMessage(pg));
-    *any = PQntuples(result) > 0;
-    PQclear(result);
+    return result;
 }
 
-/* As an administrator does: whoever the store has there. */
+/* As an administrator does: whoever the store has there. Those that it calls in their place are let
+ * be. */
 static void terminate(struct stage *stage)
 {
-    bool any;
-    say(stage->watch,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cut'",
-        &any);
-    assert_true(any);
-    for (int i = 0; any; i++, usleep(1000)) {
+    char look[256];
+    PGresult *ended = say(stage->watch, "SELECT string_agg(pid::text, ', '),"
+                                        " bool_or(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                                        " WHERE application_name = 'cut'");
+    assert_false(PQgetisnull(ended, 0, 0));
+    int len = snprintf(look, sizeof look, "SELECT FROM pg_stat_activity WHERE pid IN (%s)",
+                       PQgetvalue(ended, 0, 0));
+    assert_true(len > 0 && (size_t)len < sizeof look);
+    PQclear(ended);
+    for (int i = 0, left = 1; left > 0; i++, usleep(1000)) {
         if (i > PATIENCE_S * 1000) fail_msg("the server's processes do not end");
-        say(stage->watch, "SELECT FROM pg_stat_activity WHERE application_name = 'cut'", &any);
+        PGresult *there = say(stage->watch, look);
+        left = PQntuples(there);
+        PQclear(there);
     }
 }
 
