@@ -42,6 +42,7 @@ meson_step() {
     done
     shift
     mk/configure.sh "$dir" "${options[@]}" || return
+    ninja -C "$dir" --quiet build.ninja || return # the lists of tests and targets are of today
     read -ra targets <<<"$(mk/needed.py "$dir" "$@")"
     [ ${#targets[@]} -gt 0 ] || return
     ninja -C "$dir" --quiet "${targets[@]}" || return
