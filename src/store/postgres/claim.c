@@ -1,15 +1,8 @@
-/* Claiming and routing: the best waiting jobs of the wanted lanes, dealt out in order of rank.
+/* Claiming and routing: the best waiting jobs of the wanted lanes, in order of rank.
  *
- * A claim reads about as many ids as it takes, whatever the backlog: each lane is a range of the
- * roll pawl_ready, already in order. Lanes of one queue are read in chunks and merged here. A row
- * of the roll may be dealt out when no lane can have a better one: it is not behind the last row
- * read of a lane that goes on.
- *
- * All rows that are read are locked, and those that another claimer holds are passed over. Rows
- * that were read and not taken are free again when the transaction ends. What is on the roll is
- * taken if the job says that it is available, at this rank or a smaller one: then its turn has
- * come, wherever else it may be listed. What was not taken, though it should have been, because
- * somebody holds the job, goes back onto the roll.
+ * What the roll names is taken if the job says that it is available, at this rank or a smaller one:
+ * then its turn has come, wherever else it may be listed. What was not taken, though it should have
+ * been, because somebody holds the job, goes back onto the roll.
  *
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
@@ -22,218 +15,21 @@
  * they left came later: who comes away with nothing looks again, and at last waits for them. */
 enum { LOOKS_MAX = 2 };
 
-enum { DENSITY_FIRST = 8 }; /* ids in a row of the roll, before we have seen one */
-
-/* Columns of ready_next, and of claim_take before the facts. */
-enum { NEXT_AT, NEXT_RANK, NEXT_SEAT, NEXT_PLACE, NEXT_IDS };
+/* Columns of claim_take before the facts. */
 enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_FACTS };
 
 enum { SLOT_TAKEN, SLOT_LEFT, SLOT_HELD };
 
-/* Where a lane's reading has come to. */
-struct cursor {
-    struct pawl__pg_lane *lane;
-    bool drained; /* nothing behind it */
-    int64_t rank; /* the last one read */
-    struct pawl_job_id seat;
-    const char *queue_name, *type_name; /* as long-lived as the jobs */
-};
-
-/* A row of the roll; its ids from `at` on are not dealt out yet. */
-struct row {
-    struct cursor *cursor;
-    int64_t rank;
-    struct pawl_job_id seat;
-    struct pawl__pg_tid place;
-    struct pawl_job_id *ids;
-    size_t at, count;
-};
-
-/* An id that was dealt out, to be claimed if the job says so. */
-struct candidate {
-    struct pawl_job_id id;
-    struct cursor *cursor;
-    bool settled; /* claimed */
-};
-
 struct claim {
     struct pawl__backend *pg;
     struct pawl__op *op;
-    struct cursor *cursors;
-    size_t cursor_count, wanted;
-    struct row *rows; /* read, not yet dealt out; in order from `first` on */
-    size_t first, count, cap;
-    struct candidate *chosen;
-    size_t chosen_count;
+    struct pawl__pg_ready ready;
     int64_t *ranks;     /* of the jobs that were claimed */
-    int64_t rank_max;   /* of those chosen */
-    bool patient;       /* wait for rows that others hold */
     const char *worker; /* as long-lived as the jobs */
     int64_t expired;    /* how many it met that were past their time */
 };
 
-static bool wants_type(const struct pawl__op *op, const char *type)
-{
-    if (op->claim.type_count == 0) return true;
-    for (size_t i = 0; i < op->claim.type_count; i++) {
-        if (strcmp(op->claim.types[i], type) == 0) return true;
-    }
-    return false;
-}
-
-static int compare(int64_t rank, const struct pawl_job_id *id, int64_t other_rank,
-                   const struct pawl_job_id *other_id)
-{
-    if (rank != other_rank) return rank < other_rank ? -1 : 1;
-    return memcmp(id->b, other_id->b, sizeof id->b);
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    const struct row *left = a, *right = b;
-    return compare(left->rank, &left->seat, right->rank, &right->seat);
-}
-
-/* ---- reading ---- */
-
-static bool room_for_rows(struct claim *claim, size_t more)
-{
-    if (claim->count + more <= claim->cap) return true;
-    size_t cap = (claim->count + more) * 2;
-    struct row *grown = realloc(claim->rows, cap * sizeof *grown);
-    if (!grown) return false;
-    claim->rows = grown;
-    claim->cap = cap;
-    return true;
-}
-
-/* How many rows of each lane to ask for: about what is wanted, when all lanes give alike. What is
- * read and not taken is work for nothing. */
-static int64_t rows_to_ask(const struct claim *claim, struct cursor *const *asked, size_t count)
-{
-    size_t density = DENSITY_FIRST;
-    for (size_t i = 0; i < count; i++) {
-        size_t seen = asked[i]->lane->density;
-        if (seen && (i == 0 || seen < density)) density = seen;
-    }
-    return (int64_t)(claim->wanted / claim->cursor_count / density + 1);
-}
-
-/* Ask for the next rows of each lane in `asked`. */
-static enum pawl_err ask_rows(struct claim *claim, struct cursor **asked, size_t count,
-                              int64_t limit)
-{
-    struct pawl__pg_conn *conn = &claim->pg->writer;
-    struct pawl__pg_list *lanes = &claim->pg->gather.lists[0], *ranks = &claim->pg->gather.lists[1],
-                         *seats = &claim->pg->gather.lists[2];
-    pawl__pg_list_begin(lanes, PAWL__PG_INTS);
-    pawl__pg_list_begin(ranks, PAWL__PG_INTS);
-    pawl__pg_list_begin(seats, PAWL__PG_IDS);
-    for (size_t i = 0; i < count; i++) {
-        pawl__pg_list_add(lanes, asked[i]->lane->id);
-        pawl__pg_list_add(ranks, asked[i]->rank);
-        pawl__pg_list_add_id(seats, asked[i]->seat);
-    }
-    pawl__pg_call(conn, claim->patient ? PG_READY_NEXT_PATIENT : PG_READY_NEXT);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_lanes, lanes);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_ranks, ranks);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_seats, seats);
-    pawl__pg_bind(conn, PG_READY_NEXT_limit, limit);
-    pawl__pg_send_keep(conn, SLOT_TAKEN);
-    return pawl__pg_sync(conn, claim->pg->diag);
-}
-_Static_assert((int)PG_READY_NEXT_lanes == (int)PG_READY_NEXT_PATIENT_lanes &&
-                   (int)PG_READY_NEXT_ranks == (int)PG_READY_NEXT_PATIENT_ranks &&
-                   (int)PG_READY_NEXT_seats == (int)PG_READY_NEXT_PATIENT_seats &&
-                   (int)PG_READY_NEXT_limit == (int)PG_READY_NEXT_PATIENT_limit,
-               "parameters are numbered alike");
-
-static enum pawl_err keep_row(struct claim *claim, const PGresult *answer, int at,
-                              struct cursor *cursor)
-{
-    struct row row = { .cursor = cursor,
-                       .rank = pawl__pg_int(answer, at, NEXT_RANK),
-                       .seat = pawl__pg_id(answer, at, NEXT_SEAT),
-                       .place = pawl__pg_tid(answer, at, NEXT_PLACE),
-                       .count = pawl__pg_ids_count(answer, at, NEXT_IDS) };
-    row.ids = pawl__arena_alloc(&claim->pg->arena, (row.count + 1) * sizeof *row.ids);
-    if (!row.ids) return pawl__fail_nomem(claim->pg->diag);
-    pawl__pg_ids(answer, at, NEXT_IDS, row.ids);
-    claim->rows[claim->count++] = row;
-    if (compare(row.rank, &row.seat, cursor->rank, &cursor->seat) > 0) {
-        cursor->rank = row.rank;
-        cursor->seat = row.seat;
-    }
-    return PAWL_OK;
-}
-
-/* What was read of one lane. */
-struct got {
-    size_t rows, ids;
-};
-
-static void note_density(struct cursor *cursor, const struct got *got)
-{
-    if (got->rows) cursor->lane->density = (uint32_t)(got->ids / got->rows + 1);
-}
-
-static enum pawl_err read_rows(struct claim *claim, struct cursor **asked, size_t count)
-{
-    int64_t limit = rows_to_ask(claim, asked, count);
-    enum pawl_err err = ask_rows(claim, asked, count, limit);
-    if (err) return err;
-    const PGresult *answer = claim->pg->writer.kept[SLOT_TAKEN];
-    struct got *got = pawl__arena_calloc(&claim->pg->arena, count, sizeof *got);
-    size_t rows = (size_t)PQntuples(answer);
-    if (!got || !room_for_rows(claim, rows)) return pawl__fail_nomem(claim->pg->diag);
-    for (size_t i = 0; !err && i < rows; i++) {
-        size_t at = (size_t)pawl__pg_int(answer, (int)i, NEXT_AT) - 1;
-        assert(at < count);
-        err = keep_row(claim, answer, (int)i, asked[at]);
-        got[at].rows++;
-        got[at].ids += claim->rows[claim->count - 1].count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        asked[i]->drained = (int64_t)got[i].rows < limit;
-        note_density(asked[i], &got[i]);
-    }
-    if (err || !claim->rows) return err; // nothing at all so far
-    qsort(claim->rows + claim->first, claim->count - claim->first, sizeof *claim->rows,
-          compare_rows);
-    return PAWL_OK;
-}
-
-/* No lane that goes on can have a better one than this: it is not behind what was read of any. */
-static bool is_best(const struct claim *claim, const struct row *row)
-{
-    for (size_t i = 0; i < claim->cursor_count; i++) {
-        const struct cursor *cursor = &claim->cursors[i];
-        if (cursor->drained || cursor == row->cursor) continue;
-        if (compare(row->rank, &row->seat, cursor->rank, &cursor->seat) > 0) return false;
-    }
-    return true;
-}
-
-/* Go on with lanes that may hold something better than the best row we have; with none at hand,
- * with all that are not drained. False: there is nothing more. */
-static enum pawl_err read_more(struct claim *claim, bool *more)
-{
-    const struct row *best = claim->first < claim->count ? &claim->rows[claim->first] : NULL;
-    struct cursor **asked =
-        pawl__arena_alloc(&claim->pg->arena, (claim->cursor_count + 1) * sizeof *asked);
-    if (!asked) return pawl__fail_nomem(claim->pg->diag);
-    size_t count = 0;
-    for (size_t i = 0; i < claim->cursor_count; i++) {
-        struct cursor *cursor = &claim->cursors[i];
-        if (cursor->drained) continue;
-        if (best && compare(best->rank, &best->seat, cursor->rank, &cursor->seat) <= 0) continue;
-        asked[count++] = cursor;
-    }
-    *more = count > 0;
-    return count ? read_rows(claim, asked, count) : PAWL_OK;
-}
-
-static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
+static enum pawl_err name_lane(struct claim *claim, struct pawl__pg_cursor *cursor)
 {
     if (cursor->queue_name) return PAWL_OK;
     const char *queue = claim->pg->lanes.queues[cursor->lane->queue].name;
@@ -242,84 +38,6 @@ static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
     cursor->queue_name = pawl__arena_dup(&claim->op->arena, queue, strlen(queue));
     bool ok = cursor->queue_name && cursor->type_name;
     return ok ? PAWL_OK : pawl__fail_nomem(claim->pg->diag);
-}
-
-/* A cursor on each wanted lane of the queue. */
-static enum pawl_err open_cursors(struct claim *claim, const struct pawl__pg_queue *queue,
-                                  size_t wanted)
-{
-    const struct pawl__pg_lanes *lanes = &claim->pg->lanes;
-    size_t count = 0;
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-        count += wants_type(claim->op, lanes->lanes[at - 1]->type);
-    }
-    claim->first = claim->count = claim->cursor_count = 0;
-    if (!count) return PAWL_OK;
-    claim->wanted = wanted;
-    claim->cursors = pawl__arena_calloc(&claim->op->arena, count, sizeof *claim->cursors);
-    if (!claim->cursors) return pawl__fail_nomem(claim->pg->diag);
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-        struct pawl__pg_lane *lane = lanes->lanes[at - 1];
-        if (!wants_type(claim->op, lane->type)) continue;
-        claim->cursors[claim->cursor_count++] = (struct cursor){ .lane = lane, .rank = INT64_MIN };
-    }
-    return PAWL_OK;
-}
-
-/* ---- dealing out ---- */
-
-/* Up to `limit` ids, the best first. They are off the roll. */
-static enum pawl_err choose(struct claim *claim, size_t limit, bool *more)
-{
-    enum pawl_err err = PAWL_OK;
-    claim->chosen_count = 0;
-    claim->rank_max = INT64_MIN;
-    claim->chosen = pawl__arena_calloc(&claim->pg->arena, limit, sizeof *claim->chosen);
-    if (!claim->chosen) return pawl__fail_nomem(claim->pg->diag);
-    *more = true;
-    while (!err && claim->chosen_count < limit) {
-        struct row *row = claim->first < claim->count ? &claim->rows[claim->first] : NULL;
-        if (!row || !is_best(claim, row)) {
-            err = read_more(claim, more);
-            if (!*more) break;
-            continue;
-        }
-        claim->rank_max = row->rank;
-        while (row->at < row->count && claim->chosen_count < limit) {
-            claim->chosen[claim->chosen_count++] =
-                (struct candidate){ .id = row->ids[row->at++], .cursor = row->cursor };
-        }
-        if (row->at == row->count) claim->first++;
-    }
-    return err;
-}
-
-/* Rows of which all is taken go; of one at most, some is left. */
-static void strike_rows(struct claim *claim)
-{
-    struct pawl__backend *pg = claim->pg;
-    struct pawl__pg_list *places = &pg->gather.lists[0], *ids = &pg->gather.lists[1];
-    pawl__pg_list_begin(places, PAWL__PG_TIDS);
-    for (size_t i = 0; i < claim->first; i++) {
-        pawl__pg_list_add_bytes(places, claim->rows[i].place.b, sizeof claim->rows[i].place.b);
-    }
-    if (places->count) {
-        pawl__pg_call(&pg->writer, PG_READY_DELETE);
-        pawl__pg_bind_list(&pg->writer, PG_READY_DELETE_places, places);
-        pawl__pg_send_exact(&pg->writer, places->count);
-    }
-    if (claim->first == claim->count || !claim->rows[claim->first].at) return;
-    const struct row *row = &claim->rows[claim->first];
-    pawl__pg_list_begin(places, PAWL__PG_TIDS);
-    pawl__pg_list_add_bytes(places, row->place.b, sizeof row->place.b);
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    for (size_t i = row->at; i < row->count; i++) {
-        pawl__pg_list_add_id(ids, row->ids[i]);
-    }
-    pawl__pg_call(&pg->writer, PG_READY_REST);
-    pawl__pg_bind_list(&pg->writer, PG_READY_REST_ids, ids);
-    pawl__pg_bind_list(&pg->writer, PG_READY_REST_places, places);
-    pawl__pg_send_exact(&pg->writer, 1);
 }
 
 /* ---- claiming ---- */
@@ -337,30 +55,31 @@ int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed)
 static void list_chosen(const struct claim *claim, struct pawl__pg_list *list)
 {
     pawl__pg_list_begin(list, PAWL__PG_IDS);
-    for (size_t i = 0; i < claim->chosen_count; i++) {
-        if (!claim->chosen[i].settled) pawl__pg_list_add_id(list, claim->chosen[i].id);
+    for (size_t i = 0; i < claim->ready.pick_count; i++) {
+        if (!claim->ready.picks[i].settled) pawl__pg_list_add_id(list, claim->ready.picks[i].id);
     }
 }
 
 static int compare_candidates(const void *a, const void *b)
 {
-    const struct candidate *left = a, *right = b;
+    const struct pawl__pg_pick *left = a, *right = b;
     return memcmp(left->id.b, right->id.b, sizeof left->id.b);
 }
 
-static struct candidate *find_candidate(const struct claim *claim, struct pawl_job_id id)
+static struct pawl__pg_pick *find_candidate(const struct claim *claim, struct pawl_job_id id)
 {
-    const struct candidate key = { .id = id };
-    return bsearch(&key, claim->chosen, claim->chosen_count, sizeof key, compare_candidates);
+    const struct pawl__pg_pick key = { .id = id };
+    return bsearch(&key, claim->ready.picks, claim->ready.pick_count, sizeof key,
+                   compare_candidates);
 }
 
 /* An id can be listed twice: all of its kind lie side by side. */
 static void settle(struct claim *claim, struct pawl_job_id id)
 {
-    struct candidate *end = claim->chosen + claim->chosen_count;
-    struct candidate *at = find_candidate(claim, id);
+    struct pawl__pg_pick *end = claim->ready.picks + claim->ready.pick_count;
+    struct pawl__pg_pick *at = find_candidate(claim, id);
     assert(at);
-    while (at > claim->chosen && memcmp(at[-1].id.b, id.b, sizeof id.b) == 0) {
+    while (at > claim->ready.picks && memcmp(at[-1].id.b, id.b, sizeof id.b) == 0) {
         at--;
     }
     for (; at < end && memcmp(at->id.b, id.b, sizeof id.b) == 0; at++) {
@@ -378,7 +97,7 @@ struct taken {
 static int compare_taken(const void *a, const void *b)
 {
     const struct taken *left = a, *right = b;
-    return compare(left->rank, &left->id, right->rank, &right->id);
+    return pawl__pg_compare_ranks(left->rank, &left->id, right->rank, &right->id);
 }
 
 static enum pawl_err sort_taken(struct claim *claim, const PGresult *rows, struct taken **out)
@@ -395,8 +114,8 @@ static enum pawl_err sort_taken(struct claim *claim, const PGresult *rows, struc
 }
 
 /* Room for the next job of the answer. */
-static enum pawl_err new_job(struct claim *claim, const struct cursor *cursor, const PGresult *rows,
-                             int at, int first, struct pawl_job **out)
+static enum pawl_err new_job(struct claim *claim, const struct pawl__pg_cursor *cursor,
+                             const PGresult *rows, int at, int first, struct pawl_job **out)
 {
     struct pawl__op *op = claim->op;
     struct pawl_job *job = &op->claim.jobs[op->claim.job_count++];
@@ -412,7 +131,7 @@ static enum pawl_err new_job(struct claim *claim, const struct cursor *cursor, c
 
 static enum pawl_err give_row(struct claim *claim, const PGresult *rows, const struct taken *taken)
 {
-    struct cursor *cursor = find_candidate(claim, taken->id)->cursor;
+    struct pawl__pg_cursor *cursor = find_candidate(claim, taken->id)->cursor;
     struct pawl_job *job = NULL;
     enum pawl_err err = name_lane(claim, cursor);
     if (!err) err = new_job(claim, cursor, rows, taken->at, TAKE_FACTS, &job);
@@ -443,7 +162,7 @@ static enum pawl_err take(struct claim *claim, enum pawl__pg sql)
     pawl__pg_bind_bool(conn, PG_CLAIM_TAKE_timed, op->claim.timed);
     pawl__pg_bind_string(conn, PG_CLAIM_TAKE_worker, claim->worker);
     pawl__pg_bind_list(conn, PG_CLAIM_TAKE_ids, &claim->pg->gather.lists[0]);
-    if (sql == PG_CLAIM_TAKE) pawl__pg_bind(conn, PG_CLAIM_TAKE_rank_max, claim->rank_max);
+    if (sql == PG_CLAIM_TAKE) pawl__pg_bind(conn, PG_CLAIM_TAKE_rank_max, claim->ready.rank_max);
     pawl__pg_send_keep(conn, SLOT_TAKEN);
     enum pawl_err err = pawl__pg_sync(conn, claim->pg->diag);
     if (err) return err;
@@ -470,7 +189,7 @@ struct ranked {
 static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *left = a, *right = b;
-    return compare(left->rank, &left->job.id, right->rank, &right->job.id);
+    return pawl__pg_compare_ranks(left->rank, &left->job.id, right->rank, &right->job.id);
 }
 
 /* The jobs from `first` on did not come in order of their own ranks. */
@@ -499,11 +218,11 @@ static enum pawl_err hold_left(struct claim *claim)
     list_chosen(claim, ids);
     pawl__pg_call(conn, PG_CLAIM_LEFT);
     pawl__pg_bind_list(conn, PG_CLAIM_LEFT_ids, ids);
-    pawl__pg_bind(conn, PG_CLAIM_LEFT_rank_max, claim->rank_max);
+    pawl__pg_bind(conn, PG_CLAIM_LEFT_rank_max, claim->ready.rank_max);
     pawl__pg_send_keep(conn, SLOT_LEFT);
     pawl__pg_call(conn, PG_CLAIM_HOLD);
     pawl__pg_bind_list(conn, PG_CLAIM_HOLD_ids, ids);
-    pawl__pg_bind(conn, PG_CLAIM_HOLD_rank_max, claim->rank_max);
+    pawl__pg_bind(conn, PG_CLAIM_HOLD_rank_max, claim->ready.rank_max);
     pawl__pg_send_keep(conn, SLOT_HELD);
     return pawl__pg_sync(conn, claim->pg->diag);
 }
@@ -585,14 +304,14 @@ static enum pawl_err read_job(struct pawl__backend *pg, struct pawl_job_id id, P
     return pawl__fail(pg->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
 }
 
-static enum pawl_err route_one(struct claim *claim, const struct candidate *candidate)
+static enum pawl_err route_one(struct claim *claim, const struct pawl__pg_pick *candidate)
 {
     struct pawl__backend *pg = claim->pg;
     struct pawl__pg_place place;
     enum pawl_err err = pawl__pg_place_find(pg, candidate->id, &place);
     if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
     if (err) return err;
-    if (place.state != PAWL_STATE_AVAILABLE || place.rank > claim->rank_max) return PAWL_OK;
+    if (place.state != PAWL_STATE_AVAILABLE || place.rank > claim->ready.rank_max) return PAWL_OK;
     if (place.expires_at_ms && place.expires_at_ms <= pg->now_ms) {
         return expire(claim, candidate->id);
     }
@@ -619,8 +338,8 @@ static enum pawl_err route_chosen(struct claim *claim)
 {
     size_t before = claim->op->claim.job_count;
     enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < claim->chosen_count; i++) {
-        err = route_one(claim, &claim->chosen[i]);
+    for (size_t i = 0; !err && i < claim->ready.pick_count; i++) {
+        err = route_one(claim, &claim->ready.picks[i]);
     }
     return err ? err : sort_jobs(claim, before);
 }
@@ -630,11 +349,12 @@ static enum pawl_err route_chosen(struct claim *claim)
 static enum pawl_err claim_chosen(struct claim *claim)
 {
     size_t before = claim->op->claim.job_count;
-    qsort(claim->chosen, claim->chosen_count, sizeof *claim->chosen, compare_candidates);
+    qsort(claim->ready.picks, claim->ready.pick_count, sizeof *claim->ready.picks,
+          compare_candidates);
     list_chosen(claim, &claim->pg->gather.lists[0]);
     enum pawl_err err = take(claim, PG_CLAIM_TAKE);
     size_t taken = claim->op->claim.job_count - before;
-    if (err || taken == claim->chosen_count) return err;
+    if (err || taken == claim->ready.pick_count) return err;
     err = look_at_left(claim);
     bool mixed = taken && claim->op->claim.job_count - before > taken;
     return err || !mixed ? err : sort_jobs(claim, before);
@@ -645,14 +365,14 @@ static enum pawl_err claim_queue(struct claim *claim, const struct pawl__pg_queu
     struct pawl__op *op = claim->op;
     size_t limit = (size_t)op->claim.limit;
     bool more = true;
-    enum pawl_err err = open_cursors(claim, queue, limit - op->claim.job_count);
-    if (err || !claim->cursor_count) return err;
+    enum pawl_err err = pawl__pg_ready_open(&claim->ready, op, queue, limit - op->claim.job_count);
+    if (err || !claim->ready.cursor_count) return err;
     while (!err && more && op->claim.job_count < limit && claim->expired < PAWL__MAINTENANCE_MAX) {
-        err = choose(claim, limit - op->claim.job_count, &more);
-        if (err || !claim->chosen_count) break;
+        err = pawl__pg_ready_pick(&claim->ready, limit - op->claim.job_count, &more);
+        if (err || !claim->ready.pick_count) break;
         err = (op->kind == PAWL__OP_ROUTE ? route_chosen : claim_chosen)(claim);
     }
-    if (!err) strike_rows(claim);
+    if (!err) pawl__pg_ready_strike(&claim->ready);
     return err;
 }
 
@@ -680,17 +400,17 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
     op->claim.jobs =
         pawl__arena_calloc(&op->arena, (size_t)op->claim.limit, sizeof *op->claim.jobs);
     if (!op->claim.jobs) return pawl__fail_nomem(pg->diag);
-    struct claim claim = { .pg = pg, .op = op };
+    struct claim claim = { .pg = pg, .op = op, .ready = { .pg = pg } };
     claim.ranks = pawl__arena_calloc(&pg->arena, (size_t)op->claim.limit, sizeof *claim.ranks);
     if (!claim.ranks) return pawl__fail_nomem(pg->diag);
     claim.worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
     if (!claim.worker) return pawl__fail_nomem(pg->diag);
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     for (int look = 1; !err && !op->claim.job_count && look <= LOOKS_MAX; look++) {
-        claim.patient = look == LOOKS_MAX;
+        claim.ready.patient = look == LOOKS_MAX;
         err = claim_queues(&claim);
     }
-    free(claim.rows);
+    pawl__pg_ready_release(&claim.ready);
     pg->claims_empty = !op->claim.job_count;
     return err;
 }

@@ -602,6 +602,48 @@ void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const
                    const char *action, const struct pawl_by *by, enum pawl_state from,
                    enum pawl_state to);
 
+/* ---- reading the roll of what is ready (ready.c) ---- */
+
+/* Where a lane's reading has come to. */
+struct pawl__pg_cursor {
+    struct pawl__pg_lane *lane;
+    bool drained; /* nothing behind it */
+    int64_t rank; /* the last one read */
+    struct pawl_job_id seat;
+    const char *queue_name, *type_name; /* the claimer's */
+};
+
+/* An id that was dealt out, to be claimed if the job says so. */
+struct pawl__pg_pick {
+    struct pawl_job_id id;
+    struct pawl__pg_cursor *cursor;
+    bool settled; /* the claimer's */
+};
+
+struct pawl__pg_ready {
+    struct pawl__backend *pg;
+    bool patient; /* wait for rows that others hold */
+    struct pawl__pg_cursor *cursors;
+    size_t cursor_count, wanted;
+    struct pawl__pg_ready_row *rows; /* dealt out up to `first`; in order from there on */
+    size_t first, count, cap;
+    struct pawl__pg_pick *picks; /* the newest */
+    size_t pick_count;
+    int64_t rank_max; /* of those */
+};
+
+/* The lanes of `queue` that a claim wants; no cursor: there is none. */
+enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
+                                  const struct pawl__pg_queue *queue, size_t wanted);
+/* Up to `limit` ids, the best first. */
+enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bool *more);
+/* Take what was dealt out off the roll. */
+void pawl__pg_ready_strike(struct pawl__pg_ready *ready);
+void pawl__pg_ready_release(struct pawl__pg_ready *ready);
+/* Who comes first? By rank, then by id. */
+int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *id, int64_t other_rank,
+                           const struct pawl_job_id *other_id);
+
 /* ---- submitting (submit.c, keys.c) ---- */
 
 enum {

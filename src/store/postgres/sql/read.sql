@@ -67,7 +67,7 @@ WHERE owner <> ''
 ORDER BY name
 
 -- name: conduct_check
--- Everything is compared with everything: by hashes, even if the planner takes the tables for empty.
+-- All is compared with all: by hashes, even if the planner takes the tables for empty.
 SELECT set_config('enable_nestloop', 'off', true)
 
 -- Each of these finds what must not be: a row is a finding, in words.

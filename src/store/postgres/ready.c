@@ -1,0 +1,281 @@
+/* Reading the roll of what is ready: the best ids of the wanted lanes of a queue, in order of rank.
+ *
+ * About as many ids are read as are wanted, whatever the backlog: each lane is a range of the roll,
+ * already in order. Lanes are read in chunks and merged here. A row of the roll may be dealt out
+ * when no lane can have a better one: it is not behind the last row read of a lane that goes on.
+ *
+ * All rows that are read are locked, and those that another claimer holds are passed over. Rows
+ * that were read and not dealt out are free again when the transaction ends.
+ *
+ * Runs on: the session's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DENSITY_FIRST = 8 }; /* ids in a row, before we have seen one */
+
+/* Columns of ready_next. */
+enum { NEXT_AT, NEXT_RANK, NEXT_SEAT, NEXT_PLACE, NEXT_IDS };
+
+/* A row of the roll; its ids from `at` on are not dealt out yet. */
+struct pawl__pg_ready_row {
+    struct pawl__pg_cursor *cursor;
+    int64_t rank;
+    struct pawl_job_id seat;
+    struct pawl__pg_tid place;
+    struct pawl_job_id *ids;
+    size_t at, count;
+};
+
+int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *id, int64_t other_rank,
+                           const struct pawl_job_id *other_id)
+{
+    if (rank != other_rank) return rank < other_rank ? -1 : 1;
+    return memcmp(id->b, other_id->b, sizeof id->b);
+}
+
+static bool wants_type(const struct pawl__op *op, const char *type)
+{
+    if (op->claim.type_count == 0) return true;
+    for (size_t i = 0; i < op->claim.type_count; i++) {
+        if (strcmp(op->claim.types[i], type) == 0) return true;
+    }
+    return false;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct pawl__pg_ready_row *left = a, *right = b;
+    return pawl__pg_compare_ranks(left->rank, &left->seat, right->rank, &right->seat);
+}
+
+/* ---- reading ---- */
+
+static bool room_for_rows(struct pawl__pg_ready *ready, size_t more)
+{
+    if (ready->count + more <= ready->cap) return true;
+    size_t cap = (ready->count + more) * 2;
+    struct pawl__pg_ready_row *grown = realloc(ready->rows, cap * sizeof *grown);
+    if (!grown) return false;
+    ready->rows = grown;
+    ready->cap = cap;
+    return true;
+}
+
+/* How many rows of each lane to ask for: about what is wanted, when all lanes give alike. What is
+ * read and not taken is work for nothing. */
+static int64_t rows_to_ask(const struct pawl__pg_ready *ready, struct pawl__pg_cursor *const *asked,
+                           size_t count)
+{
+    size_t density = DENSITY_FIRST;
+    for (size_t i = 0; i < count; i++) {
+        size_t seen = asked[i]->lane->density;
+        if (seen && (i == 0 || seen < density)) density = seen;
+    }
+    return (int64_t)(ready->wanted / ready->cursor_count / density + 1);
+}
+
+/* Ask for the next rows of each lane in `asked`. */
+static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_cursor **asked,
+                              size_t count, int64_t limit)
+{
+    struct pawl__pg_conn *conn = &ready->pg->writer;
+    struct pawl__pg_list *lanes = &ready->pg->gather.lists[0], *ranks = &ready->pg->gather.lists[1],
+                         *seats = &ready->pg->gather.lists[2];
+    pawl__pg_list_begin(lanes, PAWL__PG_INTS);
+    pawl__pg_list_begin(ranks, PAWL__PG_INTS);
+    pawl__pg_list_begin(seats, PAWL__PG_IDS);
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_list_add(lanes, asked[i]->lane->id);
+        pawl__pg_list_add(ranks, asked[i]->rank);
+        pawl__pg_list_add_id(seats, asked[i]->seat);
+    }
+    pawl__pg_call(conn, ready->patient ? PG_READY_NEXT_PATIENT : PG_READY_NEXT);
+    pawl__pg_bind_list(conn, PG_READY_NEXT_lanes, lanes);
+    pawl__pg_bind_list(conn, PG_READY_NEXT_ranks, ranks);
+    pawl__pg_bind_list(conn, PG_READY_NEXT_seats, seats);
+    pawl__pg_bind(conn, PG_READY_NEXT_limit, limit);
+    pawl__pg_send_keep(conn, 0);
+    return pawl__pg_sync(conn, ready->pg->diag);
+}
+_Static_assert((int)PG_READY_NEXT_lanes == (int)PG_READY_NEXT_PATIENT_lanes &&
+                   (int)PG_READY_NEXT_ranks == (int)PG_READY_NEXT_PATIENT_ranks &&
+                   (int)PG_READY_NEXT_seats == (int)PG_READY_NEXT_PATIENT_seats &&
+                   (int)PG_READY_NEXT_limit == (int)PG_READY_NEXT_PATIENT_limit,
+               "parameters are numbered alike");
+
+static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answer, int at,
+                              struct pawl__pg_cursor *cursor)
+{
+    struct pawl__pg_ready_row row = { .cursor = cursor,
+                                      .rank = pawl__pg_int(answer, at, NEXT_RANK),
+                                      .seat = pawl__pg_id(answer, at, NEXT_SEAT),
+                                      .place = pawl__pg_tid(answer, at, NEXT_PLACE),
+                                      .count = pawl__pg_ids_count(answer, at, NEXT_IDS) };
+    row.ids = pawl__arena_alloc(&ready->pg->arena, (row.count + 1) * sizeof *row.ids);
+    if (!row.ids) return pawl__fail_nomem(ready->pg->diag);
+    pawl__pg_ids(answer, at, NEXT_IDS, row.ids);
+    ready->rows[ready->count++] = row;
+    if (pawl__pg_compare_ranks(row.rank, &row.seat, cursor->rank, &cursor->seat) > 0) {
+        cursor->rank = row.rank;
+        cursor->seat = row.seat;
+    }
+    return PAWL_OK;
+}
+
+/* What was read of one lane. */
+struct got {
+    size_t rows, ids;
+};
+
+static void note_density(struct pawl__pg_cursor *cursor, const struct got *got)
+{
+    if (got->rows) cursor->lane->density = (uint32_t)(got->ids / got->rows + 1);
+}
+
+static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cursor **asked,
+                               size_t count)
+{
+    int64_t limit = rows_to_ask(ready, asked, count);
+    enum pawl_err err = ask_rows(ready, asked, count, limit);
+    if (err) return err;
+    const PGresult *answer = ready->pg->writer.kept[0];
+    struct got *got = pawl__arena_calloc(&ready->pg->arena, count, sizeof *got);
+    size_t rows = (size_t)PQntuples(answer);
+    if (!got || !room_for_rows(ready, rows)) return pawl__fail_nomem(ready->pg->diag);
+    for (size_t i = 0; !err && i < rows; i++) {
+        size_t at = (size_t)pawl__pg_int(answer, (int)i, NEXT_AT) - 1;
+        assert(at < count);
+        err = keep_row(ready, answer, (int)i, asked[at]);
+        got[at].rows++;
+        got[at].ids += pawl__pg_ids_count(answer, (int)i, NEXT_IDS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        asked[i]->drained = (int64_t)got[i].rows < limit;
+        note_density(asked[i], &got[i]);
+    }
+    if (err || !ready->rows) return err; // nothing at all so far
+    qsort(ready->rows + ready->first, ready->count - ready->first, sizeof *ready->rows,
+          compare_rows);
+    return PAWL_OK;
+}
+
+/* No lane that goes on can have a better one than this: it is not behind what was read of any. */
+static bool is_best(const struct pawl__pg_ready *ready, const struct pawl__pg_ready_row *row)
+{
+    for (size_t i = 0; i < ready->cursor_count; i++) {
+        const struct pawl__pg_cursor *cursor = &ready->cursors[i];
+        if (cursor->drained || cursor == row->cursor) continue;
+        if (pawl__pg_compare_ranks(row->rank, &row->seat, cursor->rank, &cursor->seat) > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Go on with lanes that may hold something better than the best row we have; with none at hand,
+ * with all that are not drained. False: there is nothing more. */
+static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
+{
+    const struct pawl__pg_ready_row *best = ready->first < ready->count ? &ready->rows[ready->first]
+                                                                        : NULL;
+    struct pawl__pg_cursor **asked =
+        pawl__arena_alloc(&ready->pg->arena, (ready->cursor_count + 1) * sizeof *asked);
+    if (!asked) return pawl__fail_nomem(ready->pg->diag);
+    size_t count = 0;
+    for (size_t i = 0; i < ready->cursor_count; i++) {
+        struct pawl__pg_cursor *cursor = &ready->cursors[i];
+        if (cursor->drained) continue;
+        if (best &&
+            pawl__pg_compare_ranks(best->rank, &best->seat, cursor->rank, &cursor->seat) <= 0)
+            continue;
+        asked[count++] = cursor;
+    }
+    *more = count > 0;
+    return count ? read_rows(ready, asked, count) : PAWL_OK;
+}
+
+/* A cursor on each wanted lane of the queue. */
+enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
+                                  const struct pawl__pg_queue *queue, size_t wanted)
+{
+    const struct pawl__pg_lanes *lanes = &ready->pg->lanes;
+    size_t count = 0;
+    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
+        count += wants_type(op, lanes->lanes[at - 1]->type);
+    }
+    ready->first = ready->count = ready->cursor_count = 0;
+    if (!count) return PAWL_OK;
+    ready->wanted = wanted;
+    ready->cursors = pawl__arena_calloc(&ready->pg->arena, count, sizeof *ready->cursors);
+    if (!ready->cursors) return pawl__fail_nomem(ready->pg->diag);
+    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
+        struct pawl__pg_lane *lane = lanes->lanes[at - 1];
+        if (!wants_type(op, lane->type)) continue;
+        ready->cursors[ready->cursor_count++] =
+            (struct pawl__pg_cursor){ .lane = lane, .rank = INT64_MIN };
+    }
+    return PAWL_OK;
+}
+
+/* ---- dealing out ---- */
+
+enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bool *more)
+{
+    enum pawl_err err = PAWL_OK;
+    ready->pick_count = 0;
+    ready->rank_max = INT64_MIN;
+    ready->picks = pawl__arena_calloc(&ready->pg->arena, limit, sizeof *ready->picks);
+    if (!ready->picks) return pawl__fail_nomem(ready->pg->diag);
+    *more = true;
+    while (!err && ready->pick_count < limit) {
+        struct pawl__pg_ready_row *row = ready->first < ready->count ? &ready->rows[ready->first]
+                                                                     : NULL;
+        if (!row || !is_best(ready, row)) {
+            err = read_more(ready, more);
+            if (!*more) break;
+            continue;
+        }
+        ready->rank_max = row->rank;
+        while (row->at < row->count && ready->pick_count < limit) {
+            ready->picks[ready->pick_count++] =
+                (struct pawl__pg_pick){ .id = row->ids[row->at++], .cursor = row->cursor };
+        }
+        if (row->at == row->count) ready->first++;
+    }
+    return err;
+}
+
+/* Rows of which all is taken go; of one at most, some is left. */
+void pawl__pg_ready_strike(struct pawl__pg_ready *ready)
+{
+    struct pawl__backend *pg = ready->pg;
+    struct pawl__pg_list *places = &pg->gather.lists[0], *ids = &pg->gather.lists[1];
+    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    for (size_t i = 0; i < ready->first; i++) {
+        pawl__pg_list_add_bytes(places, ready->rows[i].place.b, sizeof ready->rows[i].place.b);
+    }
+    if (places->count) {
+        pawl__pg_call(&pg->writer, PG_READY_DELETE);
+        pawl__pg_bind_list(&pg->writer, PG_READY_DELETE_places, places);
+        pawl__pg_send_exact(&pg->writer, places->count);
+    }
+    if (ready->first == ready->count || !ready->rows[ready->first].at) return;
+    const struct pawl__pg_ready_row *row = &ready->rows[ready->first];
+    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    pawl__pg_list_add_bytes(places, row->place.b, sizeof row->place.b);
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = row->at; i < row->count; i++) {
+        pawl__pg_list_add_id(ids, row->ids[i]);
+    }
+    pawl__pg_call(&pg->writer, PG_READY_REST);
+    pawl__pg_bind_list(&pg->writer, PG_READY_REST_ids, ids);
+    pawl__pg_bind_list(&pg->writer, PG_READY_REST_places, places);
+    pawl__pg_send_exact(&pg->writer, 1);
+}
+
+void pawl__pg_ready_release(struct pawl__pg_ready *ready)
+{
+    free(ready->rows);
+}
