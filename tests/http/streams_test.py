@@ -74,6 +74,7 @@ def refuses_what_is_not_there():
 def follows_a_queue():
     with Server() as server:
         server.submit(queue="mail")
+        until(server.events)  # who listens later does not hear of it
         with server.listen("/ojs/v1/queues/mail/events") as stream, \
              server.listen("/ojs/v1/events/stream?channel=queue:mail") as other:
             server.submit(queue="else")
