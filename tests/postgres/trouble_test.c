@@ -1,5 +1,5 @@
 /* What becomes of operations when the connection breaks, the server cuts us off, somebody holds the
- * lock that we need, or two wait for each other. */
+ * lock that we need, or two wait for each other; and what the store's own check sees. */
 #include "support/ops.h"
 #include "postgres/proxy.h"
 
@@ -297,6 +297,52 @@ static void deadlock_is_resolved_by_doing_it_again(void **state)
     check_whole(rig, 3);
 }
 
+/* ---- what must never be ---- */
+
+static void count_finding(void *ctx, const char *text)
+{
+    assert_non_null(strstr(text, "is on no roll"));
+    ++*(int *)ctx;
+}
+
+/* Each is a job that nobody would ever come upon again, or not when its time has come. */
+static void check_finds_jobs_that_no_roll_leads_to(void **state)
+{
+    static const char *const faults[] = {
+        "DELETE FROM pawl_ready",
+        "UPDATE pawl_ready SET lane = lane + 1",
+        "UPDATE pawl_ready SET rank = rank - 1",
+        "UPDATE pawl_ready SET rank = rank + 1",
+        "DELETE FROM pawl_lease",
+        "UPDATE pawl_lease SET until_ms = until_ms - 1",
+        "UPDATE pawl_lease SET until_ms = until_ms + 1",
+        "DELETE FROM pawl_ended",
+        "UPDATE pawl_ended SET state = state + 1",
+        "UPDATE pawl_ended SET finished_at_ms = finished_at_ms - 1",
+        "UPDATE pawl_ended SET finished_at_ms = finished_at_ms + 1",
+    };
+    struct site *site = *state;
+    struct rig *rig = &site->rig;
+    job_in(rig, PAWL_STATE_ACTIVE, NULL);
+    job_in(rig, PAWL_STATE_COMPLETED, NULL);
+    job_in(rig, PAWL_STATE_AVAILABLE, NULL);
+    PGconn *pg = side_door(site);
+    say(pg, "CREATE TEMP TABLE ready AS TABLE pawl_ready; CREATE TEMP TABLE lease AS TABLE"
+            " pawl_lease; CREATE TEMP TABLE ended AS TABLE pawl_ended");
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        int findings = 0;
+        rig_check(rig);
+        say(pg, faults[i]);
+        assert_err(rig, PAWL_ERR_CORRUPT,
+                   pawl__store_check(rig->store, count_finding, &findings, &rig->diag));
+        assert_true(findings > 0);
+        say(pg, "DELETE FROM pawl_ready; INSERT INTO pawl_ready TABLE ready;"
+                "DELETE FROM pawl_lease; INSERT INTO pawl_lease TABLE lease;"
+                "DELETE FROM pawl_ended; INSERT INTO pawl_ended TABLE ended");
+    }
+    PQfinish(pg);
+}
+
 int main(void)
 {
     const char *server = getenv("PAWL_TEST_POSTGRES");
@@ -319,6 +365,7 @@ int main(void)
         TROUBLE(commit_that_cannot_be_looked_up_is_called_unknown),
         TROUBLE(lock_that_is_held_too_long_is_reported),
         TROUBLE(deadlock_is_resolved_by_doing_it_again),
+        TROUBLE(check_finds_jobs_that_no_roll_leads_to),
     };
     int failed = cmocka_run_group_tests_name("trouble", tests, NULL, NULL);
     proxy_close(&door);

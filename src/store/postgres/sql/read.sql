@@ -72,23 +72,25 @@ SELECT set_config('enable_nestloop', 'off', true)
 
 -- Each of these finds what must not be: a row is a finding, in words.
 -- name: check_rolls
+-- At exactly its own rank or time: a claim and a sweep that find it anywhere sooner strike it off,
+-- for its time has not come.
 SELECT 'job ' || j.id || ' is on no roll of the jobs that are available'
 FROM pawl_job AS j
 WHERE j.state = 2 AND NOT EXISTS (SELECT 1 FROM pawl_ready AS l
     CROSS JOIN LATERAL unnest(l.ids) AS g (id)
-    WHERE g.id = j.id AND l.lane = j.lane AND l.rank <= j.rank)
+    WHERE g.id = j.id AND l.lane = j.lane AND l.rank = j.rank)
 UNION ALL
 SELECT 'job ' || j.id || ' is on no roll of leases'
 FROM pawl_job AS j
 WHERE j.lease_until_ms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pawl_lease AS l
     CROSS JOIN LATERAL unnest(l.ids) AS g (id)
-    WHERE g.id = j.id AND l.until_ms <= j.lease_until_ms)
+    WHERE g.id = j.id AND l.until_ms = j.lease_until_ms)
 UNION ALL
 SELECT 'job ' || j.id || ' is on no roll of the jobs that have ended'
 FROM pawl_job AS j
 WHERE j.state >= 7 AND NOT EXISTS (SELECT 1 FROM pawl_ended AS l
     CROSS JOIN LATERAL unnest(l.ids) AS g (id)
-    WHERE g.id = j.id AND l.state = j.state AND l.finished_at_ms <= j.finished_at_ms)
+    WHERE g.id = j.id AND l.state = j.state AND l.finished_at_ms = j.finished_at_ms)
 
 -- name: check_orphans
 SELECT 'job ' || id || ' is both live and archived' FROM pawl_archive AS a
