@@ -201,6 +201,33 @@ static void short_list_is_one_transaction(struct rig *rig)
     assert_i64(0, after.failed_commits);
 }
 
+static struct pawl__op bulk_op(const struct pawl_filter *filter, enum pawl_control what)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_BULK,
+                              .bulk = { .filter = filter, .control = what, .limit = 10 } };
+}
+
+/* Wherever a store looks for the jobs of one state: what came there a moment ago is found. */
+static void filter_finds_what_the_list_has_moved(struct rig *rig)
+{
+    struct pawl_filter available = { .states = PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) };
+    struct pawl_filter active = { .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE) };
+    struct pawl_filter cancelled = { .states = PAWL_STATE_BIT(PAWL_STATE_CANCELLED) };
+    struct pawl__op ops[] = {
+        submit_op(rig, NULL),
+        bulk_op(&available, PAWL_CONTROL_CANCEL),
+        bulk_op(&cancelled, PAWL_CONTROL_RETRY),
+        claim_some(1),
+        bulk_op(&active, PAWL_CONTROL_CANCEL),
+    };
+    post_all(rig, &tally, ops, COUNT(ops));
+    assert_i64(1, ops[1].bulk.moved);
+    assert_i64(1, ops[2].bulk.moved);
+    assert_int_equal(1, ops[3].claim.job_count);
+    assert_i64(1, ops[4].bulk.moved);
+    assert_state(CANCELLED, state_of(rig, ops[0].submit.jobs[0].id));
+}
+
 /* Moving one job twice in a list is where counters that are kept aside would slip. */
 static void one_job_may_move_many_times_in_a_list(struct rig *rig)
 {
@@ -332,6 +359,7 @@ int main(void)
         CONTRACT(claims_of_many_fetchers_share_the_jobs),
         CONTRACT(list_longer_than_a_transaction_is_all_answered),
         CONTRACT(short_list_is_one_transaction),
+        CONTRACT(filter_finds_what_the_list_has_moved),
         CONTRACT(one_job_may_move_many_times_in_a_list),
         CONTRACT(names_of_a_refused_submit_are_not_remembered),
         CONTRACT(every_kind_of_operation_shares_a_transaction),

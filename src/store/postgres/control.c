@@ -176,8 +176,9 @@ enum pawl_err pawl__pg_op_bulk(struct pawl__backend *pg, struct pawl__op *op)
     if (!filter.states) return PAWL_OK;
     struct pawl_job_id *ids;
     size_t count;
-    enum pawl_err err =
-        pawl__pg_match(&pg->writer, &filter, op->bulk.limit, &op->arena, &ids, &count, pg->diag);
+    enum pawl_err err = pawl__pg_rolls_flush(pg); // jobs of some states are found by them
+    if (err) return err;
+    err = pawl__pg_match(&pg->writer, &filter, op->bulk.limit, &op->arena, &ids, &count, pg->diag);
     if (err) return err;
     pawl__pg_savepoint(pg);
     for (size_t i = 0; !err && i < count; i++) {
