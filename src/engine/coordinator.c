@@ -17,6 +17,7 @@ enum {
     RETIRE_STEP = 256,
     RETIRE_REST = 9, /* rests nine times as long as a step took */
     RETIRE_IDLE_MS = 30000,
+    HELD_MS = 50, /* until others let go of what is due */
     TROUBLE_MS = 1000
 };
 
@@ -356,6 +357,7 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
     if (op->sweep.more) return 0;
     int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;
     if (until_ms < 0) until_ms = 0;
+    if (!until_ms && !op->sweep.moved) until_ms = HELD_MS;
     // told of what comes sooner, so the next due time would do; but notices can be lost
     int64_t most_ms = kind == PAWL__SWEEP_PROMOTE ? engine->poll_rules.max_ms : interval_ms(engine);
     return until_ms < most_ms ? until_ms : most_ms;

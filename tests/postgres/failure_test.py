@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a server can do to a store, and what the store says of it: connections refused, a standby, a
-full disk, a failover with commits under way. Speaks TAP.
+"""What a server can do to a store, and what the store says of it: connections refused, a job
+held, a standby, a full disk, a failover with commits under way. Speaks TAP.
 
 Usage: failure_test.py PAWL MODULE_DIR STEADY
 """
@@ -122,6 +122,52 @@ def refusals_say_what_to_do(postgres):
     assert done.returncode == 3 and "pg_dump" in done.stderr, done
     done = pawl(url(), "check")
     assert (done.returncode, done.stdout) == (0, "no damage found\n"), done
+
+
+# ---- what others hold ----
+
+def lapsed_job_that_is_held_is_asked_about_now_and_then(postgres):
+    """Its worker is gone, but somebody holds the job: a node cannot take it back, and must not try
+    as fast as it can, for each time is a transaction that writes."""
+    most_per_second, seconds = 25, 3  # it looks again after 50 ms
+    postgres.sql("CREATE DATABASE held")
+    url = f"postgres:///held?host={postgres.dir}&user=pawl"
+    assert pawl(url, "submit", "t").returncode == 0
+    side = [postgres.bin + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", url]
+    subprocess.run([*side, "-c", "UPDATE pawl_job SET state = 4, run = 1, started_at_ms = 1,"
+                    " lease_until_ms = 2, worker = 'gone'",
+                    "-c", "INSERT INTO pawl_lease SELECT 2, 'gone', array_agg(id) FROM pawl_job"],
+                   check=True)
+
+    def writes():
+        return int(subprocess.run([*side, "-c", "SELECT pg_snapshot_xmax(pg_current_snapshot())"],
+                                  check=True, capture_output=True, text=True).stdout)
+
+    def states():
+        return subprocess.run([*side, "-c", "SELECT state, run FROM pawl_job"], check=True,
+                              capture_output=True, text=True).stdout
+    with subprocess.Popen(side, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdin.write("BEGIN;\nSELECT 'held' FROM pawl_job FOR UPDATE;\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "held\n"
+        node = subprocess.Popen([PAWL, "work", "--store", url, "--exec", "t=true"], env=ENV,
+                                cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                preexec_fn=server.end_with_parent)
+        try:
+            first = writes()
+            until(lambda: writes() > first + 10)  # it is up, and tries
+            began, before = time.monotonic(), writes()
+            time.sleep(seconds)
+            count, took = writes() - before, time.monotonic() - began
+            assert count <= most_per_second * took, (count, took)
+            assert states() == "4|1\n", states()
+            holder.stdin.write("ROLLBACK;\n")
+            holder.stdin.flush()
+            until(lambda: states() == "7|2\n")
+        finally:
+            node.terminate()
+            node.wait(PATIENCE_S)
+            holder.stdin.close()
 
 
 # ---- a store that is away for a while ----
@@ -250,18 +296,19 @@ def main():
     if not server.find_binaries():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
         return
-    print("1..5", flush=True)
+    print("1..6", flush=True)
     with server.Server(server.REPLICATED) as primary:
         run(1, refusals_say_what_to_do, primary)
         run(2, server_says_that_its_store_is_away_and_comes_back, primary)
+        run(3, lapsed_job_that_is_held_is_asked_about_now_and_then, primary)
         with server.Standby(primary) as standby:
-            run(3, standby_is_told_from_a_primary, standby)
-            run(4, failover_loses_nothing_and_needs_nobody, primary, standby)
+            run(4, standby_is_told_from_a_primary, standby)
+            run(5, failover_loses_nothing_and_needs_nobody, primary, standby)
     if not server.Cramped.can_be():
-        print("ok 5 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
+        print("ok 6 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
         return
     with server.Cramped() as cramped:
-        run(5, full_disk_is_reported_and_outlived, cramped)
+        run(6, full_disk_is_reported_and_outlived, cramped)
 
 
 if __name__ == "__main__":
