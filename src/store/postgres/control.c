@@ -6,13 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define X(number, name, verb, event, ...) [PAWL_CONTROL_##name] = { PAWL_EVENT_##event, verb },
-static const struct {
-    enum pawl_event event;
-    const char *verb;
-} controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
-#undef X
-
 /* A new series of attempts, due now, with the old errors kept and no time to live: it is over. */
 static enum pawl_err prepare_revival(struct pawl__backend *pg, struct pawl__pg_place *place,
                                      struct pawl_diag *diag)
@@ -29,27 +22,12 @@ static enum pawl_err prepare_revival(struct pawl__backend *pg, struct pawl__pg_p
     return PAWL_OK;
 }
 
-static const char *reason_for(enum pawl_control control, const struct pawl_by *by)
-{
-    if (by->reason && *by->reason) return by->reason;
-    switch (control) {
-    case PAWL_CONTROL_CANCEL:
-        return "cancelled on request";
-    case PAWL_CONTROL_DISCARD:
-        return "discarded on request";
-    case PAWL_CONTROL_SKIP:
-        return "skipped on request";
-    default:
-        return NULL;
-    }
-}
-
 static enum pawl_err carry_out(struct pawl__backend *pg, struct pawl__pg_place *place,
                                enum pawl_control control, const struct pawl_by *by,
                                struct pawl_diag *diag)
 {
-    enum pawl_event event = controls[control].event;
-    struct pawl__pg_target target = { .reason = reason_for(control, by) };
+    enum pawl_event event = pawl__control_event(control);
+    struct pawl__pg_target target = { .reason = pawl__control_reason(control, by) };
     enum pawl_err err = PAWL_OK;
     if (control == PAWL_CONTROL_RETRY) {
         err = prepare_revival(pg, place, diag);
@@ -64,8 +42,7 @@ static enum pawl_err carry_out(struct pawl__backend *pg, struct pawl__pg_place *
 
 static bool allows(const struct pawl__pg_place *place, enum pawl_control control)
 {
-    return pawl__lifecycle_next(place->state, controls[control].event, place->paused_from) !=
-           PAWL_STATE_NONE;
+    return pawl__control_allowed(control, place->state, place->paused_from);
 }
 
 enum pawl_err pawl__pg_control_place(struct pawl__backend *pg, struct pawl__pg_place *place,
@@ -74,11 +51,12 @@ enum pawl_err pawl__pg_control_place(struct pawl__backend *pg, struct pawl__pg_p
 {
     enum pawl_state from = place->state;
     if (control == PAWL_CONTROL_PAUSE && from == PAWL_STATE_PAUSED) return PAWL_OK;
-    if (!allows(place, control)) return pawl__pg_fail_state(diag, place, controls[control].verb);
+    const char *verb = pawl__control_verb(control);
+    if (!allows(place, control)) return pawl__fail_state(diag, place->id, from, verb);
     enum pawl_err err = carry_out(pg, place, control, by, diag);
     if (err) return err;
     if (from == PAWL_STATE_ACTIVE) pawl__pg_tale_control(pg, place, from);
-    pawl__pg_deed(pg, &place->id, NULL, controls[control].verb, by, from, place->state);
+    pawl__pg_deed(pg, &place->id, NULL, verb, by, from, place->state);
     return PAWL_OK;
 }
 
@@ -153,25 +131,13 @@ static enum pawl_err bulk_one(struct pawl__backend *pg, struct pawl__op *op, str
     return err == PAWL_ERR_STATE || err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
 }
 
-/* The states from which the deed is possible, so that the limit counts only jobs that can move. */
-static uint32_t states_for(enum pawl_control control)
-{
-    uint32_t mask = 0;
-    for (int state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        bool can = control == PAWL_CONTROL_NONE
-                       ? pawl_state_is_terminal((enum pawl_state)state)
-                       : pawl__lifecycle_next((enum pawl_state)state, controls[control].event,
-                                              PAWL_STATE_SCHEDULED) != PAWL_STATE_NONE;
-        if (can) mask |= PAWL_STATE_BIT(state);
-    }
-    return mask;
-}
-
 enum pawl_err pawl__pg_op_bulk(struct pawl__backend *pg, struct pawl__op *op)
 {
     assert(op->bulk.limit >= 1 && op->bulk.limit <= PAWL_BULK_MAX);
     struct pawl_filter filter = *op->bulk.filter;
-    filter.states = (filter.states ? filter.states : ~UINT32_C(0)) & states_for(op->bulk.control);
+    // the limit counts only jobs that can move
+    filter.states = (filter.states ? filter.states : ~UINT32_C(0)) &
+                    pawl__control_states(op->bulk.control);
     op->bulk.moved = 0;
     if (!filter.states) return PAWL_OK;
     struct pawl_job_id *ids;
@@ -216,7 +182,7 @@ enum pawl_err pawl__pg_op_priority(struct pawl__backend *pg, struct pawl__op *op
     enum pawl_err err = pawl__pg_place_any(pg, op->priority.id, &place, op->diag);
     if (err) return err;
     if (pawl_state_is_terminal(place.state) || place.state == PAWL_STATE_ACTIVE) {
-        return pawl__pg_fail_state(op->diag, &place, "change the priority of");
+        return pawl__fail_state(op->diag, place.id, place.state, "change the priority of");
     }
     op->priority.before = place.priority;
     place.priority = op->priority.priority;

@@ -41,7 +41,7 @@ enum pawl_err pawl__pg_op_progress(struct pawl__backend *pg, struct pawl__op *op
     enum pawl_err err = find_for(pg, &op->progress.ref, &place, op->diag);
     if (err) return err;
     if (place.state != PAWL_STATE_ACTIVE) {
-        return pawl__pg_fail_state(op->diag, &place, "report progress of");
+        return pawl__fail_state(op->diag, place.id, place.state, "report progress of");
     }
     struct progress progress;
     err = read_progress(pg, &place, &progress);
@@ -81,7 +81,7 @@ enum pawl_err pawl__pg_op_checkpoint(struct pawl__backend *pg, struct pawl__op *
     if (err) return err;
     bool save = op->checkpoint.state.len > 0;
     if (save && pawl_state_is_terminal(place.state)) {
-        return pawl__pg_fail_state(op->diag, &place, "save a checkpoint of");
+        return pawl__fail_state(op->diag, place.id, place.state, "save a checkpoint of");
     }
     if (save) return save_checkpoint(pg, op, place.id);
     op->checkpoint.sequence = 0;
@@ -104,7 +104,7 @@ static enum pawl_err find_known(struct pawl__backend *pg, struct pawl__op *op)
     enum pawl_err err = pawl__pg_sync(conn, pg->diag);
     if (err) return err;
     bool known = PQntuples(conn->kept[0]) || PQntuples(conn->kept[1]);
-    return known ? PAWL_OK : pawl__pg_fail_unknown(op->diag, op->log.ref.id);
+    return known ? PAWL_OK : pawl__fail_unknown(op->diag, op->log.ref.id);
 }
 
 /* A line that is too long is cut, not refused: half of what went wrong is better than nothing. */

@@ -150,23 +150,7 @@ enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id
                                  struct pawl__pg_place *out, struct pawl_diag *diag)
 {
     enum pawl_err err = look_for(pg, id, true, out);
-    return err == PAWL_ERR_NOT_FOUND ? pawl__pg_fail_unknown(diag, id) : err;
-}
-
-enum pawl_err pawl__pg_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)
-{
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(id, text);
-    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\"", text);
-}
-
-enum pawl_err pawl__pg_fail_state(struct pawl_diag *diag, const struct pawl__pg_place *place,
-                                  const char *verb)
-{
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(place->id, text);
-    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\": it is %s", verb, text,
-                      pawl_state_name(place->state, PAWL_VOCABULARY_PAWL));
+    return err == PAWL_ERR_NOT_FOUND ? pawl__fail_unknown(diag, id) : err;
 }
 
 enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_run *ref,
@@ -175,12 +159,7 @@ enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_r
     enum pawl_err err = pawl__pg_place_any(pg, ref->id, out, diag);
     if (err) return err;
     if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(ref->id, text);
-    return pawl__fail(diag, PAWL_ERR_STALE,
-                      "run %lld of job \"%s\" is over: the job is %s and has had %lld runs",
-                      (long long)ref->run, text, pawl_state_name(out->state, PAWL_VOCABULARY_PAWL),
-                      (long long)out->run);
+    return pawl__fail_stale(diag, ref, out->state, out->run);
 }
 
 int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,

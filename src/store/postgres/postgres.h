@@ -31,6 +31,7 @@
 #include "base/rng.h"
 #include "base/sync.h"
 #include "store/backend.h"
+#include "store/decide.h"
 
 #include "postgres_sql.h"
 
@@ -593,10 +594,6 @@ enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_r
                                    struct pawl__pg_place *out, struct pawl_diag *diag);
 int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,
                          int64_t due_at_ms);
-enum pawl_err pawl__pg_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
-/* "job ... is completed: cannot ..." */
-enum pawl_err pawl__pg_fail_state(struct pawl_diag *diag, const struct pawl__pg_place *place,
-                                  const char *verb);
 /* For the audit. `id` NULL: it concerns `subject`. */
 void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const char *subject,
                    const char *action, const struct pawl_by *by, enum pawl_state from,

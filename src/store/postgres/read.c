@@ -172,7 +172,7 @@ static enum pawl_err read_story(struct pawl__pg_conn *conn, struct pawl_job_id i
                                 struct pawl_diag *diag)
 {
     const PGresult *job = conn->kept[SLOT_JOB];
-    if (!PQntuples(job)) return pawl__pg_fail_unknown(diag, id);
+    if (!PQntuples(job)) return pawl__fail_unknown(diag, id);
     if (pawl__pg_read_job(job, 0, arena, &out->job)) return pawl__fail_nomem(diag);
     for (int i = 0; i < PARTS; i++) {
         if (!parts[i].read(out, conn->kept[i], arena)) return pawl__fail_nomem(diag);

@@ -205,7 +205,7 @@ enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
     enum pawl_err err = pawl__pg_place_any(pg, id, &place, diag);
     if (err) return err;
     if (!place.archived && !pawl_state_is_terminal(place.state)) {
-        return pawl__pg_fail_state(diag, &place, "delete");
+        return pawl__fail_state(diag, place.id, place.state, "delete");
     }
     send_for_one(pg, place.archived ? PG_ARCHIVE_DELETE : PG_JOB_DELETE, id);
     struct pawl__pg_list *ids = &pg->gather.lists[0];

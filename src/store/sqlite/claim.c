@@ -411,7 +411,7 @@ enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
     struct pawl__sq_place place;
     enum pawl_err err = pawl__sq_place_find(sq, op->assign.id, &place);
     if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, op->assign.id, &place);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->assign.id);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(op->diag, op->assign.id);
     if (err) return err;
     if (place.state != PAWL_STATE_PENDING || place.lease_until_ms != op->assign.token ||
         place.lease_until_ms <= sq->now_ms || strcmp(place.worker, op->assign.worker) != 0) {

@@ -6,13 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define X(number, name, verb, event, ...) [PAWL_CONTROL_##name] = { PAWL_EVENT_##event, verb },
-static const struct {
-    enum pawl_event event;
-    const char *verb;
-} controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
-#undef X
-
 /* A new series of attempts, due now, with the old errors kept and no time to live: it is over. */
 static enum pawl_err prepare_revival(struct pawl__backend *sq, struct pawl__sq_place *place,
                                      struct pawl_diag *diag)
@@ -28,27 +21,12 @@ static enum pawl_err prepare_revival(struct pawl__backend *sq, struct pawl__sq_p
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-static const char *reason_for(enum pawl_control control, const struct pawl_by *by)
-{
-    if (by->reason && *by->reason) return by->reason;
-    switch (control) {
-    case PAWL_CONTROL_CANCEL:
-        return "cancelled on request";
-    case PAWL_CONTROL_DISCARD:
-        return "discarded on request";
-    case PAWL_CONTROL_SKIP:
-        return "skipped on request";
-    default:
-        return NULL;
-    }
-}
-
 static enum pawl_err carry_out(struct pawl__backend *sq, struct pawl__sq_place *place,
                                enum pawl_control control, const struct pawl_by *by,
                                struct pawl_diag *diag)
 {
-    enum pawl_event event = controls[control].event;
-    struct pawl__sq_target target = { .reason = reason_for(control, by) };
+    enum pawl_event event = pawl__control_event(control);
+    struct pawl__sq_target target = { .reason = pawl__control_reason(control, by) };
     enum pawl_err err = PAWL_OK;
     if (control == PAWL_CONTROL_RETRY) {
         err = prepare_revival(sq, place, diag);
@@ -62,8 +40,7 @@ static enum pawl_err carry_out(struct pawl__backend *sq, struct pawl__sq_place *
 
 static bool allows(const struct pawl__sq_place *place, enum pawl_control control)
 {
-    return pawl__lifecycle_next(place->state, controls[control].event, place->paused_from) !=
-           PAWL_STATE_NONE;
+    return pawl__control_allowed(control, place->state, place->paused_from);
 }
 
 enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_place *place,
@@ -72,11 +49,12 @@ enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_p
 {
     enum pawl_state from = place->state;
     if (control == PAWL_CONTROL_PAUSE && from == PAWL_STATE_PAUSED) return PAWL_OK;
-    if (!allows(place, control)) return pawl__sq_fail_state(diag, place, controls[control].verb);
+    const char *verb = pawl__control_verb(control);
+    if (!allows(place, control)) return pawl__fail_state(diag, place->id, from, verb);
     enum pawl_err err = carry_out(sq, place, control, by, diag);
     if (err) return err;
     if (from == PAWL_STATE_ACTIVE) pawl__sq_tale_control(sq, place, from);
-    return pawl__sq_deed(sq, &place->id, NULL, controls[control].verb, by, from, place->state);
+    return pawl__sq_deed(sq, &place->id, NULL, verb, by, from, place->state);
 }
 
 /* A job that is archived comes back if there is something to be done to it. */
@@ -87,7 +65,7 @@ static enum pawl_err find_for_control(struct pawl__backend *sq, struct pawl_job_
     enum pawl_err err = pawl__sq_place_find(sq, id, out);
     if (err != PAWL_ERR_NOT_FOUND) return err;
     err = pawl__sq_place_archived(sq, id, out);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, id);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(diag, id);
     if (err || !allows(out, control)) return err;
     err = pawl__sq_unarchive(sq, id);
     return err ? err : pawl__sq_place_find(sq, id, out);
@@ -151,25 +129,13 @@ static enum pawl_err bulk_one(struct pawl__backend *sq, struct pawl__op *op, str
     return err == PAWL_ERR_STATE || err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
 }
 
-/* The states from which the deed is possible, so that the limit counts only jobs that can move. */
-static uint32_t states_for(enum pawl_control control)
-{
-    uint32_t mask = 0;
-    for (int state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        bool can = control == PAWL_CONTROL_NONE
-                       ? pawl_state_is_terminal((enum pawl_state)state)
-                       : pawl__lifecycle_next((enum pawl_state)state, controls[control].event,
-                                              PAWL_STATE_SCHEDULED) != PAWL_STATE_NONE;
-        if (can) mask |= PAWL_STATE_BIT(state);
-    }
-    return mask;
-}
-
 enum pawl_err pawl__sq_op_bulk(struct pawl__backend *sq, struct pawl__op *op)
 {
     assert(op->bulk.limit >= 1 && op->bulk.limit <= PAWL_BULK_MAX);
     struct pawl_filter filter = *op->bulk.filter;
-    filter.states = (filter.states ? filter.states : ~UINT32_C(0)) & states_for(op->bulk.control);
+    // the limit counts only jobs that can move
+    filter.states = (filter.states ? filter.states : ~UINT32_C(0)) &
+                    pawl__control_states(op->bulk.control);
     op->bulk.moved = 0;
     if (!filter.states) return PAWL_OK;
     struct pawl_job_id *ids;
@@ -218,10 +184,10 @@ enum pawl_err pawl__sq_op_priority(struct pawl__backend *sq, struct pawl__op *op
     struct pawl__sq_place place;
     enum pawl_err err = pawl__sq_place_find(sq, op->priority.id, &place);
     if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, op->priority.id, &place);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->priority.id);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(op->diag, op->priority.id);
     if (err) return err;
     if (pawl_state_is_terminal(place.state) || place.state == PAWL_STATE_ACTIVE) {
-        return pawl__sq_fail_state(op->diag, &place, "change the priority of");
+        return pawl__fail_state(op->diag, place.id, place.state, "change the priority of");
     }
     op->priority.before = place.priority;
     place.priority = op->priority.priority;

@@ -12,7 +12,7 @@ static enum pawl_err find_for(struct pawl__backend *sq, const struct pawl_run *r
     if (ref->run > 0) return pawl__sq_place_owned(sq, ref, place, diag);
     enum pawl_err err = pawl__sq_place_find(sq, ref->id, place);
     if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, ref->id, place);
-    return err == PAWL_ERR_NOT_FOUND ? pawl__sq_fail_unknown(diag, ref->id) : err;
+    return err == PAWL_ERR_NOT_FOUND ? pawl__fail_unknown(diag, ref->id) : err;
 }
 
 struct progress {
@@ -47,7 +47,7 @@ enum pawl_err pawl__sq_op_progress(struct pawl__backend *sq, struct pawl__op *op
     enum pawl_err err = find_for(sq, &op->progress.ref, &place, op->diag);
     if (err) return err;
     if (place.state != PAWL_STATE_ACTIVE) {
-        return pawl__sq_fail_state(op->diag, &place, "report progress of");
+        return pawl__fail_state(op->diag, place.id, place.state, "report progress of");
     }
     struct progress progress;
     err = read_progress(sq, &place, &op->arena, &progress);
@@ -89,7 +89,7 @@ enum pawl_err pawl__sq_op_checkpoint(struct pawl__backend *sq, struct pawl__op *
     if (err) return err;
     bool save = op->checkpoint.state.len > 0;
     if (save && pawl_state_is_terminal(place.state)) {
-        return pawl__sq_fail_state(op->diag, &place, "save a checkpoint of");
+        return pawl__fail_state(op->diag, place.id, place.state, "save a checkpoint of");
     }
     sqlite3_stmt *stmt =
         pawl__sq_use(&sq->writer, save ? SQL_CHECKPOINT_PUT : SQL_CHECKPOINT_DELETE);
@@ -110,7 +110,7 @@ enum pawl_err pawl__sq_op_log(struct pawl__backend *sq, struct pawl__op *op)
     if (err == PAWL_ERR_NOT_FOUND) {
         err = pawl__sq_find_archived(&sq->writer, op->log.ref.id, &key, sq->diag);
     }
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(op->diag, op->log.ref.id);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(op->diag, op->log.ref.id);
     if (err) return err;
     struct pawl_span text = op->log.text;
     if (text.len > PAWL__LOG_LINE_BYTES_MAX) {

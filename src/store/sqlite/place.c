@@ -66,22 +66,6 @@ enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id i
     return err ? err : pawl__sq_place_get(sq, key, out);
 }
 
-enum pawl_err pawl__sq_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)
-{
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(id, text);
-    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\"", text);
-}
-
-enum pawl_err pawl__sq_fail_state(struct pawl_diag *diag, const struct pawl__sq_place *place,
-                                  const char *verb)
-{
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(place->id, text);
-    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\": it is %s", verb, text,
-                      pawl_state_name(place->state, PAWL_VOCABULARY_PAWL));
-}
-
 /* Only the id and the state mean anything. */
 enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_id id,
                                       struct pawl__sq_place *out)
@@ -108,15 +92,10 @@ enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_r
 {
     enum pawl_err err = pawl__sq_place_find(sq, ref->id, out);
     if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, ref->id, out);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, ref->id);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(diag, ref->id);
     if (err) return err;
     if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(ref->id, text);
-    return pawl__fail(diag, PAWL_ERR_STALE,
-                      "run %lld of job \"%s\" is over: the job is %s and has had %lld runs",
-                      (long long)ref->run, text, pawl_state_name(out->state, PAWL_VOCABULARY_PAWL),
-                      (long long)out->run);
+    return pawl__fail_stale(diag, ref, out->state, out->run);
 }
 
 int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,

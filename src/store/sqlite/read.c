@@ -194,7 +194,7 @@ enum pawl_err pawl__sq_story(struct pawl__backend *sq, struct pawl_job_id id,
     err = get_one(conn, id, arena, &out->job, &key, diag);
     if (!err) err = read_story(conn, id, key, arena, out, diag);
     pawl__sq_read_end(sq, conn);
-    return err == PAWL_ERR_NOT_FOUND ? pawl__sq_fail_unknown(diag, id) : err;
+    return err == PAWL_ERR_NOT_FOUND ? pawl__fail_unknown(diag, id) : err;
 }
 
 static bool add_count(void *ctx, sqlite3_stmt *row, struct pawl__arena *arena)

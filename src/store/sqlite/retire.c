@@ -241,7 +241,7 @@ enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
     struct pawl__sq_place place;
     enum pawl_err err = pawl__sq_place_find(sq, id, &place);
     if (!err && !pawl_state_is_terminal(place.state)) {
-        return pawl__sq_fail_state(diag, &place, "delete");
+        return pawl__fail_state(diag, place.id, place.state, "delete");
     }
     if (!err) {
         err = delete_live(sq, &place);
@@ -250,7 +250,7 @@ enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
     if (err != PAWL_ERR_NOT_FOUND) return err;
     int64_t key;
     err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__sq_fail_unknown(diag, id);
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(diag, id);
     if (err) return err;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_ENDED);
     pawl__sq_bind(stmt, SQL_ARCHIVE_ENDED_key, key);

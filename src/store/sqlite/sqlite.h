@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/sync.h"
 #include "store/backend.h"
+#include "store/decide.h"
 
 #include "sqlite_sql.h"
 
@@ -518,10 +519,6 @@ enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_r
                                    struct pawl__sq_place *out, struct pawl_diag *diag);
 int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,
                          int64_t due_at_ms);
-enum pawl_err pawl__sq_fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
-/* "job ... is completed: cannot ..." */
-enum pawl_err pawl__sq_fail_state(struct pawl_diag *diag, const struct pawl__sq_place *place,
-                                  const char *verb);
 /* For the audit. `place` NULL: it concerns `subject`. */
 enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *id,
                             const char *subject, const char *action, const struct pawl_by *by,

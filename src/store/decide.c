@@ -1,0 +1,248 @@
+/* See decide.h. */
+#include "store/decide.h"
+
+#include "base/diag.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- runs ---- */
+
+enum pawl_err pawl__policy_read(struct pawl_span json, int32_t attempts_max,
+                                struct pawl__arena *arena, struct pawl_retry *out,
+                                struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__retry_parse(json, arena, out, diag);
+    if (err == PAWL_ERR_ARG) {
+        return pawl__fail(diag, PAWL_ERR_CORRUPT,
+                          "the store is damaged: a retry policy cannot be read");
+    }
+    out->attempts_max = attempts_max;
+    return err;
+}
+
+/* Attempts that count, this one included. */
+static int64_t charged(const struct pawl__run_facts *facts)
+{
+    return facts->run - facts->base_run - facts->free_runs;
+}
+
+static bool is_expired(const struct pawl__run_facts *facts)
+{
+    return facts->expires_at_ms && facts->expires_at_ms <= facts->now_ms;
+}
+
+static struct pawl__course give_back(void)
+{
+    return (struct pawl__course){ .events = { PAWL_EVENT_SNOOZE, PAWL_EVENT_DUE },
+                                  .event_count = 2,
+                                  .uncharged = true };
+}
+
+static struct pawl__course give_up(const char *reason, bool dead_letter)
+{
+    return (struct pawl__course){ .events = { PAWL_EVENT_EXHAUST },
+                                  .event_count = 1,
+                                  .reason = reason,
+                                  .dead_letter = dead_letter,
+                                  .fails = true,
+                                  .delay_ms = -1 };
+}
+
+static struct pawl__course expire(enum pawl_event first, const char *reason)
+{
+    return (struct pawl__course){
+        .events = { first, PAWL_EVENT_EXPIRE }, .event_count = 2, .reason = reason, .delay_ms = -1
+    };
+}
+
+struct pawl__course pawl__course_failed(const struct pawl__run_facts *facts,
+                                        const struct pawl_retry *retry,
+                                        const struct pawl_report *report, struct pawl__rng *rng)
+{
+    struct pawl__verdict verdict = pawl__retry_decide(retry, report, charged(facts), rng);
+    struct pawl__course course;
+    switch (verdict.kind) {
+    case PAWL__VERDICT_REQUEUE:
+        return give_back();
+    case PAWL__VERDICT_RETRY:
+        if (is_expired(facts)) { // a retry after the job's time to live is no retry
+            course = expire(PAWL_EVENT_FAIL, "expired after a failed attempt");
+        } else {
+            course = (struct pawl__course){ .events = { PAWL_EVENT_FAIL },
+                                            .event_count = 1,
+                                            .due_at_ms = facts->now_ms + verdict.delay_ms,
+                                            .delay_ms = verdict.delay_ms };
+        }
+        course.fails = true;
+        return course;
+    default:
+        return give_up(verdict.reason, verdict.kind == PAWL__VERDICT_DEAD_LETTER);
+    }
+}
+
+struct pawl__course pawl__course_lapsed(const struct pawl__run_facts *facts,
+                                        const struct pawl_retry *retry, int64_t crashes)
+{
+    bool dead_letter = retry->on_exhaustion == PAWL_EXHAUSTION_DEAD_LETTER;
+    struct pawl__course course;
+    if (crashes + 1 >= PAWL__CRASHES_MAX) {
+        course = give_up("poison pill: its leases lapsed too often", dead_letter);
+    } else if (charged(facts) >= retry->attempts_max) {
+        course = give_up("attempts spent: its last lease lapsed", dead_letter);
+    } else if (is_expired(facts)) {
+        course = expire(PAWL_EVENT_LAPSE, "expired after its lease lapsed");
+    } else {
+        course = (struct pawl__course){ .events = { PAWL_EVENT_LAPSE }, .event_count = 1 };
+    }
+    course.fails = course.lapsed = true;
+    return course;
+}
+
+struct pawl__course pawl__course_snoozed(const struct pawl__run_facts *facts, int64_t delay_ms)
+{
+    if (delay_ms <= 0) return give_back();
+    struct pawl__course course;
+    if (is_expired(facts)) {
+        course = expire(PAWL_EVENT_SNOOZE, "expired after it snoozed");
+    } else {
+        course = (struct pawl__course){ .events = { PAWL_EVENT_SNOOZE },
+                                        .event_count = 1,
+                                        .due_at_ms = facts->now_ms + delay_ms };
+    }
+    course.uncharged = true;
+    return course;
+}
+
+const char *pawl__report_type(const struct pawl_report *report)
+{
+    if (report->type && *report->type) return report->type;
+    return report->error_class && *report->error_class ? report->error_class : report->code;
+}
+
+const struct pawl_report pawl__report_lapsed = {
+    .type = "lease_lapsed",
+    .code = "lease_lapsed",
+    .message = "the worker did not renew its lease in time",
+};
+
+/* Claims and extensions that are not `timed` never let a lease end just then. */
+bool pawl__run_is_timed(const struct pawl__run_facts *facts)
+{
+    return facts->timeout_ms && facts->lease_until_ms == facts->started_at_ms + facts->timeout_ms;
+}
+
+struct seconds {
+    char text[32];
+};
+
+/* "1.5"; not with printf's %g, which writes a comma where the host's locale does. */
+static struct seconds seconds_of(int64_t ms)
+{
+    struct seconds out;
+    int len = snprintf(out.text, sizeof out.text, "%" PRId64 ".%03d", ms / 1000, (int)(ms % 1000));
+    while (out.text[len - 1] == '0') {
+        len--;
+    }
+    out.text[out.text[len - 1] == '.' ? len - 1 : len] = '\0';
+    return out;
+}
+
+void pawl__timeout_tell(const struct pawl__run_facts *facts, struct pawl__timeout *out)
+{
+    struct seconds limit = seconds_of(facts->timeout_ms);
+    struct seconds elapsed = seconds_of(facts->now_ms - facts->started_at_ms);
+    snprintf(out->message, sizeof out->message, "the run took longer than %s s", limit.text);
+    int len = snprintf(out->details, sizeof out->details,
+                       "{\"timeout_kind\":\"execution\",\"limit_seconds\":%s,"
+                       "\"elapsed_seconds\":%s}",
+                       limit.text, elapsed.text);
+    out->report = (struct pawl_report){ .type = "timeout",
+                                        .code = "timeout",
+                                        .message = out->message,
+                                        .details = { out->details, (size_t)len } };
+}
+
+/* ---- controls ---- */
+
+#define X(number, name, verb, event, ...) [PAWL_CONTROL_##name] = { PAWL_EVENT_##event, verb },
+static const struct {
+    enum pawl_event event;
+    const char *verb;
+} controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
+#undef X
+
+enum pawl_event pawl__control_event(enum pawl_control control)
+{
+    assert(control > PAWL_CONTROL_NONE && control < PAWL_CONTROL_END);
+    return controls[control].event;
+}
+
+const char *pawl__control_verb(enum pawl_control control)
+{
+    assert(control > PAWL_CONTROL_NONE && control < PAWL_CONTROL_END);
+    return controls[control].verb;
+}
+
+const char *pawl__control_reason(enum pawl_control control, const struct pawl_by *by)
+{
+    if (by->reason && *by->reason) return by->reason;
+    switch (control) {
+    case PAWL_CONTROL_CANCEL:
+        return "cancelled on request";
+    case PAWL_CONTROL_DISCARD:
+        return "discarded on request";
+    case PAWL_CONTROL_SKIP:
+        return "skipped on request";
+    default:
+        return NULL;
+    }
+}
+
+bool pawl__control_allowed(enum pawl_control control, enum pawl_state from,
+                           enum pawl_state paused_from)
+{
+    return pawl__lifecycle_next(from, pawl__control_event(control), paused_from) != PAWL_STATE_NONE;
+}
+
+uint32_t pawl__control_states(enum pawl_control control)
+{
+    uint32_t mask = 0;
+    for (int i = PAWL_STATE_NONE + 1; i < PAWL_STATE_END; i++) {
+        enum pawl_state state = (enum pawl_state)i;
+        bool can = control == PAWL_CONTROL_NONE
+                       ? pawl_state_is_terminal(state)
+                       : pawl__control_allowed(control, state, PAWL_STATE_SCHEDULED);
+        if (can) mask |= PAWL_STATE_BIT(state);
+    }
+    return mask;
+}
+
+/* ---- refusals ---- */
+
+enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\"", text);
+}
+
+enum pawl_err pawl__fail_state(struct pawl_diag *diag, struct pawl_job_id id, enum pawl_state state,
+                               const char *verb)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\": it is %s", verb, text,
+                      pawl_state_name(state, PAWL_VOCABULARY_PAWL));
+}
+
+enum pawl_err pawl__fail_stale(struct pawl_diag *diag, const struct pawl_run *ref,
+                               enum pawl_state state, int64_t runs)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(ref->id, text);
+    return pawl__fail(
+        diag, PAWL_ERR_STALE, "run %lld of job \"%s\" is over: the job is %s and has had %lld runs",
+        (long long)ref->run, text, pawl_state_name(state, PAWL_VOCABULARY_PAWL), (long long)runs);
+}

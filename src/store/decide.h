@@ -1,0 +1,90 @@
+/* What the stores decide alike: what follows when a run fails, lapses or snoozes, and what a
+ * control may do to a job. Pure functions of facts, without I/O and without a clock: a backend
+ * reads the facts, asks here, and writes the answer.
+ *
+ * Threads: any; nothing is shared. All pointers are borrowed until the call returns. */
+#ifndef PAWL_STORE_DECIDE_H
+#define PAWL_STORE_DECIDE_H
+
+#include "store/store.h"
+
+/* ---- runs ---- */
+
+/* What judging a run takes. */
+struct pawl__run_facts {
+    int64_t now_ms;
+    int64_t run, base_run, free_runs;
+    int64_t expires_at_ms; /* 0: never */
+    int64_t timeout_ms;    /* 0: no limit */
+    int64_t started_at_ms, lease_until_ms;
+};
+
+/* Where a job goes from a run. */
+struct pawl__course {
+    enum pawl_event events[2];
+    size_t event_count;
+    int64_t due_at_ms;  /* 0: as it was */
+    const char *reason; /* static text, or NULL */
+    bool dead_letter;
+    bool uncharged; /* one more run of the job does not count */
+    bool fails;     /* to be recorded as a failure: */
+    bool lapsed;
+    int64_t delay_ms; /* until the next run; -1: none follows */
+};
+
+/* The policy as it is stored. CORRUPT: it cannot be read. NOMEM. Lists live in `arena`. */
+PAWL_MUST_CHECK enum pawl_err pawl__policy_read(struct pawl_span json, int32_t attempts_max,
+                                                struct pawl__arena *arena, struct pawl_retry *out,
+                                                struct pawl_diag *diag);
+
+/* The run was reported as failed. `retry` is resolved and has the job's own attempts_max. */
+struct pawl__course pawl__course_failed(const struct pawl__run_facts *facts,
+                                        const struct pawl_retry *retry,
+                                        const struct pawl_report *report, struct pawl__rng *rng);
+/* The run's owner is gone. It counts as an attempt and as a crash; a job that keeps killing its
+ * workers is a poison pill and ends, whatever its retries say. `crashes` were there before this one
+ * in the same series of attempts. */
+struct pawl__course pawl__course_lapsed(const struct pawl__run_facts *facts,
+                                        const struct pawl_retry *retry, int64_t crashes);
+/* The run's owner puts it off; with no delay it gives the job back as if it had not been claimed,
+ * but for the number of the run. */
+struct pawl__course pawl__course_snoozed(const struct pawl__run_facts *facts, int64_t delay_ms);
+
+/* The error's type as OJS tells it: what it calls itself, else its class, else its code. */
+const char *pawl__report_type(const struct pawl_report *report);
+/* What is reported of a run whose lease ended. */
+extern const struct pawl_report pawl__report_lapsed;
+/* Did the lease end just when the run's time did? Then it was the time limit. */
+bool pawl__run_is_timed(const struct pawl__run_facts *facts);
+
+/* A report with what it points to. */
+struct pawl__timeout {
+    struct pawl_report report;
+    char message[96], details[160];
+};
+/* The run took longer than it may, and nobody but the store watched it. */
+void pawl__timeout_tell(const struct pawl__run_facts *facts, struct pawl__timeout *out);
+
+/* ---- controls: none of them takes NONE, but for pawl__control_states ---- */
+
+enum pawl_event pawl__control_event(enum pawl_control control);
+const char *pawl__control_verb(enum pawl_control control);
+/* What the job is told to have ended for; NULL: nothing. */
+const char *pawl__control_reason(enum pawl_control control, const struct pawl_by *by);
+bool pawl__control_allowed(enum pawl_control control, enum pawl_state from,
+                           enum pawl_state paused_from);
+/* The states from which the deed is possible, as bits; NONE is to delete. */
+uint32_t pawl__control_states(enum pawl_control control);
+
+/* ---- refusals: the same words in every store ---- */
+
+/* NOT_FOUND. */
+enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
+/* STATE: "cannot <verb> job ...: it is completed". */
+enum pawl_err pawl__fail_state(struct pawl_diag *diag, struct pawl_job_id id, enum pawl_state state,
+                               const char *verb);
+/* STALE: the job is in `state` and has had `runs` runs. */
+enum pawl_err pawl__fail_stale(struct pawl_diag *diag, const struct pawl_run *ref,
+                               enum pawl_state state, int64_t runs);
+
+#endif
