@@ -4,9 +4,9 @@
  * may also find nothing. Nobody hears of a deadlock, and the store's own check finds nothing.
  *
  * The ways are found by trying: a choice is remembered wherever both could go on, and the last one
- * that was not yet taken the other way is taken next time. Who waits for a lock cannot go on. Of
- * two that both make many round trips (sweeps) there would be thousands: they change places at most
- * SWITCHES_MAX times. */
+ * that was not yet taken the other way is taken next time. Who waits for a lock cannot go on. Where
+ * one or both make many round trips (claims, sweeps) there would be thousands: they change places a
+ * few times at most. */
 #include "support/ops.h"
 #include "postgres/gate.h"
 
@@ -16,7 +16,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { CHOICES_MAX = 64, STEPS_MAX = 256, SWITCHES_MAX = 3, WAYS_MAX = 1000, PATIENCE_S = 60 };
+enum { CHOICES_MAX = 64, STEPS_MAX = 256, WAYS_MAX = 1000, PATIENCE_S = 60 };
+
+/* How often two may change places, by how many of them walk. */
+static const int switches_max[] = { STEPS_MAX, 4, 3 };
 
 #define QUEUE "default"
 
@@ -386,8 +389,7 @@ static int try_all(struct play *play, enum pawl_state scene, const struct act *a
     char *allowed[4] = { in_turn(play, scene, acts, 0, true), in_turn(play, scene, acts, 1, true) };
     for (int i = 0; i < 2; i++)
         if (acts[1 - i]->skips) allowed[2 + i] = in_turn(play, scene, acts, i, false);
-    struct way way = { .switches_max = acts[0]->walks && acts[1]->walks ? SWITCHES_MAX
-                                                                        : STEPS_MAX };
+    struct way way = { .switches_max = switches_max[acts[0]->walks + acts[1]->walks] };
     int ways = 0;
     do {
         assert_true(ways++ < WAYS_MAX);

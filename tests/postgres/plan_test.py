@@ -22,7 +22,7 @@ FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gath
 # Statement: the types of its parameters, in order, and the index of its hot table.
 PLANS = {
     "ready_next": ("bigint[], bigint[], uuid[], bigint", "pawl_ready_next"),
-    "ready_next_patient": ("bigint[], bigint[], uuid[], bigint", "pawl_ready_next"),
+    "ready_any": ("bigint[]", "pawl_ready_next"),
     "ready_delete": ("tid[]", "Tid Scan on pawl_ready"),
     "ready_rest": ("uuid[], tid[]", "Tid Scan on pawl_ready"),
     "claim_take": ("bigint, bigint, boolean, text, uuid[], bigint", "pawl_job_pkey"),

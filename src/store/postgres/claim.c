@@ -10,10 +10,12 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* A statement sees what was committed before it began. When others took all of that meanwhile, what
- * they left came later: who comes away with nothing looks again, and at last waits for them. */
-enum { LOOKS_MAX = 2 };
+/* Others may hold all rows that there are, and leave a part of what is on them. A claim does not
+ * wait for a lock, for its holder may have been suspended: it naps, looks once more, and comes back
+ * after its commit. */
+enum { NAP_MS = 2 };
 
 /* Columns of claim_take before the facts. */
 enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_FACTS };
@@ -383,9 +385,20 @@ static enum pawl_err claim_queues(struct claim *claim)
     for (size_t i = 0; !err && i < op->claim.queue_count; i++) {
         const struct pawl__pg_queue *queue = pawl__pg_queue_find(claim->pg, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
-        if (!err) err = claim_queue(claim, queue);
+        err = claim_queue(claim, queue);
         if (op->claim.job_count == (size_t)op->claim.limit) break;
     }
+    return err;
+}
+
+static enum pawl_err look_again(struct claim *claim)
+{
+    bool held;
+    enum pawl_err err = pawl__pg_ready_any(claim->pg, claim->op, &held);
+    if (err || !held) return err;
+    nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * 1000000L }, NULL);
+    err = claim_queues(claim);
+    if (!claim->op->claim.job_count) claim->pg->tale.ready = true;
     return err;
 }
 
@@ -406,10 +419,8 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
     claim.worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
     if (!claim.worker) return pawl__fail_nomem(pg->diag);
     enum pawl_err err = pawl__pg_rolls_flush(pg);
-    for (int look = 1; !err && !op->claim.job_count && look <= LOOKS_MAX; look++) {
-        claim.ready.patient = look == LOOKS_MAX;
-        err = claim_queues(&claim);
-    }
+    if (!err) err = claim_queues(&claim);
+    if (!err && !op->claim.job_count) err = look_again(&claim);
     pawl__pg_ready_release(&claim.ready);
     pg->claims_empty = !op->claim.job_count;
     return err;

@@ -164,11 +164,14 @@ static enum pawl_err begin(PGconn *pg, int64_t wait_ms, struct pawl_diag *diag)
     return err;
 }
 
-static enum pawl_err migrate(PGconn *pg, const struct pawl__pg_migrate *how, struct pawl_diag *diag)
+/* Is anything missing, and may it be made? */
+static enum pawl_err look(PGconn *pg, const struct pawl__pg_migrate *how, bool *missing,
+                          struct pawl_diag *diag)
 {
     int32_t version;
     enum pawl_err err = applied(pg, &version, diag);
-    if (err || version >= NEWEST) return err;
+    *missing = !err && version < NEWEST;
+    if (!*missing) return err;
     if (!version && how->must_exist) {
         return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "store",
                                 "there is no store in database \"%s\"", PQdb(pg));
@@ -179,14 +182,20 @@ static enum pawl_err migrate(PGconn *pg, const struct pawl__pg_migrate *how, str
                           "migrate\"",
                           (int)version, (int)NEWEST);
     }
-    return apply_missing(pg, diag);
+    return PAWL_OK;
 }
 
+/* Two transactions: who has read what others want to change must not wait for them. */
 enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
                                struct pawl_diag *diag)
 {
+    bool missing = false;
     enum pawl_err err = begin(pg, how->wait_ms, diag);
-    if (!err) err = migrate(pg, how, diag);
+    if (!err) err = look(pg, how, &missing, diag);
+    (void)run_plain(pg, PG_ROLLBACK, NULL);
+    if (err || !missing) return err;
+    err = begin(pg, how->wait_ms, diag);
+    if (!err) err = apply_missing(pg, diag);
     if (!err) return run_plain(pg, PG_COMMIT, diag);
     (void)run_plain(pg, PG_ROLLBACK, NULL);
     return err;

@@ -619,7 +619,6 @@ struct pawl__pg_pick {
 
 struct pawl__pg_ready {
     struct pawl__backend *pg;
-    bool patient; /* wait for rows that others hold */
     struct pawl__pg_cursor *cursors;
     size_t cursor_count, wanted;
     struct pawl__pg_ready_row *rows; /* dealt out up to `first`; in order from there on */
@@ -632,6 +631,8 @@ struct pawl__pg_ready {
 /* The lanes of `queue` that a claim wants; no cursor: there is none. */
 enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
                                   const struct pawl__pg_queue *queue, size_t wanted);
+/* Is there anything on the roll that the claim wants, whoever holds it? */
+enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op *op, bool *any);
 /* Up to `limit` ids, the best first. */
 enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bool *more);
 /* Take what was dealt out off the roll. */

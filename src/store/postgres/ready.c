@@ -92,7 +92,7 @@ static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_curs
         pawl__pg_list_add(ranks, asked[i]->rank);
         pawl__pg_list_add_id(seats, asked[i]->seat);
     }
-    pawl__pg_call(conn, ready->patient ? PG_READY_NEXT_PATIENT : PG_READY_NEXT);
+    pawl__pg_call(conn, PG_READY_NEXT);
     pawl__pg_bind_list(conn, PG_READY_NEXT_lanes, lanes);
     pawl__pg_bind_list(conn, PG_READY_NEXT_ranks, ranks);
     pawl__pg_bind_list(conn, PG_READY_NEXT_seats, seats);
@@ -100,12 +100,6 @@ static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_curs
     pawl__pg_send_keep(conn, 0);
     return pawl__pg_sync(conn, ready->pg->diag);
 }
-_Static_assert((int)PG_READY_NEXT_lanes == (int)PG_READY_NEXT_PATIENT_lanes &&
-                   (int)PG_READY_NEXT_ranks == (int)PG_READY_NEXT_PATIENT_ranks &&
-                   (int)PG_READY_NEXT_seats == (int)PG_READY_NEXT_PATIENT_seats &&
-                   (int)PG_READY_NEXT_limit == (int)PG_READY_NEXT_PATIENT_limit,
-               "parameters are numbered alike");
-
 static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answer, int at,
                               struct pawl__pg_cursor *cursor)
 {
@@ -217,6 +211,27 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct paw
             (struct pawl__pg_cursor){ .lane = lane, .rank = INT64_MIN };
     }
     return PAWL_OK;
+}
+
+enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op *op, bool *any)
+{
+    const struct pawl__pg_lanes *lanes = &pg->lanes;
+    struct pawl__pg_list *list = &pg->gather.lists[0];
+    pawl__pg_list_begin(list, PAWL__PG_INTS);
+    for (size_t i = 0; i < op->claim.queue_count; i++) {
+        const struct pawl__pg_queue *queue = pawl__pg_queue_find(pg, op->claim.queues[i]);
+        if (!queue || queue->paused) continue;
+        for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
+            const struct pawl__pg_lane *lane = lanes->lanes[at - 1];
+            if (wants_type(op, lane->type)) pawl__pg_list_add(list, lane->id);
+        }
+    }
+    pawl__pg_call(&pg->writer, PG_READY_ANY);
+    pawl__pg_bind_list(&pg->writer, PG_READY_ANY_lanes, list);
+    PGresult *row;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
+    *any = !err && pawl__pg_bool(row, 0, 0);
+    return err;
 }
 
 /* ---- dealing out ---- */

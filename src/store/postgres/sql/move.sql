@@ -5,7 +5,9 @@
 -- by = ANY, looked up by LATERAL with OFFSET 0 or by a scalar subquery, and sets are asked inside
 -- CASE, where IN is a hash table. tests/postgres/plan_test.py looks at it.
 
--- fragment: ready_rows
+-- name: ready_next
+-- The first rows of each lane behind the place named. The index gives them in order and the LATERAL
+-- keeps LIMIT and locks to one lane at a time; who comes second skips what the first one holds.
 SELECT g.at, r.rank, r.seat, r.place, r.ids
 FROM unnest(:lanes, :ranks, :seats) WITH ORDINALITY AS g (lane, rank, seat, at)
 CROSS JOIN LATERAL (
@@ -14,19 +16,11 @@ CROSS JOIN LATERAL (
     WHERE l.lane = g.lane AND (l.rank, l.seat) > (g.rank, g.seat)
     ORDER BY l.rank, l.seat
     LIMIT :limit
-
--- name: ready_next
--- The first rows of each lane behind the place named. The index gives them in order and the LATERAL
--- keeps LIMIT and locks to one lane at a time; who comes second skips what the first one holds.
-{{ready_rows}}
     FOR UPDATE SKIP LOCKED
 ) AS r
 
--- name: ready_next_patient
--- The same for one who came away with nothing: what another holds, he may leave the rest of.
-{{ready_rows}}
-    FOR UPDATE
-) AS r
+-- name: ready_any
+SELECT EXISTS (SELECT 1 FROM pawl_ready WHERE lane = ANY (:lanes))
 
 -- name: ready_delete
 DELETE FROM pawl_ready
