@@ -18,6 +18,11 @@ typedef void pawl__order_fn(void *ctx);
 /* The locks that keep nodes from retiring jobs all at once. */
 #define PAWL__LOCK_ARCHIVE "upkeep.archive"
 #define PAWL__LOCK_PURGE "upkeep.purge"
+/* A job in one of these has not ended. */
+#define PAWL__LIVE_STATES                                                                          \
+    (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
+     PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
+     PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
 /* name, since when, milliseconds, what it says of itself */
 #define PAWL__NODE_HELD_TEXT                                                                       \
     "node \"%s\" is alive: started at %s, last heartbeat %lld ms ago; it says %s"

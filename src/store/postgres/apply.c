@@ -259,7 +259,7 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
     pg->writer.again = pg->writer.clash = false;
     if (err) return err;
     pawl__arena_reset(&pg->arena);
-    pawl__pg_tale_begin(pg);
+    pawl__tale_begin(&pg->tale);
     err = pawl__pg_lanes_prepare(pg, ops, count);
     if (!err) err = begin(pg, ops, count);
     if (!err) err = apply_all(pg, ops, count);
@@ -282,7 +282,7 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
         size_t all = count;
         count = pawl__pg_look(pg, ops, count, left);
         if (count < all) ops = left;
-        if (!count) pawl__pg_tale_begin(pg); // and that is all of it
+        if (!count) pawl__tale_begin(&pg->tale); // and that is all of it
     }
     for (int i = 0; count && i < PAWL__PG_TRIES_MAX; i++) {
         err = transact(pg, ops, count);

@@ -80,7 +80,7 @@ static void close_store(struct pawl__backend *pg)
     pawl__pg_lanes_release(&pg->lanes);
     pawl__pg_gather_release(&pg->gather);
     pawl__pg_rolls_release(pg);
-    pawl__pg_tale_release(&pg->tale);
+    pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);
     pawl__cond_release(&pg->freed);
     pawl__mutex_release(&pg->mutex);

@@ -32,6 +32,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/decide.h"
+#include "store/tale.h"
 
 #include "postgres_sql.h"
 
@@ -236,25 +237,6 @@ struct pawl__pg_undo {
     uint8_t from, to;
 };
 
-struct pawl__pg_move {
-    struct pawl_job_id id;
-    int64_t run;
-    uint32_t lane; /* index */
-    uint8_t from, to;
-};
-
-/* What the transaction under way, or the newest, has to tell; see tell.c. */
-struct pawl__pg_tale {
-    bool ready, control;
-    int64_t due_at_ms;
-    bool all_moves;
-    struct pawl__pg_move *moves;
-    size_t move_count, move_cap;
-    struct pawl__move *named; /* the same with their names */
-    size_t named_cap;
-    int64_t lost;
-};
-
 /* ---- gathered (gather.c) ---- */
 
 struct pawl__pg_new_row {
@@ -331,7 +313,7 @@ struct pawl__backend {
     struct pawl__pg_lanes lanes;
     struct pawl__pg_gather gather;
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
-    struct pawl__pg_tale tale;
+    struct pawl__tale tale;
     struct pawl__arena arena;   /* of the transaction under way */
     uint64_t tag;               /* of this process, in the turns that it marks */
     int64_t now_ms;             /* of the transaction under way */
@@ -399,11 +381,6 @@ struct pawl__pg_queue *pawl__pg_queue_find(struct pawl__backend *pg, const char 
 /* CORRUPT: a row names a lane that does not exist. */
 enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__pg_lane **out);
 
-#define PAWL__LIVE_STATES                                                                          \
-    (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
-     PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
-     PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
-
 /* In place of a state: the job was not there before, or is not any more. NONE is the archive. */
 #define PAWL__PG_OUTSIDE ((enum pawl_state)PAWL_STATE_END)
 /* A job of `lane` left `from` for `to`. */
@@ -469,15 +446,14 @@ bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_
 
 struct pawl__pg_place;
 
-void pawl__pg_tale_begin(struct pawl__backend *pg);
-void pawl__pg_tale_release(struct pawl__pg_tale *tale);
 /* Something will be due then. */
 void pawl__pg_tale_due(struct pawl__backend *pg, int64_t due_at_ms);
 /* An operator touches a job that runs: told even when nobody asked for all moves. */
 void pawl__pg_tale_control(struct pawl__backend *pg, const struct pawl__pg_place *place,
                            enum pawl_state from);
-void pawl__pg_tale_move(struct pawl__backend *pg, struct pawl__pg_lane *lane, struct pawl_job_id id,
-                        int64_t run, enum pawl_state from, enum pawl_state to);
+void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__pg_lane *lane,
+                        struct pawl_job_id id, int64_t run, enum pawl_state from,
+                        enum pawl_state to);
 void pawl__pg_note(struct pawl__backend *pg, bool all_moves);
 bool pawl__pg_told(struct pawl__backend *pg, struct pawl__notice *out);
 

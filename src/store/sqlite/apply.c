@@ -214,7 +214,7 @@ enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op
                                    struct pawl_diag *diag)
 {
     sq->diag = diag;
-    pawl__sq_tale_begin(sq);
+    pawl__tale_begin(&sq->tale);
     enum pawl_err err = settle_in(sq);
     if (!err) err = apply_all(sq, &op, 1);
     pawl__sq_counts_forget(sq);
@@ -232,7 +232,7 @@ enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, si
         if (err) return err;
     }
     sq->diag = diag;
-    pawl__sq_tale_begin(sq);
+    pawl__tale_begin(&sq->tale);
     enum pawl_err err = transact(sq, ops, count);
     sq->diag = NULL;
     if (own) pawl__sq_reader_give(sq, own);

@@ -186,7 +186,7 @@ static void accept_jobs(struct pawl__backend *sq)
             op->submit.out[j] = (struct pawl_submitted){ .id = row->job->id, .state = row->state };
             pawl__sq_moved(sq, &sq->lanes.lanes[row->lane], row->job->id, 0, PAWL__SQ_OUTSIDE,
                            row->state);
-            if (row->state == PAWL_STATE_SCHEDULED) pawl__sq_tale_due(sq, row->due_at_ms);
+            if (row->state == PAWL_STATE_SCHEDULED) pawl__tale_due(&sq->tale, row->due_at_ms);
         }
     }
 }

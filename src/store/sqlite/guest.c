@@ -83,7 +83,7 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     pawl__sq_lanes_release(&sq->lanes);
     pawl__sq_gather_release(&sq->gather);
     pawl__sq_fresh_release(&sq->fresh);
-    pawl__sq_tale_release(&sq->tale);
+    pawl__tale_release(&sq->tale);
     free(sq->undo);
     free(sq);
     return err;

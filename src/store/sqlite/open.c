@@ -295,7 +295,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__mutex_release(&sq->mutex);
     pawl__sq_gather_release(&sq->gather);
     pawl__sq_fresh_release(&sq->fresh);
-    pawl__sq_tale_release(&sq->tale);
+    pawl__tale_release(&sq->tale);
     free(sq->undo);
     free(sq->path);
     free(sq);

@@ -279,7 +279,7 @@ enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *pla
     if (err) return err;
     pawl__sq_moved(sq, place->lane, place->id, place->run, place->state, to);
     if (to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE) {
-        pawl__sq_tale_due(sq, place->due_at_ms);
+        pawl__tale_due(&sq->tale, place->due_at_ms);
     }
     place->state = to;
     return PAWL_OK;

@@ -12,6 +12,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/decide.h"
+#include "store/tale.h"
 
 #include "sqlite_sql.h"
 
@@ -134,25 +135,6 @@ struct pawl__sq_end_row {
     int64_t lane; /* of one that is owned */
 };
 
-struct pawl__sq_move {
-    struct pawl_job_id id;
-    int64_t run;
-    uint32_t lane; /* index */
-    uint8_t from, to;
-};
-
-/* What the transaction under way, or the newest, has to tell; see tell.c. */
-struct pawl__sq_tale {
-    bool ready, control;
-    int64_t due_at_ms;
-    bool all_moves;
-    struct pawl__sq_move *moves;
-    size_t move_count, move_cap;
-    struct pawl__move *named; /* the same with their names */
-    size_t named_cap;
-    int64_t lost;
-};
-
 struct pawl__sq_turn {
     int64_t key;
     size_t at; /* in `ended` */
@@ -187,7 +169,7 @@ struct pawl__backend {
     struct pawl__sq_lanes lanes;
     struct pawl__sq_gather gather;
     struct pawl__sq_fresh fresh;
-    struct pawl__sq_tale tale;
+    struct pawl__tale tale;
     int64_t now_ms;   /* of the transaction under way */
     int64_t boost_ms; /* as the store was made with */
     int64_t data_version;
@@ -306,11 +288,6 @@ enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
 struct pawl__sq_queue *pawl__sq_queue_find(struct pawl__backend *sq, const char *name);
 /* CORRUPT: a row names a lane that does not exist. */
 enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__sq_lane **out);
-#define PAWL__LIVE_STATES                                                                          \
-    (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
-     PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
-     PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
-
 /* In place of a state: the job was not there before, or is not any more. NONE is the archive. */
 #define PAWL__SQ_OUTSIDE ((enum pawl_state)PAWL_STATE_END)
 /* A job of `lane` left `from` for `to`. */
@@ -364,15 +341,12 @@ void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh);
 
 struct pawl__sq_place;
 
-void pawl__sq_tale_begin(struct pawl__backend *sq);
-void pawl__sq_tale_release(struct pawl__sq_tale *tale);
-/* Something will be due then. */
-void pawl__sq_tale_due(struct pawl__backend *sq, int64_t due_at_ms);
 /* An operator touches a job that runs: told even when nobody asked for all moves. */
 void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place *place,
                            enum pawl_state from);
-void pawl__sq_tale_move(struct pawl__backend *sq, struct pawl__sq_lane *lane, struct pawl_job_id id,
-                        int64_t run, enum pawl_state from, enum pawl_state to);
+void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__sq_lane *lane,
+                        struct pawl_job_id id, int64_t run, enum pawl_state from,
+                        enum pawl_state to);
 void pawl__sq_note(struct pawl__backend *sq, bool all_moves);
 bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out);
 

@@ -427,7 +427,7 @@ static enum pawl_err submit_one(struct pawl__backend *sq, struct pawl__op *op,
     if (!err) err = insert_rest(sq, job, &place);
     if (err) return err;
     pawl__sq_moved(sq, place.lane, job->id, 0, PAWL__SQ_OUTSIDE, state);
-    if (state == PAWL_STATE_SCHEDULED) pawl__sq_tale_due(sq, place.due_at_ms);
+    if (state == PAWL_STATE_SCHEDULED) pawl__tale_due(&sq->tale, place.due_at_ms);
     *out = (struct pawl_submitted){ .id = job->id, .state = state, .replaced = answer.replaced };
     return PAWL_OK;
 }
