@@ -27,6 +27,46 @@ typedef void pawl__order_fn(void *ctx);
 #define PAWL__NODE_HELD_TEXT                                                                       \
     "node \"%s\" is alive: started at %s, last heartbeat %lld ms ago; it says %s"
 
+/* What backends declare their functions by; what each must do is said in the table. */
+typedef enum pawl_err pawl__apply_fn(struct pawl__backend *backend, struct pawl__op **ops,
+                                     size_t count, struct pawl_diag *diag);
+typedef void pawl__note_fn(struct pawl__backend *backend, bool all_moves);
+typedef bool pawl__told_fn(struct pawl__backend *backend, struct pawl__notice *out);
+typedef enum pawl_err pawl__wake_fn(struct pawl__backend *backend, const char *url,
+                                    struct pawl__wake **out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__identify_fn(struct pawl__backend *backend, struct pawl__buf *out,
+                                        struct pawl_diag *diag);
+typedef enum pawl_err pawl__get_fn(struct pawl__backend *backend, const struct pawl_job_id *ids,
+                                   size_t count, struct pawl__arena *arena, struct pawl_job **out,
+                                   size_t *out_count, struct pawl_diag *diag);
+typedef enum pawl_err pawl__query_fn(struct pawl__backend *backend,
+                                     const struct pawl_filter *filter, const struct pawl_page *page,
+                                     struct pawl__arena *arena, struct pawl_jobs *out,
+                                     struct pawl_diag *diag);
+typedef enum pawl_err pawl__count_fn(struct pawl__backend *backend,
+                                     const struct pawl_filter *filter, int64_t *out,
+                                     struct pawl_diag *diag);
+typedef enum pawl_err pawl__story_fn(struct pawl__backend *backend, struct pawl_job_id id,
+                                     struct pawl__arena *arena, struct pawl_story *out,
+                                     struct pawl_diag *diag);
+typedef enum pawl_err pawl__stats_fn(struct pawl__backend *backend, struct pawl__arena *arena,
+                                     struct pawl_stats *out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__nodes_fn(struct pawl__backend *backend, struct pawl__arena *arena,
+                                     struct pawl_nodes *out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__locks_fn(struct pawl__backend *backend, struct pawl__arena *arena,
+                                     struct pawl_locks *out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__setting_fn(struct pawl__backend *backend, const char *name,
+                                       struct pawl__arena *arena, const char **out,
+                                       struct pawl_diag *diag);
+typedef enum pawl_err pawl__settings_fn(struct pawl__backend *backend, const char *prefix,
+                                        struct pawl__arena *arena, struct pawl_settings *out,
+                                        struct pawl_diag *diag);
+typedef enum pawl_err pawl__backup_fn(struct pawl__backend *backend, const char *path,
+                                      pawl_progress_fn *progress, void *ctx,
+                                      struct pawl_diag *diag);
+typedef enum pawl_err pawl__check_fn(struct pawl__backend *backend, pawl_finding_fn *report,
+                                     void *ctx, struct pawl_diag *diag);
+
 struct pawl__backend_table {
     const char *scheme; /* what a URL begins with: "sqlite:" */
 
@@ -36,8 +76,7 @@ struct pawl__backend_table {
 
     /* All `count` operations in one transaction, in order. Sets each op's err, its diag and its
      * results. An error returned here means that none of them happened. */
-    enum pawl_err (*apply)(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
-                           struct pawl_diag *diag);
+    pawl__apply_fn *apply;
     /* After a failed transaction that leaves the storage in doubt: let go of everything, open it
      * again and look whether it is sound. */
     enum pawl_err (*reopen)(struct pawl__backend *backend, struct pawl_diag *diag);
@@ -50,46 +89,29 @@ struct pawl__backend_table {
                           struct pawl_diag *diag);
     void (*order)(struct pawl__backend *session, pawl__order_fn *fn, void *ctx);
     /* What the next transaction is to note: every move, or only interference with what runs. */
-    void (*note)(struct pawl__backend *backend, bool all_moves);
+    pawl__note_fn *note;
     /* What the newest transaction has to tell; valid until the next. False: nothing. */
-    bool (*told)(struct pawl__backend *backend, struct pawl__notice *out);
+    pawl__told_fn *told;
     /* The store's own way to wake other processes that have it open, closed before the store is;
      * `*out` NULL: there can be none. `url`: through this and not through the store's own, where
      * `wake_elsewhere` says that there is a choice; else NULL. */
-    enum pawl_err (*wake)(struct pawl__backend *backend, const char *url, struct pawl__wake **out,
-                          struct pawl_diag *diag);
+    pawl__wake_fn *wake;
     bool wake_elsewhere;
     /* What all who have this store open agree upon, and others do not; for a way that several
      * stores share. NULL: it takes no other way than its own. UNSUPPORTED: there are no others. */
-    enum pawl_err (*identify)(struct pawl__backend *backend, struct pawl__buf *out,
-                              struct pawl_diag *diag);
+    pawl__identify_fn *identify;
 
-    enum pawl_err (*get)(struct pawl__backend *backend, const struct pawl_job_id *ids, size_t count,
-                         struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
-                         struct pawl_diag *diag);
-    enum pawl_err (*query)(struct pawl__backend *backend, const struct pawl_filter *filter,
-                           const struct pawl_page *page, struct pawl__arena *arena,
-                           struct pawl_jobs *out, struct pawl_diag *diag);
-    enum pawl_err (*count)(struct pawl__backend *backend, const struct pawl_filter *filter,
-                           int64_t *out, struct pawl_diag *diag);
-    enum pawl_err (*story)(struct pawl__backend *backend, struct pawl_job_id id,
-                           struct pawl__arena *arena, struct pawl_story *out,
-                           struct pawl_diag *diag);
-    enum pawl_err (*stats)(struct pawl__backend *backend, struct pawl__arena *arena,
-                           struct pawl_stats *out, struct pawl_diag *diag);
-    enum pawl_err (*nodes)(struct pawl__backend *backend, struct pawl__arena *arena,
-                           struct pawl_nodes *out, struct pawl_diag *diag);
-    enum pawl_err (*locks)(struct pawl__backend *backend, struct pawl__arena *arena,
-                           struct pawl_locks *out, struct pawl_diag *diag);
-    enum pawl_err (*setting)(struct pawl__backend *backend, const char *name,
-                             struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
-    enum pawl_err (*settings)(struct pawl__backend *backend, const char *prefix,
-                              struct pawl__arena *arena, struct pawl_settings *out,
-                              struct pawl_diag *diag);
-    enum pawl_err (*backup)(struct pawl__backend *backend, const char *path,
-                            pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
-    enum pawl_err (*check)(struct pawl__backend *backend, pawl_finding_fn *report, void *ctx,
-                           struct pawl_diag *diag);
+    pawl__get_fn *get;
+    pawl__query_fn *query;
+    pawl__count_fn *count;
+    pawl__story_fn *story;
+    pawl__stats_fn *stats;
+    pawl__nodes_fn *nodes;
+    pawl__locks_fn *locks;
+    pawl__setting_fn *setting;
+    pawl__settings_fn *settings;
+    pawl__backup_fn *backup;
+    pawl__check_fn *check;
     enum pawl_err (*schema)(const struct pawl_config *config, struct pawl_schema *out,
                             struct pawl_diag *diag);
 };

@@ -454,15 +454,13 @@ void pawl__pg_tale_control(struct pawl__backend *pg, const struct pawl__pg_place
 void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__pg_lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to);
-void pawl__pg_note(struct pawl__backend *pg, bool all_moves);
-bool pawl__pg_told(struct pawl__backend *pg, struct pawl__notice *out);
+pawl__note_fn pawl__pg_note;
+pawl__told_fn pawl__pg_told;
 
 /* ---- other processes (herald.c) ---- */
 
-enum pawl_err pawl__pg_wake(struct pawl__backend *pg, const char *url, struct pawl__wake **out,
-                            struct pawl_diag *diag);
-enum pawl_err pawl__pg_identify(struct pawl__backend *pg, struct pawl__buf *out,
-                                struct pawl_diag *diag);
+pawl__wake_fn pawl__pg_wake;
+pawl__identify_fn pawl__pg_identify;
 
 /* ---- the janitor (janitor.c) ---- */
 
@@ -693,8 +691,7 @@ pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__
     pawl__pg_op_node_drop, pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release,
     pawl__pg_op_setting_put, pawl__pg_op_queue_pause;
 
-enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
-                             struct pawl_diag *diag);
+pawl__apply_fn pawl__pg_apply;
 /* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or
  * those that `left`, which has room for all, was filled with. */
 size_t pawl__pg_look(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
@@ -706,31 +703,16 @@ enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *dia
 
 /* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
 
-enum pawl_err pawl__pg_get(struct pawl__backend *pg, const struct pawl_job_id *ids, size_t count,
-                           struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
-                           struct pawl_diag *diag);
-enum pawl_err pawl__pg_query(struct pawl__backend *pg, const struct pawl_filter *filter,
-                             const struct pawl_page *page, struct pawl__arena *arena,
-                             struct pawl_jobs *out, struct pawl_diag *diag);
-enum pawl_err pawl__pg_query_count(struct pawl__backend *pg, const struct pawl_filter *filter,
-                                   int64_t *out, struct pawl_diag *diag);
-enum pawl_err pawl__pg_story(struct pawl__backend *pg, struct pawl_job_id id,
-                             struct pawl__arena *arena, struct pawl_story *out,
-                             struct pawl_diag *diag);
-enum pawl_err pawl__pg_stats(struct pawl__backend *pg, struct pawl__arena *arena,
-                             struct pawl_stats *out, struct pawl_diag *diag);
-enum pawl_err pawl__pg_nodes(struct pawl__backend *pg, struct pawl__arena *arena,
-                             struct pawl_nodes *out, struct pawl_diag *diag);
-enum pawl_err pawl__pg_locks(struct pawl__backend *pg, struct pawl__arena *arena,
-                             struct pawl_locks *out, struct pawl_diag *diag);
-enum pawl_err pawl__pg_setting(struct pawl__backend *pg, const char *name,
-                               struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
-enum pawl_err pawl__pg_settings(struct pawl__backend *pg, const char *prefix,
-                                struct pawl__arena *arena, struct pawl_settings *out,
-                                struct pawl_diag *diag);
-enum pawl_err pawl__pg_backup(struct pawl__backend *pg, const char *path,
-                              pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
-enum pawl_err pawl__pg_check(struct pawl__backend *pg, pawl_finding_fn *report, void *ctx,
-                             struct pawl_diag *diag);
+pawl__get_fn pawl__pg_get;
+pawl__query_fn pawl__pg_query;
+pawl__count_fn pawl__pg_query_count;
+pawl__story_fn pawl__pg_story;
+pawl__stats_fn pawl__pg_stats;
+pawl__nodes_fn pawl__pg_nodes;
+pawl__locks_fn pawl__pg_locks;
+pawl__setting_fn pawl__pg_setting;
+pawl__settings_fn pawl__pg_settings;
+pawl__backup_fn pawl__pg_backup;
+pawl__check_fn pawl__pg_check;
 
 #endif

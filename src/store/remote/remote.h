@@ -72,8 +72,7 @@ void pawl__rm_call_set(struct pawl__backend *backend, CURL *handle, struct pawl_
 
 /* ---- ear.c: a thread that waits for news ---- */
 
-enum pawl_err pawl__rm_wake(struct pawl__backend *backend, const char *url, struct pawl__wake **out,
-                            struct pawl_diag *diag);
+pawl__wake_fn pawl__rm_wake;
 
 /* ---- read.c ---- */
 
@@ -83,28 +82,15 @@ PAWL_MUST_CHECK enum pawl_err pawl__rm_ask(struct pawl__backend *backend, enum p
                                            const struct pawl__wire_shape *shape,
                                            struct pawl__arena *arena, void *out,
                                            struct pawl_diag *diag);
-enum pawl_err pawl__rm_get(struct pawl__backend *backend, const struct pawl_job_id *ids,
-                           size_t count, struct pawl__arena *arena, struct pawl_job **out,
-                           size_t *out_count, struct pawl_diag *diag);
-enum pawl_err pawl__rm_query(struct pawl__backend *backend, const struct pawl_filter *filter,
-                             const struct pawl_page *page, struct pawl__arena *arena,
-                             struct pawl_jobs *out, struct pawl_diag *diag);
-enum pawl_err pawl__rm_count(struct pawl__backend *backend, const struct pawl_filter *filter,
-                             int64_t *out, struct pawl_diag *diag);
-enum pawl_err pawl__rm_story(struct pawl__backend *backend, struct pawl_job_id id,
-                             struct pawl__arena *arena, struct pawl_story *out,
-                             struct pawl_diag *diag);
-enum pawl_err pawl__rm_stats(struct pawl__backend *backend, struct pawl__arena *arena,
-                             struct pawl_stats *out, struct pawl_diag *diag);
-enum pawl_err pawl__rm_nodes(struct pawl__backend *backend, struct pawl__arena *arena,
-                             struct pawl_nodes *out, struct pawl_diag *diag);
-enum pawl_err pawl__rm_locks(struct pawl__backend *backend, struct pawl__arena *arena,
-                             struct pawl_locks *out, struct pawl_diag *diag);
-enum pawl_err pawl__rm_setting(struct pawl__backend *backend, const char *name,
-                               struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
-enum pawl_err pawl__rm_settings(struct pawl__backend *backend, const char *prefix,
-                                struct pawl__arena *arena, struct pawl_settings *out,
-                                struct pawl_diag *diag);
+pawl__get_fn pawl__rm_get;
+pawl__query_fn pawl__rm_query;
+pawl__count_fn pawl__rm_count;
+pawl__story_fn pawl__rm_story;
+pawl__stats_fn pawl__rm_stats;
+pawl__nodes_fn pawl__rm_nodes;
+pawl__locks_fn pawl__rm_locks;
+pawl__setting_fn pawl__rm_setting;
+pawl__settings_fn pawl__rm_settings;
 
 /* ---- op.c: operations as the wire has them ---- */
 
@@ -121,7 +107,6 @@ bool pawl__rm_op_is_idle(const struct pawl__op *op);
 
 /* ---- apply.c ---- */
 
-enum pawl_err pawl__rm_apply(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
-                             struct pawl_diag *diag);
+pawl__apply_fn pawl__rm_apply;
 
 #endif

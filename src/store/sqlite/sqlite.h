@@ -347,15 +347,13 @@ void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place
 void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__sq_lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to);
-void pawl__sq_note(struct pawl__backend *sq, bool all_moves);
-bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out);
+pawl__note_fn pawl__sq_note;
+pawl__told_fn pawl__sq_told;
 
 /* ---- other processes (wake.c) ---- */
 
-enum pawl_err pawl__sq_wake(struct pawl__backend *sq, const char *url, struct pawl__wake **out,
-                            struct pawl_diag *diag);
-enum pawl_err pawl__sq_identify(struct pawl__backend *sq, struct pawl__buf *out,
-                                struct pawl_diag *diag);
+pawl__wake_fn pawl__sq_wake;
+pawl__identify_fn pawl__sq_identify;
 
 /* ---- jobs (job.c) ---- */
 
@@ -550,36 +548,20 @@ pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__
  * that others can see. */
 enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op,
                                    struct pawl_diag *diag);
-enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, size_t count,
-                             struct pawl_diag *diag);
+pawl__apply_fn pawl__sq_apply;
 
 /* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
 
-enum pawl_err pawl__sq_get(struct pawl__backend *sq, const struct pawl_job_id *ids, size_t count,
-                           struct pawl__arena *arena, struct pawl_job **out, size_t *out_count,
-                           struct pawl_diag *diag);
-enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter *filter,
-                             const struct pawl_page *page, struct pawl__arena *arena,
-                             struct pawl_jobs *out, struct pawl_diag *diag);
-enum pawl_err pawl__sq_query_count(struct pawl__backend *sq, const struct pawl_filter *filter,
-                                   int64_t *out, struct pawl_diag *diag);
-enum pawl_err pawl__sq_story(struct pawl__backend *sq, struct pawl_job_id id,
-                             struct pawl__arena *arena, struct pawl_story *out,
-                             struct pawl_diag *diag);
-enum pawl_err pawl__sq_stats(struct pawl__backend *sq, struct pawl__arena *arena,
-                             struct pawl_stats *out, struct pawl_diag *diag);
-enum pawl_err pawl__sq_nodes(struct pawl__backend *sq, struct pawl__arena *arena,
-                             struct pawl_nodes *out, struct pawl_diag *diag);
-enum pawl_err pawl__sq_locks(struct pawl__backend *sq, struct pawl__arena *arena,
-                             struct pawl_locks *out, struct pawl_diag *diag);
-enum pawl_err pawl__sq_setting(struct pawl__backend *sq, const char *name,
-                               struct pawl__arena *arena, const char **out, struct pawl_diag *diag);
-enum pawl_err pawl__sq_settings(struct pawl__backend *sq, const char *prefix,
-                                struct pawl__arena *arena, struct pawl_settings *out,
-                                struct pawl_diag *diag);
-enum pawl_err pawl__sq_backup(struct pawl__backend *sq, const char *path,
-                              pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag);
-enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, void *ctx,
-                             struct pawl_diag *diag);
+pawl__get_fn pawl__sq_get;
+pawl__query_fn pawl__sq_query;
+pawl__count_fn pawl__sq_query_count;
+pawl__story_fn pawl__sq_story;
+pawl__stats_fn pawl__sq_stats;
+pawl__nodes_fn pawl__sq_nodes;
+pawl__locks_fn pawl__sq_locks;
+pawl__setting_fn pawl__sq_setting;
+pawl__settings_fn pawl__sq_settings;
+pawl__backup_fn pawl__sq_backup;
+pawl__check_fn pawl__sq_check;
 
 #endif
