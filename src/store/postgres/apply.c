@@ -48,22 +48,6 @@ static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_QUEUE_PAUSE] = pawl__pg_op_queue_pause,
 };
 
-bool pawl__pg_is_own(enum pawl_err err)
-{
-    switch (err) {
-    case PAWL_ERR_ARG:
-    case PAWL_ERR_NOT_FOUND:
-    case PAWL_ERR_EXISTS:
-    case PAWL_ERR_DUPLICATE:
-    case PAWL_ERR_STATE:
-    case PAWL_ERR_STALE:
-    case PAWL_ERR_HELD:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The server's time, but for those who move time by hand. The keys' locks come before all others.
  */
 static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
@@ -97,48 +81,13 @@ static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
     err = claims ? pawl__pg_gather_flush_jobs(pg) : pawl__pg_gather_flush(pg);
     if (err) return err;
     op->err = handlers[op->kind](pg, op);
-    assert(!pg->in_savepoint || !pawl__pg_is_own(op->err));
-    return pawl__pg_is_own(op->err) ? PAWL_OK : op->err;
-}
-
-/* Claims are put off while only submits and completions come: each would have to write first what
- * was gathered. Operations posted singly have no order among them, so nobody can tell. */
-struct put_off {
-    struct pawl__op *first, **last;
-};
-
-static bool can_wait(const struct pawl__op *op)
-{
-    return op->kind == PAWL__OP_CLAIM && !op->chained;
-}
-
-static enum pawl_err apply_put_off(struct pawl__backend *pg, struct put_off *claims)
-{
-    enum pawl_err err = PAWL_OK;
-    for (struct pawl__op *op = claims->first; op && !err; op = op->next) {
-        err = apply_one(pg, op);
-    }
-    *claims = (struct put_off){ .first = NULL, .last = &claims->first };
-    return err;
+    assert(!pg->in_savepoint || !pawl__err_is_own(op->err));
+    return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
 }
 
 static enum pawl_err apply_all(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
-    struct put_off claims = { .first = NULL, .last = &claims.first };
-    enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < count; i++) {
-        struct pawl__op *op = ops[i];
-        bool gathers = op->kind == PAWL__OP_SUBMIT || op->kind == PAWL__OP_COMPLETE;
-        if (can_wait(op)) {
-            op->next = NULL;
-            *claims.last = op;
-            claims.last = &op->next;
-            continue;
-        }
-        if (!gathers) err = apply_put_off(pg, &claims);
-        if (!err) err = apply_one(pg, op);
-    }
-    if (!err) err = apply_put_off(pg, &claims);
+    enum pawl_err err = pawl__batch_apply(pg, ops, count, apply_one);
     if (!err) err = pawl__pg_gather_flush(pg);
     if (!err) err = pawl__pg_rolls_flush(pg);
     return err ? err : pawl__pg_counts_flush(pg);

@@ -105,7 +105,7 @@ enum pawl_err pawl__pg_op_control(struct pawl__backend *pg, struct pawl__op *op)
         pawl__pg_savepoint_keep(pg);
         return PAWL_OK;
     }
-    if (!pawl__pg_is_own(err)) return err;
+    if (!pawl__err_is_own(err)) return err;
     enum pawl_err undone = pawl__pg_savepoint_undo(pg);
     return undone ? undone : err;
 }

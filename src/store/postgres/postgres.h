@@ -31,6 +31,7 @@
 #include "base/rng.h"
 #include "base/sync.h"
 #include "store/backend.h"
+#include "store/batch.h"
 #include "store/decide.h"
 #include "store/tale.h"
 
@@ -677,9 +678,12 @@ enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filte
                              size_t *count, struct pawl_diag *diag);
 
 /* ---- operations: OK or the operation's own error in the return value; anything that
- *      pawl__pg_is_own does not know fails the whole transaction ---- */
+ *      pawl__err_is_own does not know fails the whole transaction ---- */
 
-bool pawl__pg_is_own(enum pawl_err err);
+static inline bool pawl__pg_is_own(enum pawl_err err)
+{
+    return pawl__err_is_own(err);
+}
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 

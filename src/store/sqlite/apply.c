@@ -38,22 +38,6 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_QUEUE_PAUSE] = pawl__sq_op_queue_pause,
 };
 
-bool pawl__sq_is_own(enum pawl_err err)
-{
-    switch (err) {
-    case PAWL_ERR_ARG:
-    case PAWL_ERR_NOT_FOUND:
-    case PAWL_ERR_EXISTS:
-    case PAWL_ERR_DUPLICATE:
-    case PAWL_ERR_STATE:
-    case PAWL_ERR_STALE:
-    case PAWL_ERR_HELD:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Inside a transaction that has the lock. */
 static enum pawl_err settle_in(struct pawl__backend *sq)
 {
@@ -119,63 +103,34 @@ static bool leaves_fresh(const struct pawl__op *op)
     }
 }
 
-/* A lone operation has nobody to be gathered with. */
-static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op, bool alone)
+static enum pawl_err apply_alone(struct pawl__backend *sq, struct pawl__op *op)
 {
     assert(op->kind < PAWL__OP_END);
     op->now_ms = sq->now_ms;
-    op->err = PAWL_OK;
-    bool taken = false;
-    enum pawl_err err = alone ? PAWL_OK : pawl__sq_gather(sq, op, &taken);
-    if (err || taken) return err;
     bool claims = op->kind == PAWL__OP_CLAIM;
-    err = claims ? pawl__sq_gather_flush_jobs(sq) : pawl__sq_gather_flush(sq);
+    enum pawl_err err = claims ? pawl__sq_gather_flush_jobs(sq) : pawl__sq_gather_flush(sq);
     if (!err && !leaves_fresh(op)) err = pawl__sq_fresh_absorb(sq);
     if (err) return err;
     op->err = handlers[op->kind](sq, op);
-    assert(!sq->in_savepoint || !pawl__sq_is_own(op->err));
-    return pawl__sq_is_own(op->err) ? PAWL_OK : op->err;
+    assert(!sq->in_savepoint || !pawl__err_is_own(op->err));
+    return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
 }
 
-/* Claims are put off while only submits and completions come: each would have to write first what
- * was gathered. Operations posted singly have no order among them, so nobody can tell. */
-struct put_off {
-    struct pawl__op *first, **last;
-};
-
-static bool can_wait(const struct pawl__op *op)
+static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op)
 {
-    return op->kind == PAWL__OP_CLAIM && !op->chained;
+    op->now_ms = sq->now_ms;
+    op->err = PAWL_OK;
+    bool taken = false;
+    enum pawl_err err = pawl__sq_gather(sq, op, &taken);
+    return err || taken ? err : apply_alone(sq, op);
 }
 
-static enum pawl_err apply_put_off(struct pawl__backend *sq, struct put_off *claims)
-{
-    enum pawl_err err = PAWL_OK;
-    for (struct pawl__op *op = claims->first; op && !err; op = op->next) {
-        err = apply_one(sq, op, false);
-    }
-    *claims = (struct put_off){ .first = NULL, .last = &claims->first };
-    return err;
-}
-
+/* A lone operation has nobody to be gathered with, unless it is many by itself. */
 static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
 {
     bool alone = count == 1 && (ops[0]->kind != PAWL__OP_SUBMIT || ops[0]->submit.count == 1);
-    struct put_off claims = { .first = NULL, .last = &claims.first };
-    enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < count; i++) {
-        struct pawl__op *op = ops[i];
-        bool gathers = op->kind == PAWL__OP_SUBMIT || op->kind == PAWL__OP_COMPLETE;
-        if (can_wait(op)) {
-            op->next = NULL;
-            *claims.last = op;
-            claims.last = &op->next;
-            continue;
-        }
-        if (!gathers) err = apply_put_off(sq, &claims);
-        if (!err) err = apply_one(sq, op, alone);
-    }
-    if (!err) err = apply_put_off(sq, &claims);
+    enum pawl_err err = alone ? apply_alone(sq, ops[0])
+                              : pawl__batch_apply(sq, ops, count, apply_one);
     if (!err) err = pawl__sq_gather_flush(sq);
     if (!err) err = pawl__sq_fresh_flush(sq);
     return err ? err : pawl__sq_counts_flush(sq);

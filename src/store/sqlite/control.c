@@ -103,7 +103,7 @@ enum pawl_err pawl__sq_op_control(struct pawl__backend *sq, struct pawl__op *op)
     if (err) return err;
     err = control_any(sq, op);
     if (!err) return pawl__sq_savepoint_keep(sq);
-    if (!pawl__sq_is_own(err)) return err;
+    if (!pawl__err_is_own(err)) return err;
     enum pawl_err undone = pawl__sq_savepoint_undo(sq);
     return undone ? undone : err;
 }

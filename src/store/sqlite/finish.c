@@ -176,7 +176,7 @@ static enum pawl_err extend_elsewhere(struct pawl__backend *sq, struct pawl__op 
     enum pawl_err err = pawl__sq_place_owned(sq, ref, &place, NULL);
     bool extended = false;
     if (!err) err = extend_row(sq, place.key, place.tail, op, ref->run, &extended);
-    if (err && !pawl__sq_is_own(err)) return err;
+    if (err && !pawl__err_is_own(err)) return err;
     op->extend.results[i] = err ? err : extended ? PAWL_OK : PAWL_ERR_STALE;
     return PAWL_OK;
 }

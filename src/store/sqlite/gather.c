@@ -172,7 +172,7 @@ static enum pawl_err submit_singly(struct pawl__backend *sq)
     for (size_t i = 0; i < count; i++) {
         struct pawl__op *op = sq->gather.submits[i];
         op->err = pawl__sq_op_submit(sq, op);
-        if (op->err && !pawl__sq_is_own(op->err)) return op->err;
+        if (op->err && !pawl__err_is_own(op->err)) return op->err;
     }
     return PAWL_OK;
 }
@@ -345,7 +345,7 @@ static enum pawl_err complete_singly(struct pawl__backend *sq, size_t count, boo
         const struct pawl__sq_end_row *row = &sq->gather.ended[i];
         if (row->n[END_OWNED] && !all) continue;
         row->op->err = pawl__sq_op_complete(sq, row->op);
-        if (row->op->err && !pawl__sq_is_own(row->op->err)) return row->op->err;
+        if (row->op->err && !pawl__err_is_own(row->op->err)) return row->op->err;
     }
     return PAWL_OK;
 }

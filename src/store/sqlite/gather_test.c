@@ -335,7 +335,7 @@ static void submit_the_long_way(struct kit *kit, struct pawl__op *op)
     op->now_ms = sq->now_ms = kit->now_ms;
     kit_ok(kit, pawl__sq_lanes_refresh(sq));
     op->err = pawl__sq_op_submit(sq, op);
-    assert_true(!op->err || pawl__sq_is_own(op->err));
+    assert_true(!op->err || pawl__err_is_own(op->err));
     kit_ok(kit, pawl__sq_counts_flush(sq));
     kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag));
     pawl__sq_counts_forget(sq);

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/sync.h"
 #include "store/backend.h"
+#include "store/batch.h"
 #include "store/decide.h"
 #include "store/tale.h"
 
@@ -529,9 +530,7 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
                              size_t *count, struct pawl_diag *diag);
 
 /* ---- operations: OK or the operation's own error in the return value; anything that
- *      pawl__sq_is_own does not know fails the whole transaction ---- */
-
-bool pawl__sq_is_own(enum pawl_err err);
+ *      pawl__err_is_own does not know fails the whole transaction ---- */
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
