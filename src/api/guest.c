@@ -9,13 +9,24 @@
 #include "base/rng.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <unistd.h>
+
+/* Ids of one process increase, so that jobs of one transaction sort as they were made. A child
+ * begins anew, or it would give out its parent's ids again. */
+static struct pawl__idgen ids;
+static pid_t ids_of;
+static pthread_mutex_t ids_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct pawl_job_id fresh_id(void)
 {
-    struct pawl__idgen gen;
-    pawl__idgen_init(&gen, &pawl__clock_system, pawl__rng_system_seed());
-    struct pawl_job_id id = pawl__idgen_next(&gen);
-    pawl__idgen_release(&gen);
+    pthread_mutex_lock(&ids_mutex);
+    if (ids_of != getpid()) {
+        pawl__idgen_init(&ids, &pawl__clock_system, pawl__rng_system_seed());
+        ids_of = getpid();
+    }
+    struct pawl_job_id id = pawl__idgen_next(&ids);
+    pthread_mutex_unlock(&ids_mutex);
     return id;
 }
 

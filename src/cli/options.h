@@ -11,7 +11,7 @@
 #define PAWL__CLI_KINDS(X)                                                                         \
     X(FLAG, "true or false (also yes, no, on, off, 1, 0)")                                         \
     X(TEXT, "text, not empty")                                                                     \
-    X(STORE, "\"sqlite:PATH\" or \"sqlite::memory:\"")                                             \
+    X(STORE, "\"sqlite:PATH\", \"sqlite::memory:\" or \"postgres://...\"")                         \
     X(WAKE, "\"redis://HOST:PORT\", \"redis+unix:///PATH\", \"postgres://...\" or \"none\"")       \
     X(SERVER, "\"http://HOST:PORT\" or \"https://HOST:PORT\"")                                     \
     X(FILE, "a file's path")                                                                       \
@@ -139,7 +139,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(BUSINESS_KEY, SUBMIT, "business-key", 0, TEXT, "KEY", NULL, false,                           \
       "refused while another job with this key has not ended")                                     \
     X(UNIQUE, SUBMIT, "unique", 'u', UNIQUE, "KEYS", NULL, false,                                  \
-      "refused while another job has the same type, queue, args or meta, as listed here")          \
+      "refused while another job that has it too is the same in type, queue, args or meta, as "    \
+      "listed here")                                                                               \
     X(UNIQUE_ARGS, SUBMIT, "unique-args", 0, NAMES, "NAMES", NULL, false,                          \
       "compare these members of the arguments alone")                                              \
     X(UNIQUE_META, SUBMIT, "unique-meta", 0, NAMES, "NAMES", NULL, false,                          \

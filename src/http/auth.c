@@ -29,6 +29,7 @@ struct pawl__auth {
     /* The errand's, while it is under way: */
     uv_work_t work;
     bool busy;
+    bool failed; /* the newest errand */
     struct use uses[USES_MAX];
     size_t use_count;
     struct pawl__tokens fresh;
@@ -81,10 +82,17 @@ static void errand_done(uv_work_t *work, int status)
     auth->busy = false;
     auth->server->working--;
     auth->read_at_ms = pawl__server_now(auth->server) + READ_EVERY_MS;
-    if (status || auth->err) {
-        pawl__log(auth->server->log, PAWL__LOG_WARNING, NULL, "could not read the tokens: %s",
+    bool failed = status || auth->err;
+    if (failed && !auth->failed) { // once, however long it lasts
+        pawl__log(auth->server->log, PAWL__LOG_WARNING, NULL,
+                  "could not read the tokens: %s; going on with those that were read before",
                   status ? uv_strerror(status) : auth->diag.text);
-    } else {
+    }
+    if (!failed && auth->failed) {
+        pawl__log(auth->server->log, PAWL__LOG_INFO, NULL, "the tokens can be read again");
+    }
+    auth->failed = failed;
+    if (!failed) {
         (void)!adopt(auth, &auth->fresh); // no memory: another time
     }
     pawl__tokens_release(&auth->fresh);

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -60,6 +61,11 @@ class Session:
         self.psql.close()
 
 
+def escape(text):
+    """As one word of libpq's options."""
+    return text.replace("\\", "\\\\").replace(" ", "\\ ")
+
+
 class Place:
     """A store in a schema of its own, and who is at work on it."""
 
@@ -67,7 +73,7 @@ class Place:
         self.postgres, self.schema, self.open = postgres, schema, []
         self.other = None
         postgres.sql(f"CREATE SCHEMA {schema}")
-        self.url = f"{postgres.url}&options=-csearch_path%3D{schema}"
+        self.url = f"{postgres.url}&options=-csearch_path%3D{urllib.parse.quote(escape(schema))}"
         self.pawl("migrate")
 
     def beside(self):
@@ -223,6 +229,16 @@ def a_role_needs_one_grant(place):
     # found from elsewhere, and not led astray by what is there
     clerk.sql("SET search_path = pg_temp; CREATE TEMP TABLE pawl_job (id uuid)")
     assert clerk.sql(f"SELECT {place.schema}.pawl_submit('a')")
+
+
+@test
+def a_schema_may_have_any_name(place):
+    odd = place.other = Place(place.postgres, '"Odd ' + place.schema + '"')
+    app = odd.session()
+    job = app.sql("SELECT pawl_submit('a', '[1]')")
+    odd.sql("CREATE ROLE odd; SELECT pawl_grant('odd')")
+    assert app.sql("SET ROLE odd; SELECT pawl_submit('a', '[2]') IS NOT NULL") == "t"
+    assert odd.guest().ask("claim default w") == f"{job} 1"
 
 
 @test

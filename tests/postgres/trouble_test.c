@@ -246,6 +246,57 @@ static void mark_done(struct pawl__op *op)
     --*left;
 }
 
+/* Whoever holds the roll may have been suspended: a claim does not wait for him, nor does what is
+ * in its transaction, and comes back for what he leaves. */
+static void claim_waits_for_nobody(void **state)
+{
+    struct site *site = *state;
+    struct rig *rig = &site->rig;
+    struct pawl_job_id id = submit_one(rig, NULL);
+    struct pawl__store *hasty = open_hasty(rig, 2000);
+    PGconn *pg = side_door(site);
+    say(pg, "BEGIN");
+    say(pg, "SELECT 1 FROM pawl_ready FOR UPDATE");
+    static const char *const queues[] = { "default" };
+    struct pawl__new_job job = job_new(rig, &(struct pawl_job_spec){ .queue = "elsewhere" });
+    struct pawl_submitted out;
+    _Atomic int left = 2;
+    struct pawl__op ops[2] = {
+        { .kind = PAWL__OP_CLAIM,
+          .diag = &rig->diag,
+          .done = mark_done,
+          .user = &left,
+          .next = &ops[1],
+          .claim = { .queues = queues,
+                     .queue_count = 1,
+                     .limit = 5,
+                     .worker = "w",
+                     .lease_ms = 1000 } },
+        { .kind = PAWL__OP_SUBMIT,
+          .diag = &rig->diag,
+          .done = mark_done,
+          .user = &left,
+          .submit = { .jobs = &job, .count = 1, .out = &out } },
+    };
+    pawl__store_post_list(hasty, ops);
+    while (left > 0) {
+        usleep(1000);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_err(rig, PAWL_OK, ops[i].err);
+    }
+    assert_int_equal(0, ops[0].claim.job_count);
+    say(pg, "ROLLBACK");
+    PQfinish(pg);
+    for (int i = 0; i < 2; i++) {
+        pawl__arena_release(&ops[i].arena);
+    }
+    pawl__store_close(hasty);
+    claim_n(rig, "default", 5);
+    assert_state(ACTIVE, state_of(rig, id));
+    check_whole(rig, 3);
+}
+
 /* The store locks b and waits for a; the other side has a and asks for b. The other side does not
  * look for deadlocks, so the store is the one that is sent back, and it tries again. */
 static void deadlock_is_resolved_by_doing_it_again(void **state)
@@ -364,6 +415,7 @@ int main(void)
         TROUBLE(store_comes_back_when_the_server_does),
         TROUBLE(commit_that_cannot_be_looked_up_is_called_unknown),
         TROUBLE(lock_that_is_held_too_long_is_reported),
+        TROUBLE(claim_waits_for_nobody),
         TROUBLE(deadlock_is_resolved_by_doing_it_again),
         TROUBLE(check_finds_jobs_that_no_roll_leads_to),
     };

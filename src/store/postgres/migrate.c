@@ -60,7 +60,8 @@ static enum pawl_err run(PGconn *pg, const char *text, const char *const *values
     ExecStatusType status = PQresultStatus(result);
     enum pawl_err err = PAWL_OK;
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-        err = pawl__pg_fail_result(result, pg, "migrate the store", diag);
+        const char *what = out ? "read the schema of the store" : "migrate the store";
+        err = pawl__pg_fail_result(result, pg, what, diag);
     }
     if (!err && out) {
         *out = result;

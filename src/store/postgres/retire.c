@@ -6,6 +6,7 @@
 #include <assert.h>
 
 enum { ROLL_ROWS = 16 }; /* taken at a time */
+enum { GOES_MAX = 8 };   /* for one state */
 
 /* Run `sql` with the list of ids that are being retired. */
 static void send_for_all(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids)
@@ -102,9 +103,10 @@ static enum pawl_err archive_state(struct pawl__backend *pg, struct pawl__op *op
 {
     bool more = true;
     enum pawl_err err = pawl__pg_rolls_flush(pg);
-    while (!err && more && *moved < limit) {
+    for (int i = 0; !err && more && i < GOES_MAX && *moved < limit; i++) {
         err = archive_some(pg, op, state, limit - *moved, moved, &more);
     }
+    op->retire.more |= more && !err;
     return err;
 }
 

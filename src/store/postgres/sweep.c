@@ -7,8 +7,8 @@
 
 #include <assert.h>
 
-enum { ROLL_ROWS = 16 };   /* taken at a time */
-enum { WEEDINGS_MAX = 8 }; /* in one sweep */
+enum { ROLL_ROWS = 16 }; /* taken at a time */
+enum { GOES_MAX = 8 };   /* in one sweep */
 
 static int64_t bounded(int64_t limit)
 {
@@ -154,7 +154,7 @@ static enum pawl_err next_lease(struct pawl__backend *pg, int64_t *next_at_ms)
     struct pawl__pg_conn *conn = &pg->writer;
     enum pawl_err err = PAWL_OK;
     bool more = true;
-    for (int i = 0; !err && more && i < WEEDINGS_MAX; i++) {
+    for (int i = 0; !err && more && i < GOES_MAX; i++) {
         pawl__pg_call(conn, PG_LEASE_WEED);
         pawl__pg_bind(conn, PG_LEASE_WEED_limit, ROLL_ROWS);
         pawl__pg_send_keep(conn, SLOT_WEEDED);
@@ -175,10 +175,10 @@ enum pawl_err pawl__pg_op_lapse(struct pawl__backend *pg, struct pawl__op *op)
     bool more = true;
     op->sweep.moved = 0;
     enum pawl_err err = pawl__pg_rolls_flush(pg);
-    while (!err && more && op->sweep.moved < limit) {
+    for (int i = 0; !err && more && i < GOES_MAX && op->sweep.moved < limit; i++) {
         err = lapse_some(pg, op, limit - op->sweep.moved, &more);
     }
-    op->sweep.more = op->sweep.moved == limit;
+    op->sweep.more = more || op->sweep.moved == limit;
     if (!err) err = pawl__pg_rolls_flush(pg);
     return err ? err : next_lease(pg, &op->sweep.next_at_ms);
 }

@@ -1,7 +1,8 @@
 -- name: migration_1
 -- The first schema. A job is one row of pawl_job from its submission until it is archived: its
--- facts, and where it stands. A claim and a completion change no column that an index depends on,
--- so the row moves within its page and touches no index at all; pages are left half empty for that.
+-- facts, and where it stands. A claim and a completion change no column that an index depends on
+-- (but for jobs that can expire), so while there is room the new version of the row stays on its
+-- page and touches no index; pages are left half empty for that.
 --
 -- What must be found by rank or time is found by rolls, whose rows hold many ids each, written by
 -- the commit that brings the jobs there:
@@ -10,10 +11,10 @@
 --     pawl_lease     active or routed, by the end of the lease
 --     pawl_ended     completed ... expired, by that time
 --
--- A roll says where to look, and the job says what is so: an id whose job has moved on since means
--- nothing. Every job is on the roll of its state, at its own time, or at its own rank or a smaller
--- one. So whoever takes an id off a roll moves the job or puts it back, unless the job itself says
--- that it is not what the roll takes it for.
+-- A roll says where to look, and the job says what is so. Every job is on the roll of its state, at
+-- exactly its own rank or time. What was true before may be left on it: an id whose job has moved on
+-- means nothing. So whoever takes an id off a roll moves the job or puts it back, unless the job
+-- itself says that it is not what the roll takes it for.
 --
 -- Whoever moves a job holds the lock of its row. States are the numbers of PAWL_STATES. run counts
 -- claims for ever and fences the owner's writes; base_run is where this series of attempts began

@@ -1412,7 +1412,7 @@ DECLARE
     fn regprocedure;
 BEGIN
     FOR fn IN SELECT p.oid::regprocedure FROM pg_proc AS p
-        WHERE p.pronamespace = current_schema()::regnamespace AND p.prosecdef
+        WHERE p.pronamespace = quote_ident(current_schema())::regnamespace AND p.prosecdef
             AND p.proname ~ '^pawl_'
     LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', fn);

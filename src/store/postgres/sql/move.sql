@@ -28,7 +28,7 @@ WHERE ctid = ANY (:places)
 
 -- name: ready_rest
 UPDATE pawl_ready
-SET ids = :ids
+SET seat = (:ids)[1], ids = :ids
 WHERE ctid = ANY (:places)
 
 -- name: ready_put
@@ -54,8 +54,8 @@ FROM unnest(:states, :finished, :firsts, :lasts) AS g (state, finished_at_ms, fi
         ELSE coalesce(j.lease_ms, :lease_ms) END
 
 -- name: claim_take
--- xmax: whom nobody holds or held. A row that somebody holds must not be waited for, and one that
--- was only held is rare: claim.c looks at what is left over.
+-- xmax: those that nobody holds. A row that somebody holds must not be waited for. It is also that
+-- of one who held it and moved it here, by a retry or a promotion: claim.c looks at what is left.
 UPDATE pawl_job AS j
 SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
     worker = :worker, reason = NULL, perishes = false
