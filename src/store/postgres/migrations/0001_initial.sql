@@ -12,8 +12,8 @@
 --     pawl_ended     completed ... expired, by that time
 --
 -- A roll says where to look, and the job says what is so. Every job is on the roll of its state, at
--- exactly its own rank or time. What was true before may be left on it: an id whose job has moved on
--- means nothing. So whoever takes an id off a roll moves the job or puts it back, unless the job
+-- exactly its own rank or time. What was true before may be left on it: an id whose job has moved
+-- on means nothing. So whoever takes an id off a roll moves the job or puts it back, unless the job
 -- itself says that it is not what the roll takes it for.
 --
 -- Whoever moves a job holds the lock of its row. States are the numbers of PAWL_STATES. run counts
