@@ -219,6 +219,45 @@ uint32_t pawl__control_states(enum pawl_control control)
     return mask;
 }
 
+/* ---- keys ---- */
+
+bool pawl__key_conflicts(const struct pawl__key *key, const struct pawl__holder *holder,
+                         int64_t now_ms)
+{
+    if (key->kind == PAWL__KEY_IDEMPOTENCY) return !holder->until_ms || holder->until_ms > now_ms;
+    if (!holder->known || !(key->states & PAWL_STATE_BIT(holder->state))) return false;
+    return !key->period_ms || holder->created_at_ms + key->period_ms > now_ms;
+}
+
+bool pawl__key_forgets(const struct pawl__key *key, const struct pawl__holder *holder,
+                       size_t *ended)
+{
+    if (holder->known && !pawl_state_is_terminal(holder->state)) return false;
+    if (key->kind == PAWL__KEY_IDEMPOTENCY) return true;
+    return ++*ended > PAWL__KEY_HOLDERS_KEPT || !holder->known;
+}
+
+int64_t pawl__key_until(const struct pawl__key *key, int64_t now_ms)
+{
+    bool timed = key->kind == PAWL__KEY_IDEMPOTENCY && key->period_ms;
+    return timed ? now_ms + key->period_ms : 0;
+}
+
+enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
+                               const struct pawl__holder *holder)
+{
+    static const char *const fields[] = { [PAWL__KEY_IDEMPOTENCY] = "idempotency_key",
+                                          [PAWL__KEY_BUSINESS] = "business_key",
+                                          [PAWL__KEY_UNIQUE] = "unique" };
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(holder->id, text);
+    op->submit.holder = (struct pawl_submitted){ .id = holder->id, .state = holder->state };
+    return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, fields[key->kind],
+                            "job \"%s\", which is %s, holds the same %s", text,
+                            pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL),
+                            key->kind == PAWL__KEY_UNIQUE ? "unique key" : fields[key->kind]);
+}
+
 /* ---- refusals ---- */
 
 enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)

@@ -1,6 +1,6 @@
-/* What the stores decide alike: what follows when a run fails, lapses or snoozes, and what a
- * control may do to a job. Pure functions of facts, without I/O and without a clock: a backend
- * reads the facts, asks here, and writes the answer.
+/* What the stores decide alike: what follows when a run fails, lapses or snoozes, what a control
+ * may do to a job, and who is in the way of a key. Pure functions of facts, without I/O and without
+ * a clock: a backend reads the facts, asks here, and writes the answer.
  *
  * Threads: any; nothing is shared. All pointers are borrowed until the call returns. */
 #ifndef PAWL_STORE_DECIDE_H
@@ -75,6 +75,32 @@ bool pawl__control_allowed(enum pawl_control control, enum pawl_state from,
                            enum pawl_state paused_from);
 /* The states from which the deed is possible, as bits; NONE is to delete. */
 uint32_t pawl__control_states(enum pawl_control control);
+
+/* ---- keys ---- */
+
+enum { PAWL__KEY_HOLDERS_KEPT = 16 }; /* ended jobs remembered under one key */
+
+/* A job that holds or held a key. */
+struct pawl__holder {
+    struct pawl_job_id id;
+    int64_t until_ms; /* when the key is forgotten; 0: never */
+    bool known;       /* false: the job is gone, only the key is left */
+    enum pawl_state state;
+    int64_t created_at_ms;
+};
+
+/* Is the holder in the way of a newcomer with `key`? */
+bool pawl__key_conflicts(const struct pawl__key *key, const struct pawl__holder *holder,
+                         int64_t now_ms);
+/* May one that is not be forgotten? To be asked of all holders, newest first: `ended` counts those
+ * that are remembered, from 0. */
+bool pawl__key_forgets(const struct pawl__key *key, const struct pawl__holder *holder,
+                       size_t *ended);
+/* When the key is forgotten that a job submitted now brings along; 0: never. */
+int64_t pawl__key_until(const struct pawl__key *key, int64_t now_ms);
+/* DUPLICATE; the submit in `op` is told by whom. */
+enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
+                               const struct pawl__holder *holder);
 
 /* ---- refusals: the same words in every store ---- */
 

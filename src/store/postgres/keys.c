@@ -10,10 +10,8 @@
 
 /* A job that holds or held a key. */
 struct holder {
-    struct pawl_job_id id;
-    int64_t until_ms;
-    bool known; /* false: the record is gone, only the key is left */
-    bool live;  /* not archived: `place` may be moved */
+    struct pawl__holder of;
+    bool live; /* not archived: `place` may be moved */
     struct pawl__pg_place place;
 };
 
@@ -171,8 +169,7 @@ static void insert_key(struct pawl__backend *pg, const uint8_t digest[16],
 
 int64_t pawl__pg_key_until(const struct pawl__backend *pg, const struct pawl__key *key)
 {
-    bool timed = key->kind == PAWL__KEY_IDEMPOTENCY && key->period_ms;
-    return timed ? pg->now_ms + key->period_ms : 0;
+    return pawl__key_until(key, pg->now_ms);
 }
 
 void pawl__pg_keys_write(struct pawl__backend *pg, const struct pawl__new_job *job)
@@ -195,47 +192,24 @@ static enum pawl_err list_holders(struct pawl__backend *pg, const uint8_t digest
     *out = pawl__arena_calloc(&pg->arena, *count + 1, sizeof **out);
     if (!*out) return pawl__fail_nomem(pg->diag);
     for (size_t i = 0; i < *count; i++) {
-        (*out)[i].id = pawl__pg_id(rows, (int)i, 0);
-        (*out)[i].until_ms = pawl__pg_int(rows, (int)i, 1);
+        (*out)[i].of.id = pawl__pg_id(rows, (int)i, 0);
+        (*out)[i].of.until_ms = pawl__pg_int(rows, (int)i, 1);
     }
     return PAWL_OK;
 }
 
 static enum pawl_err look_up_holder(struct pawl__backend *pg, struct holder *holder)
 {
-    enum pawl_err err = pawl__pg_place_any(pg, holder->id, &holder->place, NULL);
-    if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
-    holder->known = !err;
-    holder->live = !err && !holder->place.archived;
-    return err;
+    enum pawl_err err = pawl__pg_place_any(pg, holder->of.id, &holder->place, NULL);
+    if (err) return err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
+    holder->of.known = true;
+    holder->of.state = holder->place.state;
+    holder->of.created_at_ms = holder->place.created_at_ms;
+    holder->live = !holder->place.archived;
+    return PAWL_OK;
 }
 
 /* ---- asking ---- */
-
-static bool conflicts(const struct pawl__backend *pg, const struct pawl__key *key,
-                      const struct holder *holder)
-{
-    if (key->kind == PAWL__KEY_IDEMPOTENCY) {
-        return !holder->until_ms || holder->until_ms > pg->now_ms;
-    }
-    if (!holder->known || !(key->states & PAWL_STATE_BIT(holder->place.state))) return false;
-    return !key->period_ms || holder->place.created_at_ms + key->period_ms > pg->now_ms;
-}
-
-static enum pawl_err refuse(struct pawl__op *op, const struct pawl__key *key,
-                            const struct holder *holder)
-{
-    static const char *const fields[] = { [PAWL__KEY_IDEMPOTENCY] = "idempotency_key",
-                                          [PAWL__KEY_BUSINESS] = "business_key",
-                                          [PAWL__KEY_UNIQUE] = "unique" };
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(holder->id, text);
-    op->submit.holder = (struct pawl_submitted){ .id = holder->id, .state = holder->place.state };
-    return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, fields[key->kind],
-                            "job \"%s\", which is %s, holds the same %s", text,
-                            pawl_state_name(holder->place.state, PAWL_VOCABULARY_PAWL),
-                            key->kind == PAWL__KEY_UNIQUE ? "unique key" : fields[key->kind]);
-}
 
 /* The newcomer takes the holder's place. One that has ended cannot be cancelled, and need not be.
  */
@@ -243,7 +217,7 @@ static enum pawl_err replace_holder(struct pawl__backend *pg, const struct pawl_
                                     struct holder *holder, struct pawl__pg_answer *answer)
 {
     static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
-    enum pawl_state from = holder->place.state;
+    enum pawl_state from = holder->of.state;
     if (!holder->live || pawl_state_is_terminal(from)) return PAWL_OK;
     answer->replaced = true;
     if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
@@ -254,7 +228,7 @@ static enum pawl_err replace_holder(struct pawl__backend *pg, const struct pawl_
     if (err) return err;
     if (from == PAWL_STATE_ACTIVE) pawl__pg_tale_control(pg, &holder->place, from);
     struct pawl_by by = { .reason = "replaced by a job with the same key" };
-    pawl__pg_deed(pg, &holder->id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
+    pawl__pg_deed(pg, &holder->of.id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
     return PAWL_OK;
 }
 
@@ -265,14 +239,14 @@ static enum pawl_err meet_holder(struct pawl__backend *pg, struct pawl__op *op,
     switch (key->on_conflict) {
     case PAWL_CONFLICT_IGNORE:
         answer->stands_in = true;
-        answer->id = holder->id;
-        answer->state = holder->place.state;
+        answer->id = holder->of.id;
+        answer->state = holder->of.state;
         return PAWL_OK;
     case PAWL_CONFLICT_REPLACE:
     case PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE:
         return replace_holder(pg, key, holder, answer);
     default:
-        return refuse(op, key, holder);
+        return pawl__key_refuse(op, key, &holder->of);
     }
 }
 
@@ -286,14 +260,13 @@ static enum pawl_err ask_key(struct pawl__backend *pg, struct pawl__op *op,
         struct holder *holder = &holders[i];
         err = look_up_holder(pg, holder);
         if (err) break;
-        if (conflicts(pg, key, holder)) {
+        if (pawl__key_conflicts(key, &holder->of, pg->now_ms)) {
             err = meet_holder(pg, op, key, holder, answer);
             continue;
         }
-        bool over = !holder->known || pawl_state_is_terminal(holder->place.state);
-        bool keep = over && key->kind != PAWL__KEY_IDEMPOTENCY &&
-                    ++ended <= PAWL__PG_KEY_HOLDERS_KEPT && holder->known;
-        if (over && !keep) delete_key(pg, key->digest, &holder->id);
+        if (pawl__key_forgets(key, &holder->of, &ended)) {
+            delete_key(pg, key->digest, &holder->of.id);
+        }
     }
     return err;
 }

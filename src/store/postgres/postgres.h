@@ -53,7 +53,6 @@ enum {
     PAWL__PG_PARAMS_MAX = 48,        /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
     PAWL__PG_SLOTS = 6,              /* answers that are kept at a time; the last two: lane.c */
-    PAWL__PG_KEY_HOLDERS_KEPT = 16,  /* ended jobs remembered under one key */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
     PAWL__PG_FOLD_ROWS_MAX = 10000,  /* that one of them takes */

@@ -38,7 +38,6 @@ enum {
     PAWL__SQ_CACHE_KIB = 65536,
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
     PAWL__SQ_LOG_PAGES_MAX = 4096,    /* at this length the committer lends a hand */
-    PAWL__SQ_KEY_HOLDERS_KEPT = 16,   /* ended jobs remembered under one key */
     PAWL__SQ_FRESH_MAX = 8192,        /* jobs kept out of pawl_ready */
     PAWL__SQ_FRESH_ARGS_MAX = 256,    /* bytes of arguments that such a job may have */
     PAWL__SQ_FRESH_TURNS_MAX = 32     /* transactions that it may wait */

@@ -19,25 +19,21 @@ struct answer {
 
 /* A job that holds or held a key. */
 struct holder {
-    struct pawl_job_id id;
-    int64_t until_ms;
-    bool known; /* false: the record is gone, only the key is left */
-    bool live;  /* not archived: `place` is set */
-    enum pawl_state state;
-    int64_t created_at_ms;
+    struct pawl__holder of;
+    bool live; /* not archived: `place` is set */
     struct pawl__sq_place place;
 };
 
 static enum pawl_err look_up_holder(struct pawl__backend *sq, struct holder *holder)
 {
-    enum pawl_err err = pawl__sq_place_find(sq, holder->id, &holder->place);
+    enum pawl_err err = pawl__sq_place_find(sq, holder->of.id, &holder->place);
     holder->live = !err;
-    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, holder->id, &holder->place);
+    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, holder->of.id, &holder->place);
     if (err == PAWL_ERR_NOT_FOUND) return PAWL_OK;
     if (err) return err;
-    holder->known = true;
-    holder->state = holder->place.state;
-    holder->created_at_ms = holder->place.created_at_ms;
+    holder->of.known = true;
+    holder->of.state = holder->place.state;
+    holder->of.created_at_ms = holder->place.created_at_ms;
     return PAWL_OK;
 }
 
@@ -85,35 +81,10 @@ static enum pawl_err list_holders(struct pawl__backend *sq, const uint8_t digest
         }
         struct holder *holder = &(*out)[(*count)++];
         memset(holder, 0, sizeof *holder);
-        memcpy(holder->id.b, sqlite3_column_blob(stmt, 0), sizeof holder->id.b);
-        holder->until_ms = sqlite3_column_int64(stmt, 1);
+        memcpy(holder->of.id.b, sqlite3_column_blob(stmt, 0), sizeof holder->of.id.b);
+        holder->of.until_ms = sqlite3_column_int64(stmt, 1);
     }
     return err;
-}
-
-static bool conflicts(const struct pawl__backend *sq, const struct pawl__key *key,
-                      const struct holder *holder)
-{
-    if (key->kind == PAWL__KEY_IDEMPOTENCY) {
-        return !holder->until_ms || holder->until_ms > sq->now_ms;
-    }
-    if (!holder->known || !(key->states & PAWL_STATE_BIT(holder->state))) return false;
-    return !key->period_ms || holder->created_at_ms + key->period_ms > sq->now_ms;
-}
-
-static enum pawl_err refuse(struct pawl__op *op, const struct pawl__key *key,
-                            const struct holder *holder)
-{
-    static const char *const fields[] = { [PAWL__KEY_IDEMPOTENCY] = "idempotency_key",
-                                          [PAWL__KEY_BUSINESS] = "business_key",
-                                          [PAWL__KEY_UNIQUE] = "unique" };
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(holder->id, text);
-    op->submit.holder = (struct pawl_submitted){ .id = holder->id, .state = holder->state };
-    return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, fields[key->kind],
-                            "job \"%s\", which is %s, holds the same %s", text,
-                            pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL),
-                            key->kind == PAWL__KEY_UNIQUE ? "unique key" : fields[key->kind]);
 }
 
 /* The newcomer takes the holder's place. One that has ended cannot be cancelled, and need not be.
@@ -122,18 +93,18 @@ static enum pawl_err replace_holder(struct pawl__backend *sq, const struct pawl_
                                     struct holder *holder, struct answer *answer)
 {
     static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
-    if (!holder->live || pawl_state_is_terminal(holder->state)) return PAWL_OK;
+    if (!holder->live || pawl_state_is_terminal(holder->of.state)) return PAWL_OK;
     answer->replaced = true;
     if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
         answer->due_at_ms = holder->place.due_at_ms;
     }
-    enum pawl_state from = holder->state;
+    enum pawl_state from = holder->of.state;
     enum pawl_err err = pawl__sq_move(sq, &holder->place, cancel, 1,
                                       &(struct pawl__sq_target){ .reason = "replaced" });
     if (err) return err;
     if (from == PAWL_STATE_ACTIVE) pawl__sq_tale_control(sq, &holder->place, from);
     struct pawl_by by = { .reason = "replaced by a job with the same key" };
-    return pawl__sq_deed(sq, &holder->id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
+    return pawl__sq_deed(sq, &holder->of.id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
 }
 
 static enum pawl_err meet_holder(struct pawl__backend *sq, struct pawl__op *op,
@@ -143,14 +114,14 @@ static enum pawl_err meet_holder(struct pawl__backend *sq, struct pawl__op *op,
     switch (key->on_conflict) {
     case PAWL_CONFLICT_IGNORE:
         answer->stands_in = true;
-        answer->id = holder->id;
-        answer->state = holder->state;
+        answer->id = holder->of.id;
+        answer->state = holder->of.state;
         return PAWL_OK;
     case PAWL_CONFLICT_REPLACE:
     case PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE:
         return replace_holder(sq, key, holder, answer);
     default:
-        return refuse(op, key, holder);
+        return pawl__key_refuse(op, key, &holder->of);
     }
 }
 
@@ -164,14 +135,13 @@ static enum pawl_err ask_key(struct pawl__backend *sq, struct pawl__op *op,
         struct holder *holder = &holders[i];
         err = look_up_holder(sq, holder);
         if (err) break;
-        if (conflicts(sq, key, holder)) {
+        if (pawl__key_conflicts(key, &holder->of, sq->now_ms)) {
             err = meet_holder(sq, op, key, holder, answer);
             continue;
         }
-        bool over = !holder->known || pawl_state_is_terminal(holder->state);
-        bool keep = over && key->kind != PAWL__KEY_IDEMPOTENCY &&
-                    ++ended <= PAWL__SQ_KEY_HOLDERS_KEPT && holder->known;
-        if (over && !keep) err = delete_key(sq, key->digest, holder->id);
+        if (pawl__key_forgets(key, &holder->of, &ended)) {
+            err = delete_key(sq, key->digest, holder->of.id);
+        }
     }
     return err;
 }
@@ -193,8 +163,7 @@ static enum pawl_err write_keys(struct pawl__backend *sq, const struct pawl__new
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < job->key_count; i++) {
         const struct pawl__key *key = &job->keys[i];
-        bool timed = key->kind == PAWL__KEY_IDEMPOTENCY && key->period_ms;
-        err = insert_key(sq, key->digest, job->id, timed ? sq->now_ms + key->period_ms : 0);
+        err = insert_key(sq, key->digest, job->id, pawl__key_until(key, sq->now_ms));
     }
     return err;
 }
