@@ -40,17 +40,24 @@ static enum pawl_outcome leave_result(struct pawl_task *task, void *ctx)
     return PAWL_OUTCOME_DONE;
 }
 
-static void outcome_that_could_not_be_taken_is_tried_again(struct stand *stand)
+/* A job has run, and its outcome finds the store locked. */
+static struct pawl_job_id finish_into_trouble(struct stand *stand, struct locker *locker)
 {
-    struct locker locker;
     be_impatient(stand);
     handle(stand, "work", leave_result);
     start(stand, NULL);
     struct pawl_job_id id = submit(stand, NULL);
     turn(stand);
-    stand->user = &locker;
+    stand->user = locker;
     assert_true(work(stand));
     stand->user = NULL;
+    return id;
+}
+
+static void outcome_that_could_not_be_taken_is_tried_again(struct stand *stand)
+{
+    struct locker locker;
+    struct pawl_job_id id = finish_into_trouble(stand, &locker);
     assert_i64(0, counters_of(stand).completed);
     for (int i = 0; i < 3; i++) { // in vain, as long as it is locked
         move_clock(stand, 1000);
@@ -74,14 +81,7 @@ static void outcome_that_could_not_be_taken_is_tried_again(struct stand *stand)
 static void trouble_is_not_answered_with_haste(struct stand *stand)
 {
     struct locker locker;
-    be_impatient(stand);
-    handle(stand, "work", leave_result);
-    start(stand, NULL);
-    submit(stand, NULL);
-    turn(stand);
-    stand->user = &locker;
-    assert_true(work(stand));
-    stand->user = NULL;
+    finish_into_trouble(stand, &locker);
     int64_t before = counters_of(stand).commits_failed;
     for (int i = 0; i < 20; i++) { // no time passes
         (void)pawl__engine_turn(stand->engine);
@@ -124,14 +124,7 @@ static void trouble_of_others_does_not_put_it_off(struct stand *stand)
 static void outcome_is_given_up_with_the_lease(struct stand *stand)
 {
     struct locker locker;
-    be_impatient(stand);
-    handle(stand, "work", leave_result);
-    start(stand, NULL);
-    struct pawl_job_id id = submit(stand, NULL);
-    turn(stand);
-    stand->user = &locker;
-    assert_true(work(stand));
-    stand->user = NULL;
+    struct pawl_job_id id = finish_into_trouble(stand, &locker);
     move_clock(stand, STAND_LEASE_MS - 1000);
     (void)pawl__engine_turn(stand->engine);
     unlock_store(&locker, stand);
@@ -148,14 +141,7 @@ static void outcome_is_given_up_with_the_lease(struct stand *stand)
 static void stop_does_not_forget_an_outcome(struct stand *stand)
 {
     struct locker locker;
-    be_impatient(stand);
-    handle(stand, "work", leave_result);
-    start(stand, NULL);
-    struct pawl_job_id id = submit(stand, NULL);
-    turn(stand);
-    stand->user = &locker;
-    assert_true(work(stand));
-    stand->user = NULL;
+    struct pawl_job_id id = finish_into_trouble(stand, &locker);
     unlock_store(&locker, stand);
     stop(stand);
     assert_state(COMPLETED, state_of_job(stand, id));
@@ -166,14 +152,7 @@ static void stop_does_not_forget_an_outcome(struct stand *stand)
 static void stop_does_not_wait_for_the_trouble_to_end(struct stand *stand)
 {
     struct locker locker;
-    be_impatient(stand);
-    handle(stand, "work", leave_result);
-    start(stand, NULL);
-    struct pawl_job_id id = submit(stand, NULL);
-    turn(stand);
-    stand->user = &locker;
-    assert_true(work(stand));
-    stand->user = NULL;
+    struct pawl_job_id id = finish_into_trouble(stand, &locker);
     assert_i64(1, stand->engine->finishing);
     stop(stand);
     unlock_store(&locker, stand);
@@ -260,6 +239,17 @@ static enum pawl_outcome return_behind_a_cancel(struct pawl_task *task, void *ct
     return PAWL_OUTCOME_DONE;
 }
 
+/* A job runs, and nobody waits for what the store answers to its outcome. */
+static struct pawl_job_id run_unanswered(struct stand *stand, pawl_handler_fn *handler)
+{
+    handle(stand, "work", handler);
+    start(stand, NULL);
+    struct pawl_job_id id = submit(stand, NULL);
+    turn(stand);
+    assert_true(pawl__task_run_next(stand->engine));
+    return id;
+}
+
 static void *pull(void *arg)
 {
     plug_pull(arg);
@@ -272,11 +262,7 @@ static void cancel_ahead_of_the_outcome_wins(struct stand *stand)
 {
     struct posted_cancel cancel = { 0 };
     stand->user = &cancel;
-    handle(stand, "work", return_behind_a_cancel);
-    start(stand, NULL);
-    struct pawl_job_id id = submit(stand, NULL);
-    turn(stand);
-    assert_true(pawl__task_run_next(stand->engine)); // without waiting for answers
+    struct pawl_job_id id = run_unanswered(stand, return_behind_a_cancel);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, pull, &cancel.plug), 0);
     pthread_join(thread, NULL);
@@ -307,11 +293,7 @@ static void outcome_ahead_of_the_cancel_wins(struct stand *stand)
 {
     struct plug plug;
     stand->user = &plug;
-    handle(stand, "work", just_return);
-    start(stand, NULL);
-    struct pawl_job_id id = submit(stand, NULL);
-    turn(stand);
-    assert_true(pawl__task_run_next(stand->engine));
+    struct pawl_job_id id = run_unanswered(stand, just_return);
     struct pawl__op op = { .kind = PAWL__OP_CONTROL,
                            .done = nothing,
                            .control = { .id = id, .control = PAWL_CONTROL_CANCEL } };
@@ -343,11 +325,7 @@ static void run_may_end_while_its_lease_is_extended(struct stand *stand)
 {
     struct plug plug;
     stand->user = &plug;
-    handle(stand, "work", end_during_a_beat);
-    start(stand, NULL);
-    struct pawl_job_id id = submit(stand, NULL);
-    turn(stand);
-    assert_true(pawl__task_run_next(stand->engine));
+    struct pawl_job_id id = run_unanswered(stand, end_during_a_beat);
     plug_pull(&plug);
     settle(stand);
     work_all(stand);
