@@ -57,14 +57,21 @@ static void record_failure(struct pawl__backend *pg, const struct pawl__pg_place
 }
 
 static enum pawl_err follow(struct pawl__backend *pg, struct pawl__pg_place *place,
-                            const struct pawl_report *report, const struct pawl__course *course)
+                            const struct pawl__course *course)
 {
-    if (course->fails) record_failure(pg, place, report, course);
     place->free_runs += course->uncharged;
     return pawl__pg_move(pg, place, course->events, course->event_count,
                          &(struct pawl__pg_target){ .due_at_ms = course->due_at_ms,
                                                     .reason = course->reason,
                                                     .dead_letter = course->dead_letter });
+}
+
+static enum pawl_err record_and_follow(struct pawl__backend *pg, struct pawl__pg_place *place,
+                                       const struct pawl_report *report,
+                                       const struct pawl__course *course)
+{
+    if (course->fails) record_failure(pg, place, report, course);
+    return follow(pg, place, course);
 }
 
 static enum pawl_err fail_run(struct pawl__backend *pg, struct pawl__pg_place *place,
@@ -74,7 +81,7 @@ static enum pawl_err fail_run(struct pawl__backend *pg, struct pawl__pg_place *p
     struct pawl__run_facts facts = facts_of(pg, place);
     struct pawl__course course = pawl__course_failed(&facts, retry, report, &pg->rng);
     *delay_ms = course.delay_ms;
-    return follow(pg, place, report, &course);
+    return record_and_follow(pg, place, report, &course);
 }
 
 static enum pawl_err count_crashes(struct pawl__backend *pg, const struct pawl__pg_place *place,
@@ -99,7 +106,7 @@ static enum pawl_err lose_run(struct pawl__backend *pg, struct pawl__pg_place *p
     struct pawl__run_facts facts = facts_of(pg, place);
     struct pawl__course course = pawl__course_lapsed(&facts, retry, crashes);
     *delay_ms = course.delay_ms;
-    return follow(pg, place, report, &course);
+    return record_and_follow(pg, place, report, &course);
 }
 
 enum pawl_err pawl__pg_op_fail(struct pawl__backend *pg, struct pawl__op *op)
@@ -126,7 +133,7 @@ enum pawl_err pawl__pg_op_snooze(struct pawl__backend *pg, struct pawl__op *op)
     if (err) return err;
     struct pawl__run_facts facts = facts_of(pg, &place);
     struct pawl__course course = pawl__course_snoozed(&facts, op->snooze.delay_ms);
-    return follow(pg, &place, NULL, &course);
+    return follow(pg, &place, &course);
 }
 
 static void list_refs(struct pawl__backend *pg, const struct pawl__op *op)
@@ -219,7 +226,7 @@ enum pawl_err pawl__pg_lapse_run(struct pawl__backend *pg, struct pawl__pg_place
     if (!pawl__run_is_timed(&facts)) {
         return lose_run(pg, place, &pawl__report_lapsed, &retry, &unused);
     }
-    struct pawl__timeout timeout;
+    struct pawl__timeout timeout = { .message = "" };
     pawl__timeout_tell(&facts, &timeout);
     return fail_run(pg, place, &timeout.report, &retry, &unused);
 }

@@ -78,15 +78,21 @@ static enum pawl_err record_failure(struct pawl__backend *sq, const struct pawl_
 }
 
 static enum pawl_err follow(struct pawl__backend *sq, struct pawl__sq_place *place,
-                            const struct pawl_report *report, const struct pawl__course *course)
+                            const struct pawl__course *course)
 {
-    enum pawl_err err = course->fails ? record_failure(sq, place, report, course) : PAWL_OK;
-    if (err) return err;
     place->free_runs += course->uncharged;
     return pawl__sq_move(sq, place, course->events, course->event_count,
                          &(struct pawl__sq_target){ .due_at_ms = course->due_at_ms,
                                                     .reason = course->reason,
                                                     .dead_letter = course->dead_letter });
+}
+
+static enum pawl_err record_and_follow(struct pawl__backend *sq, struct pawl__sq_place *place,
+                                       const struct pawl_report *report,
+                                       const struct pawl__course *course)
+{
+    enum pawl_err err = course->fails ? record_failure(sq, place, report, course) : PAWL_OK;
+    return err ? err : follow(sq, place, course);
 }
 
 static enum pawl_err fail_run(struct pawl__backend *sq, struct pawl__sq_place *place,
@@ -96,7 +102,7 @@ static enum pawl_err fail_run(struct pawl__backend *sq, struct pawl__sq_place *p
     struct pawl__run_facts facts = facts_of(sq, place, policy->timeout_ms);
     struct pawl__course course = pawl__course_failed(&facts, &policy->retry, report, &sq->rng);
     *delay_ms = course.delay_ms;
-    return follow(sq, place, report, &course);
+    return record_and_follow(sq, place, report, &course);
 }
 
 static enum pawl_err count_crashes(struct pawl__backend *sq, const struct pawl__sq_place *place,
@@ -123,7 +129,7 @@ static enum pawl_err lose_run(struct pawl__backend *sq, struct pawl__sq_place *p
     struct pawl__run_facts facts = facts_of(sq, place, policy->timeout_ms);
     struct pawl__course course = pawl__course_lapsed(&facts, &policy->retry, crashes);
     *delay_ms = course.delay_ms;
-    return follow(sq, place, report, &course);
+    return record_and_follow(sq, place, report, &course);
 }
 
 enum pawl_err pawl__sq_op_fail(struct pawl__backend *sq, struct pawl__op *op)
@@ -150,7 +156,7 @@ enum pawl_err pawl__sq_op_snooze(struct pawl__backend *sq, struct pawl__op *op)
     if (err) return err;
     struct pawl__run_facts facts = facts_of(sq, &place, 0);
     struct pawl__course course = pawl__course_snoozed(&facts, op->snooze.delay_ms);
-    return follow(sq, &place, NULL, &course);
+    return follow(sq, &place, &course);
 }
 
 static enum pawl_err extend_row(struct pawl__backend *sq, int64_t key, int64_t tail,
@@ -212,7 +218,7 @@ enum pawl_err pawl__sq_lapse_run(struct pawl__backend *sq, struct pawl__sq_place
     if (!pawl__run_is_timed(&facts)) {
         return lose_run(sq, place, &pawl__report_lapsed, &policy, &unused);
     }
-    struct pawl__timeout timeout;
+    struct pawl__timeout timeout = { .message = "" };
     pawl__timeout_tell(&facts, &timeout);
     return fail_run(sq, place, &timeout.report, &policy, &unused);
 }
