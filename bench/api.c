@@ -72,7 +72,7 @@ double pawl__api_lifecycle(struct pawl__api *api)
     const int64_t start_us = pawl__bench_now_us(), before = pawl__api_completed(api);
     atomic_store(&api->handled, 0);
     options.handled = &api->handled;
-    options.ahead_max = AHEAD_JOBS;
+    options.ahead_max = api->ahead ? api->ahead : AHEAD_JOBS;
     const int64_t jobs = pawl__hands_run(&options);
     pawl__api_wait(api, before + jobs);
     return rate(jobs, start_us);

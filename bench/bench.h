@@ -269,8 +269,9 @@ double pawl__median(double *values, int count); /* sorts them */
 struct pawl__api {
     struct pawl__bench *bench;
     struct pawl *pawl;
-    int per_call; /* jobs in a call */
-    bool post;    /* and do not wait for the answer */
+    int per_call;  /* jobs in a call */
+    bool post;     /* and do not wait for the answer */
+    int64_t ahead; /* jobs submitted and not handled yet, at most; 0: a few thousand */
     _Atomic int64_t handled;
 };
 

@@ -1,7 +1,7 @@
 /* Throughput through the public API against bare libpq: submits alone, and whole lifecycles. */
 #include "bench/postgres/postgres.h"
 
-enum { BATCH = 500, CALL_JOBS = 100 };
+enum { BATCH = 500, AHEAD_JOBS = 16000 };
 
 /* What the rows of all slices cost. */
 struct total {
@@ -95,8 +95,10 @@ static void run(struct throughput *of, const char *name, const char *what, doubl
 
 static void measure(struct pawl__bench *bench, const char *name, bool lifecycle)
 {
-    struct throughput of = { .lifecycle = lifecycle,
-                             .api = { .bench = bench, .per_call = 1, .post = true } };
+    struct throughput of = {
+        .lifecycle = lifecycle,
+        .api = { .bench = bench, .per_call = 1, .post = true, .ahead = AHEAD_JOBS }
+    };
     of.floor = pawl__pgfloor_open(bench, "floor", PAWL__PG_FLOOR_CONNECTIONS);
     of.api.pawl = pawl__bench_pawl_open(bench, "node");
     if (lifecycle) {
@@ -105,8 +107,8 @@ static void measure(struct pawl__bench *bench, const char *name, bool lifecycle)
     }
     run(&of, name, "posted", 0.7);
     of.api.post = false;
-    of.api.per_call = CALL_JOBS;
-    run(&of, name, "100 a call", 0);
+    of.api.per_call = BATCH;
+    run(&of, name, "500 a call", 0.7);
     if (lifecycle) pawl_stop(of.api.pawl, NULL, NULL);
     pawl_close(of.api.pawl);
     pawl__pgfloor_close(of.floor);

@@ -16,11 +16,13 @@
 
 enum {
     PAWL__HOOKS_MAX = 16,
-    PAWL__AHEAD_MAX = 1024,     /* jobs claimed ahead of free workers */
-    PAWL__AHEAD_US = 4000,      /* as much as the workers get through in this time, */
-    PAWL__AHEAD_US_MAX = 50000, /* or in that of a few claims where these take longer */
-    PAWL__AHEAD_RUN_US = 10000, /* nothing ahead when runs take this long */
-    PAWL__CLAIM_MAX = 1024,
+    PAWL__AHEAD_MAX = 1024,      /* jobs claimed ahead of free workers, */
+    PAWL__AHEAD_MAX_SLOW = 4096, /* or so many where a claim takes as many times */
+    PAWL__AHEAD_CLAIM_US = 2500, /* this long */
+    PAWL__AHEAD_US = 4000,       /* as much as the workers get through in this time, */
+    PAWL__AHEAD_US_MAX = 50000,  /* or in that of a few claims where these take longer */
+    PAWL__AHEAD_RUN_US = 10000,  /* nothing ahead when runs take this long */
+    PAWL__CLAIM_MAX = 4096,
     PAWL__FINISHING_MAX = 8192, /* outcomes not yet answered */
     PAWL__WORKERS_MAX = 1024,
     PAWL__LINES_MAX = 256, /* log lines that the store has not answered */

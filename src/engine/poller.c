@@ -9,6 +9,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* One claim is under way at a time: the longer it takes, the more it must bring. */
+static int64_t ahead_max(const struct pawl__engine *engine)
+{
+    int64_t max = PAWL__AHEAD_MAX * (1 + engine->claim_us_mean / PAWL__AHEAD_CLAIM_US);
+    return max < PAWL__AHEAD_MAX_SLOW ? max : PAWL__AHEAD_MAX_SLOW;
+}
+
 static int64_t ahead_of(const struct pawl__engine *engine)
 {
     int64_t mean = engine->run_us_mean;
@@ -16,8 +23,8 @@ static int64_t ahead_of(const struct pawl__engine *engine)
     int64_t cover_us = engine->claim_us_mean * 4;         // never idle while more is on its way
     if (cover_us < PAWL__AHEAD_US) cover_us = PAWL__AHEAD_US;
     if (cover_us > PAWL__AHEAD_US_MAX) cover_us = PAWL__AHEAD_US_MAX;
-    int64_t ahead = engine->workers * cover_us / (mean + 1);
-    return ahead < PAWL__AHEAD_MAX ? ahead : PAWL__AHEAD_MAX;
+    int64_t ahead = engine->workers * cover_us / (mean + 1), max = ahead_max(engine);
+    return ahead < max ? ahead : max;
 }
 
 /* How many more to hold. With many ahead it waits until half are gone, so that claims are large. */

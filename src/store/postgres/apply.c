@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NAP_MS = 50, PATIENCE_MS = 2000 };
+enum { NAP_MS = 50, PATIENCE_MS = 2000, COME_BACK_MS = 2 };
 enum { LOOK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
@@ -95,9 +95,9 @@ static enum pawl_err apply_all(struct pawl__backend *pg, struct pawl__op **ops, 
 
 /* ---- the end of a transaction ---- */
 
-static void nap(void)
+static void nap(int ms)
 {
-    nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * 1000000L }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
 }
 
 /* Until the server can be reached again, or our patience ends. */
@@ -107,7 +107,7 @@ static enum pawl_err reconnect_patiently(struct pawl__backend *pg, int64_t patie
     for (int64_t waited_ms = 0;; waited_ms += NAP_MS) {
         err = pawl__pg_reconnect(pg, pg->diag);
         if (err != PAWL_ERR_IO || waited_ms >= patience_ms) return err;
-        nap();
+        nap(NAP_MS);
     }
 }
 
@@ -209,6 +209,7 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
     if (err) return err;
     pawl__arena_reset(&pg->arena);
     pawl__tale_begin(&pg->tale);
+    pg->passed_over = false;
     err = pawl__pg_lanes_prepare(pg, ops, count);
     if (!err) err = begin(pg, ops, count);
     if (!err) err = apply_all(pg, ops, count);
@@ -241,5 +242,6 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
     }
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);
+    if (!err && count == 1 && pg->passed_over) nap(COME_BACK_MS); // or a lone claimer would spin
     return err;
 }

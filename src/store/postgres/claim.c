@@ -10,12 +10,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-/* Others may hold all rows that there are, and leave a part of what is on them. A claim does not
- * wait for a lock, for its holder may have been suspended: it naps, looks once more, and comes back
- * after its commit. */
-enum { NAP_MS = 2 };
 
 /* Columns of claim_take before the facts. */
 enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_FACTS };
@@ -283,8 +277,8 @@ static enum pawl_err part_held(struct claim *claim, const PGresult *held, struct
 static enum pawl_err look_at_left(struct claim *claim)
 {
     struct pawl__pg_conn *conn = &claim->pg->writer;
-    struct pawl_job_id *gone;
-    size_t gone_count;
+    struct pawl_job_id *gone = NULL;
+    size_t gone_count = 0;
     enum pawl_err err = hold_left(claim);
     if (!err) err = put_back(claim, conn->kept[SLOT_LEFT], conn->kept[SLOT_HELD]);
     if (!err) err = part_held(claim, conn->kept[SLOT_HELD], &gone, &gone_count);
@@ -391,14 +385,13 @@ static enum pawl_err claim_queues(struct claim *claim)
     return err;
 }
 
-static enum pawl_err look_again(struct claim *claim)
+/* Others may hold all rows that there are, and leave a part of what is on them. A claim does not
+ * wait for them, for they may have been suspended: its commit tells that there is something ready,
+ * and so it is asked again. */
+static enum pawl_err come_back(struct claim *claim)
 {
-    bool held;
-    enum pawl_err err = pawl__pg_ready_any(claim->pg, claim->op, &held);
-    if (err || !held) return err;
-    nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * 1000000L }, NULL);
-    err = claim_queues(claim);
-    if (!claim->op->claim.job_count) claim->pg->tale.ready = true;
+    enum pawl_err err = pawl__pg_ready_any(claim->pg, claim->op, &claim->pg->passed_over);
+    claim->pg->tale.ready |= claim->pg->passed_over;
     return err;
 }
 
@@ -420,7 +413,7 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
     if (!claim.worker) return pawl__fail_nomem(pg->diag);
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     if (!err) err = claim_queues(&claim);
-    if (!err && !op->claim.job_count) err = look_again(&claim);
+    if (!err && !op->claim.job_count) err = come_back(&claim);
     pawl__pg_ready_release(&claim.ready);
     pg->claims_empty = !op->claim.job_count;
     return err;

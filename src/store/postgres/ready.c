@@ -111,6 +111,7 @@ static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answ
     row.ids = pawl__arena_alloc(&ready->pg->arena, (row.count + 1) * sizeof *row.ids);
     if (!row.ids) return pawl__fail_nomem(ready->pg->diag);
     pawl__pg_ids(answer, at, NEXT_IDS, row.ids);
+    assert(ready->rows && ready->count < ready->cap);
     ready->rows[ready->count++] = row;
     if (pawl__pg_compare_ranks(row.rank, &row.seat, cursor->rank, &cursor->seat) > 0) {
         cursor->rank = row.rank;
