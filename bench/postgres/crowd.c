@@ -11,6 +11,7 @@ enum {
     REST_US = 10000, /* between two samples: long enough to be idle again */
     REST_MORE_US = 30000,
     FILL_CALL_JOBS = 1000,
+    HELD_JOBS = 10000,
     SETTLE_US = 5000000, /* until a node that has just started is idle */
     WINDOW_US = 60000000,
     JOBS_PER_S_MAX = 100000 /* that the nodes are thought able to run */
@@ -179,10 +180,10 @@ struct pair {
     int64_t waiting;
 };
 
-/* More than a slice can take. */
+/* More than a slice can take, with what the nodes hold and finish when they are stopped. */
 static void fill(struct pair *pair)
 {
-    const int64_t wanted = JOBS_PER_S_MAX * pair->bench->slice_us / 1000000;
+    const int64_t wanted = JOBS_PER_S_MAX * pair->bench->slice_us / 1000000 + HELD_JOBS;
     if (pair->waiting >= wanted) return;
     pawl__hands_run(&(struct pawl__hands_options){ .pawl = pair->clients,
                                                    .threads = 2,

@@ -13,8 +13,8 @@
 
 enum {
     CLAIM_JOBS = 100,
-    AHEAD_JOBS = 20000,      /* or ... */
-    AHEAD_JOBS_QUICK = 5000, /* half of it is more than a node holds by itself */
+    AHEAD_JOBS = 20000,       /* or ... */
+    AHEAD_JOBS_QUICK = 10000, /* half of it is more than a node holds by itself */
     FILL_CALL_JOBS = 1000,
     LOOK_RUNS = 64,
     LOOK_US = 1000,

@@ -51,8 +51,10 @@ void *postgres_hold(const char *url)
     return pg;
 }
 
+/* Its lock is gone when this returns: a connection that is closed keeps it for a moment. */
 void postgres_let_go(void *held)
 {
+    PQclear(PQexec(held, "ROLLBACK"));
     PQfinish(held);
 }
 
