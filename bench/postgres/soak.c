@@ -19,6 +19,7 @@ enum {
     LOOK_RUNS = 64,
     LOOK_US = 1000,
     PROBE_REST_US = 200000,
+    PATIENCE_US = 30000000, /* for a claim that finds as many as it asks for */
     PERIOD_US = 60000000,
     PERIODS_MIN = 3, /* a shorter soak has shorter periods */
     SAMPLES_MAX = 10000
@@ -157,7 +158,7 @@ static struct period run_period(struct soak *soak, int number, int64_t until_us)
     do {
         probe(soak);
         pawl__bench_sleep_us(PROBE_REST_US);
-    } while (pawl__bench_now_us() < until_us);
+    } while (pawl__bench_now_us() < until_us + (soak->count ? 0 : PATIENCE_US));
     if (soak->count == 0) pawl__bench_die("no claim found %d jobs", CLAIM_JOBS);
     period.p50 = pawl__median(soak->samples, soak->count); // sorted from here on
     period.p99 = soak->samples[soak->count - 1 - soak->count / 100];
