@@ -142,7 +142,7 @@ static bool has_work(const struct pawl__session *session)
     return (is_first(session) && committer->lines.head) || may_take(session);
 }
 
-/* Is it this session's, and not to be left to those that are busy? */
+/* Is it for the session to take, and not to be left to those that are busy? */
 static bool is_time(const struct pawl__session *session)
 {
     const struct pawl__committer *committer = session->committer;

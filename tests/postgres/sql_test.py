@@ -125,7 +125,7 @@ def refuses(session, text, state, field, words):
 
 
 def await_lock(place, session_pid):
-    """Until the server says that this session waits for a lock."""
+    """Until the server says that its process waits for a lock."""
     for _ in range(PATIENCE_S * 20):
         if place.sql(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {session_pid}") \
                 == "Lock":

@@ -468,7 +468,7 @@ static enum pawl_err insert_gathered(struct pawl__backend *pg, bool *all)
     return PAWL_OK;
 }
 
-static enum pawl_err flush_news(struct pawl__backend *pg)
+enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg)
 {
     struct pawl__pg_gather *gather = &pg->gather;
     if (!gather->new_count) return PAWL_OK;
@@ -670,11 +670,6 @@ enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, boo
     if (op->kind != PAWL__OP_COMPLETE) return PAWL_OK;
     *taken = true;
     return gather_complete(pg, op);
-}
-
-enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg)
-{
-    return flush_news(pg);
 }
 
 enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg)

@@ -185,18 +185,32 @@ static bool can_expire(const struct pawl__pg_place *place, enum pawl_state in)
     return place->expires_at_ms && in != PAWL_STATE_ACTIVE && in != PAWL_STATE_PAUSED;
 }
 
-static void write_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                       enum pawl_state to, const struct live_row *row)
+/* What both statements that move a job begin with, numbered alike. */
+static void bind_common(struct pawl__pg_conn *conn, const struct pawl__pg_place *place,
+                        enum pawl_state to)
 {
-    struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_JOB_LIVE);
-    pawl__pg_bind_id(conn, PG_JOB_LIVE_id, &place->id);
     pawl__pg_bind(conn, PG_JOB_LIVE_rank, place->rank);
     pawl__pg_bind(conn, PG_JOB_LIVE_due_at_ms, place->due_at_ms);
     pawl__pg_bind(conn, PG_JOB_LIVE_run, place->run);
     pawl__pg_bind(conn, PG_JOB_LIVE_base_run, place->base_run);
     pawl__pg_bind(conn, PG_JOB_LIVE_free_runs, place->free_runs);
     pawl__pg_bind(conn, PG_JOB_LIVE_state, to);
+}
+_Static_assert((int)PG_JOB_LIVE_rank == (int)PG_JOB_END_rank &&
+                   (int)PG_JOB_LIVE_due_at_ms == (int)PG_JOB_END_due_at_ms &&
+                   (int)PG_JOB_LIVE_run == (int)PG_JOB_END_run &&
+                   (int)PG_JOB_LIVE_base_run == (int)PG_JOB_END_base_run &&
+                   (int)PG_JOB_LIVE_free_runs == (int)PG_JOB_END_free_runs &&
+                   (int)PG_JOB_LIVE_state == (int)PG_JOB_END_state,
+               "parameters are numbered alike");
+
+static void write_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
+                       enum pawl_state to, const struct live_row *row)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_JOB_LIVE);
+    bind_common(conn, place, to);
+    pawl__pg_bind_id(conn, PG_JOB_LIVE_id, &place->id);
     pawl__pg_bind_some(conn, PG_JOB_LIVE_paused_from, row->paused_from);
     pawl__pg_bind_bool(conn, PG_JOB_LIVE_waits,
                        to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE);
@@ -241,13 +255,8 @@ static void write_end(struct pawl__backend *pg, const struct pawl__pg_place *pla
 {
     struct pawl__pg_conn *conn = &pg->writer;
     pawl__pg_call(conn, PG_JOB_END);
+    bind_common(conn, place, to);
     pawl__pg_bind_id(conn, PG_JOB_END_id, &place->id);
-    pawl__pg_bind(conn, PG_JOB_END_rank, place->rank);
-    pawl__pg_bind(conn, PG_JOB_END_due_at_ms, place->due_at_ms);
-    pawl__pg_bind(conn, PG_JOB_END_run, place->run);
-    pawl__pg_bind(conn, PG_JOB_END_base_run, place->base_run);
-    pawl__pg_bind(conn, PG_JOB_END_free_runs, place->free_runs);
-    pawl__pg_bind(conn, PG_JOB_END_state, to);
     pawl__pg_bind(conn, PG_JOB_END_finished_at_ms, pg->now_ms);
     pawl__pg_bind_bool(conn, PG_JOB_END_dead_letter, target->dead_letter);
     pawl__pg_bind_text(conn, PG_JOB_END_worker, place->worker);

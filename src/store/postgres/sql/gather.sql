@@ -11,7 +11,7 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 
 -- Most jobs of a batch differ in little: each list that need not be taken apart, each id that need
--- not be looked for before it is written, is a tenth of the cost of a row.
+-- not be looked for before it is written, makes a row cheaper.
 -- name: gathered_jobs_alike
 INSERT INTO pawl_job (id, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, state,
     waits, held, perishes, args, {{unborn}})
