@@ -22,10 +22,9 @@
 
 struct pawl__envelope_rules {
     int64_t now_ms;
-    int64_t timeout_ms;     /* of jobs that bring none; 0: no limit */
-    bool test_mode;         /* honours ojs_validate and test_directive */
-    const char *tenant;     /* X-OJS-Tenant; NULL: none */
-    const char *request_id; /* goes into meta when the client sent one; NULL: did not */
+    int64_t timeout_ms; /* of jobs that bring none; 0: no limit */
+    bool test_mode;     /* honours ojs_validate and test_directive */
+    const char *tenant; /* X-OJS-Tenant; NULL: none */
 };
 
 /* What a client asked for. Points into the arena and the JSON's text; not to be copied, since

@@ -1,4 +1,4 @@
-/* meta: the client's own, and what the headers add to it. */
+/* meta: the client's own, and the tenant that a header names. */
 #include "http/envelope_in.h"
 
 #include <string.h>
@@ -33,20 +33,14 @@ static bool check_tenant(struct pawl__reader *reader, uint32_t meta, bool *neede
     return pawl__reader_refuse(reader, &where, "is not the tenant that X-OJS-Tenant names");
 }
 
-static void add_member(struct pawl__buf *buf, const char *name, const char *value)
+/* The tenant goes before what the client wrote. */
+static bool add_tenant(struct pawl__reader *reader, uint32_t meta)
 {
-    pawl__buf_printf(buf, "%s\"%s\":", buf->len ? "," : "{", name);
-    pawl__buf_add_json(buf, value, strlen(value));
-}
-
-/* What the headers said goes before what the client wrote. */
-static bool extend_meta(struct pawl__reader *reader, uint32_t meta, const char *tenant,
-                        const char *request_id)
-{
+    const char *tenant = reader->rules->tenant;
     struct pawl__buf buf = { 0 };
     struct pawl_span *out = &reader->out->spec.meta;
-    if (tenant) add_member(&buf, "tenant_id", tenant);
-    if (request_id) add_member(&buf, "request_id", request_id);
+    pawl__buf_add_text(&buf, "{\"tenant_id\":");
+    pawl__buf_add_json(&buf, tenant, strlen(tenant));
     if (meta && reader->json->tokens[meta].count > 0) {
         pawl__buf_add(&buf, ",", 1);
         pawl__buf_add(&buf, out->at + 1, out->len - 1); // up to its brace
@@ -102,7 +96,6 @@ bool pawl__envelope_read_meta(struct pawl__reader *reader)
 {
     uint32_t meta = reader->at[PAWL__FIELD_META];
     struct pawl_job_spec *spec = &reader->out->spec;
-    const char *tenant = reader->rules->tenant, *request_id = reader->rules->request_id;
     bool tenant_needed = false;
     if (meta) {
         if (!pawl__reader_of_type(reader, PAWL__FIELD_META, PAWL__JSON_OBJECT, "an object"))
@@ -118,9 +111,7 @@ bool pawl__envelope_read_meta(struct pawl__reader *reader)
             return pawl__reader_refuse(reader, &where, "must not be empty");
         }
         if (!read_trace(reader, meta, &spec->trace_id)) return false;
-        if (request_id && pawl__json_member(reader->json, meta, "request_id")) request_id = NULL;
     }
     if (!check_tenant(reader, meta, &tenant_needed)) return false;
-    if (!tenant_needed && !request_id) return true;
-    return extend_meta(reader, meta, tenant_needed ? tenant : NULL, request_id);
+    return !tenant_needed || add_tenant(reader, meta);
 }

@@ -465,22 +465,15 @@ static void assert_meta(const char *given, const struct pawl__envelope_rules *ru
     intake_release(&intake);
 }
 
-static void headers_add_to_meta_what_it_lacks(void **state)
+static void the_header_adds_the_tenant_to_meta(void **state)
 {
-    static const struct pawl__envelope_rules none, tenant = { .tenant = "acme" },
-                                                   request = { .request_id = "r\"1" },
-                                                   both = { .tenant = "acme", .request_id = "r2" };
+    static const struct pawl__envelope_rules none, tenant = { .tenant = "acme" };
     assert_meta(NULL, &none, "");
     assert_meta("{ \"a.b\" : 1.50 }", &none, "{ \"a.b\" : 1.50 }");
     assert_meta(NULL, &tenant, "{\"tenant_id\":\"acme\"}");
     assert_meta("{ }", &tenant, "{\"tenant_id\":\"acme\"}");
     assert_meta("{ \"x\":1 }", &tenant, "{\"tenant_id\":\"acme\", \"x\":1 }");
     assert_meta("{\"tenant_id\":\"\\u0061cme\"}", &tenant, "{\"tenant_id\":\"\\u0061cme\"}");
-    assert_meta(NULL, &request, "{\"request_id\":\"r\\\"1\"}");
-    assert_meta("{\"request_id\":\"mine\"}", &request, "{\"request_id\":\"mine\"}");
-    assert_meta("{\"x\":1}", &both, "{\"tenant_id\":\"acme\",\"request_id\":\"r2\",\"x\":1}");
-    assert_meta("{\"tenant_id\":\"acme\"}", &both,
-                "{\"request_id\":\"r2\",\"tenant_id\":\"acme\"}");
 }
 
 static void a_tenant_that_contradicts_the_header_is_refused(void **state)
@@ -671,7 +664,7 @@ int main(void)
         cmocka_unit_test(schedules_are_instants_or_relative_to_now),
         cmocka_unit_test(a_job_expires_at_the_soonest_of_its_limits),
         cmocka_unit_test(limits_are_converted_and_kept_only_where_printing_differs),
-        cmocka_unit_test(headers_add_to_meta_what_it_lacks),
+        cmocka_unit_test(the_header_adds_the_tenant_to_meta),
         cmocka_unit_test(a_tenant_that_contradicts_the_header_is_refused),
         cmocka_unit_test(meta_beyond_its_limit_is_too_large),
         cmocka_unit_test(traces_are_found_in_meta),

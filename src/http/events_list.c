@@ -70,7 +70,7 @@ static bool read_wanted(struct pawl__request *request, struct wanted *out)
     out->kinds = types ? pawl__kinds_parse(types) : ~(pawl__kinds)0;
     out->limit = LIMIT_USUAL;
     if (!pawl__request_int(request, "limit", 1, LIMIT_MAX, &out->limit)) return false;
-    if (after && *after && !pawl__event_id_parse(after, &out->after)) {
+    if (after && !pawl__event_id_parse(after, &out->after)) {
         pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "after",
                            "after must be an event's id or a cursor");
         return false;

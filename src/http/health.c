@@ -43,11 +43,11 @@ void pawl__on_ojs_health(struct pawl__request *request)
     enum pawl_err err = pawl_settings_get(server->pawl, "health.", &settings, NULL);
     int64_t took_us = pawl__clock_mono_us(&pawl__clock_system) - began_us;
     pawl_settings_release(&settings);
-    pawl__buf_printf(&request->reply,
-                     "{\"status\":\"%s\",\"version\":\"1.0\",\"uptime_seconds\":%lld,"
-                     "\"backend\":{\"type\":\"%s\",\"status\":\"%s\",\"latency_ms\":%.3f}}",
-                     err ? "degraded" : "ok",
-                     (long long)((request->now_ms - server->started_at_ms) / 1000),
-                     server->config.store_type, err ? "unhealthy" : "ok", (double)took_us / 1000);
+    pawl__buf_printf(
+        &request->reply,
+        "{\"status\":\"%s\",\"version\":\"1.0\",\"uptime_seconds\":%lld,"
+        "\"backend\":{\"type\":\"%s\",\"status\":\"%s\",\"latency_ms\":%lld}}",
+        err ? "degraded" : "ok", (long long)((request->now_ms - server->started_at_ms) / 1000),
+        server->config.store_type, err ? "unhealthy" : "ok", (long long)(took_us + 500) / 1000);
     pawl__reply(request, err ? 503 : 200);
 }

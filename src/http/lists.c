@@ -24,7 +24,6 @@ bool pawl__paging_read(struct pawl__request *request, int64_t limit_max, struct 
 {
     *out = (struct pawl__paging){ .limit = limit_max < 50 ? limit_max : 50 };
     out->cursor = pawl__request_query(request, "cursor");
-    if (out->cursor && !out->cursor[0]) out->cursor = NULL;
     return pawl__request_int(request, "limit", 1, limit_max, &out->limit) &&
            pawl__request_int(request, "offset", 0, PAWL__OFFSET_MAX, &out->offset);
 }

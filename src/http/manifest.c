@@ -64,7 +64,17 @@ static void add_capabilities(struct pawl__buf *out)
     }
 }
 
-static void add_extensions(struct pawl__buf *out, bool experimental)
+static void add_names(struct pawl__buf *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++) {
+        if (!has_route(extensions[i].path)) continue;
+        pawl__buf_printf(out, "%s\"%s\"", comma, extensions[i].name);
+        comma = ",";
+    }
+}
+
+static void add_details(struct pawl__buf *out, bool experimental)
 {
     const char *comma = "";
     for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++) {
@@ -96,14 +106,17 @@ void pawl__on_manifest(struct pawl__request *request)
                      "\"protocols\":[\"http\"],\"backend\":\"%s\",\"capabilities\":{",
                      PAWL_VERSION, level(), server->config.store_type);
     add_capabilities(out);
-    pawl__buf_add_text(out, "},\"unique_job_strength\":\"strong\",\"extensions\":{\"official\":[");
-    add_extensions(out, false);
+    // names alone where the binding has them: the SDKs of Go and Rust read nothing else there
+    pawl__buf_add_text(out, "},\"unique_job_strength\":\"strong\",\"extensions\":[");
+    add_names(out);
+    pawl__buf_add_text(out, "],\"extension_details\":{\"official\":[");
+    add_details(out, false);
     pawl__buf_add_text(out, "],\"experimental\":[");
-    add_extensions(out, true);
-    pawl__buf_add_text(out, "],");
+    add_details(out, true);
+    pawl__buf_add_text(out, "]},");
     add_limits(out, &server->config.limits);
     pawl__buf_printf(out,
-                     "},\"endpoints\":{\"base_url\":\"%s/ojs/v1\",\"manifest\":\"/ojs/manifest\","
+                     ",\"endpoints\":{\"base_url\":\"%s/ojs/v1\",\"manifest\":\"/ojs/manifest\","
                      "\"health\":\"/ojs/v1/health\",\"openapi\":\"/openapi.json\"}}",
                      server->url);
     pawl__reply(request, 200);

@@ -8,9 +8,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #define OJS_JSON "application/openjobspec+json"
+#define PLAIN_JSON "application/json"
 
 enum { OUT_KEPT_BYTES = 1024 * 1024 };
 
@@ -54,14 +56,31 @@ static const char *reason_of(int status)
     return "Unknown";
 }
 
-/* Clients that lose a body whose type they do not know get the type that they know. */
+/* Of the types that we speak the one that Accept lists first; NULL: none of them is listed. */
+static const char *first_accepted(const char *accept)
+{
+    static const char *const spoken[] = { OJS_JSON, PLAIN_JSON };
+    while (*accept) {
+        accept += strspn(accept, ", \t");
+        size_t len = strcspn(accept, ",; \t");
+        for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++) {
+            if (strlen(spoken[i]) == len && strncasecmp(accept, spoken[i], len) == 0) {
+                return spoken[i];
+            }
+        }
+        accept += strcspn(accept, ","); // parameters decide nothing
+    }
+    return NULL;
+}
+
 static const char *json_type(const struct pawl__request *request)
 {
     const char *accept = pawl__request_header(request, "accept");
     const char *agent = pawl__request_header(request, "user-agent");
-    if (accept && strcmp(accept, "application/json") == 0) return "application/json";
-    if (agent && strncmp(agent, "python-httpx/", 13) == 0) return "application/json";
-    return OJS_JSON;
+    // its SDK drops a body of any other type, although it says that it accepts ours
+    if (agent && strncmp(agent, "python-httpx/", 13) == 0) return PLAIN_JSON;
+    const char *type = accept ? first_accepted(accept) : NULL;
+    return type ? type : OJS_JSON;
 }
 
 static void add_header(struct pawl__buf *head, const char *name, const char *value)

@@ -49,7 +49,7 @@ const char *pawl__request_query(struct pawl__request *request, const char *name)
         if (strncmp(at, name, len) == 0 && (at[len] == '=' || at + len == end)) {
             const char *value = at[len] == '=' ? at + len + 1 : end;
             char *copy = pawl__arena_dup(&request->arena, value, (size_t)(end - value));
-            return copy && pawl__percent_decode(copy, true) ? copy : NULL;
+            return copy && *copy && pawl__percent_decode(copy, true) ? copy : NULL;
         }
         at = *end ? end + 1 : end;
     }

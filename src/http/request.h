@@ -83,7 +83,8 @@ typedef void pawl__handler_fn(struct pawl__request *request);
 
 /* NULL: there is none. `name` in lower case. */
 const char *pawl__request_header(const struct pawl__request *request, const char *name);
-/* A member of the query, decoded, in the arena; NULL: not there. */
+/* A member of the query, decoded, in the arena; NULL: not there, or empty: clients send "queue="
+ * and mean any. */
 const char *pawl__request_query(struct pawl__request *request, const char *name);
 /* The body as a JSON object. An empty body is an empty object when `optional`. False: answered. */
 bool pawl__request_json(struct pawl__request *request, bool optional, struct pawl__json *out);

@@ -152,14 +152,32 @@ static bool is_json_type(const char *type)
     return false;
 }
 
+/* "1", "1.1", "1.0.0-rc.1": all versions of major number 1 are served alike. An empty header says
+ * nothing. */
+static bool is_served(const char *version)
+{
+    static const char *const pre_release = "0123456789abcdefghijklmnopqrstuvwxyz"
+                                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-+";
+    const char *at = version;
+    if (!*at) return true;
+    if (*at++ != '1') return false;
+    while (*at == '.' && at[1] >= '0' && at[1] <= '9') {
+        at += 1 + strspn(at + 1, "0123456789");
+    }
+    if ((*at == '-' || *at == '+') && at[1]) at += 1 + strspn(at + 1, pre_release);
+    return !*at;
+}
+
 static bool check_headers(struct pawl__request *request)
 {
     const char *version = pawl__request_header(request, "ojs-version");
     const char *type = pawl__request_header(request, "content-type");
     const char *encoding = pawl__request_header(request, "content-encoding");
-    if (version && strcmp(version, "1.0") != 0 && strcmp(version, "1") != 0) {
+    if (version && !is_served(version)) {
         pawl__reply_refuse(request, PAWL__FAULT_UNSUPPORTED, "OJS-Version",
-                           "OJS-Version \"%.32s\" is not served here, but 1.0 is", version);
+                           "OJS-Version \"%.32s\" is not served here, but 1.0 and other versions "
+                           "1.x are",
+                           version);
     } else if (request->body.len && encoding && strcasecmp(encoding, "identity") != 0) {
         pawl__reply_refuse(request, PAWL__FAULT_ENCODING, "Content-Encoding",
                            "Content-Encoding \"%.32s\" is not understood", encoding);

@@ -79,8 +79,18 @@ static void add_version(struct pawl__buf *out, const char *version)
     }
 }
 
+/* {"schema":{uri, type, version, created_at, schema}, uri, type, version, created_at}: some clients
+ * read the one, some the other. `kept` ends with its schema. */
+static void print_twice(struct pawl__buf *out, const char *kept)
+{
+    const char *schema = strstr(kept, ",\"schema\":"); // strings hold no bare quotes
+    pawl__buf_printf(out, "{\"schema\":%s,", kept);
+    pawl__buf_add(out, kept + 1, (size_t)(schema - kept - 1));
+    pawl__buf_add(out, "}", 1);
+}
+
 /* Keep what request->reply holds under `name`, unless something is there. */
-static void keep(struct pawl__request *request, const struct name *name, const char *wrapper)
+static void keep(struct pawl__request *request, const struct name *name, bool twice)
 {
     struct pawl_diag diag = { 0 };
     const char *there;
@@ -100,10 +110,10 @@ static void keep(struct pawl__request *request, const struct name *name, const c
         pawl__reply_err(request, err, &diag);
         return;
     }
-    if (wrapper) {
+    if (twice) {
         struct pawl__buf bare = request->reply;
         request->reply = (struct pawl__buf){ 0 };
-        pawl__buf_printf(&request->reply, "{\"%s\":%s}", wrapper, bare.at);
+        print_twice(&request->reply, bare.at);
         pawl__buf_release(&bare);
     }
     pawl__reply(request, 201);
@@ -136,7 +146,7 @@ static void forget(struct pawl__request *request, const struct name *name, const
 }
 
 static void show(struct pawl__request *request, const struct name *name, const char *key,
-                 bool wrapped)
+                 bool twice)
 {
     struct pawl_diag diag = { 0 };
     const char *there;
@@ -146,7 +156,11 @@ static void show(struct pawl__request *request, const struct name *name, const c
     } else if (!there) {
         pawl__reply_not_found(request, "schema", key);
     } else {
-        pawl__buf_printf(&request->reply, wrapped ? "{\"schema\":%s}" : "%s", there);
+        if (twice) {
+            print_twice(&request->reply, there);
+        } else {
+            pawl__buf_add_text(&request->reply, there);
+        }
         pawl__reply(request, 200);
     }
 }
@@ -164,7 +178,21 @@ static bool read_page(struct pawl__request *request, struct pawl__paging *out)
     return true;
 }
 
-static void list(struct pawl__request *request, const char *prefix, const char *member)
+static void print_page(struct pawl__buf *out, const char *member,
+                       const struct pawl_settings *settings, const struct pawl__paging *paging)
+{
+    int64_t total = (int64_t)settings->count, end = paging->offset + paging->limit;
+    pawl__buf_printf(out, "\"%s\":[", member);
+    for (int64_t i = paging->offset; i < total && i < end; i++) {
+        if (i > paging->offset) pawl__buf_add(out, ",", 1);
+        pawl__buf_add_text(out, settings->at[i].value);
+    }
+    pawl__buf_add_text(out, "],");
+}
+
+/* `also`: the same list under another name; NULL: not. */
+static void list(struct pawl__request *request, const char *prefix, const char *member,
+                 const char *also)
 {
     struct pawl_settings settings = { 0 };
     struct pawl_diag diag;
@@ -173,13 +201,11 @@ static void list(struct pawl__request *request, const char *prefix, const char *
     if (!read_page(request, &paging)) return;
     enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), prefix, &settings, &diag);
     int64_t total = (int64_t)settings.count, end = paging.offset + paging.limit;
-    pawl__buf_printf(out, "{\"%s\":[", member);
-    for (int64_t i = paging.offset; i < total && i < end; i++) {
-        if (i > paging.offset) pawl__buf_add(out, ",", 1);
-        pawl__buf_add_text(out, settings.at[i].value);
-    }
+    pawl__buf_add_text(out, "{");
+    print_page(out, member, &settings, &paging);
+    if (also) print_page(out, also, &settings, &paging);
     pawl__buf_printf(out,
-                     "],\"pagination\":{\"total\":%lld,\"limit\":%lld,\"offset\":%lld,"
+                     "\"pagination\":{\"total\":%lld,\"limit\":%lld,\"offset\":%lld,"
                      "\"page\":%lld,\"per_page\":%lld,\"has_more\":%s}}",
                      (long long)total, (long long)paging.limit, (long long)paging.offset,
                      (long long)paging.offset / paging.limit + 1, (long long)paging.limit,
@@ -196,7 +222,7 @@ static void list(struct pawl__request *request, const char *prefix, const char *
 
 void pawl__on_schemas(struct pawl__request *request)
 {
-    list(request, BY_URI, "schemas");
+    list(request, BY_URI, "schemas", NULL);
 }
 
 void pawl__on_schema_add(struct pawl__request *request)
@@ -229,7 +255,7 @@ void pawl__on_schema_add(struct pawl__request *request)
     pawl__buf_add_text(out, ",\"schema\":");
     pawl__buf_add(out, text.at, text.len);
     pawl__buf_add_text(out, "}");
-    keep(request, &name, "schema");
+    keep(request, &name, true);
 }
 
 void pawl__on_schema_get(struct pawl__request *request)
@@ -250,7 +276,7 @@ void pawl__on_schema_delete(struct pawl__request *request)
 
 void pawl__on_type_schemas(struct pawl__request *request)
 {
-    list(request, BY_TYPE, "items");
+    list(request, BY_TYPE, "items", "schemas");
 }
 
 void pawl__on_type_schema_put(struct pawl__request *request)
@@ -272,7 +298,7 @@ void pawl__on_type_schema_put(struct pawl__request *request)
     pawl__buf_add_text(out, ",\"schema\":");
     pawl__buf_add(out, text.at, text.len);
     pawl__buf_add_text(out, "}");
-    keep(request, &name, NULL);
+    keep(request, &name, false);
 }
 
 void pawl__on_type_schema_get(struct pawl__request *request)

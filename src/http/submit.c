@@ -22,7 +22,6 @@ struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request)
         .timeout_ms = PAWL__OJS_TIMEOUT_MS,
         .test_mode = request->server->config.test_mode,
         .tenant = pawl__request_header(request, "x-ojs-tenant"),
-        .request_id = pawl__request_header(request, "x-request-id") ? request->id : NULL,
     };
 }
 

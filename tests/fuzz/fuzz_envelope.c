@@ -122,7 +122,6 @@ static void check_job(const struct pawl__json *json, uint32_t token, uint8_t rul
         .timeout_ms = rules_byte & 1 ? PAWL__OJS_TIMEOUT_MS : 0,
         .test_mode = rules_byte & 2,
         .tenant = rules_byte & 4 ? "acme" : NULL,
-        .request_id = rules_byte & 8 ? "req_\"2" : NULL,
     };
     if (pawl__envelope_read(json, token, &rules, arena, &envelope, &fault)) {
         check_spec(&envelope.spec, arena);

@@ -23,9 +23,10 @@ def path_of(uri):
 def keeps_a_schema_under_its_uri():
     for uri in ["urn:ojs:schema:" + queue_name(), "https://example.org/a/b.json?v=1&x=é%20"]:
         body = {"uri": uri, "type": "a.b", "version": "1.0.0", "schema": {"type": "array", "n": 1}}
-        made = SERVER.post(BY_URI, body, 201)["schema"]
+        reply = SERVER.post(BY_URI, body, 201)
+        made = reply["schema"]
         assert {name: made[name] for name in body} == body and made["created_at"].endswith("Z")
-        assert SERVER.get(path_of(uri)) == {"schema": made}
+        assert SERVER.get(path_of(uri)) == reply
         SERVER.refused("POST", BY_URI, body, 409, "conflict")
         assert SERVER.delete(path_of(uri)) == {"deleted": True, "uri": uri}
         for method in ["GET", "DELETE"]:

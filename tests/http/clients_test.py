@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What published clients send and read where the spec, its cases and its clients differ.
+
+Usage: clients_test.py PAWL [TEST...]
+"""
+import uuid
+
+from jobs_kit import JOBS, Shared, check_refusal, queue_name
+from server_kit import main, test
+
+SERVER = Shared()
+OJS = "application/openjobspec+json"
+
+
+def ask_json(method, path, body=None, status=200, **headers):
+    reply = SERVER.ask(method, path, body, {name.replace("_", "-"): value
+                                            for name, value in headers.items()})
+    assert reply.status == status, (method, path, reply.status, reply.body)
+    return reply.json
+
+
+# ---- headers ----
+
+@test
+def serves_every_version_with_the_major_number_one():
+    for version in ["1", "1.0", "1.1", "1.0.0", "1.0.0-rc.1", "1.0-rc1+build.7", "1.12.3", "", "1-rc"]:
+        reply = SERVER.ask("GET", "/ojs/v1/queues", headers={"OJS-Version": version})
+        assert reply.status == 200, (version, reply.body)
+        assert reply.headers["OJS-Version"] == "1.0", version
+    for version in ["2", "2.0", "0.9", "10", "10.0", "11", "1.", "1..0", "1.x", "1.0;", "v1", "one",
+                    "1.0.0-", "1.0-rc_1", "1,0", "-1"]:
+        reply = SERVER.ask("GET", "/ojs/v1/queues", headers={"OJS-Version": version})
+        error = check_refusal(reply, 422, "unsupported", {"field": "OJS-Version"})
+        assert "1.0" in error["message"] and f'"{version}"' in error["message"], error
+        assert reply.headers["OJS-Version"] == "1.0", version
+
+
+@test
+def answers_with_the_type_that_is_listed_first():
+    plain = "application/json"
+    for accept, expected in [
+            (None, OJS), ("*/*", OJS), (plain, plain), (OJS, OJS), ("text/html", OJS), ("", OJS),
+            (f"{plain}, */*;q=0.5", plain), (f"{OJS}, {plain}", OJS), (f"{plain}, {OJS}", plain),
+            (f"text/html , {plain};q=0.9,{OJS}", plain), ("Application/JSON; charset=utf-8", plain),
+            ("application/json-seq, application/jso", OJS), (f"*/*, {plain}", plain),
+            (f"application/*;q=0.1;x=\"y\", ,,{plain}", plain)]:
+        headers = {"Accept": accept} if accept is not None else {}
+        reply = SERVER.ask("GET", "/ojs/v1/queues", headers=headers)
+        assert reply.headers["Content-Type"] == expected, (accept, reply.headers["Content-Type"])
+    reply = SERVER.ask("GET", "/ojs/v1/queues",
+                       headers={"Accept": OJS, "User-Agent": "python-httpx/0.27"})
+    assert reply.headers["Content-Type"] == plain
+
+
+@test
+def writes_nothing_into_meta_that_nobody_asked_for():
+    body = {"type": "a.b", "args": [], "options": {"queue": queue_name()}}
+    job = ask_json("POST", JOBS, body, 201, X_Request_ID=str(uuid.uuid4()))["job"]
+    assert job["meta"] == {}, job
+    body["meta"] = {"request_id": "mine"}
+    job = ask_json("POST", JOBS, body, 201, X_Request_ID="other")["job"]
+    assert SERVER.job(job["id"])["meta"] == {"request_id": "mine"}, job
+
+
+@test
+def takes_an_empty_filter_for_none():
+    queue = queue_name()
+    job = SERVER.discard(queue)
+    reply = SERVER.get("/ojs/v1/dead-letter?queue=&limit=10&offset=0")
+    assert job in [one["id"] for one in reply["jobs"]], reply
+    for path, member in [("/ojs/v1/admin/dead-letter?queue=", "items"),
+                         ("/ojs/v1/admin/jobs?queue=&state=&type=&since=&until=&page=&per_page="
+                          "&sort=&order=&worker=", "items"),
+                         ("/ojs/v1/events?types=&queues=&job_types=&after=&limit=", "events"),
+                         ("/ojs/v1/queues?limit=&offset=&cursor=", "queues"),
+                         ("/ojs/v1/schemas?page=&per_page=", "schemas")]:
+        assert isinstance(SERVER.get(path)[member], list), path
+    assert SERVER.get("/ojs/v1/admin/jobs?queue=&state=")["pagination"]["total"] >= 1
+    assert SERVER.get("/ojs/v1/events?queues=&types=")["events"]
+
+
+# ---- replies ----
+
+@test
+def names_the_queue_of_statistics_as_each_reader_wants_it():
+    queue = queue_name()
+    SERVER.submit(queue=queue)
+    path = f"/ojs/v1/queues/{queue}/stats"
+    as_object = [SERVER.get(path), SERVER.get(path, Accept=OJS)]
+    as_text = [ask_json("GET", path, OJS_Version="1.0.0-rc.1", Accept=OJS),
+               ask_json("GET", path, Content_Type=OJS, Accept=OJS)]
+    for reply in as_object:
+        assert reply["queue"]["name"] == queue and reply["queue"]["available"] == 1, reply
+    for reply in as_text:
+        assert reply["queue"] == queue, reply
+    for reply in as_object + as_text:
+        assert reply["depth"] == reply["stats"]["depth"] == 1 and reply["name"] == queue, reply
+        assert reply["available"] == reply["stats"]["available"] == 1, reply
+
+
+@test
+def tells_the_latency_of_its_store_as_a_whole_number():
+    assert isinstance(SERVER.get("/ojs/v1/health")["backend"]["latency_ms"], int)
+
+
+@test
+def lists_extensions_by_name():
+    manifest = SERVER.get("/ojs/manifest")
+    details = manifest["extension_details"]
+    named = [one["name"] for tier in ("official", "experimental") for one in details[tier]]
+    assert manifest["extensions"] == named and "dead-letter" in named, manifest
+
+
+@test
+def tells_of_a_schema_wrapped_and_flat():
+    uri = 'urn:x:,"schema":' + queue_name()
+    body = {"uri": uri, "type": "a.b", "version": "1.0.0", "schema": {"schema": {"type": "array"}}}
+    made = SERVER.post("/ojs/v1/schemas", body, 201)
+    listed = SERVER.get("/ojs/v1/schemas?limit=100")["schemas"]
+    assert {name: made["schema"][name] for name in body} == body
+    for name in ("uri", "type", "version", "created_at"):
+        assert made[name] == made["schema"][name], made
+    assert made["schema"] in listed, listed
+    quoted = uri.replace('"', "%22").replace(":", "%3A").replace(",", "%2C")
+    assert SERVER.get(f"/ojs/v1/schemas/{quoted}") == made
+
+
+@test
+def the_server_ends_well():
+    SERVER.ends_well()
+
+
+if __name__ == "__main__":
+    main()
