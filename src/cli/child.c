@@ -229,11 +229,9 @@ static void end_error(struct pawl__cli_child *child)
 static void take_output(struct pawl__cli_child *child, const char *at, size_t len)
 {
     size_t room = child->output_max - child->output.len;
-    if (len > room) {
-        child->flooded = true;
-        len = room;
-    }
-    pawl__buf_add(&child->output, at, len);
+    size_t kept = len < room ? len : room;
+    pawl__buf_add(&child->output, at, kept);
+    child->output_lost += len - kept;
 }
 
 /* What poll says can be read is read without waiting. */
@@ -350,7 +348,7 @@ int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_ch
     while (!is_over(children, child)) {
         (void)attend(child, wait_ms(child));
         if (!child->stopped && !child->exited && child->stop(child->ctx)) child->stopped = true;
-        if (child->stopped || child->flooded) stop(child);
+        if (child->stopped) stop(child);
     }
     reap(child, place);
     // What was said before the end; somebody outside of the group may go on talking.

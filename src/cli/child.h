@@ -38,7 +38,7 @@ struct pawl__cli_child {
     char *const *argv; /* a path, then its arguments */
     char *const *envp;
     struct pawl_span input;  /* its standard input; it need not read it */
-    size_t output_max;       /* it is stopped when it prints more */
+    size_t output_max;       /* of its standard output; what it prints beyond is dropped */
     int64_t grace_ms;        /* between TERM and KILL; and for what it leaves running */
     bool (*stop)(void *ctx); /* asked again and again: is it to be stopped? */
     void (*line)(void *ctx, const char *at, size_t len); /* each line of its standard error */
@@ -48,7 +48,7 @@ struct pawl__cli_child {
     struct pawl__buf output; /* the caller releases it */
     int status;              /* as waitpid has it */
     bool stopped;            /* because stop() said so */
-    bool flooded;            /* because it printed too much */
+    size_t output_lost;      /* bytes that it printed beyond output_max */
 
     /* While it runs: */
     struct pawl__buf rest; /* of standard error: a line that has not ended */

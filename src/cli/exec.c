@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 enum {
-    EXIT_RETRY = 75,   /* EX_TEMPFAIL */
-    EXIT_DISCARD = 65, /* EX_DATAERR */
-    OUTPUT_BYTES_MAX = 1024 * 1024,
-    ENV_BYTES_MAX = 128 * 1024, /* of one variable: Linux takes no longer ones */
-    LINES_MAX = 1000,           /* into a job's log for one run */
-    LAST_BYTES = 256,           /* of a line of standard error, for the message */
+    EXIT_RETRY = 75,                         /* EX_TEMPFAIL */
+    EXIT_DISCARD = 65,                       /* EX_DATAERR */
+    RESULT_BYTES_MAX = 1024 * 1024,          /* as JSON; the library takes no more */
+    OUTPUT_BYTES_MAX = RESULT_BYTES_MAX + 2, /* that is kept: with a line break at its end */
+    ENV_BYTES_MAX = 128 * 1024,              /* of one variable: Linux takes no longer ones */
+    LINES_MAX = 1000,                        /* into a job's log for one run */
+    LAST_BYTES = 256,                        /* of a line of standard error, for the message */
     MESSAGE_BYTES = LAST_BYTES + 64,
     TROUBLE_MS = 1000 /* before a job is tried again that this machine could not start */
 };
@@ -40,6 +41,7 @@ struct run {
     char message[MESSAGE_BYTES];
     struct pawl__cli_child child;
     bool started;
+    bool cut; /* the result is not all that the command printed */
     enum pawl__cli_end end;
 };
 
@@ -202,7 +204,42 @@ static struct pawl_span trim(struct pawl_span text)
     return text;
 }
 
-/* `text` if it is one JSON value, else it as a string, without the line break at its end. */
+/* How many bytes of `json`, the beginning of a string, leave room for its closing quote: never half
+ * an escape or half a character. */
+static size_t fitting(const struct pawl__buf *json)
+{
+    size_t at = 1;
+    for (;;) {
+        const char *c = json->at + at;
+        size_t step = *c == '\\' ? (c[1] == 'u' ? 6 : 2) : 1;
+        while (*c != '\\' && ((unsigned char)c[step] & 0xC0) == 0x80) {
+            step++;
+        }
+        if (at + step >= RESULT_BYTES_MAX) return at;
+        at += step;
+    }
+}
+
+/* The output as a JSON string, without the line break at its end. What does not fit is cut off, and
+ * the job's log says so: a command that succeeded is not failed for what it printed. */
+static enum pawl_err make_text_result(struct run *run, struct pawl_span text, struct pawl_span *out)
+{
+    while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r')) {
+        text.len--;
+    }
+    pawl__buf_clear(&run->text);
+    pawl__buf_add_json(&run->text, text.at, text.len);
+    if (run->text.failed) return PAWL_ERR_NOMEM;
+    if (run->text.len > RESULT_BYTES_MAX) {
+        run->text.len = fitting(&run->text);
+        pawl__buf_add(&run->text, "\"", 1);
+        run->cut = true;
+    }
+    *out = (struct pawl_span){ run->text.at, run->text.len };
+    return PAWL_OK;
+}
+
+/* The output if it is one JSON value, else as a string. */
 static enum pawl_err make_result(struct run *run, struct pawl_span *out)
 {
     struct pawl_span whole = { run->child.output.at, run->child.output.len };
@@ -211,16 +248,11 @@ static enum pawl_err make_result(struct run *run, struct pawl_span *out)
     struct pawl__json json;
     *out = text;
     if (!text.len) return PAWL_OK;
+    run->cut = run->child.output_lost > 0;
+    if (run->cut || text.len > RESULT_BYTES_MAX) return make_text_result(run, whole, out);
     enum pawl_err err = pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, &arena, &json, NULL);
     pawl__arena_release(&arena);
-    if (!err || err == PAWL_ERR_NOMEM) return err;
-    while (whole.len && (whole.at[whole.len - 1] == '\n' || whole.at[whole.len - 1] == '\r')) {
-        whole.len--;
-    }
-    pawl__buf_clear(&run->text);
-    pawl__buf_add_json(&run->text, whole.at, whole.len);
-    *out = (struct pawl_span){ run->text.at, run->text.len };
-    return run->text.failed ? PAWL_ERR_NOMEM : PAWL_OK;
+    return !err || err == PAWL_ERR_NOMEM ? err : make_text_result(run, whole, out);
 }
 
 /* ---- outcomes ---- */
@@ -246,20 +278,18 @@ static enum pawl_outcome fail(struct run *run, enum pawl__cli_end end, const cha
     return end == PAWL__CLI_END_DISCARDED ? PAWL_OUTCOME_DISCARD : PAWL_OUTCOME_RETRY;
 }
 
-static enum pawl_outcome fail_flood(struct run *run)
-{
-    snprintf(run->message, sizeof run->message,
-             "the command printed more than a result may have: %d bytes of JSON", OUTPUT_BYTES_MAX);
-    return fail(run, PAWL__CLI_END_FAILED, "output");
-}
-
 static enum pawl_outcome succeed(struct run *run)
 {
     struct pawl_span result;
     enum pawl_err err = make_result(run, &result);
     if (!err && result.len) err = pawl_task_result(run->task, result);
-    if (err == PAWL_ERR_NOMEM) return no_memory(run);
-    if (err) return fail_flood(run);
+    if (err) return no_memory(run); // the result is JSON, and not too long
+    if (run->cut) {
+        pawl_task_log(run->task, 2,
+                      "the result is cut: the command printed %zu bytes, and a result may have %d "
+                      "bytes of JSON",
+                      run->child.output.len + run->child.output_lost, RESULT_BYTES_MAX);
+    }
     run->end = PAWL__CLI_END_DONE;
     return PAWL_OUTCOME_DONE;
 }
@@ -324,7 +354,6 @@ static enum pawl_outcome outcome_of(struct run *run)
 {
     const struct pawl__cli_child *child = &run->child;
     if (child->stopped || atomic_load(&run->exec->dying)) return stopped(run);
-    if (child->flooded) return fail_flood(run);
     if (child->output.failed) return no_memory(run);
     if (WIFSIGNALED(child->status)) return fail_signal(run, WTERMSIG(child->status));
     int status = WEXITSTATUS(child->status);

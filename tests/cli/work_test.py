@@ -182,21 +182,37 @@ def output_becomes_the_result(box):
 
 
 @test
-def a_result_may_have_a_mebibyte_and_no_more(box):
-    fits, over, string, endless = (box.submit(name, "--max-attempts", "1")
-                                   for name in ("fits", "over", "string", "endless"))
+def a_result_keeps_what_fits_into_a_mebibyte(box):
+    """A command that succeeded is not failed because it printed much."""
     quoted = r"""printf '"'; head -c {} /dev/zero | tr '\0' x; printf '"'"""
-    once(box, "fits=" + quoted.format(MEBIBYTE - 2), "over=" + quoted.format(MEBIBYTE - 1),
-         # As a string it needs more than that.
-         f"string=printf x; head -c {MEBIBYTE - 1} /dev/zero", "endless=yes")
-    states = {job["id"]: job["state"] for job in box.ok("list", "--json").json}
-    equal([states[job_id] for job_id in (fits, over, string, endless)],
-          ["completed", "discarded", "discarded", "discarded"])
-    assert box.job(fits)["result"] == "x" * (MEBIBYTE - 2)
-    for job_id in (over, string, endless):
-        equal(failures(box, job_id),
-              [("output", "the command printed more than a result may have: 1048576 bytes of "
-                          "JSON")])
+    cases = {  # the command, how many bytes it prints, its result, whether that is cut
+        "fits": (quoted.format(MEBIBYTE - 2) + "; echo", None, "x" * (MEBIBYTE - 2)),
+        "over": (quoted.format(MEBIBYTE - 1), MEBIBYTE + 1, '"' + "x" * (MEBIBYTE - 4)),
+        # as a string it needs more: six bytes for each, and half an escape is none
+        "escapes": (f"printf x; head -c {MEBIBYTE - 1} /dev/zero", MEBIBYTE,
+                    "x" + "\0" * ((MEBIBYTE - 3) // 6)),
+        # three bytes for each, and half a character is none
+        "wide": ("printf x; yes € | head -n 400000 | tr -d '\\n'", 1200001,
+                 "x" + "€" * ((MEBIBYTE - 3) // 3)),
+        "much": ("head -c 50000000 /dev/zero | tr '\\0' y", 50000000, "y" * (MEBIBYTE - 2)),
+    }
+    ids = {name: box.submit(name, "--max-attempts", "1") for name in cases}
+    once(box, *(f"{name}={case[0]}" for name, case in cases.items()))
+    for name, (_, printed, wanted) in cases.items():
+        job = box.job(ids[name])
+        equal((name, job["state"], job["failures"]), (name, "completed", []))
+        assert job["result"] == wanted, (name, len(job["result"]), len(wanted))
+        log = [(line["level"], line["text"]) for line in job["log"]]
+        equal((name, log), (name, [] if not printed else [(
+            "warning", f"the result is cut: the command printed {printed} bytes, and a result may "
+                       "have 1048576 bytes of JSON")]))
+
+
+@test
+def a_command_that_prints_for_ever_has_its_time_limit(box):
+    job_id = box.submit("t", "--timeout", "1s", "--max-attempts", "1")
+    once(box, "t=yes")
+    equal([f["type"] for f in box.job(job_id)["failures"]], ["timeout"])
 
 
 # ---- the log ----
