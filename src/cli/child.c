@@ -4,8 +4,7 @@
  *    have its number.
  * 2. Our ends of the pipes are closed-on-exec, so no child keeps another's open.
  * 3. We hold the writing ends of its output too, until it has exited: a command that prints nothing
- *    wakes us once, by its exit, and not by each stream that it closes on the way.
- * 4. posix_spawn, not fork: a node with much memory must not copy its page tables for each job. */
+ *    wakes us once, by its exit, and not by each stream that it closes on the way. */
 #include "cli/child.h"
 #include "base/clock.h"
 
@@ -18,15 +17,13 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     LOOK_MS = 50,       /* how often stop() is asked */
     LOOK_BLIND_MS = 10, /* without a pidfd: how often the child is looked at */
     READ_BYTES = 16 * 1024,
-    LAST_READS_MAX = 64,
-    STARTING_MS = 200 /* what a child may take to start before it is given up at the very end */
+    LAST_READS_MAX = 64
 };
 
 static int64_t now_us(void)
@@ -54,56 +51,21 @@ static int open_streams(void)
 
 int pawl__cli_children_init(struct pawl__cli_children *children)
 {
-    sigset_t none, all;
     int error = open_streams();
     if (error) return error;
     // A command that does not read its input must not take us along.
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return errno;
-    // Who started us may have ignored it, and then nobody could tell how a command ended.
+    // Our parent may have ignored it, and then nothing says how a command ended.
     if (signal(SIGCHLD, SIG_DFL) == SIG_ERR) return errno;
     atomic_init(&children->hurry, false);
-    for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
-        atomic_init(&children->groups[i], 0);
-    }
-    sigemptyset(&none);
-    sigfillset(&all); // it is also faster: glibc need not ask for each how it is
-    error = posix_spawnattr_init(&children->attr);
-    if (error) return error;
-    short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
-    error = posix_spawnattr_setflags(&children->attr, flags);
-    if (!error) error = posix_spawnattr_setpgroup(&children->attr, 0);
-    if (!error) error = posix_spawnattr_setsigdefault(&children->attr, &all);
-    if (!error) error = posix_spawnattr_setsigmask(&children->attr, &none);
-    return error;
+    sigemptyset(&children->none);
+    sigfillset(&children->all);
+    return pawl__cli_guardian_start(&children->guardian);
 }
 
 void pawl__cli_children_release(struct pawl__cli_children *children)
 {
-    posix_spawnattr_destroy(&children->attr);
-}
-
-void pawl__cli_children_kill(struct pawl__cli_children *children)
-{
-    const struct timespec pause = { .tv_nsec = 1000000 };
-    for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
-        int group = atomic_load(&children->groups[i]);
-        for (int waited = 0; group < 0 && waited < STARTING_MS; waited++) {
-            nanosleep(&pause, NULL);
-            group = atomic_load(&children->groups[i]);
-        }
-        if (group > 0) kill(-group, SIGKILL);
-    }
-}
-
-static atomic_int *take_place(struct pawl__cli_children *children)
-{
-    for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
-        int free = 0;
-        if (atomic_compare_exchange_strong(&children->groups[i], &free, -1)) {
-            return &children->groups[i];
-        }
-    }
-    return NULL;
+    pawl__cli_guardian_stop(&children->guardian);
 }
 
 /* ---- starting ---- */
@@ -149,32 +111,26 @@ static int feed_early(struct pawl__cli_child *child, struct pipes *pipes)
     return 0;
 }
 
-static int spawn(struct pawl__cli_children *children, struct pawl__cli_child *child,
-                 const struct pipes *pipes)
+static int launch(struct pawl__cli_children *children, struct pawl__cli_child *child,
+                  struct pawl__cli_place *place, const struct pipes *pipes)
 {
-    posix_spawn_file_actions_t actions;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error) return error;
-    error = posix_spawn_file_actions_adddup2(&actions, pipes->in[0], STDIN_FILENO);
-    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipes->out[1], STDOUT_FILENO);
-    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipes->err[1], STDERR_FILENO);
-    // libraries open descriptors as they please
-    if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    if (!error) {
-        error = posix_spawn(&child->pid, child->argv[0], &actions, &children->attr, child->argv,
-                            child->envp);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    const int streams[] = { pipes->in[0], pipes->out[1], pipes->err[1] };
+    const struct pawl__cli_launch how = { .argv = child->argv,
+                                          .envp = child->envp,
+                                          .streams = streams,
+                                          .mask = &children->none,
+                                          .usual = &children->all };
+    return pawl__cli_launch(place, &how, &child->pid);
 }
 
-static int start(struct pawl__cli_children *children, struct pawl__cli_child *child)
+static int start(struct pawl__cli_children *children, struct pawl__cli_child *child,
+                 struct pawl__cli_place *place)
 {
     struct pipes pipes;
     int error = open_pipes(&pipes);
-    if (error) return error;
-    error = feed_early(child, &pipes);
-    if (!error) error = spawn(children, child, &pipes);
+    if (!error) error = feed_early(child, &pipes);
+    if (error) pawl__cli_place_free(place);
+    if (!error) error = launch(children, child, place, &pipes);
     if (error) {
         close_pipes(&pipes);
         return error;
@@ -326,11 +282,11 @@ static bool attend(struct pawl__cli_child *child, int timeout_ms)
     return ready > 0;
 }
 
-static void reap(struct pawl__cli_child *child, atomic_int *place)
+static void reap(struct pawl__cli_child *child, struct pawl__cli_place *place)
 {
     // Whatever it left behind goes first, while the number of the group is still ours.
     kill(-child->pid, SIGKILL);
-    atomic_store(place, 0);
+    pawl__cli_place_free(place);
     pid_t got;
     do {
         got = waitpid(child->pid, &child->status, 0);
@@ -340,10 +296,9 @@ static void reap(struct pawl__cli_child *child, atomic_int *place)
 
 int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_child *child)
 {
-    atomic_int *place = take_place(children);
+    struct pawl__cli_place *place = pawl__cli_place_take(&children->guardian);
     if (!place) return EAGAIN;
-    int error = start(children, child);
-    atomic_store(place, error ? 0 : child->pid);
+    int error = start(children, child, place);
     if (error) return error;
     while (!is_over(children, child)) {
         (void)attend(child, wait_ms(child));

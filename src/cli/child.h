@@ -5,34 +5,28 @@
 #define PAWL_CLI_CHILD_H
 
 #include "base/buf.h"
+#include "cli/launch.h"
 
 #include <pawl/job.h>
 
-#include <spawn.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-enum {
-    PAWL__CLI_CHILDREN_MAX = 1024,  /* at a time; as many as a node may have workers */
-    PAWL__CLI_LINE_BYTES_MAX = 4000 /* of standard error; the rest of a longer line is dropped */
-};
+/* Of standard error; the rest of a longer line is dropped. */
+enum { PAWL__CLI_LINE_BYTES_MAX = 4000 };
 
 /* What all children share. */
 struct pawl__cli_children {
-    posix_spawnattr_t attr;
-    atomic_bool hurry; /* no grace any more, for whoever is being stopped or will be */
-    atomic_int groups[PAWL__CLI_CHILDREN_MAX]; /* 0: free, -1: about to start */
+    struct pawl__cli_guardian guardian;
+    sigset_t none, all;
+    atomic_bool hurry; /* no grace any more, for children that are being stopped or will be */
 };
 
-/* Opens standard streams that are closed, ignores SIGPIPE, and SIGCHLD no longer. 0, or an errno.
- */
+/* Opens standard streams that are closed, ignores SIGPIPE, and SIGCHLD no longer, and starts the
+ * guardian: before there are threads. 0, or an errno. */
 int pawl__cli_children_init(struct pawl__cli_children *children);
 void pawl__cli_children_release(struct pawl__cli_children *children);
-/* Kills every process group that runs. Async-signal-safe; for a program that is about to end, on a
- * thread that runs no child. */
-void pawl__cli_children_kill(struct pawl__cli_children *children);
 
 struct pawl__cli_child {
     char *const *argv; /* a path, then its arguments */

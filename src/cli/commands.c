@@ -95,9 +95,12 @@ static const struct prose prose[] = {
       "Exit status 0 means done; 75 to try again later (error type \"tempfail\"); 65 to give the "
       "job up; any other N that the run failed (error type \"exit.N\", or \"signal.KILL\" and so "
       "on), to be tried again as the job's policy says.\n\n"
-      "When its time is over, the job is cancelled or its lease is lost, the command and "
-      "everything in its process group get SIGTERM and, after --grace, SIGKILL. What it leaves "
-      "running when it exits and still holds its output is killed likewise.\n\n"
+      "A command runs in a process group of its own. When its time is over, the job is "
+      "cancelled or its lease is lost, everything in that group gets SIGTERM and, after --grace, "
+      "SIGKILL. When the command exits, whatever it left in the group is killed: at once, or, if "
+      "that still holds the command's output, after --grace. When the node itself is killed, "
+      "kill -9 included, its commands are killed with it. Only a process that leaves the group "
+      "(setsid) or runs as another user escapes all that.\n\n"
       "SIGTERM, SIGINT and SIGHUP stop the node: it takes no more jobs, lets commands go on for "
       "--drain, then stops them and gives their jobs back, free of charge. A second signal is "
       "final: commands are killed at once, and their jobs given back. A third does not wait for "
@@ -173,7 +176,9 @@ static const struct prose prose[] = {
       "PAWL_LOCK_FENCE. When the store was out of reach for so long that the lock is about to be "
       "lost, the command and all it started are told to stop before anybody else can have it, and "
       "killed five seconds later; when the lock is found to be lost (this process was suspended), "
-      "at once. The exit code is 1 then. Else it is the command's own, or 128 and the number of "
+      "at once. The exit code is 1 then. If this process is killed, so are the command and all it "
+      "started that did not leave its process group. Else it is the command's own, or 128 and the "
+      "number of "
       "the signal that ended it. Put \"--\" before a command that has options.",
       "pawl lock run nightly --ttl 1m -- ./nightly.sh --all\n" },
     { pawl__cli_node_list,

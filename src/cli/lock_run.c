@@ -3,22 +3,21 @@
  * A thread of its own renews the lock, because the store may keep it waiting; the main thread waits
  * for the command, for signals to pass on, and for the instant at which the lock can no longer be
  * trusted: nine tenths of its time after the last renewal was sent. The command is in a process
- * group of its own, which is told to stop then, before anybody else can have the lock. */
+ * group of its own, which is told to stop then, before anybody else can have the lock; and it is
+ * killed if this process is (launch.h). */
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/sync.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { GRACE_US = 5000000, LOOK_US = 50000, TRIES_PER_TTL = 15, SIGNAL_BASE = 128 };
-
-extern char **environ;
 
 struct lock_run {
     struct pawl__cli *cli;
@@ -26,6 +25,8 @@ struct lock_run {
     char owner[PAWL_WORKER_BYTES_MAX + 1];
     int64_t ttl_ms, fence;
     sigset_t taken, before; /* what the main thread waits for; how the mask was */
+    struct pawl__cli_guardian guardian;
+    struct pawl__cli_place *place;
     pid_t child;
     bool lent; /* the terminal is the command's */
 
@@ -103,19 +104,14 @@ static int spawn(struct lock_run *run)
     for (size_t i = 0; i < count; i++) {
         argv[i] = pawl__cli_need(pawl__arena_dup(&run->cli->arena, command[i], strlen(command[i])));
     }
-    posix_spawnattr_t attr;
     sigset_t usual;
-    int error = posix_spawnattr_init(&attr);
-    if (error) return error;
     sigemptyset(&usual);
     sigaddset(&usual, SIGTTOU);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                        POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attr, 0);
-    posix_spawnattr_setsigmask(&attr, &run->before);
-    posix_spawnattr_setsigdefault(&attr, &usual);
-    error = posix_spawnp(&run->child, argv[0], NULL, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
+    const struct pawl__cli_launch how = {
+        .argv = argv, .envp = environ, .search = true, .mask = &run->before, .usual = &usual
+    };
+    run->place = pawl__cli_place_take(&run->guardian); // there is nobody else
+    int error = pawl__cli_launch(run->place, &how, &run->child);
     if (!error) lend_terminal(run);
     return error;
 }
@@ -152,6 +148,7 @@ static int wait_for_command(struct lock_run *run, bool *stopped)
         if (kill_us && now_us() >= kill_us) (void)kill(-run->child, SIGKILL);
     }
     if (*stopped) (void)kill(-run->child, SIGKILL); // what it left running has no lock either
+    pawl__cli_place_free(run->place);               // else it may go on
     if (run->lent) (void)tcsetpgrp(STDIN_FILENO, getpgrp());
     return status;
 }
@@ -221,8 +218,16 @@ int pawl__cli_lock_run(struct pawl__cli *cli)
     pthread_sigmask(SIG_BLOCK, &run.taken, &run.before); // before there are threads
     (void)signal(SIGCHLD, SIG_DFL);                      // who ignores it hears nothing of it
     (void)signal(SIGTTOU, SIG_IGN);                      // we take the terminal back from behind
+    int error = pawl__cli_guardian_start(&run.guardian);
+    if (error) {
+        pawl__cli_error("could not prepare to run a command: %s", strerror(error));
+        return PAWL__CLI_EXIT_REFUSED;
+    }
     int code = pawl__cli_open(cli);
-    if (code) return code;
+    if (code) {
+        pawl__cli_guardian_stop(&run.guardian);
+        return code;
+    }
     choose_owner(&run);
     pawl__mutex_init(&run.mutex);
     pawl__cond_init(&run.change);
@@ -235,5 +240,6 @@ int pawl__cli_lock_run(struct pawl__cli *cli)
     }
     pawl__cond_release(&run.change);
     pawl__mutex_release(&run.mutex);
+    pawl__cli_guardian_stop(&run.guardian);
     return code;
 }

@@ -242,7 +242,7 @@ static void on_signal(int number)
     if (signals < 3) return;
     if (work) {
         atomic_store(&work->exec.dying, true);
-        pawl__cli_children_kill(&work->exec.children);
+        pawl__cli_guardian_kill(&work->exec.children.guardian);
     }
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;

@@ -512,6 +512,67 @@ def who_lost_its_lease_is_killed(box):
     box.ok("check")
 
 
+def guardians(pid):
+    """A node's children that are none of its commands."""
+    return [child for child in children(pid) if name_of(child) == "pawl-guardian"]
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            return file.read().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+@test
+def commands_die_with_a_killed_node(box):
+    """With what they started, also those that hear no signal; at once, long before the lease ends
+    and the job runs elsewhere."""
+    paths = [box.file(f"pids-{number}") for number in range(4)]
+    for path in paths:
+        box.submit("t", json.dumps([path]))
+    command = ("t=trap '' TERM HUP INT; p=${PAWL_ARGS#??}; p=${p%??}; echo $$ >$p.new; "
+               "sh -c 'sleep 100; true' & echo $! >>$p.new; mv $p.new $p; sleep 100; true")
+    with Node(box, "--workers", "4", "--exec", command) as node:
+        pids = [pid for path in paths for pid in until(pids_in, path, 2)]
+        guardian, = guardians(node.pid)
+        began = time.monotonic()
+        node.send(signal.SIGKILL)
+        until(lambda: not any(map(is_alive, [*pids, guardian])))
+        assert time.monotonic() - began < SOON_S
+    equal(box.ok("list", "--count", "--state", "active").out, "4\n")
+
+
+@test
+def commands_die_with_a_node_whose_guardian_was_killed(box):
+    """What they started does not, then."""
+    path = box.file("pids")
+    box.submit("t")
+    with Node(box, "--exec", f"t=echo $$ >{path}; sleep 100") as node:
+        pid, = until(pids_in, path, 1)
+        os.kill(guardians(node.pid)[0], signal.SIGKILL)
+        node.send(signal.SIGKILL)
+        until(lambda: not is_alive(pid))
+
+
+@test
+def the_command_of_a_killed_lock_run_dies(box):
+    path = box.file("pids")
+    process = box.start("lock", "run", "nightly", "--", "sh", "-c",
+                        TREE.format(path).removeprefix("t="))
+    pids = until(pids_in, path, 2)
+    process.kill()
+    process.wait(DEADLINE_S)
+    until(lambda: not any(map(is_alive, pids)))
+    # One that ends by itself may leave something running, as without a lock.
+    box.ok("lock", "run", "other", "--", "sh", "-c",
+           f"sleep 100 >/dev/null 2>&1 & echo $! >{path}")
+    left, = pids_in(path, 1)
+    assert is_alive(left)
+    os.kill(left, signal.SIGKILL)
+
+
 @test
 def the_work_of_a_killed_node_is_taken_up(box):
     path = box.file("pids")
@@ -521,7 +582,7 @@ def the_work_of_a_killed_node_is_taken_up(box):
         pid = until(pids_in, path, 1)[0]
         first.send(signal.SIGKILL)
         first.end()
-        os.kill(pid, signal.SIGKILL)  # nobody is left who could
+        until(lambda: not is_alive(pid))
     with Node(box, "--lease", "1s", "--exec", command) as second:
         until(in_state, box, job_id, "completed")
         until(lambda: "1 jobs taken back" in second.said())
@@ -771,9 +832,11 @@ def many_commands_leave_nothing_behind(box):
         before = fds(node.pid)
         box.ok("submit", "-", stdin='{"type":"t"}\n' * 500)
         until(done, 520)
-        until(lambda: not children(node.pid))
+        until(lambda: children(node.pid) == guardians(node.pid))
         until(lambda: fds(node.pid) <= before)
+        guardian, = guardians(node.pid)
         equal(node.stop(), 0)
+        assert not is_alive(guardian)
 
 
 @test
