@@ -358,6 +358,8 @@ static void take_request(struct pawl__conn *conn, const char *left, size_t len)
 {
     llhttp_resume(&conn->parser);
     conn->guard = (struct pawl__guard){ 0 };
+    conn->chunks = (struct pawl__chunks){ 0 };
+    conn->chunked = false;
     conn->raw_bytes = 0;
     if (len) pawl__buf_add(&conn->pending, left, len);
     set_phase(conn, PAWL__PHASE_HANDLING, 0);
@@ -367,13 +369,25 @@ static void take_request(struct pawl__conn *conn, const char *left, size_t len)
     pawl__dispatch(conn->request);
 }
 
+/* Does the body's framing differ from the one form of chunks.h? `at`: what the parser has taken of
+ * it, up to `end`. NULL: no. */
+static const char *misframing(struct pawl__conn *conn, const char *at, const char *end, bool whole)
+{
+    if (!conn->chunked) return NULL;
+    const char *wrong = pawl__chunks_take(&conn->chunks, at, (size_t)(end - at));
+    bool ended = conn->chunks.at == PAWL__CHUNKS_END;
+    return wrong || ended == whole ? wrong : "where the body ends is not clear";
+}
+
 /* Parse what there is, up to the end of one request. */
 static void parse(struct pawl__conn *conn, const char *at, size_t len)
 {
-    const char *text;
+    const char *text, *body = at, *end = at + len;
     if (!conn->guard.ended) {
         size_t most = (size_t)conn->server->config.limits.header_bytes_max;
+        size_t before = conn->guard.bytes;
         enum pawl__fault_kind kind = pawl__guard_take(&conn->guard, at, len, most, &text);
+        body += conn->guard.bytes - before;
         if (kind) {
             refuse(conn, kind, text);
             return;
@@ -381,11 +395,14 @@ static void parse(struct pawl__conn *conn, const char *at, size_t len)
     }
     conn->raw_bytes += len;
     llhttp_errno_t err = llhttp_execute(&conn->parser, at, len);
-    if (err == HPE_PAUSED) {
-        const char *stop = llhttp_get_error_pos(&conn->parser);
-        take_request(conn, stop, (size_t)(at + len - stop));
-    } else if (err != HPE_OK) {
+    bool whole = err == HPE_PAUSED;
+    const char *stop = whole ? llhttp_get_error_pos(&conn->parser) : end;
+    if (err != HPE_OK && !whole) {
         refuse_malformed(conn, err);
+    } else if ((text = misframing(conn, body, stop, whole))) {
+        refuse(conn, PAWL__FAULT_INVALID_REQUEST, text);
+    } else if (whole) {
+        take_request(conn, stop, (size_t)(end - stop));
     } else if (is_padded(conn)) {
         refuse(conn, PAWL__FAULT_INVALID_REQUEST, "the body has more framing than content");
     }

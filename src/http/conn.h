@@ -2,6 +2,7 @@
 #ifndef PAWL_HTTP_CONN_H
 #define PAWL_HTTP_CONN_H
 
+#include "http/chunks.h"
 #include "http/guard.h"
 #include "http/peers.h"
 #include "http/server.h"
@@ -27,7 +28,9 @@ struct pawl__conn {
     enum pawl__phase phase;
     int64_t deadline_ms; /* loop time; 0: none */
     struct pawl__guard guard;
-    size_t raw_bytes; /* of the request so far, framing included */
+    struct pawl__chunks chunks; /* where a chunked body is */
+    bool chunked;               /* the request's body is; known when its head has come */
+    size_t raw_bytes;           /* of the request so far, framing included */
     llhttp_t parser;
     struct pawl__tls *tls;         /* NULL: plain */
     struct pawl__request *request; /* being read or handled */

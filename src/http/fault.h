@@ -33,6 +33,7 @@
     X(QUEUE_FULL, 429, "QUEUE_FULL", true, "wait until the queue has been worked off")             \
     X(HEADERS, 431, "invalid_request", false, "send fewer or shorter headers")                     \
     X(BACKEND, 500, "backend_error", true, "try again; if it stays, see the server's log")         \
+    X(CODING, 501, "unsupported", false, "send Content-Length, or Transfer-Encoding: chunked")     \
     X(UNAVAILABLE, 503, "backend_unavailable", true, "try again as soon as Retry-After says")      \
     X(BACKEND_TIMEOUT, 504, "backend_timeout", true, "try again")                                  \
     X(FULL, 507, "backend_error", false, "make room on the server's disk")

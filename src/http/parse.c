@@ -5,6 +5,7 @@
  * is no memory for strangers' bodies. */
 #include "base/clock.h"
 #include "http/conn.h"
+#include "http/host.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -69,15 +70,20 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* "http://host/path" is another way to write "/path". False: it is no target that we have. */
+/* "http://host/path" is another way to write "/path", and names the host whatever Host says. False:
+ * it is no target that we have. */
 static bool take_target(struct pawl__request *request, char *target)
 {
     static const char *const schemes[] = { "http://", "https://" };
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
         size_t len = strlen(schemes[i]);
         if (strncasecmp(target, schemes[i], len) != 0) continue;
-        target += len + strcspn(target + len, "/?#");
+        char *host = target + len;
+        target = host + strcspn(host, "/?#");
         if (*target != '/') return false;
+        memmove(host - 1, host, (size_t)(target - host)); // room for its end
+        target[-1] = '\0';
+        request->host = host - 1;
     }
     bool asterisk = strcmp(target, "*") == 0 && strcmp(request->method, "OPTIONS") == 0;
     if ((target[0] != '/' && !asterisk) || strchr(target, '#')) return false;
@@ -86,6 +92,23 @@ static bool take_target(struct pawl__request *request, char *target)
     request->path = target;
     request->query = question ? question + 1 : "";
     return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* A value without the blanks around it; `end` is its NUL. */
+static const char *trim(char *value, char *end)
+{
+    while (end > value && is_blank(end[-1])) {
+        *--end = '\0';
+    }
+    while (is_blank(*value)) {
+        value++;
+    }
+    return value;
 }
 
 /* The pieces of the head, told apart where they lie. NULL: no memory; otherwise the target. */
@@ -103,8 +126,9 @@ static char *list_headers(struct pawl__conn *conn)
         for (; *at; at++) {
             *at = lower(*at);
         }
-        headers[i].value = ++at;
+        char *value = ++at;
         at += strlen(at) + 1;
+        headers[i].value = trim(value, at - 1);
     }
     request->headers = headers;
     request->header_count = count;
@@ -127,16 +151,42 @@ static const char *ambiguity(const struct pawl__request *request)
     size_t hosts = count_headers(request, "host");
     if (hosts > 1) return "Host is given twice";
     if (!hosts && !request->http_10) return "Host is missing";
-    if (hosts && strpbrk(pawl__request_header(request, "host"), " \t/@?#,")) {
-        return "Host is not the name of one";
+    if (hosts && !pawl__host_is_one(pawl__request_header(request, "host"))) {
+        return "Host must be a name or an address, with or without a port";
     }
-    if (request->http_10 && count_headers(request, "transfer-encoding")) {
-        return "Transfer-Encoding is not part of HTTP/1.0";
+    if (request->host && !pawl__host_is_one(request->host)) {
+        return "the host in the request's target is not one";
     }
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
         if (count_headers(request, once[i]) > 1) return "a header is given twice that may be once";
     }
     return NULL;
+}
+
+/* Where the body ends must be as clear to us as to any proxy before us: one Content-Length, or one
+ * Transfer-Encoding that says "chunked" and nothing else. */
+static int check_framing(struct pawl__conn *conn)
+{
+    const struct pawl__request *request = conn->request;
+    const char *value = pawl__request_header(request, "transfer-encoding");
+    if (!value) return 0;
+    enum pawl__coding coding = pawl__coding_of(value);
+    const char *wrong = NULL;
+    if (request->http_10) {
+        wrong = "Transfer-Encoding is not part of HTTP/1.0";
+    } else if (count_headers(request, "transfer-encoding") > 1) {
+        wrong = "Transfer-Encoding is given twice";
+    } else if (count_headers(request, "content-length")) {
+        wrong = "Content-Length and Transfer-Encoding exclude each other";
+    } else if (coding == PAWL__CODING_MALFORMED) {
+        wrong = "Transfer-Encoding must be \"chunked\"";
+    }
+    if (wrong) return stop(conn, PAWL__FAULT_INVALID_REQUEST, wrong);
+    if (coding == PAWL__CODING_OTHER) {
+        return stop(conn, PAWL__FAULT_CODING, "only the transfer coding \"chunked\" is understood");
+    }
+    conn->chunked = true;
+    return 0;
 }
 
 static bool is_id(const char *text)
@@ -179,6 +229,8 @@ static int check_head(struct pawl__conn *conn)
     struct pawl__request *request = conn->request;
     const char *wrong = ambiguity(request);
     if (wrong) return stop(conn, PAWL__FAULT_INVALID_REQUEST, wrong);
+    if (check_framing(conn)) return -1;
+    if (!request->host) request->host = pawl__request_header(request, "host");
     if (conn->parser.content_length > (uint64_t)conn->server->config.limits.body_bytes_max) {
         return stop(conn, PAWL__FAULT_TOO_LARGE, "the request's body is too large");
     }

@@ -43,6 +43,7 @@ static const struct {
     { 429, "Too Many Requests" },
     { 431, "Request Header Fields Too Large" },
     { 500, "Internal Server Error" },
+    { 501, "Not Implemented" },
     { 503, "Service Unavailable" },
     { 504, "Gateway Timeout" },
     { 507, "Insufficient Storage" },

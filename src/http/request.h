@@ -37,6 +37,7 @@ struct pawl__request {
     const char *parts[PAWL__PATH_PARTS_MAX]; /* what stood in the route's {} */
     size_t part_count;
     const char *query; /* as it came; "" when there is none */
+    const char *host;  /* which the client asks: of the target, else of Host; NULL: HTTP/1.0 */
     const struct pawl__header *headers;
     size_t header_count;
     struct pawl_span body;

@@ -95,7 +95,8 @@ def refuses_what_is_not_a_token():
             assert reply.status == 401, value
             assert reply.json["error"]["code"] == "unauthenticated"
             assert 'realm="pawl"' in reply.headers["WWW-Authenticate"]
-        for value in ("Bearer " + token, "bearer " + token, "BEARER  " + token):
+        for value in ("Bearer " + token, "bearer " + token, "BEARER  " + token,
+                      "Bearer " + token + " ", "\tBearer " + token + " \t"):
             reply = server.ask("GET", "/ojs/v1/queues", headers={"Authorization": value})
             assert reply.status == 200, value
 

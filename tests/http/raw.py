@@ -4,7 +4,7 @@ import time
 
 from server_kit import DEADLINE_S, json
 
-HOST = b"Host: pawl\r\n"
+HOST = b"Host: localhost\r\n"
 EMPTY_POST = b"POST /ojs/v1/jobs HTTP/1.1\r\n" + HOST
 
 

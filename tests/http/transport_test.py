@@ -34,6 +34,12 @@ def get(*headers, target=b"/health", version=b"HTTP/1.1", host=HOST):
     return b"GET " + target + b" " + version + b"\r\n" + host + b"".join(headers) + b"\r\n"
 
 
+def coded(*values):
+    """A chunked job under these transfer codings."""
+    head = b"".join(b"Transfer-Encoding: " + value + b"\r\n" for value in values)
+    return chunked(JOB).replace(b"Transfer-Encoding: chunked\r\n", head)
+
+
 CL = b"Content-Length: 5\r\n"
 TE = b"Transfer-Encoding: chunked\r\n"
 
@@ -50,14 +56,27 @@ MALFORMED = [
     ("a length beyond numbers", EMPTY_POST + b"Content-Length: 99999999999999999999\r\n\r\n", 400),
     ("an empty length", EMPTY_POST + b"Content-Length:\r\n\r\n", 400),
     ("a blank before the colon", EMPTY_POST + b"Content-Length : 5\r\n\r\nhello", 400),
-    ("another encoding", EMPTY_POST + b"Transfer-Encoding: gzip\r\n\r\n", 400),
-    ("chunked but not last", EMPTY_POST + b"Transfer-Encoding: chunked, gzip\r\n\r\n", 400),
-    ("xchunked", EMPTY_POST + b"Transfer-Encoding: xchunked\r\n\r\n", 400),
+    ("another coding", coded(b"gzip"), 501),
+    ("another coding, then chunks", coded(b"gzip, chunked"), 501),
+    ("another coding with a parameter", coded(b"gzip;q=1, chunked"), 501),
+    ("identity", coded(b"identity"), 501),
+    ("xchunked", coded(b"xchunked"), 501),
+    ("two codings in two headers", coded(b"identity", b"chunked"), 400),
+    ("chunked twice", coded(b"chunked", b"chunked"), 400),
+    ("chunked twice in a list", coded(b"chunked, chunked"), 400),
+    ("chunked but not last", coded(b"chunked, gzip"), 400),
+    ("chunked with a parameter", coded(b"chunked;a=b"), 400),
+    ("chunked in a list with nothing else", coded(b",chunked"), 400),
+    ("chunked behind a vertical tab", coded(b"\x0bchunked"), 400),
+    ("no coding", coded(b""), 400),
+    ("no coding beside a length", EMPTY_POST + b"Transfer-Encoding:\r\n" + CL + b"\r\nhello", 400),
+    ("a length beside no coding", EMPTY_POST + CL + b"Transfer-Encoding: \r\n\r\nhello", 400),
+    ("identity beside a length", EMPTY_POST + CL + b"Transfer-Encoding: identity\r\n\r\nhello", 400),
     ("chunks in HTTP/1.0", EMPTY_POST.replace(b"1.1", b"1.0") + TE + b"\r\n0\r\n\r\n", 400),
     ("a folded header", get(b"X-A: b\r\n c\r\n"), 400),
     ("a folded header, by a tab", get(b"X-A: b\r\n\tc\r\n"), 400),
-    ("a folded first header", get(b"X-A: b\r\n", host=b" Host: pawl\r\n"), 400),
-    ("a lone line feed", b"GET /health HTTP/1.1\nHost: pawl\n\n", 400),
+    ("a folded first header", get(b"X-A: b\r\n", host=b" " + HOST), 400),
+    ("a lone line feed", b"GET /health HTTP/1.1\nHost: localhost\n\n", 400),
     ("a lone line feed in headers", get(b"X-A: b\nX-C: d\r\n"), 400),
     ("a lone carriage return", get(b"X-A: b\rX-C: d\r\n"), 400),
     ("a hidden header", get(b"X-A:\rTransfer-Encoding: chunked\r\n"), 400),
@@ -69,9 +88,20 @@ MALFORMED = [
     ("no colon", get(b"X-A\r\n"), 400),
     ("a name that is none", get(b"X(A): b\r\n"), 400),
     ("no host", get(host=b""), 400),
-    ("two hosts", get(b"Host: other\r\n"), 400),
+    ("two hosts", get(HOST), 400),
     ("a host that is none", get(host=b"Host: a b\r\n"), 400),
     ("a host with a path", get(host=b"Host: a/b\r\n"), 400),
+    ("an empty host", get(host=b"Host:\r\n"), 400),
+    ("a host that is blank", get(host=b"Host: \t\r\n"), 400),
+    ("a host without a name", get(host=b"Host: :80\r\n"), 400),
+    ("a port that is none", get(host=b"Host: localhost:abc\r\n"), 400),
+    ("a port beyond ports", get(host=b"Host: localhost:65536\r\n"), 400),
+    ("an address that is open", get(host=b"Host: [::1\r\n"), 400),
+    ("a name that looks like an address", get(host=b"Host: [evil.example\r\n"), 400),
+    ("a name as an address", get(host=b"Host: [evil.example]\r\n"), 400),
+    ("a host with a user", get(host=b"Host: a@localhost\r\n"), 400),
+    ("a target with a user", get(target=b"http://a@localhost/health"), 400),
+    ("a target without a host", get(target=b"http:///health"), 400),
     ("two authorizations", get(b"Authorization: Bearer a\r\n" * 2), 400),
     ("HTTP/0.9", b"GET /health\r\n\r\n", 400),
     ("HTTP/1.2", get(version=b"HTTP/1.2"), 400),
@@ -87,7 +117,7 @@ MALFORMED = [
     ("a target without a slash", get(target=b"health"), 400),
     ("a target that is a fragment", get(target=b"/health#a"), 400),
     ("a target that is not ASCII", get(target=b"/h\xc3\xa9"), 400),
-    ("a URL without a path", get(target=b"http://pawl"), 400),
+    ("a URL without a path", get(target=b"http://localhost"), 400),
     ("a TLS greeting", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64, 400),
     ("no request at all", b"\r\n" * 10, 400),
     ("a chunk without a size", chunked(end=b"\r\n\r\n"), 400),
@@ -97,12 +127,17 @@ MALFORMED = [
     ("a chunk size beyond numbers", chunked(end=b"f" * 17 + b"\r\n"), 400),
     ("a chunk that is longer", chunked(end=b"2\r\nabc\r\n0\r\n\r\n"), 400),
     ("a chunk that ends in a line feed", chunked(end=b"2\nab\n0\n\n"), 400),
+    ("a last chunk that ends in a line feed", chunked(JOB, end=b"0\r\n\n"), 400),
+    ("a last size that ends in a line feed", chunked(JOB, end=b"0\n\r\n"), 400),
+    ("data that ends in a line feed", chunked(end=b"2\r\nab\n0\r\n\r\n"), 400),
+    ("a blank behind a chunk size", chunked(end=b"2 \r\nab\r\n0\r\n\r\n"), 400),
+    ("a chunk size of many zeros", chunked(JOB, end=b"0" * 20 + b"\r\n\r\n"), 400),
     ("headers behind the body", chunked(JOB, end=b"0\r\nX-A: b\r\n\r\n"), 400),
     ("endless extensions of a chunk", chunked(end=b"1;" + b"a" * 300000), 400),
     ("a long method", b"A" * 100 + b" / HTTP/1.1\r\n", 405),
     ("a method in small letters", b"get / HTTP/1.1\r\n" + HOST + b"\r\n", 405),
     ("an unknown method", b"ASSERT / HTTP/1.1\r\n" + HOST + b"\r\n", 405),
-    ("CONNECT", b"CONNECT pawl:80 HTTP/1.1\r\n" + HOST + b"\r\n", 405),
+    ("CONNECT", b"CONNECT localhost:80 HTTP/1.1\r\n" + HOST + b"\r\n", 405),
     ("a long target", get(target=b"/" + b"a" * 9000), 414),
     ("another expectation", EMPTY_POST + b"Expect: a miracle\r\n\r\n", 417),
     ("a long header", get(b"X-A: " + b"a" * 20000 + b"\r\n"), 431),
@@ -129,6 +164,25 @@ def refuses_what_is_malformed():
 
 
 @test
+def blanks_around_values_are_no_part_of_them():
+    with Server() as server:
+        for blanks in (b" ", b"\t", b" \t "):
+            for sent, status in [
+                    (get(host=b"Host:" + blanks + b"localhost" + blanks + b"\r\n"), 200),
+                    (get(b"X-Request-Id: mine" + blanks + b"\r\n"), 200),
+                    (post(JOB).replace(TYPE, TYPE[:-2] + blanks + b"\r\n"), 201)]:
+                answer = exchange(server, sent)
+                assert answer.status == status, (sent, answer.body)
+                if b"X-Request-Id" in sent:
+                    assert answer.headers["x-request-id"] == "mine"
+            with Wire(server) as wire:
+                wire.send(post(JOB, b"Expect: 100-continue" + blanks + b"\r\n"))
+                assert wire.answer().status == 100 and wire.answer().status == 201
+        assert exchange(server, coded(b" chunked  ")).status == 201
+        assert exchange(server, coded(b"CHUNKED")).status == 201
+
+
+@test
 def refuses_byte_by_byte_too():
     with Server() as server:
         for name, sent, status in MALFORMED:
@@ -148,7 +202,7 @@ def refuses_byte_by_byte_too():
 def understands_what_is_unusual():
     with Server() as server:
         for sent in [
-                get(target=b"http://pawl/health"), get(target=b"HTTP://pawl/health?a=b"),
+                get(target=b"http://localhost/health"), get(target=b"HTTP://127.0.0.1:1/health?a=b"),
                 get(target=b"/health?a=%zz"), get(b"X-A:\tb\t\r\n"), get(b"X-A:\r\n"),
                 b"\r\n" + HEALTH, get(version=b"HTTP/1.0", host=b""),
                 get(b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"),
