@@ -4,6 +4,7 @@
  * "-5" must be able to be a priority, and an abbreviation that works today must not become
  * ambiguous tomorrow. */
 #include "cli/cli.h"
+#include "base/nearest.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -23,56 +24,14 @@ void pawl__cli_values_add(struct pawl__cli *cli, struct pawl__cli_values *values
 
 /* ---- did you mean ---- */
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-enum { WORD_MAX = 32 };
-
-/* Edits (insert, delete, replace, swap neighbours) between two words. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t a_len = strlen(a), b_len = strlen(b);
-    if (a_len > WORD_MAX || b_len > WORD_MAX) return SIZE_MAX;
-    size_t rows[WORD_MAX + 1][WORD_MAX + 1];
-    for (size_t i = 0; i <= a_len; i++) {
-        for (size_t j = 0; j <= b_len; j++) {
-            if (i == 0 || j == 0) {
-                rows[i][j] = i + j;
-                continue;
-            }
-            size_t best = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            best = least(best, least(rows[i - 1][j], rows[i][j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                best = least(best, rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    return rows[a_len][b_len];
-}
-
-void pawl__cli_nearest_offer(struct pawl__cli_nearest *nearest, const char *candidate)
-{
-    size_t len = strlen(nearest->word);
-    size_t d = distance(nearest->word, candidate);
-    size_t allowed = len <= 3 ? 1 : len <= 6 ? 2 : 3;
-    // An unfinished word is as good as a misspelt one.
-    if (len >= 3 && strncmp(nearest->word, candidate, len) == 0) d = least(d, 1);
-    if (d > allowed || (nearest->best && d >= nearest->distance)) return;
-    nearest->best = candidate;
-    nearest->distance = d;
-}
-
 static int unknown_word(const char *word, const char *group)
 {
-    struct pawl__cli_nearest nearest = { .word = word };
+    struct pawl__nearest nearest = { .word = word };
     for (size_t i = 0; i < pawl__cli_command_count; i++) {
         const struct pawl__cli_command *command = &pawl__cli_commands[i];
         if (command->hidden || (group && strcmp(group, command->word) != 0)) continue;
         const char *candidate = group ? command->second : command->word;
-        if (candidate) pawl__cli_nearest_offer(&nearest, candidate);
+        if (candidate) pawl__nearest_offer(&nearest, candidate);
     }
     const char *space = group ? " " : "";
     if (!group) group = "";
@@ -114,12 +73,12 @@ static void hint_options(const struct pawl__cli_command *command, const char *wo
 static int unknown_option(const struct pawl__cli_command *command, uint32_t groups,
                           const char *name)
 {
-    struct pawl__cli_nearest nearest = { .word = name };
+    struct pawl__nearest nearest = { .word = name };
     char words[64];
     put_command(command, words, sizeof(words));
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         if (pawl__cli_options[i].group & groups) {
-            pawl__cli_nearest_offer(&nearest, pawl__cli_options[i].name);
+            pawl__nearest_offer(&nearest, pawl__cli_options[i].name);
         }
     }
     pawl__cli_error("\"%s\" has no option \"--%s\"", words, name);
@@ -146,9 +105,9 @@ static int bad_value(struct pawl__cli *cli, const struct pawl__cli_option *optio
 {
     pawl__cli_error("\"--%s\" cannot be \"%s\"", option->name, pawl__cli_shown(cli, value));
     const char *const *choices = pawl__cli_kind_choices(option->kind);
-    struct pawl__cli_nearest nearest = { .word = value };
+    struct pawl__nearest nearest = { .word = value };
     for (size_t i = 0; choices && choices[i]; i++) {
-        pawl__cli_nearest_offer(&nearest, choices[i]);
+        pawl__nearest_offer(&nearest, choices[i]);
     }
     if (nearest.best) {
         pawl__cli_hint("did you mean \"%s\"?", nearest.best);

@@ -69,13 +69,6 @@ int pawl__cli_settle(struct pawl__cli *cli);
 /* Is it a server? */
 bool pawl__cli_is_remote(const struct pawl__cli *cli);
 void pawl__cli_values_add(struct pawl__cli *cli, struct pawl__cli_values *values, const char *text);
-/* "did you mean" for `word`: the nearest of the words offered so far. */
-struct pawl__cli_nearest {
-    const char *word;
-    const char *best; /* NULL: nothing is near */
-    size_t distance;
-};
-void pawl__cli_nearest_offer(struct pawl__cli_nearest *nearest, const char *candidate);
 
 bool pawl__cli_has(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id);
@@ -280,9 +273,20 @@ int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out);
 /* By their names; DEFAULT when there is no such. */
 enum pawl_backoff pawl__cli_backoff_of(const char *text);
 enum pawl_conflict pawl__cli_conflict_of(const char *text);
-/* One JSON object over `spec`, which holds the defaults. All memory is from `arena`. ARG. */
-PAWL_MUST_CHECK enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli, struct pawl_span line,
-                                                  struct pawl__arena *arena,
+/* One JSON object over `spec`, which holds the defaults. All memory is from `arena`. Calls
+ * `unknown` for each member that pawl does not know, which is then stored with the job and has no
+ * effect; `meant` is the member that it resembles, or NULL. An error from it ends the reading. ARG.
+ */
+typedef enum pawl_err pawl__cli_unknown_fn(void *ctx, const char *name, const char *meant,
+                                           struct pawl_diag *diag);
+struct pawl__cli_line {
+    struct pawl_span text;
+    struct pawl__arena *arena;
+    pawl__cli_unknown_fn *unknown;
+    void *ctx;
+};
+PAWL_MUST_CHECK enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli,
+                                                  const struct pawl__cli_line *line,
                                                   struct pawl_job_spec *spec,
                                                   struct pawl_diag *diag);
 /* Reads standard input. */

@@ -3,6 +3,7 @@
  * What is said first wins, and the sources are read in this order: command line, environment, file.
  * A value that is not valid is an error that names where it stands. */
 #include "cli/cli.h"
+#include "base/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,13 +16,13 @@ enum { CONFIG_BYTES_MAX = 1024 * 1024 };
  * name that nobody could have meant for a setting is none of our business. A misspelt one is. */
 static int check_env_name(const char *name)
 {
-    struct pawl__cli_nearest nearest = { .word = name };
+    struct pawl__nearest nearest = { .word = name };
     char envs[PAWL__CLI_OPT_END][PAWL__CLI_ENV_BYTES];
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         if (pawl__cli_options[i].group != PAWL__CLI_SETTING) continue;
         pawl__cli_option_env(&pawl__cli_options[i], envs[i]);
         if (strcmp(envs[i], name) == 0) return PAWL__CLI_EXIT_OK;
-        pawl__cli_nearest_offer(&nearest, envs[i]);
+        pawl__nearest_offer(&nearest, envs[i]);
     }
     if (!nearest.best || nearest.distance > 2) return PAWL__CLI_EXIT_OK;
     pawl__cli_error("the environment has \"%s\", which is no setting", name);
@@ -114,10 +115,10 @@ static char *trim(char *text, size_t len)
 
 static int unknown_setting(const struct config_line *line, const char *name)
 {
-    struct pawl__cli_nearest nearest = { .word = name };
+    struct pawl__nearest nearest = { .word = name };
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         if (pawl__cli_options[i].group == PAWL__CLI_SETTING && i != PAWL__CLI_OPT_CONFIG) {
-            pawl__cli_nearest_offer(&nearest, pawl__cli_options[i].name);
+            pawl__nearest_offer(&nearest, pawl__cli_options[i].name);
         }
     }
     pawl__cli_error("%s:%zu: there is no setting \"%s\"", line->path, line->number, name);

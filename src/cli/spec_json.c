@@ -2,11 +2,12 @@
  *
  * The members are lists: name, what the value is, where it goes. Null means not given. What the
  * store itself decides (state, attempt, ...) is passed over, as OJS asks; members of a job that are
- * in no list are kept with it, but inside of "retry" and "unique", where a misspelt name would
- * change what happens, they are refused. */
+ * in no list are kept with it and reported, but inside of "retry" and "unique", where a misspelt
+ * name would change what happens, they are refused. */
 #include "cli/cli.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/time_text.h"
 
 #include <assert.h>
@@ -30,6 +31,7 @@ enum what {
 
 struct reader {
     struct pawl__cli *cli;
+    const struct pawl__cli_line *line;
     struct pawl__arena *arena;
     struct pawl__json json;
     struct pawl_diag *diag;
@@ -220,12 +222,26 @@ static enum pawl_err keep_extra(struct reader *reader, uint32_t name_token, uint
     return reader->extra.failed ? pawl__fail_nomem(reader->diag) : PAWL_OK;
 }
 
+/* Extensions by their names are expected to be unknown. */
+static bool is_extension(const char *name)
+{
+    return strncmp(name, "x_", 2) == 0 || strncmp(name, "x-", 2) == 0 ||
+           strncmp(name, "ext_", 4) == 0 || strncmp(name, "ext-", 4) == 0;
+}
+
+/* Refuses it inside of another member, reports it in the job itself. */
 static enum pawl_err unknown_member(struct reader *reader, const struct shape *shape,
                                     const char *name)
 {
-    struct pawl__cli_nearest nearest = { .word = name };
+    struct pawl__nearest nearest = { .word = name };
     for (size_t i = 0; i < shape->count; i++) {
-        pawl__cli_nearest_offer(&nearest, shape->members[i].name);
+        if (shape->members[i].what != IGNORED)
+            pawl__nearest_offer(&nearest, shape->members[i].name);
+    }
+    if (!shape->inside) {
+        const struct pawl__cli_line *line = reader->line;
+        return is_extension(name) ? PAWL_OK
+                                  : line->unknown(line->ctx, name, nearest.best, reader->diag);
     }
     if (nearest.best) {
         return pawl__fail_field(reader->diag, PAWL_ERR_ARG, shape->inside,
@@ -248,8 +264,8 @@ static enum pawl_err read_member(struct reader *reader, const struct shape *shap
         if (member->read) err = member->read(reader, name, value_token);
         return err ? err : read_value(reader, member, base, value_token);
     }
-    if (shape->inside) return unknown_member(reader, shape, name);
-    return keep_extra(reader, name_token, value_token);
+    if (shape->count) err = unknown_member(reader, shape, name); // "extra" has no list
+    return err ? err : keep_extra(reader, name_token, value_token);
 }
 
 static enum pawl_err read_object(struct reader *reader, const struct shape *shape, void *base,
@@ -556,13 +572,15 @@ static enum pawl_err finish_extra(struct reader *reader)
     return PAWL_OK;
 }
 
-enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli, struct pawl_span line,
-                                  struct pawl__arena *arena, struct pawl_job_spec *spec,
-                                  struct pawl_diag *diag)
+enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli, const struct pawl__cli_line *line,
+                                  struct pawl_job_spec *spec, struct pawl_diag *diag)
 {
-    struct reader reader = { .cli = cli, .arena = arena, .diag = diag, .spec = spec };
+    struct reader reader = {
+        .cli = cli, .line = line, .arena = line->arena, .diag = diag, .spec = spec
+    };
     // One level more than a payload may have: the job around it.
-    enum pawl_err err = pawl__json_parse(line, PAWL_JSON_DEPTH_MAX + 1, arena, &reader.json, diag);
+    enum pawl_err err =
+        pawl__json_parse(line->text, PAWL_JSON_DEPTH_MAX + 1, line->arena, &reader.json, diag);
     if (err) return err;
     if (reader.json.tokens[0].type != PAWL__JSON_OBJECT) {
         return pawl__fail(diag, PAWL_ERR_ARG, "a job must be an object, such as {\"type\":\"t\"}");

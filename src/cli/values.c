@@ -1,5 +1,6 @@
 /* Options as values. They were checked when they were read, so reading them cannot fail here. */
 #include "cli/cli.h"
+#include "base/nearest.h"
 #include "base/time_text.h"
 
 #include <assert.h>
@@ -67,11 +68,11 @@ const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size
 
 static int unknown_state(struct pawl__cli *cli, enum pawl__cli_option_id id, const char *name)
 {
-    struct pawl__cli_nearest nearest = { .word = name };
+    struct pawl__nearest nearest = { .word = name };
     struct pawl__buf known = { 0 };
     for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
         const char *text = pawl_state_name(state, cli->vocabulary);
-        pawl__cli_nearest_offer(&nearest, text);
+        pawl__nearest_offer(&nearest, text);
         if (known.at && strstr(known.at, text)) continue; // several of ours share a name there
         pawl__buf_printf(&known, "%s%s", known.len ? ", " : "", text);
     }
