@@ -183,7 +183,8 @@ enum pawl_err pawl__check_type(const char *type, struct pawl_diag *diag)
     if (!is_type(type)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "type",
                                 "type \"%s\" must be lower-case words joined by dots, as in "
-                                "\"mail.send\" or \"mail.send@1.0\"",
+                                "\"mail.send\" or \"mail.send@1.0\": the Open Job Spec allows no "
+                                "capital letters",
                                 pawl__quote(type).text);
     }
     return PAWL_OK;

@@ -162,6 +162,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
       "wanted by then, counted from now; comes forward as that nears")                             \
     X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "needed by then")               \
+    X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
+      "refuse lines with members that pawl does not know, instead of storing and reporting them")  \
     X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
     X(F_QUEUE, FILTER, "queue", 0, TEXT, "QUEUE", NULL, true, "in this queue")                     \
     X(F_TYPE, FILTER, "type", 0, TEXT, "TYPE", NULL, true, "of this type")                         \

@@ -4,6 +4,7 @@
  * batch ends at LINES_MAX lines, at BATCH_BYTES_MAX bytes, or when the input pauses, so that a slow
  * writer's jobs do not wait for company. */
 #include "cli/cli.h"
+#include "base/diag.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +18,8 @@ enum {
     READ_BYTES = 64 * 1024,
     LINE_BYTES_MAX = PAWL_PAYLOAD_BYTES_MAX + 2 * PAWL_META_BYTES_MAX,
     BATCH_BYTES_MAX = 8 * 1024 * 1024,
-    PAUSE_MS = 200
+    PAUSE_MS = 200,
+    UNKNOWN_MAX = 16 /* names that are reported, each once */
 };
 
 struct input {
@@ -37,6 +39,9 @@ struct batch {
     size_t count;
     size_t bytes;
     bool in_doubt;
+    int64_t line_read;          /* number of the line that is being read */
+    char *unknown[UNKNOWN_MAX]; /* names of members that were reported */
+    size_t unknown_count;
     int64_t line_in; /* all lines up to this one are in */
     int64_t added;
     int64_t present; /* were there already */
@@ -213,6 +218,29 @@ static int flush(struct batch *batch)
     return batch->cli->json ? pawl__cli_flush(batch->cli) : PAWL__CLI_EXIT_OK;
 }
 
+/* A misspelt member is worth a word the first time, or a refusal with --strict. */
+static enum pawl_err unknown_member(void *ctx, const char *name, const char *meant,
+                                    struct pawl_diag *diag)
+{
+    struct batch *batch = ctx;
+    char hint[96] = "";
+    if (meant) snprintf(hint, sizeof hint, "; did you mean \"%s\"?", meant);
+    if (pawl__cli_flag(batch->cli, PAWL__CLI_OPT_STRICT)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, name, "\"%s\" is not a known member%s", name,
+                                hint);
+    }
+    for (size_t i = 0; i < batch->unknown_count; i++) {
+        if (strcmp(batch->unknown[i], name) == 0) return PAWL_OK;
+    }
+    if (batch->cli->quiet || batch->unknown_count == UNKNOWN_MAX) return PAWL_OK;
+    batch->unknown[batch->unknown_count++] =
+        pawl__cli_need(pawl__arena_dup(&batch->cli->arena, name, strlen(name)));
+    pawl__cli_error("line %" PRId64 ": unknown member \"%s\" is stored with the job and has no "
+                    "effect%s",
+                    batch->line_read, name, hint);
+    return PAWL_OK;
+}
+
 static int take(struct batch *batch, const struct pawl_job_spec *defaults, struct pawl_span line,
                 int64_t number)
 {
@@ -221,7 +249,10 @@ static int take(struct batch *batch, const struct pawl_job_spec *defaults, struc
     struct pawl_span kept = { pawl__cli_need(pawl__arena_dup(&batch->arena, line.at, line.len)),
                               line.len };
     *spec = *defaults;
-    enum pawl_err err = pawl__cli_spec_json(batch->cli, kept, &batch->arena, spec, &diag);
+    batch->line_read = number;
+    enum pawl_err err = pawl__cli_spec_json(
+        batch->cli, &(struct pawl__cli_line){ kept, &batch->arena, unknown_member, batch }, spec,
+        &diag);
     if (err) {
         pawl__cli_error("line %" PRId64 ": %s", number, diag.text);
         return PAWL__CLI_EXIT_REFUSED;

@@ -41,6 +41,7 @@ struct bulk {
     enum pawl_err trouble; /* the store's, nobody's fault */
     struct pawl_diag diag; /* of the trouble */
     struct errand all;     /* of an atomic request */
+    struct pawl__warnings warnings;
     struct pawl__mutex mutex;
     struct pawl__cond all_in;
     /* guarded by mutex: */
@@ -248,7 +249,9 @@ static void answer(struct pawl__request *request, struct bulk *bulk)
     for (size_t i = 0; i < bulk->count; i++) {
         print_item(request, &bulk->items[i], i);
     }
-    pawl__buf_add_text(out, "]}");
+    pawl__buf_add(out, "]", 1);
+    pawl__warnings_print(out, &bulk->warnings);
+    pawl__buf_add(out, "}", 1);
     bulk->status = bulk->good == bulk->count ? 201 : bulk->good ? 207 : 422;
     request->state = bulk;
     pawl__request_to_loop(request, finish); // it is done, and is answered even if nobody listens
@@ -329,7 +332,7 @@ static bool give_key(struct pawl__request *request, const struct bulk *bulk, siz
 static bool read_jobs(struct pawl__request *request, const struct pawl__json *json, uint32_t jobs,
                       struct bulk *bulk)
 {
-    struct pawl__envelope_rules rules = pawl__job_rules(request);
+    struct pawl__envelope_rules rules = pawl__job_rules(request, &bulk->warnings);
     bulk->count = json->tokens[jobs].count;
     bulk->items = pawl__arena_calloc(&request->arena, bulk->count, sizeof *bulk->items);
     bulk->specs = pawl__arena_calloc(&request->arena, bulk->count, sizeof *bulk->specs);
@@ -337,6 +340,7 @@ static bool read_jobs(struct pawl__request *request, const struct pawl__json *js
     uint32_t token = pawl__json_first(jobs);
     for (size_t i = 0; i < bulk->count; i++, token = json->tokens[token].next) {
         struct item *item = &bulk->items[i];
+        rules.index = (int64_t)i;
         if (pawl__envelope_read(json, token, &rules, &request->arena, &item->envelope,
                                 &item->fault) &&
             !give_key(request, bulk, i)) {

@@ -7,10 +7,14 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "http/fault.h"
+#include "http/warnings.h"
 
 /* Of jobs that bring no timeout. It is a job's own column then, but no member of its envelope: the
  * printer leaves out a timeout of exactly this length that no client asked for. */
 #define PAWL__OJS_TIMEOUT_MS INT64_C(1800000)
+
+/* How long an idempotency key is kept: a repeat within a day gets the first job back. */
+#define PAWL__OJS_KEY_MS INT64_C(86400000)
 
 /* How request bodies are to be parsed: the last of repeated members wins, as OJS has it. A token
  * takes ten times the memory of "1,", so that bounds on bytes alone would not be any. */
@@ -25,6 +29,11 @@ struct pawl__envelope_rules {
     int64_t timeout_ms; /* of jobs that bring none; 0: no limit */
     bool test_mode;     /* honours ojs_validate and test_directive */
     const char *tenant; /* X-OJS-Tenant; NULL: none */
+    bool strict;        /* a member that nobody knows is refused */
+    /* Gets a line for each such member otherwise; NULL: none is wanted. `index` is the job's in
+     * a batch, for its path; negative: there is no batch. */
+    struct pawl__warnings *warnings;
+    int64_t index;
 };
 
 /* What a client asked for. Points into the arena and the JSON's text; not to be copied, since
@@ -40,10 +49,10 @@ struct pawl__envelope {
  * member that broke a rule ("args", "options.retry.max_attempts"). What the library checks anyway
  * and OJS sees no differently is left to it: how many tags and how long, the names in args_keys.
  *
- * spec.extra gets what must come back as it was written: members that nobody knows, policies,
- * timestamps, limits. Its own names in it are only those the printer looks for.
- * heartbeat_timeout is checked and kept there, and means nothing to the library. total_timeout
- * becomes the job's expiry and bounds its runs. */
+ * spec.extra gets what must come back as it was written: members that nobody knows (of which
+ * rules->warnings hears), policies, timestamps, limits. Its own names in it are only those the
+ * printer looks for. heartbeat_timeout is checked and kept there, and means nothing to the library.
+ * total_timeout becomes the job's expiry and bounds its runs. */
 bool pawl__envelope_read(const struct pawl__json *json, uint32_t token,
                          const struct pawl__envelope_rules *rules, struct pawl__arena *arena,
                          struct pawl__envelope *out, struct pawl__fault *fault);

@@ -23,6 +23,7 @@ enum {
     X(META, "meta", TOP)                                                                           \
     X(TAGS, "tags", BOTH | PAWL__FIELD_KEPT)                                                       \
     X(TYPE, "type", TOP)                                                                           \
+    X(DELAY, "delay", BOTH)                                                                        \
     X(ERROR, "error", OURS)                                                                        \
     X(QUEUE, "queue", BOTH)                                                                        \
     X(RETRY, "retry", BOTH | PAWL__FIELD_KEPT)                                                     \
@@ -36,6 +37,7 @@ enum {
     X(PENDING, "pending", BOTH)                                                                    \
     X(TIMEOUT, "timeout", BOTH | PAWL__FIELD_KEPT)                                                 \
     X(VERSION, "version", BOTH | PAWL__FIELD_KEPT)                                                 \
+    X(DELAY_MS, "delay_ms", BOTH)                                                                  \
     X(METADATA, "metadata", BOTH | PAWL__FIELD_KEPT)                                               \
     X(PRIORITY, "priority", BOTH)                                                                  \
     X(CHECKPOINT, "checkpoint", OURS)                                                              \
@@ -61,6 +63,7 @@ enum {
     X(PARENT_RESULTS, "parent_results", OURS)                                                      \
     X(PREVIOUS_STATE, "previous_state", OURS)                                                      \
     X(RETRY_DELAY_MS, "retry_delay_ms", OURS)                                                      \
+    X(IDEMPOTENCY_KEY, "idempotency_key", BOTH | PAWL__FIELD_KEPT)                                 \
     X(HEARTBEAT_TIMEOUT, "heartbeat_timeout", BOTH | PAWL__FIELD_KEPT)                             \
     X(VISIBILITY_TIMEOUT, "visibility_timeout", BOTH | PAWL__FIELD_KEPT)                           \
     X(VISIBILITY_TIMEOUT_MS, "visibility_timeout_ms", BOTH | PAWL__FIELD_KEPT)

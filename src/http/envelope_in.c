@@ -11,6 +11,15 @@
 
 /* ---- sorting the members ---- */
 
+/* What a client may have meant by a name that is not known. */
+static void offer_fields(struct pawl__nearest *nearest)
+{
+    for (unsigned field = 1; field < PAWL__FIELD_END; field++) {
+        if (pawl__field_flags(field) & (PAWL__FIELD_TOP | PAWL__FIELD_BOTH))
+            pawl__nearest_offer(nearest, pawl__field_name(field));
+    }
+}
+
 /* `unknown`: how many were kept because nobody knows them. */
 static bool sort_members(struct pawl__reader *reader, uint32_t object, bool options,
                          size_t *unknown)
@@ -22,13 +31,20 @@ static bool sort_members(struct pawl__reader *reader, uint32_t object, bool opti
         if (!text.at) return pawl__reader_nomem(reader);
         enum pawl__field field = pawl__field_find(text.at, text.len);
         if (!field) {
+            if (!pawl__reader_unknown(reader, options ? "options." : "", text, offer_fields))
+                return false;
             pawl__reader_keep_span(reader, pawl__json_span(reader->json, name),
                                    pawl__json_span(reader->json, name + 1));
             ++*unknown;
             continue;
         }
         if (tokens[name + 1].type == PAWL__JSON_NULL) continue;
-        if (options && !(pawl__field_flags(field) & PAWL__FIELD_BOTH)) continue;
+        unsigned flags = pawl__field_flags(field);
+        if (options && !(flags & PAWL__FIELD_BOTH)) {
+            bool ours = !(flags & PAWL__FIELD_TOP); // whole jobs are sent back as they came
+            if (!ours && !pawl__reader_unknown(reader, "options.", text, NULL)) return false;
+            continue;
+        }
         reader->at[field] = name + 1;
         if (options) reader->in_options |= PAWL__FIELD_BIT(field);
     }
@@ -132,7 +148,8 @@ static bool read_names(struct pawl__reader *reader)
         return pawl__reader_refuse_field(
             reader, PAWL__FIELD_TYPE,
             "must be lower-case words of letters, digits, \"_\" and \"-\" with dots "
-            "between, perhaps \"@major.minor\", of %d bytes at most",
+            "between, perhaps \"@major.minor\", of %d bytes at most; the Open Job Spec allows no "
+            "capital letters",
             PAWL_TYPE_BYTES_MAX);
     }
     spec->queue = "default";
@@ -255,6 +272,18 @@ static bool read_version(struct pawl__reader *reader)
     return true;
 }
 
+/* Kept for a day. */
+static bool read_key(struct pawl__reader *reader)
+{
+    struct pawl_job_spec *spec = &reader->out->spec;
+    if (!reader->at[PAWL__FIELD_IDEMPOTENCY_KEY]) return true;
+    if (!pawl__reader_string(reader, PAWL__FIELD_IDEMPOTENCY_KEY, &spec->idempotency_key))
+        return false;
+    spec->idempotency_ms = PAWL__OJS_KEY_MS;
+    pawl__reader_keep(reader, PAWL__FIELD_IDEMPOTENCY_KEY);
+    return true;
+}
+
 static bool read_rest(struct pawl__reader *reader)
 {
     uint32_t pending = reader->at[PAWL__FIELD_PENDING];
@@ -278,7 +307,7 @@ static bool read_rest(struct pawl__reader *reader)
         pawl__reader_keep(reader, PAWL__FIELD_SCHEMA);
     }
     return read_priority(reader) && read_tags(reader) && read_metadata(reader) &&
-           read_version(reader);
+           read_version(reader) && read_key(reader);
 }
 
 static bool read_policies(struct pawl__reader *reader)

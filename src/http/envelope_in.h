@@ -2,6 +2,7 @@
 #ifndef PAWL_HTTP_ENVELOPE_IN_H
 #define PAWL_HTTP_ENVELOPE_IN_H
 
+#include "base/nearest.h"
 #include "http/envelope.h"
 #include "http/envelope_fields.h"
 
@@ -46,6 +47,13 @@ bool pawl__reader_type(struct pawl__reader *reader, const struct pawl__where *wh
 
 /* A member's name, unescaped; at is NULL: no memory. */
 struct pawl_span pawl__reader_name(struct pawl__reader *reader, uint32_t name);
+
+/* A member without effect: `parent` is the path of the object that has it ("", "options.",
+ * "retry."), `offer` names what it could have meant; NULL: it is known, but not here. Warns, or
+ * refuses where the rules are strict. Extensions pass. */
+typedef void pawl__offer_fn(struct pawl__nearest *nearest);
+bool pawl__reader_unknown(struct pawl__reader *reader, const char *parent, struct pawl_span name,
+                          pawl__offer_fn *offer);
 
 /* ---- a field: the value that was given for it ---- */
 

@@ -59,6 +59,40 @@ static bool read_due(struct pawl__reader *reader)
     return true;
 }
 
+/* "PT5M", or as the command line has it: "5m". */
+static bool read_delay_text(struct pawl__reader *reader, int64_t *out_ms)
+{
+    const char *text;
+    if (!pawl__reader_string(reader, PAWL__FIELD_DELAY, &text)) return false;
+    if (pawl__ojs_duration(text, out_ms) == PAWL_OK) return true;
+    if (pawl__duration_parse(text, out_ms) == PAWL_OK) return true;
+    return pawl__reader_refuse_field(reader, PAWL__FIELD_DELAY,
+                                     "must be a duration of at most 100 years, such as \"PT5M\" or "
+                                     "\"5m\"; \"delay_ms\" takes a number");
+}
+
+/* delay and delay_ms: from now. They are not kept: scheduled_at says it. */
+static bool read_delay(struct pawl__reader *reader)
+{
+    int64_t delay_ms = 0;
+    enum pawl__field given = reader->at[PAWL__FIELD_DELAY]      ? PAWL__FIELD_DELAY
+                             : reader->at[PAWL__FIELD_DELAY_MS] ? PAWL__FIELD_DELAY_MS
+                                                                : PAWL__FIELD_NONE;
+    if (!given) return true;
+    if (reader->at[PAWL__FIELD_SCHEDULED_AT] || reader->at[PAWL__FIELD_DELAY_UNTIL]) {
+        return pawl__reader_refuse_field(reader, given,
+                                         "cannot be given beside \"scheduled_at\" or "
+                                         "\"delay_until\"");
+    }
+    if (reader->at[PAWL__FIELD_DELAY_MS] &&
+        !pawl__reader_whole(reader, PAWL__FIELD_DELAY_MS, 0, PAWL__OJS_MS_MAX, &delay_ms)) {
+        return false;
+    }
+    if (reader->at[PAWL__FIELD_DELAY] && !read_delay_text(reader, &delay_ms)) return false;
+    if (delay_ms > 0) reader->out->spec.due_at_ms = reader->rules->now_ms + delay_ms;
+    return true;
+}
+
 /* expires_at and enqueue_ttl; whichever is sooner. */
 static bool read_expiry(struct pawl__reader *reader)
 {
@@ -164,7 +198,8 @@ static bool read_lease(struct pawl__reader *reader)
 bool pawl__envelope_read_times(struct pawl__reader *reader)
 {
     int64_t ms;
-    if (!read_due(reader) || !read_expiry(reader) || !read_timeout(reader)) return false;
+    if (!read_due(reader) || !read_delay(reader) || !read_expiry(reader) || !read_timeout(reader))
+        return false;
     if (!read_lease(reader)) return false;
     if (reader->at[PAWL__FIELD_HEARTBEAT_TIMEOUT]) {
         if (!pawl__reader_seconds(reader, PAWL__FIELD_HEARTBEAT_TIMEOUT, 1, &ms)) return false;

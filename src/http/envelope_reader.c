@@ -150,6 +150,56 @@ struct pawl_span pawl__reader_name(struct pawl__reader *reader, uint32_t name)
     return (struct pawl_span){ at, token->count };
 }
 
+/* ---- what has no effect ---- */
+
+enum { NAME_SHOWN_MAX = 64 };
+
+/* A refusal gets its place in a batch where the batch is refused, a warning here. */
+static const char *path_of(struct pawl__reader *reader, const char *parent, struct pawl_span name)
+{
+    char batch[32] = "", path[160];
+    if (!reader->rules->strict && reader->rules->index >= 0)
+        snprintf(batch, sizeof batch, "jobs[%lld].", (long long)reader->rules->index);
+    int shown = name.len < NAME_SHOWN_MAX ? (int)name.len : NAME_SHOWN_MAX;
+    int len = snprintf(path, sizeof path, "%s%s%.*s", batch, parent, shown, name.at);
+    return pawl__arena_dup(reader->arena, path, (size_t)len);
+}
+
+static bool refuse_strictly(struct pawl__reader *reader, const struct pawl__warning *warning)
+{
+    struct pawl__buf text = { 0 };
+    pawl__warning_text(&text, warning);
+    pawl__buf_add(&text, "", 1);
+    if (text.failed) {
+        pawl__reader_nomem(reader);
+    } else {
+        pawl__refuse(reader->fault, PAWL__FAULT_INVALID_REQUEST, warning->field, "\"%s\" %s",
+                     warning->field, text.at);
+    }
+    pawl__buf_release(&text);
+    return false;
+}
+
+bool pawl__reader_unknown(struct pawl__reader *reader, const char *parent, struct pawl_span name,
+                          pawl__offer_fn *offer)
+{
+    struct pawl__warnings *warnings = reader->rules->warnings;
+    bool strict = reader->rules->strict;
+    if (pawl__is_extension(name.at, name.len) || (!strict && !warnings)) return true;
+    if (!strict && warnings->count == PAWL__WARNINGS_MAX) {
+        warnings->more++;
+        return true;
+    }
+    struct pawl__nearest nearest = { .word = pawl__arena_dup(reader->arena, name.at, name.len) };
+    struct pawl__warning warning = { .field = path_of(reader, parent, name), .misplaced = !offer };
+    if (!nearest.word || !warning.field) return pawl__reader_nomem(reader);
+    if (offer) offer(&nearest);
+    warning.meant = nearest.best;
+    if (strict) return refuse_strictly(reader, &warning);
+    warnings->at[warnings->count++] = warning;
+    return true;
+}
+
 /* ---- keeping ---- */
 
 void pawl__reader_keep_span(struct pawl__reader *reader, struct pawl_span name,

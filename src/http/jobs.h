@@ -5,8 +5,10 @@
 #include "http/envelope.h"
 #include "http/rooms.h"
 
-/* What the request's headers and the server's settings say about envelopes. */
-struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request);
+/* What the request's headers and the server's settings say about envelopes. Members that nobody
+ * knows are noted in `warnings`, which must outlive the reading. */
+struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request,
+                                            struct pawl__warnings *warnings);
 /* A job and its failures as it stands now. On the pool. */
 void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story,
                            enum pawl_state previous);

@@ -1,9 +1,10 @@
 /* Retry and unique policies, in all the spellings that clients use.
  *
  * What a policy does not say takes its default, which a zero stands for in the spec. Members that
- * nobody knows are let pass: they come back with the policy as it was sent. */
+ * nobody knows come back with the policy as it was sent, and are worth a warning. */
 #include "http/envelope_in.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- durations ---- */
@@ -94,23 +95,43 @@ static bool read_duration(struct pawl__reader *reader, const struct pawl__where 
 
 /* ---- members by their names ---- */
 
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 struct spelling {
     const char *name;
     int member;
 };
 
-/* `*out` is NULL: not one of them. */
-static bool find(struct pawl__reader *reader, uint32_t name, const struct spelling *list,
-                 size_t count, const struct spelling **out)
+/* The members of one policy. */
+struct policy {
+    enum pawl__field field;
+    const struct spelling *list;
+    size_t count;
+    pawl__offer_fn *offer;
+};
+
+static bool unknown(struct pawl__reader *reader, const struct policy *policy, struct pawl_span name)
+{
+    char parent[32];
+    bool in_options = reader->in_options & PAWL__FIELD_BIT(policy->field);
+    snprintf(parent, sizeof parent, "%s%s.", in_options ? "options." : "",
+             pawl__field_name(policy->field));
+    return pawl__reader_unknown(reader, parent, name, policy->offer);
+}
+
+/* `*out` is NULL: not one of them, and the client has been warned. */
+static bool find(struct pawl__reader *reader, const struct policy *policy, uint32_t name,
+                 const struct spelling **out)
 {
     struct pawl_span text = pawl__reader_name(reader, name);
     if (!text.at) return pawl__reader_nomem(reader);
     *out = NULL;
-    for (size_t i = 0; i < count && !*out; i++) {
-        const char *known = list[i].name;
-        if (strlen(known) == text.len && memcmp(known, text.at, text.len) == 0) *out = &list[i];
+    for (size_t i = 0; i < policy->count && !*out; i++) {
+        const struct spelling *known = &policy->list[i];
+        if (strlen(known->name) == text.len && memcmp(known->name, text.at, text.len) == 0)
+            *out = known;
     }
-    return true;
+    return *out || unknown(reader, policy, text);
 }
 
 struct word {
@@ -131,8 +152,6 @@ static bool read_word(struct pawl__reader *reader, const struct pawl__where *whe
     }
     return pawl__reader_refuse(reader, where, "must be %s", choices);
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- retry ---- */
 
@@ -171,6 +190,16 @@ static const struct spelling retry_spellings[] = {
     { "onExhaustion", RETRY_EXHAUSTION },
     { "backoffStrategy", RETRY_BACKOFF },
 };
+
+static void offer_retry(struct pawl__nearest *nearest)
+{
+    for (size_t i = 0; i < COUNT(retry_spellings); i++) {
+        pawl__nearest_offer(nearest, retry_spellings[i].name);
+    }
+}
+
+static const struct policy retry_policy = { PAWL__FIELD_RETRY, retry_spellings,
+                                            COUNT(retry_spellings), offer_retry };
 
 static bool read_jitter(struct pawl__reader *reader, const struct pawl__where *where,
                         uint32_t token, enum pawl_jitter *out)
@@ -274,7 +303,7 @@ bool pawl__policy_retry(struct pawl__reader *reader)
     uint32_t name = pawl__json_first(object);
     for (uint32_t left = tokens[object].count; left > 0; left--, name = tokens[name + 1].next) {
         const struct spelling *spelling = NULL;
-        if (!find(reader, name, retry_spellings, COUNT(retry_spellings), &spelling)) return false;
+        if (!find(reader, &retry_policy, name, &spelling)) return false;
         if (!spelling || tokens[name + 1].type == PAWL__JSON_NULL) continue;
         if (!read_retry_member(reader, spelling, name + 1, retry)) return false;
     }
@@ -305,6 +334,16 @@ static const struct spelling unique_spellings[] = {
     { "argsKeys", UNIQUE_ARGS_KEYS },  { "metaKeys", UNIQUE_META_KEYS },
     { "onConflict", UNIQUE_CONFLICT },
 };
+
+static void offer_unique(struct pawl__nearest *nearest)
+{
+    for (size_t i = 0; i < COUNT(unique_spellings); i++) {
+        pawl__nearest_offer(nearest, unique_spellings[i].name);
+    }
+}
+
+static const struct policy unique_policy = { PAWL__FIELD_UNIQUE, unique_spellings,
+                                             COUNT(unique_spellings), offer_unique };
 
 static const struct word dimensions[] = { { "type", PAWL_UNIQUE_TYPE },
                                           { "queue", PAWL_UNIQUE_QUEUE },
@@ -455,7 +494,7 @@ bool pawl__policy_unique(struct pawl__reader *reader)
     uint32_t name = pawl__json_first(object);
     for (uint32_t left = tokens[object].count; left > 0; left--, name = tokens[name + 1].next) {
         const struct spelling *spelling = NULL;
-        if (!find(reader, name, unique_spellings, COUNT(unique_spellings), &spelling)) return false;
+        if (!find(reader, &unique_policy, name, &spelling)) return false;
         if (!spelling || tokens[name + 1].type == PAWL__JSON_NULL) continue;
         if (!read_unique_member(reader, spelling, name + 1, unique)) return false;
     }

@@ -9,19 +9,38 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
-    KEY_KEPT_MS = 86400000,
     SHORT_BYTES_MAX = 16384 /* of a body that is read on the loop */
 };
 
-struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request)
+/* Prefer: handling=strict (RFC 7240), alone or among others. */
+static bool wants_strict(struct pawl__request *request)
 {
+    static const char strict[] = "handling=strict";
+    const char *prefer = pawl__request_header(request, "prefer");
+    for (const char *at = prefer ? prefer : ""; *at; at += strcspn(at, ",")) {
+        at += strspn(at, ", \t");
+        size_t len = strcspn(at, ",; \t");
+        if (len == sizeof strict - 1 && strncasecmp(at, strict, len) == 0) return true;
+    }
+    return false;
+}
+
+struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request,
+                                            struct pawl__warnings *warnings)
+{
+    bool strict = wants_strict(request);
+    if (strict) pawl__reply_header(request, "Preference-Applied", "handling=strict");
     return (struct pawl__envelope_rules){
         .now_ms = request->now_ms,
         .timeout_ms = PAWL__OJS_TIMEOUT_MS,
         .test_mode = request->server->config.test_mode,
         .tenant = pawl__request_header(request, "x-ojs-tenant"),
+        .strict = strict,
+        .warnings = warnings,
+        .index = -1,
     };
 }
 
@@ -33,6 +52,7 @@ struct submission {
     bool batch;
     struct pawl_submitted *submitted; /* copied out of the answer */
     int64_t now_ms;
+    struct pawl__warnings warnings;
 };
 
 /* The job that a spec became, unless the store decided more than its id and state. */
@@ -95,10 +115,12 @@ static void reply_submitted(struct pawl__request *request, const struct pawl_job
         print_submitted(request, submission, i, known);
     }
     if (submission->batch) {
-        pawl__buf_printf(&request->reply, "],\"count\":%zu}", submission->count);
-    } else {
-        pawl__buf_add_text(&request->reply, again ? ",\"deduplicated\":true}" : "}");
+        pawl__buf_printf(&request->reply, "],\"count\":%zu", submission->count);
+    } else if (again) {
+        pawl__buf_add_text(&request->reply, ",\"deduplicated\":true");
     }
+    pawl__warnings_print(&request->reply, &submission->warnings);
+    pawl__buf_add(&request->reply, "}", 1);
     if (!submission->batch && !again) {
         char id[PAWL_JOB_ID_TEXT_BYTES], location[64];
         pawl_job_id_text(submission->submitted[0].id, id);
@@ -295,23 +317,6 @@ static bool submission_new(struct pawl__request *request, size_t count, bool bat
     return false;
 }
 
-/* A repeat with the same key gets the first job back: the header Idempotency-Key (of a request for
- * one job), or a job's own idempotency_key. Kept for a day. False: answered. */
-static bool read_key(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
-                     struct pawl_job_spec *spec)
-{
-    const char *key;
-    if (!pawl__body_text(request, json, object, "idempotency_key", &key)) return false;
-    uint32_t options = pawl__json_member(json, object, "options");
-    bool nested = !key && options && json->tokens[options].type == PAWL__JSON_OBJECT;
-    if (nested && !pawl__body_text(request, json, options, "idempotency_key", &key)) return false;
-    if (!key && !object) key = pawl__request_header(request, "idempotency-key");
-    if (!key) return true;
-    spec->idempotency_key = key;
-    spec->idempotency_ms = KEY_KEPT_MS;
-    return true;
-}
-
 static bool read_one(struct pawl__request *request)
 {
     struct pawl__json json;
@@ -320,13 +325,18 @@ static bool read_one(struct pawl__request *request)
         return false;
     }
     struct submission *submission = request->state;
-    struct pawl__envelope_rules rules = pawl__job_rules(request);
+    struct pawl__envelope_rules rules = pawl__job_rules(request, &submission->warnings);
     struct pawl__envelope *envelope = &submission->envelopes[0];
-    if (pawl__envelope_read(&json, 0, &rules, &request->arena, envelope, &fault)) {
-        return read_key(request, &json, 0, &envelope->spec);
+    if (!pawl__envelope_read(&json, 0, &rules, &request->arena, envelope, &fault)) {
+        pawl__reply_fault(request, &fault);
+        return false;
     }
-    pawl__reply_fault(request, &fault);
-    return false;
+    const char *key = pawl__request_header(request, "idempotency-key");
+    if (key && !envelope->spec.idempotency_key) {
+        envelope->spec.idempotency_key = key;
+        envelope->spec.idempotency_ms = PAWL__OJS_KEY_MS;
+    }
+    return true;
 }
 
 static void read_one_on_pool(struct pawl__request *request)
@@ -369,15 +379,15 @@ static bool read_batch(struct pawl__request *request)
     uint32_t jobs = pawl__jobs_array(request, &json);
     if (!jobs || !submission_new(request, json.tokens[jobs].count, true)) return false;
     struct submission *submission = request->state;
-    struct pawl__envelope_rules rules = pawl__job_rules(request);
+    struct pawl__envelope_rules rules = pawl__job_rules(request, &submission->warnings);
     uint32_t token = pawl__json_first(jobs);
     for (size_t i = 0; i < submission->count; i++) {
+        rules.index = (int64_t)i;
         if (!pawl__envelope_read(&json, token, &rules, &request->arena, &submission->envelopes[i],
                                  &fault)) {
             pawl__job_refuse_in_batch(request, &fault, i);
             return false;
         }
-        if (!read_key(request, &json, token, &submission->envelopes[i].spec)) return false;
         token = json.tokens[token].next;
     }
     return true;

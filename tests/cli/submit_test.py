@@ -207,6 +207,24 @@ def a_listing_can_be_submitted_elsewhere(box):
 
 
 @test
+def an_unknown_member_is_reported_once(box):
+    text = '{"type":"a"}\n' + 2 * '{"type":"a","dealy":"1h","x_own":1,"extra":{"kept":1}}\n'
+    done = box.ok("submit", "-", stdin=text)
+    equal(done.err, 'pawl: line 2: unknown member "dealy" is stored with the job and has no '
+          'effect; did you mean "delay"?\n')
+    job = box.ok("list", "--json").json[0]
+    equal((job["state"], job["extra"]), ("available", {"dealy": "1h", "x_own": 1, "kept": 1}))
+    equal(box.ok("submit", "-", "--quiet", stdin=text).err, "")
+
+
+@test
+def strict_lines_have_no_unknown_member(box):
+    done = box.fails(1, "submit", "-", "--strict", stdin='{"type":"a"}\n{"type":"a","dealy":1}\n')
+    has(done.err, 'line 2: "dealy" is not a known member; did you mean "delay"?')
+    box.ok("submit", "-", "--strict", stdin='{"type":"a","delay":"1h","x_own":1}\n')
+
+
+@test
 def options_are_defaults_for_lines(box):
     text = '{"type":"a"}\n{"type":"b","queue":"own","at":"2031-01-01T00:00:00Z"}\n'
     box.ok("submit", "-", "--queue", "given", "--delay", "1h", "--tag", "x", stdin=text)

@@ -79,6 +79,45 @@ def shows_the_same_job_to_who_looks_as_to_who_submitted():
 
 
 @test
+def a_member_without_effect_is_reported():
+    reply = SERVER.post(JOBS, {"type": "a.b", "args": [], "options": {"dealy": "5m"}}, 201)
+    assert reply["warnings"] == [{
+        "field": "options.dealy",
+        "message": '"options.dealy" is not a known member; did you mean "delay"?'}], reply
+    reply = SERVER.post(JOBS + "/batch", {"jobs": [
+        {"type": "a.b", "args": []}, {"type": "a.b", "args": [], "retry": {"max": 3}}]}, 201)
+    assert [each["field"] for each in reply["warnings"]] == ["jobs[1].retry.max"], reply
+    reply = SERVER.post(JOBS + "/bulk", {"jobs": [{"type": "a.b", "args": [], "prioritty": 3}]}, 201)
+    assert [each["field"] for each in reply["warnings"]] == ["jobs[0].prioritty"], reply
+
+
+@test
+def strict_handling_refuses_a_member_without_effect():
+    for prefer in ["handling=strict", "respond-async, Handling=Strict"]:
+        reply = SERVER.ask("POST", JOBS, {"type": "a.b", "args": [], "dealy_until": "+PT5M"},
+                           headers={"Prefer": prefer})
+        assert reply.status == 400, reply.body
+        assert reply.json["error"]["details"]["field"] == "dealy_until", reply.body
+        assert reply.headers["Preference-Applied"] == "handling=strict"
+        reply = SERVER.ask("POST", JOBS + "/batch", {"jobs": [
+            {"type": "a.b", "args": [], "dealy": 1}]}, headers={"Prefer": prefer})
+        assert reply.status == 400, reply.body
+        assert reply.json["error"]["details"]["field"] == "jobs[0].dealy", reply.body
+    reply = SERVER.ask("POST", JOBS, {"type": "a.b", "args": [], "dealy": 1},
+                       headers={"Prefer": "handling=lenient"})
+    assert reply.status == 201 and len(reply.json["warnings"]) == 1, reply.body
+
+
+@test
+def a_delay_is_a_schedule():
+    job = SERVER.post(JOBS, {"type": "a.b", "args": [], "options": {"delay": "5m"}}, 201)["job"]
+    assert job["state"] == "scheduled" and "scheduled_at" in job, job
+    refused({"type": "a.b", "args": [], "delay": 5}, 400, "invalid_request", field="delay")
+    refused({"type": "a.b", "args": [], "delay": "5m", "delay_until": "+PT1M"}, 400,
+            "invalid_request", field="delay")
+
+
+@test
 def takes_an_id_once():
     job = new_id()
     body = {"type": "a.b", "args": [], "id": job}
