@@ -226,6 +226,9 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(TLS_KEY, SERVE, "tls-key", 0, FILE, "FILE", NULL, false, "its private key; PEM")             \
     X(CORS_ORIGIN, SERVE, "cors-origin", 0, TEXT, "ORIGIN", NULL, false,                           \
       "let pages from this origin use the server: https://jobs.example.com, or * for any")         \
+    X(ALLOW_HOST, SERVE, "allow-host", 0, TEXT, "NAME", NULL, true,                                \
+      "a name that clients may use for the server; needed only without tokens, where others than " \
+      "localhost and where it listens are refused")                                                \
     X(ACCESS_LOG, SERVE, "access-log", 0, FLAG, NULL, NULL, false, "log every request")            \
     X(LOG_LEVEL, SERVE, "log-level", 0, LOG_LEVEL, "LEVEL", "info", false,                         \
       "the least that is logged: debug, info, warning or error")                                   \

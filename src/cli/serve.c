@@ -73,6 +73,7 @@ static struct pawl__http_config read_config(const struct pawl__cli *cli)
 {
     int64_t drain_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_S_DRAIN);
     const char *store = cli->url;
+    const struct pawl__cli_values *hosts = &cli->values[PAWL__CLI_OPT_ALLOW_HOST];
     return (struct pawl__http_config){
         .pawl = cli->pawl,
         .listen = pawl__cli_text(cli, PAWL__CLI_OPT_LISTEN),
@@ -80,6 +81,8 @@ static struct pawl__http_config read_config(const struct pawl__cli *cli)
         .tls_cert = pawl__cli_text(cli, PAWL__CLI_OPT_TLS_CERT),
         .tls_key = pawl__cli_text(cli, PAWL__CLI_OPT_TLS_KEY),
         .cors_origin = pawl__cli_text(cli, PAWL__CLI_OPT_CORS_ORIGIN),
+        .hosts = hosts->at,
+        .host_count = hosts->count,
         .test_mode = pawl__cli_flag(cli, PAWL__CLI_OPT_TEST_MODE),
         .access_log = pawl__cli_flag(cli, PAWL__CLI_OPT_ACCESS_LOG),
         .log_level = read_log_level(cli),

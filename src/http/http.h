@@ -43,7 +43,9 @@ struct pawl__http_config {
     struct pawl__http_limits limits;
     const char *tls_cert, *tls_key; /* files; NULL: plain */
     const char *cors_origin;        /* "*" or an origin; NULL: none */
-    bool test_mode;                 /* reset and test directives; never on a public address */
+    const char *const *hosts;       /* names that are served without tokens, beside localhost */
+    size_t host_count;
+    bool test_mode; /* reset and test directives; never on a public address */
     bool access_log;
     int log_level;          /* as in struct pawl_log_line [0] */
     int64_t drain_ms;       /* how long requests may take after a stop [30000] */

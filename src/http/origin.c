@@ -1,9 +1,11 @@
 /* Browsers: what pages may ask for, and what they must not be used for.
  *
  * A page from anywhere may make a browser on this machine send requests to 127.0.0.1. A server
- * without tokens trusts whoever reaches it, so these must not get through: a write that comes from
- * another origin, and anything for a name that somebody else's DNS has pointed here. Programs send
- * no Origin and are not concerned. */
+ * without tokens trusts every client that reaches it, so two kinds of requests must not get
+ * through: a change that comes from another origin, and anything for a name that is not ours,
+ * because somebody else's DNS may have pointed it here. The first is told by Origin, Sec-Fetch-Site
+ * and Referer, which programs do not send; the second by Host, checked for every client. */
+#include "http/host.h"
 #include "http/routes.h"
 #include "http/server.h"
 
@@ -52,56 +54,58 @@ static bool is_write(const struct pawl__request *request)
            (route && (route->scope == PAWL__SCOPE_SUBMIT || route->scope == PAWL__SCOPE_WORK));
 }
 
-/* A browser says so itself, also where it sends no Origin: pictures, links. */
-static bool is_cross(const struct pawl__request *request)
-{
-    const char *site = pawl__request_header(request, "sec-fetch-site");
-    return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
-}
-
-/* A name that is this machine whatever the DNS says: an address, or localhost. */
-static bool is_own_name(const char *host)
-{
-    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    if (host[0] == '[' || strspn(host, "0123456789.") == len) return true;
-    static const char local[] = "localhost";
-    size_t tail = sizeof local - 1;
-    if (len < tail || strncasecmp(host + len - tail, local, tail) != 0) return false;
-    return len == tail || host[len - tail - 1] == '.';
-}
-
-static bool is_from_browser(const struct pawl__request *request)
-{
-    const char *agent = pawl__request_header(request, "user-agent");
-    return pawl__request_header(request, "origin") ||
-           pawl__request_header(request, "sec-fetch-site") ||
-           (agent && strncmp(agent, "Mozilla/", 8) == 0);
-}
-
 static bool is_allowed(const struct pawl__request *request, const char *origin)
 {
     const char *allowed = request->server->config.cors_origin;
     return allowed && (strcmp(allowed, "*") == 0 || strcasecmp(allowed, origin) == 0);
 }
 
-/* Is it a page that we serve ourselves? */
-static bool is_own_origin(const struct pawl__request *request, const char *origin)
+/* Is a page with this address, or of this origin, one that we serve ourselves? */
+static bool is_own_page(const struct pawl__request *request, const char *url)
 {
-    const char *host = pawl__request_header(request, "host");
-    const char *scheme_end = strstr(origin, "://");
-    return host && scheme_end && strcasecmp(scheme_end + 3, host) == 0;
+    const char *scheme_end = strstr(url, "://");
+    if (!request->host || !scheme_end) return false;
+    const char *host = scheme_end + 3;
+    size_t len = strcspn(host, "/?#");
+    return len == strlen(request->host) && strncasecmp(host, request->host, len) == 0;
 }
 
-const char *pawl__origin_refusal(const struct pawl__request *request, bool open)
+/* Does another origin's page send it? A browser says so itself, where it sends no Origin (pictures,
+ * links) by Sec-Fetch-Site or, if it is old, by Referer. */
+static bool is_cross(const struct pawl__request *request)
 {
     const char *origin = pawl__request_header(request, "origin");
-    const char *host = pawl__request_header(request, "host");
-    if (origin && is_allowed(request, origin)) return NULL;
-    if (is_write(request) && (origin ? !is_own_origin(request, origin) : is_cross(request))) {
-        return "a page from another origin may not do this; --cors-origin allows one";
+    const char *site = pawl__request_header(request, "sec-fetch-site");
+    const char *referer = pawl__request_header(request, "referer");
+    if (origin) return !is_allowed(request, origin) && !is_own_page(request, origin);
+    if (site) return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+    return referer && !is_own_page(request, referer);
+}
+
+/* A name that we know to be ours: of this machine, where we listen, or given by an option. */
+static bool is_own_host(const struct pawl__server *server, const char *host)
+{
+    const struct pawl__http_config *config = &server->config;
+    if (pawl__host_is_local(host) || pawl__host_is(host, strstr(server->url, "://") + 3)) {
+        return true;
     }
-    if (open && host && is_from_browser(request) && !is_own_name(host)) {
-        return "without tokens, browsers may only use an address or localhost as the name";
+    for (size_t i = 0; i < config->host_count; i++) {
+        if (pawl__host_is(host, config->hosts[i])) return true;
     }
-    return NULL;
+    return false;
+}
+
+bool pawl__origin_ok(const struct pawl__request *request, bool open, struct pawl__fault *fault)
+{
+    if (open && request->host && !is_own_host(request->server, request->host)) {
+        return pawl__refuse(fault, PAWL__FAULT_FOREIGN, "Host",
+                            "the name \"%.100s\" is not served without tokens: use localhost, add "
+                            "the name with --allow-host, or make a token with `pawl token add`",
+                            request->host);
+    }
+    if (is_write(request) && is_cross(request)) {
+        return pawl__refuse(fault, PAWL__FAULT_FOREIGN, "Origin",
+                            "a page from another origin may not do this; --cors-origin allows one");
+    }
+    return true;
 }

@@ -130,14 +130,11 @@ void pawl__admit(struct pawl__request *request)
     struct pawl__server *server = request->server;
     struct pawl__fault fault = { 0 };
     find(request);
-    const char *foreign = pawl__origin_refusal(request, pawl__auth_is_open(server->auth));
-    if (foreign) {
-        pawl__refuse(&fault, PAWL__FAULT_DENIED, "Origin", "%s", foreign);
-        refuse(request, &fault);
-    } else if (request->route &&
-               !pawl__auth_check(server->auth, request, request->route->scope, &fault)) {
-        refuse(request, &fault);
+    bool ok = pawl__origin_ok(request, pawl__auth_is_open(server->auth), &fault);
+    if (ok && request->route) {
+        ok = pawl__auth_check(server->auth, request, request->route->scope, &fault);
     }
+    if (!ok) refuse(request, &fault);
 }
 
 /* ---- what all requests have in common ---- */

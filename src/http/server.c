@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "base/notify.h"
 #include "http/auth.h"
+#include "http/host.h"
 #include "http/log.h"
 #include "http/rooms.h"
 
@@ -294,6 +295,12 @@ static enum pawl_err check_config(struct pawl__server *server, struct sockaddr_s
     if (!config->tls_cert != !config->tls_key) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, config->tls_cert ? "tls-key" : "tls-cert",
                                 "a certificate and its key go together");
+    }
+    for (size_t i = 0; i < config->host_count; i++) {
+        if (pawl__host_is_one(config->hosts[i])) continue;
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "allow-host",
+                                "\"%s\" is not a name or an address, like jobs.example.com",
+                                config->hosts[i]);
     }
     if (config->cors_origin && !pawl__origin_is_one(config->cors_origin)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "cors-origin",

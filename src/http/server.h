@@ -99,8 +99,9 @@ void pawl__dispatch(struct pawl__request *request);
 
 /* A browser asks beforehand. True: answered. */
 bool pawl__cors_answered(struct pawl__request *request);
-/* What a page from elsewhere must not make a browser do; NULL: nothing of the kind. */
-const char *pawl__origin_refusal(const struct pawl__request *request, bool open);
+/* False: a page from elsewhere may make a browser do this, and must not; `*fault` is filled in.
+ * `open`: there are no tokens. */
+bool pawl__origin_ok(const struct pawl__request *request, bool open, struct pawl__fault *fault);
 /* "*", or scheme, host and perhaps port. */
 bool pawl__origin_is_one(const char *text);
 

@@ -69,9 +69,9 @@ MALFORMED = [
     ("chunked in a list with nothing else", coded(b",chunked"), 400),
     ("chunked behind a vertical tab", coded(b"\x0bchunked"), 400),
     ("no coding", coded(b""), 400),
-    ("no coding beside a length", EMPTY_POST + b"Transfer-Encoding:\r\n" + CL + b"\r\nhello", 400),
+    ("no coding and a length", EMPTY_POST + b"Transfer-Encoding:\r\n" + CL + b"\r\nhello", 400),
     ("a length beside no coding", EMPTY_POST + CL + b"Transfer-Encoding: \r\n\r\nhello", 400),
-    ("identity beside a length", EMPTY_POST + CL + b"Transfer-Encoding: identity\r\n\r\nhello", 400),
+    ("identity and a length", EMPTY_POST + CL + b"Transfer-Encoding: identity\r\n\r\nhello", 400),
     ("chunks in HTTP/1.0", EMPTY_POST.replace(b"1.1", b"1.0") + TE + b"\r\n0\r\n\r\n", 400),
     ("a folded header", get(b"X-A: b\r\n c\r\n"), 400),
     ("a folded header, by a tab", get(b"X-A: b\r\n\tc\r\n"), 400),
@@ -202,7 +202,7 @@ def refuses_byte_by_byte_too():
 def understands_what_is_unusual():
     with Server() as server:
         for sent in [
-                get(target=b"http://localhost/health"), get(target=b"HTTP://127.0.0.1:1/health?a=b"),
+                get(target=b"http://localhost/health"), get(target=b"HTTP://[::1]:1/health?a=b"),
                 get(target=b"/health?a=%zz"), get(b"X-A:\tb\t\r\n"), get(b"X-A:\r\n"),
                 b"\r\n" + HEALTH, get(version=b"HTTP/1.0", host=b""),
                 get(b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"),
@@ -607,6 +607,8 @@ def listens_only_where_it_may():
              (["--listen", "127.0.0.1:+80"], 2, "is not an address and a port"),
              (["--cors-origin", "nothing"], 2, "is not an origin"),
              (["--cors-origin", "http://a\r\nX: y"], 2, "is not an origin"),
+             (["--allow-host", "http://jobs"], 2, "is not a name or an address"),
+             (["--allow-host", "[::1"], 2, "is not a name or an address"),
              (["--tls-cert", "/dev/null"], 2, "go together"),
              (["--header-bytes-max", "0"], 2, "cannot be"),
              (["--idle-timeout", "0s"], 2, "cannot be")]
@@ -641,23 +643,82 @@ def every_limit_has_its_option():
 @test
 def pages_from_elsewhere_get_nothing_done():
     with Server() as server:
-        for name, origin, status in [
-                (b"pawl", b"", 201), (b"127.0.0.1:80", b"Origin: http://127.0.0.1:80\r\n", 201),
-                (b"127.0.0.1:80", b"Origin: http://127.0.0.1:81\r\n", 403),
-                (b"127.0.0.1", b"Origin: http://evil.example\r\n", 403),
-                (b"evil.example", b"Origin: http://evil.example\r\n", 403),
-                (b"127.0.0.1", b"Origin: null\r\n", 403)]:
-            sent = post(JOB, origin).replace(HOST, b"Host: " + name + b"\r\n")
-            answer = exchange(server, sent)
-            assert answer.status == status, (name, origin, answer.body)
-            assert "access-control-allow-origin" not in answer.headers
-        browser = b"User-Agent: Mozilla/5.0\r\n"
-        for host, status in [(b"127.0.0.1:8080", 200), (b"[::1]", 200), (b"localhost:80", 200),
-                             (b"evil.example", 403), (b"1.2.3.4.evil.example:8080", 403),
-                             (b"localhost.evil.example", 403), (b"evillocalhost", 403)]:
-            sent = get(browser, target=b"/health", host=b"Host: " + host + b"\r\n")
-            assert exchange(server, sent).status == status, host
-        assert exchange(server, b"OPTIONS /ojs/v1/jobs HTTP/1.1\r\n" + HOST + b"\r\n").status == 405
+        job = exchange(server, post(JOB)).json["job"]["id"].encode()
+        stop = get(target=b"/api/jobs/" + job + b"/stop")
+        for name, more, allowed in [
+                (b"localhost", b"", True),
+                (b"127.0.0.1:80", b"Origin: http://127.0.0.1:80\r\n", True),
+                (b"localhost", b"Sec-Fetch-Site: same-origin\r\n", True),
+                (b"localhost", b"Sec-Fetch-Site: none\r\n", True),
+                (b"localhost:80", b"Referer: http://localhost:80/a?b\r\n", True),
+                (b"127.0.0.1:80", b"Origin: http://127.0.0.1:81\r\n", False),
+                (b"127.0.0.1", b"Origin: http://evil.example\r\n", False),
+                (b"evil.example", b"Origin: http://evil.example\r\n", False),
+                (b"127.0.0.1", b"Origin: null\r\n", False),
+                (b"localhost", b"Sec-Fetch-Site: cross-site\r\n", False),
+                (b"localhost", b"Sec-Fetch-Site: same-site\r\n", False),
+                (b"localhost", b"Referer: http://localhost.evil.example/\r\n", False),
+                (b"localhost:80", b"Referer: http://localhost:81/\r\n", False),
+                (b"localhost", b"Referer: nonsense\r\n", False)]:
+            for sent in (post(JOB), stop):
+                sent = sent.replace(HOST, b"Host: " + name + b"\r\n" + more)
+                answer = exchange(server, sent)
+                # what is stopped already is refused for another reason
+                assert (answer.status != 403) == allowed, (name, more, answer.body)
+                assert "access-control-allow-origin" not in answer.headers
+                if not allowed:
+                    error = answer.json["error"]
+                    assert error["code"] == "permission_denied", error
+                    option = "--allow-host" if name == b"evil.example" else "--cors-origin"
+                    assert option in error["message"], error
+
+
+@test
+def a_get_that_stops_a_job_is_not_for_other_pages():
+    with Server() as server:
+        job = exchange(server, post(JOB)).json["job"]["id"].encode()
+        stop = get(target=b"/api/jobs/" + job + b"/stop")
+        for more in (b"Origin: http://evil.example\r\n", b"Sec-Fetch-Site: cross-site\r\n",
+                     b"Referer: http://evil.example/\r\n"):
+            assert exchange(server, stop.replace(HOST, HOST + more)).status == 403, more
+            assert exchange(server, get(target=b"/ojs/v1/jobs/" + job)).json["job"]["state"] \
+                == "available", more
+        assert exchange(server, stop).status == 200
+        assert exchange(server, get(target=b"/ojs/v1/jobs/" + job)).json["job"]["state"] \
+            == "cancelled"
+
+
+@test
+def without_tokens_only_own_names_are_served():
+    hosts = [(b"127.0.0.1:8080", 200), (b"127.9.9.9", 200), (b"[::1]", 200), (b"localhost:80", 200),
+             (b"LOCALHOST", 200), (b"a.localhost", 200), (b"evil.example", 403),
+             (b"1.2.3.4.evil.example:8080", 403), (b"localhost.evil.example", 403),
+             (b"evillocalhost", 403), (b"0.0.0.0:80", 403), (b"10.0.0.1", 403), (b"[::2]", 403)]
+    added = [(b"jobs.example:8080", 200), (b"JOBS.example", 200), (b"10.0.0.1:1", 200),
+             (b"[::2]:80", 200), (b"a.jobs.example", 403), (b"evil.example", 403)]
+    with Server() as server:
+        for host, status in hosts:
+            for sent in [get(host=b"Host: " + host + b"\r\n"),
+                         get(target=b"http://" + host + b"/health")]:
+                answer = exchange(server, sent)
+                assert answer.status == status, (host, answer.body)
+        error = answer.json["error"]
+        assert error["details"]["field"] == "Host" and '"[::2]"' in error["message"], error
+        assert "--allow-host" in error["message"] and "pawl token add" in error["message"], error
+        assert exchange(server, get(target=b"http://localhost/health",
+                                    host=b"Host: evil.example\r\n")).status == 200
+        # from the first token on a client must know one, whatever name it uses
+        server.pawl("token", "add", "--scope", "read")
+        foreign = get(host=b"Host: 10.0.0.1:8080\r\n", target=b"/readyz")
+        until(lambda: exchange(server, foreign).status == 200)
+        assert exchange(server, get(host=b"Host: evil.example\r\n",
+                                    target=b"/ojs/v1/queues")).status == 401
+    options = [word for name in ("jobs.example", "10.0.0.1", "[::2]")
+               for word in ("--allow-host", name)]
+    with Server(*options) as server:
+        for host, status in added:
+            answer = exchange(server, get(host=b"Host: " + host + b"\r\n"))
+            assert answer.status == status, (host, answer.body)
 
 
 @test
