@@ -264,6 +264,7 @@ struct pawl_retention {
 struct pawl_jobs {
     struct pawl_job *at;
     size_t count;
+    bool more;                    /* of a claim: see pawl_claim */
     int64_t total;                /* all that match; -1 when not asked for */
     char next[PAWL_CURSOR_BYTES]; /* cursor of the next page; "" after the last */
     void *owned;

@@ -30,6 +30,7 @@ struct pawl_answer {
     size_t failed_index;          /* of a batch, when one spec is to blame; else the count */
     struct pawl_job *jobs;        /* claimed */
     size_t job_count;
+    bool more; /* of a claim: see pawl_claim */
     struct pawl_failed failed;
     enum pawl_err *results; /* of an extension */
     size_t result_count;

@@ -42,7 +42,11 @@ struct pawl_claim {
                    failed. For workers that nobody else stops */
 };
 
-/* available -> active. Finding nothing is no error. Release `out` in any case. */
+/* available -> active. Finding nothing is no error. A claim never waits for another: it passes over
+ * jobs that others hold for a moment, and its work is bounded. If it then brings fewer than `limit`
+ * although more may be there, out->more is set: claim again at once if it brought some, else a few
+ * milliseconds later. If it is not set, nothing was left, or `limit` was reached. Release `out` in
+ * any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_claim(struct pawl *pawl, const struct pawl_claim *claim,
                                          struct pawl_jobs *out, struct pawl_diag *diag);
 /* active -> completed. `result` is JSON; empty: none. STALE, NOT_FOUND, LIMIT. */

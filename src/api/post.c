@@ -87,6 +87,7 @@ static void answered(struct pawl__op *op)
         pawl__claimed(pawl, op);
         answer->jobs = op->claim.jobs;
         answer->job_count = op->claim.job_count;
+        answer->more = op->claim.more;
     }
     if (op->kind == PAWL__OP_FAIL && !op->err) answer->failed = pawl__failed_of(op);
     if (op->kind == PAWL__OP_EXTEND && !op->err) {

@@ -25,9 +25,11 @@ enum pawl_err pawl_claim(struct pawl *pawl, const struct pawl_claim *claim, stru
         return err;
     }
     pawl__claimed(pawl, &op);
-    *out = (struct pawl_jobs){
-        .at = op.claim.jobs, .count = op.claim.job_count, .total = -1, .owned = owned
-    };
+    *out = (struct pawl_jobs){ .at = op.claim.jobs,
+                               .count = op.claim.job_count,
+                               .more = op.claim.more,
+                               .total = -1,
+                               .owned = owned };
     return PAWL_OK;
 }
 

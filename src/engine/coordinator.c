@@ -500,7 +500,7 @@ int64_t pawl__coordinator_turn(struct pawl__engine *engine)
     pawl__lock(&engine->mutex);
     engine->turn_wanted = false;
     if (!engine->draining && now_us >= engine->poll_us) {
-        engine->counters.wakes_poll++;
+        engine->counters.wakes_poll += !engine->poll.passed_streak; // else it was called back
         engine->ready = true;
         if (engine->claiming) engine->again = true;
         engine->poll_us = now_us + engine->poll_rules.max_ms * 1000; // until the answer says better

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-enum { FLOOR_STREAK_MS = 50, FLOOR_FULL_MS = 100, DOUBLINGS_MAX = 20 };
+enum { FLOOR_STREAK_MS = 50, FLOOR_FULL_MS = 100, PASSED_OVER_MS = 2, DOUBLINGS_MAX = 20 };
 
 void pawl__poll_defaults(struct pawl__poll_rules *rules)
 {
@@ -23,9 +23,14 @@ void pawl__poll_defaults(struct pawl__poll_rules *rules)
 }
 
 void pawl__poll_note(struct pawl__poll *poll, const struct pawl__poll_rules *rules, int64_t now_ms,
-                     int64_t asked, int64_t found)
+                     int64_t asked, int64_t found, bool more)
 {
     assert(asked > 0 && found >= 0 && found <= asked);
+    if (found) poll->passed_streak = 0;
+    if (!found && more) {
+        poll->passed_over = true;
+        return;
+    }
     poll->window[poll->window_at] = (int32_t)(found * 100 / asked);
     poll->window_at = (poll->window_at + 1) % PAWL__POLL_WINDOW;
     if (poll->window_count < PAWL__POLL_WINDOW) poll->window_count++;
@@ -38,6 +43,12 @@ void pawl__poll_note(struct pawl__poll *poll, const struct pawl__poll_rules *rul
     }
     bool deep = now_ms - poll->idle_since_ms >= rules->deep_after_ms;
     if (!found && deep && poll->mode == PAWL__POLL_NORMAL) poll->mode = PAWL__POLL_DEEP;
+}
+
+void pawl__poll_round_end(struct pawl__poll *poll)
+{
+    poll->passed_streak = poll->passed_over ? poll->passed_streak + 1 : 0;
+    poll->passed_over = false;
 }
 
 void pawl__poll_wake(struct pawl__poll *poll, int64_t now_ms)
@@ -76,9 +87,21 @@ static int64_t steady_delay(const struct pawl__poll *poll, const struct pawl__po
     return delay;
 }
 
+/* Their transactions take milliseconds. One that was suspended may hold them for long. */
+static int64_t passed_over_delay(const struct pawl__poll *poll,
+                                 const struct pawl__poll_rules *rules)
+{
+    int64_t delay = PASSED_OVER_MS;
+    for (int32_t i = 1; i < poll->passed_streak && delay < rules->burst_ms; i++) {
+        delay *= 2;
+    }
+    return delay < rules->burst_ms ? delay : rules->burst_ms;
+}
+
 int64_t pawl__poll_delay(const struct pawl__poll *poll, const struct pawl__poll_rules *rules,
                          int32_t busy_percent)
 {
+    if (poll->passed_streak) return passed_over_delay(poll, rules);
     if (poll->mode == PAWL__POLL_DEEP) return rules->deep_ms;
     if (poll->mode == PAWL__POLL_BURST) return rules->burst_ms;
     int64_t delay = steady_delay(poll, rules);

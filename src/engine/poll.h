@@ -28,12 +28,17 @@ struct pawl__poll {
     int32_t window_count, window_at;
     int32_t full_streak;   /* polls in a row that found all they asked for */
     int32_t empty_streak;  /* polls in a row that found nothing */
+    int32_t passed_streak; /* rounds in a row that only met jobs which others hold */
+    bool passed_over;      /* the round under way met some */
     int64_t idle_since_ms; /* when the last job was found, or the poll began; 0: not begun */
 };
 
-/* A poll asked for `asked` > 0 jobs and found `found`. */
+/* A poll asked for `asked` > 0 jobs and found `found`; `more`: and fewer than there may be. A poll
+ * that finds nothing although there may be more does not count as an empty one. */
 void pawl__poll_note(struct pawl__poll *poll, const struct pawl__poll_rules *rules, int64_t now_ms,
-                     int64_t asked, int64_t found);
+                     int64_t asked, int64_t found, bool more);
+/* Every group of queues has been asked: `pawl__poll_delay` says when to ask again. */
+void pawl__poll_round_end(struct pawl__poll *poll);
 /* Somebody called: out of deep idle, into a burst. */
 void pawl__poll_wake(struct pawl__poll *poll, int64_t now_ms);
 /* How long to wait. `busy_percent` is how much of the workers is in use: a busy node looks less

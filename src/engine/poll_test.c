@@ -23,7 +23,7 @@ static void stand_init(struct stand *stand)
 
 static void find(struct stand *stand, int64_t found)
 {
-    pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, BATCH, found);
+    pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, BATCH, found, false);
 }
 
 static void find_times(struct stand *stand, int times, int64_t found)
@@ -331,6 +331,57 @@ static struct pawl__poll_rules some_rules(struct pawl__rng *rng)
     return rules;
 }
 
+/* ---- jobs that others hold ---- */
+
+static void pass_over(struct stand *stand)
+{
+    pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, BATCH, 0, true);
+    pawl__poll_round_end(&stand->poll);
+}
+
+static void round_that_only_met_held_jobs_is_soon_made_again(void **state)
+{
+    static const int64_t expected_ms[] = { 2, 4, 8, 16, 32, 64, 128, 256, 500, 500 };
+    struct stand stand;
+    stand_init(&stand);
+    for (size_t i = 0; i < sizeof expected_ms / sizeof *expected_ms; i++) {
+        pass_over(&stand);
+        assert_int_equal(delay(&stand, 100), expected_ms[i]);
+    }
+    find(&stand, 0); // another group is empty: that says nothing about the first
+    pass_over(&stand);
+    assert_int_equal(delay(&stand, 100), 500);
+}
+
+static void found_job_ends_the_wait_for_held_ones(void **state)
+{
+    struct stand stand;
+    stand_init(&stand);
+    for (int i = 0; i < 5; i++) {
+        pass_over(&stand);
+    }
+    find(&stand, 1);
+    pass_over(&stand);
+    assert_int_equal(delay(&stand, BUSY_NEUTRAL), 2);
+    find(&stand, 0);
+    pawl__poll_round_end(&stand.poll);
+    assert_true(delay(&stand, BUSY_NEUTRAL) >= 2000); // the safety poll again
+}
+
+/* A long wait for a suspended process is no idleness. */
+static void held_jobs_are_no_empty_polls(void **state)
+{
+    struct stand stand;
+    stand_init(&stand);
+    pawl__poll_wake(&stand.poll, stand.now_ms);
+    for (int i = 0; i < 100; i++) {
+        stand.now_ms += MINUTE_MS;
+        pass_over(&stand);
+    }
+    assert_int_equal(stand.poll.mode, PAWL__POLL_BURST);
+    assert_int_equal(stand.poll.empty_streak, 0);
+}
+
 /* One thing that may happen to a poller. */
 static void any_event(struct stand *stand, struct pawl__rng *rng)
 {
@@ -341,15 +392,15 @@ static void any_event(struct stand *stand, struct pawl__rng *rng)
         pawl__poll_wake(&stand->poll, stand->now_ms);
         break;
     case 1:
-        pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, asked, asked);
+        pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, asked, asked, false);
         break;
     case 2:
         asked = 1 + (int64_t)pawl__rng_below(rng, 1000);
         pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, asked,
-                        (int64_t)pawl__rng_below(rng, (uint64_t)asked + 1));
+                        (int64_t)pawl__rng_below(rng, (uint64_t)asked + 1), false);
         break;
     default:
-        pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, asked, 0);
+        pawl__poll_note(&stand->poll, &stand->rules, stand->now_ms, asked, 0, false);
         break;
     }
 }
@@ -476,6 +527,9 @@ int main(void)
         cmocka_unit_test(wait_grows_with_idleness),
         cmocka_unit_test(wait_grows_with_use),
         cmocka_unit_test(silence_ends_in_deep_idle),
+        cmocka_unit_test(round_that_only_met_held_jobs_is_soon_made_again),
+        cmocka_unit_test(found_job_ends_the_wait_for_held_ones),
+        cmocka_unit_test(held_jobs_are_no_empty_polls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,23 +97,27 @@ static void queue_tasks(struct pawl__engine *engine, struct pawl__claim *claim)
     }
 }
 
-/* Which group is next, and whether there is more to be had at all. */
+/* Which group is next, and whether there is more to be had at all. A claim that brought some and
+ * says that more may be there is made again at once; one that only met jobs which others hold is
+ * made again a moment later, behind the other groups. */
 static void note_answer(struct pawl__engine *engine, const struct pawl__claim *claim)
     PAWL__REQUIRES(engine->mutex)
 {
     int64_t found = (int64_t)claim->op.claim.job_count;
     int64_t now_ms = pawl__clock_wall_ms(engine->clock);
-    pawl__poll_note(&engine->poll, &engine->poll_rules, now_ms, claim->asked, found);
+    bool more = claim->op.claim.more;
+    pawl__poll_note(&engine->poll, &engine->poll_rules, now_ms, claim->asked, found, more);
     if (found == 0) engine->counters.claims_empty++;
     if (found == claim->asked) engine->counters.claims_full++;
-    if (found < claim->asked) engine->claim_group++; // this one is empty: on to the next
-    if (engine->again) {                             // more has come: from the left again
+    if (found < claim->asked && !(found && more)) engine->claim_group++;
+    if (engine->again) { // more has come: from the left again
         engine->again = false;
         engine->claim_group = 0;
         engine->ready = true;
     } else if (engine->claim_group >= engine->group_count) {
         engine->claim_group = 0;
         engine->ready = false;
+        pawl__poll_round_end(&engine->poll);
         int64_t delay_ms =
             pawl__poll_delay(&engine->poll, &engine->poll_rules, busy_percent(engine));
         engine->poll_us = pawl__engine_now_us(engine) + delay_ms * 1000;

@@ -103,6 +103,7 @@ static void tell_answer(struct batch *batch, const struct pawl_answer *answer,
     out->submitted_count = answer->submitted_count;
     out->jobs = answer->jobs;
     out->job_count = answer->job_count;
+    out->more = answer->more;
     out->failed = answer->failed;
     if (!answer->result_count) return;
     int32_t *results =

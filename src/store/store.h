@@ -131,9 +131,12 @@ struct pawl__op {
                                       and would end just with it lasts a ms longer */
             struct pawl_job *jobs; /* out, in the order they should start; in `arena` */
             size_t job_count;
-        } claim; /* ROUTE too: available -> pending, lease_until_ms is the token */
-        struct { /* pending -> active for whom it was routed to. STALE: lapsed, or
-                    another token or worker */
+            bool more; /* out: fewer than `limit`, but more may be there: others hold some for a
+                          moment, or a bound of the claim was reached. Ask again soon. False: at one
+                          moment of the claim nothing was left, or `limit` was reached */
+        } claim;       /* ROUTE too: available -> pending, lease_until_ms is the token */
+        struct {       /* pending -> active for whom it was routed to. STALE: lapsed, or
+                          another token or worker */
             struct pawl_job_id id;
             const char *worker;
             int64_t token; /* lease_until_ms of the routed job */

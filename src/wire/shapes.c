@@ -304,7 +304,8 @@ const struct pawl__wire_shape pawl__wire_ops_shape = SHAPE(ops_fields);
 static const struct pawl__wire_field answer_fields[] = {
     WORD(err, err), TEXT(field), TEXT(text), INT64(now_ms),
     MANY(submitted, submitted_count, submitted_shape), INT64(failed_index),
-    ONE(holder, submitted_shape), MANY(jobs, job_count, job_shape), ONE(failed, failed_shape),
+    ONE(holder, submitted_shape), MANY(jobs, job_count, job_shape), BOOL(more),
+    ONE(failed, failed_shape),
     INT32S(results, result_count), WORD(from, state), WORD(to, state), INT64(moved), INT32(before),
     INT64(sequence), INT64(fence), INT64(started_at_ms),
     ONE(census, census_shape),

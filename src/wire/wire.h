@@ -128,6 +128,7 @@ struct pawl__wire_answer {
     struct pawl_submitted holder;
     const struct pawl_job *jobs; /* claimed */
     size_t job_count;
+    bool more; /* see struct pawl_jobs */
     struct pawl_failed failed;
     const int32_t *results; /* enum pawl_err of each run */
     size_t result_count;

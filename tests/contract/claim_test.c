@@ -398,6 +398,36 @@ static void expired_jobs_are_never_handed_out(struct rig *rig)
     assert_int_equal(0, claim_n(rig, "default", 10).count);
 }
 
+/* A claim ends a bounded number of expired jobs. It says that it stopped there. */
+static void claim_that_reached_its_bound_says_that_more_may_be_there(struct rig *rig)
+{
+    submit_n(rig, PAWL__MAINTENANCE_MAX + 1, &(struct pawl_job_spec){ .expires_in_ms = 10 });
+    rig_advance(rig, 10);
+    struct pawl_job_id good = submit_one(rig, NULL);
+    struct claimed none = claim_n(rig, "default", 100);
+    assert_int_equal(0, none.count);
+    assert_true(none.more);
+    struct claimed jobs = claim_n(rig, "default", 100);
+    assert_order(&jobs, &good, 1);
+    assert_false(jobs.more);
+}
+
+static void claim_that_left_nothing_or_is_full_says_no_more(struct rig *rig)
+{
+    assert_false(claim_n(rig, "default", 1).more);
+    submit_n(rig, 5, NULL);
+    struct claimed full = claim_n(rig, "default", 2);
+    assert_int_equal(2, full.count);
+    assert_false(full.more);
+    struct claimed rest = claim_n(rig, "default", 4);
+    assert_int_equal(3, rest.count);
+    assert_false(rest.more);
+    submit_n(rig, 2, &(struct pawl_job_spec){ .queue = "other" });
+    assert_false(claim_n(rig, "default", 4).more);
+    queue_pause(rig, "other", true);
+    assert_false(claim_n(rig, "other", 4).more);
+}
+
 static void job_is_claimed_up_to_the_last_ms_before_it_expires(struct rig *rig)
 {
     submit_one(rig, &(struct pawl_job_spec){ .expires_in_ms = 10 });
@@ -467,6 +497,8 @@ int main(void)
         CONTRACT(paused_queue_gives_nothing_until_resumed),
         CONTRACT(running_jobs_of_a_paused_queue_go_on),
         CONTRACT(expired_jobs_are_never_handed_out),
+        CONTRACT(claim_that_reached_its_bound_says_that_more_may_be_there),
+        CONTRACT(claim_that_left_nothing_or_is_full_says_no_more),
         CONTRACT(job_is_claimed_up_to_the_last_ms_before_it_expires),
         CONTRACT(ids_that_share_eight_bytes_are_both_claimed),
         CONTRACT(far_instants_do_not_overflow_the_rank),

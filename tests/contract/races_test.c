@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-enum { RACERS = 6, ROUNDS = 25 };
+enum { RACERS = 6, ROUNDS = 25, RUNS_MAX = 8 };
 
 struct racer {
     pthread_t thread;
@@ -13,6 +13,8 @@ struct racer {
     struct pawl__store *store;
     struct pawl__op op;
     enum pawl_err err;
+    struct pawl_run runs[RUNS_MAX]; /* that it has claimed */
+    size_t run_count;
 };
 
 static void *race(void *ctx)
@@ -23,21 +25,26 @@ static void *race(void *ctx)
     return NULL;
 }
 
-/* All at once; ops are filled in. */
-static void run_race(struct rig *rig, struct racer *racers, size_t count)
+/* All at once; ops are filled in. `run` is what each does. */
+static void run_race_of(struct rig *rig, struct racer *racers, size_t count, void *(*run)(void *))
 {
     pthread_barrier_t barrier;
     assert_int_equal(0, pthread_barrier_init(&barrier, NULL, (unsigned)count));
     for (size_t i = 0; i < count; i++) {
         racers[i].barrier = &barrier;
         if (racers[i].store == NULL) racers[i].store = rig->store;
-        assert_int_equal(0, pthread_create(&racers[i].thread, NULL, race, &racers[i]));
+        assert_int_equal(0, pthread_create(&racers[i].thread, NULL, run, &racers[i]));
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(0, pthread_join(racers[i].thread, NULL));
     pthread_barrier_destroy(&barrier);
     for (size_t i = 0; i < count; i++)
         rig_keep(rig, &racers[i].op.arena);
+}
+
+static void run_race(struct rig *rig, struct racer *racers, size_t count)
+{
+    run_race_of(rig, racers, count, race);
 }
 
 /* How many of the racers got `err`; the rest must have got `other`. */
@@ -65,6 +72,22 @@ static struct pawl__op claim_some(int64_t limit)
                                          .lease_ms = LEASE_MS } };
 }
 
+/* Claims again for as long as it has room and is told that more may be there. */
+static void *race_to_claim(void *ctx)
+{
+    struct racer *racer = ctx;
+    int64_t room = racer->op.claim.limit;
+    pthread_barrier_wait(racer->barrier);
+    do {
+        racer->op.claim.limit = room - (int64_t)racer->run_count;
+        racer->err = pawl__store_do(racer->store, &racer->op);
+        if (racer->err != PAWL_OK) break;
+        for (size_t i = 0; i < racer->op.claim.job_count; i++)
+            racer->runs[racer->run_count++] = ref_of(&racer->op.claim.jobs[i]);
+    } while (racer->op.claim.more);
+    return NULL;
+}
+
 /* Every racer claims `limit` of `jobs`: no job twice, none left while somebody had room. */
 static void claim_race(struct rig *rig, struct rig *peer, size_t jobs, int64_t limit)
 {
@@ -75,13 +98,13 @@ static void claim_race(struct rig *rig, struct rig *peer, size_t jobs, int64_t l
             racers[i].op = claim_some(limit);
             if (peer != NULL && i % 2 == 1) racers[i].store = peer->store;
         }
-        run_race(rig, racers, RACERS);
+        run_race_of(rig, racers, RACERS, race_to_claim);
         assert_int_equal(RACERS, count_err(racers, RACERS, PAWL_OK, PAWL_OK));
         size_t total = 0;
         for (size_t i = 0; i < RACERS; i++) {
-            assert_true((int64_t)racers[i].op.claim.job_count <= limit);
-            for (size_t k = 0; k < racers[i].op.claim.job_count; k++, total++)
-                assert_ok(rig, complete(rig, ref_of(&racers[i].op.claim.jobs[k]), NULL));
+            assert_true((int64_t)racers[i].run_count <= limit);
+            for (size_t k = 0; k < racers[i].run_count; k++, total++)
+                assert_ok(rig, complete(rig, racers[i].runs[k], NULL));
         }
         size_t room = (size_t)limit * RACERS;
         assert_int_equal(jobs < room ? jobs : room, total);

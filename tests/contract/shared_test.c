@@ -86,6 +86,8 @@ struct writer {
     enum pawl_err err;
 };
 
+/* Submit one, claim one, complete it. A claim that finds nothing although all others have submitted
+ * as many as they claimed passed over what the others hold, and says so. */
 static enum pawl_err write_one(struct writer *w, size_t i)
 {
     struct pawl_submitted out;
@@ -101,7 +103,9 @@ static enum pawl_err write_one(struct writer *w, size_t i)
                                          .limit = 1,
                                          .worker = WORKER,
                                          .lease_ms = LEASE_MS } };
-    err = pawl__store_do(w->store, &claim);
+    do {
+        err = pawl__store_do(w->store, &claim);
+    } while (err == PAWL_OK && claim.claim.more);
     for (size_t k = 0; err == PAWL_OK && k < claim.claim.job_count; k++, w->finished++) {
         struct pawl__op complete = { .kind = PAWL__OP_COMPLETE,
                                      .complete = { .ref = ref_of(&claim.claim.jobs[k]) } };

@@ -396,6 +396,32 @@ static void claims_are_counted(struct stand *stand)
     assert_i64(1, after.claims_full);
 }
 
+/* The claim ends a thousand expired jobs and stops there. The good job behind them does not wait
+ * for the safety poll. */
+static void claim_that_says_more_is_made_again_at_once(struct stand *stand)
+{
+    handle(stand, "work", note_args);
+    struct pawl_job_spec *specs = calloc(PAWL__MAINTENANCE_MAX + 1, sizeof *specs);
+    struct pawl_submitted *out = calloc(PAWL__MAINTENANCE_MAX + 1, sizeof *out);
+    assert_true(specs && out);
+    for (int i = 0; i <= PAWL__MAINTENANCE_MAX; i++) {
+        specs[i] = (struct pawl_job_spec){ .type = "work", .expires_in_ms = 10 };
+    }
+    expect_ok(stand,
+              pawl_submit_many(stand->pawl, specs, PAWL__MAINTENANCE_MAX + 1, out, &stand->diag));
+    free(specs);
+    free(out);
+    move_clock(stand, 10);
+    submit_args(stand, NULL, "[1]");
+    start(stand, &(struct pawl_node_config){ .no_upkeep = true });
+    assert_i64(PAWL__MAINTENANCE_MAX, count_in(stand, PAWL_STATE_EXPIRED));
+    assert_false(work(stand));
+    int64_t polls = counters_of(stand).wakes_poll;
+    live(stand, 2);
+    assert_text("1 ", stand->trace);
+    assert_i64(polls, counters_of(stand).wakes_poll);
+}
+
 /* ---- what wakes it ---- */
 
 static void causes_of_waking_are_counted(struct stand *stand)
@@ -511,6 +537,7 @@ int main(void)
         STAND(short_runs_are_claimed_many_at_a_time),
         STAND(claims_ahead_last_for_milliseconds),
         STAND(claims_are_counted),
+        STAND(claim_that_says_more_is_made_again_at_once),
         STAND(causes_of_waking_are_counted),
         STAND(idle_node_polls_once_a_minute),
         STAND(wake_up_is_followed_by_a_burst),

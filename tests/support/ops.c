@@ -148,7 +148,9 @@ struct pawl_job_id *submit_n(struct rig *rig, size_t count, const struct pawl_jo
 struct claimed claim_op(struct rig *rig, struct pawl__op *op)
 {
     assert_ok(rig, do_op(rig, op));
-    return (struct claimed){ .at = op->claim.jobs, .count = op->claim.job_count };
+    return (struct claimed){ .at = op->claim.jobs,
+                             .count = op->claim.job_count,
+                             .more = op->claim.more };
 }
 
 static struct claimed take(struct rig *rig, enum pawl__op_kind kind, const char *queue,

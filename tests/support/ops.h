@@ -30,6 +30,7 @@ struct pawl_job_id *submit_n(struct rig *rig, size_t count, const struct pawl_jo
 struct claimed {
     struct pawl_job *at;
     size_t count;
+    bool more; /* of a claim */
 };
 
 /* By WORKER, for LEASE_MS. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NAP_MS = 50, PATIENCE_MS = 2000, COME_BACK_MS = 2 };
+enum { NAP_MS = 50, PATIENCE_MS = 2000 };
 enum { LOOK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
@@ -209,7 +209,6 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
     if (err) return err;
     pawl__arena_reset(&pg->arena);
     pawl__tale_begin(&pg->tale);
-    pg->passed_over = false;
     err = pawl__pg_lanes_prepare(pg, ops, count);
     if (!err) err = begin(pg, ops, count);
     if (!err) err = apply_all(pg, ops, count);
@@ -242,6 +241,5 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
     }
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);
-    if (!err && count == 1 && pg->passed_over) nap(COME_BACK_MS); // or a lone claimer would spin
     return err;
 }

@@ -231,6 +231,7 @@ static enum pawl_err put_back(struct claim *claim, const PGresult *left, const P
     for (int i = 0; !err && i < PQntuples(left); i++) {
         struct pawl_job_id id = pawl__pg_id(left, i, 0);
         if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
+        claim->op->claim.more = true;
         pawl__pg_roll_ready(claim->pg, find_candidate(claim, id)->cursor->lane->id,
                             pawl__pg_int(left, i, 1), id);
     }
@@ -385,13 +386,16 @@ static enum pawl_err claim_queues(struct claim *claim)
     return err;
 }
 
-/* Others may hold all rows that there are, and leave a part of what is on them. A claim does not
- * wait for them, for they may have been suspended: its commit tells that there is something ready,
- * and so it is asked again. */
-static enum pawl_err come_back(struct claim *claim)
+/* Rows of the roll that are left were locked by another claim, which may give back a part of what
+ * is on them, or were not read because of PAWL__MAINTENANCE_MAX. This claim does not wait for
+ * locks: their owner may be suspended. It says that more may be there. */
+static enum pawl_err look_for_more(struct claim *claim)
 {
-    enum pawl_err err = pawl__pg_ready_any(claim->pg, claim->op, &claim->pg->passed_over);
-    claim->pg->tale.ready |= claim->pg->passed_over;
+    struct pawl__op *op = claim->op;
+    bool any = false;
+    bool full = op->claim.job_count == (size_t)op->claim.limit;
+    enum pawl_err err = full ? PAWL_OK : pawl__pg_ready_any(claim->pg, op, &any);
+    op->claim.more = !full && (any || op->claim.more);
     return err;
 }
 
@@ -399,6 +403,7 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
 {
     op->claim.jobs = NULL;
     op->claim.job_count = 0;
+    op->claim.more = false;
     if (op->claim.limit <= 0) return PAWL_OK;
     enum pawl_event event = op->kind == PAWL__OP_ROUTE ? PAWL_EVENT_ROUTE : PAWL_EVENT_CLAIM;
     assert(pawl__lifecycle_next(PAWL_STATE_AVAILABLE, event, PAWL_STATE_NONE));
@@ -413,7 +418,7 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
     if (!claim.worker) return pawl__fail_nomem(pg->diag);
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     if (!err) err = claim_queues(&claim);
-    if (!err && !op->claim.job_count) err = come_back(&claim);
+    if (!err) err = look_for_more(&claim);
     pawl__pg_ready_release(&claim.ready);
     pg->claims_empty = !op->claim.job_count;
     return err;

@@ -157,6 +157,7 @@ static void answer_nothing(struct pawl__op *op, const PGresult *seen)
     case PAWL__OP_CLAIM:
         op->claim.jobs = NULL;
         op->claim.job_count = 0;
+        op->claim.more = false;
         break;
     case PAWL__OP_ARCHIVE:
     case PAWL__OP_PURGE:

@@ -320,7 +320,6 @@ struct pawl__backend {
     int64_t boost_ms;           /* as the store was made with */
     int64_t turn;               /* number of the transaction under way */
     bool claims_empty;          /* the newest claim came away with nothing */
-    bool passed_over;           /* because others held what there was */
     int unfolded;               /* commits since the counters were folded */
     int worn;                   /* moves that the janitor has not heard of */
     struct pawl_diag *diag;     /* where a failure of the transaction is told */

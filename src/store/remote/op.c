@@ -275,6 +275,7 @@ static void hear_results(struct pawl__op *op, const struct pawl__wire_answer *an
     case PAWL__OP_CLAIM:
         op->claim.jobs = (struct pawl_job *)answer->jobs; // both live in the op's arena
         op->claim.job_count = answer->job_count;
+        op->claim.more = answer->more;
         break;
     case PAWL__OP_FAIL:
         op->fail.to = answer->failed.to;

@@ -385,6 +385,7 @@ enum pawl_err pawl__sq_op_claim(struct pawl__backend *sq, struct pawl__op *op)
 {
     op->claim.jobs = NULL;
     op->claim.job_count = 0;
+    op->claim.more = false;
     if (op->claim.limit <= 0) return PAWL_OK;
     enum pawl_event event = op->kind == PAWL__OP_ROUTE ? PAWL_EVENT_ROUTE : PAWL_EVENT_CLAIM;
     assert(pawl__lifecycle_next(PAWL_STATE_AVAILABLE, event, PAWL_STATE_NONE));
@@ -400,8 +401,9 @@ enum pawl_err pawl__sq_op_claim(struct pawl__backend *sq, struct pawl__op *op)
         const struct pawl__sq_queue *queue = pawl__sq_queue_find(sq, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
         err = claim_queue(&claim, queue);
-        if (op->claim.job_count == (size_t)op->claim.limit) break;
+        if (op->claim.job_count == (size_t)op->claim.limit) return err;
     }
+    op->claim.more = claim.expired >= PAWL__MAINTENANCE_MAX;
     return err;
 }
 

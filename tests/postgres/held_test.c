@@ -1,0 +1,154 @@
+/* Another session holds rows that a claim wants. The claim does not wait for it: it takes the rest,
+ * says that more may be there, and whoever asks again after the rows are free gets them. */
+#include "engine/stand.h"
+#include "support/ops.h"
+
+#include <libpq-fe.h>
+
+static const struct store_kind *kind(void)
+{
+    for (size_t i = 0; i < store_kind_count; i++) {
+        if (store_kinds[i].served && store_kind_wanted(&store_kinds[i])) return &store_kinds[i];
+    }
+    return NULL;
+}
+
+static void say(PGconn *pg, const char *text)
+{
+    PGresult *result = PQexec(pg, text);
+    ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) fail_msg("%s", PQerrorMessage(pg));
+    PQclear(result);
+}
+
+/* A session that holds what `text` selects until it says ROLLBACK. */
+static PGconn *hold(const char *url, const char *text)
+{
+    PGconn *pg = PQconnectdb(url);
+    assert_int_equal(CONNECTION_OK, PQstatus(pg));
+    say(pg, "BEGIN");
+    say(pg, text);
+    return pg;
+}
+
+static void let_go(PGconn *pg)
+{
+    say(pg, "ROLLBACK");
+    PQfinish(pg);
+}
+
+/* Two commits make two rows of the roll; `held` of the two jobs are held. */
+static void claim_beside(const char *what, size_t held)
+{
+    struct rig rig;
+    rig_open(&rig, kind());
+    submit_one(&rig, NULL);
+    rig_advance(&rig, 1);
+    submit_one(&rig, NULL);
+    PGconn *pg = hold(rig.url, what);
+    struct claimed some = claim_n(&rig, "default", 10);
+    assert_int_equal(2 - held, some.count);
+    assert_true(some.more);
+    struct claimed none = claim_n(&rig, "default", 10);
+    assert_int_equal(0, none.count);
+    assert_true(none.more);
+    let_go(pg);
+    struct claimed rest = claim_n(&rig, "default", 10);
+    assert_int_equal(held, rest.count);
+    assert_false(rest.more);
+    rig_check(&rig);
+    rig_close(&rig);
+}
+
+static void claim_passes_over_rows_of_the_roll(void **state)
+{
+    (void)state;
+    claim_beside("SELECT 1 FROM pawl_ready ORDER BY rank, seat LIMIT 1 FOR UPDATE", 1);
+    claim_beside("SELECT 1 FROM pawl_ready FOR UPDATE", 2);
+}
+
+static void claim_passes_over_jobs(void **state)
+{
+    (void)state;
+    claim_beside("SELECT 1 FROM pawl_job ORDER BY id LIMIT 1 FOR UPDATE", 1);
+    claim_beside("SELECT 1 FROM pawl_job FOR UPDATE", 2);
+}
+
+/* A full claim has nothing to say of what it did not want. */
+static void full_claim_says_nothing_of_what_others_hold(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, kind());
+    submit_one(&rig, NULL);
+    rig_advance(&rig, 1);
+    submit_one(&rig, NULL);
+    PGconn *pg = hold(rig.url, "SELECT 1 FROM pawl_ready ORDER BY rank, seat LIMIT 1 FOR UPDATE");
+    struct claimed full = claim_n(&rig, "default", 1);
+    assert_int_equal(1, full.count);
+    assert_false(full.more);
+    let_go(pg);
+    rig_close(&rig);
+}
+
+/* The node asks again after 2 ms, 4 ms, ... 500 ms, and not for as long as the safety poll waits.
+ */
+static void node_asks_again_at_once(void **state)
+{
+    (void)state;
+    struct stand stand;
+    stand_open(&stand, kind());
+    handle(&stand, "work", count_run);
+    submit(&stand, NULL);
+    PGconn *pg = hold(stand.url, "SELECT 1 FROM pawl_ready FOR UPDATE");
+    start(&stand, &(struct pawl_node_config){ .no_upkeep = true });
+    int64_t before = counters_of(&stand).claims_empty, polls = counters_of(&stand).wakes_poll;
+    live(&stand, 2 + 4 + 8 + 16);
+    assert_i64(4, counters_of(&stand).claims_empty - before);
+    live(&stand, 60000); // the session was suspended: that costs two claims a second
+    before = counters_of(&stand).claims_empty;
+    live(&stand, 10000);
+    assert_i64(20, counters_of(&stand).claims_empty - before);
+    assert_i64(0, stand.runs);
+    let_go(pg);
+    live(&stand, 500);
+    assert_i64(1, stand.runs);
+    assert_i64(polls, counters_of(&stand).wakes_poll);
+    stand_close(&stand);
+}
+
+/* What it did get it asks for again without any wait. */
+static void node_that_got_a_part_asks_for_the_rest(void **state)
+{
+    (void)state;
+    struct stand stand;
+    stand_open(&stand, kind());
+    handle(&stand, "work", count_run);
+    submit(&stand, NULL);
+    move_clock(&stand, 1);
+    submit(&stand, NULL);
+    PGconn *pg = hold(stand.url, "SELECT 1 FROM pawl_ready ORDER BY rank, seat LIMIT 1 FOR UPDATE");
+    start(&stand, &(struct pawl_node_config){ .workers = 4, .no_upkeep = true });
+    assert_i64(1, counters_of(&stand).claimed);
+    assert_i64(1, counters_of(&stand).claims_empty); // it has asked again, in vain
+    let_go(pg);
+    live(&stand, 2);
+    assert_i64(2, stand.runs);
+    stand_close(&stand);
+}
+
+int main(void)
+{
+    if (kind() == NULL) {
+        printf("1..0 # SKIP PAWL_TEST_POSTGRES names no server\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claim_passes_over_rows_of_the_roll),
+        cmocka_unit_test(claim_passes_over_jobs),
+        cmocka_unit_test(full_claim_says_nothing_of_what_others_hold),
+        cmocka_unit_test(node_asks_again_at_once),
+        cmocka_unit_test(node_that_got_a_part_asks_for_the_rest),
+    };
+    return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}
