@@ -204,10 +204,9 @@ static void expect_refusal(const char *spoil, const char *says, const char *says
 
 static void changed_migration_is_refused(void **state)
 {
-    expect_refusal("UPDATE pawl_migration SET checksum = '1' || substr(checksum, 2)"
-                   " WHERE substr(checksum, 1, 1) <> '1';"
-                   "UPDATE pawl_migration SET checksum = '2' || substr(checksum, 2)"
-                   " WHERE substr(checksum, 1, 1) = '1'",
+    expect_refusal("UPDATE pawl_migration SET checksum ="
+                   " CASE substr(checksum, 1, 1) WHEN '1' THEN '2' ELSE '1' END"
+                   " || substr(checksum, 2)",
                    "migration 1", "not the one");
     expect_refusal("UPDATE pawl_migration SET checksum = ''", "migration 1", "not the one");
     expect_refusal("UPDATE pawl_migration SET version = 0 WHERE version = 1", "migration 0",
