@@ -479,7 +479,11 @@ static void add_rank(struct pawl__buf *out)
         "\"priority plus age\",\n"
         "which would otherwise have to be computed anew for every waiting job at every look. A\n"
         "deadline that is far off changes nothing; one that is near brings the job forward, and\n"
-        "never puts it back. Equal ranks go by id, which is by age.\n\n"
+        "never puts it back. Jobs of equal rank run in the order in which they were submitted, and "
+        "in a\n"
+        "batch as they stand there, whatever their ids are; one that comes back at its old rank "
+        "takes\n"
+        "its old place.\n\n"
         "An example, at 12:00 on 2 March:\n\n",
         PAWL__RANK_BOOST_MS / MINUTE, 4 * PAWL__RANK_BOOST_MS / MINUTE);
     add_waiting(out);

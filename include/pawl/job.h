@@ -112,7 +112,7 @@ struct pawl_unique {
 
 /* A job to be. Only `type` is required. Everything is borrowed until the call returns. */
 struct pawl_job_spec {
-    const struct pawl_job_id *id; /* NULL: a fresh one */
+    const struct pawl_job_id *id; /* NULL: a fresh one; the order of jobs does not depend on it */
     const char *type;
     const char *queue;      /* NULL: "default" */
     struct pawl_span args;  /* a JSON array [the empty one]; kept byte for byte */

@@ -18,16 +18,16 @@ static struct pawl__idgen ids;
 static pid_t ids_of;
 static pthread_mutex_t ids_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct pawl_job_id fresh_id(void)
+/* See pawl__idgen_follow. */
+static void follow(struct pawl_job_id *id)
 {
     pthread_mutex_lock(&ids_mutex);
     if (ids_of != getpid()) {
         pawl__idgen_init(&ids, &pawl__clock_system, pawl__rng_system_seed());
         ids_of = getpid();
     }
-    struct pawl_job_id id = pawl__idgen_next(&ids);
+    pawl__idgen_follow(&ids, id, 1);
     pthread_mutex_unlock(&ids_mutex);
-    return id;
 }
 
 enum pawl_err pawl_submit_sqlite(struct sqlite3 *db, const struct pawl_job_spec *spec,
@@ -39,7 +39,9 @@ enum pawl_err pawl_submit_sqlite(struct sqlite3 *db, const struct pawl_job_spec 
     struct pawl__new_job job = { .spec = NULL };
     enum pawl_err err = pawl__intake_take(&intake, spec, &checked, &job, diag);
     if (!err) {
-        job.id = checked.id ? *checked.id : fresh_id();
+        if (checked.id) job.arrival = *checked.id;
+        follow(&job.arrival);
+        job.id = checked.id ? *checked.id : job.arrival;
         struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
                                .submit = { .jobs = &job, .count = 1, .out = out } };
         err = pawl__store_guest(db, &op, diag);

@@ -40,10 +40,14 @@ enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *gi
             return err;
         }
     }
-    pawl__idgen_take(&pawl->ids, ids, count); // in order, so that the batch sorts as given
+    for (size_t i = 0; i < count; i++) {
+        if (specs[i].id) ids[i] = *specs[i].id;
+    }
+    pawl__idgen_follow(&pawl->ids, ids, count); // in order, so that the batch sorts as given
     for (size_t i = 0; i < count; i++) {
         jobs[i].id = specs[i].id ? *specs[i].id : ids[i];
         jobs[i].fresh_id = !specs[i].id;
+        jobs[i].arrival = ids[i];
     }
     out->jobs = jobs;
     return PAWL_OK;

@@ -10,7 +10,8 @@
 
 enum {
     COUNTER_MAX = 0xfff,
-    COUNTER_START = 0x100 /* a ms begins below this: some guessing to do, most numbers left */
+    COUNTER_START = 0x100, /* a ms begins below this: some guessing to do, most numbers left */
+    ADOPT_MS_MAX = 1000    /* how old an id may be that another generator made */
 };
 #define MS_MAX ((INT64_C(1) << 48) - 1)
 
@@ -53,6 +54,15 @@ static void write_be(uint8_t *at, uint64_t x, int bytes)
     }
 }
 
+static uint64_t read_be(const uint8_t *at, int bytes)
+{
+    uint64_t x = 0;
+    for (int i = 0; i < bytes; i++) {
+        x = x << 8 | at[i];
+    }
+    return x;
+}
+
 static struct pawl_job_id make_id(struct pawl__idgen *gen)
 {
     struct pawl_job_id id = { 0 };
@@ -62,17 +72,41 @@ static struct pawl_job_id make_id(struct pawl__idgen *gen)
     return id;
 }
 
-void pawl__idgen_take(struct pawl__idgen *gen, struct pawl_job_id *out, size_t count)
+static int64_t read_clock(const struct pawl__idgen *gen)
 {
-    int64_t now_ms = pawl__clock_wall_ms(gen->clock); // before the lock: it is the caller's code
-    if (now_ms < 0) now_ms = 0;
-    if (now_ms > MS_MAX / 2) now_ms = MS_MAX / 2; // the year 6429; room to run ahead
+    int64_t now_ms = pawl__clock_wall_ms(gen->clock);
+    if (now_ms < 0) return 0;
+    return now_ms > MS_MAX / 2 ? MS_MAX / 2 : now_ms; // the year 6429; room to run ahead
+}
+
+/* Take the id for one of our own if it is of just now and above the last. */
+static bool adopt(struct pawl__idgen *gen, int64_t now_ms, const struct pawl_job_id *id)
+{
+    int64_t ms = (int64_t)read_be(id->b, 6);
+    uint32_t version = id->b[6] >> 4, counter = (uint32_t)read_be(id->b + 6, 2) & COUNTER_MAX;
+    if (version != 7 || ms > now_ms || ms < now_ms - ADOPT_MS_MAX) return false;
+    if (ms < gen->ms || (ms == gen->ms && counter <= gen->counter)) return false;
+    gen->ms = ms;
+    gen->counter = counter;
+    return true;
+}
+
+void pawl__idgen_follow(struct pawl__idgen *gen, struct pawl_job_id *ids, size_t count)
+{
+    int64_t now_ms = read_clock(gen); // before the lock: it is the caller's code
     pawl__lock(&gen->mutex);
     for (size_t i = 0; i < count; i++) {
+        if (adopt(gen, now_ms, &ids[i])) continue;
         advance(gen, now_ms);
-        out[i] = make_id(gen);
+        ids[i] = make_id(gen);
     }
     pawl__unlock(&gen->mutex);
+}
+
+void pawl__idgen_take(struct pawl__idgen *gen, struct pawl_job_id *out, size_t count)
+{
+    memset(out, 0, count * sizeof *out);
+    pawl__idgen_follow(gen, out, count);
 }
 
 struct pawl_job_id pawl__idgen_next(struct pawl__idgen *gen)

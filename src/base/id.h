@@ -24,5 +24,8 @@ void pawl__idgen_release(struct pawl__idgen *gen);
 struct pawl_job_id pawl__idgen_next(struct pawl__idgen *gen);
 /* `count` ids under one lock. */
 void pawl__idgen_take(struct pawl__idgen *gen, struct pawl_job_id *out, size_t count);
+/* The same where some have an id already: what is not all zeroes stays if the generator could have
+ * made it now, and is replaced if not. So `ids` increase, and are above all before them. */
+void pawl__idgen_follow(struct pawl__idgen *gen, struct pawl_job_id *ids, size_t count);
 
 #endif

@@ -197,6 +197,48 @@ static void threads_may_share_a_generator(void **state)
     pawl__idgen_release(&gen);
 }
 
+static struct pawl_job_id made_id(int64_t ms, uint32_t counter)
+{
+    struct pawl_job_id id = { { 0 } };
+    for (int i = 0; i < 6; i++) {
+        id.b[i] = (uint8_t)(ms >> (40 - 8 * i));
+    }
+    id.b[6] = (uint8_t)(0x70 | counter >> 8);
+    id.b[7] = (uint8_t)counter;
+    id.b[8] = 0x80;
+    return id;
+}
+
+static void ids_of_others_are_followed_where_they_grow(void **state)
+{
+    static const int64_t now_ms = INT64_C(1774951205123);
+    struct hand_clock hand;
+    struct pawl__idgen gen;
+    hand_clock_set(&hand, now_ms);
+    pawl__idgen_init(&gen, &hand.clock, 1);
+    struct pawl_job_id given[] = {
+        made_id(now_ms - 1000, 5),         // kept
+        made_id(now_ms - 1001, 9),         // too old, and below the last
+        { { 0 } },                         // none
+        made_id(now_ms, 0xf00),            // kept
+        made_id(now_ms, 0xf00),            // not above the last
+        made_id(now_ms + 1, 0),            // ahead of the clock
+        { { 0xff, 1, 2, 3, 4, 5, 0x4f } }, // of another version
+    };
+    static const bool kept[] = { true, false, false, true, false, false, false };
+    struct pawl_job_id ids[COUNT(given)];
+    memcpy(ids, given, sizeof ids);
+    pawl__idgen_follow(&gen, ids, COUNT(ids));
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        assert_int_equal(kept[i], memcmp(&ids[i], &given[i], sizeof ids[i]) == 0);
+        assert_int_equal(7, ids[i].b[6] >> 4);
+        if (i) assert_true(memcmp(&ids[i - 1], &ids[i], sizeof ids[i]) < 0);
+    }
+    struct pawl_job_id next = pawl__idgen_next(&gen);
+    assert_true(memcmp(&ids[COUNT(ids) - 1], &next, sizeof next) < 0);
+    pawl__idgen_release(&gen);
+}
+
 static void text_reads_back(void **state)
 {
     for_seeds(seed, 2000)
@@ -267,6 +309,7 @@ int main(void)
         cmocka_unit_test(absurd_clocks_still_give_growing_ids),
         cmocka_unit_test(two_generators_never_agree),
         cmocka_unit_test(threads_may_share_a_generator),
+        cmocka_unit_test(ids_of_others_are_followed_where_they_grow),
         cmocka_unit_test(text_reads_back),
         cmocka_unit_test(text_is_the_usual_one),
         cmocka_unit_test(what_is_no_uuid_is_refused),

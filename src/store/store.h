@@ -91,6 +91,8 @@ struct pawl__key {
 struct pawl__new_job {
     struct pawl_job_id id;
     bool fresh_id;                    /* just made up: no other job has it, or ever had */
+    struct pawl_job_id arrival;       /* jobs of one rank run in order of this: a UUIDv7 made when
+                                         the job came. All zeroes: the id is one */
     const struct pawl_job_spec *spec; /* with type, queue and retry resolved; keys not consulted */
     struct pawl_span tags;            /* as a JSON array; empty: none */
     struct pawl_span retry;           /* as JSON; empty: default */

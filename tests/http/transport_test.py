@@ -319,6 +319,25 @@ def answers_pipelined_requests_in_order():
 
 
 @test
+def pipelined_jobs_run_in_order_whatever_their_ids():
+    now = f"{int(time.time() * 1000):012x}"  # half of them of now, half of whenever
+    heads = [f"{now[:8]}-{now[8:]}", "01900000-0000"]
+    ids = [f"{heads[i % 2]}-7{(i * 37 + 11) % 61:03x}-8000-{i:012x}" for i in range(60)]
+    with Server() as server:
+        with Wire(server) as wire:
+            wire.send(b"".join(post(json.dumps({"id": job, "type": "a.b", "args": []}).encode())
+                               for job in ids))
+            for job in ids:
+                answer = wire.answer()
+                assert answer.status == 201 and answer.json["job"]["id"] == job, answer.body
+        batch = [f"{heads[0]}-7{i:03x}-8000-0000000000ff" for i in (1, 3, 0, 4, 2)]
+        jobs = [{"id": job, "type": "a.b", "args": []} for job in batch]
+        assert server.post("/ojs/v1/jobs/batch", {"jobs": jobs}, 201)["count"] == len(batch)
+        claimed = [job["id"] for job in server.fetch(count=100)]
+        assert claimed == ids + batch, claimed
+
+
+@test
 def a_pipeline_that_nobody_reads_is_bounded():
     with Server("--write-timeout", "2s") as server:
         before = memory_kib(server)

@@ -410,7 +410,7 @@ SELECT json_build_object('type', n.type, 'queue', q.name, 'wait', (j.due_at_ms -
         j.perishes, j.paused_from, j.end_reason),
     'rolls', json_build_array(
         j.state = 2 AND EXISTS (SELECT 1 FROM pawl_ready AS r WHERE r.lane = j.lane
-            AND r.rank = j.rank AND r.seat = j.id AND r.ids = ARRAY[j.id]),
+            AND r.rank = j.rank AND r.seat = coalesce(j.arrival, j.id) AND r.ids = ARRAY[j.id]),
         EXISTS (SELECT 1 FROM pawl_ended AS e WHERE e.state = j.state
             AND e.finished_at_ms = j.finished_at_ms AND e.ids = ARRAY[j.id])))
 FROM pawl_job AS j
@@ -444,6 +444,23 @@ def submits_what_the_library_submits(place):
     counts = "--json stats".split()
     mine, its = json.loads(place.pawl(*counts)), json.loads(other.pawl(*counts))
     assert mine["queues"] == its["queues"], (mine, its)
+
+
+@test
+def jobs_run_as_they_came_whatever_their_ids(place):
+    app, guest = place.session(), place.guest()
+    for round_, how in enumerate(("", "SET LOCAL synchronous_commit = on;")):
+        given = [f"{(i * 37 + 11) % 61:02x}00000{round_}-0000-4000-8000-{i:012x}"
+                 for i in range(30)]
+        app.sql("BEGIN;" + how)
+        jobs = [app.sql("SELECT pawl_submit('t', queue => 'q'" +
+                        (f", id => '{job}'" if i % 3 else "") + ")")
+                for i, job in enumerate(given)]
+        app.sql("COMMIT")
+        assert [job for i, job in enumerate(jobs) if i % 3] == \
+            [job for i, job in enumerate(given) if i % 3]
+        claimed = [guest.ask("claim q w").split()[0] for _ in jobs]
+        assert claimed == jobs, (claimed, jobs)
 
 
 FAILURES = [

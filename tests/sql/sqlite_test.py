@@ -122,6 +122,21 @@ def writers_outside_and_inside_see_each_other(box):
 
 
 @test
+def jobs_run_as_they_came_whatever_their_ids(box):
+    app, guest = box.shell(), box.guest()
+    given = [f"{(i * 37 + 11) % 61:02x}000000-0000-4000-8000-{i:012x}" for i in range(30)]
+    app.sql("BEGIN")
+    jobs = [app.sql("SELECT pawl_submit('t', '[]', '{\"queue\":\"q\"" +
+                    (f', "id":"{job}"' if i % 3 else "") + "}')")
+            for i, job in enumerate(given)]
+    app.sql("COMMIT")
+    assert [job for i, job in enumerate(jobs) if i % 3] == \
+        [job for i, job in enumerate(given) if i % 3]
+    claimed = [guest.ask("claim q w").split()[0] for _ in jobs]
+    assert claimed == jobs, (claimed, jobs)
+
+
+@test
 def a_run_ends_with_its_effects(box):
     app, guest = box.shell(), box.guest()
     app.sql("CREATE TABLE sent (job)")

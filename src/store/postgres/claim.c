@@ -16,11 +16,17 @@ enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_FACTS }
 
 enum { SLOT_TAKEN, SLOT_LEFT, SLOT_HELD };
 
+/* By which jobs are in order. */
+struct turn {
+    int64_t rank;
+    struct pawl_job_id seat;
+};
+
 struct claim {
     struct pawl__backend *pg;
     struct pawl__op *op;
     struct pawl__pg_ready ready;
-    int64_t *ranks;     /* of the jobs that were claimed */
+    struct turn *turns; /* of the jobs that were claimed */
     const char *worker; /* as long-lived as the jobs */
     int64_t expired;    /* how many it met that were past their time */
 };
@@ -86,14 +92,14 @@ static void settle(struct claim *claim, struct pawl_job_id id)
 /* Rows of claim_take, in the order in which the claimer shall have them. */
 struct taken {
     int64_t rank;
-    struct pawl_job_id id;
+    const struct pawl__pg_pick *pick;
     int at;
 };
 
 static int compare_taken(const void *a, const void *b)
 {
     const struct taken *left = a, *right = b;
-    return pawl__pg_compare_ranks(left->rank, &left->id, right->rank, &right->id);
+    return pawl__pg_compare_ranks(left->rank, &left->pick->seat, right->rank, &right->pick->seat);
 }
 
 static enum pawl_err sort_taken(struct claim *claim, const PGresult *rows, struct taken **out)
@@ -102,8 +108,9 @@ static enum pawl_err sort_taken(struct claim *claim, const PGresult *rows, struc
     *out = pawl__arena_alloc(&claim->pg->arena, (count + 1) * sizeof **out);
     if (!*out) return pawl__fail_nomem(claim->pg->diag);
     for (size_t i = 0; i < count; i++) {
+        struct pawl_job_id id = pawl__pg_id(rows, (int)i, TAKE_FACTS + COL_ID);
         (*out)[i] = (struct taken){ pawl__pg_int(rows, (int)i, TAKE_RANK),
-                                    pawl__pg_id(rows, (int)i, TAKE_FACTS + COL_ID), (int)i };
+                                    find_candidate(claim, id), (int)i };
     }
     qsort(*out, count, sizeof **out, compare_taken);
     return PAWL_OK;
@@ -127,12 +134,12 @@ static enum pawl_err new_job(struct claim *claim, const struct pawl__pg_cursor *
 
 static enum pawl_err give_row(struct claim *claim, const PGresult *rows, const struct taken *taken)
 {
-    struct pawl__pg_cursor *cursor = find_candidate(claim, taken->id)->cursor;
+    struct pawl__pg_cursor *cursor = taken->pick->cursor;
     struct pawl_job *job = NULL;
     enum pawl_err err = name_lane(claim, cursor);
     if (!err) err = new_job(claim, cursor, rows, taken->at, TAKE_FACTS, &job);
     if (err) return err;
-    claim->ranks[claim->op->claim.job_count - 1] = taken->rank;
+    claim->turns[claim->op->claim.job_count - 1] = (struct turn){ taken->rank, taken->pick->seat };
     job->state = PAWL_STATE_ACTIVE;
     job->run = pawl__pg_int(rows, taken->at, TAKE_RUN);
     job->attempt = job->run - pawl__pg_int(rows, taken->at, TAKE_BASE);
@@ -178,14 +185,15 @@ _Static_assert((int)PG_CLAIM_TAKE_now_ms == (int)PG_CLAIM_TAKE_HELD_now_ms &&
                "parameters are numbered alike");
 
 struct ranked {
-    int64_t rank;
+    struct turn turn;
     struct pawl_job job;
 };
 
 static int compare_ranked(const void *a, const void *b)
 {
-    const struct ranked *left = a, *right = b;
-    return pawl__pg_compare_ranks(left->rank, &left->job.id, right->rank, &right->job.id);
+    const struct turn *left = &((const struct ranked *)a)->turn,
+                      *right = &((const struct ranked *)b)->turn;
+    return pawl__pg_compare_ranks(left->rank, &left->seat, right->rank, &right->seat);
 }
 
 /* The jobs from `first` on did not come in order of their own ranks. */
@@ -196,7 +204,7 @@ static enum pawl_err sort_jobs(struct claim *claim, size_t first)
     struct ranked *ranked = pawl__arena_alloc(&claim->pg->arena, (count + 1) * sizeof *ranked);
     if (!ranked) return pawl__fail_nomem(claim->pg->diag);
     for (size_t i = 0; i < count; i++) {
-        ranked[i] = (struct ranked){ claim->ranks[first + i], jobs[i] };
+        ranked[i] = (struct ranked){ claim->turns[first + i], jobs[i] };
     }
     qsort(ranked, count, sizeof *ranked, compare_ranked);
     for (size_t i = 0; i < count; i++) {
@@ -232,8 +240,11 @@ static enum pawl_err put_back(struct claim *claim, const PGresult *left, const P
         struct pawl_job_id id = pawl__pg_id(left, i, 0);
         if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
         claim->op->claim.more = true;
-        pawl__pg_roll_ready(claim->pg, find_candidate(claim, id)->cursor->lane->id,
-                            pawl__pg_int(left, i, 1), id);
+        const struct pawl__pg_pick *pick = find_candidate(claim, id);
+        pawl__pg_roll_ready(claim->pg, &(struct pawl__pg_waiting){ .lane = pick->cursor->lane->id,
+                                                                   .rank = pawl__pg_int(left, i, 1),
+                                                                   .id = id,
+                                                                   .arrival = pick->seat });
     }
     return err;
 }
@@ -318,7 +329,7 @@ static enum pawl_err route_one(struct claim *claim, const struct pawl__pg_pick *
     if (!err) err = name_lane(claim, candidate->cursor);
     if (!err) err = new_job(claim, candidate->cursor, row, 0, 0, &job);
     if (err) return err;
-    claim->ranks[claim->op->claim.job_count - 1] = place.rank;
+    claim->turns[claim->op->claim.job_count - 1] = (struct turn){ place.rank, candidate->seat };
     job->state = PAWL_STATE_PENDING;
     job->run = place.run;
     job->attempt = place.run - place.base_run;
@@ -412,8 +423,8 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
         pawl__arena_calloc(&op->arena, (size_t)op->claim.limit, sizeof *op->claim.jobs);
     if (!op->claim.jobs) return pawl__fail_nomem(pg->diag);
     struct claim claim = { .pg = pg, .op = op, .ready = { .pg = pg } };
-    claim.ranks = pawl__arena_calloc(&pg->arena, (size_t)op->claim.limit, sizeof *claim.ranks);
-    if (!claim.ranks) return pawl__fail_nomem(pg->diag);
+    claim.turns = pawl__arena_calloc(&pg->arena, (size_t)op->claim.limit, sizeof *claim.turns);
+    if (!claim.turns) return pawl__fail_nomem(pg->diag);
     claim.worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
     if (!claim.worker) return pawl__fail_nomem(pg->diag);
     enum pawl_err err = pawl__pg_rolls_flush(pg);

@@ -172,7 +172,10 @@ static void rerank(struct pawl__backend *pg, struct pawl__pg_place *place)
     pawl__pg_bind_id(&pg->writer, PG_JOB_REPRIORITISE_id, &place->id);
     pawl__pg_send_exact(&pg->writer, 1);
     if (place->state == PAWL_STATE_AVAILABLE) {
-        pawl__pg_roll_ready(pg, place->lane->id, place->rank, place->id);
+        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = place->lane->id,
+                                                            .rank = place->rank,
+                                                            .id = place->id,
+                                                            .arrival = place->arrival });
     }
 }
 

@@ -43,6 +43,7 @@ enum {
     L_DUE,
     L_RANK,
     L_STATE,
+    L_ARRIVAL,
     L_ARGS,
     L_EXPIRES,
     L_TIMEOUT,
@@ -67,10 +68,13 @@ _Static_assert(L_END == sizeof((struct pawl__pg_gather){ 0 }.lists) /
                "a list for each column");
 
 static const enum pawl__pg_kind list_kinds[L_END] = {
-    [L_ID] = PAWL__PG_IDS,         [L_ARGS] = PAWL__PG_TEXTS,      [L_META] = PAWL__PG_TEXTS,
-    [L_EXTRA] = PAWL__PG_TEXTS,    [L_TAGS] = PAWL__PG_TEXTS,      [L_RETRY] = PAWL__PG_TEXTS,
-    [L_UNIQUE] = PAWL__PG_TEXTS,   [L_KEYS] = PAWL__PG_BYTES,      [L_IDEMPOTENCY] = PAWL__PG_TEXTS,
-    [L_BUSINESS] = PAWL__PG_TEXTS, [L_PRINCIPAL] = PAWL__PG_TEXTS, [L_TRACE] = PAWL__PG_TEXTS,
+    [L_ID] = PAWL__PG_IDS,         [L_ARRIVAL] = PAWL__PG_IDS,
+    [L_ARGS] = PAWL__PG_TEXTS,     [L_META] = PAWL__PG_TEXTS,
+    [L_EXTRA] = PAWL__PG_TEXTS,    [L_TAGS] = PAWL__PG_TEXTS,
+    [L_RETRY] = PAWL__PG_TEXTS,    [L_UNIQUE] = PAWL__PG_TEXTS,
+    [L_KEYS] = PAWL__PG_BYTES,     [L_IDEMPOTENCY] = PAWL__PG_TEXTS,
+    [L_BUSINESS] = PAWL__PG_TEXTS, [L_PRINCIPAL] = PAWL__PG_TEXTS,
+    [L_TRACE] = PAWL__PG_TEXTS,
 };
 
 static void begin_lists(struct pawl__pg_gather *gather)
@@ -111,6 +115,8 @@ static void list_plain(struct pawl__pg_list *lists, const struct pawl__pg_new_ro
     pawl__pg_list_add(&lists[L_DUE], row->due_at_ms);
     pawl__pg_list_add(&lists[L_RANK], row->rank);
     pawl__pg_list_add(&lists[L_STATE], row->state);
+    const struct pawl_job_id *arrival = pawl__pg_arrival_of(row->job);
+    pawl__pg_list_add_bytes(&lists[L_ARRIVAL], arrival, arrival ? sizeof *arrival : 0);
     pawl__pg_list_add_span(&lists[L_ARGS], args_of(spec));
 }
 
@@ -369,7 +375,10 @@ static void accept_jobs(struct pawl__backend *pg)
                            row->state);
             if (row->state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, row->due_at_ms);
             if (row->state == PAWL_STATE_AVAILABLE) {
-                pawl__pg_roll_ready(pg, row->lane_id, row->rank, row->job->id);
+                pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = row->lane_id,
+                                                                    .rank = row->rank,
+                                                                    .id = row->job->id,
+                                                                    .arrival = row->job->arrival });
             }
         }
     }

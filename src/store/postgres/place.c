@@ -39,13 +39,15 @@ enum {
     AT_LEASE_UNTIL,
     AT_FINISHED,
     AT_WORKER,
-    AT_RANK
+    AT_RANK,
+    AT_ARRIVAL
 };
 
 static void read_numbers(const PGresult *row, struct pawl__pg_place *out)
 {
     *out = (struct pawl__pg_place){
         .id = pawl__pg_id(row, 0, AT_ID),
+        .arrival = pawl__pg_id(row, 0, AT_ARRIVAL),
         .priority = (int32_t)pawl__pg_int(row, 0, AT_PRIORITY),
         .attempts_max = (int32_t)pawl__pg_int(row, 0, AT_ATTEMPTS_MAX),
         .created_at_ms = pawl__pg_int(row, 0, AT_CREATED),
@@ -223,7 +225,10 @@ static void write_live(struct pawl__backend *pg, const struct pawl__pg_place *pl
     pawl__pg_bind_text(conn, PG_JOB_LIVE_reason, row->reason);
     pawl__pg_send_exact(conn, 1);
     if (to == PAWL_STATE_AVAILABLE) {
-        pawl__pg_roll_ready(pg, place->lane->id, place->rank, place->id);
+        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = place->lane->id,
+                                                            .rank = place->rank,
+                                                            .id = place->id,
+                                                            .arrival = place->arrival });
     }
     if (row->lease_until_ms) {
         pawl__pg_roll_lease(pg, row->lease_until_ms, row->worker, place->id);

@@ -258,7 +258,7 @@ struct pawl__pg_gather {
     size_t new_count, new_cap;
     struct pawl__op **ended;
     size_t ended_count, ended_cap;
-    struct pawl__pg_list lists[24];
+    struct pawl__pg_list lists[25];
 };
 
 /* ---- rolls (roll.c) ---- */
@@ -274,6 +274,13 @@ struct pawl__pg_roll_entry {
     int64_t first, second; /* lane and rank; end of the lease; state and end */
     const char *worker;    /* of a lease; good until the transaction ends */
     struct pawl_job_id id;
+    struct pawl_job_id seat; /* the id, or the arrival of a job that is ready */
+};
+
+/* A job that is ready. `arrival` as in struct pawl__new_job. */
+struct pawl__pg_waiting {
+    int64_t lane, rank;
+    struct pawl_job_id id, arrival;
 };
 
 /* What the transaction under way brings onto one. */
@@ -410,8 +417,7 @@ void pawl__pg_gather_reset(struct pawl__backend *pg);
 /* ---- rolls (roll.c) ---- */
 
 /* A job has become available, was leased, has ended. */
-void pawl__pg_roll_ready(struct pawl__backend *pg, int64_t lane, int64_t rank,
-                         struct pawl_job_id id);
+void pawl__pg_roll_ready(struct pawl__backend *pg, const struct pawl__pg_waiting *job);
 void pawl__pg_roll_lease(struct pawl__backend *pg, int64_t until_ms, const char *worker,
                          struct pawl_job_id id);
 void pawl__pg_roll_ended(struct pawl__backend *pg, enum pawl_state state, int64_t finished_at_ms,
@@ -525,6 +531,7 @@ enum pawl_err pawl__pg_read_job(const PGresult *result, int row, struct pawl__ar
 
 struct pawl__pg_place {
     struct pawl_job_id id;
+    struct pawl_job_id arrival; /* all zeroes: the id */
     struct pawl__pg_lane *lane;
     int32_t priority, attempts_max;
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
@@ -587,6 +594,7 @@ struct pawl__pg_cursor {
 /* An id that was dealt out, to be claimed if the job says so. */
 struct pawl__pg_pick {
     struct pawl_job_id id;
+    struct pawl_job_id seat; /* the id, or the job's arrival */
     struct pawl__pg_cursor *cursor;
     bool settled; /* the claimer's */
 };
@@ -612,9 +620,9 @@ enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bo
 /* Take what was dealt out off the roll. */
 void pawl__pg_ready_strike(struct pawl__pg_ready *ready);
 void pawl__pg_ready_release(struct pawl__pg_ready *ready);
-/* Who comes first? By rank, then by id. */
-int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *id, int64_t other_rank,
-                           const struct pawl_job_id *other_id);
+/* Which comes first? By rank, then by seat. */
+int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t other_rank,
+                           const struct pawl_job_id *other_seat);
 
 /* ---- submitting (submit.c, keys.c) ---- */
 
@@ -635,6 +643,8 @@ struct pawl__pg_answer {
  * the spec's. */
 void pawl__pg_settle(const struct pawl__backend *pg, const struct pawl_job_spec *spec,
                      int64_t due_at_ms, struct pawl__pg_place *place, enum pawl_state *state);
+/* What pawl_job.arrival is to be; NULL: the id says it. */
+const struct pawl_job_id *pawl__pg_arrival_of(const struct pawl__new_job *job);
 /* `out` has room for all keys; how many bytes were written. */
 size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out);
 /* The locks of all keys that the operations' jobs bring, or may take back; before any other lock is

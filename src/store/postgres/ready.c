@@ -29,11 +29,11 @@ struct pawl__pg_ready_row {
     size_t at, count;
 };
 
-int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *id, int64_t other_rank,
-                           const struct pawl_job_id *other_id)
+int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t other_rank,
+                           const struct pawl_job_id *other_seat)
 {
     if (rank != other_rank) return rank < other_rank ? -1 : 1;
-    return memcmp(id->b, other_id->b, sizeof id->b);
+    return memcmp(seat->b, other_seat->b, sizeof seat->b);
 }
 
 static bool wants_type(const struct pawl__op *op, const char *type)
@@ -255,8 +255,10 @@ enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bo
         }
         ready->rank_max = row->rank;
         while (row->at < row->count && ready->pick_count < limit) {
-            ready->picks[ready->pick_count++] =
-                (struct pawl__pg_pick){ .id = row->ids[row->at++], .cursor = row->cursor };
+            const struct pawl_job_id id = row->ids[row->at++];
+            ready->picks[ready->pick_count++] = (struct pawl__pg_pick){
+                .id = id, .seat = row->count == 1 ? row->seat : id, .cursor = row->cursor
+            };
         }
         if (row->at == row->count) ready->first++;
     }

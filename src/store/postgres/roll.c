@@ -32,18 +32,23 @@ static void add(struct pawl__backend *pg, enum pawl__pg_roll_kind kind,
     roll->entries[roll->count++] = *entry;
 }
 
-void pawl__pg_roll_ready(struct pawl__backend *pg, int64_t lane, int64_t rank,
-                         struct pawl_job_id id)
+void pawl__pg_roll_ready(struct pawl__backend *pg, const struct pawl__pg_waiting *job)
 {
+    static const struct pawl_job_id none;
+    bool own = memcmp(&job->arrival, &none, sizeof none) == 0;
     add(pg, PAWL__PG_ROLL_READY,
-        &(struct pawl__pg_roll_entry){ .first = lane, .second = rank, .worker = "", .id = id });
+        &(struct pawl__pg_roll_entry){ .first = job->lane,
+                                       .second = job->rank,
+                                       .worker = "",
+                                       .id = job->id,
+                                       .seat = own ? job->id : job->arrival });
 }
 
 void pawl__pg_roll_lease(struct pawl__backend *pg, int64_t until_ms, const char *worker,
                          struct pawl_job_id id)
 {
     add(pg, PAWL__PG_ROLL_LEASE,
-        &(struct pawl__pg_roll_entry){ .first = until_ms, .worker = worker, .id = id });
+        &(struct pawl__pg_roll_entry){ .first = until_ms, .worker = worker, .id = id, .seat = id });
 }
 
 void pawl__pg_roll_ended(struct pawl__backend *pg, enum pawl_state state, int64_t finished_at_ms,
@@ -51,7 +56,7 @@ void pawl__pg_roll_ended(struct pawl__backend *pg, enum pawl_state state, int64_
 {
     add(pg, PAWL__PG_ROLL_ENDED,
         &(struct pawl__pg_roll_entry){
-            .first = state, .second = finished_at_ms, .worker = "", .id = id });
+            .first = state, .second = finished_at_ms, .worker = "", .id = id, .seat = id });
 }
 
 static int compare_numbers(int64_t a, int64_t b)
@@ -70,11 +75,11 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct pawl__pg_roll_entry *left = a, *right = b;
     int way = compare_keys(left, right);
-    return way ? way : memcmp(left->id.b, right->id.b, sizeof left->id.b);
+    return way ? way : memcmp(left->seat.b, right->seat.b, sizeof left->seat.b);
 }
 
 /* Lists of pg->gather.lists, one for each parameter. */
-enum { L_FIRSTS, L_SECONDS, L_FROM, L_TO, L_IDS };
+enum { L_FIRSTS, L_SECONDS, L_FROM, L_TO, L_IDS, L_SEATS };
 
 /* Entries from `at` on that have the same key. */
 static size_t count_alike(const struct pawl__pg_roll *roll, size_t at)
@@ -92,6 +97,23 @@ static size_t row_size(enum pawl__pg_roll_kind kind, size_t alike)
     return size < ROW_MAX ? size : ROW_MAX;
 }
 
+static bool has_own_seat(const struct pawl__pg_roll_entry *entry)
+{
+    return memcmp(&entry->seat, &entry->id, sizeof entry->id) != 0;
+}
+
+/* Entries from `at` on that share a row, `most` of them at most: one whose seat is not its id is
+ * alone, for what is left of a row takes the seat of its first id. */
+static size_t row_length(const struct pawl__pg_roll *roll, size_t at, size_t most)
+{
+    if (has_own_seat(&roll->entries[at])) return 1;
+    size_t length = 1;
+    while (length < most && !has_own_seat(&roll->entries[at + length])) {
+        length++;
+    }
+    return length;
+}
+
 static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_roll *roll,
                      enum pawl__pg_roll_kind kind, size_t from, size_t count)
 {
@@ -104,6 +126,7 @@ static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_roll *ro
     }
     pawl__pg_list_add(&lists[L_FROM], (int64_t)from + 1);
     pawl__pg_list_add(&lists[L_TO], (int64_t)(from + count));
+    pawl__pg_list_add_id(&lists[L_SEATS], entry->seat);
     for (size_t i = from; i < from + count; i++) {
         pawl__pg_list_add_id(&lists[L_IDS], roll->entries[i].id);
     }
@@ -123,6 +146,7 @@ static void send(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
     pawl__pg_bind_list(conn, PG_READY_PUT_firsts, &lists[L_FROM]);
     pawl__pg_bind_list(conn, PG_READY_PUT_lasts, &lists[L_TO]);
     pawl__pg_bind_list(conn, PG_READY_PUT_ids, &lists[L_IDS]);
+    if (kind == PAWL__PG_ROLL_READY) pawl__pg_bind_list(conn, PG_READY_PUT_seats, &lists[L_SEATS]);
     pawl__pg_send_exact(conn, lists[L_FIRSTS].count);
 }
 
@@ -146,10 +170,11 @@ static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
     }
     if (kind == PAWL__PG_ROLL_LEASE) pawl__pg_list_begin(&lists[L_SECONDS], PAWL__PG_TEXTS);
     pawl__pg_list_begin(&lists[L_IDS], PAWL__PG_IDS);
+    pawl__pg_list_begin(&lists[L_SEATS], PAWL__PG_IDS);
     for (size_t at = 0; at < roll->count;) {
         size_t alike = count_alike(roll, at), size = row_size(kind, alike);
         for (size_t end = at + alike; at < end;) {
-            size_t row = end - at < size ? end - at : size;
+            size_t row = row_length(roll, at, end - at < size ? end - at : size);
             list_row(lists, roll, kind, at, row);
             at += row;
         }

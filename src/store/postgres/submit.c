@@ -25,6 +25,14 @@ void pawl__pg_settle(const struct pawl__backend *pg, const struct pawl_job_spec 
                                              : PAWL_STATE_AVAILABLE;
 }
 
+const struct pawl_job_id *pawl__pg_arrival_of(const struct pawl__new_job *job)
+{
+    static const struct pawl_job_id none;
+    bool own = memcmp(&job->arrival, &none, sizeof none) == 0 ||
+               memcmp(&job->arrival, &job->id, sizeof job->id) == 0;
+    return own ? NULL : &job->arrival;
+}
+
 size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out)
 {
     for (size_t i = 0; i < job->key_count; i++) {
@@ -86,6 +94,7 @@ static enum pawl_err insert_job(struct pawl__backend *pg, struct pawl__op *op,
     pawl__pg_bind_bool(conn, PG_JOB_INSERT_waits, place->state == PAWL_STATE_SCHEDULED);
     pawl__pg_bind_bool(conn, PG_JOB_INSERT_held, place->state == PAWL_STATE_PENDING);
     pawl__pg_bind_bool(conn, PG_JOB_INSERT_perishes, place->expires_at_ms != 0);
+    pawl__pg_bind_id(conn, PG_JOB_INSERT_arrival, pawl__pg_arrival_of(job));
     pawl__pg_send_keep(conn, 0);
     pawl__pg_call(conn, PG_ARCHIVE_HAS);
     pawl__pg_bind_id_list(conn, PG_ARCHIVE_HAS_ids, job->id);
@@ -130,7 +139,10 @@ static enum pawl_err submit_one(struct pawl__backend *pg, struct pawl__op *op,
     err = insert_job(pg, op, job, &place);
     if (err) return err;
     if (state == PAWL_STATE_AVAILABLE) {
-        pawl__pg_roll_ready(pg, place.lane->id, place.rank, job->id);
+        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = place.lane->id,
+                                                            .rank = place.rank,
+                                                            .id = job->id,
+                                                            .arrival = job->arrival });
     }
     insert_tags(pg, job);
     pawl__pg_keys_write(pg, job);

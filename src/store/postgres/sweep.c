@@ -37,7 +37,10 @@ static enum pawl_err promote_rows(struct pawl__backend *pg, const PGresult *rows
         if (err) return err;
         pawl__pg_list_add_id(ids, id);
         pawl__pg_moved(pg, lane, id, pawl__pg_int(rows, i, 3), from, PAWL_STATE_AVAILABLE);
-        pawl__pg_roll_ready(pg, lane->id, pawl__pg_int(rows, i, 4), id);
+        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = lane->id,
+                                                            .rank = pawl__pg_int(rows, i, 4),
+                                                            .id = id,
+                                                            .arrival = pawl__pg_id(rows, i, 5) });
     }
     if (!ids->count) return PAWL_OK;
     pawl__pg_call(&pg->writer, PG_JOB_PROMOTE);

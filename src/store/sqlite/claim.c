@@ -273,11 +273,13 @@ static enum pawl_err close_cursors(struct claim *claim)
 static enum pawl_err gather_active(struct pawl__backend *sq, const struct row *row, int64_t lane,
                                    const struct pawl_job *job)
 {
-    return pawl__sq_gather_run(
-        sq, &(struct pawl__sq_run_row){ .n = { row->key, pawl__sq_split(job->id).tail, lane,
-                                               job->run, row->base_run, row->free_runs,
-                                               job->started_at_ms, job->lease_until_ms },
-                                        .worker = job->worker });
+    struct pawl__sq_halves halves = pawl__sq_split(job->id);
+    return pawl__sq_gather_run(sq,
+                               &(struct pawl__sq_run_row){
+                                   .n = { row->key, halves.tail, lane, job->run, row->base_run,
+                                          row->free_runs, job->started_at_ms, job->lease_until_ms },
+                                   .displaced = halves.head != row->key,
+                                   .worker = job->worker });
 }
 
 static enum pawl_err insert_routed(struct pawl__backend *sq, const struct row *row, int64_t lane,

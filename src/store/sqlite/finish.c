@@ -159,12 +159,14 @@ enum pawl_err pawl__sq_op_snooze(struct pawl__backend *sq, struct pawl__op *op)
     return follow(sq, &place, &course);
 }
 
-static enum pawl_err extend_row(struct pawl__backend *sq, int64_t key, int64_t tail,
+/* `tail` NULL: the run of a displaced job. */
+static enum pawl_err extend_row(struct pawl__backend *sq, int64_t key, const int64_t *tail,
                                 const struct pawl__op *op, int64_t run, bool *extended)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_EXTEND);
     pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_key, key);
-    pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_tail, tail);
+    if (tail) pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_tail, *tail);
+    if (!tail) pawl__sq_bind_null(stmt, SQL_ACTIVE_EXTEND_tail);
     pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_run, run);
     pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_now_ms, sq->now_ms);
     pawl__sq_bind(stmt, SQL_ACTIVE_EXTEND_timed, op->extend.timed);
@@ -181,7 +183,8 @@ static enum pawl_err extend_elsewhere(struct pawl__backend *sq, struct pawl__op 
     struct pawl__sq_place place;
     enum pawl_err err = pawl__sq_place_owned(sq, ref, &place, NULL);
     bool extended = false;
-    if (!err) err = extend_row(sq, place.key, place.tail, op, ref->run, &extended);
+    const int64_t *tail = err || place.displaced ? NULL : &place.tail;
+    if (!err) err = extend_row(sq, place.key, tail, op, ref->run, &extended);
     if (err && !pawl__err_is_own(err)) return err;
     op->extend.results[i] = err ? err : extended ? PAWL_OK : PAWL_ERR_STALE;
     return PAWL_OK;
@@ -194,7 +197,7 @@ static enum pawl_err extend_one(struct pawl__backend *sq, struct pawl__op *op, s
     op->extend.results[i] = PAWL_OK;
     if (!pawl__sq_is_key(ref->id)) return extend_elsewhere(sq, op, i);
     bool extended;
-    enum pawl_err err = extend_row(sq, halves.head, halves.tail, op, ref->run, &extended);
+    enum pawl_err err = extend_row(sq, halves.head, &halves.tail, op, ref->run, &extended);
     return err || extended ? err : extend_elsewhere(sq, op, i);
 }
 

@@ -114,7 +114,7 @@ static void job_column(const void *rows, size_t at, int column, sqlite3_context 
 
 static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
-    return !job->key_count && !job->tags.len && pawl__sq_key_is_natural(sq, job->id) &&
+    return !job->key_count && !job->tags.len && pawl__sq_key_fits(sq, job) &&
            pawl__sq_split(job->id).head > sq->archive_high;
 }
 
@@ -239,6 +239,8 @@ static void run_column(const void *rows, size_t at, int column, sqlite3_context 
     const struct pawl__sq_run_row *row = &((const struct pawl__sq_run_row *)rows)[at];
     if (column == 8) {
         pawl__sq_result_text(to, row->worker);
+    } else if (column == 1 && row->displaced) {
+        sqlite3_result_null(to);
     } else {
         sqlite3_result_int64(to, row->n[column]);
     }

@@ -32,18 +32,30 @@ struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail)
     return id;
 }
 
-/* A version 7 id of about now. Others would be out of order, or out of reach of the archive's walk.
- */
 bool pawl__sq_is_key(struct pawl_job_id id)
 {
     return id.b[6] >> 4 == 7 && !(id.b[0] >> 7);
 }
 
+/* A version 7 id of about now. Others would be out of order, or out of reach of the archive's walk.
+ */
 bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id)
 {
     if (!pawl__sq_is_key(id)) return false;
     int64_t off_ms = pawl__sq_key_time(read_half(id.b)) - sq->now_ms;
     return off_ms > -PAWL__SQ_KEY_SLACK_MS && off_ms < PAWL__SQ_KEY_SLACK_MS;
+}
+
+struct pawl_job_id pawl__sq_arrival(const struct pawl__new_job *job)
+{
+    static const struct pawl_job_id none;
+    return memcmp(&job->arrival, &none, sizeof none) == 0 ? job->id : job->arrival;
+}
+
+bool pawl__sq_key_fits(const struct pawl__backend *sq, const struct pawl__new_job *job)
+{
+    struct pawl_job_id arrival = pawl__sq_arrival(job);
+    return memcmp(&arrival, &job->id, sizeof arrival) == 0 && pawl__sq_key_is_natural(sq, job->id);
 }
 
 struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt)

@@ -125,7 +125,8 @@ struct pawl__sq_new_row {
 };
 
 struct pawl__sq_run_row {
-    int64_t n[8]; /* key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms */
+    int64_t n[8];   /* key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms */
+    bool displaced; /* has no tail */
     const char *worker;
 };
 
@@ -175,6 +176,7 @@ struct pawl__backend {
     int64_t data_version;
     int64_t archived_through, purged_through; /* keys at which the walk of completed jobs stopped */
     int64_t archive_high;                     /* no key in the archive is above this */
+    int64_t displaced_last;                   /* the last key that is not its id's first half */
     struct pawl_diag *diag;                   /* where a failure of the transaction is told */
     struct pawl__sq_undo *undo;               /* what the open savepoint counted */
     size_t undo_count, undo_cap;
@@ -410,8 +412,8 @@ struct pawl__sq_halves {
     int64_t head, tail;
 };
 
-/* Keys are in order of creation: the first half of an id that begins with about now, or a number
- * made to look like one. */
+/* Keys are in order of arrival, and begin with about now: the first half of an id that was made
+ * then, or for other ids that of one made in passing. Such jobs are displaced. */
 #define PAWL__SQ_KEY_SLACK_MS INT64_C(3600000) /* what "about" means */
 static inline int64_t pawl__sq_key_time(int64_t key)
 {
@@ -421,9 +423,14 @@ static inline int64_t pawl__sq_key_at(int64_t at_ms)
 {
     return (int64_t)((uint64_t)at_ms << 16);
 }
-/* Can the first half of `id` be a key? Made-up keys are no id's of which this is true. */
+/* Can the first half of `id` be its key? */
 bool pawl__sq_is_key(struct pawl_job_id id);
+/* The same, now. */
 bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id);
+/* The id that says when the job came: its own unless another was given. */
+struct pawl_job_id pawl__sq_arrival(const struct pawl__new_job *job);
+/* Is the first half of the job's id to be its key, if it is free? */
+bool pawl__sq_key_fits(const struct pawl__backend *sq, const struct pawl__new_job *job);
 
 struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
@@ -457,7 +464,8 @@ struct pawl__sq_place {
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, sla_soft_at_ms, sla_hard_at_ms;
     enum pawl_state state, paused_from;
     int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
-    bool in_done; /* has a row in pawl_done */
+    bool displaced; /* the key is not the first half of the id */
+    bool in_done;   /* has a row in pawl_done */
     char worker[PAWL_WORKER_BYTES_MAX + 1];
 };
 

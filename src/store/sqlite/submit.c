@@ -8,6 +8,8 @@
 
 enum { KEY_RECORD_BYTES = 17 }; /* pawl_job.keys: a byte of kind, sixteen of digest, each */
 
+enum { DISPLACED_AHEAD_MS = 10000 }; /* how far displaced keys may run ahead of the clock */
+
 /* What asking the keys came to. */
 struct answer {
     bool stands_in; /* an earlier job stands in for this one */
@@ -282,25 +284,37 @@ static enum pawl_err insert_under(struct pawl__backend *sq, sqlite3_stmt *stmt, 
     return pawl__sq_insert(&sq->writer, stmt, taken, sq->diag);
 }
 
-/* A key that is made up begins with now, like the others; its last bits are dice, but for the first
- * of them, where the ids that are keys themselves have their version, 7. */
-static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *stmt, int64_t head,
-                                      int64_t *key)
+/* The first key to try for a job that cannot have its id's first half: that of its arrival, so that
+ * it stands among the others as it came; without one, behind the ids of this ms. */
+static int64_t displaced_key(const struct pawl__backend *sq, const struct pawl__new_job *job)
 {
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_head, head);
+    struct pawl_job_id arrival = pawl__sq_arrival(job);
+    int64_t key = pawl__sq_key_is_natural(sq, arrival) ? pawl__sq_split(arrival).head
+                                                       : pawl__sq_key_at(sq->now_ms) | 0x8000;
+    return key > sq->displaced_last ? key : sq->displaced_last + 1;
+}
+
+/* Under the next free key. The search goes on where the last one ended, so a stretch of taken keys
+ * is walked once. */
+static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *stmt,
+                                      const struct pawl__new_job *job, int64_t *key)
+{
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_head, pawl__sq_split(job->id).head);
     pawl__sq_bind(stmt, SQL_JOB_INSERT_extras, 1);
     bool taken = true;
     enum pawl_err err = PAWL_OK;
-    for (int64_t tries = 0; !err && taken; tries++) {
-        int64_t at_ms = sq->now_ms + tries / 1024; // a crowded ms gives way to the next
-        *key = pawl__sq_key_at(at_ms) | 0x8000 | (int64_t)pawl__rng_below(&sq->rng, 0x8000);
+    if (pawl__sq_key_time(sq->displaced_last) > sq->now_ms + DISPLACED_AHEAD_MS) {
+        sq->displaced_last = 0; // the clock was set back
+    }
+    for (*key = displaced_key(sq, job); !err && taken; *key += taken) {
         err = insert_under(sq, stmt, *key, &taken);
     }
+    sq->displaced_last = *key;
     return err;
 }
 
-/* Insert the facts under the id's first half, or, where that will not do, under a key made up for
- * it. EXISTS: the id is taken. */
+/* Insert the facts under the id's first half, or, where that will not do, under another key.
+ * EXISTS: the id is taken. */
 static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
                                   const struct pawl__new_job *job, struct pawl__sq_place *place)
 {
@@ -312,7 +326,7 @@ static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_INSERT);
     bind_facts(stmt, job, place, keys, keys_len);
     enum pawl_err err = PAWL_OK;
-    if (pawl__sq_key_is_natural(sq, job->id)) {
+    if (pawl__sq_key_fits(sq, job)) {
         bool taken;
         pawl__sq_bind_null(stmt, SQL_JOB_INSERT_head);
         err = insert_under(sq, stmt, place->key, &taken);
@@ -321,7 +335,7 @@ static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
     bool known;
     err = is_known(sq, job->id, &known);
     if (err) return err;
-    return known ? refuse_id(op, job->id) : insert_displaced(sq, stmt, halves.head, &place->key);
+    return known ? refuse_id(op, job->id) : insert_displaced(sq, stmt, job, &place->key);
 }
 
 static enum pawl_err insert_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,

@@ -89,6 +89,7 @@ CREATE TABLE pawl_job (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
+    arrival         uuid, -- made when the job came, unless its id was
     CONSTRAINT pawl_job_numbers CHECK (attempts_max >= 1 AND base_run <= run
         AND state BETWEEN 1 AND 11 AND waits = (state IN (1, 5)) AND held = (state IN (3, 6))
         AND perishes = (expires_at_ms IS NOT NULL AND state IN (1, 2, 3, 5))),
@@ -111,8 +112,9 @@ CREATE INDEX pawl_job_business ON pawl_job (business_key) WHERE business_key IS 
 
 -- Rows of the rolls are few and short-lived, so vacuuming is cheap and must come often
 -- (janitor.c); it does not give the file's end back, for that would need a lock that stops
--- everybody. seat: the first id that the row had. In order of the index, and of ids within a row,
--- is in order of rank and creation: nothing is sorted.
+-- everybody. seat: the first id of the row; a job whose id was not made when it came has a row of
+-- its own, whose seat is its arrival. In order of the index, and of ids within a row, is in order of
+-- rank and arrival: nothing is sorted.
 CREATE TABLE pawl_ready (
     lane integer NOT NULL,
     rank bigint NOT NULL,

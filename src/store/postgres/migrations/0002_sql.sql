@@ -618,6 +618,7 @@ END $$;
 -- Where a job stands, locked: in pawl_job, else in the archive.
 CREATE TYPE pawl__place AS (
     id            uuid,
+    arrival       uuid,
     lane          integer,
     state         smallint,
     run           bigint,
@@ -638,8 +639,8 @@ DECLARE
     p pawl__place;
 BEGIN
     FOR i IN 1..2 LOOP -- one that comes back while we look is met the second time
-        SELECT j.id, j.lane, j.state, j.run, j.base_run, j.free_runs, j.created_at_ms, j.due_at_ms,
-            j.expires_at_ms, j.started_at_ms, j.worker, j.attempts_max, j.retry
+        SELECT j.id, j.arrival, j.lane, j.state, j.run, j.base_run, j.free_runs, j.created_at_ms,
+            j.due_at_ms, j.expires_at_ms, j.started_at_ms, j.worker, j.attempts_max, j.retry
         INTO p
         FROM pawl_job AS j
         WHERE j.id = job
@@ -647,8 +648,8 @@ BEGIN
         IF FOUND THEN
             RETURN p;
         END IF;
-        SELECT a.id, a.lane, a.state, a.run, a.base_run, a.free_runs, a.created_at_ms, a.due_at_ms,
-            a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry
+        SELECT a.id, NULL, a.lane, a.state, a.run, a.base_run, a.free_runs, a.created_at_ms,
+            a.due_at_ms, a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry
         INTO p
         FROM pawl_archive AS a
         WHERE a.id = job
@@ -692,9 +693,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Onto the roll that claims read.
-CREATE FUNCTION pawl__enrol(lane integer, rank bigint, id uuid) RETURNS void
+CREATE FUNCTION pawl__enrol(lane integer, rank bigint, id uuid, arrival uuid) RETURNS void
 LANGUAGE sql AS $$
-    INSERT INTO pawl_ready (lane, rank, seat, ids) VALUES ($1, $2, $3, ARRAY[$3])
+    INSERT INTO pawl_ready (lane, rank, seat, ids) VALUES ($1, $2, coalesce($4, $3), ARRAY[$3])
 $$;
 
 -- A run's job, to be tried again: now or later.
@@ -713,7 +714,7 @@ BEGIN
     WHERE j.id = p.id
     RETURNING j.rank INTO new_rank;
     IF to_state = 2 THEN
-        PERFORM pawl__enrol(p.lane, new_rank, p.id);
+        PERFORM pawl__enrol(p.lane, new_rank, p.id, p.arrival);
     END IF;
     PERFORM pawl__count(p.lane, p.state, to_state);
     PERFORM pawl__tell(CASE WHEN to_state = 2 THEN 'r' ELSE '' END);
@@ -921,7 +922,7 @@ BEGIN
         PERFORM pawl__refuse(4, 'id', format('there is a job "%s" already', j.id));
     END IF;
     IF j.state = 2 THEN
-        PERFORM pawl__enrol(j.lane, j.rank, j.id);
+        PERFORM pawl__enrol(j.lane, j.rank, j.id, j.arrival);
     END IF;
     INSERT INTO pawl_tag (tag, id)
     SELECT t.tag, j.id FROM json_array_elements_text(j.tags::json) AS t (tag)
@@ -1027,6 +1028,7 @@ BEGIN
     END IF;
     id := coalesce(given, pawl__id());
     j.id := id;
+    j.arrival := CASE WHEN given IS NOT NULL THEN pawl__id() END;
     j.created_at_ms := now_ms;
     j.due_at_ms := greatest(now_ms, coalesce(answer.due_at_ms, nullif(due_at_ms, 0),
         now_ms + coalesce(delay_ms, 0)));

@@ -2,11 +2,11 @@
 
 -- name: gathered_jobs_plain
 INSERT INTO pawl_job (id, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, state,
-    waits, held, perishes, args, {{unborn}})
+    waits, held, perishes, arrival, args, {{unborn}})
 SELECT id, lane, priority, attempts_max, :now_ms, due_at_ms, rank, state,
-    state = 1, state = 3, false, args, 0, 0, 0, false
-FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :args)
-    AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, args)
+    state = 1, state = 3, false, arrival, args, 0, 0, 0, false
+FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :arrivals, :args)
+    AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, arrival, args)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
@@ -20,15 +20,15 @@ SELECT id, :lane, :priority, :attempts_max, :now_ms, :due_at_ms, :rank, :state,
 FROM unnest(:ids, :args) AS g (id, args)
 
 -- name: gathered_jobs
-INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, {{unborn}})
+INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, arrival, {{unborn}})
 SELECT id, lane, priority, attempts_max, :now_ms, due_at_ms, args, expires_at_ms, timeout_ms,
     lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms, meta, extra, tags, retry, uniqueness, keys,
     idempotency_key, business_key, principal, trace_id, rank, state,
-    state = 1, state = 3, expires_at_ms IS NOT NULL, 0, 0, 0, false
-FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :args, :expiries,
-        :timeouts, :leases, :softs, :hards, :keeps, :metas, :extras, :tags, :retries, :uniques,
+    state = 1, state = 3, expires_at_ms IS NOT NULL, arrival, 0, 0, 0, false
+FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :arrivals, :args,
+        :expiries, :timeouts, :leases, :softs, :hards, :keeps, :metas, :extras, :tags, :retries, :uniques,
         :keys, :idempotencies, :businesses, :principals, :traces)
-    AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, args, expires_at_ms,
+    AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, arrival, args, expires_at_ms,
         timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms, meta, extra, tags, retry,
         uniqueness, keys, idempotency_key, business_key, principal, trace_id)
 ON CONFLICT (id) DO NOTHING

@@ -84,11 +84,11 @@ JOIN pawl_archive AS j ON j.id = g.id
 ORDER BY at
 
 -- name: job_insert
-INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, {{unborn}})
+INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, arrival, {{unborn}})
 VALUES (:id, :lane, :priority, :attempts_max, :created_at_ms, :due_at_ms, :args,
     :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms, :sla_hard_at_ms, :keep_ms,
     :meta, :extra, :tags, :retry, :uniqueness, :keys, :idempotency_key, :business_key,
-    :principal, :trace_id, :rank, :state, :waits, :held, :perishes, 0, 0, 0, false)
+    :principal, :trace_id, :rank, :state, :waits, :held, :perishes, :arrival, 0, 0, 0, false)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
@@ -108,7 +108,7 @@ WHERE j.id = :id
 SELECT j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.expires_at_ms,
     j.timeout_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.tags, j.retry, j.keys, j.state,
     j.paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms, j.lease_until_ms,
-    j.finished_at_ms, j.worker, j.rank
+    j.finished_at_ms, j.worker, j.rank, j.arrival
 FROM pawl_job AS j
 WHERE j.id = :id
 FOR NO KEY UPDATE

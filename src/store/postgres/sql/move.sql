@@ -33,8 +33,8 @@ WHERE ctid = ANY (:places)
 
 -- name: ready_put
 INSERT INTO pawl_ready (lane, rank, seat, ids)
-SELECT g.lane, g.rank, (:ids)[g.first::integer], (:ids)[g.first::integer:g.last::integer]
-FROM unnest(:lanes, :ranks, :firsts, :lasts) AS g (lane, rank, first, last)
+SELECT g.lane, g.rank, g.seat, (:ids)[g.first::integer:g.last::integer]
+FROM unnest(:lanes, :ranks, :firsts, :lasts, :seats) AS g (lane, rank, first, last, seat)
 
 -- name: lease_put
 INSERT INTO pawl_lease (until_ms, worker, ids)
@@ -207,7 +207,7 @@ SELECT (
 )
 
 -- name: job_due
-SELECT id, lane, state, run, rank
+SELECT id, lane, state, run, rank, arrival
 FROM pawl_job
 WHERE waits AND due_at_ms <= :now_ms
 ORDER BY due_at_ms, id

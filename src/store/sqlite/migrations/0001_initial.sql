@@ -28,9 +28,10 @@ CREATE TABLE pawl_lane (
 ) STRICT;
 
 -- key is the first half of the UUID and tail the second: ids begin with the time, so rows append
--- and need no index of their own. An id that does not begin with about now, or whose first half is
--- taken, gets a key that does, and keeps its first half in head. So keys are in order of creation:
--- see pawl__sq_key_time. extras tells whether any column behind it is set.
+-- and need no index of their own. An id that was not made when the job came, or whose first half is
+-- taken, gets the first half of one that was, and keeps its own in head: the job is displaced. So
+-- keys are in order of arrival, and jobs of one rank run in it; see pawl__sq_key_time. extras tells
+-- whether any column behind it is set.
 CREATE TABLE pawl_job (
     key             INTEGER PRIMARY KEY,
     tail            INTEGER NOT NULL,
@@ -84,9 +85,11 @@ CREATE TABLE pawl_fresh (
     high INTEGER NOT NULL CHECK (high >= low)
 ) STRICT;
 
+-- tail: of the id, so that a run is found by key and tail; NULL for one that is displaced, which key
+-- and tail do not name.
 CREATE TABLE pawl_active (
     key            INTEGER PRIMARY KEY,
-    tail           INTEGER NOT NULL,
+    tail           INTEGER,
     lane           INTEGER NOT NULL,
     run            INTEGER NOT NULL CHECK (run >= 1),
     base_run       INTEGER NOT NULL CHECK (base_run < run),

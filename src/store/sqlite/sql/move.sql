@@ -60,7 +60,7 @@ SET lease_until_ms = coalesce(
                      + (:lease_until_ms = pawl_active.started_at_ms + j.timeout_ms) END
          FROM pawl_job AS j
          WHERE j.key = pawl_active.key AND j.timeout_ms IS NOT NULL), :lease_until_ms)
-WHERE key = :key AND tail = :tail AND run = :run AND lease_until_ms > :now_ms
+WHERE key = :key AND tail IS :tail AND run = :run AND lease_until_ms > :now_ms
 
 -- name: active_lapsed
 -- A scan: the table holds only what runs just now, and an index would cost every claim and finish.

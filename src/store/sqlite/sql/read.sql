@@ -70,7 +70,8 @@ WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_ready.key
 UNION ALL
 SELECT 'active row of unknown job ' || key FROM pawl_active
 WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_active.key
-    AND j.tail = pawl_active.tail AND j.lane = pawl_active.lane)
+    AND pawl_active.tail IS CASE WHEN j.head IS NULL THEN j.tail END
+    AND j.lane = pawl_active.lane)
 UNION ALL
 SELECT 'waiting row of unknown job ' || key FROM pawl_wait
 WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_wait.key
