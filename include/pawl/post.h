@@ -26,7 +26,8 @@ struct pawl_answer {
     /* Of the call that was posted, on success; pointers are valid until it is freed: */
     struct pawl_submitted *submitted;
     size_t submitted_count;
-    struct pawl_submitted holder; /* of a key, when err is DUPLICATE */
+    struct pawl_submitted holder; /* of a key, when err is DUPLICATE; zeros when it is a job of the
+                                     same batch: none of it was submitted */
     size_t failed_index;          /* of a batch, when one spec is to blame; else the count */
     struct pawl_job *jobs;        /* claimed */
     size_t job_count;

@@ -72,6 +72,9 @@ struct pawl__envelope_more {
  * revived, are not shown. out->failed when there is no memory. */
 void pawl__envelope_print(struct pawl__buf *out, const struct pawl_job *job,
                           const struct pawl__envelope_more *more);
+/* "max_attempts": how many executions the job may have in all. Those that charged nothing, because
+ * the job was given back, come on top of its own limit, so that "attempt" never exceeds it. */
+int64_t pawl__envelope_attempts_max(const struct pawl_job *job);
 /* One failed attempt, as it stands in "error" and "errors". */
 void pawl__failure_print(struct pawl__buf *out, const struct pawl_failure *failure);
 

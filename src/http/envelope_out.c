@@ -148,6 +148,19 @@ static size_t first_failure(const struct printer *printer)
     return first;
 }
 
+/* Nobody reports it: time ended the job. */
+static void add_expiry(struct printer *printer)
+{
+    const struct pawl_job *job = printer->job;
+    struct pawl_failure expiry = { .attempt = job->attempt,
+                                   .code = "expired",
+                                   .type = "expired",
+                                   .message = "the job expired before it could complete",
+                                   .failed_at_ms = job->finished_at_ms };
+    add_name(printer, PAWL__FIELD_ERROR);
+    pawl__failure_print(printer->out, &expiry);
+}
+
 static void add_failures(struct printer *printer)
 {
     const struct pawl__envelope_more *more = printer->more;
@@ -155,7 +168,7 @@ static void add_failures(struct printer *printer)
     size_t first = first_failure(printer);
     if (first == more->failure_count) return;
     const struct pawl_failure *last = &more->failures[more->failure_count - 1];
-    if (!pawl_state_is_successful(state)) {
+    if (!pawl_state_is_successful(state) && state != PAWL_STATE_EXPIRED) {
         add_name(printer, PAWL__FIELD_ERROR);
         pawl__failure_print(printer->out, last);
     }
@@ -172,24 +185,48 @@ static void add_failures(struct printer *printer)
 
 /* ---- when ---- */
 
-/* Is due_at_ms still what the job was submitted with? A retry moves it. */
+/* Is due_at_ms still what the job was submitted with? A retry moves it into the future, and what
+ * waits to run again has no started_at_ms. */
 static bool due_is_first(const struct pawl_job *job)
 {
-    if (job->run == 0) return true;
-    return job->run == 1 && (job->state == PAWL_STATE_ACTIVE || pawl_state_is_terminal(job->state));
+    return job->run == 0 || (job->run == 1 && job->started_at_ms >= job->due_at_ms);
 }
 
-/* When it became available, as far as columns tell; 0: it never was. */
-static int64_t enqueued_at(const struct pawl_job *job)
+/* When the client wanted it first; 0: it did not say. */
+static int64_t wanted_at(struct printer *printer)
 {
+    static const char *const names[] = { "scheduled_at", "delay_until" };
+    struct pawl__arena arena = { 0 };
+    struct pawl__json json;
+    int64_t at_ms = 0;
+    if (printer->job->extra.len &&
+        pawl__out_object(printer->out, printer->job->extra, &arena, &json)) {
+        for (size_t i = 0; i < sizeof names / sizeof *names && !at_ms; i++) {
+            uint32_t token = pawl__json_member(&json, 0, names[i]);
+            if (!token || json.tokens[token].type != PAWL__JSON_STRING) continue;
+            const char *text = pawl__out_string(printer->out, &json, token, &arena);
+            if (!text || pawl__instant_parse(text, &at_ms)) at_ms = 0;
+        }
+    }
+    pawl__arena_release(&arena);
+    return at_ms;
+}
+
+/* When it became available: the last time if the columns tell, else the first time; 0: it never
+ * was. */
+static int64_t enqueued_at(struct printer *printer)
+{
+    const struct pawl_job *job = printer->job;
     enum pawl_state state = job->state == PAWL_STATE_PAUSED ? job->paused_from : job->state;
     int64_t due_ms = job->due_at_ms > job->created_at_ms ? job->due_at_ms : job->created_at_ms;
     if (job->run == 0) {
         if (state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_PENDING) return 0;
         return job->finished_at_ms && job->finished_at_ms < due_ms ? 0 : due_ms;
     }
-    if (state == PAWL_STATE_AVAILABLE || due_is_first(job)) return due_ms;
-    return job->started_at_ms >= due_ms ? due_ms : job->created_at_ms;
+    if (state == PAWL_STATE_AVAILABLE || job->started_at_ms >= due_ms) return due_ms;
+    // It waits to run again, or ended while it did: due_at_ms lies ahead.
+    int64_t wanted_ms = wanted_at(printer);
+    return wanted_ms > job->created_at_ms ? wanted_ms : job->created_at_ms;
 }
 
 static int64_t started_at(const struct printer *printer)
@@ -333,6 +370,11 @@ static void add_columns(struct printer *printer)
 
 /* ---- the job ---- */
 
+int64_t pawl__envelope_attempts_max(const struct pawl_job *job)
+{
+    return job->attempts_max + job->free_runs;
+}
+
 static void add_always(struct printer *printer)
 {
     const struct pawl_job *job = printer->job;
@@ -349,9 +391,9 @@ static void add_always(struct printer *printer)
     add_int(printer, PAWL__FIELD_PRIORITY, job->priority);
     add_text(printer, PAWL__FIELD_STATE, pawl_state_name(job->state, PAWL_VOCABULARY_OJS));
     add_int(printer, PAWL__FIELD_ATTEMPT, job->attempt);
-    add_int(printer, PAWL__FIELD_MAX_ATTEMPTS, job->attempts_max);
+    add_int(printer, PAWL__FIELD_MAX_ATTEMPTS, pawl__envelope_attempts_max(job));
     add_instant(printer, PAWL__FIELD_CREATED_AT, job->created_at_ms);
-    add_instant(printer, PAWL__FIELD_ENQUEUED_AT, enqueued_at(job));
+    add_instant(printer, PAWL__FIELD_ENQUEUED_AT, enqueued_at(printer));
     add_instant(printer, PAWL__FIELD_STARTED_AT, started_at(printer));
 }
 
@@ -385,6 +427,7 @@ void pawl__envelope_print(struct pawl__buf *out, const struct pawl_job *job,
     if (job->state == PAWL_STATE_COMPLETED && job->result.len) {
         add_span(&printer, PAWL__FIELD_RESULT, job->result);
     }
+    if (job->state == PAWL_STATE_EXPIRED) add_expiry(&printer);
     if (more) add_more(&printer);
     if (job->extra.len) add_extra(&printer);
     add_columns(&printer);

@@ -145,6 +145,8 @@ static void enqueued_at_is_when_the_job_became_available(void **state)
         { PAWL_STATE_RETRYABLE, 0, 1, 9000, 0, 0, now },
         { PAWL_STATE_AVAILABLE, 0, 1, 9000, 0, 0, later },
         { PAWL_STATE_ACTIVE, 0, 2, 9000, 9500, 0, later },
+        { PAWL_STATE_CANCELLED, 0, 1, 3600000, 0, 5000, now }, // while it waited to run again
+        { PAWL_STATE_DISCARDED, 0, 1, 0, 500, 5000, now },
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct pawl_job job = fresh_job();
@@ -156,6 +158,45 @@ static void enqueued_at_is_when_the_job_became_available(void **state)
         if (cases[i].finished_ms) job.finished_at_ms = AT_MS + cases[i].finished_ms;
         assert_job_member(&job, "enqueued_at", cases[i].enqueued_at);
     }
+}
+
+static void a_retry_does_not_move_the_schedule(void **state)
+{
+    struct pawl_job job = fresh_job();
+    job.state = PAWL_STATE_CANCELLED; // while it waited an hour to run again
+    job.run = job.attempt = 1;
+    job.due_at_ms = AT_MS + 3600000;
+    job.finished_at_ms = AT_MS + 5000;
+    assert_job_member(&job, "scheduled_at", NULL);
+    job.extra = SPAN("{\"delay_until\":\"2026-09-21T14:13:22Z\"}");
+    assert_job_member(&job, "scheduled_at", "\"2026-09-21T14:13:22Z\"");
+    assert_job_member(&job, "enqueued_at", "\"2026-09-21T14:13:22.000Z\"");
+    job.state = PAWL_STATE_RETRYABLE;
+    job.finished_at_ms = 0;
+    assert_job_member(&job, "enqueued_at", "\"2026-09-21T14:13:22.000Z\"");
+}
+
+static void attempts_never_exceed_their_maximum(void **state)
+{
+    struct pawl_job job = fresh_job();
+    job.state = PAWL_STATE_ACTIVE;
+    job.run = job.attempt = 3;
+    job.free_runs = 2;
+    job.attempts_max = 1;
+    job.started_at_ms = AT_MS;
+    assert_job_member(&job, "attempt", "3");
+    assert_job_member(&job, "max_attempts", "3");
+}
+
+static void an_expired_job_says_so(void **state)
+{
+    struct pawl_job job = fresh_job();
+    job.state = PAWL_STATE_EXPIRED;
+    job.finished_at_ms = AT_MS + 5000;
+    assert_job_member(&job, "error",
+                      "{\"code\":\"expired\",\"message\":\"the job expired before it could "
+                      "complete\",\"type\":\"expired\",\"attempt\":0,\"occurred_at\":\""
+                      "2026-09-21T14:13:25.000Z\"}");
 }
 
 static void results_belong_to_completed_jobs(void **state)
@@ -539,6 +580,9 @@ int main(void)
         cmocka_unit_test(a_fresh_job_is_printed),
         cmocka_unit_test(ends_are_told_by_the_times_that_belong_to_them),
         cmocka_unit_test(enqueued_at_is_when_the_job_became_available),
+        cmocka_unit_test(a_retry_does_not_move_the_schedule),
+        cmocka_unit_test(attempts_never_exceed_their_maximum),
+        cmocka_unit_test(an_expired_job_says_so),
         cmocka_unit_test(results_belong_to_completed_jobs),
         cmocka_unit_test(extra_members_are_printed_as_they_stand),
         cmocka_unit_test(extra_members_never_repeat_or_replace_the_servers_own),

@@ -3,6 +3,7 @@
  * The loop picks the records; the pool reads what the events say beyond them from the store, and
  * prints. */
 #include "base/time_text.h"
+#include "http/envelope.h"
 #include "http/events.h"
 #include "http/rooms.h"
 
@@ -237,7 +238,7 @@ static void add_expiry(struct pawl__buf *out, const struct picked *picked,
 static void add_retry(struct pawl__buf *out, const struct pawl_story *story,
                       const struct pawl_failure *failure)
 {
-    add_int(out, ",\"max_attempts\":", story->job.attempts_max);
+    add_int(out, ",\"max_attempts\":", pawl__envelope_attempts_max(&story->job));
     if (failure && failure->retry_delay_ms >= 0) {
         add_instant(out, ",\"next_retry_at\":", failure->failed_at_ms + failure->retry_delay_ms);
     }

@@ -34,7 +34,9 @@ void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int s
 
 void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder)
 {
+    static const struct pawl_job_id none;
     char id[PAWL_JOB_ID_TEXT_BYTES];
+    if (memcmp(&holder->id, &none, sizeof none) == 0) return;
     pawl_job_id_text(holder->id, id);
     pawl__buf_printf(out, "\"existing_job_id\":\"%s\"", id);
     if (holder->state) {

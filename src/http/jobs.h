@@ -14,7 +14,7 @@ void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story
                            enum pawl_state previous);
 /* {"job":{...}} of the job `id`. On the pool; answers, also when there is none. */
 void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status);
-/* "existing_job_id":"...", and its state if it is known. */
+/* "existing_job_id":"...", and its state if it is known; nothing for a job of the same batch. */
 void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder);
 
 /* 409 with the state that does not allow it, as `words` call it. */

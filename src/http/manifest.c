@@ -1,5 +1,6 @@
 /* GET /ojs/manifest: what this server is and can do. A claim needs the route that it is about; a
  * route alone does not make it true, so look at both when one is added. */
+#include "http/envelope.h"
 #include "http/rooms.h"
 
 #include <string.h>
@@ -95,6 +96,16 @@ static void add_limits(struct pawl__buf *out, const struct pawl__http_limits *li
                      PAWL_JSON_DEPTH_MAX);
 }
 
+/* What a job gets that does not bring it. max_interval is never less than initial_interval. */
+static void add_defaults(struct pawl__buf *out)
+{
+    pawl__buf_printf(out,
+                     "\"defaults\":{\"timeout_ms\":%lld,\"retry\":{\"max_attempts\":3,"
+                     "\"initial_interval\":\"PT1S\",\"backoff_coefficient\":2.0,"
+                     "\"max_interval\":\"PT5M\",\"jitter\":true,\"on_exhaustion\":\"discard\"}},",
+                     (long long)PAWL__OJS_TIMEOUT_MS);
+}
+
 void pawl__on_manifest(struct pawl__request *request)
 {
     struct pawl__server *server = request->server;
@@ -114,6 +125,7 @@ void pawl__on_manifest(struct pawl__request *request)
     pawl__buf_add_text(out, "],\"experimental\":[");
     add_details(out, true);
     pawl__buf_add_text(out, "]},");
+    add_defaults(out);
     add_limits(out, &server->config.limits);
     pawl__buf_printf(out,
                      ",\"endpoints\":{\"base_url\":\"%s/ojs/v1\",\"manifest\":\"/ojs/manifest\","

@@ -189,7 +189,8 @@ static void reply_failed(struct pawl__request *request)
     begin_reply(request);
     if (known) {
         tell_as_left(&story.job, nack);
-        pawl__buf_printf(&request->reply, ",\"max_attempts\":%d,\"job\":", story.job.attempts_max);
+        pawl__buf_printf(&request->reply, ",\"max_attempts\":%lld,\"job\":",
+                         (long long)pawl__envelope_attempts_max(&story.job));
         pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
     }
     pawl__out(&request->reply, "}");

@@ -56,9 +56,28 @@ struct submission {
 };
 
 /* The job that a spec became, unless the store decided more than its id and state. */
-static bool is_told(const struct pawl_job_spec *spec, const struct pawl_submitted *submitted)
+static bool is_told(const struct pawl_submitted *submitted)
 {
-    return !submitted->deduplicated && !submitted->replaced && !spec->tag_count;
+    return !submitted->deduplicated && !submitted->replaced;
+}
+
+/* The tags that the store keeps, if it keeps them as they were given; otherwise the extra members
+ * have them. Empty: none, or no memory, and then the reply fails. */
+static struct pawl_span tags_of(struct pawl__request *request, const struct pawl_job_spec *spec)
+{
+    struct pawl__buf buf = { 0 };
+    struct pawl_span out = { 0 };
+    for (size_t i = 0; i < spec->tag_count; i++) {
+        pawl__buf_add(&buf, i ? "," : "[", 1);
+        pawl__buf_add_json(&buf, spec->tags[i], strlen(spec->tags[i]));
+    }
+    if (!buf.len) return out;
+    pawl__buf_add(&buf, "]", 1);
+    char *copy = buf.failed ? NULL : pawl__arena_dup(&request->arena, buf.at, buf.len);
+    if (copy) out = (struct pawl_span){ copy, buf.len };
+    if (!copy) request->reply.failed = true;
+    pawl__buf_release(&buf);
+    return out;
 }
 
 static struct pawl_job job_of(const struct pawl_job_spec *spec,
@@ -102,6 +121,7 @@ static void print_submitted(struct pawl__request *request, const struct submissi
     }
     struct pawl_job job =
         job_of(&submission->specs[i], &submission->submitted[i], submission->now_ms);
+    job.tags = tags_of(request, &submission->specs[i]);
     pawl__envelope_print(&request->reply, &job, NULL);
 }
 
@@ -144,7 +164,7 @@ static void look_and_reply(struct pawl__request *request)
     struct pawl_jobs *known = pawl__arena_calloc(&request->arena, submission->count, sizeof *known);
     enum pawl_err err = known ? PAWL_OK : PAWL_ERR_NOMEM;
     for (size_t i = 0; !err && i < submission->count; i++) {
-        if (is_told(&submission->specs[i], &submission->submitted[i])) continue;
+        if (is_told(&submission->submitted[i])) continue;
         err = pawl_get(pawl__request_pawl(request), submission->submitted[i].id, &known[i], &diag);
         if (err == PAWL_ERR_NOT_FOUND) err = PAWL_OK; // gone already: what was asked for is shown
     }
@@ -263,7 +283,7 @@ static void submitted(struct pawl__request *request, struct pawl_answer *answer)
            submission->count * sizeof *submission->submitted);
     pawl_answer_free(answer);
     for (size_t i = 0; i < submission->count; i++) {
-        told = told && is_told(&submission->specs[i], &submission->submitted[i]);
+        told = told && is_told(&submission->submitted[i]);
     }
     tell_rooms(request, submission);
     if (told && !is_long(request)) {

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 
 #include <assert.h>
+#include <string.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -243,19 +244,36 @@ int64_t pawl__key_until(const struct pawl__key *key, int64_t now_ms)
     return timed ? now_ms + key->period_ms : 0;
 }
 
+/* The job's index in its own batch; `count` when it is not one of them. */
+static size_t index_in_batch(const struct pawl__op *op, struct pawl_job_id id)
+{
+    size_t i = 0;
+    while (i < op->submit.count && memcmp(&op->submit.jobs[i].id, &id, sizeof id) != 0) {
+        i++;
+    }
+    return i;
+}
+
 enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
                                const struct pawl__holder *holder)
 {
     static const char *const fields[] = { [PAWL__KEY_IDEMPOTENCY] = "idempotency_key",
                                           [PAWL__KEY_BUSINESS] = "business_key",
                                           [PAWL__KEY_UNIQUE] = "unique" };
+    const char *field = fields[key->kind];
+    const char *what = key->kind == PAWL__KEY_UNIQUE ? "unique key" : field;
     char text[PAWL_JOB_ID_TEXT_BYTES];
+    size_t index = index_in_batch(op, holder->id);
+    if (index < op->submit.count) { // it is rolled back with this one: its id would mean nothing
+        op->submit.holder = (struct pawl_submitted){ .state = PAWL_STATE_NONE };
+        return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, field,
+                                "job [%zu] of the same batch has the same %s", index, what);
+    }
     pawl_job_id_text(holder->id, text);
     op->submit.holder = (struct pawl_submitted){ .id = holder->id, .state = holder->state };
-    return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, fields[key->kind],
+    return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, field,
                             "job \"%s\", which is %s, holds the same %s", text,
-                            pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL),
-                            key->kind == PAWL__KEY_UNIQUE ? "unique key" : fields[key->kind]);
+                            pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL), what);
 }
 
 /* ---- refusals ---- */

@@ -347,6 +347,23 @@ static void who_holds_the_key_is_told(void **ctx)
     assert_non_null(strstr(diag.text, "holds the same unique key"));
 }
 
+static void a_holder_of_the_same_batch_is_named_by_its_place(void **ctx)
+{
+    (void)ctx;
+    struct pawl_diag diag = { 0 };
+    struct pawl__new_job jobs[] = { { .id = { { 1 } } }, { .id = { { 2 } } }, { .id = { { 3 } } } };
+    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                           .diag = &diag,
+                           .submit = { .jobs = jobs, .count = 3, .holder.id = { { 9 } } } };
+    struct pawl__holder holder = { .id = { { 2 } }, .state = PAWL_STATE_AVAILABLE };
+    struct pawl__key key = { .kind = PAWL__KEY_UNIQUE };
+    const struct pawl_submitted nobody = { 0 };
+    assert_int_equal(PAWL_ERR_DUPLICATE, pawl__key_refuse(&op, &key, &holder));
+    assert_string_equal("job [1] of the same batch has the same unique key", diag.text);
+    assert_memory_equal(&nobody.id, &op.submit.holder.id, sizeof nobody.id);
+    assert_int_equal(PAWL_STATE_NONE, op.submit.holder.state);
+}
+
 static void refusals_name_the_job_and_how_it_is(void **ctx)
 {
     (void)ctx;
@@ -385,6 +402,7 @@ int main(void)
         cmocka_unit_test(an_idempotency_key_outlives_its_job),
         cmocka_unit_test(only_the_newest_that_ended_are_remembered),
         cmocka_unit_test(who_holds_the_key_is_told),
+        cmocka_unit_test(a_holder_of_the_same_batch_is_named_by_its_place),
         cmocka_unit_test(refusals_name_the_job_and_how_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,8 @@ struct pawl__op {
             size_t count;
             struct pawl_submitted *out; /* room for count; set on success */
             size_t failed_index;
-            struct pawl_submitted holder; /* out, on DUPLICATE: who has the key */
+            struct pawl_submitted holder; /* out, on DUPLICATE: who has the key; zeros: a job
+                                             of the same batch, which did not happen */
         } submit;
         struct { /* available -> active. Queues strictly left to right, best rank
                     first within one. Never fails for want of jobs */

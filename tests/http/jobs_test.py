@@ -118,6 +118,28 @@ def a_delay_is_a_schedule():
 
 
 @test
+def a_duplicate_within_a_batch_names_no_job_that_was_rolled_back():
+    job = {"type": "a.b", "args": [queue_name()], "options": {"unique": {"keys": ["args"]}}}
+    other = {"type": "a.b", "args": []}
+    error = SERVER.refused("POST", JOBS + "/batch", {"jobs": [other, job, job]}, 409, "duplicate",
+                           index=2)
+    assert "[1] of the same batch" in str(error), error
+    assert "existing_job_id" not in str(error), error
+    reply = SERVER.ask("POST", JOBS + "/bulk", {"atomicity": "atomic", "jobs": [job, job]})
+    assert "existing_job_id" not in reply.body.decode(), reply.body
+
+
+@test
+def a_job_that_has_expired_already_is_answered_as_accepted():
+    for tags in [[], ["x"], ["X "]]:
+        job = SERVER.post(JOBS, {"type": "a.b", "args": [], "options": {
+            "expires_at": "2020-01-01T00:00:00Z", "tags": tags}}, 201)["job"]
+        assert job["state"] == "available", job
+        until(lambda: SERVER.state(job["id"]) == "discarded")
+        assert SERVER.get(f"{JOBS}/{job['id']}")["job"]["error"]["type"] == "expired"
+
+
+@test
 def takes_an_id_once():
     job = new_id()
     body = {"type": "a.b", "args": [], "id": job}

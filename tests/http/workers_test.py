@@ -497,6 +497,47 @@ def takes_a_report_however_it_is_worded(server):
 
 
 @test
+def attempts_agree_with_their_maximum(server):
+    policy = {"max_attempts": 2, "initial_interval": "PT0.01S", "jitter": False}
+    job_id = server.submit(retry=policy)
+    server.fetch()
+    server.ok(*nack(job_id, requeue=True))
+    job, = server.fetch()
+    equal((job["attempt"], job["max_attempts"]), (2, 3))
+    done = server.ok(*nack(job_id))
+    equal((done["state"], done["attempt"], done["max_attempts"]), ("retryable", 2, 3))
+    job, = server.fetch(wait_ms=10000)
+    equal((job["attempt"], job["max_attempts"], job["retry"]), (3, 3, policy))
+    done = server.ok(*nack(job_id))
+    equal((done["state"], done["attempt"], done["max_attempts"]), ("discarded", 3, 3))
+
+
+@test
+def times_of_a_cancelled_retry_do_not_lie_ahead(server):
+    job_id = server.submit(retry={"initial_interval": "PT1H"})
+    server.fetch()
+    server.ok(*nack(job_id))
+    waiting = server.get(f"/ojs/v1/jobs/{job_id}")["job"]
+    job = server.ask("DELETE", f"/ojs/v1/jobs/{job_id}").json["job"]
+    assert "scheduled_at" not in job, job
+    equal(job["enqueued_at"], waiting["enqueued_at"])
+    assert job["enqueued_at"] <= job["started_at"] <= job["cancelled_at"], job
+
+
+@test
+def the_manifest_tells_the_defaults(server):
+    """The wait is at most five minutes, or as long as the first one where that is longer."""
+    defaults = server.get("/ojs/manifest")["defaults"]
+    equal(defaults["retry"]["max_interval"], "PT5M")
+    for retry, delay_ms in [({}, 1000), ({"initial_interval": "PT2H"}, 7200000),
+                            ({"initial_interval": "PT4M", "max_attempts": 9}, 240000)]:
+        job_id = server.submit(retry={"jitter": False, **retry})
+        job, = server.fetch()
+        equal(job["max_attempts"], retry.get("max_attempts", defaults["retry"]["max_attempts"]))
+        equal(server.ok(*nack(job_id))["retry_delay_ms"], delay_ms)
+
+
+@test
 def keeps_no_secrets_of_a_failure(server):
     job_id = server.submit()
     server.fetch()
