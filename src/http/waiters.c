@@ -4,7 +4,9 @@
  *    more until the next wake-up.
  * 2. At most `window` of a line ask at the same time: one after a wake-up, then twice as many with
  *    each that finds something.
- * 3. Asking may answer requests, and that may bring new ones: lines are freed on the tick alone,
+ * 3. A line whose claim brought nothing although more may be there asks again without a wake-up,
+ *    after AGAIN_MS, and after twice as long each time that this happens again.
+ * 4. Asking may answer requests, and that may bring new ones: lines are freed on the tick alone,
  *    and every walk begins anew after it called out. */
 #include "http/waiters.h"
 #include "base/diag.h"
@@ -18,6 +20,8 @@ enum {
     WINDOW_MAX = 64,
     ROUND_MS = 10,    /* those whose time ends this close together are answered together */
     SAFETY_MS = 2000, /* wake-ups might get lost */
+    AGAIN_MS = 10,
+    AGAIN_MS_MAX = 500,
 };
 
 struct pawl__waiters_line {
@@ -26,6 +30,8 @@ struct pawl__waiters_line {
     struct pawl__waiter *first, *last;
     size_t asking, window;
     bool dry;
+    int64_t again_ms;    /* how long it waits before it asks again; 0: for a wake-up */
+    int64_t again_at_ms; /* loop time; 0: not set */
     char queues[];
 };
 
@@ -85,15 +91,21 @@ static void pump(struct pawl__waiters *waiters, struct pawl__waiters_line *line)
     }
 }
 
+static void wake_line(struct pawl__waiters *waiters, struct pawl__waiters_line *line)
+{
+    line->dry = false;
+    line->again_at_ms = 0;
+    if (!line->asking) line->window = 1;
+    pump(waiters, line);
+}
+
 void pawl__waiters_wake(struct pawl__server *server)
 {
     struct pawl__waiters *waiters = server->waiters;
     waiters->wakes++;
     waiters->woken_at_ms = pawl__server_now(server);
     for (struct pawl__waiters_line *line = waiters->lines; line; line = line->next) {
-        line->dry = false;
-        if (!line->asking) line->window = 1;
-        pump(waiters, line);
+        wake_line(waiters, line);
     }
 }
 
@@ -123,12 +135,26 @@ static void give_up(struct pawl__server *server, struct pawl__waiter *waiter)
     waiter->give_up(waiter->request);
 }
 
+/* Lines that were to ask again by now. */
+static void ask_again(struct pawl__waiters *waiters, int64_t now_ms)
+{
+    for (struct pawl__waiters_line *line = waiters->lines; line; line = line->next) {
+        if (!line->again_at_ms) continue;
+        if (line->again_at_ms <= now_ms) {
+            wake_line(waiters, line);
+        } else {
+            set_timer(waiters, line->again_at_ms);
+        }
+    }
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct pawl__waiters *waiters = timer->data;
     int64_t now_ms = pawl__server_now(waiters->server), next_ms;
     struct pawl__waiter *late;
     waiters->timer_at_ms = 0;
+    ask_again(waiters, now_ms);
     while ((late = find_late(waiters, now_ms, &next_ms))) {
         give_up(waiters->server, late);
     }
@@ -142,6 +168,20 @@ static void set_timer(struct pawl__waiters *waiters, int64_t at_ms)
     if (wait_ms < ROUND_MS) wait_ms = ROUND_MS;
     waiters->timer_at_ms = at_ms;
     uv_timer_start(&waiters->timer, on_timer, (uint64_t)wait_ms, 0);
+}
+
+/* A claim for the line brought nothing. */
+static void came_to_nothing(struct pawl__waiters *waiters, struct pawl__waiters_line *line,
+                            bool more)
+{
+    if (!more) {
+        line->again_ms = 0;
+        return;
+    }
+    line->again_ms = line->again_ms ? line->again_ms * 2 : AGAIN_MS;
+    if (line->again_ms > AGAIN_MS_MAX) line->again_ms = AGAIN_MS_MAX;
+    line->again_at_ms = pawl__server_now(waiters->server) + line->again_ms;
+    set_timer(waiters, line->again_at_ms);
 }
 
 /* ---- lines ---- */
@@ -194,6 +234,7 @@ bool pawl__waiters_join(struct pawl__server *server, struct pawl__waiter *waiter
     line->last = waiter;
     waiter->request->abandon = abandon;
     set_timer(waiters, waiter->until_ms);
+    if (waiter->more) came_to_nothing(waiters, line, true);
     if (asked_at == waiters->wakes) {
         line->dry = true;
     } else {
@@ -235,10 +276,12 @@ void pawl__waiters_answered(struct pawl__server *server, struct pawl__waiter *wa
     if (found) {
         pawl__waiters_leave(server, waiter);
         if (line->window < WINDOW_MAX) line->window *= 2;
+        line->again_ms = 0;
         pump(waiters, line);
         return;
     }
     if (waiter->asked_at == waiters->wakes) line->dry = true;
+    came_to_nothing(waiters, line, waiter->more);
     if (is_over(waiters, waiter)) {
         give_up(server, waiter);
     } else {

@@ -20,6 +20,8 @@ struct pawl__waiter {
     void (*ask)(struct pawl__request *request);
     /* Answer that there was nothing. */
     void (*give_up)(struct pawl__request *request);
+    bool more; /* the last claim brought nothing although more may be there, see pawl_claim: then
+                  the line asks again in a moment */
     /* the waiters' own: */
     struct pawl__waiter *prev, *next;
     struct pawl__waiters_line *line;

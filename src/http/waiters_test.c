@@ -195,6 +195,47 @@ static void who_comes_later_waits_for_his_turn(void **state)
     answer(3, false);
 }
 
+/* Others hold what there is, for a moment. Only that line asks again, and less and less often. */
+static void asks_again_in_a_moment_when_more_may_be_there(void **state)
+{
+    (void)state;
+    world.fetches[0].waiter.more = true; // it had asked before it joined
+    join(0, "mail ");
+    join(1, "sms ");
+    int64_t began_ms = pawl__server_now(&world.server);
+    for (size_t asked = 1; asked <= 3; asked++) {
+        while (world.asked_count < asked) {
+            uv_run(&world.server.loop, UV_RUN_ONCE);
+        }
+        assert_int_equal(world.asked[asked - 1], 0);
+        answer(0, false);
+        assert_int_equal(world.asked_count, asked); // not at once
+    }
+    assert_true(pawl__server_now(&world.server) - began_ms >= 10 + 20 + 40);
+    pawl__waiters_wake(&world.server); // a wake-up is not put off
+    assert_int_equal(world.asked_count, 5);
+    world.fetches[0].waiter.more = false;
+    answer(0, false);
+    answer(1, false);
+    uv_run(&world.server.loop, UV_RUN_NOWAIT);
+    assert_int_equal(world.asked_count, 5);
+}
+
+/* Also one that was about to be given up: it is asked before. */
+static void asks_again_before_it_gives_up(void **state)
+{
+    (void)state;
+    world.fetches[0].waiter.more = true;
+    world.fetches[0].waiter.until_ms = pawl__server_now(&world.server) + 10;
+    join(0, "mail ");
+    while (!world.asked_count) {
+        uv_run(&world.server.loop, UV_RUN_ONCE);
+    }
+    assert_int_equal(world.fetches[0].gave_up, 0);
+    answer(0, true);
+    assert_int_equal(world.fetches[0].gave_up, 0);
+}
+
 static void keeps_lines_of_different_queues_apart(void **state)
 {
     (void)state;
@@ -285,6 +326,8 @@ int main(void)
         TEST(asks_again_when_woken_while_asking),
         TEST(asks_at_once_when_woken_before_he_joined),
         TEST(who_comes_later_waits_for_his_turn),
+        TEST(asks_again_in_a_moment_when_more_may_be_there),
+        TEST(asks_again_before_it_gives_up),
         TEST(keeps_lines_of_different_queues_apart),
         TEST(forgets_who_goes_away),
         TEST(gives_up_those_whose_time_is_over),

@@ -3,7 +3,9 @@
  * 1. One claim serves the whole list of queues, left to right. Only when some queue is limited in
  *    its rate the list is asked in pieces: limited queues alone, the others together.
  * 2. What was claimed is either answered, or given back when the client has gone away meanwhile.
- * 3. Jobs that ran before, or have a checkpoint, are shown with what is known of that: the pool
+ * 3. A fetch that brought nothing although more may be there (others hold it for a moment) waits
+ *    HELD_MS at least, also if it was not to wait.
+ * 4. Jobs that ran before, or have a checkpoint, are shown with what is known of that: the pool
  *    reads it. Others are printed as they were claimed. */
 #include "http/checkpoint.h"
 #include "http/chore.h"
@@ -17,14 +19,14 @@
 #include <assert.h>
 #include <string.h>
 
-enum { QUEUES_MAX = 100 };
+enum { QUEUES_MAX = 100, HELD_MS = 50 };
 #define LEASE_MS INT64_C(1800000)
 
 struct fetch {
     struct pawl__waiter waiter; /* first: see waiters.h */
     const char **queues;
     size_t queue_count;
-    const char *line;   /* the queues as one text */
+    const char *line;   /* the queues as one text; NULL: it does not wait */
     const char *worker; /* whose the jobs will be */
     bool named;
     int64_t count;
@@ -113,8 +115,8 @@ static bool read_fetch(struct pawl__request *request, struct fetch *fetch)
     if (wait_ms) fetch->waiter.until_ms = pawl__server_now(request->server) + wait_ms;
     fetch->answers =
         pawl__arena_calloc(&request->arena, fetch->queue_count, sizeof *fetch->answers);
-    fetch->line = wait_ms ? line_of(request, fetch) : "";
-    if (fetch->answers && fetch->line) return true;
+    if (wait_ms) fetch->line = line_of(request, fetch);
+    if (fetch->answers && (fetch->line || !wait_ms)) return true;
     pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
     return false;
 }
@@ -274,6 +276,13 @@ static bool next_piece(struct pawl__request *request, struct fetch *fetch, struc
     return out->queue_count > 0;
 }
 
+static void wait_a_moment(struct pawl__request *request, struct fetch *fetch)
+{
+    int64_t until_ms = pawl__server_now(request->server) + HELD_MS;
+    if (!fetch->line) fetch->line = line_of(request, fetch);
+    if (fetch->line && fetch->waiter.until_ms < until_ms) fetch->waiter.until_ms = until_ms;
+}
+
 static void came_to_nothing(struct pawl__request *request)
 {
     struct fetch *fetch = request->state;
@@ -283,6 +292,7 @@ static void came_to_nothing(struct pawl__request *request)
         pawl__waiters_answered(server, &fetch->waiter, false); // waits on, or is given up
         return;
     }
+    if (fetch->waiter.more) wait_a_moment(request, fetch);
     bool waits = fetch->waiter.until_ms > pawl__server_now(server) && !server->stopping &&
                  !pawl__request_gone(request);
     if (waits && pawl__waiters_join(server, &fetch->waiter, fetch->line, fetch->asked_at)) return;
@@ -327,6 +337,7 @@ static void on_claimed(struct pawl__request *request, struct pawl_answer *answer
         return;
     }
     fetch->found += found;
+    fetch->waiter.more |= answer->more;
     fetch->answers[fetch->answer_count++] = answer;
     ask_next(request);
 }
@@ -369,6 +380,7 @@ static void ask(struct pawl__request *request)
         return;
     }
     fetch->at = 0;
+    fetch->waiter.more = false;
     fetch->asked_at = pawl__waiters_count(request->server->waiters);
     ask_next(request);
 }
