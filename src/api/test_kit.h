@@ -19,7 +19,7 @@
 #define KIT_SEED 7
 
 struct kit {
-    int64_t now_ms;
+    _Atomic int64_t now_ms; /* moved by the test, read by any thread */
     struct pawl_clock clock;
     struct pawl *pawl;
 };

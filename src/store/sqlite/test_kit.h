@@ -21,7 +21,7 @@
 enum { KIT_PATH_BYTES = 256, KIT_URL_BYTES = KIT_PATH_BYTES + 16 };
 
 struct kit {
-    int64_t now_ms;
+    _Atomic int64_t now_ms; /* moved by the test, read by any thread */
     struct pawl_clock clock;
     struct pawl_config config;
     char folder[KIT_PATH_BYTES]; /* "": in memory, or somebody else's */
