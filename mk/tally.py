@@ -11,7 +11,8 @@ program that ran nothing, one that failed without saying at which point, all cou
 
 Beside LABEL.json there may be LABEL.again.json, of programs that failed and were run once more,
 alone. They count as they did then, and are named as unsteady: on a busy machine a deadline may
-pass that says nothing about the product. No second run excuses a crash or a sanitizer's finding.
+pass that says nothing about the product. No second run excuses a crash or a sanitizer's finding,
+nor anything in a suite that looks for races, which are rare by nature, or in the step "tsan".
 With --again the names of programs that deserve one are printed; none, or too many to be chance:
 the exit status is 1.
 
@@ -26,6 +27,7 @@ POINT = re.compile(r"\s*(not )?ok\b(?:\s+\d+)?(.*)")
 PLAN = re.compile(r"\s*1\.\.(\d+)")
 FINDING = re.compile(r"Sanitizer|runtime error:")
 AGAIN_MAX = 3
+RACES = {"cluster", "contract", "crash", "isolation", "model", "races", "threads"}  # suites
 
 
 class Count:
@@ -93,11 +95,17 @@ def read_meson_test(test):
     return count
 
 
-def may_be_chance(test):
+def looks_for_races(label, test):
+    """A test's name is "project:suite+suite / name"."""
+    suites = re.split(r"[:+ ]", test["name"].rpartition(" / ")[0])
+    return label == "tsan" or not RACES.isdisjoint(suites)
+
+
+def may_be_chance(label, test):
     """Did it fail in a way that a busy machine can cause?"""
     output = test.get("stdout", "") + test.get("stderr", "")
-    return (test["result"] in ("ERROR", "FAIL", "TIMEOUT") and test.get("returncode", 0) >= 0
-            and not FINDING.search(output))
+    return (not looks_for_races(label, test) and test["result"] in ("ERROR", "FAIL", "TIMEOUT")
+            and test.get("returncode", 0) >= 0 and not FINDING.search(output))
 
 
 def read_meson_log(path):
@@ -105,14 +113,14 @@ def read_meson_log(path):
         return [json.loads(line) for line in log]
 
 
-def read_meson(path):
+def read_meson(label, path):
     second = path.removesuffix(".json") + ".again.json"
     again = {test["name"]: test for test in read_meson_log(second)} \
         if os.path.exists(second) else {}
     count = Count()
     for test in read_meson_log(path):
         name = test["name"]
-        if name in again and may_be_chance(test):
+        if name in again and may_be_chance(label, test):
             first, test = test, again[name]
             count.unsteady += read_meson_test(first).complaints
         count.add(read_meson_test(test))
@@ -120,8 +128,10 @@ def read_meson(path):
 
 
 def print_again(path):
+    label = os.path.basename(path).removesuffix(".json")
     failed = [test for test in read_meson_log(path) if read_meson_test(test).failed]
-    if not 0 < len(failed) <= AGAIN_MAX or not all(map(may_be_chance, failed)):
+    if not 0 < len(failed) <= AGAIN_MAX or \
+            not all(may_be_chance(label, test) for test in failed):
         return 1
     print(*(test["name"].split(" / ")[-1] for test in failed))
     return 0
@@ -131,7 +141,7 @@ def read_log(label, path):
     count = Count()
     try:
         if path.endswith(".json"):
-            count.add(read_meson(path))
+            count.add(read_meson(label, path))
         else:
             with open(path, encoding="utf-8", errors="replace") as log:
                 count.add(read_tap(label, log.read()))

@@ -294,9 +294,9 @@ LATE = {"name": "pawl:base / late", "result": "FAIL", "returncode": 1,
 ON_TIME = {**LATE, "result": "OK", "returncode": 0, "stdout": "1..2\nok 1 - x\nok 2 - y\n"}
 
 
-def deserve_another_run(root, *tests):
-    plant(root, {"again.json": meson_log(*tests)})
-    done = subprocess.run([os.path.join(ROOT, "mk/tally.py"), "--again", f"{root}/again.json"],
+def deserve_another_run(root, *tests, label="plain"):
+    plant(root, {f"{label}.json": meson_log(*tests)})
+    done = subprocess.run([os.path.join(ROOT, "mk/tally.py"), "--again", f"{root}/{label}.json"],
                           capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (done.stdout != ""), done
     return done.stdout.split()
@@ -321,6 +321,23 @@ def excuses_no_crash_and_no_finding(root):
         plant(root, {"plain.again.json": meson_log(ON_TIME)})
         assert tally(root, {"plain.json": meson_log({**LATE, **worse})}) == \
             ("1 passed, 1 failed", 1), worse
+
+
+@test
+def excuses_no_suite_that_looks_for_races(root):
+    for suites in ("contract", "crash", "cluster", "model", "engine+threads", "postgres+races"):
+        racy = {**LATE, "name": f"pawl:{suites} / late"}
+        assert deserve_another_run(root, racy) == [], suites
+        plant(root, {"plain.again.json": meson_log({**ON_TIME, "name": racy["name"]})})
+        assert tally(root, {"plain.json": meson_log(racy)}) == ("1 passed, 1 failed", 1), suites
+    assert deserve_another_run(root, {**LATE, "name": "pawl:docs / model"}) == ["model"]
+
+
+@test
+def excuses_nothing_under_thread_sanitizer(root):
+    assert deserve_another_run(root, LATE, label="tsan") == []
+    plant(root, {"tsan.again.json": meson_log(ON_TIME)})
+    assert tally(root, {"tsan.json": meson_log(LATE)}) == ("1 passed, 1 failed", 1)
 
 
 @test
