@@ -1,7 +1,9 @@
 /* Two processes on one store: what one submits, the other begins at once. This program is both:
- * with
- * --worker it is the node, which reports on a pipe when its handler began. Both read clocks that
- * all processes share. */
+ * with --worker it is the node, which reports on a pipe when its handler began. Both read clocks
+ * that all processes share.
+ *
+ * A single job may be late because the machine is busy with other things. Most must be in time, and
+ * what must be found by a notice is: the node counts what woke it. */
 #include "base/clock.h"
 #include "support/rig.h"
 
@@ -20,16 +22,22 @@
 
 enum {
     TICKS_FULL = 100,
-    LATE_US_MAX = 500000, /* for any one: generous, for a machine that is busy with other things */
     MEDIAN_US_MAX = 100000, /* a safety poll would take longer */
+    DUE_COUNT = 9,
     DUE_IN_MS = 300,
-    DUE_LATE_MS_MAX = 100,
+    DUE_LATE_MS_MAX = 10000, /* for any one: without a notice it is looked for after 30 s */
     GIVE_UP_MS = 60000
 };
 
 struct report {
     int64_t number;
     int64_t mono_us, wall_ms; /* when the handler began */
+    int64_t wakes;            /* of the node by other processes, so far */
+};
+
+struct node {
+    struct pawl *pawl;
+    int out_fd;
 };
 
 static int64_t now_us(void)
@@ -41,11 +49,15 @@ static int64_t now_us(void)
 
 static enum pawl_outcome tick(struct pawl_task *task, void *ctx)
 {
+    const struct node *node = ctx;
+    struct pawl_counters counters;
     struct report report = { .mono_us = now_us(),
                              .wall_ms = pawl__clock_wall_ms(&pawl__clock_system) };
     const struct pawl_job *job = pawl_task_job(task);
     report.number = strtoll(job->args.at + 1, NULL, 10);
-    ssize_t wrote = write(*(int *)ctx, &report, sizeof report);
+    pawl_counters_get(node->pawl, &counters);
+    report.wakes = counters.wakes_foreign;
+    ssize_t wrote = write(node->out_fd, &report, sizeof report);
     return wrote == (ssize_t)sizeof report ? PAWL_OUTCOME_DONE : PAWL_OUTCOME_DISCARD;
 }
 
@@ -69,11 +81,12 @@ static int be_worker(const char *url, int out_fd, bool chatty)
     struct pawl_config config = { .store = url, .durability = PAWL_DURABILITY_RELAXED };
     struct pawl *pawl = NULL;
     struct pawl_diag diag = { 0 };
-    struct pawl_node_config node = { .name = "worker", .workers = 2 };
+    struct pawl_node_config how = { .name = "worker", .workers = 2 };
     pthread_t thread;
     enum pawl_err err = pawl_open(&config, &pawl, &diag);
-    if (!err) err = pawl_handle(pawl, "tick", tick, &out_fd, &diag);
-    if (!err) err = pawl_start(pawl, &node, &diag);
+    struct node node = { .pawl = pawl, .out_fd = out_fd };
+    if (!err) err = pawl_handle(pawl, "tick", tick, &node, &diag);
+    if (!err) err = pawl_start(pawl, &how, &diag);
     if (err) {
         fprintf(stderr, "worker: %s\n", diag.text);
         return 1;
@@ -179,15 +192,14 @@ static void judge(const char *what, int64_t *late_us, size_t count)
     print_message("# %s: median %" PRId64 " us, 90 %% %" PRId64 " us, worst %" PRId64 " us\n", what,
                   late_us[count / 2], late_us[count * 9 / 10], late_us[count - 1]);
     assert_true(late_us[count / 2] < MEDIAN_US_MAX);
-    assert_true(late_us[count - 1] < LATE_US_MAX);
 }
 
 /* Each waits for the one before, so the node is idle each time. From before the submit, so its
- * commit counts too. */
+ * commit counts too. A poll may be faster than a notice now and then. */
 static void submit_and_measure(struct pair *pair, const char *what)
 {
     int64_t late_us[TICKS_FULL];
-    int64_t count = scaled(TICKS_FULL);
+    int64_t count = scaled(TICKS_FULL), wakes = 0, woken = 0;
     if (count < 10) count = 10;
     if (count > TICKS_FULL) count = TICKS_FULL;
     for (int64_t i = 0; i < count; i++) {
@@ -197,7 +209,10 @@ static void submit_and_measure(struct pair *pair, const char *what)
         assert_int_equal(report.number, i);
         late_us[i] = report.mono_us - from_us;
         assert_true(late_us[i] > 0);
+        woken += report.wakes > wakes;
+        wakes = report.wakes;
     }
+    assert_true(woken > count / 2);
     judge(what, late_us, (size_t)count);
 }
 
@@ -223,20 +238,20 @@ static void node_that_tells_much_itself_still_hears(void **state)
 static void job_scheduled_by_another_process_starts_when_it_is_due(void **state)
 {
     struct pair pair;
-    int64_t worst_ms = 0;
+    int64_t late_us[DUE_COUNT];
     (void)state;
     pair_open(&pair, false);
-    for (int64_t i = 0; i < 5; i++) {
+    for (int64_t i = 0; i < DUE_COUNT; i++) {
         int64_t due_at_ms = pawl__clock_wall_ms(&pawl__clock_system) + DUE_IN_MS;
         submit_tick(&pair, i, due_at_ms);
         struct report report = next_report(&pair);
         assert_int_equal(report.number, i);
         int64_t late_ms = report.wall_ms - due_at_ms;
         if (late_ms < 0) fail_msg("%" PRId64 " ms too soon", -late_ms);
-        if (late_ms > worst_ms) worst_ms = late_ms;
+        late_us[i] = late_ms * 1000;
     }
-    print_message("# due until begun: worst %" PRId64 " ms\n", worst_ms);
-    assert_true(worst_ms <= DUE_LATE_MS_MAX);
+    judge("due until begun", late_us, DUE_COUNT);
+    assert_true(late_us[DUE_COUNT - 1] < DUE_LATE_MS_MAX * INT64_C(1000));
     pair_close(&pair);
 }
 
