@@ -21,6 +21,9 @@ struct pawl__tls {
     BIO *in, *out; /* the SSL's */
 };
 
+/* Of TLS 1.2: forward secrecy, and encryption that authenticates. Those of TLS 1.3 all are. */
+static const char ciphers_12[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
 /* OpenSSL's newest complaint, in `text`. */
 static const char *complaint(char *text, size_t len)
 {
@@ -37,6 +40,11 @@ static enum pawl_err load(const char *cert, const char *key, SSL_CTX **out, stru
     SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
     if (!ssl) return pawl__fail_nomem(diag);
     SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
+    if (SSL_CTX_set_cipher_list(ssl, ciphers_12) != 1) {
+        SSL_CTX_free(ssl);
+        return pawl__fail(diag, PAWL_ERR_UNSUPPORTED, "OpenSSL has none of the ciphers \"%s\"",
+                          ciphers_12);
+    }
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS); // an idle connection should be small
     enum pawl_err err = PAWL_OK;

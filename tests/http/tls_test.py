@@ -23,7 +23,8 @@ POST = (b"POST /ojs/v1/jobs HTTP/1.1\r\n" + HOST + b"Content-Type: application/j
 class Place:
     """A directory with a certificate and its key in it."""
 
-    def __init__(self):
+    def __init__(self, kind="ec"):
+        self.kind = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"] if kind == "ec" else [kind]
         self.path = tempfile.mkdtemp(prefix="pawl-tls-")
         self.cert, self.key = os.path.join(self.path, "cert"), os.path.join(self.path, "key")
         self.make("first")
@@ -36,8 +37,8 @@ class Place:
 
     def make(self, name):
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-keyout", self.key, "-out", self.cert, "-days", "2", "-subj", "/CN=" + name,
+            ["openssl", "req", "-x509", "-newkey", *self.kind, "-nodes",
+             "-keyout", self.key, "-out", self.cert, "-days", "2", "-subj", "/CN=" + name,
              "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
 
     @property
@@ -86,6 +87,24 @@ def speaks_the_versions_that_are_safe():
                 ["openssl", "s_client", "-connect", server.address, version, "-cipher",
                  "DEFAULT:@SECLEVEL=0"], input="", capture_output=True, text=True, check=False)
             assert done.returncode != 0, version
+
+
+@test
+def takes_only_ciphers_that_authenticate():
+    def shakes_hands(server, cipher):
+        done = subprocess.run(
+            ["openssl", "s_client", "-connect", server.address, "-tls1_2", "-cipher",
+             cipher + ":@SECLEVEL=0"], input="", capture_output=True, text=True, check=False)
+        return done.returncode == 0 and f"Cipher is {cipher}\n" in done.stdout
+
+    for kind, name in [("ec", "ECDSA"), ("rsa", "RSA")]:
+        with Place(kind) as place, Server(*place.options) as server:
+            for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"):
+                assert shakes_hands(server, f"ECDHE-{name}-{cipher}"), cipher
+            for cipher in ("AES128-SHA", "AES256-SHA", "AES128-SHA256", "AES256-SHA384"):
+                assert not shakes_hands(server, f"ECDHE-{name}-{cipher}"), cipher
+            for cipher in ("AES128-SHA", "AES256-GCM-SHA384", "DHE-RSA-AES128-GCM-SHA256"):
+                assert not shakes_hands(server, cipher), cipher
 
 
 @test
