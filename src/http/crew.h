@@ -47,9 +47,6 @@ void pawl__crew_tick(struct pawl__server *server);
 
 /* ---- for fetches and heartbeats ---- */
 
-/* How long a client may ask a lease to last. */
-#define PAWL__VISIBILITY_MS_MAX INT64_C(604800000)
-
 /* 1 to PAWL_WORKER_BYTES_MAX bytes. False: answered. */
 bool pawl__worker_id_ok(struct pawl__request *request, const char *id);
 

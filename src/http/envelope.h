@@ -13,6 +13,10 @@
  * printer leaves out a timeout of exactly this length that no client asked for. */
 #define PAWL__OJS_TIMEOUT_MS INT64_C(1800000)
 
+/* How long a lease may last, whether a job, a fetch or a heartbeat asks for it: a week. The job of
+ * a worker that has died stays with it for so long. */
+#define PAWL__VISIBILITY_MS_MAX INT64_C(604800000)
+
 /* How long an idempotency key is kept: a repeat within a day gets the first job back. */
 #define PAWL__OJS_KEY_MS INT64_C(86400000)
 

@@ -179,12 +179,16 @@ static bool read_lease(struct pawl__reader *reader)
     enum pawl__field chosen = pawl__reader_choose(reader, PAWL__FIELD_VISIBILITY_TIMEOUT_MS,
                                                   PAWL__FIELD_VISIBILITY_TIMEOUT);
     if (reader->at[PAWL__FIELD_VISIBILITY_TIMEOUT_MS] &&
-        !pawl__reader_whole(reader, PAWL__FIELD_VISIBILITY_TIMEOUT_MS, 1, PAWL__OJS_MS_MAX, &ms)) {
+        !pawl__reader_whole(reader, PAWL__FIELD_VISIBILITY_TIMEOUT_MS, 1, PAWL__VISIBILITY_MS_MAX,
+                            &ms)) {
         return false;
     }
     if (reader->at[PAWL__FIELD_VISIBILITY_TIMEOUT]) {
-        if (!pawl__reader_seconds(reader, PAWL__FIELD_VISIBILITY_TIMEOUT, 1, &seconds_ms))
+        if (!pawl__reader_whole(reader, PAWL__FIELD_VISIBILITY_TIMEOUT, 1,
+                                PAWL__VISIBILITY_MS_MAX / 1000, &seconds_ms)) {
             return false;
+        }
+        seconds_ms *= 1000;
         pawl__reader_keep(reader, PAWL__FIELD_VISIBILITY_TIMEOUT);
     }
     int64_t lease_ms = chosen == PAWL__FIELD_VISIBILITY_TIMEOUT ? seconds_ms : ms;

@@ -8,6 +8,7 @@
 #include "http/chore.h"
 #include "http/claims.h"
 #include "http/crew.h"
+#include "http/envelope.h"
 #include "http/envelope_out.h"
 #include "http/events.h"
 #include "http/rooms.h"

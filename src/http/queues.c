@@ -195,12 +195,15 @@ void pawl__on_queue_get(struct pawl__request *request)
 
 /* ---- list ---- */
 
-/* The first queue of the page: behind the cursor, which is a queue's name, or at the offset. */
-static size_t first_of(const struct pawl_stats *stats, const char *cursor, int64_t offset)
+/* A cursor is this and the name of the page's last queue. */
+#define CURSOR "after:"
+
+/* The first queue of the page: behind `after`, or at the offset. */
+static size_t first_of(const struct pawl_stats *stats, const char *after, int64_t offset)
 {
     size_t i = 0;
-    if (!cursor) return (uint64_t)offset < stats->queue_count ? (size_t)offset : stats->queue_count;
-    while (i < stats->queue_count && strcmp(stats->queues[i].queue, cursor) <= 0) {
+    if (!after) return (uint64_t)offset < stats->queue_count ? (size_t)offset : stats->queue_count;
+    while (i < stats->queue_count && strcmp(stats->queues[i].queue, after) <= 0) {
         i++;
     }
     return i;
@@ -227,11 +230,18 @@ void pawl__on_queues(struct pawl__request *request)
     struct pawl__paging paging;
     struct pawl__buf *out = &request->reply;
     if (!pawl__paging_read(request, request->server->config.limits.page_size_max, &paging)) return;
+    const char *after = paging.cursor;
+    if (after && strncmp(after, CURSOR, strlen(CURSOR)) != 0) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "cursor",
+                           "cursor must be the next_cursor of the page before");
+        return;
+    }
+    if (after) after += strlen(CURSOR);
     enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &stats, &diag);
     if (err) {
         pawl__reply_err(request, err, &diag);
     } else {
-        size_t first = first_of(&stats, paging.cursor, paging.offset), left = stats.queue_count;
+        size_t first = first_of(&stats, after, paging.offset), left = stats.queue_count;
         left -= first;
         size_t end = first + (left > (size_t)paging.limit ? (size_t)paging.limit : left);
         pawl__buf_add_text(out, "{\"queues\":[");
@@ -242,7 +252,7 @@ void pawl__on_queues(struct pawl__request *request)
                          stats.queue_count, (long long)paging.limit, (long long)paging.offset,
                          end < stats.queue_count ? "true" : "false");
         if (end < stats.queue_count) {
-            pawl__buf_printf(out, ",\"next_cursor\":\"%s\"", stats.queues[end - 1].queue);
+            pawl__buf_printf(out, ",\"next_cursor\":\"" CURSOR "%s\"", stats.queues[end - 1].queue);
         }
         pawl__buf_add_text(out, "}}");
         pawl__reply(request, 200);

@@ -73,6 +73,20 @@ bool pawl__request_int(struct pawl__request *request, const char *name, int64_t 
     return false;
 }
 
+bool pawl__request_bool(struct pawl__request *request, const char *name, bool *out)
+{
+    const char *text = pawl__request_query(request, name);
+    if (!text) return true;
+    bool yes = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    if (yes || strcmp(text, "false") == 0 || strcmp(text, "0") == 0) {
+        *out = yes;
+        return true;
+    }
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s must be true or false",
+                       name);
+    return false;
+}
+
 bool pawl__request_json(struct pawl__request *request, bool optional, struct pawl__json *out)
 {
     struct pawl_span text = request->body;

@@ -105,6 +105,8 @@ bool pawl__request_int(struct pawl__request *request, const char *name, int64_t 
                        int64_t *out);
 /* In place. `plus`: a plus is a blank. False: an escape that is not one, or NUL. */
 bool pawl__percent_decode(char *text, bool plus);
+/* true, false, 1 or 0 in the query; `*out` untouched when absent. False: answered. */
+bool pawl__request_bool(struct pawl__request *request, const char *name, bool *out);
 struct pawl *pawl__request_pawl(const struct pawl__request *request);
 /* Who does it, for the audit. */
 struct pawl_by pawl__request_by(const struct pawl__request *request);

@@ -204,6 +204,7 @@ static void look_again(struct pawl__results *results, struct wait *wait, bool la
 void pawl__on_result(struct pawl__request *request)
 {
     int64_t timeout_s = WAIT_S_USUAL;
+    bool waits = false;
     struct wait *wait = pawl__arena_calloc(&request->arena, 1, sizeof *wait);
     if (!wait) {
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
@@ -211,8 +212,7 @@ void pawl__on_result(struct pawl__request *request)
     }
     if (!pawl__request_job_id(request, 0, &wait->id)) return;
     if (!pawl__request_int(request, "timeout", 0, WAIT_S_MAX, &timeout_s)) return;
-    const char *wanted = pawl__request_query(request, "wait");
-    bool waits = wanted && (strcmp(wanted, "true") == 0 || strcmp(wanted, "1") == 0);
+    if (!pawl__request_bool(request, "wait", &waits)) return;
     wait->request = request;
     wait->until_ms = pawl__server_now(request->server) + timeout_s * 1000;
     request->state = wait;

@@ -170,6 +170,11 @@ static bool read_page(struct pawl__request *request, struct pawl__paging *out)
 {
     int64_t page = 1;
     if (!pawl__paging_read(request, PAGE_MAX, out)) return false;
+    if (out->cursor) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "cursor",
+                           "this list has no cursors; use page or offset");
+        return false;
+    }
     if (!pawl__request_int(request, "per_page", 1, PAGE_MAX, &out->limit) ||
         !pawl__request_int(request, "page", 1, PAWL__OFFSET_MAX, &page)) {
         return false;

@@ -109,7 +109,8 @@ def lists_queues_by_name_page_by_page():
         rest = server.get(f"{QUEUES}?limit=5&cursor={cursor}")
         assert [queue["name"] for queue in rest["queues"]] == names[5:10]
         for query, field in [("limit=0", "limit"), ("limit=201", "limit"), ("limit=x", "limit"),
-                             ("offset=-1", "offset"), ("offset=9999999", "offset")]:
+                             ("offset=-1", "offset"), ("offset=9999999", "offset"),
+                             ("cursor=garbage", "cursor"), ("cursor=" + names[4], "cursor")]:
             server.refused("GET", f"{QUEUES}?{query}", None, 400, "invalid_request", field=field)
 
 

@@ -53,6 +53,16 @@ def says_408_when_there_is_none_yet():
 
 
 @test
+def whether_to_wait_is_true_or_false():
+    job = SERVER.submit(queue=queue_name())
+    for word in ("maybe", "yes", "2", "TRUE", "truely"):
+        error = SERVER.refused("GET", f"{JOBS}/{job}/result?wait={word}", None, 400,
+                               "invalid_request", field="wait")
+        assert "true or false" in error["message"], error
+    SERVER.refused("GET", f"{JOBS}/{job}/result?wait=0", None, 408, "still_running")
+
+
+@test
 def says_408_after_the_time_it_was_given():
     job = SERVER.submit(queue=queue_name())
     began = time.monotonic()
@@ -63,7 +73,7 @@ def says_408_after_the_time_it_was_given():
 @test
 def refuses_times_that_are_none():
     job = SERVER.submit(queue=queue_name())
-    for timeout in ["-1", "61", "x", "1.5", "", "99999999999999999999"]:
+    for timeout in ["-1", "61", "x", "1.5", "99999999999999999999"]:
         SERVER.refused("GET", f"{JOBS}/{job}/result?wait=true&timeout={timeout}", None, 400,
                        "invalid_request", field="timeout")
 

@@ -73,7 +73,8 @@ def lists_schemas_page_by_page():
         assert listed("?limit=10&offset=20")[0] == uris[20:]
         assert listed("?page=2&per_page=10")[0] == uris[10:20]
         assert listed("?offset=25")[0] == []
-        for query, field in [("limit=101", "limit"), ("per_page=0", "per_page"),
+        for query, field in [("limit=101", "limit"), ("cursor=garbage", "cursor"),
+                             ("per_page=0", "per_page"),
                              ("page=0", "page")]:
             server.refused("GET", f"{BY_URI}?{query}", None, 400, "invalid_request", field=field)
         assert server.get(BY_TYPE)["items"] == []
