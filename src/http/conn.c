@@ -6,8 +6,8 @@
  * 4. After a refusal that breaks the framing the rest of the input is read and thrown away for a
  *    moment, so that the client gets to see the reply.
  * 5. While a client does not take its replies, no further requests of its are read.
- * 6. A client that sends no more may still listen: what it asked is answered, but not waited
- *    with. */
+ * 6. A client that sends no more may still listen: what it asked is answered. But it may as well
+ *    have gone, so nothing is claimed for it, and no stream is kept open. */
 #include "http/conn.h"
 #include "base/clock.h"
 #include "http/rooms.h"
@@ -473,14 +473,12 @@ static void take(struct pawl__conn *conn, const char *at, size_t len)
 static void unpark(struct pawl__conn *conn)
 {
     struct pawl__request *request = conn->request;
+    request->hung_up = true;
     if (request->streaming) {
         pawl__conn_close(conn);
-        return;
+    } else if (request->finish) {
+        request->finish(request);
     }
-    request->abandon(request);
-    request->abandon = NULL;
-    request->hung_up = true;
-    pawl__reply_refuse(request, PAWL__FAULT_REQUEST_TIMEOUT, "", "%s", PAWL__HUNG_UP_TEXT);
 }
 
 /* The client sends no more. */

@@ -123,7 +123,7 @@ void pawl__on_remote_wait(struct pawl__request *request)
         return;
     }
     int64_t wait_ms = wait->seen.wait_ms < most_ms ? wait->seen.wait_ms : most_ms;
-    if (has_news(remote, wait) || wait_ms <= 0 || server->stopping || pawl__request_gone(request)) {
+    if (has_news(remote, wait) || wait_ms <= 0 || server->stopping) {
         tell(request);
         return;
     }

@@ -60,6 +60,8 @@ struct pawl__request {
     /* parked requests: called on the loop when the client goes away or the server stops. The
      * handler must forget the request; it is answered for it. */
     void (*abandon)(struct pawl__request *request);
+    /* Called when the client sends no more: answer with what there is. NULL: waits on. */
+    void (*finish)(struct pawl__request *request);
     void (*parked)(struct pawl__request *request); /* see pawl__request_park */
 
     /* the connection's */
@@ -103,10 +105,10 @@ bool pawl__request_job_id(struct pawl__request *request, size_t index, struct pa
  * answered. */
 bool pawl__request_int(struct pawl__request *request, const char *name, int64_t min, int64_t max,
                        int64_t *out);
-/* In place. `plus`: a plus is a blank. False: an escape that is not one, or NUL. */
-bool pawl__percent_decode(char *text, bool plus);
 /* true, false, 1 or 0 in the query; `*out` untouched when absent. False: answered. */
 bool pawl__request_bool(struct pawl__request *request, const char *name, bool *out);
+/* In place. `plus`: a plus is a blank. False: an escape that is not one, or NUL. */
+bool pawl__percent_decode(char *text, bool plus);
 struct pawl *pawl__request_pawl(const struct pawl__request *request);
 /* Who does it, for the audit. */
 struct pawl_by pawl__request_by(const struct pawl__request *request);

@@ -225,7 +225,7 @@ static void errand_done(uv_work_t *work, int status)
     request->on_pool = false;
     if (request->status) {
         pawl__conn_send(request);
-    } else if (pawl__request_gone(request) && !request->returning) { // meanwhile: nobody waits
+    } else if (!request->conn && !request->returning) { // meanwhile: nobody waits
         pawl__reply_refuse(request, PAWL__FAULT_REQUEST_TIMEOUT, "", "%s", PAWL__HUNG_UP_TEXT);
     } else {
         request->parking = request->returning = false;

@@ -114,6 +114,7 @@ void pawl__waiters_wake(struct pawl__server *server)
 static void set_timer(struct pawl__waiters *waiters, int64_t at_ms);
 
 static void abandon(struct pawl__request *request);
+static void finish(struct pawl__request *request);
 
 static struct pawl__waiter *find_late(const struct pawl__waiters *waiters, int64_t now_ms,
                                       int64_t *next_ms)
@@ -233,6 +234,7 @@ bool pawl__waiters_join(struct pawl__server *server, struct pawl__waiter *waiter
     *(line->last ? &line->last->next : &line->first) = waiter;
     line->last = waiter;
     waiter->request->abandon = abandon;
+    waiter->request->finish = finish;
     set_timer(waiters, waiter->until_ms);
     if (waiter->more) came_to_nothing(waiters, line, true);
     if (asked_at == waiters->wakes) {
@@ -254,6 +256,13 @@ void pawl__waiters_leave(struct pawl__server *server, struct pawl__waiter *waite
     waiter->line = NULL;
     waiter->prev = waiter->next = NULL;
     waiter->asking = false;
+}
+
+/* The client of a fetch that waits sends no more. It may have gone, and would take a job with it.
+ */
+static void finish(struct pawl__request *request)
+{
+    give_up(request->server, request->state);
 }
 
 /* The client went away while its fetch waited. */

@@ -502,6 +502,28 @@ def answers_clients_that_send_no_more():
 
 
 @test
+def a_client_that_sends_no_more_while_it_waits_is_answered():
+    with Server() as server:
+        fetch = post(b'{"queues":["q"],"wait_ms":60000}', path=b"/ojs/v1/workers/fetch")
+        with Wire(server) as wire, Wire(server) as other:  # it may have gone: it claims nothing
+            wire.send(fetch)
+            until(lambda: server.metric("pawl_fetches_waiting") == 1)
+            seconds, answer = took(wire.hang_up().answer)
+            assert answer.status == 200 and answer.json == {"jobs": []} and seconds < 30
+            job = JOB.replace(b"[]", b'[],"options":{"queue":"q"}')
+            job = exchange(server, post(job)).json["job"]["id"]
+            assert [each["id"] for each in other.send(fetch).answer().json["jobs"]] == [job]
+        result = get(target=f"/ojs/v1/jobs/{job}/result?wait=true&timeout=60".encode())
+        with Wire(server) as wire:  # this only looks, so it waits on
+            wire.send(result).hang_up()
+            time.sleep(0.2)  # it has been parked: nothing tells of it
+            server.ack(job, 42)
+            answer = wire.answer()
+            assert answer.status == 200 and answer.json["result"] == 42, answer.body
+            assert wire.ended()
+
+
+@test
 def survives_clients_that_vanish():
     with Server() as server:
         for i in range(100):
