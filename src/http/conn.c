@@ -310,7 +310,7 @@ static void refuse(struct pawl__conn *conn, enum pawl__fault_kind kind, const ch
     }
     request->reply_header_count = 0; // what another refusal left
     if (kind == PAWL__FAULT_METHOD) {
-        pawl__reply_header(request, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE");
+        pawl__reply_header(request, "Allow", PAWL__METHODS);
     }
     pawl__reply_refuse(request, kind, "", "%s", text);
 }
@@ -469,7 +469,7 @@ static void take(struct pawl__conn *conn, const char *at, size_t len)
     }
 }
 
-/* Nobody waits with a client that sends no more: it is most likely gone. */
+/* The client of a parked request sends no more. */
 static void unpark(struct pawl__conn *conn)
 {
     struct pawl__request *request = conn->request;

@@ -15,7 +15,8 @@
     X(UNAUTHENTICATED, 401, "unauthenticated", false,                                              \
       "send Authorization: Bearer TOKEN; `pawl token add` makes one")                              \
     X(DENIED, 403, "permission_denied", false, "use a token whose scopes cover this request")      \
-    X(FOREIGN, 403, "permission_denied", false, "use the option that the message names, or a token") \
+    X(FOREIGN, 403, "permission_denied", false,                                                    \
+      "use the option that the message names, or a token")                                         \
     X(NOT_FOUND, 404, "not_found", false, "check the id or the path; /openapi.json lists all")     \
     X(METHOD, 405, "method_not_allowed", false, "use a method that the Allow header names")        \
     X(REQUEST_TIMEOUT, 408, "request_timeout", true, "send the whole request in time")             \

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES_MAX = 1024 * 1024, GOODBYE_US = 1000000 };
+enum { BUFFER_BYTES_MAX = 1024 * 1024, GOODBYE_US = 1000000, PATH_BYTES_MAX = 200 };
 
 struct pawl__log {
     int fd;
@@ -174,12 +174,22 @@ static void add_text(struct pawl__buf *line, const char *name, const char *text)
     pawl__buf_add_json(line, text, strlen(text));
 }
 
-/* The route, not the path: what stands in a path may be anybody's business. */
+/* Without the query, and not longer than a path has reason to be. */
+static void add_path(struct pawl__buf *line, const char *path)
+{
+    char text[PATH_BYTES_MAX + 1];
+    snprintf(text, sizeof text, "%s", path);
+    add_text(line, "path", text);
+}
+
+/* The route, not the path: what stands in a path may be anybody's business. Only a path that led to
+ * nothing is shown, else it could not be told what was asked for. */
 static void add_request(struct pawl__buf *line, const struct pawl__request *request)
 {
     add_text(line, "request_id", request->id);
     add_text(line, "method", request->method);
     add_text(line, "route", request->route ? request->route->path : "");
+    if (request->status == 404) add_path(line, request->path);
     add_text(line, "token", request->token_name);
 }
 

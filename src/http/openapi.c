@@ -53,6 +53,12 @@ static const char *word_of(const struct words *words, size_t count, const char *
     return NULL;
 }
 
+/* For other programs of pawl: the handlers of these refuse in a form of their own. */
+static bool is_remote(const char *path)
+{
+    return strncmp(path, "/pawl/", 6) == 0;
+}
+
 /* ---- parameters ---- */
 
 static void add_parts(struct pawl__buf *out, const char *path, const char **comma)
@@ -116,7 +122,8 @@ static void add_answers(struct pawl__buf *out, const struct pawl__route *route)
     pawl__buf_add_text(out, ",\"responses\":{\"2XX\":{\"description\":\"As asked\",");
     add_content(out, type_of(route),
                 word_of(answers, sizeof answers / sizeof answers[0], route->name));
-    pawl__buf_add_text(out, "},\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
+    pawl__buf_printf(out, "},\"default\":{\"$ref\":\"#/components/responses/%s\"}}",
+                     is_remote(route->path) ? "RemoteError" : "Error");
 }
 
 /* ---- routes ---- */
@@ -129,12 +136,10 @@ static void add_tag(struct pawl__buf *out, const char *path)
         size_t len = strlen(prefixes[i]);
         if (strncmp(path, prefixes[i], len) != 0) continue;
         const char *about = path + len;
-        if (strncmp(about, "ojs/v1/", 7) == 0) about += 7;
         pawl__buf_printf(out, "\"tags\":[\"%.*s\"]", (int)strcspn(about, "/"), about);
         return;
     }
-    bool own = strncmp(path, "/pawl/", 6) == 0; // for other programs of pawl
-    pawl__buf_add_text(out, own ? "\"tags\":[\"pawl\"]" : "\"tags\":[\"system\"]");
+    pawl__buf_printf(out, "\"tags\":[\"%s\"]", is_remote(path) ? "pawl" : "system");
 }
 
 /* A handler may serve several routes; an operation has a name of its own. */
@@ -211,6 +216,9 @@ void pawl__openapi_print(struct pawl__buf *out, const struct pawl__route *routes
                             "not needed as long as there are none\"}},\"responses\":{\"Error\":"
                             "{\"description\":\"Refused, or failed\",");
     add_content(out, "application/openjobspec+json", "Error");
+    pawl__buf_add_text(out, "},\"RemoteError\":{\"description\":\"Refused by the server, or by the "
+                            "library: then err is the name of its error\",");
+    add_content(out, "application/openjobspec+json", "RemoteError");
     pawl__buf_add_text(out, "}},\"schemas\":{");
     for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
         pawl__buf_printf(out, "%s\"%s\":%s", i ? "," : "", schemas[i].name, schemas[i].json);

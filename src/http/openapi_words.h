@@ -50,6 +50,10 @@
                "{\"type\":\"string\"},\"hint\":{\"type\":\"string\"},\"docs_url\":"                \
                "{\"type\":\"string\"},\"type\":{\"type\":\"string\"},\"details\":"                 \
                "{\"type\":\"object\"}}}}}")                                                        \
+    X("RemoteError",                                                                               \
+      "{\"anyOf\":[{\"$ref\":\"#/components/schemas/Error\"},{\"type\":\"object\",\"required\":"   \
+      "[\"err\"],\"properties\":{\"err\":{\"type\":\"string\"},\"field\":{\"type\":\"string\"},"   \
+      "\"text\":{\"type\":\"string\"}}}]}")                                                        \
     X("JobRequest", "{\"type\":\"object\",\"required\":[\"type\",\"args\"],\"properties\":"        \
                     "{\"type\":{\"type\":\"string\",\"maxLength\":255},\"args\":"                  \
                     "{\"type\":\"array\",\"items\":{}},\"id\":{\"type\":\"string\",\"format\":"    \

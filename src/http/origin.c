@@ -25,19 +25,16 @@ bool pawl__origin_is_one(const char *text)
     return false;
 }
 
-bool pawl__cors_answered(struct pawl__request *request)
+void pawl__reply_options(struct pawl__request *request)
 {
-    if (strcmp(request->method, "OPTIONS") != 0 || !request->server->config.cors_origin) {
-        return false;
+    if (request->server->config.cors_origin) { // a browser asks before it sends a page's request
+        pawl__reply_header(request, "Access-Control-Allow-Methods", PAWL__METHODS);
+        pawl__reply_header(request, "Access-Control-Allow-Headers",
+                           "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, "
+                           "OJS-Version, X-Request-Id");
+        pawl__reply_header(request, "Access-Control-Max-Age", "600");
     }
-    request->reply_header_count = 0; // what a refusal left: a question is not refused
-    pawl__reply_header(request, "Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE");
-    pawl__reply_header(request, "Access-Control-Allow-Headers",
-                       "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OJS-Version, "
-                       "X-Request-Id");
-    pawl__reply_header(request, "Access-Control-Max-Age", "600");
     pawl__reply(request, 204);
-    return true;
 }
 
 static bool is_read(const char *method)

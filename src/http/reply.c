@@ -110,6 +110,7 @@ static void add_head(struct pawl__buf *head, const struct pawl__request *request
     add_header(head, "Date", pawl__server_date(request->server));
     add_header(head, "OJS-Version", "1.0");
     add_header(head, "X-Request-Id", request->id);
+    add_header(head, "X-Content-Type-Options", "nosniff"); // errors repeat what was asked
     if (request->status != 204) {
         add_header(head, "Content-Type",
                    request->content_type ? request->content_type : json_type(request));

@@ -33,10 +33,53 @@ bool pawl__route_matches(const char *pattern, const char *path,
     return false;
 }
 
+const struct pawl__route *
+pawl__route_find(const char *path, struct pawl_span parts[PAWL__PATH_PARTS_MAX], size_t *count)
+{
+    for (size_t i = 0; i < pawl__route_count; i++) {
+        if (pawl__route_matches(pawl__routes[i].path, path, parts, count)) return &pawl__routes[i];
+    }
+    return NULL;
+}
+
 static bool same_method(const struct pawl__route *route, const char *method)
 {
     return strcmp(route->method, method) == 0 ||
            (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+/* The next route with the path of `first`, from `at` on; NULL: no more. */
+static const struct pawl__route *next_of(const struct pawl__route *first,
+                                         const struct pawl__route *at)
+{
+    while (at < pawl__routes + pawl__route_count && strcmp(at->path, first->path) != 0) {
+        at++;
+    }
+    return at < pawl__routes + pawl__route_count ? at : NULL;
+}
+
+void pawl__route_methods(const struct pawl__route *route, struct pawl__buf *out)
+{
+    const char *comma = "";
+    for (const struct pawl__route *at = pawl__routes; (at = next_of(route, at)); at++) {
+        bool get = strcmp(at->method, "GET") == 0;
+        pawl__buf_printf(out, "%s%s%s", comma, at->method, get ? ", HEAD" : "");
+        comma = ", ";
+    }
+}
+
+/* Some SDKs put the prefix before paths that have it already, and people end paths in a slash. */
+static void simplify_path(struct pawl__request *request)
+{
+    static const char twice[] = "/ojs/v1/ojs/v1/";
+    const char *path = request->path;
+    if (strncmp(path, twice, sizeof twice - 1) == 0) path += strlen("/ojs/v1");
+    size_t len = strlen(path);
+    if (len > 1 && path[len - 1] == '/' && path[len - 2] != '/') {
+        const char *kept = pawl__arena_dup(&request->arena, path, len - 1);
+        if (kept) path = kept;
+    }
+    request->path = path;
 }
 
 /* A part's %2F is a slash within it, which is why decoding comes after matching. */
@@ -64,23 +107,24 @@ static void refuse(struct pawl__request *request, const struct pawl__fault *faul
     request->refusal = kept ? kept : &no_memory;
 }
 
-static void refuse_method(struct pawl__request *request)
+/* What may be asked of this path, as a header; `first` NULL: of the server. */
+static const char *allow(struct pawl__request *request, const struct pawl__route *first)
+{
+    struct pawl__buf list = { 0 };
+    if (first) pawl__route_methods(first, &list);
+    char *kept = list.failed || !first ? NULL : pawl__arena_dup(&request->arena, list.at, list.len);
+    const char *methods = kept ? kept : PAWL__METHODS;
+    pawl__buf_release(&list);
+    pawl__reply_header(request, "Allow", methods);
+    return methods;
+}
+
+static void refuse_method(struct pawl__request *request, const struct pawl__route *first)
 {
     struct pawl__fault fault = { 0 };
-    struct pawl__buf allow = { 0 };
-    struct pawl_span parts[PAWL__PATH_PARTS_MAX];
-    size_t count;
-    for (size_t i = 0; i < pawl__route_count; i++) {
-        const struct pawl__route *route = &pawl__routes[i];
-        if (!pawl__route_matches(route->path, request->path, parts, &count)) continue;
-        pawl__buf_printf(&allow, "%s%s", allow.len ? ", " : "", route->method);
-        if (strcmp(route->method, "GET") == 0) pawl__buf_add_text(&allow, ", HEAD");
-    }
-    char *list = allow.failed ? NULL : pawl__arena_dup(&request->arena, allow.at, allow.len);
-    pawl__buf_release(&allow);
-    pawl__reply_header(request, "Allow", list ? list : "GET");
-    pawl__refuse(&fault, PAWL__FAULT_METHOD, "", "%s is not possible here, but %s", request->method,
-                 list ? list : "GET");
+    const char *methods = allow(request, first);
+    pawl__refuse(&fault, PAWL__FAULT_METHOD, "", "%s not allowed; use %s", request->method,
+                 methods);
     refuse(request, &fault);
 }
 
@@ -99,27 +143,42 @@ static void refuse_path(struct pawl__request *request)
     refuse(request, &fault);
 }
 
-/* Sets request->route, or ->refusal. */
+static bool is_options(const struct pawl__request *request)
+{
+    return strcmp(request->method, "OPTIONS") == 0;
+}
+
+static void take_route(struct pawl__request *request, const struct pawl__route *first,
+                       const struct pawl_span *parts, size_t count)
+{
+    struct pawl__fault fault = { 0 };
+    const struct pawl__route *route = first;
+    while (route && !same_method(route, request->method)) {
+        route = next_of(first, route + 1);
+    }
+    if (!route) {
+        refuse_method(request, first);
+        return;
+    }
+    request->route = route;
+    if (copy_parts(request, parts, count)) return;
+    pawl__refuse(&fault, PAWL__FAULT_INVALID_REQUEST, "",
+                 "the path holds an escape that is not one");
+    refuse(request, &fault);
+}
+
+/* Sets request->route, or ->refusal; for OPTIONS neither, when there is an answer. */
 static void find(struct pawl__request *request)
 {
     struct pawl_span parts[PAWL__PATH_PARTS_MAX];
-    struct pawl__fault fault = { 0 };
     size_t count;
-    bool known = false;
-    for (size_t i = 0; i < pawl__route_count; i++) {
-        const struct pawl__route *route = &pawl__routes[i];
-        if (!pawl__route_matches(route->path, request->path, parts, &count)) continue;
-        known = true;
-        if (!same_method(route, request->method)) continue;
-        request->route = route;
-        if (copy_parts(request, parts, count)) return;
-        pawl__refuse(&fault, PAWL__FAULT_INVALID_REQUEST, "",
-                     "the path holds an escape that is not one");
-        refuse(request, &fault);
-        return;
-    }
-    if (known) {
-        refuse_method(request);
+    simplify_path(request);
+    const struct pawl__route *first = pawl__route_find(request->path, parts, &count);
+    bool any = strcmp(request->path, "*") == 0 || request->server->config.cors_origin;
+    if (is_options(request) && (first || any)) {
+        allow(request, first);
+    } else if (first) {
+        take_route(request, first, parts, count);
     } else {
         refuse_path(request);
     }
@@ -255,9 +314,10 @@ void pawl__request_to_pool(struct pawl__request *request, pawl__handler_fn *fn)
 void pawl__dispatch(struct pawl__request *request)
 {
     const struct pawl__route *route = request->route;
-    if (pawl__cors_answered(request)) return;
     if (request->refusal) {
         pawl__reply_fault(request, request->refusal);
+    } else if (is_options(request)) {
+        pawl__reply_options(request);
     } else if (!check_headers(request)) {
         return; // answered
     } else if (route->place == PAWL__PLACE_WORK) {

@@ -65,6 +65,38 @@ static void no_route_matches_more_or_less_than_its_path(void **state)
     }
 }
 
+/* The document of the API knows no order: a path that is in it must not be hidden by another. */
+static void every_path_is_found_before_those_that_match_it_too(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < pawl__route_count; i++) {
+        char path[256];
+        fill(pawl__routes[i].path, path);
+        const struct pawl__route *found = pawl__route_find(path, parts, &count);
+        assert_non_null(found);
+        assert_string_equal(found->path, pawl__routes[i].path);
+    }
+    assert_null(pawl__route_find("/nowhere", parts, &count));
+}
+
+static void methods_are_those_of_the_path(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "/health", "GET, HEAD" },
+        { "/ojs/v1/jobs/batch", "POST" },
+        { "/ojs/v1/jobs/x", "GET, HEAD, DELETE, PATCH" },
+        { "/api/jobs/x/stop", "GET, HEAD, POST" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pawl__buf methods = { 0 };
+        pawl__route_methods(pawl__route_find(cases[i][0], parts, &count), &methods);
+        assert_int_equal(methods.len, strlen(cases[i][1]));
+        assert_memory_equal(methods.at, cases[i][1], methods.len);
+        pawl__buf_release(&methods);
+    }
+}
+
 static void a_part_is_one_segment_and_not_empty(void **state)
 {
     (void)state;
@@ -83,6 +115,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_route_matches_its_own_path),
         cmocka_unit_test(no_route_matches_more_or_less_than_its_path),
+        cmocka_unit_test(every_path_is_found_before_those_that_match_it_too),
+        cmocka_unit_test(methods_are_those_of_the_path),
         cmocka_unit_test(a_part_is_one_segment_and_not_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,9 @@
 enum pawl__place { PAWL__PLACE_LOOP, PAWL__PLACE_WORK };
 
 /* method, path, handler (pawl__on_...), scope, place, summary. The router looks from the top, so
- * the busiest come first. A {part} matches one segment. One handler may serve several routes. */
+ * the busiest come first. A {part} matches one segment. The first path that matches is the one that
+ * was asked for, so a path that another one's {part} matches stands before that one. One handler
+ * may serve several routes. */
 #define PAWL__ROUTES(X)                                                                            \
     PAWL__ROUTES_WORKERS(X)                                                                        \
     PAWL__ROUTES_JOBS(X)                                                                           \
@@ -50,5 +52,10 @@ extern const size_t pawl__route_count;
 /* Notes where the parts stand in the path, still encoded: a part's %2F is no slash. */
 bool pawl__route_matches(const char *pattern, const char *path,
                          struct pawl_span parts[PAWL__PATH_PARTS_MAX], size_t *count);
+/* The first route whose path matches, by whatever method; NULL: there is none. */
+const struct pawl__route *
+pawl__route_find(const char *path, struct pawl_span parts[PAWL__PATH_PARTS_MAX], size_t *count);
+/* "GET, HEAD, POST": the methods of all routes with this route's path. */
+void pawl__route_methods(const struct pawl__route *route, struct pawl__buf *out);
 
 #endif

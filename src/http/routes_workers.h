@@ -26,12 +26,6 @@
     X("POST", "/ojs/v1/checkpoints/{id}", checkpoint_save, WORK, LOOP, "Keep a job's state")       \
     X("DELETE", "/ojs/v1/checkpoints/{id}", checkpoint_delete, WORK, WORK, "Forget a job's state") \
     X("GET", "/ojs/v1/checkpoints/{id}/resume", checkpoint_resume, READ, WORK,                     \
-      "The state that a job left, if it did")                                                      \
-    X("POST", "/ojs/v1/ojs/v1/checkpoints/{id}", checkpoint_save, WORK, LOOP,                      \
-      "Keep a job's state, as SDKs ask for it")                                                    \
-    X("DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", checkpoint_delete, WORK, WORK,                  \
-      "Forget a job's state, as SDKs ask for it")                                                  \
-    X("GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", checkpoint_resume, READ, WORK,              \
-      "The state that a job left, as SDKs ask for it")
+      "The state that a job left, if it did")
 
 #endif

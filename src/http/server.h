@@ -15,6 +15,8 @@
 
 enum { PAWL__READ_BYTES = 65536 };
 
+#define PAWL__METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
+
 struct pawl__server {
     struct pawl__http_config config; /* complete */
     struct pawl *pawl;
@@ -97,8 +99,8 @@ void pawl__dispatch(struct pawl__request *request);
 
 /* ---- origin.c ---- */
 
-/* A browser asks beforehand. True: answered. */
-bool pawl__cors_answered(struct pawl__request *request);
+/* What may be asked, and by which pages; Allow is among the headers already. */
+void pawl__reply_options(struct pawl__request *request);
 /* False: a page from elsewhere may make a browser do this, and must not; `*fault` is filled in.
  * `open`: there are no tokens. */
 bool pawl__origin_ok(const struct pawl__request *request, bool open, struct pawl__fault *fault);

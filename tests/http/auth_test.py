@@ -259,6 +259,24 @@ def logs_requests_when_asked_to():
 
 
 @test
+def the_log_shows_a_path_that_led_to_nothing():
+    with Server("--access-log") as server:
+        for path, shown, route in [
+                ("/nowhere/at%22all?token=hidden", "/nowhere/at%22all", None),
+                ("/ojs/v1/jobs/unknown", "/ojs/v1/jobs/unknown", "/ojs/v1/jobs/{id}"),
+                ("/" + "a" * 1000, "/" + "a" * 199, None)]:
+            headers = {"X-Request-Id": "look-" + str(len(path))}
+            assert server.ask("GET", path, headers=headers).status == 404
+            line = until(lambda h=headers: [x for x in lines(server)
+                                            if x.get("request_id") == h["X-Request-Id"]])[0]
+            assert line["path"] == shown and line.get("route") == route, line
+        assert server.ask("GET", "/health").status == 200
+        until(lambda: any(x.get("route") == "/health" for x in lines(server)))
+        assert not any("path" in x for x in lines(server) if x.get("status") == 200)
+        assert "hidden" not in server.said()
+
+
+@test
 def is_silent_unless_asked():
     with Server("--log-level", "warning") as server:
         for _ in range(10):

@@ -248,13 +248,16 @@ def check_schema(schema):
     """As much of JSON Schema as the document uses."""
     assert isinstance(schema, dict)
     known = {"$ref", "type", "required", "properties", "items", "enum", "const", "format",
-             "minimum", "maximum", "minItems", "maxLength", "default", "additionalProperties"}
+             "minimum", "maximum", "minItems", "maxLength", "default", "additionalProperties",
+             "anyOf"}
     assert set(schema) <= known, set(schema) - known
     assert schema.get("type", "object") in ("object", "array", "string", "integer", "number",
                                             "boolean")
     for name in schema.get("required", []):
         assert name in schema["properties"], name
     for inner in schema.get("properties", {}).values():
+        check_schema(inner)
+    for inner in schema.get("anyOf", []):
         check_schema(inner)
     if "items" in schema:
         check_schema(schema["items"])
@@ -283,7 +286,8 @@ def check_operation(path, operation):
     if "requestBody" in operation:
         check_content(operation["requestBody"]["content"])
     answers = operation["responses"]
-    assert answers["default"] == {"$ref": "#/components/responses/Error"}
+    error = "RemoteError" if path.startswith("/pawl/") else "Error"
+    assert answers["default"] == {"$ref": "#/components/responses/" + error}
     assert answers["2XX"]["description"]
     check_content(answers["2XX"]["content"])
 
@@ -332,6 +336,40 @@ def openapi_document_has_every_route_and_no_other():
             name = SCOPES[scope]
             listed[method, path] = [{"token": [name]}] if name else []
         assert said == listed, set(map(str, said.items())) ^ set(map(str, listed.items()))
+
+
+@test
+def allow_says_what_the_document_says():
+    with Server() as server:
+        for path, item in server.get("/openapi.json")["paths"].items():
+            assert path.count("/ojs/v1") < 2, path
+            target = re.sub(r"\{\w+\}", ID, path)
+            methods = [method.upper() for method in item] + ["HEAD"] * ("get" in item)
+            for method, status in (("TRACE", 405), ("OPTIONS", 204)):
+                reply = server.ask(method, target)
+                assert reply.status == status, (path, reply.status, reply.body)
+                assert sorted(reply.headers["Allow"].split(", ")) == sorted(methods), path
+
+
+@test
+def errors_between_programs_of_pawl_are_documented():
+    with Server() as server:
+        schema = server.get("/openapi.json")["components"]["schemas"]["RemoteError"]
+        known = schema["anyOf"][1]["properties"]
+        refused = server.post("/pawl/v1/story", {}, 400)
+        assert refused == {"err": "ARG", "field": "ids", "text": "ask for one id"}, refused
+        assert set(refused) <= set(known), known
+
+
+@test
+def the_documents_name_the_routes_that_need_no_token():
+    with Server() as server:
+        paths = server.get("/openapi.json")["paths"]
+    open_ones = {path for path, item in paths.items()
+                 for operation in item.values() if not operation["security"]}
+    with open(os.path.join(ROOT, "docs/http.md"), encoding="utf-8") as file:
+        text = file.read().split("every request needs a token, but for")[1].split(":\n")[0]
+    assert set(re.findall(r"`([^`]+)`", text)) == open_ones, (text, open_ones)
 
 
 @test

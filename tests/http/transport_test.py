@@ -213,10 +213,44 @@ def understands_what_is_unusual():
         for sent in [get(target=b"/ojs/v1/jobs/%zz"), get(target=b"/ojs/v1/jobs/%00"),
                      get(target=b"/ojs/v1/jobs/%")]:
             assert exchange(server, sent).status == 400, sent
-        for sent in [get(target=b"/x"), get(target=b"//health"), get(target=b"/health/"),
-                     get(target=b"/../health"), get(target=b"/ojs/v1/jobs/%2e%2e"),
-                     b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n"]:
-            assert exchange(server, sent).status == 404, sent
+        for sent in [get(target=b"/x"), get(target=b"//health"), get(target=b"/health//"),
+                     get(target=b"//"), get(target=b"/../health"), get(target=b"/health%2f"),
+                     get(target=b"/ojs/v1/jobs/%2e%2e"), get(target=b"*/health"),
+                     get(target=b"/ojs/v1/ojs/v1/ojs/v1/queues")]:
+            assert exchange(server, sent).status in (400, 404), sent
+
+
+@test
+def a_slash_at_the_end_changes_nothing():
+    with Server() as server:
+        assert exchange(server, post(JOB, path=b"/ojs/v1/jobs/")).status == 201
+        job = exchange(server, post(JOB)).json["job"]["id"].encode()
+        for target in (b"/health/", b"/?a=b", b"/ojs/v1/queues/?limit=1",
+                       b"/ojs/v1/jobs/" + job + b"/", b"/ojs/v1/ojs/v1/jobs/" + job):
+            assert exchange(server, get(target=target)).status == 200, target
+
+
+@test
+def says_what_may_be_asked():
+    with Server() as server:
+        def options(target, *more):
+            return b"OPTIONS " + target + b" HTTP/1.1\r\n" + HOST + b"".join(more) + b"\r\n"
+
+        with Wire(server) as wire:
+            for target, allow in [(b"*", "GET, HEAD, POST, PUT, PATCH, DELETE"),
+                                  (b"/health", "GET, HEAD"), (b"/ojs/v1/jobs/batch", "POST"),
+                                  (b"/ojs/v1/queues/", "GET, HEAD, POST"),
+                                  (b"/ojs/v1/jobs/x", "GET, HEAD, DELETE, PATCH")]:
+                answer = wire.send(options(target)).answer()
+                assert answer.status == 204 and not answer.closes, (target, answer.body)
+                assert answer.headers["allow"] == allow, (target, answer.headers)
+                assert "access-control-allow-methods" not in answer.headers
+            assert wire.send(options(b"/nowhere")).answer().status == 404
+        foreign = options(b"/health").replace(HOST, b"Host: evil.example\r\n")
+        assert exchange(server, foreign).status == 403
+        server.pawl("token", "add", "--scope", "read")
+        until(lambda: exchange(server, get(target=b"/ojs/v1/queues")).status == 401)
+        assert exchange(server, options(b"/ojs/v1/queues")).status == 204
 
 
 @test
@@ -405,11 +439,14 @@ def replies_carry_what_all_replies_carry():
             assert answer.headers["content-type"] == "application/openjobspec+json"
             assert answer.headers["x-request-id"].startswith("req_"), answer.headers
             assert answer.headers["date"].endswith(" GMT")
+            assert answer.headers["x-content-type-options"] == "nosniff"
         answer = exchange(server, get(b"OJS-Version: 2.0\r\n"))
         assert answer.status == 422 and answer.json["error"]["code"] == "unsupported"
         assert exchange(server, post(JOB, b"Content-Encoding: gzip\r\n")).status == 415
         plain = post(JOB).replace(TYPE, b"Content-Type: text/plain\r\n")
-        assert exchange(server, plain).status == 400
+        answer = exchange(server, plain)
+        assert answer.status == 400 and answer.json["error"]["details"]["field"] == "Content-Type"
+        assert "application/json" in answer.json["error"]["message"], answer.body
         assert exchange(server, post(JOB).replace(TYPE, b"")).status == 201
 
 
