@@ -233,8 +233,10 @@ static enum pawl_err broken(struct pawl__backend *backend, struct pawl__rm_call 
 
 /* ---- a call ---- */
 
+/* `*usable` is false when the handle must not be kept: after a failed upload libcurl 8
+ * still holds in it that the body is to be rewound, and fails the next call for that. */
 static enum pawl_err perform(struct pawl__backend *backend, CURL *handle,
-                             struct pawl__rm_call *call, struct pawl_diag *diag)
+                             struct pawl__rm_call *call, bool *usable, struct pawl_diag *diag)
 {
     char error[CURL_ERROR_SIZE] = "";
     struct upload upload;
@@ -253,7 +255,8 @@ static enum pawl_err perform(struct pawl__backend *backend, CURL *handle,
     CURLcode code = curl_easy_perform(handle);
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, NULL); // it ends with this call
     pawl__buf_release(&url);
-    if (code != CURLE_OK) return broken(backend, call, handle, code, error, diag);
+    *usable = code == CURLE_OK;
+    if (!*usable) return broken(backend, call, handle, code, error, diag);
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     return status == 200 ? PAWL_OK : refused(backend, call, status, diag);
 }
@@ -264,7 +267,12 @@ enum pawl_err pawl__rm_call(struct pawl__backend *backend, struct pawl__rm_call 
     call->in_doubt = false;
     CURL *handle = take_handle(backend);
     if (!handle) return pawl__fail_nomem(diag);
-    enum pawl_err err = perform(backend, handle, call, diag);
-    give_handle(backend, handle);
+    bool usable = true;
+    enum pawl_err err = perform(backend, handle, call, &usable, diag);
+    if (usable) {
+        give_handle(backend, handle);
+    } else {
+        curl_easy_cleanup(handle);
+    }
     return err;
 }
