@@ -48,12 +48,15 @@ static int add_to_head(struct pawl__conn *conn, const char *at, size_t len)
 static int on_piece(llhttp_t *parser, const char *at, size_t len)
 {
     struct pawl__conn *conn = parser->data;
+    if (conn->fault) return -1;
     if (conn->request->header_count) { // the head is over: these stand behind the body
         return stop(conn, PAWL__FAULT_INVALID_REQUEST, "headers behind the body are not read here");
     }
     return add_to_head(conn, at, len);
 }
 
+/* llhttp 6 ignores what this returns; the fault is seen at the next piece or the end of the head.
+ */
 static int on_piece_end(llhttp_t *parser)
 {
     struct pawl__conn *conn = parser->data;
@@ -248,6 +251,7 @@ static int on_headers_complete(llhttp_t *parser)
 {
     struct pawl__conn *conn = parser->data;
     struct pawl__request *request = conn->request;
+    if (conn->fault) return -1;
     request->method = llhttp_method_name((llhttp_method_t)parser->method);
     request->keep_alive = llhttp_should_keep_alive(parser);
     request->http_10 = parser->http_minor == 0;
