@@ -38,7 +38,7 @@ def main():
     if not os.path.exists(program):
         sys.exit("pawl: libpq was not there when this was built: install libpq-dev")
     if not server.find_binaries():
-        sys.exit("pawl: there is no PostgreSQL server: install postgresql-15 (Debian), or put its "
+        sys.exit("pawl: there is no PostgreSQL server: install postgresql (Debian), or put its "
                  "initdb and postgres on the PATH")
     if {"--help", "--list"} & set(options):
         sys.exit(subprocess.run([program, *options], check=False).returncode)

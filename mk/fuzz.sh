@@ -22,8 +22,9 @@ if setarch -R true 2>/dev/null; then
 fi
 
 # Only the fuzzers: no other program is made from this directory. Optimised no more than it takes.
-if ! CC=clang-14 mk/configure.sh $dir -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false \
-        -Db_sanitize=address,undefined -Dtests=false -Dbench=false -Dfuzz=true ||
+clang=$(mk/find_tool.sh clang) || clang=clang
+if ! CC=$clang mk/configure.sh $dir -Doptimization=1 -Ddebug=false -Dc_args=-g1 \
+        -Db_lundef=false -Db_sanitize=address,undefined -Dtests=false -Dbench=false -Dfuzz=true ||
     ! ninja -C $dir --quiet fuzzers; then
     tell "not ok 1 - the fuzzers build"
     exit 1

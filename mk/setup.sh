@@ -1,62 +1,108 @@
 #!/bin/sh
-# Makes sure that what a purpose needs is on this machine, and installs what is not.
+# Makes sure that what a purpose needs is on this machine. On Debian, Ubuntu and their kin installs
+# what is missing; on other systems says what to install, and how.
 #
 # Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, image, bench, test, tidy or fuzz
 #
 # Says nothing when nothing is missing. Needs no compiler, no Python and no root by itself; asks
 # sudo for root only when there is something to install.
 set -eu
+here=$(dirname "$0")
 
-# One line each: purpose, Debian package, and what else shows that it is here: a command (a name), a
-# header's pkg-config module (pc:NAME), or nothing but the package itself (-).
+# One line each: purpose; signs that it is here, any of which will do (see `shows`); Debian packages
+# that bring it, of which the first that this release has is taken (see `resolve`).
 needs() {
     cat <<'END'
-build gcc                gcc
-build libc6-dev          /usr/include/stdio.h
-build make               make
-build meson              meson
-build ninja-build        ninja
-build pkgconf            pkg-config
-build libsqlite3-dev     pc:sqlite3
-build libpq-dev          pc:libpq
-build libhiredis-dev     pc:hiredis
-build libcurl4-openssl-dev pc:libcurl
-build libuv1-dev         pc:libuv
-build llhttp-dev         /usr/share/llhttp/llhttp.c
-build libssl-dev         pc:libssl
-build python3            python3
-run   curl               curl
-image libsqlite3-0       -
-image libpq5             -
-image libhiredis0.14     -
-image libcurl4           -
-image libuv1             -
-image libssl3            -
-image ca-certificates    -
-image tini               tini
-bench postgresql-15      /usr/lib/postgresql/15/bin/postgres
-test  libcmocka-dev      pc:cmocka
-test  libjansson-dev     pc:jansson
-test  g++                g++
-test  sqlite3            sqlite3
-test  postgresql-15      /usr/lib/postgresql/15/bin/postgres
-test  pgbouncer          /usr/sbin/pgbouncer
-test  iproute2           ip
-test  redis-server       redis-server
-test  man-db             man
-test  bash               bash
-test  curl               curl
-test  jq                 jq
-test  openssl            openssl
-test  python3-yaml       -
-test  systemd            systemd-analyze
-tidy  clang-14           clang-14
-tidy  clang-format-14    clang-format-14
-tidy  clang-tidy-14      clang-tidy-14
-tidy  cppcheck           cppcheck
-tidy  shellcheck         shellcheck
-fuzz  clang-14           clang-14
-fuzz  libclang-rt-14-dev -
+build cc              gcc
+build h:stdio.h       libc6-dev
+build make            make
+build meson           meson
+build ninja           ninja-build
+build pkg-config      pkgconf|pkg-config
+build pc:sqlite3      libsqlite3-dev
+build pc:libpq        libpq-dev
+build pc:hiredis      libhiredis-dev
+build pc:libcurl      libcurl4-openssl-dev
+build pc:libuv        libuv1-dev
+build h:llhttp.h|/usr/share/llhttp/llhttp.c libllhttp-dev|node-llhttp
+build pc:openssl      libssl-dev
+build python3         python3
+run   curl            curl
+image so:libsqlite3   lib:libsqlite3-dev
+image so:libpq        lib:libpq-dev
+image so:libhiredis   lib:libhiredis-dev
+image so:libcurl      lib:libcurl4-openssl-dev
+image so:libuv        lib:libuv1-dev
+image so:libllhttp    lib:libllhttp-dev|-
+image so:libssl       lib:libssl-dev
+image so:libcrypto    lib:libssl-dev
+image /etc/ssl/certs/ca-certificates.crt ca-certificates
+image tini            tini
+bench tool:postgres   postgresql
+test  pc:cmocka       libcmocka-dev
+test  pc:jansson      libjansson-dev
+test  c++             g++
+test  sqlite3         sqlite3
+test  tool:postgres   postgresql
+test  tool:pgbouncer  pgbouncer
+test  ip              iproute2
+test  redis-server    redis-server
+test  man             man-db
+test  bash            bash
+test  curl            curl
+test  jq              jq
+test  openssl         openssl
+test  py:yaml         python3-yaml
+test  systemd-analyze systemd
+tidy  tool:clang      clang
+tidy  tool:clang-format clang-format-14|clang-format
+tidy  tool:clang-tidy clang-tidy
+tidy  cppcheck        cppcheck
+tidy  shellcheck      shellcheck
+fuzz  tool:clang      clang
+fuzz  cc:-fsanitize=fuzzer libclang-rt-CLANG-dev|libclang-rt-dev
+END
+}
+
+# What has a sign on systems without apt: Fedora, Arch, Alpine, Homebrew; "-" is part of the system
+# or of another package here, or is not to be had.
+elsewhere() {
+    cat <<'END'
+cc                 gcc                gcc             gcc               -
+h:stdio.h          glibc-devel        glibc           musl-dev          -
+make               make               make            make              make
+meson              meson              meson           meson             meson
+ninja              ninja-build        ninja           samurai           ninja
+pkg-config         pkgconf-pkg-config pkgconf         pkgconf           pkgconf
+pc:sqlite3         sqlite-devel       sqlite          sqlite-dev        sqlite
+pc:libpq           libpq-devel        postgresql-libs libpq-dev         libpq
+pc:hiredis         hiredis-devel      hiredis         hiredis-dev       hiredis
+pc:libcurl         libcurl-devel      curl            curl-dev          curl
+pc:libuv           libuv-devel        libuv           libuv-dev         libuv
+h:llhttp.h|/usr/share/llhttp/llhttp.c llhttp-devel llhttp llhttp-dev    llhttp
+pc:openssl         openssl-devel      openssl         openssl-dev       openssl@3
+python3            python3            python          python3           python
+curl               curl               curl            curl              curl
+tool:postgres      postgresql-server  postgresql      postgresql        postgresql@17
+pc:cmocka          libcmocka-devel    cmocka          cmocka-dev        cmocka
+pc:jansson         jansson-devel      jansson         jansson-dev       jansson
+c++                gcc-c++            gcc             g++               -
+sqlite3            sqlite             sqlite          sqlite            sqlite
+tool:pgbouncer     pgbouncer          pgbouncer       pgbouncer         pgbouncer
+ip                 iproute            iproute2        iproute2          -
+redis-server       valkey-compat-redis valkey         redis             redis
+man                man-db             man-db          man-db            -
+bash               bash               bash            bash              bash
+jq                 jq                 jq              jq                jq
+openssl            openssl            openssl         openssl           openssl@3
+py:yaml            python3-pyyaml     python-yaml     py3-yaml          libyaml
+systemd-analyze    systemd            systemd         -                 -
+tool:clang         clang              clang           clang             llvm
+tool:clang-format  clang-tools-extra  clang           clang-extra-tools clang-format
+tool:clang-tidy    clang-tools-extra  clang           clang-extra-tools llvm
+cppcheck           cppcheck           cppcheck        cppcheck          cppcheck
+shellcheck         ShellCheck         shellcheck      shellcheck        shellcheck
+cc:-fsanitize=fuzzer compiler-rt      compiler-rt     compiler-rt       llvm
 END
 }
 
@@ -64,25 +110,117 @@ say() {
     printf 'pawl: %s\n' "$*" >&2
 }
 
-have_package() {
-    status=$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) && [ "$status" = installed ]
+# each LIST COMMAND...: runs the command with the items of a list a|b|c until one succeeds
+each() {
+    list=$1
+    shift
+    while [ -n "$list" ]; do
+        if "$@" "${list%%|*}"; then return 0; fi
+        case $list in *'|'*) list=${list#*|} ;; *) list= ;; esac
+    done
+    return 1
 }
 
-# A hand-made tool serves as well as the package's.
-have() {
-    case $2 in
-    pc:*) pkg-config --exists "${2#pc:}" 2>/dev/null || have_package "$1" ;;
-    /*)   [ -e "$2" ] || have_package "$1" ;;
-    -)    have_package "$1" ;;
-    *)    command -v "$2" >/dev/null 2>&1 || have_package "$1" ;;
+clang_links() {
+    clang=$("$here/find_tool.sh" clang) || return 1
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        "$clang" "$1" -xc - -o /dev/null 2>/dev/null
+}
+
+# Does this sign show, whatever package it came from?
+shows() {
+    case $1 in
+    pc:*)   pkg-config --exists "${1#pc:}" 2>/dev/null ;;
+    h:*)    echo "#include <${1#h:}>" | cc -E -xc - >/dev/null 2>&1 ;;
+    so:*)   case $(ldconfig -p 2>/dev/null) in *"${1#so:}.so."*) ;; *) return 1 ;; esac ;;
+    py:*)   python3 -c "import ${1#py:}" 2>/dev/null ;;
+    cc:*)   clang_links "${1#cc:}" ;;
+    tool:*) "$here/find_tool.sh" "${1#tool:}" >/dev/null ;;
+    /*)     [ -e "$1" ] ;;
+    *)      command -v "$1" >/dev/null 2>&1 ;;
     esac
 }
 
+# Until there is a pkg-config and a compiler, only dpkg knows of libraries.
+has_package() {
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) && [ "$status" = installed ]
+}
+
+# Lines of `needs` without the purpose.
 missing_for() {
-    needs | while read -r purpose package sign; do
-        [ "$purpose" = "$1" ] || continue
-        have "$package" "$sign" || echo "$package"
+    needs | while read -r purpose signs packages; do
+        if [ "$purpose" = "$1" ] && ! each "$signs" shows && ! each "$packages" has_package; then
+            echo "$signs $packages"
+        fi
     done
+}
+
+library_of() {
+    LC_ALL=C apt-cache depends "$1" 2>/dev/null | {
+        while read -r kind name; do
+            case "$kind $name" in
+            'Depends: '*-dev) ;;
+            'Depends: lib'*[0-9]*) echo "$name"; return 0 ;;
+            esac
+        done
+        return 1
+    }
+}
+
+# resolve WORD: the name of a package that apt has, if it has it. lib:X-dev is the library that
+# X-dev is for, whose name changes with its version; CLANG is the version of the clang that is here;
+# "-" is nothing, where nothing is needed.
+resolve() {
+    case $1 in
+    -) return 0 ;;
+    lib:*) library_of "${1#lib:}" ;;
+    *CLANG*)
+        clang=$("$here/find_tool.sh" clang) && version=$("$clang" -dumpversion) &&
+            resolve "${1%%CLANG*}${version%%.*}${1#*CLANG}" ;;
+    *)
+        case $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) in
+        '' | *'Candidate: (none)'*) return 1 ;;
+        *) echo "$1" ;;
+        esac ;;
+    esac
+}
+
+# What to ask apt for. A name that it does not have is left for it to complain of.
+debian_names() {
+    echo "$missing" | while read -r _ packages; do
+        each "$packages" resolve || { packages=${packages%%|*} && echo "${packages#lib:}"; }
+    done | sort -u | xargs
+}
+
+# other_names MANAGER: what to ask another package manager for
+other_names() {
+    echo "$missing" | while read -r wanted _; do
+        elsewhere | while read -r signs dnf pacman apk brew; do
+            [ "$signs" = "$wanted" ] || continue
+            case $1 in
+            dnf)    echo "$dnf" ;;
+            pacman) echo "$pacman" ;;
+            apk)    echo "$apk" ;;
+            brew)   echo "$brew" ;;
+            esac
+        done
+    done | sort -u | xargs
+}
+
+# Says what is missing in the words of this system, and installs nothing.
+tell() {
+    for manager in 'dnf install' 'pacman -S --needed' 'apk add' 'brew install'; do
+        command -v "${manager%% *}" >/dev/null 2>&1 || continue
+        names=" $(other_names "${manager%% *}") "
+        case $names in *' - '*) names="${names%% - *} ${names#* - }" ;; esac
+        as='as root, run'
+        if [ "$manager" = 'brew install' ]; then as=run; fi
+        # shellcheck disable=SC2086 # one blank between words
+        say "something is missing; $as:" $manager $names
+        return
+    done
+    say "something is missing; install what your system calls these Debian packages:" \
+        "$(echo "$missing" | while read -r _ packages; do echo "${packages%%|*}"; done | xargs)"
 }
 
 missing=
@@ -91,19 +229,20 @@ for purpose in "$@"; do
     build | run | image | bench | test | tidy | fuzz) ;;
     *) say "no such purpose: \"$purpose\""; exit 2 ;;
     esac
-    missing="$missing $(missing_for "$purpose")"
+    missing=$(printf '%s\n%s\n' "$missing" "$(missing_for "$purpose")")
 done
-missing=$(echo "$missing" | xargs -n 1 | sort -u | xargs)
+missing=$(echo "$missing" | sort -u)
 [ -n "$missing" ] || exit 0
-
 if ! command -v apt-get >/dev/null 2>&1; then
-    say "these Debian packages, or what your system calls them, are needed: $missing"
+    tell
     exit 1
 fi
+
 root=
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null 2>&1; then
-        say "not root and no sudo; as root, run: apt-get install --no-install-recommends $missing"
+        say "not root and no sudo; as root, run: apt-get install --no-install-recommends" \
+            "$(debian_names)"
         exit 1
     fi
     root=sudo
@@ -117,12 +256,14 @@ apt() {
         -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >>"$log" 2>&1 </dev/null
 }
 
-say "installing $missing"
 # A failed update is not the end: the lists that are there may do.
 apt update || true
+names=$(debian_names)
+[ -n "$names" ] || exit 0
+say "installing $names"
 # shellcheck disable=SC2086 # a list of words
-if ! apt install --no-install-recommends $missing; then
+if ! apt install --no-install-recommends $names; then
     cat "$log" >&2
-    say "could not install: $missing"
+    say "could not install: $names"
     exit 1
 fi

@@ -144,7 +144,7 @@ def run(ground, number, function, checks):
 def main():
     """Runs all scenarios, or those that are named; the exit code."""
     if not server.find_binaries():
-        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return 0
     chosen = [(function, checks) for function, checks in SCENARIOS
               if function.__name__ in (sys.argv[4:] or [function.__name__])]

@@ -53,7 +53,7 @@ def pkg_config(root, *args):
 @test
 def program_links_with_the_shared_library(root):
     program = os.path.join(root, "shared")
-    run("gcc", os.path.join(HERE, "embed.c"), "-o", program,
+    run("cc", os.path.join(HERE, "embed.c"), "-o", program,
         *pkg_config(root, "--cflags", "--libs"))
     folder = os.path.dirname(one(root, "libpawl.so"))
     assert run(program, env={"LD_LIBRARY_PATH": folder}) == "available\n"
@@ -63,7 +63,7 @@ def program_links_with_the_shared_library(root):
 def program_links_with_the_static_library(root):
     program = os.path.join(root, "static")
     # Not all of --static --libs: that is for a static sqlite3, which wants more of the machine.
-    run("gcc", os.path.join(HERE, "embed.c"), "-o", program, *pkg_config(root, "--cflags"),
+    run("cc", os.path.join(HERE, "embed.c"), "-o", program, *pkg_config(root, "--cflags"),
         one(root, "libpawl.a"), "-lsqlite3", "-lm", "-pthread")
     assert run(program) == "available\n"
 

@@ -294,7 +294,7 @@ def run(number, function, *args):
 
 def main():
     if not server.find_binaries():
-        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
     print("1..6", flush=True)
     with server.Server(server.REPLICATED) as primary:

@@ -131,7 +131,7 @@ def faults(name, plan, index):
 
 def main():
     if not server.find_binaries():
-        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
     number, found = 0, statements()
     settings = conduct(found["conduct_write"])

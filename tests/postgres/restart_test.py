@@ -18,7 +18,7 @@ TURNS = 40  # jobs that each must get accepted between two disasters
 def main():
     module_dir, program = sys.argv[1:3]
     if not server.find_binaries():
-        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
     with server.Server("fsync = on\n") as postgres:
         crew = [steady.Steady(program, postgres.url, module_dir) for _ in range(2)]

@@ -1,6 +1,6 @@
 """A private PostgreSQL server in a temporary directory, for as long as a test needs it."""
 import ctypes
-import glob
+import functools
 import os
 import pwd
 import shutil
@@ -29,13 +29,18 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
 
 
+@functools.lru_cache
+def find_tool(name):
+    """None: it is not here."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../mk/find_tool.sh")
+    return subprocess.run([script, name], stdout=subprocess.PIPE, text=True,
+                          check=False).stdout.strip() or None
+
+
 def find_binaries():
     """The directory of initdb and postgres, the newest that there is; None: no server here."""
-    found = [d for d in glob.glob("/usr/lib/postgresql/*/bin") if os.path.exists(d + "/postgres")]
-    if found:
-        return max(found, key=lambda d: float(d.split("/")[-2]))
-    initdb = shutil.which("initdb")
-    return os.path.dirname(initdb) if initdb and shutil.which("postgres") else None
+    postgres = find_tool("postgres")
+    return os.path.dirname(postgres) if postgres else None
 
 
 class Server:
@@ -248,7 +253,7 @@ class Pooler:
     @staticmethod
     def find():
         """None: it is not here."""
-        return shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        return find_tool("pgbouncer")
 
     def close(self):
         self.process.terminate()

@@ -742,7 +742,7 @@ def one_compatible_step_ahead_is_fine(place):
 
 def main():
     if not server.find_binaries():
-        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return 0
     with server.Server() as postgres:
         return run_all(sys.argv[5:], lambda number: Place(postgres, f"s{number}"))

@@ -78,7 +78,7 @@ def main():
     parser.add_argument("programs", nargs="+")
     args = parser.parse_args()
     if not server.find_binaries():
-        return skip("there is no PostgreSQL server here (on Debian: postgresql-15)")
+        return skip("there is no PostgreSQL server here (on Debian: postgresql)")
     if args.pooled and not server.Pooler.find():
         return skip("there is no PgBouncer here (on Debian: pgbouncer)")
     scale = int(os.environ.get("PAWL_TEST_SCALE") or 100) * args.scale // 100

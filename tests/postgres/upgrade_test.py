@@ -112,7 +112,7 @@ def many_migrate_at_once_and_one_does(postgres, url):
 
 def main():
     if not server.find_binaries():
-        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql-15)")
+        print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
     tests = [older_and_newer_share_a_store, what_is_too_new_is_refused_with_the_reason,
              many_migrate_at_once_and_one_does]

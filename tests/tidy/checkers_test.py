@@ -179,9 +179,9 @@ def symbol_complaints(root, header, source):
     plant(root, {"include/pawl/x.h": header, "x.c": '#include "include/pawl/x.h"\n' + source})
     def sh(*command):
         subprocess.run(command, cwd=root, check=True)
-    sh("gcc", "-fPIC", "-fvisibility=hidden", "-c", "x.c")
+    sh("cc", "-fPIC", "-fvisibility=hidden", "-c", "x.c")
     sh("ar", "rc", "libx.a", "x.o")
-    sh("gcc", "-shared", "-o", "libx.so", "x.o")
+    sh("cc", "-shared", "-o", "libx.so", "x.o")
     return check_symbols.check(*(os.path.join(root, n) for n in ("libx.a", "libx.so", "include")))
 
 
@@ -350,25 +350,79 @@ def sees_no_chance_in_many_failures(root):
 # ---- setup ----
 
 SUDO = '[ "$1" = -n ] && shift; "$@"'
+SHELL_TOOLS = ["sh", "cat", "sort", "xargs", "echo", "id", "mktemp", "rm", "env", "dirname"]
+
+# A release of Debian: the packages that it has, and what two of them depend on.
+APT_CACHE = """
+case "$1 $2" in
+'depends libuv1-dev') echo 'libuv1-dev'; echo '  Depends: libc-dev'; echo '  Depends: {uv}' ;;
+depends*) exit 100 ;;
+*) for name in {names}; do [ "$name" = "$2" ] && echo '  Candidate: 1.0'; done; exit 0 ;;
+esac
+"""
 
 
-def setup(root, extra, *purposes):
-    """mk/setup.sh on a machine that has a shell, its usual tools, and `extra` scripts."""
-    tools = ["sh", "cat", "sort", "xargs", "echo", "id", "mktemp", "rm", "env"]
+def machine(root, extra):
+    """The PATH of a machine that has a shell, its usual tools, and `extra` scripts."""
     path = os.path.join(root, "bin")
+    shutil.rmtree(path, ignore_errors=True)
     os.makedirs(path)
-    for name in tools:
+    for name in SHELL_TOOLS:
         os.symlink(shutil.which(name), os.path.join(path, name))
     for name, body in extra.items():
         plant(path, {name: f"#!{shutil.which('sh')}\n{body}\n"})
         os.chmod(os.path.join(path, name), 0o755)
+    return path
+
+
+def setup(root, extra, *purposes):
+    """mk/setup.sh on such a machine."""
+    path = machine(root, extra)
     return subprocess.run([os.path.join(path, "sh"), os.path.join(ROOT, "mk/setup.sh"), *purposes],
                           env={"PATH": path, "TMPDIR": root}, capture_output=True, text=True,
                           check=False)
 
 
+def installs(root, extra, *purposes):
+    """What mk/setup.sh asks apt for."""
+    asked = os.path.join(root, "asked")
+    plant(root, {"asked": ""})
+    done = setup(root, {"dpkg-query": "exit 1", "apt-get": f'echo "$*" >>{asked}', "sudo": SUDO,
+                        **extra}, *purposes)
+    assert done.returncode == 0, done
+    with open(asked, encoding="utf-8") as file:
+        update, install = file.read().splitlines()
+    assert update.endswith(" update"), update
+    return install.split(" install --no-install-recommends ")[1].split()
+
+
 @test
-def setup_lists_what_is_needed_without_apt(root):
+def setup_speaks_the_words_of_other_systems(root):
+    for manager, command, words in (
+            ("dnf", "as root, run: dnf install ", ["libpq-devel", "ninja-build", "sqlite-devel"]),
+            ("pacman", "as root, run: pacman -S --needed ", ["postgresql-libs", "ninja", "sqlite"]),
+            ("apk", "as root, run: apk add ", ["libpq-dev", "samurai", "musl-dev"]),
+            ("brew", " run: brew install ", ["libpq", "ninja", "openssl@3"])):
+        done = setup(root, {manager: "exit 9", "sudo": "exit 9"}, "build")
+        assert done.returncode == 1, done
+        assert command in done.stderr, done.stderr
+        named = done.stderr.split(command)[1].split()
+        assert set(words) <= set(named) and "-" not in named, named
+
+
+@test
+def setup_has_a_name_for_everything_everywhere(root):
+    with open(os.path.join(ROOT, "mk/setup.sh"), encoding="utf-8") as file:
+        needs, elsewhere = [part.split("\nEND\n")[0].splitlines()
+                            for part in file.read().split("<<'END'\n")[1:]]
+    named = {row.split()[0]: row.split()[1:] for row in elsewhere}
+    wanted = {row.split()[1] for row in needs if row.split()[0] != "image"}
+    assert wanted == set(named), wanted ^ set(named)
+    assert all(len(names) == 4 for names in named.values()), named
+
+
+@test
+def setup_lists_what_is_needed_on_an_unknown_system(root):
     done = setup(root, {}, "build")
     assert done.returncode == 1, done
     for package in ("gcc", "meson", "ninja-build", "libsqlite3-dev", "python3"):
@@ -377,15 +431,20 @@ def setup_lists_what_is_needed_without_apt(root):
 
 @test
 def setup_installs_only_what_is_missing(root):
-    note = f'echo "$*" >> {root}/asked'
-    here = dict.fromkeys(("gcc", "make", "ninja", "pkg-config", "python3"), "")
-    done = setup(root, {**here, "dpkg-query": "exit 1", "apt-get": note, "sudo": SUDO}, "build")
-    assert done.returncode == 0, done
-    with open(os.path.join(root, "asked"), encoding="utf-8") as file:
-        update, install = file.read().splitlines()
-    assert update.endswith(" update"), update
-    assert install.split(" install ")[1] in ("--no-install-recommends meson",
-                                             "--no-install-recommends libc6-dev meson"), install
+    here = dict.fromkeys(("cc", "make", "ninja", "pkg-config", "python3"), "")
+    assert installs(root, here, "build") == ["meson"]
+
+
+@test
+def setup_takes_the_names_that_the_release_has(root):
+    here = dict.fromkeys(("make", "meson", "ninja", "pkg-config", "python3"), "")
+    for llhttp, uv in (("libllhttp-dev", "libuv1t64"), ("node-llhttp", "libuv1")):
+        extra = {**here, "apt-cache": APT_CACHE.format(names=f"gcc tini {llhttp}", uv=uv)}
+        names = installs(root, extra, "build", "image")
+        assert {"gcc", "tini", uv} <= set(names) and "libuv1-dev" not in names, names
+        if not os.path.exists("/usr/share/llhttp/llhttp.c"):
+            assert llhttp in names, names
+        assert "-" not in names and not any(name.startswith("lib:") for name in names), names
 
 
 @test
@@ -401,6 +460,36 @@ def setup_shows_why_it_could_not_install(root):
                         "sudo": SUDO}, "build")
     assert done.returncode == 1, done
     assert "no network" in done.stderr and "could not install: gcc" in done.stderr, done.stderr
+
+
+# ---- tools ----
+
+
+def find_tool(root, tools, *args):
+    """mk/find_tool.sh on a machine with `tools`, by name and what each says of its version."""
+    path = machine(root, {name: f"echo '{text}'" for name, text in tools.items()})
+    done = subprocess.run([os.path.join(path, "sh"), os.path.join(ROOT, "mk/find_tool.sh"), *args],
+                          env={"PATH": path}, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (done.stdout != ""), done
+    return os.path.relpath(done.stdout.strip(), path) if done.stdout else None
+
+
+@test
+def takes_the_newest_tool_that_will_do(root):
+    tools = {"pgbouncer-900": "PgBouncer 900.1", "pgbouncer": "PgBouncer 899.9",
+             "pgbouncer-901": "broken"}
+    assert find_tool(root, tools, "pgbouncer") == "pgbouncer-900"
+    clangs = {"clang-format": "Debian clang-format version 900.1.7 (3)",
+              "clang-format-901": "clang-format version 901.0.6"}
+    assert find_tool(root, clangs, "clang-format") == "clang-format-901"
+    assert find_tool(root, clangs, "clang-format", "900") == "clang-format"
+    assert find_tool(root, clangs, "clang-format", "902") is None
+
+
+@test
+def takes_no_tool_that_is_too_old(root):
+    assert find_tool(root, {"postgres": "postgres (PostgreSQL) 12.6"}, "postgres") != "postgres"
+    assert find_tool(root, {"clang-13": "clang version 13.0.1"}, "clang") != "clang-13"
 
 
 def main():
