@@ -1,9 +1,10 @@
 /* Modules, backends and ways to wake others: found by the URL's scheme, loaded when first asked
  * for.
  *
- * They are looked for in the directory that PAWL_MODULE_DIR names; else where a program that was
- * built and not installed has them beside it; else where they are installed. Whoever runs with more
- * rights than its user looks only there. */
+ * They are looked for in the directory that PAWL_MODULE_DIR names, if it is set; else where the
+ * program has them near it, in the tree that it was built in or in an installed one wherever that
+ * lies; else where they were to be installed. A program that runs with more rights than its user
+ * looks only there. */
 #include "base/diag.h"
 #include "store/backend.h"
 #include "store/wake.h"
@@ -17,17 +18,17 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* scheme, file, what to install on Debian */
+/* scheme, file, the library that it needs */
 #define MODULES(X)                                                                                 \
-    X("postgres://", "pawl-postgres.so", "libpq5")                                                 \
-    X("postgresql://", "pawl-postgres.so", "libpq5")                                               \
-    X("http://", "pawl-remote.so", "libcurl4")                                                     \
-    X("https://", "pawl-remote.so", "libcurl4")
+    X("postgres://", "pawl-postgres.so", "libpq")                                                  \
+    X("postgresql://", "pawl-postgres.so", "libpq")                                                \
+    X("http://", "pawl-remote.so", "libcurl")                                                      \
+    X("https://", "pawl-remote.so", "libcurl")
 
 #define WAKE_MODULES(X)                                                                            \
-    X("redis://", "pawl-redis.so", "libhiredis0.14")                                               \
-    X("rediss://", "pawl-redis.so", "libhiredis0.14")                                              \
-    X("redis+unix://", "pawl-redis.so", "libhiredis0.14")
+    X("redis://", "pawl-redis.so", "hiredis")                                                      \
+    X("rediss://", "pawl-redis.so", "hiredis")                                                     \
+    X("redis+unix://", "pawl-redis.so", "hiredis")
 
 struct module {
     const char *scheme, *file, *needs;
@@ -41,46 +42,77 @@ struct shelf {
     size_t count;
 };
 
+enum { PATH_BYTES = 4096 };
+
+#define STRANGER "the module belongs to another pawl; use one that was built with this program"
+
 static enum pawl_err refuse(const struct shelf *shelf, const struct module *module, const char *why,
                             struct pawl_diag *diag)
 {
-    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, shelf->field,
-                            "cannot use %s \"%s...\": %s; install %s, and a pawl that was "
-                            "built with it",
-                            shelf->noun, module->scheme, why, module->needs);
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, shelf->field, "cannot use %s \"%s...\": %s",
+                            shelf->noun, module->scheme, why);
 }
 
-enum { PATH_BYTES = 4096 };
-
-#define STRANGER "the module belongs to another pawl"
-
-/* In the tree that the program was built in. */
-static bool is_beside(const char *file, char path[PATH_BYTES])
+static enum pawl_err refuse_missing(const struct shelf *shelf, const struct module *module,
+                                    const char *path, struct pawl_diag *diag)
 {
+    char why[PATH_BYTES + 256];
+    snprintf(why, sizeof why,
+             "there is no module \"%s\"; set PAWL_MODULE_DIR if it is elsewhere; a pawl that was "
+             "built without %s has none",
+             path, module->needs);
+    return refuse(shelf, module, why, diag);
+}
+
+static enum pawl_err refuse_unloadable(const struct shelf *shelf, const struct module *module,
+                                       const char *error, struct pawl_diag *diag)
+{
+    char why[PATH_BYTES + 256];
+    snprintf(why, sizeof why, "could not load its module: %s; is %s installed?", error,
+             module->needs);
+    return refuse(shelf, module, why, diag);
+}
+
+/* ---- where it is ---- */
+
+/* False: no such file. */
+static bool put_path(char path[PATH_BYTES], const char *dir, size_t len, const char *below,
+                     const char *file)
+{
+    int wanted = snprintf(path, PATH_BYTES, "%.*s%s/%s", (int)len, dir, below, file);
+    return wanted < PATH_BYTES && access(path, R_OK) == 0;
+}
+
+static bool is_near_program(const char *file, char path[PATH_BYTES])
+{
+    static const char *const below[] = { "src/store", PAWL_MODULE_DIR_FROM_BIN };
     char program[PATH_BYTES];
     ssize_t len = getauxval(AT_SECURE) ? -1 : readlink("/proc/self/exe", program, sizeof program);
     while (len > 0 && program[len - 1] != '/') {
         len--;
     }
-    if (len <= 0) return false;
-    int wanted = snprintf(path, PATH_BYTES, "%.*ssrc/store/%s", (int)len, program, file);
-    return wanted < PATH_BYTES && access(path, R_OK) == 0;
+    for (size_t i = 0; len > 0 && i < sizeof below / sizeof below[0]; i++) {
+        if (put_path(path, program, (size_t)len, below[i], file)) return true;
+    }
+    return false;
+}
+
+/* False: it is not at `path`, where it should be. */
+static bool locate(const char *file, char path[PATH_BYTES])
+{
+    const char *dir = secure_getenv("PAWL_MODULE_DIR");
+    if (dir && *dir) return put_path(path, dir, strnlen(dir, PATH_BYTES), "", file);
+    if (is_near_program(file, path)) return true;
+    return put_path(path, "", 0, PAWL_MODULE_DIR, file);
 }
 
 static enum pawl_err load(const struct shelf *shelf, const struct module *module, const void **out,
                           struct pawl_diag *diag)
 {
     char path[PATH_BYTES];
-    const char *dir = secure_getenv("PAWL_MODULE_DIR");
-    if ((dir && *dir) || !is_beside(module->file, path)) {
-        int len =
-            snprintf(path, sizeof path, "%s/%s", dir && *dir ? dir : PAWL_MODULE_DIR, module->file);
-        if (len < 0 || (size_t)len >= sizeof path) {
-            return refuse(shelf, module, "PAWL_MODULE_DIR is too long", diag);
-        }
-    }
+    if (!locate(module->file, path)) return refuse_missing(shelf, module, path, diag);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) return refuse(shelf, module, dlerror(), diag);
+    if (!handle) return refuse_unloadable(shelf, module, dlerror(), diag);
     *out = dlsym(handle, shelf->symbol);
     if (*out) return PAWL_OK;
     dlclose(handle);

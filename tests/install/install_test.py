@@ -38,6 +38,24 @@ def installed_binary_runs(root):
 
 
 @test
+def installed_binary_finds_its_modules_wherever_it_lies(root):
+    """DESTDIR is not where it was to be installed: the modules are found near the binary."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}
+    done = subprocess.run([one(root, "bin/pawl"), "--server", "http://127.0.0.1:1", "list"],
+                          capture_output=True, text=True, check=False, env=env)
+    assert "could not reach the server" in done.stderr, done.stderr
+
+
+@test
+def a_module_that_is_not_there_is_named_with_the_way_to_it(root):
+    done = subprocess.run([one(root, "bin/pawl"), "--server", "http://127.0.0.1:1", "list"],
+                          capture_output=True, text=True, check=False,
+                          env={**os.environ, "PAWL_MODULE_DIR": root + "/nowhere"})
+    assert f"no module \"{root}/nowhere/pawl-remote.so\"" in done.stderr, done.stderr
+    assert "set PAWL_MODULE_DIR" in done.stderr and "install" not in done.stderr, done.stderr
+
+
+@test
 def headers_are_installed_and_no_others(root):
     headers = sorted(os.listdir(os.path.dirname(one(root, "include/pawl/pawl.h"))))
     source = sorted(os.listdir(os.path.join(HERE, "../../include/pawl")))
