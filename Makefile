@@ -1,5 +1,5 @@
 # The front door. Everything real is in meson.build and mk/; this only names it.
-# Targets install the Debian packages that they need and that are missing (mk/setup.sh).
+# Targets install what they need and what is missing, or say what to install (mk/setup.sh).
 
 PREFIX ?= /usr/local
 LIBDIR ?= lib
@@ -9,10 +9,11 @@ STORE ?= sqlite
 SOAK ?=
 
 # What these targets make, and all that `make clean` removes.
-BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results
+BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results \
+        build-roots
 
 .DEFAULT_GOAL := build
-.PHONY: run build test bench conformance tidy format asan tsan fuzz docs install clean help
+.PHONY: run build test bench conformance tidy format asan tsan fuzz roots docs install clean help
 
 run: build ## build, then show pawl at work on a SQLite file of its own
 	@mk/setup.sh run
@@ -23,9 +24,9 @@ build: ## the optimised binary, at build/pawl
 	@mk/configure.sh build --prefix='$(PREFIX)' --libdir='$(LIBDIR)' -Dtests=false
 	@ninja -C build
 
-test: ## every test: plain, under sanitizers, tidy, a short fuzz run
-	@mk/setup.sh build test tidy fuzz
-	@mk/test.sh plain asan tsan tidy fuzz
+test: ## every test: plain, under sanitizers, tidy, a short fuzz run, other systems
+	@mk/setup.sh build test tidy fuzz roots
+	@mk/test.sh plain asan tsan tidy fuzz roots
 
 bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
 	@mk/bench.sh '$(STORE)' '$(SOAK)'
@@ -52,6 +53,10 @@ tsan: ## the tests that use threads under ThreadSanitizer
 fuzz: ## fuzz every parser, each for FUZZ_SECONDS (60)
 	@mk/setup.sh build fuzz
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' mk/fuzz.sh
+
+roots: ## make run and the quick tests in bare roots of Debian 13 and Ubuntu 24.04 (as root)
+	@mk/setup.sh roots
+	@mk/roots.sh
 
 docs: ## remake the documents that are made from the code
 	@mk/setup.sh build test

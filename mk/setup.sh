@@ -2,14 +2,15 @@
 # Makes sure that what a purpose needs is on this machine. On Debian, Ubuntu and their kin installs
 # what is missing; on other systems says what to install, and how.
 #
-# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, image, bench, test, tidy or fuzz
+# Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, image, bench, unit, test, tidy,
+#                                             fuzz or roots
 #
 # Says nothing when nothing is missing. Needs no compiler, no Python and no root by itself; asks
 # sudo for root only when there is something to install.
 set -eu
 here=$(dirname "$0")
 
-# One line each: purpose; signs that it is here, any of which will do (see `shows`); Debian packages
+# One line each: purposes; signs that it is here, any of which will do (see `shows`); Debian packages
 # that bring it, of which the first that this release has is taken (see `resolve`).
 needs() {
     cat <<'END'
@@ -27,7 +28,7 @@ build pc:libuv        libuv1-dev
 build h:llhttp.h|/usr/share/llhttp/llhttp.c libllhttp-dev|node-llhttp
 build pc:openssl      libssl-dev
 build python3         python3
-run   curl            curl
+run,test,roots curl   curl
 image so:libsqlite3   lib:libsqlite3-dev
 image so:libpq        lib:libpq-dev
 image so:libhiredis   lib:libhiredis-dev
@@ -38,29 +39,27 @@ image so:libssl       lib:libssl-dev
 image so:libcrypto    lib:libssl-dev
 image /etc/ssl/certs/ca-certificates.crt ca-certificates
 image tini            tini
-bench tool:postgres   postgresql
-test  pc:cmocka       libcmocka-dev
-test  pc:jansson      libjansson-dev
+bench,test tool:postgres postgresql
+unit,test pc:cmocka   libcmocka-dev
+unit,test pc:jansson  libjansson-dev
 test  c++             g++
 test  sqlite3         sqlite3
-test  tool:postgres   postgresql
 test  tool:pgbouncer  pgbouncer
 test  ip              iproute2
 test  redis-server    redis-server
 test  man             man-db
 test  bash            bash
-test  curl            curl
 test  jq              jq
 test  openssl         openssl
 test  py:yaml         python3-yaml
 test  systemd-analyze systemd
-tidy  tool:clang      clang
+tidy,fuzz tool:clang  clang
 tidy  tool:clang-format clang-format-14|clang-format
 tidy  tool:clang-tidy clang-tidy
 tidy  cppcheck        cppcheck
 tidy  shellcheck      shellcheck
-fuzz  tool:clang      clang
 fuzz  cc:-fsanitize=fuzzer libclang-rt-CLANG-dev|libclang-rt-dev
+roots debootstrap     debootstrap
 END
 }
 
@@ -103,6 +102,7 @@ tool:clang-tidy    clang-tools-extra  clang           clang-extra-tools llvm
 cppcheck           cppcheck           cppcheck        cppcheck          cppcheck
 shellcheck         ShellCheck         shellcheck      shellcheck        shellcheck
 cc:-fsanitize=fuzzer compiler-rt      compiler-rt     compiler-rt       llvm
+debootstrap        debootstrap        debootstrap     debootstrap       -
 END
 }
 
@@ -148,8 +148,9 @@ has_package() {
 
 # Lines of `needs` without the purpose.
 missing_for() {
-    needs | while read -r purpose signs packages; do
-        if [ "$purpose" = "$1" ] && ! each "$signs" shows && ! each "$packages" has_package; then
+    needs | while read -r purposes signs packages; do
+        case ,$purposes, in *,"$1",*) ;; *) continue ;; esac
+        if ! each "$signs" shows && ! each "$packages" has_package; then
             echo "$signs $packages"
         fi
     done
@@ -226,7 +227,7 @@ tell() {
 missing=
 for purpose in "$@"; do
     case $purpose in
-    build | run | image | bench | test | tidy | fuzz) ;;
+    build | run | image | bench | unit | test | tidy | fuzz | roots) ;;
     *) say "no such purpose: \"$purpose\""; exit 2 ;;
     esac
     missing=$(printf '%s\n%s\n' "$missing" "$(missing_for "$purpose")")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the test steps that are named, all of them even when one fails, and adds up.
 #
-# Usage: mk/test.sh STEP...      STEP: plain, asan, tsan, tidy or fuzz
+# Usage: mk/test.sh STEP...      STEP: plain, asan, tsan, tidy, fuzz or roots
 #
 # PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
 # a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
@@ -88,13 +88,17 @@ step_fuzz() {
     FUZZ_SECONDS=6 mk/fuzz.sh "$results/fuzz.tap"
 }
 
+step_roots() {
+    mk/roots.sh "$results/roots.tap"
+}
+
 mkdir -p "$results"
 rm -f "$results"/*
 logs=()
 for step in "$@"; do
     case $step in
     plain | asan | tsan) logs+=("$step=$results/$step.json") ;;
-    tidy | fuzz) logs+=("$step=$results/$step.tap") ;;
+    tidy | fuzz | roots) logs+=("$step=$results/$step.tap") ;;
     *) echo "mk/test.sh: no such step: \"$step\"" >&2; exit 2 ;;
     esac
 done

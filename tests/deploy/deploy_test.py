@@ -414,7 +414,7 @@ def kubernetes_is_told_only_what_it_knows():
 def needs(purpose):
     """Signs of what a purpose needs."""
     table = re.search(r"<<'END'\n(.*?)\nEND\n", read("mk/setup.sh"), re.S).group(1)
-    return {row.split()[1] for row in table.splitlines() if row.split()[0] == purpose}
+    return {row.split()[1] for row in table.splitlines() if purpose in row.split()[0].split(",")}
 
 
 def packages_of_image():
