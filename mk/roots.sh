@@ -22,8 +22,8 @@ tell() {
 
 # ---- what there is to make a root from ----
 
-# Suite, name, usual mirror, components, who signs it, and the script for a debootstrap that is older
-# than the suite.
+# Suite, name, usual mirror, components, who signs it, and the script for a debootstrap that is
+# older than the suite.
 systems() {
     cat <<'END'
 trixie Debian-13    http://deb.debian.org/debian/     main          debian sid
@@ -120,6 +120,7 @@ commands='make run
 mk/setup.sh build unit
 mk/configure.sh build-test -Dbuildtype=plain -Dbench=false
 ninja -C build-test --quiet $(mk/needed.py build-test --suite=unit) pawl src/store/pawl-remote.so
+export PAWL_TEST_SCALE=20
 meson test -C build-test --no-rebuild --print-errorlogs --suite unit
 meson test -C build-test --no-rebuild --print-errorlogs remote_trouble deploy'
 

@@ -10,8 +10,8 @@
 set -eu
 here=$(dirname "$0")
 
-# One line each: purposes; signs that it is here, any of which will do (see `shows`); Debian packages
-# that bring it, of which the first that this release has is taken (see `resolve`).
+# One line each: purposes; signs that it is here, any of which will do (see `shows`); Debian
+# packages that bring it, of which the first that this release has is taken (see `resolve`).
 needs() {
     cat <<'END'
 build cc              gcc
