@@ -94,7 +94,9 @@ PAWL_MUST_CHECK enum pawl_err pawl_count(struct pawl *pawl, const struct pawl_fi
 /* Safe to call again; leaves zeros. */
 void pawl_jobs_release(struct pawl_jobs *jobs);
 
+/* Of a job's log the first 50 and the last 950 lines are kept. */
 struct pawl_log_line {
+    int64_t number; /* from 1; where numbers are missing, lines were left out */
     int64_t at_ms;
     int64_t run;
     int32_t level; /* 0 debug, 1 info, 2 warning, 3 error */

@@ -1,5 +1,6 @@
 /* See exec.h. Runs on: the workers' threads. */
 #include "cli/exec.h"
+#include "cli/tail.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -16,8 +17,9 @@ enum {
     RESULT_BYTES_MAX = 1024 * 1024,          /* as JSON; the library takes no more */
     OUTPUT_BYTES_MAX = RESULT_BYTES_MAX + 2, /* that is kept: with a line break at its end */
     ENV_BYTES_MAX = 128 * 1024,              /* of one variable: Linux takes no longer ones */
-    LINES_MAX = 1000,                        /* into a job's log for one run */
-    LAST_BYTES = 256,                        /* of a line of standard error, for the message */
+    LINES_AT_ONCE_MAX = 1000, /* of a run into the job's log; later ones once a second */
+    TAIL_US = 1000000,
+    LAST_BYTES = 256, /* of a line of standard error, for the message */
     MESSAGE_BYTES = LAST_BYTES + 64,
     TROUBLE_MS = 1000 /* before a job is tried again that this machine could not start */
 };
@@ -37,6 +39,8 @@ struct run {
     struct pawl__buf text; /* scratch: a line made clean, a result */
     char **env;
     size_t lines;
+    struct pawl__cli_tail tail; /* lines that are not in the job's log yet */
+    int64_t flushed_us;
     char last[LAST_BYTES]; /* line of standard error that is not blank */
     char message[MESSAGE_BYTES];
     struct pawl__cli_child child;
@@ -139,9 +143,31 @@ static bool make_env(struct run *run)
 
 /* ---- what it says meanwhile ---- */
 
+static void log_line(void *ctx, const char *text)
+{
+    struct run *run = ctx;
+    pawl_task_log(run->task, 1, "%s", text);
+}
+
+/* Lines beyond the first go to the store once a second, and no more than the tail holds: a command
+ * that writes as fast as it can must not keep the store from its other work. */
+static void flush_tail(struct run *run)
+{
+    if (run->tail.dropped) {
+        pawl_task_log(run->task, 2, "%" PRId64 " lines left out here: too many at once",
+                      run->tail.dropped);
+    }
+    pawl__cli_tail_flush(&run->tail, log_line, run);
+}
+
 static bool is_to_stop(void *ctx)
 {
-    const struct run *run = ctx;
+    struct run *run = ctx;
+    int64_t now_us = run->tail.count ? pawl__clock_mono_us(&pawl__clock_system) : 0;
+    if (now_us && now_us - run->flushed_us >= TAIL_US) {
+        flush_tail(run);
+        run->flushed_us = now_us;
+    }
     return pawl_task_cancelled(run->task);
 }
 
@@ -181,10 +207,10 @@ static void take_line(void *ctx, const char *at, size_t len)
     const char *text = run->text.len ? run->text.at : "";
     remember(run, text, run->text.len);
     if (run->exec->line) run->exec->line(run->exec->ctx, run->id, text, run->text.len);
-    if (run->lines < LINES_MAX) {
+    if (run->lines < LINES_AT_ONCE_MAX) {
         pawl_task_log(run->task, 1, "%s", text);
-    } else if (run->lines == LINES_MAX) {
-        pawl_task_log(run->task, 2, "more than %d lines: the rest is not kept", LINES_MAX);
+    } else {
+        pawl__cli_tail_add(&run->tail, text);
     }
     run->lines++;
 }
@@ -370,6 +396,7 @@ static enum pawl_outcome execute(struct run *run, const char *command)
     int error = pawl__cli_child_run(&run->exec->children, &run->child);
     if (error) return not_started(run, error);
     run->started = true;
+    flush_tail(run);
     return outcome_of(run);
 }
 
@@ -379,6 +406,7 @@ static void release(struct run *run)
     pawl__buf_release(&run->vars);
     pawl__buf_release(&run->text);
     pawl__buf_release(&run->child.output);
+    pawl__cli_tail_release(&run->tail);
     free(run->env);
 }
 

@@ -281,9 +281,14 @@ static void put_checkpoint(struct pawl__cli *cli, const struct pawl_story *story
 
 static void put_log(struct pawl__cli *cli, const struct pawl_story *story)
 {
+    int64_t next = 1;
     if (story->log_count) put_title(cli, "Log");
     for (size_t i = 0; i < story->log_count; i++) {
         const struct pawl_log_line *line = &story->log[i];
+        if (line->number > next) {
+            pawl__buf_printf(&cli->out, "  (%" PRId64 " lines left out)\n", line->number - next);
+        }
+        next = line->number + 1;
         pawl__buf_add_text(&cli->out, "  ");
         pawl__cli_put_instant(&cli->out, line->at_ms);
         pawl__buf_printf(&cli->out, "  %-7s  ", level_text(line->level));
@@ -362,6 +367,7 @@ static void json_log(struct pawl__cli_json *json, const struct pawl_story *story
         const struct pawl_log_line *line = &story->log[i];
         pawl__cli_json_name(&array, NULL);
         pawl__cli_json_open(&object, json->buf, '{');
+        pawl__cli_json_int(&object, "line", line->number);
         pawl__cli_json_instant(&object, "at", line->at_ms);
         pawl__cli_json_int(&object, "run", line->run);
         pawl__cli_json_text(&object, "level", level_text(line->level));

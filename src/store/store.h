@@ -26,7 +26,8 @@ enum {
     PAWL__COMMIT_WEIGHT_MAX = 4096, /* rows one transaction may touch, roughly */
     PAWL__CRASHES_MAX = 3,          /* lapsed leases before a job is taken for a poison pill */
     PAWL__FAILURES_KEPT = 100,      /* failed attempts remembered per job */
-    PAWL__LOG_LINES_KEPT = 1000,    /* log lines remembered per job */
+    PAWL__LOG_FIRST_KEPT = 50,      /* log lines remembered per job: from its beginning */
+    PAWL__LOG_LAST_KEPT = 950,      /* and from its end */
     PAWL__LOG_LINE_BYTES_MAX = 4096,
     PAWL__RESULT_BYTES_MAX = 1024 * 1024,
     PAWL__CHECKPOINT_BYTES_MAX = 1024 * 1024,

@@ -196,7 +196,7 @@ static const struct pawl__wire_shape failure_shape = SHAPE(failure_fields);
 
 #define S struct pawl_log_line
 static const struct pawl__wire_field line_fields[] = {
-    INT64(at_ms), INT64(run), INT32(level), NAME(text),
+    INT64(number), INT64(at_ms), INT64(run), INT32(level), NAME(text),
 };
 static const struct pawl__wire_shape line_shape = SHAPE(line_fields);
 #undef S

@@ -142,7 +142,7 @@ static void stories_stats_and_answers_come_back(void **state)
                                     .code = "c",
                                     .message = "m\x01",
                                     .details = span("[]") };
-    struct pawl_log_line line = { .at_ms = 3, .level = 2, .text = "line" };
+    struct pawl_log_line line = { .number = 4, .at_ms = 3, .level = 2, .text = "line" };
     struct pawl_deed deed = { .action = "cancel",
                               .actor = "a",
                               .reason = "r",

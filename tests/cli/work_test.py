@@ -230,13 +230,38 @@ def standard_error_becomes_the_log(box):
 
 
 @test
-def the_log_is_bounded(box):
+def the_log_keeps_its_beginning_and_its_end(box):
+    cases = {1000: range(1, 1001), 1001: [*range(1, 51), *range(52, 1002)],
+             1500: [*range(1, 51), *range(551, 1501)]}
+    for count, wanted in cases.items():
+        job_id = box.submit("t")
+        once(box, f"t=seq {count} >&2")
+        log = box.job(job_id)["log"]
+        equal([int(line["text"]) for line in log], list(wanted))
+        equal([line["line"] for line in log], list(wanted))
+        shown = box.ok("show", job_id).out
+        equal("lines left out" in shown, count > 1000)
+    has(shown, "  50\n  (500 lines left out)\n")
+
+
+@test
+def a_flood_of_lines_is_thinned_out(box):
+    """What a store has no time for is left out between the beginning and the end."""
     job_id = box.submit("t")
-    once(box, "t=seq 1500 >&2")
-    lines = box.job(job_id)["log"]
-    assert len(lines) <= 1001, len(lines)
-    has(lines[-1]["text"], "the rest is not kept")
-    equal((box.state(job_id), lines[-1]["level"]), ("completed", "warning"))
+    once(box, "t=seq 100000 >&2")
+    log = box.job(job_id)["log"]
+    texts = [line["text"] for line in log]
+    equal(texts[:50] + texts[-500:], [str(n) for n in [*range(1, 51), *range(99501, 100001)]])
+    thinned = [line["text"] for line in log if line["level"] == "warning"]
+    assert thinned and thinned[-1].endswith(" lines left out here: too many at once"), thinned
+    equal(len(log), 1000)
+
+
+@test
+def late_lines_of_a_flood_do_not_wait_for_its_end(box):
+    job_id = box.submit("t")
+    with Node(box, "--exec", "t=seq 1200 >&2; sleep 100"):
+        until(lambda: (box.job(job_id)["log"] or [{"text": ""}])[-1]["text"] == "1200")
 
 
 @test

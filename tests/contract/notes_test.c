@@ -1,6 +1,8 @@
 /* What a running job leaves beside its result: progress, checkpoints, log lines. */
 #include "support/ops.h"
 
+#include <inttypes.h>
+
 static struct pawl_job running(struct rig *rig)
 {
     const char *queue = rig_queue(rig);
@@ -193,24 +195,29 @@ static void late_owner_may_still_log(struct rig *rig)
     assert_text("cleaning up", story_of(rig, run.id).log[0].text);
 }
 
-static void oldest_lines_fall_off(struct rig *rig)
+/* Lines from..to, numbered as they are kept. */
+static void assert_lines(struct rig *rig, const struct pawl_log_line *lines, int64_t from,
+                         int64_t to)
 {
-    enum { EXTRA = 3, LINES = PAWL__LOG_LINES_KEPT + EXTRA };
-    struct pawl_job run = running(rig);
-    static struct pawl__op ops[LINES];
-    memset(ops, 0, sizeof ops);
-    for (size_t i = 0; i < LINES; i++)
-        ops[i] = (struct pawl__op){ .kind = PAWL__OP_LOG,
-                                    .log = { .ref = ref_of(&run),
-                                             .text = span_of(rig_text(rig, "line %zu", i)) } };
-    for (size_t i = 0; i < LINES; i++) {
-        assert_ok(rig, pawl__store_do(rig->store, &ops[i]));
-        pawl__arena_release(&ops[i].arena);
+    for (int64_t number = from; number <= to; number++, lines++) {
+        assert_i64(number, lines->number);
+        assert_text(rig_text(rig, "line %" PRId64, number), lines->text);
     }
-    struct pawl_story story = story_of(rig, run.id);
-    assert_int_equal(PAWL__LOG_LINES_KEPT, story.log_count);
-    assert_text("line 3", story.log[0].text);
-    assert_text(rig_text(rig, "line %d", LINES - 1), story.log[story.log_count - 1].text);
+}
+
+static void middle_lines_are_left_out(struct rig *rig)
+{
+    enum { FIRST = PAWL__LOG_FIRST_KEPT, LAST = PAWL__LOG_LAST_KEPT, KEPT = FIRST + LAST };
+    struct pawl_job run = running(rig);
+    for (int64_t number = 1; number <= KEPT + 3; number++) {
+        struct pawl_span line = span_of(rig_text(rig, "line %" PRId64, number));
+        assert_ok(rig, log_line(rig, ref_of(&run), 1, line));
+        if (number < KEPT) continue;
+        struct pawl_story story = story_of(rig, run.id);
+        assert_int_equal(KEPT, story.log_count);
+        assert_lines(rig, story.log, 1, FIRST);
+        assert_lines(rig, story.log + FIRST, number - LAST + 1, number);
+    }
 }
 
 static void longest_line_comes_back_whole(struct rig *rig)
@@ -248,7 +255,7 @@ int main(void)
         CONTRACT(large_checkpoint_comes_back_whole),
         CONTRACT(lines_are_kept_in_order),
         CONTRACT(late_owner_may_still_log),
-        CONTRACT(oldest_lines_fall_off),
+        CONTRACT(middle_lines_are_left_out),
         CONTRACT(longest_line_comes_back_whole),
         CONTRACT(logs_of_two_jobs_do_not_mix),
     };

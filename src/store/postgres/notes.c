@@ -130,7 +130,8 @@ enum pawl_err pawl__pg_op_log(struct pawl__backend *pg, struct pawl__op *op)
     pawl__pg_send(conn);
     pawl__pg_call(conn, PG_LOG_TRIM);
     pawl__pg_bind_id(conn, PG_LOG_TRIM_id, &op->log.ref.id);
-    pawl__pg_bind(conn, PG_LOG_TRIM_keep, PAWL__LOG_LINES_KEPT);
+    pawl__pg_bind(conn, PG_LOG_TRIM_first, PAWL__LOG_FIRST_KEPT);
+    pawl__pg_bind(conn, PG_LOG_TRIM_last, PAWL__LOG_LAST_KEPT);
     pawl__pg_send(conn);
     return PAWL_OK;
 }

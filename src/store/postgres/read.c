@@ -96,10 +96,11 @@ static bool add_log(struct pawl_story *story, const PGresult *rows, struct pawl_
     story->log = list;
     for (int i = 0; i < PQntuples(rows); i++) {
         struct pawl_log_line *line = &list[story->log_count++];
-        *line = (struct pawl_log_line){ .at_ms = pawl__pg_int(rows, i, 0),
-                                        .run = pawl__pg_int(rows, i, 1),
-                                        .level = (int32_t)pawl__pg_int(rows, i, 2),
-                                        .text = pawl__pg_text(rows, i, 3, arena) };
+        *line = (struct pawl_log_line){ .number = pawl__pg_int(rows, i, 0),
+                                        .at_ms = pawl__pg_int(rows, i, 1),
+                                        .run = pawl__pg_int(rows, i, 2),
+                                        .level = (int32_t)pawl__pg_int(rows, i, 3),
+                                        .text = pawl__pg_text(rows, i, 4, arena) };
         if (!line->text) return false;
     }
     return true;

@@ -132,6 +132,7 @@ enum pawl_err pawl__sq_op_log(struct pawl__backend *sq, struct pawl__op *op)
     if (err) return err;
     stmt = pawl__sq_use(&sq->writer, SQL_LOG_TRIM);
     pawl__sq_bind(stmt, SQL_LOG_TRIM_key, key);
-    pawl__sq_bind(stmt, SQL_LOG_TRIM_keep, PAWL__LOG_LINES_KEPT);
+    pawl__sq_bind(stmt, SQL_LOG_TRIM_first, PAWL__LOG_FIRST_KEPT);
+    pawl__sq_bind(stmt, SQL_LOG_TRIM_last, PAWL__LOG_LAST_KEPT);
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }

@@ -111,10 +111,11 @@ static bool add_log_line(void *ctx, sqlite3_stmt *row, struct pawl__arena *arena
     if (!list) return false;
     story->log = list;
     struct pawl_log_line *line = &list[story->log_count++];
-    *line = (struct pawl_log_line){ .at_ms = sqlite3_column_int64(row, 0),
-                                    .run = sqlite3_column_int64(row, 1),
-                                    .level = sqlite3_column_int(row, 2),
-                                    .text = pawl__sq_column_text(row, 3, arena) };
+    *line = (struct pawl_log_line){ .number = sqlite3_column_int64(row, 0),
+                                    .at_ms = sqlite3_column_int64(row, 1),
+                                    .run = sqlite3_column_int64(row, 2),
+                                    .level = sqlite3_column_int(row, 3),
+                                    .text = pawl__sq_column_text(row, 4, arena) };
     return line->text != NULL;
 }
 

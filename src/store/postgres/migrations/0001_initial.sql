@@ -231,14 +231,17 @@ CREATE TABLE pawl_checkpoint (
     state    text NOT NULL
 ) WITH (fillfactor = 70);
 
+-- Lines are numbered for each job; two sessions that log at the same instant may give the same
+-- number, and seq decides.
 CREATE TABLE pawl_log (
     id    uuid NOT NULL,
+    line  bigint NOT NULL,
     seq   bigint GENERATED ALWAYS AS IDENTITY,
     run   bigint NOT NULL,
     at_ms bigint NOT NULL,
     level smallint NOT NULL,
     text  text NOT NULL,
-    PRIMARY KEY (id, seq)
+    PRIMARY KEY (id, line, seq)
 );
 
 -- What operators did. job_id is NULL for deeds that concern no single job.

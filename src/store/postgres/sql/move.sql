@@ -338,19 +338,15 @@ DELETE FROM pawl_checkpoint
 WHERE id = ANY (:ids)
 
 -- name: log_insert
-INSERT INTO pawl_log (id, run, at_ms, level, text)
-VALUES (:id, :run, :at_ms, :level, :text)
+INSERT INTO pawl_log (id, line, run, at_ms, level, text)
+VALUES (:id, coalesce((SELECT max(line) FROM pawl_log WHERE id = :id), 0) + 1,
+    :run, :at_ms, :level, :text)
 
 -- name: log_trim
+-- The first lines say how it began, the last how it ended.
 DELETE FROM pawl_log
-WHERE id = :id AND seq <= (
-    SELECT seq
-    FROM pawl_log
-    WHERE id = :id
-    ORDER BY seq DESC
-    OFFSET :keep
-    LIMIT 1
-)
+WHERE id = :id AND line > :first
+    AND line <= (SELECT max(line) FROM pawl_log WHERE id = :id) - :last
 
 -- name: log_delete
 DELETE FROM pawl_log

@@ -8,10 +8,10 @@ WHERE id = :id
 ORDER BY run
 
 -- name: story_log
-SELECT at_ms, run, level, text
+SELECT line, at_ms, run, level, text
 FROM pawl_log
 WHERE id = :id
-ORDER BY seq
+ORDER BY line, seq
 
 -- name: story_deeds
 SELECT at_ms, action, actor, reason, from_state, to_state

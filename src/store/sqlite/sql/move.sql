@@ -235,8 +235,10 @@ VALUES (:key, coalesce((SELECT max(seq) FROM pawl_log WHERE key = :key), 0) + 1,
     :run, :at_ms, :level, :text)
 
 -- name: log_trim
+-- The first lines say how it began, the last how it ended.
 DELETE FROM pawl_log
-WHERE key = :key AND seq <= (SELECT max(seq) FROM pawl_log WHERE key = :key) - :keep
+WHERE key = :key AND seq > :first
+    AND seq <= (SELECT max(seq) FROM pawl_log WHERE key = :key) - :last
 
 -- name: log_delete
 DELETE FROM pawl_log

@@ -8,7 +8,7 @@ WHERE key = :key
 ORDER BY run
 
 -- name: story_log
-SELECT at_ms, run, level, text
+SELECT seq, at_ms, run, level, text
 FROM pawl_log
 WHERE key = :key
 ORDER BY seq
