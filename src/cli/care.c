@@ -187,13 +187,6 @@ int pawl__cli_check(struct pawl__cli *cli)
 
 /* ---- upkeep ---- */
 
-static int64_t age(const struct pawl__cli *cli, enum pawl__cli_option_id id)
-{
-    int64_t ms = 0;
-    bool ok = pawl__cli_read_age(pawl__cli_text(cli, id), &ms);
-    return ok && ms ? ms : 1; // 0 would mean the default
-}
-
 #define KINDS(X)                                                                                   \
     X(promoted)                                                                                    \
     X(lapsed)                                                                                      \
@@ -222,8 +215,7 @@ int pawl__cli_upkeep(struct pawl__cli *cli)
 {
     struct pawl_diag diag = { 0 };
     struct pawl_upkeep total = { 0 }, turn = { 0 };
-    struct pawl_retention retention = { age(cli, PAWL__CLI_OPT_ARCHIVE_AFTER),
-                                        age(cli, PAWL__CLI_OPT_PURGE_AFTER) };
+    struct pawl_retention retention = pawl__cli_retention(cli);
     struct pawl__cli_bar bar;
     int64_t moved = 1, all = 0;
     enum pawl_err err = PAWL_OK;

@@ -77,6 +77,8 @@ const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id
 /* 0 when it is not given and has no default. The value has been checked. */
 int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+/* Of --archive-after and --purge-after. */
+struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli);
 /* An instant as it stands, or now plus or minus a duration. 0: not given. */
 int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign);
 /* "a,b,c" as a list in the arena. */

@@ -200,7 +200,9 @@ static const struct prose prose[] = {
       "" },
     { pawl__cli_upkeep,
       "Makes due jobs available, takes back leases that ran out, expires, archives and purges, "
-      "until nothing is left to do. A node does this by itself; this is for stores without one.",
+      "until nothing is left to do. A node (\"pawl work\", \"pawl serve\") does this by itself; "
+      "this is "
+      "for stores without one.",
       "pawl upkeep --archive-after 1d --purge-after 30d\n" },
 };
 

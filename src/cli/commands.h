@@ -24,8 +24,10 @@ enum pawl__cli_store {
     X(show, "show", NULL, "ID...", 1, MANY, OPEN, 0, false, "tell a job's whole story")            \
     X(list, "list", NULL, "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, the newest first")                                                               \
-    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK, false, "run jobs with commands")       \
-    X(serve, "serve", NULL, "", 0, 0, CREATE, PAWL__CLI_SERVE | PAWL__CLI_LIMITS, false,           \
+    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK | PAWL__CLI_RETENTION, false,           \
+      "run jobs with commands")                                                                    \
+    X(serve, "serve", NULL, "", 0, 0, CREATE,                                                      \
+      PAWL__CLI_SERVE | PAWL__CLI_LIMITS | PAWL__CLI_RETENTION, false,                             \
       "serve the Open Job Spec over HTTP")
 
 #define PAWL__CLI_COMMANDS_AFTER(X)                                                                \
@@ -74,7 +76,7 @@ enum pawl__cli_store {
     X(backup, "backup", NULL, "FILE", 1, 1, OPEN, 0, false,                                        \
       "copy the store to a new file while it is in use")                                           \
     X(check, "check", NULL, "", 0, 0, OPEN, 0, false, "look for damage")                           \
-    X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_UPKEEP, false,                             \
+    X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_RETENTION, false,                          \
       "do what time asks for: due, lapsed, expired, old")                                          \
     X(version, "version", NULL, "", 0, 0, NONE, 0, false, "print the version")                     \
     X(help, "help", NULL, "[COMMAND]", 0, 2, NONE, 0, false, "explain pawl, or one command")       \

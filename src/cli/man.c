@@ -57,7 +57,7 @@ static void roff_option(struct pawl__buf *out, const struct pawl__cli_option *op
         pawl__buf_add_text(out, "\\fR.\n");
     }
     if (option->repeats) pawl__buf_add_text(out, "May be repeated.\n");
-    if (option->group == PAWL__CLI_SETTING) {
+    if (option->group & PAWL__CLI_SETTINGS) {
         pawl__cli_option_env(option, env);
         pawl__buf_printf(out, "Environment: \\fB%s\\fR.\n", env);
     }
@@ -182,7 +182,7 @@ static void doc_option(struct pawl__buf *out, const struct pawl__cli_option *opt
     pawl__buf_add_text(out, " |");
     if (option->fallback) pawl__buf_printf(out, " `%s`", option->fallback);
     pawl__buf_add_text(out, " |");
-    if (option->group == PAWL__CLI_SETTING) {
+    if (option->group & PAWL__CLI_SETTINGS) {
         pawl__cli_option_env(option, env);
         pawl__buf_printf(out, " `%s` |", env);
     }
@@ -191,7 +191,7 @@ static void doc_option(struct pawl__buf *out, const struct pawl__cli_option *opt
 
 static void doc_group(struct pawl__buf *out, size_t number)
 {
-    bool setting = number == PAWL__CLI_GROUP_NUMBER_SETTING;
+    bool setting = PAWL__CLI_SETTINGS & 1U << number;
     pawl__buf_printf(out, "\n| option | meaning | takes | default |%s\n|---|---|---|---|%s\n",
                      setting ? " environment |" : "", setting ? "---|" : "");
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {

@@ -58,7 +58,7 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(LOCK_TTL, "The lock")                                                                        \
     X(LOCK_OWNER, "Whose lock")                                                                    \
     X(MIGRATE, "Migration")                                                                        \
-    X(UPKEEP, "Upkeep")                                                                            \
+    X(RETENTION, "Retention")                                                                      \
     X(STATS, "Statistics")                                                                         \
     X(WORK, "The node")                                                                            \
     X(SERVE, "The server")                                                                         \
@@ -72,6 +72,8 @@ enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
 #define X(name, ...) PAWL__CLI_##name = 1 << PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 #undef X
+/* Whose options the environment and the configuration file set too. */
+#define PAWL__CLI_SETTINGS (PAWL__CLI_SETTING | PAWL__CLI_RETENTION)
 
 /* ID, group, "name", letter or 0, kind, "ARGUMENT", default or NULL, may be repeated, help */
 #define PAWL__CLI_OPTIONS(X)                                                                       \
@@ -210,9 +212,9 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "who takes, renews or gives it back; must be given, and differ between rivals")              \
     X(CHECK, MIGRATE, "check", 0, FLAG, NULL, NULL, false,                                         \
       "only tell; exit 1 when there is something to do")                                           \
-    X(ARCHIVE_AFTER, UPKEEP, "archive-after", 0, AGE, "DURATION", "7d", false,                     \
+    X(ARCHIVE_AFTER, RETENTION, "archive-after", 0, AGE, "DURATION", "7d", false,                  \
       "archive jobs this long after they ended; or never")                                         \
-    X(PURGE_AFTER, UPKEEP, "purge-after", 0, AGE, "DURATION", "90d", false,                        \
+    X(PURGE_AFTER, RETENTION, "purge-after", 0, AGE, "DURATION", "90d", false,                     \
       "forget archived jobs this long after they ended; or never")                                 \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
       "show them again and again, this far apart, until interrupted")                              \

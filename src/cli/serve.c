@@ -146,7 +146,7 @@ int pawl__cli_serve(struct pawl__cli *cli)
 {
     struct pawl_diag diag = { 0 };
     struct pawl__server *server = NULL;
-    struct pawl_node_config node = { .workers = -1 };
+    struct pawl_node_config node = { .workers = -1, .retention = pawl__cli_retention(cli) };
     ask_for_threads(); // before there is a second one
     int code = pawl__cli_open(cli);
     if (code) return code;

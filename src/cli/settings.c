@@ -19,7 +19,7 @@ static int check_env_name(const char *name)
     struct pawl__nearest nearest = { .word = name };
     char envs[PAWL__CLI_OPT_END][PAWL__CLI_ENV_BYTES];
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group != PAWL__CLI_SETTING) continue;
+        if (!(pawl__cli_options[i].group & PAWL__CLI_SETTINGS)) continue;
         pawl__cli_option_env(&pawl__cli_options[i], envs[i]);
         if (strcmp(envs[i], name) == 0) return PAWL__CLI_EXIT_OK;
         pawl__nearest_offer(&nearest, envs[i]);
@@ -69,7 +69,7 @@ static int read_env(struct pawl__cli *cli)
     bool settled = is_settled(cli);
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         const struct pawl__cli_option *option = &pawl__cli_options[i];
-        if (option->group != PAWL__CLI_SETTING || cli->values[i].count) continue;
+        if (!(option->group & PAWL__CLI_SETTINGS) || cli->values[i].count) continue;
         if (settled && is_place(i)) continue;
         char name[PAWL__CLI_ENV_BYTES];
         pawl__cli_option_env(option, name);
@@ -117,7 +117,7 @@ static int unknown_setting(const struct config_line *line, const char *name)
 {
     struct pawl__nearest nearest = { .word = name };
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == PAWL__CLI_SETTING && i != PAWL__CLI_OPT_CONFIG) {
+        if ((pawl__cli_options[i].group & PAWL__CLI_SETTINGS) && i != PAWL__CLI_OPT_CONFIG) {
             pawl__nearest_offer(&nearest, pawl__cli_options[i].name);
         }
     }
@@ -132,7 +132,7 @@ static int unknown_setting(const struct config_line *line, const char *name)
 
 static int set_from_file(struct config_line *line, const char *name, const char *value)
 {
-    enum pawl__cli_option_id id = pawl__cli_option_find(PAWL__CLI_SETTING, name, strlen(name));
+    enum pawl__cli_option_id id = pawl__cli_option_find(PAWL__CLI_SETTINGS, name, strlen(name));
     if (id == PAWL__CLI_OPT_END || id == PAWL__CLI_OPT_CONFIG) return unknown_setting(line, name);
     if (line->seen[id]) {
         return pawl__cli_usage("%s:%zu: \"%s\" was set in line %zu already", line->path,

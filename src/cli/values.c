@@ -45,6 +45,19 @@ int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id
     return ms;
 }
 
+static int64_t age(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    int64_t ms = 0;
+    bool ok = pawl__cli_read_age(pawl__cli_text(cli, id), &ms);
+    return ok && ms ? ms : 1; // 0 would mean the default
+}
+
+struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli)
+{
+    return (struct pawl_retention){ .archive_after_ms = age(cli, PAWL__CLI_OPT_ARCHIVE_AFTER),
+                                    .purge_after_ms = age(cli, PAWL__CLI_OPT_PURGE_AFTER) };
+}
+
 int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign)
 {
     const char *text = pawl__cli_text(cli, id);

@@ -703,6 +703,39 @@ def a_node_says_when_its_store_is_lost_and_back(box):
         equal(node.stop(), 0)
 
 
+@test
+def a_node_retires_jobs_as_its_options_say(box):
+    """On the command line, in the environment, in a file; "pawl serve" too."""
+    if SERVED:
+        raise Skip("the server retires jobs")
+    def is_archived(job_id):
+        return box.job(job_id).get("archived", False)
+
+    def is_gone(job_id):
+        return box.run("show", job_id).code == 1
+
+    box.file("keep.conf", "archive-after = 1ms\npurge-after = 1ms\n")
+    for args, env, seen in (
+            (("--archive-after", "1ms", "--purge-after", "never"), {}, is_archived),
+            ((), {"PAWL_ARCHIVE_AFTER": "1ms", "PAWL_PURGE_AFTER": "never"}, is_archived),
+            (("--config", "keep.conf"), {}, is_gone)):
+        job_id = box.submit("t")
+        once(box, "t=true")
+        with Node(box, "--exec", "t=true", *args, env=env) as node:
+            until(seen, job_id)
+            equal(node.stop(), 0)
+    job_id = box.submit("t")
+    once(box, "t=true")
+    server = box.start("serve", "--listen", "127.0.0.1:0", "--archive-after", "1ms",
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(is_archived, job_id)
+    finally:
+        server.terminate()
+        server.wait(DEADLINE_S)
+    has(box.fails(2, "work", "--exec", "t=true", "--purge-after", "soon").err, "purge-after")
+
+
 # ---- stopping the node ----
 
 
