@@ -307,29 +307,46 @@ static bool read_confirmed(struct pawl__request *request, struct pawl_filter *ou
     return pawl__filter_read(request, &json, filter, out);
 }
 
-static void reply_moved(struct pawl__request *request, const char *action, int64_t matched,
-                        int64_t moved)
+struct moved {
+    int64_t matched, moved;
+};
+
+/* False: answered. */
+static bool move_all(struct pawl__request *request, enum pawl_control control,
+                     struct pawl_filter *filter, struct moved *out)
 {
-    pawl__buf_printf(&request->reply,
-                     "{\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
-                     "\"errors\":[]}",
-                     action, (long long)matched, (long long)moved,
-                     (long long)(matched > moved ? matched - moved : 0));
+    struct pawl_diag diag;
+    *out = (struct moved){ 0 };
+    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &out->matched, &diag);
+    if (!err) err = pawl__bulk_move(request, filter, control, out->matched, &out->moved, &diag);
+    if (err) pawl__reply_err(request, err, &diag);
+    return !err;
+}
+
+static void print_moved(struct pawl__buf *out, const char *action, const struct moved *moved)
+{
+    int64_t left = moved->matched - moved->moved;
+    pawl__buf_printf(out,
+                     "\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
+                     "\"errors\":[]",
+                     action, (long long)moved->matched, (long long)moved->moved,
+                     (long long)(left > 0 ? left : 0));
+}
+
+static void reply_moved(struct pawl__request *request, const char *action,
+                        const struct moved *moved)
+{
+    pawl__buf_add_text(&request->reply, "{");
+    print_moved(&request->reply, action, moved);
+    pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
 }
 
 static void move_confirmed(struct pawl__request *request, const char *action,
                            enum pawl_control control, struct pawl_filter *filter)
 {
-    struct pawl_diag diag;
-    int64_t matched = 0, moved = 0;
-    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &matched, &diag);
-    if (!err) err = pawl__bulk_move(request, filter, control, matched, &moved, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
-        reply_moved(request, action, matched, moved);
-    }
+    struct moved moved;
+    if (move_all(request, control, filter, &moved)) reply_moved(request, action, &moved);
 }
 
 void pawl__on_admin_bulk_retry(struct pawl__request *request)
@@ -353,13 +370,60 @@ void pawl__on_admin_bulk_delete(struct pawl__request *request)
     move_confirmed(request, "delete", PAWL_CONTROL_NONE, &filter);
 }
 
+/* ---- deleting what has ended ---- */
+
+/* "P7D", "7d" or an instant; `text` NULL: of any age. False: answered. */
+static bool read_older_than(struct pawl__request *request, const char *text,
+                            struct pawl_filter *filter)
+{
+    int64_t age_ms;
+    if (!text) return true;
+    if (pawl__ojs_duration(text, &age_ms) == PAWL_OK ||
+        pawl__duration_parse(text, &age_ms) == PAWL_OK) {
+        filter->finished_until_ms = request->now_ms - age_ms;
+        return true;
+    }
+    if (pawl__instant_parse(text, &filter->finished_until_ms) == PAWL_OK) return true;
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
+                       "older_than must be a duration like P7D or a timestamp");
+    return false;
+}
+
+/* The console reads "purged_count", the ojs CLI "deleted". */
+static void purge(struct pawl__request *request, struct pawl_filter *filter)
+{
+    struct moved moved;
+    struct pawl__buf *out = &request->reply;
+    if (!move_all(request, PAWL_CONTROL_NONE, filter, &moved)) return;
+    pawl__buf_add_text(out, "{");
+    print_moved(out, "delete", &moved);
+    pawl__buf_printf(out, ",\"purged_count\":%lld,\"deleted\":%lld}", (long long)moved.moved,
+                     (long long)moved.moved);
+    pawl__reply(request, 200);
+}
+
+static void purge_queue(struct pawl__request *request, const struct pawl__json *json)
+{
+    struct pawl_filter filter = { .queues = &request->parts[0], .queue_count = 1 };
+    const char *older_than = NULL;
+    if (pawl__filter_states(request, json, 0, &filter.states) &&
+        pawl__body_text(request, json, 0, "older_than", &older_than) &&
+        read_older_than(request, older_than, &filter)) {
+        purge(request, &filter);
+    }
+}
+
+/* {states, older_than} */
+void pawl__on_queue_purge(struct pawl__request *request)
+{
+    struct pawl__json json;
+    if (pawl__request_json(request, false, &json)) purge_queue(request, &json);
+}
+
 /* {states, older_than, confirm} */
 void pawl__on_admin_queue_purge(struct pawl__request *request)
 {
     struct pawl__json json;
-    struct pawl_filter filter = { .queues = &request->parts[0], .queue_count = 1 };
-    const char *older = NULL;
-    int64_t age_ms = 0;
     if (!pawl__request_json(request, false, &json)) return;
     uint32_t confirm = pawl__json_member(&json, 0, "confirm");
     if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
@@ -367,18 +431,7 @@ void pawl__on_admin_queue_purge(struct pawl__request *request)
                            "this deletes many jobs: confirm must be true");
         return;
     }
-    if (!pawl__filter_states(request, &json, 0, &filter.states) ||
-        !pawl__body_text(request, &json, 0, "older_than", &older)) {
-        return;
-    }
-    if (older && pawl__ojs_duration(older, &age_ms) == PAWL_OK) {
-        filter.finished_until_ms = request->now_ms - age_ms;
-    } else if (older && pawl__instant_parse(older, &filter.finished_until_ms)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
-                           "older_than must be a duration like P7D or a timestamp");
-        return;
-    }
-    move_confirmed(request, "delete", PAWL_CONTROL_NONE, &filter);
+    purge_queue(request, &json);
 }
 
 /* ---- dead letters ---- */
@@ -387,6 +440,14 @@ static const struct pawl_filter dead_letters = {
     .states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED),
     .dead_letter = true,
 };
+
+void pawl__on_dead_letters_purge(struct pawl__request *request)
+{
+    struct pawl_filter filter = dead_letters;
+    if (read_older_than(request, pawl__request_query(request, "older_than"), &filter)) {
+        purge(request, &filter);
+    }
+}
 
 void pawl__on_admin_dead_letters(struct pawl__request *request)
 {
@@ -407,7 +468,7 @@ void pawl__on_admin_dead_letters_retry(struct pawl__request *request)
     filter.states = filter.states ? filter.states & dead_letters.states : dead_letters.states;
     filter.dead_letter = true;
     if (!filter.states) { // none of those is a dead letter; no state at all would mean any
-        reply_moved(request, "retry", 0, 0);
+        reply_moved(request, "retry", &(struct moved){ 0 });
         return;
     }
     move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);

@@ -101,3 +101,26 @@ void pawl__on_admin_worker_resume(struct pawl__request *request)
 {
     direct(request, PAWL__WORKER_RUNNING);
 }
+
+/* {directive}: for all workers that are there. */
+void pawl__on_admin_workers_direct(struct pawl__request *request)
+{
+    struct pawl__crew *crew = request->server->crew;
+    struct pawl__json json;
+    const char *text = NULL;
+    if (!pawl__request_json(request, false, &json) ||
+        !pawl__body_text(request, &json, 0, "directive", &text)) {
+        return;
+    }
+    enum pawl__worker_state directive = PAWL__WORKER_STATE_END;
+    if (text) directive = pawl__worker_state_of(strcmp(text, "resume") == 0 ? "running" : text);
+    if (directive == PAWL__WORKER_STATE_END) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "directive",
+                           "directive must be \"quiet\", \"resume\" or \"terminate\"");
+        return;
+    }
+    pawl__crew_direct_all(crew, directive);
+    pawl__buf_printf(&request->reply, "{\"directive\":\"%s\",\"workers\":%zu}",
+                     pawl__worker_state_name(directive), pawl__crew_count(crew));
+    pawl__reply(request, 200);
+}

@@ -264,6 +264,13 @@ bool pawl__crew_direct(struct pawl__server *server, const char *id,
     return true;
 }
 
+void pawl__crew_direct_all(struct pawl__crew *crew, enum pawl__worker_state directive)
+{
+    for (struct pawl__worker *worker = crew->newest; worker; worker = worker->older) {
+        worker->directive = directive;
+    }
+}
+
 bool pawl__crew_forget(struct pawl__crew *crew, const char *id)
 {
     struct pawl__worker *worker = pawl__crew_find(crew, id);

@@ -65,6 +65,8 @@ struct pawl__worker *pawl__crew_find(const struct pawl__crew *crew, const char *
  * memory. */
 bool pawl__crew_direct(struct pawl__server *server, const char *id,
                        enum pawl__worker_state directive);
+/* The same for every worker that is known. */
+void pawl__crew_direct_all(struct pawl__crew *crew, enum pawl__worker_state directive);
 /* False: nobody knows it. */
 bool pawl__crew_forget(struct pawl__crew *crew, const char *id);
 /* From the one heard of last: begin with NULL; NULL: no more. */

@@ -44,7 +44,8 @@ void pawl__on_dead_letters(struct pawl__request *request)
     if (!pawl__paging_query(request, &filter, &paging, &jobs)) return;
     pawl__buf_add_text(&request->reply, "{\"jobs\":[");
     pawl__jobs_print_stories(request, &jobs);
-    pawl__buf_add_text(&request->reply, "],");
+    pawl__buf_printf(&request->reply, "],\"total\":%lld,",
+                     (long long)jobs.total); // for the ojs CLI
     pawl__paging_print(&request->reply, &paging, &jobs);
     pawl__buf_add_text(&request->reply, "}");
     pawl_jobs_release(&jobs);

@@ -350,6 +350,8 @@ static void schedules_are_instants_or_relative_to_now(void **state)
           "{\"scheduled_at\":\"2026-09-21T14:13:22.000Z\"}" },
         { "\"delay_until\":\"+PT0.5S\"", NOW_MS + 500,
           "{\"delay_until\":\"2026-09-21T14:13:20.500Z\"}" },
+        { "\"delay_until\":\"PT10M\"", NOW_MS + 600000,
+          "{\"delay_until\":\"2026-09-21T14:23:20.000Z\"}" },
         { "\"scheduled_at\":\"2026-09-21T14:13:21Z\"", NOW_MS + 1000,
           "{\"scheduled_at\":\"2026-09-21T14:13:21Z\"}" },
         { "\"scheduled_at\":\"2020-01-01T00:00:00Z\"", 0,

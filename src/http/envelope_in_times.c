@@ -7,23 +7,24 @@
 
 #define INSTANT_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
-/* RFC 3339, or "+" and a duration from now. */
+/* RFC 3339, or a duration from now: "+PT5M" in the conformance cases, "PT5M" from the JavaScript
+ * SDK. */
 static bool read_instant(struct pawl__reader *reader, enum pawl__field field, int64_t *out_ms,
                          bool *relative)
 {
     const char *text;
     int64_t after_ms;
     if (!pawl__reader_string(reader, field, &text)) return false;
-    *relative = *text == '+';
-    if (*relative && pawl__ojs_duration(text + 1, &after_ms) == PAWL_OK) {
+    *relative = *text == '+' || *text == 'P';
+    if (*relative && pawl__ojs_duration(text + (*text == '+'), &after_ms) == PAWL_OK) {
         *out_ms = reader->rules->now_ms + after_ms;
         return true;
     }
     if (!*relative && pawl__instant_parse(text, out_ms) == PAWL_OK) return true;
     return pawl__reader_refuse_field(
         reader, field,
-        "must be an RFC 3339 timestamp with an offset (2026-01-31T12:00:00Z), or \"+\" "
-        "and an ISO 8601 duration");
+        "must be an RFC 3339 timestamp with an offset (2026-01-31T12:00:00Z), or an ISO 8601 "
+        "duration from now (PT5M)");
 }
 
 /* A relative time is kept as the instant that it means now. */

@@ -106,7 +106,11 @@ static void print_stats(struct pawl__request *request, const struct pawl_queue_s
     print_pace(out, request->state);
     pawl__buf_add_text(out, "},\"computed_at\":");
     pawl__print_instant(out, request->now_ms);
-    if (config) pawl__buf_printf(out, ",\"config\":%s", config);
+    if (config) {
+        pawl__buf_printf(out, ",\"config\":%s,\"counts\":{", config);
+        pawl__queue_print_counts(out, stats);
+        pawl__buf_add_text(out, "}");
+    }
     pawl__buf_add_text(out, "}");
 }
 
@@ -217,7 +221,7 @@ static void print_queues(struct pawl__buf *out, const struct pawl_stats *stats, 
         pawl__buf_printf(out, "%s{\"name\":\"%s\",\"status\":\"%s\",\"created_at\":",
                          i > first ? "," : "", queue->queue, queue->paused ? "paused" : "active");
         pawl__print_instant(out, queue->created_at_ms);
-        pawl__buf_add_text(out, ",");
+        pawl__buf_printf(out, ",\"depth\":%lld,", (long long)pawl__queue_depth(queue));
         pawl__queue_print_counts(out, queue);
         pawl__buf_add_text(out, "}");
     }

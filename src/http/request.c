@@ -87,6 +87,13 @@ bool pawl__request_bool(struct pawl__request *request, const char *name, bool *o
     return false;
 }
 
+/* PHP writes an object without members as "[]". Where a body may be left out, that is one. */
+static void read_empty_array(struct pawl__json *json)
+{
+    struct pawl__json_token *body = &json->tokens[0];
+    if (body->type == PAWL__JSON_ARRAY && body->count == 0) body->type = PAWL__JSON_OBJECT;
+}
+
 bool pawl__request_json(struct pawl__request *request, bool optional, struct pawl__json *out)
 {
     struct pawl_span text = request->body;
@@ -100,6 +107,7 @@ bool pawl__request_json(struct pawl__request *request, bool optional, struct paw
     struct pawl__json_rules rules = PAWL__OJS_JSON_RULES;
     rules.depth_max = (uint32_t)request->server->config.limits.json_depth_max;
     enum pawl_err err = pawl__json_parse_by(text, &rules, &request->arena, out, &diag);
+    if (!err && optional) read_empty_array(out);
     if (err == PAWL_ERR_NOMEM) {
         pawl__reply_err(request, err, &diag);
     } else if (err) {

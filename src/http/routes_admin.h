@@ -33,9 +33,13 @@
     X("POST", "/ojs/v1/admin/jobs/{id}/pause", admin_job_pause, ADMIN, WORK, "Set a job aside")    \
     X("POST", "/ojs/v1/admin/jobs/{id}/resume", admin_job_resume, ADMIN, WORK,                     \
       "Put a paused job back where it was")                                                        \
+    X("PATCH", "/ojs/v1/admin/jobs/{id}", job_patch, ADMIN, WORK,                                  \
+      "Change a waiting job's priority")                                                           \
     X("DELETE", "/ojs/v1/admin/jobs/{id}", admin_job_delete, ADMIN, WORK,                          \
       "Forget a job that has ended")                                                               \
     X("GET", "/ojs/v1/admin/workers", admin_workers, ADMIN, LOOP, "List the workers")              \
+    X("POST", "/ojs/v1/admin/workers/directive", admin_workers_direct, ADMIN, LOOP,                \
+      "Tell all workers to fetch no more, or to fetch again")                                      \
     X("GET", "/ojs/v1/admin/workers/{id}", admin_worker, ADMIN, LOOP, "Look at a worker")          \
     X("DELETE", "/ojs/v1/admin/workers/{id}", admin_worker_forget, ADMIN, LOOP, "Forget a worker") \
     X("POST", "/ojs/v1/admin/workers/{id}/quiet", admin_worker_quiet, ADMIN, LOOP,                 \

@@ -14,8 +14,12 @@
       "Hand out no more of a queue's jobs")                                                        \
     X("POST", "/ojs/v1/queues/{name}/resume", queue_resume, ADMIN, WORK,                           \
       "Hand out a queue's jobs again")                                                             \
+    X("POST", "/ojs/v1/queues/{name}/purge", queue_purge, ADMIN, WORK,                             \
+      "Delete a queue's jobs that have ended")                                                     \
     X("GET", "/ojs/v1/dead-letter", dead_letters, READ, WORK, "List the dead letters")             \
     X("GET", "/ojs/v1/dead-letter/stats", dead_letter_stats, READ, WORK, "Count the dead letters") \
+    X("POST", "/ojs/v1/dead-letter/purge", dead_letters_purge, ADMIN, WORK,                        \
+      "Forget the dead letters")                                                                   \
     X("POST", "/ojs/v1/dead-letter/{id}/retry", dead_letter_retry, ADMIN, WORK,                    \
       "Run a dead letter again")                                                                   \
     X("DELETE", "/ojs/v1/dead-letter/{id}", dead_letter_delete, ADMIN, WORK, "Forget a dead letter")

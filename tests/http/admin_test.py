@@ -4,7 +4,7 @@ reset of test mode.
 
 Usage: admin_test.py PAWL [TEST...]
 """
-from jobs_kit import JOBS, NOBODY, Shared, new_id, queue_name
+from jobs_kit import JOBS, NOBODY, Shared, new_id, pages, queue_name
 from server_kit import main, test, until
 
 SERVER = Shared()
@@ -139,6 +139,39 @@ def knows_no_job_that_is_not_there():
                            404, "not_found", resource_type="job", resource_id=job)
 
 
+@test
+def changes_a_priority():
+    job = SERVER.submit(queue=queue_name())
+    assert SERVER.expect("PATCH", f"{ADMIN}/jobs/{job}", {"priority": 9})["priority"] == 9
+    assert SERVER.job(job)["priority"] == 9
+
+
+@test
+def shows_a_queue_with_its_counts():
+    queue = queue_name()
+    SERVER.submit(queue=queue)
+    seen = SERVER.get(f"{ADMIN}/queues/{queue}")
+    assert (seen["name"], seen["counts"]["available"], seen["counts"]["completed"]) == (queue, 1, 0)
+    listed = {each["name"]: each for each in pages(SERVER, "/ojs/v1/queues", "queues", 50)}
+    assert listed[queue]["depth"] == 1
+
+
+@test
+def directs_all_workers():
+    with Shared() as server:
+        path = f"{ADMIN}/workers/directive"
+        for worker in ("w1", "w2"):
+            server.post("/ojs/v1/workers/heartbeat", {"worker_id": worker})
+        for directive, wanted in [("quiet", "quiet"), ("resume", "running"),
+                                  ("terminate", "terminate")]:
+            told = server.post(path, {"directive": directive})
+            assert told == {"directive": wanted, "workers": 2}, told
+            beat = server.post("/ojs/v1/workers/heartbeat", {"worker_id": "w2"})
+            assert beat["state"] == wanted, beat
+        for body in ({}, {"directive": "rest"}):
+            server.refused("POST", path, body, 400, "invalid_request", field="directive")
+
+
 # ---- many jobs ----
 
 def bulk(what, filter_, status=200):
@@ -199,8 +232,13 @@ def purges_what_ended_of_a_queue():
     assert SERVER.delete(path, {"confirm": True,
                                 "older_than": "2020-01-01T00:00:00Z"})["succeeded"] == 0
     assert SERVER.delete(path, {"confirm": True, "states": ["cancelled"]}) == {
-        "action": "delete", "matched": 1, "succeeded": 1, "failed": 0, "errors": []}
-    assert SERVER.delete(path, {"confirm": True})["succeeded"] == 1
+        "action": "delete", "matched": 1, "succeeded": 1, "failed": 0, "errors": [],
+        "purged_count": 1, "deleted": 1}
+    # As the ojs CLI asks for it: it has asked its user itself.
+    plain = f"/ojs/v1/queues/{queue}/purge"
+    assert SERVER.post(plain, {"states": ["completed"], "older_than": "7d"})["deleted"] == 0
+    assert SERVER.post(plain, {"states": ["completed"]})["deleted"] == 1
+    assert SERVER.delete(path, {"confirm": True})["succeeded"] == 0
     assert SERVER.state(waits) == "available"
     assert SERVER.get(f"{ADMIN}/jobs?queue={other}")["pagination"]["total"] == 2
 

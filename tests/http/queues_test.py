@@ -241,7 +241,7 @@ def pages_dead_letters_stably():
     assert [job["id"] for job in by_offset["jobs"]] == newest_first[5:]
     assert by_offset["pagination"] == {"total": 8, "limit": 3, "offset": 6, "has_more": False}
     past = SERVER.get(path + "&offset=8")
-    assert past["jobs"] == [] and past["pagination"]["total"] == 8
+    assert past["jobs"] == [] and past["pagination"]["total"] == past["total"] == 8
     assert SERVER.get(path + "&limit=1")["jobs"][0]["id"] == late
     for query, field in [("limit=101", "limit"), ("limit=0", "limit"), ("offset=-1", "offset"),
                          ("offset=100001", "offset")]:
@@ -268,7 +268,17 @@ def refuses_to_change_a_dead_letter_on_the_way():
     SERVER.refused("POST", f"{DEAD}/{job}/retry", {"override": {"priority": 5}}, 422,
                    "unsupported", field="override")
     SERVER.refused("POST", f"{DEAD}/{job}/retry", b"{", 400, "invalid_payload")
+    SERVER.refused("POST", f"{DEAD}/{job}/retry", [1], 400, "invalid_payload")
     assert SERVER.raw("POST", f"{DEAD}/{job}/retry", b"").status == 200
+
+
+@test
+def takes_an_empty_array_for_no_body():
+    """PHP encodes an object without members so."""
+    queue = queue_name()
+    job = SERVER.discard(queue)
+    assert SERVER.post(f"{DEAD}/{job}/retry", [])["job"]["state"] == "available"
+    SERVER.refused("POST", JOBS, [], 400, "invalid_payload")
 
 
 @test
@@ -277,6 +287,18 @@ def forgets_a_dead_letter():
     assert SERVER.delete(f"{DEAD}/{job}") == {"deleted": True, "job_id": job}
     SERVER.refused("GET", f"{JOBS}/{job}", None, 404, "not_found")
     SERVER.refused("DELETE", f"{DEAD}/{job}", None, 404, "not_found", resource_id=job)
+
+
+@test
+def forgets_all_dead_letters():
+    with Shared() as server:
+        jobs = [server.discard("a"), server.discard("b")]
+        other = server.discard("a", dead_letter=False)
+        server.refused("POST", f"{DEAD}/purge?older_than=soon", {}, 400, "invalid_request",
+                       field="older_than")
+        assert server.post(f"{DEAD}/purge?older_than=7d")["deleted"] == 0
+        assert server.post(f"{DEAD}/purge")["deleted"] == len(jobs)
+        assert server.get(DEAD)["total"] == 0 and server.state(other) == "discarded"
 
 
 @test
