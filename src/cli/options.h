@@ -246,6 +246,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "a request's body")                                                                          \
     X(BODIES_BYTES_MAX, LIMITS, "bodies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,            \
       "of all bodies under way together")                                                          \
+    X(REPLIES_BYTES_MAX, LIMITS, "replies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,          \
+      "of all large replies under way together")                                                   \
     X(CONNECTIONS_MAX, LIMITS, "connections-max", 0, COUNT, "N", "10000", false,                   \
       "connections in all")                                                                        \
     X(CONNECTIONS_PER_ADDRESS_MAX, LIMITS, "connections-per-address-max", 0, COUNT, "N", "4000",   \
@@ -262,6 +264,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "of further requests while one is answered, and of replies that are not taken")              \
     X(STREAM_BYTES_MAX, LIMITS, "stream-bytes-max", 0, BYTES, "BYTES", "256KiB", false,            \
       "that a stream's reader may lag behind")                                                     \
+    X(STREAMS_BYTES_MAX, LIMITS, "streams-bytes-max", 0, BYTES, "BYTES", "64MiB", false,           \
+      "that all streams' readers together may lag behind")                                         \
     X(EVENTS_MAX, LIMITS, "events-max", 0, COUNT, "N", "100000", false,                            \
       "events kept for those who ask later")                                                       \
     X(EVENTS_BYTES_MAX, LIMITS, "events-bytes-max", 0, BYTES, "BYTES", "64MiB", false,             \

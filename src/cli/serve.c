@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 /* ---- limits ---- */
 
 struct limit {
@@ -24,6 +28,7 @@ static const struct limit limits[] = {
     LIMIT(HEADER_BYTES_MAX, header_bytes_max),
     LIMIT(BODY_BYTES_MAX, body_bytes_max),
     LIMIT(BODIES_BYTES_MAX, bodies_bytes_max),
+    LIMIT(REPLIES_BYTES_MAX, replies_bytes_max),
     LIMIT(CONNECTIONS_MAX, connections_max),
     LIMIT(CONNECTIONS_PER_ADDRESS_MAX, connections_per_address_max),
     LIMIT(HEADER_TIMEOUT, header_timeout_ms),
@@ -32,6 +37,7 @@ static const struct limit limits[] = {
     LIMIT(WRITE_TIMEOUT, write_timeout_ms),
     LIMIT(PIPELINE_BYTES_MAX, pipeline_bytes_max),
     LIMIT(STREAM_BYTES_MAX, stream_bytes_max),
+    LIMIT(STREAMS_BYTES_MAX, streams_bytes_max),
     LIMIT(EVENTS_MAX, events_max),
     LIMIT(EVENTS_BYTES_MAX, events_bytes_max),
     LIMIT(FETCH_COUNT_MAX, fetch_count_max),
@@ -113,6 +119,17 @@ static void ask_for_threads(void)
     (void)setenv("UV_THREADPOOL_SIZE", "16", 0); // who set it knows better
 }
 
+/* Large blocks go back to the system when they are freed, however often they are asked for, and
+ * threads share arenas: memory that one of them has freed serves the others. */
+static void tame_allocator(void)
+{
+#if defined(__GLIBC__)
+    (void)mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+    (void)mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+    (void)mallopt(M_ARENA_MAX, 4);
+#endif
+}
+
 static int say_where(struct pawl__cli *cli, const char *url)
 {
     if (cli->json) {
@@ -148,6 +165,7 @@ int pawl__cli_serve(struct pawl__cli *cli)
     struct pawl__server *server = NULL;
     struct pawl_node_config node = { .workers = -1, .retention = pawl__cli_retention(cli) };
     ask_for_threads(); // before there is a second one
+    tame_allocator();
     int code = pawl__cli_open(cli);
     if (code) return code;
     struct pawl__http_config config = read_config(cli);

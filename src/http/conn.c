@@ -11,6 +11,7 @@
 #include "http/conn.h"
 #include "base/clock.h"
 #include "http/rooms.h"
+#include "http/tidy.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,7 +30,6 @@
 #endif
 
 enum {
-    LINGER_MS = 2000,
     LINGER_BYTES_MAX = 16 * 1024 * 1024,
     CROWD_MAX = 256, /* connections beyond the limit that are told so */
     FRAMING_PER_BYTE_MAX = 8,
@@ -72,6 +72,7 @@ static void request_free(struct pawl__request *request)
     if (!request) return;
     struct pawl__server *server = request->server;
     server->body_bytes -= (int64_t)request->taken.len;
+    pawl__tidy_note(server, request->taken.len + request->reply_bytes);
     if (server->spare_count >= SPARES_MAX || !is_small(request)) {
         destroy(request);
         return;
@@ -93,8 +94,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct pawl__conn *conn = handle->data;
     pawl__buf_release(&conn->pending);
-    pawl__buf_release(&conn->out);
-    pawl__buf_release(&conn->sending);
+    pawl__conn_write_release(conn);
     pawl__tls_free(conn->tls);
     free(conn);
 }
@@ -158,117 +158,20 @@ void pawl__conn_phase(struct pawl__conn *conn, enum pawl__phase phase)
               phase == PAWL__PHASE_HEAD ? limits->header_timeout_ms : limits->body_timeout_ms);
 }
 
-/* ---- bytes out ---- */
-
-static void flush(struct pawl__conn *conn);
-static void go_on(struct pawl__conn *conn);
-
-static size_t unsent_bytes(const struct pawl__conn *conn)
-{
-    return conn->out.len + (conn->writing ? conn->sending.len : 0);
-}
-
-static void on_shut_down(uv_shutdown_t *shutdown, int status)
-{
-    (void)status;
-    struct pawl__conn *conn = shutdown->data;
-    if (conn->phase == PAWL__PHASE_ENDING || conn->hung_up) pawl__conn_close(conn);
-}
-
-/* All has been written: what the connection was to do then. */
-static void drained(struct pawl__conn *conn)
-{
-    if (conn->phase != PAWL__PHASE_ENDING && conn->phase != PAWL__PHASE_LINGERING) return;
-    if (conn->shut) return;
-    conn->shut = true;
-    conn->deadline_ms = pawl__server_now(conn->server) + LINGER_MS;
-    conn->shutdown.data = conn;
-    if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->tcp, on_shut_down)) {
-        pawl__conn_close(conn);
-    }
-}
-
-static void on_written(uv_write_t *write, int status)
-{
-    struct pawl__conn *conn = write->data;
-    conn->writing = false;
-    pawl__buf_clear(&conn->sending);
-    if (conn->phase == PAWL__PHASE_CLOSED) return;
-    if (status < 0) {
-        pawl__conn_close(conn);
-    } else if (conn->out.len) {
-        flush(conn);
-    } else {
-        pawl__buf_release(&conn->sending); // an idle connection should be small
-        drained(conn);
-    }
-    go_on(conn);
-}
-
-static void flush(struct pawl__conn *conn)
-{
-    if (conn->writing) return;
-    struct pawl__buf full = conn->out;
-    conn->out = conn->sending;
-    conn->sending = full;
-    conn->write.data = conn;
-    conn->writing = true;
-    conn->write_deadline_ms = pawl__server_now(conn->server) +
-                              conn->server->config.limits.write_timeout_ms;
-    uv_buf_t bytes = uv_buf_init(conn->sending.at, (unsigned)conn->sending.len);
-    if (uv_write(&conn->write, (uv_stream_t *)&conn->tcp, &bytes, 1, on_written)) {
-        conn->writing = false;
-        pawl__conn_close(conn);
-    }
-}
-
-/* As much as the socket takes goes at once, without a copy; the rest waits. */
-static void send_plain(struct pawl__conn *conn, const char *at, size_t len)
-{
-    if (!conn->writing && !conn->out.len) {
-        uv_buf_t bytes = uv_buf_init((char *)at, (unsigned)len);
-        int sent = uv_try_write((uv_stream_t *)&conn->tcp, &bytes, 1);
-        if (sent > 0) {
-            at += sent;
-            len -= (size_t)sent;
-        } else if (sent < 0 && sent != UV_EAGAIN) {
-            len = 0;
-            conn->broken = true; // the reader will hear of it
-        }
-    }
-    if (len) pawl__buf_add(&conn->out, at, len);
-}
-
-void pawl__conn_write(struct pawl__conn *conn, const char *at, size_t len)
-{
-    if (conn->phase == PAWL__PHASE_CLOSED || conn->broken) return;
-    if (!conn->tls) {
-        send_plain(conn, at, len);
-    } else if (!pawl__tls_put(conn->tls, at, len, &conn->out)) {
-        conn->broken = true;
-    }
-    if (conn->out.failed) conn->broken = true;
-    if (conn->out.len && !conn->broken) flush(conn);
-}
+/* ---- requests in ---- */
 
 /* No more requests: close when all has been written. `linger`: there may be input that would make
  * the kernel throw away our reply. */
 static void end(struct pawl__conn *conn, bool linger)
 {
     set_phase(conn, linger ? PAWL__PHASE_LINGERING : PAWL__PHASE_ENDING, 0);
-    if (conn->tls) {
-        pawl__tls_end(conn->tls, &conn->out);
-        if (conn->out.len) flush(conn);
-    }
     pawl__buf_release(&conn->pending);
     if (conn->broken) {
         pawl__conn_close(conn);
-    } else if (!conn->writing && !conn->out.len) {
-        drained(conn);
+    } else {
+        pawl__conn_drained(conn);
     }
 }
-
-/* ---- requests in ---- */
 
 struct pawl__request *pawl__request_new(struct pawl__conn *conn)
 {
@@ -416,7 +319,7 @@ static bool is_reading(const struct pawl__conn *conn)
 /* Does the client leave its replies lying? */
 static bool is_clogged(const struct pawl__conn *conn)
 {
-    return unsent_bytes(conn) > (size_t)conn->server->config.limits.pipeline_bytes_max;
+    return pawl__conn_unsent(conn) > (size_t)conn->server->config.limits.pipeline_bytes_max;
 }
 
 /* Go on with what came while a request was handled. Replies call this again: no recursion. */
@@ -463,7 +366,7 @@ static void take(struct pawl__conn *conn, const char *at, size_t len)
         conn->advancing = true;
         parse(conn, at, len);
         conn->advancing = false;
-        go_on(conn);
+        pawl__conn_go_on(conn);
     } else {
         stash(conn, at, len);
     }
@@ -484,7 +387,7 @@ static void unpark(struct pawl__conn *conn)
 /* The client sends no more. */
 static void hang_up(struct pawl__conn *conn)
 {
-    bool unsent = conn->writing || conn->out.len;
+    bool unsent = pawl__conn_unsent(conn) > 0;
     conn->hung_up = true;
     uv_read_stop((uv_stream_t *)&conn->tcp);
     if (conn->phase == PAWL__PHASE_HEAD || conn->phase == PAWL__PHASE_BODY) {
@@ -494,7 +397,7 @@ static void hang_up(struct pawl__conn *conn)
     } else if (conn->phase == PAWL__PHASE_HANDLING) {
         conn->request->hung_up = !conn->pending.len;
     } else if (conn->phase == PAWL__PHASE_IDLE && (unsent || conn->pending.len)) {
-        go_on(conn);
+        pawl__conn_go_on(conn);
     } else if (!unsent) {
         pawl__conn_close(conn);
     }
@@ -504,7 +407,7 @@ static void take_secret(struct pawl__conn *conn, const char *at, size_t len)
 {
     struct pawl__buf plain = { 0 };
     bool ok = pawl__tls_take(conn->tls, at, len, &plain, &conn->out);
-    if (conn->out.len) flush(conn);
+    if (conn->out.len) pawl__conn_pump(conn);
     if (conn->phase == PAWL__PHASE_CLOSED) {
         pawl__buf_release(&plain);
         return;
@@ -537,8 +440,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 
 /* ---- replies out ---- */
 
-/* Between two requests: hear again, read on, or see that there is nothing more to come. */
-static void go_on(struct pawl__conn *conn)
+void pawl__conn_go_on(struct pawl__conn *conn)
 {
     if (!is_reading(conn) || conn->advancing) return;
     advance(conn);
@@ -566,7 +468,7 @@ static void next_request(struct pawl__conn *conn, bool keep_alive)
         }
     } else {
         set_phase(conn, PAWL__PHASE_IDLE, conn->server->config.limits.idle_timeout_ms);
-        go_on(conn);
+        pawl__conn_go_on(conn);
     }
 }
 
@@ -675,6 +577,8 @@ void pawl__conns_tick(struct pawl__server *server)
         next = conn->next;
         if (conn->writing && now_ms >= conn->write_deadline_ms) {
             pawl__conn_close(conn);
+        } else if (conn->broken && !conn->request) {
+            pawl__conn_close(conn);
         } else if (conn->hung_up && is_parked(conn)) { // after the client had hung up
             unpark(conn);
         } else if (conn->deadline_ms && now_ms >= conn->deadline_ms) {
@@ -689,7 +593,7 @@ void pawl__conns_drain(struct pawl__server *server, bool all)
     for (struct pawl__conn *conn = server->conns; conn; conn = next) {
         next = conn->next;
         bool idle = conn->phase == PAWL__PHASE_IDLE;
-        if (all || (idle && !unsent_bytes(conn))) {
+        if (all || (idle && !pawl__conn_unsent(conn))) {
             pawl__conn_close(conn);
         } else if (idle) {
             end(conn, false);
@@ -701,5 +605,5 @@ void pawl__conns_drain(struct pawl__server *server, bool all)
 
 bool pawl__conn_lags(const struct pawl__conn *conn, size_t more)
 {
-    return unsent_bytes(conn) + more > (size_t)conn->server->config.limits.stream_bytes_max;
+    return pawl__conn_unsent(conn) + more > (size_t)conn->server->config.limits.stream_bytes_max;
 }

@@ -15,6 +15,7 @@ struct pawl__server;
     X(header_bytes_max, 16384, "bytes", "request line and headers together")                       \
     X(body_bytes_max, 10485760, "bytes", "a request's body")                                       \
     X(bodies_bytes_max, 268435456, "bytes", "of all bodies under way together")                    \
+    X(replies_bytes_max, 268435456, "bytes", "of all large replies under way together")            \
     X(connections_max, 10000, "connections", "in all")                                             \
     X(connections_per_address_max, 4000, "connections", "from one address")                        \
     X(header_timeout_ms, 10000, "ms", "for the head of a request to arrive")                       \
@@ -23,6 +24,7 @@ struct pawl__server;
     X(write_timeout_ms, 30000, "ms", "for a client to take its reply")                             \
     X(pipeline_bytes_max, 65536, "bytes", "of further requests while one is answered")             \
     X(stream_bytes_max, 262144, "bytes", "that a stream's reader may lag behind")                  \
+    X(streams_bytes_max, 67108864, "bytes", "that all streams' readers together may lag behind")   \
     X(events_max, 100000, "events", "kept for those who ask later")                                \
     X(events_bytes_max, 67108864, "bytes", "of what workers say in those events")                  \
     X(fetch_count_max, 1000, "jobs", "in one fetch")                                               \

@@ -222,7 +222,7 @@ void pawl__log_access(struct pawl__log *log, const struct pawl__request *request
     add_request(&line, request);
     if (request->conn) add_text(&line, "address", request->conn->address);
     pawl__buf_printf(&line, ",\"status\":%d,\"duration_ms\":%" PRId64 ".%03d,\"bytes\":%zu}\n",
-                     request->status, took_us / 1000, (int)(took_us % 1000), request->reply.len);
+                     request->status, took_us / 1000, (int)(took_us % 1000), request->reply_bytes);
     put_line(log, &line);
     pawl__buf_release(&line);
 }

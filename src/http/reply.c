@@ -14,7 +14,9 @@
 #define OJS_JSON "application/openjobspec+json"
 #define PLAIN_JSON "application/json"
 
-enum { OUT_KEPT_BYTES = 1024 * 1024 };
+enum { OUT_KEPT_BYTES = 1024 * 1024, STREAM_SOCKET_BYTES = 65536 };
+
+static const char full_text[] = "too many large replies are under way";
 
 /* ---- the head ---- */
 
@@ -142,27 +144,78 @@ const char *pawl__server_date(struct pawl__server *server)
 
 /* ---- sending ---- */
 
+bool pawl__replies_have_room(const struct pawl__server *server, size_t len)
+{
+    return server->reply_bytes + (int64_t)len <= server->config.limits.replies_bytes_max;
+}
+
+static bool is_large(const struct pawl__request *request)
+{
+    return request->reply.len > PAWL__LARGE_BYTES;
+}
+
+static bool has_body(const struct pawl__request *request)
+{
+    return request->status != 204 && strcmp(request->method, "HEAD") != 0;
+}
+
+static bool is_safe(const struct pawl__request *request)
+{
+    return strcmp(request->method, "GET") == 0;
+}
+
+/* Is there no room for it? Who only looked is told to come again. Who changed something gets to
+ * know of it, also beyond the bound, though not without end. True: answered. */
+static bool refused_for_size(struct pawl__request *request)
+{
+    if (!is_large(request) || !has_body(request)) return false;
+    if (pawl__replies_have_room(request->server, request->reply.len)) return false;
+    if (is_safe(request)) {
+        pawl__buf_release(&request->reply);
+        request->reply_header_count = 0;
+        request->content_type = NULL;
+        request->status = 0;
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "%s", full_text);
+        return true;
+    }
+    if (request->server->reply_bytes < 2 * request->server->config.limits.replies_bytes_max) {
+        return false;
+    }
+    pawl__conn_close(request->conn); // what was done is done; this client does not listen anyway
+    return false;
+}
+
+static void send_reply(struct pawl__request *request)
+{
+    struct pawl__buf *out = &request->server->out;
+    pawl__buf_clear(out);
+    add_head(out, request);
+    if (request->status != 204) {
+        pawl__buf_add(out, "Content-Length: ", 16);
+        pawl__buf_add_int(out, (int64_t)request->reply.len);
+        pawl__buf_add(out, "\r\n", 2);
+    }
+    pawl__buf_add(out, "\r\n", 2);
+    bool large = is_large(request);
+    if (has_body(request) && !large) pawl__buf_add(out, request->reply.at, request->reply.len);
+    if (out->failed) {
+        pawl__conn_close(request->conn); // the request is ours, it is no longer abandoned
+    } else {
+        pawl__conn_write(request->conn, out->at, out->len);
+        if (large && request->conn && has_body(request)) {
+            pawl__conn_give(request->conn, &request->reply);
+        }
+    }
+    if (out->cap > OUT_KEPT_BYTES) pawl__buf_release(out);
+}
+
 void pawl__conn_send(struct pawl__request *request)
 {
     assert(request->status);
+    request->reply_bytes = request->reply.len;
     if (request->conn) {
-        struct pawl__buf *out = &request->server->out;
-        bool bodyless = request->status == 204 || strcmp(request->method, "HEAD") == 0;
-        pawl__buf_clear(out);
-        add_head(out, request);
-        if (request->status != 204) {
-            pawl__buf_add(out, "Content-Length: ", 16);
-            pawl__buf_add_int(out, (int64_t)request->reply.len);
-            pawl__buf_add(out, "\r\n", 2);
-        }
-        pawl__buf_add(out, "\r\n", 2);
-        if (!bodyless) pawl__buf_add(out, request->reply.at, request->reply.len);
-        if (out->failed) {
-            pawl__conn_close(request->conn); // the request is ours, it is no longer abandoned
-        } else {
-            pawl__conn_write(request->conn, out->at, out->len);
-        }
-        if (out->cap > OUT_KEPT_BYTES) pawl__buf_release(out);
+        if (refused_for_size(request)) return;
+        if (request->conn) send_reply(request);
     }
     pawl__rooms_answered(request);
     pawl__conn_answered(request);
@@ -259,24 +312,30 @@ void pawl__reply_not_found(struct pawl__request *request, const char *type, cons
 
 /* ---- streams ---- */
 
-static void send_chunk(struct pawl__request *request, const char *at, size_t len)
+/* As a chunk of the reply: printed once, however many listen. */
+struct pawl__block *pawl__stream_block(struct pawl__server *server, const char *at, size_t len)
 {
     struct pawl__buf chunk = { 0 };
-    if (strcmp(request->method, "HEAD") == 0) return;
-    if (request->http_10) { // knows no chunks: the stream ends with the connection
-        pawl__conn_write(request->conn, at, len);
-        return;
-    }
-    // in one piece: one call, one packet, however many listen
     pawl__buf_printf(&chunk, "%zx\r\n", len);
     pawl__buf_add(&chunk, at, len);
     pawl__buf_add(&chunk, "\r\n", 2);
-    if (chunk.failed) {
-        request->conn->broken = true; // a chunk is whole, or nothing more comes
-    } else {
-        pawl__conn_write(request->conn, chunk.at, chunk.len);
-    }
-    pawl__buf_release(&chunk);
+    return pawl__block_new(&chunk, &server->stream_bytes);
+}
+
+/* HTTP/1.0 knows no chunks: the stream ends with the connection. */
+static struct pawl__block *unchunked(struct pawl__server *server, const struct pawl__buf *chunk)
+{
+    struct pawl__buf copy = { 0 };
+    const char *text = (const char *)memchr(chunk->at, '\n', chunk->len) + 1;
+    pawl__buf_add(&copy, text, chunk->len - 2 - (size_t)(text - chunk->at));
+    return pawl__block_new(&copy, &server->stream_bytes);
+}
+
+/* The kernel would take megabytes for a reader that does not read. It may fail: then it does. */
+static void limit_socket(struct pawl__conn *conn)
+{
+    int bytes = STREAM_SOCKET_BYTES;
+    (void)uv_send_buffer_size((uv_handle_t *)&conn->tcp, &bytes);
 }
 
 void pawl__stream_begin(struct pawl__request *request, const char *content_type)
@@ -287,6 +346,7 @@ void pawl__stream_begin(struct pawl__request *request, const char *content_type)
     request->streaming = true;
     request->keep_alive = false;
     request->content_type = content_type;
+    limit_socket(request->conn);
     add_head(&head, request);
     add_header(&head, "Cache-Control", "no-store");
     pawl__buf_add_text(&head, request->http_10 ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
@@ -298,11 +358,23 @@ void pawl__stream_begin(struct pawl__request *request, const char *content_type)
     pawl__buf_release(&head);
 }
 
-bool pawl__stream_send(struct pawl__request *request, const char *at, size_t len)
+bool pawl__stream_send(struct pawl__request *request, struct pawl__block *block)
 {
-    assert(request->streaming && len);
-    if (pawl__conn_lags(request->conn, len)) return false;
-    send_chunk(request, at, len);
+    assert(request->streaming);
+    struct pawl__conn *conn = request->conn;
+    if (!block) {
+        conn->broken = true; // a chunk is whole, or nothing more comes
+        return true;
+    }
+    if (pawl__conn_lags(conn, block->bytes.len)) return false;
+    struct pawl__block *own = request->http_10 ? unchunked(request->server, &block->bytes) : NULL;
+    if (request->http_10) block = own;
+    if (block && pawl__conn_queue(conn, block)) {
+        pawl__conn_pump_soon(conn);
+    } else {
+        conn->broken = true;
+    }
+    pawl__block_unref(own);
     return true;
 }
 
@@ -310,8 +382,7 @@ void pawl__stream_end(struct pawl__request *request)
 {
     assert(request->streaming);
     request->abandon = NULL;
-    bool chunked = !request->http_10 && strcmp(request->method, "HEAD") != 0;
-    if (chunked) pawl__conn_write(request->conn, "0\r\n\r\n", 5);
+    if (!request->http_10) pawl__conn_write(request->conn, "0\r\n\r\n", 5);
     pawl__rooms_answered(request);
     pawl__conn_answered(request);
 }

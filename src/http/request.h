@@ -16,9 +16,13 @@
 #include <pawl/pawl.h>
 
 enum { PAWL__PATH_PARTS_MAX = 12, PAWL__REPLY_HEADERS_MAX = 12, PAWL__REQUEST_ID_BYTES = 128 };
+enum {
+    PAWL__LARGE_BYTES = 65536
+}; /* of a body or a reply: from here on it is bounded with others */
 
 struct pawl__server;
 struct pawl__conn;
+struct pawl__block;
 struct pawl__route;
 
 struct pawl__header {
@@ -49,6 +53,7 @@ struct pawl__request {
     /* what is answered */
     int status; /* 0: not yet */
     struct pawl__buf reply;
+    size_t reply_bytes;       /* for the log: how long it was */
     const char *content_type; /* NULL: JSON, as the request negotiated */
     struct pawl__header reply_headers[PAWL__REPLY_HEADERS_MAX];
     size_t reply_header_count;
@@ -131,8 +136,11 @@ void pawl__reply_header(struct pawl__request *request, const char *name, const c
 /* ---- streaming: a reply without end, from the loop's thread. `abandon` must be set ---- */
 
 void pawl__stream_begin(struct pawl__request *request, const char *content_type);
-/* False: the reader lags further behind than it may; nothing was sent. */
-bool pawl__stream_send(struct pawl__request *request, const char *at, size_t len);
+/* A piece of the stream for one reader or many; one reference is the caller's. NULL: no memory. */
+struct pawl__block *pawl__stream_block(struct pawl__server *server, const char *at, size_t len);
+/* False: the reader lags further behind than it may; nothing was sent. Without a block the stream
+ * breaks off. */
+bool pawl__stream_send(struct pawl__request *request, struct pawl__block *block);
 /* The request is no longer the handler's. */
 void pawl__stream_end(struct pawl__request *request);
 

@@ -13,6 +13,7 @@
 #include "http/remote.h"
 #include "http/results.h"
 #include "http/streams.h"
+#include "http/tidy.h"
 #include "http/tls.h"
 #include "http/waiters.h"
 
@@ -54,6 +55,7 @@ void pawl__rooms_tick(struct pawl__server *server)
     pawl__waiters_tick(server);
     pawl__streams_tick(server->streams);
     pawl__remote_tick(server);
+    pawl__tidy_tick(server);
 }
 
 void pawl__rooms_drain(struct pawl__server *server)

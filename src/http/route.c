@@ -248,6 +248,16 @@ static bool check_headers(struct pawl__request *request)
     return false;
 }
 
+/* What comes with a large body has a large reply, too, and may have changed something by then. */
+static bool check_room(struct pawl__request *request)
+{
+    if (request->body.len <= PAWL__LARGE_BYTES) return true;
+    if (pawl__replies_have_room(request->server, request->body.len)) return true;
+    pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "",
+                       "too many large replies are under way");
+    return false;
+}
+
 /* ---- the pool ---- */
 
 struct errand {
@@ -318,7 +328,7 @@ void pawl__dispatch(struct pawl__request *request)
         pawl__reply_fault(request, request->refusal);
     } else if (is_options(request)) {
         pawl__reply_options(request);
-    } else if (!check_headers(request)) {
+    } else if (!check_headers(request) || !check_room(request)) {
         return; // answered
     } else if (route->place == PAWL__PLACE_WORK) {
         pawl__request_to_pool(request, route->handler);

@@ -264,12 +264,13 @@ static bool init_handles(struct pawl__server *server)
               !uv_async_init(&server->loop, &server->asked_to_stop, on_asked_to_stop) &&
               !uv_timer_init(&server->loop, &server->tick) &&
               !uv_check_init(&server->loop, &server->ending) &&
+              !uv_idle_init(&server->loop, &server->turns) &&
               !uv_signal_init(&server->loop, &server->terminate) &&
               !uv_signal_init(&server->loop, &server->interrupt) &&
               !uv_signal_init(&server->loop, &server->hangup);
     server->listener.data = server->answered.data = server->asked_to_stop.data = server;
     server->tick.data = server->terminate.data = server->interrupt.data = server;
-    server->hangup.data = server->ending.data = server;
+    server->hangup.data = server->ending.data = server->turns.data = server;
     return ok;
 }
 

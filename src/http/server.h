@@ -36,6 +36,12 @@ struct pawl__server {
     int64_t spare_count;
     struct pawl__buf out; /* where a reply is put together */
     int64_t body_bytes;   /* of bodies of requests that live */
+    int64_t reply_bytes;  /* of large replies that clients have not taken yet */
+    int64_t stream_bytes; /* of events that readers have not taken yet, each counted once */
+    struct pawl__conn *due, *last_due; /* connections whose turn to send comes: see write.c */
+    uv_idle_t turns;
+    bool untidy, tidying; /* see tidy.h */
+    int64_t tidied_ms;    /* loop time */
     bool accept_due;      /* a connection could not be taken for want of memory */
     bool exposed;         /* can be reached from other machines */
     int64_t working;      /* requests on the pool or posted, their connection alive or not */
@@ -86,6 +92,8 @@ void pawl__conns_drain(struct pawl__server *server, bool all);
 void pawl__requests_release(struct pawl__server *server);
 /* Head and body have been put together; on the loop. */
 void pawl__conn_send(struct pawl__request *request);
+/* May another `len` bytes of large replies be under way? */
+bool pawl__replies_have_room(const struct pawl__server *server, size_t len);
 
 /* "Mon, 16 Nov 2026 04:49:10 GMT" */
 const char *pawl__server_date(struct pawl__server *server);

@@ -179,22 +179,60 @@ static void cut_off(struct pawl__listener *listener)
 {
     struct pawl__streams *streams = streams_of(listener);
     struct pawl__buf gap = { 0 };
+    if (!listener->cut) streams->cut++;
     listener->cut = true;
-    streams->cut++;
     pawl__stream_print_gap(&gap, pawl__events_newest(streams->server->events),
                            "the reader was too slow");
-    if (!gap.failed) (void)pawl__stream_send(listener->request, gap.at, gap.len);
+    if (!gap.failed) {
+        struct pawl__block *block = pawl__stream_block(streams->server, gap.at, gap.len);
+        (void)pawl__stream_send(listener->request, block);
+        pawl__block_unref(block);
+    }
     pawl__buf_release(&gap);
+}
+
+static void share(struct pawl__listener *listener, struct pawl__block *block)
+{
+    if (listener->cut) return;
+    size_t more = (block ? block->bytes.len : 0) + PAWL__STREAM_RESERVE_BYTES;
+    listener->told_ms = pawl__server_now(listener->request->server);
+    struct pawl__conn *conn = listener->request->conn;
+    if (pawl__conn_lags(conn, more)) pawl__conn_pump(conn); // it may not have had its turn yet
+    if (pawl__conn_lags(conn, more)) {
+        cut_off(listener);
+    } else {
+        (void)pawl__stream_send(listener->request, block);
+    }
 }
 
 void pawl__listener_send(struct pawl__listener *listener, const char *at, size_t len)
 {
     if (listener->cut || !len) return;
-    listener->told_ms = pawl__server_now(listener->request->server);
-    if (pawl__conn_lags(listener->request->conn, len + PAWL__STREAM_RESERVE_BYTES)) {
-        cut_off(listener);
-    } else {
-        (void)pawl__stream_send(listener->request, at, len);
+    struct pawl__block *block = pawl__stream_block(listener->request->server, at, len);
+    share(listener, block);
+    pawl__block_unref(block);
+}
+
+static bool hold_too_much(const struct pawl__streams *streams)
+{
+    const struct pawl__server *server = streams->server;
+    return server->stream_bytes > server->config.limits.streams_bytes_max;
+}
+
+/* All together hold too much: those who lag furthest are let go, and what they have not taken is
+ * forgotten. */
+static void shed(struct pawl__streams *streams)
+{
+    size_t lag = (size_t)streams->server->config.limits.stream_bytes_max / 2;
+    for (; lag && hold_too_much(streams); lag /= 2) {
+        struct pawl__listener *at = streams->listeners;
+        for (; at && hold_too_much(streams); at = at->next_all) {
+            struct pawl__conn *conn = at->request->conn;
+            pawl__conn_pump(conn); // it may not have had its turn yet
+            if (pawl__conn_unsent(conn) < lag) continue;
+            pawl__conn_drop_queue(conn);
+            cut_off(at);
+        }
     }
 }
 
@@ -267,6 +305,16 @@ void pawl__streams_tell(struct pawl__streams *streams, const struct pawl__record
     pawl__buf_release(&text);
 }
 
+static void share_with_all(struct pawl__streams *streams, const struct pawl__buf *words)
+{
+    if (words->failed) return;
+    struct pawl__block *block = pawl__stream_block(streams->server, words->at, words->len);
+    for (struct pawl__listener *at = streams->listeners; at; at = at->next_all) {
+        share(at, block);
+    }
+    pawl__block_unref(block);
+}
+
 void pawl__streams_gap(struct pawl__streams *streams)
 {
     if (!streams->count) return;
@@ -274,39 +322,48 @@ void pawl__streams_gap(struct pawl__streams *streams)
     pawl__streams_flush(streams);
     pawl__stream_print_gap(&gap, pawl__events_newest(streams->server->events),
                            "the server was too slow");
-    struct pawl__listener *next;
-    for (struct pawl__listener *at = streams->listeners; at && !gap.failed; at = next) {
-        next = at->next_all;
-        pawl__listener_send(at, gap.at, gap.len);
-    }
+    share_with_all(streams, &gap);
     pawl__buf_release(&gap);
     pawl__sweep_soon(streams);
 }
 
 /* ---- sending ---- */
 
-static void flush_listener(struct pawl__channel *channel, struct pawl__listener *listener)
+static void flush_own(struct pawl__listener *listener)
 {
     struct pawl__buf own = listener->own;
-    bool special = pawl__listener_is_special(listener);
-    struct pawl__buf *out = special ? &own : &channel->batch;
     listener->own = (struct pawl__buf){ 0 };
-    if (out->failed) {
+    if (own.failed) {
         cut_off(listener); // no memory for what it should have got
     } else {
-        pawl__listener_send(listener, out->at, out->len);
+        pawl__listener_send(listener, own.at, own.len);
     }
     pawl__buf_release(&own);
+}
+
+static void flush_batch(struct pawl__streams *streams, struct pawl__channel *channel)
+{
+    struct pawl__buf *batch = &channel->batch;
+    struct pawl__block *block = batch->len && !batch->failed
+                                    ? pawl__stream_block(streams->server, batch->at, batch->len)
+                                    : NULL;
+    for (struct pawl__listener *at = channel->listeners; at; at = at->next) {
+        if (pawl__listener_is_special(at)) {
+            flush_own(at);
+        } else if (block) {
+            share(at, block);
+        } else if (batch->len || batch->failed) {
+            cut_off(at); // likewise
+        }
+    }
+    pawl__block_unref(block);
 }
 
 static void flush_channel(struct pawl__streams *streams, struct pawl__channel *channel)
 {
     channel->flushing = true;
     struct pawl__listener *next;
-    for (struct pawl__listener *at = channel->listeners; at; at = next) {
-        next = at->next;
-        flush_listener(channel, at);
-    }
+    flush_batch(streams, channel);
     for (struct pawl__listener *at = channel->listeners; at && channel->over; at = next) {
         next = at->next;
         if (!at->cut) pawl__listener_end(at);
@@ -314,6 +371,7 @@ static void flush_channel(struct pawl__streams *streams, struct pawl__channel *c
     pawl__buf_release(&channel->batch);
     channel->flushing = false;
     channel_free_unused(streams, channel);
+    shed(streams);
 }
 
 static void flush_now(struct pawl__streams *streams)
@@ -351,8 +409,7 @@ void pawl__streams_flush(struct pawl__streams *streams)
 
 static bool has_taken_all(const struct pawl__listener *listener)
 {
-    const struct pawl__conn *conn = listener->request->conn;
-    return !conn->writing && !conn->out.len;
+    return !pawl__conn_unsent(listener->request->conn);
 }
 
 void pawl__streams_tick(struct pawl__streams *streams)
@@ -360,14 +417,19 @@ void pawl__streams_tick(struct pawl__streams *streams)
     static const char heartbeat[] = ":heartbeat\n\n";
     int64_t now_ms = pawl__server_now(streams->server);
     struct pawl__listener *next;
+    struct pawl__block *block = NULL;
     for (struct pawl__listener *at = streams->listeners; at; at = next) {
         next = at->next_all;
         if (at->request->conn->broken || (at->cut && has_taken_all(at))) {
             pawl__listener_end(at);
         } else if (!at->cut && now_ms - at->told_ms >= PAWL__STREAM_HEARTBEAT_MS) {
-            pawl__listener_send(at, heartbeat, sizeof heartbeat - 1);
+            if (!block) {
+                block = pawl__stream_block(streams->server, heartbeat, sizeof heartbeat - 1);
+            }
+            share(at, block);
         }
     }
+    pawl__block_unref(block);
     if (streams->jobs && now_ms - streams->swept_ms >= PAWL__SWEEP_CALM_MS) {
         pawl__sweep_soon(streams);
     }
@@ -378,10 +440,9 @@ void pawl__streams_drain(struct pawl__streams *streams)
     struct pawl__buf words = { 0 };
     flush_now(streams);
     pawl__stream_print_shutdown(&words, pawl__events_newest(streams->server->events));
+    share_with_all(streams, &words);
     while (streams->listeners) {
-        struct pawl__listener *listener = streams->listeners;
-        if (!words.failed) pawl__listener_send(listener, words.at, words.len);
-        pawl__listener_end(listener);
+        pawl__listener_end(streams->listeners);
     }
     pawl__buf_release(&words);
 }

@@ -102,7 +102,7 @@ static enum pawl_err set_up(const struct pawl__sq_open *how, struct pawl__sq_con
     snprintf(text, sizeof text,
              "PRAGMA cache_size = -%d; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;"
              "PRAGMA trusted_schema = OFF;",
-             PAWL__SQ_CACHE_KIB);
+             how->read_only ? PAWL__SQ_READER_CACHE_KIB : PAWL__SQ_CACHE_KIB);
     enum pawl_err err = pragma(how, conn, text, diag);
     if (err || how->read_only) return err;
     if (!how->memory) err = switch_to_wal(how, conn, diag);

@@ -35,7 +35,8 @@ enum {
     PAWL__SQ_READERS_MAX = 4,
     PAWL__SQ_PATH_BYTES = 4096,
     PAWL__SQ_PAGE_BYTES = 8192,
-    PAWL__SQ_CACHE_KIB = 65536,
+    PAWL__SQ_CACHE_KIB = 65536,       /* the writer's */
+    PAWL__SQ_READER_CACHE_KIB = 8192, /* each: the system caches the file as well */
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
     PAWL__SQ_LOG_PAGES_MAX = 4096,    /* at this length the committer lends a hand */
     PAWL__SQ_FRESH_MAX = 8192,        /* jobs kept out of pawl_ready */

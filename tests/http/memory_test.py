@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Memory and time: however large jobs are and however slowly clients read, the server's memory is
+bounded, comes back, and others do not wait. Usage: memory_test.py PAWL"""
+import json
+import os
+import resource
+import socket
+import threading
+
+import server_kit
+from server_kit import DEADLINE_S, SCALE, Server, test, until
+
+MIB = 1024 * 1024
+SANITIZED = "ASAN_OPTIONS" in os.environ  # memory and time then say little
+READERS = max(200, min(2000, 40 * SCALE))
+SLACK = 4 if SANITIZED else 1
+
+
+def resident_mib(server):
+    with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as status:
+        return int([text for text in status if text.startswith("VmRSS:")][0].split()[1]) // 1024
+
+
+def large(mib):
+    return "x" * (mib * MIB - 1000)
+
+
+def submit_large(server, count, mib, queue="default"):
+    """As bytes, once: they are not what is measured."""
+    body = json.dumps({"type": "big.one", "args": [large(mib)], "options": {"queue": queue}})
+    ids = []
+    for _ in range(count):
+        connection = server.connect()
+        connection.request("POST", "/ojs/v1/jobs", body,
+                           {"Content-Type": "application/openjobspec+json"})
+        response = connection.getresponse()
+        text = response.read()
+        assert response.status == 201, (response.status, text[:500])
+        ids.append(response.headers["Location"].rsplit("/", 1)[1])
+        connection.close()
+    return ids
+
+
+def send(server, text):
+    """A request on a connection of its own, whose reply nobody reads."""
+    host, port = server.address.split(":")
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # before it is agreed upon
+    connection.connect((host, int(port)))
+    connection.sendall(text.encode())
+    return connection
+
+
+def head_of(connection):
+    connection.settimeout(DEADLINE_S)
+    return connection.recv(64, socket.MSG_PEEK).decode()
+
+
+@test
+def readers_of_streams_who_do_not_read_share_what_they_miss():
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], READERS + 500), limit[1]))
+    with Server() as server:
+        ask = "GET /ojs/v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        readers = [send(server, ask) for _ in range(READERS)]
+        until(lambda: server.metric("pawl_http_streams") == READERS)
+        before = resident_mib(server)
+        jobs = [{"type": "a." + "b" * 250, "args": []} for _ in range(1000)]
+        for _ in range(30):
+            server.post("/ojs/v1/jobs/batch", {"jobs": jobs}, 201)
+            if server.metric("pawl_http_streams_cut_total") == READERS:
+                break
+        assert server.metric("pawl_http_streams_cut_total") == READERS
+        # a copy of up to 256 KiB for each would be READERS / 4 MiB
+        more = resident_mib(server) - before
+        assert more < (24 + READERS // 40) * SLACK, (before, more)
+        for reader in readers:
+            reader.close()
+        until(lambda: server.metric("pawl_http_streams") == 0)
+
+
+@test
+def all_streams_together_are_bounded_and_the_quick_reader_stays():
+    with Server("--stream-bytes-max", "64MiB", "--streams-bytes-max", "4MiB") as server:
+        # kinds of their own: nothing is shared with others
+        ask = ("GET /ojs/v1/events/stream?event_types=job.enqueued HTTP/1.1\r\n"
+               "Host: localhost\r\n\r\n")
+        readers = [send(server, ask) for _ in range(40)]
+        with server.listen("/ojs/v1/events/stream") as quick:
+            until(lambda: server.metric("pawl_http_streams") == 41)
+            found = []
+            reading = threading.Thread(target=lambda: found.extend(quick.rest()))
+            reading.start()
+            before = resident_mib(server)
+            jobs = [{"type": "a." + "b" * 250, "args": []} for _ in range(50)]
+            for _ in range(60):
+                server.post("/ojs/v1/jobs/batch", {"jobs": jobs}, 201)
+            cut = server.metric("pawl_http_streams_cut_total")
+            assert 20 <= cut <= 40, cut
+            more = resident_mib(server) - before
+            assert more < 30 * SLACK, (before, more)
+            server.stop()
+            reading.join()
+        moves = [event for event, _, _ in found if event == "job.state_changed"]
+        assert len(moves) == 60 * 50, len(moves)
+        for reader in readers:
+            reader.close()
+
+
+def ask_for(job):
+    return f"GET /ojs/v1/jobs/{job} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@test
+def clients_who_do_not_read_hold_no_more_than_all_replies_may():
+    with Server("--replies-bytes-max", "64MiB") as server:
+        job = submit_large(server, 1, 9)[0]
+        clients = [send(server, ask_for(job)) for _ in range(60)]
+        heads = [head_of(client) for client in clients]
+        served = [head for head in heads if head.startswith("HTTP/1.1 200 ")]
+        refused = [head for head in heads if head.startswith("HTTP/1.1 503 ")]
+        assert len(served) + len(refused) == 60 and 1 <= len(served) <= 7, heads
+        until(lambda: resident_mib(server) < (64 + 150) * SLACK)
+        reply = server.ask("GET", f"/ojs/v1/jobs/{job}")
+        assert reply.status == 503 and reply.headers["Retry-After"] == "1", reply.status
+        for client in clients:
+            client.close()
+        until(lambda: server.ask("GET", f"/ojs/v1/jobs/{job}").status == 200)
+
+
+@test
+def client_who_does_not_read_in_time_is_cut_off():
+    with Server("--replies-bytes-max", "10MiB", "--write-timeout", "1s") as server:
+        job = submit_large(server, 1, 9)[0]
+        client = send(server, ask_for(job))
+        assert head_of(client).startswith("HTTP/1.1 200 ")
+        assert server.ask("GET", f"/ojs/v1/jobs/{job}").status == 503
+        until(lambda: server.ask("GET", f"/ojs/v1/jobs/{job}").status == 200)
+        client.close()
+
+
+@test
+def change_is_answered_though_replies_are_full():
+    with Server("--replies-bytes-max", "10MiB") as server:
+        job, other = submit_large(server, 2, 9)
+        client = send(server, ask_for(job))
+        assert head_of(client).startswith("HTTP/1.1 200 ")
+        assert server.ask("DELETE", f"/ojs/v1/jobs/{other}").json["job"]["state"] == "cancelled"
+        # but nothing large is begun
+        body = {"type": "a.b", "args": [large(2)]}
+        assert server.ask("POST", "/ojs/v1/jobs", body).status == 503
+        assert server.ask("POST", "/ojs/v1/jobs", {"type": "a.b", "args": []}).status == 201
+        client.close()
+
+
+@test
+def memory_comes_back_after_large_jobs():
+    with Server() as server:
+        small = resident_mib(server)
+        for _ in range(2):
+            jobs = submit_large(server, 12, 9)
+            threads = [threading.Thread(target=server.ask, args=("GET", f"/ojs/v1/jobs/{job}"))
+                       for job in jobs]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        # what the store's connections cache, and no more
+        until(lambda: resident_mib(server) < small + 200 * SLACK)
+
+
+server_kit.main()
