@@ -223,7 +223,7 @@ struct pawl_filter {
     uint32_t states;
     const char *const *queues;
     size_t queue_count;
-    const char *const *types;
+    const char *const *types; /* "mail.*" means all that begin with "mail.", "*" means all */
     size_t type_count;
     const char *const *tags;
     size_t tag_count;

@@ -33,7 +33,7 @@ struct pawl_run {
 struct pawl_claim {
     const char *const *queues; /* strictly left to right, best rank first within one */
     size_t queue_count;        /* at least 1 */
-    const char *const *types;  /* [every type] */
+    const char *const *types;  /* [every type]; "mail.*" means all that begin with "mail." */
     size_t type_count;
     int64_t limit;      /* 1..PAWL_CLAIM_MAX [1] */
     const char *worker; /* whose they will be */

@@ -76,7 +76,9 @@ PAWL_MUST_CHECK enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t t
 void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ...)
     PAWL_PRINTF(3, 4);
 
-/* Before pawl_start. EXISTS: the type has a handler. ARG. `ctx` is borrowed until pawl_close. */
+/* Before pawl_start. `type` may be "mail.*", for every type that begins with "mail.", or "*": types
+ * without a handler of their own are run by that of the longest prefix. EXISTS: the type has a
+ * handler. ARG. `ctx` is borrowed until pawl_close. */
 PAWL_MUST_CHECK enum pawl_err pawl_handle(struct pawl *pawl, const char *type, pawl_handler_fn *fn,
                                           void *ctx, struct pawl_diag *diag);
 

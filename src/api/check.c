@@ -190,6 +190,18 @@ enum pawl_err pawl__check_type(const char *type, struct pawl_diag *diag)
     return PAWL_OK;
 }
 
+enum pawl_err pawl__check_types(const char *types, struct pawl_diag *diag)
+{
+    char words[PAWL_TYPE_BYTES_MAX + 1];
+    size_t len = types ? strnlen(types, sizeof words) : 0;
+    if (len == 1 && types[0] == '*') return PAWL_OK;
+    bool starred = len > 2 && len < sizeof words && strcmp(types + len - 2, ".*") == 0;
+    if (!starred) return pawl__check_type(types, diag);
+    memcpy(words, types, len - 2);
+    words[len - 2] = '\0';
+    return pawl__check_type(words, diag);
+}
+
 enum pawl_err pawl__check_queue(const char *queue, struct pawl_diag *diag)
 {
     if (!queue) return pawl__fail_field(diag, PAWL_ERR_ARG, "queue", "queue is missing");

@@ -29,7 +29,7 @@ static enum pawl_err check_names(const struct pawl_claim *claim, struct pawl_dia
         err = pawl__check_queue(claim->queues[i], diag);
     }
     for (size_t i = 0; !err && i < claim->type_count; i++) {
-        err = pawl__check_type(claim->types[i], diag);
+        err = pawl__check_types(claim->types[i], diag);
     }
     return err;
 }

@@ -10,7 +10,7 @@ enum pawl_err pawl_handle(struct pawl *pawl, const char *type, pawl_handler_fn *
                           struct pawl_diag *diag)
 {
     assert(pawl && fn);
-    enum pawl_err err = pawl__check_type(type, diag);
+    enum pawl_err err = pawl__check_types(type, diag);
     return err ? err : pawl__engine_handle(pawl->engine, type, fn, ctx, diag);
 }
 

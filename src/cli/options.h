@@ -168,7 +168,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "refuse lines with members that pawl does not know, instead of storing and reporting them")  \
     X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
     X(F_QUEUE, FILTER, "queue", 0, TEXT, "QUEUE", NULL, true, "in this queue")                     \
-    X(F_TYPE, FILTER, "type", 0, TEXT, "TYPE", NULL, true, "of this type")                         \
+    X(F_TYPE, FILTER, "type", 0, TEXT, "TYPE", NULL, true,                                         \
+      "of this type; \"mail.*\" means the types that begin with \"mail.\"")                        \
     X(F_TAG, FILTER, "tag", 't', TEXT, "TAG", NULL, true, "with this tag")                         \
     X(F_BUSINESS_KEY, FILTER, "business-key", 0, TEXT, "KEY", NULL, false,                         \
       "with this business key")                                                                    \
@@ -285,7 +286,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(T_EXPIRES, TOKEN, "expires", 0, LATER, "WHEN", NULL, false,                                  \
       "no longer valid from then on, or this long from now; never when not given")                 \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
-      "run jobs of this type with this shell command; types that are not named are not run")       \
+      "run jobs of this type with this shell command; \"mail.*\" means the types that begin with " \
+      "\"mail.\", \"*\" all; the longest name that fits counts, and what none fits is not run")    \
     X(W_QUEUE, WORK, "queue", 0, QUEUE_LIMIT, "QUEUE[=N]", NULL, true,                             \
       "take jobs from this queue, at most N at a time, before those named after it; \"default\" "  \
       "when none is named")                                                                        \

@@ -18,6 +18,20 @@ static int compare_type(const void *type, const void *handler)
     return strcmp(type, ((const struct pawl__handler *)handler)->type);
 }
 
+/* Its own, else that of the longest prefix. */
+static const struct pawl__handler *find_handler(const struct pawl__engine *engine, const char *type)
+{
+    const struct pawl__handler *best = bsearch(type, engine->handlers, engine->handler_count,
+                                               sizeof *engine->handlers, compare_type);
+    if (best) return best;
+    for (size_t i = 0; i < engine->handler_count; i++) {
+        const struct pawl__handler *handler = &engine->handlers[i];
+        bool longer = !best || strlen(handler->type) > strlen(best->type);
+        if (longer && pawl__type_matches(handler->type, type)) best = handler;
+    }
+    return best;
+}
+
 static int64_t bounded(int64_t ms)
 {
     return ms < 0 ? 0 : ms > PAWL__RETRY_MS_MAX ? PAWL__RETRY_MS_MAX : ms;
@@ -138,8 +152,7 @@ static void run_task(struct pawl_task *task)
     struct pawl__engine *engine = task->engine;
     enum pawl_outcome outcome = PAWL_OUTCOME_RETRY;
     int64_t delay_ms = 0;
-    task->handler = bsearch(task->job->type, engine->handlers, engine->handler_count,
-                            sizeof *engine->handlers, compare_type);
+    task->handler = find_handler(engine, task->job->type);
     bool lost = atomic_load(&task->cancelled);
     bool ran = !lost && task->handler && execute(task, &outcome, &delay_ms);
     struct pawl__op *more;

@@ -110,6 +110,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__retry_check(const struct pawl_retry *retry,
 int64_t pawl__retry_delay(const struct pawl_retry *retry, int64_t n, struct pawl__rng *rng);
 /* Is `type` on the list? Exact, or an entry "a.*" and a type that begins with "a.". NULL is not. */
 bool pawl__retry_is_final(const struct pawl_retry *retry, const char *type);
+/* Does an entry mean several types: "a.*", those that begin with "a.", or "*"? */
+bool pawl__type_is_wild(const char *entry);
+/* Is a type meant: exactly, or by an entry that means several? */
+bool pawl__type_matches(const char *entry, const char *type);
 
 /* Policy as JSON, for the store; only what differs from the default. "" for the default. Members
  * are named as in struct pawl_retry; jitter is true or false. The policy has passed the check. */

@@ -269,13 +269,25 @@ int64_t pawl__retry_delay(const struct pawl_retry *retry, int64_t n, struct pawl
 
 /* ---- decide ---- */
 
+static bool has_star(const char *entry, size_t len)
+{
+    return len >= 2 && entry[len - 2] == '.' && entry[len - 1] == '*';
+}
+
 static bool matches(const char *entry, const char *type)
 {
     size_t len = strlen(entry);
-    if (len >= 2 && entry[len - 2] == '.' && entry[len - 1] == '*') {
-        return strncmp(entry, type, len - 1) == 0;
-    }
-    return strcmp(entry, type) == 0;
+    return has_star(entry, len) ? strncmp(entry, type, len - 1) == 0 : strcmp(entry, type) == 0;
+}
+
+bool pawl__type_is_wild(const char *entry)
+{
+    return has_star(entry, strlen(entry)) || strcmp(entry, "*") == 0;
+}
+
+bool pawl__type_matches(const char *entry, const char *type)
+{
+    return matches(entry, type) || strcmp(entry, "*") == 0;
 }
 
 bool pawl__retry_is_final(const struct pawl_retry *retry, const char *type)

@@ -303,3 +303,14 @@ enum pawl_err pawl__fail_stale(struct pawl_diag *diag, const struct pawl_run *re
         diag, PAWL_ERR_STALE, "run %lld of job \"%s\" is over: the job is %s and has had %lld runs",
         (long long)ref->run, text, pawl_state_name(state, PAWL_VOCABULARY_PAWL), (long long)runs);
 }
+
+/* ---- which jobs ---- */
+
+bool pawl__claim_wants(const struct pawl__op *op, const char *type)
+{
+    if (op->claim.type_count == 0) return true;
+    for (size_t i = 0; i < op->claim.type_count; i++) {
+        if (pawl__type_matches(op->claim.types[i], type)) return true;
+    }
+    return false;
+}

@@ -113,4 +113,7 @@ enum pawl_err pawl__fail_state(struct pawl_diag *diag, struct pawl_job_id id, en
 enum pawl_err pawl__fail_stale(struct pawl_diag *diag, const struct pawl_run *ref,
                                enum pawl_state state, int64_t runs);
 
+/* Does a claim take jobs of this type? */
+bool pawl__claim_wants(const struct pawl__op *op, const char *type);
+
 #endif

@@ -126,7 +126,7 @@ struct pawl__op {
                     first within one. Never fails for want of jobs */
             const char *const *queues;
             size_t queue_count;
-            const char *const *types; /* none: every type */
+            const char *const *types; /* none: every type; "a.*" and "*" as well */
             size_t type_count;
             int64_t limit;
             const char *worker;

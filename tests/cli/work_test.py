@@ -366,6 +366,24 @@ def what_is_not_named_never_runs(box):
 
 
 @test
+def a_command_may_run_many_types(box):
+    """The longest name that fits counts; a type that comes up later is run as well."""
+    kinds = ("mail.send", "mail.in", "mail.in.read", "mail", "mailer.run", "sms")
+    ids = {kind: box.submit(kind) for kind in kinds}
+    once(box, "mail.*=echo prefix", "mail.in.*=echo longer", "mail.send=echo exact")
+    results = {kind: box.job(job_id).get("result") for kind, job_id in ids.items()}
+    equal(results, {"mail.send": "exact", "mail.in": "prefix", "mail.in.read": "longer",
+                    "mail": None, "mailer.run": None, "sms": None})
+    equal(box.ok("list", "--count", "--type", "mail.*").out, "3\n")
+    with Node(box, "--exec", "*=echo $PAWL_JOB_TYPE", "--exec", "sms=false"):
+        until(in_state, box, ids["mailer.run"], "completed")
+        later = box.submit("not.seen.before")
+        until(in_state, box, later, "completed")
+    equal(box.job(later)["result"], "not.seen.before")
+    has(box.fails(2, "work", "--once", "--exec", "mail*=x").err, 'type "mail*"')
+
+
+@test
 def once_runs_all_that_is_due_and_exits(box):
     box.ok("submit", "-", stdin='{"type":"t"}\n' * 40)
     soon = box.submit("t", "--delay", "300ms")

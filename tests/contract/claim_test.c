@@ -319,6 +319,26 @@ static void filters_by_type(struct rig *rig)
     assert_i64(2, count_state(rig, PAWL_STATE_AVAILABLE));
 }
 
+static void filters_by_the_beginning_of_a_type(struct rig *rig)
+{
+    static const char *const names[] = { "mail", "mail.send", "mailer.run", "mail.in.read", "sms" };
+    static const char *const queues[] = { "default" };
+    static const char *const mail[] = { "mail.*", "sms" }, *const every[] = { "none", "*" };
+    struct pawl_job_id id[COUNT(names)];
+    for (size_t i = 0; i < COUNT(names); i++) {
+        id[i] = submit_one(rig, &(struct pawl_job_spec){ .type = names[i] });
+        rig_advance(rig, 1);
+    }
+    struct claimed jobs = claim_from(rig, queues, 1, mail, 2, 10);
+    assert_order(&jobs, (struct pawl_job_id[]){ id[1], id[3], id[4] }, 3);
+    // a type that nobody had heard of when the first claim was made
+    struct pawl_job_id later = submit_one(rig, &(struct pawl_job_spec){ .type = "mail.new" });
+    jobs = claim_from(rig, queues, 1, mail, 2, 10);
+    assert_order(&jobs, &later, 1);
+    jobs = claim_from(rig, queues, 1, every, 2, 10);
+    assert_order(&jobs, (struct pawl_job_id[]){ id[0], id[2] }, 2);
+}
+
 static void finds_a_type_behind_a_long_backlog_of_others(struct rig *rig)
 {
     submit_n(rig, 1200, &(struct pawl_job_spec){ .type = "common" });
@@ -490,6 +510,7 @@ int main(void)
         CONTRACT(queues_are_emptied_left_to_right),
         CONTRACT(queue_named_twice_gives_no_job_twice),
         CONTRACT(filters_by_type),
+        CONTRACT(filters_by_the_beginning_of_a_type),
         CONTRACT(finds_a_type_behind_a_long_backlog_of_others),
         CONTRACT(type_filter_reaches_over_all_queues),
         CONTRACT(lease_of_the_job_goes_before_the_claimers),

@@ -103,6 +103,21 @@ static void make_six(struct rig *rig, struct pawl_job_id ids[6])
     }
 }
 
+static void the_beginning_of_a_type_filters(struct rig *rig)
+{
+    static const char *const names[] = { "mail", "mail.send", "mail_x.y", "mail.in.read" };
+    static const char *const mail[] = { "mail.*" }, *const two[] = { "mail_x.*", "mail" };
+    static const char *const every[] = { "*" }, *const none[] = { "mai*" };
+    struct pawl_job_id id[COUNT(names)];
+    for (size_t i = 0; i < COUNT(names); i++) {
+        id[i] = submit_one(rig, &(struct pawl_job_spec){ .type = names[i] });
+    }
+    ASSERT_FOUND(rig, &((struct pawl_filter){ .types = mail, .type_count = 1 }), id[1], id[3]);
+    ASSERT_FOUND(rig, &((struct pawl_filter){ .types = two, .type_count = 2 }), id[0], id[2]);
+    assert_i64(4, count_jobs(rig, &(struct pawl_filter){ .types = every, .type_count = 1 }));
+    assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .types = none, .type_count = 1 }));
+}
+
 static void names_filter(struct rig *rig)
 {
     struct pawl_job_id id[6];
@@ -388,6 +403,7 @@ int main(void)
         CONTRACT(get_finds_archived_jobs_too),
         CONTRACT(each_state_is_found_by_its_filter),
         CONTRACT(names_filter),
+        CONTRACT(the_beginning_of_a_type_filters),
         CONTRACT(tags_filter_any_of),
         CONTRACT(meta_filters_by_value),
         CONTRACT(numbers_and_times_filter),

@@ -341,6 +341,29 @@ static void each_type_has_its_handler(struct stand *stand)
     assert_text("a (b) c d e ", stand->trace);
 }
 
+static enum pawl_outcome note_prefix(struct pawl_task *task, void *ctx)
+{
+    struct stand *stand = ctx;
+    trace(stand, "(%s) ", pawl_task_job(task)->type);
+    return PAWL_OUTCOME_DONE;
+}
+
+static void types_without_a_handler_go_to_the_longest_prefix(struct stand *stand)
+{
+    handle(stand, "b.*", note_prefix);
+    handle(stand, "b.c.*", note_type);
+    handle(stand, "b.x", note_type);
+    start(stand, NULL);
+    static const char *const order[] = { "b.x", "b.y", "b.c.d", "b.c", "b", "bc.d" };
+    for (size_t i = 0; i < COUNT(order); i++) {
+        submit(stand, &(struct pawl_job_spec){ .type = order[i] });
+        move_clock(stand, 1);
+    }
+    work_all(stand);
+    // what is not registered does not run
+    assert_text("b.x (b.y) b.c.d (b.c) ", stand->trace);
+}
+
 static void registering_is_checked(struct stand *stand)
 {
     struct pawl_diag *diag = &stand->diag;
@@ -350,6 +373,10 @@ static void registering_is_checked(struct stand *stand)
     assert_text("type", diag->field);
     expect_err(stand, PAWL_ERR_ARG, pawl_handle(stand->pawl, "", count_run, NULL, diag));
     expect_err(stand, PAWL_ERR_ARG, pawl_handle(stand->pawl, NULL, count_run, NULL, diag));
+    static const char *const wrong[] = { "a*", ".*", "a..*", "**", "a.*.b", "a.*.*", "A.*" };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        expect_err(stand, PAWL_ERR_ARG, pawl_handle(stand->pawl, wrong[i], count_run, NULL, diag));
+    }
     start(stand, NULL);
     expect_err(stand, PAWL_ERR_STATE, pawl_handle(stand->pawl, "late", count_run, NULL, diag));
     expect_err(stand, PAWL_ERR_STATE, pawl_start(stand->pawl, NULL, diag));
@@ -500,6 +527,7 @@ int main(void)
         STAND(second_gate_is_asked_after_the_first),
         STAND(only_registered_types_are_claimed),
         STAND(each_type_has_its_handler),
+        STAND(types_without_a_handler_go_to_the_longest_prefix),
         STAND(registering_is_checked),
         STAND(settings_of_a_node_are_checked),
         STAND(next_run_finds_the_checkpoint),

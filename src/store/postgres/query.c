@@ -153,11 +153,26 @@ static void priority_term(struct draft *draft, const struct pawl_filter *filter)
     pawl__pg_bind(draft->conn, place_holder(draft), filter->priority_max);
 }
 
+static void type_term(struct draft *draft, const struct pawl_filter *filter)
+{
+    bool wild = false;
+    for (size_t i = 0; i < filter->type_count; i++) {
+        wild |= pawl__type_is_wild(filter->types[i]);
+    }
+    if (wild) {
+        list_term(draft, "EXISTS (SELECT 1 FROM unnest(", filter->types, filter->type_count,
+                  ") AS t (name) WHERE n.type = t.name OR t.name = '*'"
+                  " OR (right(t.name, 2) = '.*' AND starts_with(n.type, left(t.name, -1))))");
+    } else {
+        list_term(draft, "n.type = ANY (", filter->types, filter->type_count, ")");
+    }
+}
+
 static void filter_terms(struct draft *draft, const struct pawl_filter *filter)
 {
     state_term(draft, filter->states);
     list_term(draft, "q.name = ANY (", filter->queues, filter->queue_count, ")");
-    list_term(draft, "n.type = ANY (", filter->types, filter->type_count, ")");
+    type_term(draft, filter);
     list_term(draft, "j.id IN (SELECT t.id FROM pawl_tag AS t WHERE t.tag = ANY (", filter->tags,
               filter->tag_count, "))");
     string_term(draft, "j.business_key = ", filter->business_key);

@@ -36,15 +36,6 @@ int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t
     return memcmp(seat->b, other_seat->b, sizeof seat->b);
 }
 
-static bool wants_type(const struct pawl__op *op, const char *type)
-{
-    if (op->claim.type_count == 0) return true;
-    for (size_t i = 0; i < op->claim.type_count; i++) {
-        if (strcmp(op->claim.types[i], type) == 0) return true;
-    }
-    return false;
-}
-
 static int compare_rows(const void *a, const void *b)
 {
     const struct pawl__pg_ready_row *left = a, *right = b;
@@ -198,7 +189,7 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct paw
     const struct pawl__pg_lanes *lanes = &ready->pg->lanes;
     size_t count = 0;
     for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-        count += wants_type(op, lanes->lanes[at - 1]->type);
+        count += pawl__claim_wants(op, lanes->lanes[at - 1]->type);
     }
     ready->first = ready->count = ready->cursor_count = 0;
     if (!count) return PAWL_OK;
@@ -207,7 +198,7 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct paw
     if (!ready->cursors) return pawl__fail_nomem(ready->pg->diag);
     for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
         struct pawl__pg_lane *lane = lanes->lanes[at - 1];
-        if (!wants_type(op, lane->type)) continue;
+        if (!pawl__claim_wants(op, lane->type)) continue;
         ready->cursors[ready->cursor_count++] =
             (struct pawl__pg_cursor){ .lane = lane, .rank = INT64_MIN };
     }
@@ -224,7 +215,7 @@ enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op
         if (!queue || queue->paused) continue;
         for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
             const struct pawl__pg_lane *lane = lanes->lanes[at - 1];
-            if (wants_type(op, lane->type)) pawl__pg_list_add(list, lane->id);
+            if (pawl__claim_wants(op, lane->type)) pawl__pg_list_add(list, lane->id);
         }
     }
     pawl__pg_call(&pg->writer, PG_READY_ANY);

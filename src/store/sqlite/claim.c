@@ -39,15 +39,6 @@ struct claim {
     int64_t expired;    /* how many it met that were past their time */
 };
 
-static bool wants_type(const struct pawl__op *op, const char *type)
-{
-    if (op->claim.type_count == 0) return true;
-    for (size_t i = 0; i < op->claim.type_count; i++) {
-        if (strcmp(op->claim.types[i], type) == 0) return true;
-    }
-    return false;
-}
-
 static enum pawl_err read_job(struct claim *claim, int64_t key, struct pawl_job *job)
 {
     struct pawl__backend *sq = claim->sq;
@@ -190,7 +181,7 @@ static size_t count_cursors(const struct claim *claim, const struct pawl__sq_que
     size_t count = 0;
     for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
         const struct pawl__sq_lane *lane = &lanes->lanes[at - 1];
-        if (wants_type(claim->op, lane->type)) count += lane->fresh_first ? 2 : 1;
+        if (pawl__claim_wants(claim->op, lane->type)) count += lane->fresh_first ? 2 : 1;
     }
     return count;
 }
@@ -213,7 +204,7 @@ static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_que
     enum pawl_err err = PAWL_OK;
     for (uint32_t at = queue->first_lane; !err && at; at = lanes->lanes[at - 1].next_lane) {
         struct pawl__sq_lane *lane = &lanes->lanes[at - 1];
-        if (!wants_type(claim->op, lane->type)) continue;
+        if (!pawl__claim_wants(claim->op, lane->type)) continue;
         struct cursor how = { .lane = lane, .rows = rows, .chunk = chunk };
         rows += chunk;
         err = open_cursor(claim, &how);

@@ -126,12 +126,32 @@ static void state_term(struct draft *draft, uint32_t mask)
     }
 }
 
+/* A name with a star at its end is what GLOB takes. */
+static void type_term(struct draft *draft, const struct pawl_filter *filter)
+{
+    bool wild = false;
+    for (size_t i = 0; i < filter->type_count; i++) {
+        wild |= pawl__type_is_wild(filter->types[i]);
+    }
+    if (!wild) {
+        list_term(draft, "l.type IN (", filter->types, filter->type_count, ")");
+        return;
+    }
+    term(draft, "(0");
+    for (size_t i = 0; i < filter->type_count; i++) {
+        bool several = pawl__type_is_wild(filter->types[i]);
+        pawl__buf_add_text(&draft->sql, several ? " OR l.type GLOB ?" : " OR l.type = ?");
+        bind_string(draft, filter->types[i]);
+    }
+    pawl__buf_add_text(&draft->sql, ")");
+}
+
 static void filter_terms(struct draft *draft, const struct pawl_filter *filter)
 {
     bool archive = draft->archive;
     state_term(draft, filter->states);
     list_term(draft, "q.name IN (", filter->queues, filter->queue_count, ")");
-    list_term(draft, "l.type IN (", filter->types, filter->type_count, ")");
+    type_term(draft, filter);
     list_term(draft, "j.key IN (SELECT key FROM pawl_tag WHERE tag IN (", filter->tags,
               filter->tag_count, "))");
     string_term(draft, "j.business_key = ?", filter->business_key);
