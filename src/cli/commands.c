@@ -94,6 +94,8 @@ static const struct prose prose[] = {
       "job's log says so. Each line on standard error goes into the job's log, of which the first "
       "50 and the last "
       "950 lines are kept.\n\n"
+      "A line \"pawl:progress PERCENT [MESSAGE]\" on standard error reports how far it has come, "
+      "which \"pawl show\" tells; it is not logged.\n\n"
       "Exit status 0 means done; 75 to try again later (error type \"tempfail\"); 65 to give the "
       "job up; any other N that the run failed (error type \"exit.N\", or \"signal.KILL\" and so "
       "on), to be tried again as the job's policy says.\n\n"
@@ -109,7 +111,8 @@ static const struct prose prose[] = {
       "the store either. With --json, a line is printed for each run that ended.",
       "pawl work --exec mail.send=./send-mail.sh --exec 'report.build=make report'\n"
       "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
-      "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n" },
+      "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n"
+      "pawl work --exec 'copy=echo \"pawl:progress 50 half of it\" >&2; sleep 5'\n" },
     { pawl__cli_serve,
       "Serves the Open Job Spec at /ojs/v1, and /health, /ready, /metrics and /openapi.json, and "
       "does the upkeep that a node does. Prints where it listens when it does. The node is called "

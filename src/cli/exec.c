@@ -19,7 +19,8 @@ enum {
     ENV_BYTES_MAX = 128 * 1024,              /* of one variable: Linux takes no longer ones */
     LINES_AT_ONCE_MAX = 1000, /* of a run into the job's log; later ones once a second */
     TAIL_US = 1000000,
-    LAST_BYTES = 256, /* of a line of standard error, for the message */
+    LAST_BYTES = 256,     /* of a line of standard error, for the message */
+    PROGRESS_US = 250000, /* between two reports to the store */
     MESSAGE_BYTES = LAST_BYTES + 64,
     TROUBLE_MS = 1000 /* before a job is tried again that this machine could not start */
 };
@@ -41,6 +42,9 @@ struct run {
     size_t lines;
     struct pawl__cli_tail tail; /* lines that are not in the job's log yet */
     int64_t flushed_us;
+    double progress; /* 0..1; -1: nothing that the store has not been told */
+    char progress_text[LAST_BYTES];
+    int64_t progress_us;   /* when it was told last */
     char last[LAST_BYTES]; /* line of standard error that is not blank */
     char message[MESSAGE_BYTES];
     struct pawl__cli_child child;
@@ -160,9 +164,30 @@ static void flush_tail(struct run *run)
     pawl__cli_tail_flush(&run->tail, log_line, run);
 }
 
+/* A report is worth a moment, not the run: what the store cannot take is told with the next one. */
+static void tell_progress(struct run *run)
+{
+    if (run->progress < 0) return;
+    const char *text = run->progress_text[0] ? run->progress_text : NULL;
+    if (pawl_task_progress(run->task, run->progress, text) != PAWL_OK) {
+        // the outcome will meet the same store
+    }
+    run->progress = -1;
+}
+
+static void tell_progress_now_and_then(struct run *run)
+{
+    if (run->progress < 0) return;
+    int64_t now_us = pawl__clock_mono_us(&pawl__clock_system);
+    if (now_us - run->progress_us < PROGRESS_US) return;
+    run->progress_us = now_us;
+    tell_progress(run);
+}
+
 static bool is_to_stop(void *ctx)
 {
     struct run *run = ctx;
+    tell_progress_now_and_then(run);
     int64_t now_us = run->tail.count ? pawl__clock_mono_us(&pawl__clock_system) : 0;
     if (now_us && now_us - run->flushed_us >= TAIL_US) {
         flush_tail(run);
@@ -188,15 +213,37 @@ static void clean(struct pawl__buf *out, const char *at, size_t len)
     }
 }
 
-static void remember(struct run *run, const char *text, size_t len)
+static void copy_cut(char out[LAST_BYTES], const char *text, size_t len)
 {
-    if (text[strspn(text, " \t")] == '\0') return;
-    if (len >= sizeof run->last) len = sizeof run->last - 1;
+    if (len >= LAST_BYTES) len = LAST_BYTES - 1;
     while (len && ((unsigned char)text[len] & 0xC0) == 0x80) {
         len--; // not in the middle of a character
     }
-    memcpy(run->last, text, len);
-    run->last[len] = '\0';
+    memcpy(out, text, len);
+    out[len] = '\0';
+}
+
+static void remember(struct run *run, const char *text, size_t len)
+{
+    if (text[strspn(text, " \t")] != '\0') copy_cut(run->last, text, len);
+}
+
+/* "pawl:progress PERCENT [MESSAGE]" is a report, not a line of the log. False: it is none. */
+static bool take_progress(struct run *run, const char *text)
+{
+    static const char word[] = "pawl:progress ";
+    if (strncmp(text, word, sizeof word - 1) != 0) return false;
+    const char *at = text + sizeof word - 1;
+    size_t digits = strspn(at, "0123456789.");
+    char *end;
+    double percent = strtod(at, &end);
+    if (!digits || end != at + digits || (*end && *end != ' ') || percent > 100) return false;
+    while (*end == ' ') {
+        end++;
+    }
+    run->progress = percent / 100;
+    copy_cut(run->progress_text, end, strlen(end));
+    return true;
 }
 
 static void take_line(void *ctx, const char *at, size_t len)
@@ -205,8 +252,9 @@ static void take_line(void *ctx, const char *at, size_t len)
     clean(&run->text, at, len);
     if (run->text.failed) return;
     const char *text = run->text.len ? run->text.at : "";
-    remember(run, text, run->text.len);
     if (run->exec->line) run->exec->line(run->exec->ctx, run->id, text, run->text.len);
+    if (take_progress(run, text)) return;
+    remember(run, text, run->text.len);
     if (run->lines < LINES_AT_ONCE_MAX) {
         pawl_task_log(run->task, 1, "%s", text);
     } else {
@@ -397,6 +445,7 @@ static enum pawl_outcome execute(struct run *run, const char *command)
     if (error) return not_started(run, error);
     run->started = true;
     flush_tail(run);
+    tell_progress(run);
     return outcome_of(run);
 }
 
@@ -414,7 +463,7 @@ enum pawl_outcome pawl__cli_exec_run(struct pawl_task *task, void *ctx)
 {
     const struct pawl__cli_exec_command *command = ctx;
     struct pawl__cli_exec *exec = command->exec;
-    struct run run = { .exec = exec, .task = task, .job = pawl_task_job(task) };
+    struct run run = { .exec = exec, .task = task, .job = pawl_task_job(task), .progress = -1 };
     run.child = (struct pawl__cli_child){ .output_max = OUTPUT_BYTES_MAX,
                                           .grace_ms = exec->grace_ms,
                                           .stop = is_to_stop,

@@ -265,6 +265,23 @@ def late_lines_of_a_flood_do_not_wait_for_its_end(box):
 
 
 @test
+def a_command_reports_its_progress(box):
+    """While it runs; what is no report is a line of the log."""
+    job_id, path = box.submit("t"), box.file("go")
+    command = (f"t=echo 'pawl:progress 12.5 one of eight' >&2; until [ -e {path} ]; do sleep 0.05; "
+               "done; echo 'pawl:progress 100' >&2; echo 'pawl:progress much' >&2; "
+               "echo 'pawl:progress 101 x' >&2; echo said >&2")
+    with Node(box, "--exec", command):
+        progress = until(lambda: box.job(job_id).get("progress"))
+        equal((progress["value"], progress["message"]), (0.125, "one of eight"))
+        box.file("go", "")
+        until(in_state, box, job_id, "completed")
+    job = box.job(job_id)
+    equal((job["progress"]["value"], [line["text"] for line in job["log"]]),
+          (1, ["pawl:progress much", "pawl:progress 101 x", "said"]))
+
+
+@test
 def verbose_echoes_what_commands_say(box):
     job_id = box.submit("t")
     done = once(box, r"t=printf 'a \033[2J line\n' >&2; exit 3", args=["--verbose"])
