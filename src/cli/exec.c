@@ -376,8 +376,7 @@ static enum pawl_outcome fail_exit(struct run *run, int status)
              run->last[0] ? ": " : "", run->last);
     if (status == EXIT_DISCARD) return fail(run, PAWL__CLI_END_DISCARDED, type);
     // A type of its own: "exit.*" may be what is not to be retried.
-    if (status == EXIT_RETRY) return fail(run, PAWL__CLI_END_RETRY, "tempfail");
-    return fail(run, PAWL__CLI_END_FAILED, type);
+    return fail(run, PAWL__CLI_END_FAILED, status == EXIT_RETRY ? "tempfail" : type);
 }
 
 static enum pawl_outcome fail_signal(struct run *run, int number)

@@ -12,7 +12,6 @@
 #define PAWL__CLI_ENDS(X)                                                                          \
     X(DONE, "done")                                                                                \
     X(FAILED, "failed")                                                                            \
-    X(RETRY, "retry_later")                                                                        \
     X(DISCARDED, "discarded")                                                                      \
     X(TIMEOUT, "timeout")                                                                          \
     X(CANCELLED, "cancelled")   /* or its lease was lost */                                        \

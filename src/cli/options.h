@@ -303,7 +303,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(GRACE, WORK, "grace", 0, DURATION, "DURATION", "5s", false,                                  \
       "how long a command that was told to stop has before it is killed")                          \
     X(ONCE, WORK, "once", 0, FLAG, NULL, NULL, false,                                              \
-      "exit when there is nothing left to run now")                                                \
+      "exit when there is nothing left to run now; with 1 if a run failed")                        \
     X(VERBOSE, WORK, "verbose", 'v', FLAG, NULL, NULL, false,                                      \
       "print what commands write to standard error, and how every run ended")
 

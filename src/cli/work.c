@@ -38,6 +38,7 @@ struct work {
     bool shown;                     /* there is a line that tells how things are */
     atomic_bool deaf;               /* nobody takes our output any more */
     atomic_int_least64_t given_back;
+    int64_t failed;                /* runs, when it has stopped */
     struct pawl_counters counters; /* when they were looked at last */
     int64_t counted_us;
     double rate; /* runs a second */
@@ -100,6 +101,7 @@ static void put_ended_json(struct work *work, const struct pawl__cli_ended *ende
     pawl__cli_json_text(&json, "type", ended->job->type);
     pawl__cli_json_text(&json, "queue", ended->job->queue);
     pawl__cli_json_int(&json, "attempt", ended->job->attempt);
+    pawl__cli_json_int(&json, "max_attempts", ended->job->attempts_max);
     pawl__cli_json_int(&json, "run", ended->job->run);
     pawl__cli_json_some_int(&json, "free_runs", ended->job->free_runs);
     pawl__cli_json_text(&json, "outcome", pawl__cli_end_text(ended->end));
@@ -135,8 +137,14 @@ static void put_ended(void *ctx, const struct pawl__cli_ended *ended)
     if (!ended->started || (!work->exec.line && is_expected(ended->end))) return;
     char took[PAWL__DURATION_TEXT_BYTES];
     pawl__duration_text(ended->took_us / 1000, took);
-    say(work, "%s %s: %s after %s%s%s", ended->id, ended->job->type, pawl__cli_end_text(ended->end),
-        took, ended->message[0] ? ": " : "", ended->message);
+    char attempt[64] = "";
+    if (ended->end == PAWL__CLI_END_FAILED || ended->end == PAWL__CLI_END_TIMEOUT) {
+        snprintf(attempt, sizeof attempt, " (attempt %" PRId64 " of %" PRId32 ")",
+                 pawl__cli_tries(ended->job), ended->job->attempts_max);
+    }
+    say(work, "%s %s: %s%s after %s%s%s", ended->id, ended->job->type,
+        pawl__cli_end_text(ended->end), attempt, took, ended->message[0] ? ": " : "",
+        ended->message);
 }
 
 /* ---- the line that tells how things are ---- */
@@ -499,6 +507,7 @@ static void stop(struct work *work)
     }
     pawl_stop(work->cli->pawl, &work->drain, NULL); // whoever is late is waited for, and counted
     pawl_counters_get(work->cli->pawl, &counters);
+    work->failed = counters.failed;
     wipe(work);
     say(work, "node \"%s\" is down: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " given back",
         work->status.name, counters.completed, counters.failed, atomic_load(&work->given_back));
@@ -525,8 +534,12 @@ static int run(struct work *work)
     pthread_sigmask(SIG_SETMASK, &listening, NULL); // from now on: see on_signal
     stop(work);
     if (work->status.fenced) return PAWL__CLI_EXIT_REFUSED;
-    if (!atomic_load(&work->deaf)) return PAWL__CLI_EXIT_OK;
-    pawl__cli_error("could not write the output");
+    if (atomic_load(&work->deaf)) {
+        pawl__cli_error("could not write the output");
+        return PAWL__CLI_EXIT_REFUSED;
+    }
+    if (!work->failed || !pawl__cli_flag(work->cli, PAWL__CLI_OPT_ONCE)) return PAWL__CLI_EXIT_OK;
+    pawl__cli_error("%" PRId64 " run%s failed", work->failed, work->failed == 1 ? "" : "s");
     return PAWL__CLI_EXIT_REFUSED;
 }
 
