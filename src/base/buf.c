@@ -59,6 +59,13 @@ void pawl__buf_add_text(struct pawl__buf *buf, const char *text)
     pawl__buf_add(buf, text, strlen(text));
 }
 
+void pawl__buf_add_again(struct pawl__buf *buf, size_t from, size_t to)
+{
+    if (buf->failed) return; // it may be shorter than the caller thinks
+    assert(from <= to && to <= buf->len);
+    if (reserve(buf, to - from)) pawl__buf_add(buf, buf->at + from, to - from);
+}
+
 void pawl__buf_add_int(struct pawl__buf *buf, int64_t value)
 {
     char digits[20]; // "-9223372036854775808" is twenty

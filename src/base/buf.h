@@ -22,6 +22,8 @@ void pawl__buf_release(struct pawl__buf *buf); /* zeroes are an empty buffer */
 void pawl__buf_clear(struct pawl__buf *buf);   /* keeps the memory, forgets `failed` */
 void pawl__buf_add(struct pawl__buf *buf, const void *at, size_t len);
 void pawl__buf_add_text(struct pawl__buf *buf, const char *text);
+/* Bytes `from` to `to` of its own content once more. */
+void pawl__buf_add_again(struct pawl__buf *buf, size_t from, size_t to);
 void pawl__buf_add_int(struct pawl__buf *buf, int64_t value);
 void pawl__buf_printf(struct pawl__buf *buf, const char *format, ...) PAWL_PRINTF(2, 3);
 /* A JSON string, quoted and escaped. Bytes that are not UTF-8 become U+FFFD. */

@@ -30,6 +30,28 @@ static void adding_nothing_makes_an_empty_text(void **state)
     assert_null(buf.at);
 }
 
+static void own_bytes_are_added_again(void **state)
+{
+    struct pawl__buf buf = { 0 };
+    pawl__buf_add_text(&buf, "abc");
+    for (int i = 0; i < 12; i++) { // grows, and so moves, again and again
+        pawl__buf_add_again(&buf, 0, buf.len);
+    }
+    assert_int_equal(buf.len, 3 << 12);
+    for (size_t i = 0; i < buf.len; i++) {
+        assert_int_equal(buf.at[i], "abc"[i % 3]);
+    }
+    pawl__buf_clear(&buf);
+    pawl__buf_add_text(&buf, "0123");
+    pawl__buf_add_again(&buf, 1, 3);
+    pawl__buf_add_again(&buf, 2, 2);
+    assert_string_equal(buf.at, "012312");
+    buf.failed = true;
+    pawl__buf_add_again(&buf, 0, 100);
+    assert_int_equal(buf.len, 6);
+    pawl__buf_release(&buf);
+}
+
 static void bytes_may_be_nul(void **state)
 {
     struct pawl__buf buf = { 0 };
@@ -180,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(content_is_always_terminated),
         cmocka_unit_test(adding_nothing_makes_an_empty_text),
+        cmocka_unit_test(own_bytes_are_added_again),
         cmocka_unit_test(bytes_may_be_nul),
         cmocka_unit_test(integers_print_to_their_ends),
         cmocka_unit_test(printf_grows_as_needed),

@@ -79,6 +79,10 @@ void pawl__envelope_print(struct pawl__buf *out, const struct pawl_job *job,
 /* "max_attempts": how many executions the job may have in all. Those that charged nothing, because
  * the job was given back, come on top of its own limit, so that "attempt" never exceeds it. */
 int64_t pawl__envelope_attempts_max(const struct pawl_job *job);
+/* The reply that is about one job, up to its closing brace: {"job":{...}, and the job's members
+ * again. The spec wraps the job; some published clients read it flat. */
+void pawl__envelope_print_twice(struct pawl__buf *out, const struct pawl_job *job,
+                                const struct pawl__envelope_more *more);
 /* One failed attempt, as it stands in "error" and "errors". */
 void pawl__failure_print(struct pawl__buf *out, const struct pawl_failure *failure);
 

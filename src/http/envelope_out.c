@@ -12,11 +12,20 @@
 
 #include <string.h>
 
+/* What replies with one job have beside its members: a client's own members of these names are told
+ * only within "job". */
+static const char *const reply_names[] = { "job", "deduplicated", "warnings" };
+enum { REPLY_NAMES = sizeof reply_names / sizeof reply_names[0] };
+
 struct printer {
     struct pawl__buf *out;
     const struct pawl_job *job;
     const struct pawl__envelope_more *more;
     uint64_t written; /* known members that came from the extra ones */
+    struct {
+        size_t from, to; /* in out: a member of a name that replies use themselves */
+    } cuts[REPLY_NAMES];
+    size_t cut_count;
 };
 
 /* ---- values ---- */
@@ -278,6 +287,21 @@ static bool says_when(struct printer *printer, const struct pawl__json *json, ui
     return text && pawl__instant_parse(text, &at_ms) == PAWL_OK && at_ms == job->due_at_ms;
 }
 
+static void add_unknown(struct printer *printer, const char *text, struct pawl_span name,
+                        struct pawl_span value)
+{
+    size_t from = printer->out->len;
+    pawl__out(printer->out, ",");
+    pawl__buf_add(printer->out, name.at, name.len);
+    pawl__out(printer->out, ":");
+    pawl__buf_add(printer->out, value.at, value.len);
+    for (size_t i = 0; i < REPLY_NAMES; i++) {
+        if (strcmp(text, reply_names[i]) != 0 || printer->cut_count == REPLY_NAMES) continue;
+        printer->cuts[printer->cut_count].from = from;
+        printer->cuts[printer->cut_count++].to = printer->out->len;
+    }
+}
+
 static void add_extra_member(struct printer *printer, const struct pawl__json *json, uint32_t name,
                              struct pawl__arena *arena)
 {
@@ -286,11 +310,7 @@ static void add_extra_member(struct printer *printer, const struct pawl__json *j
     struct pawl_span value = pawl__json_span(json, name + 1);
     enum pawl__field field = pawl__field_find(text, json->tokens[name].count);
     if (!field) {
-        struct pawl_span span = pawl__json_span(json, name);
-        pawl__out(printer->out, ",");
-        pawl__buf_add(printer->out, span.at, span.len);
-        pawl__out(printer->out, ":");
-        pawl__buf_add(printer->out, value.at, value.len);
+        add_unknown(printer, text, pawl__json_span(json, name), value);
         return;
     }
     if (!(pawl__field_flags(field) & PAWL__FIELD_KEPT)) return;
@@ -415,21 +435,43 @@ static void add_more(struct printer *printer)
     }
 }
 
+static void print(struct printer *printer)
+{
+    const struct pawl_job *job = printer->job;
+    add_always(printer);
+    add_ends(printer);
+    if (job->state == PAWL_STATE_RETRYABLE) {
+        add_instant(printer, PAWL__FIELD_NEXT_RETRY_AT, job->due_at_ms);
+    }
+    if (job->state == PAWL_STATE_COMPLETED && job->result.len) {
+        add_span(printer, PAWL__FIELD_RESULT, job->result);
+    }
+    if (job->state == PAWL_STATE_EXPIRED) add_expiry(printer);
+    if (printer->more) add_more(printer);
+    if (job->extra.len) add_extra(printer);
+    add_columns(printer);
+    pawl__out(printer->out, "}");
+}
+
 void pawl__envelope_print(struct pawl__buf *out, const struct pawl_job *job,
                           const struct pawl__envelope_more *more)
 {
     struct printer printer = { .out = out, .job = job, .more = more };
-    add_always(&printer);
-    add_ends(&printer);
-    if (job->state == PAWL_STATE_RETRYABLE) {
-        add_instant(&printer, PAWL__FIELD_NEXT_RETRY_AT, job->due_at_ms);
+    print(&printer);
+}
+
+void pawl__envelope_print_twice(struct pawl__buf *out, const struct pawl_job *job,
+                                const struct pawl__envelope_more *more)
+{
+    struct printer printer = { .out = out, .job = job, .more = more };
+    pawl__out(out, "{\"job\":");
+    size_t from = out->len + 1, to; // within the braces
+    print(&printer);
+    to = out->len - 1;
+    pawl__out(out, ",");
+    for (size_t i = 0; i < printer.cut_count; i++) {
+        pawl__buf_add_again(out, from, printer.cuts[i].from);
+        from = printer.cuts[i].to;
     }
-    if (job->state == PAWL_STATE_COMPLETED && job->result.len) {
-        add_span(&printer, PAWL__FIELD_RESULT, job->result);
-    }
-    if (job->state == PAWL_STATE_EXPIRED) add_expiry(&printer);
-    if (more) add_more(&printer);
-    if (job->extra.len) add_extra(&printer);
-    add_columns(&printer);
-    pawl__out(out, "}");
+    pawl__buf_add_again(out, from, to);
 }

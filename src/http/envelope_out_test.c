@@ -574,6 +574,51 @@ static void what_the_library_submits_reads_as_ojs(void **state)
     pawl_close(pawl);
 }
 
+/* Printed twice and read back strictly; the members of both must be the same bytes, but for `cut`.
+ */
+static void assert_twice(const struct pawl_job *job, const char *cut)
+{
+    struct pawl__buf once = { 0 }, twice = { 0 }, expected = { 0 };
+    struct pawl__arena arena = { 0 };
+    struct pawl__json json;
+    struct pawl_diag diag;
+    pawl__envelope_print(&once, job, NULL);
+    pawl__envelope_print_twice(&twice, job, NULL);
+    pawl__buf_add_text(&twice, ",\"deduplicated\":true,\"warnings\":[]}");
+    struct pawl_span text = { twice.at, twice.len };
+    if (pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, &arena, &json, &diag)) {
+        fail_msg("%s: %s", diag.text, twice.at);
+    }
+    const char *gap = cut ? strstr(once.at, cut) : once.at + once.len - 1;
+    assert_non_null(gap);
+    pawl__buf_printf(&expected, "{\"job\":%s,%.*s", once.at, (int)(gap - once.at - 1), once.at + 1);
+    if (cut) pawl__buf_add(&expected, gap + strlen(cut), strlen(gap + strlen(cut)) - 1);
+    pawl__buf_add_text(&expected, ",\"deduplicated\":true,\"warnings\":[]}");
+    assert_string_equal(twice.at, expected.at);
+    pawl__arena_release(&arena);
+    pawl__buf_release(&once);
+    pawl__buf_release(&twice);
+    pawl__buf_release(&expected);
+}
+
+static void a_reply_about_one_job_has_it_wrapped_and_flat(void **state)
+{
+    struct pawl_job job = fresh_job();
+    assert_twice(&job, NULL);
+    job.extra = SPAN("{\"x\":{\"job\":1},\"jobs\":2}");
+    assert_twice(&job, NULL);
+}
+
+static void a_members_own_name_is_told_only_within_the_job(void **state)
+{
+    struct pawl_job job = fresh_job();
+    job.extra = SPAN("{\"x\":1,\"j\\u006fb\":{\"a\":1},\"y\":2}");
+    assert_twice(&job, ",\"j\\u006fb\":{\"a\":1}");
+    job.extra = SPAN("{\"deduplicated\":\"d\",\"job\":[],\"warnings\":3}");
+    job.expires_at_ms = AT_MS; // a column behind them
+    assert_twice(&job, ",\"deduplicated\":\"d\",\"job\":[],\"warnings\":3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +643,8 @@ int main(void)
         cmocka_unit_test(checkpoints_are_shown_when_there_is_one),
         cmocka_unit_test(what_a_client_sends_comes_back_byte_for_byte),
         cmocka_unit_test(what_the_library_submits_reads_as_ojs),
+        cmocka_unit_test(a_reply_about_one_job_has_it_wrapped_and_flat),
+        cmocka_unit_test(a_members_own_name_is_told_only_within_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

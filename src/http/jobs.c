@@ -3,13 +3,27 @@
 
 #include <string.h>
 
+static struct pawl__envelope_more more_of(const struct pawl_story *story, enum pawl_state previous)
+{
+    return (struct pawl__envelope_more){ .failures = story->failures,
+                                         .failure_count = story->failure_count,
+                                         .previous_state = previous };
+}
+
 void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story,
                            enum pawl_state previous)
 {
-    struct pawl__envelope_more more = { .failures = story->failures,
-                                        .failure_count = story->failure_count,
-                                        .previous_state = previous };
+    struct pawl__envelope_more more = more_of(story, previous);
     pawl__envelope_print(out, &story->job, &more);
+}
+
+static void reply_story(struct pawl__request *request, const struct pawl_story *story,
+                        enum pawl_state previous, int status)
+{
+    struct pawl__envelope_more more = more_of(story, previous);
+    pawl__envelope_print_twice(&request->reply, &story->job, &more);
+    pawl__buf_add(&request->reply, "}", 1);
+    pawl__reply(request, status);
 }
 
 void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status)
@@ -24,10 +38,7 @@ void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int s
     } else if (err) {
         pawl__reply_err(request, err, &diag);
     } else {
-        pawl__buf_add_text(&request->reply, "{\"job\":");
-        pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
-        pawl__buf_add_text(&request->reply, "}");
-        pawl__reply(request, status);
+        reply_story(request, &story, PAWL_STATE_NONE, status);
     }
     pawl_story_release(&story);
 }
@@ -107,10 +118,7 @@ void pawl__job_move(struct pawl__request *request, enum pawl_control control)
     if (err) {
         pawl__reply_err(request, err, &diag);
     } else {
-        pawl__buf_add_text(&request->reply, "{\"job\":");
-        pawl__job_print_story(&request->reply, &story, state_before(&story, control));
-        pawl__buf_add_text(&request->reply, "}");
-        pawl__reply(request, 200);
+        reply_story(request, &story, state_before(&story, control), 200);
     }
     pawl_story_release(&story);
 }

@@ -12,7 +12,7 @@ struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request,
 /* A job and its failures as it stands now. On the pool. */
 void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story,
                            enum pawl_state previous);
-/* {"job":{...}} of the job `id`. On the pool; answers, also when there is none. */
+/* The job `id`, by pawl__envelope_print_twice. On the pool; answers, also when there is none. */
 void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status);
 /* "existing_job_id":"...", and its state if it is known; nothing for a job of the same batch. */
 void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder);

@@ -115,21 +115,23 @@ static struct pawl_job job_of(const struct pawl_job_spec *spec,
 static void print_submitted(struct pawl__request *request, const struct submission *submission,
                             size_t i, const struct pawl_jobs *known)
 {
-    if (known && known[i].count) {
-        pawl__envelope_print(&request->reply, &known[i].at[0], NULL);
-        return;
+    const struct pawl_job_spec *spec = &submission->specs[i];
+    bool read = known && known[i].count;
+    struct pawl_job job = read ? known[i].at[0]
+                               : job_of(spec, &submission->submitted[i], submission->now_ms);
+    if (!read) job.tags = tags_of(request, spec);
+    if (submission->batch) {
+        pawl__envelope_print(&request->reply, &job, NULL);
+    } else {
+        pawl__envelope_print_twice(&request->reply, &job, NULL);
     }
-    struct pawl_job job =
-        job_of(&submission->specs[i], &submission->submitted[i], submission->now_ms);
-    job.tags = tags_of(request, &submission->specs[i]);
-    pawl__envelope_print(&request->reply, &job, NULL);
 }
 
 static void reply_submitted(struct pawl__request *request, const struct pawl_jobs *known)
 {
     const struct submission *submission = request->state;
     bool again = !submission->batch && submission->submitted[0].deduplicated;
-    pawl__buf_add_text(&request->reply, submission->batch ? "{\"jobs\":[" : "{\"job\":");
+    if (submission->batch) pawl__buf_add_text(&request->reply, "{\"jobs\":[");
     for (size_t i = 0; i < submission->count; i++) {
         if (i) pawl__buf_add(&request->reply, ",", 1);
         print_submitted(request, submission, i, known);

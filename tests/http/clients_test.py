@@ -81,6 +81,40 @@ def takes_an_empty_filter_for_none():
 
 # ---- replies ----
 
+def check_flat(reply, *beside):
+    """The job wrapped as the spec has it, and its members beside it."""
+    flat = {name: value for name, value in reply.items() if name != "job" and name not in beside}
+    assert flat == reply["job"], reply
+    return reply["job"]
+
+
+@test
+def tells_of_one_job_wrapped_and_flat():
+    queue = queue_name()
+    body = {"type": "a.b", "args": [1, {"x": [2.50]}], "meta": {"m": 1}, "x_other": {"y": 1},
+            "job": "mine", "deduplicated": "so", "warnings": 7,
+            "options": {"queue": queue, "tags": ["t"], "unique": {"key": ["type", "queue"],
+                                                                  "on_conflict": "ignore"}}}
+    made = SERVER.post(JOBS, body, 201)
+    own = {"job": "mine", "deduplicated": "so", "warnings": 7}
+    assert {name: made["job"].pop(name) for name in own} == own, made
+    job = check_flat(made, "warnings")["id"]
+    assert made["args"] == body["args"] and made["x_other"] == {"y": 1}, made
+    again = SERVER.post(JOBS, body, 200)
+    for name in own:
+        again["job"].pop(name)
+    assert again["deduplicated"] is True and check_flat(again, "deduplicated", "warnings")["id"] == job
+    plain = {"type": "a.b", "args": [], "options": {"queue": queue_name()}}
+    other = check_flat(SERVER.post(JOBS, plain, 201))["id"]
+    assert check_flat(SERVER.get(f"{JOBS}/{other}"))["state"] == "available"
+    assert check_flat(SERVER.delete(f"{JOBS}/{other}"))["previous_state"] == "available"
+    dead = SERVER.discard(queue_name())
+    shown = check_flat(SERVER.get(f"{JOBS}/{dead}"))
+    assert shown["error"]["type"] == "Oops", shown
+    assert check_flat(SERVER.post(f"/ojs/v1/dead-letter/{dead}/retry"))["state"] == "available"
+
+
+
 @test
 def names_the_queue_of_statistics_as_each_reader_wants_it():
     queue = queue_name()
