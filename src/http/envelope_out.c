@@ -9,6 +9,7 @@
 
 #include "base/time_text.h"
 #include "http/envelope_fields.h"
+#include "http/nack_details.h"
 
 #include <string.h>
 
@@ -115,6 +116,33 @@ static void add_timeout_details(struct pawl__buf *out, struct pawl_span details)
     pawl__arena_release(&arena);
 }
 
+/* The first member of details that begin with a backtrace is the failure's own; the rest are its
+ * details. */
+static void add_details(struct pawl__buf *out, struct pawl_span details)
+{
+    size_t prefix = strlen(PAWL__BACKTRACE_MEMBER);
+    struct pawl__arena arena = { 0 };
+    struct pawl__json json;
+    struct pawl_span value = { NULL, 0 };
+    if (details.len > prefix && memcmp(details.at, PAWL__BACKTRACE_MEMBER, prefix) == 0 &&
+        pawl__out_object(out, details, &arena, &json)) {
+        value = pawl__json_span(&json, pawl__json_first(0) + 1);
+    }
+    if (value.len && strchr(",}", value.at[value.len])) { // as we write it
+        pawl__out(out, ",\"backtrace\":");
+        pawl__buf_add(out, value.at, value.len);
+        const char *rest = value.at + value.len + 1; // behind the comma, or the object's end
+        if (json.tokens[0].count > 1) {
+            pawl__out(out, ",\"details\":{");
+            pawl__buf_add(out, rest, (size_t)(details.at + details.len - rest));
+        }
+    } else {
+        pawl__out(out, ",\"details\":");
+        pawl__buf_add(out, details.at, details.len);
+    }
+    pawl__arena_release(&arena);
+}
+
 /* OJS calls a lease that ran out a visibility timeout. */
 static const char *name_of(const char *type)
 {
@@ -138,8 +166,7 @@ void pawl__failure_print(struct pawl__buf *out, const struct pawl_failure *failu
     pawl__out(out, ",\"occurred_at\":");
     pawl__out_instant(out, failure->failed_at_ms);
     if (failure->details.len) {
-        pawl__out(out, ",\"details\":");
-        pawl__buf_add(out, failure->details.at, failure->details.len);
+        add_details(out, failure->details);
         if (strcmp(code, "timeout") == 0) add_timeout_details(out, failure->details);
     }
     pawl__out(out, "}");

@@ -3,10 +3,10 @@
  * What follows from a failure the library decides; here the report is read and told. The job in the
  * reply is read on the pool, because the failure is part of it. */
 #include "base/time_text.h"
-#include "base/utf8.h"
 #include "http/claims.h"
 #include "http/envelope_out.h"
 #include "http/jobs.h"
+#include "http/nack_details.h"
 #include "http/owner.h"
 #include "http/rates.h"
 #include "http/redact.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES_MAX = 255, MESSAGE_BYTES_MAX = 65536, DETAILS_BYTES_MAX = 262144, TRIES_MAX = 3 };
+enum { NAME_BYTES_MAX = 255, MESSAGE_BYTES_MAX = 65536, TRIES_MAX = 3 };
 
 struct nack {
     struct pawl__owner owner;
@@ -28,21 +28,10 @@ struct nack {
 
 /* ---- the report ---- */
 
-static size_t cut(const char *text, size_t len, size_t bytes_max)
-{
-    size_t end = 0;
-    while (end < len) {
-        int step = pawl__utf8_step(text + end, text + len);
-        if (step <= 0 || end + (size_t)step > bytes_max) break;
-        end += (size_t)step;
-    }
-    return end;
-}
-
 /* A report must not be refused because of how it is worded: the job would stay where it is. */
 static char *trim(char *text, size_t bytes_max, bool one_line)
 {
-    text[cut(text, strlen(text), bytes_max)] = '\0';
+    text[pawl__nack_cut(text, strlen(text), bytes_max)] = '\0';
     for (char *at = text; one_line && *at; at++) {
         if ((unsigned char)*at < ' ' || *at == 0x7f) *at = ' ';
     }
@@ -80,14 +69,8 @@ static void read_details(struct pawl__request *request, const struct pawl__json 
                          uint32_t error, struct nack *nack)
 {
     uint32_t details = pawl__json_member(json, error, "details");
-    if (!details || json->tokens[details].type == PAWL__JSON_NULL) return;
-    struct pawl_span *out = &nack->report.details;
-    *out = pawl__json_span(json, details);
-    out->at = redacted(request, *out, &out->len);
-    if (!out->at || out->len > DETAILS_BYTES_MAX) {
-        *out = (struct pawl_span){ "{\"truncated\":true}", 18 };
-    }
-    if (json->tokens[details].type == PAWL__JSON_OBJECT) {
+    nack->report.details = pawl__nack_details(json, error, &request->arena);
+    if (details && json->tokens[details].type == PAWL__JSON_OBJECT) {
         nack->report.error_class = name_of(request, json, details, "error_class");
     }
 }

@@ -116,6 +116,25 @@ def tells_of_one_job_wrapped_and_flat():
 
 
 @test
+def keeps_a_failures_backtrace():
+    queue = queue_name()
+    retry = {"max_attempts": 2, "initial_interval": "PT0.001S", "jitter": False}
+    job = SERVER.submit(queue=queue, options={"retry": retry})
+    said = [{"type": "E", "message": "m", "backtrace": ["a:1", "b \"x\":2"]},
+            {"code": "c", "message": "n", "backtrace": [f"f{i}" for i in range(60)],
+             "details": {"x": [1.50], "error_class": "K"}}]
+    for error in said:
+        assert SERVER.fetch(queue, wait_ms=20000)[0]["id"] == job
+        SERVER.post("/ojs/v1/workers/nack", {"job_id": job, "error": error})
+    shown = SERVER.job(job)
+    first, second = shown["errors"]
+    assert shown["error"] == second and shown["state"] == "discarded", shown
+    assert first["backtrace"] == said[0]["backtrace"] and "details" not in first, first
+    assert second["backtrace"] == said[1]["backtrace"][:50], second
+    assert second["details"] == said[1]["details"] and second["type"] == "K", second
+
+
+@test
 def names_the_queue_of_statistics_as_each_reader_wants_it():
     queue = queue_name()
     SERVER.submit(queue=queue)
