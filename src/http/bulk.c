@@ -10,7 +10,8 @@ enum { IDS_MAX = 10000 };
 struct deed {
     enum pawl_control control;
     const char *done;  /* what the reply calls it */
-    uint32_t possible; /* states it is for */
+    uint32_t possible; /* states it is for; the lifecycle may allow fewer */
+    uint32_t usual;    /* those of a filter that names none */
 };
 
 static enum pawl_err move_one(struct pawl__request *request, const struct deed *deed,
@@ -78,7 +79,7 @@ static void move_matching(struct pawl__request *request, const struct pawl__json
     }
     struct pawl *pawl = pawl__request_pawl(request);
     enum pawl_err err = pawl_count(pawl, &filter, &matched, &diag);
-    filter.states = filter.states ? filter.states & deed->possible : deed->possible;
+    filter.states = filter.states ? filter.states & deed->possible : deed->usual;
     if (!err && filter.states)
         err = pawl__bulk_move(request, &filter, deed->control, matched, &moved, &diag);
     if (err) {
@@ -124,18 +125,20 @@ static void move_many(struct pawl__request *request, const struct deed *deed)
 
 void pawl__on_bulk_cancel(struct pawl__request *request)
 {
-    static const struct deed cancel = { PAWL_CONTROL_CANCEL, "cancelled", WAITING };
+    static const struct deed cancel = { PAWL_CONTROL_CANCEL, "cancelled", WAITING, WAITING };
     move_many(request, &cancel);
 }
 
 void pawl__on_bulk_retry(struct pawl__request *request)
 {
-    static const struct deed retry = { PAWL_CONTROL_RETRY, "retried", DISCARDED };
+    // A job named by its id or its state is retried if the lifecycle allows it. A filter that names
+    // no state means failed jobs: those that were cancelled should stay so.
+    static const struct deed retry = { PAWL_CONTROL_RETRY, "retried", UINT32_MAX, DISCARDED };
     move_many(request, &retry);
 }
 
 void pawl__on_bulk_delete(struct pawl__request *request)
 {
-    static const struct deed forget = { PAWL_CONTROL_NONE, "deleted", ENDED };
+    static const struct deed forget = { PAWL_CONTROL_NONE, "deleted", ENDED, ENDED };
     move_many(request, &forget);
 }

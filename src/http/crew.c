@@ -312,7 +312,12 @@ void pawl__worker_print(struct pawl__buf *out, const struct pawl__worker *worker
     pawl__buf_printf(out, ",\"active_jobs\":%lld", (long long)worker->active);
     add_instant(out, "first_seen_at", worker->first_at_ms);
     add_instant(out, "last_heartbeat_at", worker->heard_at_ms);
-    if (worker->info) pawl__buf_add_text(out, worker->info);
+    static const char start[] =
+        ",\"started_at\":"; // dashboards fail without it, and without queues
+    if (!worker->info || strncmp(worker->info, start, sizeof start - 1) != 0) {
+        add_instant(out, "started_at", worker->first_at_ms);
+    }
+    pawl__buf_add_text(out, worker->info ? worker->info : ",\"queues\":[]");
     pawl__out(out, "}");
 }
 

@@ -12,8 +12,9 @@
 enum {
     PAWL__FIELD_OURS = 0, /* the server's own: ignored when a client sends it */
     PAWL__FIELD_TOP = 1,
-    PAWL__FIELD_BOTH = 2, /* at the top or in "options", which wins */
-    PAWL__FIELD_KEPT = 4  /* may stand in the job's extra members, and is printed from there */
+    PAWL__FIELD_BOTH = 2,  /* at the top or in "options", which wins */
+    PAWL__FIELD_KEPT = 4,  /* may stand in the job's extra members, and is printed from there */
+    PAWL__FIELD_OPTION = 8 /* in "options" alone: at the top it is the server's own */
 };
 
 /* NAME, text, flags; by length */
@@ -56,7 +57,7 @@ enum {
     X(COMPLETED_AT, "completed_at", OURS)                                                          \
     X(DISCARDED_AT, "discarded_at", OURS)                                                          \
     X(GRACE_PERIOD, "grace_period", BOTH | PAWL__FIELD_KEPT)                                       \
-    X(MAX_ATTEMPTS, "max_attempts", OURS)                                                          \
+    X(MAX_ATTEMPTS, "max_attempts", OPTION)                                                        \
     X(SCHEDULED_AT, "scheduled_at", BOTH | PAWL__FIELD_KEPT)                                       \
     X(NEXT_RETRY_AT, "next_retry_at", OURS)                                                        \
     X(TOTAL_TIMEOUT, "total_timeout", BOTH | PAWL__FIELD_KEPT)                                     \

@@ -40,7 +40,7 @@ static bool sort_members(struct pawl__reader *reader, uint32_t object, bool opti
         }
         if (tokens[name + 1].type == PAWL__JSON_NULL) continue;
         unsigned flags = pawl__field_flags(field);
-        if (options && !(flags & PAWL__FIELD_BOTH)) {
+        if (options && !(flags & (PAWL__FIELD_BOTH | PAWL__FIELD_OPTION))) {
             bool ours = !(flags & PAWL__FIELD_TOP); // whole jobs are sent back as they came
             if (!ours && !pawl__reader_unknown(reader, "options.", text, NULL)) return false;
             continue;

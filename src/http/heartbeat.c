@@ -1,10 +1,11 @@
 /* Heartbeats: POST /ojs/v1/workers/heartbeat and /beat, GET /ojs/v1/workers/{id}/health.
  *
- * Three shapes are in use: active_jobs is a list of ids, or a count with the ids in active_job_ids,
- * or neither. Runs that are known here and get the same lease are extended by one posted call;
- * everything else is looked up on the pool. So is a run that does not fit what is known here, or
- * that the store says is over: another server may have given the job to somebody since, and a
- * worker that is told that a job is not its own stops it. */
+ * Four shapes are in use: active_jobs is a list of ids, or a count with the ids in active_job_ids,
+ * or job_id is the only one, or there is none of these. A client without a worker_id is believed:
+ * the jobs that it lists are extended for their holder. Runs that are known here and get the same
+ * lease are extended by one posted call; everything else is looked up on the pool. So is a run that
+ * does not fit what is known here, or that the store says is over: another server may have given
+ * the job to somebody since, and a worker that is told that a job is not its own stops it. */
 #include "http/chore.h"
 #include "http/claims.h"
 #include "http/crew.h"
@@ -31,8 +32,8 @@ struct listed {
 };
 
 struct beat {
-    const char *worker;
-    int64_t lease_ms; /* asked for; 0: each job's own */
+    const char *worker; /* NULL: it did not say */
+    int64_t lease_ms;   /* asked for; 0: each job's own */
     enum pawl__worker_state reply;
     struct listed *listed;
     size_t count;
@@ -61,10 +62,10 @@ static bool read_listed(const struct pawl__json *json, uint32_t token, struct pa
     return text && pawl_job_id_parse(text, &out->id) == PAWL_OK;
 }
 
-static bool add_listed(struct pawl__request *request, const struct pawl__json *json, uint32_t array,
-                       struct beat *beat)
+/* `count` of them, the first at `token`. */
+static bool add_listed(struct pawl__request *request, const struct pawl__json *json, uint32_t token,
+                       uint32_t count, struct beat *beat)
 {
-    uint32_t count = json->tokens[array].count;
     if (count > PAWL_CLAIM_MAX) {
         pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "active_jobs",
                            "a heartbeat may list %d jobs", PAWL_CLAIM_MAX);
@@ -77,7 +78,6 @@ static bool add_listed(struct pawl__request *request, const struct pawl__json *j
         pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
         return false;
     }
-    uint32_t token = pawl__json_first(array);
     for (; count > 0; count--, token = json->tokens[token].next) {
         // what is not an id is no job of ours
         if (read_listed(json, token, &request->arena, &beat->listed[beat->count])) beat->count++;
@@ -90,6 +90,7 @@ static bool read_jobs(struct pawl__request *request, const struct pawl__json *js
 {
     uint32_t jobs = pawl__json_member(json, 0, "active_jobs");
     uint32_t ids = pawl__json_member(json, 0, "active_job_ids");
+    uint32_t only = pawl__json_member(json, 0, "job_id");
     *active = 0;
     if (jobs && json->tokens[jobs].type == PAWL__JSON_ARRAY) {
         ids = jobs;
@@ -102,7 +103,15 @@ static bool read_jobs(struct pawl__request *request, const struct pawl__json *js
                            "active_job_ids must be an array of ids");
         return false;
     }
-    if (ids && !add_listed(request, json, ids, beat)) return false;
+    if (ids) {
+        uint32_t count = json->tokens[ids].count;
+        if (!add_listed(request, json, pawl__json_first(ids), count, beat)) return false;
+    } else if (only) {
+        if (!add_listed(request, json, only, 1, beat)) return false;
+        if (!pawl__body_int(request, json, 0, "attempt", 1, INT32_MAX, &beat->listed[0].attempt)) {
+            return false;
+        }
+    }
     if ((int64_t)beat->count > *active) *active = (int64_t)beat->count;
     return true;
 }
@@ -118,18 +127,30 @@ static bool read_state(struct pawl__request *request, const struct pawl__json *j
     return true;
 }
 
-/* What it tells of itself, kept as it stands. Too much is not kept. */
+/* What it tells of itself, kept as it stands; "started_at" first, see pawl__worker_print. Too much
+ * is not kept. */
 static char *info_of(const struct pawl__json *json)
 {
-    static const char *const names[] = { "hostname", "pid",     "queues",     "concurrency",
-                                         "labels",   "version", "started_at", "handlers" };
+    static const struct {
+        const char *name;
+        enum pawl__json_type type; /* NONE: any */
+        const char *otherwise;     /* when it is not given, or of another type */
+    } members[] = {
+        { "started_at", PAWL__JSON_STRING, NULL }, { "queues", PAWL__JSON_ARRAY, "[]" },
+        { "hostname", PAWL__JSON_NONE, NULL },     { "pid", PAWL__JSON_NONE, NULL },
+        { "concurrency", PAWL__JSON_NONE, NULL },  { "labels", PAWL__JSON_NONE, NULL },
+        { "version", PAWL__JSON_NONE, NULL },      { "handlers", PAWL__JSON_NONE, NULL },
+    };
     struct pawl__buf info = { 0 };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        uint32_t token = pawl__json_member(json, 0, names[i]);
-        if (!token) continue;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        uint32_t token = pawl__json_member(json, 0, members[i].name);
+        enum pawl__json_type type = members[i].type;
+        bool fits = token && (type == PAWL__JSON_NONE || json->tokens[token].type == type);
+        if (!fits && !members[i].otherwise) continue;
         struct pawl_span value = pawl__json_span(json, token);
-        pawl__buf_printf(&info, ",\"%s\":", names[i]);
-        pawl__buf_add(&info, value.at, value.len);
+        pawl__buf_printf(&info, ",\"%s\":", members[i].name);
+        if (fits) pawl__buf_add(&info, value.at, value.len);
+        if (!fits) pawl__buf_add_text(&info, members[i].otherwise);
     }
     if (info.failed || info.len > INFO_BYTES_MAX) pawl__buf_release(&info);
     return info.at;
@@ -168,6 +189,19 @@ static bool hear(struct pawl__request *request, struct beat *beat, enum pawl__wo
     return true;
 }
 
+/* Without a worker_id: the workers that hold the listed jobs are alive. */
+static void hear_of_holders(struct pawl__request *request, struct beat *beat)
+{
+    for (size_t i = 0; i < beat->count; i++) {
+        const struct pawl__claim *claim =
+            pawl__claims_find(request->server->claims, beat->listed[i].id);
+        if (!claim || !claim->named) continue;
+        const struct pawl__worker *worker =
+            pawl__crew_heard(request->server, claim->worker, request->now_ms);
+        if (worker) beat->reply = worker->directive;
+    }
+}
+
 /* ---- answering ---- */
 
 static void add_ids(struct pawl__buf *out, const struct beat *beat, bool extended)
@@ -189,10 +223,12 @@ static void note_extended(struct pawl__request *request, const struct beat *beat
         const struct listed *listed = &beat->listed[i];
         if (!listed->extended) continue;
         pawl__buf_clear(&data);
-        pawl__out(&data, "\"worker_id\":");
-        pawl__buf_add_json(&data, beat->worker, strlen(beat->worker));
-        pawl__out(&data, ",\"visible_until\":");
+        pawl__out(&data, "\"visible_until\":");
         pawl__out_instant(&data, beat->now_ms + listed->lease_ms);
+        if (beat->worker) {
+            pawl__out(&data, ",\"worker_id\":");
+            pawl__buf_add_json(&data, beat->worker, strlen(beat->worker));
+        }
         struct pawl__note note = { .kind = PAWL__EVENT_HEARTBEAT,
                                    .job = &listed->id,
                                    .data = { data.at, data.len } };
@@ -208,9 +244,9 @@ static void reply_beat(struct pawl__request *request)
     const struct beat *beat = request->state;
     struct pawl__buf *out = &request->reply;
     note_extended(request, beat);
-    pawl__out(out, "{\"state\":\"");
-    pawl__buf_add_text(out, pawl__worker_state_name(beat->reply));
-    pawl__out(out, "\",\"jobs_extended\":[");
+    const char *state = pawl__worker_state_name(beat->reply);
+    pawl__buf_printf(out, "{\"state\":\"%s\",\"directive\":\"%s\",\"jobs_extended\":[", state,
+                     state);
     add_ids(out, beat, true);
     pawl__out(out, "],\"jobs_lost\":[");
     add_ids(out, beat, false);
@@ -243,7 +279,8 @@ static bool is_theirs(const struct beat *beat, const struct listed *listed,
 {
     if (job->state != PAWL_STATE_ACTIVE) return false;
     if (listed->attempt && listed->attempt != job->attempt) return false;
-    return strcmp(job->worker, beat->worker) == 0 || !pawl__worker_is_named(job->worker);
+    return !beat->worker || !pawl__worker_is_named(job->worker) ||
+           strcmp(job->worker, beat->worker) == 0;
 }
 
 /* Sets its run, unless it is not theirs. What could not be read counts as nothing at all: nobody
@@ -370,7 +407,7 @@ static void post_extension(struct pawl__request *request, struct beat *beat)
 static bool fits(const struct pawl__claim *claim, const struct beat *beat,
                  const struct listed *listed)
 {
-    return (!claim->named || strcmp(claim->worker, beat->worker) == 0) &&
+    return (!beat->worker || !claim->named || strcmp(claim->worker, beat->worker) == 0) &&
            (!listed->attempt || listed->attempt == claim->attempt);
 }
 
@@ -408,11 +445,16 @@ void pawl__on_heartbeat(struct pawl__request *request)
     beat->now_ms = request->now_ms;
     if (!pawl__request_json(request, false, &json) ||
         !pawl__body_text(request, &json, 0, "worker_id", &beat->worker) ||
-        !pawl__worker_id_ok(request, beat->worker) || !read_state(request, &json, &state) ||
+        (beat->worker && !pawl__worker_id_ok(request, beat->worker)) ||
+        !read_state(request, &json, &state) ||
         !pawl__body_int(request, &json, 0, "visibility_timeout_ms", 1, PAWL__VISIBILITY_MS_MAX,
                         &beat->lease_ms) ||
-        !read_jobs(request, &json, beat, &active) ||
-        !hear(request, beat, state, active, info_of(&json))) {
+        !read_jobs(request, &json, beat, &active)) {
+        return;
+    }
+    if (!beat->worker) {
+        hear_of_holders(request, beat);
+    } else if (!hear(request, beat, state, active, info_of(&json))) {
         return;
     }
     if (!find_claims(request, beat)) {

@@ -292,12 +292,22 @@ static bool read_retry_member(struct pawl__reader *reader, const struct spelling
     return true;
 }
 
+/* options.max_attempts, as the command line of OJS has it; what a policy says wins. */
+static bool read_option_attempts(struct pawl__reader *reader, int32_t *out)
+{
+    struct pawl__where where = { PAWL__FIELD_MAX_ATTEMPTS, NULL, PAWL__FAULT_INVALID_POLICY };
+    uint32_t token = reader->at[PAWL__FIELD_MAX_ATTEMPTS];
+    if (!(reader->in_options & PAWL__FIELD_BIT(PAWL__FIELD_MAX_ATTEMPTS))) return true;
+    return read_attempts(reader, &where, token, out);
+}
+
 bool pawl__policy_retry(struct pawl__reader *reader)
 {
     const struct pawl__json_token *tokens = reader->json->tokens;
     uint32_t object = reader->at[PAWL__FIELD_RETRY];
     struct pawl__where where = { PAWL__FIELD_RETRY, NULL, PAWL__FAULT_INVALID_POLICY };
     struct pawl_retry *retry = &reader->out->spec.retry;
+    if (!read_option_attempts(reader, &retry->attempts_max)) return false;
     if (!object) return true;
     if (!pawl__reader_type(reader, &where, object, PAWL__JSON_OBJECT, "an object")) return false;
     uint32_t name = pawl__json_first(object);

@@ -11,6 +11,7 @@
     X("GET", "/ojs/v1/health", ojs_health, NONE, WORK, "Health of server and store")               \
     X("GET", "/ojs/manifest", manifest, NONE, LOOP, "What this server is and can do")              \
     X("GET", "/openapi.json", openapi, NONE, WORK, "This document")                                \
-    X("GET", "/metrics", metrics, READ, LOOP, "Counts and measures for Prometheus")
+    X("GET", "/metrics", metrics, READ, LOOP, "Counts and measures for Prometheus")                \
+    X("GET", "/ojs/v1/metrics", metrics, READ, LOOP, "Counts and measures for Prometheus")
 
 #endif

@@ -6,7 +6,7 @@ Usage: clients_test.py PAWL [TEST...]
 import uuid
 
 from jobs_kit import JOBS, Shared, check_refusal, queue_name
-from server_kit import main, test
+from server_kit import main, test, until
 
 SERVER = Shared()
 OJS = "application/openjobspec+json"
@@ -76,7 +76,7 @@ def takes_an_empty_filter_for_none():
                          ("/ojs/v1/schemas?page=&per_page=", "schemas")]:
         assert isinstance(SERVER.get(path)[member], list), path
     assert SERVER.get("/ojs/v1/admin/jobs?queue=&state=")["pagination"]["total"] >= 1
-    assert SERVER.get("/ojs/v1/events?queues=&types=")["events"]
+    assert until(lambda: SERVER.get("/ojs/v1/events?queues=&types=")["events"])
 
 
 # ---- replies ----
@@ -176,6 +176,65 @@ def tells_of_a_schema_wrapped_and_flat():
     assert made["schema"] in listed, listed
     quoted = uri.replace('"', "%22").replace(":", "%3A").replace(",", "%2C")
     assert SERVER.get(f"/ojs/v1/schemas/{quoted}") == made
+
+
+# ---- workers and the command line ----
+
+@test
+def believes_a_heartbeat_without_a_name():
+    queue, worker = queue_name(), queue_name()
+    beat = "/ojs/v1/workers/heartbeat"
+    named, unnamed = SERVER.submit(queue=queue), SERVER.submit(queue=queue)
+    SERVER.fetch(queue, worker=worker)
+    SERVER.post("/ojs/v1/workers/fetch", {"queues": [queue]})
+    reply = SERVER.post(beat, {"queues": [queue]})
+    assert (reply["state"], reply["directive"], reply["jobs_extended"]) == ("running", "running", [])
+    for job in (named, unnamed):
+        assert SERVER.post(beat, {"job_id": job})["jobs_extended"] == [job]
+        assert SERVER.post(beat, {"job_id": job, "attempt": 1})["jobs_extended"] == [job]
+        assert SERVER.post(beat, {"job_id": job, "attempt": 2})["jobs_lost"] == [job]
+    assert sorted(SERVER.post(beat, {"active_jobs": [named, unnamed]})["jobs_extended"]) == \
+        sorted([named, unnamed])
+    SERVER.post(f"/ojs/v1/admin/workers/{worker}/quiet")
+    assert SERVER.post(beat, {"job_id": named})["directive"] == "quiet"
+    assert SERVER.post(beat, {"worker_id": "other", "job_id": named})["jobs_lost"] == [named]
+    for body in ({"worker_id": ""}, {"worker_id": 5}):
+        SERVER.refused("POST", beat, body, 400, "invalid_request", field="worker_id")
+    SERVER.restart()  # what was fetched is known to the store alone
+    assert SERVER.post(beat, {"job_id": named})["jobs_extended"] == [named]
+    SERVER.ack(named)
+    assert SERVER.post(beat, {"job_id": named})["jobs_lost"] == [named]
+
+
+@test
+def reads_options_as_the_command_line_writes_them():
+    queue = queue_name()
+    body = {"type": "a.b", "args": [], "options": {"queue": queue, "max_attempts": 7}}
+    job = SERVER.post(JOBS, body, 201)
+    assert job["max_attempts"] == 7 and "warnings" not in job, job
+    assert SERVER.job(job["id"])["max_attempts"] == 7
+    body["options"]["retry"] = {"max_attempts": 2}
+    assert SERVER.post(JOBS, body, 201)["max_attempts"] == 2
+    SERVER.refused("POST", JOBS, {**body, "options": {"max_attempts": "many"}}, 422,
+                   "invalid_request", field="options.max_attempts")
+    at_top = {"type": "a.b", "args": [], "max_attempts": 7}  # a job that is sent back as it came
+    assert SERVER.post(JOBS, at_top, 201)["max_attempts"] == 3
+    unique = {"type": "a.b", "args": [], "options": {"unique": {"key": "order-1"}}}
+    SERVER.refused("POST", JOBS, unique, 400, "invalid_request", field="options.unique.key")
+
+
+@test
+def retries_a_cancelled_job_alone_and_in_bulk():
+    queue, jobs = queue_name(), []
+    for _ in range(4):
+        jobs.append(SERVER.submit(queue=queue))
+        SERVER.delete(f"{JOBS}/{jobs[-1]}")
+    assert SERVER.post(f"/ojs/v1/admin/jobs/{jobs[0]}/retry")["state"] == "available"
+    bulk = f"{JOBS}/bulk/retry"
+    assert SERVER.post(bulk, {"job_ids": [jobs[1]]})["retried"] == 1
+    assert SERVER.post(bulk, {"filter": {"queue": queue}})["retried"] == 0  # names no state
+    assert SERVER.post(bulk, {"filter": {"queue": queue, "state": "cancelled"}})["retried"] == 2
+    assert {SERVER.state(job) for job in jobs} == {"available"}
 
 
 @test
