@@ -12,33 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbered pages ---- */
-
-struct pages {
-    int64_t page, per_page;
-    bool oldest_first;
-};
-
-static bool read_pages(struct pawl__request *request, struct pages *out)
-{
-    *out = (struct pages){ .page = 1, .per_page = 20 };
-    return pawl__request_int(request, "per_page", 1, 100, &out->per_page) &&
-           pawl__request_int(request, "page", 1, PAWL__OFFSET_MAX / out->per_page, &out->page);
-}
-
-static void print_pages(struct pawl__buf *out, const struct pages *pages, int64_t total)
-{
-    pawl__buf_printf(out, "\"pagination\":{\"total\":%lld,\"page\":%lld,\"per_page\":%lld}",
-                     (long long)total, (long long)pages->page, (long long)pages->per_page);
-}
-
-static struct pawl__paging paging_of(const struct pages *pages)
-{
-    return (struct pawl__paging){ .limit = pages->per_page,
-                                  .offset = (pages->page - 1) * pages->per_page,
-                                  .oldest_first = pages->oldest_first };
-}
-
 /* ---- counts ---- */
 
 struct overview {
@@ -106,7 +79,7 @@ static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *qu
 
 /* One page of queues: the loop says how fast they go, the store all the rest. */
 struct queue_page {
-    struct pages pages;
+    struct pawl__pages pages;
     struct pawl__pace_list paces;
 };
 
@@ -131,7 +104,7 @@ static void reply_queues(struct pawl__request *request)
         return;
     }
     pawl__buf_add_text(out, "],");
-    print_pages(out, &page->pages, total);
+    pawl__pages_print(out, &page->pages, total);
     pawl__buf_add_text(out, "}");
     pawl__reply(request, 200);
 }
@@ -139,7 +112,7 @@ static void reply_queues(struct pawl__request *request)
 void pawl__on_admin_queues(struct pawl__request *request)
 {
     struct queue_page *page = pawl__arena_calloc(&request->arena, 1, sizeof *page);
-    if (page && !read_pages(request, &page->pages)) return;
+    if (page && !pawl__pages_read(request, &page->pages)) return;
     if (!page ||
         !pawl__paces_list(request->server->paces, request->now_ms, &request->arena, &page->paces)) {
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
@@ -150,86 +123,6 @@ void pawl__on_admin_queues(struct pawl__request *request)
 }
 
 /* ---- jobs ---- */
-
-static bool read_time(struct pawl__request *request, const char *name, int64_t *out)
-{
-    const char *text = pawl__request_query(request, name);
-    if (!text || pawl__instant_parse(text, out) == PAWL_OK) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
-    return false;
-}
-
-static bool read_state(struct pawl__request *request, uint32_t *out)
-{
-    const char *text = pawl__request_query(request, "state");
-    if (!text) return true;
-    *out = pawl_state_mask(text, PAWL_VOCABULARY_OJS);
-    if (*out) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state", "\"%.32s\" is not a state",
-                       text);
-    return false;
-}
-
-/* Jobs are in the order in which they were created, either way. */
-static bool read_order(struct pawl__request *request, bool *oldest_first)
-{
-    const char *sort = pawl__request_query(request, "sort");
-    const char *order = pawl__request_query(request, "order");
-    bool asc = order && strcmp(order, "asc") == 0;
-    if (sort && strcmp(sort, "created_at") != 0 && strcmp(sort, "enqueued_at") != 0) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "sort",
-                           "sort must be \"created_at\"");
-        return false;
-    }
-    if (order && !asc && strcmp(order, "desc") != 0) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "order",
-                           "order must be \"asc\" or \"desc\"");
-        return false;
-    }
-    *oldest_first = asc;
-    return true;
-}
-
-static void reply_items(struct pawl__request *request, const struct pawl_filter *filter,
-                        const struct pages *pages)
-{
-    struct pawl_jobs jobs = { 0 };
-    struct pawl__paging paging = paging_of(pages);
-    if (!pawl__paging_query(request, filter, &paging, &jobs)) return;
-    pawl__buf_add_text(&request->reply, "{\"items\":[");
-    pawl__jobs_print_stories(request, &jobs);
-    pawl__buf_add_text(&request->reply, "],");
-    print_pages(&request->reply, pages, jobs.total);
-    pawl__buf_add_text(&request->reply, "}");
-    pawl_jobs_release(&jobs);
-    pawl__reply(request, 200);
-}
-
-void pawl__on_admin_jobs(struct pawl__request *request)
-{
-    struct pages pages;
-    struct pawl_filter filter = { 0 };
-    const char *queue = pawl__request_query(request, "queue");
-    const char *type = pawl__request_query(request, "type");
-    const char *worker = pawl__request_query(request, "worker");
-    if (queue) {
-        filter.queues = &queue;
-        filter.queue_count = 1;
-    }
-    if (type) {
-        filter.types = &type;
-        filter.type_count = 1;
-    }
-    filter.worker = worker;
-    if (!read_pages(request, &pages) || !read_state(request, &filter.states) ||
-        !read_time(request, "since", &filter.created_from_ms) ||
-        !read_time(request, "until", &filter.created_until_ms) ||
-        !read_order(request, &pages.oldest_first)) {
-        return;
-    }
-    reply_items(request, &filter, &pages);
-}
 
 /* Bare: not wrapped in {"job":...}. */
 void pawl__on_admin_job(struct pawl__request *request)
@@ -244,7 +137,10 @@ void pawl__on_admin_job(struct pawl__request *request)
     } else if (err) {
         pawl__reply_err(request, err, &diag);
     } else {
-        pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
+        struct pawl__envelope_more more = { .failures = story.failures,
+                                            .failure_count = story.failure_count,
+                                            .admin = true };
+        pawl__envelope_print(&request->reply, &story.job, &more);
         pawl__reply(request, 200);
     }
     pawl_story_release(&story);
@@ -449,16 +345,31 @@ void pawl__on_dead_letters_purge(struct pawl__request *request)
     }
 }
 
+static void reply_items(struct pawl__request *request, const struct pawl_filter *filter,
+                        const struct pawl__pages *pages)
+{
+    struct pawl_jobs jobs = { 0 };
+    struct pawl__paging paging = pawl__pages_paging(pages);
+    if (!pawl__paging_query(request, filter, &paging, &jobs)) return;
+    pawl__buf_add_text(&request->reply, "{\"items\":[");
+    pawl__jobs_print_stories(request, &jobs);
+    pawl__buf_add_text(&request->reply, "],");
+    pawl__pages_print(&request->reply, pages, jobs.total);
+    pawl__buf_add_text(&request->reply, "}");
+    pawl_jobs_release(&jobs);
+    pawl__reply(request, 200);
+}
+
 void pawl__on_admin_dead_letters(struct pawl__request *request)
 {
-    struct pages pages;
+    struct pawl__pages pages;
     struct pawl_filter filter = dead_letters;
     const char *queue = pawl__request_query(request, "queue");
     if (queue) {
         filter.queues = &queue;
         filter.queue_count = 1;
     }
-    if (read_pages(request, &pages)) reply_items(request, &filter, &pages);
+    if (pawl__pages_read(request, &pages)) reply_items(request, &filter, &pages);
 }
 
 void pawl__on_admin_dead_letters_retry(struct pawl__request *request)

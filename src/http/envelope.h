@@ -68,6 +68,8 @@ struct pawl__envelope_more {
     int64_t checkpoint_sequence; /* > 0: show it */
     struct pawl_span checkpoint;
     enum pawl_state previous_state; /* NONE: not shown */
+    bool admin; /* as operators see it: "errors" also when there are none, and "metadata" is when
+                   what happened, in place of a member that the client called so */
 };
 
 /* The job as one JSON object. Byte-stable: the same job gives the same bytes. `more` may be NULL:

@@ -18,6 +18,14 @@
 static const char *const reply_names[] = { "job", "deduplicated", "warnings" };
 enum { REPLY_NAMES = sizeof reply_names / sizeof reply_names[0] };
 
+/* Those that "metadata" repeats for operators; a job has some of them. */
+#define TIMES                                                                                      \
+    (PAWL__FIELD_BIT(PAWL__FIELD_CREATED_AT) | PAWL__FIELD_BIT(PAWL__FIELD_ENQUEUED_AT) |          \
+     PAWL__FIELD_BIT(PAWL__FIELD_STARTED_AT) | PAWL__FIELD_BIT(PAWL__FIELD_SCHEDULED_AT) |         \
+     PAWL__FIELD_BIT(PAWL__FIELD_COMPLETED_AT) | PAWL__FIELD_BIT(PAWL__FIELD_CANCELLED_AT) |       \
+     PAWL__FIELD_BIT(PAWL__FIELD_DISCARDED_AT))
+enum { TIMES_MAX = 7 };
+
 struct printer {
     struct pawl__buf *out;
     const struct pawl_job *job;
@@ -27,6 +35,10 @@ struct printer {
         size_t from, to; /* in out: a member of a name that replies use themselves */
     } cuts[REPLY_NAMES];
     size_t cut_count;
+    struct {
+        size_t from, to; /* in out: a time, its name before it */
+    } times[TIMES_MAX];
+    size_t time_count;
 };
 
 /* ---- values ---- */
@@ -75,18 +87,30 @@ static void add_int(struct printer *printer, enum pawl__field field, int64_t val
     pawl__buf_add_int(printer->out, value);
 }
 
+/* A member has been written from `from` on. */
+static void note_time(struct printer *printer, enum pawl__field field, size_t from)
+{
+    if (!(PAWL__FIELD_BIT(field) & TIMES) || printer->time_count == TIMES_MAX) return;
+    printer->times[printer->time_count].from = from;
+    printer->times[printer->time_count++].to = printer->out->len;
+}
+
 /* 0: not shown. */
 static void add_instant(struct printer *printer, enum pawl__field field, int64_t at_ms)
 {
+    size_t from = printer->out->len;
     if (at_ms == 0) return;
     add_name(printer, field);
     pawl__out_instant(printer->out, at_ms);
+    note_time(printer, field, from);
 }
 
 static void add_span(struct printer *printer, enum pawl__field field, struct pawl_span span)
 {
+    size_t from = printer->out->len;
     add_name(printer, field);
     pawl__buf_add(printer->out, span.at, span.len);
+    note_time(printer, field, from);
 }
 
 static bool is_written(const struct printer *printer, enum pawl__field field)
@@ -202,7 +226,10 @@ static void add_failures(struct printer *printer)
     const struct pawl__envelope_more *more = printer->more;
     enum pawl_state state = printer->job->state;
     size_t first = first_failure(printer);
-    if (first == more->failure_count) return;
+    if (first == more->failure_count) {
+        if (more->admin) add_span(printer, PAWL__FIELD_ERRORS, (struct pawl_span){ "[]", 2 });
+        return;
+    }
     const struct pawl_failure *last = &more->failures[more->failure_count - 1];
     if (!pawl_state_is_successful(state) && state != PAWL_STATE_EXPIRED) {
         add_name(printer, PAWL__FIELD_ERROR);
@@ -341,6 +368,7 @@ static void add_extra_member(struct printer *printer, const struct pawl__json *j
         return;
     }
     if (!(pawl__field_flags(field) & PAWL__FIELD_KEPT)) return;
+    if (field == PAWL__FIELD_METADATA && printer->more && printer->more->admin) return;
     if (field == PAWL__FIELD_SCHEDULED_AT && !says_when(printer, json, name + 1, arena)) {
         return;
     }
@@ -415,6 +443,18 @@ static void add_columns(struct printer *printer)
     add_limits(printer);
 }
 
+/* What happened when, once more. */
+static void add_times(struct printer *printer)
+{
+    add_name(printer, PAWL__FIELD_METADATA);
+    pawl__out(printer->out, "{");
+    for (size_t i = 0; i < printer->time_count; i++) {
+        size_t from = printer->times[i].from + (i == 0); // without the first comma
+        pawl__buf_add_again(printer->out, from, printer->times[i].to);
+    }
+    pawl__out(printer->out, "}");
+}
+
 /* ---- the job ---- */
 
 int64_t pawl__envelope_attempts_max(const struct pawl_job *job)
@@ -477,6 +517,7 @@ static void print(struct printer *printer)
     if (printer->more) add_more(printer);
     if (job->extra.len) add_extra(printer);
     add_columns(printer);
+    if (printer->more && printer->more->admin) add_times(printer);
     pawl__out(printer->out, "}");
 }
 

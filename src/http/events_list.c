@@ -5,7 +5,7 @@
 #include "base/time_text.h"
 #include "http/envelope.h"
 #include "http/events.h"
-#include "http/rooms.h"
+#include "http/lists.h"
 
 #include <string.h>
 
@@ -20,6 +20,8 @@ struct picked {
 };
 
 struct page {
+    struct pawl__pages pages; /* page 0: by cursor */
+    int64_t total;
     struct picked *at;
     size_t count;
     bool has_more;
@@ -39,6 +41,7 @@ struct wanted {
     pawl__kinds kinds;
     struct wanted_names queues, types;
     struct pawl_job_id after;
+    int64_t since_ms;
     int64_t limit;
 };
 
@@ -68,12 +71,19 @@ static bool read_wanted(struct pawl__request *request, struct wanted *out)
 {
     const char *types = pawl__request_query(request, "types");
     const char *after = pawl__request_query(request, "after");
+    const char *since = pawl__request_query(request, "since");
+    if (!types) types = pawl__request_query(request, "type");
     out->kinds = types ? pawl__kinds_parse(types) : ~(pawl__kinds)0;
     out->limit = LIMIT_USUAL;
     if (!pawl__request_int(request, "limit", 1, LIMIT_MAX, &out->limit)) return false;
     if (after && !pawl__event_id_parse(after, &out->after)) {
         pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "after",
                            "after must be an event's id or a cursor");
+        return false;
+    }
+    if (since && pawl__instant_parse(since, &out->since_ms)) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "since",
+                           "since must be a timestamp with an offset, like 2026-11-16T05:00:00Z");
         return false;
     }
     return read_names(request, "queues", &out->queues) &&
@@ -110,6 +120,20 @@ static void pick(struct pawl__request *request, const struct pawl__record *recor
     picked->record.data = (char *)copy(request, record->data);
 }
 
+static bool fits(const struct wanted *wanted, const struct pawl__record *record)
+{
+    return is_among(&wanted->queues, record->queue) && is_among(&wanted->types, record->type) &&
+           record->at_ms >= wanted->since_ms;
+}
+
+static bool is_wanted(const struct wanted *wanted, const struct pawl__record *record,
+                      enum pawl__event_kind kind, size_t nth)
+{
+    struct pawl_job_id id = record->id;
+    id.b[15] |= (uint8_t)nth;
+    return memcmp(id.b, wanted->after.b, sizeof id.b) > 0 && wanted->kinds & PAWL__KIND_BIT(kind);
+}
+
 /* False: the page is full, and this was one too many. */
 static bool pick_events(struct pawl__request *request, const struct wanted *wanted,
                         const struct pawl__record *record)
@@ -118,10 +142,7 @@ static bool pick_events(struct pawl__request *request, const struct wanted *want
     enum pawl__event_kind kinds[PAWL__EVENTS_OF_RECORD_MAX];
     size_t count = pawl__record_kinds(record, kinds);
     for (size_t i = 0; i < count; i++) {
-        struct pawl_job_id id = record->id;
-        id.b[15] |= (uint8_t)(i + 1);
-        if (memcmp(id.b, wanted->after.b, sizeof id.b) <= 0) continue;
-        if (!(wanted->kinds & PAWL__KIND_BIT(kinds[i]))) continue;
+        if (!is_wanted(wanted, record, kinds[i], i + 1)) continue;
         if (page->count == (size_t)wanted->limit) return false;
         pick(request, record, kinds[i], i + 1);
     }
@@ -136,8 +157,7 @@ static void pick_page(struct pawl__request *request, const struct wanted *wanted
     size_t count = pawl__events_count(events);
     for (size_t i = pawl__events_find(events, &wanted->after); i < count; i++) {
         const struct pawl__record *record = pawl__events_at(events, i);
-        if (!is_among(&wanted->queues, record->queue)) continue;
-        if (!is_among(&wanted->types, record->type)) continue;
+        if (!fits(wanted, record)) continue;
         page->has_more = !pick_events(request, wanted, record);
         if (page->has_more) break;
     }
@@ -146,6 +166,41 @@ static void pick_page(struct pawl__request *request, const struct wanted *wanted
         pawl__event_id_text(&last->record.id, last->nth, page->cursor);
     } else {
         pawl__event_id_text(&newest, 3, page->cursor);
+    }
+}
+
+/* How many there are; those from `from` to `to`, counted from the oldest, are picked. */
+static int64_t pick_between(struct pawl__request *request, const struct wanted *wanted,
+                            int64_t from, int64_t to)
+{
+    struct pawl__events *events = request->server->events;
+    size_t count = pawl__events_count(events);
+    int64_t place = 0;
+    for (size_t i = pawl__events_find(events, &wanted->after); i < count; i++) {
+        const struct pawl__record *record = pawl__events_at(events, i);
+        enum pawl__event_kind kinds[PAWL__EVENTS_OF_RECORD_MAX];
+        size_t kind_count = fits(wanted, record) ? pawl__record_kinds(record, kinds) : 0;
+        for (size_t k = 0; k < kind_count; k++) {
+            if (!is_wanted(wanted, record, kinds[k], k + 1)) continue;
+            if (place >= from && place < to) pick(request, record, kinds[k], k + 1);
+            place++;
+        }
+    }
+    return place;
+}
+
+/* The newest are on page 1, and come first. */
+static void pick_numbered(struct pawl__request *request, const struct wanted *wanted)
+{
+    struct page *page = request->state;
+    struct pawl__paging paging = pawl__pages_paging(&page->pages);
+    page->total = pick_between(request, wanted, 0, 0);
+    int64_t to = page->total - paging.offset;
+    if (to > 0) pick_between(request, wanted, to - paging.limit, to);
+    for (size_t i = 0, k = page->count; i + 1 < k; i++) {
+        struct picked newer = page->at[--k];
+        page->at[k] = page->at[i];
+        page->at[i] = newer;
     }
 }
 
@@ -399,7 +454,7 @@ static void print_page(struct pawl__request *request)
     struct pawl_story story = { 0 };
     bool known = false;
     const char *comma = "";
-    pawl__buf_add_text(out, "{\"events\":[");
+    pawl__buf_add_text(out, page->pages.page ? "{\"items\":[" : "{\"events\":[");
     for (size_t i = 0; i < page->count && !out->failed; i++) {
         const struct picked *picked = &page->at[i];
         if (picked->record.has_job && !(known && same_job(picked, &story))) {
@@ -413,15 +468,40 @@ static void print_page(struct pawl__request *request)
         add_event(out, picked, own, &request->arena);
     }
     pawl_story_release(&story);
-    pawl__buf_printf(out, "],\"cursor\":\"%s\",\"has_more\":%s}", page->cursor,
-                     page->has_more ? "true" : "false");
+    if (page->pages.page) {
+        pawl__buf_add_text(out, "],");
+        pawl__pages_print(out, &page->pages, page->total);
+        pawl__buf_add_text(out, "}");
+    } else {
+        pawl__buf_printf(out, "],\"cursor\":\"%s\",\"has_more\":%s}", page->cursor,
+                         page->has_more ? "true" : "false");
+    }
     pawl__reply(request, 200);
+}
+
+/* Pages by number, as dashboards turn them, or by cursor. False: answered. */
+static bool read_pages(struct pawl__request *request, struct wanted *wanted,
+                       struct pawl__pages *out)
+{
+    bool numbered = pawl__request_query(request, "page") ||
+                    pawl__request_query(request, "per_page");
+    *out = (struct pawl__pages){ 0 };
+    if (!numbered) return true;
+    if (!pawl__pages_read(request, out)) return false;
+    wanted->limit = out->per_page;
+    return true;
 }
 
 void pawl__on_events(struct pawl__request *request)
 {
     struct wanted wanted = { 0 };
-    if (!read_wanted(request, &wanted)) return;
+    struct pawl__pages pages;
+    const char *accept = pawl__request_header(request, "accept");
+    if (accept && strstr(accept, "text/event-stream")) {
+        pawl__on_event_stream(request);
+        return;
+    }
+    if (!read_wanted(request, &wanted) || !read_pages(request, &wanted, &pages)) return;
     struct page *page = pawl__arena_calloc(&request->arena, 1, sizeof *page);
     if (page)
         page->at = pawl__arena_calloc(&request->arena, (size_t)wanted.limit, sizeof *page->at);
@@ -429,7 +509,12 @@ void pawl__on_events(struct pawl__request *request)
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
         return;
     }
+    page->pages = pages;
     request->state = page;
-    pick_page(request, &wanted);
+    if (pages.page) {
+        pick_numbered(request, &wanted);
+    } else {
+        pick_page(request, &wanted);
+    }
     pawl__request_to_pool(request, print_page);
 }

@@ -28,6 +28,26 @@ bool pawl__paging_read(struct pawl__request *request, int64_t limit_max, struct 
            pawl__request_int(request, "offset", 0, PAWL__OFFSET_MAX, &out->offset);
 }
 
+bool pawl__pages_read(struct pawl__request *request, struct pawl__pages *out)
+{
+    *out = (struct pawl__pages){ .page = 1, .per_page = 20 };
+    return pawl__request_int(request, "per_page", 1, 100, &out->per_page) &&
+           pawl__request_int(request, "page", 1, PAWL__OFFSET_MAX / out->per_page, &out->page);
+}
+
+void pawl__pages_print(struct pawl__buf *out, const struct pawl__pages *pages, int64_t total)
+{
+    pawl__buf_printf(out, "\"pagination\":{\"total\":%lld,\"page\":%lld,\"per_page\":%lld}",
+                     (long long)total, (long long)pages->page, (long long)pages->per_page);
+}
+
+struct pawl__paging pawl__pages_paging(const struct pawl__pages *pages)
+{
+    return (struct pawl__paging){ .limit = pages->per_page,
+                                  .offset = (pages->page - 1) * pages->per_page,
+                                  .oldest_first = pages->oldest_first };
+}
+
 /* The cursor behind the first `offset` jobs; "" when there are not that many. */
 static enum pawl_err skip(struct pawl *pawl, const struct pawl_filter *filter,
                           const struct pawl__paging *paging, char cursor[PAWL_CURSOR_BYTES],

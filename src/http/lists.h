@@ -14,10 +14,20 @@ struct pawl__paging {
     bool oldest_first;
 };
 
+/* page and per_page of the query, the way administration turns them. */
+struct pawl__pages {
+    int64_t page, per_page;
+    bool oldest_first;
+};
+
 /* Beyond it a list must be narrowed down, or read by cursor: what is skipped is read, too. */
 enum { PAWL__OFFSET_MAX = 100000 };
 /* False: answered. */
 bool pawl__paging_read(struct pawl__request *request, int64_t limit_max, struct pawl__paging *out);
+bool pawl__pages_read(struct pawl__request *request, struct pawl__pages *out);
+struct pawl__paging pawl__pages_paging(const struct pawl__pages *pages);
+/* "pagination":{...} */
+void pawl__pages_print(struct pawl__buf *out, const struct pawl__pages *pages, int64_t total);
 /* The page of jobs that match and how many there are in all; release `out`. False: answered, and
  * there is nothing to release. */
 bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter *filter,

@@ -4,6 +4,7 @@
 
 #define PAWL__ROUTES_JOBS(X)                                                                       \
     X("POST", "/ojs/v1/jobs", submit, SUBMIT, LOOP, "Submit a job")                                \
+    X("GET", "/ojs/v1/jobs", jobs, READ, WORK, "List jobs")                                        \
     X("POST", "/ojs/v1/jobs/batch", submit_batch, SUBMIT, LOOP, "Submit jobs, all or none")        \
     X("POST", "/ojs/v1/jobs/results", results, READ, WORK, "Results of several jobs")              \
     X("POST", "/ojs/v1/jobs/bulk", bulk_submit, SUBMIT, WORK, "Submit jobs, each by itself")       \

@@ -23,7 +23,8 @@ def ask_json(method, path, body=None, status=200, **headers):
 
 @test
 def serves_every_version_with_the_major_number_one():
-    for version in ["1", "1.0", "1.1", "1.0.0", "1.0.0-rc.1", "1.0-rc1+build.7", "1.12.3", "", "1-rc"]:
+    for version in ["1", "1.0", "1.1", "1.0.0", "1.0.0-rc.1", "1.0-rc1+build.7", "1.12.3", "",
+                    "1-rc"]:
         reply = SERVER.ask("GET", "/ojs/v1/queues", headers={"OJS-Version": version})
         assert reply.status == 200, (version, reply.body)
         assert reply.headers["OJS-Version"] == "1.0", version
@@ -103,7 +104,8 @@ def tells_of_one_job_wrapped_and_flat():
     again = SERVER.post(JOBS, body, 200)
     for name in own:
         again["job"].pop(name)
-    assert again["deduplicated"] is True and check_flat(again, "deduplicated", "warnings")["id"] == job
+    assert again["deduplicated"] is True, again
+    assert check_flat(again, "deduplicated", "warnings")["id"] == job
     plain = {"type": "a.b", "args": [], "options": {"queue": queue_name()}}
     other = check_flat(SERVER.post(JOBS, plain, 201))["id"]
     assert check_flat(SERVER.get(f"{JOBS}/{other}"))["state"] == "available"
@@ -178,6 +180,152 @@ def tells_of_a_schema_wrapped_and_flat():
     assert SERVER.get(f"/ojs/v1/schemas/{quoted}") == made
 
 
+# ---- lists ----
+
+def ids(jobs):
+    return [job["id"] for job in jobs]
+
+
+@test
+def lists_jobs_for_the_command_line():
+    queue = queue_name()
+    jobs = [SERVER.submit(queue=queue) for _ in range(5)]
+    SERVER.delete(f"{JOBS}/{jobs[0]}")
+    reply = SERVER.get(f"{JOBS}?limit=2&queue={queue}&state=available&type=")
+    assert reply["total"] == reply["pagination"]["total"] == 4, reply
+    assert ids(reply["jobs"]) == [jobs[4], jobs[3]], reply
+    assert reply["pagination"]["has_more"], reply
+    cursor = reply["pagination"]["next_cursor"]
+    reply = SERVER.get(f"{JOBS}?limit=2&queue={queue}&state=available&cursor={cursor}")
+    assert ids(reply["jobs"]) == [jobs[2], jobs[1]], reply
+    assert ids(SERVER.get(f"{JOBS}?queue={queue}&order=asc")["jobs"]) == jobs
+    SERVER.refused("GET", f"{JOBS}?state=odd", None, 400, "invalid_request", field="state")
+    SERVER.refused("GET", f"{JOBS}?limit=x", None, 400, "invalid_request", field="limit")
+
+
+@test
+def sorts_jobs_by_priority_and_by_when_they_are_due():
+    queue = queue_name()
+    wanted = [(3, 40), (-1, 10), (3, 30), (0, 20)]  # priority, hours until it is due
+    jobs = [SERVER.submit(queue=queue, options={"priority": priority,
+                                                "delay_until": f"+PT{hours}H"})
+            for priority, hours in wanted]
+    for path, member in [("/ojs/v1/admin/jobs", "items"), (JOBS, "jobs")]:
+        for sort, order, expected in [("priority", "asc", [1, 3, 0, 2]),
+                                      ("priority", "desc", [2, 0, 3, 1]),
+                                      ("scheduled_at", "asc", [1, 3, 2, 0]),
+                                      ("scheduled_at", "desc", [0, 2, 3, 1]),
+                                      ("created_at", "asc", [0, 1, 2, 3])]:
+            reply = SERVER.get(f"{path}?queue={queue}&sort={sort}&order={order}")
+            assert ids(reply[member]) == [jobs[i] for i in expected], (path, sort, order, reply)
+            assert reply["pagination"]["total"] == 4, reply
+        SERVER.refused("GET", f"{path}?sort=args", None, 400, "invalid_request", field="sort")
+    reply = SERVER.get(f"/ojs/v1/admin/jobs?queue={queue}&sort=priority&page=2&per_page=3")
+    assert ids(reply["items"]) == [jobs[1]] and reply["pagination"]["page"] == 2, reply
+    assert SERVER.get(f"/ojs/v1/admin/jobs?queue={queue}&sort=priority&page=3")["items"] == []
+
+
+@test
+def refuses_to_sort_more_jobs_than_it_may():
+    queue = queue_name()
+    for _ in range(2):
+        jobs = [{"type": "a.b", "args": [], "options": {"queue": queue}}] * 5001
+        SERVER.post(f"{JOBS}/batch", {"jobs": jobs}, 201)
+    error = SERVER.refused("GET", f"/ojs/v1/admin/jobs?queue={queue}&sort=priority", None, 400,
+                           "invalid_request", field="sort")
+    assert "10002" in error["message"] and "10000" in error["message"], error
+    assert SERVER.get(f"/ojs/v1/admin/jobs?queue={queue}")["pagination"]["total"] == 10002
+
+
+@test
+def turns_pages_of_events_by_number():
+    queue = queue_name()
+    jobs = [SERVER.submit(queue=queue) for _ in range(5)]
+    mine = f"queues={queue}&type=job.enqueued"
+    first = f"/ojs/v1/events?page=1&per_page=2&{mine}"
+    until(lambda: SERVER.get(first)["pagination"]["total"] == 5)  # told a moment after the answer
+    reply = SERVER.get(first)
+    assert reply["pagination"] == {"total": 5, "page": 1, "per_page": 2}, reply
+    seen = list(reply["items"])
+    for page in (2, 3, 4):
+        seen += SERVER.get(f"/ojs/v1/events?page={page}&per_page=2&{mine}")["items"]
+    assert [event["subject"] for event in seen] == jobs[::-1], seen
+    assert all(event["timestamp"] and event["data"]["queue"] == queue for event in seen), seen
+    assert SERVER.get(f"/ojs/v1/events?{mine}")["events"] == seen[::-1]
+    after = seen[2]["time"]
+    newer = SERVER.get(f"/ojs/v1/events?{mine}&since={after}")["events"]
+    assert ids(newer) == ids([one for one in seen if one["time"] >= after])[::-1], newer
+    SERVER.refused("GET", "/ojs/v1/events?page=0", None, 400, "invalid_request", field="page")
+    SERVER.refused("GET", "/ojs/v1/events?since=now", None, 400, "invalid_request", field="since")
+
+
+@test
+def streams_events_where_clients_look_for_them():
+    queue = queue_name()
+    job = SERVER.submit(queue=queue)
+    for path in (f"/ojs/v1/events/jobs/{job}", f"/ojs/v1/events/queues/{queue}", "/ojs/v1/events",
+                 f"/ojs/v1/events?channel=job:{job}"):
+        with SERVER.listen(path) as stream:
+            assert stream.response.headers["Content-Type"] == "text/event-stream", path
+    SERVER.delete(f"{JOBS}/{job}")
+    with SERVER.listen(f"/ojs/v1/events/jobs/{job}") as stream:
+        assert stream.rest()[-1][2]["to"] == "cancelled"
+
+
+@test
+def has_its_metrics_among_the_other_routes():
+    reply = SERVER.ask("GET", "/ojs/v1/metrics")
+    assert reply.status == 200 and b"ojs_job_enqueued_total" in reply.body
+
+
+# ---- dashboards ----
+
+TIMES = ("created_at", "enqueued_at", "started_at", "scheduled_at", "completed_at", "cancelled_at",
+         "discarded_at")
+
+
+@test
+def tells_operators_of_errors_and_times_always():
+    queue = queue_name()
+    plain = SERVER.submit(queue=queue, options={"metadata": {"mine": 1}})
+    later = SERVER.submit(queue=queue, options={"delay_until": "2099-12-31T23:59:59Z"})
+    dead = SERVER.discard(queue_name())
+    gone = SERVER.submit(queue=queue)
+    SERVER.delete(f"{JOBS}/{gone}")
+    for job in (plain, later, dead, gone):
+        shown = SERVER.get(f"/ojs/v1/admin/jobs/{job}")
+        assert shown["metadata"] == {name: shown[name] for name in TIMES if name in shown}, shown
+        assert "created_at" in shown["metadata"], shown
+        assert len(shown["errors"]) == (job == dead), shown
+    assert SERVER.get(f"/ojs/v1/admin/jobs/{later}")["metadata"]["scheduled_at"].startswith("2099")
+    shown = SERVER.job(plain)
+    assert shown["metadata"] == {"mine": 1} and "errors" not in shown, shown
+
+
+@test
+def tells_of_a_workers_queues_and_start_always():
+    started = "2026-01-01T00:00:00Z"
+    told = [("a", {}, [], None), ("b", {"queues": ["x"], "started_at": started}, ["x"], started),
+            ("c", {"queues": None, "started_at": 7, "labels": {"queues": 1, "x": 2}}, [], None),
+            ("d", {"hostname": "h" * 9000, "queues": ["x"]}, [], None)]
+    prefix = queue_name()
+    for name, body, _, _ in told:
+        SERVER.post("/ojs/v1/workers/heartbeat", {"worker_id": prefix + name, **body})
+    SERVER.fetch(queue_name(), worker=prefix + "fetches")
+    for name, _, queues, start in told + [("fetches", {}, [], None)]:
+        worker = SERVER.get(f"/ojs/v1/admin/workers/{prefix}{name}")
+        assert worker["queues"] == queues, worker
+        assert worker["started_at"] == (start or worker["first_seen_at"]), worker
+
+
+@test
+def lists_schemas_of_types_under_both_names():
+    kind = queue_name()
+    SERVER.put(f"/ojs/v1/admin/schemas/{kind}/1", {"schema": {"type": "array"}}, 201)
+    reply = SERVER.get("/ojs/v1/admin/schemas?per_page=100")
+    assert reply["schemas"] == reply["items"] and reply["schemas"], reply
+
+
 # ---- workers and the command line ----
 
 @test
@@ -188,7 +336,7 @@ def believes_a_heartbeat_without_a_name():
     SERVER.fetch(queue, worker=worker)
     SERVER.post("/ojs/v1/workers/fetch", {"queues": [queue]})
     reply = SERVER.post(beat, {"queues": [queue]})
-    assert (reply["state"], reply["directive"], reply["jobs_extended"]) == ("running", "running", [])
+    assert reply["state"] == reply["directive"] == "running" and not reply["jobs_extended"], reply
     for job in (named, unnamed):
         assert SERVER.post(beat, {"job_id": job})["jobs_extended"] == [job]
         assert SERVER.post(beat, {"job_id": job, "attempt": 1})["jobs_extended"] == [job]
