@@ -178,7 +178,8 @@ struct pawl_by {
     X(4, RETRY, "retry", REVIVE, "run a discarded, cancelled or expired job again")                \
     X(5, DISCARD, "discard", EXHAUST, "give up a running or retrying job")                         \
     X(6, ACTIVATE, "activate", ACTIVATE, "make a held job available")                              \
-    X(7, SKIP, "skip", SKIP, "end a job well without running it")
+    X(7, SKIP, "skip", SKIP, "end a job well without running it")                                  \
+    X(8, PROMOTE, "promote", DUE, "run a scheduled or retryable job now")
 
 #define X(number, name, ...) PAWL_CONTROL_##name = number,
 enum pawl_control { PAWL_CONTROL_NONE = 0, PAWL_CONTROLS(X) PAWL_CONTROL_END };
@@ -187,7 +188,8 @@ enum pawl_control { PAWL_CONTROL_NONE = 0, PAWL_CONTROLS(X) PAWL_CONTROL_END };
 const char *pawl_control_name(enum pawl_control control);
 
 /* Move one job. `*to` (may be NULL) is the state it is in afterwards. Pausing a paused job is fine
- * and changes nothing.
+ * and changes nothing. A promoted job is due now; its attempts go on counting, where RETRY begins a
+ * new series.
  * NOT_FOUND. STATE: the job's state does not allow it; the text names the state and `*to` is set.
  * DUPLICATE: a retried job's business key has been taken meanwhile. */
 PAWL_MUST_CHECK enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id,

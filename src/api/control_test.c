@@ -49,6 +49,8 @@ static void control_answers_where_the_job_is_now(void **state)
     }
     id = submit(desk(state), &(struct pawl_job_spec){ .type = "t", .pending = true });
     KIT_OK(pawl_control(desk(state), id, PAWL_CONTROL_ACTIVATE, NULL, NULL, &diag));
+    id = submit(desk(state), &(struct pawl_job_spec){ .type = "t", .delay_ms = 1000 });
+    KIT_OK(pawl_control(desk(state), id, PAWL_CONTROL_PROMOTE, NULL, NULL, &diag));
 }
 
 static void refused_control_answers_where_the_job_stays(void **state)

@@ -28,8 +28,9 @@ static const struct deed deeds[PAWL_CONTROL_END] = {
     [PAWL_CONTROL_DISCARD] = { "discard", "discarded", BIT(ACTIVE) | BIT(RETRYABLE) },
     [PAWL_CONTROL_ACTIVATE] = { "activate", "activated", BIT(PENDING) },
     [PAWL_CONTROL_SKIP] = { "skip", "skipped", BIT(AVAILABLE) | BIT(PENDING) | BIT(ACTIVE) },
+    [PAWL_CONTROL_PROMOTE] = { "promote", "promoted", BIT(SCHEDULED) | BIT(RETRYABLE) },
 };
-static_assert(PAWL_CONTROL_END == 8, "a control without a deed");
+static_assert(PAWL_CONTROL_END == 9, "a control without a deed");
 
 struct task {
     struct pawl__cli *cli;
@@ -71,6 +72,23 @@ static void put_done(const struct task *task, const char *id, enum pawl_state to
     pawl__buf_add_text(&cli->out, "\n");
 }
 
+/* What to do instead, where another command does what was probably meant. */
+static void hint_instead(const struct task *task, const char *id, enum pawl_state state)
+{
+    struct pawl_job_id job_id;
+    struct pawl_jobs jobs = { 0 };
+    struct pawl__buf due = { 0 };
+    if (task->control != PAWL_CONTROL_RETRY) return;
+    if (!(PAWL_STATE_BIT(state) & (BIT(SCHEDULED) | BIT(RETRYABLE)))) return;
+    if (pawl_job_id_parse(id, &job_id) || pawl_get(task->cli->pawl, job_id, &jobs, NULL)) return;
+    pawl__cli_put_instant(&due, jobs.at[0].due_at_ms);
+    if (due.failed) pawl__cli_nomem();
+    pawl__cli_hint("it runs by itself at %.*s; to run it now: pawl promote %s", (int)due.len,
+                   due.at, id);
+    pawl__buf_release(&due);
+    pawl_jobs_release(&jobs);
+}
+
 static int put_refused(const struct task *task, const char *id, enum pawl_state to,
                        enum pawl_err err, const struct pawl_diag *diag)
 {
@@ -88,7 +106,10 @@ static int put_refused(const struct task *task, const char *id, enum pawl_state 
         pawl__buf_add_text(&cli->out, "\n");
     }
     int code = pawl__cli_flush(cli);
-    return code ? code : pawl__cli_fail(err, diag);
+    if (code) return code;
+    code = pawl__cli_fail(err, diag);
+    if (err == PAWL_ERR_STATE) hint_instead(task, id, to);
+    return code;
 }
 
 /* "pawl dead" keeps its hands off everything else. */

@@ -106,6 +106,13 @@ static bool show(struct pawl__cli_top *top)
 
 /* ---- stepping in ---- */
 
+/* A job that will run by itself is run now, one that will not is retried. */
+static enum pawl_control again(enum pawl_state state)
+{
+    bool waits = state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_RETRYABLE;
+    return waits ? PAWL_CONTROL_PROMOTE : PAWL_CONTROL_RETRY;
+}
+
 static void control(struct pawl__cli_top *top, struct pawl_job_id id, enum pawl_control what)
 {
     struct pawl_diag diag = { 0 };
@@ -181,7 +188,7 @@ static void press_cancel(struct pawl__cli_top *top)
 static void press_retry(struct pawl__cli_top *top)
 {
     const struct pawl__cli_top_job *job = chosen_job(top);
-    if (job) control(top, job->id, PAWL_CONTROL_RETRY);
+    if (job) control(top, job->id, again(job->state));
 }
 
 static void answer(struct pawl__cli_top *top, int key)

@@ -184,7 +184,7 @@ static void put_help(struct pawl__cli_top_canvas *canvas)
                                "  tab, shift-tab       next list, list before\n"
                                "  p                    pause or resume the queue or the job\n"
                                "  c                    cancel the job; asks first\n"
-                               "  r                    retry the failed job\n"
+                               "  r                    retry the failed job, or run it now\n"
                                "  space                look again now\n"
                                "  ?                    this help\n"
                                "  q                    quit\n"
@@ -197,7 +197,8 @@ static void put_help(struct pawl__cli_top_canvas *canvas)
 /* Whom a key would be about, and the keys that there are. */
 static void put_hints(struct pawl__cli_top_canvas *canvas, struct pawl__buf *out)
 {
-    static const char *const hints[] = { "p pause", "c cancel", "r retry  c cancel  p pause" };
+    static const char *const hints[] = { "p pause", "c cancel",
+                                         "r retry or run now  c cancel  p pause" };
     const struct pawl__cli_top *top = canvas->top;
     const struct pawl__cli_top_cursor *cursor = &top->cursors[top->pane];
     char id[PAWL_JOB_ID_TEXT_BYTES];

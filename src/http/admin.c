@@ -252,6 +252,13 @@ void pawl__on_admin_bulk_retry(struct pawl__request *request)
     move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
 }
 
+void pawl__on_admin_bulk_promote(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "promote", PAWL_CONTROL_PROMOTE, &filter);
+}
+
 void pawl__on_admin_bulk_cancel(struct pawl__request *request)
 {
     struct pawl_filter filter = { 0 };

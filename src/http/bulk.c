@@ -1,4 +1,4 @@
-/* Many jobs at once: cancel, retry, delete, by their ids or by a filter. On the pool. */
+/* Many jobs at once: cancel, retry, promote, delete, by their ids or by a filter. On the pool. */
 #include "http/jobs.h"
 #include "http/lists.h"
 
@@ -116,6 +116,7 @@ static void move_many(struct pawl__request *request, const struct deed *deed)
     (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
      PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) |                   \
      PAWL_STATE_BIT(PAWL_STATE_PAUSED))
+#define DELAYED (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_RETRYABLE))
 #define DISCARDED /* in the words of OJS */                                                        \
     (PAWL_STATE_BIT(PAWL_STATE_DISCARDED) | PAWL_STATE_BIT(PAWL_STATE_EXPIRED))
 #define ENDED                                                                                      \
@@ -135,6 +136,12 @@ void pawl__on_bulk_retry(struct pawl__request *request)
     // no state means failed jobs: those that were cancelled should stay so.
     static const struct deed retry = { PAWL_CONTROL_RETRY, "retried", UINT32_MAX, DISCARDED };
     move_many(request, &retry);
+}
+
+void pawl__on_bulk_promote(struct pawl__request *request)
+{
+    static const struct deed promote = { PAWL_CONTROL_PROMOTE, "promoted", DELAYED };
+    move_many(request, &promote);
 }
 
 void pawl__on_bulk_delete(struct pawl__request *request)

@@ -133,6 +133,11 @@ void pawl__on_job_activate(struct pawl__request *request)
     pawl__job_move(request, PAWL_CONTROL_ACTIVATE);
 }
 
+void pawl__on_job_promote(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_PROMOTE);
+}
+
 void pawl__on_job_patch(struct pawl__request *request)
 {
     struct pawl_job_id id;

@@ -22,6 +22,8 @@
     X("GET", "/ojs/v1/admin/jobs", admin_jobs, ADMIN, WORK, "List jobs")                           \
     X("POST", "/ojs/v1/admin/jobs/bulk/retry", admin_bulk_retry, ADMIN, WORK,                      \
       "Retry jobs that match")                                                                     \
+    X("POST", "/ojs/v1/admin/jobs/bulk/promote", admin_bulk_promote, ADMIN, WORK,                  \
+      "Run jobs that match now")                                                                   \
     X("POST", "/ojs/v1/admin/jobs/bulk/cancel", admin_bulk_cancel, ADMIN, WORK,                    \
       "Cancel jobs that match")                                                                    \
     X("POST", "/ojs/v1/admin/jobs/bulk/delete", admin_bulk_delete, ADMIN, WORK,                    \
@@ -30,6 +32,8 @@
     X("POST", "/ojs/v1/admin/jobs/{id}/cancel", job_cancel, ADMIN, WORK, "Cancel a job")           \
     X("POST", "/ojs/v1/admin/jobs/{id}/retry", admin_job_retry, ADMIN, WORK,                       \
       "Run a job that ended badly again")                                                          \
+    X("POST", "/ojs/v1/admin/jobs/{id}/promote", job_promote, ADMIN, WORK,                         \
+      "Run a scheduled or retryable job now")                                                      \
     X("POST", "/ojs/v1/admin/jobs/{id}/pause", admin_job_pause, ADMIN, WORK, "Set a job aside")    \
     X("POST", "/ojs/v1/admin/jobs/{id}/resume", admin_job_resume, ADMIN, WORK,                     \
       "Put a paused job back where it was")                                                        \

@@ -13,7 +13,7 @@
 
 /* NAME, text, who causes it */
 #define PAWL_EVENTS(X)                                                                             \
-    X(DUE, "due", "time")                                                                          \
+    X(DUE, "due", "time or operator")                                                              \
     X(ACTIVATE, "activate", "flow or operator")                                                    \
     X(CLAIM, "claim", "worker")                                                                    \
     X(ROUTE, "route", "router")                                                                    \

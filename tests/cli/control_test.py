@@ -13,6 +13,8 @@ def each_verb_moves_a_job(box):
     for verb, text, state in steps:
         equal(box.ok(verb, job_id).out, f"{job_id} {text}\n")
         equal(box.state(job_id), state)
+    later = box.submit("t", "--delay", "1h", "--queue", "later")
+    equal(box.ok("promote", later).out, f"{later} promoted, now available\n")
     held = box.submit("t", "--pending")
     equal(box.ok("activate", held).out, f"{held} activated, now available\n")
     box.work("claim:default")
@@ -48,6 +50,33 @@ def a_refused_move_says_the_state(box):
     has(done.err, job_id)
     has(done.err, "available")
     equal(done.out, "")
+
+
+@test
+def retrying_a_job_that_waits_tells_how_to_run_it_now(box):
+    job_id = box.submit("t", "--at", "2099-01-02T03:04:05Z")
+    done = box.fails(1, "retry", job_id)
+    equal(done.err, f'pawl: cannot retry job "{job_id}": it is scheduled\n'
+                    "hint: it runs by itself at 2099-01-02T03:04:05.000Z; "
+                    f"to run it now: pawl promote {job_id}\n")
+    equal(done.out, "")
+    done = box.fails(1, "promote", box.submit("t"))
+    has(done.err, "it is available")
+    assert "hint" not in done.err, done.err
+
+
+@test
+def all_that_wait_are_promoted(box):
+    box.ok("submit", "-", stdin='{"type":"t","queue":"a","delay":"1h"}\n' * 20 +
+           '{"type":"t","queue":"b","delay":"1h"}\n')
+    box.submit("t", "--queue", "a")
+    done = box.ok("promote", "--all-matching", "--queue", "a", "--yes", "--json")
+    equal(done.json, {"action": "promote", "matched": 20, "changed": 20})
+    equal(box.ok("list", "--count", "--state", "available").out, "21\n")
+    equal(box.ok("list", "--count", "--state", "scheduled").out, "1\n")
+    first = box.ok("list", "--queue", "a", "--oldest-first", "--limit", "1", "--json").json[0]
+    assert first["due_at"] < "2099", first
+    has(box.fails(2, "promote").err, "promote")
 
 
 @test
@@ -126,7 +155,8 @@ def only_jobs_that_can_move_are_counted(box):
 @test
 def every_verb_counts_what_it_then_does(box):
     """The states that the count goes by are those in which the store lets it happen."""
-    for verb in ("cancel", "pause", "resume", "retry", "discard", "activate", "skip", "delete"):
+    for verb in ("cancel", "pause", "resume", "retry", "discard", "activate", "skip", "promote",
+                 "delete"):
         store = ("--store", "sqlite:" + box.file(verb + ".db"))
         box.store = store[1]
 

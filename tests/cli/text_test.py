@@ -140,6 +140,7 @@ def bash_completes_words_options_and_values(box):
 
     equal(complete("su"), ["submit"])
     equal(complete("re"), ["resume", "retry"])
+    equal(complete("prom"), ["promote"])
     equal(complete("queue", ""), ["list", "pause", "resume"])
     equal(complete("--store", "x", "queue", "p"), ["pause"])
     equal(complete("list", "--stat"), ["--state"])

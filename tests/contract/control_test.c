@@ -9,25 +9,27 @@ static const char *const verbs[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
 #undef X
 
 /* The golden table, written out rather than derived: 0 is refused. Rows are states in their order,
- * columns cancel, pause, resume, retry, discard, activate, skip. A paused job was available. */
+ * columns cancel, pause, resume, retry, discard, activate, skip, promote. A paused job was
+ * available. */
 #define NO PAWL_STATE_NONE
 static const enum pawl_state golden[PAWL_STATE_END][PAWL_CONTROL_END - 1] = {
-    [PAWL_STATE_SCHEDULED] = { PAWL_STATE_CANCELLED, PAWL_STATE_PAUSED, NO, NO, NO, NO, NO },
+    [PAWL_STATE_SCHEDULED] = { PAWL_STATE_CANCELLED, PAWL_STATE_PAUSED, NO, NO, NO, NO, NO,
+                               PAWL_STATE_AVAILABLE },
     [PAWL_STATE_AVAILABLE] = { PAWL_STATE_CANCELLED, PAWL_STATE_PAUSED, NO, NO, NO, NO,
-                               PAWL_STATE_SKIPPED },
+                               PAWL_STATE_SKIPPED, NO },
     [PAWL_STATE_PENDING] = { PAWL_STATE_CANCELLED, PAWL_STATE_PAUSED, NO, NO, NO,
-                             PAWL_STATE_AVAILABLE, PAWL_STATE_SKIPPED },
+                             PAWL_STATE_AVAILABLE, PAWL_STATE_SKIPPED, NO },
     [PAWL_STATE_ACTIVE] = { PAWL_STATE_CANCELLED, NO, NO, NO, PAWL_STATE_DISCARDED, NO,
-                            PAWL_STATE_SKIPPED },
+                            PAWL_STATE_SKIPPED, NO },
     [PAWL_STATE_RETRYABLE] = { PAWL_STATE_CANCELLED, PAWL_STATE_PAUSED, NO, NO,
-                               PAWL_STATE_DISCARDED, NO, NO },
+                               PAWL_STATE_DISCARDED, NO, NO, PAWL_STATE_AVAILABLE },
     [PAWL_STATE_PAUSED] = { PAWL_STATE_CANCELLED, PAWL_STATE_PAUSED, PAWL_STATE_AVAILABLE, NO, NO,
-                            NO, NO },
-    [PAWL_STATE_COMPLETED] = { NO, NO, NO, NO, NO, NO, NO },
-    [PAWL_STATE_SKIPPED] = { NO, NO, NO, NO, NO, NO, NO },
-    [PAWL_STATE_CANCELLED] = { NO, NO, NO, PAWL_STATE_AVAILABLE, NO, NO, NO },
-    [PAWL_STATE_DISCARDED] = { NO, PAWL_STATE_PAUSED, NO, PAWL_STATE_AVAILABLE, NO, NO, NO },
-    [PAWL_STATE_EXPIRED] = { NO, NO, NO, PAWL_STATE_AVAILABLE, NO, NO, NO },
+                            NO, NO, NO },
+    [PAWL_STATE_COMPLETED] = { NO, NO, NO, NO, NO, NO, NO, NO },
+    [PAWL_STATE_SKIPPED] = { NO, NO, NO, NO, NO, NO, NO, NO },
+    [PAWL_STATE_CANCELLED] = { NO, NO, NO, PAWL_STATE_AVAILABLE, NO, NO, NO, NO },
+    [PAWL_STATE_DISCARDED] = { NO, PAWL_STATE_PAUSED, NO, PAWL_STATE_AVAILABLE, NO, NO, NO, NO },
+    [PAWL_STATE_EXPIRED] = { NO, NO, NO, PAWL_STATE_AVAILABLE, NO, NO, NO, NO },
 };
 
 static void assert_control(struct rig *rig, struct pawl_job_id id, enum pawl_control what,
@@ -400,6 +402,85 @@ static void deleted_job_leaves_nothing_behind(struct rig *rig)
     assert_i64(0, story.job.run);
 }
 
+static const enum pawl_state promotable[] = { PAWL_STATE_SCHEDULED, PAWL_STATE_RETRYABLE };
+
+static void promoted_job_is_due_now_and_runs_on(struct rig *rig)
+{
+    for (size_t i = 0; i < COUNT(promotable); i++) {
+        const char *queue = rig_queue(rig);
+        struct pawl_job_spec spec = { .queue = queue, .expires_in_ms = 90000000 };
+        struct pawl_job_id id = job_in(rig, promotable[i], &spec);
+        struct pawl_job before = job_get(rig, id);
+        rig_advance(rig, 5);
+        assert_true(before.due_at_ms > rig_now(rig));
+        assert_int_equal(0, claim_n(rig, queue, 1).count);
+        struct pawl_by by = { .actor = "ada", .reason = "it hurries" };
+        assert_ok(rig, control_by(rig, id, PAWL_CONTROL_PROMOTE, 0, by, NULL));
+        struct pawl_job after = job_get(rig, id);
+        assert_state(AVAILABLE, after.state);
+        assert_i64(rig_now(rig), after.due_at_ms);
+        assert_i64(before.attempt, after.attempt); // the series of attempts goes on
+        assert_i64(before.run, after.run);
+        assert_i64(before.expires_at_ms, after.expires_at_ms);
+        struct pawl_story story = story_of(rig, id);
+        const struct pawl_deed *deed = &story.deeds[story.deed_count - 1];
+        assert_text("promote", deed->action);
+        assert_text("ada", deed->actor);
+        assert_text("it hurries", deed->reason);
+        assert_int_equal(promotable[i], deed->from);
+        assert_state(AVAILABLE, deed->to);
+        assert_i64(0, promote(rig).moved); // it waits for nothing any more
+        struct pawl_job run = claim_one(rig, queue);
+        assert_id(id, run.id);
+        assert_i64(before.attempt + 1, run.attempt);
+        assert_ok(rig, complete(rig, ref_of(&run), NULL));
+    }
+}
+
+/* Its rank is that of a job submitted now: it overtakes nobody that came before. */
+static void promoted_job_ranks_as_if_submitted_now(struct rig *rig)
+{
+    struct pawl_job_id later = submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 3600000 });
+    struct pawl_job_id first = submit_one(rig, NULL);
+    rig_advance(rig, 10);
+    assert_ok(rig, control(rig, later, PAWL_CONTROL_PROMOTE));
+    rig_advance(rig, 10);
+    struct pawl_job_id last = submit_one(rig, NULL);
+    struct claimed jobs = claim_n(rig, "default", 3);
+    assert_int_equal(3, jobs.count);
+    assert_id(first, jobs.at[0].id);
+    assert_id(later, jobs.at[1].id);
+    assert_id(last, jobs.at[2].id);
+}
+
+/* One whose time has come, and which no sweep has met yet, keeps the place that it waited for. */
+static void promoting_what_is_due_takes_nothing_away(struct rig *rig)
+{
+    struct pawl_job_id id = submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 100 });
+    int64_t due_at_ms = rig_now(rig) + 100;
+    rig_advance(rig, 5000);
+    assert_ok(rig, control(rig, id, PAWL_CONTROL_PROMOTE));
+    assert_i64(due_at_ms, job_get(rig, id).due_at_ms);
+}
+
+static void many_are_promoted_at_once(struct rig *rig)
+{
+    const char *queue = rig_queue(rig), *other = rig_queue(rig);
+    struct pawl_job_spec here = { .queue = queue }, there = { .queue = other };
+    job_in(rig, PAWL_STATE_SCHEDULED, &there);
+    for (size_t i = 0; i < 6; i++)
+        job_in(rig, promotable[i % 2], &here);
+    job_in(rig, PAWL_STATE_AVAILABLE, &here);
+    struct pawl_filter filter = { .queues = &queue, .queue_count = 1 };
+    int64_t moved = -1;
+    assert_ok(rig, bulk(rig, &filter, PAWL_CONTROL_PROMOTE, 4, &moved));
+    assert_i64(4, moved);
+    assert_ok(rig, bulk(rig, &filter, PAWL_CONTROL_PROMOTE, 100, &moved));
+    assert_i64(2, moved);
+    assert_int_equal(7, claim_n(rig, queue, 100).count);
+    assert_i64(1, count_state(rig, PAWL_STATE_SCHEDULED));
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -408,6 +489,10 @@ int main(void)
         CONTRACT(pending_by_routing_is_pending),
         CONTRACT(every_control_of_a_paused_job_whatever_it_was),
         CONTRACT(unknown_job_is_not_found),
+        CONTRACT(promoted_job_is_due_now_and_runs_on),
+        CONTRACT(promoted_job_ranks_as_if_submitted_now),
+        CONTRACT(promoting_what_is_due_takes_nothing_away),
+        CONTRACT(many_are_promoted_at_once),
         CONTRACT(resume_puts_everything_back),
         CONTRACT(paused_job_sleeps_through_everything),
         CONTRACT(resumed_job_goes_on_from_where_it_was),

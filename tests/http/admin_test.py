@@ -132,6 +132,28 @@ def moves_single_jobs():
 
 
 @test
+def runs_jobs_now_that_wait():
+    queue = queue_name()
+    for path in (ADMIN + "/jobs", JOBS):
+        job = SERVER.submit(queue=queue, options={"delay_until": "+PT1H"})
+        assert SERVER.state(job) == "scheduled" and SERVER.fetch(queue) == []
+        moved = SERVER.post(f"{path}/{job}/promote")["job"]
+        assert (moved["state"], moved["previous_state"]) == ("available", "scheduled"), moved
+        SERVER.refused("POST", f"{path}/{job}/promote", {}, 409, "conflict",
+                       current_state="available")
+        SERVER.run(job, queue)
+        SERVER.refused("POST", f"{path}/{NOBODY}/promote", {}, 404, "not_found")
+    failed = SERVER.submit(queue=queue, options={"retry": {"initial_interval": "PT1H"}})
+    SERVER.fetch(queue)
+    SERVER.nack(failed)
+    assert SERVER.state(failed) == "retryable"
+    assert SERVER.post(f"{ADMIN}/jobs/{failed}/promote")["job"]["state"] == "available"
+    assert SERVER.fetch(queue)[0]["attempt"] == 2
+    SERVER.submit(queue=queue, options={"delay_until": "+PT1H"})
+    assert bulk("promote", {"queue": queue})["succeeded"] == 1
+
+
+@test
 def knows_no_job_that_is_not_there():
     for job in (NOBODY, new_id(), "x"):
         for method, path in [("GET", ""), ("DELETE", ""), ("POST", "/cancel"), ("POST", "/retry"),
@@ -188,7 +210,7 @@ def moves_many_when_it_is_confirmed():
     done = SERVER.submit(queue=queue + "x")
     SERVER.run(done, queue + "x")
     for confirm in [{}, {"confirm": False}, {"confirm": "true"}, {"confirm": 1}]:
-        for what in ["retry", "cancel", "delete"]:
+        for what in ["retry", "promote", "cancel", "delete"]:
             SERVER.refused("POST", f"{ADMIN}/jobs/bulk/{what}",
                            {"filter": {"queue": queue}, **confirm}, 400, "invalid_request",
                            field="confirm")

@@ -204,6 +204,19 @@ def retries_and_deletes_what_ended_by_its_id():
 
 
 @test
+def promotes_what_waits_by_its_id_and_by_filter():
+    queue, hour = queue_name(), {"delay_until": "+PT1H"}
+    later = [SERVER.submit(queue=queue, options=hour) for _ in range(3)]
+    ready = SERVER.submit(queue=queue)
+    reply = moved("promote", {"job_ids": [later[0], ready, NOBODY]})
+    assert (reply["total_matched"], reply["promoted"], reply["skipped"]) == (3, 1, 2), reply
+    assert [item["status"] for item in reply["items"]] == ["promoted", "skipped", "skipped"], reply
+    reply = moved("promote", {"filter": {"queue": queue}})
+    assert (reply["total_matched"], reply["promoted"], reply["skipped"]) == (4, 2, 2), reply
+    assert {job["id"] for job in SERVER.fetch(queue, count=9)} == {ready, *later}
+
+
+@test
 def moves_nothing_when_one_id_is_none():
     job = SERVER.submit(queue=queue_name())
     for bad in ["x", 7, None, job.upper(), job + "\0"]:
@@ -297,7 +310,7 @@ def refuses_filters_that_would_hit_everything():
                        ({"meta": {"a": []}}, "meta"), ({"meta": {"a": None}}, "meta"),
                        ({"meta": "x"}, "meta"), ({"queue": ["q"] * 101}, "queue"),
                        ({}, "filter"), ({"queue": None}, "filter")]:
-        for what in ["cancel", "retry", "delete"]:
+        for what in ["cancel", "retry", "promote", "delete"]:
             SERVER.refused("POST", f"{BULK}/{what}", {"filter": bad}, 400, "invalid_request",
                            field=field)
     for body, field in [({}, "job_ids"), ({"job_ids": [], "filter": {"queue": "q"}}, "job_ids"),

@@ -280,6 +280,10 @@ enum pawl_err model_control(struct model *model, struct model_job *job, enum paw
         if (business_key_taken(model, job)) return PAWL_ERR_DUPLICATE;
         revive(model, job);
         break;
+    case PAWL_CONTROL_PROMOTE:
+        wait_in(job, PAWL_STATE_AVAILABLE,
+                job->due_at_ms < model->now_ms ? job->due_at_ms : model->now_ms);
+        break;
     case PAWL_CONTROL_ACTIVATE:
         wait_in(job, PAWL_STATE_AVAILABLE, job->due_at_ms);
         break;

@@ -33,6 +33,9 @@ static enum pawl_err carry_out(struct pawl__backend *pg, struct pawl__pg_place *
         err = prepare_revival(pg, place, diag);
         target.due_at_ms = pg->now_ms;
     }
+    if (control == PAWL_CONTROL_PROMOTE && place->due_at_ms > pg->now_ms) {
+        target.due_at_ms = pg->now_ms;
+    }
     if (control == PAWL_CONTROL_PAUSE && place->finished_at_ms) {
         // it is live again, and so are its keys
         err = pawl__pg_keys_retake(pg, place, false, diag);

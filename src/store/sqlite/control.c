@@ -32,6 +32,9 @@ static enum pawl_err carry_out(struct pawl__backend *sq, struct pawl__sq_place *
         err = prepare_revival(sq, place, diag);
         target.due_at_ms = sq->now_ms;
     }
+    if (control == PAWL_CONTROL_PROMOTE && place->due_at_ms > sq->now_ms) {
+        target.due_at_ms = sq->now_ms;
+    }
     if (control == PAWL_CONTROL_PAUSE && place->in_done) { // it is live again, and so are its keys
         err = pawl__sq_keys_retake(sq, place, false, diag);
     }
