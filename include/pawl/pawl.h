@@ -79,6 +79,14 @@ PAWL_MUST_CHECK enum pawl_err pawl_submit(struct pawl *pawl, const struct pawl_j
 PAWL_MUST_CHECK enum pawl_err pawl_submit_many(struct pawl *pawl, const struct pawl_job_spec *specs,
                                                size_t count, struct pawl_submitted *out,
                                                struct pawl_diag *diag);
+/* Submit a new job like `id`, which has ended; archived ones too. It has the same type, arguments,
+ * queue, priority, policies, limits, tags and metadata, is due now, and begins with no attempts; a
+ * time to live and deadlines are as long as they were. Business key and unique policy hold as for
+ * any submit, an idempotency key is not taken along. The job is read, then the new one submitted:
+ * two steps, not one commit. NOT_FOUND. STATE: it has not ended. And what pawl_submit may answer.
+ */
+PAWL_MUST_CHECK enum pawl_err pawl_rerun(struct pawl *pawl, struct pawl_job_id id,
+                                         struct pawl_submitted *out, struct pawl_diag *diag);
 
 /* ---- look ---- */
 

@@ -148,6 +148,12 @@ static const struct prose prose[] = {
       "Only jobs that have ended can be deleted. Either names jobs by id, or takes all that match "
       "a filter with --all-matching.",
       "pawl delete --all-matching --state completed --finished-before 30d --yes\n" },
+    { pawl__cli_rerun,
+      "For each job a new one with the same type, arguments, queue, priority, policies, limits, "
+      "tags and metadata is submitted, due now, and its id is printed. Archived jobs can be run "
+      "again too; a business key or unique policy holds as for any submit, an idempotency key is "
+      "not taken along. To go on with a job that was given up, with its history: pawl retry.",
+      "pawl rerun 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\n" },
     { pawl__cli_priority, "Only waiting jobs can be reordered. The priority comes last.",
       "pawl priority 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b 50\n" },
     { pawl__cli_stats, "The counts are exact: they are kept in the commits that move the jobs.",

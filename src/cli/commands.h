@@ -33,6 +33,8 @@ enum pawl__cli_store {
 #define PAWL__CLI_COMMANDS_AFTER(X)                                                                \
     X(delete, "delete", NULL, "[ID...]", 0, MANY, OPEN,                                            \
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "forget jobs that have ended")  \
+    X(rerun, "rerun", NULL, "ID...", 1, MANY, OPEN, 0, false,                                      \
+      "submit finished jobs again as new ones")                                                    \
     X(priority, "priority", NULL, "ID... N", 2, MANY, OPEN, PAWL__CLI_REASON, false,               \
       "change the priority of jobs that wait")                                                     \
     X(stats, "stats", NULL, "", 0, 0, OPEN, PAWL__CLI_STATS, false,                                \

@@ -79,6 +79,9 @@ static void hint_instead(const struct task *task, const char *id, enum pawl_stat
     struct pawl_jobs jobs = { 0 };
     struct pawl__buf due = { 0 };
     if (task->control != PAWL_CONTROL_RETRY) return;
+    if (PAWL_STATE_BIT(state) & (BIT(COMPLETED) | BIT(SKIPPED))) {
+        pawl__cli_hint("to submit it again as a new job: pawl rerun %s", id);
+    }
     if (!(PAWL_STATE_BIT(state) & (BIT(SCHEDULED) | BIT(RETRYABLE)))) return;
     if (pawl_job_id_parse(id, &job_id) || pawl_get(task->cli->pawl, job_id, &jobs, NULL)) return;
     pawl__cli_put_instant(&due, jobs.at[0].due_at_ms);

@@ -138,6 +138,25 @@ void pawl__on_job_promote(struct pawl__request *request)
     pawl__job_move(request, PAWL_CONTROL_PROMOTE);
 }
 
+/* 201 with the new job; 200 with the one that stands in for it. */
+void pawl__on_job_rerun(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_diag diag;
+    struct pawl_submitted submitted;
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    enum pawl_err err = pawl_rerun(pawl__request_pawl(request), id, &submitted, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_not_found(request, "job", request->parts[0]);
+    } else if (err == PAWL_ERR_STATE) {
+        pawl__job_refuse_state(request, &diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
+    } else if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        pawl__job_reply(request, submitted.id, submitted.deduplicated ? 200 : 201);
+    }
+}
+
 void pawl__on_job_patch(struct pawl__request *request)
 {
     struct pawl_job_id id;

@@ -19,6 +19,8 @@
     X("POST", "/ojs/v1/jobs/{id}/activate", job_activate, SUBMIT, WORK, "Release a held job")      \
     X("POST", "/ojs/v1/jobs/{id}/promote", job_promote, ADMIN, WORK,                               \
       "Run a scheduled or retryable job now")                                                      \
+    X("POST", "/ojs/v1/jobs/{id}/rerun", job_rerun, SUBMIT, WORK,                                  \
+      "Submit a finished job again as a new one")                                                  \
     X("GET", "/ojs/v1/jobs/{id}/result", result, READ, LOOP, "A job's result, waiting for it")
 
 #endif

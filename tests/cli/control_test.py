@@ -66,6 +66,31 @@ def retrying_a_job_that_waits_tells_how_to_run_it_now(box):
 
 
 @test
+def a_finished_job_is_submitted_again(box):
+    given = ("t", "[1]", "--queue", "q", "--priority", "7", "--tag", "a", "--meta", '{"k":1}',
+             "--timeout", "9s", "--max-attempts", "5", "--key", "once", "--business-key", "b")
+    job_id = box.submit(*given)
+    done = box.fails(1, "rerun", job_id)
+    has(done.err, f'cannot rerun job "{job_id}": it is available')
+    box.ok("skip", job_id)
+    has(box.fails(1, "retry", job_id).err, f"pawl rerun {job_id}")
+    new_id = box.ok("rerun", job_id).out.strip()
+    assert new_id != job_id
+    old, new = box.job(job_id), box.job(new_id)
+    equal((old["state"], new["state"], new["attempt"]), ("skipped", "available", 0))
+    for name in ("type", "args", "queue", "priority", "tags", "meta", "timeout_ms",
+                 "max_attempts", "business_key"):
+        equal(new.get(name), old.get(name))
+    equal(new.get("idempotency_key"), None)
+    has(box.fails(1, "rerun", job_id).err, new_id)  # the business key is held now
+    other = box.submit("t")
+    box.ok("cancel", other)
+    done = box.fails(1, "rerun", MISSING, other, "--json")
+    equal((done.json["rerun_of"], done.json["state"]), (other, "available"))
+    has(done.err, MISSING)
+
+
+@test
 def all_that_wait_are_promoted(box):
     box.ok("submit", "-", stdin='{"type":"t","queue":"a","delay":"1h"}\n' * 20 +
            '{"type":"t","queue":"b","delay":"1h"}\n')

@@ -139,7 +139,7 @@ def bash_completes_words_options_and_values(box):
         return done.stdout.split()
 
     equal(complete("su"), ["submit"])
-    equal(complete("re"), ["resume", "retry"])
+    equal(complete("re"), ["resume", "retry", "rerun"])
     equal(complete("prom"), ["promote"])
     equal(complete("queue", ""), ["list", "pause", "resume"])
     equal(complete("--store", "x", "queue", "p"), ["pause"])

@@ -304,6 +304,97 @@ static void upkeep_takes_back_lapsed_leases(struct rig *rig)
     pawl_close(pawl);
 }
 
+/* The newest job as the API shows it; the caller releases `jobs`. */
+static const struct pawl_job *get_api(struct rig *rig, struct pawl *pawl, struct pawl_job_id id,
+                                      struct pawl_jobs *jobs)
+{
+    assert_ok(rig, pawl_get(pawl, id, jobs, &rig->diag));
+    return &jobs->at[0];
+}
+
+static void assert_same_spec(const struct pawl_job *old, const struct pawl_job *new)
+{
+    assert_text(old->type, new->type);
+    assert_text(old->queue, new->queue);
+    assert_span(old->args, new->args);
+    assert_span(old->meta, new->meta);
+    assert_span(old->extra, new->extra);
+    assert_span(old->tags, new->tags);
+    assert_span(old->retry, new->retry);
+    assert_span(old->unique, new->unique);
+    assert_text(old->business_key, new->business_key);
+    assert_text(old->principal, new->principal);
+    assert_text(old->trace_id, new->trace_id);
+    assert_int_equal(old->priority, new->priority);
+    assert_int_equal(old->attempts_max, new->attempts_max);
+    assert_i64(old->timeout_ms, new->timeout_ms);
+    assert_i64(old->lease_ms, new->lease_ms);
+    assert_i64(old->keep_ms, new->keep_ms);
+}
+
+/* Live, and out of the archive. */
+static void rerun_submits_the_same_once_more(struct rig *rig)
+{
+    static const char *const tags[] = { "red", "b c" };
+    struct pawl *pawl = open_api(rig);
+    int64_t start_ms = rig_now(rig);
+    struct pawl_job_spec spec = { .type = "mail.send",
+                                  .queue = "mail",
+                                  .args = span_of("[ 1.50, null ]"),
+                                  .meta = span_of("{\"tenant\":\"acme\"}"),
+                                  .extra = span_of("{\"schema\":\"urn:x\"}"),
+                                  .tags = tags,
+                                  .tag_count = COUNT(tags),
+                                  .priority = 42,
+                                  .expires_in_ms = 60000,
+                                  .timeout_ms = 1500,
+                                  .lease_ms = 2500,
+                                  .sla_soft_at_ms = start_ms + 7000,
+                                  .sla_hard_at_ms = start_ms + 9000,
+                                  .keep_ms = 86400000,
+                                  .retry = { .attempts_max = 7, .initial_ms = 123 },
+                                  .idempotency_key = "once",
+                                  .business_key = "bus",
+                                  .unique = { .keys = PAWL_UNIQUE_TYPE | PAWL_UNIQUE_ARGS },
+                                  .principal = "ada",
+                                  .trace_id = "4bf9" };
+    struct pawl_job_id id = submit_api(rig, pawl, &spec);
+    for (int round = 0; round < 2; round++) {
+        struct pawl_jobs before = { 0 }, after = { 0 };
+        struct pawl_submitted out = { 0 };
+        assert_err(rig, PAWL_ERR_STATE, pawl_rerun(pawl, id, &out, &rig->diag));
+        assert_within("it is available", rig->diag.text);
+        assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_SKIP, NULL, NULL, &rig->diag));
+        rig_advance(rig, 5000);
+        if (round == 1) {
+            struct pawl_retention all = { .archive_after_ms = 1 };
+            struct pawl_upkeep done = { 0 };
+            assert_ok(rig, pawl_upkeep_turn(pawl, &all, &done, &rig->diag));
+            assert_i64(2, done.archived);
+        }
+        assert_ok(rig, pawl_rerun(pawl, id, &out, &rig->diag));
+        assert_state(AVAILABLE, out.state);
+        const struct pawl_job *old = get_api(rig, pawl, id, &before);
+        const struct pawl_job *new = get_api(rig, pawl, out.id, &after);
+        assert_int_equal(round == 1, old->archived);
+        assert_state(SKIPPED, old->state);
+        assert_same_spec(old, new);
+        assert_text("", new->idempotency_key);
+        assert_i64(0, new->attempt + new->run);
+        assert_i64(rig_now(rig), new->due_at_ms);
+        assert_i64(rig_now(rig) + 60000, new->expires_at_ms);
+        assert_i64(rig_now(rig) + 7000, new->sla_soft_at_ms);
+        assert_i64(rig_now(rig) + 9000, new->sla_hard_at_ms);
+        assert_err(rig, PAWL_ERR_DUPLICATE, pawl_rerun(pawl, id, &out, &rig->diag));
+        id = new->id;
+        pawl_jobs_release(&before);
+        pawl_jobs_release(&after);
+    }
+    struct pawl_submitted out = { 0 };
+    assert_err(rig, PAWL_ERR_NOT_FOUND, pawl_rerun(pawl, rig_id(rig), &out, &rig->diag));
+    pawl_close(pawl);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -318,6 +409,7 @@ int main(void)
         CONTRACT(unique_compares_values),
         CONTRACT(repeats_at_once_all_get_the_one_job),
         CONTRACT(upkeep_does_what_time_asks_for),
+        CONTRACT(rerun_submits_the_same_once_more),
         CONTRACT_SHARED(upkeep_takes_back_lapsed_leases),
     };
     return contract_run("api", tests, COUNT(tests));

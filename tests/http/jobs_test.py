@@ -513,5 +513,23 @@ def ends_without_a_complaint():
     SERVER.ends_well()
 
 
+@test
+def submits_a_finished_job_again():
+    queue = queue_name()
+    old = SERVER.submit("a.b", queue, args=[1, {"k": "v"}], meta={"tenant": "t"}, x_more=7,
+                        options={"priority": 3, "tags": ["red"], "timeout_ms": 5000})
+    SERVER.refused("POST", f"{JOBS}/{old}/rerun", {}, 409, "conflict", current_state="available")
+    SERVER.run(old, queue)
+    new = SERVER.post(f"{JOBS}/{old}/rerun", {}, 201)["job"]
+    assert new["id"] != old and (new["state"], new["attempt"]) == ("available", 0), new
+    before = SERVER.job(old)
+    assert before["state"] == "completed"
+    for name in ("type", "queue", "args", "meta", "priority", "tags", "timeout_ms", "x_more",
+                 "max_attempts"):
+        assert new.get(name) == before.get(name), (name, new, before)
+    assert SERVER.fetch(queue)[0]["id"] == new["id"]
+    SERVER.refused("POST", f"{JOBS}/{NOBODY}/rerun", {}, 404, "not_found")
+
+
 if __name__ == "__main__":
     main()

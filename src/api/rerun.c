@@ -1,0 +1,101 @@
+/* A job that has ended, once more: a new job with the same specification. */
+#include "api/api.h"
+#include "api/unique.h"
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/json.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *text_or_none(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+/* An instant as far from now as it was from the first submission. */
+static int64_t shifted(const struct pawl_job *job, int64_t at_ms, int64_t now_ms)
+{
+    return at_ms ? now_ms + (at_ms - job->created_at_ms) : 0;
+}
+
+static enum pawl_err read_tags(struct pawl_span text, struct pawl__arena *arena,
+                               struct pawl_job_spec *out, struct pawl_diag *diag)
+{
+    struct pawl__json json;
+    if (!text.len) return PAWL_OK;
+    enum pawl_err err = pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, arena, &json, diag);
+    if (err) return err;
+    size_t count = json.tokens[0].count;
+    const char **tags = pawl__arena_calloc(arena, count + 1, sizeof *tags);
+    if (!tags) return pawl__fail_nomem(diag);
+    uint32_t at = pawl__json_first(0);
+    for (size_t i = 0; i < count; i++, at = json.tokens[at].next) {
+        size_t len;
+        tags[i] = pawl__json_string(&json, at, arena, &len);
+        if (!tags[i]) return pawl__fail_nomem(diag);
+    }
+    out->tags = tags;
+    out->tag_count = count;
+    return PAWL_OK;
+}
+
+/* What the store keeps as JSON, as it was submitted. */
+static enum pawl_err read_kept(const struct pawl_job *job, struct pawl__arena *arena,
+                               struct pawl_job_spec *out, struct pawl_diag *diag)
+{
+    enum pawl_err err = read_tags(job->tags, arena, out, diag);
+    if (!err) err = pawl__retry_parse(job->retry, arena, &out->retry, diag);
+    if (!err && job->unique.len) err = pawl__unique_parse(job->unique, arena, &out->unique, diag);
+    out->retry.attempts_max = job->attempts_max;
+    return err;
+}
+
+static enum pawl_err spec_of(const struct pawl_job *job, int64_t now_ms, struct pawl__arena *arena,
+                             struct pawl_job_spec *out, struct pawl_diag *diag)
+{
+    int64_t lives_ms = job->expires_at_ms ? job->expires_at_ms - job->created_at_ms : 0;
+    *out = (struct pawl_job_spec){
+        .type = job->type,
+        .queue = job->queue,
+        .args = job->args,
+        .meta = job->meta,
+        .extra = job->extra,
+        .priority = job->priority,
+        .expires_in_ms = job->expires_at_ms && lives_ms < 1 ? 1 : lives_ms,
+        .timeout_ms = job->timeout_ms,
+        .lease_ms = job->lease_ms,
+        .sla_soft_at_ms = shifted(job, job->sla_soft_at_ms, now_ms),
+        .sla_hard_at_ms = shifted(job, job->sla_hard_at_ms, now_ms),
+        .keep_ms = job->keep_ms,
+        .business_key = text_or_none(job->business_key),
+        .principal = text_or_none(job->principal),
+        .trace_id = text_or_none(job->trace_id),
+    };
+    return read_kept(job, arena, out, diag);
+}
+
+static enum pawl_err refuse_live(const struct pawl_job *job, struct pawl_diag *diag)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(job->id, text);
+    return pawl__fail(diag, PAWL_ERR_STATE, "cannot rerun job \"%s\": it is %s", text,
+                      pawl_state_name(job->state, PAWL_VOCABULARY_PAWL));
+}
+
+enum pawl_err pawl_rerun(struct pawl *pawl, struct pawl_job_id id, struct pawl_submitted *out,
+                         struct pawl_diag *diag)
+{
+    assert(pawl && out);
+    struct pawl_jobs jobs = { 0 };
+    struct pawl_job_spec spec;
+    struct pawl__arena arena;
+    pawl__arena_init(&arena);
+    enum pawl_err err = pawl_get(pawl, id, &jobs, diag);
+    if (!err && !pawl_state_is_terminal(jobs.at[0].state)) err = refuse_live(&jobs.at[0], diag);
+    if (!err) err = spec_of(&jobs.at[0], pawl__clock_wall_ms(pawl->clock), &arena, &spec, diag);
+    if (!err) err = pawl_submit(pawl, &spec, out, diag);
+    pawl__arena_release(&arena);
+    pawl_jobs_release(&jobs);
+    return err;
+}
