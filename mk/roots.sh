@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 tap=${1:-/dev/null}
 roots=$PWD/build-roots
 logs=$PWD/build-results
-seconds_max=900 # for what is done in a root
+seconds_max=1800 # for what is done in a root; three minutes on a machine that is idle
 
 tell() {
     echo "$*" | tee -a "$tap"

@@ -156,38 +156,58 @@ missing_for() {
     done
 }
 
-library_of() {
-    LC_ALL=C apt-cache depends "$1" 2>/dev/null | {
-        while read -r kind name; do
-            case "$kind $name" in
-            'Depends: '*-dev) ;;
-            'Depends: lib'*[0-9]*) echo "$name"; return 0 ;;
-            esac
+# Asks apt about every package that may be wanted, at once: each question may cost a second.
+ask_apt() {
+    libraries=
+    packages=
+    for word in $(echo "$missing" | sed 's/^[^ ]* //; s/|/ /g'); do
+        case $word in
+        lib:*) libraries="$libraries ${word#lib:}" ;;
+        *) packages="$packages $word" ;;
+        esac
+    done
+    # shellcheck disable=SC2086 # lists of words
+    known=$(LC_ALL=C apt-cache policy $packages 2>/dev/null) || :
+    # shellcheck disable=SC2086
+    depends=$(LC_ALL=C apt-cache depends $libraries 2>/dev/null) || :
+}
+
+# value_of TEXT HEADING PATTERN: the second word of the first line below the heading that matches
+value_of() {
+    echo "$1" | {
+        heading=
+        while read -r key value; do
+            if [ -z "$value" ]; then
+                heading=$key
+                continue
+            fi
+            # shellcheck disable=SC2254 # a pattern
+            case "$heading $key $value" in "$2 "$3) echo "$value"; return 0 ;; esac
         done
         return 1
     }
 }
 
-# resolve WORD: the name of a package that apt has, if it has it. lib:X-dev is the library that
-# X-dev is for, whose name changes with its version; CLANG is the version of the clang that is here;
-# "-" is nothing, where nothing is needed.
+# resolve WORD: the name of a package that this release has, if it has it. lib:X-dev is the library
+# that X-dev is for, whose name changes with its version; "-" is nothing, where nothing is needed.
 resolve() {
     case $1 in
-    -) return 0 ;;
-    lib:*) library_of "${1#lib:}" ;;
-    *CLANG*)
-        clang=$("$here/find_tool.sh" clang) && version=$("$clang" -dumpversion) &&
-            resolve "${1%%CLANG*}${version%%.*}${1#*CLANG}" ;;
-    *)
-        case $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) in
-        '' | *'Candidate: (none)'*) return 1 ;;
-        *) echo "$1" ;;
-        esac ;;
+    -)     ;;
+    lib:*) value_of "$depends" "${1#lib:}" 'Depends: lib*[0-9]' ||
+        value_of "$depends" "${1#lib:}" 'Depends: lib*[0-9]t64' ;;
+    *)     value_of "$known" "$1:" 'Candidate: [!(]*' >/dev/null && echo "$1" ;;
     esac
 }
 
-# What to ask apt for. A name that it does not have is left for it to complain of.
+# What to ask apt for; CLANG is the version of the clang that is here. A name that apt does not have
+# is left for it to complain of.
 debian_names() {
+    case $missing in
+    *CLANG*)
+        version=$("$("$here/find_tool.sh" clang)" -dumpversion 2>/dev/null) || version=
+        missing=$(echo "$missing" | sed "s/CLANG/${version%%.*}/") ;;
+    esac
+    ask_apt
     echo "$missing" | while read -r _ packages; do
         each "$packages" resolve || { packages=${packages%%|*} && echo "${packages#lib:}"; }
     done | sort -u | xargs

@@ -350,15 +350,13 @@ def sees_no_chance_in_many_failures(root):
 # ---- setup ----
 
 SUDO = '[ "$1" = -n ] && shift; "$@"'
-SHELL_TOOLS = ["sh", "cat", "sort", "xargs", "echo", "id", "mktemp", "rm", "env", "dirname"]
+SHELL_TOOLS = ["sh", "cat", "sort", "xargs", "echo", "id", "mktemp", "rm", "env", "dirname", "sed"]
 
 # A release of Debian: the packages that it has, and what two of them depend on.
 APT_CACHE = """
-case "$1 $2" in
-'depends libuv1-dev') echo 'libuv1-dev'; echo '  Depends: libc-dev'; echo '  Depends: {uv}' ;;
-depends*) exit 100 ;;
-*) for name in {names}; do [ "$name" = "$2" ] && echo '  Candidate: 1.0'; done; exit 0 ;;
-esac
+[ "$1" = depends ] && echo 'libuv1-dev' && echo '  Depends: libc6-dev' && echo '  Depends: {uv}'
+[ "$1" = policy ] && for name in {names}; do echo "$name:"; echo '  Candidate: 1.0'; done
+echo 'nodejs:'; echo '  Candidate: (none)'
 """
 
 
