@@ -21,6 +21,7 @@
     X(1, REFUSED, "refused or failed: not found, wrong state, duplicate, a bad line of input")     \
     X(2, USAGE, "the command line or a setting is wrong; nothing was done")                        \
     X(3, STORE, "trouble with the store: missing, locked, full, unreadable, damaged, too new")     \
+    X(124, TIMEOUT, "\"pawl wait\": the time was over before all jobs had ended")                  \
     X(130, INTERRUPTED, "interrupted")
 
 #define X(number, name, text) PAWL__CLI_EXIT_##name = number,

@@ -83,6 +83,15 @@ static const struct prose prose[] = {
       "pawl list --state retryable,discarded --queue mail\n"
       "pawl list --created-after 1h --count\n"
       "pawl list --all --jsonl --type mail.send | wc -l\n" },
+    { pawl__cli_wait,
+      "Prints a line for each job as it ends: its id, its state, and its result or its last error. "
+      "With --json the line is an object with the fields of \"pawl list --json\" and, after a "
+      "failure, \"error\".\n\n"
+      "Exits with 0 when all of them succeeded (completed or skipped), with 1 when one was "
+      "discarded, cancelled, expired or is not there, and with 124 when --timeout was over first. "
+      "A job that waits for its next attempt, or is paused, has not ended.",
+      "pawl wait 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b --timeout 10m\n"
+      "id=$(pawl submit report.build) && pawl wait \"$id\" && echo done\n" },
     { pawl__cli_work,
       "A node: takes jobs of the types that --exec names from its queues and runs their commands "
       "with /bin/sh, until it is told to stop.\n\n"

@@ -24,6 +24,8 @@ enum pawl__cli_store {
     X(show, "show", NULL, "ID...", 1, MANY, OPEN, 0, false, "tell a job's whole story")            \
     X(list, "list", NULL, "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, the newest first")                                                               \
+    X(wait, "wait", NULL, "ID...", 1, MANY, OPEN, PAWL__CLI_WAIT, false,                           \
+      "wait until jobs have ended")                                                                \
     X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK | PAWL__CLI_RETENTION, false,           \
       "run jobs with commands")                                                                    \
     X(serve, "serve", NULL, "", 0, 0, CREATE,                                                      \

@@ -60,6 +60,7 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(MIGRATE, "Migration")                                                                        \
     X(RETENTION, "Retention")                                                                      \
     X(STATS, "Statistics")                                                                         \
+    X(WAIT, "The wait")                                                                            \
     X(WORK, "The node")                                                                            \
     X(SERVE, "The server")                                                                         \
     X(LIMITS, "Its limits")                                                                        \
@@ -219,6 +220,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "forget archived jobs this long after they ended; or never")                                 \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
       "show them again and again, this far apart, until interrupted")                              \
+    X(WAIT_TIMEOUT, WAIT, "timeout", 0, DURATION, "DURATION", NULL, false,                         \
+      "wait no longer than this, then exit with 124; 0s only looks")                               \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
       "look again after this long; at least 100ms")                                                \
     X(TOP_QUEUE, TOP, "queue", 0, TEXT, "QUEUE", NULL, true, "this queue alone, and its jobs")     \
