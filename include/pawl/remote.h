@@ -36,6 +36,8 @@ struct pawl_claim {
     const char *const *types;  /* [every type]; "mail.*" means all that begin with "mail." */
     size_t type_count;
     int64_t limit;      /* 1..PAWL_CLAIM_MAX [1] */
+    int64_t bytes_max;  /* of the jobs' arguments together: the claim ends before the job that
+                           would exceed it, but brings at least one [no bound] */
     const char *worker; /* whose they will be */
     int64_t lease_ms;   /* for jobs that do not bring their own [30000] */
     bool timed; /* leases end with the job's timeout at the latest: a run that takes longer has

@@ -45,12 +45,16 @@ enum pawl_err pawl__claim_op(const struct pawl_claim *claim, struct pawl__op *op
         return pawl__fail_field(diag, PAWL_ERR_ARG, "limit", "limit must lie between 1 and %d",
                                 PAWL_CLAIM_MAX);
     }
+    if (claim->bytes_max < 0) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "bytes_max", "bytes_max must not be negative");
+    }
     op->kind = PAWL__OP_CLAIM;
     op->claim.queues = claim->queues;
     op->claim.queue_count = claim->queue_count;
     op->claim.types = claim->types;
     op->claim.type_count = claim->type_count;
     op->claim.limit = claim->limit ? claim->limit : 1;
+    op->claim.bytes_max = claim->bytes_max;
     op->claim.worker = claim->worker;
     op->claim.lease_ms = claim->lease_ms ? claim->lease_ms : 30000;
     op->claim.timed = claim->timed;

@@ -28,6 +28,7 @@ static const struct limit limits[] = {
     LIMIT(HEADER_BYTES_MAX, header_bytes_max),
     LIMIT(BODY_BYTES_MAX, body_bytes_max),
     LIMIT(BODIES_BYTES_MAX, bodies_bytes_max),
+    LIMIT(REPLY_BYTES_MAX, reply_bytes_max),
     LIMIT(REPLIES_BYTES_MAX, replies_bytes_max),
     LIMIT(CONNECTIONS_MAX, connections_max),
     LIMIT(CONNECTIONS_PER_ADDRESS_MAX, connections_per_address_max),

@@ -68,6 +68,17 @@ static bool is_posted(enum pawl__wire_op_kind kind)
            kind == PAWL__WIRE_OP_EXTEND;
 }
 
+/* Within what a reply may hold. */
+static enum pawl_err post_claim(struct batch *batch, const struct pawl_claim *asked,
+                                struct slot *slot, struct pawl_diag *diag)
+{
+    struct pawl_claim claim = *asked;
+    int64_t max = batch->request->server->config.limits.reply_bytes_max / (int64_t)batch->count;
+    if (!max) max = 1;
+    if (claim.bytes_max <= 0 || claim.bytes_max > max) claim.bytes_max = max;
+    return pawl_post_claim(pawl__request_pawl(batch->request), &claim, take_answer, slot, diag);
+}
+
 static enum pawl_err post(struct batch *batch, const struct pawl__wire_op *op, struct slot *slot,
                           struct pawl_diag *diag)
 {
@@ -80,7 +91,7 @@ static enum pawl_err post(struct batch *batch, const struct pawl__wire_op *op, s
     case PAWL__WIRE_OP_SUBMIT:
         return pawl_post_submit(pawl, op->jobs, op->job_count, take_answer, slot, diag);
     case PAWL__WIRE_OP_CLAIM:
-        return pawl_post_claim(pawl, &op->claim, take_answer, slot, diag);
+        return post_claim(batch, &op->claim, slot, diag);
     case PAWL__WIRE_OP_COMPLETE:
         return pawl_post_complete(pawl, &run, op->data, take_answer, slot, diag);
     case PAWL__WIRE_OP_FAIL:

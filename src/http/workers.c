@@ -5,7 +5,9 @@
  * 2. What was claimed is either answered, or given back when the client has gone away meanwhile.
  * 3. A fetch that brought nothing although more may be there (others hold it for a moment) waits
  *    HELD_MS at least, also if it was not to wait.
- * 4. Jobs that ran before, or have a checkpoint, are shown with what is known of that: the pool
+ * 4. A reply holds no more than reply_bytes_max of arguments, and at least one job: the claim ends
+ *    there. Many bytes are printed on the pool.
+ * 5. Jobs that ran before, or have a checkpoint, are shown with what is known of that: the pool
  *    reads it. Others are printed as they were claimed. */
 #include "http/checkpoint.h"
 #include "http/chore.h"
@@ -37,6 +39,9 @@ struct fetch {
     const char *limited; /* the one being asked, when it is limited */
     int64_t reserved;    /* tokens taken for it */
     size_t found;
+    int64_t bytes;                /* of their arguments */
+    bool more;                    /* the claim left some behind */
+    bool past;                    /* some ran before */
     struct pawl_answer **answers; /* one for each piece at most */
     size_t answer_count;
 };
@@ -129,12 +134,19 @@ static void free_answers(struct fetch *fetch)
         pawl_answer_free(fetch->answers[i]);
     }
     fetch->answer_count = fetch->found = 0;
+    fetch->bytes = 0;
 }
 
 static void reply_nothing(struct pawl__request *request)
 {
     pawl__buf_add_text(&request->reply, "{\"jobs\":[]}");
     pawl__reply(request, 200);
+}
+
+static void reply_full(struct pawl__request *request)
+{
+    pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "",
+                       "too many large replies are under way");
 }
 
 static void give_back(struct pawl__request *request, struct fetch *fetch)
@@ -196,11 +208,16 @@ static void hand_over(struct pawl__request *request)
 {
     struct fetch *fetch = request->state;
     bool gone = pawl__request_gone(request);
-    if (gone || request->reply.failed) give_back(request, fetch);
+    bool full = fetch->bytes > PAWL__LARGE_BYTES &&
+                !pawl__replies_have_room(request->server, request->reply.len);
+    if (gone || full || request->reply.failed) give_back(request, fetch);
     free_answers(fetch);
     if (gone) {
         pawl__buf_clear(&request->reply);
         reply_nothing(request);
+    } else if (full) {
+        pawl__buf_release(&request->reply);
+        reply_full(request);
     } else {
         pawl__reply(request, 200);
     }
@@ -208,7 +225,9 @@ static void hand_over(struct pawl__request *request)
 
 static void print_on_pool(void *ctx)
 {
-    print_jobs(ctx, print_with_past);
+    struct pawl__request *request = ctx;
+    const struct fetch *fetch = request->state;
+    print_jobs(request, fetch->past ? print_with_past : print_plain);
 }
 
 static void printed(void *ctx)
@@ -237,8 +256,9 @@ static void reply_jobs(struct pawl__request *request)
         hand_over(request);
         return;
     }
-    bool past = note_claims(request, fetch);
-    if (past && pawl__chore_send(request->server, print_on_pool, printed, request)) return;
+    fetch->past = note_claims(request, fetch);
+    bool slow = fetch->past || fetch->bytes > PAWL__LARGE_BYTES;
+    if (slow && pawl__chore_send(request->server, print_on_pool, printed, request)) return;
     print_jobs(request, print_plain);
     hand_over(request);
 }
@@ -253,7 +273,10 @@ static bool next_piece(struct pawl__request *request, struct fetch *fetch, struc
     struct pawl__rates *rates = request->server->rates;
     int64_t now_ms = pawl__server_now(request->server), room = 0;
     bool any = pawl__rates_any(rates);
+    int64_t bytes_left = request->server->config.limits.reply_bytes_max - fetch->bytes;
+    if (fetch->found && (fetch->waiter.more || bytes_left <= 0)) return false; // as much as may be
     *out = (struct pawl_claim){ .limit = fetch->count - (int64_t)fetch->found,
+                                .bytes_max = bytes_left,
                                 .worker = fetch->worker,
                                 .lease_ms = fetch->lease_ms,
                                 .timed = true };
@@ -338,6 +361,9 @@ static void on_claimed(struct pawl__request *request, struct pawl_answer *answer
     }
     fetch->found += found;
     fetch->waiter.more |= answer->more;
+    for (size_t i = 0; i < found; i++) {
+        fetch->bytes += (int64_t)answer->jobs[i].args.len;
+    }
     fetch->answers[fetch->answer_count++] = answer;
     ask_next(request);
 }
@@ -377,6 +403,11 @@ static void ask(struct pawl__request *request)
     if (!takes_jobs(request, fetch)) {
         pawl__waiters_leave(request->server, &fetch->waiter);
         reply_nothing(request);
+        return;
+    }
+    if (!pawl__replies_have_room(request->server, PAWL__LARGE_BYTES)) { // it might be large
+        pawl__waiters_leave(request->server, &fetch->waiter);
+        reply_full(request);
         return;
     }
     fetch->at = 0;

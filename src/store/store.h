@@ -129,6 +129,8 @@ struct pawl__op {
             const char *const *types; /* none: every type; "a.*" and "*" as well */
             size_t type_count;
             int64_t limit;
+            int64_t bytes_max; /* of their arguments together; at least one job is given,
+                                  whatever its size. 0: no bound */
             const char *worker;
             int64_t lease_ms;      /* for jobs that do not bring their own */
             bool timed;            /* no longer than the job's timeout; one that is not timed

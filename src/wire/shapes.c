@@ -131,8 +131,8 @@ static const struct pawl__wire_shape by_shape = SHAPE(by_fields);
 
 #define S struct pawl_claim
 static const struct pawl__wire_field claim_fields[] = {
-    TEXTS(queues, queue_count), TEXTS(types, type_count), INT64(limit), TEXT(worker),
-    INT64(lease_ms), BOOL(timed),
+    TEXTS(queues, queue_count), TEXTS(types, type_count), INT64(limit), INT64(bytes_max),
+    TEXT(worker), INT64(lease_ms), BOOL(timed),
 };
 static const struct pawl__wire_shape claim_shape = SHAPE(claim_fields);
 #undef S

@@ -2,6 +2,9 @@
 #include "base/rng.h"
 #include "support/ops.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static struct claimed claim_from(struct rig *rig, const char *const *queues, size_t queue_count,
                                  const char *const *types, size_t type_count, int64_t limit)
 {
@@ -486,6 +489,96 @@ static void far_instants_do_not_overflow_the_rank(struct rig *rig)
     assert_int_equal(1, claim_n(rig, "default", 10).count);
 }
 
+static struct claimed claim_bytes(struct rig *rig, int64_t limit, int64_t bytes_max)
+{
+    static const char *const queues[] = { "a", "b" };
+    struct pawl__op op = { .kind = PAWL__OP_CLAIM,
+                           .claim = { .queues = queues,
+                                      .queue_count = 2,
+                                      .limit = limit,
+                                      .bytes_max = bytes_max,
+                                      .worker = WORKER,
+                                      .lease_ms = LEASE_MS } };
+    return claim_op(rig, &op);
+}
+
+static struct pawl_job_id submit_bytes(struct rig *rig, const char *queue, const char *type,
+                                       size_t bytes)
+{
+    char *args = malloc(bytes);
+    assert_non_null(args);
+    memset(args, 'x', bytes);
+    memcpy(args, "[\"", 2);
+    memcpy(args + bytes - 2, "\"]", 2);
+    struct pawl_job_spec spec = { .queue = queue, .type = type, .args = { args, bytes } };
+    struct pawl_job_id id = submit_one(rig, &spec);
+    free(args);
+    return id;
+}
+
+/* Ten of 1000 bytes by two types in two queues; one claim after the other takes three. */
+static void claim_ends_before_its_arguments_exceed_the_bound(struct rig *rig)
+{
+    struct pawl_job_id ids[10];
+    for (size_t i = 0; i < 10; i++) {
+        ids[i] = submit_bytes(rig, i < 5 ? "a" : "b", i % 2 ? "t.odd" : "t.even", 1000);
+    }
+    for (size_t at = 0; at < 10; at += 3) {
+        struct claimed jobs = claim_bytes(rig, 100, 3500);
+        size_t left = 10 - at;
+        assert_order(&jobs, ids + at, left < 3 ? left : 3);
+        assert_int_equal(left > 3, jobs.more);
+        for (size_t i = 0; i < jobs.count; i++) {
+            assert_int_equal(1000, jobs.at[i].args.len);
+            assert_i64(1, jobs.at[i].attempt);
+        }
+    }
+    assert_int_equal(0, claim_bytes(rig, 100, 3500).count);
+}
+
+static void claim_brings_one_job_whatever_its_size(struct rig *rig)
+{
+    struct pawl_job_id ids[3];
+    ids[0] = submit_bytes(rig, "a", "t.a", 400000);
+    ids[1] = submit_bytes(rig, "a", "t.a", 100);
+    ids[2] = submit_bytes(rig, "a", "t.b", 300000);
+    for (size_t i = 0; i < 3; i++) {
+        struct claimed jobs = claim_bytes(rig, 10, 1000);
+        assert_order(&jobs, ids + i, 1);
+        assert_int_equal(i < 2, jobs.more);
+    }
+}
+
+/* A heavy one is not overtaken by lighter ones behind it. */
+static void claim_keeps_the_order_within_its_bound(struct rig *rig)
+{
+    struct pawl_job_id ids[4];
+    ids[0] = submit_bytes(rig, "a", "t.a", 600);
+    ids[1] = submit_bytes(rig, "a", "t.b", 50000);
+    ids[2] = submit_bytes(rig, "a", "t.a", 600);
+    ids[3] = submit_bytes(rig, "b", "t.a", 600);
+    struct claimed first = claim_bytes(rig, 10, 2000);
+    assert_order(&first, ids, 1);
+    assert_true(first.more);
+    struct claimed second = claim_bytes(rig, 10, 2000);
+    assert_order(&second, ids + 1, 1);
+    assert_true(second.more);
+    struct claimed third = claim_bytes(rig, 10, 2000);
+    assert_order(&third, ids + 2, 2);
+    assert_false(third.more);
+}
+
+static void bound_that_is_never_reached_changes_nothing(struct rig *rig)
+{
+    struct pawl_job_id ids[70];
+    for (size_t i = 0; i < 70; i++) {
+        ids[i] = submit_bytes(rig, "a", "t.a", 100);
+    }
+    struct claimed jobs = claim_bytes(rig, 100, 7000);
+    assert_order(&jobs, ids, 70);
+    assert_false(jobs.more);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -523,6 +616,10 @@ int main(void)
         CONTRACT(job_is_claimed_up_to_the_last_ms_before_it_expires),
         CONTRACT(ids_that_share_eight_bytes_are_both_claimed),
         CONTRACT(far_instants_do_not_overflow_the_rank),
+        CONTRACT(claim_ends_before_its_arguments_exceed_the_bound),
+        CONTRACT(claim_brings_one_job_whatever_its_size),
+        CONTRACT(claim_keeps_the_order_within_its_bound),
+        CONTRACT(bound_that_is_never_reached_changes_nothing),
     };
     return contract_run("claim", tests, COUNT(tests));
 }

@@ -6,6 +6,7 @@ import os
 import resource
 import socket
 import threading
+import time
 
 import server_kit
 from server_kit import DEADLINE_S, SCALE, Server, test, until
@@ -14,6 +15,7 @@ MIB = 1024 * 1024
 SANITIZED = "ASAN_OPTIONS" in os.environ  # memory and time then say little
 READERS = max(200, min(2000, 40 * SCALE))
 SLACK = 4 if SANITIZED else 1
+STALL_S_MAX = 0.1
 
 
 def resident_mib(server):
@@ -167,6 +169,89 @@ def memory_comes_back_after_large_jobs():
                 thread.join()
         # what the store's connections cache, and no more
         until(lambda: resident_mib(server) < small + 200 * SLACK)
+
+
+def fetch_all(server, count):
+    """How many came with each fetch until all were there."""
+    found = []
+    while sum(found) < count:
+        jobs = server.fetch(count=count)
+        assert jobs, found
+        found.append(len(jobs))
+        for job in jobs:
+            server.ack(job["id"])
+    return found
+
+
+def probe(server, waits, over):
+    """Another client, which asks for something small all the time and notes how long it waited."""
+    connection = server.connect()
+    while not over.is_set():
+        began = time.monotonic()
+        connection.request("GET", "/ojs/v1/manifest")
+        connection.getresponse().read()
+        waits.append((began, time.monotonic() - began))
+    connection.close()
+
+
+def fetch_bytes(server, count):
+    """Unread: reading JSON would hold up the other thread here, not there. How many jobs."""
+    connection = server.connect()
+    connection.request("POST", "/ojs/v1/workers/fetch",
+                       json.dumps({"queues": ["default"], "worker_id": "w", "count": count}),
+                       {"Content-Type": "application/json"})
+    text = connection.getresponse().read()
+    connection.close()
+    return text.count(b'"specversion"')
+
+
+@test
+def fetch_brings_fewer_jobs_when_they_are_large():
+    with Server() as server:
+        submit_large(server, 6, 9)
+        before = resident_mib(server)
+        with open(f"/proc/{server.process.pid}/clear_refs", "w", encoding="ascii") as clear:
+            clear.write("5")  # the peak counts from here
+        assert fetch_all(server, 6) == [1] * 6
+        with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as status:
+            peak = [line for line in status if line.startswith("VmHWM:")][0]
+        assert int(peak.split()[1]) // 1024 < before + 50 * SLACK, (before, peak)
+        submit_large(server, 20, 1)
+        assert fetch_all(server, 20) == [16, 4]
+
+
+@test
+def others_do_not_wait_while_large_jobs_are_fetched():
+    with Server() as server:
+        submit_large(server, 60, 1)
+        waits, over = [], threading.Event()
+        other = threading.Thread(target=probe, args=(server, waits, over))
+        other.start()
+        times, found = [time.monotonic()], 0
+        while found < 60:
+            found += fetch_bytes(server, 60)
+            times.append(time.monotonic())
+        over.set()
+        other.join()
+        assert len(times) == 5, times  # 16, 16, 16, 12
+        # what the server does happens each time, what a busy machine does does not
+        worst = [max((wait for at, wait in waits if begin - STALL_S_MAX < at <= end), default=0)
+                 for begin, end in zip(times, times[1:])]
+        assert min(worst) < STALL_S_MAX * SLACK, worst
+
+
+@test
+def fetch_that_finds_no_room_for_its_reply_leaves_the_jobs():
+    with Server("--replies-bytes-max", "10MiB") as server:
+        jobs = submit_large(server, 2, 9)
+        client = send(server, ask_for(jobs[0]))
+        assert head_of(client).startswith("HTTP/1.1 200 ")
+        ask = {"queues": ["default"], "worker_id": "w"}
+        reply = server.ask("POST", "/ojs/v1/workers/fetch", ask)
+        assert reply.status == 503 and reply.headers["Retry-After"] == "1", reply.status
+        client.close()
+        found = until(lambda: server.ask("POST", "/ojs/v1/workers/fetch", ask).json.get("jobs"))
+        assert found[0]["id"] == jobs[0], found[0]["id"]
 
 
 server_kit.main()

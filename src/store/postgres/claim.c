@@ -14,6 +14,9 @@
 /* Columns of claim_take before the facts. */
 enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_FACTS };
 
+/* Columns of claim_hold. */
+enum { HELD_ID, HELD_EXPIRES, HELD_RANK, HELD_BYTES };
+
 enum { SLOT_TAKEN, SLOT_LEFT, SLOT_HELD };
 
 /* By which jobs are in order. */
@@ -29,7 +32,16 @@ struct claim {
     struct turn *turns; /* of the jobs that were claimed */
     const char *worker; /* as long-lived as the jobs */
     int64_t expired;    /* how many it met that were past their time */
+    int64_t bytes;      /* of the arguments of the jobs that were claimed */
+    bool full;          /* the next job would exceed bytes_max */
 };
+
+static bool fits(const struct claim *claim, int64_t bytes)
+{
+    int64_t max = claim->op->claim.bytes_max;
+    bool first = !claim->op->claim.job_count && !claim->bytes;
+    return !max || first || claim->bytes + bytes <= max;
+}
 
 static enum pawl_err name_lane(struct claim *claim, struct pawl__pg_cursor *cursor)
 {
@@ -102,15 +114,15 @@ static int compare_taken(const void *a, const void *b)
     return pawl__pg_compare_ranks(left->rank, &left->pick->seat, right->rank, &right->pick->seat);
 }
 
-static enum pawl_err sort_taken(struct claim *claim, const PGresult *rows, struct taken **out)
+static enum pawl_err sort_rows(struct claim *claim, const PGresult *rows, int rank, int id,
+                               struct taken **out)
 {
     size_t count = (size_t)PQntuples(rows);
     *out = pawl__arena_alloc(&claim->pg->arena, (count + 1) * sizeof **out);
     if (!*out) return pawl__fail_nomem(claim->pg->diag);
     for (size_t i = 0; i < count; i++) {
-        struct pawl_job_id id = pawl__pg_id(rows, (int)i, TAKE_FACTS + COL_ID);
-        (*out)[i] = (struct taken){ pawl__pg_int(rows, (int)i, TAKE_RANK),
-                                    find_candidate(claim, id), (int)i };
+        (*out)[i] = (struct taken){ pawl__pg_int(rows, (int)i, rank),
+                                    find_candidate(claim, pawl__pg_id(rows, (int)i, id)), (int)i };
     }
     qsort(*out, count, sizeof **out, compare_taken);
     return PAWL_OK;
@@ -146,6 +158,7 @@ static enum pawl_err give_row(struct claim *claim, const PGresult *rows, const s
     job->free_runs = pawl__pg_int(rows, taken->at, TAKE_FREE);
     job->started_at_ms = claim->pg->now_ms;
     job->lease_until_ms = pawl__pg_int(rows, taken->at, TAKE_LEASE_UNTIL);
+    claim->bytes += (int64_t)job->args.len;
     pawl__pg_moved(claim->pg, cursor->lane, job->id, job->run, PAWL_STATE_AVAILABLE,
                    PAWL_STATE_ACTIVE);
     pawl__pg_roll_lease(claim->pg, job->lease_until_ms, job->worker, job->id);
@@ -165,13 +178,18 @@ static enum pawl_err take(struct claim *claim, enum pawl__pg sql)
     pawl__pg_bind_bool(conn, PG_CLAIM_TAKE_timed, op->claim.timed);
     pawl__pg_bind_string(conn, PG_CLAIM_TAKE_worker, claim->worker);
     pawl__pg_bind_list(conn, PG_CLAIM_TAKE_ids, &claim->pg->gather.lists[0]);
-    if (sql == PG_CLAIM_TAKE) pawl__pg_bind(conn, PG_CLAIM_TAKE_rank_max, claim->ready.rank_max);
+    if (sql != PG_CLAIM_TAKE_HELD) {
+        pawl__pg_bind(conn, PG_CLAIM_TAKE_rank_max, claim->ready.rank_max);
+    }
+    if (sql == PG_CLAIM_TAKE_LIGHT) {
+        pawl__pg_bind(conn, PG_CLAIM_TAKE_LIGHT_bytes_max, op->claim.bytes_max - claim->bytes);
+    }
     pawl__pg_send_keep(conn, SLOT_TAKEN);
     enum pawl_err err = pawl__pg_sync(conn, claim->pg->diag);
     if (err) return err;
     const PGresult *rows = conn->kept[SLOT_TAKEN];
     struct taken *taken;
-    err = sort_taken(claim, rows, &taken);
+    err = sort_rows(claim, rows, TAKE_RANK, TAKE_FACTS + COL_ID, &taken);
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         err = give_row(claim, rows, &taken[i]);
     }
@@ -181,7 +199,13 @@ _Static_assert((int)PG_CLAIM_TAKE_now_ms == (int)PG_CLAIM_TAKE_HELD_now_ms &&
                    (int)PG_CLAIM_TAKE_lease_ms == (int)PG_CLAIM_TAKE_HELD_lease_ms &&
                    (int)PG_CLAIM_TAKE_timed == (int)PG_CLAIM_TAKE_HELD_timed &&
                    (int)PG_CLAIM_TAKE_worker == (int)PG_CLAIM_TAKE_HELD_worker &&
-                   (int)PG_CLAIM_TAKE_ids == (int)PG_CLAIM_TAKE_HELD_ids,
+                   (int)PG_CLAIM_TAKE_ids == (int)PG_CLAIM_TAKE_HELD_ids &&
+                   (int)PG_CLAIM_TAKE_now_ms == (int)PG_CLAIM_TAKE_LIGHT_now_ms &&
+                   (int)PG_CLAIM_TAKE_lease_ms == (int)PG_CLAIM_TAKE_LIGHT_lease_ms &&
+                   (int)PG_CLAIM_TAKE_timed == (int)PG_CLAIM_TAKE_LIGHT_timed &&
+                   (int)PG_CLAIM_TAKE_worker == (int)PG_CLAIM_TAKE_LIGHT_worker &&
+                   (int)PG_CLAIM_TAKE_ids == (int)PG_CLAIM_TAKE_LIGHT_ids &&
+                   (int)PG_CLAIM_TAKE_rank_max == (int)PG_CLAIM_TAKE_LIGHT_rank_max,
                "parameters are numbered alike");
 
 struct ranked {
@@ -231,6 +255,15 @@ static enum pawl_err hold_left(struct claim *claim)
     return pawl__pg_sync(conn, claim->pg->diag);
 }
 
+static void list_again(struct claim *claim, const struct pawl__pg_pick *pick, int64_t rank)
+{
+    claim->op->claim.more = true;
+    pawl__pg_roll_ready(claim->pg, &(struct pawl__pg_waiting){ .lane = pick->cursor->lane->id,
+                                                               .rank = rank,
+                                                               .id = pick->id,
+                                                               .arrival = pick->seat });
+}
+
 /* What somebody else holds goes back onto the roll: he may let it go as it is. */
 static enum pawl_err put_back(struct claim *claim, const PGresult *left, const PGresult *held)
 {
@@ -239,12 +272,7 @@ static enum pawl_err put_back(struct claim *claim, const PGresult *left, const P
     for (int i = 0; !err && i < PQntuples(left); i++) {
         struct pawl_job_id id = pawl__pg_id(left, i, 0);
         if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
-        claim->op->claim.more = true;
-        const struct pawl__pg_pick *pick = find_candidate(claim, id);
-        pawl__pg_roll_ready(claim->pg, &(struct pawl__pg_waiting){ .lane = pick->cursor->lane->id,
-                                                                   .rank = pawl__pg_int(left, i, 1),
-                                                                   .id = id,
-                                                                   .arrival = pick->seat });
+        list_again(claim, find_candidate(claim, id), pawl__pg_int(left, i, 1));
     }
     return err;
 }
@@ -265,7 +293,9 @@ static enum pawl_err expire(struct claim *claim, struct pawl_job_id id)
                     &(struct pawl__pg_target){ .reason = "expired before it could run" });
 }
 
-/* The ids of claim_hold that are past their time, and the others, in the transaction's arena. */
+/* The ids of claim_hold that are past their time, in the transaction's arena, and those to be
+ * taken, in lists[0]. From the first one on that would exceed bytes_max they go back onto the roll.
+ */
 static enum pawl_err part_held(struct claim *claim, const PGresult *held, struct pawl_job_id **gone,
                                size_t *gone_count)
 {
@@ -273,15 +303,26 @@ static enum pawl_err part_held(struct claim *claim, const PGresult *held, struct
     *gone_count = 0;
     *gone = pawl__arena_alloc(&claim->pg->arena, ((size_t)PQntuples(held) + 1) * sizeof **gone);
     if (!*gone) return pawl__fail_nomem(claim->pg->diag);
+    struct taken *rows;
+    enum pawl_err err = sort_rows(claim, held, HELD_RANK, HELD_ID, &rows);
+    if (err) return err;
+    int64_t before = claim->bytes;
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     for (int i = 0; i < PQntuples(held); i++) {
-        int64_t expires_at_ms = pawl__pg_int(held, i, 1);
-        if (expires_at_ms && expires_at_ms <= claim->pg->now_ms) {
-            (*gone)[(*gone_count)++] = pawl__pg_id(held, i, 0);
+        int64_t expires_at_ms = pawl__pg_int(held, rows[i].at, HELD_EXPIRES);
+        int64_t bytes = pawl__pg_int(held, rows[i].at, HELD_BYTES);
+        bool expired = expires_at_ms && expires_at_ms <= claim->pg->now_ms;
+        claim->full = claim->full || (!expired && !fits(claim, bytes));
+        if (claim->full) {
+            list_again(claim, rows[i].pick, rows[i].rank);
+        } else if (expired) {
+            (*gone)[(*gone_count)++] = rows[i].pick->id;
         } else {
-            pawl__pg_list_add_id(ids, pawl__pg_id(held, i, 0));
+            pawl__pg_list_add_id(ids, rows[i].pick->id);
+            claim->bytes += bytes;
         }
     }
+    claim->bytes = before; // they count when they are taken
     return PAWL_OK;
 }
 
@@ -360,7 +401,8 @@ static enum pawl_err claim_chosen(struct claim *claim)
     qsort(claim->ready.picks, claim->ready.pick_count, sizeof *claim->ready.picks,
           compare_candidates);
     list_chosen(claim, &claim->pg->gather.lists[0]);
-    enum pawl_err err = take(claim, PG_CLAIM_TAKE);
+    bool bounded = claim->op->claim.bytes_max && (before || claim->ready.pick_count > 1);
+    enum pawl_err err = take(claim, bounded ? PG_CLAIM_TAKE_LIGHT : PG_CLAIM_TAKE);
     size_t taken = claim->op->claim.job_count - before;
     if (err || taken == claim->ready.pick_count) return err;
     err = look_at_left(claim);
@@ -375,7 +417,8 @@ static enum pawl_err claim_queue(struct claim *claim, const struct pawl__pg_queu
     bool more = true;
     enum pawl_err err = pawl__pg_ready_open(&claim->ready, op, queue, limit - op->claim.job_count);
     if (err || !claim->ready.cursor_count) return err;
-    while (!err && more && op->claim.job_count < limit && claim->expired < PAWL__MAINTENANCE_MAX) {
+    while (!err && more && !claim->full && op->claim.job_count < limit &&
+           claim->expired < PAWL__MAINTENANCE_MAX) {
         err = pawl__pg_ready_pick(&claim->ready, limit - op->claim.job_count, &more);
         if (err || !claim->ready.pick_count) break;
         err = (op->kind == PAWL__OP_ROUTE ? route_chosen : claim_chosen)(claim);
@@ -392,7 +435,7 @@ static enum pawl_err claim_queues(struct claim *claim)
         const struct pawl__pg_queue *queue = pawl__pg_queue_find(claim->pg, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
         err = claim_queue(claim, queue);
-        if (op->claim.job_count == (size_t)op->claim.limit) break;
+        if (claim->full || op->claim.job_count == (size_t)op->claim.limit) break;
     }
     return err;
 }

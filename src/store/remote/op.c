@@ -52,6 +52,7 @@ static void say_claim(const struct pawl__op *op, struct pawl__wire_op *out)
                                       .types = op->claim.types,
                                       .type_count = op->claim.type_count,
                                       .limit = op->claim.limit,
+                                      .bytes_max = op->claim.bytes_max,
                                       .worker = op->claim.worker,
                                       .lease_ms = op->claim.lease_ms,
                                       .timed = op->claim.timed };

@@ -14,6 +14,8 @@ enum { CHUNK_MAX = 64 };
 
 struct row {
     int64_t rank, key, run, base_run, free_runs;
+    int64_t bytes; /* of the arguments */
+    bool unread;   /* they would exceed the bound: read when the job is taken, if it is */
     struct pawl_job job;
 };
 
@@ -35,9 +37,24 @@ struct claim {
     struct pawl__op *op;
     struct cursor *cursors;
     size_t cursor_count;
-    const char *worker; /* as long-lived as the jobs */
-    int64_t expired;    /* how many it met that were past their time */
+    const char *worker;              /* as long-lived as the jobs */
+    int64_t expired;                 /* how many it met that were past their time */
+    int64_t read_bytes, given_bytes; /* of arguments */
+    bool full;                       /* the next job would exceed bytes_max */
 };
+
+/* May the arguments be read before it is known whether the job is taken? */
+static bool may_read(const struct claim *claim, int64_t bytes)
+{
+    int64_t max = claim->op->claim.bytes_max;
+    return !max || !claim->read_bytes || claim->read_bytes + bytes <= max;
+}
+
+static bool fits(const struct claim *claim, int64_t bytes)
+{
+    int64_t max = claim->op->claim.bytes_max;
+    return !max || !claim->op->claim.job_count || claim->given_bytes + bytes <= max;
+}
 
 static enum pawl_err read_job(struct claim *claim, int64_t key, struct pawl_job *job)
 {
@@ -100,6 +117,10 @@ static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct ro
     row->base_run = sqlite3_column_int64(stmt, NEXT_BASE);
     row->free_runs = sqlite3_column_int64(stmt, NEXT_FREE);
     row->job = (struct pawl_job){ .reason = "" };
+    row->bytes = sqlite3_column_bytes(stmt, NEXT_ARGS);
+    row->unread = !may_read(claim, row->bytes);
+    if (row->unread) return PAWL_OK;
+    claim->read_bytes += row->bytes;
     if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, &row->job);
     row->job = plain_job;
     row->job.id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL));
@@ -125,6 +146,8 @@ static enum pawl_err read_fresh(struct claim *claim, struct cursor *cursor)
         row->job.due_at_ms = from->due_at_ms;
         row->job.args.at = pawl__arena_dup(&claim->op->arena, from->args, from->args_len);
         row->job.args.len = from->args_len;
+        row->bytes = from->args_len;
+        claim->read_bytes += row->bytes;
         if (!row->job.args.at) return pawl__fail_nomem(claim->sq->diag);
         cursor->fresh_at = from->next;
     }
@@ -143,17 +166,15 @@ static enum pawl_err read_chunk(struct claim *claim, struct cursor *cursor)
     pawl__sq_bind(stmt, SQL_READY_NEXT_key, first ? INT64_MIN : cursor->taken_key);
     pawl__sq_bind(stmt, SQL_READY_NEXT_limit, (int64_t)cursor->chunk);
     cursor->count = cursor->at = 0;
-    bool found;
+    bool found = false, unread = false;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found && !unread) {
         err = read_row(claim, stmt, &cursor->rows[cursor->count]);
-        if (err) {
-            sqlite3_reset(stmt);
-            return err;
-        }
-        cursor->count++;
+        if (err) break;
+        unread = cursor->rows[cursor->count++].unread; // that is far enough
     }
-    cursor->drained = cursor->count < cursor->chunk;
+    if (found) sqlite3_reset(stmt);
+    cursor->drained = !unread && cursor->count < cursor->chunk;
     return err;
 }
 
@@ -337,6 +358,7 @@ static enum pawl_err give_row(struct claim *claim, struct cursor *cursor, const 
     struct pawl__op *op = claim->op;
     struct pawl_job *job = &op->claim.jobs[op->claim.job_count++];
     *job = row->job;
+    claim->given_bytes += row->bytes;
     start_job(claim, row, job);
     job->queue = cursor->queue_name;
     job->type = cursor->type_name;
@@ -348,7 +370,11 @@ static enum pawl_err give_row(struct claim *claim, struct cursor *cursor, const 
 
 static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
 {
-    const struct row *row = &cursor->rows[cursor->at];
+    struct row *row = &cursor->rows[cursor->at];
+    if (row->unread) {
+        enum pawl_err err = read_job(claim, row->key, &row->job);
+        if (err) return err;
+    }
     int64_t expires_at_ms = row->job.expires_at_ms;
     bool expired = expires_at_ms && expires_at_ms <= claim->sq->now_ms;
     claim->expired += expired; // bounded: the sweep does the rest
@@ -369,6 +395,8 @@ static enum pawl_err claim_queue(struct claim *claim, const struct pawl__sq_queu
         struct cursor *best;
         err = best_cursor(claim, &best);
         if (err || !best) break;
+        claim->full = !fits(claim, best->rows[best->at].bytes);
+        if (claim->full) break;
         err = take_row(claim, best);
     }
     return err ? err : close_cursors(claim);
@@ -395,8 +423,9 @@ enum pawl_err pawl__sq_op_claim(struct pawl__backend *sq, struct pawl__op *op)
         if (!queue || queue->paused) continue;
         err = claim_queue(&claim, queue);
         if (op->claim.job_count == (size_t)op->claim.limit) return err;
+        if (claim.full) break;
     }
-    op->claim.more = claim.expired >= PAWL__MAINTENANCE_MAX;
+    op->claim.more = claim.full || claim.expired >= PAWL__MAINTENANCE_MAX;
     return err;
 }
 

@@ -63,6 +63,17 @@ WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
 RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
 
+-- name: claim_take_light
+-- The same if they are not too heavy together, else none: claim.c then chooses. The length is known
+-- without reading what it is of.
+UPDATE pawl_job AS j
+SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
+    worker = :worker, reason = NULL, perishes = false
+WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
+    AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
+    AND (SELECT sum(octet_length(args)) FROM pawl_job WHERE id = ANY (:ids)) <= :bytes_max
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
+
 -- name: claim_take_held
 -- The same for rows that claim_hold has locked.
 UPDATE pawl_job AS j
@@ -77,7 +88,7 @@ FROM pawl_job AS j
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
 
 -- name: claim_hold
-SELECT j.id, j.expires_at_ms
+SELECT j.id, j.expires_at_ms, j.rank, octet_length(j.args)
 FROM pawl_job AS j
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
 FOR NO KEY UPDATE SKIP LOCKED
