@@ -163,11 +163,12 @@ static void post(struct hand *hand, int64_t count)
 
 /* ---- a hand ---- */
 
-/* How many the next call may submit; 0: enough. */
-static int64_t take_turn(struct hands *hands)
+/* How many the next call may submit; 0: enough. Each hand makes one call at least: a short slice
+ * may be over before its thread runs. */
+static int64_t take_turn(struct hands *hands, int64_t mine)
 {
     const struct pawl__hands_options *options = hands->options;
-    if (options->for_us > 0 && pawl__bench_now_us() >= hands->until_us) return 0;
+    if (options->for_us > 0 && mine > 0 && pawl__bench_now_us() >= hands->until_us) return 0;
     if (options->jobs_max == 0) return options->per_call;
     const int64_t before = atomic_fetch_add(&hands->submitted, options->per_call);
     const int64_t left = options->jobs_max - before;
@@ -188,7 +189,7 @@ static void keep_pace(const struct hands *hands, int64_t mine)
 static void *submit(void *arg)
 {
     struct hand *hand = arg;
-    for (int64_t count; (count = take_turn(hand->hands)) > 0;) {
+    for (int64_t count; (count = take_turn(hand->hands, hand->count)) > 0;) {
         if (hand->hands->options->post) {
             post(hand, count);
         } else {

@@ -153,7 +153,7 @@ static struct period run_period(struct soak *soak, int number, int64_t until_us)
     struct pawl__row row = { .unit = "ms" };
     struct period period;
     char sizes[96];
-    const int64_t start_us = pawl__bench_now_us(), before = pawl__api_completed(&soak->api);
+    const int64_t start_us = pawl__bench_now_us(), before = atomic_load(&soak->api.handled);
     soak->count = 0;
     do {
         probe(soak);
@@ -162,7 +162,7 @@ static struct period run_period(struct soak *soak, int number, int64_t until_us)
     if (soak->count == 0) pawl__bench_die("no claim found %d jobs", CLAIM_JOBS);
     period.p50 = pawl__median(soak->samples, soak->count); // sorted from here on
     period.p99 = soak->samples[soak->count - 1 - soak->count / 100];
-    period.per_s = (double)(pawl__api_completed(&soak->api) - before) * 1e6 /
+    period.per_s = (double)(atomic_load(&soak->api.handled) - before) * 1e6 /
                    (double)(pawl__bench_now_us() - start_us);
     describe(sizes, sizeof sizes);
     row.value = period.p50;
