@@ -38,7 +38,7 @@ def memory_kib(server):
 
 def dial(address, path):
     connection = socket.create_connection(address.split(":"))
-    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     return connection
 
 
@@ -89,7 +89,7 @@ class Line:
         self.file = self.socket.makefile("rb")
 
     def ask(self, path, bodies):
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         self.socket.sendall("".join(
             f"{head}Content-Length: {len(text)}\r\n\r\n{text}"
             for text in map(json.dumps, bodies)).encode())
