@@ -358,6 +358,23 @@ static void job_is_there_after_a_restart(struct rig *rig)
                submit_spec(rig, &(struct pawl_job_spec){ .business_key = "k" }, NULL));
 }
 
+/* An id of just now that came out of order the first time, and in order when the client, which got
+ * no answer, submits it again: to another process, or to this one after a restart. */
+static void id_is_taken_whatever_the_order_of_its_arrival(struct rig *rig)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        struct pawl_job_id id = rig_id(rig);
+        struct pawl_job_spec spec = { .id = &id };
+        struct pawl__new_job late = job_new(rig, &spec), again = job_new(rig, &spec);
+        struct pawl_submitted out;
+        late.arrival = rig_id(rig);
+        again.arrival = plain ? id : (struct pawl_job_id){ { 0 } };
+        assert_ok(rig, submit_jobs(rig, &late, 1, &out, NULL));
+        assert_err(rig, PAWL_ERR_EXISTS, submit_jobs(rig, &again, 1, &out, NULL));
+    }
+    assert_int_equal(2, claim_n(rig, "default", 10).count);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -380,6 +397,7 @@ int main(void)
         CONTRACT(largest_payload_comes_back_whole),
         CONTRACT(names_may_be_of_any_letters_and_full_length),
         CONTRACT(extreme_numbers_come_back),
+        CONTRACT(id_is_taken_whatever_the_order_of_its_arrival),
         CONTRACT_SHARED(job_is_there_after_a_restart),
     };
     return contract_run("submit", tests, COUNT(tests));

@@ -112,10 +112,17 @@ static void job_column(const void *rows, size_t at, int column, sqlite3_context 
     }
 }
 
+/* An id that the caller chose may be that of a displaced job, which no key gives away. */
+static bool is_new(struct pawl__backend *sq, const struct pawl__new_job *job)
+{
+    bool known;
+    return job->fresh_id || (!pawl__sq_is_known(sq, job->id, &known) && !known);
+}
+
 static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
     return !job->key_count && !job->tags.len && pawl__sq_key_fits(sq, job) &&
-           pawl__sq_split(job->id).head > sq->archive_high;
+           pawl__sq_split(job->id).head > sq->archive_high && is_new(sq, job);
 }
 
 static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job)

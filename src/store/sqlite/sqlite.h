@@ -433,6 +433,10 @@ struct pawl_job_id pawl__sq_arrival(const struct pawl__new_job *job);
 /* Is the first half of the job's id to be its key, if it is free? */
 bool pawl__sq_key_fits(const struct pawl__backend *sq, const struct pawl__new_job *job);
 
+/* Is the id taken, by a job that is live or archived, displaced or not? */
+PAWL_MUST_CHECK enum pawl_err pawl__sq_is_known(struct pawl__backend *sq, struct pawl_job_id id,
+                                                bool *out);
+
 struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
 /* The id in a row that begins with {{facts}}. */

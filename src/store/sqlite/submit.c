@@ -243,8 +243,7 @@ static void bind_facts(sqlite3_stmt *stmt, const struct pawl__new_job *job,
     pawl__sq_bind_text(stmt, SQL_JOB_INSERT_trace_id, spec->trace_id);
 }
 
-/* Is the id itself taken, live or archived? Only asked when its first half is. */
-static enum pawl_err is_known(struct pawl__backend *sq, struct pawl_job_id id, bool *out)
+enum pawl_err pawl__sq_is_known(struct pawl__backend *sq, struct pawl_job_id id, bool *out)
 {
     int64_t key;
     enum pawl_err err = pawl__sq_find(&sq->writer, id, &key, sq->diag);
@@ -314,7 +313,7 @@ static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *st
 }
 
 /* Insert the facts under the id's first half, or, where that will not do, under another key.
- * EXISTS: the id is taken. */
+ * EXISTS: the id is taken, also if that first half is free: its job may be displaced. */
 static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
                                   const struct pawl__new_job *job, struct pawl__sq_place *place)
 {
@@ -326,16 +325,17 @@ static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_INSERT);
     bind_facts(stmt, job, place, keys, keys_len);
     enum pawl_err err = PAWL_OK;
+    bool known = false;
+    if (!job->fresh_id) err = pawl__sq_is_known(sq, job->id, &known);
+    if (err) return err;
+    if (known) return refuse_id(op, job->id);
     if (pawl__sq_key_fits(sq, job)) {
         bool taken;
         pawl__sq_bind_null(stmt, SQL_JOB_INSERT_head);
         err = insert_under(sq, stmt, place->key, &taken);
         if (err || !taken) return err;
     }
-    bool known;
-    err = is_known(sq, job->id, &known);
-    if (err) return err;
-    return known ? refuse_id(op, job->id) : insert_displaced(sq, stmt, job, &place->key);
+    return insert_displaced(sq, stmt, job, &place->key);
 }
 
 static enum pawl_err insert_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,
