@@ -73,7 +73,7 @@ enum pawl__cli_store {
       "list the tokens for the server, never what they are")                                       \
     X(token_add, "token", "add", "", 0, 0, CREATE, PAWL__CLI_TOKEN, false,                         \
       "make a token and print it, once")                                                           \
-    X(token_revoke, "token", "revoke", "ID...", 1, MANY, OPEN, 0, false,                           \
+    X(token_revoke, "token", "revoke", "TOKEN-ID...", 1, MANY, OPEN, 0, false,                     \
       "let a token be used no more")                                                               \
     X(migrate, "migrate", NULL, "", 0, 0, CREATE, PAWL__CLI_MIGRATE, false,                        \
       "make the store, or bring its schema up to date")                                            \
@@ -86,7 +86,8 @@ enum pawl__cli_store {
     X(help, "help", NULL, "[COMMAND]", 0, 2, NONE, 0, false, "explain pawl, or one command")       \
     X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \
     X(doc, "__doc", NULL, "", 0, 0, NONE, 0, true, "print the reference page")                     \
-    X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")
+    X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")     \
+    X(known, "__known", NULL, "ids|queues|types", 1, 1, OPEN, 0, true, "print names for completion")
 
 #define PAWL__CLI_CONTROL_OPERANDS "[ID...]"
 #define PAWL__CLI_CONTROL_GROUPS (PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON)

@@ -1,6 +1,40 @@
 /* Completion scripts for shells, made from the lists. */
 #include "cli/cli.h"
 
+/* ---- names that the store knows ---- */
+
+/* What "pawl __known" is asked for when a value of this kind is to be completed; NULL: nothing. */
+static const char *known_of_kind(enum pawl__cli_kind kind)
+{
+    switch (kind) {
+    case PAWL__CLI_KIND_QUEUE:
+    case PAWL__CLI_KIND_QUEUE_LIMIT:
+        return "queues";
+    case PAWL__CLI_KIND_TYPE:
+        return "types";
+    default:
+        return NULL;
+    }
+}
+
+/* The same for a command's operands, by the word that stands for them in its usage. `*many`: all of
+ * them; else the first alone. */
+static const char *known_of_operands(const struct pawl__cli_command *command, bool *many)
+{
+    static const struct {
+        const char *word, *known;
+    } known[] = { { "ID", "ids" }, { "QUEUE", "queues" }, { "TYPE", "types" } };
+    const char *at = command->operands + (command->operands[0] == '[');
+    size_t len = strcspn(at, ".[] ");
+    *many = at[len] == '.';
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strlen(known[i].word) == len && strncmp(known[i].word, at, len) == 0) {
+            return known[i].known;
+        }
+    }
+    return NULL;
+}
+
 /* ---- bash (and zsh, through its emulation of bash's) ---- */
 
 static void put_choices(struct pawl__buf *out, const char *const *choices)
@@ -18,36 +52,45 @@ static bool is_first_of_name(size_t i)
 }
 
 /* "--store|-s|--actor": options that take a value, with or without a list to choose from. */
-static void put_names(struct pawl__buf *out, bool (*wanted)(enum pawl__cli_kind kind))
+static void put_names(struct pawl__buf *out, bool (*wanted)(const struct pawl__cli_option *option))
 {
     bool some = false;
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         const struct pawl__cli_option *option = &pawl__cli_options[i];
-        if (!option->arg || !is_first_of_name(i) || !wanted(option->kind)) continue;
+        if (!option->arg || !is_first_of_name(i) || !wanted(option)) continue;
         pawl__buf_printf(out, "%s--%s", some ? "|" : "", option->name);
         if (option->letter) pawl__buf_printf(out, "|-%c", option->letter);
         some = true;
     }
 }
 
-static bool is_any(enum pawl__cli_kind kind)
+/* Those that say which store is asked for names, and how. */
+static bool is_setting(const struct pawl__cli_option *option)
 {
-    (void)kind;
-    return true;
+    return option->group == PAWL__CLI_SETTING;
 }
 
-static bool is_open(enum pawl__cli_kind kind)
+static bool is_no_setting(const struct pawl__cli_option *option)
 {
-    return !pawl__cli_kind_choices(kind) && kind != PAWL__CLI_KIND_FILE;
+    return !is_setting(option);
+}
+
+static bool is_open(const struct pawl__cli_option *option)
+{
+    return !pawl__cli_kind_choices(option->kind) && !known_of_kind(option->kind) &&
+           option->kind != PAWL__CLI_KIND_FILE;
 }
 
 static void put_value(struct pawl__buf *out, const struct pawl__cli_option *option)
 {
     const char *const *choices = pawl__cli_kind_choices(option->kind);
+    const char *known = known_of_kind(option->kind);
     pawl__buf_printf(out, "    --%s", option->name);
     if (option->letter) pawl__buf_printf(out, "|-%c", option->letter);
     pawl__buf_add_text(out, ")\n        COMPREPLY=($(compgen ");
-    if (!choices) {
+    if (known) {
+        pawl__buf_printf(out, "-W \"$(_pawl_known %s)\" -- \"$cur\"))\n", known);
+    } else if (!choices) {
         pawl__buf_add_text(out, "-f -- \"$cur\"))\n");
     } else if (pawl__cli_kind_is_list(option->kind)) {
         // The words after the last comma; what is before it stays.
@@ -68,7 +111,7 @@ static void put_values(struct pawl__buf *out)
     pawl__buf_add_text(out, "    case $prev in\n");
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         const struct pawl__cli_option *option = &pawl__cli_options[i];
-        if (option->arg && is_first_of_name(i) && !is_open(option->kind)) put_value(out, option);
+        if (option->arg && is_first_of_name(i) && !is_open(option)) put_value(out, option);
     }
     pawl__buf_add_text(out, "    ");
     put_names(out, is_open);
@@ -120,21 +163,35 @@ static void put_words(struct pawl__buf *out, const char *word)
     }
 }
 
+/* Operands that the store knows. */
+static void put_known_operands(struct pawl__buf *out)
+{
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        bool many;
+        const char *known = known_of_operands(command, &many);
+        if (!known || command->hidden) continue;
+        pawl__buf_printf(out, "        \"%s %s\"%s) words=$(_pawl_known %s) ;;\n", command->word,
+                         command->second ? command->second : "", many ? "*" : "", known);
+    }
+}
+
 static void put_operands(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "    elif [[ -z $word ]]; then\n        words='");
     put_words(out, NULL);
-    pawl__buf_add_text(out, "'\n    elif [[ -z $second ]]; then\n        case $word in\n");
+    pawl__buf_add_text(out, "'\n    else\n        case \"$word $second\" in\n");
     for (size_t i = 0; i < pawl__cli_command_count; i++) {
         const struct pawl__cli_command *command = &pawl__cli_commands[i];
         if (!command->second || !pawl__cli_command_is_first(command)) continue;
-        pawl__buf_printf(out, "        %s) words='", command->word);
+        pawl__buf_printf(out, "        '%s ') words='", command->word);
         put_words(out, command->word);
         pawl__buf_add_text(out, "' ;;\n");
     }
-    pawl__buf_add_text(out, "        help) words='");
+    put_known_operands(out);
+    pawl__buf_add_text(out, "        'help ') words='");
     put_words(out, NULL);
-    pawl__buf_add_text(out, "' ;;\n        backup) COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+    pawl__buf_add_text(out, "' ;;\n        'backup ') COMPREPLY=($(compgen -f -- \"$cur\"))\n"
                             "            return ;;\n        esac\n    fi\n");
 }
 
@@ -143,22 +200,40 @@ static void put_bash(struct pawl__buf *out)
     pawl__buf_add_text(out,
                        "# Completion for pawl. Made by \"pawl __complete bash\"; do not edit.\n"
                        "# shellcheck disable=SC2207 # no word of ours has blanks in it\n"
+                       "_pawl_known() {\n"
+                       "    \"${args[0]}\" \"${settings[@]}\" __known \"$1\" 2>/dev/null\n"
+                       "}\n"
                        "_pawl() {\n"
-                       "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                       "    local word='' second='' words='' i\n"
-                       "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                       "        case ${COMP_WORDS[i]} in\n        ");
-    put_names(out, is_any);
-    pawl__buf_add_text(out, ") ((i++)) ;;\n"
-                            "        -*) ;;\n"
-                            "        *)\n"
-                            "            if [[ -z $word ]]; then\n"
-                            "                word=${COMP_WORDS[i]}\n"
-                            "            elif [[ -z $second ]]; then\n"
-                            "                second=${COMP_WORDS[i]}\n"
-                            "            fi ;;\n"
-                            "        esac\n"
-                            "    done\n");
+                       "    local args=() settings=() glued='' word='' second='' words='' i\n"
+                       "    # bash takes \"sqlite:pawl.db\" apart at the colon\n"
+                       "    for i in \"${COMP_WORDS[@]:0:COMP_CWORD+1}\"; do\n"
+                       "        if [[ -n $i && -z ${i//[:=]/} && ${#args[@]} -gt 0 ]]; then\n"
+                       "            args[${#args[@]}-1]+=$i glued=1\n"
+                       "        elif [[ -n $glued ]]; then\n"
+                       "            args[${#args[@]}-1]+=$i glued=''\n"
+                       "        else\n"
+                       "            args+=(\"$i\")\n"
+                       "        fi\n"
+                       "    done\n"
+                       "    local last=$((${#args[@]} - 1))\n"
+                       "    local cur=${args[last]} prev=${args[last-1]}\n"
+                       "    for ((i = 1; i < last; i++)); do\n"
+                       "        case ${args[i]} in\n        ");
+    put_names(out, is_setting);
+    pawl__buf_add_text(out, ") settings+=(\"${args[i]}\" \"${args[++i]}\") ;;\n        ");
+    put_names(out, is_no_setting);
+    pawl__buf_add_text(out,
+                       ") ((i++)) ;;\n"
+                       "        --store=*|--server=*|--config=*) settings+=(\"${args[i]}\") ;;\n"
+                       "        -*) ;;\n"
+                       "        *)\n"
+                       "            if [[ -z $word ]]; then\n"
+                       "                word=${args[i]}\n"
+                       "            elif [[ -z $second ]]; then\n"
+                       "                second=${args[i]}\n"
+                       "            fi ;;\n"
+                       "        esac\n"
+                       "    done\n");
     put_values(out);
     put_options(out);
     put_operands(out);
@@ -193,6 +268,8 @@ static void fish_option(struct pawl__buf *out, const char *words,
         put_choices(out, choices);
         pawl__buf_add_text(out, "'");
     }
+    const char *known = known_of_kind(option->kind);
+    if (known) pawl__buf_printf(out, " -a '(__pawl_known %s)'", known);
     pawl__buf_add_text(out, " -d ");
     put_quoted(out, option->help);
     pawl__buf_add_text(out, "\n");
@@ -211,6 +288,43 @@ static void fish_command(struct pawl__buf *out, const struct pawl__cli_command *
         put_quoted(out, command->summary);
         pawl__buf_add_text(out, "\n");
     }
+    bool many;
+    const char *known = known_of_operands(command, &many);
+    if (!known) return;
+    pawl__buf_printf(out, "complete -c pawl -n '__fish_seen_subcommand_from %s", command->word);
+    if (command->second) {
+        pawl__buf_printf(out, "; and __fish_seen_subcommand_from %s", command->second);
+    }
+    pawl__buf_printf(out, "' -a '(__pawl_known %s)'\n", known);
+}
+
+/* A function that asks the store of the command line that is being written. */
+static void fish_known(struct pawl__buf *out)
+{
+    pawl__buf_add_text(out, "function __pawl_known\n"
+                            "    set -l words (commandline -opc)\n"
+                            "    set -l settings\n"
+                            "    set -l value\n"
+                            "    for word in $words[2..-1]\n"
+                            "        if test -n \"$value\"\n"
+                            "            set -a settings $value $word\n"
+                            "            set value\n"
+                            "        else if contains -- $word");
+    for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
+        const struct pawl__cli_option *option = &pawl__cli_options[i];
+        if (!option->arg || !is_setting(option)) continue;
+        pawl__buf_printf(out, " --%s", option->name);
+        if (option->letter) pawl__buf_printf(out, " -%c", option->letter);
+    }
+    pawl__buf_add_text(out,
+                       "\n"
+                       "            set value $word\n"
+                       "        else if string match -qr -- '^--(store|server|config)=' $word\n"
+                       "            set -a settings $word\n"
+                       "        end\n"
+                       "    end\n"
+                       "    command $words[1] $settings __known $argv[1] 2>/dev/null\n"
+                       "end\n");
 }
 
 /* The words of all commands that take options of a group. */
@@ -235,6 +349,7 @@ static void put_fish(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "# Completion for pawl. Made by \"pawl __complete fish\"; do not "
                             "edit.\ncomplete -c pawl -f\n");
+    fish_known(out);
     for (size_t i = 0; i < pawl__cli_command_count; i++) {
         if (!pawl__cli_commands[i].hidden) fish_command(out, &pawl__cli_commands[i]);
     }

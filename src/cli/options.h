@@ -11,6 +11,8 @@
 #define PAWL__CLI_KINDS(X)                                                                         \
     X(FLAG, "true or false (also yes, no, on, off, 1, 0)")                                         \
     X(TEXT, "text, not empty")                                                                     \
+    X(QUEUE, "a queue's name")                                                                     \
+    X(TYPE, "a type of job")                                                                       \
     X(STORE, "\"sqlite:PATH\", \"sqlite::memory:\" or \"postgres://...\"")                         \
     X(WAKE, "\"redis://HOST:PORT\", \"redis+unix:///PATH\", \"postgres://...\" or \"none\"")       \
     X(SERVER, "\"http://HOST:PORT\" or \"https://HOST:PORT\"")                                     \
@@ -109,7 +111,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "read settings from a file with lines \"name = value\" and # comments")                      \
     X(HELP, ALWAYS, "help", 'h', FLAG, NULL, NULL, false, "explain the command")                   \
     X(VERSION, ALWAYS, "version", 'V', FLAG, NULL, NULL, false, "print the version")               \
-    X(QUEUE, SUBMIT, "queue", 0, TEXT, "QUEUE", "default", false, "the queue it waits in")         \
+    X(QUEUE, SUBMIT, "queue", 0, QUEUE, "QUEUE", "default", false, "the queue it waits in")        \
     X(PRIORITY, SUBMIT, "priority", 'p', PRIORITY, "N", "0", false,                                \
       "-100 to 100; higher runs sooner")                                                           \
     X(DELAY, SUBMIT, "delay", 'd', DURATION, "DURATION", NULL, false, "due this long from now")    \
@@ -168,8 +170,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
       "refuse lines with members that pawl does not know, instead of storing and reporting them")  \
     X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
-    X(F_QUEUE, FILTER, "queue", 0, TEXT, "QUEUE", NULL, true, "in this queue")                     \
-    X(F_TYPE, FILTER, "type", 0, TEXT, "TYPE", NULL, true,                                         \
+    X(F_QUEUE, FILTER, "queue", 0, QUEUE, "QUEUE", NULL, true, "in this queue")                    \
+    X(F_TYPE, FILTER, "type", 0, TYPE, "TYPE", NULL, true,                                         \
       "of this type; \"mail.*\" means the types that begin with \"mail.\"")                        \
     X(F_TAG, FILTER, "tag", 't', TEXT, "TAG", NULL, true, "with this tag")                         \
     X(F_BUSINESS_KEY, FILTER, "business-key", 0, TEXT, "KEY", NULL, false,                         \
@@ -224,7 +226,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "wait no longer than this, then exit with 124; 0s only looks")                               \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
       "look again after this long; at least 100ms")                                                \
-    X(TOP_QUEUE, TOP, "queue", 0, TEXT, "QUEUE", NULL, true, "this queue alone, and its jobs")     \
+    X(TOP_QUEUE, TOP, "queue", 0, QUEUE, "QUEUE", NULL, true, "this queue alone, and its jobs")    \
     X(LISTEN, SERVE, "listen", 0, TEXT, "ADDRESS:PORT", "127.0.0.1:8080", false,                   \
       "where to listen; port 0 means any that is free")                                            \
     X(TLS_CERT, SERVE, "tls-cert", 0, FILE, "FILE", NULL, false,                                   \

@@ -125,18 +125,25 @@ def the_man_page_renders_without_warnings(box):
         has(done.stdout, part)
 
 
-@test
-def bash_completes_words_options_and_values(box):
+def completer(box):
+    """A function that completes the last of the words that it is given, as bash does."""
     script = box.file("pawl.bash", box.ok("__complete", "bash").out)
     ask = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pawl; '
            'printf "%s\\n" "${COMPREPLY[@]}"')
 
     def complete(*words):
-        done = subprocess.run(["bash", "-c", ask, "bash", script, "pawl", *words], check=True,
+        done = subprocess.run(["bash", "-c", ask, "bash", script, PAWL, *words], check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=box.env, cwd=box.path)
         equal(done.stderr, "")
         return done.stdout.split()
+
+    return complete
+
+
+@test
+def bash_completes_words_options_and_values(box):
+    complete = completer(box)
 
     equal(complete("su"), ["submit"])
     equal(complete("re"), ["resume", "retry", "rerun"])
@@ -152,9 +159,57 @@ def bash_completes_words_options_and_values(box):
     equal(complete("stats", "--all-m"), [])
     equal(complete("lock", "try", "--tt"), ["--ttl"])
     equal(complete("help", "que"), ["queue"])
-    equal(complete("submit", "--queue", ""), [])
+    equal(complete("submit", "--tag", ""), [])
     box.file("some.file", "")
     equal(complete("backup", "some"), ["some.file"])
+
+
+@test
+def bash_completes_what_the_store_knows(box):
+    complete = completer(box)
+    for words in (("show", ""), ("queue", "pause", ""), ("list", "--type", "")):
+        equal(complete(*words), [])  # no store, no complaint
+    assert not os.path.exists(box.file("pawl.db"))
+    first = box.submit("mail.send", "--queue", "mail")
+    second = box.submit("report.build")
+    box.submit("report.build", "--queue", "mail-bulk")
+    equal(complete("queue", "pause", "ma"), ["mail", "mail-bulk"])
+    equal(complete("queue", "resume", "mail", "d"), ["default"])
+    for command in ("submit", "list", "top", "work"):
+        equal(complete(command, "--queue", "mail-"), ["mail-bulk"])
+    equal(sorted(complete("list", "--type", "")), ["mail.send", "report.build"])
+    equal(complete("submit", "re"), ["report.build"])
+    equal(complete("submit", "report.build", ""), [])  # the arguments
+    equal(complete("show", first), [first])
+    equal(complete("dead", "retry", second), [second])
+    equal(len(complete("cancel", first, "")), 3)
+    equal(complete("token", "revoke", ""), [])
+    equal(complete("list", "--state", "comp"), ["completed"])
+
+
+@test
+def completion_asks_the_store_of_the_command_line(box):
+    complete = completer(box)
+    box.ok("submit", "t", "--queue", "elsewhere", "--store", "sqlite:other.db")
+    # As bash passes it on: it takes words apart at colons and equals signs.
+    store = ("sqlite", ":", "other.db")
+    equal(complete("--store", *store, "queue", "pause", ""), ["elsewhere"])
+    equal(complete("list", "-s", *store, "--queue", ""), ["elsewhere"])
+    equal(complete("list", "--store", "=", *store, "--queue", "else"), ["elsewhere"])
+    equal(complete("list", "--queue", ""), [])
+    equal(complete("list", "--store", "sqlite", ":", "none.db", "--queue", ""), [])
+    assert not os.path.exists(box.file("none.db"))
+
+
+@test
+def completion_offers_the_newest_jobs_alone(box):
+    lines = "".join('{"type":"t%d"}\n' % (number % 7) for number in range(120))
+    box.ok("submit", "-", stdin=lines)
+    ids = box.ok("__known", "ids").out.split()
+    newest = [job["id"] for job in box.ok("list", "--limit", "100", "--json").json]
+    equal(ids, newest)
+    equal(sorted(box.ok("__known", "types").out.split()), [f"t{number}" for number in range(7)])
+    has(box.fails(2, "__known", "moods").err, "ids, queues and types")
 
 
 @test
@@ -182,6 +237,7 @@ def the_reference_page_is_what_the_program_prints(box):
 def hidden_commands_stay_hidden(box):
     for text in (box.ok("help").out, box.ok("__man").out, box.ok("__complete", "bash").out):
         assert "__complete" not in text.replace('"pawl __complete bash"', ""), text
+        assert " __known" not in text.replace('" __known "$1" 2>/dev/null', ""), text
 
 
 def demonstrate(box, **options):
