@@ -40,6 +40,9 @@ struct pawl_config {
     enum pawl_durability durability;
     int64_t busy_timeout_ms;        /* how long to wait for other processes [30000] */
     bool must_exist;                /* do not create the store */
+    bool read_only;                 /* change nothing, need no permission to: for looking at a store
+                                       while others write it. Implies must_exist and no_migrate;
+                                       every change is refused: PAWL_ERR_READONLY */
     bool no_migrate;                /* do not bring an older schema up to date: PAWL_ERR_SCHEMA */
     bool allow_network_fs;          /* SQLite on a network file system is unsafe; insist */
     const struct pawl_clock *clock; /* [the system's]; borrowed until pawl_close */

@@ -39,6 +39,7 @@ enum pawl_err pawl__config_complete(const struct pawl_config *given, struct pawl
     if (!out->busy_timeout_ms) out->busy_timeout_ms = BUSY_TIMEOUT_DEFAULT_MS;
     if (!out->clock) out->clock = &pawl__clock_system;
     if (!out->seed) out->seed = pawl__rng_system_seed();
+    if (out->read_only) out->must_exist = out->no_migrate = true;
     return check_config(out, diag);
 }
 

@@ -98,6 +98,43 @@ static void missing_store_is_not_made_when_it_must_exist(void **state)
     assert_null(pawl);
 }
 
+/* A file of the store that is written, and one handle that only looks. */
+static void reads_while_another_handle_writes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pawl-open-XXXXXX", url[64];
+    assert_non_null(mkdtemp(path));
+    snprintf(url, sizeof url, "sqlite:%s/pawl.db", path);
+    struct pawl_config config = { .store = url }, looking = { .store = url, .read_only = true };
+    struct pawl *writer = NULL, *reader = NULL;
+    struct pawl_submitted job;
+    struct pawl_jobs found = { 0 };
+    struct pawl_diag trouble = { 0 };
+    assert_int_equal(pawl_open(&looking, &reader, &trouble), PAWL_ERR_NOT_FOUND);
+    KIT_OK(pawl_open(&config, &writer, &diag));
+    KIT_OK(pawl_open(&looking, &reader, &diag));
+    KIT_OK(pawl_submit(writer, &(struct pawl_job_spec){ .type = "t" }, &job, &diag));
+    KIT_OK(pawl_get(reader, job.id, &found, &diag));
+    pawl_jobs_release(&found);
+    assert_int_equal(pawl_submit(reader, &(struct pawl_job_spec){ .type = "t" }, &job, &trouble),
+                     PAWL_ERR_READONLY);
+    assert_string_equal(trouble.text, "the store is open to read only");
+    pawl_close(reader);
+    pawl_close(writer);
+    snprintf(url, sizeof url, "rm -r %s", path);
+    assert_int_equal(system(url), 0);
+}
+
+static void memory_cannot_be_looked_at(void **state)
+{
+    (void)state;
+    struct pawl_config config = { .store = "sqlite::memory:", .read_only = true };
+    struct pawl *pawl = NULL;
+    struct pawl_diag diag = { 0 };
+    assert_int_equal(pawl_open(&config, &pawl, &diag), PAWL_ERR_ARG);
+    assert_string_equal(diag.field, "read_only");
+}
+
 static void nothing_is_closed_in_peace(void **state)
 {
     (void)state;
@@ -112,6 +149,8 @@ int main(void)
         cmocka_unit_test(bad_configuration_names_its_member),
         cmocka_unit_test(seed_decides_the_ids),
         cmocka_unit_test(missing_store_is_not_made_when_it_must_exist),
+        cmocka_unit_test(reads_while_another_handle_writes),
+        cmocka_unit_test(memory_cannot_be_looked_at),
         cmocka_unit_test(nothing_is_closed_in_peace),
     };
     return cmocka_run_group_tests_name("api/open", tests, NULL, NULL);

@@ -12,6 +12,7 @@ struct pawl__cli;
 /* How a command uses the store. */
 enum pawl__cli_store {
     PAWL__CLI_STORE_NONE,  /* not at all, nor the settings from elsewhere */
+    PAWL__CLI_STORE_READ,  /* it must exist, is read only, and need not be writable */
     PAWL__CLI_STORE_OPEN,  /* it must exist */
     PAWL__CLI_STORE_CREATE /* it is made when it does not exist */
 };
@@ -21,8 +22,8 @@ enum pawl__cli_store {
 #define PAWL__CLI_COMMANDS_BEFORE(X)                                                               \
     X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE, PAWL__CLI_SUBMIT, false,              \
       "add a job, or many from standard input")                                                    \
-    X(show, "show", NULL, "ID...", 1, MANY, OPEN, 0, false, "tell a job's whole story")            \
-    X(list, "list", NULL, "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
+    X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "tell a job's whole story")            \
+    X(list, "list", NULL, "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, the newest first")                                                               \
     X(wait, "wait", NULL, "ID...", 1, MANY, OPEN, PAWL__CLI_WAIT, false,                           \
       "wait until jobs have ended")                                                                \
@@ -39,11 +40,11 @@ enum pawl__cli_store {
       "submit finished jobs again as new ones")                                                    \
     X(priority, "priority", NULL, "ID... N", 2, MANY, OPEN, PAWL__CLI_REASON, false,               \
       "change the priority of jobs that wait")                                                     \
-    X(stats, "stats", NULL, "", 0, 0, OPEN, PAWL__CLI_STATS, false,                                \
+    X(stats, "stats", NULL, "", 0, 0, READ, PAWL__CLI_STATS, false,                                \
       "count the jobs of each queue and state")                                                    \
     X(top, "top", NULL, "", 0, 0, OPEN, PAWL__CLI_TOP, false,                                      \
       "watch queues and jobs, and step in with keys")                                              \
-    X(dead_list, "dead", "list", "", 0, 0, OPEN, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,         \
+    X(dead_list, "dead", "list", "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,         \
       "list jobs that were given up")                                                              \
     X(dead_retry, "dead", "retry", "[ID...]", 0, MANY, OPEN,                                       \
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false,                                 \
@@ -51,16 +52,16 @@ enum pawl__cli_store {
     X(dead_delete, "dead", "delete", "[ID...]", 0, MANY, OPEN,                                     \
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false,                                 \
       "forget jobs that were given up")                                                            \
-    X(queue_list, "queue", "list", "", 0, 0, OPEN, 0, false, "list the queues")                    \
-    X(queue_pause, "queue", "pause", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,           \
-      "let workers take no more jobs from a queue")                                                \
+    X(queue_list, "queue", "list", "", 0, 0, READ, 0, false, "list the queues")                    \
+    X(queue_pause, "queue", "pause", "QUEUE...", 1, MANY, OPEN,                                    \
+      PAWL__CLI_REASON | PAWL__CLI_QUEUE, false, "let workers take no more jobs from a queue")                                                \
     X(queue_resume, "queue", "resume", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
       "let workers take jobs from a queue again")                                                  \
-    X(node_list, "node", "list", "", 0, 0, OPEN, 0, false,                                         \
+    X(node_list, "node", "list", "", 0, 0, READ, 0, false,                                         \
       "list the nodes that work on the store")                                                     \
-    X(node_show, "node", "show", "NAME...", 1, MANY, OPEN, 0, false,                               \
+    X(node_show, "node", "show", "NAME...", 1, MANY, READ, 0, false,                               \
       "tell what a node is and what it runs")                                                      \
-    X(lock_list, "lock", "list", "", 0, 0, OPEN, 0, false, "list the locks")                       \
+    X(lock_list, "lock", "list", "", 0, 0, READ, 0, false, "list the locks")                       \
     X(lock_try, "lock", "try", "NAME", 1, 1, CREATE, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,    \
       false, "take a lock that is free, or exit 1")                                                \
     X(lock_renew, "lock", "renew", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,  \
@@ -77,9 +78,9 @@ enum pawl__cli_store {
       "let a token be used no more")                                                               \
     X(migrate, "migrate", NULL, "", 0, 0, CREATE, PAWL__CLI_MIGRATE, false,                        \
       "make the store, or bring its schema up to date")                                            \
-    X(backup, "backup", NULL, "FILE", 1, 1, OPEN, 0, false,                                        \
+    X(backup, "backup", NULL, "FILE", 1, 1, READ, 0, false,                                        \
       "copy the store to a new file while it is in use")                                           \
-    X(check, "check", NULL, "", 0, 0, OPEN, 0, false, "look for damage")                           \
+    X(check, "check", NULL, "", 0, 0, READ, 0, false, "look for damage")                           \
     X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_RETENTION, false,                          \
       "do what time asks for: due, lapsed, expired, old")                                          \
     X(version, "version", NULL, "", 0, 0, NONE, 0, false, "print the version")                     \

@@ -107,9 +107,14 @@ bool pawl__cli_hint_path(const char *path)
         pawl__cli_hint("there is no directory \"%s\"; make it with \"mkdir -p\"", directory);
     } else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         pawl__cli_hint("name a file in it, such as \"%s/pawl.db\"", path);
-    } else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0) {
-        pawl__cli_hint("\"%s\" may not be read and written by this user; see \"ls -l\"", path);
-    } else if (access(directory, R_OK | W_OK | X_OK) != 0) {
+    } else if (eaccess(path, R_OK) == 0 && eaccess(path, W_OK) != 0) {
+        const char *why = errno == EROFS ? "is on a read-only file system"
+                                         : "may not be written by this user";
+        pawl__cli_hint("\"%s\" %s; list, show, stats, top, check and backup only read it", path,
+                       why);
+    } else if (eaccess(path, F_OK) == 0 && eaccess(path, R_OK) != 0) {
+        pawl__cli_hint("\"%s\" may not be read by this user; see \"ls -l\"", path);
+    } else if (eaccess(directory, R_OK | W_OK | X_OK) != 0) {
         pawl__cli_hint("this user may not write in \"%s\"; see \"ls -ld\"", directory);
     } else {
         said = false;
@@ -180,6 +185,11 @@ int pawl__cli_open(struct pawl__cli *cli)
     config.must_exist = cli->command->store != PAWL__CLI_STORE_CREATE;
     pawl__cli_hint_served(strncmp(cli->url, "postgres:", 9) == 0);
     config.no_migrate = !may_migrate(cli, &config);
+    config.read_only = cli->command->store == PAWL__CLI_STORE_READ;
     enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
+    if (err == PAWL_ERR_READONLY && cli->command->run == pawl__cli_top) {
+        config.read_only = true; // the view works, the keys that change something are refused
+        err = pawl_open(&config, &cli->pawl, &diag);
+    }
     return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;
 }

@@ -16,6 +16,7 @@ struct pawl__store {
     const struct pawl__backend_table *table;
     struct pawl__backend *backend;
     struct pawl__wake *wake; /* NULL: processes do not wake each other */
+    bool read_only;          /* every operation is refused */
     struct pawl__committer committer;
     struct pawl__mutex watching; /* one change of the watcher at a time */
 };
@@ -100,6 +101,7 @@ static enum pawl_err open_wake(const struct pawl_config *config, struct pawl__st
 {
     const char *url = config->wake;
     const struct pawl__wake_module *module = NULL;
+    if (store->read_only) return PAWL_OK;
     if (!url) return store->table->wake(store->backend, NULL, &store->wake, diag);
     if (strcmp(url, "none") == 0) return PAWL_OK;
     if (is_postgres(url) && store->table->wake_elsewhere) {
@@ -132,6 +134,7 @@ enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__st
     struct pawl__store *store = calloc(1, sizeof *store);
     if (!store) return pawl__fail_nomem(diag);
     store->table = table;
+    store->read_only = config->read_only;
     err = table->open(&its, &store->backend, diag);
     if (err) goto fail;
     err = open_wake(&its, store, diag);
@@ -165,8 +168,22 @@ void pawl__store_post(struct pawl__store *store, struct pawl__op *op)
     pawl__store_post_list(store, op);
 }
 
+static enum pawl_err refuse(struct pawl__op *op)
+{
+    op->err = pawl__fail(op->diag, PAWL_ERR_READONLY, "the store is open to read only");
+    return op->err;
+}
+
 void pawl__store_post_list(struct pawl__store *store, struct pawl__op *first)
 {
+    if (store->read_only) {
+        for (struct pawl__op *op = first, *next; op; op = next) {
+            next = op->next; // it is the caller's again as soon as it is done
+            refuse(op);
+            op->done(op);
+        }
+        return;
+    }
     pawl__committer_post(&store->committer, first);
 }
 
@@ -189,6 +206,7 @@ static void wake_waiter(struct pawl__op *op)
 enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
 {
     op->next = NULL;
+    if (store->read_only) return refuse(op);
     if (pawl__committer_do(&store->committer, op)) return op->err;
     struct waiter waiter = { .done = false };
     pawl__mutex_init(&waiter.mutex);

@@ -234,8 +234,10 @@ enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_con
     struct pawl__sq_conn *conn = &sq->readers[at];
     if (!conn->db) {
         enum pawl_err err = pawl__sq_conn_open(
-            &(struct pawl__sq_open){
-                .path = sq->path, .read_only = true, .busy_timeout_ms = sq->busy_timeout_ms },
+            &(struct pawl__sq_open){ .path = sq->path,
+                                     .read_only = true,
+                                     .settled = sq->read_only && pawl__sq_is_settled(sq->path),
+                                     .busy_timeout_ms = sq->busy_timeout_ms },
             conn, diag);
         if (err) {
             pawl__sq_reader_give(sq, conn);
@@ -246,10 +248,12 @@ enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_con
     return PAWL_OK;
 }
 
-/* One that could not leave its transaction is not lent again. */
+/* One that could not leave its transaction is not lent again, nor is one of a store that is opened
+ * to read only: whether the file is all there is may be different next time. */
 void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn)
 {
-    if (conn != &sq->writer && conn->db && !sqlite3_get_autocommit(conn->db)) {
+    bool stuck = conn->db && !sqlite3_get_autocommit(conn->db);
+    if (conn != &sq->writer && (stuck || sq->read_only)) {
         pawl__sq_conn_release(conn);
     }
     pawl__lock(&sq->mutex);

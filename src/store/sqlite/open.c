@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,38 @@ static enum pawl_err prepare_endings(const struct pawl__sq_open *how, struct paw
     return PAWL_OK;
 }
 
+/* A reader of a file in WAL mode must share the log's index, a file that it may have to make. */
+bool pawl__sq_is_settled(const char *path)
+{
+    char name[PAWL__SQ_PATH_BYTES];
+    struct stat log;
+    int len = snprintf(name, sizeof name, "%s-wal", path);
+    if (len < 0 || (size_t)len >= sizeof name) return false;
+    if (stat(name, &log) == 0 && log.st_size > 0) return false;
+    snprintf(name, sizeof name, "%s", path);
+    return eaccess(dirname(name), W_OK) != 0;
+}
+
+/* The path as a URI that says that nobody changes the file. False: too long. */
+static bool settled_name(const char *path, char out[PAWL__SQ_PATH_BYTES])
+{
+    struct pawl__buf uri = { 0 };
+    pawl__buf_add_text(&uri, "file:");
+    for (; *path; path++) {
+        bool plain = *path != '%' && *path != '?' && *path != '#';
+        if (plain) {
+            pawl__buf_add(&uri, path, 1);
+        } else {
+            pawl__buf_printf(&uri, "%%%02X", (unsigned char)*path);
+        }
+    }
+    pawl__buf_add(&uri, "?immutable=1", sizeof "?immutable=1");
+    bool fits = !uri.failed && uri.len <= PAWL__SQ_PATH_BYTES;
+    if (fits) memcpy(out, uri.at, uri.len);
+    pawl__buf_release(&uri);
+    return fits;
+}
+
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
                                  struct pawl_diag *diag)
 {
@@ -131,12 +164,14 @@ enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__s
     if (how->memory) {
         flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     } else if (how->read_only) {
-        flags |= SQLITE_OPEN_READONLY;
+        flags |= SQLITE_OPEN_READONLY | (how->settled ? SQLITE_OPEN_URI : 0);
     } else {
         flags |= SQLITE_OPEN_READWRITE | (how->create ? SQLITE_OPEN_CREATE : 0);
     }
     char name[PAWL__SQ_PATH_BYTES];
-    if (!how->memory && !pawl__sq_file_name(how->path, name)) {
+    bool fits = how->memory || (how->settled ? settled_name(how->path, name)
+                                             : pawl__sq_file_name(how->path, name));
+    if (!fits) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "the path is too long");
     }
     int code = sqlite3_open_v2(how->memory ? ":memory:" : name, &out->db, flags, NULL);
@@ -192,9 +227,9 @@ static enum pawl_err check_path(const struct pawl_config *config, const char *pa
     if (exists && S_ISDIR(st.st_mode)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "\"%s\" is a directory", path);
     }
-    if (exists && access(path, W_OK) != 0) {
-        return pawl__fail_field(diag, PAWL_ERR_READONLY, "store", "cannot write to \"%s\": %s",
-                                path, strerror(errno));
+    if (exists && eaccess(path, config->read_only ? R_OK : W_OK) != 0) {
+        return pawl__fail_field(diag, PAWL_ERR_READONLY, "store", "cannot %s \"%s\": %s",
+                                config->read_only ? "read" : "write to", path, strerror(errno));
     }
     if (!exists && (errno != ENOENT || config->must_exist)) {
         enum pawl_err err = errno == ENOENT ? PAWL_ERR_NOT_FOUND : PAWL_ERR_IO;
@@ -275,6 +310,21 @@ static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
     return err ? err : pawl__sq_checkpointer_open(sq, diag);
 }
 
+/* Only to look: the schema must be the one we know, and there is no writer. */
+static enum pawl_err connect_reader(struct pawl__backend *sq, struct pawl_diag *diag)
+{
+    struct pawl__sq_conn *conn;
+    if (sq->memory) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "read_only",
+                                "a store in memory cannot be opened to read only: it is empty");
+    }
+    enum pawl_err err = pawl__sq_reader_take(sq, &conn, diag);
+    if (err) return err;
+    err = pawl__sq_migrate(conn, sq->clock, true, diag);
+    pawl__sq_reader_give(sq, conn);
+    return err;
+}
+
 static void disconnect(struct pawl__backend *sq)
 {
     pawl__sq_checkpointer_close(sq);
@@ -315,6 +365,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     pawl__mutex_init(&sq->checkpoint_mutex);
     pawl__cond_init(&sq->checkpoint_wanted);
     sq->memory = memory;
+    sq->read_only = config->read_only;
     sq->durability = config->durability;
     sq->busy_timeout_ms = config->busy_timeout_ms;
     sq->clock = config->clock;
@@ -326,8 +377,8 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
         err = pawl__fail_nomem(diag);
         goto fail;
     }
-    if (!memory) sq->turnstile = pawl__sq_turnstile_open(path);
-    err = connect_writer(sq, config->no_migrate, diag);
+    if (!memory && !sq->read_only) sq->turnstile = pawl__sq_turnstile_open(path);
+    err = sq->read_only ? connect_reader(sq, diag) : connect_writer(sq, config->no_migrate, diag);
     if (err) goto fail;
     *out = sq;
     return PAWL_OK;
@@ -380,12 +431,14 @@ static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_s
     if (!memory) {
         struct pawl_config existing = *config;
         existing.must_exist = true;
+        existing.read_only = true;
         enum pawl_err err = check_path(&existing, path, diag);
         if (err) return err;
     }
     struct pawl__sq_conn conn;
     struct pawl__sq_open how = { .path = path,
                                  .read_only = !memory,
+                                 .settled = !memory && pawl__sq_is_settled(path),
                                  .memory = memory,
                                  .busy_timeout_ms = config->busy_timeout_ms };
     enum pawl_err err = pawl__sq_conn_open(&how, &conn, diag);

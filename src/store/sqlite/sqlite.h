@@ -160,6 +160,7 @@ struct pawl__sq_gather {
 struct pawl__backend {
     char *path; /* "" in memory */
     bool memory;
+    bool read_only; /* readers alone are used */
     enum pawl_durability durability;
     int64_t busy_timeout_ms;
     const struct pawl_clock *clock;
@@ -246,10 +247,15 @@ struct pawl__sq_open {
     const char *path;
     bool create;
     bool read_only;
+    bool settled; /* and nothing beside the file counts: see pawl__sq_is_settled */
     bool memory;
     enum pawl_durability durability;
     int64_t busy_timeout_ms;
 };
+
+/* May this process make no files beside the store, and is there no log to be read? Then SQLite must
+ * be told that the file is all there is. */
+bool pawl__sq_is_settled(const char *path);
 
 /* `path` as SQLite must be told to take it for a file. False: too long. */
 bool pawl__sq_file_name(const char *path, char out[PAWL__SQ_PATH_BYTES]);
