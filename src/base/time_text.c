@@ -65,23 +65,33 @@ struct unit {
     int64_t ms;
 };
 
+/* "90s", "1h30m", "2m 5s": large units first, each once at most. */
 static enum pawl_err parse_plain(const char *text, int64_t *out_ms)
 {
-    static const struct unit units[] = { { "ms", 1 },
-                                         { "s", MS_PER_S },
-                                         { "m", MS_PER_MINUTE },
+    static const struct unit units[] = { { "d", MS_PER_DAY },
                                          { "h", MS_PER_HOUR },
-                                         { "d", MS_PER_DAY } };
-    struct decimal number;
+                                         { "m", MS_PER_MINUTE },
+                                         { "s", MS_PER_S },
+                                         { "ms", 1 } };
+    const struct unit *unit = units, *units_end = units + sizeof units / sizeof *units;
     int64_t sum = 0;
-    if (!read_decimal(&text, &number)) return PAWL_ERR_ARG;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(text, units[i].name) != 0) continue;
-        if (!add_units(&sum, &number, units[i].ms)) return PAWL_ERR_ARG;
-        *out_ms = sum;
-        return PAWL_OK;
+    for (bool more = true; more;) {
+        struct decimal number;
+        if (!read_decimal(&text, &number)) return PAWL_ERR_ARG;
+        size_t len = strspn(text, "dhms");
+        while (unit < units_end &&
+               (strlen(unit->name) != len || memcmp(unit->name, text, len) != 0)) {
+            unit++;
+        }
+        if (unit == units_end || !add_units(&sum, &number, unit->ms)) return PAWL_ERR_ARG;
+        unit++;
+        text += len;
+        more = *text != '\0';
+        if (more && number.scale > 1) return PAWL_ERR_ARG; // only the last has a fraction
+        text += *text == ' ';
     }
-    return PAWL_ERR_ARG;
+    *out_ms = sum;
+    return PAWL_OK;
 }
 
 struct iso_unit {

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <strings.h>
+#include <time.h>
 
 #define X(number, name, text, ...) text,
 static const char *const backoff_choices[] = { PAWL_BACKOFFS(X) NULL };
@@ -153,6 +154,33 @@ bool pawl__cli_read_age(const char *text, int64_t *out_ms)
     return true;
 }
 
+/* "2030-01-31 09:00", "2030-01-31T09:00:00", "2030-01-31": as the clock on the wall shows it. One
+ * that the clock skips is refused; of one that it shows twice it is the first. */
+static bool read_local(const char *text, int64_t *out_ms)
+{
+    struct tm tm = { .tm_isdst = -1 };
+    const char *rest = strptime(text, "%Y-%m-%d", &tm);
+    if (!rest) return false;
+    if (*rest == ' ' || *rest == 'T') {
+        const char *clock = rest + 1;
+        rest = strptime(clock, "%H:%M:%S", &tm);
+        if (!rest) rest = strptime(clock, "%H:%M", &tm);
+    }
+    if (!rest || *rest) return false;
+    const struct tm said = tm;
+    time_t at = mktime(&tm);
+    if (tm.tm_hour != said.tm_hour || tm.tm_min != said.tm_min || tm.tm_mday != said.tm_mday) {
+        return false;
+    }
+    *out_ms = (int64_t)at * 1000;
+    return true;
+}
+
+bool pawl__cli_read_instant(const char *text, int64_t *out_ms)
+{
+    return !pawl__instant_parse(text, out_ms) || read_local(text, out_ms);
+}
+
 bool pawl__cli_read_when(const char *text, int64_t now_ms, int sign, int64_t *out_ms)
 {
     int64_t ms;
@@ -160,7 +188,7 @@ bool pawl__cli_read_when(const char *text, int64_t now_ms, int sign, int64_t *ou
         *out_ms = now_ms + sign * ms;
         return true;
     }
-    return !pawl__instant_parse(text, out_ms);
+    return pawl__cli_read_instant(text, out_ms);
 }
 
 int pawl__cli_read_choice(const char *const *choices, const char *text, size_t len)
@@ -238,7 +266,7 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
     case PAWL__CLI_KIND_AGE:
         return pawl__cli_read_age(text, &number);
     case PAWL__CLI_KIND_INSTANT:
-        return !pawl__instant_parse(text, &number);
+        return pawl__cli_read_instant(text, &number);
     case PAWL__CLI_KIND_LATER:
     case PAWL__CLI_KIND_EXPIRY:
     case PAWL__CLI_KIND_EARLIER:

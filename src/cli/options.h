@@ -20,16 +20,18 @@
     X(UUID, "a UUID: 01890000-0000-7000-8000-00000000dead")                                        \
     X(PRIORITY, "a whole number from -100 to 100")                                                 \
     X(RANGE, "a priority, or two with \"..\" between them: 5, 5..10, -3..")                        \
-    X(COUNT, "a whole number, at least 1")                                                         \
+    X(COUNT, "a whole number from 1 to 2147483647")                                                         \
     X(FACTOR, "a number, at least 1")                                                              \
     X(BYTES, "a number of bytes, at least 1: 65536, 64KiB, 10MiB, 1GiB")                           \
-    X(DURATION, "a duration: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                                   \
-    X(PERIOD, "a duration above zero: 500ms, 5s, 2m, 1h, 3d or ISO 8601")                          \
-    X(AGE, "a duration (500ms, 5s, 2m, 1h, 3d or ISO 8601), or \"never\"")                         \
-    X(INSTANT, "an instant with its zone: 2030-01-31T08:00:00Z, 2030-01-31T09:00:00+01:00")        \
-    X(LATER, "an instant (2030-01-31T08:00:00Z) or a duration from now (90s)")                     \
-    X(EXPIRY, "an instant (2030-01-31T08:00:00Z) or a duration after it is due (90s)")             \
-    X(EARLIER, "an instant (2030-01-31T08:00:00Z) or a duration ago (90s)")                        \
+    X(DURATION, "a duration of at most 36525d: 500ms, 5s, 1h30m, 3d or ISO 8601")                  \
+    X(PERIOD, "a duration above zero and of at most 36525d: 500ms, 5s, 1h30m, 3d or ISO 8601")     \
+    X(AGE, "a duration of at most 36525d (500ms, 5s, 1h30m, 3d or ISO 8601), or \"never\"")        \
+    X(INSTANT, "an instant: 2030-01-31T08:00:00Z, 2030-01-31T09:00:00+01:00, or in local time: "   \
+               "2030-01-31 09:00")                                                                 \
+    X(LATER, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration from now (90s)")   \
+    X(EXPIRY, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration after it is "     \
+              "due (90s)")                                                                         \
+    X(EARLIER, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration ago (90s)")      \
     X(QUEUE_LIMIT, "a queue, perhaps with the most jobs at a time: mail, mail=4")                  \
     X(COMMAND, "a type of job and a command: mail.send=./send-mail.sh")                            \
     X(PAIR, "a name and a value: name=value")                                                      \
@@ -67,7 +69,8 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(SERVE, "The server")                                                                         \
     X(LIMITS, "Its limits")                                                                        \
     X(TOKEN, "The token")                                                                          \
-    X(TOP, "The view")
+    X(TOP, "The view")                                                                             \
+    X(QUEUE, "The queue")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
@@ -169,6 +172,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "needed by then")               \
     X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
       "refuse lines with members that pawl does not know, instead of storing and reporting them")  \
+    X(CREATE, QUEUE, "create", 0, FLAG, NULL, NULL, false,                                         \
+      "make a queue that does not exist yet, already paused")                                      \
     X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
     X(F_QUEUE, FILTER, "queue", 0, QUEUE, "QUEUE", NULL, true, "in this queue")                    \
     X(F_TYPE, FILTER, "type", 0, TYPE, "TYPE", NULL, true,                                         \
@@ -357,6 +362,8 @@ bool pawl__cli_read_bytes(const char *text, int64_t *out);
 bool pawl__cli_read_factor(const char *text, double *out);
 bool pawl__cli_read_range(const char *text, int32_t *min, int32_t *max);
 bool pawl__cli_read_age(const char *text, int64_t *out_ms); /* -1: never */
+/* With its zone, or else as the local clock shows it. */
+bool pawl__cli_read_instant(const char *text, int64_t *out_ms);
 /* `sign` is +1 for a duration from now, -1 for a duration ago. */
 bool pawl__cli_read_when(const char *text, int64_t now_ms, int sign, int64_t *out_ms);
 /* The place of `text` in a list of choices; -1: none. */

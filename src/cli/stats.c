@@ -1,5 +1,6 @@
 /* pawl stats and pawl queue: the counts of each queue and state, and stopping a queue. */
 #include "cli/cli.h"
+#include "base/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -251,10 +252,45 @@ int pawl__cli_queue_list(struct pawl__cli *cli)
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
 
+/* A misspelt name would make a queue that nobody uses. Exit code. */
+static int check_queue(struct pawl__cli *cli, const struct pawl_stats *stats, const char *queue)
+{
+    struct pawl__nearest nearest = { .word = queue };
+    for (size_t i = 0; i < stats->queue_count; i++) {
+        if (strcmp(stats->queues[i].queue, queue) == 0) return PAWL__CLI_EXIT_OK;
+        pawl__nearest_offer(&nearest, stats->queues[i].queue);
+    }
+    pawl__cli_error("there is no queue \"%s\"", queue);
+    if (nearest.best) {
+        pawl__cli_hint("did you mean \"%s\"?", nearest.best);
+    } else if (cli->command->run == pawl__cli_queue_pause) {
+        pawl__cli_hint("--create makes it; \"pawl queue\" lists the queues");
+    } else {
+        pawl__cli_hint("\"pawl queue\" lists the queues");
+    }
+    return PAWL__CLI_EXIT_REFUSED;
+}
+
+static int check_queues(struct pawl__cli *cli)
+{
+    struct pawl_stats stats = { 0 };
+    struct pawl_diag diag = { 0 };
+    int worst = PAWL__CLI_EXIT_OK;
+    if (pawl__cli_flag(cli, PAWL__CLI_OPT_CREATE)) return worst;
+    enum pawl_err err = pawl_stats_get(cli->pawl, &stats, &diag);
+    if (err) worst = pawl__cli_fail(err, &diag);
+    for (size_t i = 0; !err && !worst && i < cli->operands.count; i++) {
+        worst = check_queue(cli, &stats, cli->operands.at[i]);
+    }
+    pawl_stats_release(&stats);
+    return worst;
+}
+
 static int set_paused(struct pawl__cli *cli, bool paused)
 {
     struct pawl_by by = pawl__cli_by(cli);
     int worst = pawl__cli_open(cli);
+    if (!worst) worst = check_queues(cli);
     if (worst) return worst;
     for (size_t i = 0; i < cli->operands.count; i++) {
         struct pawl_diag diag = { 0 };

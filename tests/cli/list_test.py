@@ -293,6 +293,19 @@ def stats_can_be_watched_until_interrupted(box):
 
 
 @test
+def a_misspelt_queue_is_not_made(box):
+    box.submit("t", "--queue", "mail")
+    for command in ("pause", "resume"):
+        done = box.fails(1, "queue", command, "mial")
+        has(done.err, 'there is no queue "mial"\nhint: did you mean "mail"?')
+    has(box.fails(1, "queue", "pause", "other").err, "hint: --create makes it")
+    equal([queue["queue"] for queue in box.ok("queue", "list", "--json").json], ["mail"])
+    box.ok("queue", "pause", "other", "--create")
+    equal({queue["queue"]: queue["paused"] for queue in box.ok("queue", "list", "--json").json},
+          {"mail": False, "other": True})
+
+
+@test
 def queues_are_paused_and_resumed(box):
     fill(box)
     equal(box.ok("queue", "pause", "mail", "default", "--reason", "x").out,

@@ -225,6 +225,21 @@ def strict_lines_have_no_unknown_member(box):
 
 
 @test
+def an_instant_may_be_local(box):
+    def due(at, zone):
+        job = box.ok("submit", "t", "--at", at, "--quiet", env={"TZ": zone}).out.strip()
+        return box.job(job)["due_at"]
+
+    equal(due("2031-01-02 09:30", "UTC-1"), "2031-01-02T08:30:00.000Z")
+    equal(due("2031-01-02T09:30:15", "UTC+2"), "2031-01-02T11:30:15.000Z")
+    equal(due("2031-01-02", "UTC0"), "2031-01-02T00:00:00.000Z")
+    # Summer time begins at 2:00 in this zone, so that there is no 2:30.
+    done = box.fails(2, "submit", "t", "--at", "2031-03-30 02:30",
+                     env={"TZ": "CET-1CEST,M3.5.0,M10.5.0/3"})
+    has(done.err, 'cannot be "2031-03-30 02:30"')
+
+
+@test
 def options_are_defaults_for_lines(box):
     text = '{"type":"a"}\n{"type":"b","queue":"own","at":"2031-01-01T00:00:00Z"}\n'
     box.ok("submit", "-", "--queue", "given", "--delay", "1h", "--tag", "x", stdin=text)

@@ -58,8 +58,10 @@ def hints_say_what_an_option_takes(box):
         ("submit", "t", "--retry-backoff", "foo"): "exponential, linear, polynomial, constant or",
         ("list", "--durability", "maybe"): "full or relaxed\n",
         ("submit", "t", "--expires", "foo"):
-            "an instant (2030-01-31T08:00:00Z) or a duration after it is due",
-        ("submit", "t", "--at", "2030-01-31T08:00:00"): "an instant with its zone: ",
+            "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration after it is due",
+        ("submit", "t", "--at", "2030-01-31T8h"): "an instant: 2030-01-31T08:00:00Z",
+        ("submit", "t", "--max-attempts", "99999999999"): "a whole number from 1 to 2147483647",
+        ("submit", "t", "--delay", "100000d"): "a duration of at most 36525d",
         ("submit", "t", "--id", "123"): "a UUID: 0",
     }
     for args, part in cases.items():
