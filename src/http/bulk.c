@@ -140,7 +140,7 @@ void pawl__on_bulk_retry(struct pawl__request *request)
 
 void pawl__on_bulk_promote(struct pawl__request *request)
 {
-    static const struct deed promote = { PAWL_CONTROL_PROMOTE, "promoted", DELAYED };
+    static const struct deed promote = { PAWL_CONTROL_PROMOTE, "promoted", DELAYED, DELAYED };
     move_many(request, &promote);
 }
 

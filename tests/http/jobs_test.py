@@ -509,11 +509,6 @@ def finds_jobs_again_after_a_restart():
 
 
 @test
-def ends_without_a_complaint():
-    SERVER.ends_well()
-
-
-@test
 def submits_a_finished_job_again():
     queue = queue_name()
     old = SERVER.submit("a.b", queue, args=[1, {"k": "v"}], meta={"tenant": "t"}, x_more=7,
@@ -529,6 +524,11 @@ def submits_a_finished_job_again():
         assert new.get(name) == before.get(name), (name, new, before)
     assert SERVER.fetch(queue)[0]["id"] == new["id"]
     SERVER.refused("POST", f"{JOBS}/{NOBODY}/rerun", {}, 404, "not_found")
+
+
+@test
+def ends_without_a_complaint():
+    SERVER.ends_well()
 
 
 if __name__ == "__main__":
