@@ -312,6 +312,7 @@ void pawl__worker_print(struct pawl__buf *out, const struct pawl__worker *worker
     pawl__buf_printf(out, ",\"active_jobs\":%lld", (long long)worker->active);
     add_instant(out, "first_seen_at", worker->first_at_ms);
     add_instant(out, "last_heartbeat_at", worker->heard_at_ms);
+    add_instant(out, "last_heartbeat", worker->heard_at_ms); // for the ojs CLI
     static const char start[] =
         ",\"started_at\":"; // dashboards fail without it, and without queues
     if (!worker->info || strncmp(worker->info, start, sizeof start - 1) != 0) {

@@ -137,7 +137,8 @@ static void reply_submitted(struct pawl__request *request, const struct pawl_job
         print_submitted(request, submission, i, known);
     }
     if (submission->batch) {
-        pawl__buf_printf(&request->reply, "],\"count\":%zu", submission->count);
+        pawl__buf_printf(&request->reply, "],\"count\":%zu,\"enqueued\":%zu,\"failed\":0",
+                         submission->count, submission->count);
     } else if (again) {
         pawl__buf_add_text(&request->reply, ",\"deduplicated\":true");
     }
