@@ -152,7 +152,7 @@ class Replay:
         elif isinstance(template, list):
             assert isinstance(value, list), f"{path} must be an array: {value!r}"
             if template[-1:] == ["..."]:
-                template = template[:-1] + template[-2:-1] * (len(value) - len(template) + 1)
+                template = template[:-2] + template[-2:-1] * (len(value) - len(template) + 2)
             assert len(value) == len(template), f"{path} has {len(value)} elements: {value!r}"
             for number, wanted in enumerate(template):
                 self.match(value[number], wanted, f"{path}.{number}")
@@ -183,7 +183,7 @@ class Replay:
         for template in self.filled(events):
             while True:
                 kind, data = next_event(answer)
-                if kind == template["event"] and data["job_id"] == template["data"]["job_id"]:
+                if kind == template["event"] and data.get("job_id") == template["data"]["job_id"]:
                     self.match(data, template["data"], name)
                     break
 
