@@ -146,6 +146,7 @@ const char *pawl__server_date(struct pawl__server *server)
 
 bool pawl__replies_have_room(const struct pawl__server *server, size_t len)
 {
+    if (!server->reply_bytes) return true; // alone it is sent, however long
     return server->reply_bytes + (int64_t)len <= server->config.limits.replies_bytes_max;
 }
 
