@@ -242,7 +242,7 @@ static void what_breaks_a_rule_is_refused_by_name(void **state)
         BAD(JOB("\"scheduled_at\":1790000000"), "scheduled_at"),
         BAD(JOB("\"options\":{\"delay_until\":\"+2s\"}"), "options.delay_until"),
         BAD(JOB("\"options\":{\"delay_until\":\"+\"}"), "options.delay_until"),
-        BAD(JOB("\"delay_until\":\"PT2S\""), "delay_until"),
+        BAD(JOB("\"delay_until\":\"PT2X\""), "delay_until"),
         BAD(JOB("\"expires_at\":\"2026-02-30T00:00:00Z\""), "expires_at"),
         BAD(JOB("\"tags\":\"a\""), "tags"),
         BAD(JOB("\"options\":{\"tags\":[\"a\",1]}"), "options.tags"),
