@@ -34,7 +34,7 @@ ln -s "$binary" bin/pawl
 PATH=$place/bin:$PATH
 # Only what is shown here counts, not what this user has set.
 unset PAWL_STORE PAWL_CONFIG PAWL_JSON PAWL_QUIET PAWL_VOCABULARY PAWL_DURABILITY PAWL_LISTEN \
-    PAWL_SERVER PAWL_TOKEN
+    PAWL_SERVER PAWL_TOKEN PAWL_LOG_FORMAT PAWL_LOG_LEVEL
 
 # On a terminal, time to read; elsewhere, none.
 pause() {
@@ -97,7 +97,7 @@ run "url=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' server.log)"
 
 say 'A node: it takes jobs from queues of that file and runs a command for each. Nothing else runs.'
 cat <<'END'
-$ pawl work --workers 4 --queue default --queue images=2 --queue mail=1 \
+$ pawl work --log-format text --workers 4 --queue default --queue images=2 --queue mail=1 \
     --exec 'sysinfo=uname -sr' \
     --exec 'mail.send=sleep 0.2; echo "sent to $PAWL_ARGS" | tee -a sent.log' \
     --exec 'image.resize=sleep 0.1' \
@@ -105,7 +105,7 @@ $ pawl work --workers 4 --queue default --queue images=2 --queue mail=1 \
     --exec 'invoice.pay=echo "card was refused" >&2; exit 1' \
     --exec 'video.encode=sleep 600' 2>node.log &
 END
-pawl work --workers 4 --queue default --queue images=2 --queue mail=1 \
+pawl work --log-format text --workers 4 --queue default --queue images=2 --queue mail=1 \
     --exec 'sysinfo=uname -sr' \
     --exec 'mail.send=sleep 0.2; echo "sent to $PAWL_ARGS" | tee -a sent.log' \
     --exec 'image.resize=sleep 0.1' \

@@ -126,7 +126,7 @@ int pawl__cli_backup(struct pawl__cli *cli)
         pawl__buf_add_text(&cli->out, "\n");
     } else if (!cli->quiet) {
         pawl__buf_add_text(&cli->out, "backed up to ");
-        pawl__cli_put_text(&cli->out, path, strlen(path));
+        pawl__plain_add(&cli->out, path, strlen(path));
         pawl__buf_add_text(&cli->out, "\n");
     }
     return PAWL__CLI_EXIT_OK;
@@ -147,7 +147,7 @@ static void on_finding(void *ctx, const char *finding)
     if (findings->cli->json) {
         pawl__cli_json_text(&findings->array, NULL, finding);
     } else {
-        pawl__cli_put_text(&findings->cli->out, finding, strlen(finding));
+        pawl__plain_add(&findings->cli->out, finding, strlen(finding));
         pawl__buf_add_text(&findings->cli->out, "\n");
     }
 }

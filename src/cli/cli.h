@@ -2,12 +2,14 @@
  *
  * One thread. The command line is a program and not a library: memory that cannot be had ends it
  * (pawl__cli_need). Texts of jobs come from anybody, so whatever is printed for people goes through
- * pawl__cli_put_text, which lets no control character reach the terminal. */
+ * pawl__plain_add, which lets no control character reach the terminal. */
 #ifndef PAWL_CLI_H
 #define PAWL_CLI_H
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/log_entry.h"
+#include "base/plain.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 
@@ -80,6 +82,9 @@ int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 /* Of --archive-after and --purge-after. */
 struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli);
+/* Of --log-level and --log-format. */
+enum pawl__log_level pawl__cli_log_level(const struct pawl__cli *cli);
+enum pawl__log_format pawl__cli_log_format(const struct pawl__cli *cli);
 /* An instant as it stands, or now plus or minus a duration. 0: not given. */
 int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign);
 /* "a,b,c" as a list in the arena. */
@@ -130,10 +135,7 @@ _Noreturn void pawl__cli_nomem(void);
 
 /* Writes `cli->out` to standard output and empties it. Exit code. */
 int pawl__cli_flush(struct pawl__cli *cli);
-/* Text for people: control characters and what is not UTF-8 are shown as \x1b, line breaks kept
- * out. */
-void pawl__cli_put_text(struct pawl__buf *buf, const char *at, size_t len);
-/* Columns that the text takes on a terminal; it has gone through pawl__cli_put_text. */
+/* Columns that the text takes on a terminal; it has gone through pawl__plain_add. */
 size_t pawl__cli_width(const char *at, size_t len);
 /* How many bytes of it fit into `columns`. */
 size_t pawl__cli_fit(const char *at, size_t len, size_t columns);

@@ -93,7 +93,7 @@ static void put_fact(struct pawl__cli *cli, const char *title, const char *text)
 {
     if (!text[0]) return;
     pawl__buf_printf(&cli->out, "  %-13s ", title);
-    pawl__cli_put_text(&cli->out, text, strlen(text));
+    pawl__plain_add(&cli->out, text, strlen(text));
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -116,7 +116,7 @@ static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node, 
     char lease[PAWL__DURATION_TEXT_BYTES] = "";
     if (node->lease_ms) pawl__duration_text(node->lease_ms, lease);
     pawl__buf_add_text(&cli->out, "Node ");
-    pawl__cli_put_text(&cli->out, node->name, strlen(node->name));
+    pawl__plain_add(&cli->out, node->name, strlen(node->name));
     pawl__buf_add_text(&cli->out, "\n");
     put_fact(cli, "state", pawl_node_state_text(node->state));
     put_fact_when(cli, "heartbeat", node->heartbeat_at_ms, now_ms);

@@ -27,10 +27,10 @@ enum pawl__cli_store {
       "list jobs, the newest first")                                                               \
     X(wait, "wait", NULL, "ID...", 1, MANY, OPEN, PAWL__CLI_WAIT, false,                           \
       "wait until jobs have ended")                                                                \
-    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK | PAWL__CLI_RETENTION, false,           \
-      "run jobs with commands")                                                                    \
+    X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK | PAWL__CLI_RETENTION | PAWL__CLI_LOG,  \
+      false, "run jobs with commands")                                                             \
     X(serve, "serve", NULL, "", 0, 0, CREATE,                                                      \
-      PAWL__CLI_SERVE | PAWL__CLI_LIMITS | PAWL__CLI_RETENTION, false,                             \
+      PAWL__CLI_SERVE | PAWL__CLI_LIMITS | PAWL__CLI_RETENTION | PAWL__CLI_LOG, false,             \
       "serve the Open Job Spec over HTTP")
 
 #define PAWL__CLI_COMMANDS_AFTER(X)                                                                \

@@ -12,7 +12,7 @@ static void say(const char *prefix, const char *format, va_list args)
     vsnprintf(text, sizeof text, format, args);
     struct pawl__buf line = { 0 };
     pawl__buf_add_text(&line, prefix);
-    pawl__cli_put_text(&line, text, strlen(text));
+    pawl__plain_add(&line, text, strlen(text));
     pawl__buf_add_text(&line, "\n");
     if (line.failed) pawl__cli_nomem();
     fflush(stdout);

@@ -21,7 +21,10 @@ static const char *const vocabulary_choices[] = { PAWL_VOCABULARIES(X) NULL };
 static const char *const state_choices[] = { PAWL_STATES(X) NULL };
 #undef X
 static const char *const durability_choices[] = { "full", "relaxed", NULL };
-static const char *const log_level_choices[] = { "debug", "info", "warning", "error", NULL };
+#define X(number, name, text) text,
+static const char *const log_level_choices[] = { PAWL__LOG_LEVELS(X) NULL };
+#undef X
+static const char *const log_format_choices[] = { "auto", "text", "json", NULL };
 #define X(name, text, ...) text,
 static const char *const scope_choices[] = { PAWL__SCOPES(X) NULL };
 #undef X
@@ -54,6 +57,8 @@ const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)
         return scope_choices;
     case PAWL__CLI_KIND_LOG_LEVEL:
         return log_level_choices;
+    case PAWL__CLI_KIND_LOG_FORMAT:
+        return log_format_choices;
     default:
         return NULL;
     }
@@ -290,6 +295,7 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
     case PAWL__CLI_KIND_BACKOFF:
     case PAWL__CLI_KIND_CONFLICT:
     case PAWL__CLI_KIND_LOG_LEVEL:
+    case PAWL__CLI_KIND_LOG_FORMAT:
         return pawl__cli_read_choice(pawl__cli_kind_choices(kind), text, strlen(text)) >= 0;
     default:
         return *text != '\0';

@@ -41,6 +41,7 @@
     X(UNIQUE, "any of type, queue, args, meta, with commas between them")                          \
     X(SCOPES, "any of read, submit, work, admin, with commas between them")                        \
     X(LOG_LEVEL, "debug, info, warning or error")                                                  \
+    X(LOG_FORMAT, "auto, text or json")                                                            \
     X(DURABILITY, "full or relaxed")                                                               \
     X(VOCABULARY, "pawl, ojs, ratchet or marie")                                                   \
     X(BACKOFF, "exponential, linear, polynomial, constant or immediate")                           \
@@ -63,6 +64,7 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(LOCK_OWNER, "Whose lock")                                                                    \
     X(MIGRATE, "Migration")                                                                        \
     X(RETENTION, "Retention")                                                                      \
+    X(LOG, "The log")                                                                              \
     X(STATS, "Statistics")                                                                         \
     X(WAIT, "The wait")                                                                            \
     X(WORK, "The node")                                                                            \
@@ -79,7 +81,7 @@ enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
 enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 #undef X
 /* Whose options the environment and the configuration file set too. */
-#define PAWL__CLI_SETTINGS (PAWL__CLI_SETTING | PAWL__CLI_RETENTION)
+#define PAWL__CLI_SETTINGS (PAWL__CLI_SETTING | PAWL__CLI_RETENTION | PAWL__CLI_LOG)
 
 /* ID, group, "name", letter or 0, kind, "ARGUMENT", default or NULL, may be repeated, help */
 #define PAWL__CLI_OPTIONS(X)                                                                       \
@@ -225,6 +227,11 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "archive jobs this long after they ended; or never")                                         \
     X(PURGE_AFTER, RETENTION, "purge-after", 0, AGE, "DURATION", "90d", false,                     \
       "forget archived jobs this long after they ended; or never")                                 \
+    X(LOG_FORMAT, LOG, "log-format", 0, LOG_FORMAT, "FORMAT", "auto", false,                       \
+      "how lines of the log are written: text for people, or json, an object on each line; auto "  \
+      "means text on a terminal and json elsewhere")                                               \
+    X(LOG_LEVEL, LOG, "log-level", 0, LOG_LEVEL, "LEVEL", "info", false,                           \
+      "the least that is logged: debug, info, warning or error")                                   \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
       "show them again and again, this far apart, until interrupted")                              \
     X(WAIT_TIMEOUT, WAIT, "timeout", 0, DURATION, "DURATION", NULL, false,                         \
@@ -243,8 +250,6 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "a name that clients may use for the server; needed only without tokens, where others than " \
       "localhost and where it listens are refused")                                                \
     X(ACCESS_LOG, SERVE, "access-log", 0, FLAG, NULL, NULL, false, "log every request")            \
-    X(LOG_LEVEL, SERVE, "log-level", 0, LOG_LEVEL, "LEVEL", "info", false,                         \
-      "the least that is logged: debug, info, warning or error")                                   \
     X(S_DRAIN, SERVE, "drain", 0, DURATION, "DURATION", "30s", false,                              \
       "how long requests may go on when the server is asked to stop")                              \
     X(UNREADY, SERVE, "unready", 0, DURATION, "DURATION", "0s", false,                             \

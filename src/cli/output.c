@@ -29,34 +29,6 @@ static size_t decode(const char *at, size_t len, uint32_t *out)
     return (size_t)step;
 }
 
-/* Controls, line separators, and what reorders the text around it. */
-static bool is_unsafe(uint32_t point)
-{
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
-           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
-           point == 0xfeff;
-}
-
-void pawl__cli_put_text(struct pawl__buf *buf, const char *at, size_t len)
-{
-    for (size_t i = 0; i < len;) {
-        uint32_t point = 0;
-        size_t bytes = decode(at + i, len - i, &point);
-        if (bytes && !is_unsafe(point)) {
-            pawl__buf_add(buf, at + i, bytes);
-        } else if (bytes && point == '\n') {
-            pawl__buf_add_text(buf, "\\n");
-        } else if (bytes && point == '\t') {
-            pawl__buf_add_text(buf, "\\t");
-        } else if (bytes && point > 0xff) {
-            pawl__buf_printf(buf, "\\u%04" PRIx32, point);
-        } else {
-            pawl__buf_printf(buf, "\\x%02" PRIx32, bytes ? point : (uint32_t)(unsigned char)at[i]);
-        }
-        i += bytes ? bytes : 1;
-    }
-}
-
 /* main has set a UTF-8 character type when there is one; without, each code point counts one. */
 static size_t point_width(uint32_t point)
 {

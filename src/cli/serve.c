@@ -69,13 +69,6 @@ static struct pawl__http_limits read_limits(const struct pawl__cli *cli)
 
 /* ---- the rest ---- */
 
-static int read_log_level(const struct pawl__cli *cli)
-{
-    const char *text = pawl__cli_text(cli, PAWL__CLI_OPT_LOG_LEVEL);
-    return pawl__cli_read_choice(pawl__cli_kind_choices(PAWL__CLI_KIND_LOG_LEVEL), text,
-                                 strlen(text));
-}
-
 static struct pawl__http_config read_config(const struct pawl__cli *cli)
 {
     int64_t drain_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_S_DRAIN);
@@ -92,7 +85,8 @@ static struct pawl__http_config read_config(const struct pawl__cli *cli)
         .host_count = hosts->count,
         .test_mode = pawl__cli_flag(cli, PAWL__CLI_OPT_TEST_MODE),
         .access_log = pawl__cli_flag(cli, PAWL__CLI_OPT_ACCESS_LOG),
-        .log_level = read_log_level(cli),
+        .log_level = (int)pawl__cli_log_level(cli),
+        .log_format = pawl__cli_log_format(cli),
         .drain_ms = drain_ms ? drain_ms : 1, // 0 would mean the default
         .unready_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_UNREADY),
         .store_type = strncmp(store, "sqlite", 6) == 0 ? "sqlite" : "postgres",

@@ -41,7 +41,7 @@ static void put_safe(struct pawl__buf *buf, const char *before, const char *text
 {
     if (!text || !*text) return;
     pawl__buf_add_text(buf, before);
-    pawl__cli_put_text(buf, text, strlen(text));
+    pawl__plain_add(buf, text, strlen(text));
 }
 
 /* Once runs were given back they are what is numbered: which attempt one was is not kept. */
@@ -166,7 +166,7 @@ static void put_field(struct pawl__cli *cli, const char *name, const char *text)
 {
     if (!text || !*text) return;
     pawl__buf_printf(&cli->out, "  %-13s ", name);
-    pawl__cli_put_text(&cli->out, text, strlen(text));
+    pawl__plain_add(&cli->out, text, strlen(text));
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -174,7 +174,7 @@ static void put_span(struct pawl__cli *cli, const char *name, struct pawl_span s
 {
     if (!span.len) return;
     pawl__buf_printf(&cli->out, "  %-13s ", name);
-    pawl__cli_put_text(&cli->out, span.at, span.len);
+    pawl__plain_add(&cli->out, span.at, span.len);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -246,7 +246,7 @@ static void put_payload(struct pawl__cli *cli, const char *title, struct pawl_sp
     if (!span.len) return;
     put_title(cli, title);
     pawl__buf_add_text(&cli->out, "  ");
-    pawl__cli_put_text(&cli->out, span.at, span.len);
+    pawl__plain_add(&cli->out, span.at, span.len);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -264,7 +264,7 @@ static void put_progress(struct pawl__cli *cli, const struct pawl_story *story)
     pawl__buf_add_text(&cli->out, "\n");
     if (!story->progress_data.len) return;
     pawl__buf_add_text(&cli->out, "  ");
-    pawl__cli_put_text(&cli->out, story->progress_data.at, story->progress_data.len);
+    pawl__plain_add(&cli->out, story->progress_data.at, story->progress_data.len);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -275,7 +275,7 @@ static void put_checkpoint(struct pawl__cli *cli, const struct pawl_story *story
     pawl__buf_printf(&cli->out, "  number %" PRId64 ", ", story->checkpoint_sequence);
     pawl__cli_put_instant(&cli->out, story->checkpoint_at_ms);
     pawl__buf_add_text(&cli->out, "\n  ");
-    pawl__cli_put_text(&cli->out, story->checkpoint.at, story->checkpoint.len);
+    pawl__plain_add(&cli->out, story->checkpoint.at, story->checkpoint.len);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -292,7 +292,7 @@ static void put_log(struct pawl__cli *cli, const struct pawl_story *story)
         pawl__buf_add_text(&cli->out, "  ");
         pawl__cli_put_instant(&cli->out, line->at_ms);
         pawl__buf_printf(&cli->out, "  %-7s  ", level_text(line->level));
-        pawl__cli_put_text(&cli->out, line->text, strlen(line->text));
+        pawl__plain_add(&cli->out, line->text, strlen(line->text));
         pawl__buf_add_text(&cli->out, "\n");
     }
 }

@@ -164,7 +164,7 @@ static void put_remarks(struct pawl__cli *cli, const struct pawl_stats *stats)
     }
     const char *store = cli->place;
     pawl__buf_add_text(&cli->out, "\nstore:    ");
-    pawl__cli_put_text(&cli->out, store, strlen(store));
+    pawl__plain_add(&cli->out, store, strlen(store));
     pawl__buf_add_text(&cli->out, ", ");
     pawl__cli_put_bytes(&cli->out, stats->store_bytes);
     pawl__buf_printf(&cli->out, ", schema %" PRId32 "\n", stats->schema_version);

@@ -41,7 +41,7 @@ void pawl__cli_table_cell(struct pawl__cli_table *table, const char *text, size_
             len--;
         }
     }
-    pawl__cli_put_text(&buf, text, len);
+    pawl__plain_add(&buf, text, len);
     if (cut) pawl__buf_add_text(&buf, "...");
     if (buf.failed) pawl__cli_nomem();
     if (table->cell_count == table->cell_cap) grow(table);

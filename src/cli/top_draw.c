@@ -22,7 +22,7 @@ static size_t line_count(const struct pawl__cli_top_canvas *canvas)
 
 static void put_safe(struct pawl__buf *buf, const char *text)
 {
-    pawl__cli_put_text(buf, text, strlen(text));
+    pawl__plain_add(buf, text, strlen(text));
 }
 
 /* ---- header ---- */

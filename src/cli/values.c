@@ -58,6 +58,28 @@ struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli)
                                     .purge_after_ms = age(cli, PAWL__CLI_OPT_PURGE_AFTER) };
 }
 
+/* The place of an option's value among its kind's words. */
+static int choice(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const char *text = pawl__cli_text(cli, id);
+    int place = pawl__cli_read_choice(pawl__cli_kind_choices(pawl__cli_options[id].kind), text,
+                                      strlen(text));
+    assert(place >= 0); // it was checked when it was read
+    return place;
+}
+
+enum pawl__log_level pawl__cli_log_level(const struct pawl__cli *cli)
+{
+    return (enum pawl__log_level)choice(cli, PAWL__CLI_OPT_LOG_LEVEL);
+}
+
+enum pawl__log_format pawl__cli_log_format(const struct pawl__cli *cli)
+{
+    enum { AUTO, TEXT } chosen = choice(cli, PAWL__CLI_OPT_LOG_FORMAT);
+    bool text = chosen == TEXT || (chosen == AUTO && cli->err_tty);
+    return text ? PAWL__LOG_FORMAT_TEXT : PAWL__LOG_FORMAT_JSON;
+}
+
 int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign)
 {
     const char *text = pawl__cli_text(cli, id);

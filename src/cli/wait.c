@@ -61,7 +61,7 @@ static void put_part(struct pawl__buf *out, const char *before, const char *text
 {
     if (!len) return;
     pawl__buf_add_text(out, before);
-    pawl__cli_put_text(out, text, len);
+    pawl__plain_add(out, text, len);
 }
 
 static void put_line(struct pawl__cli *cli, const struct pawl_story *story)

@@ -35,8 +35,10 @@ struct work {
     struct pawl_node_config config;
     struct pawl_drain drain;
     struct pawl_node_status status; /* when it was looked at last */
-    bool shown;                     /* there is a line that tells how things are */
-    atomic_bool deaf;               /* nobody takes our output any more */
+    enum pawl__log_format log_format;
+    enum pawl__log_level log_level;
+    bool shown;       /* there is a line that tells how things are */
+    atomic_bool deaf; /* nobody takes our output any more */
     atomic_int_least64_t given_back;
     int64_t failed;                /* runs, when it has stopped */
     struct pawl_counters counters; /* when they were looked at last */
@@ -62,34 +64,55 @@ static void write_error(struct work *work, const struct pawl__buf *line)
     pawl__unlock(&work->mutex);
 }
 
-/* Something worth a line of the node's own log. */
-static void PAWL_PRINTF(2, 3) say(struct work *work, const char *format, ...)
+/* Whether lines of this level are written to the node's log. */
+static bool is_logged(const struct work *work, enum pawl__log_level level)
+{
+    return !work->cli->quiet && level >= work->log_level;
+}
+
+/* An entry of the node's log, to be ended with end_entry. */
+static struct pawl__log_entry begin_entry(const struct work *work, struct pawl__buf *line,
+                                          enum pawl__log_level level, struct pawl_span message)
+{
+    struct pawl__log_entry entry = { line, work->log_format };
+    int64_t now_ms = pawl__clock_wall_ms(&pawl__clock_system);
+    pawl__log_entry_begin(&entry, level, now_ms, message.at, message.len);
+    return entry;
+}
+
+static void end_entry(struct work *work, struct pawl__log_entry *entry)
+{
+    pawl__log_entry_end(entry);
+    write_error(work, entry->out);
+    pawl__buf_release(entry->out);
+}
+
+static void PAWL_PRINTF(3, 4)
+    say(struct work *work, enum pawl__log_level level, const char *format, ...)
 {
     char text[1024];
-    char at[PAWL__INSTANT_TEXT_BYTES];
     va_list args;
-    if (work->cli->quiet) return;
+    struct pawl__buf line = { 0 };
+    if (!is_logged(work, level)) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    pawl__instant_text(pawl__clock_wall_ms(&pawl__clock_system), at);
-    struct pawl__buf line = { 0 };
-    pawl__buf_printf(&line, "%s ", at);
-    pawl__cli_put_text(&line, text, strlen(text));
-    pawl__buf_add_text(&line, "\n");
-    write_error(work, &line);
-    pawl__buf_release(&line);
+    struct pawl__log_entry entry =
+        begin_entry(work, &line, level, (struct pawl_span){ text, strlen(text) });
+    end_entry(work, &entry);
 }
 
 /* A line that a command wrote. */
 static void echo(void *ctx, const char *id, const char *at, size_t len)
 {
+    struct work *work = ctx;
     struct pawl__buf line = { 0 };
-    pawl__buf_printf(&line, "%s ", id);
-    pawl__cli_put_text(&line, at, len);
-    pawl__buf_add_text(&line, "\n");
-    write_error(ctx, &line);
-    pawl__buf_release(&line);
+    if (!is_logged(work, PAWL__LOG_INFO)) return;
+    struct pawl__log_entry entry =
+        begin_entry(work, &line, PAWL__LOG_INFO, (struct pawl_span){ at, len });
+    pawl__log_entry_text(&entry, "job_id", id);
+    pawl__log_entry_text(&entry, "stream", "stderr");
+    end_entry(work, &entry);
 }
 
 static void put_ended_json(struct work *work, const struct pawl__cli_ended *ended)
@@ -121,11 +144,32 @@ static void put_ended_json(struct work *work, const struct pawl__cli_ended *ende
     pawl__buf_release(&line);
 }
 
-/* What is told with --verbose alone: a job that fails is worth a line to whoever looks on. */
+/* Logged with --verbose alone. */
 static bool is_expected(enum pawl__cli_end end)
 {
     return end == PAWL__CLI_END_DONE || end == PAWL__CLI_END_CANCELLED ||
            end == PAWL__CLI_END_GIVEN_BACK;
+}
+
+static void log_ended(struct work *work, const struct pawl__cli_ended *ended)
+{
+    static const struct pawl_span message = { "run", 3 };
+    bool expected = ended->started && is_expected(ended->end);
+    enum pawl__log_level level = !ended->started ? PAWL__LOG_ERROR
+                                 : expected      ? PAWL__LOG_INFO
+                                                 : PAWL__LOG_WARNING;
+    struct pawl__buf line = { 0 };
+    if (!is_logged(work, level) || (expected && !work->exec.line)) return;
+    struct pawl__log_entry entry = begin_entry(work, &line, level, message);
+    pawl__log_entry_text(&entry, "job_id", ended->id);
+    pawl__log_entry_text(&entry, "type", ended->job->type);
+    pawl__log_entry_text(&entry, "queue", ended->job->queue);
+    pawl__log_entry_text(&entry, "outcome", pawl__cli_end_text(ended->end));
+    pawl__log_entry_int(&entry, "attempt", pawl__cli_tries(ended->job));
+    pawl__log_entry_int(&entry, "max_attempts", ended->job->attempts_max);
+    pawl__log_entry_ms(&entry, "duration_ms", ended->took_us);
+    pawl__log_entry_text(&entry, "error", ended->message);
+    end_entry(work, &entry);
 }
 
 static void put_ended(void *ctx, const struct pawl__cli_ended *ended)
@@ -133,18 +177,7 @@ static void put_ended(void *ctx, const struct pawl__cli_ended *ended)
     struct work *work = ctx;
     if (ended->end == PAWL__CLI_END_GIVEN_BACK) atomic_fetch_add(&work->given_back, 1);
     if (work->cli->json) put_ended_json(work, ended);
-    if (!ended->started) say(work, "%s %s: %s", ended->id, ended->job->type, ended->message);
-    if (!ended->started || (!work->exec.line && is_expected(ended->end))) return;
-    char took[PAWL__DURATION_TEXT_BYTES];
-    pawl__duration_text(ended->took_us / 1000, took);
-    char attempt[64] = "";
-    if (ended->end == PAWL__CLI_END_FAILED || ended->end == PAWL__CLI_END_TIMEOUT) {
-        snprintf(attempt, sizeof attempt, " (attempt %" PRId64 " of %" PRId32 ")",
-                 pawl__cli_tries(ended->job), ended->job->attempts_max);
-    }
-    say(work, "%s %s: %s%s after %s%s%s", ended->id, ended->job->type,
-        pawl__cli_end_text(ended->end), attempt, took, ended->message[0] ? ": " : "",
-        ended->message);
+    log_ended(work, ended);
 }
 
 /* ---- the line that tells how things are ---- */
@@ -184,23 +217,24 @@ static void note_rate(struct work *work, const struct pawl_counters *now)
     work->rate = (double)(ended_of(now) - ended_of(&work->counters)) * 1e6 / (double)passed_us;
     work->counted_us = now_us;
     if (now->lapsed > work->counters.lapsed) {
-        say(work, "%" PRId64 " jobs taken back: whoever ran them has not been heard of",
+        say(work, PAWL__LOG_WARNING,
+            "%" PRId64 " jobs taken back: whoever ran them has not been heard of",
             now->lapsed - work->counters.lapsed);
     }
     if (now->stale > work->counters.stale) {
-        say(work, "%" PRId64 " outcomes came too late and do not count",
+        say(work, PAWL__LOG_WARNING, "%" PRId64 " outcomes came too late and do not count",
             now->stale - work->counters.stale);
     }
     if (now->commits_failed > work->counters.commits_failed) {
-        say(work, "the store is in trouble: %" PRId64 " transactions failed",
+        say(work, PAWL__LOG_ERROR, "the store is in trouble: %" PRId64 " transactions failed",
             now->commits_failed - work->counters.commits_failed);
     }
     if (now->wake_trouble && !work->counters.wake_trouble) {
         struct pawl_diag diag = { 0 };
         (void)!pawl_wake_check(work->cli->pawl, &diag);
-        say(work, "other processes' work is found by polling: %s", diag.text);
+        say(work, PAWL__LOG_WARNING, "other processes' work is found by polling: %s", diag.text);
     } else if (!now->wake_trouble && work->counters.wake_trouble) {
-        say(work, "other processes wake this one again");
+        say(work, PAWL__LOG_INFO, "other processes wake this one again");
     }
     work->counters = *now;
 }
@@ -211,10 +245,13 @@ static void look_after_node(struct work *work)
     struct pawl_node_status now, before = work->status;
     pawl_node_status_get(work->cli->pawl, &now);
     work->status = now;
-    if (now.store_lost && !before.store_lost) say(work, "the store is lost: %s", now.reason);
-    if (before.store_lost && !now.store_lost) say(work, "the store is back");
-    if (strcmp(now.name, before.name) != 0) say(work, "the node is called \"%s\" now", now.name);
-    if (now.fenced && !before.fenced) say(work, "the node is replaced: %s", now.reason);
+    if (now.store_lost && !before.store_lost)
+        say(work, PAWL__LOG_ERROR, "the store is lost: %s", now.reason);
+    if (before.store_lost && !now.store_lost) say(work, PAWL__LOG_INFO, "the store is back");
+    if (strcmp(now.name, before.name) != 0)
+        say(work, PAWL__LOG_INFO, "the node is called \"%s\" now", now.name);
+    if (now.fenced && !before.fenced)
+        say(work, PAWL__LOG_ERROR, "the node is replaced: %s", now.reason);
 }
 
 static void look(struct work *work)
@@ -436,6 +473,8 @@ static int read_options(struct work *work)
     work->exec.line = pawl__cli_flag(cli, PAWL__CLI_OPT_VERBOSE) ? echo : NULL;
     work->exec.ended = put_ended;
     work->exec.ctx = work;
+    work->log_format = pawl__cli_log_format(cli);
+    work->log_level = pawl__cli_log_level(cli);
     work->shown = cli->err_tty && !cli->quiet && !(cli->json && cli->out_tty);
     return PAWL__CLI_EXIT_OK;
 }
@@ -473,7 +512,7 @@ static void say_hello(struct work *work)
     for (size_t i = 0; i < work->type_count; i++) {
         pawl__buf_printf(&text, "%s%s", i ? ", " : "; runs ", work->types[i]);
     }
-    if (!text.failed) say(work, "%s", text.at);
+    if (!text.failed) say(work, PAWL__LOG_INFO, "%s", text.at);
     pawl__buf_release(&text);
 }
 
@@ -502,14 +541,15 @@ static void stop(struct work *work)
     pawl_counters_get(work->cli->pawl, &counters);
     pawl__duration_text(work->drain.finish_ms > 0 ? work->drain.finish_ms : 0, finish);
     if (counters.running) {
-        say(work, "stopping: %" PRId64 " running, which may finish within %s", counters.running,
-            finish);
+        say(work, PAWL__LOG_INFO, "stopping: %" PRId64 " running, which may finish within %s",
+            counters.running, finish);
     }
     pawl_stop(work->cli->pawl, &work->drain, NULL); // whoever is late is waited for, and counted
     pawl_counters_get(work->cli->pawl, &counters);
     work->failed = counters.failed;
     wipe(work);
-    say(work, "node \"%s\" is down: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " given back",
+    say(work, PAWL__LOG_INFO,
+        "node \"%s\" is down: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " given back",
         work->status.name, counters.completed, counters.failed, atomic_load(&work->given_back));
 }
 

@@ -6,6 +6,8 @@
 #ifndef PAWL_HTTP_H
 #define PAWL_HTTP_H
 
+#include "base/log_entry.h"
+
 #include <pawl/pawl.h>
 
 struct pawl__server;
@@ -51,7 +53,8 @@ struct pawl__http_config {
     size_t host_count;
     bool test_mode; /* reset and test directives; never on a public address */
     bool access_log;
-    int log_level;          /* as in struct pawl_log_line [0] */
+    int log_level; /* as in struct pawl_log_line [0] */
+    enum pawl__log_format log_format;
     int64_t drain_ms;       /* how long requests may take after a stop [30000] */
     int64_t unready_ms;     /* how long a signal makes it say "not ready" before it stops [0] */
     const char *store_type; /* for the manifest: "sqlite", "postgres" */

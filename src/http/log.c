@@ -3,13 +3,11 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/sync.h"
-#include "base/time_text.h"
 #include "http/conn.h"
 #include "http/routes.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +17,7 @@
 enum { BUFFER_BYTES_MAX = 1024 * 1024, GOODBYE_US = 1000000, PATH_BYTES_MAX = 200 };
 
 struct pawl__log {
-    int fd;
-    int level;
+    struct pawl__log_config config;
     pthread_t thread;
     struct pawl__buf writing; /* the thread's */
 
@@ -32,10 +29,6 @@ struct pawl__log {
     int64_t dropped; /* lines that did not fit, not told yet */
     bool stopping, over;
 };
-
-#define X(number, name, text) [number] = text,
-static const char *const level_texts[] = { PAWL__LOG_LEVELS(X) };
-#undef X
 
 /* ---- the thread ---- */
 
@@ -51,11 +44,13 @@ static void write_all(int fd, const char *at, size_t len)
     }
 }
 
-static void begin_line(struct pawl__buf *out, enum pawl__log_level level)
+static struct pawl__log_entry begin_line(const struct pawl__log *log, struct pawl__buf *out,
+                                         enum pawl__log_level level, const char *message)
 {
-    char at[PAWL__INSTANT_TEXT_BYTES];
-    pawl__instant_text(pawl__clock_wall_ms(&pawl__clock_system), at);
-    pawl__buf_printf(out, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", at, level_texts[level]);
+    struct pawl__log_entry entry = { out, log->config.format };
+    int64_t now_ms = pawl__clock_wall_ms(&pawl__clock_system);
+    pawl__log_entry_begin(&entry, level, now_ms, message, strlen(message));
+    return entry;
 }
 
 /* Moves what waits to `writing`. False: all is written and the log is to end. */
@@ -73,11 +68,11 @@ static bool next_batch(struct pawl__log *log)
     bool more = full.len || dropped;
     pawl__unlock(&log->mutex);
     if (dropped) {
-        begin_line(&log->writing, PAWL__LOG_WARNING);
-        pawl__buf_printf(&log->writing,
-                         "\"log lines were dropped: standard error was not taken\","
-                         "\"dropped\":%" PRId64 "}\n",
-                         dropped);
+        struct pawl__log_entry entry =
+            begin_line(log, &log->writing, PAWL__LOG_WARNING,
+                       "log lines were dropped: standard error was not taken");
+        pawl__log_entry_int(&entry, "dropped", dropped);
+        pawl__log_entry_end(&entry);
     }
     return more;
 }
@@ -86,7 +81,7 @@ static void *run(void *arg)
 {
     struct pawl__log *log = arg;
     while (next_batch(log)) {
-        write_all(log->fd, log->writing.at, log->writing.len);
+        write_all(log->config.fd, log->writing.at, log->writing.len);
         pawl__buf_clear(&log->writing);
     }
     pawl__lock(&log->mutex);
@@ -98,12 +93,12 @@ static void *run(void *arg)
 
 /* ---- life ---- */
 
-enum pawl_err pawl__log_new(int fd, int level, struct pawl__log **out, struct pawl_diag *diag)
+enum pawl_err pawl__log_new(const struct pawl__log_config *config, struct pawl__log **out,
+                            struct pawl_diag *diag)
 {
     struct pawl__log *log = calloc(1, sizeof *log);
     if (!log) return pawl__fail_nomem(diag);
-    log->fd = fd;
-    log->level = level;
+    log->config = *config;
     pawl__mutex_init(&log->mutex);
     pawl__cond_init(&log->wake);
     pawl__cond_init(&log->ended);
@@ -167,30 +162,23 @@ static void put_line(struct pawl__log *log, const struct pawl__buf *line)
     pawl__unlock(&log->mutex);
 }
 
-static void add_text(struct pawl__buf *line, const char *name, const char *text)
-{
-    if (!text || !text[0]) return;
-    pawl__buf_printf(line, ",\"%s\":", name);
-    pawl__buf_add_json(line, text, strlen(text));
-}
-
 /* Without the query, and not longer than a path has reason to be. */
-static void add_path(struct pawl__buf *line, const char *path)
+static void add_path(struct pawl__log_entry *entry, const char *path)
 {
     char text[PATH_BYTES_MAX + 1];
     snprintf(text, sizeof text, "%s", path);
-    add_text(line, "path", text);
+    pawl__log_entry_text(entry, "path", text);
 }
 
 /* The route, not the path: what stands in a path may be anybody's business. Only a path that led to
  * nothing is shown, else it could not be told what was asked for. */
-static void add_request(struct pawl__buf *line, const struct pawl__request *request)
+static void add_request(struct pawl__log_entry *entry, const struct pawl__request *request)
 {
-    add_text(line, "request_id", request->id);
-    add_text(line, "method", request->method);
-    add_text(line, "route", request->route ? request->route->path : "");
-    if (request->status == 404) add_path(line, request->path);
-    add_text(line, "token", request->token_name);
+    pawl__log_entry_text(entry, "request_id", request->id);
+    pawl__log_entry_text(entry, "method", request->method);
+    pawl__log_entry_text(entry, "route", request->route ? request->route->path : "");
+    if (request->status == 404) add_path(entry, request->path);
+    pawl__log_entry_text(entry, "token", request->token_name);
 }
 
 void pawl__log(struct pawl__log *log, enum pawl__log_level level,
@@ -199,30 +187,30 @@ void pawl__log(struct pawl__log *log, enum pawl__log_level level,
     char text[1024];
     va_list args;
     assert(level < PAWL__LOG_END);
-    if (!log || (int)level < log->level) return;
+    if (!log || (int)level < log->config.level) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     struct pawl__buf line = { 0 };
-    begin_line(&line, level);
-    pawl__buf_add_json(&line, text, strlen(text));
-    if (request) add_request(&line, request);
-    pawl__buf_add_text(&line, "}\n");
+    struct pawl__log_entry entry = begin_line(log, &line, level, text);
+    if (request) add_request(&entry, request);
+    pawl__log_entry_end(&entry);
     put_line(log, &line);
     pawl__buf_release(&line);
 }
 
 void pawl__log_access(struct pawl__log *log, const struct pawl__request *request)
 {
-    if (!log || log->level > PAWL__LOG_INFO) return;
+    if (!log || log->config.level > PAWL__LOG_INFO) return;
     struct pawl__buf line = { 0 };
     int64_t took_us = pawl__clock_mono_us(&pawl__clock_system) - request->began_us;
-    begin_line(&line, PAWL__LOG_INFO);
-    pawl__buf_add_text(&line, "\"request\"");
-    add_request(&line, request);
-    if (request->conn) add_text(&line, "address", request->conn->address);
-    pawl__buf_printf(&line, ",\"status\":%d,\"duration_ms\":%" PRId64 ".%03d,\"bytes\":%zu}\n",
-                     request->status, took_us / 1000, (int)(took_us % 1000), request->reply_bytes);
+    struct pawl__log_entry entry = begin_line(log, &line, PAWL__LOG_INFO, "request");
+    add_request(&entry, request);
+    if (request->conn) pawl__log_entry_text(&entry, "address", request->conn->address);
+    pawl__log_entry_int(&entry, "status", request->status);
+    pawl__log_entry_ms(&entry, "duration_ms", took_us);
+    pawl__log_entry_int(&entry, "bytes", (int64_t)request->reply_bytes);
+    pawl__log_entry_end(&entry);
     put_line(log, &line);
     pawl__buf_release(&line);
 }

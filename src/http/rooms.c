@@ -22,7 +22,10 @@
 enum pawl_err pawl__rooms_open(struct pawl__server *server, struct pawl_diag *diag)
 {
     const struct pawl__http_config *config = &server->config;
-    enum pawl_err err = pawl__log_new(STDERR_FILENO, config->log_level, &server->log, diag);
+    const struct pawl__log_config log = { .fd = STDERR_FILENO,
+                                          .level = config->log_level,
+                                          .format = config->log_format };
+    enum pawl_err err = pawl__log_new(&log, &server->log, diag);
     if (!err) err = pawl__auth_new(server, &server->auth, diag);
     if (err) return err;
     server->results = pawl__results_new(server);

@@ -47,6 +47,9 @@ class Node:
         with open(self.log, encoding="utf-8") as file:
             return file.read()
 
+    def logged(self):
+        return logged(self.said())
+
     def printed(self):
         with open(self.out, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
@@ -60,6 +63,11 @@ class Node:
     def stop(self, number=signal.SIGTERM):
         self.send(number)
         return self.end()
+
+
+def logged(text):
+    """The log's entries among what went to standard error."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def once(box, *commands, args=()):
@@ -297,15 +305,24 @@ def once_tells_by_its_exit_code_that_a_run_failed(box):
     equal((done.code, done.err.splitlines()[-1]), (1, "pawl: 2 runs failed"))
     equal(once(box, "u=exit 65").code, 0)  # nothing ran
     box.submit("v", "--max-attempts", "1")
-    has(once(box, "v=exit 75").err, " v: failed (attempt 1 of 1) after ")
+    run = [entry for entry in logged(once(box, "v=exit 75").err) if entry["message"] == "run"]
+    equal([(entry["type"], entry["outcome"], entry["attempt"]) for entry in run],
+          [("v", "failed", 1)])
 
 
 @test
 def verbose_echoes_what_commands_say(box):
     job_id = box.submit("t")
-    done = once(box, r"t=printf 'a \033[2J line\n' >&2; exit 3", args=["--verbose"])
-    has(done.err, f"{job_id} a \\x1b[2J line\n")
-    has(done.err, f"{job_id} t: failed (attempt 1 of 3) after ")
+    command = r"t=printf 'a \033[2J line\n' >&2; exit 3"
+    done = once(box, command, args=["--verbose", "--log-format", "text"])
+    has(done.err, f"Z info a \\x1b[2J line job_id={job_id} stream=stderr\n")
+    has(done.err, f"Z warning run job_id={job_id} type=t queue=default outcome=failed attempt=1 "
+                  "max_attempts=3 duration_ms=")
+    job_id = box.submit("t")
+    line = [entry for entry in logged(once(box, command, args=["--verbose"]).err)
+            if entry.get("stream")][0]
+    equal({**line, "time": ""}, {"time": "", "level": "info", "message": "a \x1b[2J line",
+                                 "job_id": job_id, "stream": "stderr"})
     box.submit("t")
     assert " line" not in once(box, "t=echo a line >&2").err
 
@@ -693,8 +710,8 @@ def nodes_without_names_start_side_by_side(box):
     env = {"HOSTNAME": "pod-1"}
     with Node(box, "--exec", "t=true", env=env) as first:
         with Node(box, "--exec", "t=true", env=env) as second:
-            has(first.said(), 'node "pod-1" is up')
-            has(second.said(), f'node "pod-1-{second.pid}" is up')
+            has(first.logged()[0]["message"], 'node "pod-1" is up')
+            has(second.logged()[0]["message"], f'node "pod-1-{second.pid}" is up')
             equal((first.stop(), second.stop()), (0, 0))
 
 
@@ -1023,6 +1040,37 @@ def a_reader_that_goes_away_ends_it(box):
 
 
 @test
+def the_log_is_json_unless_somebody_reads_it_on_a_terminal(box):
+    def lines(*args, **options):
+        job_id = box.submit("t", "--max-attempts", "1")
+        done = box.run("work", "--once", "--name", "n", "--exec", "t=echo bad >&2; exit 3", *args,
+                       **options)
+        return job_id, done.err.splitlines()[:-1]  # without "pawl: 1 run failed"
+
+    job_id, err = lines()
+    up, run, down = map(json.loads, err)
+    equal((up["level"], up["message"]), ("info", 'node "n" is up: queue default; runs t'))
+    assert run.pop("duration_ms") >= 0 and run.pop("time") <= down["time"], run
+    equal(run, {"level": "warning", "message": "run", "job_id": job_id, "type": "t",
+                "queue": "default", "outcome": "failed", "attempt": 1, "max_attempts": 1,
+                "error": "the command exited with status 3: bad"})
+    box.file("text.conf", "log-format = text\n")
+    for args, options in ((("--log-format", "text"), {}),
+                          ((), {"env": {"PAWL_LOG_FORMAT": "text"}}),
+                          (("--config", "text.conf"), {})):
+        job_id, (up, run, _) = lines(*args, **options)
+        assert re.fullmatch(r'[-\dT:.]+Z info node "n" is up: queue default; runs t', up), up
+        assert re.fullmatch(r"[-\dT:.]+Z warning run job_id=" + job_id + " type=t queue=default "
+                            r"outcome=failed attempt=1 max_attempts=1 duration_ms=[\d.]+ "
+                            'error="the command exited with status 3: bad"', run), run
+    equal([json.loads(line)["level"] for line in lines("--log-level", "warning")[1]], ["warning"])
+    terminal = Terminal(box, "work", "--once", "--exec", "t=true", "--log-format", "json")
+    equal(terminal.end(), 0)
+    has(terminal.text, '"level":"info","message":"node ')
+    has(box.fails(2, "work", "--exec", "t=true", "--log-format", "xml").err, "auto, text or json")
+
+
+@test
 def a_terminal_shows_how_things_are(box):
     box.submit("t")
     terminal = Terminal(box, "work", "--exec", "t=sleep 1", "--name", "n")
@@ -1030,7 +1078,7 @@ def a_terminal_shows_how_things_are(box):
     terminal.read(until="0 running, 1 done, 0 failed, ")
     terminal.type("\003")
     equal(terminal.end(), 0)
-    has(terminal.text, 'node "n" is up: queue default; runs t')
+    has(terminal.text, 'Z info node "n" is up: queue default; runs t')
     has(terminal.text, 'node "n" is down: 1 done, 0 failed, 0 given back')
     # Nothing of it without a terminal, or when asked to be quiet.
     box.submit("t")

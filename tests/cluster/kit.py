@@ -130,6 +130,11 @@ class Process:
         with open(self.log, encoding="utf-8") as log:
             return log.read()
 
+    def logged(self):
+        """The log's entries, without what is not yet a whole line."""
+        lines = self.said().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line[0] == "{" and line[-1] == "\n"]
+
     def story(self):
         return f"{self.name}: exit code {self.process.returncode}\n{self.said()[-1500:]}"
 
@@ -168,7 +173,7 @@ class Node(Process):
 
     def is_up(self):
         assert self.process.poll() is None, self.story()
-        return f'node "{self.name}" is up' in self.said()
+        return any(f'node "{self.name}" is up' in entry["message"] for entry in self.logged())
 
 
 class Serve(Process):

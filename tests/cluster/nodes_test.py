@@ -85,7 +85,7 @@ def a_late_acknowledgement_is_refused(cluster, _):
 
 def clock_error_s(node):
     """By how much its clock is off, as its log shows."""
-    said_at = datetime.datetime.fromisoformat(node.said().split()[0].replace("Z", "+00:00"))
+    said_at = datetime.datetime.fromisoformat(node.logged()[0]["time"].replace("Z", "+00:00"))
     return (said_at - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
 
 

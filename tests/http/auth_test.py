@@ -277,6 +277,15 @@ def the_log_shows_a_path_that_led_to_nothing():
 
 
 @test
+def the_log_is_text_when_asked_for():
+    with Server("--access-log", "--log-format", "text") as server:
+        server.ask("GET", "/nowhere/a%20b", headers={"X-Request-Id": "look-for-me"})
+        until(lambda: re.search(r"^[-\dT:.]+Z info request request_id=look-for-me method=GET "
+                                r"path=/nowhere/a%20b address=127.0.0.1 status=404 "
+                                r"duration_ms=[\d.]+ bytes=\d+$", server.said(), re.MULTILINE))
+
+
+@test
 def is_silent_unless_asked():
     with Server("--log-level", "warning") as server:
         for _ in range(10):
