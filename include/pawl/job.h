@@ -221,6 +221,7 @@ struct pawl_job {
 /* Which jobs. A zero field does not restrict; lists mean any of their members. */
 struct pawl_filter {
     uint32_t states;
+    const char *id_prefix; /* the first 8..32 hexadecimal digits of the id; dashes do not count */
     const char *const *queues;
     size_t queue_count;
     const char *const *types; /* "mail.*" means all that begin with "mail.", "*" means all */

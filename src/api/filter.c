@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "api/check.h"
 #include "base/diag.h"
+#include "base/id.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -80,6 +81,15 @@ static enum pawl_err check_texts(const struct pawl_filter *filter, struct pawl_d
     return PAWL_OK;
 }
 
+static enum pawl_err check_prefix(const struct pawl_filter *filter, struct pawl_diag *diag)
+{
+    struct pawl_job_id low, high;
+    if (!filter->id_prefix || pawl__id_range(filter->id_prefix, &low, &high)) return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "filter.id_prefix",
+                            "filter.id_prefix \"%s\" must be 8 to 32 hexadecimal digits",
+                            pawl__quote(filter->id_prefix).text);
+}
+
 static enum pawl_err check_lists(const struct pawl_filter *filter, struct pawl_diag *diag)
 {
     static const struct pawl__list_rule queues = { { "filter.queues", PAWL_QUEUE_BYTES_MAX },
@@ -141,6 +151,7 @@ enum pawl_err pawl__filter_complete(const struct pawl_filter *given, struct pawl
     }
     enum pawl_err err = check_times(out, diag);
     if (!err) err = check_texts(out, diag);
+    if (!err) err = check_prefix(out, diag);
     if (!err) err = check_lists(out, diag);
     if (!err) err = clean_tags(out, arena, diag);
     return err;

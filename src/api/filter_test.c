@@ -94,6 +94,11 @@ static void texts_are_printable_and_bounded(void **state)
         TEXT(principal)
         TEXT(worker)
         TEXT(trace_id) // clang-format on
+        { { .id_prefix = "0197f3c2-7a" }, FINE },
+        { { .id_prefix = "0197f3c" }, ARG("filter.id_prefix") },
+        { { .id_prefix = "" }, ARG("filter.id_prefix") },
+        { { .id_prefix = "0197f3cx" }, ARG("filter.id_prefix") },
+        { { .id_prefix = outside }, ARG("filter.id_prefix") },
         { { .meta_key = "k", .meta_value = "v" }, FINE },
         { { .meta_key = inside, .meta_value = value }, FINE },
         { { .meta_key = outside, .meta_value = "v" }, LIMIT("filter.meta_key") },

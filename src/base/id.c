@@ -11,7 +11,8 @@
 enum {
     COUNTER_MAX = 0xfff,
     COUNTER_START = 0x100, /* a ms begins below this: some guessing to do, most numbers left */
-    ADOPT_MS_MAX = 1000    /* how old an id may be that another generator made */
+    ADOPT_MS_MAX = 1000,   /* how old an id may be that another generator made */
+    PREFIX_DIGITS_MIN = 8  /* fewer would be days of jobs */
 };
 #define MS_MAX ((INT64_C(1) << 48) - 1)
 
@@ -156,4 +157,21 @@ enum pawl_err pawl_job_id_parse(const char *text, struct pawl_job_id *out)
     if (*text != '\0') return PAWL_ERR_ARG;
     *out = id;
     return PAWL_OK;
+}
+
+bool pawl__id_range(const char *prefix, struct pawl_job_id *low, struct pawl_job_id *high)
+{
+    size_t digits = 0;
+    memset(low, 0, sizeof *low);
+    memset(high, 0xff, sizeof *high);
+    if (*prefix == '-') return false;
+    for (const char *at = prefix; *at; at++) {
+        if (*at == '-') continue;
+        int value = hex_value(*at), shift = digits % 2 ? 0 : 4;
+        size_t byte = digits++ / 2;
+        if (value < 0 || byte >= sizeof low->b) return false;
+        low->b[byte] = (uint8_t)(low->b[byte] | value << shift);
+        high->b[byte] = (uint8_t)(high->b[byte] & ~((15 - value) << shift));
+    }
+    return digits >= PREFIX_DIGITS_MIN;
 }

@@ -28,4 +28,8 @@ void pawl__idgen_take(struct pawl__idgen *gen, struct pawl_job_id *out, size_t c
  * made it now, and is replaced if not. So `ids` increase, and are above all before them. */
 void pawl__idgen_follow(struct pawl__idgen *gen, struct pawl_job_id *ids, size_t count);
 
+/* The lowest and the highest id that begins with `prefix`: 8 to 32 hexadecimal digits, dashes
+ * between them do not count. False: it is no such text. */
+bool pawl__id_range(const char *prefix, struct pawl_job_id *low, struct pawl_job_id *high);
+
 #endif

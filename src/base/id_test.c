@@ -299,6 +299,43 @@ static void what_is_no_uuid_is_refused(void **state)
     assert_memory_equal(&id, &before, sizeof id); // set only on success
 }
 
+static void a_prefix_is_a_range_of_ids(void **state)
+{
+    static const struct {
+        const char *prefix, *low, *high;
+    } rows[] = {
+        { "00112233", "00112233-0000-0000-0000-000000000000",
+          "00112233-ffff-ffff-ffff-ffffffffffff" },
+        { "00112233-4", "00112233-4000-0000-0000-000000000000",
+          "00112233-4fff-ffff-ffff-ffffffffffff" },
+        { "001122334", "00112233-4000-0000-0000-000000000000",
+          "00112233-4fff-ffff-ffff-ffffffffffff" },
+        { "F0112233-4455-6677-8", "f0112233-4455-6677-8000-000000000000",
+          "f0112233-4455-6677-8fff-ffffffffffff" },
+        { "00112233445566778899aabbccddeeff", "00112233-4455-6677-8899-aabbccddeeff",
+          "00112233-4455-6677-8899-aabbccddeeff" },
+    };
+    struct pawl_job_id low, high;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_true(pawl__id_range(rows[i].prefix, &low, &high));
+        pawl_job_id_text(low, text);
+        assert_string_equal(text, rows[i].low);
+        pawl_job_id_text(high, text);
+        assert_string_equal(text, rows[i].high);
+    }
+    static const char *const refused[] = { "",
+                                           "0011223",
+                                           "0011-223",
+                                           "-00112233",
+                                           "0011223g",
+                                           "00112233 ",
+                                           "00112233445566778899aabbccddeeff0" };
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        if (pawl__id_range(refused[i], &low, &high)) fail_msg("\"%s\"", refused[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +350,7 @@ int main(void)
         cmocka_unit_test(text_reads_back),
         cmocka_unit_test(text_is_the_usual_one),
         cmocka_unit_test(what_is_no_uuid_is_refused),
+        cmocka_unit_test(a_prefix_is_a_range_of_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,8 +91,6 @@ int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id,
 const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count);
 /* Several "a,b" of states as a mask. Exit code. */
 int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_t *out);
-/* The first `count` operands as ids, in the arena. Exit code. */
-int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out);
 struct pawl_by pawl__cli_by(const struct pawl__cli *cli);
 const char *pawl__cli_actor(const struct pawl__cli *cli);
 
@@ -266,7 +264,11 @@ void pawl__cli_bar_end(struct pawl__cli_bar *bar);
 /* Asks on the terminal; `*yes` is the answer. Exit code: USAGE when nobody can be asked. */
 int pawl__cli_confirm(struct pawl__cli *cli, const char *question, bool *yes);
 
-/* ---- jobs (filter.c, spec.c, spec_json.c, bulk.c, list.c) ---- */
+/* ---- jobs (ids.c, filter.c, spec.c, spec_json.c, bulk.c, list.c) ---- */
+
+/* The first `count` operands as ids, in the arena. Opens the store once they look like ids, because
+ * the beginning of one is enough if it is unique. Exit code. */
+int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out);
 
 /* What the filter options say. Exit code. */
 int pawl__cli_filter(struct pawl__cli *cli, struct pawl_filter *out);

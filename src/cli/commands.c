@@ -73,8 +73,11 @@ static const struct prose prose[] = {
     { pawl__cli_show,
       "Prints the job's states with their times, its attempts and errors, what operators did, "
       "its arguments, result, log, progress and checkpoint. With --json, one object on a line for "
-      "each job.",
-      "pawl show 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\n" },
+      "each job.\n\n"
+      "Here and wherever a command takes a job's id, the beginning of one is enough: at least 8 "
+      "digits, and as many as make it unique. Ids begin with the time, so jobs that were submitted "
+      "within the same second differ only in later digits.",
+      "pawl show 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\npawl show 0197f3c2-7a5e-7c\n" },
     { pawl__cli_list,
       "Without options, the 50 newest jobs. Options of one name given several times mean any of "
       "them; different options must all hold. With --json an array is printed, with --jsonl a line "

@@ -168,7 +168,6 @@ static int do_ids(const struct task *task)
     size_t count = cli->operands.count, done = 0;
     struct pawl_job_id *ids;
     int worst = pawl__cli_ids(cli, count, &ids);
-    if (!worst) worst = pawl__cli_open(cli);
     if (worst) return worst;
     pawl__cli_calm(true);
     while (done < count && !pawl__cli_interrupted()) {

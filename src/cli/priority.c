@@ -38,7 +38,6 @@ int pawl__cli_priority(struct pawl__cli *cli)
         return PAWL__CLI_EXIT_USAGE;
     }
     int worst = pawl__cli_ids(cli, count, &ids);
-    if (!worst) worst = pawl__cli_open(cli);
     if (worst) return worst;
     for (size_t i = 0; i < count; i++) {
         struct pawl_diag diag = { 0 };

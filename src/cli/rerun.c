@@ -26,7 +26,7 @@ int pawl__cli_rerun(struct pawl__cli *cli)
     struct pawl_job_id *ids;
     size_t count = cli->operands.count;
     int worst = pawl__cli_ids(cli, count, &ids);
-    if (!worst) worst = pawl__cli_open(cli);
+    if (worst) return worst;
     for (size_t i = 0; i < count && worst < PAWL__CLI_EXIT_USAGE; i++) {
         struct pawl_diag diag = { 0 };
         struct pawl_submitted submitted;

@@ -416,7 +416,6 @@ int pawl__cli_show(struct pawl__cli *cli)
 {
     struct pawl_job_id *ids;
     int worst = pawl__cli_ids(cli, cli->operands.count, &ids);
-    if (!worst) worst = pawl__cli_open(cli);
     if (worst) return worst;
     bool some = false;
     for (size_t i = 0; i < cli->operands.count; i++) {

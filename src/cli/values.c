@@ -137,18 +137,6 @@ int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_
     return PAWL__CLI_EXIT_OK;
 }
 
-int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out)
-{
-    *out = pawl__cli_need(pawl__arena_calloc(&cli->arena, count + 1, sizeof **out));
-    for (size_t i = 0; i < count; i++) {
-        if (!pawl_job_id_parse(cli->operands.at[i], *out + i)) continue;
-        pawl__cli_error("\"%s\" is not a job's id", cli->operands.at[i]);
-        pawl__cli_hint("an id is written in full, as \"pawl list\" prints it");
-        return PAWL__CLI_EXIT_USAGE;
-    }
-    return PAWL__CLI_EXIT_OK;
-}
-
 const char *pawl__cli_actor(const struct pawl__cli *cli)
 {
     const char *actor = pawl__cli_text(cli, PAWL__CLI_OPT_ACTOR);

@@ -137,7 +137,6 @@ int pawl__cli_wait(struct pawl__cli *cli)
 {
     struct wait wait = { .cli = cli, .count = cli->operands.count };
     int code = pawl__cli_ids(cli, wait.count, &wait.ids);
-    if (!code) code = pawl__cli_open(cli);
     if (code) return code;
     bool timed = pawl__cli_has(cli, PAWL__CLI_OPT_WAIT_TIMEOUT);
     int64_t until_ms = mono_ms() + pawl__cli_duration(cli, PAWL__CLI_OPT_WAIT_TIMEOUT);

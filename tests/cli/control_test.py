@@ -272,3 +272,38 @@ def a_retried_job_whose_key_is_taken_stays(box):
     second = box.submit("t", "--business-key", "b")
     has(box.fails(1, "retry", first).err, second)
     equal(box.state(first), "cancelled")
+
+
+@test
+def the_beginning_of_an_id_is_enough(box):
+    ids = [f"f{number}000000-1111-4222-8333-00000000000{number}" for number in range(8)]
+    for job_id in ids:
+        box.ok("submit", "t", "--id", job_id)
+    equal(box.ok("cancel", ids[1][:8]).out, f"{ids[1]} cancelled\n")
+    equal(box.ok("pause", "F2000000-11", ids[3]).out, f"{ids[2]} paused\n{ids[3]} paused\n")
+    equal(box.ok("show", ids[4].replace("-", ""), "--json").json["id"], ids[4])
+    equal(box.ok("delete", ids[1][:20]).out, f"{ids[1]} deleted\n")
+    box.ok("skip", ids[5][:9])
+    equal(box.ok("rerun", ids[5][:8], "--json").json["rerun_of"], ids[5])
+    equal(box.run("wait", ids[5][:8]).out.split()[0], ids[5])
+    has(box.ok("priority", ids[6][:8], "5").out, ids[6])
+    done = box.fails(1, "cancel", ids[6], ids[1][:8])  # found before anything is done
+    equal((done.out, done.err), ("", f'pawl: there is no job whose id begins with "{ids[1][:8]}"\n'))
+    equal(box.state(ids[6]), "available")
+    for short in ("f600000", "f60000000g", "f6-00-00"):
+        has(box.fails(2, "cancel", short).err, "its first 8 digits")
+
+
+@test
+def the_beginning_of_several_ids_is_refused(box):
+    ids = [f"f0000000-1111-4222-8333-00000000000{number}" for number in range(7)]
+    for job_id in ids[:2]:
+        box.ok("submit", "t", "--id", job_id)
+    done = box.fails(1, "cancel", "f0000000")
+    equal(done.err, 'pawl: several jobs have ids that begin with "f0000000"\n'
+                    f"hint: the newest are {ids[1]}, {ids[0]}\n")
+    for job_id in ids[2:]:
+        box.ok("submit", "t", "--id", job_id)
+    done = box.fails(1, "rerun", "f0000000")
+    equal(done.err.splitlines()[1], f"hint: the newest are {', '.join(ids[:1:-1])} and more")
+    equal(box.ok("list", "--count", "--state", "available").out.strip(), "7")

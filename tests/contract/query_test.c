@@ -118,6 +118,60 @@ static void the_beginning_of_a_type_filters(struct rig *rig)
     assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .types = none, .type_count = 1 }));
 }
 
+static struct pawl_job_id id_named(const char *text)
+{
+    struct pawl_job_id id;
+    assert_int_equal(PAWL_OK, pawl_job_id_parse(text, &id));
+    return id;
+}
+
+/* Ids of now, and ids that were chosen and lie anywhere; live and archived. */
+static void the_beginning_of_an_id_filters(struct rig *rig)
+{
+    static const char *const chosen[] = {
+        "f0000000-1111-4222-8333-000000000001", "f0000000-1111-4222-8333-000000000002",
+        "f0000000-1111-4222-0333-000000000003", "f0000000-1112-4222-8333-000000000004",
+        "00000000-0000-4000-8000-000000000005",
+    };
+    struct pawl_job_id id[COUNT(chosen)], own[2];
+    for (size_t i = 0; i < COUNT(chosen); i++) {
+        id[i] = id_named(chosen[i]);
+        job_in(rig, i == 1 ? PAWL_STATE_COMPLETED : PAWL_STATE_AVAILABLE,
+               &(struct pawl_job_spec){ .id = &id[i], .queue = i == 1 ? "other" : "default" });
+        rig_advance(rig, 1000);
+    }
+    own[0] = job_in(rig, PAWL_STATE_COMPLETED, &(struct pawl_job_spec){ .queue = "q" });
+    rig_advance(rig, 100000); // the first eight digits are 65 seconds
+    own[1] = submit_one(rig, &(struct pawl_job_spec){ .queue = "q" });
+    for (int archived = 0; archived < 2; archived++) {
+#define FOUND(prefix, ...)                                                                         \
+    ASSERT_FOUND(rig, &((struct pawl_filter){ .id_prefix = (prefix), .archived = archived }),      \
+                 __VA_ARGS__)
+        FOUND("f0000000", id[0], id[1], id[2], id[3]);
+        FOUND("F0000000-1111", id[0], id[1], id[2]);
+        FOUND("f0000000111142220", id[2]);
+        FOUND("f0000000-1111-4222-8", id[0], id[1]);
+        FOUND("f0000000-1111-4222-8333-000000000002", id[1]);
+        FOUND("00000000", id[4]);
+        char text[PAWL_JOB_ID_TEXT_BYTES], most[PAWL_JOB_ID_TEXT_BYTES];
+        for (size_t i = 0; i < 2; i++) {
+            pawl_job_id_text(own[i], text);
+            snprintf(most, sizeof most, "%.8s", text);
+            FOUND(most, own[i]);
+            snprintf(most, sizeof most, "%.30s", text);
+            FOUND(most, own[i]);
+        }
+        assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .id_prefix = "f0000001",
+                                                             .archived = archived }));
+#undef FOUND
+        if (archived) break;
+        archive_all(rig);
+    }
+    struct pawl_filter both = { .id_prefix = "f0000000",
+                                .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE) };
+    assert_i64(0, count_jobs(rig, &both));
+}
+
 static void names_filter(struct rig *rig)
 {
     struct pawl_job_id id[6];
@@ -404,6 +458,7 @@ int main(void)
         CONTRACT(each_state_is_found_by_its_filter),
         CONTRACT(names_filter),
         CONTRACT(the_beginning_of_a_type_filters),
+        CONTRACT(the_beginning_of_an_id_filters),
         CONTRACT(tags_filter_any_of),
         CONTRACT(meta_filters_by_value),
         CONTRACT(numbers_and_times_filter),

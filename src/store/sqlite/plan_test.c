@@ -246,7 +246,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
 
 /* ---- plans of queries ---- */
 
-enum { QUERIES_MAX = 4 };
+enum { QUERIES_MAX = 8 };
 
 /* What query.c asks SQLite for, caught on its way. */
 struct caught {
@@ -279,7 +279,7 @@ static struct pawl__buf plans_of_query(struct kit *kit, const struct pawl_filter
                                &kit->arena, &jobs, &kit->diag));
     sqlite3_trace_v2(db, 0, NULL, NULL);
     assert_false(caught.overflow);
-    assert_int_equal(caught.count, filter->archived ? 4 : 2);
+    assert_int_equal(caught.count, (filter->archived ? 4 : 2) * (filter->id_prefix ? 2 : 1));
     struct pawl__buf plans = { 0 };
     for (size_t i = 0; i < caught.count; i++) {
         assert_non_null(caught.sql[i]);
@@ -347,6 +347,26 @@ static void queries_use_the_index_made_for_them(void **state)
         if (!ok) fail_msg("query %zu:\n%s", i, plans.at);
         pawl__buf_release(&plans);
     }
+    kit_close(&kit);
+}
+
+/* Of the jobs that were given an id, the few that match are sorted; nothing else is. */
+static void the_beginning_of_an_id_is_a_range(void **state)
+{
+    static const char *const wanted[] = {
+        "SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+        "SEARCH j USING INDEX pawl_job_displaced (head>? AND head<?)",
+        "SEARCH j USING INDEX pawl_archive_displaced (head>? AND head<?)",
+    };
+    struct kit kit;
+    kit_open_memory(&kit);
+    struct pawl_filter filter = { .id_prefix = "0197f3c2-7a5e-7c31-9d", .archived = true };
+    struct pawl__buf plans = plans_of_query(&kit, &filter);
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        if (!strstr(plans.at, wanted[i])) fail_msg("no \"%s\" in\n%s", wanted[i], plans.at);
+    }
+    if (strstr(plans.at, "SCAN j")) fail_msg("%s", plans.at);
+    pawl__buf_release(&plans);
     kit_close(&kit);
 }
 
@@ -557,6 +577,7 @@ int main(void)
         cmocka_unit_test(hot_statements_use_the_index_made_for_them),
         cmocka_unit_test(queries_for_one_state_look_only_where_it_is),
         cmocka_unit_test(queries_use_the_index_made_for_them),
+        cmocka_unit_test(the_beginning_of_an_id_is_a_range),
         cmocka_unit_test(every_index_serves_a_statement),
         cmocka_unit_test(costs_do_not_grow_with_the_store),
         cmocka_unit_test(walks_are_bounded_by_what_they_look_at),

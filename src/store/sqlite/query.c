@@ -1,8 +1,9 @@
 /* Finding jobs: a filter becomes WHERE terms from a fixed list, values are always bound.
  *
- * Live and archived jobs are in two tables of the same shape; both are asked and merged by key,
- * which for ids that begin with the time is the order of creation. */
+ * Live and archived jobs are in two tables of the same shape; what is asked of them is merged by
+ * key, which for ids that begin with the time is the order of creation. */
 #include "base/buf.h"
+#include "base/id.h"
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@ enum { VALUES_MAX = 512 };
 struct draft {
     struct pawl__buf sql;
     bool archive;
+    bool displaced; /* with id_prefix: only jobs whose key is not the first half of their id */
     bool has_where;
     struct {
         bool is_text;
@@ -146,9 +148,34 @@ static void type_term(struct draft *draft, const struct pawl_filter *filter)
     pawl__buf_add_text(&draft->sql, ")");
 }
 
+static void range_term(struct draft *draft, const char *text, int64_t low, int64_t high)
+{
+    term(draft, text);
+    bind_number(draft, low);
+    bind_number(draft, high);
+}
+
+/* The first digit of a half is given, or none is: both ends of a range have the same sign, and
+ * their order as numbers is that of the ids. */
+static void prefix_term(struct draft *draft, const struct pawl_filter *filter)
+{
+    struct pawl_job_id low, high;
+    if (!filter->id_prefix) return;
+    bool ok = pawl__id_range(filter->id_prefix, &low, &high);
+    assert(ok);
+    struct pawl__sq_halves from = pawl__sq_split(low), to = pawl__sq_split(high);
+    range_term(draft,
+               draft->displaced ? "j.head BETWEEN ? AND ?"
+                                : "j.head IS NULL AND j.key BETWEEN ? AND ?",
+               from.head, to.head);
+    if (from.tail > to.tail) return; // 0 to -1: any
+    range_term(draft, "j.tail BETWEEN ? AND ?", from.tail, to.tail);
+}
+
 static void filter_terms(struct draft *draft, const struct pawl_filter *filter)
 {
     bool archive = draft->archive;
+    prefix_term(draft, filter);
     state_term(draft, filter->states);
     list_term(draft, "q.name IN (", filter->queues, filter->queue_count, ")");
     type_term(draft, filter);
@@ -201,10 +228,28 @@ static enum pawl_err prepare(struct pawl__sq_conn *conn, struct draft *draft, sq
     return PAWL_OK;
 }
 
-/* One page of one table. */
+/* Where to look: the order is that of preference among equal keys. */
+struct source {
+    bool archive, displaced;
+};
+
+/* Jobs whose id begins with a prefix are found by key, and those that are displaced by head: each
+ * has an index, and one statement would use neither. */
+static size_t sources_of(const struct pawl_filter *filter, struct source out[4])
+{
+    size_t count = 0;
+    for (int archive = 0; archive <= filter->archived; archive++) {
+        for (int displaced = 0; displaced <= (filter->id_prefix != NULL); displaced++) {
+            out[count++] = (struct source){ archive, displaced };
+        }
+    }
+    return count;
+}
+
+/* One page of one source. */
 struct ask {
     const struct pawl_filter *filter;
-    bool archive;
+    struct source source;
     bool oldest_first;
     bool has_after;
     int64_t after; /* the key that the page before ended with */
@@ -231,8 +276,9 @@ static enum pawl_err open_ask(struct pawl__sq_conn *conn, const struct ask *ask,
 {
     struct draft *draft = calloc(1, sizeof *draft);
     if (!draft) return pawl__fail_nomem(diag);
-    draft->archive = ask->archive;
-    pawl__buf_add_text(&draft->sql, text_of(ask->archive ? SQL_QUERY_ARCHIVE : SQL_QUERY_LIVE));
+    draft->archive = ask->source.archive;
+    draft->displaced = ask->source.displaced;
+    pawl__buf_add_text(&draft->sql, text_of(draft->archive ? SQL_QUERY_ARCHIVE : SQL_QUERY_LIVE));
     filter_terms(draft, ask->filter);
     if (ask->has_after) {
         term(draft, ask->oldest_first ? "j.key > ?" : "j.key < ?");
@@ -251,41 +297,55 @@ static enum pawl_err step(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *
                           struct pawl_diag *diag)
 {
     *found = false;
-    if (!stmt) return PAWL_OK;
     int code = sqlite3_step(stmt);
     *found = code == SQLITE_ROW;
     if (code == SQLITE_ROW || code == SQLITE_DONE) return PAWL_OK;
     return pawl__sq_error(conn, diag, "read from the store");
 }
 
-/* Visits up to `limit` matching rows of both tables in order of key. */
+/* The statement whose row comes next; `count`: none has one. */
+static size_t next_of(sqlite3_stmt *const *stmts, const bool *found, size_t count,
+                      bool oldest_first)
+{
+    size_t next = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!found[i]) continue;
+        if (next == count) {
+            next = i;
+            continue;
+        }
+        int64_t best = sqlite3_column_int64(stmts[next], COL_KEY);
+        int64_t key = sqlite3_column_int64(stmts[i], COL_KEY);
+        if (oldest_first ? key < best : key > best) next = i;
+    }
+    return next;
+}
+
+/* Visits up to `limit` matching rows of all sources in order of key. */
 typedef enum pawl_err visit_fn(void *ctx, sqlite3_stmt *row, struct pawl_diag *diag);
 
 static enum pawl_err walk(struct pawl__sq_conn *conn, struct ask ask, visit_fn *visit, void *ctx,
                           struct pawl_diag *diag)
 {
-    sqlite3_stmt *stmts[2] = { NULL, NULL };
-    bool found[2] = { false, false };
-    enum pawl_err err = open_ask(conn, &ask, &stmts[0], diag);
-    if (!err && ask.filter->archived) {
-        ask.archive = true;
-        err = open_ask(conn, &ask, &stmts[1], diag);
+    struct source sources[4];
+    sqlite3_stmt *stmts[4] = { NULL };
+    bool found[4] = { false };
+    size_t count = sources_of(ask.filter, sources);
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i++) {
+        ask.source = sources[i];
+        err = open_ask(conn, &ask, &stmts[i], diag);
+        if (!err) err = step(conn, stmts[i], &found[i], diag);
     }
-    for (int i = 0; !err && i < 2; i++) {
-        err = step(conn, stmts[i], &found[i], diag);
-    }
-    for (int64_t n = 0; !err && n < ask.limit && (found[0] || found[1]); n++) {
-        int next = found[0] ? 0 : 1;
-        if (found[0] && found[1]) {
-            int64_t live = sqlite3_column_int64(stmts[0], COL_KEY);
-            int64_t archived = sqlite3_column_int64(stmts[1], COL_KEY);
-            next = (live < archived) == ask.oldest_first ? 0 : 1;
-        }
+    for (int64_t n = 0; !err && n < ask.limit; n++) {
+        size_t next = next_of(stmts, found, count, ask.oldest_first);
+        if (next == count) break;
         err = visit(ctx, stmts[next], diag);
         if (!err) err = step(conn, stmts[next], &found[next], diag);
     }
-    sqlite3_finalize(stmts[0]);
-    sqlite3_finalize(stmts[1]);
+    for (size_t i = 0; i < count; i++) {
+        sqlite3_finalize(stmts[i]);
+    }
     return err;
 }
 
@@ -335,12 +395,13 @@ static enum pawl_err read_cursor(const struct pawl_page *page, struct ask *ask,
 }
 
 static enum pawl_err count_in(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
-                              bool archive, int64_t *out, struct pawl_diag *diag)
+                              struct source source, int64_t *out, struct pawl_diag *diag)
 {
     struct draft *draft = calloc(1, sizeof *draft);
     if (!draft) return pawl__fail_nomem(diag);
-    draft->archive = archive;
-    pawl__buf_add_text(&draft->sql, text_of(archive ? SQL_COUNT_ARCHIVE : SQL_COUNT_LIVE));
+    draft->archive = source.archive;
+    draft->displaced = source.displaced;
+    pawl__buf_add_text(&draft->sql, text_of(source.archive ? SQL_COUNT_ARCHIVE : SQL_COUNT_LIVE));
     filter_terms(draft, filter);
     sqlite3_stmt *stmt;
     enum pawl_err err = prepare(conn, draft, &stmt, diag);
@@ -356,9 +417,13 @@ static enum pawl_err count_in(struct pawl__sq_conn *conn, const struct pawl_filt
 static enum pawl_err count_all(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
                                int64_t *out, struct pawl_diag *diag)
 {
+    struct source sources[4];
+    size_t count = sources_of(filter, sources);
+    enum pawl_err err = PAWL_OK;
     *out = 0;
-    enum pawl_err err = count_in(conn, filter, false, out, diag);
-    if (!err && filter->archived) err = count_in(conn, filter, true, out, diag);
+    for (size_t i = 0; !err && i < count; i++) {
+        err = count_in(conn, filter, sources[i], out, diag);
+    }
     return err;
 }
 
