@@ -25,7 +25,7 @@ enum pawl__cli_store {
     X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "tell a job's whole story")            \
     X(list, "list", NULL, "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, the newest first")                                                               \
-    X(wait, "wait", NULL, "ID...", 1, MANY, OPEN, PAWL__CLI_WAIT, false,                           \
+    X(wait, "wait", NULL, "ID...", 1, MANY, READ, PAWL__CLI_WAIT, false,                           \
       "wait until jobs have ended")                                                                \
     X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK | PAWL__CLI_RETENTION | PAWL__CLI_LOG,  \
       false, "run jobs with commands")                                                             \
@@ -88,7 +88,7 @@ enum pawl__cli_store {
     X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \
     X(doc, "__doc", NULL, "", 0, 0, NONE, 0, true, "print the reference page")                     \
     X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")     \
-    X(known, "__known", NULL, "ids|queues|types", 1, 1, OPEN, 0, true, "print names for completion")
+    X(known, "__known", NULL, "ids|queues|types", 1, 1, READ, 0, true, "print names for completion")
 
 #define PAWL__CLI_CONTROL_OPERANDS "[ID...]"
 #define PAWL__CLI_CONTROL_GROUPS (PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON)

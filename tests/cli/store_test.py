@@ -87,11 +87,13 @@ def a_store_that_may_not_be_written_is_explained(box):
     if POSTGRES or SERVED:
         raise Skip("about a file")
     job = box.submit("t")
-    looks = (("list",), ("show", job), ("stats",), ("queue", "list"), ("node", "list"), ("check",))
+    looks = (("list",), ("show", job[:20]), ("stats",), ("queue", "list"), ("node", "list"),
+             ("check",), ("__known", "ids"))
     os.chmod(box.path, 0o755)
     with as_nobody():
         for args in looks:
             box.ok(*args)
+        box.fails(124, "wait", job, "--timeout", "0s")
         done = box.fails(3, "submit", "t")
         has(done.err, "may not be written by this user; list, show, stats")
     # While another process writes it, and its log is beside it.
