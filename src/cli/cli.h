@@ -124,6 +124,9 @@ int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
 int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag);
 /* The same for trouble with a file: what can be seen of that is the better hint. */
 int pawl__cli_fail_at(enum pawl_err err, const struct pawl_diag *diag, const char *path);
+/* The same for a server that could not be opened: an address that cannot be had is no trouble of
+ * the store's. */
+int pawl__cli_fail_listen(enum pawl_err err, const struct pawl_diag *diag);
 int pawl__cli_exit_of(enum pawl_err err);
 /* `at`, unless it is NULL: then the program ends for want of memory. */
 void *pawl__cli_need(void *at);

@@ -128,9 +128,15 @@ static const struct prose prose[] = {
       "becomes of the node and its store, runs that failed, and with --verbose all runs and what "
       "commands write to standard error. On a terminal it is text, elsewhere a JSON object on each "
       "line, unless --log-format says otherwise; in both, a line has time, level, message and, for "
-      "a run, job_id, type, queue, outcome, attempt, max_attempts, duration_ms and error.",
+      "a run, job_id, type, queue, outcome, attempt, max_attempts, duration_ms and error.\n\n"
+      "With --metrics, the node serves /metrics and /healthz, and nothing else, under the names "
+      "that \"pawl serve\" uses: what this process did, by queue and type, how many handlers run, "
+      "and how long jobs waited and ran. Tokens hold there as for \"pawl serve\": when there are "
+      "any, /metrics needs one of scope read, and without one only an address of this machine "
+      "alone is allowed. A node that asks a server (--server) is counted there.",
       "pawl work --exec mail.send=./send-mail.sh --exec 'report.build=make report'\n"
       "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
+      "pawl work --metrics 127.0.0.1:9100 --exec mail.send=./send-mail.sh\n"
       "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n"
       "pawl work --exec 'copy=echo \"pawl:progress 50 half of it\" >&2; sleep 5'\n" },
     { pawl__cli_serve,

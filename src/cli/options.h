@@ -20,7 +20,7 @@
     X(UUID, "a UUID: 01890000-0000-7000-8000-00000000dead")                                        \
     X(PRIORITY, "a whole number from -100 to 100")                                                 \
     X(RANGE, "a priority, or two with \"..\" between them: 5, 5..10, -3..")                        \
-    X(COUNT, "a whole number from 1 to 2147483647")                                                         \
+    X(COUNT, "a whole number from 1 to 2147483647")                                                \
     X(FACTOR, "a number, at least 1")                                                              \
     X(BYTES, "a number of bytes, at least 1: 65536, 64KiB, 10MiB, 1GiB")                           \
     X(DURATION, "a duration of at most 36525d: 500ms, 5s, 1h30m, 3d or ISO 8601")                  \
@@ -319,6 +319,10 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "how long jobs may go on undisturbed when the node is asked to stop")                        \
     X(GRACE, WORK, "grace", 0, DURATION, "DURATION", "5s", false,                                  \
       "how long a command that was told to stop has before it is killed")                          \
+    X(METRICS, WORK, "metrics", 0, TEXT, "ADDRESS:PORT", NULL, false,                              \
+      "serve the node's own metrics at /metrics there, for Prometheus, and /healthz; port 0 "      \
+      "means "                                                                                     \
+      "any that is free")                                                                          \
     X(ONCE, WORK, "once", 0, FLAG, NULL, NULL, false,                                              \
       "exit when there is nothing left to run now; with 1 if a run failed")                        \
     X(VERBOSE, WORK, "verbose", 'v', FLAG, NULL, NULL, false,                                      \

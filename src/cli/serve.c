@@ -139,14 +139,6 @@ static int say_where(struct pawl__cli *cli, const char *url)
     return pawl__cli_flush(cli);
 }
 
-/* An address that cannot be had is no trouble of the store's. */
-static int open_failed(enum pawl_err err, const struct pawl_diag *diag)
-{
-    int code = pawl__cli_fail(err, diag);
-    return strcmp(diag->field, "listen") == 0 && err != PAWL_ERR_ARG ? PAWL__CLI_EXIT_REFUSED
-                                                                     : code;
-}
-
 static void hint_wake(const struct pawl__cli *cli)
 {
     struct pawl_diag diag;
@@ -170,7 +162,7 @@ int pawl__cli_serve(struct pawl__cli *cli)
     hint_wake(cli);
     err = pawl__http_open(&config, &server, &diag);
     if (err) {
-        code = open_failed(err, &diag);
+        code = pawl__cli_fail_listen(err, &diag);
     } else {
         code = say_where(cli, pawl__http_url(server));
         pawl__notify("READY=1");

@@ -7,6 +7,7 @@
 #include "base/notify.h"
 #include "base/sync.h"
 #include "base/time_text.h"
+#include "cli/work_metrics.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct work {
     size_t queue_count;
     struct pawl_node_config config;
     struct pawl_drain drain;
+    struct pawl__cli_metrics metrics;
     struct pawl_node_status status; /* when it was looked at last */
     enum pawl__log_format log_format;
     enum pawl__log_level log_level;
@@ -442,6 +444,16 @@ static int check_name(const struct pawl__cli *cli)
     return pawl__cli_usage("\"--name\" may have %d bytes", PAWL_WORKER_BYTES_MAX);
 }
 
+/* A server commits what its nodes do, and counts it. */
+static int check_metrics(const struct pawl__cli *cli)
+{
+    if (!pawl__cli_has(cli, PAWL__CLI_OPT_METRICS) || !pawl__cli_is_remote(cli)) {
+        return PAWL__CLI_EXIT_OK;
+    }
+    return pawl__cli_usage("\"--metrics\" is for nodes that open the store; what this node does is "
+                           "in the /metrics of its server");
+}
+
 /* Zero would mean the default. */
 static int64_t none_if_zero(int64_t ms)
 {
@@ -454,6 +466,7 @@ static int read_options(struct work *work)
     int code = read_commands(work);
     if (!code) code = read_queue_options(work);
     if (!code) code = check_name(cli);
+    if (!code) code = check_metrics(cli);
     if (code) return code;
     int64_t grace_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_GRACE);
     work->config = (struct pawl_node_config){
@@ -564,11 +577,14 @@ static int run(struct work *work)
     int code = pawl__cli_open(work->cli);
     if (code) return code;
     take_signals(work, &listening);
-    code = start(work);
+    code = pawl__cli_metrics_open(work->cli, &work->metrics);
+    if (!code) code = start(work);
     if (code) return code;
     work->counted_us = pawl__clock_mono_us(&pawl__clock_system);
     pawl_node_status_get(work->cli->pawl, &work->status);
     say_hello(work);
+    const char *url = pawl__cli_metrics_url(&work->metrics);
+    if (url) say(work, PAWL__LOG_INFO, "metrics are at %s/metrics", url);
     pawl__notify("READY=1");
     stay(work, &listening);
     pthread_sigmask(SIG_SETMASK, &listening, NULL); // from now on: see on_signal
@@ -591,6 +607,7 @@ int pawl__cli_work(struct pawl__cli *cli)
     int code = read_options(work);
     if (!code) code = run(work);
     signalled = NULL;
+    pawl__cli_metrics_close(&work->metrics);
     pawl_close(cli->pawl); // handlers point to the node until then
     cli->pawl = NULL;
     pawl__cli_exec_release(&work->exec);

@@ -51,7 +51,9 @@ struct pawl__http_config {
     const char *cors_origin;        /* "*" or an origin; NULL: none */
     const char *const *hosts;       /* names that are served without tokens, beside localhost */
     size_t host_count;
-    bool test_mode; /* reset and test directives; never on a public address */
+    bool test_mode;    /* reset and test directives; never on a public address */
+    bool metrics_only; /* of this process; besides /metrics and /healthz there is no route, and
+                          signals are the caller's */
     bool access_log;
     int log_level; /* as in struct pawl_log_line [0] */
     enum pawl__log_format log_format;

@@ -173,12 +173,13 @@ static void answer(struct pawl__request *request)
     struct asked *asked = request->state;
     struct pawl_stats stats = { 0 };
     struct pawl_counters counters;
+    bool queues = !request->server->config.metrics_only; // else the server of the store shows them
     pawl_counters_get(request->server->pawl, &counters);
     // a store in trouble is when metrics are wanted most
-    enum pawl_err err = pawl_stats_get(request->server->pawl, &stats, NULL);
+    enum pawl_err err = queues ? pawl_stats_get(request->server->pawl, &stats, NULL) : PAWL_OK;
     if (err) counters.store_reachable = 0;
-    pawl__metrics_print(&request->reply, &asked->metrics, &asked->gauges, err ? NULL : &stats,
-                        &counters);
+    pawl__metrics_print(&request->reply, &asked->metrics, &asked->gauges,
+                        err || !queues ? NULL : &stats, &counters);
     pawl_stats_release(&stats);
     request->content_type = text_type(request);
     pawl__reply(request, 200);

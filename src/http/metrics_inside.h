@@ -75,8 +75,8 @@ extern const struct pawl__buckets pawl__buckets_run, pawl__buckets_wait, pawl__b
 
 void pawl__measure_add(struct pawl__measure *measure, const struct pawl__buckets *buckets,
                        double value);
-/* Everything, for one who asks. On the pool; `metrics` is a copy. `stats` may be NULL: the store
- * cannot be asked, and queues are left out. */
+/* Everything, for one who asks. On the pool; `metrics` is a copy. `stats` may be NULL: queues
+ * are left out, because the store cannot be asked or another process shows them. */
 void pawl__metrics_print(struct pawl__buf *out, const struct pawl__metrics *metrics,
                          const struct pawl__gauges *gauges, const struct pawl_stats *stats,
                          const struct pawl_counters *counters);

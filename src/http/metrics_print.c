@@ -278,6 +278,13 @@ static void add_counters(struct pawl__buf *out, const struct pawl_counters *coun
               counters->wake_trouble);
     add_plain(out, "pawl_store_reachable", "gauge", "1: the store answers; 0: it does not",
               counters->store_reachable);
+    add_plain(out, "pawl_handlers_waiting", "gauge",
+              "Jobs that this process has claimed and not started", counters->waiting);
+    add_histogram(out, "pawl_handler_wait_seconds",
+                  "From being due to being started by a handler of this process",
+                  &counters->wait_us, 1e6);
+    add_histogram(out, "pawl_handler_duration_seconds", "How long handlers of this process ran",
+                  &counters->run_us, 1e6);
     add_histogram(out, "pawl_commit_duration_seconds", "How long commits took",
                   &counters->commit_us, 1e6);
     add_histogram(out, "pawl_commit_operations", "Operations in a commit", &counters->batch, 1);

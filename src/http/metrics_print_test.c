@@ -172,7 +172,12 @@ static void prints_the_librarys_histograms(void **state)
     commits->below[1] = 1;  // below 2 us
     commits->below[20] = 2; // below 1.048576 s
     counted->counters.commits = 3;
+    counted->counters.waiting = 4;
+    counted->counters.run_us = counted->counters.wait_us = *commits;
     char *text = print(counted);
+    has(text, "pawl_handlers_waiting 4\n");
+    has(text, "pawl_handler_wait_seconds_sum 2.5\n");
+    has(text, "pawl_handler_duration_seconds_bucket{le=\"1.048576\"} 3\n");
     has(text, "pawl_commits_total 3\n");
     has(text, "pawl_commit_duration_seconds_bucket{le=\"2e-06\"} 1\n");
     has(text, "pawl_commit_duration_seconds_bucket{le=\"1.048576\"} 3\n");

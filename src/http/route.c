@@ -167,6 +167,13 @@ static void take_route(struct pawl__request *request, const struct pawl__route *
     refuse(request, &fault);
 }
 
+/* A node that shows its metrics offers nothing else. */
+static bool is_offered(const struct pawl__server *server, const struct pawl__route *route)
+{
+    return !server->config.metrics_only || route->handler == pawl__on_metrics ||
+           route->handler == pawl__on_health;
+}
+
 /* Sets request->route, or ->refusal; for OPTIONS neither, when there is an answer. */
 static void find(struct pawl__request *request)
 {
@@ -174,6 +181,7 @@ static void find(struct pawl__request *request)
     size_t count;
     simplify_path(request);
     const struct pawl__route *first = pawl__route_find(request->path, parts, &count);
+    if (first && !is_offered(request->server, first)) first = NULL;
     bool any = strcmp(request->path, "*") == 0 || request->server->config.cors_origin;
     if (is_options(request) && (first || any)) {
         allow(request, first);

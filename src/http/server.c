@@ -100,8 +100,10 @@ static void begin_stop(struct pawl__server *server)
         server->stop_at_ms = pawl__server_now(server) + server->config.drain_ms;
         atomic_store(&server->ready, false);
         close_if_open((uv_handle_t *)&server->listener);
-        pawl__notify("STOPPING=1");
-        pawl__log(server->log, PAWL__LOG_INFO, NULL, "stopping");
+        if (!server->config.metrics_only) {
+            pawl__notify("STOPPING=1");
+            pawl__log(server->log, PAWL__LOG_INFO, NULL, "stopping");
+        }
         pawl__rooms_drain(server);
         uv_check_start(&server->ending, on_ending);
     }
@@ -335,7 +337,7 @@ enum pawl_err pawl__http_open(const struct pawl__http_config *config, struct paw
     if (!err) err = pawl__rooms_open(server, diag);
     if (!err) err = check_exposure(server, diag);
     if (!err) err = listen_at(server, &address, diag);
-    if (!err && !take_signals(server))
+    if (!err && !config->metrics_only && !take_signals(server))
         err = pawl__fail(diag, PAWL_ERR_IO, "could not take signals");
     if (err) {
         pawl__http_close(server);

@@ -7,6 +7,8 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 from kit import (DEADLINE_S, PAWL, POSTGRES, SERVED, Skip, Terminal, equal, has, is_alive, test,
                  until)
@@ -108,6 +110,23 @@ def in_state(box, job_id, *states):
 
 def failures(box, job_id):
     return [(f["type"], f["message"]) for f in box.job(job_id)["failures"]]
+
+
+def fetch(url, token=None):
+    """Status and text of a GET."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        request = urllib.request.Request(url, headers=headers)
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def metrics_url(node):
+    """Where a node says that it serves its metrics."""
+    found = until(lambda: re.search(r"metrics are at (http:[^\s\"]+)/metrics", node.said()))
+    return found[1]
 
 
 # ---- outcomes ----
@@ -1068,6 +1087,70 @@ def the_log_is_json_unless_somebody_reads_it_on_a_terminal(box):
     equal(terminal.end(), 0)
     has(terminal.text, '"level":"info","message":"node ')
     has(box.fails(2, "work", "--exec", "t=true", "--log-format", "xml").err, "auto, text or json")
+
+
+# ---- metrics ----
+
+
+@test
+def a_node_serves_its_own_metrics(box):
+    node_args = ("--metrics", "127.0.0.1:0", "--exec", "good=true", "--exec", "bad=exit 1")
+    if SERVED:
+        has(box.fails(2, "work", *node_args).err, "in the /metrics of its server")
+        return
+    ids = [box.submit("good"), box.submit("good"), box.submit("bad", "--max-attempts", "1")]
+    with Node(box, *node_args) as node:
+        for job_id in ids:
+            until(in_state, box, job_id, "completed", "discarded")
+        url = metrics_url(node)
+        for line in ('ojs_job_completed_total{queue="default",type="good"} 2',
+                     'ojs_job_discarded_total{queue="default",type="bad"} 1',
+                     'ojs_job_duration_seconds_count{queue="default",type="good",'
+                     'state="completed"} 2',
+                     "pawl_claimed_total 3", "pawl_completed_total 2", "pawl_failed_total 1",
+                     "pawl_discarded_total 1", "pawl_handlers_running 0",
+                     "pawl_handler_duration_seconds_count 3", "pawl_handler_wait_seconds_count 3"):
+            until(lambda line=line: line + "\n" in fetch(url + "/metrics")[1])
+        assert "ojs_queue_depth" not in fetch(url + "/metrics")[1]  # that is the store's
+        equal(fetch(url + "/healthz"), (200, '{"status":"ok"}'))
+        for path in ("/", "/ready", "/ojs/v1/jobs", "/ojs/v1/jobs/" + ids[0], "/openapi.json"):
+            equal((path, fetch(url + path)[0]), (path, 404))
+        taken = box.fails(1, "work", "--metrics", url.removeprefix("http://"), "--exec", "t=true")
+        has(taken.err, "could not listen on")
+        equal(node.stop(), 0)
+        equal([entry["level"] for entry in node.logged() if entry["message"] == "stopping"], [])
+
+
+@test
+def a_node_s_metrics_are_not_public(box):
+    if SERVED:
+        return
+    public = ("--metrics", "0.0.0.0:0", "--exec", "t=true")
+    has(box.fails(2, "work", *public).err, "can be reached from outside, and there is no token")
+    token = box.ok("token", "add", "--scope", "read", "--json").json["token"]
+    with Node(box, *public) as node:
+        url = metrics_url(node).replace("0.0.0.0", "127.0.0.1")
+        equal(fetch(url + "/healthz")[0], 200)
+        equal(fetch(url + "/metrics")[0], 401)
+        equal(fetch(url + "/metrics", token)[0], 200)
+        equal(node.stop(), 0)
+
+
+@test
+def a_server_counts_what_nodes_did_to_its_store(box):
+    if SERVED:
+        return
+    good, bad = box.submit("t"), box.submit("bad", "--max-attempts", "1")
+    once(box, "t=true", "bad=exit 1")
+    server = box.start("serve", "--listen", "127.0.0.1:0", stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL)
+    with server.stdout as out:
+        text = fetch(out.readline().split()[1] + "/metrics")[1]
+    has(text, 'ojs_queue_depth{queue="default",state="completed"} 1\n')
+    has(text, 'ojs_queue_depth{queue="default",state="discarded"} 1\n')
+    equal((box.state(good), box.state(bad)), ("completed", "discarded"))
+    server.terminate()
+    equal(server.wait(DEADLINE_S), 0)
 
 
 @test
