@@ -263,7 +263,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(BODIES_BYTES_MAX, LIMITS, "bodies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,            \
       "of all bodies under way together")                                                          \
     X(REPLY_BYTES_MAX, LIMITS, "reply-bytes-max", 0, BYTES, "BYTES", "16MiB", false,               \
-      "of jobs' arguments in one reply; a longer job comes alone")                                 \
+      "of arguments in one reply; a longer job comes alone")                                       \
     X(REPLIES_BYTES_MAX, LIMITS, "replies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,          \
       "of all large replies under way together")                                                   \
     X(CONNECTIONS_MAX, LIMITS, "connections-max", 0, COUNT, "N", "10000", false,                   \

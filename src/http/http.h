@@ -17,8 +17,7 @@ struct pawl__server;
     X(header_bytes_max, 16384, "bytes", "request line and headers together")                       \
     X(body_bytes_max, 10485760, "bytes", "a request's body")                                       \
     X(bodies_bytes_max, 268435456, "bytes", "of all bodies under way together")                    \
-    X(reply_bytes_max, 16777216, "bytes",                                                          \
-      "of jobs' arguments in one reply; a longer job comes alone")                                 \
+    X(reply_bytes_max, 16777216, "bytes", "of arguments in one reply; a longer job comes alone")   \
     X(replies_bytes_max, 268435456, "bytes", "of all large replies under way together")            \
     X(connections_max, 10000, "connections", "in all")                                             \
     X(connections_per_address_max, 4000, "connections", "from one address")                        \

@@ -193,15 +193,6 @@ static void lowest_beats_highest_after_waiting_long_enough(struct rig *rig)
     assert_order(&jobs, (struct pawl_job_id[]){ old, fresh }, 2);
 }
 
-static void equal_ranks_go_by_id(struct rig *rig)
-{
-    struct pawl_job_id first = rig_id(rig), second = rig_id(rig);
-    submit_one(rig, &(struct pawl_job_spec){ .id = &second });
-    submit_one(rig, &(struct pawl_job_spec){ .id = &first });
-    struct claimed jobs = claim_n(rig, "default", 10);
-    assert_order(&jobs, (struct pawl_job_id[]){ first, second }, 2);
-}
-
 static void waiting_counts_from_when_a_job_was_due(struct rig *rig)
 {
     struct pawl_job_id later = submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 1000 });
@@ -595,7 +586,6 @@ int main(void)
         CONTRACT_SHARED(order_outlives_a_restart),
         CONTRACT(waiting_makes_up_for_priority),
         CONTRACT(lowest_beats_highest_after_waiting_long_enough),
-        CONTRACT(equal_ranks_go_by_id),
         CONTRACT(waiting_counts_from_when_a_job_was_due),
         CONTRACT(nearing_deadlines_bring_jobs_forward),
         CONTRACT(job_overtakes_by_its_deadline_without_being_touched),

@@ -228,8 +228,10 @@ static enum pawl_err check_path(const struct pawl_config *config, const char *pa
         return pawl__fail_field(diag, PAWL_ERR_ARG, "store", "\"%s\" is a directory", path);
     }
     if (exists && eaccess(path, config->read_only ? R_OK : W_OK) != 0) {
-        return pawl__fail_field(diag, PAWL_ERR_READONLY, "store", "cannot %s \"%s\": %s",
-                                config->read_only ? "read" : "write to", path, strerror(errno));
+        return pawl__fail_field(diag, PAWL_ERR_READONLY, "store",
+                                config->read_only ? "cannot read \"%s\": %s"
+                                                  : "cannot write to \"%s\": %s",
+                                path, strerror(errno));
     }
     if (!exists && (errno != ENOENT || config->must_exist)) {
         enum pawl_err err = errno == ENOENT ? PAWL_ERR_NOT_FOUND : PAWL_ERR_IO;
