@@ -23,7 +23,7 @@ struct pawl_job_id {
 
 #define PAWL_JOB_ID_TEXT_BYTES 37 /* with the NUL */
 
-/* Borrowed bytes. `at` may be NULL when `len` is 0. */
+/* Borrowed bytes, not ended by a NUL: `len` says how many. `at` may be NULL when `len` is 0. */
 struct pawl_span {
     const char *at;
     size_t len;

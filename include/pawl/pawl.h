@@ -35,8 +35,8 @@ enum pawl_durability {
 };
 
 struct pawl_config {
-    const char *store; /* "sqlite:PATH", "sqlite::memory:", or a server: "http://HOST:PORT"
-                          ["sqlite:pawl.db"] */
+    const char *store; /* "sqlite:PATH", "sqlite::memory:", "postgres://USER@HOST/DATABASE", or a
+                          server: "http://HOST:PORT" ["sqlite:pawl.db"] */
     enum pawl_durability durability;
     int64_t busy_timeout_ms;        /* how long to wait for other processes [30000] */
     bool must_exist;                /* do not create the store */
@@ -46,9 +46,9 @@ struct pawl_config {
     bool no_migrate;                /* do not bring an older schema up to date: PAWL_ERR_SCHEMA */
     bool allow_network_fs;          /* SQLite on a network file system is unsafe; insist */
     const struct pawl_clock *clock; /* [the system's]; borrowed until pawl_close */
-    uint64_t seed;                  /* of the dice: ids and jitter [from the system] */
+    uint64_t seed;                  /* random seed of ids and jitter [from the system] */
     const char *token;              /* for a server that asks for one [what the URL says] */
-    const char *ca_file;            /* who may vouch for a server [the system's authorities] */
+    const char *ca_file;            /* CA certificates to trust [the system's] */
     /* How processes that share the store wake each other [the store's own way]: "redis://HOST:PORT"
      * through that Redis; "postgres://..." for a store on PostgreSQL, through this URL instead of
      * its own, which may lead through a pooler; "none": not at all, each polls. */
@@ -184,12 +184,12 @@ struct pawl_by {
 /* number, NAME, verb, event of the lifecycle, what it does */
 #define PAWL_CONTROLS(X)                                                                           \
     X(1, CANCEL, "cancel", CANCEL, "stop a job that has not ended")                                \
-    X(2, PAUSE, "pause", PAUSE, "set a waiting or discarded job aside")                            \
+    X(2, PAUSE, "pause", PAUSE, "hold back a waiting or discarded job")                            \
     X(3, RESUME, "resume", RESUME, "put a paused job back where it was")                           \
     X(4, RETRY, "retry", REVIVE, "run a discarded, cancelled or expired job again")                \
     X(5, DISCARD, "discard", EXHAUST, "give up a running or retrying job")                         \
     X(6, ACTIVATE, "activate", ACTIVATE, "make a held job available")                              \
-    X(7, SKIP, "skip", SKIP, "end a job well without running it")                                  \
+    X(7, SKIP, "skip", SKIP, "end a job as skipped, without running it")                           \
     X(8, PROMOTE, "promote", DUE, "run a scheduled or retryable job now")
 
 #define X(number, name, ...) PAWL_CONTROL_##name = number,

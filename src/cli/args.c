@@ -219,7 +219,7 @@ static int check_operands(struct pawl__cli *cli)
     char words[64];
     put_command(command, words, sizeof(words));
     if (count > command->operands_max) {
-        pawl__cli_error("\"%s\" does not know what to do with \"%s\"", words,
+        pawl__cli_error("\"%s\": unexpected argument \"%s\"", words,
                         pawl__cli_shown(cli, cli->operands.at[command->operands_max]));
     } else {
         pawl__cli_error("\"%s\" needs %s", words, command->operands);

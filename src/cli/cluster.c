@@ -289,13 +289,13 @@ int pawl__cli_lock_list(struct pawl__cli *cli)
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
 
-/* The owner must be said: with a default that two rivals share, both would get the lock. */
+/* There is no default owner: two contenders that share one would both get the lock. */
 static int begin_lock(struct pawl__cli *cli, const char **owner)
 {
     *owner = pawl__cli_text(cli, PAWL__CLI_OPT_OWNER);
     if (*owner) return pawl__cli_open(cli);
-    pawl__cli_error("whose lock it is to be is not said");
-    pawl__cli_hint("add --owner with a name that no rival uses, such as \"$HOSTNAME-$$\"");
+    pawl__cli_error("--owner is required");
+    pawl__cli_hint("give each contender its own name: --owner \"$HOSTNAME-$$\"");
     return PAWL__CLI_EXIT_USAGE;
 }
 

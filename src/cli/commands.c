@@ -57,42 +57,43 @@ struct prose {
 
 static const struct prose prose[] = {
     { pawl__cli_submit,
-      "TYPE names what is to be done, ARGS is a JSON array of arguments. The job is on disk before "
+      "TYPE names the kind of work; ARGS is a JSON array of arguments. The job is on disk before "
       "its id is printed.\n\n"
-      "With \"-\" as TYPE, or without TYPE when standard input is not a terminal, jobs are read as "
-      "JSON Lines: one object on each line, with \"type\" and, as needed, \"args\", \"queue\", "
-      "\"priority\", \"delay\" or \"delay_ms\", \"at\" or \"scheduled_at\", \"expires_at\", "
-      "\"timeout_ms\", \"retry\", \"unique\", \"meta\", \"tags\", \"id\", \"idempotency_key\", "
-      "\"business_key\" and so on; other members are kept with the job. Options are defaults for "
-      "what a line does not say. Lines go in batches of up to 1000, each all or nothing; a line "
-      "that fails stops the reading, and the message says exactly which lines are in.",
+      "With \"-\" as TYPE, or without TYPE when standard input is not a terminal, jobs are read "
+      "as JSON Lines: one object on each line, with \"type\" and, as needed, \"args\", "
+      "\"queue\", \"priority\", \"delay\" or \"delay_ms\", \"at\" or \"scheduled_at\", "
+      "\"expires_at\", \"timeout_ms\", \"retry\", \"unique\", \"meta\", \"tags\", \"id\", "
+      "\"idempotency_key\", \"business_key\" and so on; other members are kept with the job. "
+      "Options are defaults for members that a line leaves out. Lines are committed in batches "
+      "of up to 1000, each all or nothing. Reading stops at the first line that fails, and the "
+      "message says exactly which lines were added.",
       "pawl submit mail.send '[\"ann@example.com\"]' --queue mail --priority 5\n"
       "pawl submit report.build --delay 10m --max-attempts 5 --retry-initial 30s\n"
       "pawl submit sync --unique type,args --on-conflict ignore\n"
       "pawl submit - <jobs.jsonl\n" },
     { pawl__cli_show,
       "Prints the job's states with their times, its attempts and errors, what operators did, "
-      "its arguments, result, log, progress and checkpoint. With --json, one object on a line for "
-      "each job.\n\n"
+      "and its arguments, result, log, progress and checkpoint. With --json, one object on a "
+      "line for each job.\n\n"
       "Here and wherever a command takes a job's id, the beginning of one is enough: at least 8 "
-      "digits, and as many as make it unique. Ids begin with the time, so jobs that were submitted "
-      "within the same second differ only in later digits.",
+      "digits, and as many as make it unique. Ids begin with the time, so jobs that were "
+      "submitted within the same second differ only in later digits.",
       "pawl show 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\npawl show 0197f3c2-7a5e-7c\n" },
     { pawl__cli_list,
-      "Without options, the 50 newest jobs. Options of one name given several times mean any of "
-      "them; different options must all hold. With --json an array is printed, with --jsonl a line "
-      "for each job; when there are more, standard error says how to go on. For programs that turn "
-      "pages there is --paged.",
+      "Without options, the 50 newest jobs. An option that is repeated matches any of its "
+      "values; different options must all match. --json prints an array, --jsonl a line for each "
+      "job; if there are more jobs, a note on standard error gives the cursor to continue with. "
+      "Programs that read page by page should use --paged.",
       "pawl list --state retryable,discarded --queue mail\n"
       "pawl list --created-after 1h --count\n"
       "pawl list --all --jsonl --type mail.send | wc -l\n" },
     { pawl__cli_wait,
-      "Prints a line for each job as it ends: its id, its state, and its result or its last error. "
-      "With --json the line is an object with the fields of \"pawl list --json\" and, after a "
-      "failure, \"error\".\n\n"
+      "Prints a line for each job as it ends: its id, its state, and its result or its last "
+      "error. With --json the line is an object with the fields of \"pawl list --json\" and, "
+      "after a failure, \"error\".\n\n"
       "Exits with 0 when all of them succeeded (completed or skipped), with 1 when one was "
-      "discarded, cancelled, expired or is not there, and with 124 when --timeout was over first. "
-      "A job that waits for its next attempt, or is paused, has not ended.",
+      "discarded, cancelled, expired or not found, and with 124 when --timeout passed first. A "
+      "job that waits for its next attempt, or is paused, has not ended.",
       "pawl wait 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b --timeout 10m\n"
       "id=$(pawl submit report.build) && pawl wait \"$id\" && echo done\n" },
     { pawl__cli_work,
@@ -103,37 +104,35 @@ static const struct prose prose[] = {
       "PAWL_ARGS (JSON, unless it is longer than 128 KiB) in its environment. What it prints "
       "becomes the job's result: as it is if that is one JSON value, else as a string. A result "
       "may have 1 MiB; of longer output the beginning becomes the result, as a string, and the "
-      "job's log says so. Each line on standard error goes into the job's log, of which the first "
-      "50 and the last "
-      "950 lines are kept.\n\n"
-      "A line \"pawl:progress PERCENT [MESSAGE]\" on standard error reports how far it has come, "
-      "which \"pawl show\" tells; it is not logged.\n\n"
+      "job's log says so. Each line on standard error goes into the job's log, of which the "
+      "first 50 and the last 950 lines are kept.\n\n"
+      "A line \"pawl:progress PERCENT [MESSAGE]\" on standard error reports progress, which "
+      "\"pawl show\" prints; the line is not logged.\n\n"
       "Exit status 0 means done, 65 to give the job up, any other that the run failed: the job "
-      "runs again as its policy says, if it has attempts left. 75 differs from the others only in "
-      "the error's type, \"tempfail\" instead of \"exit.N\" (or \"signal.KILL\" and so on): with "
-      "--non-retryable 'exit.*' a job runs again after 75 and nothing else.\n\n"
-      "A command runs in a process group of its own. When its time is over, the job is "
-      "cancelled or its lease is lost, everything in that group gets SIGTERM and, after --grace, "
-      "SIGKILL. When the command exits, whatever it left in the group is killed: at once, or, if "
-      "that still holds the command's output, after --grace. When the node itself is killed, "
-      "kill -9 included, its commands are killed with it. Only a process that leaves the group "
-      "(setsid) or runs as another user escapes all that.\n\n"
+      "runs again as its policy says, if it has attempts left. 75 differs from the others only "
+      "in the error's type, \"tempfail\" instead of \"exit.N\" (or \"signal.KILL\" and so on): "
+      "with --non-retryable 'exit.*' a job runs again after 75 and nothing else.\n\n"
+      "A command runs in a process group of its own. When its time is over, the job is cancelled "
+      "or its lease is lost, everything in that group gets SIGTERM and, after --grace, SIGKILL. "
+      "When the command exits, whatever it left in the group is killed: at once, or, if that "
+      "still holds the command's output, after --grace. When the node itself is killed, kill -9 "
+      "included, its commands are killed with it. Only a process that leaves the group (setsid) "
+      "or runs as another user escapes all that.\n\n"
       "SIGTERM, SIGINT and SIGHUP stop the node: it takes no more jobs, lets commands go on for "
-      "--drain, then stops them and gives their jobs back, free of charge. A second signal is "
-      "final: commands are killed at once, and their jobs given back. A third does not wait for "
-      "the store either. With --once the exit code is 1 when a run failed, also if the job will "
-      "run again.\n\n"
+      "--drain, then stops them and gives their jobs back without counting an attempt. A second "
+      "signal kills the commands at once and gives their jobs back; a third does not even wait "
+      "for the store. With --once the exit code is 1 when a run failed, also if the job will run "
+      "again.\n\n"
       "With --json, a line is printed for each run that ended. The log goes to standard error: "
-      "what "
-      "becomes of the node and its store, runs that failed, and with --verbose all runs and what "
-      "commands write to standard error. On a terminal it is text, elsewhere a JSON object on each "
-      "line, unless --log-format says otherwise; in both, a line has time, level, message and, for "
-      "a run, job_id, type, queue, outcome, attempt, max_attempts, duration_ms and error.\n\n"
+      "events of the node and its store, failed runs, and with --verbose all runs and what "
+      "commands write to standard error. On a terminal it is text, elsewhere a JSON object on "
+      "each line, unless --log-format says otherwise. A line has time, level, message and, for a "
+      "run, job_id, type, queue, outcome, attempt, max_attempts, duration_ms and error.\n\n"
       "With --metrics, the node serves /metrics and /healthz, and nothing else, under the names "
-      "that \"pawl serve\" uses: what this process did, by queue and type, how many handlers run, "
-      "and how long jobs waited and ran. Tokens hold there as for \"pawl serve\": when there are "
-      "any, /metrics needs one of scope read, and without one only an address of this machine "
-      "alone is allowed. A node that asks a server (--server) is counted there.",
+      "that \"pawl serve\" uses: what this process did, by queue and type, how many handlers "
+      "run, and how long jobs waited and ran. Tokens hold there as for \"pawl serve\": when "
+      "there are any, /metrics needs one of scope read, and without one only an address of this "
+      "machine alone is allowed. A node that asks a server (--server) is counted there.",
       "pawl work --exec mail.send=./send-mail.sh --exec 'report.build=make report'\n"
       "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
       "pawl work --metrics 127.0.0.1:9100 --exec mail.send=./send-mail.sh\n"
@@ -141,44 +140,44 @@ static const struct prose prose[] = {
       "pawl work --exec 'copy=echo \"pawl:progress 50 half of it\" >&2; sleep 5'\n" },
     { pawl__cli_serve,
       "Serves the Open Job Spec at /ojs/v1, and /health, /ready, /metrics and /openapi.json, and "
-      "does the upkeep that a node does. Prints where it listens when it does. The node is called "
-      "HOSTNAME or the host's name, with the process id if that is taken.\n\n"
-      "Without tokens it listens only where this machine alone can reach it, and lets everybody "
-      "there in. As soon as there is a token (\"pawl token add\"), every request needs one, but "
-      "for health, readiness and the manifest.\n\n"
+      "does the upkeep that a node does. Prints its address once it is listening. The node's "
+      "name is $HOSTNAME or the host's name, followed by the process id if that name is "
+      "taken.\n\n"
+      "Without tokens it listens on loopback addresses only, and every local client is let in. "
+      "As soon as there is a token (\"pawl token add\"), every request needs one, except for "
+      "health, readiness and the manifest.\n\n"
       "The log goes to standard error: on a terminal as text, elsewhere as a JSON object on each "
-      "line, unless --log-format says otherwise. In both, a line has time, level, message and, for "
-      "a request, request_id, method, route, token, status and duration_ms. It never holds "
+      "line, unless --log-format says otherwise. A line has time, level, message and, for a "
+      "request, request_id, method, route, token, status and duration_ms. It never contains "
       "arguments.\n\n"
-      "SIGTERM and SIGINT stop it: /readyz says so at once, and after --unready there are no more "
-      "connections, and requests under way are answered within --drain. A second one goes on to "
-      "what comes next, and in the end cuts off what is left. SIGHUP reads certificate and key "
-      "again.",
+      "SIGTERM and SIGINT stop it in two phases. For --unready it keeps serving while /readyz "
+      "answers 503; then it takes no more connections and finishes requests under way, for at "
+      "most --drain. Another signal skips to the next phase, and in the last one cuts the "
+      "connections that are left. SIGHUP reloads certificate and key.",
       "pawl serve\n"
       "pawl serve --listen 0.0.0.0:8443 --tls-cert chain.pem --tls-key key.pem --access-log\n" },
     { pawl__cli_token_add,
-      "The token is printed once and kept only as a hash; whoever shows it in \"Authorization: "
-      "Bearer TOKEN\" may do what its scopes say. To replace one, add another, hand it out, "
-      "then revoke the first. Servers that run take notice within two seconds.",
+      "The token is printed once and stored only as a hash. A request with \"Authorization: "
+      "Bearer TOKEN\" may do what the token's scopes allow. To replace a token, add a new one, "
+      "distribute it, then revoke the old one. Running servers notice within two seconds.",
       "pawl token add --scope submit,read --name web\n"
       "pawl token add --scope work --name workers --expires 90d\n" },
-    { pawl__cli_token_list, "When a token was used last is known to the minute.",
+    { pawl__cli_token_list, "The time of a token's last use is kept to the minute.",
       "pawl token list --json\n" },
-    { pawl__cli_token_revoke,
-      "It stays in the list. Servers that run take notice within two seconds.", "" },
+    { pawl__cli_token_revoke, "It stays in the list. Running servers notice within two seconds.",
+      "" },
     { pawl__cli_control,
-      "Either names jobs by id, or takes all that match a filter with --all-matching. The latter "
-      "shows first how many there are and asks; without a terminal to ask on it needs --yes.",
+      "Give ids, or use --all-matching with a filter. With --all-matching it first shows how "
+      "many jobs match and asks for confirmation; if there is no terminal, --yes is required.",
       "" },
     { pawl__cli_delete,
-      "Only jobs that have ended can be deleted. Either names jobs by id, or takes all that match "
-      "a filter with --all-matching.",
+      "Only jobs that have ended can be deleted. Give ids, or use --all-matching with a filter.",
       "pawl delete --all-matching --state completed --finished-before 30d --yes\n" },
     { pawl__cli_rerun,
-      "For each job a new one with the same type, arguments, queue, priority, policies, limits, "
-      "tags and metadata is submitted, due now, and its id is printed. Archived jobs can be run "
-      "again too; a business key or unique policy holds as for any submit, an idempotency key is "
-      "not taken along. To go on with a job that was given up, with its history: pawl retry.",
+      "Submits a new job for each id, with the same type, arguments, queue, priority, policies, "
+      "limits, tags and metadata, due now, and prints the new ids. Archived jobs can be rerun "
+      "too. Business keys and unique policies apply as for any submit; idempotency keys are not "
+      "copied. To continue a discarded job with its history, use \"pawl retry\".",
       "pawl rerun 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\n" },
     { pawl__cli_priority, "Only waiting jobs can be reordered. The priority comes last.",
       "pawl priority 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b 50\n" },
@@ -186,61 +185,60 @@ static const struct prose prose[] = {
       "pawl stats --watch 2s\n" },
     { pawl__cli_top,
       "Draws the counts of each state and queue, rates, nodes, the running jobs (the latest "
-      "started first) and the failed ones (discarded, waiting for a retry, or paused after either; "
-      "the "
-      "latest failure first, among the newest jobs). A node is alive while its heartbeat is no "
-      "older than 30 seconds. Rates are differences of exact counters between one look and the "
-      "next. It needs 60 columns and 15 lines, nothing else, and is light on a line as on the "
-      "store.\n\n"
+      "started first) and the failed ones (discarded, waiting for a retry, or paused after "
+      "either; the latest failure first, among the newest jobs). A node is alive while its "
+      "heartbeat is no older than 30 seconds. Rates are differences of exact counters between "
+      "two updates. It needs a terminal of 60 columns and 15 lines, uses little bandwidth and "
+      "barely loads the store.\n\n"
       "Keys: up, down, j and k choose a row, tab goes to the next list, p pauses or resumes the "
-      "queue or the job, c cancels the job and asks first, r retries the failed job, space looks "
-      "again now, ? explains the keys, q quits.\n\n"
-      "Without a terminal to draw on, it prints what it sees once; with --json as one object.",
+      "queue or the job, c cancels the job and asks first, r retries the failed job, space "
+      "updates now, ? explains the keys, q quits.\n\n"
+      "Without a terminal it prints one snapshot; with --json as one object.",
       "pawl top\npawl top --queue mail --interval 5s\n" },
     { pawl__cli_dead_list,
-      "These are the discarded jobs: their attempts are spent, or their error is not to be "
-      "retried. Those that asked for it with --dead-letter are marked.",
+      "A job is discarded when its attempts are used up or its error is not retryable. Jobs that "
+      "were submitted with --dead-letter are marked.",
       "pawl dead\npawl dead --queue mail --finished-after 1d\n" },
     { pawl__cli_dead_retry, "A retried job starts a new series of attempts and keeps its errors.",
       "pawl dead retry --all-matching --type mail.send --reason \"server is back\"\n" },
-    { pawl__cli_queue_pause, "Jobs are still accepted, and running ones go on.",
+    { pawl__cli_queue_pause, "Jobs are still accepted, and running jobs continue.",
       "pawl queue pause mail --reason \"provider is down\"\n" },
     { pawl__cli_lock_try,
-      "\"try\" prints the fencing number, which grows with every grant: hand it to what the lock "
-      "protects. Exits with 1 when somebody else holds the lock.",
+      "Prints the fencing number, which grows with every grant: pass it to the resource that the "
+      "lock protects. Exits with 1 when another owner holds the lock.",
       "pawl lock try nightly --owner \"$HOSTNAME-$$\" --ttl 10m && ./nightly.sh\n"
       "pawl lock release nightly --owner \"$HOSTNAME-$$\"\n" },
     { pawl__cli_lock_run,
-      "\"run\" takes the lock, or exits with 1 when somebody else holds it; renews it while the "
-      "command runs, and gives it back when it has ended. The command finds the fencing number in "
-      "PAWL_LOCK_FENCE. When the store was out of reach for so long that the lock is about to be "
-      "lost, the command and all it started are told to stop before anybody else can have it, and "
-      "killed five seconds later; when the lock is found to be lost (this process was suspended), "
-      "at once. The exit code is 1 then. If this process is killed, so are the command and all it "
-      "started that did not leave its process group. Else it is the command's own, or 128 and the "
-      "number of "
-      "the signal that ended it. Put \"--\" before a command that has options.",
+      "Takes the lock, or exits with 1 when another owner holds it; renews it while the command "
+      "runs, and releases it when the command has ended. The environment of the command has the "
+      "fencing number in PAWL_LOCK_FENCE. The exit code is the command's own, or 128 plus the "
+      "number of the signal that ended it. Put \"--\" before a command that has options.\n\n"
+      "If the store is out of reach for so long that the lock is about to expire, the command's "
+      "process group gets SIGTERM before another owner can take the lock, and SIGKILL five "
+      "seconds later. If the lock is already lost (this process was suspended), the group is "
+      "killed at once. The exit code is 1 in both cases. If this process itself is killed, so is "
+      "the command's process group.",
       "pawl lock run nightly --ttl 1m -- ./nightly.sh --all\n" },
     { pawl__cli_node_list,
-      "A node is live while its last heartbeat is younger than its lease, draining while it lets "
-      "its last jobs finish, and stale when it was silent for longer than its lease: the others "
-      "have taken its jobs and locks then. Stale ones are listed for a day.",
+      "A node is live while its last heartbeat is younger than its lease, draining while its "
+      "last jobs finish, and stale when it has been silent for longer than its lease: other "
+      "nodes then take over its jobs and locks. Stale nodes are listed for a day.",
       "pawl node\npawl node show web-1\n" },
-    { pawl__cli_migrate, "Other commands use an older schema only after this has been run.",
+    { pawl__cli_migrate,
+      "Other commands refuse a store with an older schema until this has been run.",
       "pawl migrate --check\n" },
     { pawl__cli_backup,
-      "The copy is complete and consistent, whatever is written meanwhile. The file must not "
-      "exist. For SQLite; a store on PostgreSQL is backed up with PostgreSQL's own tools.",
+      "The copy is complete and consistent, even while other processes write. The file must not "
+      "exist. For SQLite only: a store on PostgreSQL is backed up with PostgreSQL's own tools.",
       "pawl backup pawl-copy.db\n" },
     { pawl__cli_check,
-      "Reads the whole file: its structure, and pawl's own rules. Each finding is a line; exits "
-      "with 1 when there are any.",
+      "Reads the whole store and checks its structure and pawl's own rules. Prints a line for "
+      "each fault; exits with 1 when there are any.",
       "" },
     { pawl__cli_upkeep,
-      "Makes due jobs available, takes back leases that ran out, expires, archives and purges, "
-      "until nothing is left to do. A node (\"pawl work\", \"pawl serve\") does this by itself; "
-      "this is "
-      "for stores without one.",
+      "Makes due jobs available, frees jobs whose leases have run out, expires, archives and "
+      "purges jobs, until nothing is left to do. Nodes (\"pawl work\", \"pawl serve\") do this "
+      "by themselves; use this command for a store without nodes.",
       "pawl upkeep --archive-after 1d --purge-after 30d\n" },
 };
 

@@ -22,7 +22,7 @@ enum pawl__cli_store {
 #define PAWL__CLI_COMMANDS_BEFORE(X)                                                               \
     X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE, PAWL__CLI_SUBMIT, false,              \
       "add a job, or many from standard input")                                                    \
-    X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "tell a job's whole story")            \
+    X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "show a job's full history")           \
     X(list, "list", NULL, "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, the newest first")                                                               \
     X(wait, "wait", NULL, "ID...", 1, MANY, READ, PAWL__CLI_WAIT, false,                           \
@@ -35,7 +35,7 @@ enum pawl__cli_store {
 
 #define PAWL__CLI_COMMANDS_AFTER(X)                                                                \
     X(delete, "delete", NULL, "[ID...]", 0, MANY, OPEN,                                            \
-      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "forget jobs that have ended")  \
+      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "delete jobs that have ended")  \
     X(rerun, "rerun", NULL, "ID...", 1, MANY, OPEN, 0, false,                                      \
       "submit finished jobs again as new ones")                                                    \
     X(priority, "priority", NULL, "ID... N", 2, MANY, OPEN, PAWL__CLI_REASON, false,               \
@@ -43,46 +43,41 @@ enum pawl__cli_store {
     X(stats, "stats", NULL, "", 0, 0, READ, PAWL__CLI_STATS, false,                                \
       "count the jobs of each queue and state")                                                    \
     X(top, "top", NULL, "", 0, 0, OPEN, PAWL__CLI_TOP, false,                                      \
-      "watch queues and jobs, and step in with keys")                                              \
+      "watch queues and jobs live, and control them")                                              \
     X(dead_list, "dead", "list", "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,         \
-      "list jobs that were given up")                                                              \
+      "list discarded jobs")                                                                       \
     X(dead_retry, "dead", "retry", "[ID...]", 0, MANY, OPEN,                                       \
-      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false,                                 \
-      "run jobs again that were given up")                                                         \
+      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "run discarded jobs again")     \
     X(dead_delete, "dead", "delete", "[ID...]", 0, MANY, OPEN,                                     \
-      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false,                                 \
-      "forget jobs that were given up")                                                            \
+      PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "delete discarded jobs")        \
     X(queue_list, "queue", "list", "", 0, 0, READ, 0, false, "list the queues")                    \
     X(queue_pause, "queue", "pause", "QUEUE...", 1, MANY, OPEN,                                    \
-      PAWL__CLI_REASON | PAWL__CLI_QUEUE, false, "let workers take no more jobs from a queue")                                                \
+      PAWL__CLI_REASON | PAWL__CLI_QUEUE, false, "stop handing out jobs from a queue")             \
     X(queue_resume, "queue", "resume", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
-      "let workers take jobs from a queue again")                                                  \
-    X(node_list, "node", "list", "", 0, 0, READ, 0, false,                                         \
-      "list the nodes that work on the store")                                                     \
+      "hand out jobs from a queue again")                                                          \
+    X(node_list, "node", "list", "", 0, 0, READ, 0, false, "list the nodes of the store")          \
     X(node_show, "node", "show", "NAME...", 1, MANY, READ, 0, false,                               \
-      "tell what a node is and what it runs")                                                      \
+      "show a node and the jobs it is running")                                                    \
     X(lock_list, "lock", "list", "", 0, 0, READ, 0, false, "list the locks")                       \
     X(lock_try, "lock", "try", "NAME", 1, 1, CREATE, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,    \
       false, "take a lock that is free, or exit 1")                                                \
     X(lock_renew, "lock", "renew", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,  \
-      false, "hold a lock for longer")                                                             \
+      false, "extend a lock")                                                                      \
     X(lock_release, "lock", "release", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_OWNER, false,            \
-      "give a lock back")                                                                          \
+      "release a lock")                                                                            \
     X(lock_run, "lock", "run", "NAME COMMAND...", 2, MANY, CREATE, PAWL__CLI_LOCK_TTL, false,      \
       "run a command while holding a lock")                                                        \
     X(token_list, "token", "list", "", 0, 0, OPEN, 0, false,                                       \
-      "list the tokens for the server, never what they are")                                       \
+      "list tokens (secrets are never shown)")                                                     \
     X(token_add, "token", "add", "", 0, 0, CREATE, PAWL__CLI_TOKEN, false,                         \
-      "make a token and print it, once")                                                           \
-    X(token_revoke, "token", "revoke", "TOKEN-ID...", 1, MANY, OPEN, 0, false,                     \
-      "let a token be used no more")                                                               \
+      "create a token and print it once")                                                          \
+    X(token_revoke, "token", "revoke", "TOKEN-ID...", 1, MANY, OPEN, 0, false, "revoke a token")   \
     X(migrate, "migrate", NULL, "", 0, 0, CREATE, PAWL__CLI_MIGRATE, false,                        \
-      "make the store, or bring its schema up to date")                                            \
+      "create the store, or bring its schema up to date")                                          \
     X(backup, "backup", NULL, "FILE", 1, 1, READ, 0, false,                                        \
       "copy the store to a new file while it is in use")                                           \
-    X(check, "check", NULL, "", 0, 0, READ, 0, false, "look for damage")                           \
-    X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_RETENTION, false,                          \
-      "do what time asks for: due, lapsed, expired, old")                                          \
+    X(check, "check", NULL, "", 0, 0, READ, 0, false, "check the store for damage")                \
+    X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_RETENTION, false, "run due maintenance")   \
     X(version, "version", NULL, "", 0, 0, NONE, 0, false, "print the version")                     \
     X(help, "help", NULL, "[COMMAND]", 0, 2, NONE, 0, false, "explain pawl, or one command")       \
     X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \

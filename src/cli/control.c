@@ -295,8 +295,8 @@ int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t st
     }
     if (cli->operands.count) return do_ids(&task);
     if (!filtered) {
-        pawl__cli_error("which jobs to %s is not said", deed->verb);
-        pawl__cli_hint("name their ids, or filter them and add --all-matching");
+        pawl__cli_error("no jobs given");
+        pawl__cli_hint("give ids, or use --all-matching with a filter");
         return PAWL__CLI_EXIT_USAGE;
     }
     return do_filter(&task);

@@ -89,27 +89,26 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "where the jobs are kept")                                                                   \
     X(WAKE, SETTING, "wake", 0, WAKE, "URL", NULL, false,                                          \
       "how processes that share the store wake each other: redis://HOST:PORT, postgres://... "     \
-      "(another way to the store's server), or none; the store's own way when not given")          \
+      "(another route to the store's server), or none; the store's own way when not given")        \
     X(SERVER, SETTING, "server", 0, SERVER, "URL", NULL, false,                                    \
       "the server to ask, instead of opening a store here")                                        \
     X(TOKEN, SETTING, "token", 0, TEXT, "TOKEN", NULL, false,                                      \
-      "for a server that asks for one; PAWL_TOKEN keeps it out of the list of processes")          \
+      "for a server that requires one; PAWL_TOKEN keeps it out of the process list")               \
     X(CA_FILE, SETTING, "ca-file", 0, FILE, "FILE", NULL, false,                                   \
-      "certificates of who may vouch for a server, instead of the system's")                       \
+      "CA certificates to trust, instead of the system's")                                         \
     X(DURABILITY, SETTING, "durability", 0, DURABILITY, "LEVEL", "full", false,                    \
       "full: every answered change survives a power cut; relaxed: survives a killed process, but " \
       "a power cut may take the last changes")                                                     \
     X(BUSY_TIMEOUT, SETTING, "busy-timeout", 0, DURATION, "DURATION", "30s", false,                \
       "how long to wait for other processes that use the store")                                   \
     X(ACTOR, SETTING, "actor", 0, TEXT, "NAME", NULL, false,                                       \
-      "who acts, for the record that operators leave; the user when not given")                    \
+      "who makes the change, for the job's history; the user when not given")                      \
     X(VOCABULARY, SETTING, "vocabulary", 0, VOCABULARY, "NAME", "pawl", false,                     \
       "whose names of states to read and print: pawl, ojs, ratchet or marie")                      \
     X(JSON, SETTING, "json", 0, FLAG, NULL, NULL, false, "print JSON, for programs")               \
     X(NO_COLOR, SETTING, "no-color", 0, FLAG, NULL, NULL, false,                                   \
       "print without colours; the variable NO_COLOR does the same")                                \
-    X(QUIET, SETTING, "quiet", 'q', FLAG, NULL, NULL, false,                                       \
-      "no progress, no remarks; results and errors alone")                                         \
+    X(QUIET, SETTING, "quiet", 'q', FLAG, NULL, NULL, false, "print results and errors only")      \
     X(FORCE_NETWORK_FS, SETTING, "force-network-fs", 0, FLAG, NULL, NULL, false,                   \
       "use a store on a network file system, where SQLite's locks may not work")                   \
     X(CONFIG, SETTING, "config", 0, FILE, "FILE", NULL, false,                                     \
@@ -123,13 +122,13 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(AT, SUBMIT, "at", 0, INSTANT, "INSTANT", NULL, false,                                        \
       "due at this instant; one in the past means now")                                            \
     X(EXPIRES, SUBMIT, "expires", 0, EXPIRY, "WHEN", NULL, false,                                  \
-      "not started by this instant, or this long after it is due: expired")                        \
+      "it expires if not started by this instant, or this long after it is due")                   \
     X(TIMEOUT, SUBMIT, "timeout", 0, PERIOD, "DURATION", NULL, false,                              \
       "one run may take this long; no limit when not given")                                       \
     X(LEASE, SUBMIT, "lease", 0, PERIOD, "DURATION", NULL, false,                                  \
       "how long a worker holds it without a heartbeat; the worker's choice when not given")        \
     X(MAX_ATTEMPTS, SUBMIT, "max-attempts", 0, COUNT, "N", "3", false,                             \
-      "runs in all, the first included; 1 means never again")                                      \
+      "runs in total, the first included; 1 means no retries")                                     \
     X(RETRY_INITIAL, SUBMIT, "retry-initial", 0, PERIOD, "DURATION", "1s", false,                  \
       "the wait after the first failure")                                                          \
     X(RETRY_FACTOR, SUBMIT, "retry-factor", 0, FACTOR, "C", "2", false, "how fast the wait grows") \
@@ -137,26 +136,26 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(RETRY_BACKOFF, SUBMIT, "retry-backoff", 0, BACKOFF, "HOW", "exponential", false,             \
       "how the wait grows: exponential, linear, polynomial, constant or immediate")                \
     X(NO_JITTER, SUBMIT, "no-jitter", 0, FLAG, NULL, NULL, false,                                  \
-      "wait exactly that long; otherwise half to one and a half times as long, by chance")         \
+      "wait exactly that long; otherwise a random 0.5 to 1.5 times as long")                       \
     X(NON_RETRYABLE, SUBMIT, "non-retryable", 0, TEXT, "ERROR", NULL, true,                        \
       "an error type that ends the job at once; \"auth.*\" means all that begin with \"auth.\"")   \
     X(DEAD_LETTER, SUBMIT, "dead-letter", 0, FLAG, NULL, NULL, false,                              \
-      "when its attempts are spent, mark it as a dead letter")                                     \
+      "when its attempts are used up, mark it as a dead letter")                                   \
     X(KEY, SUBMIT, "key", 'k', TEXT, "KEY", NULL, false,                                           \
       "idempotency key: a repeat gets the first job back")                                         \
     X(KEY_TTL, SUBMIT, "key-ttl", 0, PERIOD, "DURATION", NULL, false,                              \
-      "for this long; for ever when not given")                                                    \
+      "how long the key is kept; for ever when not given")                                         \
     X(BUSINESS_KEY, SUBMIT, "business-key", 0, TEXT, "KEY", NULL, false,                           \
       "refused while another job with this key has not ended")                                     \
     X(UNIQUE, SUBMIT, "unique", 'u', UNIQUE, "KEYS", NULL, false,                                  \
       "refused while another job that has it too is the same in type, queue, args or meta, as "    \
       "listed here")                                                                               \
     X(UNIQUE_ARGS, SUBMIT, "unique-args", 0, NAMES, "NAMES", NULL, false,                          \
-      "compare these members of the arguments alone")                                              \
+      "compare only these members of the arguments")                                               \
     X(UNIQUE_META, SUBMIT, "unique-meta", 0, NAMES, "NAMES", NULL, false,                          \
-      "compare these members of meta alone")                                                       \
+      "compare only these members of meta")                                                        \
     X(UNIQUE_PERIOD, SUBMIT, "unique-period", 0, PERIOD, "DURATION", NULL, false,                  \
-      "compare with jobs younger than this alone")                                                 \
+      "compare only with jobs younger than this")                                                  \
     X(UNIQUE_STATES, SUBMIT, "unique-states", 0, STATES, "STATES", NULL, false,                    \
       "compare with jobs in these states; all that have not ended when not given")                 \
     X(ON_CONFLICT, SUBMIT, "on-conflict", 0, CONFLICT, "WHAT", "reject", false,                    \
@@ -170,8 +169,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(PRINCIPAL, SUBMIT, "principal", 0, TEXT, "NAME", NULL, false, "on whose behalf it runs")     \
     X(TRACE, SUBMIT, "trace", 0, TEXT, "ID", NULL, false, "the trace it belongs to")               \
     X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
-      "wanted by then, counted from now; comes forward as that nears")                             \
-    X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "needed by then")               \
+      "when it should be done; its priority rises as this approaches")                             \
+    X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "when it must be done")         \
     X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
       "refuse lines with members that pawl does not know, instead of storing and reporting them")  \
     X(CREATE, QUEUE, "create", 0, FLAG, NULL, NULL, false,                                         \
@@ -184,13 +183,14 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(F_BUSINESS_KEY, FILTER, "business-key", 0, TEXT, "KEY", NULL, false,                         \
       "with this business key")                                                                    \
     X(F_KEY, FILTER, "key", 'k', TEXT, "KEY", NULL, false, "with this idempotency key")            \
-    X(F_PRINCIPAL, FILTER, "principal", 0, TEXT, "NAME", NULL, false, "on behalf of this one")     \
+    X(F_PRINCIPAL, FILTER, "principal", 0, TEXT, "NAME", NULL, false,                              \
+      "on behalf of this principal")                                                               \
     X(F_WORKER, FILTER, "worker", 0, TEXT, "NAME", NULL, false, "held last by this worker")        \
     X(F_TRACE, FILTER, "trace", 0, TEXT, "ID", NULL, false, "of this trace")                       \
     X(F_META, FILTER, "meta", 'm', PAIR, "NAME=VALUE", NULL, false,                                \
       "whose meta has this member with this value")                                                \
     X(F_PRIORITY, FILTER, "priority", 'p', RANGE, "N|N..M", NULL, false,                           \
-      "of this priority, or from the one to the other")                                            \
+      "of this priority, or in this range")                                                        \
     X(F_CREATED_AFTER, FILTER, "created-after", 0, EARLIER, "WHEN", NULL, false,                   \
       "submitted at or after")                                                                     \
     X(F_CREATED_BEFORE, FILTER, "created-before", 0, EARLIER, "WHEN", NULL, false,                 \
@@ -207,7 +207,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(ALL, LIST, "all", 'a', FLAG, NULL, NULL, false, "show all, however many")                    \
     X(OLDEST_FIRST, LIST, "oldest-first", 0, FLAG, NULL, NULL, false,                              \
       "the oldest first; otherwise the newest")                                                    \
-    X(CURSOR, LIST, "cursor", 0, TEXT, "CURSOR", NULL, false, "go on where a listing ended")       \
+    X(CURSOR, LIST, "cursor", 0, TEXT, "CURSOR", NULL, false, "continue where a listing ended")    \
     X(COUNT, LIST, "count", 'c', FLAG, NULL, NULL, false, "only count them")                       \
     X(JSONL, LIST, "jsonl", 0, FLAG, NULL, NULL, false,                                            \
       "print JSON Lines, an object for each job")                                                  \
@@ -216,44 +216,43 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(ALL_MATCHING, BULK, "all-matching", 0, FLAG, NULL, NULL, false,                              \
       "every job that matches the filter, instead of ids")                                         \
     X(YES, BULK, "yes", 'y', FLAG, NULL, NULL, false, "do not ask")                                \
-    X(REASON, REASON, "reason", 'r', TEXT, "TEXT", NULL, false,                                    \
-      "why; it becomes part of the job's story")                                                   \
+    X(REASON, REASON, "reason", 'r', TEXT, "TEXT", NULL, false, "why; kept in the job's history")  \
     X(TTL, LOCK_TTL, "ttl", 0, PERIOD, "DURATION", "30s", false, "for this long")                  \
     X(OWNER, LOCK_OWNER, "owner", 0, TEXT, "NAME", NULL, false,                                    \
-      "who takes, renews or gives it back; must be given, and differ between rivals")              \
+      "who takes, renews or releases it; required, and must be unique per contender")              \
     X(CHECK, MIGRATE, "check", 0, FLAG, NULL, NULL, false,                                         \
-      "only tell; exit 1 when there is something to do")                                           \
+      "only report; exit 1 when there is something to do")                                         \
     X(ARCHIVE_AFTER, RETENTION, "archive-after", 0, AGE, "DURATION", "7d", false,                  \
       "archive jobs this long after they ended; or never")                                         \
     X(PURGE_AFTER, RETENTION, "purge-after", 0, AGE, "DURATION", "90d", false,                     \
-      "forget archived jobs this long after they ended; or never")                                 \
+      "delete archived jobs this long after they ended; or never")                                 \
     X(LOG_FORMAT, LOG, "log-format", 0, LOG_FORMAT, "FORMAT", "auto", false,                       \
       "how lines of the log are written: text for people, or json, an object on each line; auto "  \
       "means text on a terminal and json elsewhere")                                               \
     X(LOG_LEVEL, LOG, "log-level", 0, LOG_LEVEL, "LEVEL", "info", false,                           \
       "the least that is logged: debug, info, warning or error")                                   \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
-      "show them again and again, this far apart, until interrupted")                              \
+      "show them again at this interval, until interrupted")                                       \
     X(WAIT_TIMEOUT, WAIT, "timeout", 0, DURATION, "DURATION", NULL, false,                         \
       "wait no longer than this, then exit with 124; 0s only looks")                               \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
-      "look again after this long; at least 100ms")                                                \
-    X(TOP_QUEUE, TOP, "queue", 0, QUEUE, "QUEUE", NULL, true, "this queue alone, and its jobs")    \
+      "time between updates; at least 100ms")                                                      \
+    X(TOP_QUEUE, TOP, "queue", 0, QUEUE, "QUEUE", NULL, true, "only this queue and its jobs")      \
     X(LISTEN, SERVE, "listen", 0, TEXT, "ADDRESS:PORT", "127.0.0.1:8080", false,                   \
-      "where to listen; port 0 means any that is free")                                            \
+      "where to listen; port 0 means any free port")                                               \
     X(TLS_CERT, SERVE, "tls-cert", 0, FILE, "FILE", NULL, false,                                   \
-      "speak TLS with this certificate, the chain behind it; PEM, read again on SIGHUP")           \
+      "serve TLS with this certificate and its chain; PEM, reloaded on SIGHUP")                    \
     X(TLS_KEY, SERVE, "tls-key", 0, FILE, "FILE", NULL, false, "its private key; PEM")             \
     X(CORS_ORIGIN, SERVE, "cors-origin", 0, TEXT, "ORIGIN", NULL, false,                           \
       "let pages from this origin use the server: https://jobs.example.com, or * for any")         \
     X(ALLOW_HOST, SERVE, "allow-host", 0, TEXT, "NAME", NULL, true,                                \
-      "a name that clients may use for the server; needed only without tokens, where others than " \
-      "localhost and where it listens are refused")                                                \
+      "a name that clients may use for the server; needed only without tokens, where names other " \
+      "than localhost and the address it listens on are refused")                                  \
     X(ACCESS_LOG, SERVE, "access-log", 0, FLAG, NULL, NULL, false, "log every request")            \
     X(S_DRAIN, SERVE, "drain", 0, DURATION, "DURATION", "30s", false,                              \
-      "how long requests may go on when the server is asked to stop")                              \
+      "how long requests under way may take once the server stops")                                \
     X(UNREADY, SERVE, "unready", 0, DURATION, "DURATION", "0s", false,                             \
-      "before that, how long to serve as ever and say that it is not ready")                       \
+      "before that, how long to keep serving while /readyz answers 503")                           \
     X(TEST_MODE, SERVE, "test-mode", 0, FLAG, NULL, NULL, false,                                   \
       "allow what only tests should do: reset, test directives")                                   \
     X(HEADER_BYTES_MAX, LIMITS, "header-bytes-max", 0, BYTES, "BYTES", "16KiB", false,             \
@@ -285,7 +284,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(STREAMS_BYTES_MAX, LIMITS, "streams-bytes-max", 0, BYTES, "BYTES", "64MiB", false,           \
       "that all streams' readers together may lag behind")                                         \
     X(EVENTS_MAX, LIMITS, "events-max", 0, COUNT, "N", "100000", false,                            \
-      "events kept for those who ask later")                                                       \
+      "events kept for later readers")                                                             \
     X(EVENTS_BYTES_MAX, LIMITS, "events-bytes-max", 0, BYTES, "BYTES", "64MiB", false,             \
       "of what workers say in those events")                                                       \
     X(FETCH_COUNT_MAX, LIMITS, "fetch-count-max", 0, COUNT, "N", "1000", false,                    \
@@ -299,7 +298,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(SCOPE, TOKEN, "scope", 0, SCOPES, "SCOPES", NULL, true,                                      \
       "what its bearer may do: read, submit, work, admin; admin means everything")                 \
     X(T_NAME, TOKEN, "name", 0, TEXT, "NAME", NULL, false,                                         \
-      "who gets it; jobs' stories call its bearer so")                                             \
+      "who gets it; shown in jobs' histories")                                                     \
     X(T_EXPIRES, TOKEN, "expires", 0, LATER, "WHEN", NULL, false,                                  \
       "no longer valid from then on, or this long from now; never when not given")                 \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
@@ -311,12 +310,12 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(WORKERS, WORK, "workers", 0, COUNT, "N", NULL, false,                                        \
       "run this many jobs at a time; as many as there are processors when not given")              \
     X(NAME, WORK, "name", 0, TEXT, "NODE", NULL, false,                                            \
-      "what the node is called, refused while a live node has that name; when not given, "         \
-      "HOSTNAME or the host's name, with the process id if that is taken")                         \
+      "the node's name, refused while a live node has it; when not given, "                        \
+      "HOSTNAME or the host's name, followed by the process id if that is taken")                  \
     X(W_LEASE, WORK, "lease", 0, PERIOD, "DURATION", "30s", false,                                 \
-      "when nothing was heard of the node for so long, others run its jobs again")                 \
+      "after this long without a heartbeat, other nodes run its jobs again")                       \
     X(DRAIN, WORK, "drain", 0, DURATION, "DURATION", "10s", false,                                 \
-      "how long jobs may go on undisturbed when the node is asked to stop")                        \
+      "how long jobs may continue once the node is asked to stop")                                 \
     X(GRACE, WORK, "grace", 0, DURATION, "DURATION", "5s", false,                                  \
       "how long a command that was told to stop has before it is killed")                          \
     X(METRICS, WORK, "metrics", 0, TEXT, "ADDRESS:PORT", NULL, false,                              \

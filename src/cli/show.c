@@ -1,4 +1,4 @@
-/* pawl show: a job's whole story. */
+/* pawl show: a job's full history. */
 #include "cli/cli.h"
 #include "base/time_text.h"
 

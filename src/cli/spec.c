@@ -143,7 +143,7 @@ static int read_unique(struct pawl__cli *cli, struct pawl_unique *out)
     if (conflict)
         out->on_conflict = pawl__cli_conflict_of(pawl__cli_text(cli, PAWL__CLI_OPT_ON_CONFLICT));
     if (!out->keys && (conflict || out->period_ms || out->states)) {
-        pawl__cli_error("what makes the job unique is not said");
+        pawl__cli_error("--on-conflict, --unique-period and --unique-states need --unique");
         pawl__cli_hint("add \"--unique type,args\" or the like");
         return PAWL__CLI_EXIT_USAGE;
     }

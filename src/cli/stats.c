@@ -160,7 +160,7 @@ static void put_remarks(struct pawl__cli *cli, const struct pawl_stats *stats)
         pawl__cli_put_when(&cli->out, stats->next_due_at_ms, cli->now_ms);
         pawl__buf_add_text(&cli->out, ")");
     } else {
-        pawl__buf_add_text(&cli->out, "nothing waits for its time");
+        pawl__buf_add_text(&cli->out, "none");
     }
     const char *store = cli->place;
     pawl__buf_add_text(&cli->out, "\nstore:    ");

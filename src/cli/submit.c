@@ -46,9 +46,9 @@ static const char *differs(struct pawl__cli *cli, const struct pawl_job_spec *sp
         const struct pawl_job *job = &jobs.at[0];
         struct pawl_span kept = job->args.len ? job->args : (struct pawl_span){ "[]", 2 };
         if (strcmp(job->type, spec->type) != 0) {
-            remark = ", with another type,";
+            remark = " with another type";
         } else if (kept.len != args.len || memcmp(kept.at, args.at, args.len) != 0) {
-            remark = ", with other arguments,";
+            remark = " with other arguments";
         }
     }
     pawl_jobs_release(&jobs);
@@ -65,9 +65,9 @@ static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
     if (cli->quiet || pawl__cli_flush(cli)) return;
     const char *state = pawl__cli_state_text(cli, submitted->state);
     if (submitted->deduplicated && submitted->state == PAWL_STATE_NONE) {
-        fprintf(stderr, "not added: this job was there already; its record has been removed\n");
+        fprintf(stderr, "not added: this job already existed; its record has been removed\n");
     } else if (submitted->deduplicated) {
-        fprintf(stderr, "not added: this job was there already%s and is %s\n",
+        fprintf(stderr, "not added: this job already exists%s (%s)\n",
                 differs(cli, spec, submitted), state);
     } else {
         fprintf(stderr, "%s is %s in queue \"%s\"%s\n", spec->type, state, spec->queue,

@@ -138,8 +138,7 @@ static void put_summary(const struct batch *batch)
     pawl__buf_add_text(&cli->out, "added ");
     pawl__cli_put_count(&cli->out, batch->added, "job");
     if (batch->present) {
-        pawl__buf_printf(&cli->out, "; %" PRId64 " more %s there already", batch->present,
-                         batch->present == 1 ? "was" : "were");
+        pawl__buf_printf(&cli->out, "; %" PRId64 " more already existed", batch->present);
     }
     pawl__buf_add_text(&cli->out, "\n");
 }

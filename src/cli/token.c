@@ -34,8 +34,8 @@ static int read_options(struct pawl__cli *cli, struct pawl__token *out)
         .expires_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_T_EXPIRES, +1),
     };
     if (!out->scopes) {
-        pawl__cli_error("what the token is for is not said");
-        pawl__cli_hint("name its scopes: --scope submit,read");
+        pawl__cli_error("--scope is required");
+        pawl__cli_hint("say what the token is for: --scope submit,read");
         return PAWL__CLI_EXIT_USAGE;
     }
     if (out->expires_at_ms && out->expires_at_ms <= cli->now_ms) {

@@ -389,7 +389,7 @@ static int read_commands(struct work *work)
     struct pawl__cli *cli = work->cli;
     const struct pawl__cli_values *values = &cli->values[PAWL__CLI_OPT_EXEC];
     if (!values->count) {
-        pawl__cli_error("nothing to run is named");
+        pawl__cli_error("at least one --exec is required");
         pawl__cli_hint("name a command for each type: --exec mail.send=./send-mail.sh");
         return PAWL__CLI_EXIT_USAGE;
     }

@@ -21,8 +21,8 @@
     X(METHOD, 405, "method_not_allowed", false, "use a method that the Allow header names")        \
     X(REQUEST_TIMEOUT, 408, "request_timeout", true, "send the whole request in time")             \
     X(STILL_RUNNING, 408, "still_running", true, "ask again, or wait longer")                      \
-    X(CONFLICT, 409, "conflict", false, "look at the job's state and decide anew")                 \
-    X(DUPLICATE, 409, "duplicate", false, "use the job that is there already")                     \
+    X(CONFLICT, 409, "conflict", false, "check the job's state before trying again")               \
+    X(DUPLICATE, 409, "duplicate", false, "use the job that exists already")                       \
     X(PRUNED, 410, "RESULT_PRUNED", false, "fetch results sooner, or keep them longer")            \
     X(TOO_LARGE, 413, "envelope_too_large", false, "send less, or put it elsewhere and refer")     \
     X(BATCH_SIZE, 413, "BATCH_SIZE_EXCEEDED", false, "split the batch")                            \

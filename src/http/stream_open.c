@@ -173,7 +173,8 @@ static void print_missed(struct pawl__buf *out, const struct opening *opening,
     size_t most = (size_t)server->config.limits.stream_bytes_max / 2;
     size_t before = out->len;
     if (opening->resumes && !pawl__events_reach(events, &opening->after)) {
-        pawl__stream_print_gap(out, pawl__events_newest(events), "that far back nothing is kept");
+        pawl__stream_print_gap(out, pawl__events_newest(events),
+                               "events that old are no longer available");
     }
     *over = replay(out, opening, listener, events);
     if (out->len > most) {

@@ -101,7 +101,7 @@ def all_that_wait_are_promoted(box):
     equal(box.ok("list", "--count", "--state", "scheduled").out, "1\n")
     first = box.ok("list", "--queue", "a", "--oldest-first", "--limit", "1", "--json").json[0]
     assert first["due_at"] < "2099", first
-    has(box.fails(2, "promote").err, "promote")
+    has(box.fails(2, "promote").err, "no jobs given")
 
 
 @test
@@ -118,7 +118,7 @@ def several_ids_are_answered_one_by_one(box):
 @test
 def verbs_need_to_know_which_jobs(box):
     job_id = box.submit("t")
-    has(box.fails(2, "cancel").err, "hint: name their ids, or filter them and add --all-matching")
+    has(box.fails(2, "cancel").err, "hint: give ids, or use --all-matching with a filter")
     has(box.fails(2, "cancel", "--queue", "default").err, "--all-matching")
     has(box.fails(2, "cancel", job_id, "--queue", "default").err, "not both")
     has(box.fails(2, "cancel", "--all-matching", "--state", "completed", "--yes").err,

@@ -287,7 +287,7 @@ def stats_count_each_queue_and_state(box):
 def stats_can_be_watched_until_interrupted(box):
     box.submit("t")
     terminal = Terminal(box, "stats", "--watch", "10ms")
-    terminal.read(until="next due: nothing waits", times=3)
+    terminal.read(until="next due: none", times=3)
     terminal.type("\003")
     equal(terminal.end(), 130)
 

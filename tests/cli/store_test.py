@@ -271,7 +271,7 @@ def a_lock_has_one_owner(box):
 @test
 def a_lock_s_owner_must_be_said(box):
     for verb in ("try", "renew", "release"):
-        has(box.fails(2, "lock", verb, "l").err, "hint: add --owner")
+        has(box.fails(2, "lock", verb, "l").err, "hint: give each contender its own name")
     box.has_no_store()
 
 

@@ -115,7 +115,7 @@ def a_repeated_idempotency_key_gets_the_first_job(box):
     first = box.ok("submit", "a", "--key", "k", "--json").json
     again = box.ok("submit", "b", "--key", "k", "--queue", "other", "--json").json
     equal(again, {**first, "deduplicated": True})
-    has(box.ok("submit", "c", "--key", "k").err, "was there already")
+    has(box.ok("submit", "c", "--key", "k").err, "already exists")
     equal(box.ok("list", "--count").out, "1\n")
 
 
@@ -279,7 +279,7 @@ def each_line_is_answered_in_order(box):
     equal([a["type"] for a in answers], ["a", "b", "a"])
     equal([a["deduplicated"] for a in answers], [False, False, True])
     equal(answers[0]["id"], answers[2]["id"])
-    equal(box.ok("submit", "-", stdin=text).out, "added 1 job; 2 more were there already\n")
+    equal(box.ok("submit", "-", stdin=text).out, "added 1 job; 2 more already existed\n")
 
 
 @test
@@ -324,10 +324,10 @@ def complaints_name_the_option_and_the_line(box):
 @test
 def a_repeat_with_other_arguments_is_remarked_on(box):
     box.submit("pay", "[1]", "--key", "k")
-    has(box.ok("submit", "pay", "[1]", "--key", "k").err, "there already and is available\n")
+    has(box.ok("submit", "pay", "[1]", "--key", "k").err, "already exists (available)\n")
     has(box.ok("submit", "pay", "[2]", "--key", "k").err,
-        "there already, with other arguments, and is available\n")
-    has(box.ok("submit", "buy", "[1]", "--key", "k").err, "there already, with another type")
+        "already exists with other arguments (available)\n")
+    has(box.ok("submit", "buy", "[1]", "--key", "k").err, "already exists with another type")
 
 
 @test

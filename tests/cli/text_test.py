@@ -35,7 +35,7 @@ def a_wrong_option_gets_a_suggestion(box):
     has(box.fails(2, "list", "--json=maybe").err, '"--json" cannot be "maybe"')
     has(box.fails(2, "submit", "t", "--retry-backoff", "expontial").err, '"exponential"')
     has(box.fails(2, "list", "--state", "retriable").err, 'did you mean "retryable"?')
-    has(box.fails(2, "list", "extra").err, 'does not know what to do with "extra"')
+    has(box.fails(2, "list", "extra").err, 'unexpected argument "extra"')
 
 
 @test

@@ -1172,7 +1172,7 @@ def a_terminal_shows_how_things_are(box):
 @test
 def a_wrong_command_line_runs_nothing(box):
     for args, part in (
-            ((), "nothing to run is named"),
+            ((), "at least one --exec is required"),
             (("--exec", "t"), "cannot be"), (("--exec", "=x"), "cannot be"),
             (("--exec", "t= "), "cannot be"),
             (("--exec", "t=a", "--exec", "t=b"), 'type "t" has two commands'),

@@ -87,7 +87,8 @@ def a_member_without_effect_is_reported():
     reply = SERVER.post(JOBS + "/batch", {"jobs": [
         {"type": "a.b", "args": []}, {"type": "a.b", "args": [], "retry": {"max": 3}}]}, 201)
     assert [each["field"] for each in reply["warnings"]] == ["jobs[1].retry.max"], reply
-    reply = SERVER.post(JOBS + "/bulk", {"jobs": [{"type": "a.b", "args": [], "prioritty": 3}]}, 201)
+    misspelt = {"type": "a.b", "args": [], "prioritty": 3}
+    reply = SERVER.post(JOBS + "/bulk", {"jobs": [misspelt]}, 201)
     assert [each["field"] for each in reply["warnings"]] == ["jobs[0].prioritty"], reply
 
 

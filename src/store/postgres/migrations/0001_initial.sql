@@ -113,7 +113,7 @@ CREATE INDEX pawl_job_business ON pawl_job (business_key) WHERE business_key IS 
 -- Rows of the rolls are few and short-lived, so vacuuming is cheap and must come often
 -- (janitor.c); it does not give the file's end back, for that would need a lock that stops
 -- everybody. seat: the first id of the row; a job whose id was not made when it came has a row of
--- its own, whose seat is its arrival. In order of the index, and of ids within a row, is in order of
+-- its own, whose seat is its arrival. The order of the index, and of ids within a row, is that of
 -- rank and arrival: nothing is sorted.
 CREATE TABLE pawl_ready (
     lane integer NOT NULL,

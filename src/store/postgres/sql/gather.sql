@@ -26,8 +26,8 @@ SELECT id, lane, priority, attempts_max, :now_ms, due_at_ms, args, expires_at_ms
     idempotency_key, business_key, principal, trace_id, rank, state,
     state = 1, state = 3, expires_at_ms IS NOT NULL, arrival, 0, 0, 0, false
 FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :arrivals, :args,
-        :expiries, :timeouts, :leases, :softs, :hards, :keeps, :metas, :extras, :tags, :retries, :uniques,
-        :keys, :idempotencies, :businesses, :principals, :traces)
+        :expiries, :timeouts, :leases, :softs, :hards, :keeps, :metas, :extras, :tags, :retries,
+        :uniques, :keys, :idempotencies, :businesses, :principals, :traces)
     AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, arrival, args, expires_at_ms,
         timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms, meta, extra, tags, retry,
         uniqueness, keys, idempotency_key, business_key, principal, trace_id)

@@ -85,8 +85,8 @@ CREATE TABLE pawl_fresh (
     high INTEGER NOT NULL CHECK (high >= low)
 ) STRICT;
 
--- tail: of the id, so that a run is found by key and tail; NULL for one that is displaced, which key
--- and tail do not name.
+-- tail: of the id, so that a run is found by key and tail; NULL for one that is displaced, which
+-- key and tail do not name.
 CREATE TABLE pawl_active (
     key            INTEGER PRIMARY KEY,
     tail           INTEGER,
