@@ -9,9 +9,9 @@
 #define PAWL__INSTANT_TEXT_BYTES 32 /* with the NUL */
 #define PAWL__DURATION_TEXT_BYTES 32
 
-/* "500ms", "5s", "2m", "1.5h", "3d", several of them ("1h30m", "2m 5s"), or ISO 8601 ("PT1.5S", "P1DT2H", weeks; years and months are
- * refused because their length depends on the calendar). Cut to ms. Not negative; at most 100 years
- * (36525 days). ARG. */
+/* "500ms", "5s", "2m", "1.5h", "3d", several of them ("1h30m", "2m 5s"), or ISO 8601 ("PT1.5S",
+ * "P1DT2H", weeks; years and months are refused because their length depends on the calendar). Cut
+ * to ms. Not negative; at most 100 years (36525 days). ARG. */
 PAWL_MUST_CHECK enum pawl_err pawl__duration_parse(const char *text, int64_t *out_ms);
 /* RFC 3339 with an offset or Z, fraction cut to ms; leap seconds count as the next second. In UTC
  * it must lie in the years 0000 to 9999. ARG. */

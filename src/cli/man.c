@@ -252,9 +252,9 @@ int pawl__cli_doc(struct pawl__cli *cli)
     }
     pawl__buf_add_text(out,
                        "\n## Completion\n\n"
-                       "Installed with the program for bash and fish; zsh takes it from "
-                       "`~/.zshrc`. It knows commands, options\nand their values, and asks the "
-                       "store or server of the command line for queues, types and the ids of the\n"
+                       "Installed with the program for bash and fish; for zsh add this line to "
+                       "`~/.zshrc`. It completes\ncommands, options and their values, and asks the "
+                       "store or server of the command line for queues,\ntypes and the ids of the "
                        "100 newest jobs, for three seconds at most.\n\n```sh\n"
                        "source <(pawl __complete zsh)\n```\n");
     pawl__buf_add_text(out, "\n## Exit codes\n\n| code | meaning |\n|---|---|\n");

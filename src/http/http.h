@@ -28,7 +28,7 @@ struct pawl__server;
     X(pipeline_bytes_max, 65536, "bytes", "of further requests while one is answered")             \
     X(stream_bytes_max, 262144, "bytes", "that a stream's reader may lag behind")                  \
     X(streams_bytes_max, 67108864, "bytes", "that all streams' readers together may lag behind")   \
-    X(events_max, 100000, "events", "kept for those who ask later")                                \
+    X(events_max, 100000, "events", "kept for later readers")                                      \
     X(events_bytes_max, 67108864, "bytes", "of what workers say in those events")                  \
     X(fetch_count_max, 1000, "jobs", "in one fetch")                                               \
     X(fetch_wait_ms_max, 60000, "ms", "that a fetch may wait")                                     \

@@ -254,7 +254,7 @@ static void add_gauges(struct pawl__buf *out, const struct pawl__gauges *gauges)
     add_plain(out, "pawl_http_streams", "gauge", "Listeners to events", gauges->streams);
     add_plain(out, "pawl_http_streams_cut_total", "counter",
               "Listeners let go because they could not keep up", gauges->streams_cut);
-    add_plain(out, "pawl_events_kept", "gauge", "Events kept for those who ask later",
+    add_plain(out, "pawl_events_kept", "gauge", "Events kept for later readers",
               gauges->events_kept);
     add_plain(out, "pawl_events_lost_total", "counter", "Events that could not be told",
               gauges->events_lost);

@@ -110,9 +110,9 @@ static const struct pawl__wire_field filter_fields[] = {
     MASK(states), TEXT(id_prefix), TEXTS(queues, queue_count), TEXTS(types, type_count),
     TEXTS(tags, tag_count), TEXT(business_key), TEXT(idempotency_key), TEXT(principal),
     TEXT(worker), TEXT(trace_id), TEXT(meta_key), TEXT(meta_value), BOOL(priority_given),
-    INT32(priority_min), INT32(priority_max), INT64(created_from_ms), INT64(created_until_ms), INT64(due_from_ms),
-    INT64(due_until_ms), INT64(finished_from_ms), INT64(finished_until_ms), BOOL(dead_letter),
-    BOOL(archived),
+    INT32(priority_min), INT32(priority_max), INT64(created_from_ms), INT64(created_until_ms),
+    INT64(due_from_ms), INT64(due_until_ms), INT64(finished_from_ms), INT64(finished_until_ms),
+    BOOL(dead_letter), BOOL(archived),
 };
 static const struct pawl__wire_shape filter_shape = SHAPE(filter_fields);
 #undef S

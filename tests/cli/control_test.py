@@ -288,7 +288,8 @@ def the_beginning_of_an_id_is_enough(box):
     equal(box.run("wait", ids[5][:8]).out.split()[0], ids[5])
     has(box.ok("priority", ids[6][:8], "5").out, ids[6])
     done = box.fails(1, "cancel", ids[6], ids[1][:8])  # found before anything is done
-    equal((done.out, done.err), ("", f'pawl: there is no job whose id begins with "{ids[1][:8]}"\n'))
+    equal(done.out, "")
+    equal(done.err, f'pawl: there is no job whose id begins with "{ids[1][:8]}"\n')
     equal(box.state(ids[6]), "available")
     for short in ("f600000", "f60000000g", "f6-00-00"):
         has(box.fails(2, "cancel", short).err, "its first 8 digits")

@@ -5,7 +5,8 @@ import signal
 import sqlite3
 import subprocess
 
-from kit import DEADLINE_S, PAWL, POSTGRES, SERVED, Skip, Terminal, equal, has, is_alive, test, until
+from kit import (DEADLINE_S, PAWL, POSTGRES, SERVED, Skip, Terminal, equal, has, is_alive, test,
+                 until)
 
 
 @contextlib.contextmanager
