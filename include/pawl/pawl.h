@@ -237,6 +237,10 @@ PAWL_MUST_CHECK enum pawl_err pawl_priority(struct pawl *pawl, struct pawl_job_i
 /* Stop or let workers take jobs from a queue. Jobs are still accepted and running ones go on. */
 PAWL_MUST_CHECK enum pawl_err pawl_queue_pause(struct pawl *pawl, const char *queue, bool paused,
                                                const struct pawl_by *by, struct pawl_diag *diag);
+/* Take a queue without jobs off the list, and resume it; archived jobs stay and may be looked at. A
+ * job that is submitted to it, also meanwhile, brings it back. NOT_FOUND; STATE: jobs are left. */
+PAWL_MUST_CHECK enum pawl_err pawl_queue_delete(struct pawl *pawl, const char *queue,
+                                                const struct pawl_by *by, struct pawl_diag *diag);
 
 /* ---- nodes and locks ---- */
 

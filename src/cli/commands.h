@@ -55,6 +55,8 @@ enum pawl__cli_store {
       PAWL__CLI_REASON | PAWL__CLI_QUEUE, false, "stop handing out jobs from a queue")             \
     X(queue_resume, "queue", "resume", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
       "hand out jobs from a queue again")                                                          \
+    X(queue_delete, "queue", "delete", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
+      "remove empty queues from the list")                                                         \
     X(node_list, "node", "list", "", 0, 0, READ, 0, false, "list the nodes of the store")          \
     X(node_show, "node", "show", "NAME...", 1, MANY, READ, 0, false,                               \
       "show a node and the jobs it is running")                                                    \

@@ -321,3 +321,29 @@ int pawl__cli_queue_resume(struct pawl__cli *cli)
 {
     return set_paused(cli, false);
 }
+
+int pawl__cli_queue_delete(struct pawl__cli *cli)
+{
+    struct pawl_by by = pawl__cli_by(cli);
+    int worst = pawl__cli_open(cli);
+    if (!worst) worst = check_queues(cli);
+    if (worst) return worst;
+    for (size_t i = 0; i < cli->operands.count; i++) {
+        struct pawl_diag diag = { 0 };
+        struct pawl__cli_json json;
+        const char *queue = cli->operands.at[i];
+        enum pawl_err err = pawl_queue_delete(cli->pawl, queue, &by, &diag);
+        int code = err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+        if (code > worst) worst = code;
+        if (!err && cli->json) {
+            pawl__cli_json_open(&json, &cli->out, '{');
+            pawl__cli_json_text(&json, "queue", queue);
+            pawl__cli_json_bool(&json, "deleted", true);
+            pawl__cli_json_close(&json, '}');
+            pawl__buf_add_text(&cli->out, "\n");
+        } else if (!err && !cli->quiet) {
+            pawl__buf_printf(&cli->out, "queue \"%s\" deleted\n", queue);
+        }
+    }
+    return worst;
+}

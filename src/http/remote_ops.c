@@ -261,7 +261,8 @@ static enum pawl_err do_admin(struct pawl *pawl, const struct pawl__wire_op *op,
     case PAWL__WIRE_OP_SETTING_PUT:
         return do_setting(pawl, op, diag);
     default:
-        return pawl_queue_pause(pawl, op->name, op->paused, by, diag);
+        return op->forgotten ? pawl_queue_delete(pawl, op->name, by, diag)
+                             : pawl_queue_pause(pawl, op->name, op->paused, by, diag);
     }
 }
 

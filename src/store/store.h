@@ -268,6 +268,7 @@ struct pawl__op {
         struct {
             const char *queue;
             bool paused;
+            bool forgotten; /* pawl_queue_delete: list it only while it has a job */
             struct pawl_by by;
         } queue;
     };

@@ -290,7 +290,7 @@ static const struct pawl__wire_field op_fields[] = {
     JSON(data), ONE(report, report_shape), INT64(delay_ms), MANY(runs, run_count, run_shape),
     INT64(lease_ms), BOOL(timed), WORD(control, control), ONE(filter, filter_shape), INT64(limit),
     ONE(by, by_shape), INT32(priority), DOUBLE(value), TEXT(text), INT32(level), TEXT(name),
-    TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused),
+    TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused), BOOL(forgotten),
 };
 const struct pawl__wire_shape pawl__wire_op_shape = SHAPE(op_fields);
 #undef S

@@ -109,6 +109,7 @@ struct pawl__wire_op {
     int64_t ttl_ms;
     int64_t started_at_ms;
     bool paused;
+    bool forgotten;
 };
 
 struct pawl__wire_ops {

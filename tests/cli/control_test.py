@@ -308,3 +308,26 @@ def the_beginning_of_several_ids_is_refused(box):
     done = box.fails(1, "rerun", "f0000000")
     equal(done.err.splitlines()[1], f"hint: the newest are {', '.join(ids[:1:-1])} and more")
     equal(box.ok("list", "--count", "--state", "available").out.strip(), "7")
+
+
+@test
+def an_empty_queue_can_be_deleted(box):
+    job_id = box.submit("t", "--queue", "old")
+    has(box.fails(1, "queue", "delete", "odl").err, 'did you mean "old"?')
+    equal(box.fails(1, "queue", "delete", "old").err,
+          'pawl: cannot delete queue "old": it has 1 job\n')
+    box.ok("skip", job_id)
+    box.fails(1, "queue", "delete", "old")
+    box.ok("delete", job_id)
+    box.ok("queue", "pause", "old")
+    equal(box.ok("queue", "delete", "old").out, 'queue "old" deleted\n')
+    equal(box.ok("queue", "list", "--json").json, [])
+    box.fails(1, "queue", "delete", "old")
+    box.submit("t", "--queue", "old")
+    equal([(q["queue"], q["paused"]) for q in box.ok("queue", "list", "--json").json],
+          [("old", False)])
+    box.ok("cancel", "--all-matching", "--queue", "old", "--yes")
+    box.ok("delete", "--all-matching", "--queue", "old", "--yes")
+    equal(box.ok("queue", "list", "--json").json, [])
+    box.ok("queue", "pause", "old", "--create")
+    equal(box.ok("queue", "delete", "old", "--json").json, {"queue": "old", "deleted": True})

@@ -150,7 +150,7 @@ def bash_completes_words_options_and_values(box):
     equal(complete("su"), ["submit"])
     equal(complete("re"), ["resume", "retry", "rerun"])
     equal(complete("prom"), ["promote"])
-    equal(complete("queue", ""), ["list", "pause", "resume"])
+    equal(complete("queue", ""), ["list", "pause", "resume", "delete"])
     equal(complete("--store", "x", "queue", "p"), ["pause"])
     equal(complete("list", "--stat"), ["--state"])
     equal(complete("list", "--state", "ret"), ["retryable"])

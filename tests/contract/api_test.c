@@ -332,6 +332,49 @@ static void assert_same_spec(const struct pawl_job *old, const struct pawl_job *
     assert_i64(old->keep_ms, new->keep_ms);
 }
 
+static const struct pawl_queue_stats *find_queue(struct rig *rig, struct pawl *pawl,
+                                                 const char *name, struct pawl_stats *stats)
+{
+    pawl_stats_release(stats);
+    assert_ok(rig, pawl_stats_get(pawl, stats, &rig->diag));
+    for (size_t i = 0; i < stats->queue_count; i++) {
+        if (strcmp(stats->queues[i].queue, name) == 0) return &stats->queues[i];
+    }
+    return NULL;
+}
+
+static void an_empty_queue_can_be_deleted(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_stats stats = { 0 };
+    struct pawl_retention all = { .archive_after_ms = 1 };
+    assert_err(rig, PAWL_ERR_NOT_FOUND, pawl_queue_delete(pawl, "old", NULL, &rig->diag));
+    struct pawl_job_id id =
+        submit_api(rig, pawl, &(struct pawl_job_spec){ .type = "t", .queue = "old" });
+    assert_err(rig, PAWL_ERR_STATE, pawl_queue_delete(pawl, "old", NULL, &rig->diag));
+    assert_within("it has 1 job", rig->diag.text);
+    assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_SKIP, NULL, NULL, &rig->diag));
+    assert_err(rig, PAWL_ERR_STATE, pawl_queue_delete(pawl, "old", NULL, &rig->diag));
+    struct pawl_upkeep done = { 0 };
+    rig_advance(rig, 5000);
+    assert_ok(rig, pawl_upkeep_turn(pawl, &all, &done, &rig->diag));
+    assert_i64(1, done.archived);
+    assert_ok(rig, pawl_queue_pause(pawl, "old", true, NULL, &rig->diag));
+    assert_non_null(find_queue(rig, pawl, "old", &stats));
+    int64_t archived = stats.archived;
+    assert_ok(rig, pawl_queue_delete(pawl, "old", NULL, &rig->diag));
+    assert_null(find_queue(rig, pawl, "old", &stats));
+    assert_i64(archived, stats.archived);
+    assert_err(rig, PAWL_ERR_NOT_FOUND, pawl_queue_delete(pawl, "old", NULL, &rig->diag));
+    id = submit_api(rig, pawl, &(struct pawl_job_spec){ .type = "t", .queue = "old" });
+    const struct pawl_queue_stats *back = find_queue(rig, pawl, "old", &stats);
+    assert_non_null(back);
+    assert_false(back->paused);
+    assert_i64(1, back->count[PAWL_STATE_AVAILABLE]);
+    pawl_stats_release(&stats);
+    pawl_close(pawl);
+}
+
 /* Live, and out of the archive. */
 static void rerun_submits_the_same_once_more(struct rig *rig)
 {
@@ -410,6 +453,7 @@ int main(void)
         CONTRACT(repeats_at_once_all_get_the_one_job),
         CONTRACT(upkeep_does_what_time_asks_for),
         CONTRACT(rerun_submits_the_same_once_more),
+        CONTRACT(an_empty_queue_can_be_deleted),
         CONTRACT_SHARED(upkeep_takes_back_lapsed_leases),
     };
     return contract_run("api", tests, COUNT(tests));

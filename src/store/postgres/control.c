@@ -205,12 +205,13 @@ enum pawl_err pawl__pg_op_queue_pause(struct pawl__backend *pg, struct pawl__op 
     pawl__pg_say(&pg->writer, PG_CATALOG_GROW);
     pawl__pg_call(&pg->writer, PG_QUEUE_PAUSE);
     pawl__pg_bind_bool(&pg->writer, PG_QUEUE_PAUSE_paused, op->queue.paused);
+    pawl__pg_bind_bool(&pg->writer, PG_QUEUE_PAUSE_forgotten, op->queue.forgotten);
     pawl__pg_bind(&pg->writer, PG_QUEUE_PAUSE_id, queue->id);
     pawl__pg_send_exact(&pg->writer, 1);
     queue->paused = op->queue.paused;
     pg->lanes.version = 0; // whatever becomes of it, read it again
     if (!op->queue.paused) pg->tale.ready = true;
-    pawl__pg_deed(pg, NULL, op->queue.queue, op->queue.paused ? "pause queue" : "resume queue",
-                  &op->queue.by, PAWL_STATE_NONE, PAWL_STATE_NONE);
+    pawl__pg_deed(pg, NULL, op->queue.queue, pawl__queue_deed(op), &op->queue.by, PAWL_STATE_NONE,
+                  PAWL_STATE_NONE);
     return PAWL_OK;
 }

@@ -214,6 +214,10 @@ static bool add_count(struct pawl_stats *stats, const PGresult *rows, int row,
                       struct pawl__arena *arena)
 {
     const char *name = pawl__pg_raw(rows, row, 0).at;
+    if (pawl__pg_bool(rows, row, 5)) { // deleted; at most its archived jobs are left
+        if (!pawl__pg_is_null(rows, row, 3)) stats->archived += pawl__pg_int(rows, row, 3);
+        return true;
+    }
     struct pawl_queue_stats *last = stats->queue_count ? &stats->queues[stats->queue_count - 1]
                                                        : NULL;
     if (!last || strcmp(last->queue, name) != 0) {

@@ -196,6 +196,7 @@ enum pawl_err pawl__rm_op_say(const struct pawl__op *op, struct pawl__arena *scr
         out->op = PAWL__WIRE_OP_QUEUE_PAUSE;
         out->name = op->queue.queue;
         out->paused = op->queue.paused;
+        out->forgotten = op->queue.forgotten;
         out->by = op->queue.by;
         return PAWL_OK;
     default:

@@ -207,12 +207,12 @@ enum pawl_err pawl__sq_op_queue_pause(struct pawl__backend *sq, struct pawl__op 
     if (err) return err;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_QUEUE_PAUSE);
     pawl__sq_bind(stmt, SQL_QUEUE_PAUSE_paused, op->queue.paused);
+    pawl__sq_bind(stmt, SQL_QUEUE_PAUSE_forgotten, op->queue.forgotten);
     pawl__sq_bind(stmt, SQL_QUEUE_PAUSE_id, queue->id);
     err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     if (err) return err;
     queue->paused = op->queue.paused; // a rollback reads the queues again
     if (!op->queue.paused) sq->tale.ready = true;
-    return pawl__sq_deed(sq, NULL, op->queue.queue,
-                         op->queue.paused ? "pause queue" : "resume queue", &op->queue.by,
+    return pawl__sq_deed(sq, NULL, op->queue.queue, pawl__queue_deed(op), &op->queue.by,
                          PAWL_STATE_NONE, PAWL_STATE_NONE);
 }

@@ -203,6 +203,10 @@ static bool add_count(void *ctx, sqlite3_stmt *row, struct pawl__arena *arena)
     struct pawl_stats *stats = ctx;
     const char *name = (const char *)sqlite3_column_text(row, 0);
     if (!name) return false;
+    if (sqlite3_column_int(row, 5)) { // deleted; at most its archived jobs are left
+        stats->archived += sqlite3_column_int64(row, 3);
+        return true;
+    }
     struct pawl_queue_stats *last = stats->queue_count ? &stats->queues[stats->queue_count - 1]
                                                        : NULL;
     if (!last || strcmp(last->queue, name) != 0) {

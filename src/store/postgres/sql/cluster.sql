@@ -112,7 +112,7 @@ WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.name = g.name)
 
 -- name: queue_pause
 UPDATE pawl_queue
-SET paused = :paused, named = true
+SET paused = :paused, forgotten = :forgotten, named = true
 WHERE id = :id
 
 -- name: lane_all

@@ -12,10 +12,12 @@
 -- base_run is where this series of attempts began (attempt = run - base_run); free_runs of them
 -- charged nothing.
 
+-- forgotten: deleted, so it is listed only while it has a job. The row stays, for others hold its id.
 CREATE TABLE pawl_queue (
     id            INTEGER PRIMARY KEY,
     name          TEXT NOT NULL UNIQUE,
     paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    forgotten     INTEGER NOT NULL DEFAULT 0 CHECK (forgotten IN (0, 1)),
     created_at_ms INTEGER NOT NULL
 ) STRICT;
 

@@ -50,7 +50,7 @@ VALUES (:name, :created_at_ms)
 
 -- name: queue_pause
 UPDATE pawl_queue
-SET paused = :paused
+SET paused = :paused, forgotten = :forgotten
 WHERE id = :id
 
 -- name: lane_since
