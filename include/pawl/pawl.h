@@ -287,7 +287,7 @@ struct pawl_census {
 };
 
 /* A heartbeat: `name`, `info` (may be NULL) and `started_at_ms` count; one that started later takes
- * the name over. STALE: one has, or the node was given up: stop, or join anew. ARG, LIMIT. `out`
+ * the name over. STALE: one has, or the node was given up: stop, or join again. ARG, LIMIT. `out`
  * may be NULL. */
 PAWL_MUST_CHECK enum pawl_err pawl_node_put(struct pawl *pawl, const struct pawl_node *node,
                                             struct pawl_census *out, struct pawl_diag *diag);
@@ -310,11 +310,11 @@ struct pawl_locks {
     void *owned;
 };
 
-/* By name; expired ones too, until somebody takes them. Release `out` in any case. */
+/* By name; expired ones too, until they are taken again. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_locks_get(struct pawl *pawl, struct pawl_locks *out,
                                              struct pawl_diag *diag);
 void pawl_locks_release(struct pawl_locks *locks);
-/* Take a lock that is free, expired or already ours, for `ttl_ms` > 0. HELD: somebody has it. */
+/* Take a lock that is free, expired or already ours, for `ttl_ms` > 0. HELD: another has it. */
 PAWL_MUST_CHECK enum pawl_err pawl_lock_try(struct pawl *pawl, const char *name, const char *owner,
                                             int64_t ttl_ms, int64_t *fence, struct pawl_diag *diag);
 /* STALE: not ours, or expired. */
@@ -328,9 +328,9 @@ PAWL_MUST_CHECK enum pawl_err pawl_lock_release(struct pawl *pawl, const char *n
 /* ---- start-up leases ---- */
 
 /* What only one of the nodes that start, or wake, at once should do: destructive or expensive work
- * that is harmless once and wasted twice. OK: it is ours to do, and nobody else's for `ttl_ms`,
- * whether or not we live to see the end. HELD: another does it, or has done it within its time, and
- * the diagnosis tells its host and process. A lock "startup.ACTION", held for this `pawl`; ARG,
+ * that is harmless once and wasted twice. OK: it is ours to do, and no other node gets OK for
+ * `ttl_ms`, even if we die first. HELD: another does it, or has done it within its time; the
+ * diagnosis names its host and process. A lock "startup.ACTION", held for this `pawl`; ARG,
  * LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_startup_try(struct pawl *pawl, const char *action,
                                                int64_t ttl_ms, struct pawl_diag *diag);

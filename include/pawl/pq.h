@@ -38,8 +38,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pa
  * owner wait for it: commit soon. STALE, NOT_FOUND, ARG, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_complete_pq(struct pg_conn *pg, const struct pawl_run *run,
                                                struct pawl_span result, struct pawl_diag *diag);
-/* See pawl_fail; the row as above. STALE, NOT_FOUND, ARG, LIMIT. UNSUPPORTED: a lapse, which nobody
- * reports of himself. */
+/* See pawl_fail; the row as above. STALE, NOT_FOUND, ARG, LIMIT. UNSUPPORTED: `lapse`, which only
+ * a server sets; pawl_give_back_pq returns a job. */
 PAWL_MUST_CHECK enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *run,
                                            const struct pawl_report *report,
                                            struct pawl_failed *out, struct pawl_diag *diag);

@@ -3,11 +3,11 @@
  * a loop of its own. Each call also has a posting form, see <pawl/post.h>.
  *
  * A claim makes (id, run) the only key with which that run can be extended, finished or given back.
- * Who comes with an older one gets STALE: the job was taken from him, he must stop and write
- * nothing more for it.
+ * A call with an older one gets STALE: the job was taken from that worker, which must stop and
+ * write nothing more for it.
  *
- * Somebody must take back leases that ran out and make due jobs available: a node (pawl_start; with
- * `workers` -1 it does nothing else), or pawl_upkeep_turn. */
+ * Some process must take back leases that ran out and make due jobs available: a node (pawl_start;
+ * with `workers` -1 it does nothing else), or pawl_upkeep_turn. */
 #ifndef PAWL_REMOTE_H
 #define PAWL_REMOTE_H
 
@@ -41,7 +41,7 @@ struct pawl_claim {
     const char *worker; /* whose they will be */
     int64_t lease_ms;   /* for jobs that do not bring their own [30000] */
     bool timed; /* leases end with the job's timeout at the latest: a run that takes longer has
-                   failed. For workers that nobody else stops */
+                   failed. For workers that nothing else stops */
 };
 
 /* available -> active. Finding nothing is no error. A claim never waits for another: it passes over
@@ -96,7 +96,7 @@ PAWL_MUST_CHECK enum pawl_err pawl_progress(struct pawl *pawl, const struct pawl
                                             const struct pawl_progress *progress,
                                             struct pawl_diag *diag);
 /* Keep `state`, which is JSON, for later runs; empty: forget it. `*sequence` (may be NULL) counts
- * what was kept since it was last forgotten. run 0: whoever asks. STALE, NOT_FOUND, STATE: ended,
+ * what was kept since it was last forgotten. run 0: in any run. STALE, NOT_FOUND, STATE: ended,
  * LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_checkpoint(struct pawl *pawl, const struct pawl_run *run,
                                               struct pawl_span state, int64_t *sequence,

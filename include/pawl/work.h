@@ -95,8 +95,8 @@ struct pawl_hooks {
     enum pawl_err (*before_submit)(void *ctx, struct pawl_job_spec *spec, struct pawl_diag *diag);
     void (*after_submit)(void *ctx, const struct pawl_submitted *submitted);
     /* On the worker's thread, before and after the handler. A gate: false gives the job back, free
-     * of charge, to run after `*delay_ms` (0: a second). For circuit breakers and permits. Whoever
-     * let a run pass is told how it ended, the last first; SNOOZE when a later gate was shut. */
+     * of charge, to run after `*delay_ms` (0: a second). For circuit breakers and permits. A gate
+     * that let a run pass hears how it ended, the last first; SNOOZE when a later gate was shut. */
     bool (*before_run)(void *ctx, struct pawl_task *task, int64_t *delay_ms);
     void (*after_run)(void *ctx, struct pawl_task *task, enum pawl_outcome outcome);
     void *ctx;
@@ -167,7 +167,7 @@ struct pawl_node_status {
     char reason[336];            /* of being fenced, or of the store's trouble */
 };
 
-/* Asks nobody and does not block: for those who watch over it. */
+/* For monitoring: does not ask the store, and does not block. */
 void pawl_node_status_get(struct pawl *pawl, struct pawl_node_status *out);
 
 /* ---- listening ---- */
@@ -182,13 +182,14 @@ struct pawl_moved {
     int64_t run;
     const char *queue;
     const char *type;
-    int64_t lost; /* moves that could not be told before this one: the listener was slow */
+    int64_t lost; /* moves dropped before this one, because the listener was slow */
 };
 
 /* After the commit, in order per job, one at a time, on a thread of its own: may block. */
 typedef void pawl_listener_fn(void *ctx, const struct pawl_moved *moved);
 
-/* One listener; NULL ends it, after it has been told what waits. Not from a listener. NOMEM. */
+/* One listener for what is committed through this `pawl`; other handles and processes are not
+ * heard. NULL ends it, after it has been called for all that waits. Not from a listener. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl_listen(struct pawl *pawl, pawl_listener_fn *fn, void *ctx,
                                           struct pawl_diag *diag);
 
@@ -224,10 +225,10 @@ struct pawl_histogram {
     X(wake_reconnects, "times that the way to other processes was found again")                    \
     X(store_losses, "times that the store could not be reached any more")                          \
     X(store_returns, "times that it could be reached again")                                       \
-    X(rejoined, "times that others had given this node up and it began anew")                      \
+    X(rejoined, "times that others had given this node up and it rejoined")                        \
     X(commits, "transactions")                                                                     \
     X(commits_failed, "transactions that failed")                                                  \
-    X(reopened, "times that the store was opened anew after trouble")                              \
+    X(reopened, "times that the store was reopened after trouble")                                 \
     X(operations, "operations in them")
 
 struct pawl_counters {
@@ -246,8 +247,8 @@ struct pawl_counters {
 
 void pawl_counters_get(struct pawl *pawl, struct pawl_counters *out);
 /* Do this process and others that share the store wake each other as pawl_config.wake says? Where
- * they do not, they find work by polling, which is slower and loses nothing. OK, also where nobody
- * is to be woken. IO: not just now; it is tried again and again. ARG: refused where it has to log
+ * they do not, they find work by polling, which is slower and loses nothing. OK, also where
+ * there is nothing to wake. IO: not at the moment; it is retried. ARG: refused where it has to log
  * in. UNSUPPORTED: a pooler is in the way. Any thread; does not block. */
 PAWL_MUST_CHECK enum pawl_err pawl_wake_check(struct pawl *pawl, struct pawl_diag *diag);
 /* The q-quantile (0..1) of a histogram, to within its buckets; 0 when it is empty. */

@@ -260,7 +260,7 @@ def show_takes_several_ids_and_misses_none(box):
     done = box.fails(1, "show", first, missing, second.upper(), "--json")
     equal([job["id"] for job in done.lines], [first, second])
     equal(done.err, f'pawl: there is no job "{missing}"\n')
-    has(box.fails(2, "show", first[:8]).err, "is not a job's id")
+    has(box.fails(2, "show", first[:7]).err, "is not a job's id")
     has(box.fails(2, "show").err, '"pawl show" needs ID...')
 
 

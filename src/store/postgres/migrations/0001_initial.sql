@@ -29,7 +29,7 @@ CREATE TABLE pawl_catalog (
 INSERT INTO pawl_catalog (id, version) VALUES (1, 1);
 
 -- named: somebody spoke of the queue itself, so it is listed although it never had a job.
--- forgotten: deleted, so it is listed only while it has a job. The row stays, for others hold its id.
+-- forgotten: deleted, so it is listed only while it has a job. The row stays: others hold its id.
 CREATE TABLE pawl_queue (
     id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name          text COLLATE "C" NOT NULL UNIQUE,

@@ -12,7 +12,7 @@
 -- base_run is where this series of attempts began (attempt = run - base_run); free_runs of them
 -- charged nothing.
 
--- forgotten: deleted, so it is listed only while it has a job. The row stays, for others hold its id.
+-- forgotten: deleted, so it is listed only while it has a job. The row stays: others hold its id.
 CREATE TABLE pawl_queue (
     id            INTEGER PRIMARY KEY,
     name          TEXT NOT NULL UNIQUE,
