@@ -183,9 +183,11 @@ enum pawl_err pawl__check_type(const char *type, struct pawl_diag *diag)
     if (!is_type(type)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "type",
                                 "type \"%s\" must be lower-case words joined by dots, as in "
-                                "\"mail.send\" or \"mail.send@1.0\": the Open Job Spec allows no "
-                                "capital letters",
-                                pawl__quote(type).text);
+                                "\"mail.send\" or \"mail.send@1.0\"%s",
+                                pawl__quote(type).text,
+                                strpbrk(type, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+                                    ? ": the Open Job Spec allows no capital letters"
+                                    : "");
     }
     return PAWL_OK;
 }
@@ -196,6 +198,12 @@ enum pawl_err pawl__check_types(const char *types, struct pawl_diag *diag)
     size_t len = types ? strnlen(types, sizeof words) : 0;
     if (len == 1 && types[0] == '*') return PAWL_OK;
     bool starred = len > 2 && len < sizeof words && strcmp(types + len - 2, ".*") == 0;
+    if (!starred && len < sizeof words && types && strchr(types, '*')) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "type",
+                                "type \"%s\": \"*\" stands alone or after a last dot, as in "
+                                "\"mail.*\"",
+                                pawl__quote(types).text);
+    }
     if (!starred) return pawl__check_type(types, diag);
     memcpy(words, types, len - 2);
     words[len - 2] = '\0';

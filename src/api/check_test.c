@@ -30,6 +30,21 @@ static void refuses_types_outside_the_pattern(void **state)
     KIT_FAILS(pawl__check_type(NULL, &diag), PAWL_ERR_ARG, "type");
 }
 
+static void refusal_of_a_type_names_what_is_wrong(void **state)
+{
+    (void)state;
+    struct pawl_diag why = { .text = "" };
+    assert_int_equal(pawl__check_type("Mail.send", &why), PAWL_ERR_ARG);
+    assert_non_null(strstr(why.text, "no capital letters"));
+    assert_int_equal(pawl__check_type("mail send", &why), PAWL_ERR_ARG);
+    assert_null(strstr(why.text, "capital"));
+    assert_int_equal(pawl__check_types("mail*", &why), PAWL_ERR_ARG);
+    assert_non_null(strstr(why.text, "\"*\" stands alone or after a last dot"));
+    assert_int_equal(pawl__check_types("*.send", &why), PAWL_ERR_ARG);
+    assert_int_equal(pawl__check_types(NULL, &why), PAWL_ERR_ARG);
+    assert_string_equal(why.text, "type is missing");
+}
+
 static void type_may_have_255_bytes(void **state)
 {
     (void)state;
@@ -253,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_types_of_the_pattern),
         cmocka_unit_test(refuses_types_outside_the_pattern),
+        cmocka_unit_test(refusal_of_a_type_names_what_is_wrong),
         cmocka_unit_test(type_may_have_255_bytes),
         cmocka_unit_test(accepts_queues_of_the_pattern),
         cmocka_unit_test(refuses_queues_outside_the_pattern),
