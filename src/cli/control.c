@@ -72,17 +72,30 @@ static void put_done(const struct task *task, const char *id, enum pawl_state to
     pawl__buf_add_text(&cli->out, "\n");
 }
 
+#define CONTROL_BIT(name) (1U << PAWL_CONTROL_##name)
+
 /* What to do instead, where another command does what was probably meant. */
-static void hint_instead(const struct task *task, const char *id, enum pawl_state state)
+static const struct instead {
+    uint32_t controls;
+    uint32_t states;
+    const char *hint; /* the id comes behind it */
+} insteads[] = {
+    { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE), BIT(COMPLETED) | BIT(SKIPPED),
+      "to submit it again as a new job: pawl rerun" },
+    { CONTROL_BIT(PROMOTE) | CONTROL_BIT(ACTIVATE), BIT(DISCARDED) | BIT(CANCELLED) | BIT(EXPIRED),
+      "to run it again: pawl retry" },
+    { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE), BIT(PENDING), "to let it run: pawl activate" },
+    { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE) | CONTROL_BIT(ACTIVATE), BIT(PAUSED),
+      "to put it back where it was: pawl resume" },
+    { CONTROL_BIT(NONE), WAITING | BIT(ACTIVE) | BIT(PAUSED),
+      "only a job that has ended can be deleted; to end it: pawl cancel" },
+};
+
+static void hint_promote(const struct task *task, const char *id)
 {
     struct pawl_job_id job_id;
     struct pawl_jobs jobs = { 0 };
     struct pawl__buf due = { 0 };
-    if (task->control != PAWL_CONTROL_RETRY) return;
-    if (PAWL_STATE_BIT(state) & (BIT(COMPLETED) | BIT(SKIPPED))) {
-        pawl__cli_hint("to submit it again as a new job: pawl rerun %s", id);
-    }
-    if (!(PAWL_STATE_BIT(state) & (BIT(SCHEDULED) | BIT(RETRYABLE)))) return;
     if (pawl_job_id_parse(id, &job_id) || pawl_get(task->cli->pawl, job_id, &jobs, NULL)) return;
     pawl__cli_put_instant(&due, jobs.at[0].due_at_ms);
     if (due.failed) pawl__cli_nomem();
@@ -90,6 +103,20 @@ static void hint_instead(const struct task *task, const char *id, enum pawl_stat
                    due.at, id);
     pawl__buf_release(&due);
     pawl_jobs_release(&jobs);
+}
+
+static void hint_instead(const struct task *task, const char *id, enum pawl_state state)
+{
+    uint32_t control = 1U << task->control;
+    for (size_t i = 0; i < sizeof insteads / sizeof *insteads; i++) {
+        const struct instead *instead = &insteads[i];
+        if (!(instead->controls & control) || !(instead->states & PAWL_STATE_BIT(state))) continue;
+        pawl__cli_hint("%s %s", instead->hint, id);
+    }
+    if ((control & (CONTROL_BIT(RETRY) | CONTROL_BIT(ACTIVATE))) &&
+        (PAWL_STATE_BIT(state) & (BIT(SCHEDULED) | BIT(RETRYABLE)))) {
+        hint_promote(task, id);
+    }
 }
 
 static int put_refused(const struct task *task, const char *id, enum pawl_state to,

@@ -177,7 +177,7 @@ static int finish(struct listing *listing, const char *next)
     if (next[0]) {
         fprintf(stderr, "there are more; go on with --cursor %s, or see all with --all\n", next);
     } else if (!listing->shown && listing->form == FORM_TABLE) {
-        fputs(listing->dead ? "no dead letters\n" : "no jobs\n", stderr);
+        fputs(listing->dead ? "no discarded jobs\n" : "no jobs\n", stderr);
     }
     return code;
 }

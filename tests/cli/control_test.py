@@ -60,9 +60,28 @@ def retrying_a_job_that_waits_tells_how_to_run_it_now(box):
                     "hint: it runs by itself at 2099-01-02T03:04:05.000Z; "
                     f"to run it now: pawl promote {job_id}\n")
     equal(done.out, "")
+    has(box.fails(1, "activate", job_id).err, f"to run it now: pawl promote {job_id}\n")
     done = box.fails(1, "promote", box.submit("t"))
     has(done.err, "it is available")
     assert "hint" not in done.err, done.err
+
+
+@test
+def a_refusal_names_the_command_for_the_job_s_state(box):
+    ended, held, paused = box.submit("t"), box.submit("t", "--pending"), box.submit("t")
+    has(box.fails(1, "delete", ended).err, f"to end it: pawl cancel {ended}\n")
+    box.ok("cancel", ended)
+    box.ok("pause", paused)
+    for verb in ("promote", "activate"):
+        has(box.fails(1, verb, ended).err, f"hint: to run it again: pawl retry {ended}\n")
+    for verb in ("promote", "retry"):
+        has(box.fails(1, verb, held).err, f"hint: to let it run: pawl activate {held}\n")
+    for verb in ("promote", "retry", "activate"):
+        has(box.fails(1, verb, paused).err,
+            f"hint: to put it back where it was: pawl resume {paused}\n")
+    skipped = box.submit("t")
+    box.ok("skip", skipped)
+    has(box.fails(1, "promote", skipped).err, f"pawl rerun {skipped}\n")
 
 
 @test
@@ -259,7 +278,7 @@ def dead_letters_are_listed_retried_and_deleted(box):
     has(box.fails(1, "dead", "retry", other).err, "it is cancelled")
     equal(box.ok("dead", "retry", one).out, f"{one} retried, now available\n")
     equal(box.ok("dead", "delete", "--all-matching", "--yes").out, "deleted 1 job\n")
-    equal(box.ok("dead").err, "no dead letters\n")
+    equal(box.ok("dead").err, "no discarded jobs\n")
     equal(box.state(other), "cancelled")
     story = box.job(one)
     equal((story["attempt"], len(story["failures"])), (0, 1))
