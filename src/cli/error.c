@@ -80,8 +80,8 @@ static const struct advice advices[PAWL_ERR_END] = {
                            "damage" },
     [PAWL_ERR_READONLY] = { PAWL__CLI_EXIT_STORE,
                             "the file and its directory must both be writable",
-                            "the store needs a server that takes writes, and a user who may "
-                            "write" },
+                            "the server must accept writes, and the user must own the database "
+                            "or be allowed to create tables in it" },
     [PAWL_ERR_SCHEMA] = { PAWL__CLI_EXIT_STORE,
                           "\"pawl migrate --check\" compares the store with this program" },
     [PAWL_ERR_UNSAFE] = { PAWL__CLI_EXIT_STORE,

@@ -132,7 +132,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(RETRY_INITIAL, SUBMIT, "retry-initial", 0, PERIOD, "DURATION", "1s", false,                  \
       "the wait after the first failure")                                                          \
     X(RETRY_FACTOR, SUBMIT, "retry-factor", 0, FACTOR, "C", "2", false, "how fast the wait grows") \
-    X(RETRY_MAX, SUBMIT, "retry-max", 0, PERIOD, "DURATION", "5m", false, "the longest wait")      \
+    X(RETRY_MAX, SUBMIT, "retry-max", 0, PERIOD, "DURATION", "5m", false,                          \
+      "the longest wait; when not given, at least --retry-initial")                                \
     X(RETRY_BACKOFF, SUBMIT, "retry-backoff", 0, BACKOFF, "HOW", "exponential", false,             \
       "how the wait grows: exponential, linear, polynomial, constant or immediate")                \
     X(NO_JITTER, SUBMIT, "no-jitter", 0, FLAG, NULL, NULL, false,                                  \

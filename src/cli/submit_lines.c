@@ -234,9 +234,8 @@ static enum pawl_err unknown_member(void *ctx, const char *name, const char *mea
     if (batch->cli->quiet || batch->unknown_count == UNKNOWN_MAX) return PAWL_OK;
     batch->unknown[batch->unknown_count++] =
         pawl__cli_need(pawl__arena_dup(&batch->cli->arena, name, strlen(name)));
-    pawl__cli_error("line %" PRId64 ": unknown member \"%s\" is stored with the job and has no "
-                    "effect%s",
-                    batch->line_read, name, hint);
+    pawl__cli_error("line %" PRId64 ": unknown member \"%s\" has no effect%s", batch->line_read,
+                    name, hint);
     return PAWL_OK;
 }
 

@@ -210,8 +210,8 @@ def a_listing_can_be_submitted_elsewhere(box):
 def an_unknown_member_is_reported_once(box):
     text = '{"type":"a"}\n' + 2 * '{"type":"a","dealy":"1h","x_own":1,"extra":{"kept":1}}\n'
     done = box.ok("submit", "-", stdin=text)
-    equal(done.err, 'pawl: line 2: unknown member "dealy" is stored with the job and has no '
-          'effect; did you mean "delay"?\n')
+    equal(done.err,
+          'pawl: line 2: unknown member "dealy" has no effect; did you mean "delay"?\n')
     job = box.ok("list", "--json").json[0]
     equal((job["state"], job["extra"]), ("available", {"dealy": "1h", "x_own": 1, "kept": 1}))
     equal(box.ok("submit", "-", "--quiet", stdin=text).err, "")
