@@ -95,7 +95,7 @@ await 'grep -q http: server.log'
 run 'cat server.log'
 run "url=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' server.log)"
 
-say 'A node: it takes jobs from queues of that file and runs a command for each. Nothing else runs.'
+say 'A node: it takes jobs from queues of that file and runs the command for their type.'
 cat <<'END'
 $ pawl work --log-format text --workers 4 --queue default --queue images=2 --queue mail=1 \
     --exec 'sysinfo=uname -sr' \
@@ -132,7 +132,7 @@ flaky=$(id_in reply)
 run 'curl -s $jobs --json '\''{"type":"invoice.pay","args":[],
   "options":{"retry":{"max_attempts":2,"initial_interval":"PT0.5S"}}}'\'' >reply'
 
-say 'Priority decides who is next. The queue is held while we write.'
+say 'Priority decides which job runs next. The queue is paused while jobs are added.'
 run 'curl -s -X POST $url/ojs/v1/queues/mail/pause; echo'
 run 'curl -s $jobs/batch --json '\''{"jobs":[
   {"type":"mail.send","args":["ann@example.com"],"options":{"queue":"mail"}},
@@ -150,7 +150,7 @@ run "curl -s -X DELETE \$jobs/$film; echo"
 say 'A hundred at once, from the command line; two at a time, as the queue says.'
 run 'seq 100 | sed '\''s/.*/{"type":"image.resize","queue":"images"}/'\'' | pawl submit -'
 
-say 'Now wait until all of them have ended.'
+say 'All of them have ended by now: so many jobs.'
 await all_ended
 if [ -t 1 ]; then printf '\r\033[K'; fi
 run 'pawl list --count'
@@ -166,11 +166,11 @@ say 'All in numbers, and a look for damage.'
 run 'pawl stats'
 run 'pawl check'
 
-say 'For machines: what happened, and how it goes.'
+say 'For programs: events, and metrics of this server ("pawl work --metrics" serves those of a node).'
 run 'curl -s "$url/ojs/v1/events?types=job.cancelled"; echo'
 run 'curl -s $url/metrics | grep ^ojs_job_enqueued_total'
 
-say 'Who is asked to stop finishes what runs.'
+say 'A node that is told to stop finishes the jobs it is running.'
 run 'kill $node $server'
 wait "$node" "$server" || :
 node=
@@ -179,7 +179,7 @@ run 'tail -n 1 node.log'
 
 cat <<'END'
 
-Nothing of this is left on your disk. To go on:
+The temporary store has been removed. To go on:
   build/pawl serve          a server on 127.0.0.1:8080; /openapi.json lists its routes
   build/pawl help           every command; "pawl COMMAND --help" explains one
   README.md                 what pawl guarantees, and how to embed it in C
