@@ -43,12 +43,9 @@ static bool is_read(const char *method)
            strcmp(method, "OPTIONS") == 0;
 }
 
-/* Marie's documents stop a job by GET, so the method alone does not tell. */
 static bool is_write(const struct pawl__request *request)
 {
-    const struct pawl__route *route = request->route;
-    return !is_read(request->method) ||
-           (route && (route->scope == PAWL__SCOPE_SUBMIT || route->scope == PAWL__SCOPE_WORK));
+    return request->route ? pawl__route_changes(request->route) : !is_read(request->method);
 }
 
 static bool is_allowed(const struct pawl__request *request, const char *origin)

@@ -42,10 +42,17 @@ pawl__route_find(const char *path, struct pawl_span parts[PAWL__PATH_PARTS_MAX],
     return NULL;
 }
 
+/* Marie's documents stop a job by GET, so the method alone does not tell. */
+bool pawl__route_changes(const struct pawl__route *route)
+{
+    return strcmp(route->method, "GET") != 0 || route->scope == PAWL__SCOPE_SUBMIT ||
+           route->scope == PAWL__SCOPE_WORK;
+}
+
 static bool same_method(const struct pawl__route *route, const char *method)
 {
     return strcmp(route->method, method) == 0 ||
-           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+           (strcmp(method, "HEAD") == 0 && !pawl__route_changes(route));
 }
 
 /* The next route with the path of `first`, from `at` on; NULL: no more. */
@@ -62,8 +69,8 @@ void pawl__route_methods(const struct pawl__route *route, struct pawl__buf *out)
 {
     const char *comma = "";
     for (const struct pawl__route *at = pawl__routes; (at = next_of(route, at)); at++) {
-        bool get = strcmp(at->method, "GET") == 0;
-        pawl__buf_printf(out, "%s%s%s", comma, at->method, get ? ", HEAD" : "");
+        const char *head = pawl__route_changes(at) ? "" : ", HEAD";
+        pawl__buf_printf(out, "%s%s%s", comma, at->method, head);
         comma = ", ";
     }
 }

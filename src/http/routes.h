@@ -55,6 +55,8 @@ bool pawl__route_matches(const char *pattern, const char *path,
 /* The first route whose path matches, by whatever method; NULL: there is none. */
 const struct pawl__route *
 pawl__route_find(const char *path, struct pawl_span parts[PAWL__PATH_PARTS_MAX], size_t *count);
+/* Does it do more than look? Then HEAD does not ask for it, nor may another origin's page. */
+bool pawl__route_changes(const struct pawl__route *route);
 /* "GET, HEAD, POST": the methods of all routes with this route's path. */
 void pawl__route_methods(const struct pawl__route *route, struct pawl__buf *out);
 

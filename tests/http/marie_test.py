@@ -125,6 +125,14 @@ def turns_pages_that_do_not_shift():
 # ---- moving ----
 
 @test
+def head_stops_nothing():
+    job = SERVER.submit(queue=queue_name())
+    reply = SERVER.ask("HEAD", f"{API}/{job}/stop")
+    assert reply.status == 405 and reply.headers["Allow"] == "GET, POST", reply.headers
+    assert SERVER.state(job) == "available"
+
+
+@test
 def stops_by_get_and_by_post():
     for method in ["GET", "POST"]:
         queue = queue_name()

@@ -344,7 +344,9 @@ def allow_says_what_the_document_says():
         for path, item in server.get("/openapi.json")["paths"].items():
             assert path.count("/ojs/v1") < 2, path
             target = re.sub(r"\{\w+\}", ID, path)
-            methods = [method.upper() for method in item] + ["HEAD"] * ("get" in item)
+            methods = [method.upper() for method in item]
+            if "get" in item and not path.endswith("/stop"):
+                methods.append("HEAD")
             for method, status in (("TRACE", 405), ("OPTIONS", 204)):
                 reply = server.ask(method, target)
                 assert reply.status == status, (path, reply.status, reply.body)

@@ -240,6 +240,7 @@ def says_what_may_be_asked():
             for target, allow in [(b"*", "GET, HEAD, POST, PUT, PATCH, DELETE"),
                                   (b"/health", "GET, HEAD"), (b"/ojs/v1/jobs/batch", "POST"),
                                   (b"/ojs/v1/queues/", "GET, HEAD, POST"),
+                                  (b"/api/jobs/x/stop", "GET, POST"),
                                   (b"/ojs/v1/jobs/x", "GET, HEAD, DELETE, PATCH")]:
                 answer = wire.send(options(target)).answer()
                 assert answer.status == 204 and not answer.closes, (target, answer.body)
