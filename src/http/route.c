@@ -101,6 +101,14 @@ static bool copy_parts(struct pawl__request *request, const struct pawl_span *pa
     return true;
 }
 
+/* Handlers take a parameter that cannot be decoded for one that was not given, which would widen
+ * what they list or delete. */
+static bool is_query_sound(struct pawl__request *request)
+{
+    char *copy = pawl__arena_dup(&request->arena, request->query, strlen(request->query));
+    return copy && pawl__percent_decode(copy, true);
+}
+
 /* ---- refusing ---- */
 
 static const struct pawl__fault no_memory = { .kind = PAWL__FAULT_UNAVAILABLE,
@@ -168,9 +176,10 @@ static void take_route(struct pawl__request *request, const struct pawl__route *
         return;
     }
     request->route = route;
-    if (copy_parts(request, parts, count)) return;
-    pawl__refuse(&fault, PAWL__FAULT_INVALID_REQUEST, "",
-                 "the path holds an escape that is not one");
+    bool path_ok = copy_parts(request, parts, count);
+    if (path_ok && is_query_sound(request)) return;
+    pawl__refuse(&fault, PAWL__FAULT_INVALID_REQUEST, "", "the %s holds an escape that is not one",
+                 path_ok ? "query" : "path");
     refuse(request, &fault);
 }
 

@@ -296,6 +296,8 @@ def forgets_all_dead_letters():
         other = server.discard("a", dead_letter=False)
         server.refused("POST", f"{DEAD}/purge?older_than=soon", {}, 400, "invalid_request",
                        field="older_than")
+        for broken in ["7d%00", "7d%", "%zz"]:  # must not count as not given
+            server.refused("POST", f"{DEAD}/purge?older_than={broken}", {}, 400, "invalid_request")
         assert server.post(f"{DEAD}/purge?older_than=7d")["deleted"] == 0
         assert server.post(f"{DEAD}/purge")["deleted"] == len(jobs)
         assert server.get(DEAD)["total"] == 0 and server.state(other) == "discarded"
