@@ -279,17 +279,18 @@ void pawl__on_admin_bulk_delete(struct pawl__request *request)
 static bool read_older_than(struct pawl__request *request, const char *text,
                             struct pawl_filter *filter)
 {
-    int64_t age_ms;
+    int64_t age_ms, until_ms;
     if (!text) return true;
     if (pawl__ojs_duration(text, &age_ms) == PAWL_OK ||
         pawl__duration_parse(text, &age_ms) == PAWL_OK) {
-        filter->finished_until_ms = request->now_ms - age_ms;
-        return true;
+        until_ms = request->now_ms - age_ms;
+    } else if (pawl__instant_parse(text, &until_ms) != PAWL_OK) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
+                           "older_than must be a duration like P7D or a timestamp");
+        return false;
     }
-    if (pawl__instant_parse(text, &filter->finished_until_ms) == PAWL_OK) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
-                       "older_than must be a duration like P7D or a timestamp");
-    return false;
+    filter->finished_until_ms = pawl__bound(until_ms);
+    return true;
 }
 
 /* The console reads "purged_count", the ojs CLI "deleted". */

@@ -2,7 +2,6 @@
  *
  * The store lists jobs in the order of their creation. Another order is made here, of not too many
  * jobs: their ids are read and sorted, and those of the page read once more. */
-#include "base/time_text.h"
 #include "http/jobs.h"
 #include "http/lists.h"
 
@@ -25,11 +24,7 @@ struct wanted {
 
 static bool read_time(struct pawl__request *request, const char *name, int64_t *out)
 {
-    const char *text = pawl__request_query(request, name);
-    if (!text || pawl__instant_parse(text, out) == PAWL_OK) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
-    return false;
+    return pawl__bound_read(request, name, pawl__request_query(request, name), out);
 }
 
 static bool read_state(struct pawl__request *request, uint32_t *out)

@@ -134,6 +134,25 @@ void pawl__jobs_print_stories(struct pawl__request *request, const struct pawl_j
     }
 }
 
+int64_t pawl__bound(int64_t at_ms)
+{
+    return at_ms ? at_ms : 1;
+}
+
+bool pawl__bound_read(struct pawl__request *request, const char *name, const char *text,
+                      int64_t *out)
+{
+    int64_t at_ms;
+    if (!text) return true;
+    if (pawl__instant_parse(text, &at_ms) == PAWL_OK) {
+        *out = pawl__bound(at_ms);
+        return true;
+    }
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
+                       "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
+    return false;
+}
+
 /* ---- out of bodies ---- */
 
 const char *pawl__token_text(struct pawl__request *request, const struct pawl__json *json,
@@ -232,11 +251,8 @@ static bool read_instant(struct pawl__request *request, const struct pawl__json 
                          uint32_t object, const char *name, int64_t *out)
 {
     const char *text;
-    if (!pawl__body_text(request, json, object, name, &text)) return false;
-    if (!text || pawl__instant_parse(text, out) == PAWL_OK) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
-    return false;
+    return pawl__body_text(request, json, object, name, &text) &&
+           pawl__bound_read(request, name, text, out);
 }
 
 /* One member of meta, and what it must be. */

@@ -41,6 +41,12 @@ void pawl__jobs_print(struct pawl__buf *out, const struct pawl_jobs *jobs);
 /* The same with their failures. */
 void pawl__jobs_print_stories(struct pawl__request *request, const struct pawl_jobs *jobs);
 
+/* An instant as a bound in a filter, where 0 would mean that there is none. */
+int64_t pawl__bound(int64_t at_ms);
+/* The same out of `text`; NULL leaves `out` as it is. False: answered. */
+bool pawl__bound_read(struct pawl__request *request, const char *name, const char *text,
+                      int64_t *out);
+
 /* ---- out of bodies ---- */
 
 /* A string without a NUL in it, in the arena; NULL: it is none, or there is no memory. */

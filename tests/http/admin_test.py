@@ -254,6 +254,8 @@ def purges_what_ended_of_a_queue():
     assert SERVER.delete(path, {"confirm": True, "older_than": "P1D"})["succeeded"] == 0
     assert SERVER.delete(path, {"confirm": True,
                                 "older_than": "2020-01-01T00:00:00Z"})["succeeded"] == 0
+    assert SERVER.delete(path, {"confirm": True,
+                                "older_than": "1970-01-01T00:00:00Z"})["succeeded"] == 0
     assert SERVER.delete(path, {"confirm": True, "states": ["cancelled"]}) == {
         "action": "delete", "matched": 1, "succeeded": 1, "failed": 0, "errors": [],
         "purged_count": 1, "deleted": 1}

@@ -248,6 +248,7 @@ def moves_what_a_filter_names():
     for narrow in [{"type": "x.c"}, {"type": ["x.c", "x.d"]}, {"state": "scheduled"},
                    {"state": ["scheduled", "pending"]}, {"priority": 6}, {"meta": {"tenant": "t2"}},
                    {"meta": {"n": 8}}, {"enqueued_before": "2020-01-01T00:00:00Z"},
+                   {"enqueued_before": "1970-01-01T00:00:00Z"},
                    {"enqueued_after": "2099-01-01T00:00:00+02:00"}]:
         reply = moved("cancel", {"filter": {"queue": queue, **narrow}})
         assert (reply["total_matched"], reply["cancelled"]) == (0, 0), (narrow, reply)
