@@ -244,11 +244,12 @@ int64_t pawl__key_until(const struct pawl__key *key, int64_t now_ms)
     return timed ? now_ms + key->period_ms : 0;
 }
 
-/* The job's index in its own batch; `count` when it is not one of them. */
+/* The index of a job that this batch has submitted; `failed_index`, that of the job in hand, when
+ * it is none of them. Ids behind that say nothing: the store may have jobs with them. */
 static size_t index_in_batch(const struct pawl__op *op, struct pawl_job_id id)
 {
     size_t i = 0;
-    while (i < op->submit.count && memcmp(&op->submit.jobs[i].id, &id, sizeof id) != 0) {
+    while (i < op->submit.failed_index && memcmp(&op->submit.jobs[i].id, &id, sizeof id) != 0) {
         i++;
     }
     return i;
@@ -264,7 +265,8 @@ enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
     const char *what = key->kind == PAWL__KEY_UNIQUE ? "unique key" : field;
     char text[PAWL_JOB_ID_TEXT_BYTES];
     size_t index = index_in_batch(op, holder->id);
-    if (index < op->submit.count) { // it is rolled back with this one: its id would mean nothing
+    if (index <
+        op->submit.failed_index) { // it is rolled back with this one: its id would mean nothing
         op->submit.holder = (struct pawl_submitted){ .state = PAWL_STATE_NONE };
         return pawl__fail_field(op->diag, PAWL_ERR_DUPLICATE, field,
                                 "job [%zu] of the same batch has the same %s", index, what);

@@ -354,9 +354,11 @@ static void a_holder_of_the_same_batch_is_named_by_its_place(void **ctx)
     (void)ctx;
     struct pawl_diag diag = { 0 };
     struct pawl__new_job jobs[] = { { .id = { { 1 } } }, { .id = { { 2 } } }, { .id = { { 3 } } } };
-    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
-                           .diag = &diag,
-                           .submit = { .jobs = jobs, .count = 3, .holder.id = { { 9 } } } };
+    struct pawl__op op = {
+        .kind = PAWL__OP_SUBMIT,
+        .diag = &diag,
+        .submit = { .jobs = jobs, .count = 3, .failed_index = 2, .holder.id = { { 9 } } }
+    };
     struct pawl__holder holder = { .id = { { 2 } }, .state = PAWL_STATE_AVAILABLE };
     struct pawl__key key = { .kind = PAWL__KEY_UNIQUE };
     const struct pawl_submitted nobody = { 0 };
@@ -364,6 +366,10 @@ static void a_holder_of_the_same_batch_is_named_by_its_place(void **ctx)
     assert_string_equal("job [1] of the same batch has the same unique key", diag.text);
     assert_memory_equal(&nobody.id, &op.submit.holder.id, sizeof nobody.id);
     assert_int_equal(PAWL_STATE_NONE, op.submit.holder.state);
+    op.submit.failed_index = 1; // the job in hand has the holder's id: that one was there before
+    assert_int_equal(PAWL_ERR_DUPLICATE, pawl__key_refuse(&op, &key, &holder));
+    assert_memory_equal(&holder.id, &op.submit.holder.id, sizeof holder.id);
+    assert_int_equal(PAWL_STATE_AVAILABLE, op.submit.holder.state);
 }
 
 static void refusals_name_the_job_and_how_it_is(void **ctx)

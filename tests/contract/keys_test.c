@@ -221,6 +221,27 @@ static void business_key_twice_in_a_batch_is_refused(struct rig *rig)
     submit_one(rig, &spec);
 }
 
+/* Neither the job in hand nor one behind it is what holds the key. */
+static void repeat_of_id_and_business_key_is_refused_for_the_first(struct rig *rig)
+{
+    struct pawl_job_spec spec = { .business_key = "b" };
+    struct pawl_job_id id = submit_one(rig, &spec);
+    struct pawl__new_job jobs[] = { job_new(rig, &spec), job_new(rig, NULL) };
+    for (size_t i = 0; i < COUNT(jobs); i++) {
+        jobs[i].id = id;
+        jobs[i].fresh_id = false;
+        struct pawl_submitted out[COUNT(jobs)];
+        struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                               .diag = &rig->diag,
+                               .submit = { .jobs = jobs, .count = COUNT(jobs), .out = out } };
+        assert_err(rig, PAWL_ERR_DUPLICATE, pawl__store_do(rig->store, &op));
+        rig_keep(rig, &op.arena);
+        assert_names_holder(rig, id);
+        assert_id(id, op.submit.holder.id);
+        jobs[i].id = rig_id(rig);
+    }
+}
+
 static void deleted_job_frees_its_business_key(struct rig *rig)
 {
     struct pawl_job_spec spec = { .business_key = "b" };
@@ -536,6 +557,7 @@ int main(void)
         CONTRACT(business_key_is_owned_while_paused),
         CONTRACT(business_key_is_kept_through_failure_and_retry),
         CONTRACT(business_key_twice_in_a_batch_is_refused),
+        CONTRACT(repeat_of_id_and_business_key_is_refused_for_the_first),
         CONTRACT(deleted_job_frees_its_business_key),
         CONTRACT(retried_job_owns_its_business_key_again),
         CONTRACT(retry_is_refused_while_another_owns_the_key),
