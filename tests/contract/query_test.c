@@ -108,6 +108,7 @@ static void the_beginning_of_a_type_filters(struct rig *rig)
     static const char *const names[] = { "mail", "mail.send", "mail_x.y", "mail.in.read" };
     static const char *const mail[] = { "mail.*" }, *const two[] = { "mail_x.*", "mail" };
     static const char *const every[] = { "*" }, *const none[] = { "mai*" };
+    static const char *const patterns[] = { "m?il.*", "[m]ail.*", "*.*" };
     struct pawl_job_id id[COUNT(names)];
     for (size_t i = 0; i < COUNT(names); i++) {
         id[i] = submit_one(rig, &(struct pawl_job_spec){ .type = names[i] });
@@ -116,6 +117,7 @@ static void the_beginning_of_a_type_filters(struct rig *rig)
     ASSERT_FOUND(rig, &((struct pawl_filter){ .types = two, .type_count = 2 }), id[0], id[2]);
     assert_i64(4, count_jobs(rig, &(struct pawl_filter){ .types = every, .type_count = 1 }));
     assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .types = none, .type_count = 1 }));
+    assert_i64(0, count_jobs(rig, &(struct pawl_filter){ .types = patterns, .type_count = 3 }));
 }
 
 static struct pawl_job_id id_named(const char *text)

@@ -128,7 +128,7 @@ static void state_term(struct draft *draft, uint32_t mask)
     }
 }
 
-/* A name with a star at its end is what GLOB takes. */
+/* Not GLOB: to it more than the star at the end would mean something. */
 static void type_term(struct draft *draft, const struct pawl_filter *filter)
 {
     bool wild = false;
@@ -142,7 +142,8 @@ static void type_term(struct draft *draft, const struct pawl_filter *filter)
     term(draft, "(0");
     for (size_t i = 0; i < filter->type_count; i++) {
         bool several = pawl__type_is_wild(filter->types[i]);
-        pawl__buf_add_text(&draft->sql, several ? " OR l.type GLOB ?" : " OR l.type = ?");
+        pawl__buf_add_text(&draft->sql,
+                           several ? " OR instr(l.type, rtrim(?, '*')) = 1" : " OR l.type = ?");
         bind_string(draft, filter->types[i]);
     }
     pawl__buf_add_text(&draft->sql, ")");
