@@ -98,6 +98,35 @@ static void missing_store_is_not_made_when_it_must_exist(void **state)
     assert_null(pawl);
 }
 
+static enum pawl_outcome succeed(struct pawl_task *task, void *ctx)
+{
+    (void)task, (void)ctx;
+    return PAWL_OUTCOME_DONE;
+}
+
+struct refusal {
+    pthread_t thread;
+    enum pawl_err err;
+};
+
+static void note_refusal(struct pawl_answer *answer)
+{
+    struct refusal *refusal = answer->ctx;
+    *refusal = (struct refusal){ pthread_self(), answer->err };
+    pawl_answer_free(answer);
+}
+
+/* As post.h says: not on the caller's thread, which may hold what `fn` needs. */
+static void assert_post_is_refused_later(struct pawl *reader)
+{
+    struct refusal refusal = { .err = PAWL_OK };
+    struct pawl_job_spec spec = { .type = "t" };
+    KIT_OK(pawl_post_submit(reader, &spec, 1, note_refusal, &refusal, &diag));
+    pawl_close(reader); // waits for the answer
+    assert_int_equal(refusal.err, PAWL_ERR_READONLY);
+    assert_false(pthread_equal(refusal.thread, pthread_self()));
+}
+
 /* A file of the store that is written, and one handle that only looks. */
 static void reads_while_another_handle_writes(void **state)
 {
@@ -119,7 +148,9 @@ static void reads_while_another_handle_writes(void **state)
     assert_int_equal(pawl_submit(reader, &(struct pawl_job_spec){ .type = "t" }, &job, &trouble),
                      PAWL_ERR_READONLY);
     assert_string_equal(trouble.text, "the store is open to read only");
-    pawl_close(reader);
+    KIT_OK(pawl_handle(reader, "t", succeed, NULL, &diag));
+    assert_int_equal(pawl_start(reader, NULL, &trouble), PAWL_ERR_READONLY);
+    assert_post_is_refused_later(reader);
     pawl_close(writer);
     snprintf(url, sizeof url, "rm -r %s", path);
     assert_int_equal(system(url), 0);

@@ -16,7 +16,6 @@ struct pawl__store {
     const struct pawl__backend_table *table;
     struct pawl__backend *backend;
     struct pawl__wake *wake; /* NULL: processes do not wake each other */
-    bool read_only;          /* every operation is refused */
     struct pawl__committer committer;
     struct pawl__mutex watching; /* one change of the watcher at a time */
 };
@@ -101,7 +100,7 @@ static enum pawl_err open_wake(const struct pawl_config *config, struct pawl__st
 {
     const char *url = config->wake;
     const struct pawl__wake_module *module = NULL;
-    if (store->read_only) return PAWL_OK;
+    if (config->read_only) return PAWL_OK;
     if (!url) return store->table->wake(store->backend, NULL, &store->wake, diag);
     if (strcmp(url, "none") == 0) return PAWL_OK;
     if (is_postgres(url) && store->table->wake_elsewhere) {
@@ -119,6 +118,36 @@ static enum pawl_err open_wake(const struct pawl_config *config, struct pawl__st
                             "\"redis://HOST:PORT\", \"postgres://...\" or \"none\"");
 }
 
+/* ---- a store that is read only ---- */
+
+/* Operations go to the committer as they always do, so that answers come from its thread. */
+static enum pawl_err refuse_all(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
+                                struct pawl_diag *diag)
+{
+    (void)backend, (void)diag;
+    for (size_t i = 0; i < count; i++) {
+        ops[i]->err = pawl__fail(ops[i]->diag, PAWL_ERR_READONLY, "the store is open to read only");
+    }
+    return PAWL_OK;
+}
+
+static void note_nothing(struct pawl__backend *backend, bool all_moves)
+{
+    (void)backend, (void)all_moves;
+}
+
+static bool tell_nothing(struct pawl__backend *backend, struct pawl__notice *out)
+{
+    (void)backend, (void)out;
+    return false;
+}
+
+static const struct pawl__backend_table refuses = { .apply = refuse_all,
+                                                    .note = note_nothing,
+                                                    .told = tell_nothing };
+
+/* ---- opening ---- */
+
 static void close_wake(struct pawl__store *store)
 {
     if (store->wake) store->wake->table->close(store->wake);
@@ -134,13 +163,12 @@ enum pawl_err pawl__store_open(const struct pawl_config *config, struct pawl__st
     struct pawl__store *store = calloc(1, sizeof *store);
     if (!store) return pawl__fail_nomem(diag);
     store->table = table;
-    store->read_only = config->read_only;
     err = table->open(&its, &store->backend, diag);
     if (err) goto fail;
     err = open_wake(&its, store, diag);
     if (err) goto fail;
-    err = pawl__committer_open(&store->committer, table, store->backend, store->wake, config->clock,
-                               diag);
+    err = pawl__committer_open(&store->committer, config->read_only ? &refuses : table,
+                               store->backend, store->wake, config->clock, diag);
     if (err) goto fail;
     pawl__mutex_init(&store->watching);
     *out = store;
@@ -168,22 +196,8 @@ void pawl__store_post(struct pawl__store *store, struct pawl__op *op)
     pawl__store_post_list(store, op);
 }
 
-static enum pawl_err refuse(struct pawl__op *op)
-{
-    op->err = pawl__fail(op->diag, PAWL_ERR_READONLY, "the store is open to read only");
-    return op->err;
-}
-
 void pawl__store_post_list(struct pawl__store *store, struct pawl__op *first)
 {
-    if (store->read_only) {
-        for (struct pawl__op *op = first, *next; op; op = next) {
-            next = op->next; // it is the caller's again as soon as it is done
-            refuse(op);
-            op->done(op);
-        }
-        return;
-    }
     pawl__committer_post(&store->committer, first);
 }
 
@@ -206,7 +220,6 @@ static void wake_waiter(struct pawl__op *op)
 enum pawl_err pawl__store_do(struct pawl__store *store, struct pawl__op *op)
 {
     op->next = NULL;
-    if (store->read_only) return refuse(op);
     if (pawl__committer_do(&store->committer, op)) return op->err;
     struct waiter waiter = { .done = false };
     pawl__mutex_init(&waiter.mutex);
