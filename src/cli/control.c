@@ -87,7 +87,7 @@ static const struct instead {
     { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE), BIT(PENDING), "to let it run: pawl activate" },
     { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE) | CONTROL_BIT(ACTIVATE), BIT(PAUSED),
       "to put it back where it was: pawl resume" },
-    { CONTROL_BIT(NONE), WAITING | BIT(ACTIVE) | BIT(PAUSED),
+    { CONTROL_BIT(NONE), BIT(NONE), // pawl_delete does not tell the state
       "only a job that has ended can be deleted; to end it: pawl cancel" },
 };
 
