@@ -192,19 +192,26 @@ enum pawl_err pawl__check_type(const char *type, struct pawl_diag *diag)
     return PAWL_OK;
 }
 
+enum pawl_err pawl__check_star(const char *field, const char *types, struct pawl_diag *diag)
+{
+    const char *star = strchr(types, '*');
+    if (!star || strcmp(types, "*") == 0) return PAWL_OK;
+    if (star[1] == '\0' && star - types > 1 && star[-1] == '.') return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, field,
+                            "type \"%s\": \"*\" stands alone or after a last dot, as in \"mail.*\"",
+                            pawl__quote(types).text);
+}
+
 enum pawl_err pawl__check_types(const char *types, struct pawl_diag *diag)
 {
     char words[PAWL_TYPE_BYTES_MAX + 1];
     size_t len = types ? strnlen(types, sizeof words) : 0;
     if (len == 1 && types[0] == '*') return PAWL_OK;
     bool starred = len > 2 && len < sizeof words && strcmp(types + len - 2, ".*") == 0;
-    if (!starred && len < sizeof words && types && strchr(types, '*')) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "type",
-                                "type \"%s\": \"*\" stands alone or after a last dot, as in "
-                                "\"mail.*\"",
-                                pawl__quote(types).text);
+    if (!starred) {
+        enum pawl_err err = types ? pawl__check_star("type", types, diag) : PAWL_OK;
+        return err ? err : pawl__check_type(types, diag);
     }
-    if (!starred) return pawl__check_type(types, diag);
     memcpy(words, types, len - 2);
     words[len - 2] = '\0';
     return pawl__check_type(words, diag);

@@ -51,6 +51,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__check_list(const struct pawl__list_rule *rul
 
 /* ^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*(@\d+\.\d+)?$ */
 PAWL_MUST_CHECK enum pawl_err pawl__check_type(const char *type, struct pawl_diag *diag);
+/* A "*" elsewhere than in "*" and "mail.*" would find nothing. */
+PAWL_MUST_CHECK enum pawl_err pawl__check_star(const char *field, const char *types,
+                                               struct pawl_diag *diag);
 /* A type, or all that begin with some words ("mail.*"), or all ("*"). */
 PAWL_MUST_CHECK enum pawl_err pawl__check_types(const char *types, struct pawl_diag *diag);
 /* ^[a-z0-9][a-z0-9._-]*$ */

@@ -97,7 +97,11 @@ static enum pawl_err check_lists(const struct pawl_filter *filter, struct pawl_d
     static const struct pawl__list_rule types = { { "filter.types", PAWL_TYPE_BYTES_MAX },
                                                   PAWL__LIST_MAX };
     enum pawl_err err = pawl__check_list(&queues, filter->queues, filter->queue_count, diag);
-    return err ? err : pawl__check_list(&types, filter->types, filter->type_count, diag);
+    if (!err) err = pawl__check_list(&types, filter->types, filter->type_count, diag);
+    for (size_t i = 0; !err && i < filter->type_count; i++) {
+        err = pawl__check_star("filter.types", filter->types[i], diag);
+    }
+    return err;
 }
 
 static enum pawl_err check_tag(const char *given, struct pawl__tag *tag, struct pawl_diag *diag)

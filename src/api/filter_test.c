@@ -138,6 +138,22 @@ static void lists_are_bounded_and_without_holes(void **state)
     try_rows(rows, COUNT(rows));
 }
 
+static void star_of_a_type_stands_alone_or_after_a_dot(void **state)
+{
+    (void)state;
+    const char *const all[] = { "*" }, *const dotted[] = { "a", "mail.*" };
+    const char *const bare[] = { "a", "mail*" }, *const first[] = { "*.send" };
+    const char *const dot[] = { ".*" };
+    const struct row rows[] = {
+        { { .types = all, .type_count = 1 }, FINE },
+        { { .types = dotted, .type_count = 2 }, FINE },
+        { { .types = bare, .type_count = 2 }, ARG("filter.types") },
+        { { .types = first, .type_count = 1 }, ARG("filter.types") },
+        { { .types = dot, .type_count = 1 }, ARG("filter.types") },
+    };
+    try_rows(rows, COUNT(rows));
+}
+
 static void tags_are_cleaned_as_those_of_a_spec(void **state)
 {
     (void)state;
@@ -201,6 +217,7 @@ int main(void)
         cmocka_unit_test(times_keep_their_bounds),
         cmocka_unit_test(texts_are_printable_and_bounded),
         cmocka_unit_test(lists_are_bounded_and_without_holes),
+        cmocka_unit_test(star_of_a_type_stands_alone_or_after_a_dot),
         cmocka_unit_test(tags_are_cleaned_as_those_of_a_spec),
         cmocka_unit_test(no_filter_finds_all),
         cmocka_unit_test(page_has_1_to_1000_jobs),
