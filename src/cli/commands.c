@@ -202,11 +202,12 @@ static const struct prose prose[] = {
       "pawl dead\npawl dead --queue mail --finished-after 1d\n" },
     { pawl__cli_dead_retry, "A retried job starts a new series of attempts and keeps its errors.",
       "pawl dead retry --all-matching --type mail.send --reason \"server is back\"\n" },
-    { pawl__cli_queue_pause, "Jobs are still accepted, and running jobs continue.",
+    { pawl__cli_queue_pause, "A paused queue still accepts jobs, and its running jobs continue.",
       "pawl queue pause mail --reason \"provider is down\"\n" },
     { pawl__cli_queue_delete,
-      "A queue with a job in any state is refused; archived jobs do not count, and are kept. A job "
-      "that is submitted to a deleted queue brings it back, not paused.",
+      "Only a queue without jobs, in whatever state, can be deleted; archived jobs do not count, "
+      "and "
+      "are kept. A job that is submitted to a deleted queue brings it back, not paused.",
       "pawl delete --all-matching --queue old --yes && pawl queue delete old\n" },
     { pawl__cli_lock_try,
       "Prints the fencing number, which grows with every grant: pass it to the resource that the "

@@ -149,7 +149,9 @@ static void refuse_path(struct pawl__request *request)
     struct pawl__buf details = { 0 };
     char path[128];
     snprintf(path, sizeof path, "%s", request->path);
-    snprintf(fault.message, sizeof fault.message, "there is no path \"%s\"", path);
+    snprintf(fault.message, sizeof fault.message, "there is no path \"%s\"%s", path,
+             request->server->config.metrics_only ? "; this node serves /metrics and /healthz only"
+                                                  : "");
     pawl__buf_add_text(&details, "\"resource_type\":\"path\",\"resource_id\":");
     pawl__buf_add_json(&details, path, strlen(path));
     char *kept = details.failed ? NULL : pawl__arena_dup(&request->arena, details.at, details.len);

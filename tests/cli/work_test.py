@@ -1114,7 +1114,9 @@ def a_node_serves_its_own_metrics(box):
         assert "ojs_queue_depth" not in fetch(url + "/metrics")[1]  # that is the store's
         equal(fetch(url + "/healthz"), (200, '{"status":"ok"}'))
         for path in ("/", "/ready", "/ojs/v1/jobs", "/ojs/v1/jobs/" + ids[0], "/openapi.json"):
-            equal((path, fetch(url + path)[0]), (path, 404))
+            status, text = fetch(url + path)
+            equal((path, status), (path, 404))
+            has(text, "this node serves /metrics and /healthz only")
         taken = box.fails(1, "work", "--metrics", url.removeprefix("http://"), "--exec", "t=true")
         has(taken.err, "could not listen on")
         equal(node.stop(), 0)
