@@ -209,6 +209,7 @@ struct pawl_job {
     const char *business_key;
     const char *principal;
     const char *trace_id;
+    bool brief; /* args and result were left out: see struct pawl_page */
     struct pawl_span args;
     struct pawl_span meta;
     struct pawl_span extra;
@@ -251,6 +252,12 @@ struct pawl_page {
     bool oldest_first;  /* [newest first] */
     const char *cursor; /* from the page before; NULL: the first page */
     bool count;         /* also count all that match */
+    /* Of args, meta and result. The page ends before the job that would exceed it, and `next` goes
+     * on there; it holds one job at least. 0: no bound. A server has a bound of its own. */
+    int64_t bytes_max;
+    /* The page does not end there: jobs beyond bytes_max come without args and result, which are
+     * not read. With bytes_max 0 all do. */
+    bool brief;
 };
 
 #define PAWL_CURSOR_BYTES 48

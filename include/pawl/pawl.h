@@ -146,6 +146,10 @@ struct pawl_story {
 /* NOT_FOUND. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_story_get(struct pawl *pawl, struct pawl_job_id id,
                                              struct pawl_story *out, struct pawl_diag *diag);
+/* The story of a job that is at hand, which is not read again: out->job is a copy of it and points
+ * where it points. Empty when it is gone meanwhile. Release `out` in any case, before the job. */
+PAWL_MUST_CHECK enum pawl_err pawl_story_of(struct pawl *pawl, const struct pawl_job *job,
+                                            struct pawl_story *out, struct pawl_diag *diag);
 void pawl_story_release(struct pawl_story *story);
 
 /* How many jobs of each state a queue holds. Exact: counted in the commits that move them. */

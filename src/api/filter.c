@@ -171,6 +171,10 @@ enum pawl_err pawl__page_complete(const struct pawl_page *given, struct pawl_pag
         return pawl__fail_field(diag, PAWL_ERR_ARG, "page.limit",
                                 "page.limit must lie between 1 and %d", PAWL_PAGE_MAX);
     }
+    if (out->bytes_max < 0) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "page.bytes_max",
+                                "page.bytes_max must not be negative");
+    }
     if (out->cursor && strnlen(out->cursor, PAWL_CURSOR_BYTES) == PAWL_CURSOR_BYTES) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "page.cursor",
                                 "page.cursor \"%s\" is not one of ours",

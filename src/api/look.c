@@ -82,14 +82,14 @@ void pawl_jobs_release(struct pawl_jobs *jobs)
     *jobs = (struct pawl_jobs){ .at = NULL };
 }
 
-enum pawl_err pawl_story_get(struct pawl *pawl, struct pawl_job_id id, struct pawl_story *out,
-                             struct pawl_diag *diag)
+static enum pawl_err story(struct pawl *pawl, struct pawl_job_id id, const struct pawl_job *known,
+                           struct pawl_story *out, struct pawl_diag *diag)
 {
     assert(pawl && out);
     struct pawl_story found = { .progress = -1 };
     struct pawl__arena *owned = pawl__owned_new();
     if (!owned) return pawl__fail_nomem(diag);
-    enum pawl_err err = pawl__store_story(pawl->store, id, owned, &found, diag);
+    enum pawl_err err = pawl__store_story(pawl->store, id, known, owned, &found, diag);
     if (err) {
         pawl__owned_free(owned);
         return err;
@@ -97,6 +97,18 @@ enum pawl_err pawl_story_get(struct pawl *pawl, struct pawl_job_id id, struct pa
     found.owned = owned;
     *out = found;
     return PAWL_OK;
+}
+
+enum pawl_err pawl_story_get(struct pawl *pawl, struct pawl_job_id id, struct pawl_story *out,
+                             struct pawl_diag *diag)
+{
+    return story(pawl, id, NULL, out, diag);
+}
+
+enum pawl_err pawl_story_of(struct pawl *pawl, const struct pawl_job *job, struct pawl_story *out,
+                            struct pawl_diag *diag)
+{
+    return story(pawl, job->id, job, out, diag);
 }
 
 void pawl_story_release(struct pawl_story *story)

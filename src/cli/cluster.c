@@ -189,7 +189,7 @@ static int show_node(struct pawl__cli *cli, const struct pawl_node *node, int64_
     struct pawl_jobs jobs = { 0 };
     const struct pawl_filter filter = { .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE),
                                         .worker = node->name };
-    const struct pawl_page page = { .limit = PAWL_PAGE_MAX, .oldest_first = true };
+    const struct pawl_page page = { .limit = PAWL_PAGE_MAX, .oldest_first = true, .brief = true };
     enum pawl_err err = pawl_query(cli->pawl, &filter, &page, &jobs, &diag);
     if (!err && cli->json) {
         put_runs_json(cli, node, now_ms, &jobs);

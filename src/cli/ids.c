@@ -36,7 +36,7 @@ static int resolve(struct pawl__cli *cli, const char *text, struct pawl_job_id *
     struct pawl_diag diag = { 0 };
     struct pawl_jobs jobs = { 0 };
     struct pawl_filter filter = { .id_prefix = text, .archived = true };
-    struct pawl_page page = { .limit = CANDIDATES_MAX + 1 };
+    struct pawl_page page = { .limit = CANDIDATES_MAX + 1, .brief = true };
     enum pawl_err err = pawl_query(cli->pawl, &filter, &page, &jobs, &diag);
     int code = PAWL__CLI_EXIT_OK;
     if (err) {

@@ -35,7 +35,7 @@ static void put_jobs(struct pawl__cli *cli,
 {
     struct pawl_jobs jobs = { 0 };
     struct pawl_filter filter = { 0 };
-    struct pawl_page page = { .limit = JOBS_MAX };
+    struct pawl_page page = { .limit = JOBS_MAX, .brief = true };
     if (!pawl_query(cli->pawl, &filter, &page, &jobs, NULL)) put(cli, &jobs);
     pawl_jobs_release(&jobs);
 }

@@ -189,8 +189,8 @@ static enum pawl_err add_page(struct pawl__cli *cli, const struct pawl__cli_top_
         .queues = ask->queues->at,
         .queue_count = ask->queues->count,
     };
-    enum pawl_err err =
-        pawl_query(cli->pawl, &filter, &(struct pawl_page){ .limit = ask->limit }, &found, diag);
+    struct pawl_page page = { .limit = ask->limit, .brief = true };
+    enum pawl_err err = pawl_query(cli->pawl, &filter, &page, &found, diag);
     for (size_t i = 0; !err && i < found.count; i++) {
         if (is_ours(&found.at[i])) add_job(jobs, &found.at[i]);
     }

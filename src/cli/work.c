@@ -322,7 +322,7 @@ static void take_signals(struct work *work, sigset_t *listening)
 static bool any(struct work *work, struct pawl_filter filter)
 {
     struct pawl_jobs jobs = { 0 };
-    const struct pawl_page one = { .limit = 1 };
+    const struct pawl_page one = { .limit = 1, .brief = true };
     filter.types = work->types;
     filter.type_count = work->type_count;
     enum pawl_err err = pawl_query(work->cli->pawl, &filter, &one, &jobs, NULL);

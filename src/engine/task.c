@@ -315,8 +315,8 @@ enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
                                struct pawl_diag *diag)
 {
     struct pawl_story story = { 0 };
-    enum pawl_err err =
-        pawl__store_story(task->engine->store, task->job->id, &task->arena, &story, diag);
+    enum pawl_err err = pawl__store_story(task->engine->store, task->job->id, task->job,
+                                          &task->arena, &story, diag);
     if (!err) *out = story.checkpoint;
     return err;
 }

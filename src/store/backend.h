@@ -47,8 +47,8 @@ typedef enum pawl_err pawl__count_fn(struct pawl__backend *backend,
                                      const struct pawl_filter *filter, int64_t *out,
                                      struct pawl_diag *diag);
 typedef enum pawl_err pawl__story_fn(struct pawl__backend *backend, struct pawl_job_id id,
-                                     struct pawl__arena *arena, struct pawl_story *out,
-                                     struct pawl_diag *diag);
+                                     const struct pawl_job *known, struct pawl__arena *arena,
+                                     struct pawl_story *out, struct pawl_diag *diag);
 typedef enum pawl_err pawl__stats_fn(struct pawl__backend *backend, struct pawl__arena *arena,
                                      struct pawl_stats *out, struct pawl_diag *diag);
 typedef enum pawl_err pawl__nodes_fn(struct pawl__backend *backend, struct pawl__arena *arena,

@@ -284,10 +284,10 @@ enum pawl_err pawl__store_count(struct pawl__store *store, const struct pawl_fil
 }
 
 enum pawl_err pawl__store_story(struct pawl__store *store, struct pawl_job_id id,
-                                struct pawl__arena *arena, struct pawl_story *out,
-                                struct pawl_diag *diag)
+                                const struct pawl_job *known, struct pawl__arena *arena,
+                                struct pawl_story *out, struct pawl_diag *diag)
 {
-    return store->table->story(store->backend, id, arena, out, diag);
+    return store->table->story(store->backend, id, known, arena, out, diag);
 }
 
 enum pawl_err pawl__store_stats(struct pawl__store *store, struct pawl__arena *arena,

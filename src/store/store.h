@@ -361,8 +361,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_query(struct pawl__store *store,
 PAWL_MUST_CHECK enum pawl_err pawl__store_count(struct pawl__store *store,
                                                 const struct pawl_filter *filter, int64_t *out,
                                                 struct pawl_diag *diag);
-/* NOT_FOUND. out->owned is untouched. */
+/* `known`: the job, when it is at hand and need not be read; then there is no NOT_FOUND, but an
+ * empty story. out->owned is untouched. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_story(struct pawl__store *store, struct pawl_job_id id,
+                                                const struct pawl_job *known,
                                                 struct pawl__arena *arena, struct pawl_story *out,
                                                 struct pawl_diag *diag);
 PAWL_MUST_CHECK enum pawl_err pawl__store_stats(struct pawl__store *store,

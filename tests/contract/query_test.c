@@ -366,6 +366,179 @@ static void pages_span_live_and_archived_jobs(struct rig *rig)
     walk(rig, ids, 20, 1000, false);
 }
 
+enum { LONG_JOBS = 20, BYTES_MAX = 1000 };
+
+/* ["xxx..."]: the n-th is n * 70 bytes long, the 11th longer than any page. */
+static struct pawl_span long_args(struct rig *rig, size_t n)
+{
+    size_t len = n == 11 ? BYTES_MAX + 500 : 10 + n * 70;
+    char *text = pawl__arena_calloc(&rig->arena, len + 1, 1);
+    assert_non_null(text);
+    memset(text, 'x', len);
+    memcpy(text, "[\"", 2);
+    memcpy(text + len - 2, "\"]", 2);
+    return (struct pawl_span){ text, len };
+}
+
+/* Some of them archived; in the order of creation. */
+static void submit_long(struct rig *rig, struct pawl_job_id ids[LONG_JOBS])
+{
+    for (size_t i = 0; i < LONG_JOBS; i++) {
+        ids[i] = submit_one(rig, &(struct pawl_job_spec){ .args = long_args(rig, i) });
+        rig_advance(rig, 1);
+    }
+    for (size_t i = 0; i < LONG_JOBS; i += 3)
+        assert_ok(rig, control(rig, ids[i], PAWL_CONTROL_CANCEL));
+    rig_advance(rig, 1);
+    assert_i64(7, archive_all(rig));
+}
+
+static int64_t bytes_of(const struct pawl_job *job)
+{
+    return (int64_t)(job->args.len + job->meta.len + job->result.len);
+}
+
+static void assert_long(struct rig *rig, const struct pawl_job *job, size_t n)
+{
+    struct pawl_span args = long_args(rig, n);
+    assert_false(job->brief);
+    assert_int_equal(args.len, job->args.len);
+    assert_memory_equal(args.at, job->args.at, args.len);
+}
+
+/* Each page holds as much as fits and no more, unless it is one job; nothing is left out. */
+static void walk_within(struct rig *rig, const struct pawl_job_id *ids, int64_t limit,
+                        bool oldest_first)
+{
+    struct pawl_filter all = { .archived = true };
+    struct pawl_page page = {
+        .limit = limit, .oldest_first = oldest_first, .count = true, .bytes_max = BYTES_MAX
+    };
+    char cursor[PAWL_CURSOR_BYTES] = "";
+    size_t seen = 0;
+    int64_t before = 0, pages = 0;
+    do {
+        struct pawl_jobs jobs = { 0 };
+        page.cursor = cursor[0] == '\0' ? NULL : cursor;
+        assert_ok(rig, pawl__store_query(rig->store, &all, &page, &rig->arena, &jobs, &rig->diag));
+        assert_i64(LONG_JOBS, jobs.total);
+        assert_true(jobs.count >= 1 && (int64_t)jobs.count <= limit);
+        assert_true(!before || before + bytes_of(&jobs.at[0]) > BYTES_MAX);
+        int64_t bytes = 0;
+        for (size_t i = 0; i < jobs.count; i++, seen++) {
+            assert_true(seen < LONG_JOBS);
+            size_t n = oldest_first ? seen : LONG_JOBS - 1 - seen;
+            assert_id(ids[n], jobs.at[i].id);
+            assert_long(rig, &jobs.at[i], n);
+            bytes += bytes_of(&jobs.at[i]);
+        }
+        assert_true(bytes <= BYTES_MAX || jobs.count == 1);
+        before = (int64_t)jobs.count == limit ? 0 : bytes;
+        memcpy(cursor, jobs.next, sizeof cursor);
+        pages++;
+    } while (cursor[0] != '\0');
+    assert_int_equal(LONG_JOBS, seen);
+    assert_true(pages > LONG_JOBS / limit);
+}
+
+static void pages_end_where_their_bytes_do(struct rig *rig)
+{
+    struct pawl_job_id ids[LONG_JOBS];
+    submit_long(rig, ids);
+    walk_within(rig, ids, 5, true);
+    walk_within(rig, ids, 5, false);
+    walk_within(rig, ids, 1000, true);
+    walk_within(rig, ids, 1000, false);
+}
+
+/* Pages of `limit` hold that many; the first few jobs are whole, the rest are told as brief. */
+static void walk_brief(struct rig *rig, const struct pawl_job_id *ids, int64_t limit,
+                       int64_t bytes_max, bool oldest_first)
+{
+    struct pawl_filter all = { .archived = true };
+    struct pawl_page page = {
+        .limit = limit, .oldest_first = oldest_first, .bytes_max = bytes_max, .brief = true
+    };
+    char cursor[PAWL_CURSOR_BYTES] = "";
+    size_t seen = 0;
+    do {
+        struct pawl_jobs jobs = { 0 };
+        page.cursor = cursor[0] == '\0' ? NULL : cursor;
+        assert_ok(rig, pawl__store_query(rig->store, &all, &page, &rig->arena, &jobs, &rig->diag));
+        int64_t bytes = 0;
+        for (size_t i = 0; i < jobs.count; i++, seen++) {
+            assert_true(seen < LONG_JOBS);
+            size_t n = oldest_first ? seen : LONG_JOBS - 1 - seen;
+            assert_id(ids[n], jobs.at[i].id);
+            assert_string_equal("default", jobs.at[i].queue);
+            bytes += (int64_t)long_args(rig, n).len;
+            if (bytes <= bytes_max) {
+                assert_long(rig, &jobs.at[i], n);
+            } else {
+                assert_true(jobs.at[i].brief);
+                assert_int_equal(0, jobs.at[i].args.len);
+            }
+        }
+        memcpy(cursor, jobs.next, sizeof cursor);
+        assert_true(cursor[0] == '\0' || (int64_t)jobs.count == limit);
+    } while (cursor[0] != '\0');
+    assert_int_equal(LONG_JOBS, seen);
+}
+
+static void brief_pages_hold_every_job(struct rig *rig)
+{
+    struct pawl_job_id ids[LONG_JOBS];
+    submit_long(rig, ids);
+    static const int64_t limits[] = { 1, 6, 20, 100 };
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        for (int oldest_first = 0; oldest_first < 2; oldest_first++) {
+            walk_brief(rig, ids, limits[i], BYTES_MAX, oldest_first);
+            walk_brief(rig, ids, limits[i], 0, oldest_first);
+        }
+    }
+}
+
+/* What a run left is as long as what it was given. */
+static void results_count_and_are_left_out(struct rig *rig)
+{
+    for (int i = 0; i < 2; i++) {
+        submit_one(rig, NULL);
+        struct pawl_job job = claim_one(rig, "default");
+        assert_ok(rig, complete(rig, ref_of(&job), long_args(rig, 10).at));
+    }
+    struct pawl_page page = { .limit = 10, .bytes_max = BYTES_MAX };
+    struct pawl_jobs jobs = { 0 };
+    assert_ok(rig, pawl__store_query(rig->store, &(struct pawl_filter){ 0 }, &page, &rig->arena,
+                                     &jobs, &rig->diag));
+    assert_int_equal(1, jobs.count);
+    assert_int_equal(long_args(rig, 10).len, jobs.at[0].result.len);
+    page = (struct pawl_page){ .limit = 10, .brief = true };
+    assert_ok(rig, pawl__store_query(rig->store, &(struct pawl_filter){ 0 }, &page, &rig->arena,
+                                     &jobs, &rig->diag));
+    assert_int_equal(2, jobs.count);
+    assert_true(jobs.at[1].brief);
+    assert_int_equal(0, jobs.at[1].result.len);
+}
+
+static void story_of_a_job_at_hand_reads_no_job(struct rig *rig)
+{
+    struct pawl_job_id id = submit_one(rig, &(struct pawl_job_spec){ .args = long_args(rig, 5) });
+    struct pawl_job job = claim_one(rig, "default");
+    fail_plain(rig, ref_of(&job));
+    struct pawl_page page = { .limit = 1, .brief = true };
+    struct pawl_jobs jobs = { 0 };
+    assert_ok(rig, pawl__store_query(rig->store, &(struct pawl_filter){ 0 }, &page, &rig->arena,
+                                     &jobs, &rig->diag));
+    struct pawl_story story = { 0 };
+    assert_ok(rig, pawl__store_story(rig->store, id, &jobs.at[0], &rig->arena, &story, &rig->diag));
+    assert_true(story.job.brief);
+    assert_id(id, story.job.id);
+    assert_int_equal(1, story.failure_count);
+    struct pawl_job gone = { .id = rig_id(rig) };
+    assert_ok(rig, pawl__store_story(rig->store, gone.id, &gone, &rig->arena, &story, &rig->diag));
+    assert_int_equal(0, story.failure_count);
+}
+
 static void pages_are_stable_while_jobs_come_and_go(struct rig *rig)
 {
     struct pawl_job_id *ids = submit_n(rig, 10, NULL);
@@ -434,7 +607,7 @@ static void unknown_job_has_no_story(struct rig *rig)
 {
     struct pawl_story story = { 0 };
     assert_err(rig, PAWL_ERR_NOT_FOUND,
-               pawl__store_story(rig->store, rig_id(rig), &rig->arena, &story, &rig->diag));
+               pawl__store_story(rig->store, rig_id(rig), NULL, &rig->arena, &story, &rig->diag));
 }
 
 static void empty_store_answers_every_question(struct rig *rig)
@@ -470,6 +643,10 @@ int main(void)
         CONTRACT(pages_are_disjoint_and_complete),
         CONTRACT(last_full_page_ends_the_walk),
         CONTRACT(pages_span_live_and_archived_jobs),
+        CONTRACT(pages_end_where_their_bytes_do),
+        CONTRACT(brief_pages_hold_every_job),
+        CONTRACT(results_count_and_are_left_out),
+        CONTRACT(story_of_a_job_at_hand_reads_no_job),
         CONTRACT(pages_are_stable_while_jobs_come_and_go),
         CONTRACT(order_is_by_time_of_creation),
         CONTRACT(strange_cursors_are_refused),

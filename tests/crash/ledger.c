@@ -376,7 +376,7 @@ static void judge_checkpoint(struct ledger *ledger, const struct entry *entry,
     struct pawl__arena arena = { 0 };
     struct pawl_story story = { 0 };
     struct pawl_diag diag = { 0 };
-    if (pawl__store_story(store, entry->id, &arena, &story, &diag)) {
+    if (pawl__store_story(store, entry->id, NULL, &arena, &story, &diag)) {
         complain_of(ledger, entry, diag.text);
     } else if (story.checkpoint_sequence < entry->checkpoint_sequence) {
         complain_of(ledger, entry, "an acknowledged checkpoint is lost");

@@ -213,8 +213,9 @@ static void read_damaged(struct pawl__store *store, const char **wrong)
                  "statistics fail without a word", wrong);
     for (uint64_t i = 0; i < JOBS; i++) {
         struct pawl_story story = { 0 };
-        note_silence(pawl__store_story(store, kit_job_id(1 + i, 0, false), &arena, &story, &diag),
-                     &diag, "story fails without a word", wrong);
+        note_silence(
+            pawl__store_story(store, kit_job_id(1 + i, 0, false), NULL, &arena, &story, &diag),
+            &diag, "story fails without a word", wrong);
     }
     pawl__arena_release(&arena);
 }

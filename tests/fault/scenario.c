@@ -297,7 +297,7 @@ static void read_others(struct scenario *scenario)
     err = pawl__store_stats(scenario->store, &arena, &stats, &diag);
     if (err) judge_error(scenario, "statistics", err, &diag);
     if (scenario->jobs[ALONE].promised) {
-        err = pawl__store_story(scenario->store, job_id(ALONE), &arena, &story, &diag);
+        err = pawl__store_story(scenario->store, job_id(ALONE), NULL, &arena, &story, &diag);
         if (err) judge_error(scenario, "story", err, &diag);
     }
     pawl__arena_release(&arena);

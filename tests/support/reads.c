@@ -40,7 +40,7 @@ int64_t count_state(struct rig *rig, enum pawl_state state)
 struct pawl_story story_of(struct rig *rig, struct pawl_job_id id)
 {
     struct pawl_story story = { 0 };
-    assert_ok(rig, pawl__store_story(rig->store, id, &rig->arena, &story, &rig->diag));
+    assert_ok(rig, pawl__store_story(rig->store, id, NULL, &rig->arena, &story, &rig->diag));
     return story;
 }
 

@@ -517,7 +517,8 @@ enum {
     COL_RESULT,
     COL_ARCHIVED,
     COL_QUEUE,
-    COL_TYPE
+    COL_TYPE,
+    COL_WHOLE /* query_within */
 };
 
 /* The facts begin at column `first`. Strings are copied into `arena`. NOMEM. */

@@ -215,6 +215,8 @@ struct ask {
     int64_t after_ms;
     struct pawl_job_id after_id;
     int64_t limit;
+    bool bounded; /* in bytes: */
+    int64_t bytes_max, least;
 };
 
 /* The planner thinks that every range of ids is one job in a hundred, and would read jobs in order
@@ -222,9 +224,14 @@ struct ask {
 static void order(struct draft *draft, const struct ask *ask, const char *table)
 {
     bool by_id = *table && ask->filter->id_prefix;
-    pawl__buf_printf(&draft->sql, " ORDER BY %screated_at_ms%s%s, %sid%s LIMIT %" PRId64, table,
+    pawl__buf_printf(&draft->sql, " ORDER BY %screated_at_ms%s%s, %sid%s", table,
                      by_id ? " + 0" : "", ask->oldest_first ? "" : " DESC", table,
-                     ask->oldest_first ? "" : " DESC", ask->limit);
+                     ask->oldest_first ? "" : " DESC");
+}
+
+static void limit(struct draft *draft, const struct ask *ask)
+{
+    pawl__buf_printf(&draft->sql, " LIMIT %" PRId64, ask->limit);
 }
 
 static void draft_table(struct draft *draft, const struct ask *ask, bool archive)
@@ -243,6 +250,7 @@ static void draft_table(struct draft *draft, const struct ask *ask, bool archive
         pawl__buf_add_text(&draft->sql, ")");
     }
     order(draft, ask, "j.");
+    limit(draft, ask);
     pawl__buf_add_text(&draft->sql, ")");
 }
 
@@ -265,17 +273,39 @@ static enum pawl_err send_draft(struct draft *draft, int slot, struct pawl_diag 
 
 enum { SLOT_PAGE, SLOT_COUNT_LIVE, SLOT_COUNT_ARCHIVE };
 
+/* Around a page: its lengths are added up in its order, and what does not fit is not sent. */
+static void open_bound(struct draft *draft, const struct ask *ask)
+{
+    pawl__pg_bind(draft->conn, PG_QUERY_WITHIN_bytes_max, ask->bytes_max);
+    pawl__pg_bind(draft->conn, PG_QUERY_WITHIN_least, ask->least);
+    pawl__buf_add_text(&draft->sql, "WITH page AS (");
+}
+
+static void close_bound(struct draft *draft, const struct ask *ask)
+{
+    pawl__buf_add_text(&draft->sql, "), sized AS (");
+    pawl__buf_add_text(&draft->sql, pawl__pg_text_of(PG_PAGE_SIZED));
+    pawl__buf_add_text(&draft->sql, "WINDOW so_far AS (");
+    order(draft, ask, "");
+    pawl__buf_add_text(&draft->sql, ")) ");
+    pawl__buf_add_text(&draft->sql, pawl__pg_text_of(PG_QUERY_WITHIN));
+    order(draft, ask, "");
+}
+
 static enum pawl_err send_page(struct pawl__pg_conn *conn, const struct ask *ask,
                                struct pawl_diag *diag)
 {
     struct draft draft = { .conn = conn, .crowded = ask->crowded };
     pawl__pg_call_text(conn, "");
+    if (ask->bounded) open_bound(&draft, ask);
     draft_table(&draft, ask, false);
     if (ask->filter->archived) {
         pawl__buf_add_text(&draft.sql, " UNION ALL ");
         draft_table(&draft, ask, true);
         order(&draft, ask, "");
+        limit(&draft, ask);
     }
+    if (ask->bounded) close_bound(&draft, ask);
     enum pawl_err err = send_draft(&draft, SLOT_PAGE, diag);
     draft_release(&draft);
     return err;
@@ -387,6 +417,11 @@ static void write_cursor(char out[PAWL_CURSOR_BYTES], bool oldest_first,
     }
 }
 
+static bool is_bounded(const struct pawl_page *page)
+{
+    return page->bytes_max || page->brief;
+}
+
 static enum pawl_err read_page(const PGresult *rows, const struct pawl_page *page,
                                struct pawl__arena *arena, struct pawl_jobs *out,
                                struct pawl_diag *diag)
@@ -396,10 +431,16 @@ static enum pawl_err read_page(const PGresult *rows, const struct pawl_page *pag
     out->at = pawl__arena_calloc(arena, (size_t)count + 1, sizeof *out->at);
     if (!out->at) return pawl__fail_nomem(diag);
     for (int i = 0; i < count; i++) {
+        bool whole = !is_bounded(page) || pawl__pg_bool(rows, i, COL_WHOLE);
+        if (!whole && !page->brief) {
+            more = true;
+            break;
+        }
         if (pawl__pg_read_job(rows, i, arena, &out->at[i])) return pawl__fail_nomem(diag);
+        out->at[i].brief = !whole;
         out->count++;
     }
-    if (more) write_cursor(out->next, page->oldest_first, &out->at[count - 1]);
+    if (more) write_cursor(out->next, page->oldest_first, &out->at[out->count - 1]);
     return PAWL_OK;
 }
 
@@ -411,7 +452,10 @@ static enum pawl_err query_once(struct pawl__backend *pg, const struct pawl_filt
                        .live = PG_QUERY_LIVE,
                        .archive = PG_QUERY_ARCHIVE,
                        .oldest_first = page->oldest_first,
-                       .limit = page->limit + 1 }; // one more tells whether there is more
+                       .limit = page->limit + 1, // one more tells whether there is more
+                       .bounded = is_bounded(page),
+                       .bytes_max = page->bytes_max ? page->bytes_max : -1,
+                       .least = page->brief ? 0 : 1 };
     enum pawl_err err = check_size(filter, diag);
     if (!err) err = read_cursor(page, &ask, diag);
     if (err) return err;

@@ -157,9 +157,9 @@ enum { PARTS = sizeof parts / sizeof *parts, SLOT_JOB = PARTS };
 _Static_assert((int)SLOT_JOB < (int)PAWL__PG_SLOTS, "one round trip");
 
 static enum pawl_err ask_story(struct pawl__pg_conn *conn, struct pawl_job_id id,
-                               struct pawl_diag *diag)
+                               const struct pawl_job *known, struct pawl_diag *diag)
 {
-    send_ids(conn, &id, 1, SLOT_JOB);
+    if (!known) send_ids(conn, &id, 1, SLOT_JOB);
     for (int i = 0; i < PARTS; i++) {
         pawl__pg_call(conn, parts[i].sql);
         pawl__pg_bind_id(conn, 1, &id);
@@ -169,12 +169,17 @@ static enum pawl_err ask_story(struct pawl__pg_conn *conn, struct pawl_job_id id
 }
 
 static enum pawl_err read_story(struct pawl__pg_conn *conn, struct pawl_job_id id,
-                                struct pawl__arena *arena, struct pawl_story *out,
-                                struct pawl_diag *diag)
+                                const struct pawl_job *known, struct pawl__arena *arena,
+                                struct pawl_story *out, struct pawl_diag *diag)
 {
     const PGresult *job = conn->kept[SLOT_JOB];
-    if (!PQntuples(job)) return pawl__fail_unknown(diag, id);
-    if (pawl__pg_read_job(job, 0, arena, &out->job)) return pawl__fail_nomem(diag);
+    if (known) {
+        out->job = *known;
+    } else if (!PQntuples(job)) {
+        return pawl__fail_unknown(diag, id);
+    } else if (pawl__pg_read_job(job, 0, arena, &out->job)) {
+        return pawl__fail_nomem(diag);
+    }
     for (int i = 0; i < PARTS; i++) {
         if (!parts[i].read(out, conn->kept[i], arena)) return pawl__fail_nomem(diag);
     }
@@ -182,8 +187,8 @@ static enum pawl_err read_story(struct pawl__pg_conn *conn, struct pawl_job_id i
 }
 
 static enum pawl_err story_once(struct pawl__backend *pg, struct pawl_job_id id,
-                                struct pawl__arena *arena, struct pawl_story *out,
-                                struct pawl_diag *diag)
+                                const struct pawl_job *known, struct pawl__arena *arena,
+                                struct pawl_story *out, struct pawl_diag *diag)
 {
     void *owned = out->owned;
     *out = (struct pawl_story){ .progress = -1,
@@ -194,18 +199,18 @@ static enum pawl_err story_once(struct pawl__backend *pg, struct pawl_job_id id,
     struct pawl__pg_conn *conn;
     enum pawl_err err = pawl__pg_read_begin(pg, &conn, diag);
     if (err) return err;
-    err = ask_story(conn, id, diag);
-    if (!err) err = read_story(conn, id, arena, out, diag);
+    err = ask_story(conn, id, known, diag);
+    if (!err) err = read_story(conn, id, known, arena, out, diag);
     pawl__pg_read_end(pg, conn);
     return err;
 }
 
 enum pawl_err pawl__pg_story(struct pawl__backend *pg, struct pawl_job_id id,
-                             struct pawl__arena *arena, struct pawl_story *out,
-                             struct pawl_diag *diag)
+                             const struct pawl_job *known, struct pawl__arena *arena,
+                             struct pawl_story *out, struct pawl_diag *diag)
 {
-    enum pawl_err err = story_once(pg, id, arena, out, diag);
-    return err == PAWL_ERR_IO ? story_once(pg, id, arena, out, diag) : err;
+    enum pawl_err err = story_once(pg, id, known, arena, out, diag);
+    return err == PAWL_ERR_IO ? story_once(pg, id, known, arena, out, diag) : err;
 }
 
 /* ---- statistics ---- */

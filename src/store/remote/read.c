@@ -76,15 +76,24 @@ enum pawl_err pawl__rm_count(struct pawl__backend *backend, const struct pawl_fi
     return err;
 }
 
+/* The server reads the job in any case. */
 enum pawl_err pawl__rm_story(struct pawl__backend *backend, struct pawl_job_id id,
-                             struct pawl__arena *arena, struct pawl_story *out,
-                             struct pawl_diag *diag)
+                             const struct pawl_job *known, struct pawl__arena *arena,
+                             struct pawl_story *out, struct pawl_diag *diag)
 {
     struct pawl__wire_ask ask = { .ids = &id, .id_count = 1 };
     struct pawl_story found;
     enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_STORY, &ask, &pawl__wire_story_shape,
                                      arena, &found, diag);
+    if (known && err == PAWL_ERR_NOT_FOUND) {
+        found = (struct pawl_story){ .progress = -1,
+                                     .progress_message = "",
+                                     .progress_data = { "", 0 },
+                                     .checkpoint = { "", 0 } };
+        err = PAWL_OK;
+    }
     if (err) return err;
+    if (known) found.job = *known;
     found.owned = out->owned;
     *out = found;
     return PAWL_OK;

@@ -252,6 +252,7 @@ struct ask {
     const struct pawl_filter *filter;
     struct source source;
     bool oldest_first;
+    bool brief; /* without arguments and results */
     bool has_after;
     int64_t after; /* the key that the page before ended with */
     int64_t limit;
@@ -280,6 +281,7 @@ static enum pawl_err open_ask(struct pawl__sq_conn *conn, const struct ask *ask,
     draft->archive = ask->source.archive;
     draft->displaced = ask->source.displaced;
     pawl__buf_add_text(&draft->sql, text_of(draft->archive ? SQL_QUERY_ARCHIVE : SQL_QUERY_LIVE));
+    bind_number(draft, ask->brief); // the first parameter of both
     filter_terms(draft, ask->filter);
     if (ask->has_after) {
         term(draft, ask->oldest_first ? "j.key > ?" : "j.key < ?");
@@ -322,8 +324,8 @@ static size_t next_of(sqlite3_stmt *const *stmts, const bool *found, size_t coun
     return next;
 }
 
-/* Visits up to `limit` matching rows of all sources in order of key. */
-typedef enum pawl_err visit_fn(void *ctx, sqlite3_stmt *row, struct pawl_diag *diag);
+/* Visits up to `limit` matching rows of all sources in order of key, or until one is enough. */
+typedef enum pawl_err visit_fn(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag);
 
 static enum pawl_err walk(struct pawl__sq_conn *conn, struct ask ask, visit_fn *visit, void *ctx,
                           struct pawl_diag *diag)
@@ -333,16 +335,17 @@ static enum pawl_err walk(struct pawl__sq_conn *conn, struct ask ask, visit_fn *
     bool found[4] = { false };
     size_t count = sources_of(ask.filter, sources);
     enum pawl_err err = PAWL_OK;
+    bool enough = false;
     for (size_t i = 0; !err && i < count; i++) {
         ask.source = sources[i];
         err = open_ask(conn, &ask, &stmts[i], diag);
         if (!err) err = step(conn, stmts[i], &found[i], diag);
     }
-    for (int64_t n = 0; !err && n < ask.limit; n++) {
+    for (int64_t n = 0; !err && !enough && n < ask.limit; n++) {
         size_t next = next_of(stmts, found, count, ask.oldest_first);
         if (next == count) break;
-        err = visit(ctx, stmts[next], diag);
-        if (!err) err = step(conn, stmts[next], &found[next], diag);
+        err = visit(ctx, stmts[next], &enough, diag);
+        if (!err && !enough) err = step(conn, stmts[next], &found[next], diag);
     }
     for (size_t i = 0; i < count; i++) {
         sqlite3_finalize(stmts[i]);
@@ -354,22 +357,35 @@ struct page_ctx {
     struct pawl__arena *arena;
     struct pawl_jobs *out;
     int64_t limit;
+    int64_t bytes_max; /* 0: no bound */
+    int64_t least;     /* that many come whatever their length */
+    int64_t bytes;     /* of those in `out` */
     int64_t last_key;
+    bool brief;
     bool more;
 };
 
-static enum pawl_err visit_job(void *ctx, sqlite3_stmt *row, struct pawl_diag *diag)
+static bool is_full(const struct page_ctx *page, int64_t bytes)
+{
+    int64_t count = (int64_t)page->out->count;
+    return count == page->limit ||
+           (page->bytes_max && count >= page->least && page->bytes + bytes > page->bytes_max);
+}
+
+static enum pawl_err visit_job(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag)
 {
     struct page_ctx *page = ctx;
-    if ((int64_t)page->out->count == page->limit) {
-        page->more = true;
-        return PAWL_OK;
-    }
+    int64_t bytes = (int64_t)sqlite3_column_bytes(row, COL_ARGS) +
+                    sqlite3_column_bytes(row, COL_META) + sqlite3_column_bytes(row, COL_RESULT);
+    *enough = page->more = is_full(page, bytes);
+    if (*enough) return PAWL_OK;
+    page->bytes += bytes;
     struct pawl_job *job = &page->out->at[page->out->count];
     enum pawl_err err = pawl__sq_read_facts(row, page->arena, job);
     if (!err) err = pawl__sq_read_stand(row, page->arena, job);
     if (!err) err = pawl__sq_read_names(row, page->arena, job);
     if (err) return pawl__fail_nomem(diag);
+    job->brief = page->brief;
     page->out->count++;
     page->last_key = sqlite3_column_int64(row, COL_KEY);
     return PAWL_OK;
@@ -437,6 +453,26 @@ static enum pawl_err check_size(const struct pawl_filter *filter, struct pawl_di
                       VALUES_MAX - 32);
 }
 
+/* What does not fit any more is read from where that began, without what makes it long. */
+static enum pawl_err read_page(struct pawl__sq_conn *conn, struct ask ask,
+                               const struct pawl_page *asked, struct page_ctx *page,
+                               struct pawl_diag *diag)
+{
+    bool some_whole = !asked->brief || asked->bytes_max;
+    enum pawl_err err = some_whole ? walk(conn, ask, visit_job, page, diag) : PAWL_OK;
+    int64_t left = asked->limit - (int64_t)page->out->count;
+    if (err || !asked->brief || (some_whole && !page->more) || !left) return err;
+    if (page->out->count) {
+        ask.has_after = true;
+        ask.after = page->last_key;
+    }
+    ask.brief = page->brief = true;
+    ask.limit = left + 1;
+    page->bytes_max = 0;
+    page->more = false;
+    return walk(conn, ask, visit_job, page, diag);
+}
+
 enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter *filter,
                              const struct pawl_page *page, struct pawl__arena *arena,
                              struct pawl_jobs *out, struct pawl_diag *diag)
@@ -444,7 +480,11 @@ enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter 
     struct ask ask = { .filter = filter,
                        .oldest_first = page->oldest_first,
                        .limit = page->limit + 1 }; // one more tells whether there is more
-    struct page_ctx ctx = { .arena = arena, .out = out, .limit = page->limit };
+    struct page_ctx ctx = { .arena = arena,
+                            .out = out,
+                            .limit = page->limit,
+                            .bytes_max = page->bytes_max,
+                            .least = page->brief ? 0 : 1 };
     enum pawl_err err = check_size(filter, diag);
     if (!err) err = read_cursor(page, &ask, diag);
     if (err) return err;
@@ -456,7 +496,7 @@ enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter 
     struct pawl__sq_conn *conn;
     err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
-    err = walk(conn, ask, visit_job, &ctx, diag);
+    err = read_page(conn, ask, page, &ctx, diag);
     if (!err && page->count) err = count_all(conn, filter, &out->total, diag);
     pawl__sq_read_end(sq, conn);
     if (!err && ctx.more) {
@@ -484,8 +524,9 @@ struct ids_ctx {
     size_t count;
 };
 
-static enum pawl_err visit_id(void *ctx, sqlite3_stmt *row, struct pawl_diag *diag)
+static enum pawl_err visit_id(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag)
 {
+    (void)enough;
     (void)diag;
     struct ids_ctx *list = ctx;
     list->ids[list->count++] = pawl__sq_row_id(row);
@@ -500,8 +541,9 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
     if (err) return err;
     struct ids_ctx list = { .ids = pawl__arena_alloc(arena, (size_t)limit * sizeof **out) };
     if (!list.ids) return pawl__fail_nomem(diag);
-    err = walk(conn, (struct ask){ .filter = filter, .oldest_first = true, .limit = limit },
-               visit_id, &list, diag);
+    err = walk(
+        conn, (struct ask){ .filter = filter, .oldest_first = true, .brief = true, .limit = limit },
+        visit_id, &list, diag);
     *out = list.ids;
     *count = list.count;
     return err;

@@ -178,9 +178,16 @@ static enum pawl_err read_story(struct pawl__sq_conn *conn, struct pawl_job_id i
     return each_row(conn, stmt, add_deed, out, arena, diag);
 }
 
+static enum pawl_err find_key(struct pawl__sq_conn *conn, struct pawl_job_id id, int64_t *key,
+                              struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__sq_find(conn, id, key, diag);
+    return err == PAWL_ERR_NOT_FOUND ? pawl__sq_find_archived(conn, id, key, diag) : err;
+}
+
 enum pawl_err pawl__sq_story(struct pawl__backend *sq, struct pawl_job_id id,
-                             struct pawl__arena *arena, struct pawl_story *out,
-                             struct pawl_diag *diag)
+                             const struct pawl_job *known, struct pawl__arena *arena,
+                             struct pawl_story *out, struct pawl_diag *diag)
 {
     void *owned = out->owned;
     *out = (struct pawl_story){ .progress = -1,
@@ -192,8 +199,10 @@ enum pawl_err pawl__sq_story(struct pawl__backend *sq, struct pawl_job_id id,
     enum pawl_err err = pawl__sq_read_begin(sq, &conn, diag);
     if (err) return err;
     int64_t key;
-    err = get_one(conn, id, arena, &out->job, &key, diag);
+    if (known) out->job = *known;
+    err = known ? find_key(conn, id, &key, diag) : get_one(conn, id, arena, &out->job, &key, diag);
     if (!err) err = read_story(conn, id, key, arena, out, diag);
+    if (known && err == PAWL_ERR_NOT_FOUND) err = PAWL_OK;
     pawl__sq_read_end(sq, conn);
     return err == PAWL_ERR_NOT_FOUND ? pawl__fail_unknown(diag, id) : err;
 }

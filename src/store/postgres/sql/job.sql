@@ -1,10 +1,15 @@
 -- A job's facts, and where it stands.
 
--- fragment: facts
-    j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.args,
+-- fragment: facts_before
+    j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms
+
+-- fragment: facts_behind
     j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.keep_ms,
     j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys, j.idempotency_key, j.business_key,
     j.principal, j.trace_id
+
+-- fragment: facts
+    {{facts_before}}, j.args, {{facts_behind}}
 
 -- fragment: fact_columns
     id, lane, priority, attempts_max, created_at_ms, due_at_ms, args,
@@ -16,9 +21,12 @@
 -- fragment: unborn
     run, base_run, free_runs, dead_letter
 
--- fragment: stand
+-- fragment: stand_before
     j.state, j.paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms, j.lease_until_ms,
-    j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result
+    j.finished_at_ms, j.dead_letter, j.worker, j.reason
+
+-- fragment: stand
+    {{stand_before}}, j.result
 
 -- fragment: end
     j.state, j.run, j.base_run, j.free_runs, j.started_at_ms, j.finished_at_ms, j.dead_letter,
@@ -49,6 +57,20 @@ FROM pawl_job AS j
 SELECT {{facts}}, {{archived_stand}}, true AS archived, {{names}}
 FROM pawl_archive AS j
 {{lanes}}
+
+-- A page and how many bytes it has come to with each job, in the order of the page. Lengths are
+-- known without reading what they are of.
+-- name: page_sized
+SELECT p.*, row_number() OVER so_far AS nth,
+    sum(coalesce(octet_length(p.args), 0) + coalesce(octet_length(p.meta), 0)
+        + coalesce(octet_length(p.result), 0)) OVER so_far AS bytes
+FROM page AS p
+
+-- The same without what is long in the jobs that do not fit; the first few are whole in any case.
+-- name: query_within
+SELECT {{facts_before}}, CASE WHEN j.whole THEN j.args END, {{facts_behind}},
+    {{stand_before}}, CASE WHEN j.whole THEN j.result END, j.archived, j.queue, j.type, j.whole
+FROM (SELECT s.*, s.bytes <= :bytes_max OR s.nth <= :least AS whole FROM sized AS s) AS j
 
 -- name: match_live
 SELECT j.id, j.created_at_ms

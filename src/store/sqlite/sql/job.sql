@@ -1,10 +1,19 @@
 -- A job's facts, and where it stands.
 
+-- fragment: facts_before
+    j.key, j.tail, j.head, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.rank
+
+-- fragment: facts_behind
+    j.extras, j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms, j.sla_hard_at_ms,
+    j.keep_ms, j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys, j.idempotency_key,
+    j.business_key, j.principal, j.trace_id
+
 -- fragment: facts
-    j.key, j.tail, j.head, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms,
-    j.rank, j.args, j.extras, j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms,
-    j.sla_hard_at_ms, j.keep_ms, j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys,
-    j.idempotency_key, j.business_key, j.principal, j.trace_id
+    {{facts_before}}, j.args, {{facts_behind}}
+
+-- What is long is not even read when it is not wanted.
+-- fragment: listed_facts
+    {{facts_before}}, CASE WHEN NOT :brief THEN j.args END, {{facts_behind}}
 
 -- fragment: fact_columns
     key, tail, head, lane, priority, attempts_max, created_at_ms, due_at_ms,
@@ -13,7 +22,7 @@
     idempotency_key, business_key, principal, trace_id
 
 -- A job stands where pawl_wait says, else active, else where pawl_done says, else it is available.
--- fragment: stand
+-- fragment: stand_before
     CASE WHEN w.key IS NOT NULL THEN w.state
          WHEN a.key IS NOT NULL THEN 4
          WHEN d.key IS NOT NULL THEN d.state
@@ -26,8 +35,13 @@
     coalesce(w.lease_until_ms, a.lease_until_ms) AS lease_until_ms,
     d.finished_at_ms, d.dead_letter,
     coalesce(w.worker, a.worker, d.worker) AS worker,
-    coalesce(w.reason, d.reason) AS reason,
-    d.result
+    coalesce(w.reason, d.reason) AS reason
+
+-- fragment: stand
+    {{stand_before}}, d.result
+
+-- fragment: listed_stand
+    {{stand_before}}, CASE WHEN NOT :brief THEN d.result END
 
 -- fragment: places
     LEFT JOIN pawl_wait AS w ON w.key = j.key
@@ -44,14 +58,15 @@
 
 -- What query.c puts its filters behind.
 -- name: query_live
-SELECT {{facts}}, {{stand}}, 0 AS archived, {{names}}
+SELECT {{listed_facts}}, {{listed_stand}}, 0 AS archived, {{names}}
 FROM pawl_job AS j
 {{places}}
 {{lanes}}
 
 -- name: query_archive
-SELECT {{facts}}, j.state, NULL, j.run, j.base_run, j.free_runs, j.started_at_ms, NULL,
-    j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result, 1 AS archived, {{names}}
+SELECT {{listed_facts}}, j.state, NULL, j.run, j.base_run, j.free_runs, j.started_at_ms, NULL,
+    j.finished_at_ms, j.dead_letter, j.worker, j.reason, CASE WHEN NOT :brief THEN j.result END,
+    1 AS archived, {{names}}
 FROM pawl_archive AS j
 {{lanes}}
 
