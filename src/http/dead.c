@@ -131,11 +131,11 @@ struct census {
 };
 
 /* A job's last error, in the arena. */
-static const char *error_type(struct pawl__request *request, struct pawl_job_id id)
+static const char *error_type(struct pawl__request *request, const struct pawl_job *job)
 {
     struct pawl_story story = { 0 };
     const char *type = NULL;
-    if (pawl_story_get(pawl__request_pawl(request), id, &story, NULL) == PAWL_OK &&
+    if (pawl_story_of(pawl__request_pawl(request), job, &story, NULL) == PAWL_OK &&
         story.failure_count) {
         const char *last = story.failures[story.failure_count - 1].type;
         type = pawl__arena_dup(&request->arena, last, strlen(last));
@@ -151,7 +151,7 @@ static void take_census(struct pawl__request *request, const struct pawl_jobs *j
         const struct pawl_job *job = &jobs->at[i];
         const char *queue = pawl__arena_dup(&request->arena, job->queue, strlen(job->queue));
         if (queue) tally_add(&census->queues, queue);
-        tally_add(&census->types, error_type(request, job->id));
+        tally_add(&census->types, error_type(request, job));
         if (!census->oldest_ms || job->finished_at_ms < census->oldest_ms) {
             census->oldest_ms = job->finished_at_ms;
         }
@@ -168,7 +168,9 @@ void pawl__on_dead_letter_stats(struct pawl__request *request)
     enum pawl_err err = census ? PAWL_OK : PAWL_ERR_NOMEM;
     for (int64_t seen = 0; !err && seen < SAMPLE_MAX;) {
         struct pawl_jobs jobs = { 0 };
-        struct pawl_page page = { .limit = PAWL_PAGE_MAX, .cursor = cursor, .count = !seen };
+        struct pawl_page page = {
+            .limit = PAWL_PAGE_MAX, .cursor = cursor, .count = !seen, .brief = true
+        };
         err = pawl_query(pawl, &dead_letters, &page, &jobs, &diag);
         if (!err && !seen) census->total = jobs.total;
         seen += (int64_t)jobs.count;

@@ -462,6 +462,17 @@ int64_t pawl__envelope_attempts_max(const struct pawl_job *job)
     return job->attempts_max + job->free_runs;
 }
 
+/* A list may have no room for them. */
+static void add_args(struct printer *printer)
+{
+    struct pawl_span args = printer->job->args;
+    if (printer->job->brief) {
+        pawl__out(printer->out, ",\"args_omitted\":true");
+    } else {
+        add_span(printer, PAWL__FIELD_ARGS, args.len ? args : (struct pawl_span){ "[]", 2 });
+    }
+}
+
 static void add_always(struct printer *printer)
 {
     const struct pawl_job *job = printer->job;
@@ -473,7 +484,7 @@ static void add_always(struct printer *printer)
     pawl__out(out, "\"");
     add_text(printer, PAWL__FIELD_TYPE, job->type);
     add_text(printer, PAWL__FIELD_QUEUE, job->queue);
-    add_span(printer, PAWL__FIELD_ARGS, job->args.len ? job->args : (struct pawl_span){ "[]", 2 });
+    add_args(printer);
     add_span(printer, PAWL__FIELD_META, job->meta.len ? job->meta : (struct pawl_span){ "{}", 2 });
     add_int(printer, PAWL__FIELD_PRIORITY, job->priority);
     add_text(printer, PAWL__FIELD_STATE, pawl_state_name(job->state, PAWL_VOCABULARY_OJS));
@@ -490,7 +501,8 @@ static void add_more(struct printer *printer)
     add_failures(printer);
     if (more->checkpoint_sequence > 0) {
         add_name(printer, PAWL__FIELD_CHECKPOINT);
-        pawl__out(printer->out, "{\"state\":");
+        pawl__buf_add_text(printer->out,
+                           more->checkpoint.len ? "{\"state\":" : "{\"state_omitted\":true");
         pawl__buf_add(printer->out, more->checkpoint.at, more->checkpoint.len);
         pawl__out(printer->out, ",\"sequence\":");
         pawl__buf_add_int(printer->out, more->checkpoint_sequence);

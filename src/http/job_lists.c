@@ -127,7 +127,8 @@ static bool read_places(struct pawl__request *request, const struct wanted *want
         struct pawl_jobs jobs = { 0 };
         struct pawl_page page = { .limit = READ_AT_ONCE,
                                   .oldest_first = wanted->ascending,
-                                  .cursor = cursor };
+                                  .cursor = cursor,
+                                  .brief = true };
         err = pawl_query(pawl__request_pawl(request), &wanted->filter, &page, &jobs, &diag);
         for (size_t i = 0; !err && i < jobs.count && *count < room; i++) {
             (*out)[*count] = (struct place){ key_of(&jobs.at[i], wanted), *count, jobs.at[i].id };
@@ -141,22 +142,38 @@ static bool read_places(struct pawl__request *request, const struct wanted *want
     return !err;
 }
 
+/* Within what is left of the reply's budget, or brief. False: it is gone meanwhile. */
+static bool read_job(struct pawl__request *request, struct pawl_job_id id, int64_t *left,
+                     struct pawl_jobs *out)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    const struct pawl_filter filter = { .id_prefix = text, .archived = true };
+    const struct pawl_page page = { .limit = 1, .bytes_max = *left, .brief = true };
+    if (pawl_query(pawl__request_pawl(request), &filter, &page, out, NULL)) return false;
+    if (!out->count) return false;
+    const struct pawl_job *job = &out->at[0];
+    if (!job->brief) *left -= (int64_t)(job->args.len + job->meta.len + job->result.len);
+    return true;
+}
+
 /* The page's jobs, with commas between, and how many there are in all. False: answered. */
 static bool print_sorted(struct pawl__request *request, const struct wanted *wanted,
                          const struct pawl__paging *paging, int64_t *total)
 {
     struct place *places;
     const char *comma = "";
+    int64_t left = request->server->config.limits.reply_bytes_max, room = left;
     if (!read_places(request, wanted, &places, total)) return false;
     qsort(places, (size_t)*total, sizeof *places, by_key);
     for (int64_t i = paging->offset; i < *total && i < paging->offset + paging->limit; i++) {
-        struct pawl_story story = { 0 };
-        if (pawl_story_get(pawl__request_pawl(request), places[i].id, &story, NULL) == PAWL_OK) {
-            pawl__buf_add_text(&request->reply, comma); // else it is gone meanwhile
-            pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
+        struct pawl_jobs jobs = { 0 };
+        if (read_job(request, places[i].id, &left, &jobs)) {
+            pawl__buf_add_text(&request->reply, comma);
+            pawl__job_print_listed(request, &jobs.at[0], &room);
             comma = ",";
         }
-        pawl_story_release(&story);
+        pawl_jobs_release(&jobs);
     }
     return true;
 }

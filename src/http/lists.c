@@ -60,7 +60,8 @@ static enum pawl_err skip(struct pawl *pawl, const struct pawl_filter *filter,
         struct pawl_jobs jobs = { 0 };
         struct pawl_page page = { .limit = left < PAWL_PAGE_MAX ? left : PAWL_PAGE_MAX,
                                   .oldest_first = paging->oldest_first,
-                                  .cursor = cursor };
+                                  .cursor = cursor,
+                                  .brief = true };
         err = pawl_query(pawl, filter, &page, &jobs, diag);
         left -= page.limit;
         memcpy(cursor, jobs.next, PAWL_CURSOR_BYTES);
@@ -87,7 +88,9 @@ bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter 
         struct pawl_page page = { .limit = paging->limit,
                                   .oldest_first = paging->oldest_first,
                                   .cursor = paging->cursor ? paging->cursor : cursor,
-                                  .count = true };
+                                  .count = true,
+                                  .bytes_max = request->server->config.limits.reply_bytes_max,
+                                  .brief = !paging->cursor };
         err = pawl_query(pawl, filter, &page, out, &diag);
     }
     if (err) {
@@ -112,25 +115,26 @@ void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging
     pawl__buf_add_text(out, "}");
 }
 
-void pawl__jobs_print(struct pawl__buf *out, const struct pawl_jobs *jobs)
+void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job *job,
+                            int64_t *room)
 {
-    for (size_t i = 0; i < jobs->count; i++) {
-        if (i) pawl__buf_add(out, ",", 1);
-        pawl__envelope_print(out, &jobs->at[i], NULL);
+    struct pawl_story story = { 0 };
+    if (pawl_story_of(pawl__request_pawl(request), job, &story, NULL)) {
+        pawl__envelope_print(&request->reply, job, NULL);
+    } else {
+        if ((int64_t)story.checkpoint.len > *room) story.checkpoint = (struct pawl_span){ "", 0 };
+        *room -= (int64_t)story.checkpoint.len;
+        pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
     }
+    pawl_story_release(&story);
 }
 
 void pawl__jobs_print_stories(struct pawl__request *request, const struct pawl_jobs *jobs)
 {
+    int64_t room = request->server->config.limits.reply_bytes_max;
     for (size_t i = 0; i < jobs->count; i++) {
-        struct pawl_story story = { 0 };
         if (i) pawl__buf_add(&request->reply, ",", 1);
-        if (pawl_story_get(pawl__request_pawl(request), jobs->at[i].id, &story, NULL)) {
-            pawl__envelope_print(&request->reply, &jobs->at[i], NULL); // gone meanwhile
-        } else {
-            pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
-        }
-        pawl_story_release(&story);
+        pawl__job_print_listed(request, &jobs->at[i], &room);
     }
 }
 

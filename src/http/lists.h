@@ -29,16 +29,18 @@ struct pawl__paging pawl__pages_paging(const struct pawl__pages *pages);
 /* "pagination":{...} */
 void pawl__pages_print(struct pawl__buf *out, const struct pawl__pages *pages, int64_t total);
 /* The page of jobs that match and how many there are in all; release `out`. False: answered, and
- * there is nothing to release. */
+ * there is nothing to release. A page by cursor ends where its jobs exceed reply_bytes_max; of a
+ * numbered one, whose successor the client reckons, those beyond are brief. */
 bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter *filter,
                         const struct pawl__paging *paging, struct pawl_jobs *out);
 /* "pagination":{...} */
 void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging,
                         const struct pawl_jobs *jobs);
-/* The jobs, with commas between. */
-void pawl__jobs_print(struct pawl__buf *out, const struct pawl_jobs *jobs);
-
-/* The same with their failures. */
+/* A job with its failures and checkpoint. Checkpoints have a budget of their own; `room` is what
+ * is left of it. */
+void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job *job,
+                            int64_t *room);
+/* All of them, with commas between. */
 void pawl__jobs_print_stories(struct pawl__request *request, const struct pawl_jobs *jobs);
 
 /* An instant as a bound in a filter, where 0 would mean that there is none. */

@@ -216,11 +216,11 @@ static void prints_jobs_with_commas_between(void **state)
     struct pawl__buf out = { 0 };
     assert_int_equal(pawl_query(world.server.pawl, NULL, NULL, &jobs, NULL), PAWL_OK);
     struct pawl__request *request = ask("");
-    pawl__jobs_print(&out, &jobs);
+    pawl__envelope_print(&out, &jobs.at[0], NULL);
+    pawl__buf_add_text(&out, ",");
+    pawl__envelope_print(&out, &jobs.at[1], NULL);
     pawl__jobs_print_stories(request, &jobs);
     assert_string_equal(out.at, request->reply.at); // nothing failed: there is no more to tell
-    assert_non_null(strstr(out.at, "},{"));
-    assert_true(out.at[0] == '{' && out.at[out.len - 1] == '}');
     pawl_jobs_release(&jobs);
     pawl__buf_release(&out);
 }

@@ -39,6 +39,7 @@ static void print_job(struct pawl__buf *out, const struct pawl_job *job)
     print_text(out, "state", pawl_state_name(job->state, PAWL_VOCABULARY_MARIE));
     pawl__buf_printf(out, ",\"priority\":%d,\"retry_limit\":%d,\"retry_count\":%lld,\"data\":",
                      job->priority, job->attempts_max - 1, (long long)(tries > 1 ? tries - 1 : 0));
+    pawl__buf_add_text(out, job->brief ? "null,\"data_omitted\":true" : "");
     pawl__buf_add(out, job->args.at, job->args.len);
     pawl__buf_add_text(out, ",\"metadata\":");
     pawl__buf_add_text(out, job->meta.len ? "" : "{}");

@@ -70,14 +70,21 @@ void pawl__on_remote_hello(struct pawl__request *request)
 }
 
 /* Those that are there, in the order asked for; each owns what it points to. */
-static enum pawl_err get_all(struct pawl *pawl, const struct pawl__wire_ask *ask,
+static enum pawl_err get_all(struct pawl__request *request, const struct pawl__wire_ask *ask,
                              struct pawl_jobs *each, struct pawl_jobs *out, struct pawl_diag *diag)
 {
+    int64_t left = request->server->config.limits.reply_bytes_max;
     for (size_t i = 0; i < ask->id_count; i++) {
-        enum pawl_err err = pawl_get(pawl, ask->ids[i], &each[i], diag);
+        enum pawl_err err = pawl_get(pawl__request_pawl(request), ask->ids[i], &each[i], diag);
         if (err == PAWL_ERR_NOT_FOUND) continue;
         if (err) return err;
-        out->at[out->count++] = each[i].at[0];
+        const struct pawl_job *job = &each[i].at[0];
+        left -= (int64_t)(job->args.len + job->meta.len + job->result.len);
+        if (left < 0 && out->count) {
+            return pawl__fail_field(diag, PAWL_ERR_LIMIT, "ids",
+                                    "these jobs are too long for one reply: ask for fewer");
+        }
+        out->at[out->count++] = *job;
     }
     return PAWL_OK;
 }
@@ -97,11 +104,19 @@ void pawl__on_remote_get(struct pawl__request *request)
     struct pawl_jobs *each = pawl__arena_calloc(&request->arena, ask.id_count, sizeof *each);
     found.at = pawl__arena_calloc(&request->arena, ask.id_count, sizeof *found.at);
     enum pawl_err err = each && found.at ? PAWL_OK : pawl__fail_nomem(&diag);
-    if (!err) err = get_all(pawl__request_pawl(request), &ask, each, &found, &diag);
+    if (!err) err = get_all(request, &ask, each, &found, &diag);
     answer(request, err, &diag, &pawl__wire_jobs_shape, &found);
     for (size_t i = 0; each && i < ask.id_count; i++) {
         pawl_jobs_release(&each[i]);
     }
+}
+
+/* Within what a reply may hold. */
+static void bound(const struct pawl__request *request, struct pawl_page *page)
+{
+    int64_t max = request->server->config.limits.reply_bytes_max;
+    bool none = page->brief && !page->bytes_max;
+    if (!none && (page->bytes_max <= 0 || page->bytes_max > max)) page->bytes_max = max;
 }
 
 void pawl__on_remote_query(struct pawl__request *request)
@@ -110,6 +125,7 @@ void pawl__on_remote_query(struct pawl__request *request)
     struct pawl_diag diag;
     struct pawl_jobs found = { 0 };
     if (!read_ask(request, &ask)) return;
+    bound(request, &ask.page);
     enum pawl_err err =
         pawl_query(pawl__request_pawl(request), &ask.filter, &ask.page, &found, &diag);
     answer(request, err, &diag, &pawl__wire_jobs_shape, &found);

@@ -109,6 +109,59 @@ def all_streams_together_are_bounded_and_the_quick_reader_stays():
             reader.close()
 
 
+def listed(server, path):
+    """The reply as it came, and what it says."""
+    connection = server.connect()
+    connection.request("GET", path)
+    response = connection.getresponse()
+    text = response.read()
+    connection.close()
+    assert response.status == 200, (response.status, text[:500])
+    return len(text), json.loads(text)
+
+
+@test
+def lists_are_bounded_and_leave_no_job_out():
+    with Server() as server:
+        submitted = submit_large(server, 30, 5)
+        submitted.reverse()
+        server.get("/ojs/v1/admin/jobs?per_page=1")
+        before = resident_mib(server)
+        for path in ("/ojs/v1/admin/jobs?per_page=100", "/ojs/v1/jobs?limit=100",
+                     "/ojs/v1/admin/jobs?per_page=100&sort=priority"):
+            size, reply = listed(server, path)
+            jobs = reply.get("items") or reply["jobs"]
+            assert [job["id"] for job in jobs] == submitted, path
+            assert size < 17 * MIB, (path, size)
+            whole = [job for job in jobs if "args" in job]
+            brief = [job for job in jobs if job.get("args_omitted")]
+            assert len(whole) == 3 and len(brief) == 27, (path, len(whole), len(brief))
+            assert jobs[:3] == whole and len(whole[0]["args"][0]) == len(large(5))
+        size, reply = listed(server, "/ojs/v1/jobs?limit=2&offset=25")
+        assert [job["id"] for job in reply["jobs"]] == submitted[25:27]
+        assert all("args" in job for job in reply["jobs"])
+        more = resident_mib(server) - before
+        assert more < 130 * SLACK, (before, more)
+
+
+@test
+def pages_by_cursor_hold_whole_jobs_and_go_on():
+    with Server() as server:
+        submitted = submit_large(server, 11, 5)
+        submitted.reverse()
+        size, reply = listed(server, "/ojs/v1/jobs?limit=1")
+        found, pages = [submitted[0]], 0
+        cursor = reply["pagination"]["next_cursor"]
+        while cursor is not None:
+            size, reply = listed(server, f"/ojs/v1/jobs?limit=100&cursor={cursor}")
+            assert size < 17 * MIB, size
+            assert all(len(job["args"][0]) == len(large(5)) for job in reply["jobs"])
+            found += [job["id"] for job in reply["jobs"]]
+            cursor = reply["pagination"].get("next_cursor")
+            pages += 1
+        assert found == submitted and pages == 4, (pages, len(found))
+
+
 def ask_for(job):
     return f"GET /ojs/v1/jobs/{job} HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
