@@ -86,6 +86,7 @@ void pawl__buf_printf(struct pawl__buf *buf, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     size_t room = buf->cap - buf->len;
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): started above
     int len = vsnprintf(buf->at + buf->len, room, format, args);
     if (len >= 0 && (size_t)len >= room && reserve(buf, (size_t)len)) {
         len = vsnprintf(buf->at + buf->len, buf->cap - buf->len, format, again);

@@ -138,7 +138,7 @@ void *pawl__cli_need(void *at)
 
 int pawl__cli_fail_listen(enum pawl_err err, const struct pawl_diag *diag)
 {
-    int code = pawl__cli_fail(err, diag);
     bool address = strcmp(diag->field, "listen") == 0 && err != PAWL_ERR_ARG;
+    int code = pawl__cli_fail(err, diag);
     return address ? PAWL__CLI_EXIT_REFUSED : code;
 }

@@ -26,11 +26,10 @@
     X(DURATION, "a duration of at most 36525d: 500ms, 5s, 1h30m, 3d or ISO 8601")                  \
     X(PERIOD, "a duration above zero and of at most 36525d: 500ms, 5s, 1h30m, 3d or ISO 8601")     \
     X(AGE, "a duration of at most 36525d (500ms, 5s, 1h30m, 3d or ISO 8601), or \"never\"")        \
-    X(INSTANT, "an instant: 2030-01-31T08:00:00Z, 2030-01-31T09:00:00+01:00, or in local time: "   \
-               "2030-01-31 09:00")                                                                 \
+    X(INSTANT, "an instant: 2030-01-31T08:00:00Z, or in local time: 2030-01-31 09:00")             \
     X(LATER, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration from now (90s)")   \
-    X(EXPIRY, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration after it is "     \
-              "due (90s)")                                                                         \
+    X(EXPIRY,                                                                                      \
+      "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration after it is due (90s)")   \
     X(EARLIER, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration ago (90s)")      \
     X(QUEUE_LIMIT, "a queue, perhaps with the most jobs at a time: mail, mail=4")                  \
     X(COMMAND, "a type of job and a command: mail.send=./send-mail.sh")                            \

@@ -174,7 +174,8 @@ static const struct pawl__wire_field job_fields[] = {
     INT64(finished_at_ms), INT64(timeout_ms), INT64(lease_ms), INT64(sla_soft_at_ms),
     INT64(sla_hard_at_ms), INT64(keep_ms), BOOL(dead_letter), BOOL(archived), NAME(worker),
     NAME(reason), NAME(idempotency_key), NAME(business_key), NAME(principal), NAME(trace_id),
-    BOOL(brief), JSON(args), JSON(meta), JSON(extra), JSON(tags), JSON(retry), JSON(unique), JSON(result),
+    BOOL(brief), JSON(args), JSON(meta), JSON(extra), JSON(tags), JSON(retry), JSON(unique),
+    JSON(result),
 };
 static const struct pawl__wire_shape job_shape = SHAPE(job_fields);
 #undef S
