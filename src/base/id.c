@@ -106,7 +106,7 @@ void pawl__idgen_follow(struct pawl__idgen *gen, struct pawl_job_id *ids, size_t
 
 void pawl__idgen_take(struct pawl__idgen *gen, struct pawl_job_id *out, size_t count)
 {
-    memset(out, 0, count * sizeof *out);
+    if (count) memset(out, 0, count * sizeof *out);
     pawl__idgen_follow(gen, out, count);
 }
 
