@@ -10,7 +10,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,17 +31,26 @@ static void open_server(void)
     must(!uv_tcp_getsockname(&server->listener, (struct sockaddr *)&address, &len));
 }
 
-/* From ever other addresses of this machine: the ports of one would soon be used up. */
+/* Each connection comes from another address: the ports of one would soon be used up. libFuzzer's
+ * alarm may interrupt a call that blocks, so none does but poll(), which is called again. */
 static int connect_client(void)
 {
     static uint32_t count;
     struct sockaddr_in own = { .sin_family = AF_INET };
-    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     must(client >= 0);
     own.sin_addr.s_addr = htonl(0x7f010000 | (count++ & 0xffff));
     must(!bind(client, (struct sockaddr *)&own, sizeof own));
-    must(!connect(client, (struct sockaddr *)&address, sizeof address));
-    must(!fcntl(client, F_SETFL, O_NONBLOCK));
+    if (connect(client, (struct sockaddr *)&address, sizeof address)) {
+        struct pollfd waiting = { .fd = client, .events = POLLOUT };
+        int error = 0;
+        must(errno == EINPROGRESS);
+        while (poll(&waiting, 1, -1) < 0) {
+            must(errno == EINTR);
+        }
+        must(!getsockopt(client, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){ sizeof error }));
+        must(!error);
+    }
     return client;
 }
 
