@@ -7,13 +7,14 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 60
 STORE ?= sqlite
 SOAK ?=
+ONLY ?=
 
 # What these targets make, and all that `make clean` removes.
 BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-results \
         build-roots
 
 .DEFAULT_GOAL := build
-.PHONY: run build test bench conformance tidy format asan tsan fuzz roots docs install clean help
+.PHONY: run build test ci bench conformance tidy format asan tsan fuzz roots docs install clean help
 
 run: build ## build, then show pawl at work on a SQLite file of its own
 	@mk/setup.sh run
@@ -24,9 +25,13 @@ build: ## the optimised binary, at build/pawl
 	@mk/configure.sh build --prefix='$(PREFIX)' --libdir='$(LIBDIR)' -Dtests=false
 	@ninja -C build
 
-test: ## every test: plain, under sanitizers, tidy, a short fuzz run
-	@mk/setup.sh build test tidy fuzz
-	@mk/test.sh plain asan tsan tidy fuzz
+test: ## all tests but the longest, and the quick checks (ONLY='http_*': those of these names)
+	@mk/setup.sh build test tidy
+	@mk/test.sh --only='$(ONLY)' plain $(if $(ONLY),,checks)
+
+ci: ## make test, then all else: long tests, sanitizers, static analysis, fuzzing, other systems
+	@mk/setup.sh build test tidy fuzz roots
+	@mk/test.sh plain checks long asan tsan tidy fuzz roots
 
 bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
 	@mk/bench.sh '$(STORE)' '$(SOAK)'

@@ -16,7 +16,8 @@ nor anything in a suite that looks for races, which are rare by nature, or in th
 With --again the names of programs that deserve one are printed; none, or too many to be chance:
 the exit status is 1.
 
-The last line of output is "N passed, N failed"; the exit status is 0 only when none failed.
+At the end the programs that took longest are listed. The last line of output is "N passed,
+N failed"; the exit status is 0 only when none failed.
 """
 import json
 import os
@@ -27,6 +28,7 @@ POINT = re.compile(r"\s*(not )?ok\b(?:\s+\d+)?(.*)")
 PLAN = re.compile(r"\s*1\.\.(\d+)")
 FINDING = re.compile(r"Sanitizer|runtime error:")
 AGAIN_MAX = 3
+SLOWEST = 10
 RACES = {"cluster", "contract", "crash", "isolation", "model", "races", "threads"}  # suites
 
 
@@ -35,6 +37,7 @@ class Count:
         self.passed = self.failed = self.skipped = 0
         self.complaints = []
         self.unsteady = []
+        self.durations = []  # (seconds, program)
 
     def fail(self, complaint, points=1):
         self.failed += points
@@ -46,6 +49,7 @@ class Count:
         self.skipped += other.skipped
         self.complaints += other.complaints
         self.unsteady += other.unsteady
+        self.durations += other.durations
 
 
 def read_tap(name, text):
@@ -124,6 +128,7 @@ def read_meson(label, path):
             first, test = test, again[name]
             count.unsteady += read_meson_test(first).complaints
         count.add(read_meson_test(test))
+        count.durations.append((test.get("duration", 0), f"{name.split(' / ')[-1]} ({label})"))
     return count
 
 
@@ -168,6 +173,9 @@ def main(args):
             print(f"    unsteady: {complaint}")
     if not args:
         total.fail("nothing was run")
+    slowest = sorted(total.durations, reverse=True)[:SLOWEST]
+    if slowest:
+        print("slowest:", ", ".join(f"{name} {seconds:.0f} s" for seconds, name in slowest))
     print(f"{total.passed} passed, {total.failed} failed")
     return 1 if total.failed or not total.passed else 0
 

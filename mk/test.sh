@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
 # Runs the test steps that are named, all of them even when one fails, and adds up.
 #
-# Usage: mk/test.sh STEP...      STEP: plain, asan, tsan, tidy, fuzz or roots
+# Usage: mk/test.sh [--only=PATTERN] STEP...
+#
+#   plain    all tests but the suite "long"         tsan    those with threads, ThreadSanitizer
+#   checks   the quick checks of mk/tidy.py         tidy    the slow checks of mk/tidy.py
+#   long     the suite "long"                       fuzz    every parser, for a moment
+#   asan     most tests, AddressSanitizer, UBSan    roots   other systems (mk/roots.sh)
+#
+# --only: of plain, long, asan and tsan only tests whose name matches as a file's would ("http_*").
 #
 # PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
 # a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
@@ -33,9 +40,9 @@ quick_to_build=(-Doptimization=1 -Ddebug=false '-Dc_args=-g1 -w' -Dbench=false)
 # tally counts a failure. A few programs that failed beside others are run once more, alone:
 # mk/tally.py says which, and what that is worth.
 meson_step() {
-    local step=$1 percent=$2 dir=build-$1 options=() targets again
+    local step=$1 percent=$2 dir=build-$1 options=() targets names again
     shift 2
-    [ "$step" = plain ] && dir=build-test
+    case $step in plain | long) dir=build-test ;; esac
     while [ "$1" != -- ]; do
         options+=("$1")
         shift
@@ -43,26 +50,32 @@ meson_step() {
     shift
     mk/configure.sh "$dir" "${options[@]}" || return
     ninja -C "$dir" --quiet build.ninja || return # the lists of tests and targets are of today
-    read -ra targets <<<"$(mk/needed.py "$dir" "$@")"
-    [ ${#targets[@]} -gt 0 ] || return
-    ninja -C "$dir" --quiet "${targets[@]}" || return
+    read -ra names <<<"$(mk/needed.py "$dir" --names "${only[@]}" "$@")"
+    [ ${#names[@]} -gt 0 ] || return
+    read -ra targets <<<"$(mk/needed.py "$dir" "${only[@]}" "$@")"
+    [ ${#targets[@]} -eq 0 ] || ninja -C "$dir" --quiet "${targets[@]}" || return
     rm -f "$dir"/meson-logs/testlog*
     PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
         meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes "$processes" \
-        --timeout-multiplier "$patience" "$@"
+        --timeout-multiplier "$patience" "${names[@]}"
     cp "$dir/meson-logs/testlog.json" "$results/$step.json"
     again=$(mk/tally.py --again "$results/$step.json") || return
     say "$step, once more and alone: $again"
     # shellcheck disable=SC2086 # one word each
     PAWL_TEST_SCALE=$percent "${wrapper[@]}" \
         meson test -C "$dir" --no-rebuild --print-errorlogs --num-processes 1 \
-        --timeout-multiplier "$patience" "$@" $again
+        --timeout-multiplier "$patience" $again
     cp "$dir/meson-logs/testlog.json" "$results/$step.again.json"
 }
 
 step_plain() {
     wrapper=() patience=1
-    meson_step plain "$scale" --
+    meson_step plain "$scale" -- --no-suite=long
+}
+
+step_long() {
+    wrapper=() patience=1
+    meson_step long "$scale" -- --suite=long
 }
 
 step_asan() {
@@ -80,8 +93,12 @@ step_tsan() {
         "${tsan_suites[@]/#/--suite=}"
 }
 
+step_checks() {
+    mk/tidy.py --tap "$results/checks.tap" --quick
+}
+
 step_tidy() {
-    mk/tidy.py --tap "$results/tidy.tap"
+    mk/tidy.py --tap "$results/tidy.tap" --slow
 }
 
 step_fuzz() {
@@ -92,13 +109,18 @@ step_roots() {
     mk/roots.sh "$results/roots.tap"
 }
 
+only=()
+case $1 in
+--only=?*) only=("$1"); shift ;;
+--only=) shift ;;
+esac
 mkdir -p "$results"
 rm -f "$results"/*
 logs=()
 for step in "$@"; do
     case $step in
-    plain | asan | tsan) logs+=("$step=$results/$step.json") ;;
-    tidy | fuzz | roots) logs+=("$step=$results/$step.tap") ;;
+    plain | long | asan | tsan) logs+=("$step=$results/$step.json") ;;
+    checks | tidy | fuzz | roots) logs+=("$step=$results/$step.tap") ;;
     *) echo "mk/test.sh: no such step: \"$step\"" >&2; exit 2 ;;
     esac
 done

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The house rules that a machine can check.
 
-Usage: tidy.py [--tap FILE] [--fix-format] [CHECK...]      CHECK: a name from the list below
+Usage: tidy.py [--tap FILE] [--quick | --slow | CHECK...]      CHECK: a name from the list below
+       tidy.py --fix-format
 
 Prints one TAP line for each check, with what it found under it; --tap appends the same to FILE.
 Exits with 0 only when all checks passed.
@@ -260,20 +261,24 @@ def check_version():
     return [] if versions[0] == versions[1] else [f"{versions[0]} and {versions[1]}"]
 
 
-CHECKS = {
+# Those that take seconds, and those that need a build with clang or look at every path.
+QUICK = {
     "text": check_text_rules,
     "format": check_format,
     "includes": check_include_direction,
-    "clang": check_clang_build,
-    "headers": check_headers,
-    "symbols": check_symbol_names,
-    "clang-tidy": check_clang_tidy,
-    "cppcheck": check_cppcheck,
     "python": check_python,
     "shell": check_shell,
     "links": check_links,
     "version": check_version,
 }
+SLOW = {
+    "clang": check_clang_build,
+    "headers": check_headers,
+    "symbols": check_symbol_names,
+    "clang-tidy": check_clang_tidy,
+    "cppcheck": check_cppcheck,
+}
+CHECKS = QUICK | SLOW
 
 
 def fix_format():
@@ -304,6 +309,8 @@ def tap_lines(names):
 def main():
     parser = argparse.ArgumentParser(description="checks the house rules")
     parser.add_argument("--tap", metavar="FILE", help="append the TAP lines to FILE too")
+    parser.add_argument("--quick", action="store_true", help=", ".join(QUICK))
+    parser.add_argument("--slow", action="store_true", help=", ".join(SLOW))
     parser.add_argument("--fix-format", action="store_true", help="format the C files, check none")
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=", ".join(CHECKS))
     args = parser.parse_args()
@@ -315,7 +322,8 @@ def main():
         return fix_format()
 
     failed = False
-    for line in tap_lines(args.checks or list(CHECKS)):
+    named = args.checks or [*(QUICK if args.quick else []), *(SLOW if args.slow else [])]
+    for line in tap_lines(named or list(CHECKS)):
         print(line, flush=True)
         if args.tap:
             with open(args.tap, "a", encoding="utf-8") as tap:
