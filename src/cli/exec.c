@@ -49,7 +49,8 @@ struct run {
     char message[MESSAGE_BYTES];
     struct pawl__cli_child child;
     bool started;
-    bool cut; /* the result is not all that the command printed */
+    bool unwanted; /* it was told to stop, and not because the node does */
+    bool cut;      /* the result is not all that the command printed */
     enum pawl__cli_end end;
 };
 
@@ -193,7 +194,9 @@ static bool is_to_stop(void *ctx)
         flush_tail(run);
         run->flushed_us = now_us;
     }
-    return pawl_task_cancelled(run->task);
+    if (!pawl_task_cancelled(run->task)) return false;
+    if (!atomic_load(&run->exec->stopping)) run->unwanted = true;
+    return true;
 }
 
 /* As UTF-8 without NULs, whatever it was. */
@@ -397,14 +400,13 @@ static enum pawl_outcome stopped(struct run *run)
 {
     int64_t deadline_ms = pawl_task_deadline_ms(run->task);
     bool late = deadline_ms && pawl__clock_wall_ms(&pawl__clock_system) >= deadline_ms;
-    bool leaving = atomic_load(&run->exec->stopping);
     enum pawl_outcome outcome = give_back(run, 0);
     if (late) run->end = PAWL__CLI_END_TIMEOUT;
-    if (!late && !leaving) run->end = PAWL__CLI_END_CANCELLED;
+    if (!late && run->unwanted) run->end = PAWL__CLI_END_CANCELLED;
     snprintf(run->message, sizeof run->message, "%s",
-             late      ? "it took too long"
-             : leaving ? "the node stops"
-                       : "it is no longer wanted");
+             late            ? "it took too long"
+             : run->unwanted ? "it is no longer wanted"
+                             : "the node stops");
     return outcome;
 }
 
