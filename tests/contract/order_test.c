@@ -229,6 +229,26 @@ static void a_job_that_is_given_back_keeps_its_place(struct rig *rig)
     pawl_close(pawl);
 }
 
+/* Retried in reverse, and all of them due at the same instant. */
+static void a_job_that_is_brought_back_keeps_its_place(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_id ids[JOBS];
+    submit_mixed(rig, pawl, 12, &plain, ids);
+    assert_claimed(rig, pawl, JOBS, ids, JOBS);
+    for (size_t i = 0; i < JOBS; i++)
+        assert_ok(rig, pawl_control(pawl, ids[i], PAWL_CONTROL_DISCARD, NULL, NULL, &rig->diag));
+    rig_advance(rig, 1000);
+    const struct pawl_retention keep = { .archive_after_ms = 500 };
+    struct pawl_upkeep done = { 0 };
+    assert_ok(rig, pawl_upkeep_turn(pawl, &keep, &done, &rig->diag));
+    assert_i64(JOBS, done.archived);
+    for (size_t i = JOBS; i-- > 0;)
+        assert_ok(rig, pawl_control(pawl, ids[i], PAWL_CONTROL_RETRY, NULL, NULL, &rig->diag));
+    assert_claimed(rig, pawl, 7, ids, JOBS);
+    pawl_close(pawl);
+}
+
 static void finishing_and_extending_find_the_job_by_its_id(struct rig *rig)
 {
     static const char *const queues[] = { "default" };
@@ -270,6 +290,7 @@ int main(void)
         CONTRACT(types_are_merged_in_order),
         CONTRACT(jobs_that_fall_due_together_run_as_they_came),
         CONTRACT(a_job_that_is_given_back_keeps_its_place),
+        CONTRACT(a_job_that_is_brought_back_keeps_its_place),
         CONTRACT(finishing_and_extending_find_the_job_by_its_id),
     };
     return contract_run("order", tests, COUNT(tests));

@@ -176,7 +176,8 @@ CREATE TABLE pawl_archive (
     started_at_ms   bigint,
     worker          text COLLATE "C",
     reason          text,
-    result          text
+    result          text,
+    arrival         uuid -- keeps the place of a job that is brought back
 );
 CREATE INDEX pawl_archive_created ON pawl_archive (created_at_ms);
 CREATE INDEX pawl_archive_ended ON pawl_archive (state, finished_at_ms);

@@ -648,7 +648,7 @@ BEGIN
         IF FOUND THEN
             RETURN p;
         END IF;
-        SELECT a.id, NULL, a.lane, a.state, a.run, a.base_run, a.free_runs, a.created_at_ms,
+        SELECT a.id, a.arrival, a.lane, a.state, a.run, a.base_run, a.free_runs, a.created_at_ms,
             a.due_at_ms, a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry
         INTO p
         FROM pawl_archive AS a

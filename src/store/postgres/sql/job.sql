@@ -172,15 +172,15 @@ WHERE id = ANY (:ids)
 WITH gone AS (
     DELETE FROM pawl_job AS j
     WHERE j.id = ANY (:ids)
-    RETURNING {{facts}}, {{end}}
+    RETURNING {{facts}}, {{end}}, j.arrival
 )
-INSERT INTO pawl_archive ({{fact_columns}}, {{end_columns}})
-SELECT {{fact_columns}}, {{end_columns}}
+INSERT INTO pawl_archive ({{fact_columns}}, {{end_columns}}, arrival)
+SELECT {{fact_columns}}, {{end_columns}}, arrival
 FROM gone
 
 -- name: archive_restore
-INSERT INTO pawl_job ({{fact_columns}}, {{end_columns}}, rank, waits, held, perishes)
-SELECT {{facts}}, {{end}}, 0, false, false, false
+INSERT INTO pawl_job ({{fact_columns}}, {{end_columns}}, arrival, rank, waits, held, perishes)
+SELECT {{facts}}, {{end}}, j.arrival, 0, false, false, false
 FROM pawl_archive AS j
 WHERE j.id = :id
 
