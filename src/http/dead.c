@@ -46,7 +46,7 @@ void pawl__on_dead_letters(struct pawl__request *request)
     pawl__jobs_print_stories(request, &jobs);
     pawl__buf_printf(&request->reply, "],\"total\":%lld,",
                      (long long)jobs.total); // for the ojs CLI
-    pawl__paging_print(&request->reply, &paging, &jobs);
+    pawl__paging_print(&request->reply, &paging, jobs.total, jobs.next);
     pawl__buf_add_text(&request->reply, "}");
     pawl_jobs_release(&jobs);
     pawl__reply(request, 200);

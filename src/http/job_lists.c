@@ -9,8 +9,11 @@
 #include <string.h>
 
 enum { SORTED_MAX = 10000, READ_AT_ONCE = 100 };
+enum { CURSOR_BYTES = 2 + 16 + 16 + PAWL_JOB_ID_TEXT_BYTES };
+_Static_assert(CURSOR_BYTES >= PAWL_CURSOR_BYTES, "one of the store's has room");
 
-enum sort { SORT_CREATED, SORT_SCHEDULED, SORT_PRIORITY };
+/* As letters: they are a part of cursors. */
+enum sort { SORT_CREATED = 'c', SORT_SCHEDULED = 's', SORT_PRIORITY = 'p' };
 
 /* What is asked for. */
 struct wanted {
@@ -18,6 +21,12 @@ struct wanted {
     const char *queue, *type; /* filter points here */
     enum sort sort;
     bool ascending;
+};
+
+/* What a page says about those behind it. */
+struct turned {
+    int64_t total;
+    char next[CURSOR_BYTES];
 };
 
 /* ---- the query ---- */
@@ -48,6 +57,7 @@ static bool read_sort(struct pawl__request *request, enum sort *out)
                   { "scheduled_at", SORT_SCHEDULED },
                   { "priority", SORT_PRIORITY } };
     const char *text = pawl__request_query(request, "sort");
+    *out = SORT_CREATED;
     if (!text) return true;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(text, names[i].name) != 0) continue;
@@ -86,24 +96,61 @@ static bool read_wanted(struct pawl__request *request, struct wanted *out)
 
 /* ---- another order ---- */
 
+/* Where a job stands: no two jobs are at the same place. */
 struct place {
-    int64_t key;
-    int64_t nth; /* in the store's order */
+    int64_t key, created_at_ms;
     struct pawl_job_id id;
 };
 
-static int by_key(const void *a, const void *b)
+typedef int compare_fn(const void *a, const void *b);
+
+static int ascending(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->nth < y->nth ? -1 : x->nth > y->nth;
+    if (x->created_at_ms != y->created_at_ms) return x->created_at_ms < y->created_at_ms ? -1 : 1;
+    return memcmp(&x->id, &y->id, sizeof x->id);
 }
 
-/* Descending is ascending with every key turned round. */
-static int64_t key_of(const struct pawl_job *job, const struct wanted *wanted)
+static int descending(const void *a, const void *b)
 {
-    int64_t key = wanted->sort == SORT_PRIORITY ? job->priority : job->due_at_ms;
-    return wanted->ascending ? key : -key;
+    return ascending(b, a);
+}
+
+static struct place place_of(const struct pawl_job *job, enum sort sort)
+{
+    return (struct place){ .key = sort == SORT_PRIORITY ? job->priority : job->due_at_ms,
+                           .created_at_ms = job->created_at_ms,
+                           .id = job->id };
+}
+
+/* A cursor is the order and the place that the page ended with: "pd" and so on. */
+static void print_cursor(const struct wanted *wanted, const struct place *at,
+                         char out[CURSOR_BYTES])
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(at->id, id);
+    snprintf(out, CURSOR_BYTES, "%c%c%016llx%016llx%s", wanted->sort, wanted->ascending ? 'a' : 'd',
+             (unsigned long long)at->key, (unsigned long long)at->created_at_ms, id);
+}
+
+/* False: answered. */
+static bool read_cursor(struct pawl__request *request, const struct wanted *wanted,
+                        const char *cursor, struct place *out)
+{
+    char again[CURSOR_BYTES], id[PAWL_JOB_ID_TEXT_BYTES];
+    unsigned long long key, created;
+    if (sscanf(cursor, "%*2c%16llx%16llx%36s", &key, &created, id) == 3 &&
+        pawl_job_id_parse(id, &out->id) == PAWL_OK) {
+        out->key = (int64_t)key;
+        out->created_at_ms = (int64_t)created;
+        print_cursor(wanted, out, again);
+        if (strcmp(cursor, again) == 0) return true;
+    }
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "cursor",
+                       "\"%.20s\" is not a cursor of this list: sort and order must stay the same",
+                       cursor);
+    return false;
 }
 
 /* Into an array of the arena. False: answered. */
@@ -131,8 +178,7 @@ static bool read_places(struct pawl__request *request, const struct wanted *want
                                   .brief = true };
         err = pawl_query(pawl__request_pawl(request), &wanted->filter, &page, &jobs, &diag);
         for (size_t i = 0; !err && i < jobs.count && *count < room; i++) {
-            (*out)[*count] = (struct place){ key_of(&jobs.at[i], wanted), *count, jobs.at[i].id };
-            ++*count;
+            (*out)[(*count)++] = place_of(&jobs.at[i], wanted->sort);
         }
         memcpy(cursor, jobs.next, sizeof cursor);
         pawl_jobs_release(&jobs);
@@ -157,48 +203,88 @@ static bool read_job(struct pawl__request *request, struct pawl_job_id id, int64
     return true;
 }
 
-/* The page's jobs, with commas between, and how many there are in all. False: answered. */
-static bool print_sorted(struct pawl__request *request, const struct wanted *wanted,
-                         const struct pawl__paging *paging, int64_t *total)
+/* The first place of the page. False: answered. */
+static bool find_first(struct pawl__request *request, const struct wanted *wanted,
+                       const struct pawl__paging *paging, compare_fn *compare,
+                       const struct place *places, int64_t total, int64_t *out)
 {
-    struct place *places;
+    struct place after;
+    *out = paging->offset;
+    if (!paging->cursor) return true;
+    if (!read_cursor(request, wanted, paging->cursor, &after)) return false;
+    for (*out = 0; *out < total && compare(&places[*out], &after) <= 0;)
+        ++*out;
+    return true;
+}
+
+/* The page's jobs, with commas between. A page by cursor ends before the first that does not fit,
+ * and holds one at least. Returns the place behind the last. */
+static int64_t print_places(struct pawl__request *request, const struct place *places,
+                            int64_t first, int64_t end, bool whole)
+{
     const char *comma = "";
-    int64_t left = request->server->config.limits.reply_bytes_max, room = left;
-    if (!read_places(request, wanted, &places, total)) return false;
-    qsort(places, (size_t)*total, sizeof *places, by_key);
-    for (int64_t i = paging->offset; i < *total && i < paging->offset + paging->limit; i++) {
+    int64_t left = request->server->config.limits.reply_bytes_max, room = left, i;
+    for (i = first; i < end; i++) {
         struct pawl_jobs jobs = { 0 };
-        if (read_job(request, places[i].id, &left, &jobs)) {
+        bool found = read_job(request, places[i].id, &left, &jobs);
+        bool full = found && whole && jobs.at[0].brief && *comma;
+        if (found && !full) {
             pawl__buf_add_text(&request->reply, comma);
             pawl__job_print_listed(request, &jobs.at[0], &room);
             comma = ",";
         }
         pawl_jobs_release(&jobs);
+        if (full) break;
     }
+    return i;
+}
+
+/* False: answered. */
+static bool print_sorted(struct pawl__request *request, const struct wanted *wanted,
+                         const struct pawl__paging *paging, struct turned *out)
+{
+    struct place *places;
+    int64_t first;
+    compare_fn *compare = wanted->ascending ? ascending : descending;
+    if (!read_places(request, wanted, &places, &out->total)) return false;
+    qsort(places, (size_t)out->total, sizeof *places, compare);
+    if (!find_first(request, wanted, paging, compare, places, out->total, &first)) return false;
+    int64_t end = first + paging->limit < out->total ? first + paging->limit : out->total;
+    end = print_places(request, places, first, end, paging->cursor != NULL);
+    out->next[0] = '\0';
+    if (end > first && end < out->total) print_cursor(wanted, &places[end - 1], out->next);
     return true;
 }
 
 /* ---- lists ---- */
 
+/* The page's jobs, with commas between. False: answered. */
+static bool print_wanted(struct pawl__request *request, const struct wanted *wanted,
+                         const struct pawl__paging *paging, struct turned *out)
+{
+    struct pawl_jobs jobs = { 0 };
+    if (wanted->sort != SORT_CREATED) return print_sorted(request, wanted, paging, out);
+    if (!pawl__paging_query(request, &wanted->filter, paging, &jobs)) return false;
+    pawl__jobs_print_stories(request, &jobs);
+    out->total = jobs.total;
+    memcpy(out->next, jobs.next, sizeof jobs.next);
+    pawl_jobs_release(&jobs);
+    return true;
+}
+
 void pawl__on_admin_jobs(struct pawl__request *request)
 {
     struct wanted wanted;
     struct pawl__pages pages;
-    struct pawl_jobs jobs = { 0 };
+    struct turned turned;
     if (!pawl__pages_read(request, &pages) || !read_wanted(request, &wanted)) return;
     pages.oldest_first = wanted.ascending;
     struct pawl__paging paging = pawl__pages_paging(&pages);
     pawl__buf_add_text(&request->reply, "{\"items\":[");
-    if (wanted.sort != SORT_CREATED) {
-        if (!print_sorted(request, &wanted, &paging, &jobs.total)) return;
-    } else {
-        if (!pawl__paging_query(request, &wanted.filter, &paging, &jobs)) return;
-        pawl__jobs_print_stories(request, &jobs);
-    }
+    if (!print_wanted(request, &wanted, &paging, &turned)) return;
     pawl__buf_add_text(&request->reply, "],");
-    pawl__pages_print(&request->reply, &pages, jobs.total);
+    pawl__pages_print(&request->reply, &pages, turned.total);
     pawl__buf_add_text(&request->reply, "}");
-    pawl_jobs_release(&jobs);
     pawl__reply(request, 200);
 }
 
@@ -207,22 +293,16 @@ void pawl__on_jobs(struct pawl__request *request)
 {
     struct wanted wanted;
     struct pawl__paging paging;
-    struct pawl_jobs jobs = { 0 };
+    struct turned turned;
     if (!pawl__paging_read(request, request->server->config.limits.page_size_max, &paging) ||
         !read_wanted(request, &wanted)) {
         return;
     }
     paging.oldest_first = wanted.ascending;
     pawl__buf_add_text(&request->reply, "{\"jobs\":[");
-    if (wanted.sort != SORT_CREATED) {
-        if (!print_sorted(request, &wanted, &paging, &jobs.total)) return;
-    } else {
-        if (!pawl__paging_query(request, &wanted.filter, &paging, &jobs)) return;
-        pawl__jobs_print_stories(request, &jobs);
-    }
-    pawl__buf_printf(&request->reply, "],\"total\":%lld,", (long long)jobs.total);
-    pawl__paging_print(&request->reply, &paging, &jobs);
+    if (!print_wanted(request, &wanted, &paging, &turned)) return;
+    pawl__buf_printf(&request->reply, "],\"total\":%lld,", (long long)turned.total);
+    pawl__paging_print(&request->reply, &paging, turned.total, turned.next);
     pawl__buf_add_text(&request->reply, "}");
-    pawl_jobs_release(&jobs);
     pawl__reply(request, 200);
 }

@@ -100,17 +100,17 @@ bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter 
     return !err;
 }
 
-void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging,
-                        const struct pawl_jobs *jobs)
+void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging, int64_t total,
+                        const char *next)
 {
     pawl__buf_printf(out,
                      "\"pagination\":{\"total\":%lld,\"limit\":%lld,\"offset\":%lld,"
                      "\"has_more\":%s",
-                     (long long)jobs->total, (long long)paging->limit, (long long)paging->offset,
-                     jobs->next[0] ? "true" : "false");
-    if (jobs->next[0]) {
+                     (long long)total, (long long)paging->limit, (long long)paging->offset,
+                     *next ? "true" : "false");
+    if (*next) {
         pawl__buf_add_text(out, ",\"next_cursor\":");
-        pawl__buf_add_json(out, jobs->next, strlen(jobs->next));
+        pawl__buf_add_json(out, next, strlen(next));
     }
     pawl__buf_add_text(out, "}");
 }

@@ -33,9 +33,9 @@ void pawl__pages_print(struct pawl__buf *out, const struct pawl__pages *pages, i
  * numbered one, whose successor the client reckons, those beyond are brief. */
 bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter *filter,
                         const struct pawl__paging *paging, struct pawl_jobs *out);
-/* "pagination":{...} */
-void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging,
-                        const struct pawl_jobs *jobs);
+/* "pagination":{...}; `next` is the cursor of the page behind, "" after the last. */
+void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging, int64_t total,
+                        const char *next);
 /* A job with its failures and checkpoint. Checkpoints have a budget of their own; `room` is what
  * is left of it. */
 void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job *job,

@@ -196,12 +196,12 @@ static void says_where_the_next_page_begins(void **state)
     struct pawl__buf out = { 0 };
     struct pawl_jobs jobs = { .total = 7, .next = "abc" };
     struct pawl__paging paging = { .limit = 3, .offset = 2 };
-    pawl__paging_print(&out, &paging, &jobs);
+    pawl__paging_print(&out, &paging, jobs.total, jobs.next);
     assert_string_equal(out.at, "\"pagination\":{\"total\":7,\"limit\":3,\"offset\":2,"
                                 "\"has_more\":true,\"next_cursor\":\"abc\"}");
     pawl__buf_clear(&out);
     jobs.next[0] = '\0';
-    pawl__paging_print(&out, &paging, &jobs);
+    pawl__paging_print(&out, &paging, jobs.total, jobs.next);
     assert_string_equal(out.at, "\"pagination\":{\"total\":7,\"limit\":3,\"offset\":2,"
                                 "\"has_more\":false}");
     pawl__buf_release(&out);

@@ -73,7 +73,7 @@ static void reply_jobs(struct pawl__request *request, const struct pawl_filter *
         print_job(&request->reply, &jobs.at[i]);
     }
     pawl__buf_add_text(&request->reply, "],");
-    pawl__paging_print(&request->reply, &paging, &jobs);
+    pawl__paging_print(&request->reply, &paging, jobs.total, jobs.next);
     pawl__buf_add_text(&request->reply, "}");
     pawl_jobs_release(&jobs);
     pawl__reply(request, 200);

@@ -3,6 +3,8 @@
 
 Usage: clients_test.py PAWL [TEST...]
 """
+import itertools
+import urllib.parse
 import uuid
 
 from jobs_kit import JOBS, Shared, check_refusal, queue_name
@@ -223,6 +225,42 @@ def sorts_jobs_by_priority_and_by_when_they_are_due():
     reply = SERVER.get(f"/ojs/v1/admin/jobs?queue={queue}&sort=priority&page=2&per_page=3")
     assert ids(reply["items"]) == [jobs[1]] and reply["pagination"]["page"] == 2, reply
     assert SERVER.get(f"/ojs/v1/admin/jobs?queue={queue}&sort=priority&page=3")["items"] == []
+
+
+@test
+def turns_the_pages_of_a_sorted_list():
+    queue = queue_name()
+    priorities = [3, -100, 3, 0, 100, 3, -1]
+    jobs = [SERVER.submit(queue=queue, options={"priority": priority, "delay_until": f"+PT{i}H"})
+            for i, priority in enumerate(priorities, 1)]
+    for sort, order in itertools.product(["priority", "scheduled_at"], ["asc", "desc"]):
+        path = f"{JOBS}?queue={queue}&sort={sort}&order={order}"
+        whole = SERVER.get(path)
+        assert sorted(ids(whole["jobs"])) == sorted(jobs), whole
+        assert not whole["pagination"]["has_more"], whole
+        found, cursor = [], ""
+        for left in [5, 3, 1]:
+            page = SERVER.get(f"{path}&limit=2&cursor={cursor}")
+            found, cursor = found + ids(page["jobs"]), page["pagination"]["next_cursor"]
+            assert page["pagination"]["has_more"] and page["total"] == len(jobs), (left, page)
+        last = SERVER.get(f"{path}&limit=2&cursor={cursor}")
+        assert found + ids(last["jobs"]) == ids(whole["jobs"]), (sort, order)
+        assert not last["pagination"]["has_more"] and "next_cursor" not in last["pagination"], last
+        other = {"asc": "desc", "desc": "asc"}[order]
+        for wrong in ["garbage", cursor + "0", " " + cursor[1:], cursor[:-1],
+                      SERVER.get(f"{JOBS}?queue={queue}&limit=2")["pagination"]["next_cursor"]]:
+            SERVER.refused("GET", f"{path}&cursor={urllib.parse.quote(wrong)}", None, 400,
+                           "invalid_request", field="cursor")
+        SERVER.refused("GET", f"{JOBS}?sort={sort}&order={other}&cursor={cursor}", None, 400,
+                       "invalid_request", field="cursor")
+        SERVER.refused("GET", f"{JOBS}?order={order}&cursor={cursor}", None, 400,
+                       "invalid_request")
+    job = jobs[priorities.index(100)]  # a page goes on behind a job that is gone
+    cursor = SERVER.get(f"{JOBS}?queue={queue}&sort=priority&limit=1")["pagination"]["next_cursor"]
+    SERVER.delete(f"{JOBS}/{job}")
+    SERVER.delete(f"/ojs/v1/admin/jobs/{job}")
+    page = SERVER.get(f"{JOBS}?queue={queue}&sort=priority&limit=3&cursor={cursor}")
+    assert {one["priority"] for one in page["jobs"]} == {3}, page
 
 
 @test

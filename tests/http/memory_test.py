@@ -151,17 +151,19 @@ def pages_by_cursor_hold_whole_jobs_and_go_on():
     with Server() as server:
         submitted = submit_large(server, 11, 5)
         submitted.reverse()
-        size, reply = listed(server, "/ojs/v1/jobs?limit=1")
-        found, pages = [submitted[0]], 0
-        cursor = reply["pagination"]["next_cursor"]
-        while cursor is not None:
-            size, reply = listed(server, f"/ojs/v1/jobs?limit=100&cursor={cursor}")
-            assert size < 17 * MIB, size
-            assert all(len(job["args"][0]) == len(large(5)) for job in reply["jobs"])
-            found += [job["id"] for job in reply["jobs"]]
-            cursor = reply["pagination"].get("next_cursor")
-            pages += 1
-        assert found == submitted and pages == 4, (pages, len(found))
+        for sort in ("created_at", "priority"):
+            path = f"/ojs/v1/jobs?sort={sort}"
+            size, reply = listed(server, f"{path}&limit=1")
+            found, pages = [submitted[0]], 0
+            cursor = reply["pagination"]["next_cursor"]
+            while cursor is not None:
+                size, reply = listed(server, f"{path}&limit=100&cursor={cursor}")
+                assert size < 17 * MIB, size
+                assert all(len(job["args"][0]) == len(large(5)) for job in reply["jobs"])
+                found += [job["id"] for job in reply["jobs"]]
+                cursor = reply["pagination"].get("next_cursor")
+                pages += 1
+            assert found == submitted and pages == 4, (sort, pages, len(found))
 
 
 def ask_for(job):
