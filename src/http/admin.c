@@ -308,9 +308,11 @@ static void purge(struct pawl__request *request, struct pawl_filter *filter)
 
 static void purge_queue(struct pawl__request *request, const struct pawl__json *json)
 {
+    static const char *const known[] = { "state", "states", "older_than", "confirm", NULL };
     struct pawl_filter filter = { .queues = &request->parts[0], .queue_count = 1 };
     const char *older_than = NULL;
-    if (pawl__filter_states(request, json, 0, &filter.states) &&
+    if (pawl__body_knows(request, json, 0, known) &&
+        pawl__filter_states(request, json, 0, &filter.states) &&
         pawl__body_text(request, json, 0, "older_than", &older_than) &&
         read_older_than(request, older_than, &filter)) {
         purge(request, &filter);
@@ -345,10 +347,17 @@ static const struct pawl_filter dead_letters = {
     .dead_letter = true,
 };
 
+/* older_than in the query or in the body. */
 void pawl__on_dead_letters_purge(struct pawl__request *request)
 {
+    static const char *const known[] = { "older_than", NULL };
     struct pawl_filter filter = dead_letters;
-    if (read_older_than(request, pawl__request_query(request, "older_than"), &filter)) {
+    struct pawl__json json;
+    const char *in_query, *in_body;
+    if (pawl__request_only(request, "older_than", &in_query) &&
+        pawl__request_json(request, true, &json) && pawl__body_knows(request, &json, 0, known) &&
+        pawl__body_text(request, &json, 0, "older_than", &in_body) &&
+        read_older_than(request, in_query ? in_query : in_body, &filter)) {
         purge(request, &filter);
     }
 }

@@ -282,22 +282,28 @@ static bool read_meta(struct pawl__request *request, const struct pawl__json *js
     return false;
 }
 
-static bool knows_all(struct pawl__request *request, const struct pawl__json *json, uint32_t object)
+static bool is_known(const char *text, const char *const *known)
 {
-    static const char *const known[] = { "type",           "queue",           "state",    "states",
-                                         "enqueued_after", "enqueued_before", "priority", "meta" };
+    while (*known && strcmp(text, *known) != 0)
+        known++;
+    return *known != NULL;
+}
+
+bool pawl__body_knows(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
+                      const char *const *known)
+{
     uint32_t name = pawl__json_first(object);
     for (uint32_t i = 0; i < json->tokens[object].count; i++, name = json->tokens[name + 1].next) {
         const char *text = pawl__token_text(request, json, name);
-        bool found = false;
-        for (size_t k = 0; text && k < sizeof known / sizeof known[0]; k++) {
-            found = found || strcmp(text, known[k]) == 0;
+        if (text && is_known(text, known)) continue;
+        struct pawl__buf list = { 0 };
+        for (const char *const *one = known; *one; one++) {
+            pawl__buf_printf(&list, "%s%s", one == known ? "" : one[1] ? ", " : " or ", *one);
         }
-        if (found) continue;
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, text ? text : "filter",
-                           "a filter knows no \"%.40s\": use type, queue, state, enqueued_after, "
-                           "enqueued_before, priority or meta",
-                           text ? text : "");
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, text ? text : "body",
+                           "unknown member \"%.40s\": use %s", text ? text : "",
+                           list.failed ? "another" : list.at);
+        pawl__buf_release(&list);
         return false;
     }
     return true;
@@ -306,8 +312,11 @@ static bool knows_all(struct pawl__request *request, const struct pawl__json *js
 bool pawl__filter_read(struct pawl__request *request, const struct pawl__json *json,
                        uint32_t object, struct pawl_filter *out)
 {
+    static const char *const known[] = { "type",     "queue",          "state",
+                                         "states",   "enqueued_after", "enqueued_before",
+                                         "priority", "meta",           NULL };
     int64_t priority = INT64_MAX;
-    if (!knows_all(request, json, object) ||
+    if (!pawl__body_knows(request, json, object, known) ||
         !read_names(request, json, object, "type", &out->types, &out->type_count) ||
         !read_names(request, json, object, "queue", &out->queues, &out->queue_count) ||
         !pawl__filter_states(request, json, object, &out->states) ||

@@ -55,6 +55,11 @@ bool pawl__bound_read(struct pawl__request *request, const char *name, const cha
 const char *pawl__token_text(struct pawl__request *request, const struct pawl__json *json,
                              uint32_t token);
 
+/* Does the object have no members but `known`, a list that ends with NULL? For what changes many
+ * jobs: a restriction that is not understood would widen it. False: answered. */
+bool pawl__body_knows(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
+                      const char *const *known);
+
 struct pawl__ids {
     struct pawl_job_id *at; /* in the arena */
     size_t count;

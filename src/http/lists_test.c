@@ -330,7 +330,7 @@ static void refuses_filters_that_say_less_than_was_meant(void **state)
     } cases[] = {
         { "{\"queu\":\"a\"}", "queu" },
         { "{\"queue\":\"a\",\"Type\":\"b\"}", "Type" },
-        { "{\"que\\u0000ue\":\"a\"}", "filter" },
+        { "{\"que\\u0000ue\":\"a\"}", "body" },
         { "{\"queue\":[]}", "queue" },
         { "{\"queue\":[null]}", "queue" },
         { "{\"queue\":\"a\\u0000\"}", "queue" },

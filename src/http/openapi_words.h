@@ -20,7 +20,19 @@
     X("dead_letters", "queue", "string", "Of this queue alone")                                    \
     X("dead_letters", "limit", "integer", "At most so many")                                       \
     X("dead_letters", "cursor", "string", "From the page before")                                  \
-    X("dead_letters", "offset", "integer", "Leave out so many")
+    X("dead_letters", "offset", "integer", "Leave out so many")                                    \
+    X("dead_letters_purge", "older_than", "string", "Ended before this: P7D, 7d or a timestamp")   \
+    X("jobs", "queue", "string", "Of this queue alone")                                            \
+    X("jobs", "state", "string", "In this state alone")                                            \
+    X("jobs", "type", "string", "Of this type alone")                                              \
+    X("jobs", "worker", "string", "Held by this worker alone")                                     \
+    X("jobs", "since", "string", "Created at or after this timestamp")                             \
+    X("jobs", "until", "string", "Created before this timestamp")                                  \
+    X("jobs", "sort", "string", "created_at, scheduled_at or priority")                            \
+    X("jobs", "order", "string", "desc or asc")                                                    \
+    X("jobs", "limit", "integer", "At most so many")                                               \
+    X("jobs", "cursor", "string", "From the page before")                                          \
+    X("jobs", "offset", "integer", "Leave out so many")
 
 /* route's name, what its body is: a name of the schemas below */
 #define PAWL__OPENAPI_BODIES(X)                                                                    \

@@ -56,6 +56,25 @@ const char *pawl__request_query(struct pawl__request *request, const char *name)
     return NULL;
 }
 
+bool pawl__request_only(struct pawl__request *request, const char *name, const char **out)
+{
+    bool given = false;
+    for (const char *at = request->query, *end; *at; at = *end ? end + 1 : end) {
+        end = strchrnul(at, '&');
+        if (at == end) continue;
+        const char *other = pawl__arena_dup(&request->arena, at, strcspn(at, "=&"));
+        given = other && strcmp(other, name) == 0;
+        if (given) continue;
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, other ? other : "",
+                           "unknown parameter \"%.40s\": use %s", other ? other : "", name);
+        return false;
+    }
+    *out = pawl__request_query(request, name);
+    if (*out || !given) return true;
+    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s must not be empty", name);
+    return false;
+}
+
 bool pawl__request_int(struct pawl__request *request, const char *name, int64_t min, int64_t max,
                        int64_t *out)
 {

@@ -94,6 +94,9 @@ const char *pawl__request_header(const struct pawl__request *request, const char
 /* A member of the query, decoded, in the arena; NULL: not there, or empty: clients send "queue="
  * and mean any. */
 const char *pawl__request_query(struct pawl__request *request, const char *name);
+/* The same for routes that delete, where a restriction that is not understood would widen them:
+ * an empty value and any other parameter are refused. False: answered. */
+bool pawl__request_only(struct pawl__request *request, const char *name, const char **out);
 /* The body as a JSON object. An empty body is an empty object when `optional`. False: answered. */
 bool pawl__request_json(struct pawl__request *request, bool optional, struct pawl__json *out);
 /* A member of an object of the body, as text in the arena; NULL: absent or null. False: it is no

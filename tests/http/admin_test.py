@@ -248,9 +248,11 @@ def purges_what_ended_of_a_queue():
     SERVER.refused("DELETE", path, {}, 400, "invalid_request", field="confirm")
     SERVER.refused("DELETE", path, {"confirm": True, "states": ["lost"]}, 400, "invalid_request",
                    field="state")
-    for older in ["soon", "-P1D"]:
+    for older in ["soon", "-P1D", ""]:
         SERVER.refused("DELETE", path, {"confirm": True, "older_than": older}, 400,
                        "invalid_request", field="older_than")
+    SERVER.refused("DELETE", path, {"confirm": True, "older": "P1D"}, 400, "invalid_request",
+                   field="older")
     assert SERVER.delete(path, {"confirm": True, "older_than": "P1D"})["succeeded"] == 0
     assert SERVER.delete(path, {"confirm": True,
                                 "older_than": "2020-01-01T00:00:00Z"})["succeeded"] == 0

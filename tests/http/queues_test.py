@@ -298,7 +298,15 @@ def forgets_all_dead_letters():
                        field="older_than")
         for broken in ["7d%00", "7d%", "%zz"]:  # must not count as not given
             server.refused("POST", f"{DEAD}/purge?older_than={broken}", {}, 400, "invalid_request")
+        for query, field in [("older_than=", "older_than"), ("older_than", "older_than"),
+                             ("older-than=7d", "older-than"), ("older_than=7d&queue=a", "queue")]:
+            server.refused("POST", f"{DEAD}/purge?{query}", {}, 400, "invalid_request",
+                           field=field)
+        for member, value in [("older_than", ""), ("older_than", 7), ("queue", "a")]:
+            server.refused("POST", f"{DEAD}/purge", {member: value}, 400, "invalid_request",
+                           field=member)
         assert server.post(f"{DEAD}/purge?older_than=7d")["deleted"] == 0
+        assert server.post(f"{DEAD}/purge", {"older_than": "7d"})["deleted"] == 0
         assert server.post(f"{DEAD}/purge")["deleted"] == len(jobs)
         assert server.get(DEAD)["total"] == 0 and server.state(other) == "discarded"
 
