@@ -8,6 +8,8 @@ The rules, and nothing else, are in this file's tables:
 - a room sees its own headers, the rooms its arrows lead to, and <pawl/...>;
 - of another room it sees the door alone (src/store/store.h), except of base, whose headers are
   all doors;
+- a folder inside a room sees the folders of that room that its own arrows lead to: a backend does
+  not see another one;
 - the command line is a customer: base and <pawl/...>;
 - what is installed, and the examples, include nothing of ours but <pawl/...>;
 - sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests,
@@ -37,6 +39,17 @@ ROOMS = {
 }
 # The one header of a room that others may include: src/ROOM/ROOM.h. Each of base's is a door.
 DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}
+# Folder inside a room, or the room's own files: the folders of that room it may include.
+FOLDERS = {
+    "store": ["store/core"],
+    "store/core": ["store"],
+    "store/sql": ["store", "store/core"],
+    "store/memory": ["store", "store/core"],
+    "store/sqlite": ["store", "store/core", "store/sql"],
+    "store/postgres": ["store", "store/core", "store/sql"],
+    "store/remote": ["store"],
+    "store/redis": ["store"],
+}
 # Header of a database: the folders that may include it.
 DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"],
              "sqlite3ext.h": ["src/store/sqlite/", "src/sql/"],
@@ -75,10 +88,19 @@ def complain_public(what, quote):
     return None
 
 
-def complain_room(room, target):
-    other, relative = target
-    if other == room:
+def complain_folder(path, relative):
+    """The same inside one room: `path` includes `relative`, both begin behind src/."""
+    folder, other = os.path.dirname(path), os.path.dirname(relative)
+    if folder == other or folder not in FOLDERS or other in FOLDERS[folder]:
         return None
+    return f"{folder} may not include {other} (\"{relative}\")"
+
+
+def complain_room(path, target):
+    other, relative = target
+    room = path.split("/")[0]
+    if other == room:
+        return complain_folder(path, relative)
     if other not in ROOMS:
         return f'"{relative}" is in no known room'
     if other not in ROOMS[room]:
@@ -106,7 +128,7 @@ def check_file(root, path):
             if quote == "<" and what.split("/")[0] in ROOMS:
                 complaint = f"<{what}> is a room's header: include it in quotes"
             elif target:
-                complaint = complain_room(room, target)
+                complaint = complain_room(path[len("src/"):], target)
             elif quote == '"' and what.startswith("pawl/"):
                 complaint = f"include <{what}> in angle brackets: it is installed"
         if complaint:

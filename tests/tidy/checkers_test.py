@@ -52,6 +52,8 @@ CLEAN = {
     "src/store/store.h": '#include "lifecycle/lifecycle.h"\n#include "base/buf.h"\n',
     "src/store/inside.h": "",
     "src/store/sqlite/sqlite.c": '#include "store/inside.h"\n#include <sqlite3.h>\n',
+    "src/store/sql/filter.h": '#include "store/inside.h"\n',
+    "src/store/sqlite/query.c": '#include "store/sql/filter.h"\n',
     "src/api/submit.c": '#include "store/store.h"\n#include <pawl/pawl.h>\n',
     "src/cli/main.c": '#include "cli/main.h"\n#include "base/buf.h"\n#include <pawl/pawl.h>\n',
     "src/cli/main.h": "",
@@ -99,6 +101,21 @@ def finds_command_line_behind_the_counter(root):
 def finds_database_header_outside_its_backend(root):
     expect(include_complaints(root, "src/store/x.c", "#include <sqlite3.h>\n"),
            "may include sqlite3.h")
+
+
+@test
+def finds_shared_sql_that_knows_a_backend(root):
+    plant(root, {"src/store/sqlite/sqlite.h": ""})
+    expect(include_complaints(root, "src/store/sql/x.c", '#include "store/sqlite/sqlite.h"\n'),
+           "store/sql may not include store/sqlite")
+
+
+@test
+def finds_backend_that_knows_another(root):
+    plant(root, {"src/store/postgres/postgres.h": ""})
+    expect(include_complaints(root, "src/store/sqlite/x.c",
+                              '#include "store/postgres/postgres.h"\n'),
+           "store/sqlite may not include store/postgres")
 
 
 @test

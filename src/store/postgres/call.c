@@ -196,10 +196,15 @@ void pawl__pg_bind_text(struct pawl__pg_conn *conn, int at, const char *text)
     pawl__pg_bind_span(conn, at, (struct pawl_span){ text, text ? strlen(text) : 0 });
 }
 
+void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span span)
+{
+    span = mended(conn, span);
+    bind_value(conn, at, OID_TEXT, span.at, span.len);
+}
+
 void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text)
 {
-    struct pawl_span span = mended(conn, (struct pawl_span){ text, strlen(text) });
-    bind_value(conn, at, OID_TEXT, span.at, span.len);
+    pawl__pg_bind_whole(conn, at, (struct pawl_span){ text, strlen(text) });
 }
 
 void pawl__pg_bind_bytes(struct pawl__pg_conn *conn, int at, const void *bytes, size_t len)

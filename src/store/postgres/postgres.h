@@ -50,7 +50,7 @@ enum pawl__pg { PG_STATEMENTS(X) PG_END };
 enum {
     PAWL__PG_SESSIONS_MAX = 3, /* more add little: the server's processors are busy by then */
     PAWL__PG_READERS_MAX = 4,
-    PAWL__PG_PARAMS_MAX = 48,        /* of one statement; query.c needs the most */
+    PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
     PAWL__PG_SLOTS = 6,              /* answers that are kept at a time; the last two: lane.c */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
@@ -141,6 +141,7 @@ void pawl__pg_bind_span(struct pawl__pg_conn *conn, int at,
                         struct pawl_span span);                                  /* empty: NULL */
 void pawl__pg_bind_text(struct pawl__pg_conn *conn, int at, const char *text);   /* "" too: NULL */
 void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text); /* "" is "" */
+void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span span); /* the same */
 void pawl__pg_bind_bytes(struct pawl__pg_conn *conn, int at, const void *bytes, size_t len);
 /* Send; the answer is only looked at for errors. */
 void pawl__pg_send(struct pawl__pg_conn *conn);

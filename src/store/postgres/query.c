@@ -1,83 +1,17 @@
-/* Finding jobs: a filter becomes WHERE terms from a fixed list, values are always bound.
+/* Finding jobs: one statement for a page, one for each table that is counted.
  *
  * Live and archived jobs are in two tables of the same shape; both are asked and merged by the time
- * of creation.
+ * of creation. The WHERE clauses are sql/filter.c's.
  *
  * Runs on: the caller's thread, with a connection from the pool, and once more with another when
  * that one has been cut; or the committer's, with its own. */
-#include "base/id.h"
 #include "store/postgres/postgres.h"
+#include "store/sql/filter.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* A statement being written, with what is bound to it so far. */
-struct draft {
-    struct pawl__pg_conn *conn;
-    struct pawl__buf sql;
-    bool archive;
-    bool crowded; /* the states' roll is long: jobs of them are met everywhere */
-    bool has_where;
-    struct pawl_job_id low, high;  /* of id_prefix; bound, so kept until it is sent */
-    struct pawl__pg_list lists[6]; /* queues, types and tags, of two tables */
-    size_t list_count;
-};
-
-static void term(struct draft *draft, const char *text)
-{
-    pawl__buf_add_text(&draft->sql, draft->has_where ? " AND " : " WHERE ");
-    pawl__buf_add_text(&draft->sql, text);
-    draft->has_where = true;
-}
-
-/* The next parameter's number, which is written too. */
-static int place_holder(struct draft *draft)
-{
-    int at = draft->conn->count + 1;
-    pawl__buf_printf(&draft->sql, "$%d", at);
-    return at;
-}
-
-static void number_term(struct draft *draft, const char *text, int64_t number)
-{
-    if (!number) return;
-    term(draft, text);
-    pawl__pg_bind(draft->conn, place_holder(draft), number);
-}
-
-static void string_term(struct draft *draft, const char *text, const char *value)
-{
-    if (!value || !*value) return;
-    term(draft, text);
-    pawl__pg_bind_string(draft->conn, place_holder(draft), value);
-}
-
-static void list_term(struct draft *draft, const char *before, const char *const *list,
-                      size_t count, const char *after)
-{
-    if (!count) return;
-    assert(draft->list_count < sizeof draft->lists / sizeof *draft->lists);
-    struct pawl__pg_list *values = &draft->lists[draft->list_count++];
-    pawl__pg_list_begin(values, PAWL__PG_TEXTS);
-    for (size_t i = 0; i < count; i++) {
-        pawl__pg_list_add_text(values, list[i]);
-    }
-    term(draft, before);
-    pawl__pg_bind_list(draft->conn, place_holder(draft), values);
-    pawl__buf_add_text(&draft->sql, after);
-}
-
-static void state_list(struct draft *draft, uint32_t mask)
-{
-    pawl__buf_add_text(&draft->sql, " IN (0");
-    for (int state = 1; state < PAWL_STATE_END; state++) {
-        if (mask & PAWL_STATE_BIT(state)) pawl__buf_printf(&draft->sql, ", %d", state);
-    }
-    pawl__buf_add_text(&draft->sql, ")");
-}
+/* ---- the dialect ---- */
 
 /* The few jobs of some states can be reached without reading all others: by an index, or by a roll.
  * Completed jobs are not few. */
@@ -106,104 +40,62 @@ static const struct shortcut *shortcut_to(uint32_t mask)
     return NULL;
 }
 
-static void add_roll(struct draft *draft, const struct shortcut *shortcut, uint32_t mask)
+static void add_roll(struct pawl__draft *draft, const struct shortcut *shortcut, uint32_t states)
 {
-    pawl__buf_add_text(&draft->sql, shortcut->roll);
-    if (shortcut->by_state) state_list(draft, mask);
+    pawl__draft_text(draft, shortcut->roll);
+    if (shortcut->by_state) pawl__draft_states(draft, states);
 }
 
-static void narrow(struct draft *draft, uint32_t mask)
+static void narrow(struct pawl__draft *draft, uint32_t states)
 {
-    const struct shortcut *shortcut = shortcut_to(mask);
+    const struct shortcut *shortcut = shortcut_to(states);
+    bool crowded = draft->flag; // the states' roll is long: jobs of them are met everywhere
     if (draft->archive || !shortcut) return;
     if (shortcut->term) {
-        term(draft, shortcut->term);
-    } else if (!draft->crowded) {
-        term(draft, "j.id = ANY (ARRAY (SELECT unnest(ids) FROM ");
-        add_roll(draft, shortcut, mask);
-        pawl__buf_add_text(&draft->sql, "))");
+        pawl__draft_term(draft, shortcut->term);
+    } else if (!crowded) {
+        pawl__draft_term(draft, "j.id = ANY (ARRAY (SELECT unnest(ids) FROM ");
+        add_roll(draft, shortcut, states);
+        pawl__draft_text(draft, "))");
     }
 }
 
-static void state_term(struct draft *draft, uint32_t mask)
+static void state_terms(struct pawl__draft *draft, uint32_t states)
 {
-    if (!mask) return;
-    narrow(draft, mask);
-    term(draft, "j.state");
-    state_list(draft, mask);
+    narrow(draft, states);
+    pawl__draft_term(draft, "j.state");
+    pawl__draft_states(draft, states);
 }
 
-/* A document with \u0000 in it is valid, but PostgreSQL cannot make text of it. */
-static void meta_term(struct draft *draft, const struct pawl_filter *filter)
+static void id_term(struct pawl__draft *draft, struct pawl_job_id low, struct pawl_job_id high)
 {
-    if (!filter->meta_key) return;
-    term(draft, "CASE WHEN j.meta IS NULL OR j.meta LIKE '%\\\\u0000%' THEN false"
-                " ELSE (j.meta::json ->> ");
-    pawl__pg_bind_string(draft->conn, place_holder(draft), filter->meta_key);
-    pawl__buf_add_text(&draft->sql, ") = ");
-    pawl__pg_bind_string(draft->conn, place_holder(draft),
-                         filter->meta_value ? filter->meta_value : "");
-    pawl__buf_add_text(&draft->sql, " END");
+    pawl__draft_term(draft, "j.id BETWEEN ? AND ?");
+    pawl__draft_id(draft, low);
+    pawl__draft_id(draft, high);
 }
 
-static void priority_term(struct draft *draft, const struct pawl_filter *filter)
-{
-    if (!filter->priority_given) return;
-    term(draft, "j.priority BETWEEN ");
-    pawl__pg_bind(draft->conn, place_holder(draft), filter->priority_min);
-    pawl__buf_add_text(&draft->sql, " AND ");
-    pawl__pg_bind(draft->conn, place_holder(draft), filter->priority_max);
-}
-
-static void type_term(struct draft *draft, const struct pawl_filter *filter)
-{
-    bool wild = false;
-    for (size_t i = 0; i < filter->type_count; i++) {
-        wild |= pawl__type_is_wild(filter->types[i]);
+#define COLUMNS                                                                                    \
+    {                                                                                              \
+        .worker = "j.worker", .finished_at_ms = "j.finished_at_ms", .dead_letter = "j.dead_letter" \
     }
-    if (wild) {
-        list_term(draft, "EXISTS (SELECT 1 FROM unnest(", filter->types, filter->type_count,
-                  ") AS t (name) WHERE n.type = t.name OR t.name = '*'"
-                  " OR (right(t.name, 2) = '.*' AND starts_with(n.type, left(t.name, -1))))");
-    } else {
-        list_term(draft, "n.type = ANY (", filter->types, filter->type_count, ")");
-    }
-}
 
-static void prefix_term(struct draft *draft, const struct pawl_filter *filter)
-{
-    if (!filter->id_prefix) return;
-    bool ok = pawl__id_range(filter->id_prefix, &draft->low, &draft->high);
-    assert(ok);
-    term(draft, "j.id BETWEEN ");
-    pawl__pg_bind_id(draft->conn, place_holder(draft), &draft->low);
-    pawl__buf_add_text(&draft->sql, " AND ");
-    pawl__pg_bind_id(draft->conn, place_holder(draft), &draft->high);
-}
+static const struct pawl__dialect dialect = {
+    .mark = '$',
+    .type = "n.type",
+    .type_begins = "starts_with(n.type, ?)",
+    .tagged = "j.id IN (SELECT t.id FROM pawl_tag AS t WHERE t.tag",
+    // a document with \u0000 in it is valid, but PostgreSQL cannot make text of it
+    .meta = "CASE WHEN j.meta IS NULL OR j.meta LIKE '%\\\\u0000%' THEN false"
+            " ELSE (j.meta::json ->> ?) = ? END",
+    .live = COLUMNS,
+    .archive = COLUMNS,
+    .states = state_terms,
+    .ids = id_term,
+    .cursor_digits = 12, // a position's number is the time of creation
+    .cursor_id = true,
+};
 
-static void filter_terms(struct draft *draft, const struct pawl_filter *filter)
-{
-    prefix_term(draft, filter);
-    state_term(draft, filter->states);
-    list_term(draft, "q.name = ANY (", filter->queues, filter->queue_count, ")");
-    type_term(draft, filter);
-    list_term(draft, "j.id IN (SELECT t.id FROM pawl_tag AS t WHERE t.tag = ANY (", filter->tags,
-              filter->tag_count, "))");
-    string_term(draft, "j.business_key = ", filter->business_key);
-    string_term(draft, "j.idempotency_key = ", filter->idempotency_key);
-    string_term(draft, "j.principal = ", filter->principal);
-    string_term(draft, "j.trace_id = ", filter->trace_id);
-    string_term(draft, "j.worker = ", filter->worker);
-    meta_term(draft, filter);
-    priority_term(draft, filter);
-    number_term(draft, "j.created_at_ms >= ", filter->created_from_ms);
-    number_term(draft, "j.created_at_ms < ", filter->created_until_ms);
-    number_term(draft, "j.due_at_ms >= ", filter->due_from_ms);
-    number_term(draft, "j.due_at_ms < ", filter->due_until_ms);
-    number_term(draft, "j.finished_at_ms >= ", filter->finished_from_ms);
-    number_term(draft, "j.finished_at_ms < ", filter->finished_until_ms);
-    if (filter->dead_letter) term(draft, "j.dead_letter");
-}
+/* ---- statements ---- */
 
 /* One page of both tables. */
 struct ask {
@@ -211,9 +103,7 @@ struct ask {
     enum pawl__pg live, archive; /* the statements to put the filter behind */
     bool oldest_first;
     bool crowded;
-    bool has_after; /* behind the job that the page before ended with: */
-    int64_t after_ms;
-    struct pawl_job_id after_id;
+    struct pawl__position after;
     int64_t limit;
     bool bounded; /* in bytes: */
     int64_t bytes_max, least;
@@ -221,7 +111,7 @@ struct ask {
 
 /* The planner thinks that every range of ids is one job in a hundred, and would read jobs in order
  * of creation until it has met enough. Adding 0 leaves it the primary key alone. */
-static void order(struct draft *draft, const struct ask *ask, const char *table)
+static void order(struct pawl__draft *draft, const struct ask *ask, const char *table)
 {
     bool by_id = *table && ask->filter->id_prefix;
     pawl__buf_printf(&draft->sql, " ORDER BY %screated_at_ms%s%s, %sid%s", table,
@@ -229,98 +119,116 @@ static void order(struct draft *draft, const struct ask *ask, const char *table)
                      ask->oldest_first ? "" : " DESC");
 }
 
-static void limit(struct draft *draft, const struct ask *ask)
+static void limit(struct pawl__draft *draft, const struct ask *ask)
 {
     pawl__buf_printf(&draft->sql, " LIMIT %" PRId64, ask->limit);
 }
 
-static void draft_table(struct draft *draft, const struct ask *ask, bool archive)
+static void draft_table(struct pawl__draft *draft, const struct ask *ask, bool archive)
 {
     draft->archive = archive;
     draft->has_where = false;
-    pawl__buf_add_text(&draft->sql, "(");
-    pawl__buf_add_text(&draft->sql, pawl__pg_text_of(archive ? ask->archive : ask->live));
-    filter_terms(draft, ask->filter);
-    if (ask->has_after) {
-        term(draft,
-             ask->oldest_first ? "(j.created_at_ms, j.id) > (" : "(j.created_at_ms, j.id) < (");
-        pawl__pg_bind(draft->conn, place_holder(draft), ask->after_ms);
-        pawl__buf_add_text(&draft->sql, ", ");
-        pawl__pg_bind_id(draft->conn, place_holder(draft), &ask->after_id);
-        pawl__buf_add_text(&draft->sql, ")");
+    pawl__draft_text(draft, "(");
+    pawl__draft_text(draft, pawl__pg_text_of(archive ? ask->archive : ask->live));
+    pawl__draft_filter(draft, ask->filter);
+    if (ask->after.given) {
+        pawl__draft_term(draft, ask->oldest_first ? "(j.created_at_ms, j.id) > (?, ?)"
+                                                  : "(j.created_at_ms, j.id) < (?, ?)");
+        pawl__draft_number(draft, ask->after.number);
+        pawl__draft_id(draft, ask->after.id);
     }
     order(draft, ask, "j.");
     limit(draft, ask);
-    pawl__buf_add_text(&draft->sql, ")");
+    pawl__draft_text(draft, ")");
 }
 
-static void draft_release(struct draft *draft)
+static void bind(struct pawl__pg_conn *conn, int at, const struct pawl__value *value)
 {
-    for (size_t i = 0; i < draft->list_count; i++) {
-        pawl__pg_list_release(&draft->lists[i]);
+    switch (value->kind) {
+    case PAWL__VALUE_NUMBER:
+        pawl__pg_bind(conn, at, value->number);
+        break;
+    case PAWL__VALUE_TEXT:
+        pawl__pg_bind_whole(conn, at, value->text);
+        break;
+    case PAWL__VALUE_ID:
+        pawl__pg_bind_id(conn, at, &value->id);
+        break;
     }
-    pawl__buf_release(&draft->sql);
 }
 
-/* Sends what was drafted, or says that there was no memory for it. */
-static enum pawl_err send_draft(struct draft *draft, int slot, struct pawl_diag *diag)
+/* Sends what was drafted, or says that there was no memory for it. Releases the draft. */
+static enum pawl_err send_draft(struct pawl__pg_conn *conn, struct pawl__draft *draft, int slot,
+                                struct pawl_diag *diag)
 {
-    if (draft->sql.failed) return pawl__fail_nomem(diag);
-    draft->conn->text = draft->sql.at;
-    pawl__pg_send_keep(draft->conn, slot);
-    return PAWL_OK;
+    enum pawl_err err = draft->sql.failed ? pawl__fail_nomem(diag) : PAWL_OK;
+    if (!err) {
+        pawl__pg_call_text(conn, draft->sql.at);
+        for (size_t i = 0; i < draft->count; i++) {
+            bind(conn, (int)i + 1, &draft->values[i]);
+        }
+        pawl__pg_send_keep(conn, slot);
+    }
+    pawl__draft_release(draft);
+    return err;
 }
 
 enum { SLOT_PAGE, SLOT_COUNT_LIVE, SLOT_COUNT_ARCHIVE };
 
 /* Around a page: its lengths are added up in its order, and what does not fit is not sent. */
-static void open_bound(struct draft *draft, const struct ask *ask)
+static void open_bound(struct pawl__draft *draft, const struct ask *ask)
 {
-    pawl__pg_bind(draft->conn, PG_QUERY_WITHIN_bytes_max, ask->bytes_max);
-    pawl__pg_bind(draft->conn, PG_QUERY_WITHIN_least, ask->least);
-    pawl__buf_add_text(&draft->sql, "WITH page AS (");
+    assert(PG_QUERY_WITHIN_bytes_max == 1 && PG_QUERY_WITHIN_least == 2);
+    pawl__draft_given(draft, ask->bytes_max);
+    pawl__draft_given(draft, ask->least);
+    pawl__draft_text(draft, "WITH page AS (");
 }
 
-static void close_bound(struct draft *draft, const struct ask *ask)
+static void close_bound(struct pawl__draft *draft, const struct ask *ask)
 {
-    pawl__buf_add_text(&draft->sql, "), sized AS (");
-    pawl__buf_add_text(&draft->sql, pawl__pg_text_of(PG_PAGE_SIZED));
-    pawl__buf_add_text(&draft->sql, "WINDOW so_far AS (");
+    pawl__draft_text(draft, "), sized AS (");
+    pawl__draft_text(draft, pawl__pg_text_of(PG_PAGE_SIZED));
+    pawl__draft_text(draft, "WINDOW so_far AS (");
     order(draft, ask, "");
-    pawl__buf_add_text(&draft->sql, ")) ");
-    pawl__buf_add_text(&draft->sql, pawl__pg_text_of(PG_QUERY_WITHIN));
+    pawl__draft_text(draft, ")) ");
+    pawl__draft_text(draft, pawl__pg_text_of(PG_QUERY_WITHIN));
     order(draft, ask, "");
+}
+
+static void begin_draft(struct pawl__draft *draft, const struct ask *ask)
+{
+    pawl__draft_init(draft, &dialect);
+    draft->flag = ask->crowded;
 }
 
 static enum pawl_err send_page(struct pawl__pg_conn *conn, const struct ask *ask,
                                struct pawl_diag *diag)
 {
-    struct draft draft = { .conn = conn, .crowded = ask->crowded };
-    pawl__pg_call_text(conn, "");
+    struct pawl__draft draft;
+    begin_draft(&draft, ask);
     if (ask->bounded) open_bound(&draft, ask);
+    size_t given = draft.count;
     draft_table(&draft, ask, false);
     if (ask->filter->archived) {
-        pawl__buf_add_text(&draft.sql, " UNION ALL ");
+        draft.marks = draft.count = given; // its terms have the same values, in the same order
+        pawl__draft_text(&draft, " UNION ALL ");
         draft_table(&draft, ask, true);
         order(&draft, ask, "");
         limit(&draft, ask);
     }
     if (ask->bounded) close_bound(&draft, ask);
-    enum pawl_err err = send_draft(&draft, SLOT_PAGE, diag);
-    draft_release(&draft);
-    return err;
+    return send_draft(conn, &draft, SLOT_PAGE, diag);
 }
 
 static enum pawl_err send_count(struct pawl__pg_conn *conn, const struct ask *ask, bool archive,
                                 struct pawl_diag *diag)
 {
-    struct draft draft = { .conn = conn, .archive = archive, .crowded = ask->crowded };
-    pawl__pg_call_text(conn, "");
-    pawl__buf_add_text(&draft.sql, pawl__pg_text_of(archive ? PG_COUNT_ARCHIVE : PG_COUNT_LIVE));
-    filter_terms(&draft, ask->filter);
-    enum pawl_err err = send_draft(&draft, archive ? SLOT_COUNT_ARCHIVE : SLOT_COUNT_LIVE, diag);
-    draft_release(&draft);
-    return err;
+    struct pawl__draft draft;
+    begin_draft(&draft, ask);
+    draft.archive = archive;
+    pawl__draft_text(&draft, pawl__pg_text_of(archive ? PG_COUNT_ARCHIVE : PG_COUNT_LIVE));
+    pawl__draft_filter(&draft, ask->filter);
+    return send_draft(conn, &draft, archive ? SLOT_COUNT_ARCHIVE : SLOT_COUNT_LIVE, diag);
 }
 
 static enum pawl_err send_counts(struct pawl__pg_conn *conn, const struct ask *ask,
@@ -339,13 +247,12 @@ static enum pawl_err look_for_crowd(struct pawl__pg_conn *conn, struct ask *ask,
 {
     const struct shortcut *shortcut = shortcut_to(ask->filter->states);
     if (!shortcut || !shortcut->roll) return PAWL_OK;
-    struct draft draft = { .conn = conn };
-    pawl__pg_call_text(conn, "");
-    pawl__buf_add_text(&draft.sql, "SELECT EXISTS (SELECT 1 FROM ");
+    struct pawl__draft draft;
+    begin_draft(&draft, ask);
+    pawl__draft_text(&draft, "SELECT EXISTS (SELECT 1 FROM ");
     add_roll(&draft, shortcut, ask->filter->states);
-    pawl__buf_add_text(&draft.sql, " OFFSET " ROWS_FEW ")");
-    enum pawl_err err = send_draft(&draft, SLOT_PAGE, diag);
-    draft_release(&draft);
+    pawl__draft_text(&draft, " OFFSET " ROWS_FEW ")");
+    enum pawl_err err = send_draft(conn, &draft, SLOT_PAGE, diag);
     if (!err) err = pawl__pg_sync(conn, diag);
     if (!err) ask->crowded = pawl__pg_bool(conn->kept[SLOT_PAGE], 0, 0);
     return err;
@@ -356,65 +263,6 @@ static int64_t read_counts(const struct pawl__pg_conn *conn, const struct pawl_f
     int64_t count = pawl__pg_int(conn->kept[SLOT_COUNT_LIVE], 0, 0);
     if (filter->archived) count += pawl__pg_int(conn->kept[SLOT_COUNT_ARCHIVE], 0, 0);
     return count;
-}
-
-enum { NAMES_MAX = 480 };
-
-static enum pawl_err check_size(const struct pawl_filter *filter, struct pawl_diag *diag)
-{
-    if (filter->queue_count + filter->type_count + filter->tag_count <= NAMES_MAX) return PAWL_OK;
-    return pawl__fail(diag, PAWL_ERR_LIMIT, "a filter may name %d queues, types and tags in all",
-                      NAMES_MAX);
-}
-
-/* ---- cursors: the direction, the last job's time of creation and its id, in hexadecimal ---- */
-
-enum { CURSOR_TIME_DIGITS = 12, CURSOR_LEN = 1 + CURSOR_TIME_DIGITS + 32 };
-_Static_assert(CURSOR_LEN < PAWL_CURSOR_BYTES, "a cursor has room");
-
-static bool read_hex(const char *text, size_t digits, uint64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < digits; i++) {
-        static const char known[] = "0123456789abcdef";
-        const char *at = text[i] ? strchr(known, text[i]) : NULL;
-        if (!at) return false;
-        *out = *out << 4 | (uint64_t)(at - known);
-    }
-    return true;
-}
-
-static bool parse_cursor(const char *text, bool oldest_first, struct ask *ask)
-{
-    uint64_t value;
-    if (strlen(text) != CURSOR_LEN || text[0] != (oldest_first ? 'o' : 'n')) return false;
-    if (!read_hex(text + 1, CURSOR_TIME_DIGITS, &value)) return false;
-    ask->after_ms = (int64_t)value;
-    for (size_t i = 0; i < sizeof ask->after_id.b; i++) {
-        if (!read_hex(text + 1 + CURSOR_TIME_DIGITS + 2 * i, 2, &value)) return false;
-        ask->after_id.b[i] = (uint8_t)value;
-    }
-    return true;
-}
-
-static enum pawl_err read_cursor(const struct pawl_page *page, struct ask *ask,
-                                 struct pawl_diag *diag)
-{
-    if (!page->cursor || !*page->cursor) return PAWL_OK;
-    ask->has_after = parse_cursor(page->cursor, page->oldest_first, ask);
-    if (ask->has_after) return PAWL_OK;
-    return pawl__fail_field(diag, PAWL_ERR_ARG, "cursor", "\"%.20s\" is not a cursor of this query",
-                            page->cursor);
-}
-
-static void write_cursor(char out[PAWL_CURSOR_BYTES], bool oldest_first,
-                         const struct pawl_job *last)
-{
-    int len = snprintf(out, PAWL_CURSOR_BYTES, "%c%0*" PRIx64, oldest_first ? 'o' : 'n',
-                       CURSOR_TIME_DIGITS, (uint64_t)last->created_at_ms);
-    for (size_t i = 0; i < sizeof last->id.b; i++) {
-        len += snprintf(out + len, PAWL_CURSOR_BYTES - (size_t)len, "%02x", last->id.b[i]);
-    }
 }
 
 static bool is_bounded(const struct pawl_page *page)
@@ -440,7 +288,11 @@ static enum pawl_err read_page(const PGresult *rows, const struct pawl_page *pag
         out->at[i].brief = !whole;
         out->count++;
     }
-    if (more) write_cursor(out->next, page->oldest_first, &out->at[out->count - 1]);
+    if (more) {
+        const struct pawl_job *last = &out->at[out->count - 1];
+        pawl__page_continues(&dialect, page,
+                             &(struct pawl__position){ true, last->created_at_ms, last->id }, out);
+    }
     return PAWL_OK;
 }
 
@@ -456,13 +308,8 @@ static enum pawl_err query_once(struct pawl__backend *pg, const struct pawl_filt
                        .bounded = is_bounded(page),
                        .bytes_max = page->bytes_max ? page->bytes_max : -1,
                        .least = page->brief ? 0 : 1 };
-    enum pawl_err err = check_size(filter, diag);
-    if (!err) err = read_cursor(page, &ask, diag);
+    enum pawl_err err = pawl__page_begin(&dialect, filter, page, &ask.after, out, diag);
     if (err) return err;
-    out->at = NULL;
-    out->count = 0;
-    out->total = -1;
-    out->next[0] = '\0';
     struct pawl__pg_conn *conn;
     err = pawl__pg_read_begin(pg, &conn, diag);
     if (err) return err;
@@ -487,7 +334,7 @@ enum pawl_err pawl__pg_query(struct pawl__backend *pg, const struct pawl_filter 
 static enum pawl_err query_count_once(struct pawl__backend *pg, const struct pawl_filter *filter,
                                       int64_t *out, struct pawl_diag *diag)
 {
-    enum pawl_err err = check_size(filter, diag);
+    enum pawl_err err = pawl__filter_check(filter, diag);
     if (err) return err;
     struct pawl__pg_conn *conn;
     err = pawl__pg_read_begin(pg, &conn, diag);
@@ -517,7 +364,7 @@ enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filte
                        .archive = PG_MATCH_ARCHIVE,
                        .oldest_first = true,
                        .limit = limit };
-    enum pawl_err err = check_size(filter, diag);
+    enum pawl_err err = pawl__filter_check(filter, diag);
     if (!err) err = send_page(conn, &ask, diag);
     if (!err) err = pawl__pg_sync(conn, diag);
     if (err) return err;

@@ -1,0 +1,307 @@
+/* A filter as WHERE terms, and cursors. */
+#include "store/sql/filter.h"
+
+#include "base/diag.h"
+#include "base/id.h"
+#include "lifecycle/lifecycle.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- drafts ---- */
+
+void pawl__draft_init(struct pawl__draft *draft, const struct pawl__dialect *dialect)
+{
+    draft->dialect = dialect;
+    draft->archive = draft->flag = draft->has_where = false;
+    draft->sql = (struct pawl__buf){ 0 };
+    draft->marks = draft->count = 0; // `values` are written before they are read
+}
+
+void pawl__draft_release(struct pawl__draft *draft)
+{
+    assert(draft->marks == draft->count);
+    pawl__buf_release(&draft->sql);
+}
+
+void pawl__draft_text(struct pawl__draft *draft, const char *text)
+{
+    pawl__buf_add_text(&draft->sql, text);
+}
+
+void pawl__draft_add(struct pawl__draft *draft, const char *text)
+{
+    const char *at;
+    for (; (at = strchr(text, '?')); text = at + 1) {
+        pawl__buf_add(&draft->sql, text, (size_t)(at - text));
+        pawl__buf_printf(&draft->sql, "%c%zu", draft->dialect->mark, ++draft->marks);
+    }
+    pawl__buf_add_text(&draft->sql, text);
+}
+
+static void open_term(struct pawl__draft *draft)
+{
+    pawl__buf_add_text(&draft->sql, draft->has_where ? " AND " : " WHERE ");
+    draft->has_where = true;
+}
+
+void pawl__draft_term(struct pawl__draft *draft, const char *text)
+{
+    open_term(draft);
+    pawl__draft_add(draft, text);
+}
+
+static struct pawl__value *next_value(struct pawl__draft *draft, enum pawl__value_kind kind)
+{
+    assert(draft->count < PAWL__DRAFT_VALUES_MAX);
+    struct pawl__value *value = &draft->values[draft->count++];
+    value->kind = kind;
+    return value;
+}
+
+void pawl__draft_number(struct pawl__draft *draft, int64_t number)
+{
+    next_value(draft, PAWL__VALUE_NUMBER)->number = number;
+}
+
+void pawl__draft_id(struct pawl__draft *draft, struct pawl_job_id id)
+{
+    next_value(draft, PAWL__VALUE_ID)->id = id;
+}
+
+void pawl__draft_given(struct pawl__draft *draft, int64_t number)
+{
+    draft->marks++;
+    pawl__draft_number(draft, number);
+}
+
+static void add_span(struct pawl__draft *draft, const char *at, size_t len)
+{
+    next_value(draft, PAWL__VALUE_TEXT)->text = (struct pawl_span){ at, len };
+}
+
+static void add_string(struct pawl__draft *draft, const char *text)
+{
+    add_span(draft, text, strlen(text));
+}
+
+void pawl__draft_states(struct pawl__draft *draft, uint32_t states)
+{
+    const char *before = " IN (";
+    for (int state = 1; state < PAWL_STATE_END; state++) {
+        if (!(states & PAWL_STATE_BIT(state))) continue;
+        pawl__buf_printf(&draft->sql, "%s%d", before, state);
+        before = ", ";
+    }
+    pawl__buf_add_text(&draft->sql, states ? ")" : " IN (0)");
+}
+
+/* ---- filters ---- */
+
+static void number_term(struct pawl__draft *draft, const char *column, const char *test,
+                        int64_t number)
+{
+    if (!number) return;
+    open_term(draft);
+    pawl__draft_text(draft, column);
+    pawl__draft_add(draft, test);
+    pawl__draft_number(draft, number);
+}
+
+static void string_term(struct pawl__draft *draft, const char *column, const char *value)
+{
+    if (!value || !*value) return;
+    open_term(draft);
+    pawl__draft_text(draft, column);
+    pawl__draft_add(draft, " = ?");
+    add_string(draft, value);
+}
+
+static void list_term(struct pawl__draft *draft, const char *before, const char *const *list,
+                      size_t count, const char *after)
+{
+    if (!count) return;
+    open_term(draft);
+    pawl__draft_text(draft, before);
+    for (size_t i = 0; i < count; i++) {
+        pawl__draft_add(draft, i ? ", ?" : " IN (?");
+        add_string(draft, list[i]);
+    }
+    pawl__draft_text(draft, after);
+}
+
+/* What comes before the star is taken literally. */
+static void add_type(struct pawl__draft *draft, const char *type)
+{
+    if (pawl__type_is_wild(type)) {
+        pawl__draft_add(draft, draft->dialect->type_begins);
+        add_span(draft, type, strlen(type) - 1);
+    } else {
+        pawl__draft_text(draft, draft->dialect->type);
+        pawl__draft_add(draft, " = ?");
+        add_string(draft, type);
+    }
+}
+
+static void type_term(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    bool wild = false;
+    for (size_t i = 0; i < filter->type_count; i++) {
+        wild |= pawl__type_is_wild(filter->types[i]);
+    }
+    if (!wild) {
+        list_term(draft, draft->dialect->type, filter->types, filter->type_count, ")");
+        return;
+    }
+    open_term(draft);
+    for (size_t i = 0; i < filter->type_count; i++) {
+        pawl__draft_text(draft, i ? " OR " : "(");
+        add_type(draft, filter->types[i]);
+    }
+    pawl__draft_text(draft, ")");
+}
+
+static void prefix_term(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    struct pawl_job_id low, high;
+    if (!filter->id_prefix) return;
+    bool ok = pawl__id_range(filter->id_prefix, &low, &high);
+    assert(ok);
+    draft->dialect->ids(draft, low, high);
+}
+
+static void meta_term(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    if (!filter->meta_key) return;
+    pawl__draft_term(draft, draft->dialect->meta);
+    add_string(draft, filter->meta_key);
+    add_string(draft, filter->meta_value ? filter->meta_value : "");
+}
+
+static void priority_term(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    if (!filter->priority_given) return;
+    pawl__draft_term(draft, "j.priority BETWEEN ? AND ?");
+    pawl__draft_number(draft, filter->priority_min);
+    pawl__draft_number(draft, filter->priority_max);
+}
+
+static void range_terms(struct pawl__draft *draft, const char *column, int64_t from, int64_t until)
+{
+    number_term(draft, column, " >= ?", from);
+    number_term(draft, column, " < ?", until);
+}
+
+void pawl__draft_filter(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    const struct pawl__dialect *dialect = draft->dialect;
+    const struct pawl__dialect_columns *columns = draft->archive ? &dialect->archive
+                                                                 : &dialect->live;
+    prefix_term(draft, filter);
+    if (filter->states) dialect->states(draft, filter->states);
+    list_term(draft, "q.name", filter->queues, filter->queue_count, ")");
+    type_term(draft, filter);
+    list_term(draft, dialect->tagged, filter->tags, filter->tag_count, "))");
+    string_term(draft, "j.business_key", filter->business_key);
+    string_term(draft, "j.idempotency_key", filter->idempotency_key);
+    string_term(draft, "j.principal", filter->principal);
+    string_term(draft, "j.trace_id", filter->trace_id);
+    string_term(draft, columns->worker, filter->worker);
+    meta_term(draft, filter);
+    priority_term(draft, filter);
+    range_terms(draft, "j.created_at_ms", filter->created_from_ms, filter->created_until_ms);
+    range_terms(draft, "j.due_at_ms", filter->due_from_ms, filter->due_until_ms);
+    range_terms(draft, columns->finished_at_ms, filter->finished_from_ms,
+                filter->finished_until_ms);
+    if (filter->dead_letter) pawl__draft_term(draft, columns->dead_letter);
+}
+
+enum pawl_err pawl__filter_check(const struct pawl_filter *filter, struct pawl_diag *diag)
+{
+    size_t names = filter->queue_count + filter->type_count + filter->tag_count;
+    if (names <= PAWL__FILTER_NAMES_MAX) return PAWL_OK;
+    return pawl__fail(diag, PAWL_ERR_LIMIT, "a filter may name %d queues, types and tags in all",
+                      PAWL__FILTER_NAMES_MAX);
+}
+
+/* ---- cursors: the direction, then the last job's position in hexadecimal ---- */
+
+enum { ID_DIGITS = 2 * sizeof(struct pawl_job_id) };
+
+static size_t cursor_len(const struct pawl__dialect *dialect)
+{
+    return 1 + (size_t)dialect->cursor_digits + (dialect->cursor_id ? ID_DIGITS : 0);
+}
+
+static char direction(const struct pawl_page *page)
+{
+    return page->oldest_first ? 'o' : 'n';
+}
+
+static bool read_hex(const char *text, size_t digits, uint64_t *out)
+{
+    static const char known[] = "0123456789abcdef";
+    *out = 0;
+    for (size_t i = 0; i < digits; i++) {
+        const char *at = text[i] ? strchr(known, text[i]) : NULL;
+        if (!at) return false;
+        *out = *out << 4 | (uint64_t)(at - known);
+    }
+    return true;
+}
+
+static bool read_id(const char *text, struct pawl_job_id *out)
+{
+    for (size_t i = 0; i < sizeof out->b; i++) {
+        uint64_t byte;
+        if (!read_hex(text + 2 * i, 2, &byte)) return false;
+        out->b[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+static bool read_cursor(const struct pawl__dialect *dialect, const struct pawl_page *page,
+                        struct pawl__position *out)
+{
+    const char *text = page->cursor;
+    size_t digits = (size_t)dialect->cursor_digits;
+    uint64_t number;
+    if (strlen(text) != cursor_len(dialect) || text[0] != direction(page)) return false;
+    if (!read_hex(text + 1, digits, &number)) return false;
+    if (dialect->cursor_id && !read_id(text + 1 + digits, &out->id)) return false;
+    out->number = (int64_t)number;
+    out->given = true;
+    return true;
+}
+
+enum pawl_err pawl__page_begin(const struct pawl__dialect *dialect,
+                               const struct pawl_filter *filter, const struct pawl_page *page,
+                               struct pawl__position *after, struct pawl_jobs *out,
+                               struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__filter_check(filter, diag);
+    if (err) return err;
+    *after = (struct pawl__position){ 0 };
+    if (page->cursor && *page->cursor && !read_cursor(dialect, page, after)) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "cursor",
+                                "\"%.20s\" is not a cursor of this query", page->cursor);
+    }
+    out->at = NULL;
+    out->count = 0;
+    out->total = -1;
+    out->next[0] = '\0';
+    return PAWL_OK;
+}
+
+void pawl__page_continues(const struct pawl__dialect *dialect, const struct pawl_page *page,
+                          const struct pawl__position *last, struct pawl_jobs *out)
+{
+    assert(cursor_len(dialect) < sizeof out->next);
+    int len = snprintf(out->next, sizeof out->next, "%c%0*" PRIx64, direction(page),
+                       dialect->cursor_digits, (uint64_t)last->number);
+    for (size_t i = 0; dialect->cursor_id && i < sizeof last->id.b; i++) {
+        len += snprintf(out->next + len, sizeof out->next - (size_t)len, "%02x", last->id.b[i]);
+    }
+}
