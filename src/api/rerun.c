@@ -51,10 +51,18 @@ static enum pawl_err read_kept(const struct pawl_job *job, struct pawl__arena *a
     return err;
 }
 
+/* How long it could wait once it was due. A job that ran more than once was due anew with each run,
+ * and when it was due first is not known: its delay counts as time to live then. */
+static int64_t time_to_live(const struct pawl_job *job)
+{
+    if (!job->expires_at_ms) return 0;
+    int64_t due_at_ms = job->run > 1 ? job->created_at_ms : job->due_at_ms;
+    return job->expires_at_ms > due_at_ms ? job->expires_at_ms - due_at_ms : 1;
+}
+
 static enum pawl_err spec_of(const struct pawl_job *job, int64_t now_ms, struct pawl__arena *arena,
                              struct pawl_job_spec *out, struct pawl_diag *diag)
 {
-    int64_t lives_ms = job->expires_at_ms ? job->expires_at_ms - job->created_at_ms : 0;
     *out = (struct pawl_job_spec){
         .type = job->type,
         .queue = job->queue,
@@ -62,7 +70,7 @@ static enum pawl_err spec_of(const struct pawl_job *job, int64_t now_ms, struct 
         .meta = job->meta,
         .extra = job->extra,
         .priority = job->priority,
-        .expires_in_ms = job->expires_at_ms && lives_ms < 1 ? 1 : lives_ms,
+        .expires_in_ms = time_to_live(job),
         .timeout_ms = job->timeout_ms,
         .lease_ms = job->lease_ms,
         .sla_soft_at_ms = shifted(job, job->sla_soft_at_ms, now_ms),

@@ -438,6 +438,32 @@ static void rerun_submits_the_same_once_more(struct rig *rig)
     pawl_close(pawl);
 }
 
+/* It runs at once, and lives as long as the first one could once it was due. */
+static void rerun_leaves_the_delay_out(struct rig *rig)
+{
+    static const struct {
+        int64_t delay_ms, ttl_ms, expected_ms;
+    } cases[] = { { 3600000, 60000, 60000 }, { 3600000, 0, 0 }, { 0, 60000, 60000 } };
+    struct pawl *pawl = open_api(rig);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pawl_jobs jobs = { 0 };
+        struct pawl_submitted out = { 0 };
+        const struct pawl_job_spec spec = { .type = "t",
+                                            .delay_ms = cases[i].delay_ms,
+                                            .expires_in_ms = cases[i].ttl_ms };
+        struct pawl_job_id id = submit_api(rig, pawl, &spec);
+        rig_advance(rig, 1000);
+        assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_CANCEL, NULL, NULL, &rig->diag));
+        assert_ok(rig, pawl_rerun(pawl, id, &out, &rig->diag));
+        assert_state(AVAILABLE, out.state);
+        const struct pawl_job *new = get_api(rig, pawl, out.id, &jobs);
+        int64_t expected_ms = cases[i].expected_ms;
+        assert_i64(expected_ms ? rig_now(rig) + expected_ms : 0, new->expires_at_ms);
+        pawl_jobs_release(&jobs);
+    }
+    pawl_close(pawl);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -453,6 +479,7 @@ int main(void)
         CONTRACT(repeats_at_once_all_get_the_one_job),
         CONTRACT(upkeep_does_what_time_asks_for),
         CONTRACT(rerun_submits_the_same_once_more),
+        CONTRACT(rerun_leaves_the_delay_out),
         CONTRACT(an_empty_queue_can_be_deleted),
         CONTRACT_SHARED(upkeep_takes_back_lapsed_leases),
     };
