@@ -8,7 +8,6 @@
 #include "cli/child.h"
 #include "base/clock.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +15,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -238,13 +236,6 @@ static void note_exit(struct pawl__cli_child *child)
     have_patience(child); // with whoever holds its output open
 }
 
-/* Without a pidfd. It stays a zombie. */
-static bool has_exited(const struct pawl__cli_child *child)
-{
-    siginfo_t info = { 0 };
-    return waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
-}
-
 static bool is_over(const struct pawl__cli_children *children, struct pawl__cli_child *child)
 {
     bool closed = child->out < 0 && child->err < 0;
@@ -278,7 +269,7 @@ static bool attend(struct pawl__cli_child *child, int timeout_ms)
     if (ready > 0 && fds[1].revents) read_from(child, &child->err);
     if (ready > 0 && fds[3].revents) feed(child);
     if (ready > 0 && fds[2].revents) note_exit(child);
-    if (child->pidfd < 0 && !child->exited && has_exited(child)) note_exit(child);
+    if (child->pidfd < 0 && !child->exited && pawl__cli_has_exited(child->pid)) note_exit(child);
     return ready > 0;
 }
 
@@ -287,11 +278,7 @@ static void reap(struct pawl__cli_child *child, struct pawl__cli_place *place)
     // Whatever it left behind goes first, while the number of the group is still ours.
     kill(-child->pid, SIGKILL);
     pawl__cli_place_free(place);
-    pid_t got;
-    do {
-        got = waitpid(child->pid, &child->status, 0);
-    } while (got < 0 && errno == EINTR);
-    assert(got == child->pid);
+    child->status = pawl__cli_reap(child->pid);
 }
 
 int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_child *child)

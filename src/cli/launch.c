@@ -23,10 +23,21 @@ enum {
     TABLE_BYTES = PAWL__CLI_CHILDREN_MAX * sizeof(struct pawl__cli_place)
 };
 
-static void reap(pid_t pid)
+bool pawl__cli_has_exited(pid_t pid)
 {
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-    }
+    siginfo_t info = { 0 };
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+int pawl__cli_reap(pid_t pid)
+{
+    int status;
+    pid_t got;
+    do {
+        got = waitpid(pid, &status, 0);
+    } while (got < 0 && errno == EINTR);
+    assert(got == pid);
+    return status;
 }
 
 /* ---- the guardian ---- */
@@ -82,7 +93,7 @@ void pawl__cli_guardian_stop(struct pawl__cli_guardian *guardian)
 {
     if (!guardian->places) return;
     close(guardian->line);
-    reap(guardian->pid);
+    (void)pawl__cli_reap(guardian->pid);
     munmap(guardian->places, TABLE_BYTES);
     guardian->places = NULL;
 }
@@ -173,7 +184,7 @@ int pawl__cli_launch(struct pawl__cli_place *place, const struct pawl__cli_launc
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
         pawl__cli_place_free(place);
-        if (pid > 0) reap(pid);
+        if (pid > 0) (void)pawl__cli_reap(pid);
         return error;
     }
     *out = pid;

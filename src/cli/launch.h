@@ -55,5 +55,10 @@ struct pawl__cli_launch {
  * place is free. Any thread; if that ends before the child does, the child is killed. */
 int pawl__cli_launch(struct pawl__cli_place *place, const struct pawl__cli_launch *launch,
                      pid_t *out);
+/* Has the child ended? It stays a zombie, so its number is still its own. */
+bool pawl__cli_has_exited(pid_t pid);
+/* Waits for the child's end and forgets it; its status. From here on its number may be another's.
+ */
+int pawl__cli_reap(pid_t pid);
 
 #endif

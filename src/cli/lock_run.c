@@ -116,12 +116,6 @@ static int spawn(struct lock_run *run)
     return error;
 }
 
-/* True: it has ended, and `*status` says how. */
-static bool has_ended(const struct lock_run *run, int *status)
-{
-    return waitpid(run->child, status, WNOHANG) == run->child;
-}
-
 /* Also one that is stopped hears of it. */
 static void tell(const struct lock_run *run, int number)
 {
@@ -133,10 +127,9 @@ static void tell(const struct lock_run *run, int number)
  * `*stopped` when it did not end by itself. */
 static int wait_for_command(struct lock_run *run, bool *stopped)
 {
-    int status = 0;
     int64_t kill_us = 0;
     *stopped = false;
-    while (!has_ended(run, &status)) {
+    while (!pawl__cli_has_exited(run->child)) {
         struct timespec pause = { .tv_nsec = LOOK_US * 1000 };
         int number = sigtimedwait(&run->taken, NULL, &pause);
         if (number > 0 && number != SIGCHLD) tell(run, number);
@@ -150,7 +143,7 @@ static int wait_for_command(struct lock_run *run, bool *stopped)
     if (*stopped) (void)kill(-run->child, SIGKILL); // what it left running has no lock either
     pawl__cli_place_free(run->place);               // else it may go on
     if (run->lent) (void)tcsetpgrp(STDIN_FILENO, getpgrp());
-    return status;
+    return pawl__cli_reap(run->child); // last: the group's number is another's from here on
 }
 
 /* ---- from the lock to its release ---- */
