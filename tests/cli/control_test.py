@@ -90,7 +90,14 @@ def a_finished_job_is_submitted_again(box):
              "--timeout", "9s", "--max-attempts", "5", "--key", "once", "--business-key", "b")
     job_id = box.submit(*given)
     done = box.fails(1, "rerun", job_id)
-    has(done.err, f'cannot rerun job "{job_id}": it is available')
+    equal(done.err, f'pawl: cannot rerun job "{job_id}": it is available\n'
+                    f"hint: it has yet to end; to wait for that: pawl wait {job_id}\n")
+    for command, hint in [(["pause", job_id], "pawl resume"), (["resume", job_id], "pawl wait")]:
+        box.ok(*command)
+        has(box.fails(1, "rerun", job_id).err, f"{hint} {job_id}\n")
+    for option, hint in [("--delay=1h", "pawl promote"), ("--pending", "pawl activate")]:
+        other = box.submit("t", option)
+        has(box.fails(1, "rerun", other).err, f"{hint} {other}\n")
     box.ok("skip", job_id)
     has(box.fails(1, "retry", job_id).err, f"pawl rerun {job_id}")
     new_id = box.ok("rerun", job_id).out.strip()
