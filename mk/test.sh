@@ -69,12 +69,12 @@ meson_step() {
 }
 
 step_plain() {
-    wrapper=() patience=1
+    wrapper=() patience=4
     meson_step plain "$scale" -- --no-suite=long
 }
 
 step_long() {
-    wrapper=() patience=1
+    wrapper=() patience=4
     meson_step long "$scale" -- --suite=long
 }
 

@@ -279,7 +279,8 @@ def lets_slow_readers_go_with_a_gap():
         until(lambda: server.metric("pawl_http_streams") == 1)
         batch = {"jobs": [{"type": "a.b", "args": [], "options": {"queue": f"q{number}"}}
                           for number in range(1000)]}
-        with server.listen("/ojs/v1/events/stream") as quick:
+        server.post("/ojs/v1/jobs/batch", {"jobs": batch["jobs"][:1]}, 201)
+        with server.listen("/ojs/v1/events/stream?channel=queue:q0") as quick:
             seen = threading.Thread(target=quick.rest)
             seen.start()
             for _ in range(100):
