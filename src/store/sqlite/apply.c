@@ -12,11 +12,7 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__sq_op_claim,
     [PAWL__OP_ROUTE] = pawl__sq_op_claim,
     [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
-    [PAWL__OP_COMPLETE] = pawl__sq_op_complete,
-    [PAWL__OP_FAIL] = pawl__sq_op_fail,
-    [PAWL__OP_SNOOZE] = pawl__sq_op_snooze,
     [PAWL__OP_EXTEND] = pawl__sq_op_extend,
-    [PAWL__OP_CONTROL] = pawl__sq_op_control,
     [PAWL__OP_BULK] = pawl__sq_op_bulk,
     [PAWL__OP_PRIORITY] = pawl__sq_op_priority,
     [PAWL__OP_DELETE] = pawl__sq_op_delete,
@@ -24,7 +20,6 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CHECKPOINT] = pawl__sq_op_checkpoint,
     [PAWL__OP_LOG] = pawl__sq_op_log,
     [PAWL__OP_PROMOTE] = pawl__sq_op_promote,
-    [PAWL__OP_LAPSE] = pawl__sq_op_lapse,
     [PAWL__OP_EXPIRE] = pawl__sq_op_expire,
     [PAWL__OP_ARCHIVE] = pawl__sq_op_archive,
     [PAWL__OP_PURGE] = pawl__sq_op_purge,
@@ -42,6 +37,12 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
 static enum pawl_err settle_in(struct pawl__backend *sq)
 {
     sq->now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
+    sq->set.table = &pawl__sq_core;
+    sq->set.backend = sq;
+    sq->set.rng = &sq->rng;
+    sq->set.now_ms = sq->now_ms;
+    sq->set.boost_ms = sq->boost_ms;
+    sq->set.diag = sq->diag;
     enum pawl_err err = pawl__sq_lanes_refresh(sq);
     return err ? err : pawl__sq_fresh_begin(sq);
 }
@@ -78,9 +79,6 @@ static bool leaves_fresh(const struct pawl__op *op)
         return !replaces(op);
     case PAWL__OP_CLAIM:
     case PAWL__OP_ROUTE:
-    case PAWL__OP_COMPLETE:
-    case PAWL__OP_FAIL:
-    case PAWL__OP_SNOOZE:
     case PAWL__OP_EXTEND:
     case PAWL__OP_PROGRESS:
     case PAWL__OP_CHECKPOINT:
@@ -103,14 +101,29 @@ static bool leaves_fresh(const struct pawl__op *op)
     }
 }
 
+/* What was gathered first: nothing in the set is about it, or could be seen by it. */
+static enum pawl_err flush(struct pawl__backend *sq)
+{
+    enum pawl_err err = pawl__sq_gather_flush(sq);
+    return err ? err : pawl__core_run(&sq->set);
+}
+
+static enum pawl_err decide_alone(struct pawl__backend *sq, struct pawl__op *op)
+{
+    enum pawl_err err = pawl__core_add(&sq->set, op);
+    return err ? err : flush(sq);
+}
+
 static enum pawl_err apply_alone(struct pawl__backend *sq, struct pawl__op *op)
 {
     assert(op->kind < PAWL__OP_END);
     op->now_ms = sq->now_ms;
-    bool claims = op->kind == PAWL__OP_CLAIM;
-    enum pawl_err err = claims ? pawl__sq_gather_flush_jobs(sq) : pawl__sq_gather_flush(sq);
+    if (pawl__core_decides(op)) return decide_alone(sq, op);
+    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&sq->set);
+    enum pawl_err err = claims ? pawl__sq_gather_flush_jobs(sq) : flush(sq);
     if (!err && !leaves_fresh(op)) err = pawl__sq_fresh_absorb(sq);
     if (err) return err;
+    if (pawl__core_scans(op)) return pawl__core_scan(&sq->set, op);
     op->err = handlers[op->kind](sq, op);
     assert(!sq->in_savepoint || !pawl__err_is_own(op->err));
     return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
@@ -120,8 +133,11 @@ static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op)
 {
     op->now_ms = sq->now_ms;
     op->err = PAWL_OK;
+    if (pawl__core_takes(&sq->set, op)) return pawl__core_add(&sq->set, op);
     bool taken = false;
-    enum pawl_err err = pawl__sq_gather(sq, op, &taken);
+    enum pawl_err err = PAWL_OK;
+    if (op->kind == PAWL__OP_SUBMIT && pawl__core_precedes(&sq->set, op)) err = flush(sq);
+    if (!err) err = pawl__sq_gather(sq, op, &taken);
     return err || taken ? err : apply_alone(sq, op);
 }
 
@@ -131,7 +147,7 @@ static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, 
     bool alone = count == 1 && (ops[0]->kind != PAWL__OP_SUBMIT || ops[0]->submit.count == 1);
     enum pawl_err err = alone ? apply_alone(sq, ops[0])
                               : pawl__batch_apply(sq, ops, count, apply_one);
-    if (!err) err = pawl__sq_gather_flush(sq);
+    if (!err) err = flush(sq);
     if (!err) err = pawl__sq_fresh_flush(sq);
     return err ? err : pawl__sq_counts_flush(sq);
 }
@@ -161,6 +177,7 @@ static enum pawl_err transact(struct pawl__backend *sq, struct pawl__op **ops, s
     if (!err) err = commit(sq);
     pawl__sq_counts_forget(sq);
     pawl__sq_gather_reset(sq);
+    pawl__set_clear(&sq->set);
     if (err) roll_back(sq);
     return err;
 }

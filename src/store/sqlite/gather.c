@@ -346,17 +346,16 @@ static bool sort_ends(struct pawl__sq_gather *gather, size_t count)
     return true;
 }
 
-/* The long way for those that own no run under their id's first half: stale, unknown or displaced;
- * and for all of them when two report the same run. */
+/* Those that own no run under their id's first half (stale, unknown or displaced), and all of them
+ * when two report the same run, are decided by the core, before what came behind them. */
 static enum pawl_err complete_singly(struct pawl__backend *sq, size_t count, bool all)
 {
-    for (size_t i = 0; i < count; i++) {
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = count; !err && i-- > 0;) {
         const struct pawl__sq_end_row *row = &sq->gather.ended[i];
-        if (row->n[END_OWNED] && !all) continue;
-        row->op->err = pawl__sq_op_complete(sq, row->op);
-        if (row->op->err && !pawl__err_is_own(row->op->err)) return row->op->err;
+        if (!row->n[END_OWNED] || all) err = pawl__core_add_first(&sq->set, row->op);
     }
-    return PAWL_OK;
+    return err;
 }
 
 static enum pawl_err flush_ends(struct pawl__backend *sq)

@@ -32,6 +32,7 @@ static enum pawl_err apply(struct pawl__backend *sq, struct pawl__op *op, struct
     enum pawl_err err = take_lock(sq, diag);
     if (!err) err = pawl__sq_migrate(&sq->writer, sq->clock, true, diag);
     if (!err) err = pawl__sq_read_boost(sq, diag);
+    if (!err) err = pawl__sq_set_attach(sq, diag);
     return err ? err : pawl__sq_apply_guest(sq, op, diag);
 }
 
@@ -80,8 +81,10 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sqlite3_set_last_insert_rowid(db, last); // his, not ours
     sq->writer.db = NULL;                    // not ours to close
     pawl__sq_conn_release(&sq->writer);
+    pawl__sq_set_detach(db);
     pawl__sq_lanes_release(&sq->lanes);
     pawl__sq_gather_release(&sq->gather);
+    pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
     pawl__tale_release(&sq->tale);
     free(sq->undo);

@@ -297,6 +297,7 @@ static enum pawl_err set_up_writer(struct pawl__backend *sq, bool no_migrate,
     sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
     if (!sq->memory) err = inherit_log(sq, diag);
     if (!err) err = pawl__sq_gather_attach(sq, diag);
+    if (!err) err = pawl__sq_set_attach(sq, diag);
     return err ? err : pawl__sq_migrate(&sq->writer, sq->clock, no_migrate, diag);
 }
 
@@ -346,6 +347,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__cond_release(&sq->freed);
     pawl__mutex_release(&sq->mutex);
     pawl__sq_gather_release(&sq->gather);
+    pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
     pawl__tale_release(&sq->tale);
     free(sq->undo);

@@ -188,6 +188,10 @@ static void nothing_else_scans_or_sorts(void **state)
     kit_close(&kit);
 }
 
+#define LEAVES(table)                                                                              \
+    "SEARCH " table " USING INTEGER PRIMARY KEY (rowid=?)\n"                                       \
+    "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n"
+
 static void hot_statements_use_the_index_made_for_them(void **state)
 {
     static const struct {
@@ -199,8 +203,9 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_READY_DELETE_THROUGH,
           "SEARCH pawl_ready USING PRIMARY KEY (lane=? AND (rank,key)<(?,?))\n" },
         { SQL_WAIT_DUE, "SEARCH pawl_wait USING INDEX pawl_wait_due (due_at_ms<?)\n" },
-        { SQL_WAIT_LAPSED, "SEARCH pawl_wait USING COVERING INDEX pawl_wait_lease"
-                           " (lease_until_ms>? AND lease_until_ms<?)\n" },
+        { SQL_WAIT_LAPSED, "SEARCH w USING COVERING INDEX pawl_wait_lease"
+                           " (lease_until_ms>? AND lease_until_ms<?)\n"
+                           "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
         { SQL_DONE_ENDED,
           "SEARCH d USING INDEX pawl_done_ended (state=? AND finished_at_ms<?)\n"
           "CORRELATED SCALAR SUBQUERY 1\nSEARCH w USING INTEGER PRIMARY KEY (rowid=?)\n" },
@@ -231,6 +236,29 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                              "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_GATHERED_LEFT, "SEARCH pawl_active USING INTEGER PRIMARY KEY (rowid=?)\n"
                              "LIST SUBQUERY 1\nSCAN gathered_end VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_ACTIVE, "SCAN s VIRTUAL TABLE INDEX 0:\n"
+                          "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)\n"
+                          "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_SET_LIVE, "SCAN s VIRTUAL TABLE INDEX 0:\n"
+                        "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n"
+                        "SEARCH w USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+                        "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+                        "SEARCH d USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+                        "SEARCH r USING PRIMARY KEY (lane=? AND rank=? AND key=?) LEFT-JOIN\n" },
+        { SQL_SET_ARCHIVED, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_SET_FACTS_WRITE, "SCAN s VIRTUAL TABLE INDEX 0:\n"
+                               "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_SET_LEAVE_READY, "SEARCH pawl_ready USING PRIMARY KEY (lane=? AND rank=? AND key=?)\n"
+                               "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_LEAVE_ACTIVE, LEAVES("pawl_active") },
+        { SQL_SET_LEAVE_WAIT, LEAVES("pawl_wait") },
+        { SQL_SET_LEAVE_DONE, LEAVES("pawl_done") },
+        { SQL_SET_ENTER_READY, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_ENTER_WAIT, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_ENTER_DONE, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_EXPIRY, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_FAILURES, "SCAN pawl_set_failure VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_AUDITS, "SCAN pawl_set_audit VIRTUAL TABLE INDEX 0:\n" },
     };
     struct kit kit;
     kit_open_memory(&kit);

@@ -194,19 +194,6 @@ enum pawl_err pawl__sq_op_purge(struct pawl__backend *sq, struct pawl__op *op)
     return pawl__sq_op_archive(sq, op); // the same walk; op->kind tells which
 }
 
-enum pawl_err pawl__sq_unarchive(struct pawl__backend *sq, struct pawl_job_id id)
-{
-    int64_t key;
-    enum pawl_err err = pawl__sq_find_archived(&sq->writer, id, &key, sq->diag);
-    if (!err) err = run_by_key(sq, SQL_ARCHIVE_RESTORE_JOB, key);
-    if (!err) err = run_by_key(sq, SQL_ARCHIVE_RESTORE_DONE, key);
-    if (!err) err = run_by_key(sq, SQL_ARCHIVE_DELETE, key);
-    struct pawl__sq_place place = { 0 };
-    if (!err) err = pawl__sq_place_get(sq, key, &place);
-    if (!err) pawl__sq_count(sq, place.lane, PAWL_STATE_NONE, place.state);
-    return err;
-}
-
 static enum pawl_err delete_live(struct pawl__backend *sq, const struct pawl__sq_place *place)
 {
     struct pawl__arena arena = { 0 };

@@ -113,7 +113,7 @@ static const sqlite3_module module = {
 
 int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source *source)
 {
-    return sqlite3_create_module_v2(db, name, &module, source, NULL);
+    return sqlite3_create_module_v2(db, name, source ? &module : NULL, source, NULL);
 }
 
 void pawl__sq_result_some(sqlite3_context *to, int64_t value)

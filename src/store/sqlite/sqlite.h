@@ -12,6 +12,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/batch.h"
+#include "store/core/set.h"
 #include "store/decide.h"
 #include "store/tale.h"
 
@@ -157,6 +158,15 @@ struct pawl__sq_gather {
     size_t turn_cap;
 };
 
+/* What the working set is read and written through; see set.c. */
+struct pawl__sq_set {
+    struct pawl__sq_source rows, failures, audits;
+    const struct pawl__sq_lanes *lanes;
+    struct pawl__row **list;    /* what `rows` shows */
+    struct pawl__row **changed; /* in order of key */
+    size_t cap;                 /* of both */
+};
+
 struct pawl__backend {
     char *path; /* "" in memory */
     bool memory;
@@ -171,6 +181,8 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__sq_lanes lanes;
     struct pawl__sq_gather gather;
+    struct pawl__set set;
+    struct pawl__sq_set set_tables;
     struct pawl__sq_fresh fresh;
     struct pawl__tale tale;
     int64_t now_ms;   /* of the transaction under way */
@@ -315,6 +327,7 @@ enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq);
 
 /* ---- many at once (rows.c, gather.c) ---- */
 
+/* NULL: there is no such table any more. */
 int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source *source);
 void pawl__sq_result_some(sqlite3_context *to, int64_t value);         /* 0: NULL */
 void pawl__sq_result_span(sqlite3_context *to, struct pawl_span span); /* empty: NULL */
@@ -325,10 +338,23 @@ void pawl__sq_gather_release(struct pawl__sq_gather *gather);
 /* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
 enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, bool *taken);
 enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__sq_run_row *row);
-/* Write what was gathered: all of it, or what a claim must see. */
+/* Write what was gathered: all of it, or what a claim must see. Completions that could not go with
+ * the others are put before all that is in the working set, which must be run next. */
 enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
 void pawl__sq_gather_reset(struct pawl__backend *sq);
+
+/* ---- the working set (set.c, sweep.c) ---- */
+
+extern const struct pawl__core_table pawl__sq_core;
+/* The virtual tables of the writer's connection. */
+enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag);
+void pawl__sq_set_detach(sqlite3 *db);
+void pawl__sq_set_release(struct pawl__backend *sq);
+/* See struct pawl__core_table. */
+enum pawl_err pawl__sq_lapsed(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
+                              size_t *count, bool *more);
+enum pawl_err pawl__sq_next_lapse(struct pawl__backend *sq, int64_t *at_ms);
 
 /* ---- jobs that have just come (fresh.c) ---- */
 
@@ -524,21 +550,14 @@ bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_
 /* Give up a job's keys and forget all that is kept with it. */
 enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
                               struct pawl_span tags, struct pawl_span keys);
-/* The keys of a job that comes back to life. DUPLICATE, if asked first: its business key is taken.
- */
-enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                   bool ask_first, struct pawl_diag *diag);
+/* A row of pawl_key. */
+enum pawl_err pawl__sq_key_insert(struct pawl__backend *sq, const uint8_t digest[16],
+                                  struct pawl_job_id id, int64_t until_ms);
+enum pawl_err pawl__sq_key_delete(struct pawl__backend *sq, const uint8_t digest[16],
+                                  struct pawl_job_id id);
 /* Is the work of op->retire ours to do? It is when no owner is named. */
 enum pawl_err pawl__sq_retire_begin(struct pawl__backend *sq, const struct pawl__op *op,
                                     bool *ours);
-/* A run whose lease ran out: charged, and ended if it was one too many. */
-enum pawl_err pawl__sq_lapse_run(struct pawl__backend *sq, struct pawl__sq_place *place,
-                                 struct pawl__arena *arena);
-enum pawl_err pawl__sq_control_place(struct pawl__backend *sq, struct pawl__sq_place *place,
-                                     enum pawl_control control, const struct pawl_by *by,
-                                     struct pawl_diag *diag);
-/* The job back from the archive, as if it had never been there. NOT_FOUND: it is not there. */
-enum pawl_err pawl__sq_unarchive(struct pawl__backend *sq, struct pawl_job_id id);
 /* A job that ended, with all that is kept with it. STATE, NOT_FOUND. */
 enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
                               const struct pawl_by *by, struct pawl_diag *diag);
@@ -552,10 +571,9 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_complete,
-    pawl__sq_op_fail, pawl__sq_op_snooze, pawl__sq_op_extend, pawl__sq_op_control, pawl__sq_op_bulk,
-    pawl__sq_op_priority, pawl__sq_op_delete, pawl__sq_op_progress, pawl__sq_op_checkpoint,
-    pawl__sq_op_log, pawl__sq_op_promote, pawl__sq_op_lapse, pawl__sq_op_expire,
+pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_extend,
+    pawl__sq_op_bulk, pawl__sq_op_priority, pawl__sq_op_delete, pawl__sq_op_progress,
+    pawl__sq_op_checkpoint, pawl__sq_op_log, pawl__sq_op_promote, pawl__sq_op_expire,
     pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put,
     pawl__sq_op_node_drop, pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release,
     pawl__sq_op_setting_put, pawl__sq_op_queue_pause;

@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { KEY_RECORD_BYTES = 17 }; /* pawl_job.keys: a byte of kind, sixteen of digest, each */
-
 enum { DISPLACED_AHEAD_MS = 10000 }; /* how far displaced keys may run ahead of the clock */
 
 /* What asking the keys came to. */
@@ -39,8 +37,8 @@ static enum pawl_err look_up_holder(struct pawl__backend *sq, struct holder *hol
     return PAWL_OK;
 }
 
-static enum pawl_err delete_key(struct pawl__backend *sq, const uint8_t digest[16],
-                                struct pawl_job_id id)
+enum pawl_err pawl__sq_key_delete(struct pawl__backend *sq, const uint8_t digest[16],
+                                  struct pawl_job_id id)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_DELETE);
     pawl__sq_bind_bytes(stmt, SQL_KEY_DELETE_digest, digest, 16);
@@ -48,8 +46,8 @@ static enum pawl_err delete_key(struct pawl__backend *sq, const uint8_t digest[1
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-static enum pawl_err insert_key(struct pawl__backend *sq, const uint8_t digest[16],
-                                struct pawl_job_id id, int64_t until_ms)
+enum pawl_err pawl__sq_key_insert(struct pawl__backend *sq, const uint8_t digest[16],
+                                  struct pawl_job_id id, int64_t until_ms)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_INSERT);
     pawl__sq_bind_bytes(stmt, SQL_KEY_INSERT_digest, digest, 16);
@@ -142,7 +140,7 @@ static enum pawl_err ask_key(struct pawl__backend *sq, struct pawl__op *op,
             continue;
         }
         if (pawl__key_forgets(key, &holder->of, &ended)) {
-            err = delete_key(sq, key->digest, holder->of.id);
+            err = pawl__sq_key_delete(sq, key->digest, holder->of.id);
         }
     }
     return err;
@@ -165,7 +163,7 @@ static enum pawl_err write_keys(struct pawl__backend *sq, const struct pawl__new
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < job->key_count; i++) {
         const struct pawl__key *key = &job->keys[i];
-        err = insert_key(sq, key->digest, job->id, pawl__key_until(key, sq->now_ms));
+        err = pawl__sq_key_insert(sq, key->digest, job->id, pawl__key_until(key, sq->now_ms));
     }
     return err;
 }
@@ -205,10 +203,10 @@ bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_
 static size_t pack_keys(const struct pawl__new_job *job, uint8_t *out)
 {
     for (size_t i = 0; i < job->key_count; i++) {
-        out[i * KEY_RECORD_BYTES] = (uint8_t)job->keys[i].kind;
-        memcpy(out + i * KEY_RECORD_BYTES + 1, job->keys[i].digest, 16);
+        out[i * PAWL__KEY_RECORD_BYTES] = (uint8_t)job->keys[i].kind;
+        memcpy(out + i * PAWL__KEY_RECORD_BYTES + 1, job->keys[i].digest, 16);
     }
-    return job->key_count * KEY_RECORD_BYTES;
+    return job->key_count * PAWL__KEY_RECORD_BYTES;
 }
 
 static void bind_facts(sqlite3_stmt *stmt, const struct pawl__new_job *job,
@@ -317,7 +315,7 @@ static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *st
 static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
                                   const struct pawl__new_job *job, struct pawl__sq_place *place)
 {
-    uint8_t keys[PAWL__KEYS_MAX * KEY_RECORD_BYTES];
+    uint8_t keys[PAWL__KEYS_MAX * PAWL__KEY_RECORD_BYTES];
     size_t keys_len = pack_keys(job, keys);
     struct pawl__sq_halves halves = pawl__sq_split(job->id);
     place->key = halves.head;
@@ -439,35 +437,6 @@ enum pawl_err pawl__sq_op_submit(struct pawl__backend *sq, struct pawl__op *op)
     return undone ? undone : err;
 }
 
-enum pawl_err pawl__sq_keys_retake(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                   bool ask_first, struct pawl_diag *diag)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
-    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, place->key);
-    bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
-    if (err || !found) return err;
-    uint8_t keys[PAWL__KEYS_MAX * KEY_RECORD_BYTES];
-    size_t len = (size_t)sqlite3_column_bytes(stmt, COL_KEYS);
-    if (len > sizeof keys) len = sizeof keys;
-    if (len) memcpy(keys, sqlite3_column_blob(stmt, COL_KEYS), len);
-    sqlite3_reset(stmt);
-    struct pawl__op ask = { .diag = diag };
-    for (size_t at = 0; !err && at + KEY_RECORD_BYTES <= len; at += KEY_RECORD_BYTES) {
-        if (keys[at] == PAWL__KEY_IDEMPOTENCY) continue; // never let go
-        struct pawl__key key = { .kind = PAWL__KEY_BUSINESS, .on_conflict = PAWL_CONFLICT_REJECT };
-        memcpy(key.digest, keys + at + 1, sizeof key.digest);
-        struct answer answer = { 0 };
-        if (ask_first && keys[at] == PAWL__KEY_BUSINESS) {
-            key.states = PAWL__LIVE_STATES;
-            err = ask_key(sq, &ask, &key, &answer);
-        }
-        if (!err) err = insert_key(sq, key.digest, place->id, 0);
-    }
-    pawl__arena_release(&ask.arena);
-    return err;
-}
-
 enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
                               struct pawl_span tags, struct pawl_span keys)
 {
@@ -487,9 +456,10 @@ enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl
         pawl__sq_bind_span(stmt, SQL_TAG_DELETE_tags, tags);
         err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     }
-    for (size_t at = 0; !err && at + KEY_RECORD_BYTES <= keys.len; at += KEY_RECORD_BYTES) {
+    for (size_t at = 0; !err && at + PAWL__KEY_RECORD_BYTES <= keys.len;
+         at += PAWL__KEY_RECORD_BYTES) {
         if ((uint8_t)keys.at[at] == PAWL__KEY_IDEMPOTENCY) continue; // outlives its job
-        err = delete_key(sq, (const uint8_t *)keys.at + at + 1, id);
+        err = pawl__sq_key_delete(sq, (const uint8_t *)keys.at + at + 1, id);
     }
     return err;
 }

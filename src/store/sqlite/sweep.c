@@ -70,63 +70,40 @@ enum pawl_err pawl__sq_op_promote(struct pawl__backend *sq, struct pawl__op *op)
     return err ? err : read_next(sq, SQL_WAIT_NEXT_DUE, &op->sweep.next_at_ms);
 }
 
-/* Keys that a statement of one column, a limit and now lists, copied out. */
-static enum pawl_err list_keys(struct pawl__backend *sq, enum pawl__sql sql, int64_t limit,
-                               struct pawl__arena *arena, int64_t **out, size_t *count)
+/* Ids that a statement of two halves, a limit and now lists. */
+static enum pawl_err list_ids(struct pawl__backend *sq, enum pawl__sql sql, int64_t limit,
+                              struct pawl_job_id *out, size_t *count)
 {
-    *out = pawl__arena_alloc(arena, (size_t)(limit ? limit : 1) * sizeof **out);
-    *count = 0;
-    if (!*out) return pawl__fail_nomem(sq->diag);
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
     pawl__sq_bind(stmt, 1, sq->now_ms);
     pawl__sq_bind(stmt, 2, limit);
-    bool found;
+    bool found, whole = true;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        (*out)[(*count)++] = sqlite3_column_int64(stmt, 0);
+        whole &= sqlite3_column_type(stmt, 1) != SQLITE_NULL;
+        out[(*count)++] =
+            pawl__sq_join(sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1));
     }
+    if (err || whole) return err;
+    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+}
+
+/* Runs first, then jobs that were routed and not assigned in time. */
+enum pawl_err pawl__sq_lapsed(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
+                              size_t *count, bool *more)
+{
+    *count = 0;
+    enum pawl_err err = list_ids(sq, SQL_ACTIVE_LAPSED, limit, ids, count);
+    int64_t left = limit - (int64_t)*count;
+    if (!err && left > 0) err = list_ids(sq, SQL_WAIT_LAPSED, left, ids, count);
+    *more = (int64_t)*count == limit;
     return err;
 }
 
-static enum pawl_err lapse_runs(struct pawl__backend *sq, struct pawl__op *op, int64_t limit)
+enum pawl_err pawl__sq_next_lapse(struct pawl__backend *sq, int64_t *at_ms)
 {
-    int64_t *keys;
-    size_t count;
-    enum pawl_err err = list_keys(sq, SQL_ACTIVE_LAPSED, limit, &op->arena, &keys, &count);
-    for (size_t i = 0; !err && i < count; i++) {
-        struct pawl__sq_place place;
-        err = pawl__sq_place_need(sq, keys[i], &place);
-        if (!err) err = pawl__sq_lapse_run(sq, &place, &op->arena);
-    }
-    op->sweep.moved += (int64_t)count;
-    return err;
-}
-
-/* A job that was routed and not assigned in time goes back where it was, at no charge. */
-static enum pawl_err lapse_routes(struct pawl__backend *sq, struct pawl__op *op, int64_t limit)
-{
-    static const enum pawl_event lapse[] = { PAWL_EVENT_LAPSE };
-    int64_t *keys;
-    size_t count;
-    enum pawl_err err = list_keys(sq, SQL_WAIT_LAPSED, limit, &op->arena, &keys, &count);
-    for (size_t i = 0; !err && i < count; i++) {
-        struct pawl__sq_place place;
-        err = pawl__sq_place_need(sq, keys[i], &place);
-        if (!err) err = pawl__sq_move(sq, &place, lapse, 1, &(struct pawl__sq_target){ 0 });
-    }
-    op->sweep.moved += (int64_t)count;
-    return err;
-}
-
-enum pawl_err pawl__sq_op_lapse(struct pawl__backend *sq, struct pawl__op *op)
-{
-    op->sweep.moved = op->sweep.next_at_ms = 0;
-    int64_t limit = bounded(op->sweep.limit);
-    enum pawl_err err = lapse_runs(sq, op, limit);
-    if (!err && op->sweep.moved < limit) err = lapse_routes(sq, op, limit - op->sweep.moved);
-    op->sweep.more = op->sweep.moved == limit;
-    if (!err) err = read_next(sq, SQL_ACTIVE_NEXT_LEASE, &op->sweep.next_at_ms);
-    return err ? err : read_next(sq, SQL_WAIT_NEXT_LEASE, &op->sweep.next_at_ms);
+    enum pawl_err err = read_next(sq, SQL_ACTIVE_NEXT_LEASE, at_ms);
+    return err ? err : read_next(sq, SQL_WAIT_NEXT_LEASE, at_ms);
 }
 
 struct expiry {

@@ -148,11 +148,6 @@ UPDATE pawl_job
 SET priority = :priority, rank = :rank
 WHERE key = :key
 
--- name: job_never_expires
-UPDATE pawl_job
-SET expires_at_ms = NULL
-WHERE key = :key
-
 -- name: job_delete
 DELETE FROM pawl_job
 WHERE key = :key

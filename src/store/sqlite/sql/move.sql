@@ -64,10 +64,11 @@ WHERE key = :key AND tail IS :tail AND run = :run AND lease_until_ms > :now_ms
 
 -- name: active_lapsed
 -- A scan: the table holds only what runs just now, and an index would cost every claim and finish.
-SELECT key
-FROM pawl_active
-WHERE lease_until_ms <= :now_ms
-ORDER BY lease_until_ms, key
+SELECT coalesce(j.head, j.key), j.tail
+FROM pawl_active AS a
+LEFT JOIN pawl_job AS j ON j.key = a.key
+WHERE a.lease_until_ms <= :now_ms
+ORDER BY a.lease_until_ms, a.key
 LIMIT :limit
 
 -- name: active_next_lease
@@ -102,10 +103,11 @@ FROM pawl_wait
 WHERE state IN (1, 5)
 
 -- name: wait_lapsed
-SELECT key
-FROM pawl_wait
-WHERE lease_until_ms IS NOT NULL AND lease_until_ms <= :now_ms
-ORDER BY lease_until_ms, key
+SELECT coalesce(j.head, j.key), j.tail
+FROM pawl_wait AS w
+LEFT JOIN pawl_job AS j ON j.key = w.key
+WHERE w.lease_until_ms IS NOT NULL AND w.lease_until_ms <= :now_ms
+ORDER BY w.lease_until_ms, w.key
 LIMIT :limit
 
 -- name: wait_next_lease
@@ -177,12 +179,6 @@ WHERE (digest, id) IN (
     ORDER BY until_ms
     LIMIT :limit
 )
-
--- name: failure_insert
-INSERT INTO pawl_failure (key, run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms,
-    worker, type, code, message, details)
-VALUES (:key, :run, :attempt, :lapsed, :started_at_ms, :failed_at_ms, :retry_delay_ms,
-    :worker, :type, :code, :message, :details)
 
 -- name: failure_trim
 -- Lapses stay: they are the crash credits.

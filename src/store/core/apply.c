@@ -1,0 +1,150 @@
+/* One batch through the working set: plan, load, decide, store. */
+#include "store/core/set.h"
+
+#include "base/diag.h"
+#include "store/batch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOADS_MAX = 8 }; /* for one operation */
+
+/* What is known of each kind of operation that is decided here. */
+static const struct {
+    pawl__wants_fn *want; /* NULL: it looks for jobs itself, by `scan` */
+    pawl__rule_fn *rule;
+    pawl__rule_fn *scan, *after;
+} kinds[PAWL__OP_END] = {
+    [PAWL__OP_COMPLETE] = { .want = pawl__want_complete, .rule = pawl__rule_complete },
+    [PAWL__OP_FAIL] = { .want = pawl__want_fail, .rule = pawl__rule_fail },
+    [PAWL__OP_SNOOZE] = { .want = pawl__want_snooze, .rule = pawl__rule_snooze },
+    [PAWL__OP_CONTROL] = { .want = pawl__want_control, .rule = pawl__rule_control },
+    [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
+    [PAWL__OP_LAPSE] = { .rule = pawl__rule_lapse,
+                         .scan = pawl__scan_lapse,
+                         .after = pawl__after_lapse },
+};
+
+bool pawl__core_decides(const struct pawl__op *op)
+{
+    return kinds[op->kind].want != NULL;
+}
+
+bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op)
+{
+    if (op->kind != PAWL__OP_COMPLETE) return pawl__core_decides(op);
+    return set->open_ended || pawl__set_find(set, op->complete.ref.id);
+}
+
+bool pawl__core_scans(const struct pawl__op *op)
+{
+    if (op->kind == PAWL__OP_BULK && op->bulk.control == PAWL_CONTROL_NONE) return false; // deletes
+    return kinds[op->kind].scan != NULL;
+}
+
+bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op)
+{
+    if (pawl__set_is_empty(set)) return false;
+    for (size_t i = 0; i < op->submit.count; i++) {
+        const struct pawl__new_job *job = &op->submit.jobs[i];
+        if (job->key_count || pawl__set_find(set, job->id)) return true;
+    }
+    return false;
+}
+
+enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op)
+{
+    if (set->op_count == set->op_cap) {
+        size_t cap = set->op_cap ? set->op_cap * 2 : 64;
+        struct pawl__op **ops = realloc(set->ops, cap * sizeof *ops);
+        if (!ops) return pawl__fail_nomem(set->diag);
+        set->ops = ops;
+        set->op_cap = cap;
+    }
+    kinds[op->kind].want(set, op);
+    set->ops[set->op_count++] = op;
+    return set->failed ? pawl__fail_nomem(set->diag) : PAWL_OK;
+}
+
+enum pawl_err pawl__core_add_first(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = pawl__core_add(set, op);
+    if (err) return err;
+    memmove(set->ops + 1, set->ops, (set->op_count - 1) * sizeof *set->ops);
+    set->ops[0] = op;
+    return PAWL_OK;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct pawl__row *const *left = a, *const *right = b;
+    return memcmp(&(*left)->id, &(*right)->id, sizeof(struct pawl_job_id));
+}
+
+static enum pawl_err load(struct pawl__set *set)
+{
+    if (!pawl__set_lacks(set)) return PAWL_OK;
+    if (set->failed) return pawl__fail_nomem(set->diag);
+    qsort(set->unread, set->unread_count, sizeof(struct pawl__row *), compare_ids);
+    enum pawl_err err = set->table->load(set->backend, set);
+    for (size_t i = 0; !err && i < set->unread_count; i++) {
+        assert(set->unread[i]->found != PAWL__FOUND_UNREAD);
+    }
+    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        set->keys[i].read = true;
+    }
+    set->unread_count = set->unread_keys = 0;
+    return err;
+}
+
+/* Sets op->err. */
+static enum pawl_err decide(struct pawl__set *set, struct pawl__op *op)
+{
+    op->err = PAWL_OK;
+    for (int i = 0; i < LOADS_MAX; i++) {
+        op->err = kinds[op->kind].rule(set, op);
+        if (op->err || !pawl__set_lacks(set)) break;
+        enum pawl_err err = load(set);
+        if (err) return err;
+    }
+    assert(op->err || !pawl__set_lacks(set));
+    if (set->failed) return pawl__fail_nomem(set->diag);
+    return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
+}
+
+static enum pawl_err run(struct pawl__set *set)
+{
+    enum pawl_err err = load(set);
+    for (size_t i = 0; !err && i < set->op_count; i++) {
+        err = decide(set, set->ops[i]);
+    }
+    return err ? err : set->table->store(set->backend, set);
+}
+
+enum pawl_err pawl__core_run(struct pawl__set *set)
+{
+    if (pawl__set_is_empty(set)) return PAWL_OK;
+    enum pawl_err err = run(set);
+    pawl__set_clear(set);
+    return err;
+}
+
+/* All or nothing: what an operation that fails has changed is in the set alone. */
+static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = kinds[op->kind].scan(set, op);
+    if (!err) err = load(set);
+    if (!err) err = decide(set, op);
+    if (err || op->err) return err;
+    return set->table->store(set->backend, set);
+}
+
+enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
+{
+    assert(pawl__set_is_empty(set));
+    enum pawl_err err = scan(set, op);
+    pawl__set_clear(set);
+    pawl__rule_fn *after = kinds[op->kind].after;
+    return err || op->err || !after ? err : after(set, op);
+}

@@ -1,0 +1,536 @@
+/* The rules, without a database: rows in an array, operations, the rows afterwards. */
+#include "store/core/set.h"
+
+#include "base/test_kit.h"
+#include "store/decide.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NOW_MS INT64_C(1000000)
+
+enum { ROWS_MAX = 512, HOLDERS_MAX = 40 };
+
+struct held {
+    uint8_t digest[16];
+    struct pawl_job_id id;
+};
+
+/* A store in an array. */
+struct pawl__backend {
+    struct pawl__row rows[ROWS_MAX];
+    size_t count;
+    struct held held[HOLDERS_MAX];
+    size_t held_count;
+    struct pawl__set set;
+    struct pawl__rng rng;
+    struct pawl_diag diag;
+    struct pawl__arena arena; /* operations' results */
+    int loads, stores, failures, audits, controls;
+    int64_t counts[PAWL_STATE_END]; /* how moves changed them */
+    struct pawl_job_id found[8];    /* what scans find */
+    size_t found_count;
+};
+
+static struct pawl__row *stored(struct pawl__backend *b, struct pawl_job_id id)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        if (memcmp(&b->rows[i].id, &id, sizeof id) == 0) return &b->rows[i];
+    }
+    return NULL;
+}
+
+static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set)
+{
+    b->loads++;
+    for (size_t i = 0; i < set->unread_count; i++) {
+        struct pawl__row *row = set->unread[i];
+        assert_true(i == 0 || memcmp(&set->unread[i - 1]->id, &row->id, sizeof row->id) < 0);
+        const struct pawl__row *from = stored(b, row->id);
+        uint8_t need = row->need;
+        if (from) *row = *from;
+        if (!from) row->found = PAWL__FOUND_ABSENT;
+        row->need = need;
+        row->has = 0xff;
+        row->was.state = row->state;
+        row->was.has_end = row->has_end;
+    }
+    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        for (size_t k = b->held_count; k-- > 0;) {
+            if (memcmp(b->held[k].digest, set->keys[i].digest, 16) != 0) continue;
+            pawl__key_hold(set, &set->keys[i], &(struct pawl__key_holder){ .id = b->held[k].id });
+        }
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
+{
+    b->stores++;
+    for (size_t i = 0; i < set->row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(set, i);
+        if (!row->wrote) continue;
+        struct pawl__row *to = stored(b, row->id);
+        *to = *row;
+        to->wrote = to->need = 0;
+        to->restored = to->end_new = false;
+    }
+    for (size_t i = 0; i < set->key_count; i++) {
+        for (size_t k = 0; k < set->keys[i].count; k++) {
+            if (!set->keys[i].holders[k].added) continue;
+            memcpy(b->held[b->held_count].digest, set->keys[i].digest, 16);
+            b->held[b->held_count++].id = set->keys[i].holders[k].id;
+        }
+    }
+    for (size_t i = 0; i < set->move_count; i++) {
+        b->counts[set->moves[i].from]--;
+        b->counts[set->moves[i].to]++;
+        b->controls += set->moves[i].control;
+    }
+    b->failures += (int)set->failure_count;
+    b->audits += (int)set->audit_count;
+    return PAWL_OK;
+}
+
+static enum pawl_err lapsed(struct pawl__backend *b, int64_t limit, struct pawl_job_id *ids,
+                            size_t *count, bool *more)
+{
+    assert_true((int64_t)b->found_count <= limit);
+    memcpy(ids, b->found, b->found_count * sizeof *ids);
+    *count = b->found_count;
+    *more = false;
+    return PAWL_OK;
+}
+
+static enum pawl_err next_lapse(struct pawl__backend *b, int64_t *at_ms)
+{
+    (void)b;
+    *at_ms = 77;
+    return PAWL_OK;
+}
+
+static enum pawl_err match(struct pawl__backend *b, const struct pawl_filter *filter, int64_t limit,
+                           struct pawl__arena *arena, struct pawl_job_id **ids, size_t *count)
+{
+    (void)filter, (void)arena;
+    assert_true((int64_t)b->found_count <= limit);
+    *ids = b->found;
+    *count = b->found_count;
+    return PAWL_OK;
+}
+
+static const struct pawl__core_table table = {
+    .load = load, .store = store, .lapsed = lapsed, .next_lapse = next_lapse, .match = match
+};
+
+static struct pawl__backend *open_store(void)
+{
+    static struct pawl__backend backend;
+    backend = (struct pawl__backend){ .count = 0 };
+    pawl__rng_seed(&backend.rng, 7);
+    backend.set = (struct pawl__set){ .table = &table,
+                                      .backend = &backend,
+                                      .rng = &backend.rng,
+                                      .now_ms = NOW_MS,
+                                      .diag = &backend.diag };
+    return &backend;
+}
+
+static void close_store(struct pawl__backend *b)
+{
+    assert_true(pawl__set_is_empty(&b->set));
+    pawl__set_release(&b->set);
+    pawl__arena_release(&b->arena);
+}
+
+static struct pawl_job_id id_of(uint32_t n)
+{
+    struct pawl_job_id id = { { 0 } };
+    memcpy(id.b + 12,
+           (uint8_t[]){ (uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n }, 4);
+    return id;
+}
+
+static struct pawl__row *put(struct pawl__backend *b, uint32_t n, enum pawl_state state)
+{
+    struct pawl__row *row = &b->rows[b->count++];
+    *row = (struct pawl__row){ .id = id_of(n),
+                               .found = PAWL__FOUND_LIVE,
+                               .state = state,
+                               .attempts_max = 3,
+                               .due_at_ms = 500,
+                               .keys = { "", 0 },
+                               .retry = { "", 0 } };
+    if (state == PAWL_STATE_ACTIVE) {
+        row->run = 1;
+        row->started_at_ms = 600;
+        row->lease_until_ms = NOW_MS - 1;
+        row->worker = "w";
+    }
+    if (pawl_state_is_terminal(state)) {
+        row->run = 1;
+        row->has_end = true;
+        row->finished_at_ms = 900;
+        row->end_reason = "ended";
+    }
+    return row;
+}
+
+static void hold(struct pawl__backend *b, struct pawl__row *row, const char record[17])
+{
+    row->keys = (struct pawl_span){ record, 17 };
+    memcpy(b->held[b->held_count].digest, record + 1, 16);
+    b->held[b->held_count++].id = row->id;
+}
+
+#define BUSINESS_KEY                                                                               \
+    "\x02"                                                                                         \
+    "0123456789abcdef"
+
+/* ---- operations ---- */
+
+static struct pawl__op fail_op(uint32_t n, int64_t run)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_FAIL,
+                              .fail = { .ref = { id_of(n), run }, .report = { .code = "E" } } };
+}
+
+static struct pawl__op snooze_op(uint32_t n, int64_t run, int64_t delay_ms)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_SNOOZE,
+                              .snooze = { .ref = { id_of(n), run }, .delay_ms = delay_ms } };
+}
+
+static struct pawl__op complete_op(uint32_t n, int64_t run)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_COMPLETE,
+                              .complete = { .ref = { id_of(n), run }, .result = { "1", 1 } } };
+}
+
+static struct pawl__op control_op(uint32_t n, enum pawl_control control)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_CONTROL,
+                              .control = { .id = id_of(n), .control = control } };
+}
+
+static void run_ops(struct pawl__backend *b, struct pawl__op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(pawl__core_add(&b->set, &ops[i]), PAWL_OK);
+    }
+    assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
+    for (size_t i = 0; i < count; i++) {
+        pawl__arena_release(&ops[i].arena);
+    }
+}
+
+/* ---- the set ---- */
+
+static void rows_are_found_by_id_and_stay_where_they_are(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__row *first = pawl__set_want(&b->set, id_of(1), PAWL__NEED_RUN);
+    for (uint32_t i = 2; i < 5000; i++) {
+        assert_non_null(pawl__set_want(&b->set, id_of(i), PAWL__NEED_RUN));
+    }
+    assert_ptr_equal(pawl__set_find(&b->set, id_of(1)), first);
+    assert_ptr_equal(pawl__set_want(&b->set, id_of(1), PAWL__NEED_FACTS), first);
+    assert_int_equal(first->need, PAWL__NEED_RUN | PAWL__NEED_FACTS);
+    assert_int_equal(b->set.unread_count, 4999);
+    assert_null(pawl__set_find(&b->set, id_of(5000)));
+    pawl__set_clear(&b->set);
+    assert_null(pawl__set_find(&b->set, id_of(1)));
+    close_store(b);
+}
+
+static void many_operations_are_one_load_and_one_store(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op ops[64];
+    for (uint32_t i = 0; i < COUNT(ops); i++) {
+        put(b, 1000 - i, PAWL_STATE_ACTIVE); // load checks that they come in order of id
+        ops[i] = snooze_op(1000 - i, 1, 5000);
+    }
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(b->loads, 1);
+    assert_int_equal(b->stores, 1);
+    assert_int_equal(b->counts[PAWL_STATE_SCHEDULED], COUNT(ops));
+    assert_int_equal(b->rows[5].due_at_ms, NOW_MS + 5000);
+    assert_int_equal(b->rows[5].free_runs, 1);
+    close_store(b);
+}
+
+/* ---- order ---- */
+
+static void operations_see_those_before_them(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    struct pawl__op ops[] = {
+        fail_op(1, 1),                      // retryable
+        complete_op(1, 1),                  // too late
+        control_op(1, PAWL_CONTROL_CANCEL), // cancelled
+        control_op(1, PAWL_CONTROL_CANCEL), // is so already
+        control_op(1, PAWL_CONTROL_RETRY),  // available
+        control_op(1, PAWL_CONTROL_PAUSE),
+        control_op(1, PAWL_CONTROL_PAUSE), // nothing to do
+        control_op(1, PAWL_CONTROL_RESUME),
+        fail_op(2, 1), // there is none
+    };
+    const enum pawl_err expected[] = { PAWL_OK, PAWL_ERR_STALE, PAWL_OK, PAWL_ERR_STATE,    PAWL_OK,
+                                       PAWL_OK, PAWL_OK,        PAWL_OK, PAWL_ERR_NOT_FOUND };
+    run_ops(b, ops, COUNT(ops));
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        assert_int_equal(ops[i].err, expected[i]);
+    }
+    const struct pawl__row *row = &b->rows[0];
+    assert_int_equal(row->state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(row->base_run, 1);
+    assert_int_equal(row->due_at_ms, NOW_MS);
+    assert_false(row->has_end);
+    assert_int_equal(b->failures, 1);
+    assert_int_equal(b->audits, 4); // without those that did nothing
+    assert_int_equal(b->counts[PAWL_STATE_ACTIVE], -1);
+    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
+    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], 0);
+    close_store(b);
+}
+
+static void an_operation_that_is_refused_changes_nothing(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_COMPLETED);
+    put(b, 2, PAWL_STATE_ACTIVE);
+    struct pawl__op ops[] = { control_op(1, PAWL_CONTROL_CANCEL), snooze_op(2, 7, 100),
+                              fail_op(2, 0) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[0].err, PAWL_ERR_STATE);
+    assert_int_equal(ops[0].control.from, PAWL_STATE_COMPLETED);
+    assert_int_equal(ops[1].err, PAWL_ERR_STALE);
+    assert_int_equal(ops[2].err, PAWL_ERR_STALE);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_COMPLETED);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_ACTIVE);
+    for (int i = 0; i < PAWL_STATE_END; i++) {
+        assert_int_equal(b->counts[i], 0);
+    }
+    close_store(b);
+}
+
+static void a_completion_goes_its_own_way_unless_the_set_could_tell(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op complete = complete_op(1, 1), fail = fail_op(1, 1);
+    struct pawl__op retry = control_op(2, PAWL_CONTROL_RETRY);
+    assert_false(pawl__core_takes(&b->set, &complete));
+    assert_true(pawl__core_takes(&b->set, &fail));
+    assert_int_equal(pawl__core_add(&b->set, &fail), PAWL_OK);
+    assert_true(pawl__core_takes(&b->set, &complete));
+    complete = complete_op(3, 1);
+    assert_false(pawl__core_takes(&b->set, &complete));
+    assert_int_equal(pawl__core_add(&b->set, &retry), PAWL_OK); // asks about holders of its keys
+    assert_true(pawl__core_takes(&b->set, &complete));
+    assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
+    close_store(b);
+}
+
+static void what_did_not_go_its_own_way_comes_first(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    struct pawl__op complete = complete_op(1, 1), cancel = control_op(1, PAWL_CONTROL_CANCEL);
+    assert_int_equal(pawl__core_add(&b->set, &cancel), PAWL_OK);
+    assert_int_equal(pawl__core_add_first(&b->set, &complete), PAWL_OK);
+    assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
+    assert_int_equal(complete.err, PAWL_OK);
+    assert_int_equal(cancel.err, PAWL_ERR_STATE);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_COMPLETED);
+    close_store(b);
+}
+
+static void the_set_goes_before_a_submit_that_it_could_tell(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__new_job job = { .id = id_of(1) };
+    struct pawl__op submit = { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1 } };
+    struct pawl__op cancel = control_op(1, PAWL_CONTROL_CANCEL);
+    assert_false(pawl__core_precedes(&b->set, &submit));
+    assert_int_equal(pawl__core_add(&b->set, &cancel), PAWL_OK);
+    assert_true(pawl__core_precedes(&b->set, &submit)); // the cancel must not find it
+    job.id = id_of(2);
+    assert_false(pawl__core_precedes(&b->set, &submit));
+    job.key_count = 1;
+    assert_true(pawl__core_precedes(&b->set, &submit));
+    assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
+    assert_int_equal(cancel.err, PAWL_ERR_NOT_FOUND);
+    close_store(b);
+}
+
+/* ---- ends ---- */
+
+static void a_job_paused_after_its_end_goes_back_to_it(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_DISCARDED);
+    struct pawl__op pause = control_op(1, PAWL_CONTROL_PAUSE);
+    struct pawl__op resume = control_op(1, PAWL_CONTROL_RESUME);
+    run_ops(b, &pause, 1);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_PAUSED);
+    assert_int_equal(b->rows[0].paused_from, PAWL_STATE_DISCARDED);
+    assert_true(b->rows[0].has_end);
+    run_ops(b, &resume, 1);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_DISCARDED);
+    assert_int_equal(b->rows[0].finished_at_ms, 900);
+    assert_string_equal(b->rows[0].end_reason, "ended");
+    close_store(b);
+}
+
+static void a_job_paused_after_its_end_can_end_anew(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_DISCARDED);
+    struct pawl__op ops[] = { control_op(1, PAWL_CONTROL_PAUSE),
+                              control_op(1, PAWL_CONTROL_CANCEL) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[1].err, PAWL_OK);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_CANCELLED);
+    assert_int_equal(b->rows[0].finished_at_ms, NOW_MS);
+    assert_string_equal(b->rows[0].end_reason, "cancelled on request");
+    close_store(b);
+}
+
+static void an_archived_job_comes_back_only_if_something_is_done_to_it(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_CANCELLED)->found = PAWL__FOUND_ARCHIVED;
+    struct pawl__op refused = control_op(1, PAWL_CONTROL_CANCEL);
+    struct pawl__op stale = fail_op(1, 1);
+    struct pawl__op retry = control_op(1, PAWL_CONTROL_RETRY);
+    run_ops(b, &refused, 1);
+    assert_int_equal(refused.err, PAWL_ERR_STATE);
+    run_ops(b, &stale, 1);
+    assert_int_equal(stale.err, PAWL_ERR_STALE);
+    assert_int_equal(b->rows[0].found, PAWL__FOUND_ARCHIVED);
+    run_ops(b, &retry, 1);
+    assert_int_equal(retry.err, PAWL_OK);
+    assert_int_equal(b->rows[0].found, PAWL__FOUND_LIVE);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->counts[PAWL_STATE_NONE], -1); // the archive
+    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
+    close_store(b);
+}
+
+/* ---- keys ---- */
+
+static void a_revived_job_needs_its_business_key(void **state)
+{
+    struct pawl__backend *b = open_store();
+    hold(b, put(b, 1, PAWL_STATE_CANCELLED), BUSINESS_KEY);
+    hold(b, put(b, 2, PAWL_STATE_ACTIVE), BUSINESS_KEY);
+    struct pawl__op retry = control_op(1, PAWL_CONTROL_RETRY);
+    struct pawl_diag diag = { 0 };
+    retry.diag = &diag;
+    run_ops(b, &retry, 1);
+    assert_int_equal(retry.err, PAWL_ERR_DUPLICATE);
+    assert_string_equal(diag.field, "business_key");
+    assert_int_equal(b->rows[0].state, PAWL_STATE_CANCELLED);
+    struct pawl__op ops[] = { complete_op(2, 1), control_op(1, PAWL_CONTROL_RETRY) };
+    run_ops(b, ops, COUNT(ops)); // the completion is seen
+    assert_int_equal(ops[1].err, PAWL_OK);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    close_store(b);
+}
+
+static void of_two_that_are_revived_the_first_has_the_key(void **state)
+{
+    struct pawl__backend *b = open_store();
+    hold(b, put(b, 1, PAWL_STATE_CANCELLED), BUSINESS_KEY);
+    hold(b, put(b, 2, PAWL_STATE_CANCELLED), BUSINESS_KEY);
+    struct pawl__op ops[] = { control_op(2, PAWL_CONTROL_RETRY),
+                              control_op(1, PAWL_CONTROL_RETRY) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[0].err, PAWL_OK);
+    assert_int_equal(ops[1].err, PAWL_ERR_DUPLICATE);
+    close_store(b);
+}
+
+/* ---- scans ---- */
+
+static void a_bulk_that_meets_a_taken_key_moves_nothing(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl_filter filter = { .states = 0 };
+    put(b, 1, PAWL_STATE_CANCELLED);
+    hold(b, put(b, 2, PAWL_STATE_CANCELLED), BUSINESS_KEY);
+    hold(b, put(b, 3, PAWL_STATE_ACTIVE), BUSINESS_KEY);
+    b->found[0] = id_of(1);
+    b->found[1] = id_of(2);
+    b->found_count = 2;
+    struct pawl__op bulk = { .kind = PAWL__OP_BULK,
+                             .bulk = {
+                                 .filter = &filter, .control = PAWL_CONTROL_RETRY, .limit = 10 } };
+    assert_true(pawl__core_scans(&bulk));
+    assert_int_equal(pawl__core_scan(&b->set, &bulk), PAWL_OK);
+    assert_int_equal(bulk.err, PAWL_ERR_DUPLICATE);
+    assert_int_equal(bulk.bulk.moved, 0);
+    assert_int_equal(b->stores, 0);
+    b->rows[2].state = PAWL_STATE_COMPLETED;
+    assert_int_equal(pawl__core_scan(&b->set, &bulk), PAWL_OK);
+    assert_int_equal(bulk.err, PAWL_OK);
+    assert_int_equal(bulk.bulk.moved, 2);
+    close_store(b);
+}
+
+static void a_lease_that_ended_is_charged_until_it_is_a_poison_pill(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    put(b, 2, PAWL_STATE_ACTIVE)->crashes = PAWL__CRASHES_MAX - 1;
+    put(b, 3, PAWL_STATE_PENDING)->lease_until_ms = 5; // routed
+    for (uint32_t i = 0; i < 3; i++) {
+        b->found[b->found_count++] = id_of(i + 1);
+    }
+    struct pawl__op lapse = { .kind = PAWL__OP_LAPSE, .sweep = { .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &lapse), PAWL_OK);
+    assert_int_equal(lapse.sweep.moved, 3);
+    assert_int_equal(lapse.sweep.next_at_ms, 77);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_DISCARDED);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->failures, 2);
+    pawl__arena_release(&lapse.arena);
+    close_store(b);
+}
+
+static void listeners_hear_of_interference_with_runs_alone(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    put(b, 2, PAWL_STATE_AVAILABLE);
+    struct pawl__op ops[] = { control_op(1, PAWL_CONTROL_CANCEL),
+                              control_op(2, PAWL_CONTROL_CANCEL) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(b->controls, 1);
+    close_store(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_found_by_id_and_stay_where_they_are),
+        cmocka_unit_test(many_operations_are_one_load_and_one_store),
+        cmocka_unit_test(operations_see_those_before_them),
+        cmocka_unit_test(an_operation_that_is_refused_changes_nothing),
+        cmocka_unit_test(a_completion_goes_its_own_way_unless_the_set_could_tell),
+        cmocka_unit_test(what_did_not_go_its_own_way_comes_first),
+        cmocka_unit_test(the_set_goes_before_a_submit_that_it_could_tell),
+        cmocka_unit_test(a_job_paused_after_its_end_goes_back_to_it),
+        cmocka_unit_test(a_job_paused_after_its_end_can_end_anew),
+        cmocka_unit_test(an_archived_job_comes_back_only_if_something_is_done_to_it),
+        cmocka_unit_test(a_revived_job_needs_its_business_key),
+        cmocka_unit_test(of_two_that_are_revived_the_first_has_the_key),
+        cmocka_unit_test(a_bulk_that_meets_a_taken_key_moves_nothing),
+        cmocka_unit_test(a_lease_that_ended_is_charged_until_it_is_a_poison_pill),
+        cmocka_unit_test(listeners_hear_of_interference_with_runs_alone),
+    };
+    return cmocka_run_group_tests_name("core", tests, NULL, NULL);
+}

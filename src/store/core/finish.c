@@ -1,0 +1,187 @@
+/* What the owner of a run does with it: complete, fail, snooze; and what becomes of a run whose
+ * lease ended. */
+#include "store/core/set.h"
+
+#include "base/diag.h"
+#include "store/decide.h"
+
+#include <assert.h>
+
+/* ---- complete ---- */
+
+void pawl__want_complete(struct pawl__set *set, const struct pawl__op *op)
+{
+    pawl__set_want(set, op->complete.ref.id, PAWL__NEED_RUN);
+}
+
+enum pawl_err pawl__rule_complete(struct pawl__set *set, struct pawl__op *op)
+{
+    static const enum pawl_event succeed[] = { PAWL_EVENT_SUCCEED };
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_owned(set, &op->complete.ref, &row, op->diag);
+    if (err) return err;
+    return pawl__row_move(set, row, succeed, 1,
+                          &(struct pawl__target){ .result = op->complete.result });
+}
+
+/* ---- fail and snooze ---- */
+
+static struct pawl__run_facts facts_of(const struct pawl__set *set, const struct pawl__row *row)
+{
+    return (struct pawl__run_facts){ .now_ms = set->now_ms,
+                                     .run = row->run,
+                                     .base_run = row->base_run,
+                                     .free_runs = row->free_runs,
+                                     .expires_at_ms = row->expires_at_ms,
+                                     .timeout_ms = row->timeout_ms,
+                                     .started_at_ms = row->started_at_ms,
+                                     .lease_until_ms = row->lease_until_ms };
+}
+
+static enum pawl_err follow(struct pawl__set *set, struct pawl__row *row,
+                            const struct pawl__course *course)
+{
+    row->free_runs += course->uncharged;
+    return pawl__row_move(set, row, course->events, course->event_count,
+                          &(struct pawl__target){ .due_at_ms = course->due_at_ms,
+                                                  .reason = course->reason,
+                                                  .dead_letter = course->dead_letter });
+}
+
+static enum pawl_err record_and_follow(struct pawl__set *set, struct pawl__row *row,
+                                       const struct pawl_report *report,
+                                       const struct pawl__course *course)
+{
+    if (course->fails) {
+        pawl__set_fail(set, &(struct pawl__failure){ .row = row,
+                                                     .run = row->run,
+                                                     .attempt = row->run - row->base_run,
+                                                     .started_at_ms = row->started_at_ms,
+                                                     .delay_ms = course->delay_ms,
+                                                     .lapsed = course->lapsed,
+                                                     .worker = row->worker,
+                                                     .report = report });
+        row->crashes += course->lapsed;
+    }
+    return follow(set, row, course);
+}
+
+/* `lapsed`: the run's owner is gone. */
+static enum pawl_err end_run(struct pawl__set *set, struct pawl__row *row,
+                             const struct pawl_report *report, bool lapsed,
+                             struct pawl__arena *arena, int64_t *delay_ms)
+{
+    struct pawl_retry retry;
+    enum pawl_err err = pawl__policy_read(row->retry, row->attempts_max, arena, &retry, set->diag);
+    if (err) return err;
+    struct pawl__run_facts facts = facts_of(set, row);
+    struct pawl__course course = lapsed ? pawl__course_lapsed(&facts, &retry, row->crashes)
+                                        : pawl__course_failed(&facts, &retry, report, set->rng);
+    *delay_ms = course.delay_ms;
+    return record_and_follow(set, row, report, &course);
+}
+
+void pawl__want_fail(struct pawl__set *set, const struct pawl__op *op)
+{
+    uint8_t lapse = op->fail.report.lapse ? PAWL__NEED_CRASHES : 0;
+    pawl__set_want(set, op->fail.ref.id, PAWL__NEED_RUN | PAWL__NEED_FACTS | lapse);
+}
+
+enum pawl_err pawl__rule_fail(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_owned(set, &op->fail.ref, &row, op->diag);
+    if (err) return err;
+    err =
+        end_run(set, row, &op->fail.report, op->fail.report.lapse, &op->arena, &op->fail.delay_ms);
+    if (err) return err;
+    op->fail.to = row->state;
+    op->fail.attempt = row->run - row->base_run;
+    op->fail.due_at_ms = pawl_state_is_terminal(row->state) ? 0 : row->due_at_ms;
+    return PAWL_OK;
+}
+
+void pawl__want_snooze(struct pawl__set *set, const struct pawl__op *op)
+{
+    pawl__set_want(set, op->snooze.ref.id, PAWL__NEED_RUN | PAWL__NEED_FACTS);
+}
+
+enum pawl_err pawl__rule_snooze(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_owned(set, &op->snooze.ref, &row, op->diag);
+    if (err) return err;
+    struct pawl__run_facts facts = facts_of(set, row);
+    struct pawl__course course = pawl__course_snoozed(&facts, op->snooze.delay_ms);
+    return follow(set, row, &course);
+}
+
+/* ---- leases that ended ---- */
+
+/* A run is charged, and the job ended if it was one too many. */
+static enum pawl_err lapse_run(struct pawl__set *set, struct pawl__row *row,
+                               struct pawl__arena *arena)
+{
+    int64_t unused;
+    struct pawl__run_facts facts = facts_of(set, row);
+    if (!pawl__run_is_timed(&facts)) {
+        return end_run(set, row, &pawl__report_lapsed, true, arena, &unused);
+    }
+    struct pawl__timeout *timeout = pawl__arena_calloc(arena, 1, sizeof *timeout);
+    if (!timeout) {
+        set->failed = true;
+        return PAWL_OK;
+    }
+    pawl__timeout_tell(&facts, timeout);
+    return end_run(set, row, &timeout->report, false, arena, &unused);
+}
+
+/* A job that was routed and not assigned in time goes back where it was, at no charge. */
+static enum pawl_err lapse_route(struct pawl__set *set, struct pawl__row *row)
+{
+    static const enum pawl_event lapse[] = { PAWL_EVENT_LAPSE };
+    return pawl__row_move(set, row, lapse, 1, &(struct pawl__target){ 0 });
+}
+
+static enum pawl_err refuse_damaged(struct pawl__set *set)
+{
+    return pawl__fail(set->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+}
+
+enum pawl_err pawl__rule_lapse(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < set->scanned_count; i++) {
+        struct pawl__row *row = set->scanned[i];
+        if (row->found != PAWL__FOUND_LIVE) return refuse_damaged(set);
+        assert(row->lease_until_ms <= set->now_ms);
+        err = row->state == PAWL_STATE_ACTIVE ? lapse_run(set, row, &op->arena)
+                                              : lapse_route(set, row);
+    }
+    op->sweep.moved = (int64_t)set->scanned_count;
+    return err;
+}
+
+enum pawl_err pawl__scan_lapse(struct pawl__set *set, struct pawl__op *op)
+{
+    int64_t limit = op->sweep.limit < PAWL__MAINTENANCE_MAX ? op->sweep.limit
+                                                            : PAWL__MAINTENANCE_MAX;
+    struct pawl_job_id *ids = pawl__arena_alloc(&op->arena, (size_t)(limit + 1) * sizeof *ids);
+    size_t count = 0;
+    op->sweep.moved = op->sweep.next_at_ms = 0;
+    op->sweep.more = false;
+    if (!ids) {
+        set->failed = true;
+        return PAWL_OK;
+    }
+    enum pawl_err err = set->table->lapsed(set->backend, limit, ids, &count, &op->sweep.more);
+    for (size_t i = 0; !err && i < count; i++) {
+        pawl__set_scanned(set, ids[i], PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_CRASHES);
+    }
+    return err;
+}
+
+enum pawl_err pawl__after_lapse(struct pawl__set *set, struct pawl__op *op)
+{
+    return set->table->next_lapse(set->backend, &op->sweep.next_at_ms);
+}

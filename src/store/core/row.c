@@ -1,0 +1,149 @@
+/* One row of the working set: the one way to change a job's state, and whose job it is. */
+#include "store/core/set.h"
+
+#include "store/decide.h"
+
+#include <assert.h>
+
+int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row)
+{
+    return pawl__rank(&(struct pawl__rank_of){ .due_at_ms = row->due_at_ms,
+                                               .priority = row->priority,
+                                               .boost_ms = set->boost_ms,
+                                               .sla_soft_at_ms = row->sla_soft_at_ms,
+                                               .sla_hard_at_ms = row->sla_hard_at_ms });
+}
+
+static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at_ms)
+{
+    if (!due_at_ms || due_at_ms == row->due_at_ms) return;
+    row->due_at_ms = due_at_ms;
+    row->rank = pawl__row_rank(set, row);
+    row->wrote |= PAWL__WROTE_FACTS;
+}
+
+static void forget_end(struct pawl__row *row)
+{
+    row->has_end = row->end_new = row->dead_letter = false;
+    row->finished_at_ms = 0;
+    row->end_reason = NULL;
+    row->result = (struct pawl_span){ "", 0 };
+}
+
+static void forget_run(struct pawl__row *row)
+{
+    row->started_at_ms = row->lease_until_ms = 0;
+    row->worker = row->reason = NULL;
+}
+
+static void enter_active(const struct pawl__set *set, struct pawl__row *row,
+                         const struct pawl__target *target)
+{
+    row->run++;
+    row->started_at_ms = set->now_ms;
+    row->lease_until_ms = target->lease_until_ms;
+    row->worker = target->worker;
+    row->reason = NULL;
+}
+
+/* A routed job comes back from a pause as available. A job paused out of an end keeps that. */
+static void enter_wait(struct pawl__row *row, enum pawl_state to, const struct pawl__target *target)
+{
+    bool routed = to == PAWL_STATE_PENDING && target->lease_until_ms;
+    bool was_routed = row->state == PAWL_STATE_PENDING && row->lease_until_ms;
+    enum pawl_state from = was_routed ? PAWL_STATE_AVAILABLE : row->state;
+    if (to == PAWL_STATE_PAUSED) row->paused_from = from;
+    row->lease_until_ms = routed ? target->lease_until_ms : 0;
+    if (routed || was_routed) row->worker = routed ? target->worker : NULL;
+    row->reason = target->reason;
+}
+
+static void enter_end(const struct pawl__set *set, struct pawl__row *row,
+                      const struct pawl__target *target)
+{
+    row->lease_until_ms = 0;
+    row->reason = NULL;
+    row->has_end = row->end_new = true;
+    row->dead_letter = target->dead_letter;
+    row->finished_at_ms = set->now_ms;
+    row->end_reason = target->reason;
+    row->result = target->result;
+}
+
+static void enter(const struct pawl__set *set, struct pawl__row *row, enum pawl_state to,
+                  const struct pawl__target *target)
+{
+    bool again = row->has_end && row->state == PAWL_STATE_PAUSED && to == row->paused_from;
+    row->paused_from = PAWL_STATE_NONE;
+    if (again) { // as it had ended before it was paused
+        row->reason = NULL;
+        return;
+    }
+    if (pawl_state_is_terminal(to)) {
+        enter_end(set, row, target);
+        return;
+    }
+    if (to != PAWL_STATE_PAUSED) forget_end(row);
+    switch (to) {
+    case PAWL_STATE_AVAILABLE:
+        forget_run(row);
+        break;
+    case PAWL_STATE_ACTIVE:
+        enter_active(set, row, target);
+        break;
+    default:
+        enter_wait(row, to, target);
+        break;
+    }
+}
+
+enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
+                             const enum pawl_event *events, size_t event_count,
+                             const struct pawl__target *target)
+{
+    assert(row->found == PAWL__FOUND_LIVE);
+    enum pawl_state from = row->state, to = from;
+    for (size_t i = 0; i < event_count; i++) {
+        to = pawl__lifecycle_next(to, events[i], row->paused_from);
+        assert(to != PAWL_STATE_NONE || i == 0); // a rule that chains moves knows that they chain
+        if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
+    }
+    set_due(set, row, target->due_at_ms);
+    enter(set, row, to, target);
+    row->state = to;
+    row->wrote |= PAWL__WROTE_STAND;
+    bool waits = to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE;
+    pawl__set_note_move(set, &(struct pawl__set_move){ .row = row,
+                                                       .run = row->run,
+                                                       .due_at_ms = waits ? row->due_at_ms : 0,
+                                                       .from = from,
+                                                       .to = to });
+    return PAWL_OK;
+}
+
+void pawl__row_restore(struct pawl__set *set, struct pawl__row *row)
+{
+    assert(row->found == PAWL__FOUND_ARCHIVED && row->has_end);
+    row->found = PAWL__FOUND_LIVE;
+    row->restored = true;
+    pawl__set_note_move(set,
+                        &(struct pawl__set_move){ .row = row, .to = row->state, .archived = true });
+}
+
+enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id, struct pawl__row **out,
+                              struct pawl_diag *diag)
+{
+    *out = pawl__set_find(set, id);
+    assert(*out && (*out)->found != PAWL__FOUND_UNREAD); // the operation had said so
+    return (*out)->found == PAWL__FOUND_ABSENT ? pawl__fail_unknown(diag, id) : PAWL_OK;
+}
+
+enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
+                              struct pawl__row **out, struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__row_known(set, ref->id, out, diag);
+    if (err) return err;
+    const struct pawl__row *row = *out;
+    if (row->state == PAWL_STATE_ACTIVE && row->run == ref->run) return PAWL_OK;
+    return pawl__fail_stale(diag, ref, row->state, row->run);
+}

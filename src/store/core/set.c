@@ -1,0 +1,227 @@
+/* See set.h. */
+#include "store/core/set.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 };
+
+/* Room for one more in a growing array; NULL: no memory. The memory is kept between batches. */
+static void *grow(struct pawl__set *set, void *array, size_t *cap, size_t count, size_t bytes)
+{
+    if (count < *cap) return array;
+    size_t want = *cap ? *cap * 2 : 64;
+    void *grown = realloc(array, want * bytes);
+    if (!grown) set->failed = true;
+    if (grown) *cap = want;
+    return grown;
+}
+
+#define GROW(set, array, cap, count) (grow(set, (array), &(cap), (count), sizeof *(array)))
+
+/* ---- rows by id ---- */
+
+/* The second half of an id, which is random where the first is time. */
+static size_t hash_id(struct pawl_job_id id)
+{
+    uint64_t half;
+    memcpy(&half, id.b + 8, sizeof half);
+    return (size_t)(half ^ (half >> 29));
+}
+
+struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at)
+{
+    assert(at < set->row_count);
+    return &set->blocks[at / BLOCK_ROWS][at % BLOCK_ROWS];
+}
+
+struct pawl__row *pawl__set_find(const struct pawl__set *set, struct pawl_job_id id)
+{
+    if (!set->row_count) return NULL;
+    size_t mask = set->by_id.cap - 1;
+    for (size_t i = hash_id(id) & mask; set->by_id.slots[i]; i = (i + 1) & mask) {
+        struct pawl__row *row = pawl__set_at(set, set->by_id.slots[i] - 1);
+        if (memcmp(&row->id, &id, sizeof id) == 0) return row;
+    }
+    return NULL;
+}
+
+static void put_slot(struct pawl__set *set, size_t at)
+{
+    size_t mask = set->by_id.cap - 1;
+    size_t i = hash_id(pawl__set_at(set, at)->id) & mask;
+    while (set->by_id.slots[i]) {
+        i = (i + 1) & mask;
+    }
+    set->by_id.slots[i] = (uint32_t)at + 1;
+}
+
+/* At most half of the slots are used. */
+static bool room_for_slot(struct pawl__set *set)
+{
+    if ((set->row_count + 1) * 2 <= set->by_id.cap) return true;
+    size_t cap = set->by_id.cap ? set->by_id.cap * 2 : 256;
+    uint32_t *slots = calloc(cap, sizeof *slots);
+    if (!slots) return false;
+    free(set->by_id.slots);
+    set->by_id = (struct pawl__index){ slots, cap };
+    for (size_t i = 0; i < set->row_count; i++) {
+        put_slot(set, i);
+    }
+    return true;
+}
+
+static bool room_for_row(struct pawl__set *set)
+{
+    if (set->row_count < set->block_count * BLOCK_ROWS) return true;
+    struct pawl__row **blocks = realloc(set->blocks, (set->block_count + 1) * sizeof *set->blocks);
+    if (!blocks) return false;
+    set->blocks = blocks;
+    blocks[set->block_count] = malloc(BLOCK_ROWS * sizeof **blocks);
+    if (!blocks[set->block_count]) return false;
+    set->block_count++;
+    return true;
+}
+
+static struct pawl__row *add_row(struct pawl__set *set, struct pawl_job_id id)
+{
+    if (!room_for_row(set) || !room_for_slot(set)) {
+        set->failed = true;
+        return NULL;
+    }
+    size_t at = set->row_count++;
+    struct pawl__row *row = pawl__set_at(set, at);
+    *row = (struct pawl__row){ .id = id };
+    put_slot(set, at);
+    return row;
+}
+
+static bool add_unread(struct pawl__set *set, struct pawl__row *row)
+{
+    struct pawl__row **unread = GROW(set, set->unread, set->unread_cap, set->unread_count);
+    if (!unread) return false;
+    set->unread = unread;
+    unread[set->unread_count++] = row;
+    return true;
+}
+
+struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+{
+    struct pawl__row *row = pawl__set_find(set, id);
+    if (!row) {
+        row = add_row(set, id);
+        if (row && !add_unread(set, row)) row = NULL;
+    } else if (row->found != PAWL__FOUND_UNREAD && row->found != PAWL__FOUND_ABSENT &&
+               (need & ~row->has)) {
+        assert(!row->wrote && !row->restored); // or what was decided would be lost
+        if (!add_unread(set, row)) return NULL;
+        row->found = PAWL__FOUND_UNREAD;
+    }
+    if (row) row->need |= need;
+    return row;
+}
+
+void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+{
+    struct pawl__row *row = pawl__set_want(set, id, need);
+    struct pawl__row **scanned = GROW(set, set->scanned, set->scanned_cap, set->scanned_count);
+    if (scanned) set->scanned = scanned;
+    if (row && scanned) scanned[set->scanned_count++] = row;
+}
+
+/* ---- keys: few in a batch ---- */
+
+struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
+{
+    for (size_t i = 0; i < set->key_count; i++) {
+        if (memcmp(set->keys[i].digest, digest, 16) == 0) return &set->keys[i];
+    }
+    struct pawl__set_key *keys = GROW(set, set->keys, set->key_cap, set->key_count);
+    if (!keys) return NULL;
+    set->keys = keys;
+    struct pawl__set_key *key = &keys[set->key_count++];
+    *key = (struct pawl__set_key){ .read = false };
+    memcpy(key->digest, digest, sizeof key->digest);
+    set->unread_keys++;
+    return key;
+}
+
+void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
+                    const struct pawl__key_holder *holder)
+{
+    if (key->count == key->cap) {
+        size_t cap = key->cap ? key->cap * 2 : 4;
+        struct pawl__key_holder *grown = pawl__arena_alloc(&set->arena, cap * sizeof *grown);
+        if (!grown) set->failed = true;
+        if (!grown) return;
+        if (key->count) memcpy(grown, key->holders, key->count * sizeof *grown);
+        key->holders = grown;
+        key->cap = cap;
+    }
+    key->holders[key->count++] = *holder;
+}
+
+/* ---- what rules note ---- */
+
+const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len)
+{
+    if (!len) return "";
+    const char *copy = pawl__arena_dup(&set->arena, at, len);
+    if (!copy) set->failed = true;
+    return copy ? copy : "";
+}
+
+void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move)
+{
+    struct pawl__set_move *moves = GROW(set, set->moves, set->move_cap, set->move_count);
+    if (!moves) return;
+    set->moves = moves;
+    moves[set->move_count++] = *move;
+}
+
+void pawl__set_fail(struct pawl__set *set, const struct pawl__failure *failure)
+{
+    struct pawl__failure *failures = GROW(set, set->failures, set->failure_cap, set->failure_count);
+    if (!failures) return;
+    set->failures = failures;
+    failures[set->failure_count++] = *failure;
+}
+
+void pawl__set_audit(struct pawl__set *set, const struct pawl__audit *entry)
+{
+    struct pawl__audit *audits = GROW(set, set->audits, set->audit_cap, set->audit_count);
+    if (!audits) return;
+    set->audits = audits;
+    audits[set->audit_count++] = *entry;
+}
+
+/* ---- the end ---- */
+
+void pawl__set_clear(struct pawl__set *set)
+{
+    if (set->row_count) memset(set->by_id.slots, 0, set->by_id.cap * sizeof *set->by_id.slots);
+    set->row_count = set->op_count = set->unread_count = set->scanned_count = 0;
+    set->key_count = set->unread_keys = 0;
+    set->move_count = set->failure_count = set->audit_count = 0;
+    set->failed = set->open_ended = false;
+    pawl__arena_reset(&set->arena);
+}
+
+void pawl__set_release(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->block_count; i++) {
+        free(set->blocks[i]);
+    }
+    free(set->blocks);
+    free(set->by_id.slots);
+    free(set->ops);
+    free(set->unread);
+    free(set->scanned);
+    free(set->keys);
+    free(set->moves);
+    free(set->failures);
+    free(set->audits);
+    pawl__arena_release(&set->arena);
+    memset(set, 0, sizeof *set);
+}

@@ -1,0 +1,294 @@
+/* The working set: the rows that one commit batch is about, in memory.
+ *
+ * Operations are added to the set. Then the backend reads all rows that they name, by a few
+ * statements; the rules (finish.c, control.c, sweep.c) decide the operations in order, on the rows
+ * in memory; and the backend writes what changed, again by a few statements. A rule has no effect
+ * outside of the set, and no SQL is in this folder.
+ *
+ * 1. A row is read once in a batch. What a rule changes is seen by the rules behind it.
+ * 2. A rule checks first and changes afterwards: one that returns an error has changed nothing.
+ * 3. pawl__row_move alone changes a state, and notes the move.
+ * 4. Between two batches the set is empty. Its memory is kept.
+ *
+ * Threads: a set belongs to a backend's session, and to the thread that has that. */
+#ifndef PAWL_STORE_CORE_SET_H
+#define PAWL_STORE_CORE_SET_H
+
+#include "base/rng.h"
+#include "store/store.h"
+
+struct pawl__backend;
+struct pawl__set;
+
+/* ---- rows ---- */
+
+enum pawl__found { PAWL__FOUND_UNREAD, PAWL__FOUND_LIVE, PAWL__FOUND_ARCHIVED, PAWL__FOUND_ABSENT };
+
+/* Groups of fields: what rules need of a row, so that loads are narrow. */
+enum {
+    PAWL__NEED_RUN = 1,     /* state, lane, runs, times of the run, worker */
+    PAWL__NEED_FACTS = 2,   /* priority, times, retry policy */
+    PAWL__NEED_STAND = 4,   /* all that is known of a job that does not run */
+    PAWL__NEED_KEYS = 8,    /* keys */
+    PAWL__NEED_CRASHES = 16 /* how many leases lapsed in this series of attempts */
+};
+
+/* What rules wrote, so that stores are narrow. */
+enum {
+    PAWL__WROTE_STAND = 1, /* the state, or anything that goes with it */
+    PAWL__WROTE_FACTS = 2  /* due_at_ms, rank, expires_at_ms */
+};
+
+/* A job. Which fields are set is told by `has`. Texts and spans are in the set's arena, or borrowed
+ * from an operation; NULL and "" are the same. */
+struct pawl__row {
+    struct pawl_job_id id;
+    uint8_t found; /* enum pawl__found */
+    uint8_t need, has, wrote;
+
+    struct { /* as it was read */
+        enum pawl_state state;
+        int64_t rank;
+        bool has_end;
+    } was;
+    bool restored; /* it was in the archive and must come back from there */
+
+    /* RUN */
+    enum pawl_state state;
+    uint32_t lane; /* index in the backend's catalogue */
+    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
+    const char *worker;
+
+    /* FACTS */
+    int32_t priority, attempts_max;
+    int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
+        sla_hard_at_ms;
+    struct pawl_span retry;
+
+    /* STAND */
+    enum pawl_state paused_from;
+    bool has_end; /* it has ended; also when it was paused after that */
+    bool end_new; /* in this batch: finished_at_ms, dead_letter, end_reason and result are set */
+    bool dead_letter;
+    int64_t finished_at_ms;
+    const char *reason;      /* why it waits */
+    const char *end_reason;  /* why it ended */
+    struct pawl_span result; /* of a new end; never read */
+
+    /* KEYS: records of PAWL__KEY_RECORD_BYTES */
+    struct pawl_span keys;
+
+    int64_t crashes; /* CRASHES */
+
+    struct pawl_job_id arrival; /* as in struct pawl__new_job */
+    union {                     /* the backend's own, from load to store */
+        int64_t key;
+        uint8_t b[8];
+    } own;
+};
+
+enum { PAWL__KEY_RECORD_BYTES = 17 }; /* of `keys`: a byte of kind, sixteen of digest */
+
+/* What a move leads to, beyond the state. Zero fields keep what the row has. */
+struct pawl__target {
+    int64_t due_at_ms;
+    int64_t lease_until_ms;
+    const char *worker;
+    const char *reason;
+    struct pawl_span result;
+    bool dead_letter;
+};
+
+/* A change of a job's state, for counters and listeners. */
+struct pawl__set_move {
+    const struct pawl__row *row;
+    int64_t run;
+    int64_t due_at_ms; /* 0: nothing becomes due */
+    enum pawl_state from, to;
+    bool archived; /* from the archive; counted there, and not a move that listeners hear of */
+    bool control;  /* an operator touched a job that ran */
+};
+
+/* ---- other tables ---- */
+
+/* A failed run, to be recorded. */
+struct pawl__failure {
+    const struct pawl__row *row;
+    int64_t run, attempt, started_at_ms;
+    int64_t delay_ms; /* until the next run; -1: none follows */
+    bool lapsed;
+    const char *worker;
+    const struct pawl_report *report;
+};
+
+/* An audit entry. */
+struct pawl__audit {
+    struct pawl_job_id id;
+    const char *action;
+    const struct pawl_by *by;
+    enum pawl_state from, to;
+};
+
+/* A job that holds or held a key. */
+struct pawl__key_holder {
+    struct pawl_job_id id;
+    int64_t until_ms; /* 0: never forgotten */
+    bool added, removed;
+};
+
+struct pawl__set_key {
+    uint8_t digest[16];
+    bool read;
+    struct pawl__key_holder *holders; /* newest first; in the set's arena */
+    size_t count, cap;
+};
+
+/* ---- what a backend supplies ---- */
+
+/* Called on the session's thread, inside its transaction. An error fails the batch. */
+struct pawl__core_table {
+    /* Read all rows of `unread`, which are in ascending order of id, and all keys of
+     * `unread_keys`. Each row's `found` is set, and at least what it needs; jobs that are not live
+     * are looked for in the archive, and then everything but crashes is read. `was` is set. Where
+     * several transactions write at once the rows are locked until the end, in that order, waiting
+     * for those that others hold. */
+    enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set);
+    /* Write all that was changed: rows with `wrote`, failures, audit entries, keys; and count and
+     * note the moves. Need not wait for the answers. */
+    enum pawl_err (*store)(struct pawl__backend *backend, struct pawl__set *set);
+    /* Jobs whose lease has ended, oldest first, at most `limit`, which `ids` has room for; locked
+     * until the end, and without those that others hold. `more`: it looked at as many as it may. */
+    enum pawl_err (*lapsed)(struct pawl__backend *backend, int64_t limit, struct pawl_job_id *ids,
+                            size_t *count, bool *more);
+    /* When the next lease ends; 0: there is none. */
+    enum pawl_err (*next_lapse)(struct pawl__backend *backend, int64_t *at_ms);
+    /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
+    enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
+                           int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
+                           size_t *count);
+};
+
+/* ---- the set ---- */
+
+struct pawl__index { /* open addressing: place + 1 by hash */
+    uint32_t *slots;
+    size_t cap;
+};
+
+struct pawl__set {
+    const struct pawl__core_table *table;
+    struct pawl__backend *backend;
+    struct pawl__rng *rng;
+    int64_t now_ms, boost_ms; /* of the transaction */
+    struct pawl_diag *diag;   /* where a failure of the transaction is told */
+    bool failed;              /* there was no memory */
+
+    struct pawl__op **ops; /* added, not yet decided */
+    size_t op_count, op_cap;
+    bool open_ended; /* one of them may look at jobs that it does not name */
+
+    struct pawl__row **blocks; /* the pool: rows stay where they are */
+    size_t row_count, block_count;
+    struct pawl__index by_id;
+    struct pawl__row **unread;
+    size_t unread_count, unread_cap;
+    struct pawl__row **scanned;
+    size_t scanned_count, scanned_cap;
+
+    struct pawl__set_key *keys;
+    size_t key_count, key_cap;
+    size_t unread_keys; /* the last so many */
+
+    struct pawl__set_move *moves;
+    size_t move_count, move_cap;
+    struct pawl__failure *failures;
+    size_t failure_count, failure_cap;
+    struct pawl__audit *audits;
+    size_t audit_count, audit_cap;
+    struct pawl__arena arena; /* texts of the rows */
+};
+
+void pawl__set_release(struct pawl__set *set);
+/* Forget everything; the memory is kept. */
+void pawl__set_clear(struct pawl__set *set);
+static inline bool pawl__set_is_empty(const struct pawl__set *set)
+{
+    return set->row_count == 0 && set->op_count == 0;
+}
+
+/* The row of a job, if it is in the set. */
+struct pawl__row *pawl__set_find(const struct pawl__set *set, struct pawl_job_id id);
+struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at);
+/* The row of a job, made if need be, with at least these groups once it is read. What a row that
+ * was changed needs must have been said before. NULL: no memory, and `failed` is set. */
+struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
+/* The same for a job that a scan found. */
+void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
+/* The holders of a key; `read` false: not yet. NULL: no memory. */
+struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);
+/* For load, and for a rule that gives a job its key. */
+void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
+                    const struct pawl__key_holder *holder);
+/* Is anything wanted that was not read? */
+static inline bool pawl__set_lacks(const struct pawl__set *set)
+{
+    return set->unread_count || set->unread_keys;
+}
+/* A copy in the set's arena; "" without memory, and `failed` is set. */
+const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
+void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move);
+void pawl__set_fail(struct pawl__set *set, const struct pawl__failure *failure);
+void pawl__set_audit(struct pawl__set *set, const struct pawl__audit *entry);
+
+/* ---- one row (row.c) ---- */
+
+/* Take a job through `events`; only the state after the last counts. STATE, without a diagnosis:
+ * the lifecycle refuses the first one; nothing was changed. */
+PAWL_MUST_CHECK enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
+                                             const enum pawl_event *events, size_t event_count,
+                                             const struct pawl__target *target);
+/* In what order it is to be claimed, when it is due. */
+int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row);
+/* The job comes back from the archive, as it had ended. */
+void pawl__row_restore(struct pawl__set *set, struct pawl__row *row);
+/* The row of a job that is live or archived. NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id,
+                                              struct pawl__row **out, struct pawl_diag *diag);
+/* The row of the active job that `ref` owns. STALE, NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
+                                              struct pawl__row **out, struct pawl_diag *diag);
+
+/* ---- rules: what an operation wants, and what it does. OK, or the operation's own error. One that
+ *      leaves something wanted behind has changed nothing, and is called again when it is read ----
+ */
+
+typedef void pawl__wants_fn(struct pawl__set *set, const struct pawl__op *op);
+typedef enum pawl_err pawl__rule_fn(struct pawl__set *set, struct pawl__op *op);
+
+pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__want_control;
+pawl__rule_fn pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze, pawl__rule_control,
+    pawl__rule_bulk, pawl__rule_lapse;
+/* Operations that look for their jobs: what finds them, and what comes after the store. */
+pawl__rule_fn pawl__scan_bulk, pawl__scan_lapse, pawl__after_lapse;
+
+/* ---- one batch (apply.c) ---- */
+
+/* Is the operation, which names its jobs, decided by a rule here? */
+bool pawl__core_decides(const struct pawl__op *op);
+/* The same, but a completion only where others of the set might see it, or be seen by it: the
+ * backend has a quicker way. */
+bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op);
+/* Must the set be run before a submit that the backend writes itself? */
+bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op);
+/* An operation of those that are decided together. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op);
+/* The same for one that came before all others: it did not go the quicker way. Of several the last
+ * goes first. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_add_first(struct pawl__set *set, struct pawl__op *op);
+/* Read, decide all that was added, write; the set is empty afterwards. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_run(struct pawl__set *set);
+/* Does the operation look for jobs itself? Then it is run alone, by this, with an empty set. */
+bool pawl__core_scans(const struct pawl__op *op);
+PAWL_MUST_CHECK enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op);
+
+#endif
