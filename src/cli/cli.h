@@ -140,6 +140,8 @@ int pawl__cli_flush(struct pawl__cli *cli);
 size_t pawl__cli_width(const char *at, size_t len);
 /* How many bytes of it fit into `columns`. */
 size_t pawl__cli_fit(const char *at, size_t len, size_t columns);
+/* Made safe for a terminal. On one, what is long is cut, with a word on how to see the rest. */
+void pawl__cli_put_long(struct pawl__cli *cli, struct pawl_span text);
 /* "3m 5s ago", "in 2h", "now". */
 void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms);
 void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms);

@@ -73,8 +73,9 @@ static const struct prose prose[] = {
       "pawl submit - <jobs.jsonl\n" },
     { pawl__cli_show,
       "Prints the job's states with their times, its attempts and errors, what operators did, "
-      "and its arguments, result, log, progress and checkpoint. With --json, one object on a "
-      "line for each job.\n\n"
+      "and its arguments, result, log, progress and checkpoint. On a terminal, values "
+      "longer than 4 KiB are cut; a pipe gets all of them. With --json, one object on a line for "
+      "each job.\n\n"
       "Here and wherever a command takes a job's id, the beginning of one is enough: at least 8 "
       "digits, and as many as make it unique. Ids begin with the time, so jobs that were "
       "submitted within the same second differ only in later digits.",

@@ -61,6 +61,29 @@ size_t pawl__cli_fit(const char *at, size_t len, size_t columns)
     return i;
 }
 
+enum { LONG_BYTES = 4096 }; /* about two screens */
+
+/* How many bytes to show: to the end of a character. */
+static size_t shown_bytes(struct pawl_span text)
+{
+    size_t len = LONG_BYTES;
+    while (len > LONG_BYTES - 4 && ((unsigned char)text.at[len] & 0xc0) == 0x80) {
+        len--;
+    }
+    return len;
+}
+
+void pawl__cli_put_long(struct pawl__cli *cli, struct pawl_span text)
+{
+    bool cut = cli->out_tty && text.len > LONG_BYTES;
+    pawl__plain_add(&cli->out, text.at, cut ? shown_bytes(text) : text.len);
+    if (!cut) return;
+    pawl__buf_printf(&cli->out, "... %s(", pawl__cli_dim(cli));
+    pawl__cli_put_bytes(&cli->out, (int64_t)text.len);
+    pawl__buf_printf(&cli->out, " in all; --json or a pipe shows the rest)%s",
+                     pawl__cli_plain(cli));
+}
+
 void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms)
 {
     char text[PAWL__DURATION_TEXT_BYTES];

@@ -1,5 +1,6 @@
 /* pawl show: a job's full history. */
 #include "cli/cli.h"
+#include "base/json.h"
 #include "base/time_text.h"
 
 #include <inttypes.h>
@@ -174,7 +175,7 @@ static void put_span(struct pawl__cli *cli, const char *name, struct pawl_span s
 {
     if (!span.len) return;
     pawl__buf_printf(&cli->out, "  %-13s ", name);
-    pawl__plain_add(&cli->out, span.at, span.len);
+    pawl__cli_put_long(cli, span);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -212,6 +213,31 @@ static void put_state(struct pawl__cli *cli, const struct pawl_job *job)
     pawl__buf_printf(&cli->out, "  %-13s %" PRId32 "\n", "priority", job->priority);
 }
 
+/* What else came with the job. Its policies as they were written are left out: what was made of
+ * them is shown. */
+static void put_extra(struct pawl__cli *cli, struct pawl_span extra)
+{
+    struct pawl__json json;
+    struct pawl__buf rest = { 0 };
+    if (!extra.len || pawl__json_parse(extra, PAWL_JSON_DEPTH_MAX, &cli->arena, &json, NULL))
+        return;
+    uint32_t name = pawl__json_first(0);
+    for (uint32_t i = 0; i < json.tokens[0].count; i++, name = json.tokens[name + 1].next) {
+        struct pawl_span text = pawl__json_span(&json, name);
+        struct pawl_span value = pawl__json_span(&json, name + 1);
+        if (strncmp(text.at, "\"retry\"", text.len) == 0) continue;
+        if (strncmp(text.at, "\"unique\"", text.len) == 0) continue;
+        pawl__buf_add_text(&rest, rest.len ? "," : "{");
+        pawl__buf_add(&rest, text.at, text.len);
+        pawl__buf_add_text(&rest, ":");
+        pawl__buf_add(&rest, value.at, value.len);
+    }
+    if (rest.len) pawl__buf_add_text(&rest, "}");
+    if (rest.failed) pawl__cli_nomem();
+    put_span(cli, "extra", (struct pawl_span){ rest.at, rest.len });
+    pawl__buf_release(&rest);
+}
+
 static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
 {
     char id[PAWL_JOB_ID_TEXT_BYTES];
@@ -236,7 +262,7 @@ static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
     put_duration(cli, "kept for", job->keep_ms);
     put_span(cli, "retry", job->retry);
     put_span(cli, "unique", job->unique);
-    put_span(cli, "extra", job->extra);
+    put_extra(cli, job->extra);
 }
 
 /* ---- the rest ---- */
@@ -246,7 +272,7 @@ static void put_payload(struct pawl__cli *cli, const char *title, struct pawl_sp
     if (!span.len) return;
     put_title(cli, title);
     pawl__buf_add_text(&cli->out, "  ");
-    pawl__plain_add(&cli->out, span.at, span.len);
+    pawl__cli_put_long(cli, span);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -264,7 +290,7 @@ static void put_progress(struct pawl__cli *cli, const struct pawl_story *story)
     pawl__buf_add_text(&cli->out, "\n");
     if (!story->progress_data.len) return;
     pawl__buf_add_text(&cli->out, "  ");
-    pawl__plain_add(&cli->out, story->progress_data.at, story->progress_data.len);
+    pawl__cli_put_long(cli, story->progress_data);
     pawl__buf_add_text(&cli->out, "\n");
 }
 
@@ -275,7 +301,7 @@ static void put_checkpoint(struct pawl__cli *cli, const struct pawl_story *story
     pawl__buf_printf(&cli->out, "  number %" PRId64 ", ", story->checkpoint_sequence);
     pawl__cli_put_instant(&cli->out, story->checkpoint_at_ms);
     pawl__buf_add_text(&cli->out, "\n  ");
-    pawl__plain_add(&cli->out, story->checkpoint.at, story->checkpoint.len);
+    pawl__cli_put_long(cli, story->checkpoint);
     pawl__buf_add_text(&cli->out, "\n");
 }
 

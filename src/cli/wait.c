@@ -57,11 +57,11 @@ static void put_json(struct pawl__cli *cli, const struct pawl_story *story)
     pawl__buf_add_text(&cli->out, "\n");
 }
 
-static void put_part(struct pawl__buf *out, const char *before, const char *text, size_t len)
+static void put_part(struct pawl__buf *out, const char *before, const char *text)
 {
-    if (!len) return;
+    if (!*text) return;
     pawl__buf_add_text(out, before);
-    pawl__plain_add(out, text, len);
+    pawl__plain_add(out, text, strlen(text));
 }
 
 static void put_line(struct pawl__cli *cli, const struct pawl_story *story)
@@ -72,12 +72,15 @@ static void put_line(struct pawl__cli *cli, const struct pawl_story *story)
     pawl_job_id_text(job->id, id);
     pawl__buf_printf(&cli->out, "%s %s%s%s", id, pawl__cli_state_colour(cli, job->state),
                      pawl__cli_state_text(cli, job->state), pawl__cli_plain(cli));
-    put_part(&cli->out, " ", job->result.at, job->result.len);
+    if (job->result.len) {
+        pawl__buf_add_text(&cli->out, " ");
+        pawl__cli_put_long(cli, job->result);
+    }
     if (failure) {
-        put_part(&cli->out, ": ", failure->type, strlen(failure->type));
-        put_part(&cli->out, ": ", failure->message, strlen(failure->message));
+        put_part(&cli->out, ": ", failure->type);
+        put_part(&cli->out, ": ", failure->message);
     } else {
-        put_part(&cli->out, ": ", job->reason, strlen(job->reason));
+        put_part(&cli->out, ": ", job->reason);
     }
     pawl__buf_add_text(&cli->out, "\n");
 }

@@ -1,4 +1,7 @@
 """pawl list, show, stats, queue list."""
+import json
+import urllib.request
+
 from kit import Terminal, equal, has, test
 
 
@@ -251,6 +254,43 @@ def show_tells_of_progress_and_checkpoint(box):
     story = box.job(job_id)
     equal((story["progress"]["value"], story["progress"]["message"]), (0.4, "almost"))
     equal((story["checkpoint"]["sequence"], story["checkpoint"]["state"]), (1, {"row": 7}))
+
+
+@test
+def a_terminal_is_not_flooded(box):
+    long = "\u00e4" * 50000  # two bytes each
+    job_id = box.submit("t", json.dumps([1]))
+    box.work("claim:default", "complete:" + json.dumps(long, ensure_ascii=False))
+    for command in ("show", "wait"):
+        has(box.ok(command, job_id).out, long)
+        equal(box.ok(command, job_id, "--json").json["result"], long)
+        terminal = Terminal(box, command, job_id, env={"NO_COLOR": "1"})
+        equal(terminal.end(), 0)
+        assert 2000 < terminal.text.count("\u00e4") < 2100, terminal.text
+        has(terminal.text, "\u00e4... (97.7 KiB in all; --json or a pipe shows the rest)\n")
+        assert "\\x" not in terminal.text, terminal.text  # no half of a character
+        equal(box.run(command, job_id, "--json").json["state"], "completed")
+
+
+@test
+def show_prints_policies_from_http_once(box):
+    def submit(**more):
+        body = json.dumps({"type": "t", "args": [], **more}).encode()
+        request = urllib.request.Request(f"{url}/ojs/v1/jobs", body,
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)["job"]["id"]
+
+    url = box.serve()
+    policies = {"retry": {"max_attempts": 5, "initial_interval": "PT2S"},
+                "unique": {"keys": ["type"]}}
+    job_id = submit(options=policies)
+    text = box.ok("show", job_id).out
+    equal((text.count("retry "), text.count("unique "), text.count("extra ")), (1, 1, 0))
+    assert "initial_interval" not in text, text
+    equal(box.ok("show", job_id, "--json").json["extra"]["retry"], policies["retry"])
+    other = submit(options={"retry": {"max_attempts": 5}}, x_own={"a": [1]})
+    has(box.ok("show", other).out, '  extra         {"x_own":{"a": [1]}}\n')
 
 
 @test
