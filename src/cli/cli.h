@@ -118,6 +118,8 @@ void pawl__cli_error(const char *format, ...) PAWL_PRINTF(1, 2);
 void pawl__cli_hint(const char *format, ...) PAWL_PRINTF(1, 2);
 /* From now on hints speak of a server, not of a file. */
 void pawl__cli_hint_served(bool is_served);
+/* A server has been given a token: so it is no hint that one can be given. */
+void pawl__cli_hint_token(bool is_given);
 /* Prints an error and returns PAWL__CLI_EXIT_USAGE. */
 int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
 /* Prints what the library said, with a hint when there is one, and returns the exit code. */

@@ -51,11 +51,16 @@ struct advice {
     const char *served; /* instead, when the store is no file but on a server */
 };
 
-static bool served;
+static bool served, token_given;
 
 void pawl__cli_hint_served(bool is_served)
 {
     served = is_served;
+}
+
+void pawl__cli_hint_token(bool is_given)
+{
+    token_given = is_given;
 }
 
 static const struct advice advices[PAWL_ERR_END] = {
@@ -107,7 +112,10 @@ int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag)
     bool told = diag && diag->text[0];
     pawl__cli_error("%s", told ? diag->text : pawl_err_text(err));
     if (told && strcmp(diag->field, "token") == 0) {
-        pawl__cli_hint("give it with --token or PAWL_TOKEN");
+        pawl__cli_hint(token_given
+                           ? "\"pawl token add --scope SCOPE\" makes another one, where the "
+                             "server's store is"
+                           : "give it with --token or PAWL_TOKEN");
     } else if (hint_for(err)) {
         pawl__cli_hint("%s", hint_for(err));
     }

@@ -184,6 +184,7 @@ int pawl__cli_open(struct pawl__cli *cli)
     struct pawl_config config = pawl__cli_config(cli);
     config.must_exist = cli->command->store != PAWL__CLI_STORE_CREATE;
     pawl__cli_hint_served(strncmp(cli->url, "postgres:", 9) == 0);
+    pawl__cli_hint_token(config.token || strchr(cli->url, '@'));
     config.no_migrate = !may_migrate(cli, &config);
     config.read_only = cli->command->store == PAWL__CLI_STORE_READ;
     enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);

@@ -226,7 +226,11 @@ bool pawl__auth_check(struct pawl__auth *auth, struct pawl__request *request,
     int64_t found = find_shown(auth, header);
     const struct pawl__token *token = found < 0 ? NULL : &auth->tokens.at[found];
     if (!token || token->revoked_at_ms) {
-        return refuse_stranger(request, "the token is not known", fault);
+        return refuse_stranger(request,
+                               token
+                                   ? "the token was revoked"
+                                   : "the token is not known; a new one is known within 2 seconds",
+                               fault);
     }
     if (!pawl__token_is_valid(token, request->now_ms)) {
         return refuse_stranger(request, "the token has expired", fault);

@@ -364,19 +364,6 @@ const char *pawl__wire_path_text(enum pawl__wire_path path)
     return texts[path];
 }
 
-const char *pawl__wire_path_scope(enum pawl__wire_path path)
-{
-#define SCOPE_SUBMIT "submit"
-#define SCOPE_WORK "work"
-#define SCOPE_ADMIN "admin"
-#define SCOPE_READ "read"
-#define SCOPE_NONE "none"
-#define X(name, text, scope, ...) [PAWL__WIRE_PATH_##name] = SCOPE_##scope,
-    static const char *const texts[PAWL__WIRE_PATH_END] = { PAWL__WIRE_PATHS(X) };
-#undef X
-    return texts[path];
-}
-
 enum pawl__wire_path pawl__wire_op_path(enum pawl__wire_op_kind kind)
 {
 #define X(name, text, path) [PAWL__WIRE_OP_##name] = PAWL__WIRE_PATH_##path,

@@ -26,29 +26,28 @@ enum {
     PAWL__WIRE_GET_MAX = 10000 /* ids in one request: as many as a batch may hold */
 };
 
-/* NAME, path, scope that it needs, what it does. The first three take operations. */
+/* NAME, path, what it does; the server's list of routes says which scope it needs. The first three
+ * take operations. */
 #define PAWL__WIRE_PATHS(X)                                                                        \
-    X(SUBMIT, "/pawl/v1/submit", SUBMIT, "Submit jobs")                                            \
-    X(WORK, "/pawl/v1/work", WORK, "Claim jobs and report on runs")                                \
-    X(ADMIN, "/pawl/v1/admin", ADMIN, "Move and forget jobs, pause queues, take locks")            \
-    X(WAIT, "/pawl/v1/wait", WORK, "Wait until there may be more to do")                           \
-    X(HELLO, "/pawl/v1/hello", NONE, "Which protocol is spoken here")                              \
-    X(GET, "/pawl/v1/get", READ, "Jobs by their ids")                                              \
-    X(QUERY, "/pawl/v1/query", READ, "Jobs that match")                                            \
-    X(COUNT, "/pawl/v1/count", READ, "Count jobs that match")                                      \
-    X(STORY, "/pawl/v1/story", READ, "Everything about one job")                                   \
-    X(STATS, "/pawl/v1/stats", READ, "Counts of queues and states")                                \
-    X(NODES, "/pawl/v1/nodes", READ, "The nodes")                                                  \
-    X(LOCKS, "/pawl/v1/locks", READ, "The locks")                                                  \
-    X(SETTINGS, "/pawl/v1/settings", ADMIN, "Settings that programs keep")
+    X(SUBMIT, "/pawl/v1/submit", "Submit jobs")                                                    \
+    X(WORK, "/pawl/v1/work", "Claim jobs and report on runs")                                      \
+    X(ADMIN, "/pawl/v1/admin", "Move and forget jobs, pause queues, take locks")                   \
+    X(WAIT, "/pawl/v1/wait", "Wait until there may be more to do")                                 \
+    X(HELLO, "/pawl/v1/hello", "Which protocol is spoken here")                                    \
+    X(GET, "/pawl/v1/get", "Jobs by their ids")                                                    \
+    X(QUERY, "/pawl/v1/query", "Jobs that match")                                                  \
+    X(COUNT, "/pawl/v1/count", "Count jobs that match")                                            \
+    X(STORY, "/pawl/v1/story", "Everything about one job")                                         \
+    X(STATS, "/pawl/v1/stats", "Counts of queues and states")                                      \
+    X(NODES, "/pawl/v1/nodes", "The nodes")                                                        \
+    X(LOCKS, "/pawl/v1/locks", "The locks")                                                        \
+    X(SETTINGS, "/pawl/v1/settings", "Settings that programs keep")
 
 #define X(name, ...) PAWL__WIRE_PATH_##name,
 enum pawl__wire_path { PAWL__WIRE_PATHS(X) PAWL__WIRE_PATH_END };
 #undef X
 
 const char *pawl__wire_path_text(enum pawl__wire_path path);
-/* "submit", "work", "read", "admin"; "none". */
-const char *pawl__wire_path_scope(enum pawl__wire_path path);
 
 /* NAME, text, path it is sent to */
 #define PAWL__WIRE_OPS(X)                                                                          \

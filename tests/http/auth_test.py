@@ -124,6 +124,10 @@ def a_revoked_token_ends_and_stays_closed():
         assert status(server, "read", bearer(first["token"])) == 200  # two at a time
         assert first["id"] in server.pawl("token", "revoke", first["id"])
         until(lambda: status(server, "read", bearer(first["token"])) == 401)
+        reply = server.ask("GET", "/ojs/v1/queues", headers=bearer(first["token"]))
+        assert "revoked" in reply.json["error"]["message"], reply.json
+        reply = server.ask("GET", "/ojs/v1/queues", headers=bearer("pawl_unheard_of"))
+        assert "within 2 seconds" in reply.json["error"]["message"], reply.json
         assert status(server, "read", bearer(second["token"])) == 200
         server.pawl("token", "revoke", second["id"])
         server.pawl("token", "revoke", second["id"])

@@ -2,6 +2,7 @@
 #include "store/remote/remote.h"
 
 #include "base/diag.h"
+#include "base/json.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -128,23 +129,39 @@ static enum pawl_err no_server(const struct pawl__backend *backend, long status,
                             backend->base, status);
 }
 
-static enum pawl_err bad_token(const struct pawl__backend *backend,
-                               const struct pawl__rm_call *call, long status,
-                               struct pawl_diag *diag)
+/* The message of an error as the server prints it; NULL: there is none, or no memory. */
+static const char *server_words(const struct pawl__rm_call *call, struct pawl__arena *arena)
 {
-    if (status == 403) {
+    struct pawl__json json;
+    struct pawl_span text = { call->reply.at, call->reply.len };
+    if (!text.len || pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, arena, &json, NULL)) return NULL;
+    if (json.tokens[0].type != PAWL__JSON_OBJECT) return NULL;
+    uint32_t error = pawl__json_member(&json, 0, "error");
+    if (!error || json.tokens[error].type != PAWL__JSON_OBJECT) return NULL;
+    uint32_t message = pawl__json_member(&json, error, "message");
+    if (!message || json.tokens[message].type != PAWL__JSON_STRING) return NULL;
+    return pawl__json_string(&json, message, arena, NULL);
+}
+
+/* The server knows best what is wrong: no scope, a token that it does not know, a name in Host. */
+static enum pawl_err not_allowed(const struct pawl__backend *backend,
+                                 const struct pawl__rm_call *call, long status,
+                                 struct pawl_diag *diag)
+{
+    if (status == 401 && !backend->token) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "token",
-                                "the server at \"%s\" does not allow this: it takes a token with "
-                                "the scope \"%s\"",
-                                backend->base, pawl__wire_path_scope(call->path));
+                                "the server at \"%s\" asks for a token; \"pawl token add\" makes "
+                                "one where its store is",
+                                backend->base);
     }
-    return pawl__fail_field(diag, PAWL_ERR_ARG, "token",
-                            backend->token
-                                ? "the server at \"%s\" does not take this token; it may have been "
-                                  "revoked or have expired"
-                                : "the server at \"%s\" asks for a token; \"pawl token add\" makes "
-                                  "one where its store is",
-                            backend->base);
+    struct pawl__arena arena = { .chunks = NULL };
+    const char *words = server_words(call, &arena);
+    enum pawl_err err =
+        pawl__fail_field(diag, PAWL_ERR_ARG, backend->token ? "token" : "",
+                         "the server at \"%s\" does not allow this: %s (status %ld)", backend->base,
+                         words ? words : "it does not say why", status);
+    pawl__arena_release(&arena);
+    return err;
 }
 
 /* A refusal in our own words comes back as what it was; false: these are not our words. */
@@ -170,7 +187,7 @@ static enum pawl_err refused(const struct pawl__backend *backend, const struct p
                              long status, struct pawl_diag *diag)
 {
     enum pawl_err err;
-    if (status == 401 || status == 403) return bad_token(backend, call, status, diag);
+    if (status == 401 || status == 403) return not_allowed(backend, call, status, diag);
     if (read_refusal(call, &err, diag)) return err;
     switch (status) {
     case 413:
