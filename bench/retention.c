@@ -32,7 +32,7 @@ static int64_t tidy_step(struct retention *retention, enum pawl__op_kind kind)
 {
     struct pawl__op op = { .kind = kind };
     op.retire.states = PAWL_STATE_BIT(PAWL_STATE_COMPLETED);
-    op.retire.ended_before_ms = pawl__clock_wall_ms(&pawl__clock_system);
+    op.retire.age_ms = 0;
     op.retire.limit = STEP_JOBS;
     if (pawl__store_do(retention->store, &op)) pawl__bench_check(&op);
     pawl__arena_release(&op.arena);

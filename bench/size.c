@@ -18,7 +18,7 @@ static void archive_all(struct pawl__store *store)
     struct pawl__op op = { .kind = PAWL__OP_ARCHIVE };
     do {
         op.retire.states = PAWL_STATE_BIT(PAWL_STATE_COMPLETED);
-        op.retire.ended_before_ms = pawl__clock_wall_ms(&pawl__clock_system) + 1000;
+        op.retire.age_ms = -1000;
         op.retire.limit = PAWL__MAINTENANCE_MAX;
         if (pawl__store_do(store, &op)) pawl__bench_check(&op);
     } while (op.retire.moved > 0);

@@ -89,12 +89,11 @@ static void turn_sweep(struct turn *turn, enum pawl__op_kind kind, int64_t *move
     turn_add(turn, kind, moved)->sweep.limit = PAWL__MAINTENANCE_MAX;
 }
 
-static void turn_retire(struct turn *turn, enum pawl__op_kind kind, int64_t ended_before_ms,
-                        int64_t *moved)
+static void turn_retire(struct turn *turn, enum pawl__op_kind kind, int64_t age_ms, int64_t *moved)
 {
     struct pawl__op *op = turn_add(turn, kind, moved);
     op->retire.states = pawl__states_known & ~pawl__states_live;
-    op->retire.ended_before_ms = ended_before_ms;
+    op->retire.age_ms = age_ms;
     op->retire.limit = PAWL__MAINTENANCE_MAX;
 }
 
@@ -156,16 +155,15 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     struct pawl_upkeep moved = { .promoted = 0 };
     enum pawl_err err = complete_retention(retention, &keep, diag);
     if (err) return err;
-    int64_t now_ms = pawl__clock_wall_ms(pawl->clock);
     struct turn turn = { .count = 0 };
     turn_sweep(&turn, PAWL__OP_PROMOTE, &moved.promoted);
     turn_sweep(&turn, PAWL__OP_LAPSE, &moved.lapsed);
     turn_sweep(&turn, PAWL__OP_EXPIRE, &moved.expired);
     if (keep.archive_after_ms > 0) {
-        turn_retire(&turn, PAWL__OP_ARCHIVE, now_ms - keep.archive_after_ms, &moved.archived);
+        turn_retire(&turn, PAWL__OP_ARCHIVE, keep.archive_after_ms, &moved.archived);
     }
     if (keep.purge_after_ms > 0) {
-        turn_retire(&turn, PAWL__OP_PURGE, now_ms - keep.purge_after_ms, &moved.purged);
+        turn_retire(&turn, PAWL__OP_PURGE, keep.purge_after_ms, &moved.purged);
     }
     turn_run(&turn, pawl->store);
     err = turn_end(&turn, &moved.more, diag);

@@ -397,7 +397,6 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
         [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,     [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT
     };
     *op = (struct pawl__op){ .kind = kinds[kind], .done = sweep_answered, .user = engine };
-    int64_t now_ms = pawl__clock_wall_ms(engine->clock);
     switch (kind) {
     case PAWL__SWEEP_ARCHIVE:
     case PAWL__SWEEP_PURGE:
@@ -405,9 +404,8 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
         op->retire.limit = RETIRE_STEP;
         op->retire.owner = engine->name;
         op->retire.pause_ms = RETIRE_IDLE_MS - 1; // before the holder itself looks again
-        op->retire.ended_before_ms = now_ms - (kind == PAWL__SWEEP_PURGE
-                                                   ? engine->retention.purge_after_ms
-                                                   : engine->retention.archive_after_ms);
+        op->retire.age_ms = kind == PAWL__SWEEP_PURGE ? engine->retention.purge_after_ms
+                                                      : engine->retention.archive_after_ms;
         break;
     case PAWL__SWEEP_NODE:
         pawl__node_ask(engine, op);

@@ -27,6 +27,13 @@ typedef void pawl__order_fn(void *ctx);
 #define PAWL__NODE_HELD_TEXT                                                                       \
     "node \"%s\" is alive: started at %s, last heartbeat %lld ms ago; it says %s"
 
+/* The instant before which a job must have ended for `op`, an ARCHIVE or PURGE that is being
+ * applied, to take it. */
+static inline int64_t pawl__retire_before_ms(const struct pawl__op *op)
+{
+    return op->now_ms - op->retire.age_ms;
+}
+
 /* What backends declare their functions by; what each must do is said in the table. */
 typedef enum pawl_err pawl__apply_fn(struct pawl__backend *backend, struct pawl__op **ops,
                                      size_t count, struct pawl_diag *diag);

@@ -230,11 +230,12 @@ struct pawl__op {
             bool more;     /* out: it looked at as many as it may; go on, also when none moved */
             int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
         } sweep;                /* PROMOTE, LAPSE, EXPIRE */
-        struct {                /* ARCHIVE: jobs in `states` that ended before, to the archive.
-                                   PURGE: out of the archive, for ever. Keeps what keep_ms asks.
-                                    It looks at a bounded number of jobs */
+        struct {                /* ARCHIVE: jobs in `states` that ended more than `age_ms` ago, by
+                                   the store's clock, to the archive. PURGE: out of the archive,
+                                   for ever. Keeps what keep_ms asks. It looks at a bounded number
+                                   of jobs */
             uint32_t states;
-            int64_t ended_before_ms;
+            int64_t age_ms;
             int64_t limit;
             const char *owner; /* NULL: do it in any case. Else only with the lock of that work,
                                   "upkeep.archive" or "upkeep.purge", which it takes for as long as

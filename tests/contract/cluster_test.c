@@ -268,7 +268,7 @@ static int64_t archive_as(struct rig *rig, const char *owner)
 {
     struct pawl__op op = { .kind = PAWL__OP_ARCHIVE,
                            .retire = { .states = ~UINT32_C(0),
-                                       .ended_before_ms = rig_now(rig) + 1,
+                                       .age_ms = -1,
                                        .limit = 1,
                                        .owner = owner,
                                        .pause_ms = 1000 } };

@@ -200,7 +200,7 @@ static void prepare_sweep(struct worker *worker, struct task *task)
     }
     task->op.retire.states = PAWL_STATE_BIT(PAWL_STATE_COMPLETED) |
                              PAWL_STATE_BIT(PAWL_STATE_CANCELLED);
-    task->op.retire.ended_before_ms = worker->clock->wall_ms(worker->clock->ctx);
+    task->op.retire.age_ms = 0;
     task->op.retire.limit = 10;
 }
 

@@ -228,6 +228,36 @@ static void archiving_rests_nine_times_as_long_as_it_works(struct stand *stand)
     pawl_stats_release(&stats);
 }
 
+static int64_t wall_ahead_ms(void *ctx)
+{
+    struct stand *stand = ctx;
+    return now_ms(stand) + INT64_C(366) * 86400000;
+}
+
+static int64_t mono_of_stand_us(void *ctx)
+{
+    struct stand *stand = ctx;
+    return pawl__clock_mono_us(&stand->clock->clock);
+}
+
+/* The store's time decides what is old, not that of the node or the caller that asks. */
+static void clock_a_year_ahead_archives_nothing_early(struct stand *stand)
+{
+    const struct pawl_clock ahead = { wall_ahead_ms, mono_of_stand_us, stand };
+    struct pawl_upkeep done;
+    stand->engine->clock = stand->pawl->clock = &ahead;
+    handle(stand, "work", count_run);
+    start(stand, NULL);
+    struct pawl_job_id id = submit(stand, NULL);
+    live(stand, 120000); // it looks every half minute
+    expect_ok(stand, pawl_upkeep_turn(stand->pawl, NULL, &done, &stand->diag));
+    assert_i64(1, stand->runs);
+    assert_i64(0, done.archived);
+    assert_false(job_of(stand, id).archived);
+    stop(stand);
+    stand->engine->clock = stand->pawl->clock = &stand->clock->clock;
+}
+
 /* ---- who does it ---- */
 
 static void node_without_upkeep_leaves_it_to_others(struct stand *stand)
@@ -322,6 +352,7 @@ int main(void)
         STAND(records_are_kept_for_a_week_by_default),
         STAND(negative_retention_keeps_for_ever),
         STAND(archiving_rests_nine_times_as_long_as_it_works),
+        STAND(clock_a_year_ahead_archives_nothing_early),
         STAND(node_without_upkeep_leaves_it_to_others),
         STAND(step_of_the_clock_is_noticed_within_a_minute),
         STAND(idle_means_that_nothing_waits_runs_or_is_due_soon),

@@ -223,7 +223,7 @@ static void archive(struct scenario *scenario)
 {
     struct pawl__op op = { .kind = PAWL__OP_ARCHIVE,
                            .retire = { .states = BIT(COMPLETED),
-                                       .ended_before_ms = KIT_START_MS + INT64_C(86400000),
+                                       .age_ms = -INT64_C(86400000), /* whatever has ended */
                                        .limit = 10 } };
     (void)!act(scenario, &op, "archive");
     pawl__arena_release(&op.arena);

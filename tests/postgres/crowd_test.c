@@ -199,9 +199,8 @@ static void step_sweep(struct worker *w)
     struct pawl__op op = { .kind = sweeps[below(w, 3)], .sweep = { .limit = 50 } };
     if (below(w, 4) == 0)
         op = (struct pawl__op){ .kind = below(w, 2) ? PAWL__OP_ARCHIVE : PAWL__OP_PURGE,
-                                .retire = { .states = TERMINAL_STATES,
-                                            .ended_before_ms = hand_clock_now(w->rig->clock) - 500,
-                                            .limit = 20 } };
+                                .retire = {
+                                    .states = TERMINAL_STATES, .age_ms = 500, .limit = 20 } };
     (void)do_op(w, &op);
     pawl__arena_release(&op.arena);
 }

@@ -226,7 +226,7 @@ static void fill(struct stage *stage, size_t i)
     case PAWL__OP_ARCHIVE:
     case PAWL__OP_PURGE:
         op->retire.states = TERMINAL_STATES;
-        op->retire.ended_before_ms = HAND_CLOCK_START_MS + stage->act->late_ms;
+        op->retire.age_ms = 0;
         op->retire.limit = JOBS;
         break;
     default:

@@ -125,7 +125,7 @@ static void fill(struct play *play, struct side *side)
         break;
     case PAWL__OP_ARCHIVE:
         op->retire.states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED);
-        op->retire.ended_before_ms = HAND_CLOCK_START_MS + LEASE_MS;
+        op->retire.age_ms = side->act->late_ms - LEASE_MS; // those that ended by then
         op->retire.limit = 5;
         break;
     default:

@@ -356,7 +356,7 @@ int64_t retire_step(struct rig *rig, enum pawl__op_kind kind, uint32_t states,
 {
     struct pawl__op op = {
         .kind = kind,
-        .retire = { .states = states, .ended_before_ms = ended_before_ms, .limit = limit }
+        .retire = { .states = states, .age_ms = rig_now(rig) - ended_before_ms, .limit = limit }
     };
     assert_ok(rig, do_op(rig, &op));
     *more = op.retire.more;

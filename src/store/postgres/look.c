@@ -24,13 +24,13 @@ enum {
 struct wish {
     bool claims;
     uint32_t ended_states, old_states;
-    int64_t ended_before_ms, old_before_ms;
+    int64_t ended_age_ms, old_age_ms; /* of the youngest that would be taken */
 };
 
-static void wish_retired(const struct pawl__op *op, uint32_t *states, int64_t *before_ms)
+static void wish_retired(const struct pawl__op *op, uint32_t *states, int64_t *age_ms)
 {
+    if (!*states || op->retire.age_ms < *age_ms) *age_ms = op->retire.age_ms;
     *states |= op->retire.states;
-    if (op->retire.ended_before_ms > *before_ms) *before_ms = op->retire.ended_before_ms;
 }
 
 /* True: the look can answer it. */
@@ -41,10 +41,10 @@ static bool add_wish(struct wish *wish, const struct pawl__op *op)
         wish->claims = true;
         return true;
     case PAWL__OP_ARCHIVE:
-        wish_retired(op, &wish->ended_states, &wish->ended_before_ms);
+        wish_retired(op, &wish->ended_states, &wish->ended_age_ms);
         return true;
     case PAWL__OP_PURGE:
-        wish_retired(op, &wish->old_states, &wish->old_before_ms);
+        wish_retired(op, &wish->old_states, &wish->old_age_ms);
         return true;
     case PAWL__OP_PROMOTE:
     case PAWL__OP_LAPSE:
@@ -107,8 +107,8 @@ static enum pawl_err ask(struct pawl__backend *pg, const struct wish *wish, cons
     pawl__pg_bind_list(conn, PG_LOOK_lanes, &pg->gather.lists[0]);
     pawl__pg_bind_list(conn, PG_LOOK_ended_states, ended);
     pawl__pg_bind_list(conn, PG_LOOK_old_states, old);
-    pawl__pg_bind(conn, PG_LOOK_ended_before_ms, wish->ended_before_ms);
-    pawl__pg_bind(conn, PG_LOOK_old_before_ms, wish->old_before_ms);
+    pawl__pg_bind(conn, PG_LOOK_ended_age_ms, wish->ended_age_ms);
+    pawl__pg_bind(conn, PG_LOOK_old_age_ms, wish->old_age_ms);
     pawl__pg_bind_some(conn, PG_LOOK_now_ms, pg->clock ? pawl__clock_wall_ms(pg->clock) : 0);
     pawl__pg_send_keep(conn, 0);
     enum pawl_err err = pawl__pg_sync(conn, NULL);

@@ -49,12 +49,12 @@ static void send_ended(struct pawl__backend *pg, const struct pawl__op *op, enum
     pawl__pg_call(conn, PG_ENDED_OLD);
     pawl__pg_bind_list(conn, PG_ENDED_OLD_ids, ids);
     pawl__pg_bind(conn, PG_ENDED_OLD_state, state);
-    pawl__pg_bind(conn, PG_ENDED_OLD_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(conn, PG_ENDED_OLD_before_ms, pawl__retire_before_ms(op));
     pawl__pg_send_keep(conn, SLOT_OLD);
     pawl__pg_call(conn, PG_ENDED_HOLD);
     pawl__pg_bind_list(conn, PG_ENDED_HOLD_ids, ids);
     pawl__pg_bind(conn, PG_ENDED_HOLD_state, state);
-    pawl__pg_bind(conn, PG_ENDED_HOLD_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(conn, PG_ENDED_HOLD_before_ms, pawl__retire_before_ms(op));
     pawl__pg_bind(conn, PG_ENDED_HOLD_limit, limit);
     pawl__pg_send_keep(conn, SLOT_HELD);
     pawl__pg_roll_delete(pg, PG_ENDED_DELETE, taken->places, taken->row_count);
@@ -82,7 +82,7 @@ static enum pawl_err archive_some(struct pawl__backend *pg, struct pawl__op *op,
     struct pawl__pg_taken taken;
     pawl__pg_call(conn, PG_ENDED_DUE);
     pawl__pg_bind(conn, PG_ENDED_DUE_state, state);
-    pawl__pg_bind(conn, PG_ENDED_DUE_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(conn, PG_ENDED_DUE_before_ms, pawl__retire_before_ms(op));
     pawl__pg_bind(conn, PG_ENDED_DUE_limit, ROLL_ROWS);
     enum pawl_err err = pawl__pg_roll_take(pg, &taken);
     *more = !err && taken.row_count == ROLL_ROWS;
@@ -139,7 +139,7 @@ static enum pawl_err purge_state(struct pawl__backend *pg, struct pawl__op *op,
 {
     pawl__pg_call(&pg->writer, PG_ARCHIVE_OLD);
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_state, state);
-    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_before_ms, op->retire.ended_before_ms);
+    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_before_ms, pawl__retire_before_ms(op));
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_now_ms, pg->now_ms);
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_limit, limit);
     PGresult *rows;

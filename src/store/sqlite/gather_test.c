@@ -233,7 +233,7 @@ static void make_sweep(struct world *world, struct pair *pair)
     pair->fast.kind = kinds[below(world, COUNT(kinds))];
     if (pair->fast.kind == PAWL__OP_ARCHIVE || pair->fast.kind == PAWL__OP_PURGE) {
         pair->fast.retire.states = UINT32_MAX;
-        pair->fast.retire.ended_before_ms = world->fast.now_ms - (int64_t)below(world, 20000);
+        pair->fast.retire.age_ms = (int64_t)below(world, 20000);
         pair->fast.retire.limit = (int64_t)below(world, 30);
     } else {
         pair->fast.sweep.limit = (int64_t)below(world, 30);

@@ -46,12 +46,12 @@ static enum pawl_err list_ended(struct pawl__backend *sq, struct pawl__op *op,
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, purge ? SQL_ARCHIVE_OLD : SQL_DONE_ENDED);
     if (purge) {
         pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_state, state);
-        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_before_ms, pawl__retire_before_ms(op));
         pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_now_ms, sq->now_ms);
         pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_limit, limit);
     } else {
         pawl__sq_bind(stmt, SQL_DONE_ENDED_state, state);
-        pawl__sq_bind(stmt, SQL_DONE_ENDED_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_DONE_ENDED_before_ms, pawl__retire_before_ms(op));
         pawl__sq_bind(stmt, SQL_DONE_ENDED_limit, limit);
     }
     bool found;
@@ -67,18 +67,16 @@ static enum pawl_err list_ended(struct pawl__backend *sq, struct pawl__op *op,
 static void bind_walk(struct pawl__backend *sq, struct pawl__op *op, sqlite3_stmt *stmt,
                       int64_t after)
 {
-    bool open_ended = op->retire.ended_before_ms >= (INT64_MAX >> 16) - PAWL__SQ_KEY_SLACK_MS;
-    int64_t until = open_ended
-                        ? INT64_MAX
-                        : pawl__sq_key_at(op->retire.ended_before_ms + PAWL__SQ_KEY_SLACK_MS);
+    int64_t before_ms = pawl__retire_before_ms(op);
+    int64_t until = pawl__sq_key_at(before_ms + PAWL__SQ_KEY_SLACK_MS);
     if (op->kind == PAWL__OP_PURGE) {
-        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_before_ms, before_ms);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_now_ms, sq->now_ms);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_after, after);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_until, until);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_limit, PAWL__MAINTENANCE_MAX);
     } else {
-        pawl__sq_bind(stmt, SQL_DONE_COMPLETED_before_ms, op->retire.ended_before_ms);
+        pawl__sq_bind(stmt, SQL_DONE_COMPLETED_before_ms, before_ms);
         pawl__sq_bind(stmt, SQL_DONE_COMPLETED_after, after);
         pawl__sq_bind(stmt, SQL_DONE_COMPLETED_until, until);
         pawl__sq_bind(stmt, SQL_DONE_COMPLETED_limit, PAWL__MAINTENANCE_MAX);

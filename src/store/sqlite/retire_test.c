@@ -48,10 +48,10 @@ static int64_t retire_while_it_moves(struct kit *kit, enum pawl__op_kind kind, u
     bool again = true;
     for (int turn = 0; again; turn++) {
         if (turn == TURNS_MAX) fail_msg("it goes on for ever");
-        struct pawl__op op = { .kind = kind,
-                               .retire = { .states = states,
-                                           .ended_before_ms = kit->now_ms,
-                                           .limit = PAWL__MAINTENANCE_MAX } };
+        struct pawl__op op = {
+            .kind = kind,
+            .retire = { .states = states, .age_ms = 0, .limit = PAWL__MAINTENANCE_MAX }
+        };
         kit_ok(kit, kit_do(kit, &op));
         pawl__arena_release(&op.arena);
         again = op.retire.moved || op.retire.more;

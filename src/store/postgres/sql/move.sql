@@ -111,9 +111,9 @@ SELECT now.ms,
     (SELECT expires_at_ms FROM pawl_job WHERE perishes ORDER BY expires_at_ms, id LIMIT 1),
     (SELECT until_ms FROM pawl_key WHERE until_ms IS NOT NULL ORDER BY until_ms LIMIT 1),
     EXISTS (SELECT 1 FROM pawl_ended
-        WHERE state = ANY (:ended_states) AND finished_at_ms < :ended_before_ms),
+        WHERE state = ANY (:ended_states) AND finished_at_ms < now.ms - :ended_age_ms),
     EXISTS (SELECT 1 FROM pawl_archive
-        WHERE state = ANY (:old_states) AND finished_at_ms < :old_before_ms
+        WHERE state = ANY (:old_states) AND finished_at_ms < now.ms - :old_age_ms
             AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms))
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
