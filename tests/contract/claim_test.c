@@ -357,10 +357,27 @@ static void type_filter_reaches_over_all_queues(struct rig *rig)
 
 static void lease_of_the_job_goes_before_the_claimers(struct rig *rig)
 {
-    submit_one(rig, &(struct pawl_job_spec){ .lease_ms = 7 });
+    submit_one(rig, &(struct pawl_job_spec){ .lease_ms = 700 });
     struct pawl_job job = claim_one(rig, "default");
-    assert_i64(7, job.lease_ms);
-    assert_i64(rig_now(rig) + 7, job.lease_until_ms);
+    assert_i64(700, job.lease_ms);
+    assert_i64(rig_now(rig) + 700, job.lease_until_ms);
+}
+
+/* Enough of them that a table of names has to grow, a few times. */
+static void each_of_many_queues_is_found_by_its_name(struct rig *rig)
+{
+    enum { QUEUES = 150 };
+    struct pawl_job_id ids[QUEUES];
+    for (int i = 0; i < QUEUES; i++) {
+        ids[i] = submit_one(rig, &(struct pawl_job_spec){ .queue = rig_text(rig, "many-%d", i) });
+        if (i % 3 == 0) queue_pause(rig, rig_text(rig, "many-%d", i), true);
+    }
+    for (int i = QUEUES; i-- > 0;) {
+        struct claimed jobs = claim_n(rig, rig_text(rig, "many-%d", i), 2);
+        assert_order(&jobs, &ids[i], i % 3 == 0 ? 0 : 1);
+    }
+    assert_int_equal(0, claim_n(rig, "many", 1).count);
+    assert_int_equal(0, claim_n(rig, "many-", 1).count);
 }
 
 static void limits_cross_every_chunk(struct rig *rig)
@@ -613,3 +630,4 @@ int main(void)
     };
     return contract_run("claim", tests, COUNT(tests));
 }
+        CONTRACT(each_of_many_queues_is_found_by_its_name),

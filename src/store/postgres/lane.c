@@ -39,11 +39,44 @@ void pawl__pg_lanes_release(struct pawl__pg_lanes *lanes)
         free(lanes->lanes[i]);
     }
     free(lanes->queues);
+    free(lanes->queue_slots);
     free(lanes->lanes);
     free(lanes->slots);
     free(lanes->by_id);
     free(lanes->touched);
     memset(lanes, 0, sizeof *lanes);
+}
+
+/* A queue's name is hashed as a lane without a type. */
+static uint32_t queue_slot(const struct pawl__pg_lanes *lanes, const char *name)
+{
+    uint32_t mask = lanes->queue_cap * 4 - 1;
+    uint32_t i = (uint32_t)hash_names(lanes->seed, name, "") & mask;
+    while (lanes->queue_slots[i] &&
+           strcmp(lanes->queues[lanes->queue_slots[i] - 1].name, name) != 0) {
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+static bool room_for_queue(struct pawl__pg_lanes *lanes)
+{
+    if (lanes->queue_count < lanes->queue_cap) return true;
+    uint32_t cap = lanes->queue_cap ? lanes->queue_cap * 2 : 16;
+    struct pawl__pg_queue *grown = realloc(lanes->queues, cap * sizeof *grown);
+    if (grown) lanes->queues = grown;
+    uint32_t *slots = calloc((size_t)cap * 4, sizeof *slots);
+    if (!grown || !slots) {
+        free(slots);
+        return false;
+    }
+    free(lanes->queue_slots);
+    lanes->queue_slots = slots;
+    lanes->queue_cap = cap;
+    for (uint32_t i = 0; i < lanes->queue_count; i++) {
+        slots[queue_slot(lanes, lanes->queues[i].name)] = i + 1;
+    }
+    return true;
 }
 
 static void put_slot(struct pawl__pg_lanes *lanes, uint32_t at)
@@ -74,10 +107,10 @@ struct pawl__pg_lane *pawl__pg_lane_find(struct pawl__backend *pg, const char *q
 
 struct pawl__pg_queue *pawl__pg_queue_find(struct pawl__backend *pg, const char *name)
 {
-    for (uint32_t i = 0; i < pg->lanes.queue_count; i++) {
-        if (strcmp(pg->lanes.queues[i].name, name) == 0) return &pg->lanes.queues[i];
-    }
-    return NULL;
+    const struct pawl__pg_lanes *lanes = &pg->lanes;
+    if (!lanes->queue_cap) return NULL;
+    uint32_t at = lanes->queue_slots[queue_slot(lanes, name)];
+    return at ? &lanes->queues[at - 1] : NULL;
 }
 
 static bool room_for_lane(struct pawl__pg_lanes *lanes)
@@ -135,23 +168,21 @@ static struct pawl__pg_lane *lane_by_id(struct pawl__pg_lanes *lanes, int64_t id
 static enum pawl_err learn_queue(struct pawl__backend *pg, const PGresult *rows, int row)
 {
     struct pawl__pg_lanes *lanes = &pg->lanes;
-    int64_t id = pawl__pg_int(rows, row, 0);
-    struct pawl__pg_queue *known = queue_by_id(lanes, id);
+    struct pawl__pg_queue *known = pawl__pg_queue_find(pg, pawl__pg_raw(rows, row, 1).at);
     if (known) {
         known->paused = pawl__pg_bool(rows, row, 2);
         return PAWL_OK;
     }
-    if (lanes->queue_count == lanes->queue_cap) {
-        uint32_t cap = lanes->queue_cap ? lanes->queue_cap * 2 : 16;
-        struct pawl__pg_queue *grown = realloc(lanes->queues, cap * sizeof *grown);
-        if (!grown) return pawl__fail_nomem(pg->diag);
-        lanes->queues = grown;
-        lanes->queue_cap = cap;
-    }
     char *name = strdup(pawl__pg_raw(rows, row, 1).at);
-    if (!name) return pawl__fail_nomem(pg->diag);
-    lanes->queues[lanes->queue_count++] =
-        (struct pawl__pg_queue){ .id = id, .name = name, .paused = pawl__pg_bool(rows, row, 2) };
+    if (!name || !room_for_queue(lanes)) {
+        free(name);
+        return pawl__fail_nomem(pg->diag);
+    }
+    uint32_t at = lanes->queue_count++;
+    lanes->queue_slots[queue_slot(lanes, name)] = at + 1;
+    lanes->queues[at] = (struct pawl__pg_queue){ .id = pawl__pg_int(rows, row, 0),
+                                                 .name = name,
+                                                 .paused = pawl__pg_bool(rows, row, 2) };
     return PAWL_OK;
 }
 

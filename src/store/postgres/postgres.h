@@ -221,6 +221,7 @@ struct pawl__pg_lane {
 struct pawl__pg_lanes {
     struct pawl__pg_queue *queues;
     uint32_t queue_count, queue_cap;
+    uint32_t *queue_slots; /* open addressing: queue index + 1 by name; four times queue_cap */
     struct pawl__pg_lane **lanes; /* in the order we learnt of them; each stays where it is */
     uint32_t lane_count, lane_cap;
     uint32_t *slots; /* open addressing: lane index + 1 by (queue, type) */

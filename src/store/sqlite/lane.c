@@ -31,6 +31,8 @@ static void forget_all(struct pawl__sq_lanes *lanes)
         free(lanes->lanes[i].type);
     }
     lanes->queue_count = lanes->lane_count = lanes->touched_count = 0;
+    if (lanes->queue_slots)
+        memset(lanes->queue_slots, 0, lanes->queue_cap * 4 * sizeof *lanes->queue_slots);
     if (lanes->slots) memset(lanes->slots, 0, lanes->slot_count * sizeof *lanes->slots);
 }
 
@@ -38,10 +40,43 @@ void pawl__sq_lanes_release(struct pawl__sq_lanes *lanes)
 {
     forget_all(lanes);
     free(lanes->queues);
+    free(lanes->queue_slots);
     free(lanes->lanes);
     free(lanes->slots);
     free(lanes->touched);
     memset(lanes, 0, sizeof *lanes);
+}
+
+/* A queue's name is hashed as a lane without a type. */
+static uint32_t queue_slot(const struct pawl__sq_lanes *lanes, const char *name)
+{
+    uint32_t mask = lanes->queue_cap * 4 - 1;
+    uint32_t i = (uint32_t)hash_names(lanes->seed, name, "") & mask;
+    while (lanes->queue_slots[i] &&
+           strcmp(lanes->queues[lanes->queue_slots[i] - 1].name, name) != 0) {
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+static bool room_for_queue(struct pawl__sq_lanes *lanes)
+{
+    if (lanes->queue_count < lanes->queue_cap) return true;
+    uint32_t cap = lanes->queue_cap ? lanes->queue_cap * 2 : 16;
+    struct pawl__sq_queue *grown = realloc(lanes->queues, cap * sizeof *grown);
+    if (grown) lanes->queues = grown;
+    uint32_t *slots = calloc((size_t)cap * 4, sizeof *slots);
+    if (!grown || !slots) {
+        free(slots);
+        return false;
+    }
+    free(lanes->queue_slots);
+    lanes->queue_slots = slots;
+    lanes->queue_cap = cap;
+    for (uint32_t i = 0; i < lanes->queue_count; i++) {
+        slots[queue_slot(lanes, lanes->queues[i].name)] = i + 1;
+    }
+    return true;
 }
 
 static void put_slot(struct pawl__sq_lanes *lanes, uint32_t at)
@@ -95,17 +130,14 @@ static bool room_for_lane(struct pawl__sq_lanes *lanes)
 static enum pawl_err add_queue(struct pawl__backend *sq, int64_t id, const char *name, bool paused)
 {
     struct pawl__sq_lanes *lanes = &sq->lanes;
-    if (lanes->queue_count == lanes->queue_cap) {
-        uint32_t cap = lanes->queue_cap ? lanes->queue_cap * 2 : 16;
-        struct pawl__sq_queue *grown = realloc(lanes->queues, cap * sizeof *grown);
-        if (!grown) return pawl__fail_nomem(sq->diag);
-        lanes->queues = grown;
-        lanes->queue_cap = cap;
-    }
     char *copy = strdup(name);
-    if (!copy) return pawl__fail_nomem(sq->diag);
-    lanes->queues[lanes->queue_count++] =
-        (struct pawl__sq_queue){ .id = id, .name = copy, .paused = paused };
+    if (!copy || !room_for_queue(lanes)) {
+        free(copy);
+        return pawl__fail_nomem(sq->diag);
+    }
+    uint32_t at = lanes->queue_count++;
+    lanes->queue_slots[queue_slot(lanes, name)] = at + 1;
+    lanes->queues[at] = (struct pawl__sq_queue){ .id = id, .name = copy, .paused = paused };
     return PAWL_OK;
 }
 
@@ -147,15 +179,15 @@ static enum pawl_err read_queues(struct pawl__backend *sq)
     bool found;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        int64_t id = sqlite3_column_int64(stmt, 0);
         bool paused = sqlite3_column_int(stmt, 2) != 0;
-        struct pawl__sq_queue *queue = queue_by_id(&sq->lanes, id);
+        const char *name = (const char *)sqlite3_column_text(stmt, 1);
+        struct pawl__sq_queue *queue = name ? pawl__sq_queue_find(sq, name) : NULL;
         if (queue) {
             queue->paused = paused;
             continue;
         }
-        const char *name = (const char *)sqlite3_column_text(stmt, 1);
-        err = name ? add_queue(sq, id, name, paused) : pawl__fail_nomem(sq->diag);
+        err = name ? add_queue(sq, sqlite3_column_int64(stmt, 0), name, paused)
+                   : pawl__fail_nomem(sq->diag);
         if (err) {
             sqlite3_reset(stmt);
             return err;
@@ -220,10 +252,10 @@ enum pawl_err pawl__sq_lanes_refresh(struct pawl__backend *sq)
 
 struct pawl__sq_queue *pawl__sq_queue_find(struct pawl__backend *sq, const char *name)
 {
-    for (uint32_t i = 0; i < sq->lanes.queue_count; i++) {
-        if (strcmp(sq->lanes.queues[i].name, name) == 0) return &sq->lanes.queues[i];
-    }
-    return NULL;
+    const struct pawl__sq_lanes *lanes = &sq->lanes;
+    if (!lanes->queue_cap) return NULL;
+    uint32_t at = lanes->queue_slots[queue_slot(lanes, name)];
+    return at ? &lanes->queues[at - 1] : NULL;
 }
 
 enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,

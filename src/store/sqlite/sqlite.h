@@ -73,6 +73,7 @@ struct pawl__sq_lane {
 struct pawl__sq_lanes {
     struct pawl__sq_queue *queues;
     uint32_t queue_count, queue_cap;
+    uint32_t *queue_slots; /* open addressing: queue index + 1 by name; four times queue_cap */
     struct pawl__sq_lane *lanes; /* ascending id */
     uint32_t lane_count, lane_cap;
     uint32_t *slots; /* open addressing: lane index + 1 by (queue, type) */
