@@ -44,7 +44,8 @@ enum {
     PAWL_BATCH_MAX = 10000,
     PAWL_BULK_MAX = 1000,
     PAWL_PAGE_MAX = 1000,
-    PAWL_JSON_DEPTH_MAX = 32
+    PAWL_JSON_DEPTH_MAX = 32,
+    PAWL_LEASE_MIN_MS = 100 /* a claim holds at least this long; less is PAWL_ERR_ARG */
 };
 
 /* How the wait grows with n, the number of failed attempts; I is initial_ms, C the coefficient. */
@@ -126,7 +127,8 @@ struct pawl_job_spec {
     int64_t expires_in_ms;  /* not started this long after it is due: expired */
     int64_t expires_at_ms;  /* or at this instant. Not both */
     int64_t timeout_ms;     /* one run may take this long [no limit] */
-    int64_t lease_ms;       /* how long a claim holds without a heartbeat [the claimer's] */
+    int64_t lease_ms;       /* how long a claim holds without a heartbeat, from PAWL_LEASE_MIN_MS
+                               [the claimer's] */
     int64_t sla_soft_at_ms; /* wanted by; brings the job forward as it nears */
     int64_t sla_hard_at_ms; /* needed by; not before sla_soft_at_ms */
     int64_t keep_ms;        /* keep the record at least this long after it ended */

@@ -39,7 +39,7 @@ struct pawl_claim {
     int64_t bytes_max;  /* of the jobs' arguments together: the claim ends before the job that
                            would exceed it, but brings at least one [no bound] */
     const char *worker; /* whose they will be */
-    int64_t lease_ms;   /* for jobs that do not bring their own [30000] */
+    int64_t lease_ms;   /* for jobs that do not bring their own, from PAWL_LEASE_MIN_MS [30000] */
     bool timed; /* leases end with the job's timeout at the latest: a run that takes longer has
                    failed. For workers that nothing else stops */
 };
@@ -75,7 +75,7 @@ PAWL_MUST_CHECK enum pawl_err pawl_give_back(struct pawl *pawl, const struct paw
 struct pawl_extension {
     const struct pawl_run *runs;
     size_t count;     /* 1..PAWL_CLAIM_MAX */
-    int64_t lease_ms; /* more than 0 */
+    int64_t lease_ms; /* more than 0; a short one ends the lease soon */
     bool timed;       /* as in struct pawl_claim */
 };
 

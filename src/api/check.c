@@ -262,7 +262,11 @@ enum pawl_err pawl__check_time(const char *field, enum pawl__time_kind kind, int
     if (kind == PAWL__TIME_INSTANT && value_ms > PAWL__INSTANT_MAX_MS) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s is beyond the year 9999", field);
     }
-    if (kind == PAWL__TIME_DURATION && value_ms > PAWL__DURATION_MAX_MS) {
+    if (kind == PAWL__TIME_LEASE && value_ms && value_ms < PAWL_LEASE_MIN_MS) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s is less than %d ms", field,
+                                PAWL_LEASE_MIN_MS);
+    }
+    if (kind != PAWL__TIME_INSTANT && value_ms > PAWL__DURATION_MAX_MS) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s is more than 100 years", field);
     }
     return PAWL_OK;

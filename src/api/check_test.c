@@ -151,6 +151,13 @@ static void times_end_where_sums_stay_safe(void **state)
     KIT_FAILS(pawl__check_time("t", at, INT64_C(253402300800000), &diag), PAWL_ERR_ARG, "t");
     KIT_FAILS(pawl__check_time("t", at, -1, &diag), PAWL_ERR_ARG, "t");
     KIT_FAILS(pawl__check_time("t", at, INT64_MAX, &diag), PAWL_ERR_ARG, "t");
+    const enum pawl__time_kind lease = PAWL__TIME_LEASE;
+    KIT_OK(pawl__check_time("t", lease, 0, &diag));
+    KIT_FAILS(pawl__check_time("t", lease, 1, &diag), PAWL_ERR_ARG, "t");
+    KIT_FAILS(pawl__check_time("t", lease, PAWL_LEASE_MIN_MS - 1, &diag), PAWL_ERR_ARG, "t");
+    KIT_OK(pawl__check_time("t", lease, PAWL_LEASE_MIN_MS, &diag));
+    KIT_OK(pawl__check_time("t", lease, PAWL__DURATION_MAX_MS, &diag));
+    KIT_FAILS(pawl__check_time("t", lease, PAWL__DURATION_MAX_MS + 1, &diag), PAWL_ERR_ARG, "t");
     KIT_OK(pawl__check_time("t", for_ms, PAWL__DURATION_MAX_MS, &diag));
     KIT_FAILS(pawl__check_time("t", for_ms, PAWL__DURATION_MAX_MS + 1, &diag), PAWL_ERR_ARG, "t");
     KIT_FAILS(pawl__check_time("t", for_ms, INT64_MIN, &diag), PAWL_ERR_ARG, "t");

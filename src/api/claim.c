@@ -39,7 +39,7 @@ enum pawl_err pawl__claim_op(const struct pawl_claim *claim, struct pawl__op *op
 {
     enum pawl_err err = check_names(claim, diag);
     if (!err) err = pawl__check_text(&rule_worker, claim->worker, diag);
-    if (!err) err = pawl__check_time("lease_ms", PAWL__TIME_DURATION, claim->lease_ms, diag);
+    if (!err) err = pawl__check_time("lease_ms", PAWL__TIME_LEASE, claim->lease_ms, diag);
     if (err) return err;
     if (claim->limit < 0 || claim->limit > PAWL_CLAIM_MAX) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "limit", "limit must lie between 1 and %d",

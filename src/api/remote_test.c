@@ -136,7 +136,7 @@ static void claim_goes_left_to_right_and_by_type(void **state)
                                 .types = types,
                                 .type_count = 2,
                                 .worker = "far-1",
-                                .lease_ms = 1,
+                                .lease_ms = PAWL_LEASE_MIN_MS,
                                 .limit = 9 };
     struct pawl_jobs jobs = { .at = NULL };
     KIT_OK(pawl_claim(desk(state), &claim, &jobs, &diag));
@@ -144,7 +144,7 @@ static void claim_goes_left_to_right_and_by_type(void **state)
     assert_string_equal(jobs.at[0].queue, "b");
     assert_string_equal(jobs.at[0].type, "play");
     assert_string_equal(jobs.at[1].queue, "a");
-    assert_int_equal(jobs.at[0].lease_until_ms, KIT_NOW_MS + 1);
+    assert_int_equal(jobs.at[0].lease_until_ms, KIT_NOW_MS + PAWL_LEASE_MIN_MS);
     pawl_jobs_release(&jobs);
 }
 
@@ -181,6 +181,7 @@ static void claim_arguments_keep_their_rules(void **state)
         { { good, 1, .worker = "w", .limit = -1 }, PAWL_ERR_ARG, "limit" },
         { { good, 1, .worker = "w", .limit = PAWL_CLAIM_MAX + 1 }, PAWL_ERR_ARG, "limit" },
         { { good, 1, .worker = "w", .lease_ms = -1 }, PAWL_ERR_ARG, "lease_ms" },
+        { { good, 1, .worker = "w", .lease_ms = PAWL_LEASE_MIN_MS - 1 }, PAWL_ERR_ARG, "lease_ms" },
         { { good, 1, .worker = "w", .lease_ms = PAWL__DURATION_MAX_MS + 1 },
           PAWL_ERR_ARG,
           "lease_ms" },

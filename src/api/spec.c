@@ -74,7 +74,7 @@ static enum pawl_err check_id(const struct pawl_job_id *id, struct pawl_diag *di
     X(expires_in_ms, DURATION)                                                                     \
     X(expires_at_ms, INSTANT)                                                                      \
     X(timeout_ms, DURATION)                                                                        \
-    X(lease_ms, DURATION)                                                                          \
+    X(lease_ms, LEASE)                                                                             \
     X(sla_soft_at_ms, INSTANT)                                                                     \
     X(sla_hard_at_ms, INSTANT)                                                                     \
     X(keep_ms, DURATION)                                                                           \

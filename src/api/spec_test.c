@@ -173,10 +173,13 @@ static void times_keep_their_bounds(void **state)
 #define INSTANT(member)                                                                            \
     { { .member = INSTANT_MAX }, FINE }, { { .member = INSTANT_MAX + 1 }, ARG(#member) },          \
         { { .member = -1 }, ARG(#member) }, { { .member = INT64_MAX }, ARG(#member) },
+#define LEASE(member)                                                                              \
+    DURATION(member){ { .member = PAWL_LEASE_MIN_MS }, FINE },                                     \
+        { { .member = PAWL_LEASE_MIN_MS - 1 }, ARG(#member) }, { { .member = 1 }, ARG(#member) },
         DURATION(delay_ms) // clang-format off
         DURATION(expires_in_ms)
         DURATION(timeout_ms)
-        DURATION(lease_ms)
+        LEASE(lease_ms)
         DURATION(keep_ms)
         DURATION(idempotency_ms)
         INSTANT(due_at_ms)

@@ -83,7 +83,7 @@ static void everything_given_comes_back(void **state)
         .delay_ms = 1000,
         .expires_in_ms = 5000,
         .timeout_ms = 11,
-        .lease_ms = 12,
+        .lease_ms = 120,
         .sla_soft_at_ms = KIT_NOW_MS + 1,
         .sla_hard_at_ms = KIT_NOW_MS + 2,
         .keep_ms = 13,
@@ -113,7 +113,7 @@ static void everything_given_comes_back(void **state)
     assert_int_equal(job->due_at_ms, KIT_NOW_MS + 1000);
     assert_int_equal(job->expires_at_ms, KIT_NOW_MS + 6000);
     assert_int_equal(job->timeout_ms, 11);
-    assert_int_equal(job->lease_ms, 12);
+    assert_int_equal(job->lease_ms, 120);
     assert_int_equal(job->sla_soft_at_ms, KIT_NOW_MS + 1);
     assert_int_equal(job->sla_hard_at_ms, KIT_NOW_MS + 2);
     assert_int_equal(job->keep_ms, 13);

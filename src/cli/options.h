@@ -125,7 +125,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(TIMEOUT, SUBMIT, "timeout", 0, PERIOD, "DURATION", NULL, false,                              \
       "one run may take this long; no limit when not given")                                       \
     X(LEASE, SUBMIT, "lease", 0, PERIOD, "DURATION", NULL, false,                                  \
-      "how long a worker holds it without a heartbeat; the worker's choice when not given")        \
+      "how long a worker holds it without a heartbeat, at least 100ms; "                           \
+      "the worker's choice when not given")                                                        \
     X(MAX_ATTEMPTS, SUBMIT, "max-attempts", 0, COUNT, "N", "3", false,                             \
       "runs in total, the first included; 1 means no retries")                                     \
     X(RETRY_INITIAL, SUBMIT, "retry-initial", 0, PERIOD, "DURATION", "1s", false,                  \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HURRY_LOOK_US = 50000, IDLE_LOOK_US = 20000, LEASE_MIN_MS = 100 };
+enum { HURRY_LOOK_US = 50000, IDLE_LOOK_US = 20000 };
 
 #define DAY_MS INT64_C(86400000)
 
@@ -180,9 +180,9 @@ static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_
         return pawl__fail_field(diag, PAWL_ERR_ARG, "workers",
                                 "there may be 1 to %d workers, or -1 for none", PAWL__WORKERS_MAX);
     }
-    if (config->lease_ms && (config->lease_ms < LEASE_MIN_MS || config->lease_ms > DAY_MS)) {
+    if (config->lease_ms && (config->lease_ms < PAWL_LEASE_MIN_MS || config->lease_ms > DAY_MS)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "lease_ms", "a lease lasts from %d ms to a day",
-                                LEASE_MIN_MS);
+                                PAWL_LEASE_MIN_MS);
     }
     if (config->poll_min_ms < 0 || config->poll_min_ms > DAY_MS) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "poll_min_ms",

@@ -15,6 +15,7 @@
 
 /* How long a lease may last, whether a job, a fetch or a heartbeat asks for it: a week. The job of
  * a worker that has died stays with it for so long. */
+#define PAWL__VISIBILITY_MS_MIN PAWL_LEASE_MIN_MS
 #define PAWL__VISIBILITY_MS_MAX INT64_C(604800000)
 
 /* How long an idempotency key is kept: a repeat within a day gets the first job back. */

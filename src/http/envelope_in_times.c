@@ -180,8 +180,8 @@ static bool read_lease(struct pawl__reader *reader)
     enum pawl__field chosen = pawl__reader_choose(reader, PAWL__FIELD_VISIBILITY_TIMEOUT_MS,
                                                   PAWL__FIELD_VISIBILITY_TIMEOUT);
     if (reader->at[PAWL__FIELD_VISIBILITY_TIMEOUT_MS] &&
-        !pawl__reader_whole(reader, PAWL__FIELD_VISIBILITY_TIMEOUT_MS, 1, PAWL__VISIBILITY_MS_MAX,
-                            &ms)) {
+        !pawl__reader_whole(reader, PAWL__FIELD_VISIBILITY_TIMEOUT_MS, PAWL__VISIBILITY_MS_MIN,
+                            PAWL__VISIBILITY_MS_MAX, &ms)) {
         return false;
     }
     if (reader->at[PAWL__FIELD_VISIBILITY_TIMEOUT]) {

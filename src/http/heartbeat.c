@@ -447,8 +447,8 @@ void pawl__on_heartbeat(struct pawl__request *request)
         !pawl__body_text(request, &json, 0, "worker_id", &beat->worker) ||
         (beat->worker && !pawl__worker_id_ok(request, beat->worker)) ||
         !read_state(request, &json, &state) ||
-        !pawl__body_int(request, &json, 0, "visibility_timeout_ms", 1, PAWL__VISIBILITY_MS_MAX,
-                        &beat->lease_ms) ||
+        !pawl__body_int(request, &json, 0, "visibility_timeout_ms", PAWL__VISIBILITY_MS_MIN,
+                        PAWL__VISIBILITY_MS_MAX, &beat->lease_ms) ||
         !read_jobs(request, &json, beat, &active)) {
         return;
     }

@@ -108,8 +108,8 @@ static bool read_fetch(struct pawl__request *request, struct fetch *fetch)
     fetch->lease_ms = LEASE_MS;
     if (!pawl__request_json(request, false, &json) || !read_queues(request, &json, fetch) ||
         !pawl__body_int(request, &json, 0, "count", 1, limits->fetch_count_max, &fetch->count) ||
-        !pawl__body_int(request, &json, 0, "visibility_timeout_ms", 1, PAWL__VISIBILITY_MS_MAX,
-                        &fetch->lease_ms) ||
+        !pawl__body_int(request, &json, 0, "visibility_timeout_ms", PAWL__VISIBILITY_MS_MIN,
+                        PAWL__VISIBILITY_MS_MAX, &fetch->lease_ms) ||
         !pawl__body_int(request, &json, 0, "wait_ms", 0, INT32_MAX, &wait_ms) ||
         !pawl__body_text(request, &json, 0, "worker_id", &fetch->worker) ||
         !name_worker(request, fetch)) {

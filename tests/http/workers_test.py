@@ -69,6 +69,7 @@ def refuses_a_fetch_that_makes_no_sense(server):
             ({"queues": ["a"], "count": 0}, "count"), ({"queues": ["a"], "count": 1001}, "count"),
             ({"queues": ["a"], "count": "1"}, "count"),
             ({"queues": ["a"], "visibility_timeout_ms": 0}, "visibility_timeout_ms"),
+            ({"queues": ["a"], "visibility_timeout_ms": 99}, "visibility_timeout_ms"),
             ({"queues": ["a"], "wait_ms": -1}, "wait_ms"),
             ({"queues": ["a"], "worker_id": ""}, "worker_id"),
             ({"queues": ["a"], "worker_id": "w" * 256}, "worker_id"),
@@ -579,7 +580,8 @@ def refuses_a_heartbeat_that_makes_no_sense(server):
                         ({"worker_id": "w", "active_job_ids": 5}, "active_job_ids"),
                         ({"worker_id": "w", "active_jobs": ["x"] * 1001}, "active_jobs"),
                         ({"worker_id": "w", "state": 5}, "state"),
-                        ({"worker_id": "w", "visibility_timeout_ms": 0}, "visibility_timeout_ms")]:
+                        ({"worker_id": "w", "visibility_timeout_ms": 0}, "visibility_timeout_ms"),
+                        ({"worker_id": "w", "visibility_timeout_ms": 99}, "visibility_timeout_ms")]:
         equal(server.refused(400, "POST", "/workers/heartbeat", body)["details"]["field"], field)
     server.refused(404, "GET", "/workers/nobody/health")
 

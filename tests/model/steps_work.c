@@ -35,7 +35,9 @@ static void draft_times(struct world *w, struct draft *d)
     if (d->spec.delay_ms != 0) d->job.due_at_ms = now + d->spec.delay_ms;
     if (d->spec.due_at_ms != 0) d->job.due_at_ms = d->spec.due_at_ms;
     if (chance(w, 25)) d->spec.expires_in_ms = d->expires_in_ms = 1 + (int64_t)below(w, 300000);
-    if (chance(w, 10)) d->spec.lease_ms = d->job.lease_ms = 1 + (int64_t)below(w, 60000);
+    if (chance(w, 10)) {
+        d->spec.lease_ms = d->job.lease_ms = PAWL_LEASE_MIN_MS + (int64_t)below(w, 60000);
+    }
     if (chance(w, 10))
         d->spec.sla_soft_at_ms = d->job.sla_soft_at_ms = now + (int64_t)below(w, 200000000);
     if (chance(w, 10))

@@ -550,6 +550,7 @@ REFUSED = [
     ("meta => '{\"a\":\"' || repeat('x', 65536) || '\"}'", "PW017", "meta", "than 65536 bytes"),
     ("delay => '-1 s'", "PW001", "delay", "delay must not be negative"),
     ("delay => '101 years'", "PW001", "delay", "delay is more than 100 years"),
+    ("lease => '99 ms'", "PW001", "lease_ms", "is less than 100 ms"),
     ("due_at => 'infinity'", "PW001", "due_at", "due_at is beyond the year 9999"),
     ("due_at => now(), delay => '1 s'", "PW001", "due_at", "cannot both be given"),
     ("expires_at => now(), expires_in => '1 s'", "PW001", "expires_at", "cannot both be given"),

@@ -979,6 +979,9 @@ BEGIN
     PERFORM pawl__check_time('expires_at_ms', expires_at_ms, year_9999);
     PERFORM pawl__check_time('timeout_ms', timeout_ms, hundred_years);
     PERFORM pawl__check_time('lease_ms', lease_ms, hundred_years);
+    IF lease_ms BETWEEN 1 AND 99 THEN
+        PERFORM pawl__refuse(1, 'lease_ms', 'lease_ms is less than 100 ms');
+    END IF;
     PERFORM pawl__check_time('sla_soft_at_ms', sla_soft_at_ms, year_9999);
     PERFORM pawl__check_time('sla_hard_at_ms', sla_hard_at_ms, year_9999);
     PERFORM pawl__check_time('keep_ms', keep_ms, hundred_years);
