@@ -125,10 +125,12 @@ struct pawl_node_config {
                          is added] */
     const struct pawl_node_queue *queues; /* left to right ["default"] */
     size_t queue_count;
-    int32_t workers;     /* threads [as many as processors]; -1: none, upkeep alone */
-    int64_t lease_ms;    /* from PAWL_LEASE_MIN_MS to a day [30000] */
-    int64_t poll_min_ms; /* the safety poll, beneath the wake-ups [2000] */
-    int64_t poll_max_ms; /* [30000] */
+    int32_t workers;         /* threads [as many as processors]; -1: none, upkeep alone */
+    int64_t lease_ms;        /* from PAWL_LEASE_MIN_MS to a day [30000] */
+    int64_t poll_min_ms;     /* the safety poll, beneath the wake-ups [2000] */
+    int64_t poll_max_ms;     /* [30000] */
+    int64_t claim_bytes_max; /* of arguments of claimed jobs, held in memory before they run: those
+                                that would exceed it are read when their run starts [16 MiB] */
     struct pawl_retention retention;
     bool no_upkeep; /* leave promoting, reaping, archiving to other nodes */
 };

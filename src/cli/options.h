@@ -314,7 +314,10 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "the node's name, refused while a live node has it; when not given, "                        \
       "HOSTNAME or the host's name, followed by the process id if that is taken")                  \
     X(W_LEASE, WORK, "lease", 0, PERIOD, "DURATION", "30s", false,                                 \
-      "after this long without a heartbeat, other nodes run its jobs again")                       \
+      "after this long without a heartbeat, at least 100ms, other nodes run its jobs again")       \
+    X(CLAIM_BYTES_MAX, WORK, "claim-bytes-max", 0, BYTES, "BYTES", "16MiB", false,                 \
+      "arguments of claimed jobs that are kept in memory until they run; those beyond it are "     \
+      "read when their job starts")                                                                \
     X(DRAIN, WORK, "drain", 0, DURATION, "DURATION", "10s", false,                                 \
       "how long jobs may continue once the node is asked to stop")                                 \
     X(GRACE, WORK, "grace", 0, DURATION, "DURATION", "5s", false,                                  \

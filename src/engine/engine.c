@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HURRY_LOOK_US = 50000, IDLE_LOOK_US = 20000 };
+enum { HURRY_LOOK_US = 50000, IDLE_LOOK_US = 20000, CLAIM_BYTES_MAX = 16 * 1024 * 1024 };
 
 #define DAY_MS INT64_C(86400000)
 
@@ -192,12 +192,17 @@ static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_
         return pawl__fail_field(diag, PAWL_ERR_ARG, "poll_max_ms",
                                 "poll_max_ms must lie between 0 and a day");
     }
+    if (config->claim_bytes_max < 0) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "claim_bytes_max",
+                                "claim_bytes_max must not be negative");
+    }
     engine->workers = config->workers > 0 ? config->workers : config->workers ? 0 : usual_workers();
     enum pawl_err err = list_types(engine, diag);
     if (!err) err = pawl__node_name(engine, config->name, diag);
     if (!err) err = group_queues(engine, config, diag);
     if (err) return err;
     engine->lease_ms = config->lease_ms ? config->lease_ms : 30000;
+    engine->claim_bytes_max = config->claim_bytes_max ? config->claim_bytes_max : CLAIM_BYTES_MAX;
     engine->retention = config->retention;
     if (!engine->retention.archive_after_ms) engine->retention.archive_after_ms = 7 * DAY_MS;
     if (!engine->retention.purge_after_ms) engine->retention.purge_after_ms = 90 * DAY_MS;

@@ -23,6 +23,7 @@ enum {
     PAWL__AHEAD_US_MAX = 50000,  /* or in that of a few claims where these take longer */
     PAWL__AHEAD_RUN_US = 10000,  /* nothing ahead when runs take this long */
     PAWL__CLAIM_MAX = 4096,
+    PAWL__ARGS_SMALL = 256,     /* bytes of arguments that always come with the claim */
     PAWL__FINISHING_MAX = 8192, /* outcomes not yet answered */
     PAWL__WORKERS_MAX = 1024,
     PAWL__LINES_MAX = 256, /* log lines that the store has not answered */
@@ -44,7 +45,8 @@ struct pawl__claim {
     struct pawl__op op; /* its arena holds jobs and tasks */
     struct pawl__engine *engine;
     struct pawl_task *tasks;
-    size_t left; /* guarded by the engine's mutex */
+    int64_t bytes; /* of the arguments that it brought */
+    size_t left;   /* guarded by the engine's mutex */
     uint32_t group;
     int64_t asked;
     int64_t posted_us; /* trust in its leases counts from here */
@@ -55,7 +57,7 @@ struct pawl__claim {
 struct pawl_task {
     struct pawl__engine *engine;
     struct pawl__claim *claim;
-    const struct pawl_job *job;
+    struct pawl_job *job; /* the claim's; its arguments are the worker's to load */
     const struct pawl__handler *handler;
     struct pawl_task *next; /* in the run queue */
     atomic_bool cancelled;
@@ -128,6 +130,7 @@ struct pawl__engine {
     size_t group_count;
     int32_t workers;
     int64_t lease_ms;
+    int64_t claim_bytes_max;
     struct pawl_retention retention;
     bool no_upkeep;
     struct pawl__poll_rules poll_rules;
@@ -150,7 +153,8 @@ struct pawl__engine {
     struct pawl_task *queue_head, **queue_tail;
     struct pawl_task *held; /* undecided tasks */
     int64_t waiting, active, finishing,
-        asked; /* asked: operations that the store has not answered */
+        asked;           /* asked: operations that the store has not answered */
+    int64_t claim_bytes; /* of arguments, in the memory of all claims that are left */
     int64_t run_us_mean;
     int64_t claim_us_mean; /* from asking to having */
     struct pawl__sweep sweeps[PAWL__SWEEP_END];

@@ -45,6 +45,14 @@ static int64_t room_in(const struct pawl__group *group, int64_t want)
     return left < want ? left : want;
 }
 
+/* Each job's share of the bytes that are left. What is longer is read when its run starts: so
+ * however large the jobs are, claims hold no more than claim_bytes_max and what is small. */
+static int64_t args_max(const struct pawl__engine *engine, int64_t limit)
+{
+    int64_t share = (engine->claim_bytes_max - engine->claim_bytes) / limit;
+    return share > PAWL__ARGS_SMALL ? share : PAWL__ARGS_SMALL;
+}
+
 static int32_t busy_percent(const struct pawl__engine *engine)
 {
     return (int32_t)(engine->active * 100 / engine->workers);
@@ -59,7 +67,7 @@ static bool make_tasks(struct pawl__claim *claim)
     if (!claim->tasks) return false;
     for (size_t i = 0; i < op->claim.job_count; i++) {
         struct pawl_task *task = &claim->tasks[i];
-        const struct pawl_job *job = &op->claim.jobs[i];
+        struct pawl_job *job = &op->claim.jobs[i];
         task->engine = engine;
         task->claim = claim;
         task->job = job;
@@ -67,6 +75,7 @@ static bool make_tasks(struct pawl__claim *claim)
         task->lease_ms = job->lease_ms ? job->lease_ms : engine->lease_ms;
         task->trust_until_us = claim->posted_us + task->lease_ms * 900;
         task->pins = 1; // the run queue's, later the run's
+        claim->bytes += (int64_t)job->args.len;
         atomic_init(&task->cancelled, false);
     }
     return true;
@@ -88,6 +97,7 @@ static void queue_tasks(struct pawl__engine *engine, struct pawl__claim *claim)
     }
     engine->groups[claim->group].held += (int32_t)count;
     engine->waiting += (int64_t)count;
+    engine->claim_bytes += claim->bytes;
     engine->counters.claimed += (int64_t)count;
     int64_t beat_us = claim->posted_us + shortest_ms * 1000 / 3;
     if (beat_us < engine->beat_us) engine->beat_us = beat_us;
@@ -194,6 +204,7 @@ struct pawl__op *pawl__poller_claim(struct pawl__engine *engine)
                                               .types = engine->types,
                                               .type_count = engine->handler_count,
                                               .limit = limit,
+                                              .args_max = args_max(engine, limit),
                                               .worker = engine->name,
                                               .lease_ms = engine->lease_ms } };
     engine->claiming = true;
@@ -208,5 +219,7 @@ void pawl__task_unpin(struct pawl_task *task)
     pawl__arena_release(&task->arena);
     pawl__arena_release(&task->outcome.arena);
     struct pawl__claim *claim = task->claim;
-    if (--claim->left == 0) free_claim(claim);
+    if (--claim->left) return;
+    claim->engine->claim_bytes -= claim->bytes;
+    free_claim(claim);
 }

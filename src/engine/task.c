@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GATE_PAUSE_MS = 1000 };
+enum { GATE_PAUSE_MS = 1000, LOAD_PAUSE_MS = 1000 };
 
 static int compare_type(const void *type, const void *handler)
 {
@@ -87,6 +87,20 @@ static void note_run(struct pawl__engine *engine, const struct pawl_task *task, 
                                                   : (engine->run_us_mean * 7 + took_us) / 8;
 }
 
+/* The arguments, if they were too long for the claim. False: the store does not give them now, or
+ * the job is gone. */
+static bool load_args(struct pawl_task *task)
+{
+    struct pawl_job *whole = NULL;
+    size_t count = 0;
+    if (task->job->args.len) return true;
+    enum pawl_err err =
+        pawl__store_get(task->engine->store, &task->job->id, 1, &task->arena, &whole, &count, NULL);
+    if (err || !count) return false;
+    task->job->args = whole->args;
+    return true;
+}
+
 /* The gates, then the handler. False: a gate is shut, and the job goes back for `*delay_ms`.
  * Whoever let it pass is told how it ended. */
 static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t *delay_ms)
@@ -145,8 +159,8 @@ static bool end_run(struct pawl_task *task, bool ran, struct pawl__op **more)
     return ours;
 }
 
-/* The steps of a task: load and bind were done by the claim; was it cancelled meanwhile; the gates;
- * only what is registered runs; execute; tell the outcome; release; clear. */
+/* The steps of a task: most of it was loaded by the claim; was it cancelled meanwhile; only what is
+ * registered runs; load long arguments; the gates; execute; tell the outcome; release; clear. */
 static void run_task(struct pawl_task *task)
 {
     struct pawl__engine *engine = task->engine;
@@ -154,7 +168,9 @@ static void run_task(struct pawl_task *task)
     int64_t delay_ms = 0;
     task->handler = find_handler(engine, task->job->type);
     bool lost = atomic_load(&task->cancelled);
-    bool ran = !lost && task->handler && execute(task, &outcome, &delay_ms);
+    bool loaded = !lost && task->handler && load_args(task);
+    if (!loaded && !lost) delay_ms = LOAD_PAUSE_MS;
+    bool ran = loaded && execute(task, &outcome, &delay_ms);
     struct pawl__op *more;
     bool ours = end_run(task, ran, &more);
     if (ours && ran) pawl__finish_outcome(task, outcome);

@@ -131,6 +131,8 @@ struct pawl__op {
             int64_t limit;
             int64_t bytes_max; /* of their arguments together; at least one job is given,
                                   whatever its size. 0: no bound */
+            int64_t args_max;  /* of one job's arguments: longer ones are left out, and args.len is
+                                  0 (a job that is stored has some). 0: no bound. Not both */
             const char *worker;
             int64_t lease_ms;      /* for jobs that do not bring their own */
             bool timed;            /* no longer than the job's timeout; one that is not timed

@@ -576,6 +576,40 @@ static void claim_keeps_the_order_within_its_bound(struct rig *rig)
     assert_false(third.more);
 }
 
+/* Plain, and with facts that are kept apart; what was left out is still there. */
+static void long_arguments_are_left_out_where_asked(struct rig *rig)
+{
+    static const char *const queues[] = { "a", "b" }, *const tags[] = { "tagged" };
+    static const size_t sizes[] = { 300, 301, 100000, 20, 300, 50000 };
+    enum { JOBS = COUNT(sizes) };
+    struct pawl_job_id ids[JOBS];
+    for (size_t i = 0; i < JOBS; i++) {
+        struct pawl_span args = rig_multibyte(rig, sizes[i], true);
+        struct pawl_job_spec spec = { .queue = i < 4 ? "a" : "b", .args = args };
+        if (i % 2)
+            spec = (struct pawl_job_spec){
+                .queue = spec.queue, .args = args, .tags = tags, .tag_count = 1, .timeout_ms = 5000
+            };
+        ids[i] = submit_one(rig, &spec);
+    }
+    struct pawl__op op = { .kind = PAWL__OP_CLAIM,
+                           .claim = { .queues = queues,
+                                      .queue_count = 2,
+                                      .limit = 100,
+                                      .args_max = 300,
+                                      .worker = WORKER,
+                                      .lease_ms = LEASE_MS } };
+    struct claimed jobs = claim_op(rig, &op);
+    assert_order(&jobs, ids, JOBS);
+    for (size_t i = 0; i < JOBS; i++) {
+        struct pawl_job whole = job_get(rig, ids[i]);
+        assert_int_equal(sizes[i], whole.args.len);
+        assert_i64(whole.timeout_ms, jobs.at[i].timeout_ms);
+        assert_span(whole.tags, jobs.at[i].tags);
+        assert_span(sizes[i] > 300 ? span_of("") : whole.args, jobs.at[i].args);
+    }
+}
+
 static void bound_that_is_never_reached_changes_nothing(struct rig *rig)
 {
     struct pawl_job_id ids[70];
@@ -614,6 +648,7 @@ int main(void)
         CONTRACT(finds_a_type_behind_a_long_backlog_of_others),
         CONTRACT(type_filter_reaches_over_all_queues),
         CONTRACT(lease_of_the_job_goes_before_the_claimers),
+        CONTRACT(each_of_many_queues_is_found_by_its_name),
         CONTRACT(limits_cross_every_chunk),
         CONTRACT(paused_queue_gives_nothing_until_resumed),
         CONTRACT(running_jobs_of_a_paused_queue_go_on),
@@ -626,8 +661,8 @@ int main(void)
         CONTRACT(claim_ends_before_its_arguments_exceed_the_bound),
         CONTRACT(claim_brings_one_job_whatever_its_size),
         CONTRACT(claim_keeps_the_order_within_its_bound),
+        CONTRACT(long_arguments_are_left_out_where_asked),
         CONTRACT(bound_that_is_never_reached_changes_nothing),
     };
     return contract_run("claim", tests, COUNT(tests));
 }
-        CONTRACT(each_of_many_queues_is_found_by_its_name),

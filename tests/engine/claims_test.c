@@ -424,6 +424,100 @@ static void claim_that_says_more_is_made_again_at_once(struct stand *stand)
 
 /* ---- what wakes it ---- */
 
+/* ---- how many bytes ---- */
+
+enum { LONG_ARGS = 9000, LONG_JOBS = 60, BYTES_MAX = 100000 };
+
+/* An array of one text of LONG_ARGS bytes that begins with the number. */
+static struct pawl_job_id submit_long(struct stand *stand, int number)
+{
+    static char args[LONG_ARGS];
+    memset(args, 'x', sizeof args);
+    memcpy(args, "[\"", 2);
+    memcpy(args + sizeof args - 2, "\"]", 2);
+    args[2] = (char)('0' + number / 10);
+    args[3] = (char)('0' + number % 10);
+    return submit(stand, &(struct pawl_job_spec){ .args = { args, sizeof args } });
+}
+
+static int64_t without_args(struct stand *stand)
+{
+    int64_t count = 0;
+    for (struct pawl_task *task = stand->engine->held; task; task = task->held_next) {
+        count += task->job->args.len == 0;
+    }
+    return count;
+}
+
+static enum pawl_outcome check_long(struct pawl_task *task, void *ctx)
+{
+    struct stand *stand = ctx;
+    const struct pawl_job *job = pawl_task_job(task);
+    if (job->args.len == LONG_ARGS) {
+        assert_int_equal(stand->runs % LONG_JOBS,
+                         (job->args.at[2] - '0') * 10 + job->args.at[3] - '0');
+    }
+    assert_true(stand->engine->claim_bytes <= BYTES_MAX + 2 * LONG_JOBS * PAWL__ARGS_SMALL);
+    stand->runs++;
+    return PAWL_OUTCOME_DONE;
+}
+
+/* Short runs are claimed many at a time: with all that they bring, it would be 540,000 bytes. */
+static void long_arguments_are_read_when_their_run_starts(struct stand *stand)
+{
+    handle(stand, "work", check_long);
+    start(stand, &(struct pawl_node_config){ .workers = 2, .claim_bytes_max = BYTES_MAX });
+    for (int i = 0; i < LONG_JOBS; i++) {
+        submit(stand, NULL); // so that it knows how short they are
+    }
+    work_all(stand);
+    assert_i64(LONG_JOBS, stand->runs);
+    stop(stand);
+    for (int i = 0; i < LONG_JOBS; i++) {
+        submit_long(stand, i);
+    }
+    start(stand, &(struct pawl_node_config){ .workers = 2, .claim_bytes_max = BYTES_MAX });
+    assert_true(without_args(stand) > LONG_JOBS / 2);
+    assert_true(stand->engine->claim_bytes <= BYTES_MAX);
+    work_all(stand);
+    assert_i64(2 * LONG_JOBS, stand->runs);
+    assert_i64(2 * LONG_JOBS, count_in(stand, PAWL_STATE_COMPLETED));
+    assert_i64(0, stand->engine->claim_bytes);
+}
+
+/* What is there for each free worker comes with the claim. */
+static void arguments_within_the_bound_come_with_the_claim(struct stand *stand)
+{
+    handle(stand, "work", count_run);
+    for (int i = 0; i < LONG_JOBS; i++) {
+        submit_long(stand, i);
+    }
+    start_workers(stand, 4);
+    assert_i64(4, counters_of(stand).waiting);
+    assert_i64(0, without_args(stand));
+    assert_i64(4 * LONG_ARGS, stand->engine->claim_bytes);
+    work_all(stand);
+    assert_i64(0, without_args(stand));
+    assert_i64(LONG_JOBS, stand->runs);
+}
+
+/* Deleted by another process, whose word is lost. */
+static void job_whose_arguments_are_gone_does_not_run(struct stand *stand)
+{
+    handle(stand, "work", count_run);
+    struct pawl_job_id id = submit_long(stand, 0);
+    start(stand, &(struct pawl_node_config){ .claim_bytes_max = 1 });
+    assert_i64(1, without_args(stand));
+    deafen(stand);
+    stand_open_peer(&peer, stand);
+    expect_ok(&peer, control_job(&peer, id, PAWL_CONTROL_CANCEL));
+    expect_ok(&peer, pawl_delete(peer.pawl, id, NULL, &peer.diag));
+    assert_true(work(stand));
+    assert_i64(0, stand->runs);
+    assert_i64(0, stand->engine->claim_bytes);
+    stand_close(&peer);
+}
+
 static void causes_of_waking_are_counted(struct stand *stand)
 {
     handle(stand, "work", count_run);
@@ -538,6 +632,9 @@ int main(void)
         STAND(claims_ahead_last_for_milliseconds),
         STAND(claims_are_counted),
         STAND(claim_that_says_more_is_made_again_at_once),
+        STAND(long_arguments_are_read_when_their_run_starts),
+        STAND(arguments_within_the_bound_come_with_the_claim),
+        STAND_SHARED(job_whose_arguments_are_gone_does_not_run),
         STAND(causes_of_waking_are_counted),
         STAND(idle_node_polls_once_a_minute),
         STAND(wake_up_is_followed_by_a_burst),

@@ -397,6 +397,7 @@ static void settings_of_a_node_are_checked(struct stand *stand)
         { { .lease_ms = -1 }, "lease_ms" },
         { { .lease_ms = 99 }, "lease_ms" },
         { { .lease_ms = INT64_MAX }, "lease_ms" },
+        { { .claim_bytes_max = -1 }, "claim_bytes_max" },
         { { .poll_min_ms = -1 }, "poll_min_ms" },
         { { .poll_max_ms = -1 }, "poll_max_ms" },
         { { .poll_max_ms = INT64_MAX }, "poll_max_ms" },

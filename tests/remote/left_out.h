@@ -19,9 +19,10 @@
 /* It makes what is kept of a unique policy itself, and the suite's is not what it would make. */
 #define LEFT_OUT_MADE(X) X(everything_given_comes_back)
 
-/* Routing and upkeep do not travel; some operations are told the server's time, which is not the
- * rig's. */
+/* Routing and upkeep do not travel, nor does leaving out arguments, for which it asks for fewer
+ * jobs; some operations are told the server's time, which is not the rig's. */
 #define LEFT_OUT_OWN(X)                                                                            \
+    X(long_arguments_are_left_out_where_asked)                                                     \
     X(whole_life_fits_in_one_list)                                                                 \
     X(every_kind_of_operation_shares_a_transaction)
 

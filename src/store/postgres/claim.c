@@ -166,6 +166,13 @@ static enum pawl_err give_row(struct claim *claim, const PGresult *rows, const s
     return PAWL_OK;
 }
 
+static int args_max_parameter(enum pawl__pg sql)
+{
+    if (sql == PG_CLAIM_TAKE) return PG_CLAIM_TAKE_args_max;
+    return sql == PG_CLAIM_TAKE_HELD ? (int)PG_CLAIM_TAKE_HELD_args_max
+                                     : (int)PG_CLAIM_TAKE_LIGHT_args_max;
+}
+
 /* Claim those that pg->gather.lists[0] names; `sql` says on which conditions. */
 static enum pawl_err take(struct claim *claim, enum pawl__pg sql)
 {
@@ -184,6 +191,8 @@ static enum pawl_err take(struct claim *claim, enum pawl__pg sql)
     if (sql == PG_CLAIM_TAKE_LIGHT) {
         pawl__pg_bind(conn, PG_CLAIM_TAKE_LIGHT_bytes_max, op->claim.bytes_max - claim->bytes);
     }
+    pawl__pg_bind(conn, args_max_parameter(sql),
+                  op->claim.args_max ? op->claim.args_max : INT64_MAX);
     pawl__pg_send_keep(conn, SLOT_TAKEN);
     enum pawl_err err = pawl__pg_sync(conn, claim->pg->diag);
     if (err) return err;

@@ -44,6 +44,13 @@ static enum pawl_err say_submit(const struct pawl__op *op, struct pawl__arena *s
     return PAWL_OK;
 }
 
+/* A server leaves no arguments out: it is asked for no more than would come if it did. */
+static int64_t bytes_of_all(const struct pawl__op *op)
+{
+    int64_t each = op->claim.args_max, count = op->claim.limit;
+    return each > INT64_MAX / count ? INT64_MAX : each * count;
+}
+
 static void say_claim(const struct pawl__op *op, struct pawl__wire_op *out)
 {
     out->op = PAWL__WIRE_OP_CLAIM;
@@ -52,7 +59,8 @@ static void say_claim(const struct pawl__op *op, struct pawl__wire_op *out)
                                       .types = op->claim.types,
                                       .type_count = op->claim.type_count,
                                       .limit = op->claim.limit,
-                                      .bytes_max = op->claim.bytes_max,
+                                      .bytes_max = op->claim.bytes_max ? op->claim.bytes_max
+                                                                       : bytes_of_all(op),
                                       .worker = op->claim.worker,
                                       .lease_ms = op->claim.lease_ms,
                                       .timed = op->claim.timed };

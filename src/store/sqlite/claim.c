@@ -56,11 +56,19 @@ static bool fits(const struct claim *claim, int64_t bytes)
     return !max || !claim->op->claim.job_count || claim->given_bytes + bytes <= max;
 }
 
-static enum pawl_err read_job(struct claim *claim, int64_t key, struct pawl_job *job)
+/* Are arguments of this length left out? */
+static bool leaves_out(const struct claim *claim, int64_t bytes)
+{
+    int64_t max = claim->op->kind == PAWL__OP_CLAIM ? claim->op->claim.args_max : 0;
+    return max && bytes > max;
+}
+
+/* All of the job, or all but its arguments. */
+static enum pawl_err read_job(struct claim *claim, int64_t key, bool brief, struct pawl_job *job)
 {
     struct pawl__backend *sq = claim->sq;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_FACTS);
-    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key);
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, brief ? SQL_JOB_FACTS_BRIEF : SQL_JOB_FACTS);
+    pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key); // the same in both
     bool found;
     enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
     if (err) return err;
@@ -121,14 +129,16 @@ static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct ro
     row->unread = !may_read(claim, row->bytes);
     if (row->unread) return PAWL_OK;
     claim->read_bytes += row->bytes;
-    if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, &row->job);
+    bool brief = leaves_out(claim, row->bytes);
+    if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, brief, &row->job);
     row->job = plain_job;
     row->job.id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL));
     row->job.priority = sqlite3_column_int(stmt, NEXT_PRIORITY);
     row->job.attempts_max = sqlite3_column_int(stmt, NEXT_ATTEMPTS);
     row->job.created_at_ms = sqlite3_column_int64(stmt, NEXT_CREATED);
     row->job.due_at_ms = sqlite3_column_int64(stmt, NEXT_DUE);
-    bool ok = pawl__sq_column_span(stmt, NEXT_ARGS, &claim->op->arena, &row->job.args);
+    row->job.args = (struct pawl_span)NO_BYTES;
+    bool ok = brief || pawl__sq_column_span(stmt, NEXT_ARGS, &claim->op->arena, &row->job.args);
     return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
 }
 
@@ -372,7 +382,7 @@ static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
 {
     struct row *row = &cursor->rows[cursor->at];
     if (row->unread) {
-        enum pawl_err err = read_job(claim, row->key, &row->job);
+        enum pawl_err err = read_job(claim, row->key, false, &row->job);
         if (err) return err;
     }
     int64_t expires_at_ms = row->job.expires_at_ms;
@@ -448,7 +458,7 @@ enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
     struct claim claim = { .sq = sq, .op = op };
     struct pawl_job *job = pawl__arena_calloc(&op->arena, 1, sizeof *job);
     if (!job) return pawl__fail_nomem(sq->diag);
-    err = read_job(&claim, place.key, job);
+    err = read_job(&claim, place.key, false, job);
     if (err) return err;
     int64_t lease_ms = job->lease_ms ? job->lease_ms : op->assign.lease_ms;
     struct pawl__sq_target target = {

@@ -101,6 +101,7 @@ static void statements_that_are_bound_alike_take_the_same(void **state)
         { SQL_ACTIVE_LAPSED, ":now_ms", ":limit", NULL },
         { SQL_WAIT_LAPSED, ":now_ms", ":limit", NULL },
         { SQL_JOB_FACTS, ":key", NULL, NULL },
+        { SQL_JOB_FACTS_BRIEF, ":key", NULL, NULL },
         { SQL_JOB_DELETE, ":key", NULL, NULL },
         { SQL_ACTIVE_DELETE, ":key", NULL, NULL },
         { SQL_WAIT_DELETE, ":key", NULL, NULL },

@@ -11,6 +11,10 @@
 -- fragment: facts
     {{facts_before}}, j.args, {{facts_behind}}
 
+-- The length is known without reading what it is of.
+-- fragment: claimed_facts
+    {{facts_before}}, CASE WHEN octet_length(j.args) <= :args_max THEN j.args END, {{facts_behind}}
+
 -- fragment: fact_columns
     id, lane, priority, attempts_max, created_at_ms, due_at_ms, args,
     expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms,

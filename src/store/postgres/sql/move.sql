@@ -61,7 +61,7 @@ SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{leas
     worker = :worker, reason = NULL, perishes = false
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
-RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{claimed_facts}}
 
 -- name: claim_take_light
 -- The same if they are not too heavy together, else none: claim.c then chooses. The length is known
@@ -72,7 +72,7 @@ SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{leas
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
     AND (SELECT sum(octet_length(args)) FROM pawl_job WHERE id = ANY (:ids)) <= :bytes_max
-RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{claimed_facts}}
 
 -- name: claim_take_held
 -- The same for rows that claim_hold has locked.
@@ -80,7 +80,7 @@ UPDATE pawl_job AS j
 SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
     worker = :worker, reason = NULL, perishes = false
 WHERE j.id = ANY (:ids)
-RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{facts}}
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{claimed_facts}}
 
 -- name: claim_left
 SELECT j.id, j.rank

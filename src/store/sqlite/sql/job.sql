@@ -107,6 +107,11 @@ SELECT {{facts}}
 FROM pawl_job AS j
 WHERE j.key = :key
 
+-- name: job_facts_brief
+SELECT {{facts_before}}, NULL, {{facts_behind}}
+FROM pawl_job AS j
+WHERE j.key = :key
+
 -- name: archive_facts
 SELECT {{facts}}
 FROM pawl_archive AS j
