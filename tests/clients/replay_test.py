@@ -179,11 +179,13 @@ class Replay:
         self.streams.append((name, connection, answer, needs["events"]))
 
     def hear(self, name, _, answer, events):
-        """Takes these events from a stream in their order; those of other jobs may come between."""
+        """Takes these events from a stream in their order; others may come between: of other jobs,
+        or the move of this job that was answered just before the stream was opened."""
         for template in self.filled(events):
             while True:
                 kind, data = next_event(answer)
-                if kind == template["event"] and data.get("job_id") == template["data"]["job_id"]:
+                if kind == template["event"] and all(
+                        data.get(key) == template["data"].get(key) for key in ("job_id", "to")):
                     self.match(data, template["data"], name)
                     break
 
