@@ -10,7 +10,7 @@ The rules, and nothing else, are in this file's tables:
   all doors;
 - a folder inside a room sees the folders of that room that its own arrows lead to: a backend does
   not see another one;
-- the command line is a customer: base and <pawl/...>;
+- the command line is a customer: base, fields and <pawl/...>;
 - what is installed, and the examples, include nothing of ours but <pawl/...>;
 - sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests,
   benchmarks and src/sql, which is on the connections of others.
@@ -25,17 +25,18 @@ import sys
 # that are not built yet have their place in the plan already.
 ROOMS = {
     "base": [],
-    "lifecycle": ["base"],
+    "fields": ["base"],
+    "lifecycle": ["fields", "base"],
     "schedule": ["base"],
-    "wire": ["base"],
-    "store": ["wire", "lifecycle", "base"],
+    "wire": ["fields", "base"],
+    "store": ["wire", "lifecycle", "fields", "base"],
     "flow": ["store", "lifecycle", "base"],
     "cluster": ["store", "lifecycle", "base"],
     "engine": ["flow", "cluster", "schedule", "store", "lifecycle", "base"],
-    "api": ["engine", "flow", "cluster", "schedule", "store", "lifecycle", "base"],
-    "sql": ["api", "lifecycle", "base"],
-    "http": ["wire", "base"],
-    "cli": ["http", "base"],
+    "api": ["engine", "flow", "cluster", "schedule", "store", "lifecycle", "fields", "base"],
+    "sql": ["api", "lifecycle", "fields", "base"],
+    "http": ["wire", "fields", "base"],
+    "cli": ["http", "fields", "base"],
 }
 # The one header of a room that others may include: src/ROOM/ROOM.h. Each of base's is a door.
 DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns .sql files into one C header.
 
-Usage: embed_sql.py [--dollar] OUTPUT PREFIX FILE.sql...
+Usage: embed_sql.py [--dollar] OUTPUT PREFIX FIELDS.h FILE.sql...
 
 A statement begins at a line "-- name: some_name" and ends at the next one. For each the header has
 its text, its place in a list, and the numbers of its parameters, so that C binds by name and a
@@ -13,13 +13,24 @@ misspelt name does not compile:
 SQLite numbers parameters by first appearance; so does this script. PostgreSQL knows no names: with
 --dollar the text has $1, $2, ... in their place.
 
-"-- fragment: facts" names a piece of text that stands for {{facts}} in the statements after it.
+"-- fragment: places" names a piece of text that stands for {{places}} in the statements after it.
+Lists of fields (src/fields/fields.h) are fragments from the start; PAWL__JOB_FACTS is job.facts:
+
+    {{job.facts}}            priority, attempts_max, ...        the columns
+    {{job.facts of j}}       j.priority, j.attempts_max, ...    of a table
+    {{job.facts bound}}      :priority, :attempts_max, ...      as parameters
+    {{job.facts of j | args = NULL}}    with this for that column, under its name
+    {{job.facts of j | no args}}        without it
 """
 import re
 import sys
 
 PARAMETER = r"(?<![:\w]):([a-z_]\w*)"  # but not a cast, which has two colons
 LITERAL = r"'(?:[^']|'')*'"
+
+
+# {{job.facts of j | column = expression | no column}}
+LIST = re.compile(r"\{\{(\w+\.\w+)(?: of (\w+)| (bound))?((?:\s*\|[^|{}]*)*)\}\}")
 
 
 def strip(sql):
@@ -32,6 +43,36 @@ def compact(sql):
     """As SQLite needs it: comments and indentation are for the reader of the .sql file."""
     lines = [re.sub(r"\s+--\s.*$", "", line).strip() for line in sql.splitlines()]
     return [line for line in lines if line and not line.startswith("--")]
+
+
+def read_fields(path):
+    """{"job.facts": [column, ...]}: every list in the header, as "#define PAWL__JOB_FACTS(X) ..."
+    with an X( ... ) a field, or with lists that came before it."""
+    text = re.sub(r"/\*.*?\*/", "", open(path, encoding="utf-8").read(), flags=re.DOTALL)
+    lists = {}
+    for name, body in re.findall(r"#define PAWL__(\w+)\(X\)((?:[^\n]*\\\n)*[^\n]*)", text):
+        columns = []
+        for row, other in re.findall(r"\bX\(\w+,\s*(\w+)|PAWL__(\w+)\(X\)", body):
+            columns += lists[other] if other else [row]
+        lists[name] = columns
+    return {name.lower().replace("_", ".", 1): columns for name, columns in lists.items()}
+
+
+def expand_list(found, lists):
+    name, table, bound, edits = found.groups()
+    if name not in lists:
+        sys.exit(f"there is no list {name!r}")
+    columns = {column: (":" if bound else f"{table}." if table else "") + column
+               for column in lists[name]}
+    for edit in filter(None, (part.strip() for part in edits.split("|"))):
+        column, _, text = edit.removeprefix("no ").partition(" = ")
+        if column not in columns:
+            sys.exit(f"{found.group()}: {name} has no column {column!r}")
+        if edit.startswith("no "):
+            del columns[column]
+        else:
+            columns[column] = f"{text} AS {column}"
+    return ", ".join(columns.values())
 
 
 def blocks(path):
@@ -49,10 +90,11 @@ def blocks(path):
         yield kind, name, "".join(body)
 
 
-def statements(path, fragments):
+def statements(path, fragments, lists):
     for kind, name, body in blocks(path):
         for known, text in fragments.items():
             body = body.replace("{{" + known + "}}", text)
+        body = LIST.sub(lambda found: expand_list(found, lists), body)
         if "{{" in body:
             sys.exit(f"{path}: {name!r} uses a fragment that is not defined before it")
         if kind == "fragment":
@@ -73,10 +115,10 @@ def quote(line):
     return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
 
 
-def main(output, prefix, paths, dollar):
-    seen, items, fragments = set(), [], {}
+def main(output, prefix, fields, paths, dollar):
+    seen, items, fragments, lists = set(), [], {}, read_fields(fields)
     for path in paths:
-        for name, body in statements(path, fragments):
+        for name, body in statements(path, fragments, lists):
             if name in seen:
                 sys.exit(f"{path}: statement {name!r} is defined twice")
             seen.add(name)
@@ -98,4 +140,4 @@ def main(output, prefix, paths, dollar):
 
 if __name__ == "__main__":
     arguments = [argument for argument in sys.argv[1:] if argument != "--dollar"]
-    main(arguments[0], arguments[1], arguments[2:], "--dollar" in sys.argv)
+    main(arguments[0], arguments[1], arguments[2], arguments[3:], "--dollar" in sys.argv)

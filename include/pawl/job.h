@@ -185,40 +185,43 @@ struct pawl_job {
     struct pawl_job_id id;
     const char *type;
     const char *queue;
-    enum pawl_state state;
-    enum pawl_state paused_from; /* NONE unless paused */
+    /* what was submitted: */
     int32_t priority;
     int32_t attempts_max;
-    int64_t attempt;
-    int64_t run;
-    int64_t free_runs; /* runs of this series that charged no attempt */
     int64_t created_at_ms;
     int64_t due_at_ms;
+    struct pawl_span args;
     int64_t expires_at_ms;
-    int64_t started_at_ms;  /* of the newest run; 0 when the job waits to run again */
-    int64_t lease_until_ms; /* active, or routed */
-    int64_t finished_at_ms;
     int64_t timeout_ms;
     int64_t lease_ms;
     int64_t sla_soft_at_ms;
     int64_t sla_hard_at_ms;
     int64_t keep_ms;
-    bool dead_letter;
-    bool archived;
-    const char *worker; /* of the newest run, or the one it is routed to; "" likewise */
-    const char *reason; /* why it ended, or is held */
-    const char *idempotency_key;
-    const char *business_key;
-    const char *principal;
-    const char *trace_id;
-    bool brief; /* args and result were left out: see struct pawl_page */
-    struct pawl_span args;
     struct pawl_span meta;
     struct pawl_span extra;
     struct pawl_span tags;   /* a JSON array */
     struct pawl_span retry;  /* the retry policy as JSON; empty: the default */
     struct pawl_span unique; /* the unique policy as JSON; empty: none */
+    const char *idempotency_key;
+    const char *business_key;
+    const char *principal;
+    const char *trace_id;
+    /* where it stands: */
+    enum pawl_state state;
+    enum pawl_state paused_from; /* NONE unless paused */
+    int64_t run;
+    int64_t attempt;
+    int64_t free_runs;      /* runs of this series that charged no attempt */
+    int64_t started_at_ms;  /* of the newest run; 0 when the job waits to run again */
+    int64_t lease_until_ms; /* active, or routed */
+    int64_t finished_at_ms;
+    bool dead_letter;
+    const char *worker; /* of the newest run, or the one it is routed to; "" likewise */
+    const char *reason; /* why it ended, or is held */
     struct pawl_span result;
+    /* how it was read: */
+    bool archived;
+    bool brief; /* args and result were left out: see struct pawl_page */
 };
 
 /* Which jobs. A zero field does not restrict; lists mean any of their members. */

@@ -8,6 +8,31 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* ---- new jobs ---- */
+
+/* Times that are given as durations count from the store's now. */
+struct pawl__settled pawl__settle(const struct pawl_job_spec *spec,
+                                  const struct pawl__settling *when)
+{
+    int64_t now_ms = when->now_ms, due_at_ms = when->due_at_ms;
+    if (!due_at_ms) due_at_ms = spec->due_at_ms ? spec->due_at_ms : now_ms + spec->delay_ms;
+    if (due_at_ms < now_ms) due_at_ms = now_ms;
+    return (struct pawl__settled){
+        .created_at_ms = now_ms,
+        .due_at_ms = due_at_ms,
+        .expires_at_ms = spec->expires_in_ms ? due_at_ms + spec->expires_in_ms
+                                             : spec->expires_at_ms,
+        .rank = pawl__rank(&(struct pawl__rank_of){ .due_at_ms = due_at_ms,
+                                                    .priority = spec->priority,
+                                                    .boost_ms = when->boost_ms,
+                                                    .sla_soft_at_ms = spec->sla_soft_at_ms,
+                                                    .sla_hard_at_ms = spec->sla_hard_at_ms }),
+        .state = spec->pending        ? PAWL_STATE_PENDING
+                 : due_at_ms > now_ms ? PAWL_STATE_SCHEDULED
+                                      : PAWL_STATE_AVAILABLE,
+    };
+}
+
 /* ---- runs ---- */
 
 enum pawl_err pawl__policy_read(struct pawl_span json, int32_t attempts_max,

@@ -6,7 +6,21 @@
 #ifndef PAWL_STORE_DECIDE_H
 #define PAWL_STORE_DECIDE_H
 
+#include "store/core/fields.h"
 #include "store/store.h"
+
+/* ---- new jobs ---- */
+
+/* When it comes. */
+struct pawl__settling {
+    int64_t now_ms;
+    int64_t boost_ms;
+    int64_t due_at_ms; /* > 0: overrides the spec's */
+};
+
+/* When a new job is due, what rank it has and which state it begins in. */
+struct pawl__settled pawl__settle(const struct pawl_job_spec *spec,
+                                  const struct pawl__settling *when);
 
 /* ---- runs ---- */
 

@@ -91,8 +91,9 @@ SITUATIONS = {
 
 def statements():
     fragments, found = {}, {}
+    lists = embed_sql.read_fields(os.path.join(ROOT, "src/fields/fields.h"))
     for path in FILES:
-        for name, body in embed_sql.statements(os.path.join(FOLDER, path), fragments):
+        for name, body in embed_sql.statements(os.path.join(FOLDER, path), fragments, lists):
             params = list(dict.fromkeys(re.findall(embed_sql.PARAMETER, embed_sql.strip(body))))
             found[name] = "\n".join(embed_sql.number(line, params)
                                     for line in embed_sql.compact(body))

@@ -89,32 +89,12 @@ enum {
     NEXT_BASE,
     NEXT_FREE,
     NEXT_TAIL,
-    NEXT_PRIORITY,
-    NEXT_ATTEMPTS,
-    NEXT_CREATED,
-    NEXT_DUE,
-    NEXT_ARGS,
-    NEXT_EXTRAS
+    NEXT_EXTRAS,
+    NEXT_HEAD, /* {{job.head}} */
+    NEXT_ARGS = NEXT_HEAD + PAWL__JOB_HEAD_COUNT - 1
 };
-
-/* What a job without extras has, before its own facts. */
-#define NO_BYTES                                                                                   \
-    {                                                                                              \
-        "", 0                                                                                      \
-    }
-static const struct pawl_job plain_job = {
-    .reason = "",
-    .idempotency_key = "",
-    .business_key = "",
-    .principal = "",
-    .trace_id = "",
-    .meta = NO_BYTES,
-    .extra = NO_BYTES,
-    .tags = NO_BYTES,
-    .retry = NO_BYTES,
-    .unique = NO_BYTES,
-    .result = NO_BYTES,
-};
+_Static_assert(PAWL__JOB_args == PAWL__JOB_FACTS_FIRST + PAWL__JOB_HEAD_COUNT - 1,
+               "args is the last of PAWL__JOB_HEAD");
 
 /* A job without extras is in the row already; of another the rest is read. */
 static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct row *row)
@@ -124,22 +104,18 @@ static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct ro
     row->run = sqlite3_column_int64(stmt, NEXT_RUN);
     row->base_run = sqlite3_column_int64(stmt, NEXT_BASE);
     row->free_runs = sqlite3_column_int64(stmt, NEXT_FREE);
-    row->job = (struct pawl_job){ .reason = "" };
     row->bytes = sqlite3_column_bytes(stmt, NEXT_ARGS);
     row->unread = !may_read(claim, row->bytes);
     if (row->unread) return PAWL_OK;
     claim->read_bytes += row->bytes;
     bool brief = leaves_out(claim, row->bytes);
     if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, brief, &row->job);
-    row->job = plain_job;
+    row->job = pawl__job_empty;
     row->job.id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL));
-    row->job.priority = sqlite3_column_int(stmt, NEXT_PRIORITY);
-    row->job.attempts_max = sqlite3_column_int(stmt, NEXT_ATTEMPTS);
-    row->job.created_at_ms = sqlite3_column_int64(stmt, NEXT_CREATED);
-    row->job.due_at_ms = sqlite3_column_int64(stmt, NEXT_DUE);
-    row->job.args = (struct pawl_span)NO_BYTES;
-    bool ok = brief || pawl__sq_column_span(stmt, NEXT_ARGS, &claim->op->arena, &row->job.args);
-    return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
+    size_t count = PAWL__JOB_HEAD_COUNT - (brief ? 1 : 0); // the last one is args
+    enum pawl_err err = pawl__sq_read(stmt, NEXT_HEAD, &pawl__job_fields[PAWL__JOB_FACTS_FIRST],
+                                      count, &claim->op->arena, &row->job);
+    return err ? pawl__fail_nomem(claim->sq->diag) : PAWL_OK;
 }
 
 static enum pawl_err read_fresh(struct claim *claim, struct cursor *cursor)
@@ -148,7 +124,7 @@ static enum pawl_err read_fresh(struct claim *claim, struct cursor *cursor)
     while (cursor->fresh_at && cursor->count < cursor->chunk) {
         const struct pawl__sq_fresh_job *from = pawl__sq_fresh_at(claim->sq, cursor->fresh_at);
         struct row *row = &cursor->rows[cursor->count++];
-        *row = (struct row){ .rank = from->rank, .key = from->key, .job = plain_job };
+        *row = (struct row){ .rank = from->rank, .key = from->key, .job = pawl__job_empty };
         row->job.id = pawl__sq_join(from->key, from->tail);
         row->job.priority = from->priority;
         row->job.attempts_max = from->attempts_max;

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(PAWL__JOB_HEAD_COUNT == 5, "struct pawl__sq_fresh_job has all of PAWL__JOB_HEAD");
+
 /* The range must stay short: it is walked when it is absorbed. */
 #define KEY_SLACK_MS INT64_C(10000)
 
@@ -91,14 +93,14 @@ const struct pawl__sq_fresh_job *pawl__sq_fresh_at(const struct pawl__backend *s
 
 static bool suits(struct pawl__backend *sq, const struct pawl__sq_new_row *row)
 {
-    if (row->state != PAWL_STATE_AVAILABLE || row->extras) return false;
+    if (row->settled.state != PAWL_STATE_AVAILABLE || row->extras) return false;
     if (row->job->spec->args.len > PAWL__SQ_FRESH_ARGS_MAX) return false;
     int64_t off_ms = pawl__sq_key_time(row->key) - sq->now_ms;
     if (off_ms > KEY_SLACK_MS || off_ms < -KEY_SLACK_MS) return false;
     const struct pawl__sq_lane *lane = &sq->lanes.lanes[row->lane];
     if (!lane->fresh_last) return true;
     const struct pawl__sq_fresh_job *last = job_at(&sq->fresh, lane->fresh_last);
-    return row->rank >= last->rank && row->key > last->key;
+    return row->settled.rank >= last->rank && row->key > last->key;
 }
 
 static void append(struct pawl__backend *sq, struct pawl__sq_lane *lane, uint32_t at)
@@ -126,9 +128,9 @@ bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row
     fresh->free = job->next;
     job->key = row->key;
     job->tail = row->tail;
-    job->rank = row->rank;
-    job->created_at_ms = row->created_at_ms;
-    job->due_at_ms = row->due_at_ms;
+    job->rank = row->settled.rank;
+    job->created_at_ms = row->settled.created_at_ms;
+    job->due_at_ms = row->settled.due_at_ms;
     job->priority = spec->priority;
     job->attempts_max = spec->retry.attempts_max;
     job->next = 0;

@@ -29,16 +29,15 @@ static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t
 
 /* ---- new jobs ---- */
 
-#define JOB_TABLE                                                                                  \
-    "CREATE TABLE x (key, tail, head, lane, priority, attempts_max, created_at_ms, due_at_ms, "    \
-    "rank, args, extras, expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, "    \
-    "keep_ms, meta, extra, tags, retry, uniqueness, keys, idempotency_key, business_key, "         \
-    "principal, trace_id, state)"
+/* The columns of {{own}}, {{job.facts}}, and the state. */
+#define X(member, column, ...) ", " #column
+static const char job_table[] =
+    "CREATE TABLE x (key, tail, head, lane, rank, extras, keys" PAWL__JOB_FACTS(X) ", state)";
+#undef X
 
 static void job_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
     const struct pawl__sq_new_row *row = &((const struct pawl__sq_new_row *)rows)[at];
-    const struct pawl_job_spec *spec = row->job->spec;
     switch (column) {
     case COL_KEY:
         sqlite3_result_int64(to, row->key);
@@ -49,66 +48,25 @@ static void job_column(const void *rows, size_t at, int column, sqlite3_context 
     case COL_LANE:
         sqlite3_result_int64(to, row->lane_id);
         break;
-    case COL_PRIORITY:
-        sqlite3_result_int64(to, spec->priority);
-        break;
-    case COL_ATTEMPTS_MAX:
-        sqlite3_result_int64(to, spec->retry.attempts_max);
-        break;
-    case COL_CREATED:
-        sqlite3_result_int64(to, row->created_at_ms);
-        break;
-    case COL_DUE:
-        sqlite3_result_int64(to, row->due_at_ms);
-        break;
     case COL_RANK:
-        sqlite3_result_int64(to, row->rank);
-        break;
-    case COL_ARGS:
-        pawl__sq_result_span(to, spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 });
+        sqlite3_result_int64(to, row->settled.rank);
         break;
     case COL_EXTRAS:
         sqlite3_result_int64(to, row->extras);
         break;
-    case COL_EXPIRES:
-        pawl__sq_result_some(to, row->expires_at_ms);
-        break;
-    case COL_TIMEOUT:
-        pawl__sq_result_some(to, spec->timeout_ms);
-        break;
-    case COL_LEASE:
-        pawl__sq_result_some(to, spec->lease_ms);
-        break;
-    case COL_SLA_SOFT:
-        pawl__sq_result_some(to, spec->sla_soft_at_ms);
-        break;
-    case COL_SLA_HARD:
-        pawl__sq_result_some(to, spec->sla_hard_at_ms);
-        break;
-    case COL_KEEP:
-        pawl__sq_result_some(to, spec->keep_ms);
-        break;
-    case COL_META:
-        pawl__sq_result_span(to, spec->meta);
-        break;
-    case COL_EXTRA:
-        pawl__sq_result_span(to, spec->extra);
-        break;
-    case COL_RETRY:
-        pawl__sq_result_span(to, row->job->retry);
-        break;
-    case COL_PRINCIPAL:
-        pawl__sq_result_text(to, spec->principal);
-        break;
-    case COL_TRACE:
-        pawl__sq_result_text(to, spec->trace_id);
-        break;
-    case COL_FACTS_END: // state; fresh jobs go to no other table
-        pawl__sq_result_some(to, row->fresh ? 0 : row->state);
-        break;
-    default: // keys, tags and displaced ids go the long way
+    case COL_HEAD:
+    case COL_KEYS: // displaced ids and keys go the long way
         sqlite3_result_null(to);
         break;
+    case COL_STAND: { // the state; fresh jobs go to no other table
+        enum pawl_state state = row->fresh ? PAWL_STATE_NONE : row->settled.state;
+        pawl__sq_result(to, PAWL__KIND_SOME_STATE, &state);
+        break;
+    }
+    default: {
+        const struct pawl__new_field *field = &pawl__new_facts[column - COL_FACTS];
+        pawl__sq_result(to, field->kind, pawl__new_value(field, row->job, &row->settled));
+    }
     }
 }
 
@@ -128,24 +86,20 @@ static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
 static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
     struct pawl__sq_gather *gather = &sq->gather;
-    struct pawl__sq_place place = { 0 };
-    enum pawl_state state;
-    enum pawl_err err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &place.lane);
+    struct pawl__sq_lane *lane;
+    enum pawl_err err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &lane);
     if (err) return err;
-    pawl__sq_settle(sq, job->spec, 0, &place, &state);
     struct pawl__sq_halves halves = pawl__sq_split(job->id);
-    gather->news[gather->new_count++] =
-        (struct pawl__sq_new_row){ .job = job,
-                                   .key = halves.head,
-                                   .tail = halves.tail,
-                                   .lane_id = place.lane->id,
-                                   .created_at_ms = place.created_at_ms,
-                                   .due_at_ms = place.due_at_ms,
-                                   .rank = place.rank,
-                                   .expires_at_ms = place.expires_at_ms,
-                                   .lane = (uint32_t)(place.lane - sq->lanes.lanes),
-                                   .state = (uint8_t)state,
-                                   .extras = pawl__sq_has_extras(job, &place) };
+    struct pawl__sq_new_row *row = &gather->news[gather->new_count++];
+    *row = (struct pawl__sq_new_row){
+        .job = job,
+        .key = halves.head,
+        .tail = halves.tail,
+        .lane_id = lane->id,
+        .lane = (uint32_t)(lane - sq->lanes.lanes),
+        .settled = pawl__settle(job->spec, &(struct pawl__settling){ sq->now_ms, sq->boost_ms, 0 }),
+    };
+    row->extras = pawl__new_has_extras(job, &row->settled);
     return PAWL_OK;
 }
 
@@ -190,10 +144,13 @@ static void accept_jobs(struct pawl__backend *sq)
     for (size_t i = 0; i < sq->gather.submit_count; i++) {
         struct pawl__op *op = sq->gather.submits[i];
         for (size_t j = 0; j < op->submit.count; j++, row++) {
-            op->submit.out[j] = (struct pawl_submitted){ .id = row->job->id, .state = row->state };
+            op->submit.out[j] =
+                (struct pawl_submitted){ .id = row->job->id, .state = row->settled.state };
             pawl__sq_moved(sq, &sq->lanes.lanes[row->lane], row->job->id, 0, PAWL__SQ_OUTSIDE,
-                           row->state);
-            if (row->state == PAWL_STATE_SCHEDULED) pawl__tale_due(&sq->tale, row->due_at_ms);
+                           row->settled.state);
+            if (row->settled.state == PAWL_STATE_SCHEDULED) {
+                pawl__tale_due(&sq->tale, row->settled.due_at_ms);
+            }
         }
     }
 }
@@ -205,7 +162,7 @@ static bool keep_fresh(struct pawl__backend *sq)
     for (size_t i = 0; i < sq->gather.new_count; i++) {
         struct pawl__sq_new_row *row = &sq->gather.news[i];
         row->fresh = pawl__sq_fresh_take(sq, row);
-        all &= row->fresh || row->state != PAWL_STATE_AVAILABLE;
+        all &= row->fresh || row->settled.state != PAWL_STATE_AVAILABLE;
     }
     return all;
 }
@@ -217,8 +174,8 @@ enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
     bool extras = false, waits = false, expires = false, taken;
     for (size_t i = 0; i < gather->new_count; i++) {
         extras |= gather->news[i].extras;
-        waits |= gather->news[i].state != PAWL_STATE_AVAILABLE;
-        expires |= gather->news[i].expires_at_ms != 0;
+        waits |= gather->news[i].settled.state != PAWL_STATE_AVAILABLE;
+        expires |= gather->news[i].settled.expires_at_ms != 0;
     }
     gather->jobs.rows = gather->news;
     gather->jobs.count = gather->new_count;
@@ -245,7 +202,7 @@ static void run_column(const void *rows, size_t at, int column, sqlite3_context 
 {
     const struct pawl__sq_run_row *row = &((const struct pawl__sq_run_row *)rows)[at];
     if (column == 8) {
-        pawl__sq_result_text(to, row->worker);
+        pawl__sq_result(to, PAWL__KIND_TEXT, &row->worker);
     } else if (column == 1 && row->displaced) {
         sqlite3_result_null(to);
     } else {
@@ -290,7 +247,7 @@ static void end_column(const void *rows, size_t at, int column, sqlite3_context 
         sqlite3_result_int64(to, (int64_t)turn);
         break;
     case 6:
-        pawl__sq_result_span(to, row->op->complete.result);
+        pawl__sq_result(to, PAWL__KIND_JSON, &row->op->complete.result);
         break;
     default:
         sqlite3_result_int64(to, row->n[column - 1]);
@@ -389,7 +346,7 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
 enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag *diag)
 {
     struct pawl__sq_gather *gather = &sq->gather;
-    gather->jobs = (struct pawl__sq_source){ .schema = JOB_TABLE, .column = job_column };
+    gather->jobs = (struct pawl__sq_source){ .schema = job_table, .column = job_column };
     gather->runs = (struct pawl__sq_source){ .schema = RUN_TABLE, .column = run_column };
     gather->ends = (struct pawl__sq_source){ .schema = END_TABLE, .column = end_column };
     sqlite3 *db = sq->writer.db;

@@ -65,75 +65,24 @@ struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt)
                          sqlite3_column_int64(stmt, COL_TAIL));
 }
 
-bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
-                          struct pawl_span *out)
-{
-    *out = (struct pawl_span){ "", 0 };
-    if (sqlite3_column_type(stmt, column) == SQLITE_NULL) return true;
-    const char *at = (const char *)sqlite3_column_text(stmt, column);
-    if (!at) return false; // SQLite had no memory
-    size_t len = (size_t)sqlite3_column_bytes(stmt, column);
-    out->at = pawl__arena_dup(arena, at, len);
-    out->len = len;
-    return out->at != NULL;
-}
-
-const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena)
-{
-    struct pawl_span span;
-    return pawl__sq_column_span(stmt, column, arena, &span) ? span.at : NULL;
-}
-
 enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
                                   struct pawl_job *job)
 {
+    *job = pawl__job_empty;
     job->id = pawl__sq_row_id(stmt);
-    job->priority = sqlite3_column_int(stmt, COL_PRIORITY);
-    job->attempts_max = sqlite3_column_int(stmt, COL_ATTEMPTS_MAX);
-    job->created_at_ms = sqlite3_column_int64(stmt, COL_CREATED);
-    job->due_at_ms = sqlite3_column_int64(stmt, COL_DUE);
-    job->expires_at_ms = sqlite3_column_int64(stmt, COL_EXPIRES);
-    job->timeout_ms = sqlite3_column_int64(stmt, COL_TIMEOUT);
-    job->lease_ms = sqlite3_column_int64(stmt, COL_LEASE);
-    job->sla_soft_at_ms = sqlite3_column_int64(stmt, COL_SLA_SOFT);
-    job->sla_hard_at_ms = sqlite3_column_int64(stmt, COL_SLA_HARD);
-    job->keep_ms = sqlite3_column_int64(stmt, COL_KEEP);
-    job->worker = job->reason = "";
-    job->result = (struct pawl_span){ "", 0 };
-    bool ok = pawl__sq_column_span(stmt, COL_ARGS, arena, &job->args) &&
-              pawl__sq_column_span(stmt, COL_META, arena, &job->meta) &&
-              pawl__sq_column_span(stmt, COL_EXTRA, arena, &job->extra) &&
-              pawl__sq_column_span(stmt, COL_TAGS, arena, &job->tags) &&
-              pawl__sq_column_span(stmt, COL_RETRY, arena, &job->retry) &&
-              pawl__sq_column_span(stmt, COL_UNIQUE, arena, &job->unique) &&
-              (job->idempotency_key = pawl__sq_column_text(stmt, COL_IDEMPOTENCY, arena)) &&
-              (job->business_key = pawl__sq_column_text(stmt, COL_BUSINESS, arena)) &&
-              (job->principal = pawl__sq_column_text(stmt, COL_PRINCIPAL, arena)) &&
-              (job->trace_id = pawl__sq_column_text(stmt, COL_TRACE, arena));
-    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
+    return pawl__sq_read(stmt, COL_FACTS, &pawl__job_fields[PAWL__JOB_FACTS_FIRST],
+                         PAWL__JOB_FACTS_COUNT, arena, job);
 }
 
-enum pawl_err pawl__sq_read_stand(sqlite3_stmt *stmt, struct pawl__arena *arena,
-                                  struct pawl_job *job)
+enum pawl_err pawl__sq_read_job(sqlite3_stmt *stmt, struct pawl__arena *arena, struct pawl_job *job)
 {
-    job->state = (enum pawl_state)sqlite3_column_int(stmt, COL_STATE);
-    job->paused_from = (enum pawl_state)sqlite3_column_int(stmt, COL_PAUSED_FROM);
-    job->run = sqlite3_column_int64(stmt, COL_RUN);
-    job->attempt = job->run - sqlite3_column_int64(stmt, COL_BASE_RUN);
-    job->free_runs = sqlite3_column_int64(stmt, COL_FREE_RUNS);
-    job->started_at_ms = sqlite3_column_int64(stmt, COL_STARTED);
-    job->lease_until_ms = sqlite3_column_int64(stmt, COL_LEASE_UNTIL);
-    job->finished_at_ms = sqlite3_column_int64(stmt, COL_FINISHED);
-    job->dead_letter = sqlite3_column_int(stmt, COL_DEAD_LETTER) != 0;
-    bool ok = (job->worker = pawl__sq_column_text(stmt, COL_WORKER, arena)) &&
-              (job->reason = pawl__sq_column_text(stmt, COL_REASON, arena)) &&
-              pawl__sq_column_span(stmt, COL_RESULT, arena, &job->result);
-    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
-}
-
-enum pawl_err pawl__sq_read_names(sqlite3_stmt *stmt, struct pawl__arena *arena,
-                                  struct pawl_job *job)
-{
+    enum pawl_err err = pawl__sq_read_facts(stmt, arena, job);
+    if (!err) {
+        err = pawl__sq_read(stmt, COL_STAND, &pawl__job_fields[PAWL__JOB_STAND_FIRST],
+                            PAWL__JOB_STAND_COUNT, arena, job);
+    }
+    if (err) return err;
+    job->attempt = job->run - job->attempt; // the column is base_run
     job->archived = sqlite3_column_int(stmt, COL_ARCHIVED) != 0;
     bool ok = (job->queue = pawl__sq_column_text(stmt, COL_QUEUE, arena)) &&
               (job->type = pawl__sq_column_text(stmt, COL_TYPE, arena));

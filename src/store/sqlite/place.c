@@ -14,26 +14,26 @@ static void read_place(sqlite3_stmt *stmt, struct pawl__sq_place *out)
         .id = pawl__sq_row_id(stmt),
         .key = sqlite3_column_int64(stmt, COL_KEY),
         .tail = sqlite3_column_int64(stmt, COL_TAIL),
-        .priority = sqlite3_column_int(stmt, COL_PRIORITY),
-        .attempts_max = sqlite3_column_int(stmt, COL_ATTEMPTS_MAX),
-        .created_at_ms = sqlite3_column_int64(stmt, COL_CREATED),
-        .due_at_ms = sqlite3_column_int64(stmt, COL_DUE),
+        .priority = sqlite3_column_int(stmt, COL_priority),
+        .attempts_max = sqlite3_column_int(stmt, COL_attempts_max),
+        .created_at_ms = sqlite3_column_int64(stmt, COL_created_at_ms),
+        .due_at_ms = sqlite3_column_int64(stmt, COL_due_at_ms),
         .rank = sqlite3_column_int64(stmt, COL_RANK),
-        .expires_at_ms = sqlite3_column_int64(stmt, COL_EXPIRES),
-        .sla_soft_at_ms = sqlite3_column_int64(stmt, COL_SLA_SOFT),
-        .sla_hard_at_ms = sqlite3_column_int64(stmt, COL_SLA_HARD),
-        .state = (enum pawl_state)sqlite3_column_int(stmt, COL_STATE),
-        .paused_from = (enum pawl_state)sqlite3_column_int(stmt, COL_PAUSED_FROM),
-        .run = sqlite3_column_int64(stmt, COL_RUN),
-        .base_run = sqlite3_column_int64(stmt, COL_BASE_RUN),
-        .free_runs = sqlite3_column_int64(stmt, COL_FREE_RUNS),
-        .started_at_ms = sqlite3_column_int64(stmt, COL_STARTED),
-        .lease_until_ms = sqlite3_column_int64(stmt, COL_LEASE_UNTIL),
+        .expires_at_ms = sqlite3_column_int64(stmt, COL_expires_at_ms),
+        .sla_soft_at_ms = sqlite3_column_int64(stmt, COL_sla_soft_at_ms),
+        .sla_hard_at_ms = sqlite3_column_int64(stmt, COL_sla_hard_at_ms),
+        .state = (enum pawl_state)sqlite3_column_int(stmt, COL_state),
+        .paused_from = (enum pawl_state)sqlite3_column_int(stmt, COL_paused_from),
+        .run = sqlite3_column_int64(stmt, COL_run),
+        .base_run = sqlite3_column_int64(stmt, COL_attempt),
+        .free_runs = sqlite3_column_int64(stmt, COL_free_runs),
+        .started_at_ms = sqlite3_column_int64(stmt, COL_started_at_ms),
+        .lease_until_ms = sqlite3_column_int64(stmt, COL_lease_until_ms),
         .displaced = sqlite3_column_type(stmt, COL_HEAD) != SQLITE_NULL,
         .in_done = sqlite3_column_int(stmt, COL_IN_DONE) != 0,
     };
-    const char *worker = (const char *)sqlite3_column_text(stmt, COL_WORKER);
-    size_t len = worker ? (size_t)sqlite3_column_bytes(stmt, COL_WORKER) : 0;
+    const char *worker = (const char *)sqlite3_column_text(stmt, COL_worker);
+    size_t len = worker ? (size_t)sqlite3_column_bytes(stmt, COL_worker) : 0;
     if (len > PAWL_WORKER_BYTES_MAX) len = PAWL_WORKER_BYTES_MAX;
     if (len) memcpy(out->worker, worker, len);
 }

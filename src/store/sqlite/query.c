@@ -251,16 +251,13 @@ static bool is_full(const struct page_ctx *page, int64_t bytes)
 static enum pawl_err visit_job(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag)
 {
     struct page_ctx *page = ctx;
-    int64_t bytes = (int64_t)sqlite3_column_bytes(row, COL_ARGS) +
-                    sqlite3_column_bytes(row, COL_META) + sqlite3_column_bytes(row, COL_RESULT);
+    int64_t bytes = (int64_t)sqlite3_column_bytes(row, COL_args) +
+                    sqlite3_column_bytes(row, COL_meta) + sqlite3_column_bytes(row, COL_result);
     *enough = page->more = is_full(page, bytes);
     if (*enough) return PAWL_OK;
     page->bytes += bytes;
     struct pawl_job *job = &page->out->at[page->out->count];
-    enum pawl_err err = pawl__sq_read_facts(row, page->arena, job);
-    if (!err) err = pawl__sq_read_stand(row, page->arena, job);
-    if (!err) err = pawl__sq_read_names(row, page->arena, job);
-    if (err) return pawl__fail_nomem(diag);
+    if (pawl__sq_read_job(row, page->arena, job)) return pawl__fail_nomem(diag);
     job->brief = page->brief;
     page->out->count++;
     page->last =

@@ -42,9 +42,7 @@ static enum pawl_err read_one(struct pawl__sq_conn *conn, bool archived, int64_t
     enum pawl_err err = pawl__sq_row(conn, stmt, &found, diag);
     if (err) return err;
     if (!found) return PAWL_ERR_NOT_FOUND;
-    err = pawl__sq_read_facts(stmt, arena, job);
-    if (!err) err = pawl__sq_read_stand(stmt, arena, job);
-    if (!err) err = pawl__sq_read_names(stmt, arena, job);
+    err = pawl__sq_read_job(stmt, arena, job);
     sqlite3_reset(stmt);
     return err ? pawl__fail_nomem(diag) : PAWL_OK;
 }

@@ -132,7 +132,7 @@ static enum pawl_err read_belongings(struct pawl__backend *sq, enum pawl__sql sq
     if (err) return err;
     if (!found) return PAWL_ERR_NOT_FOUND;
     out->id = pawl__sq_row_id(stmt);
-    bool ok = pawl__sq_column_span(stmt, COL_TAGS, arena, &out->tags);
+    bool ok = pawl__sq_column_span(stmt, COL_tags, arena, &out->tags);
     out->keys.len = (size_t)sqlite3_column_bytes(stmt, COL_KEYS);
     const void *keys = sqlite3_column_blob(stmt, COL_KEYS);
     out->keys.at = pawl__arena_dup(arena, keys ? keys : "", out->keys.len);

@@ -115,30 +115,3 @@ int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source
 {
     return sqlite3_create_module_v2(db, name, source ? &module : NULL, source, NULL);
 }
-
-void pawl__sq_result_some(sqlite3_context *to, int64_t value)
-{
-    if (value) {
-        sqlite3_result_int64(to, value);
-    } else {
-        sqlite3_result_null(to);
-    }
-}
-
-void pawl__sq_result_span(sqlite3_context *to, struct pawl_span span)
-{
-    if (span.len) {
-        sqlite3_result_text(to, span.at, (int)span.len, SQLITE_STATIC);
-    } else {
-        sqlite3_result_null(to);
-    }
-}
-
-void pawl__sq_result_text(sqlite3_context *to, const char *text)
-{
-    if (text && *text) {
-        sqlite3_result_text(to, text, -1, SQLITE_STATIC);
-    } else {
-        sqlite3_result_null(to);
-    }
-}

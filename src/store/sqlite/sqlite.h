@@ -12,6 +12,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/batch.h"
+#include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
 #include "store/tale.h"
@@ -120,9 +121,9 @@ struct pawl__sq_fresh {
 
 struct pawl__sq_new_row {
     const struct pawl__new_job *job;
-    int64_t key, tail, lane_id, created_at_ms, due_at_ms, rank, expires_at_ms;
+    int64_t key, tail, lane_id;
+    struct pawl__settled settled;
     uint32_t lane; /* index */
-    uint8_t state;
     bool extras;
     bool fresh; /* in memory instead of in pawl_ready */
 };
@@ -330,9 +331,6 @@ enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq);
 
 /* NULL: there is no such table any more. */
 int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source *source);
-void pawl__sq_result_some(sqlite3_context *to, int64_t value);         /* 0: NULL */
-void pawl__sq_result_span(sqlite3_context *to, struct pawl_span span); /* empty: NULL */
-void pawl__sq_result_text(sqlite3_context *to, const char *text);      /* NULL or "": NULL */
 
 enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag *diag);
 void pawl__sq_gather_release(struct pawl__sq_gather *gather);
@@ -399,48 +397,20 @@ enum {
     COL_TAIL,
     COL_HEAD,
     COL_LANE,
-    COL_PRIORITY,
-    COL_ATTEMPTS_MAX,
-    COL_CREATED,
-    COL_DUE,
     COL_RANK,
-    COL_ARGS,
     COL_EXTRAS,
-    COL_EXPIRES,
-    COL_TIMEOUT,
-    COL_LEASE,
-    COL_SLA_SOFT,
-    COL_SLA_HARD,
-    COL_KEEP,
-    COL_META,
-    COL_EXTRA,
-    COL_TAGS,
-    COL_RETRY,
-    COL_UNIQUE,
     COL_KEYS,
-    COL_IDEMPOTENCY,
-    COL_BUSINESS,
-    COL_PRINCIPAL,
-    COL_TRACE,
-    COL_FACTS_END,
-    COL_STATE = COL_FACTS_END,
-    COL_PAUSED_FROM,
-    COL_RUN,
-    COL_BASE_RUN,
-    COL_FREE_RUNS,
-    COL_STARTED,
-    COL_LEASE_UNTIL,
-    COL_FINISHED,
-    COL_DEAD_LETTER,
-    COL_WORKER,
-    COL_REASON,
-    COL_RESULT,
-    COL_STAND_END,
-    COL_IN_DONE = COL_STAND_END, /* place_get */
-    COL_ARCHIVED = COL_STAND_END,
+    COL_FACTS,
+    COL_STAND = COL_FACTS + PAWL__JOB_FACTS_COUNT,
+    COL_IN_DONE = COL_STAND + PAWL__JOB_STAND_COUNT, /* place_get */
+    COL_ARCHIVED = COL_IN_DONE,
     COL_QUEUE,
     COL_TYPE /* query_live, query_archive */
 };
+/* COL_priority and so on, for each field of those two groups. */
+#define X(member, ...) COL_##member = COL_FACTS + PAWL__JOB_##member - PAWL__JOB_FACTS_FIRST,
+enum { PAWL__JOB_FACTS(X) PAWL__JOB_STAND(X) };
+#undef X
 
 struct pawl__sq_halves {
     int64_t head, tail;
@@ -474,13 +444,23 @@ struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
 /* The id in a row that begins with {{facts}}. */
 struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt);
-/* Facts of a row into `job`, strings copied into `arena`. NOMEM. */
+/* The columns {{facts}} of a row into `job`, whose other fields become empty. Strings are copied
+ * into `arena`. NOMEM. */
 enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
                                   struct pawl_job *job);
-enum pawl_err pawl__sq_read_stand(sqlite3_stmt *stmt, struct pawl__arena *arena,
-                                  struct pawl_job *job);
-enum pawl_err pawl__sq_read_names(sqlite3_stmt *stmt, struct pawl__arena *arena,
-                                  struct pawl_job *job);
+/* All columns up to COL_TYPE. */
+enum pawl_err pawl__sq_read_job(sqlite3_stmt *stmt, struct pawl__arena *arena,
+                                struct pawl_job *job);
+
+/* ---- fields (columns.c) ---- */
+
+/* `count` columns from `column` on into the members of the struct at `out`. NULL is 0, false or "".
+ * Strings are copied into `arena`. NOMEM. */
+enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__field *fields,
+                            size_t count, struct pawl__arena *arena, void *out);
+/* The value at `at` as a column of a table in memory (rows.c), or as a parameter. Borrowed. */
+void pawl__sq_result(sqlite3_context *to, enum pawl__kind kind, const void *at);
+void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const void *at);
 /* A text column as a string in `arena`; "" for NULL. NULL: no memory. */
 const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena);
 bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
@@ -542,12 +522,6 @@ enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *
                             const char *subject, const char *action, const struct pawl_by *by,
                             enum pawl_state from, enum pawl_state to);
 
-/* When a new job is due, what rank it has and which state it begins in. `due_at_ms` > 0 overrides
- * the spec's. */
-void pawl__sq_settle(const struct pawl__backend *sq, const struct pawl_job_spec *spec,
-                     int64_t due_at_ms, struct pawl__sq_place *place, enum pawl_state *state);
-/* Is any column behind `extras` set? */
-bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_place *place);
 /* Give up a job's keys and forget all that is kept with it. */
 enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
                               struct pawl_span tags, struct pawl_span keys);

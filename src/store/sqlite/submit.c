@@ -168,38 +168,6 @@ static enum pawl_err write_keys(struct pawl__backend *sq, const struct pawl__new
     return err;
 }
 
-/* Times that are given as durations count from the store's now. */
-void pawl__sq_settle(const struct pawl__backend *sq, const struct pawl_job_spec *spec,
-                     int64_t due_at_ms, struct pawl__sq_place *place, enum pawl_state *state)
-{
-    place->created_at_ms = sq->now_ms;
-    if (!due_at_ms) due_at_ms = spec->due_at_ms ? spec->due_at_ms : sq->now_ms + spec->delay_ms;
-    place->due_at_ms = due_at_ms > sq->now_ms ? due_at_ms : sq->now_ms;
-    place->expires_at_ms = spec->expires_at_ms;
-    if (spec->expires_in_ms) place->expires_at_ms = place->due_at_ms + spec->expires_in_ms;
-    place->priority = spec->priority;
-    place->sla_soft_at_ms = spec->sla_soft_at_ms;
-    place->sla_hard_at_ms = spec->sla_hard_at_ms;
-    place->rank = pawl__sq_rank_of(sq, place, place->due_at_ms);
-    *state = spec->pending                   ? PAWL_STATE_PENDING
-             : place->due_at_ms > sq->now_ms ? PAWL_STATE_SCHEDULED
-                                             : PAWL_STATE_AVAILABLE;
-}
-
-static bool has_text(const char *text)
-{
-    return text && *text;
-}
-
-bool pawl__sq_has_extras(const struct pawl__new_job *job, const struct pawl__sq_place *place)
-{
-    const struct pawl_job_spec *spec = job->spec;
-    return place->expires_at_ms || spec->timeout_ms || spec->lease_ms || spec->sla_soft_at_ms ||
-           spec->sla_hard_at_ms || spec->keep_ms || spec->meta.len || spec->extra.len ||
-           job->tags.len || job->retry.len || job->unique.len || job->key_count ||
-           has_text(spec->principal) || has_text(spec->trace_id);
-}
-
 static size_t pack_keys(const struct pawl__new_job *job, uint8_t *out)
 {
     for (size_t i = 0; i < job->key_count; i++) {
@@ -209,36 +177,25 @@ static size_t pack_keys(const struct pawl__new_job *job, uint8_t *out)
     return job->key_count * PAWL__KEY_RECORD_BYTES;
 }
 
+#define X(member, column, ...)                                                                     \
+    _Static_assert(SQL_JOB_INSERT_##column - SQL_JOB_INSERT_priority ==                            \
+                       PAWL__JOB_##member - PAWL__JOB_priority,                                    \
+                   "the parameters of job_insert are in the order of the list");
+PAWL__JOB_FACTS(X)
+#undef X
+
 static void bind_facts(sqlite3_stmt *stmt, const struct pawl__new_job *job,
-                       const struct pawl__sq_place *place, const uint8_t *keys, size_t keys_len)
+                       const struct pawl__sq_place *place, const struct pawl__settled *settled)
 {
-    const struct pawl_job_spec *spec = job->spec;
-    struct pawl_span args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
     pawl__sq_bind(stmt, SQL_JOB_INSERT_tail, place->tail);
     pawl__sq_bind(stmt, SQL_JOB_INSERT_lane, place->lane->id);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_priority, place->priority);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_attempts_max, spec->retry.attempts_max);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_created_at_ms, place->created_at_ms);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_due_at_ms, place->due_at_ms);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_rank, place->rank);
-    pawl__sq_bind(stmt, SQL_JOB_INSERT_extras, pawl__sq_has_extras(job, place));
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_expires_at_ms, place->expires_at_ms);
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_timeout_ms, spec->timeout_ms);
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_lease_ms, spec->lease_ms);
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_sla_soft_at_ms, spec->sla_soft_at_ms);
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_sla_hard_at_ms, spec->sla_hard_at_ms);
-    pawl__sq_bind_some(stmt, SQL_JOB_INSERT_keep_ms, spec->keep_ms);
-    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_args, args);
-    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_meta, spec->meta);
-    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_extra, spec->extra);
-    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_tags, job->tags);
-    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_retry, job->retry);
-    pawl__sq_bind_span(stmt, SQL_JOB_INSERT_uniqueness, job->unique);
-    pawl__sq_bind_bytes(stmt, SQL_JOB_INSERT_keys, keys, keys_len);
-    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_idempotency_key, spec->idempotency_key);
-    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_business_key, spec->business_key);
-    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_principal, spec->principal);
-    pawl__sq_bind_text(stmt, SQL_JOB_INSERT_trace_id, spec->trace_id);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_rank, settled->rank);
+    pawl__sq_bind(stmt, SQL_JOB_INSERT_extras, pawl__new_has_extras(job, settled));
+    for (int i = 0; i < PAWL__JOB_FACTS_COUNT; i++) {
+        const struct pawl__new_field *field = &pawl__new_facts[i];
+        pawl__sq_offer(stmt, SQL_JOB_INSERT_priority + i, field->kind,
+                       pawl__new_value(field, job, settled));
+    }
 }
 
 enum pawl_err pawl__sq_is_known(struct pawl__backend *sq, struct pawl_job_id id, bool *out)
@@ -313,7 +270,8 @@ static enum pawl_err insert_displaced(struct pawl__backend *sq, sqlite3_stmt *st
 /* Insert the facts under the id's first half, or, where that will not do, under another key.
  * EXISTS: the id is taken, also if that first half is free: its job may be displaced. */
 static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
-                                  const struct pawl__new_job *job, struct pawl__sq_place *place)
+                                  const struct pawl__new_job *job,
+                                  const struct pawl__settled *settled, struct pawl__sq_place *place)
 {
     uint8_t keys[PAWL__KEYS_MAX * PAWL__KEY_RECORD_BYTES];
     size_t keys_len = pack_keys(job, keys);
@@ -321,7 +279,8 @@ static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
     place->key = halves.head;
     place->tail = halves.tail;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_INSERT);
-    bind_facts(stmt, job, place, keys, keys_len);
+    bind_facts(stmt, job, place, settled);
+    pawl__sq_bind_bytes(stmt, SQL_JOB_INSERT_keys, keys, keys_len);
     enum pawl_err err = PAWL_OK;
     bool known = false;
     if (!job->fresh_id) err = pawl__sq_is_known(sq, job->id, &known);
@@ -337,18 +296,18 @@ static enum pawl_err insert_facts(struct pawl__backend *sq, struct pawl__op *op,
 }
 
 static enum pawl_err insert_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                 enum pawl_state state)
+                                 const struct pawl__settled *settled)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_INSERT);
     pawl__sq_bind(stmt, SQL_WAIT_INSERT_key, place->key);
     pawl__sq_bind(stmt, SQL_WAIT_INSERT_lane, place->lane->id);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, state);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, settled->state);
     pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_paused_from, 0);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, settled->rank);
     pawl__sq_bind(stmt, SQL_WAIT_INSERT_run, 0);
     pawl__sq_bind(stmt, SQL_WAIT_INSERT_base_run, 0);
     pawl__sq_bind(stmt, SQL_WAIT_INSERT_free_runs, 0);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, place->due_at_ms);
+    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, settled->due_at_ms);
     pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_started_at_ms, 0);
     pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_lease_until_ms, 0);
     pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker, NULL);
@@ -356,11 +315,12 @@ static enum pawl_err insert_wait(struct pawl__backend *sq, const struct pawl__sq
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-static enum pawl_err insert_ready(struct pawl__backend *sq, const struct pawl__sq_place *place)
+static enum pawl_err insert_ready(struct pawl__backend *sq, const struct pawl__sq_place *place,
+                                  const struct pawl__settled *settled)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_INSERT);
     pawl__sq_bind(stmt, SQL_READY_INSERT_lane, place->lane->id);
-    pawl__sq_bind(stmt, SQL_READY_INSERT_rank, place->rank);
+    pawl__sq_bind(stmt, SQL_READY_INSERT_rank, settled->rank);
     pawl__sq_bind(stmt, SQL_READY_INSERT_key, place->key);
     pawl__sq_bind(stmt, SQL_READY_INSERT_run, 0);
     pawl__sq_bind(stmt, SQL_READY_INSERT_base_run, 0);
@@ -369,12 +329,13 @@ static enum pawl_err insert_ready(struct pawl__backend *sq, const struct pawl__s
 }
 
 static enum pawl_err insert_rest(struct pawl__backend *sq, const struct pawl__new_job *job,
-                                 const struct pawl__sq_place *place)
+                                 const struct pawl__sq_place *place,
+                                 const struct pawl__settled *settled)
 {
     enum pawl_err err = PAWL_OK;
-    if (place->expires_at_ms) {
+    if (settled->expires_at_ms) {
         sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_INSERT);
-        pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, place->expires_at_ms);
+        pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, settled->expires_at_ms);
         pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_key, place->key);
         err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     }
@@ -399,17 +360,20 @@ static enum pawl_err submit_one(struct pawl__backend *sq, struct pawl__op *op,
         return PAWL_OK;
     }
     struct pawl__sq_place place = { 0 };
-    enum pawl_state state;
-    pawl__sq_settle(sq, job->spec, answer.due_at_ms, &place, &state);
+    const struct pawl__settled settled = pawl__settle(
+        job->spec, &(struct pawl__settling){ sq->now_ms, sq->boost_ms, answer.due_at_ms });
     err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &place.lane);
-    if (!err) err = insert_facts(sq, op, job, &place);
+    if (!err) err = insert_facts(sq, op, job, &settled, &place);
     if (err) return err;
-    err = state == PAWL_STATE_AVAILABLE ? insert_ready(sq, &place) : insert_wait(sq, &place, state);
-    if (!err) err = insert_rest(sq, job, &place);
+    err = settled.state == PAWL_STATE_AVAILABLE ? insert_ready(sq, &place, &settled)
+                                                : insert_wait(sq, &place, &settled);
+    if (!err) err = insert_rest(sq, job, &place, &settled);
     if (err) return err;
-    pawl__sq_moved(sq, place.lane, job->id, 0, PAWL__SQ_OUTSIDE, state);
-    if (state == PAWL_STATE_SCHEDULED) pawl__tale_due(&sq->tale, place.due_at_ms);
-    *out = (struct pawl_submitted){ .id = job->id, .state = state, .replaced = answer.replaced };
+    pawl__sq_moved(sq, place.lane, job->id, 0, PAWL__SQ_OUTSIDE, settled.state);
+    if (settled.state == PAWL_STATE_SCHEDULED) pawl__tale_due(&sq->tale, settled.due_at_ms);
+    *out = (struct pawl_submitted){ .id = job->id,
+                                    .state = settled.state,
+                                    .replaced = answer.replaced };
     return PAWL_OK;
 }
 

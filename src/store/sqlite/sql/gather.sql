@@ -1,14 +1,13 @@
 -- Whole batches in one statement: gathered_* are virtual tables over rows that gather.c holds.
 
 -- name: gathered_jobs_plain
-INSERT INTO pawl_job (key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, args,
-    extras)
-SELECT key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, args, 0
+INSERT INTO pawl_job (key, tail, lane, rank, extras, {{job.head}})
+SELECT key, tail, lane, rank, 0, {{job.head}}
 FROM gathered_job
 
 -- name: gathered_jobs
-INSERT INTO pawl_job ({{fact_columns}})
-SELECT {{fact_columns}}
+INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
+SELECT {{own_columns}}, {{job.facts}}
 FROM gathered_job
 
 -- name: gathered_ready

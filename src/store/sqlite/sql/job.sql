@@ -1,47 +1,45 @@
 -- A job's facts, and where it stands.
 
--- fragment: facts_before
-    j.key, j.tail, j.head, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.rank
+-- What the store keeps with the facts for its own use.
+-- fragment: own_columns
+    key, tail, head, lane, rank, extras, keys
 
--- fragment: facts_behind
-    j.extras, j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms, j.sla_hard_at_ms,
-    j.keep_ms, j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys, j.idempotency_key,
-    j.business_key, j.principal, j.trace_id
+-- fragment: own
+    j.key, j.tail, j.head, j.lane, j.rank, j.extras, j.keys
 
 -- fragment: facts
-    {{facts_before}}, j.args, {{facts_behind}}
+    {{own}}, {{job.facts of j}}
 
 -- What is long is not even read when it is not wanted.
 -- fragment: listed_facts
-    {{facts_before}}, CASE WHEN NOT :brief THEN j.args END, {{facts_behind}}
-
--- fragment: fact_columns
-    key, tail, head, lane, priority, attempts_max, created_at_ms, due_at_ms,
-    rank, args, extras, expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms,
-    sla_hard_at_ms, keep_ms, meta, extra, tags, retry, uniqueness, keys,
-    idempotency_key, business_key, principal, trace_id
+    {{own}}, {{job.facts of j | args = CASE WHEN NOT :brief THEN j.args END}}
 
 -- A job stands where pawl_wait says, else active, else where pawl_done says, else it is available.
--- fragment: stand_before
-    CASE WHEN w.key IS NOT NULL THEN w.state
-         WHEN a.key IS NOT NULL THEN 4
-         WHEN d.key IS NOT NULL THEN d.state
-         ELSE 2 END AS state,
-    w.paused_from,
-    coalesce(w.run, a.run, d.run, r.run, 0) AS run,
-    coalesce(w.base_run, a.base_run, d.base_run, r.base_run, 0) AS base_run,
-    coalesce(w.free_runs, a.free_runs, d.free_runs, r.free_runs, 0) AS free_runs,
-    coalesce(w.started_at_ms, a.started_at_ms, d.started_at_ms) AS started_at_ms,
-    coalesce(w.lease_until_ms, a.lease_until_ms) AS lease_until_ms,
-    d.finished_at_ms, d.dead_letter,
-    coalesce(w.worker, a.worker, d.worker) AS worker,
-    coalesce(w.reason, d.reason) AS reason
+-- fragment: live
+    | state = CASE WHEN w.key IS NOT NULL THEN w.state
+                   WHEN a.key IS NOT NULL THEN 4
+                   WHEN d.key IS NOT NULL THEN d.state
+                   ELSE 2 END
+    | paused_from = w.paused_from
+    | run = coalesce(w.run, a.run, d.run, r.run, 0)
+    | base_run = coalesce(w.base_run, a.base_run, d.base_run, r.base_run, 0)
+    | free_runs = coalesce(w.free_runs, a.free_runs, d.free_runs, r.free_runs, 0)
+    | started_at_ms = coalesce(w.started_at_ms, a.started_at_ms, d.started_at_ms)
+    | lease_until_ms = coalesce(w.lease_until_ms, a.lease_until_ms)
+    | worker = coalesce(w.worker, a.worker, d.worker)
+    | reason = coalesce(w.reason, d.reason)
 
 -- fragment: stand
-    {{stand_before}}, d.result
+    {{job.stand of d {{live}}}}
 
 -- fragment: listed_stand
-    {{stand_before}}, CASE WHEN NOT :brief THEN d.result END
+    {{job.stand of d {{live}} | result = CASE WHEN NOT :brief THEN d.result END}}
+
+-- fragment: archived
+    | paused_from = NULL | lease_until_ms = NULL
+
+-- fragment: end_columns
+    {{job.stand | no paused_from | no lease_until_ms}}
 
 -- fragment: places
     LEFT JOIN pawl_wait AS w ON w.key = j.key
@@ -64,8 +62,8 @@ FROM pawl_job AS j
 {{lanes}}
 
 -- name: query_archive
-SELECT {{listed_facts}}, j.state, NULL, j.run, j.base_run, j.free_runs, j.started_at_ms, NULL,
-    j.finished_at_ms, j.dead_letter, j.worker, j.reason, CASE WHEN NOT :brief THEN j.result END,
+SELECT {{listed_facts}},
+    {{job.stand of j {{archived}} | result = CASE WHEN NOT :brief THEN j.result END}},
     1 AS archived, {{names}}
 FROM pawl_archive AS j
 {{lanes}}
@@ -78,8 +76,7 @@ FROM pawl_job AS j
 WHERE j.key = :key
 
 -- name: get_archived
-SELECT {{facts}}, j.state, NULL, j.run, j.base_run, j.free_runs, j.started_at_ms, NULL,
-    j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result, 1 AS archived, {{names}}
+SELECT {{facts}}, {{job.stand of j {{archived}}}}, 1 AS archived, {{names}}
 FROM pawl_archive AS j
 {{lanes}}
 WHERE j.key = :key
@@ -96,11 +93,8 @@ FROM pawl_archive AS j
 {{lanes}}
 
 -- name: job_insert
-INSERT INTO pawl_job ({{fact_columns}})
-VALUES (:key, :tail, :head, :lane, :priority, :attempts_max, :created_at_ms, :due_at_ms,
-    :rank, :args, :extras, :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms,
-    :sla_hard_at_ms, :keep_ms, :meta, :extra, :tags, :retry, :uniqueness, :keys,
-    :idempotency_key, :business_key, :principal, :trace_id)
+INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
+VALUES (:key, :tail, :head, :lane, :rank, :extras, :keys, {{job.facts bound}})
 
 -- name: job_facts
 SELECT {{facts}}
@@ -108,7 +102,7 @@ FROM pawl_job AS j
 WHERE j.key = :key
 
 -- name: job_facts_brief
-SELECT {{facts_before}}, NULL, {{facts_behind}}
+SELECT {{own}}, {{job.facts of j | args = NULL}}
 FROM pawl_job AS j
 WHERE j.key = :key
 
@@ -158,25 +152,21 @@ DELETE FROM pawl_job
 WHERE key = :key
 
 -- name: archive_insert
-INSERT INTO pawl_archive ({{fact_columns}}, state, run, base_run, free_runs, started_at_ms,
-    finished_at_ms, dead_letter, worker, reason, result)
-SELECT {{facts}}, d.state, d.run, d.base_run, d.free_runs, d.started_at_ms,
-    d.finished_at_ms, d.dead_letter, d.worker, d.reason, d.result
+INSERT INTO pawl_archive ({{own_columns}}, {{job.facts}}, {{end_columns}})
+SELECT {{facts}}, {{job.stand of d | no paused_from | no lease_until_ms}}
 FROM pawl_job AS j
 JOIN pawl_done AS d ON d.key = j.key
 WHERE j.key = :key
 
 -- name: archive_restore_job
-INSERT INTO pawl_job ({{fact_columns}})
+INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
 SELECT {{facts}}
 FROM pawl_archive AS j
 WHERE j.key = :key
 
 -- name: archive_restore_done
-INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result)
-SELECT key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result
+INSERT INTO pawl_done (key, lane, {{end_columns}})
+SELECT key, lane, {{end_columns}}
 FROM pawl_archive
 WHERE key = :key
 

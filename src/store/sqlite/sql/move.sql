@@ -6,8 +6,7 @@ VALUES (:lane, :rank, :key, :run, :base_run, :free_runs)
 
 -- name: ready_next
 -- The index is the table: nothing is sorted. CROSS JOIN keeps the planner from turning it round.
-SELECT r.rank, r.key, r.run, r.base_run, r.free_runs, j.tail, j.priority, j.attempts_max,
-    j.created_at_ms, j.due_at_ms, j.args, j.extras
+SELECT r.rank, r.key, r.run, r.base_run, r.free_runs, j.tail, j.extras, {{job.head of j}}
 FROM pawl_ready AS r
 CROSS JOIN pawl_job AS j ON j.key = r.key
 WHERE r.lane = :lane AND (r.rank, r.key) > (:rank, :key)
@@ -116,10 +115,8 @@ FROM pawl_wait
 WHERE lease_until_ms IS NOT NULL
 
 -- name: done_insert
-INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result)
-VALUES (:key, :lane, :state, :run, :base_run, :free_runs, :started_at_ms, :finished_at_ms,
-    :dead_letter, :worker, :reason, :result)
+INSERT INTO pawl_done (key, lane, {{end_columns}})
+VALUES (:key, :lane, {{job.stand bound | no paused_from | no lease_until_ms}})
 
 -- name: done_delete
 DELETE FROM pawl_done

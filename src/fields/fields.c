@@ -1,0 +1,107 @@
+/* What is made of the lists, and the proof that they are complete.
+ *
+ * Pure; any thread. */
+#include "fields/fields.h"
+
+#include <string.h>
+
+/* ---- kinds ---- */
+
+/* A member of each. */
+#define X(name, c_type, ...) c_type name;
+struct kinds {
+    PAWL__KINDS(X)
+};
+#undef X
+#define IS_KIND(type, member, kind)                                                                \
+    __builtin_types_compatible_p(typeof(((type *)0)->member), typeof(((struct kinds *)0)->kind))
+
+#define EMPTY_ID                                                                                   \
+    {                                                                                              \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define EMPTY_SPAN                                                                                 \
+    {                                                                                              \
+        "", 0                                                                                      \
+    }
+#define EMPTY_TEXT ""
+#define EMPTY_JSON EMPTY_SPAN
+#define EMPTY_ARGS EMPTY_SPAN
+#define EMPTY_I32 0
+#define EMPTY_I64 0
+#define EMPTY_TIME 0
+#define EMPTY_AT 0
+#define EMPTY_MS 0
+#define EMPTY_BOOL false
+#define EMPTY_STATE PAWL_STATE_NONE
+#define EMPTY_SOME_STATE PAWL_STATE_NONE
+
+/* ---- jobs ---- */
+
+#define X(member, column, kind, ...)                                                               \
+    _Static_assert(IS_KIND(struct pawl_job, member, kind),                                         \
+                   "struct pawl_job: " #member " is not of its kind");
+PAWL__JOB_FIELDS(X)
+#undef X
+
+/* Without names, so that a member that is missing in the list has no initialiser, which is an error
+ * here. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+#define X(member, column, kind, ...) EMPTY_##kind,
+const struct pawl_job pawl__job_empty = { PAWL__JOB_FIELDS(X) };
+#undef X
+#pragma GCC diagnostic pop
+
+#define X(member, column, kind, ...) PAWL__FIELD(struct pawl_job, member, column, kind),
+const struct pawl__field pawl__job_fields[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X) };
+#undef X
+
+size_t pawl__job_text_bytes(const struct pawl_job *job)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < PAWL__JOB_END; i++) {
+        const void *at = (const char *)job + pawl__job_fields[i].offset;
+        switch (pawl__job_fields[i].kind) {
+        case PAWL__KIND_TEXT:
+            bytes += strlen(*(const char *const *)at) + 1;
+            break;
+        case PAWL__KIND_JSON:
+        case PAWL__KIND_ARGS:
+            bytes += ((const struct pawl_span *)at)->len + 1;
+            break;
+        default:
+            break;
+        }
+    }
+    return bytes;
+}
+
+/* Returns where it was put. */
+static const char *put(char **room, const char *at, size_t len)
+{
+    char *start = *room;
+    if (len) memcpy(start, at, len);
+    start[len] = '\0';
+    *room += len + 1;
+    return start;
+}
+
+struct pawl_job pawl__job_copy(const struct pawl_job *job, char *room)
+{
+    struct pawl_job copy = *job;
+    for (size_t i = 0; i < PAWL__JOB_END; i++) {
+        void *at = (char *)&copy + pawl__job_fields[i].offset;
+        if (pawl__job_fields[i].kind == PAWL__KIND_TEXT) {
+            const char **text = at;
+            *text = put(&room, *text, strlen(*text));
+        } else if (pawl__job_fields[i].kind == PAWL__KIND_JSON ||
+                   pawl__job_fields[i].kind == PAWL__KIND_ARGS) {
+            struct pawl_span *span = at;
+            span->at = put(&room, span->at, span->len);
+        }
+    }
+    return copy;
+}

@@ -1,0 +1,156 @@
+/* The fields of a job, of a spec and of a retry policy, each as a list.
+ *
+ * A field is named once here. From these lists come what the stores read and write (column lists of
+ * the .sql files, readers, binders), the members of the remote protocol, checks of a spec, copies
+ * of jobs, JSON, and tables in docs/. CONTRIBUTING.md says how to add a field.
+ *
+ * Each list is in the order of its struct in <pawl/job.h>. fields.c does not compile when a member
+ * of the struct is missing here, or has another type than its kind says. mk/embed_sql.py reads this
+ * file too: a list is a #define that ends in (X), a field is an X( ... ) in it.
+ *
+ * Pure; any thread. */
+#ifndef PAWL_FIELDS_H
+#define PAWL_FIELDS_H
+
+#include <pawl/job.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* clang-format off */
+
+/* NAME, C type, what documents call it. "is NULL" is about the column of a store. */
+#define PAWL__KINDS(X)                                                                             \
+    X(ID,         struct pawl_job_id, "UUID")                                                      \
+    X(TEXT,       const char *,       "text")     /* "" is NULL */                                 \
+    X(JSON,       struct pawl_span,   "JSON")     /* empty is NULL */                              \
+    X(ARGS,       struct pawl_span,   "JSON")     /* empty is "[]" */                              \
+    X(I32,        int32_t,            "number")                                                    \
+    X(I64,        int64_t,            "number")                                                    \
+    X(TIME,       int64_t,            "instant")  /* always known */                               \
+    X(AT,         int64_t,            "instant")  /* 0 is NULL */                                  \
+    X(MS,         int64_t,            "duration") /* 0 is NULL */                                  \
+    X(BOOL,       bool,               "boolean")                                                   \
+    X(STATE,      enum pawl_state,    "state")                                                     \
+    X(SOME_STATE, enum pawl_state,    "state")    /* 0 is NULL */
+
+#define X(name, ...) PAWL__KIND_##name,
+enum pawl__kind { PAWL__KINDS(X) PAWL__KIND_END };
+#undef X
+
+/* ---- struct pawl_job ----
+ *
+ * member, column, KIND, origin, "name in JSON", "documentation"
+ *
+ * The origin says where a new job's value comes from: SPEC(member) of its spec, TEXTS(member) of
+ * struct pawl__new_job, which has parts of the spec as JSON, or SETTLED(member) of struct
+ * pawl__settled, which has what the store decides. NONE(): a new job has none. */
+
+/* Known from the job's key and its lane. */
+#define PAWL__JOB_NAMES(X)                                                                         \
+    X(id, id, ID, TEXTS(id), "id", "its id")                                                       \
+    X(type, type, TEXT, SPEC(type), "type", "what is to be done")                                  \
+    X(queue, queue, TEXT, SPEC(queue), "queue", "where it waits")
+
+/* What every job has. */
+#define PAWL__JOB_HEAD(X)                                                                          \
+    X(priority, priority, I32, SPEC(priority), "priority", "higher runs sooner")                   \
+    X(attempts_max, attempts_max, I32, SPEC(retry.attempts_max), "max_attempts",                   \
+      "attempts in all, the first included")                                                       \
+    X(created_at_ms, created_at_ms, TIME, SETTLED(created_at_ms), "created_at",                    \
+      "when it was submitted")                                                                     \
+    X(due_at_ms, due_at_ms, TIME, SETTLED(due_at_ms), "due_at", "not claimed before")              \
+    X(args, args, ARGS, SPEC(args), "args", "its arguments, an array")
+
+/* What most jobs do not have: all of these are NULL in a plain one, whose row is then shorter and
+ * quicker to read. */
+#define PAWL__JOB_EXTRAS(X)                                                                        \
+    X(expires_at_ms, expires_at_ms, AT, SETTLED(expires_at_ms), "expires_at",                      \
+      "not started by then: expired")                                                              \
+    X(timeout_ms, timeout_ms, MS, SPEC(timeout_ms), "timeout_ms", "how long a run may take")       \
+    X(lease_ms, lease_ms, MS, SPEC(lease_ms), "lease_ms",                                          \
+      "how long a claim holds without a heartbeat")                                                \
+    X(sla_soft_at_ms, sla_soft_at_ms, AT, SPEC(sla_soft_at_ms), "sla_soft_at", "wanted by")        \
+    X(sla_hard_at_ms, sla_hard_at_ms, AT, SPEC(sla_hard_at_ms), "sla_hard_at", "needed by")        \
+    X(keep_ms, keep_ms, MS, SPEC(keep_ms), "keep_ms",                                              \
+      "how long its record is kept at least")                                                      \
+    X(meta, meta, JSON, SPEC(meta), "meta", "an object of the submitter's")                        \
+    X(extra, extra, JSON, SPEC(extra), "extra", "further members of the submitted object")         \
+    X(tags, tags, JSON, TEXTS(tags), "tags", "labels, an array")                                   \
+    X(retry, retry, JSON, TEXTS(retry), "retry", "its retry policy, where it is not the default")  \
+    X(unique, uniqueness, JSON, TEXTS(unique), "unique", "its unique policy")                      \
+    X(idempotency_key, idempotency_key, TEXT, SPEC(idempotency_key), "idempotency_key",            \
+      "a repeat with it gets the first job back")                                                  \
+    X(business_key, business_key, TEXT, SPEC(business_key), "business_key",                        \
+      "unique among live jobs")                                                                    \
+    X(principal, principal, TEXT, SPEC(principal), "principal", "on whose behalf")                 \
+    X(trace_id, trace_id, TEXT, SPEC(trace_id), "trace_id", "of the trace that it belongs to")
+
+/* Where it stands: what moves change. `attempt` counts from base_run, which is what is stored. */
+#define PAWL__JOB_STAND(X)                                                                         \
+    X(state, state, STATE, SETTLED(state), "state", "where it stands")                             \
+    X(paused_from, paused_from, SOME_STATE, NONE(), "paused_from", "the state it was paused in")   \
+    X(run, run, I64, NONE(), "run", "claims in all; fences its owner's writes")                    \
+    X(attempt, base_run, I64, NONE(), "attempt", "claims since it was submitted or revived")       \
+    X(free_runs, free_runs, I64, NONE(), "free_runs", "claims that cost no attempt")               \
+    X(started_at_ms, started_at_ms, AT, NONE(), "started_at", "when its newest run began")         \
+    X(lease_until_ms, lease_until_ms, AT, NONE(), "lease_until", "when its lease ends")            \
+    X(finished_at_ms, finished_at_ms, AT, NONE(), "finished_at", "when it ended")                  \
+    X(dead_letter, dead_letter, BOOL, NONE(), "dead_letter", "listed among the dead letters")      \
+    X(worker, worker, TEXT, NONE(), "worker", "of its newest run")                                 \
+    X(reason, reason, TEXT, NONE(), "reason", "why it ended, or is held")                          \
+    X(result, result, JSON, NONE(), "result", "what it came to")
+
+/* How it was read. */
+#define PAWL__JOB_VIEW(X)                                                                          \
+    X(archived, archived, BOOL, NONE(), "archived", "in the archive")                              \
+    X(brief, brief, BOOL, NONE(), "", "args and result were left out")
+
+#define PAWL__JOB_FACTS(X) PAWL__JOB_HEAD(X) PAWL__JOB_EXTRAS(X)
+#define PAWL__JOB_FIELDS(X)                                                                        \
+    PAWL__JOB_NAMES(X) PAWL__JOB_FACTS(X) PAWL__JOB_STAND(X) PAWL__JOB_VIEW(X)
+
+/* clang-format on */
+
+/* How a member of a struct is stored. */
+struct pawl__field {
+    const char *column;
+    enum pawl__kind kind;
+    size_t offset;
+};
+
+/* An entry of a table of fields, for any struct that has the member: the first arguments of an X
+ * above. */
+#define PAWL__FIELD(type, member, column_name, kind_name)                                          \
+    {                                                                                              \
+        .column = #column_name, .kind = PAWL__KIND_##kind_name, .offset = offsetof(type, member)   \
+    }
+
+/* Their places in pawl__job_fields. */
+#define X(member, ...) PAWL__JOB_##member,
+enum { PAWL__JOB_FIELDS(X) PAWL__JOB_END };
+#undef X
+/* How many a group has, and where it begins. */
+#define X(...) +1
+enum {
+    PAWL__JOB_HEAD_COUNT = 0 PAWL__JOB_HEAD(X),
+    PAWL__JOB_FACTS_COUNT = 0 PAWL__JOB_FACTS(X),
+    PAWL__JOB_STAND_COUNT = 0 PAWL__JOB_STAND(X),
+    PAWL__JOB_FACTS_FIRST = 0 PAWL__JOB_NAMES(X),
+    PAWL__JOB_STAND_FIRST = PAWL__JOB_FACTS_FIRST + PAWL__JOB_FACTS_COUNT
+};
+#undef X
+
+/* All fields of struct pawl_job. */
+extern const struct pawl__field pawl__job_fields[PAWL__JOB_END];
+
+/* A job without anything: numbers are 0, strings "", spans empty and not NULL. */
+extern const struct pawl_job pawl__job_empty;
+
+/* How many bytes the strings of `job` take, as pawl__job_copy lays them out. */
+size_t pawl__job_text_bytes(const struct pawl_job *job);
+/* `job` with its strings in `room`, which has pawl__job_text_bytes(job) bytes; NULs included. */
+struct pawl_job pawl__job_copy(const struct pawl_job *job, char *room);
+
+#endif

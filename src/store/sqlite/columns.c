@@ -1,0 +1,173 @@
+/* Fields and what SQLite has in their place: columns of a row, parameters of a statement, values of
+ * a table in memory (rows.c). Each kind of field is known here and nowhere else. */
+#include "store/sqlite/sqlite.h"
+
+#include <string.h>
+
+/* ---- reading ---- */
+
+bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
+                          struct pawl_span *out)
+{
+    *out = (struct pawl_span){ "", 0 };
+    if (sqlite3_column_type(stmt, column) == SQLITE_NULL) return true;
+    const char *at = (const char *)sqlite3_column_text(stmt, column);
+    if (!at) return false; // SQLite had no memory
+    size_t len = (size_t)sqlite3_column_bytes(stmt, column);
+    out->at = pawl__arena_dup(arena, at, len);
+    out->len = len;
+    return out->at != NULL;
+}
+
+const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena)
+{
+    struct pawl_span span;
+    return pawl__sq_column_span(stmt, column, arena, &span) ? span.at : NULL;
+}
+
+static bool read_field(sqlite3_stmt *stmt, int column, enum pawl__kind kind,
+                       struct pawl__arena *arena, void *at)
+{
+    switch (kind) {
+    case PAWL__KIND_TEXT:
+        return (*(const char **)at = pawl__sq_column_text(stmt, column, arena)) != NULL;
+    case PAWL__KIND_JSON:
+    case PAWL__KIND_ARGS:
+        return pawl__sq_column_span(stmt, column, arena, at);
+    case PAWL__KIND_I64:
+    case PAWL__KIND_TIME:
+    case PAWL__KIND_AT:
+    case PAWL__KIND_MS:
+        *(int64_t *)at = sqlite3_column_int64(stmt, column);
+        return true;
+    case PAWL__KIND_I32:
+        *(int32_t *)at = sqlite3_column_int(stmt, column);
+        return true;
+    case PAWL__KIND_BOOL:
+        *(bool *)at = sqlite3_column_int(stmt, column) != 0;
+        return true;
+    case PAWL__KIND_STATE:
+    case PAWL__KIND_SOME_STATE:
+        *(enum pawl_state *)at = (enum pawl_state)sqlite3_column_int(stmt, column);
+        return true;
+    case PAWL__KIND_ID:
+        if (sqlite3_column_bytes(stmt, column) == sizeof(struct pawl_job_id)) {
+            memcpy(at, sqlite3_column_blob(stmt, column), sizeof(struct pawl_job_id));
+        }
+        return true;
+    case PAWL__KIND_END:
+        break;
+    }
+    return true;
+}
+
+enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__field *fields,
+                            size_t count, struct pawl__arena *arena, void *out)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = read_field(stmt, column + (int)i, fields[i].kind, arena,
+                        (char *)out + fields[i].offset);
+    }
+    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
+}
+
+/* ---- writing ---- */
+
+/* What a field is to SQLite. */
+struct value {
+    enum { VALUE_NULL, VALUE_NUMBER, VALUE_TEXT, VALUE_BYTES } is;
+    int64_t number;
+    const void *at;
+    int len;
+};
+
+static struct value number_value(int64_t number)
+{
+    return (struct value){ .is = VALUE_NUMBER, .number = number };
+}
+
+static struct value some_value(int64_t number)
+{
+    return (struct value){ .is = number ? VALUE_NUMBER : VALUE_NULL, .number = number };
+}
+
+static struct value span_value(struct pawl_span span)
+{
+    return (struct value){ .is = span.len ? VALUE_TEXT : VALUE_NULL,
+                           .at = span.at,
+                           .len = (int)span.len };
+}
+
+static inline struct value value_of(enum pawl__kind kind, const void *at)
+{
+    switch (kind) {
+    case PAWL__KIND_I64:
+    case PAWL__KIND_TIME:
+        return number_value(*(const int64_t *)at);
+    case PAWL__KIND_AT:
+    case PAWL__KIND_MS:
+        return some_value(*(const int64_t *)at);
+    case PAWL__KIND_I32:
+        return number_value(*(const int32_t *)at);
+    case PAWL__KIND_BOOL:
+        return number_value(*(const bool *)at);
+    case PAWL__KIND_STATE:
+        return number_value(*(const enum pawl_state *)at);
+    case PAWL__KIND_SOME_STATE:
+        return some_value(*(const enum pawl_state *)at);
+    case PAWL__KIND_ARGS: {
+        const struct pawl_span *args = at;
+        return span_value(args->len ? *args : (struct pawl_span){ "[]", 2 });
+    }
+    case PAWL__KIND_JSON:
+        return span_value(*(const struct pawl_span *)at);
+    case PAWL__KIND_TEXT: {
+        const char *text = *(const char *const *)at;
+        return span_value((struct pawl_span){ text, text ? strlen(text) : 0 });
+    }
+    case PAWL__KIND_ID:
+        return (struct value){ .is = VALUE_BYTES, .at = at, .len = sizeof(struct pawl_job_id) };
+    case PAWL__KIND_END:
+        break;
+    }
+    return some_value(0);
+}
+
+void pawl__sq_result(sqlite3_context *to, enum pawl__kind kind, const void *at)
+{
+    const struct value value = value_of(kind, at);
+    switch (value.is) {
+    case VALUE_NULL:
+        sqlite3_result_null(to);
+        break;
+    case VALUE_NUMBER:
+        sqlite3_result_int64(to, value.number);
+        break;
+    case VALUE_TEXT:
+        sqlite3_result_text(to, value.at, value.len, SQLITE_STATIC);
+        break;
+    case VALUE_BYTES:
+        sqlite3_result_blob(to, value.at, value.len, SQLITE_STATIC);
+        break;
+    }
+}
+
+void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const void *at)
+{
+    const struct value value = value_of(kind, at);
+    switch (value.is) {
+    case VALUE_NULL:
+        pawl__sq_bind_null(stmt, param);
+        break;
+    case VALUE_NUMBER:
+        pawl__sq_bind(stmt, param, value.number);
+        break;
+    case VALUE_TEXT:
+        pawl__sq_bind_span(stmt, param, (struct pawl_span){ value.at, (size_t)value.len });
+        break;
+    case VALUE_BYTES:
+        pawl__sq_bind_bytes(stmt, param, value.at, (size_t)value.len);
+        break;
+    }
+}
