@@ -35,113 +35,57 @@ static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t
 /* ---- new jobs ---- */
 
 /* Lists of gather->lists, one for each column. */
-enum {
-    L_ID,
-    L_LANE,
-    L_PRIORITY,
-    L_ATTEMPTS,
-    L_DUE,
-    L_RANK,
-    L_STATE,
-    L_ARRIVAL,
-    L_ARGS,
-    L_EXPIRES,
-    L_TIMEOUT,
-    L_LEASE,
-    L_SOFT,
-    L_HARD,
-    L_KEEP,
-    L_META,
-    L_EXTRA,
-    L_TAGS,
-    L_RETRY,
-    L_UNIQUE,
-    L_KEYS,
-    L_IDEMPOTENCY,
-    L_BUSINESS,
-    L_PRINCIPAL,
-    L_TRACE,
-    L_END
-};
-_Static_assert(L_END == sizeof((struct pawl__pg_gather){ 0 }.lists) /
-                            sizeof((struct pawl__pg_gather){ 0 }.lists[0]),
-               "a list for each column");
+enum { L_ID, L_LANE, L_RANK, L_STATE, L_ARRIVAL, L_KEYS, L_FACTS };
+_Static_assert(L_FACTS + PAWL__JOB_FACTS_COUNT == PAWL__PG_LISTS, "a list for each column");
 
-static const enum pawl__pg_kind list_kinds[L_END] = {
-    [L_ID] = PAWL__PG_IDS,         [L_ARRIVAL] = PAWL__PG_IDS,
-    [L_ARGS] = PAWL__PG_TEXTS,     [L_META] = PAWL__PG_TEXTS,
-    [L_EXTRA] = PAWL__PG_TEXTS,    [L_TAGS] = PAWL__PG_TEXTS,
-    [L_RETRY] = PAWL__PG_TEXTS,    [L_UNIQUE] = PAWL__PG_TEXTS,
-    [L_KEYS] = PAWL__PG_BYTES,     [L_IDEMPOTENCY] = PAWL__PG_TEXTS,
-    [L_BUSINESS] = PAWL__PG_TEXTS, [L_PRINCIPAL] = PAWL__PG_TEXTS,
-    [L_TRACE] = PAWL__PG_TEXTS,
-};
+/* The parameters that take the facts. */
+enum { PG_GATHERED_JOBS_created_at_ms = 0 }; // is none: it is now_ms for all
+#define X(member, column, ...) PG_GATHERED_JOBS_##column,
+static const int fact_params[] = { PAWL__JOB_FACTS(X) };
+#undef X
 
 static void begin_lists(struct pawl__pg_gather *gather)
 {
-    for (int i = 0; i < L_END; i++) {
-        pawl__pg_list_begin(&gather->lists[i], list_kinds[i]);
+    static const enum pawl__pg_kind own[L_FACTS] = {
+        [L_ID] = PAWL__PG_IDS, [L_ARRIVAL] = PAWL__PG_IDS, [L_KEYS] = PAWL__PG_BYTES
+    };
+    for (int i = 0; i < L_FACTS; i++) {
+        pawl__pg_list_begin(&gather->lists[i], own[i]);
+    }
+    for (int i = 0; i < PAWL__JOB_FACTS_COUNT; i++) {
+        pawl__pg_list_begin(&gather->lists[L_FACTS + i],
+                            pawl__pg_list_kind(pawl__new_facts[i].kind));
     }
 }
 
-static bool has_text(const char *text)
-{
-    return text && *text;
-}
-
-/* Has it anything but what every job has? */
 static bool has_extras(const struct pawl__pg_new_row *row)
 {
-    const struct pawl__new_job *job = row->job;
-    const struct pawl_job_spec *spec = job->spec;
-    return row->expires_at_ms || spec->timeout_ms || spec->lease_ms || spec->sla_soft_at_ms ||
-           spec->sla_hard_at_ms || spec->keep_ms || spec->meta.len || spec->extra.len ||
-           job->tags.len || job->retry.len || job->unique.len || job->key_count ||
-           has_text(spec->principal) || has_text(spec->trace_id);
+    return pawl__new_has_extras(row->job, &row->settled);
 }
 
-static struct pawl_span args_of(const struct pawl_job_spec *spec)
+static int fact_count(bool extras)
 {
-    return spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
+    return extras ? PAWL__JOB_FACTS_COUNT : PAWL__JOB_HEAD_COUNT;
 }
 
-static void list_plain(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row)
+static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row, bool extras)
 {
-    const struct pawl_job_spec *spec = row->job->spec;
     pawl__pg_list_add_id(&lists[L_ID], row->job->id);
     pawl__pg_list_add(&lists[L_LANE], row->lane_id);
-    pawl__pg_list_add(&lists[L_PRIORITY], spec->priority);
-    pawl__pg_list_add(&lists[L_ATTEMPTS], spec->retry.attempts_max);
-    pawl__pg_list_add(&lists[L_DUE], row->due_at_ms);
-    pawl__pg_list_add(&lists[L_RANK], row->rank);
-    pawl__pg_list_add(&lists[L_STATE], row->state);
+    pawl__pg_list_add(&lists[L_RANK], row->settled.rank);
+    pawl__pg_list_add(&lists[L_STATE], row->settled.state);
     const struct pawl_job_id *arrival = pawl__pg_arrival_of(row->job);
     pawl__pg_list_add_bytes(&lists[L_ARRIVAL], arrival, arrival ? sizeof *arrival : 0);
-    pawl__pg_list_add_span(&lists[L_ARGS], args_of(spec));
-}
-
-static void list_extras(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row)
-{
-    const struct pawl__new_job *job = row->job;
-    const struct pawl_job_spec *spec = job->spec;
-    uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
-    size_t keys_len = pawl__pg_pack_keys(job, keys);
-    pawl__pg_list_add_some(&lists[L_EXPIRES], row->expires_at_ms);
-    pawl__pg_list_add_some(&lists[L_TIMEOUT], spec->timeout_ms);
-    pawl__pg_list_add_some(&lists[L_LEASE], spec->lease_ms);
-    pawl__pg_list_add_some(&lists[L_SOFT], spec->sla_soft_at_ms);
-    pawl__pg_list_add_some(&lists[L_HARD], spec->sla_hard_at_ms);
-    pawl__pg_list_add_some(&lists[L_KEEP], spec->keep_ms);
-    pawl__pg_list_add_span(&lists[L_META], spec->meta);
-    pawl__pg_list_add_span(&lists[L_EXTRA], spec->extra);
-    pawl__pg_list_add_span(&lists[L_TAGS], job->tags);
-    pawl__pg_list_add_span(&lists[L_RETRY], job->retry);
-    pawl__pg_list_add_span(&lists[L_UNIQUE], job->unique);
-    pawl__pg_list_add_bytes(&lists[L_KEYS], keys, keys_len);
-    pawl__pg_list_add_text(&lists[L_IDEMPOTENCY], spec->idempotency_key);
-    pawl__pg_list_add_text(&lists[L_BUSINESS], spec->business_key);
-    pawl__pg_list_add_text(&lists[L_PRINCIPAL], spec->principal);
-    pawl__pg_list_add_text(&lists[L_TRACE], spec->trace_id);
+    if (extras) {
+        uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
+        pawl__pg_list_add_bytes(&lists[L_KEYS], keys, pawl__pg_pack_keys(row->job, keys));
+    }
+    for (int i = 0; i < fact_count(extras); i++) {
+        const struct pawl__new_field *field = &pawl__new_facts[i];
+        if (!fact_params[i]) continue;
+        pawl__pg_list_offer(&lists[L_FACTS + i], field->kind,
+                            pawl__new_value(field, row->job, &row->settled));
+    }
 }
 
 static enum pawl_err gather_submit(struct pawl__backend *pg, struct pawl__op *op, bool *taken)
@@ -156,20 +100,16 @@ static enum pawl_err gather_submit(struct pawl__backend *pg, struct pawl__op *op
     }
     for (size_t i = 0; i < count; i++) {
         const struct pawl__new_job *job = &op->submit.jobs[i];
-        struct pawl__pg_place place = { 0 };
-        enum pawl_state state;
         const struct pawl__pg_lane *lane =
             pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
         if (!lane) return PAWL_OK; // the long way says why
-        pawl__pg_settle(pg, job->spec, 0, &place, &state);
-        gather->news[gather->new_count + i] =
-            (struct pawl__pg_new_row){ .job = job,
-                                       .lane_id = lane->id,
-                                       .lane = lane->at,
-                                       .due_at_ms = place.due_at_ms,
-                                       .rank = place.rank,
-                                       .expires_at_ms = place.expires_at_ms,
-                                       .state = (uint8_t)state };
+        gather->news[gather->new_count + i] = (struct pawl__pg_new_row){
+            .job = job,
+            .lane_id = lane->id,
+            .lane = lane->at,
+            .settled =
+                pawl__settle(job->spec, &(struct pawl__settling){ pg->now_ms, pg->boost_ms, 0 }),
+        };
     }
     *taken = true;
     gather->new_count += count;
@@ -291,20 +231,29 @@ static void send_jobs(struct pawl__backend *pg, bool extras)
     struct pawl__pg_conn *conn = &pg->writer;
     struct pawl__pg_list *lists = pg->gather.lists;
     pawl__pg_call(conn, extras ? PG_GATHERED_JOBS : PG_GATHERED_JOBS_PLAIN);
-    // the statements number their parameters alike: now, then the lists in this file's order
+    // the statements number their parameters alike
     pawl__pg_bind(conn, PG_GATHERED_JOBS_now_ms, pg->now_ms);
-    for (int i = L_ID; i <= (extras ? L_TRACE : L_ARGS); i++) {
+    for (int i = L_ID; i <= L_ARRIVAL; i++) {
         pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ids + i, &lists[i]);
     }
+    for (int i = 0; i < fact_count(extras); i++) {
+        if (fact_params[i]) pawl__pg_bind_list(conn, fact_params[i], &lists[L_FACTS + i]);
+    }
+    if (extras) pawl__pg_bind_list(conn, PG_GATHERED_JOBS_keys, &lists[L_KEYS]);
     pawl__pg_send_keep(conn, SLOT_JOBS);
     pawl__pg_call(conn, PG_ARCHIVE_HAS);
     pawl__pg_bind_list(conn, PG_ARCHIVE_HAS_ids, &lists[L_ID]);
     pawl__pg_send_keep(conn, SLOT_ARCHIVED);
 }
-_Static_assert(PG_GATHERED_JOBS_now_ms == 1 && PG_GATHERED_JOBS_PLAIN_now_ms == 1 &&
-                   PG_GATHERED_JOBS_ids == 2 && PG_GATHERED_JOBS_PLAIN_ids == 2 &&
-                   PG_GATHERED_JOBS_PLAIN_args == PG_GATHERED_JOBS_ids + L_ARGS &&
-                   PG_GATHERED_JOBS_traces == PG_GATHERED_JOBS_ids + L_TRACE,
+enum { PG_GATHERED_JOBS_PLAIN_created_at_ms = 0 };
+#define X(member, column, ...)                                                                     \
+    _Static_assert((int)PG_GATHERED_JOBS_PLAIN_##column == (int)PG_GATHERED_JOBS_##column,         \
+                   "parameters are numbered alike");
+PAWL__JOB_HEAD(X)
+#undef X
+_Static_assert((int)PG_GATHERED_JOBS_PLAIN_now_ms == (int)PG_GATHERED_JOBS_now_ms &&
+                   (int)PG_GATHERED_JOBS_PLAIN_ids == (int)PG_GATHERED_JOBS_ids &&
+                   PG_GATHERED_JOBS_arrivals - PG_GATHERED_JOBS_ids == L_ARRIVAL,
                "parameters are numbered as the lists are");
 
 /* Take back exactly what was written. */
@@ -370,13 +319,16 @@ static void accept_jobs(struct pawl__backend *pg)
     for (size_t i = 0; i < pg->gather.submit_count; i++) {
         struct pawl__op *op = pg->gather.submits[i];
         for (size_t j = 0; j < op->submit.count; j++, row++) {
-            op->submit.out[j] = (struct pawl_submitted){ .id = row->job->id, .state = row->state };
+            op->submit.out[j] =
+                (struct pawl_submitted){ .id = row->job->id, .state = row->settled.state };
             pawl__pg_moved(pg, pg->lanes.lanes[row->lane], row->job->id, 0, PAWL__PG_OUTSIDE,
-                           row->state);
-            if (row->state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, row->due_at_ms);
-            if (row->state == PAWL_STATE_AVAILABLE) {
+                           row->settled.state);
+            if (row->settled.state == PAWL_STATE_SCHEDULED) {
+                pawl__pg_tale_due(pg, row->settled.due_at_ms);
+            }
+            if (row->settled.state == PAWL_STATE_AVAILABLE) {
                 pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = row->lane_id,
-                                                                    .rank = row->rank,
+                                                                    .rank = row->settled.rank,
                                                                     .id = row->job->id,
                                                                     .arrival = row->job->arrival });
             }
@@ -386,8 +338,9 @@ static void accept_jobs(struct pawl__backend *pg)
 
 static bool are_alike(const struct pawl__pg_new_row *a, const struct pawl__pg_new_row *b)
 {
-    return a->lane == b->lane && a->state == b->state && a->due_at_ms == b->due_at_ms &&
-           a->rank == b->rank && a->job->spec->priority == b->job->spec->priority &&
+    return a->lane == b->lane && a->settled.state == b->settled.state &&
+           a->settled.due_at_ms == b->settled.due_at_ms && a->settled.rank == b->settled.rank &&
+           a->job->spec->priority == b->job->spec->priority &&
            a->job->spec->retry.attempts_max == b->job->spec->retry.attempts_max;
 }
 
@@ -424,7 +377,7 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
         if (row->alike != kind) continue;
         one = row;
         pawl__pg_list_add_id(ids, row->job->id);
-        pawl__pg_list_add_span(args, args_of(row->job->spec));
+        pawl__pg_list_offer(args, PAWL__KIND_ARGS, &row->job->spec->args);
     }
     assert(one); // no kind is without a row
     pawl__pg_call(conn, PG_GATHERED_JOBS_ALIKE);
@@ -432,11 +385,12 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_priority, one->job->spec->priority);
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_attempts_max, one->job->spec->retry.attempts_max);
     pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_now_ms, pg->now_ms);
-    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_due_at_ms, one->due_at_ms);
-    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_rank, one->rank);
-    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_state, one->state);
-    pawl__pg_bind_bool(conn, PG_GATHERED_JOBS_ALIKE_waits, one->state == PAWL_STATE_SCHEDULED);
-    pawl__pg_bind_bool(conn, PG_GATHERED_JOBS_ALIKE_held, one->state == PAWL_STATE_PENDING);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_due_at_ms, one->settled.due_at_ms);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_rank, one->settled.rank);
+    pawl__pg_bind(conn, PG_GATHERED_JOBS_ALIKE_state, one->settled.state);
+    pawl__pg_bind_bool(conn, PG_GATHERED_JOBS_ALIKE_waits,
+                       one->settled.state == PAWL_STATE_SCHEDULED);
+    pawl__pg_bind_bool(conn, PG_GATHERED_JOBS_ALIKE_held, one->settled.state == PAWL_STATE_PENDING);
     pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ALIKE_ids, ids);
     pawl__pg_bind_list(conn, PG_GATHERED_JOBS_ALIKE_args, args);
     pawl__pg_send(conn);
@@ -459,8 +413,7 @@ static enum pawl_err insert_gathered(struct pawl__backend *pg, bool *all)
     }
     begin_lists(gather);
     for (size_t i = 0; i < gather->new_count; i++) {
-        list_plain(gather->lists, &gather->news[i]);
-        if (extras) list_extras(gather->lists, &gather->news[i]);
+        list_row(gather->lists, &gather->news[i], extras);
     }
     send_jobs(pg, extras);
     struct pawl__pg_conn *conn = &pg->writer;
@@ -698,7 +651,7 @@ void pawl__pg_gather_release(struct pawl__pg_gather *gather)
     free(gather->submits);
     free(gather->news);
     free(gather->ended);
-    for (int i = 0; i < L_END; i++) {
+    for (int i = 0; i < PAWL__PG_LISTS; i++) {
         pawl__pg_list_release(&gather->lists[i]);
     }
     memset(gather, 0, sizeof *gather);

@@ -32,6 +32,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/batch.h"
+#include "store/core/fields.h"
 #include "store/decide.h"
 #include "store/tale.h"
 
@@ -243,15 +244,18 @@ struct pawl__pg_undo {
 
 struct pawl__pg_new_row {
     const struct pawl__new_job *job;
-    int64_t lane_id, due_at_ms, rank, expires_at_ms;
+    int64_t lane_id;
+    struct pawl__settled settled;
     uint32_t lane; /* index */
-    uint8_t state;
     uint8_t alike; /* number of those that differ in id and arguments alone */
 };
 
 struct pawl__pg_tid {
     uint8_t b[6]; /* as the server sends it */
 };
+
+/* One for each column of a new job: see gather.c. */
+enum { PAWL__PG_LISTS = 6 + PAWL__JOB_FACTS_COUNT };
 
 struct pawl__pg_gather {
     struct pawl__op **submits;
@@ -260,7 +264,7 @@ struct pawl__pg_gather {
     size_t new_count, new_cap;
     struct pawl__op **ended;
     size_t ended_count, ended_cap;
-    struct pawl__pg_list lists[25];
+    struct pawl__pg_list lists[PAWL__PG_LISTS];
 };
 
 /* ---- rolls (roll.c) ---- */
@@ -483,52 +487,35 @@ void pawl__pg_janitor_close(struct pawl__backend *pg);
 enum {
     COL_ID,
     COL_LANE,
-    COL_PRIORITY,
-    COL_ATTEMPTS_MAX,
-    COL_CREATED,
-    COL_DUE,
-    COL_ARGS,
-    COL_EXPIRES,
-    COL_TIMEOUT,
-    COL_LEASE,
-    COL_SLA_SOFT,
-    COL_SLA_HARD,
-    COL_KEEP,
-    COL_META,
-    COL_EXTRA,
-    COL_TAGS,
-    COL_RETRY,
-    COL_UNIQUE,
     COL_KEYS,
-    COL_IDEMPOTENCY,
-    COL_BUSINESS,
-    COL_PRINCIPAL,
-    COL_TRACE,
-    COL_FACTS_END,
-    COL_STATE = COL_FACTS_END,
-    COL_PAUSED_FROM,
-    COL_RUN,
-    COL_BASE_RUN,
-    COL_FREE_RUNS,
-    COL_STARTED,
-    COL_LEASE_UNTIL,
-    COL_FINISHED,
-    COL_DEAD_LETTER,
-    COL_WORKER,
-    COL_REASON,
-    COL_RESULT,
-    COL_ARCHIVED,
+    COL_FACTS,
+    COL_STAND = COL_FACTS + PAWL__JOB_FACTS_COUNT,
+    COL_ARCHIVED = COL_STAND + PAWL__JOB_STAND_COUNT,
     COL_QUEUE,
     COL_TYPE,
     COL_WHOLE /* query_within */
 };
 
-/* The facts begin at column `first`. Strings are copied into `arena`. NOMEM. */
+/* The columns {{facts}}, from `first` on, into `job`, whose other fields become empty. Strings are
+ * copied into `arena`. NOMEM. */
 enum pawl_err pawl__pg_read_facts(const PGresult *result, int row, int first,
                                   struct pawl__arena *arena, struct pawl_job *job);
 /* All columns up to COL_TYPE. */
 enum pawl_err pawl__pg_read_job(const PGresult *result, int row, struct pawl__arena *arena,
                                 struct pawl_job *job);
+
+/* ---- fields (columns.c) ---- */
+
+/* `count` columns from `column` on into the members of the struct at `out`. NULL is 0, false or "".
+ * Strings are copied into `arena`. NOMEM. */
+enum pawl_err pawl__pg_read(const PGresult *result, int row, int column,
+                            const struct pawl__field *fields, size_t count,
+                            struct pawl__arena *arena, void *out);
+/* The value at `at` as a parameter, or as the next of a list. Borrowed until it is sent. */
+void pawl__pg_offer(struct pawl__pg_conn *conn, int param, enum pawl__kind kind, const void *at);
+void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const void *at);
+/* What a list of such values is. */
+enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind);
 
 /* ---- places (place.c): where a job stands, and the one way to move it ---- */
 
@@ -642,10 +629,6 @@ struct pawl__pg_answer {
     int64_t due_at_ms; /* of the job that was replaced, when its schedule is to be kept */
 };
 
-/* When a new job is due, what rank it has and which state it begins in. `due_at_ms` > 0 overrides
- * the spec's. */
-void pawl__pg_settle(const struct pawl__backend *pg, const struct pawl_job_spec *spec,
-                     int64_t due_at_ms, struct pawl__pg_place *place, enum pawl_state *state);
 /* What pawl_job.arrival is to be; NULL: the id says it. */
 const struct pawl_job_id *pawl__pg_arrival_of(const struct pawl__new_job *job);
 /* `out` has room for all keys; how many bytes were written. */

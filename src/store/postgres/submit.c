@@ -7,24 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Times that are given as durations count from the store's now. */
-void pawl__pg_settle(const struct pawl__backend *pg, const struct pawl_job_spec *spec,
-                     int64_t due_at_ms, struct pawl__pg_place *place, enum pawl_state *state)
-{
-    place->created_at_ms = pg->now_ms;
-    if (!due_at_ms) due_at_ms = spec->due_at_ms ? spec->due_at_ms : pg->now_ms + spec->delay_ms;
-    place->due_at_ms = due_at_ms > pg->now_ms ? due_at_ms : pg->now_ms;
-    place->expires_at_ms = spec->expires_at_ms;
-    if (spec->expires_in_ms) place->expires_at_ms = place->due_at_ms + spec->expires_in_ms;
-    place->priority = spec->priority;
-    place->sla_soft_at_ms = spec->sla_soft_at_ms;
-    place->sla_hard_at_ms = spec->sla_hard_at_ms;
-    place->rank = pawl__pg_rank_of(pg, place, place->due_at_ms);
-    *state = spec->pending                   ? PAWL_STATE_PENDING
-             : place->due_at_ms > pg->now_ms ? PAWL_STATE_SCHEDULED
-                                             : PAWL_STATE_AVAILABLE;
-}
-
 const struct pawl_job_id *pawl__pg_arrival_of(const struct pawl__new_job *job)
 {
     static const struct pawl_job_id none;
@@ -42,31 +24,21 @@ size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out)
     return job->key_count * PAWL__PG_KEY_RECORD_BYTES;
 }
 
+#define X(member, column, ...)                                                                     \
+    _Static_assert(PG_JOB_INSERT_##column - PG_JOB_INSERT_priority ==                              \
+                       PAWL__JOB_##member - PAWL__JOB_priority,                                    \
+                   "the parameters of job_insert are in the order of the list");
+PAWL__JOB_FACTS(X)
+#undef X
+
 static void bind_facts(struct pawl__pg_conn *conn, const struct pawl__new_job *job,
-                       const struct pawl__pg_place *place)
+                       const struct pawl__settled *settled)
 {
-    const struct pawl_job_spec *spec = job->spec;
-    pawl__pg_bind_id(conn, PG_JOB_INSERT_id, &job->id);
-    pawl__pg_bind(conn, PG_JOB_INSERT_lane, place->lane->id);
-    pawl__pg_bind(conn, PG_JOB_INSERT_priority, place->priority);
-    pawl__pg_bind(conn, PG_JOB_INSERT_attempts_max, spec->retry.attempts_max);
-    pawl__pg_bind(conn, PG_JOB_INSERT_created_at_ms, place->created_at_ms);
-    pawl__pg_bind(conn, PG_JOB_INSERT_due_at_ms, place->due_at_ms);
-    pawl__pg_bind_some(conn, PG_JOB_INSERT_expires_at_ms, place->expires_at_ms);
-    pawl__pg_bind_some(conn, PG_JOB_INSERT_timeout_ms, spec->timeout_ms);
-    pawl__pg_bind_some(conn, PG_JOB_INSERT_lease_ms, spec->lease_ms);
-    pawl__pg_bind_some(conn, PG_JOB_INSERT_sla_soft_at_ms, spec->sla_soft_at_ms);
-    pawl__pg_bind_some(conn, PG_JOB_INSERT_sla_hard_at_ms, spec->sla_hard_at_ms);
-    pawl__pg_bind_some(conn, PG_JOB_INSERT_keep_ms, spec->keep_ms);
-    pawl__pg_bind_span(conn, PG_JOB_INSERT_meta, spec->meta);
-    pawl__pg_bind_span(conn, PG_JOB_INSERT_extra, spec->extra);
-    pawl__pg_bind_span(conn, PG_JOB_INSERT_tags, job->tags);
-    pawl__pg_bind_span(conn, PG_JOB_INSERT_retry, job->retry);
-    pawl__pg_bind_span(conn, PG_JOB_INSERT_uniqueness, job->unique);
-    pawl__pg_bind_text(conn, PG_JOB_INSERT_idempotency_key, spec->idempotency_key);
-    pawl__pg_bind_text(conn, PG_JOB_INSERT_business_key, spec->business_key);
-    pawl__pg_bind_text(conn, PG_JOB_INSERT_principal, spec->principal);
-    pawl__pg_bind_text(conn, PG_JOB_INSERT_trace_id, spec->trace_id);
+    for (int i = 0; i < PAWL__JOB_FACTS_COUNT; i++) {
+        const struct pawl__new_field *field = &pawl__new_facts[i];
+        pawl__pg_offer(conn, PG_JOB_INSERT_priority + i, field->kind,
+                       pawl__new_value(field, job, settled));
+    }
 }
 
 static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
@@ -79,21 +51,22 @@ static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
 /* Inserts the facts, and looks for the id in the archive afterwards; whoever archives the job just
  * now has let us wait. EXISTS: the savepoint takes back what was written. */
 static enum pawl_err insert_job(struct pawl__backend *pg, struct pawl__op *op,
-                                const struct pawl__new_job *job, const struct pawl__pg_place *place)
+                                const struct pawl__new_job *job, const struct pawl__pg_lane *lane,
+                                const struct pawl__settled *settled)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    const struct pawl_span args = job->spec->args;
     uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
     size_t keys_len = pawl__pg_pack_keys(job, keys);
     pawl__pg_call(conn, PG_JOB_INSERT);
-    bind_facts(conn, job, place);
-    pawl__pg_bind_span(conn, PG_JOB_INSERT_args, args.len ? args : (struct pawl_span){ "[]", 2 });
+    bind_facts(conn, job, settled);
+    pawl__pg_bind_id(conn, PG_JOB_INSERT_id, &job->id);
+    pawl__pg_bind(conn, PG_JOB_INSERT_lane, lane->id);
     pawl__pg_bind_bytes(conn, PG_JOB_INSERT_keys, keys, keys_len);
-    pawl__pg_bind(conn, PG_JOB_INSERT_rank, place->rank);
-    pawl__pg_bind(conn, PG_JOB_INSERT_state, place->state);
-    pawl__pg_bind_bool(conn, PG_JOB_INSERT_waits, place->state == PAWL_STATE_SCHEDULED);
-    pawl__pg_bind_bool(conn, PG_JOB_INSERT_held, place->state == PAWL_STATE_PENDING);
-    pawl__pg_bind_bool(conn, PG_JOB_INSERT_perishes, place->expires_at_ms != 0);
+    pawl__pg_bind(conn, PG_JOB_INSERT_rank, settled->rank);
+    pawl__pg_bind(conn, PG_JOB_INSERT_state, settled->state);
+    pawl__pg_bind_bool(conn, PG_JOB_INSERT_waits, settled->state == PAWL_STATE_SCHEDULED);
+    pawl__pg_bind_bool(conn, PG_JOB_INSERT_held, settled->state == PAWL_STATE_PENDING);
+    pawl__pg_bind_bool(conn, PG_JOB_INSERT_perishes, settled->expires_at_ms != 0);
     pawl__pg_bind_id(conn, PG_JOB_INSERT_arrival, pawl__pg_arrival_of(job));
     pawl__pg_send_keep(conn, 0);
     pawl__pg_call(conn, PG_ARCHIVE_HAS);
@@ -128,27 +101,27 @@ static enum pawl_err submit_one(struct pawl__backend *pg, struct pawl__op *op,
             (struct pawl_submitted){ .id = answer.id, .state = answer.state, .deduplicated = true };
         return PAWL_OK;
     }
-    struct pawl__pg_place place = { .id = job->id };
-    enum pawl_state state;
-    pawl__pg_settle(pg, job->spec, answer.due_at_ms, &place, &state);
-    place.lane = pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
-    if (!place.lane) { // all that can have a lane got one before the transaction began
+    const struct pawl__settled settled = pawl__settle(
+        job->spec, &(struct pawl__settling){ pg->now_ms, pg->boost_ms, answer.due_at_ms });
+    struct pawl__pg_lane *lane = pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
+    if (!lane) { // all that can have a lane got one before the transaction began
         return pawl__fail(op->diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
     }
-    place.state = state;
-    err = insert_job(pg, op, job, &place);
+    err = insert_job(pg, op, job, lane, &settled);
     if (err) return err;
-    if (state == PAWL_STATE_AVAILABLE) {
-        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = place.lane->id,
-                                                            .rank = place.rank,
+    if (settled.state == PAWL_STATE_AVAILABLE) {
+        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = lane->id,
+                                                            .rank = settled.rank,
                                                             .id = job->id,
                                                             .arrival = job->arrival });
     }
     insert_tags(pg, job);
     pawl__pg_keys_write(pg, job);
-    pawl__pg_moved(pg, place.lane, job->id, 0, PAWL__PG_OUTSIDE, state);
-    if (state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, place.due_at_ms);
-    *out = (struct pawl_submitted){ .id = job->id, .state = state, .replaced = answer.replaced };
+    pawl__pg_moved(pg, lane, job->id, 0, PAWL__PG_OUTSIDE, settled.state);
+    if (settled.state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, settled.due_at_ms);
+    *out = (struct pawl_submitted){ .id = job->id,
+                                    .state = settled.state,
+                                    .replaced = answer.replaced };
     return PAWL_OK;
 }
 

@@ -1,12 +1,12 @@
 -- Whole batches in one statement.
 
 -- name: gathered_jobs_plain
-INSERT INTO pawl_job (id, lane, priority, attempts_max, created_at_ms, due_at_ms, rank, state,
-    waits, held, perishes, arrival, args, {{unborn}})
-SELECT id, lane, priority, attempts_max, :now_ms, due_at_ms, rank, state,
-    state = 1, state = 3, false, arrival, args, 0, 0, 0, false
-FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :arrivals, :args)
-    AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, arrival, args)
+INSERT INTO pawl_job (id, lane, rank, state, waits, held, perishes, arrival, {{job.head}},
+    {{unborn}})
+SELECT id, lane, rank, state, state = 1, state = 3, false, arrival,
+    {{job.head | created_at_ms = :now_ms}}, 0, 0, 0, false
+FROM unnest(:ids, :lanes, :ranks, :states, :arrivals, {{job.head bound | no created_at_ms}})
+    AS g (id, lane, rank, state, arrival, {{job.head | no created_at_ms}})
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
@@ -20,17 +20,12 @@ SELECT id, :lane, :priority, :attempts_max, :now_ms, :due_at_ms, :rank, :state,
 FROM unnest(:ids, :args) AS g (id, args)
 
 -- name: gathered_jobs
-INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, arrival, {{unborn}})
-SELECT id, lane, priority, attempts_max, :now_ms, due_at_ms, args, expires_at_ms, timeout_ms,
-    lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms, meta, extra, tags, retry, uniqueness, keys,
-    idempotency_key, business_key, principal, trace_id, rank, state,
-    state = 1, state = 3, expires_at_ms IS NOT NULL, arrival, 0, 0, 0, false
-FROM unnest(:ids, :lanes, :priorities, :attempts, :dues, :ranks, :states, :arrivals, :args,
-        :expiries, :timeouts, :leases, :softs, :hards, :keeps, :metas, :extras, :tags, :retries,
-        :uniques, :keys, :idempotencies, :businesses, :principals, :traces)
-    AS g (id, lane, priority, attempts_max, due_at_ms, rank, state, arrival, args, expires_at_ms,
-        timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms, meta, extra, tags, retry,
-        uniqueness, keys, idempotency_key, business_key, principal, trace_id)
+INSERT INTO pawl_job (id, lane, rank, state, waits, held, perishes, arrival, keys, {{job.facts}},
+    {{unborn}})
+SELECT id, lane, rank, state, state = 1, state = 3, expires_at_ms IS NOT NULL, arrival, keys,
+    {{job.facts | created_at_ms = :now_ms}}, 0, 0, 0, false
+FROM unnest(:ids, :lanes, :ranks, :states, :arrivals, {{job.facts bound | no created_at_ms}}, :keys)
+    AS g (id, lane, rank, state, arrival, {{job.facts | no created_at_ms}}, keys)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 

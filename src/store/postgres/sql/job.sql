@@ -1,44 +1,38 @@
 -- A job's facts, and where it stands.
 
--- fragment: facts_before
-    j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms
+-- What the store keeps with the facts for its own use.
+-- fragment: own_columns
+    id, lane, keys
 
--- fragment: facts_behind
-    j.expires_at_ms, j.timeout_ms, j.lease_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.keep_ms,
-    j.meta, j.extra, j.tags, j.retry, j.uniqueness, j.keys, j.idempotency_key, j.business_key,
-    j.principal, j.trace_id
+-- fragment: own
+    j.id, j.lane, j.keys
 
 -- fragment: facts
-    {{facts_before}}, j.args, {{facts_behind}}
+    {{own}}, {{job.facts of j}}
 
 -- The length is known without reading what it is of.
 -- fragment: claimed_facts
-    {{facts_before}}, CASE WHEN octet_length(j.args) <= :args_max THEN j.args END, {{facts_behind}}
+    {{own}},
+    {{job.facts of j | args = CASE WHEN octet_length(j.args) <= :args_max THEN j.args END}}
 
 -- fragment: fact_columns
-    id, lane, priority, attempts_max, created_at_ms, due_at_ms, args,
-    expires_at_ms, timeout_ms, lease_ms, sla_soft_at_ms, sla_hard_at_ms, keep_ms,
-    meta, extra, tags, retry, uniqueness, keys, idempotency_key, business_key,
-    principal, trace_id
+    {{own_columns}}, {{job.facts}}
 
 -- What every new job has alike.
 -- fragment: unborn
     run, base_run, free_runs, dead_letter
 
--- fragment: stand_before
-    j.state, j.paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms, j.lease_until_ms,
-    j.finished_at_ms, j.dead_letter, j.worker, j.reason
-
 -- fragment: stand
-    {{stand_before}}, j.result
+    {{job.stand of j}}
+
+-- fragment: archived_stand
+    {{job.stand of j | paused_from = NULL::smallint | lease_until_ms = NULL::bigint}}
 
 -- fragment: end
-    j.state, j.run, j.base_run, j.free_runs, j.started_at_ms, j.finished_at_ms, j.dead_letter,
-    j.worker, j.reason, j.result
+    {{job.stand of j | no paused_from | no lease_until_ms}}
 
 -- fragment: end_columns
-    state, run, base_run, free_runs, started_at_ms, finished_at_ms, dead_letter,
-    worker, reason, result
+    {{job.stand | no paused_from | no lease_until_ms}}
 
 -- fragment: names
     q.name AS queue, n.type
@@ -46,10 +40,6 @@
 -- fragment: lanes
     JOIN pawl_lane AS n ON n.id = j.lane
     JOIN pawl_queue AS q ON q.id = n.queue_id
-
--- fragment: archived_stand
-    j.state, NULL::smallint AS paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms,
-    NULL::bigint AS lease_until_ms, j.finished_at_ms, j.dead_letter, j.worker, j.reason, j.result
 
 -- What query.c puts its filters behind.
 -- name: query_live
@@ -72,8 +62,9 @@ FROM page AS p
 
 -- The same without what is long in the jobs that do not fit; the first few are whole in any case.
 -- name: query_within
-SELECT {{facts_before}}, CASE WHEN j.whole THEN j.args END, {{facts_behind}},
-    {{stand_before}}, CASE WHEN j.whole THEN j.result END, j.archived, j.queue, j.type, j.whole
+SELECT {{own}}, {{job.facts of j | args = CASE WHEN j.whole THEN j.args END}},
+    {{job.stand of j | result = CASE WHEN j.whole THEN j.result END}},
+    j.archived, j.queue, j.type, j.whole
 FROM (SELECT s.*, s.bytes <= :bytes_max OR s.nth <= :least AS whole FROM sized AS s) AS j
 
 -- name: match_live
@@ -111,10 +102,8 @@ ORDER BY at
 
 -- name: job_insert
 INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, arrival, {{unborn}})
-VALUES (:id, :lane, :priority, :attempts_max, :created_at_ms, :due_at_ms, :args,
-    :expires_at_ms, :timeout_ms, :lease_ms, :sla_soft_at_ms, :sla_hard_at_ms, :keep_ms,
-    :meta, :extra, :tags, :retry, :uniqueness, :keys, :idempotency_key, :business_key,
-    :principal, :trace_id, :rank, :state, :waits, :held, :perishes, :arrival, 0, 0, 0, false)
+VALUES (:id, :lane, :keys, {{job.facts bound}}, :rank, :state, :waits, :held, :perishes, :arrival,
+    0, 0, 0, false)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
