@@ -14,54 +14,42 @@
 
 /* ---- rows as a table ---- */
 
-/* How a column is shown: a member of the row, or something that is made of it. */
-enum shown {
-    NUMBER, /* int64_t */
-    SOME,   /* int64_t, 0: NULL */
-    STATE,  /* enum pawl_state, 0: NULL */
-    FLAG,
-    TEXT,
-    SPAN,
-    MADE
-};
+#define PAWL__KIND_MADE PAWL__KIND_END /* made of the row, not a member of it */
 
-/* name, how, member; the first column is the row's number */
+/* name, KIND, member; the first column is the row's number */
 #define ROW_COLUMNS(X)                                                                             \
     X(head, MADE, id)                                                                              \
     X(tail, MADE, id)                                                                              \
     X(lane, MADE, lane)                                                                            \
     X(end_state, MADE, state)                                                                      \
-    X(key, NUMBER, own.key)                                                                        \
-    X(state, STATE, state)                                                                         \
-    X(paused_from, STATE, paused_from)                                                             \
-    X(rank, NUMBER, rank)                                                                          \
-    X(was_rank, NUMBER, was.rank)                                                                  \
-    X(run, NUMBER, run)                                                                            \
-    X(base_run, NUMBER, base_run)                                                                  \
-    X(free_runs, NUMBER, free_runs)                                                                \
-    X(due_at_ms, NUMBER, due_at_ms)                                                                \
-    X(started_at_ms, SOME, started_at_ms)                                                          \
-    X(lease_until_ms, SOME, lease_until_ms)                                                        \
-    X(finished_at_ms, SOME, finished_at_ms)                                                        \
-    X(expires_at_ms, SOME, expires_at_ms)                                                          \
-    X(dead_letter, FLAG, dead_letter)                                                              \
+    X(key, I64, own.key)                                                                           \
+    X(state, SOME_STATE, state)                                                                    \
+    X(paused_from, SOME_STATE, paused_from)                                                        \
+    X(rank, I64, rank)                                                                             \
+    X(was_rank, I64, was.rank)                                                                     \
+    X(run, I64, run)                                                                               \
+    X(base_run, I64, base_run)                                                                     \
+    X(free_runs, I64, free_runs)                                                                   \
+    X(due_at_ms, I64, due_at_ms)                                                                   \
+    X(started_at_ms, AT, started_at_ms)                                                            \
+    X(lease_until_ms, AT, lease_until_ms)                                                          \
+    X(finished_at_ms, AT, finished_at_ms)                                                          \
+    X(expires_at_ms, AT, expires_at_ms)                                                            \
+    X(dead_letter, BOOL, dead_letter)                                                              \
     X(worker, TEXT, worker)                                                                        \
     X(reason, TEXT, reason)                                                                        \
     X(end_reason, TEXT, end_reason)                                                                \
-    X(result, SPAN, result)
+    X(result, JSON, result)
 
-#define X(name, how, member) ROW_##name,
+#define X(name, kind, member) ROW_##name,
 enum { ROW_at, ROW_COLUMNS(X) ROW_END };
 #undef X
 
-#define X(name, how, member) [ROW_##name] = { how, offsetof(struct pawl__row, member) },
-static const struct {
-    enum shown how;
-    size_t offset;
-} row_columns[ROW_END] = { ROW_COLUMNS(X) };
+#define X(name, kind, member) PAWL__FIELD(struct pawl__row, member, name, kind),
+static const struct pawl__field row_columns[ROW_END] = { { .column = "at" }, ROW_COLUMNS(X) };
 #undef X
 
-#define X(name, how, member) ", " #name
+#define X(name, kind, member) ", " #name
 static const char row_table[] = "CREATE TABLE x (at" ROW_COLUMNS(X) ")";
 #undef X
 
@@ -90,33 +78,13 @@ static int64_t make_column(const struct pawl__sq_set *tables, size_t at, int col
 static void row_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
     const struct pawl__sq_set *tables = rows;
-    const void *member = (const char *)tables->list[at] + row_columns[column].offset;
+    const struct pawl__field *field = &row_columns[column];
     if (column == ROW_at) {
         sqlite3_result_int64(to, (int64_t)at);
-        return;
-    }
-    switch (row_columns[column].how) {
-    case NUMBER:
-        sqlite3_result_int64(to, *(const int64_t *)member);
-        break;
-    case SOME:
-        pawl__sq_result_some(to, *(const int64_t *)member);
-        break;
-    case STATE:
-        pawl__sq_result_some(to, *(const enum pawl_state *)member);
-        break;
-    case FLAG:
-        sqlite3_result_int64(to, *(const bool *)member);
-        break;
-    case TEXT:
-        pawl__sq_result_text(to, *(const char *const *)member);
-        break;
-    case SPAN:
-        pawl__sq_result_span(to, *(const struct pawl_span *)member);
-        break;
-    default:
+    } else if (field->kind == PAWL__KIND_MADE) {
         sqlite3_result_int64(to, make_column(tables, at, column));
-        break;
+    } else {
+        pawl__sq_result(to, field->kind, (const char *)tables->list[at] + field->offset);
     }
 }
 
@@ -139,9 +107,9 @@ static void failure_column(const void *rows, size_t at, int column, sqlite3_cont
     } else if (column < NUMBERS) {
         sqlite3_result_int64(to, numbers[column]);
     } else if (column < NUMBERS + TEXTS) {
-        pawl__sq_result_text(to, texts[column - NUMBERS]);
+        pawl__sq_result(to, PAWL__KIND_TEXT, &texts[column - NUMBERS]);
     } else {
-        pawl__sq_result_span(to, of->report->details);
+        pawl__sq_result(to, PAWL__KIND_JSON, &of->report->details);
     }
 }
 
@@ -155,9 +123,9 @@ static void audit_column(const void *rows, size_t at, int column, sqlite3_contex
     if (column == 0) {
         sqlite3_result_blob(to, of->id.b, sizeof of->id.b, SQLITE_STATIC);
     } else if (column <= TEXTS) {
-        pawl__sq_result_text(to, texts[column - 1]);
+        pawl__sq_result(to, PAWL__KIND_TEXT, &texts[column - 1]);
     } else {
-        pawl__sq_result_some(to, column == TEXTS + 1 ? of->from : of->to);
+        pawl__sq_result(to, PAWL__KIND_SOME_STATE, column == TEXTS + 1 ? &of->from : &of->to);
     }
 }
 
