@@ -79,6 +79,7 @@ bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 /* 0 when it is not given and has no default. The value has been checked. */
 int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id);
+int64_t pawl__cli_bytes(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 /* Of --archive-after and --purge-after. */
 struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli);

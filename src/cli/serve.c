@@ -3,7 +3,6 @@
 #include "base/notify.h"
 #include "http/http.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -49,12 +48,9 @@ static const struct limit limits[] = {
 #undef LIMIT
 static int64_t limit_value(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
-    int64_t value = 0;
     if (pawl__cli_options[id].kind == PAWL__CLI_KIND_PERIOD) return pawl__cli_duration(cli, id);
     if (pawl__cli_options[id].kind == PAWL__CLI_KIND_COUNT) return pawl__cli_int(cli, id);
-    bool ok = pawl__cli_read_bytes(pawl__cli_text(cli, id), &value);
-    assert(ok); // it was checked when it was read
-    return value;
+    return pawl__cli_bytes(cli, id);
 }
 
 static struct pawl__http_limits read_limits(const struct pawl__cli *cli)

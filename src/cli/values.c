@@ -36,6 +36,15 @@ int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id)
     return value;
 }
 
+int64_t pawl__cli_bytes(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const char *text = pawl__cli_text(cli, id);
+    int64_t value = 0;
+    bool ok = !text || pawl__cli_read_bytes(text, &value);
+    assert(ok);
+    return value;
+}
+
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
     const char *text = pawl__cli_text(cli, id);

@@ -213,6 +213,16 @@ def output_becomes_the_result(box):
 
 
 @test
+def long_arguments_reach_the_command_whatever_claims_may_hold(box):
+    args = json.dumps(["x" * 5000], separators=(",", ":"))
+    ids = [box.submit("t", args) for _ in range(3)]
+    once(box, "t=wc -c", args=("--claim-bytes-max", "1KiB"))
+    wanted = box.job(ids[0])["result"]
+    assert wanted >= len(args), wanted
+    equal([box.job(job_id)["result"] for job_id in ids], [wanted] * 3)
+
+
+@test
 def a_result_keeps_what_fits_into_a_mebibyte(box):
     """A command that succeeded is not failed because it printed much."""
     quoted = r"""printf '"'; head -c {} /dev/zero | tr '\0' x; printf '"'"""
