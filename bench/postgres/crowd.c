@@ -14,8 +14,7 @@ enum {
     HELD_JOBS = 10000,
     SETTLE_US = 5000000, /* until a node that has just started is idle */
     WINDOW_US = 60000000,
-    JOBS_PER_S = 100000, /* that the nodes are thought able to run, at first */
-    DRY_MAX = 6          /* slices in a row that run out of jobs, each with twice as many */
+    JOBS_PER_S = 100000 /* that the nodes are thought able to run, at first */
 };
 
 /* ---- the nodes ---- */
@@ -227,16 +226,14 @@ static double drain_for_a_slice(struct pair *pair, int nodes)
     return per_s;
 }
 
-/* A slice that ran out of jobs says nothing: it is taken again, with more of them. */
+/* A slice that ran out of jobs says nothing: it is taken again with twice as many, until they
+ * last. */
 static double drain(struct pair *pair, int nodes)
 {
-    for (int i = 0; i < DRY_MAX; i++) {
+    for (;; pair->jobs_per_s *= 2) {
         const double per_s = drain_for_a_slice(pair, nodes);
         if (count_waiting(pair)) return per_s;
-        pair->jobs_per_s *= 2;
     }
-    pawl__bench_die("the nodes ran out of jobs");
-    return 0;
 }
 
 static double drain_one(void *ctx)
