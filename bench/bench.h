@@ -27,6 +27,7 @@ enum {
     X(bulk, "1,000,000 jobs in operations of 1000, against the floor")                             \
     X(single, "one client, one job per call, against one raw transaction with one insert")         \
     X(backlog, "cost of a claim with 10,000 waiting, 1,000,000, and 10,000,000 (--full)")          \
+    X(moves, "fail, snooze, cancel, submit with a key, and a mix, posted one by one")              \
     X(retention, "the lifecycle with archive and purge beside it, against without")                \
     X(latency, "time of a blocking submit under the load of the other threads")                    \
     X(size, "bytes of database per finished job, and per archived one")                            \
@@ -288,6 +289,14 @@ double pawl__api_lifecycle(struct pawl__api *api);
 /* Pairs of jobs per second; the row's note says what a commit was like. */
 struct pawl__row pawl__api_pairs(struct pawl__api *api, const struct pawl__pairs *pairs,
                                  const char *note);
+
+/* ---- moves.c: fail, snooze, cancel, keyed submits and a mix ---- */
+
+/* CPU that the store's server has used so far, in microseconds. */
+typedef double pawl__server_us_fn(void);
+
+/* `server_us` is NULL where there is no server. */
+void pawl__moves_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
 
 /* ---- backlog.c: the cost of a claim by how many jobs wait ---- */
 

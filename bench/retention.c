@@ -2,8 +2,6 @@
  * would: a small step, then nine times as long a rest. */
 #include "bench.h"
 
-#include "base/clock.h"
-
 #include <stdatomic.h>
 
 enum { STEP_JOBS = 256, REST = 9, REST_US_MAX = 50000 };

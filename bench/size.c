@@ -1,8 +1,6 @@
 /* Bytes of database per finished job, beside those of a row in the plain table. */
 #include "bench.h"
 
-#include "base/clock.h"
-
 static void report(const char *name, int64_t bytes, int64_t jobs, double floor)
 {
     struct pawl__row row = { .unit = "bytes", .value = (double)bytes / (double)jobs };

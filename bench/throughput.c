@@ -111,6 +111,11 @@ static void run_crew(struct pawl__bench *bench, const struct pawl__pairs *pairs,
     end(&of);
 }
 
+void pawl__bench_moves(struct pawl__bench *bench)
+{
+    pawl__moves_run(bench, NULL);
+}
+
 void pawl__bench_submit(struct pawl__bench *bench)
 {
     const struct pawl__pairs pairs = { .name = "submit",

@@ -114,6 +114,16 @@ static void measure(struct pawl__bench *bench, const char *name, bool lifecycle)
     pawl__pgfloor_close(of.floor);
 }
 
+static double server_us(void)
+{
+    return pawl__pg_cost().cpu_us;
+}
+
+void pawl__bench_pg_moves(struct pawl__bench *bench)
+{
+    pawl__moves_run(bench, server_us);
+}
+
 void pawl__bench_pg_submit(struct pawl__bench *bench)
 {
     measure(bench, "submit", false);
