@@ -51,6 +51,28 @@ static bool sort_members(struct pawl__reader *reader, uint32_t object, bool opti
     return true;
 }
 
+/* Names the member that was probably meant for it, if there is one. */
+static bool refuse_missing(struct pawl__reader *reader, uint32_t object, enum pawl__field field,
+                           const char *advice)
+{
+    const struct pawl__json_token *tokens = reader->json->tokens;
+    uint32_t name = pawl__json_first(object);
+    for (uint32_t left = tokens[object].count; left > 0; left--, name = tokens[name + 1].next) {
+        struct pawl_span text = pawl__reader_name(reader, name);
+        if (!text.at) return pawl__reader_nomem(reader);
+        if (pawl__field_find(text.at, text.len)) continue;
+        struct pawl__nearest nearest = { .word =
+                                             pawl__arena_dup(reader->arena, text.at, text.len) };
+        if (!nearest.word) return pawl__reader_nomem(reader);
+        offer_fields(&nearest);
+        if (!nearest.best || strcmp(nearest.best, pawl__field_name(field)) != 0) continue;
+        return pawl__reader_refuse_field(
+            reader, field, "is missing; \"%s\" is not a known member: did you mean \"%s\"?",
+            nearest.word, nearest.best);
+    }
+    return pawl__reader_refuse_field(reader, field, "is missing%s", advice);
+}
+
 static bool sort_all(struct pawl__reader *reader, uint32_t object, bool *may_repeat)
 {
     size_t at_top = 0, in_options = 0;
@@ -137,12 +159,11 @@ static bool read_id(struct pawl__reader *reader)
     return true;
 }
 
-static bool read_names(struct pawl__reader *reader)
+static bool read_names(struct pawl__reader *reader, uint32_t object)
 {
     struct pawl_job_spec *spec = &reader->out->spec;
     const char *version = "1.0";
-    if (!reader->at[PAWL__FIELD_TYPE])
-        return pawl__reader_refuse_field(reader, PAWL__FIELD_TYPE, "is missing");
+    if (!reader->at[PAWL__FIELD_TYPE]) return refuse_missing(reader, object, PAWL__FIELD_TYPE, "");
     if (!pawl__reader_string(reader, PAWL__FIELD_TYPE, &spec->type)) return false;
     if (strlen(spec->type) > PAWL_TYPE_BYTES_MAX || !type_ok(spec->type)) {
         return pawl__reader_refuse_field(
@@ -174,12 +195,10 @@ static bool read_names(struct pawl__reader *reader)
 
 /* ---- payloads ---- */
 
-static bool read_args(struct pawl__reader *reader)
+static bool read_args(struct pawl__reader *reader, uint32_t object)
 {
     uint32_t token = reader->at[PAWL__FIELD_ARGS];
-    if (!token)
-        return pawl__reader_refuse_field(reader, PAWL__FIELD_ARGS,
-                                         "is missing; an empty array will do");
+    if (!token) return refuse_missing(reader, object, PAWL__FIELD_ARGS, "; an empty array will do");
     if (!pawl__reader_of_type(reader, PAWL__FIELD_ARGS, PAWL__JSON_ARRAY, "an array")) return false;
     reader->out->spec.args = pawl__json_span(reader->json, token);
     return true;
@@ -348,9 +367,10 @@ bool pawl__envelope_read(const struct pawl__json *json, uint32_t token,
     };
     bool may_repeat = false;
     *out = (struct pawl__envelope){ 0 };
-    bool ok = sort_all(&reader, token, &may_repeat) && read_names(&reader) && read_args(&reader) &&
-              pawl__envelope_read_meta(&reader) && pawl__envelope_read_times(&reader) &&
-              read_rest(&reader) && read_policies(&reader) && finish_extra(&reader, may_repeat);
+    bool ok = sort_all(&reader, token, &may_repeat) && read_names(&reader, token) &&
+              read_args(&reader, token) && pawl__envelope_read_meta(&reader) &&
+              pawl__envelope_read_times(&reader) && read_rest(&reader) && read_policies(&reader) &&
+              finish_extra(&reader, may_repeat);
     pawl__buf_release(&reader.extra);
     return ok;
 }

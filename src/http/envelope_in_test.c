@@ -685,6 +685,29 @@ static void read_warned(struct intake *intake, const char *text, struct pawl__wa
     assert_true(intake->ok);
 }
 
+static void a_missing_member_is_guessed(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        { "{\"typ\":\"a\",\"args\":[]}",
+          "\"type\" is missing; \"typ\" is not a known member: did you mean \"type\"?" },
+        { "{\"type\":\"a\",\"arg\":[]}",
+          "\"args\" is missing; \"arg\" is not a known member: did you mean \"args\"?" },
+        { "{\"xyzzy\":1,\"args\":[]}", "\"type\" is missing" },
+        { "{\"type\":\"a\",\"typ\":\"b\"}", "\"args\" is missing; an empty array will do" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct intake intake;
+        struct pawl__envelope_rules rules = { .now_ms = NOW_MS, .index = -1 };
+        intake_read_by(&intake, cases[i].text, &rules);
+        assert_false(intake.ok);
+        assert_string_equal(intake.fault.message, cases[i].message);
+        intake_release(&intake);
+    }
+}
+
 static void members_without_effect_are_reported(void **state)
 {
     static const struct {
@@ -791,6 +814,7 @@ int main(void)
         cmocka_unit_test(hooks_of_tests_work_in_test_mode_alone),
         cmocka_unit_test(a_job_within_a_batch_is_read_where_it_stands),
         cmocka_unit_test(a_delay_counts_from_now),
+        cmocka_unit_test(a_missing_member_is_guessed),
         cmocka_unit_test(members_without_effect_are_reported),
         cmocka_unit_test(extensions_and_members_of_the_server_are_expected),
         cmocka_unit_test(warnings_are_bounded),
