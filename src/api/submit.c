@@ -6,6 +6,8 @@
 #include "base/diag.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* When the first of these jobs expires, if one does. */
 static void expect_expiry(struct pawl *pawl, const struct pawl__op *op)
@@ -22,6 +24,41 @@ static void expect_expiry(struct pawl *pawl, const struct pawl__op *op)
     if (first_ms < INT64_MAX) pawl__engine_expect_expiry(pawl->engine, first_ms, op->now_ms);
 }
 
+/* An id that a spec gives, and which spec that is. */
+struct given_id {
+    struct pawl_job_id id;
+    size_t at;
+};
+
+static int compare_given(const void *a, const void *b)
+{
+    const struct given_id *x = a, *y = b;
+    int way = memcmp(&x->id, &y->id, sizeof x->id);
+    return way ? way : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The store would say that the job exists: the one that is undone together with this. */
+static enum pawl_err check_repeats(const struct pawl_job_spec *specs, size_t count,
+                                   struct pawl__arena *arena, size_t *bad, struct pawl_diag *diag)
+{
+    size_t given = 0, first = count, other = count;
+    struct given_id *ids = pawl__arena_alloc(arena, count * sizeof *ids);
+    if (!ids) return pawl__fail_nomem(diag);
+    for (size_t i = 0; i < count; i++) {
+        if (specs[i].id) ids[given++] = (struct given_id){ *specs[i].id, i };
+    }
+    qsort(ids, given, sizeof *ids, compare_given);
+    for (size_t i = 1; i < given; i++) {
+        if (memcmp(&ids[i].id, &ids[i - 1].id, sizeof ids->id) != 0 || ids[i].at >= first) continue;
+        first = ids[i].at;
+        other = ids[i - 1].at;
+    }
+    if (first == count) return PAWL_OK;
+    *bad = first;
+    return pawl__fail_field(diag, PAWL_ERR_EXISTS, "id",
+                            "job [%zu] of the same batch has the same id", other);
+}
+
 enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *given, size_t count,
                                struct pawl__intake *intake, struct pawl__batch *out,
                                struct pawl_diag *diag)
@@ -33,13 +70,15 @@ enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *gi
     if (!specs || !jobs || !ids) return pawl__fail_nomem(diag);
     for (size_t i = 0; i < count; i++) {
         struct pawl_job_spec spec = given[i]; // hooks may change it
-        enum pawl_err err = pawl__engine_before_submit(pawl->engine, &spec, diag);
-        if (!err) err = pawl__intake_take(intake, &spec, &specs[i], &jobs[i], diag);
-        if (err) {
-            if (err != PAWL_ERR_NOMEM) out->bad = i;
-            return err;
+        enum pawl_err refused = pawl__engine_before_submit(pawl->engine, &spec, diag);
+        if (!refused) refused = pawl__intake_take(intake, &spec, &specs[i], &jobs[i], diag);
+        if (refused) {
+            if (refused != PAWL_ERR_NOMEM) out->bad = i;
+            return refused;
         }
     }
+    enum pawl_err err = check_repeats(specs, count, &intake->kept, &out->bad, diag);
+    if (err) return err;
     for (size_t i = 0; i < count; i++) {
         if (specs[i].id) ids[i] = *specs[i].id;
     }

@@ -185,13 +185,27 @@ static void tell_line(int64_t line, const char *text)
     pawl__buf_release(&out);
 }
 
+/* The library numbers the jobs of a batch, which is nothing that the user knows of. */
+static void tell_in_batch(const struct batch *batch, int64_t line, const char *text)
+{
+    size_t other;
+    int used = 0;
+    if (sscanf(text, "job [%zu] of the same batch%n", &other, &used) == 1 && used &&
+        other < batch->count) {
+        pawl__cli_error("line %" PRId64 ": line %" PRId64 "%s", line, batch->lines[other],
+                        text + used);
+    } else {
+        tell_line(line, text);
+    }
+}
+
 static int flush_failed(const struct batch *batch, enum pawl_err err, const struct pawl_diag *diag)
 {
     int64_t line = line_of(batch, diag);
     if (line) {
         const char *text =
             strstr(diag->text, "]: "); // the line says more than its place in a batch
-        tell_line(line, diag->text[0] == '[' && text ? text + 3 : diag->text);
+        tell_in_batch(batch, line, diag->text[0] == '[' && text ? text + 3 : diag->text);
         return PAWL__CLI_EXIT_REFUSED;
     }
     return pawl__cli_fail(err, diag);

@@ -95,7 +95,8 @@ static void note_failure(struct bulk *bulk, struct item *item, enum pawl_err err
     }
     pawl__refuse_err(&item->fault, err, diag);
     item->clash = err == PAWL_ERR_DUPLICATE || err == PAWL_ERR_EXISTS;
-    if (err == PAWL_ERR_EXISTS) item->holder.id = item->envelope.id;
+    bool stored = bulk->all.answer || item->errand.answer; // else another job here has its id
+    if (err == PAWL_ERR_EXISTS && stored) item->holder.id = item->envelope.id;
 }
 
 static void submit_each(struct pawl__request *request, struct bulk *bulk)

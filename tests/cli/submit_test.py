@@ -314,6 +314,16 @@ def a_forgotten_type_is_no_success(box):
 
 
 @test
+def a_line_that_repeats_another_names_it(box):
+    for member in ("id", "business_key"):
+        value = SOME_ID if member == "id" else "b"
+        text = f'{{"type":"t"}}\n\n{{"type":"a","{member}":"{value}"}}\n' + 2 * (
+            f'{{"type":"b","{member}":"{value}"}}\n')
+        done = box.fails(1, "submit", "-", stdin=text)
+        has(done.err, f"pawl: line 4: line 3 has the same {member}\n")
+
+
+@test
 def complaints_name_the_option_and_the_line(box):
     has(box.fails(2, "submit", "x", "--key-ttl", "5m").err, 'pawl: "--key-ttl" needs "--key"\n')
     has(box.fails(2, "submit", "x", "--unique-args", "a").err, 'pawl: "--unique-args" names "a"')

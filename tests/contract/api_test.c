@@ -55,6 +55,14 @@ static void many_are_all_or_nothing_and_name_the_culprit(struct rig *rig)
     assert_err(rig, PAWL_ERR_EXISTS, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
     assert_within("[3]", rig->diag.field);
     specs[3] = plain;
+    struct pawl_job_id other = { { 1 } }, same = { { 2 } };
+    specs[0].id = &same;
+    specs[1].id = &other;
+    specs[2].id = specs[4].id = &same;
+    assert_err(rig, PAWL_ERR_EXISTS, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
+    assert_text("[2].id", rig->diag.field);
+    assert_text("[2]: job [0] of the same batch has the same id", rig->diag.text);
+    specs[0] = specs[1] = specs[2] = specs[4] = plain;
     specs[2].type = "";
     assert_err(rig, PAWL_ERR_ARG, pawl_submit_many(pawl, specs, 5, out, &rig->diag));
     assert_within("[2]", rig->diag.field);

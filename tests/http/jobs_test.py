@@ -131,6 +131,19 @@ def a_duplicate_within_a_batch_names_no_job_that_was_rolled_back():
 
 
 @test
+def an_id_twice_in_a_batch_names_the_other_entry():
+    job, other = {"type": "a.b", "args": [], "id": new_id()}, {"type": "a.b", "args": []}
+    error = SERVER.refused("POST", JOBS + "/batch", {"jobs": [other, job, job]}, 409, "duplicate",
+                           index=2, field="jobs[2].id")
+    assert "[1] of the same batch has the same id" in str(error), error
+    assert "existing_job_id" not in str(error), error
+    reply = SERVER.ask("POST", JOBS + "/bulk", {"atomicity": "atomic", "jobs": [job, job]})
+    assert "[0] of the same batch has the same id" in reply.body.decode(), reply.body
+    assert "existing_job_id" not in reply.body.decode(), reply.body
+    SERVER.refused("GET", f"{JOBS}/{job['id']}", None, 404, "not_found")
+
+
+@test
 def a_job_that_has_expired_already_is_answered_as_accepted():
     for tags in [[], ["x"], ["X "]]:
         job = SERVER.post(JOBS, {"type": "a.b", "args": [], "options": {
@@ -437,7 +450,7 @@ def submits_none_of_a_batch_with_a_bad_one():
     job = new_id()
     twice = {**good, "id": job}
     SERVER.refused("POST", JOBS + "/batch", batch(twice, twice), 409, "duplicate", index=3,
-                   existing_job_id=job)
+                   field="jobs[3].id")
     holder = SERVER.submit(queue=queue_name(), options={"unique": {"keys": ["meta"],
                                                                    "meta_keys": ["k"]}},
                            meta={"k": queue})
