@@ -124,6 +124,29 @@ def refusals_say_what_to_do(postgres):
     assert (done.returncode, done.stdout) == (0, "no damage found\n"), done
 
 
+def looking_needs_no_more_than_select(postgres):
+    """Not even the right to make temporary tables, and nothing is written."""
+    postgres.sql("CREATE DATABASE seen")
+    postgres.sql("CREATE ROLE looker LOGIN")
+    postgres.sql("REVOKE ALL ON DATABASE seen FROM PUBLIC; GRANT CONNECT ON DATABASE seen "
+                 "TO looker")
+    url = f"postgres:///seen?host={postgres.dir}&user="
+    job_id = pawl(url + "pawl", "submit", "a.b").stdout.strip()
+    assert pawl(url + "pawl", "lock", "try", "l", "--owner", "me", "--ttl", "1h"
+                ).returncode == 0
+    assert pawl(url + "pawl", "skip", job_id).returncode == 0
+    postgres.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT USAGE ON SCHEMA public "
+                 "TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA public TO looker", url + "pawl")
+    for command in (["stats"], ["list"], ["list", "--count", "--state", "skipped"],
+                    ["show", job_id], ["show", job_id[:18]], ["wait", job_id], ["queue", "list"],
+                    ["lock", "list"], ["node", "list"], ["dead", "list"], ["migrate", "--check"],
+                    ["check"]):
+        done = pawl(url + "looker", *command)
+        assert done.returncode == 0 and "pawl: " not in done.stderr, (command, done)
+    for command in (["submit", "a.b"], ["retry", job_id], ["queue", "pause", "default"]):
+        assert "permission denied" in refused(url + "looker", *command), command
+
+
 # ---- what others hold ----
 
 def lapsed_job_that_is_held_is_asked_about_now_and_then(postgres):
@@ -296,19 +319,20 @@ def main():
     if not server.find_binaries():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
-    print("1..6", flush=True)
+    print("1..7", flush=True)
     with server.Server(server.REPLICATED) as primary:
         run(1, refusals_say_what_to_do, primary)
         run(2, server_says_that_its_store_is_away_and_comes_back, primary)
-        run(3, lapsed_job_that_is_held_is_asked_about_now_and_then, primary)
+        run(3, looking_needs_no_more_than_select, primary)
+        run(4, lapsed_job_that_is_held_is_asked_about_now_and_then, primary)
         with server.Standby(primary) as standby:
-            run(4, standby_is_told_from_a_primary, standby)
-            run(5, failover_loses_nothing_and_needs_nobody, primary, standby)
+            run(5, standby_is_told_from_a_primary, standby)
+            run(6, failover_loses_nothing_and_needs_nobody, primary, standby)
     if not server.Cramped.can_be():
-        print("ok 6 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
+        print("ok 7 - full_disk_is_reported_and_outlived # SKIP no file system may be mounted here")
         return
     with server.Cramped() as cramped:
-        run(6, full_disk_is_reported_and_outlived, cramped)
+        run(7, full_disk_is_reported_and_outlived, cramped)
 
 
 if __name__ == "__main__":

@@ -68,13 +68,13 @@ static enum pawl_err connect_writer(struct pawl__backend *pg, const struct pawl_
     enum pawl_err err = migrate(pg, how, diag);
     if (!err) err = pawl__pg_reconnect(pg, diag);
     if (!err) err = read_boost(pg, diag);
-    return err ? err : pawl__pg_turns_forget(pg, diag);
+    return err || pg->read_only ? err : pawl__pg_turns_forget(pg, diag);
 }
 
 static void close_store(struct pawl__backend *pg)
 {
     pawl__pg_janitor_close(pg);
-    (void)pawl__pg_turns_forget(pg, NULL);
+    if (!pg->read_only) (void)pawl__pg_turns_forget(pg, NULL);
     pawl__pg_conn_release(&pg->writer);
     pawl__pg_readers_drop(pg);
     pawl__pg_lanes_release(&pg->lanes);
@@ -113,6 +113,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     if (!pg) return pawl__fail_nomem(diag);
     pg->durability = config->durability;
     pg->busy_timeout_ms = config->busy_timeout_ms;
+    pg->read_only = config->read_only;
     pg->clock = config->clock;
     enum pawl_err err =
         connect_writer(pg,

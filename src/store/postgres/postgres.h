@@ -315,6 +315,7 @@ struct pawl__backend {
     char *url;
     enum pawl_durability durability;
     int64_t busy_timeout_ms;
+    bool read_only;                 /* nothing is written, so that SELECT is enough */
     const struct pawl_clock *clock; /* NULL: the server's */
     char channel[96];               /* of notices */
 
