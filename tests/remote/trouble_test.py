@@ -31,6 +31,11 @@ def read_request(stream):
     return first.decode(), stream.read(length)
 
 
+def connections():
+    with open("/proc/net/tcp", encoding="utf-8") as table:
+        return table.read()
+
+
 class Stand:
     """A server that is not one: `answer(first line, body)` gives the bytes of each reply."""
 
@@ -151,6 +156,22 @@ def what_needs_the_store_says_so(box):
             done = box.fails(2, *command, option, url)
             has(done.err, "needs the store itself, not a server")
             has(done.err, f'run it where "{url}" keeps its jobs')
+
+
+@test
+def a_server_that_is_slow_to_accept_is_waited_for(box):
+    """However little patience there is with a busy store: the two have nothing in common."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address = listener.getsockname()
+        with socket.create_connection(address):  # now its queue is full
+            url = "http://127.0.0.1:%d" % address[1]
+            child = box.start("list", "--server", url, "--busy-timeout", "1ms",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            connecting = f"{address[1]:04X} 02 "  # SYN_SENT
+            kit.until(lambda: child.poll() is not None or connecting in connections())
+            for _ in range(2):
+                listener.accept()[0].close()
+            has(child.communicate(timeout=kit.DEADLINE_S)[1], "could not hear from the server")
 
 
 # ---- tokens ----

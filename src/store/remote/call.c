@@ -93,11 +93,12 @@ void pawl__rm_call_set(struct pawl__backend *backend, CURL *handle, struct pawl_
     int64_t patience_ms = backend->busy_timeout_ms;
     int64_t connect_ms = patience_ms < PAWL__RM_CONNECT_TIMEOUT_MS ? patience_ms
                                                                    : PAWL__RM_CONNECT_TIMEOUT_MS;
+    if (connect_ms < PAWL__RM_CONNECT_LEAST_MS) connect_ms = PAWL__RM_CONNECT_LEAST_MS;
     curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L); // signals are the host's
-    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ms ? connect_ms : 1));
+    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)(patience_ms + PAWL__RM_SERVER_TIMEOUT_MS));
     curl_easy_setopt(handle, CURLOPT_MAXAGE_CONN, (long)PAWL__RM_IDLE_S);
     curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);

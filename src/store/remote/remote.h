@@ -22,7 +22,8 @@
 enum {
     PAWL__RM_IDLE_MAX = 8,               /* connections kept for later */
     PAWL__RM_REPLY_BYTES_MAX = 1 << 29,  /* half a GiB */
-    PAWL__RM_CONNECT_TIMEOUT_MS = 10000, /* or the config's, if that is less */
+    PAWL__RM_CONNECT_TIMEOUT_MS = 10000, /* or the config's, if that is less, but not less than: */
+    PAWL__RM_CONNECT_LEAST_MS = 3000,    /* a lost packet is sent again after a second */
     PAWL__RM_SERVER_TIMEOUT_MS = 60000,  /* for the server to do it, beyond the config's */
     PAWL__RM_WAIT_MS = 30000,            /* for news; then we ask again */
     PAWL__RM_PAUSE_MS = 2000,            /* after a question for news that failed */
