@@ -286,7 +286,30 @@ static int check_queues(struct pawl__cli *cli)
     return worst;
 }
 
-static int set_paused(struct pawl__cli *cli, bool paused)
+/* What is done to a queue, and how that is said: "queue "mail" paused", {"paused": true}. */
+struct queue_deed {
+    enum pawl_err (*carry_out)(struct pawl *pawl, const char *queue, const struct pawl_by *by,
+                               struct pawl_diag *diag);
+    const char *past;
+    const char *member;
+    bool value;
+};
+
+static void put_deed(struct pawl__cli *cli, const char *queue, const struct queue_deed *deed)
+{
+    struct pawl__cli_json json;
+    if (cli->json) {
+        pawl__cli_json_open(&json, &cli->out, '{');
+        pawl__cli_json_text(&json, "queue", queue);
+        pawl__cli_json_bool(&json, deed->member, deed->value);
+        pawl__cli_json_close(&json, '}');
+        pawl__buf_add_text(&cli->out, "\n");
+    } else if (!cli->quiet) {
+        pawl__buf_printf(&cli->out, "queue \"%s\" %s\n", queue, deed->past);
+    }
+}
+
+static int do_to_queues(struct pawl__cli *cli, const struct queue_deed *deed)
 {
     struct pawl_by by = pawl__cli_by(cli);
     int worst = pawl__cli_open(cli);
@@ -294,56 +317,38 @@ static int set_paused(struct pawl__cli *cli, bool paused)
     if (worst) return worst;
     for (size_t i = 0; i < cli->operands.count; i++) {
         struct pawl_diag diag = { 0 };
-        struct pawl__cli_json json;
         const char *queue = cli->operands.at[i];
-        enum pawl_err err = pawl_queue_pause(cli->pawl, queue, paused, &by, &diag);
+        enum pawl_err err = deed->carry_out(cli->pawl, queue, &by, &diag);
+        if (!err) put_deed(cli, queue, deed);
         int code = err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
         if (code > worst) worst = code;
-        if (!err && cli->json) {
-            pawl__cli_json_open(&json, &cli->out, '{');
-            pawl__cli_json_text(&json, "queue", queue);
-            pawl__cli_json_bool(&json, "paused", paused);
-            pawl__cli_json_close(&json, '}');
-            pawl__buf_add_text(&cli->out, "\n");
-        } else if (!err && !cli->quiet) {
-            pawl__buf_printf(&cli->out, "queue \"%s\" %s\n", queue, paused ? "paused" : "resumed");
-        }
     }
     return worst;
+}
+
+static enum pawl_err pause_queue(struct pawl *pawl, const char *queue, const struct pawl_by *by,
+                                 struct pawl_diag *diag)
+{
+    return pawl_queue_pause(pawl, queue, true, by, diag);
+}
+
+static enum pawl_err resume_queue(struct pawl *pawl, const char *queue, const struct pawl_by *by,
+                                  struct pawl_diag *diag)
+{
+    return pawl_queue_pause(pawl, queue, false, by, diag);
 }
 
 int pawl__cli_queue_pause(struct pawl__cli *cli)
 {
-    return set_paused(cli, true);
+    return do_to_queues(cli, &(struct queue_deed){ pause_queue, "paused", "paused", true });
 }
 
 int pawl__cli_queue_resume(struct pawl__cli *cli)
 {
-    return set_paused(cli, false);
+    return do_to_queues(cli, &(struct queue_deed){ resume_queue, "resumed", "paused", false });
 }
 
 int pawl__cli_queue_delete(struct pawl__cli *cli)
 {
-    struct pawl_by by = pawl__cli_by(cli);
-    int worst = pawl__cli_open(cli);
-    if (!worst) worst = check_queues(cli);
-    if (worst) return worst;
-    for (size_t i = 0; i < cli->operands.count; i++) {
-        struct pawl_diag diag = { 0 };
-        struct pawl__cli_json json;
-        const char *queue = cli->operands.at[i];
-        enum pawl_err err = pawl_queue_delete(cli->pawl, queue, &by, &diag);
-        int code = err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
-        if (code > worst) worst = code;
-        if (!err && cli->json) {
-            pawl__cli_json_open(&json, &cli->out, '{');
-            pawl__cli_json_text(&json, "queue", queue);
-            pawl__cli_json_bool(&json, "deleted", true);
-            pawl__cli_json_close(&json, '}');
-            pawl__buf_add_text(&cli->out, "\n");
-        } else if (!err && !cli->quiet) {
-            pawl__buf_printf(&cli->out, "queue \"%s\" deleted\n", queue);
-        }
-    }
-    return worst;
+    return do_to_queues(cli, &(struct queue_deed){ pawl_queue_delete, "deleted", "deleted", true });
 }

@@ -132,10 +132,8 @@ void pawl__on_admin_job(struct pawl__request *request)
     struct pawl_diag diag;
     if (!pawl__request_job_id(request, 0, &id)) return;
     enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, &story, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
+    if (err) {
+        pawl__job_reply_err(request, id, err, &diag);
     } else {
         struct pawl__envelope_more more = { .failures = story.failures,
                                             .failure_count = story.failure_count,
@@ -168,12 +166,8 @@ void pawl__on_admin_job_delete(struct pawl__request *request)
     if (!pawl__request_job_id(request, 0, &id)) return;
     struct pawl_by by = pawl__request_by(request);
     enum pawl_err err = pawl_delete(pawl__request_pawl(request), id, &by, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err == PAWL_ERR_STATE) {
-        pawl__job_refuse_state(request, &diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
+    if (err) {
+        pawl__job_reply_err(request, id, err, &diag);
     } else {
         pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}",
                          request->parts[0]);

@@ -85,6 +85,18 @@ enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_i
     return state;
 }
 
+void pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
+                         const struct pawl_diag *diag)
+{
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_not_found(request, "job", request->parts[0]);
+    } else if (err == PAWL_ERR_STATE) {
+        pawl__job_refuse_state(request, diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
+    } else {
+        pawl__reply_err(request, err, diag);
+    }
+}
+
 /* The state that the newest deed of that kind left. */
 static enum pawl_state state_before(const struct pawl_story *story, enum pawl_control control)
 {
@@ -146,12 +158,8 @@ void pawl__on_job_rerun(struct pawl__request *request)
     struct pawl_submitted submitted;
     if (!pawl__request_job_id(request, 0, &id)) return;
     enum pawl_err err = pawl_rerun(pawl__request_pawl(request), id, &submitted, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err == PAWL_ERR_STATE) {
-        pawl__job_refuse_state(request, &diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
+    if (err) {
+        pawl__job_reply_err(request, id, err, &diag);
     } else {
         pawl__job_reply(request, submitted.id, submitted.deduplicated ? 200 : 201);
     }
@@ -178,12 +186,8 @@ void pawl__on_job_patch(struct pawl__request *request)
     struct pawl_by by = pawl__request_by(request);
     enum pawl_err err =
         pawl_priority(pawl__request_pawl(request), id, (int32_t)priority, &by, &before, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err == PAWL_ERR_STATE) {
-        pawl__job_refuse_state(request, &diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
+    if (err) {
+        pawl__job_reply_err(request, id, err, &diag);
     } else {
         pawl__buf_printf(&request->reply,
                          "{\"id\":\"%s\",\"priority\":%lld,\"previous_priority\":%d}",

@@ -22,6 +22,10 @@ void pawl__job_refuse_state(struct pawl__request *request, const struct pawl_dia
                             enum pawl_state state, enum pawl_vocabulary words);
 /* What the store says now; NONE: gone. On the pool. */
 enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_id id);
+/* An operation on the path's job, which is `id`, failed: 404, 409 or what the library said. On the
+ * pool. */
+void pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
+                         const struct pawl_diag *diag);
 
 /* A move by an operator, or of the job's client. On the pool; answers with the job, or with 404 or
  * 409 and the state that does not allow it. */

@@ -1,27 +1,10 @@
 /* Whatever we ask of the server has an end: who holds what we need for too long makes it an error
  * that says so, for those who write, those who read and those who open the store; also where a
  * pooler lends connections out, and nothing set for one transaction may stay for the next. */
+#include "postgres/session.h"
 #include "support/ops.h"
 
-#include <libpq-fe.h>
-
 enum { HASTE_MS = 1500 }; // longer than a busy machine needs for what nobody holds up
-
-static const struct store_kind *kind(void)
-{
-    for (size_t i = 0; i < store_kind_count; i++) {
-        if (store_kinds[i].served && store_kind_wanted(&store_kinds[i])) return &store_kinds[i];
-    }
-    return NULL;
-}
-
-static void say(PGconn *pg, const char *text)
-{
-    PGresult *result = PQexec(pg, text);
-    ExecStatusType status = PQresultStatus(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) fail_msg("%s", PQerrorMessage(pg));
-    PQclear(result);
-}
 
 static struct pawl_config hasty_config(struct rig *rig)
 {
@@ -68,7 +51,7 @@ static void waiting_for_others_has_an_end(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, kind());
+    rig_open(&rig, session_kind());
     struct pawl_config config = hasty_config(&rig);
     struct pawl__store *hasty, *late;
     assert_ok(&rig, pawl__store_open(&config, &hasty, &rig.diag));
@@ -76,15 +59,15 @@ static void waiting_for_others_has_an_end(void **state)
     assert_ok(&rig, read_from(&rig, hasty));
     PGconn *pg = PQconnectdb(rig.url);
     assert_int_equal(CONNECTION_OK, PQstatus(pg));
-    say(pg, "BEGIN");
-    say(pg, "LOCK TABLE pawl_job, pawl_ready, pawl_migration IN ACCESS EXCLUSIVE MODE");
+    session_say(pg, "BEGIN");
+    session_say(pg, "LOCK TABLE pawl_job, pawl_ready, pawl_migration IN ACCESS EXCLUSIVE MODE");
     for (int i = 0; i < 2; i++) { // the first leaves everything as it was
         expect_timeout(&rig, submit_to(&rig, hasty));
         expect_timeout(&rig, read_from(&rig, hasty));
         expect_timeout(&rig, sweep_in(&rig, hasty));
         expect_timeout(&rig, pawl__store_open(&config, &late, &rig.diag));
     }
-    say(pg, "ROLLBACK");
+    session_say(pg, "ROLLBACK");
     PQfinish(pg);
     assert_ok(&rig, submit_to(&rig, hasty));
     assert_ok(&rig, read_from(&rig, hasty));
@@ -97,7 +80,7 @@ static void waiting_for_others_has_an_end(void **state)
 
 int main(void)
 {
-    if (kind() == NULL) {
+    if (session_kind() == NULL) {
         printf("1..0 # SKIP PAWL_TEST_POSTGRES names no server\n");
         return 0;
     }

@@ -1,39 +1,22 @@
 /* Another session holds rows that a claim wants. The claim does not wait for it: it takes the rest,
  * says that more may be there, and whoever asks again after the rows are free gets them. */
 #include "engine/stand.h"
+#include "postgres/session.h"
 #include "support/ops.h"
-
-#include <libpq-fe.h>
-
-static const struct store_kind *kind(void)
-{
-    for (size_t i = 0; i < store_kind_count; i++) {
-        if (store_kinds[i].served && store_kind_wanted(&store_kinds[i])) return &store_kinds[i];
-    }
-    return NULL;
-}
-
-static void say(PGconn *pg, const char *text)
-{
-    PGresult *result = PQexec(pg, text);
-    ExecStatusType status = PQresultStatus(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) fail_msg("%s", PQerrorMessage(pg));
-    PQclear(result);
-}
 
 /* A session that holds what `text` selects until it says ROLLBACK. */
 static PGconn *hold(const char *url, const char *text)
 {
     PGconn *pg = PQconnectdb(url);
     assert_int_equal(CONNECTION_OK, PQstatus(pg));
-    say(pg, "BEGIN");
-    say(pg, text);
+    session_say(pg, "BEGIN");
+    session_say(pg, text);
     return pg;
 }
 
 static void let_go(PGconn *pg)
 {
-    say(pg, "ROLLBACK");
+    session_say(pg, "ROLLBACK");
     PQfinish(pg);
 }
 
@@ -41,7 +24,7 @@ static void let_go(PGconn *pg)
 static void claim_beside(const char *what, size_t held)
 {
     struct rig rig;
-    rig_open(&rig, kind());
+    rig_open(&rig, session_kind());
     submit_one(&rig, NULL);
     rig_advance(&rig, 1);
     submit_one(&rig, NULL);
@@ -79,7 +62,7 @@ static void full_claim_says_nothing_of_what_others_hold(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, kind());
+    rig_open(&rig, session_kind());
     submit_one(&rig, NULL);
     rig_advance(&rig, 1);
     submit_one(&rig, NULL);
@@ -97,7 +80,7 @@ static void node_asks_again_at_once(void **state)
 {
     (void)state;
     struct stand stand;
-    stand_open(&stand, kind());
+    stand_open(&stand, session_kind());
     handle(&stand, "work", count_run);
     submit(&stand, NULL);
     PGconn *pg = hold(stand.url, "SELECT 1 FROM pawl_ready FOR UPDATE");
@@ -122,7 +105,7 @@ static void node_that_got_a_part_asks_for_the_rest(void **state)
 {
     (void)state;
     struct stand stand;
-    stand_open(&stand, kind());
+    stand_open(&stand, session_kind());
     handle(&stand, "work", count_run);
     submit(&stand, NULL);
     move_clock(&stand, 1);
@@ -139,7 +122,7 @@ static void node_that_got_a_part_asks_for_the_rest(void **state)
 
 int main(void)
 {
-    if (kind() == NULL) {
+    if (session_kind() == NULL) {
         printf("1..0 # SKIP PAWL_TEST_POSTGRES names no server\n");
         return 0;
     }

@@ -1,5 +1,6 @@
 /* One process that commits in several sessions at once: its watcher hears of each job's moves in
  * the order in which they happened, of all of them, and of each once. */
+#include "postgres/session.h"
 #include "support/ops.h"
 
 #include <pthread.h>
@@ -128,13 +129,8 @@ static void moves_are_told_in_order(void **state)
     (void)state;
     static struct caller callers[CALLERS];
     static struct ledger ledger = { .mutex = PTHREAD_MUTEX_INITIALIZER };
-    const struct store_kind *kind = NULL;
-    for (size_t i = 0; i < store_kind_count; i++) {
-        if (store_kinds[i].served && store_kind_wanted(&store_kinds[i])) kind = &store_kinds[i];
-    }
-    assert_non_null(kind);
     struct rig rig;
-    rig_open(&rig, kind);
+    rig_open(&rig, session_kind());
     assert_ok(&rig, pawl__store_watch(rig.store, hear, &ledger, true, &rig.diag));
     for (uint32_t i = 0; i < CALLERS; i++) {
         callers[i] = (struct caller){ .rig = &rig, .number = i };

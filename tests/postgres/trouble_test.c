@@ -1,9 +1,9 @@
 /* What becomes of operations when the connection breaks, the server cuts us off, somebody holds the
  * lock that we need, or two wait for each other; and what the store's own check sees. */
-#include "support/ops.h"
 #include "postgres/proxy.h"
+#include "postgres/session.h"
+#include "support/ops.h"
 
-#include <libpq-fe.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -112,27 +112,17 @@ static PGconn *side_door(struct site *site)
     return pg;
 }
 
-static void say(PGconn *pg, const char *text)
-{
-    PGresult *result = PQexec(pg, text);
-    ExecStatusType status = PQresultStatus(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-        fail_msg("%s: %s", text, PQerrorMessage(pg));
-    }
-    PQclear(result);
-}
-
 static void terminated_connections_are_replaced(void **state)
 {
     struct site *site = *state;
     struct rig *rig = &site->rig;
     PGconn *pg = side_door(site);
     for (int i = 0; i < 3; i++) {
-        say(pg, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE application_name = 'pawl'");
+        session_say(pg, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE application_name = 'pawl'");
         struct pawl_job_id id = submit_one(rig, NULL);
-        say(pg, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE application_name = 'pawl'");
+        session_say(pg, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE application_name = 'pawl'");
         assert_state(AVAILABLE, state_of(rig, id)); // the readers' too
     }
     PQfinish(pg);
@@ -220,15 +210,15 @@ static void lock_that_is_held_too_long_is_reported(void **state)
     struct pawl_job_id id = submit_one(rig, NULL);
     struct pawl__store *hasty = open_hasty(rig, 200);
     PGconn *pg = side_door(site);
-    say(pg, "BEGIN");
-    say(pg, "SELECT 1 FROM pawl_job FOR UPDATE");
+    session_say(pg, "BEGIN");
+    session_say(pg, "SELECT 1 FROM pawl_job FOR UPDATE");
     struct pawl__op op = { .kind = PAWL__OP_CONTROL,
                            .diag = &rig->diag,
                            .control = { .id = id, .control = PAWL_CONTROL_CANCEL } };
     assert_err(rig, PAWL_ERR_BUSY, pawl__store_do(hasty, &op));
     pawl__arena_release(&op.arena);
     assert_int_equal(0, claim_n(rig, "default", 5).count); // claims pass over it
-    say(pg, "ROLLBACK");
+    session_say(pg, "ROLLBACK");
     op = (struct pawl__op){ .kind = PAWL__OP_CONTROL,
                             .diag = &rig->diag,
                             .control = { .id = id, .control = PAWL_CONTROL_CANCEL } };
@@ -255,8 +245,8 @@ static void claim_waits_for_nobody(void **state)
     struct pawl_job_id id = submit_one(rig, NULL);
     struct pawl__store *hasty = open_hasty(rig, 2000);
     PGconn *pg = side_door(site);
-    say(pg, "BEGIN");
-    say(pg, "SELECT 1 FROM pawl_ready FOR UPDATE");
+    session_say(pg, "BEGIN");
+    session_say(pg, "SELECT 1 FROM pawl_ready FOR UPDATE");
     static const char *const queues[] = { "default" };
     struct pawl__new_job job = job_new(rig, &(struct pawl_job_spec){ .queue = "elsewhere" });
     struct pawl_submitted out;
@@ -286,7 +276,7 @@ static void claim_waits_for_nobody(void **state)
         assert_err(rig, PAWL_OK, ops[i].err);
     }
     assert_int_equal(0, ops[0].claim.job_count);
-    say(pg, "ROLLBACK");
+    session_say(pg, "ROLLBACK");
     PQfinish(pg);
     for (int i = 0; i < 2; i++) {
         pawl__arena_release(&ops[i].arena);
@@ -310,9 +300,9 @@ static void deadlock_is_resolved_by_doing_it_again(void **state)
     pawl_job_id_text(b, text);
     snprintf(lock_b, sizeof lock_b, "SELECT 1 FROM pawl_job WHERE id = '%s' FOR UPDATE", text);
     PGconn *pg = side_door(site), *watch = side_door(site);
-    say(pg, "SET deadlock_timeout = '1h'");
-    say(pg, "BEGIN");
-    say(pg, lock_a);
+    session_say(pg, "SET deadlock_timeout = '1h'");
+    session_say(pg, "BEGIN");
+    session_say(pg, lock_a);
     _Atomic int left = 2;
     struct pawl_diag diags[2] = { 0 };
     struct pawl__op ops[2];
@@ -331,8 +321,8 @@ static void deadlock_is_resolved_by_doing_it_again(void **state)
         waits = PQntuples(found) > 0;
         PQclear(found);
     }
-    say(pg, lock_b); // until the store has been sent back
-    say(pg, "COMMIT");
+    session_say(pg, lock_b); // until the store has been sent back
+    session_say(pg, "COMMIT");
     while (left > 0)
         usleep(1000);
     for (int i = 0; i < 2; i++) {
@@ -378,18 +368,18 @@ static void check_finds_jobs_that_no_roll_leads_to(void **state)
     job_in(rig, PAWL_STATE_COMPLETED, NULL);
     job_in(rig, PAWL_STATE_AVAILABLE, NULL);
     PGconn *pg = side_door(site);
-    say(pg, "CREATE TEMP TABLE ready AS TABLE pawl_ready; CREATE TEMP TABLE lease AS TABLE"
-            " pawl_lease; CREATE TEMP TABLE ended AS TABLE pawl_ended");
+    session_say(pg, "CREATE TEMP TABLE ready AS TABLE pawl_ready; CREATE TEMP TABLE lease AS TABLE"
+                    " pawl_lease; CREATE TEMP TABLE ended AS TABLE pawl_ended");
     for (size_t i = 0; i < COUNT(faults); i++) {
         int findings = 0;
         rig_check(rig);
-        say(pg, faults[i]);
+        session_say(pg, faults[i]);
         assert_err(rig, PAWL_ERR_CORRUPT,
                    pawl__store_check(rig->store, count_finding, &findings, &rig->diag));
         assert_true(findings > 0);
-        say(pg, "DELETE FROM pawl_ready; INSERT INTO pawl_ready TABLE ready;"
-                "DELETE FROM pawl_lease; INSERT INTO pawl_lease TABLE lease;"
-                "DELETE FROM pawl_ended; INSERT INTO pawl_ended TABLE ended");
+        session_say(pg, "DELETE FROM pawl_ready; INSERT INTO pawl_ready TABLE ready;"
+                        "DELETE FROM pawl_lease; INSERT INTO pawl_lease TABLE lease;"
+                        "DELETE FROM pawl_ended; INSERT INTO pawl_ended TABLE ended");
     }
     PQfinish(pg);
 }
