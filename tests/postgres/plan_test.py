@@ -18,7 +18,10 @@ import embed_sql
 
 FOLDER = os.path.join(ROOT, "src/store/postgres")
 FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gather.sql",
-         "sql/cluster.sql", "sql/read.sql"]
+         "sql/set.sql", "sql/cluster.sql", "sql/read.sql"]
+
+# Of set_write and set_write_restored.
+SET_LISTS = ", ".join(["bigint[]"] * 12 + ["text[]"] * 3 + ["bigint[]", "text[]"])
 
 # Statement: the types of its parameters, in order, and the index of its hot table.
 PLANS = {
@@ -39,10 +42,14 @@ PLANS = {
     "job_known_many": ("uuid[]", "pawl_job_pkey"),
     "job_promote": ("uuid[]", "pawl_job_pkey"),
     "key_forget": ("bigint, bigint", "pawl_key_until"),
-    "job_live": ("bigint, bigint, bigint, bigint, bigint, bigint, bigint, boolean, boolean, "
-                 "boolean, bigint, bigint, text, boolean, text, uuid", "pawl_job_pkey"),
-    "job_end": ("bigint, bigint, bigint, bigint, bigint, bigint, bigint, boolean, text, text, "
-                "text, uuid", "pawl_job_pkey"),
+    "job_lease": ("bigint, bigint, bigint, bigint, text, text, uuid", "pawl_job_pkey"),
+    "job_end": ("bigint, bigint, text, text, uuid", "pawl_job_pkey"),
+    "set_live": ("uuid[]", "pawl_job_pkey"),
+    "set_archived": ("uuid[]", "pawl_archive_pkey"),
+    "set_crashes": ("uuid[]", "pawl_failure_pkey"),
+    "set_holders": ("bytea[]", "pawl_key_pkey"),
+    "set_write": ("tid[], " + SET_LISTS, "Tid Scan on pawl_job"),
+    "set_write_restored": ("uuid[], " + SET_LISTS, "pawl_job_pkey"),
     "job_due": ("bigint, bigint", "pawl_job_due"),
     "job_next_due": ("", "pawl_job_due"),
     "lease_due": ("bigint, bigint", "pawl_lease_next"),
@@ -59,7 +66,6 @@ PLANS = {
     "place": ("uuid", "pawl_job_pkey"),
     "key_holders": ("bytea", "pawl_key_pkey"),
     "key_held": ("bytea[]", "pawl_key_pkey"),
-    "failure_crashes": ("uuid, bigint", "pawl_failure_pkey"),
 }
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed"}

@@ -124,6 +124,7 @@ struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, u
 
 void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
 {
+    if (pawl__set_find(set, id)) return;
     struct pawl__row *row = pawl__set_want(set, id, need);
     struct pawl__row **scanned = GROW(set, set->scanned, set->scanned_cap, set->scanned_count);
     if (scanned) set->scanned = scanned;

@@ -222,7 +222,7 @@ struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at);
 /* The row of a job, made if need be, with at least these groups once it is read. What a row that
  * was changed needs must have been said before. NULL: no memory, and `failed` is set. */
 struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
-/* The same for a job that a scan found. */
+/* The same for a job that a scan found, into an empty set; one that it finds again counts once. */
 void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
 /* The holders of a key; `read` false: not yet. NULL: no memory. */
 struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);

@@ -22,11 +22,7 @@ static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__pg_op_claim,
     [PAWL__OP_ROUTE] = pawl__pg_op_claim,
     [PAWL__OP_ASSIGN] = pawl__pg_op_assign,
-    [PAWL__OP_COMPLETE] = pawl__pg_op_complete,
-    [PAWL__OP_FAIL] = pawl__pg_op_fail,
-    [PAWL__OP_SNOOZE] = pawl__pg_op_snooze,
     [PAWL__OP_EXTEND] = pawl__pg_op_extend,
-    [PAWL__OP_CONTROL] = pawl__pg_op_control,
     [PAWL__OP_BULK] = pawl__pg_op_bulk,
     [PAWL__OP_PRIORITY] = pawl__pg_op_priority,
     [PAWL__OP_DELETE] = pawl__pg_op_delete,
@@ -34,7 +30,6 @@ static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CHECKPOINT] = pawl__pg_op_checkpoint,
     [PAWL__OP_LOG] = pawl__pg_op_log,
     [PAWL__OP_PROMOTE] = pawl__pg_op_promote,
-    [PAWL__OP_LAPSE] = pawl__pg_op_lapse,
     [PAWL__OP_EXPIRE] = pawl__pg_op_expire,
     [PAWL__OP_ARCHIVE] = pawl__pg_op_archive,
     [PAWL__OP_PURGE] = pawl__pg_op_purge,
@@ -65,7 +60,20 @@ static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size
     if (err) return err;
     const PGresult *turn = conn->kept[0];
     pg->now_ms = pg->clock ? pawl__clock_wall_ms(pg->clock) : pawl__pg_int(turn, 0, 0);
+    pg->set.table = &pawl__pg_core;
+    pg->set.backend = pg;
+    pg->set.rng = &pg->rng;
+    pg->set.now_ms = pg->now_ms;
+    pg->set.boost_ms = pg->boost_ms;
+    pg->set.diag = pg->diag;
     return pawl__pg_lanes_refresh(pg, pawl__pg_int(turn, 0, 1));
+}
+
+/* What was gathered first: nothing in the set is about it, or could be seen by it. */
+static enum pawl_err flush(struct pawl__backend *pg)
+{
+    enum pawl_err err = pawl__pg_gather_flush(pg);
+    return err ? err : pawl__core_run(&pg->set);
 }
 
 /* A lone operation has nobody to be gathered with, unless it is many by itself. */
@@ -74,12 +82,16 @@ static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
     assert(op->kind < PAWL__OP_END);
     op->now_ms = pg->now_ms;
     op->err = PAWL_OK;
+    if (pawl__core_takes(&pg->set, op)) return pawl__core_add(&pg->set, op);
     bool taken = false;
-    enum pawl_err err = pawl__pg_gather(pg, op, &taken);
+    enum pawl_err err = PAWL_OK;
+    if (op->kind == PAWL__OP_SUBMIT && pawl__core_precedes(&pg->set, op)) err = flush(pg);
+    if (!err) err = pawl__pg_gather(pg, op, &taken);
     if (err || taken) return err;
-    bool claims = op->kind == PAWL__OP_CLAIM;
-    err = claims ? pawl__pg_gather_flush_jobs(pg) : pawl__pg_gather_flush(pg);
+    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&pg->set);
+    err = claims ? pawl__pg_gather_flush_jobs(pg) : flush(pg);
     if (err) return err;
+    if (pawl__core_scans(op)) return pawl__core_scan(&pg->set, op);
     op->err = handlers[op->kind](pg, op);
     assert(!pg->in_savepoint || !pawl__err_is_own(op->err));
     return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
@@ -88,7 +100,7 @@ static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
 static enum pawl_err apply_all(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
     enum pawl_err err = pawl__batch_apply(pg, ops, count, apply_one);
-    if (!err) err = pawl__pg_gather_flush(pg);
+    if (!err) err = flush(pg);
     if (!err) err = pawl__pg_rolls_flush(pg);
     return err ? err : pawl__pg_counts_flush(pg);
 }
@@ -215,6 +227,7 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
     if (!err) err = commit(pg);
     pawl__pg_counts_forget(pg);
     pawl__pg_gather_reset(pg);
+    pawl__set_clear(&pg->set);
     pawl__pg_rolls_reset(pg);
     if (err) roll_back(pg);
     return err;

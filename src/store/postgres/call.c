@@ -260,6 +260,15 @@ void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value)
     }
 }
 
+void pawl__pg_list_add_maybe(struct pawl__pg_list *list, const int64_t *value)
+{
+    if (value) {
+        pawl__pg_list_add(list, *value);
+    } else {
+        pawl__pg_list_add_bytes(list, NULL, 0);
+    }
+}
+
 void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id)
 {
     pawl__pg_list_add_bytes(list, id.b, sizeof id.b);

@@ -77,7 +77,7 @@ static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_new_row 
     const struct pawl_job_id *arrival = pawl__pg_arrival_of(row->job);
     pawl__pg_list_add_bytes(&lists[L_ARRIVAL], arrival, arrival ? sizeof *arrival : 0);
     if (extras) {
-        uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
+        uint8_t keys[PAWL__KEYS_MAX * PAWL__KEY_RECORD_BYTES];
         pawl__pg_list_add_bytes(&lists[L_KEYS], keys, pawl__pg_pack_keys(row->job, keys));
     }
     for (int i = 0; i < fact_count(extras); i++) {
@@ -596,15 +596,14 @@ static enum pawl_err end_others(struct pawl__backend *pg, const struct turn *tur
     return err;
 }
 
-/* The long way for those that own no run: it says why. */
+/* Those that own no run are decided by the core, before what came behind them: it says why. */
 static enum pawl_err complete_singly(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!ops[i]) continue;
-        ops[i]->err = pawl__pg_op_complete(pg, ops[i]);
-        if (ops[i]->err && !pawl__pg_is_own(ops[i]->err)) return ops[i]->err;
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = count; !err && i-- > 0;) {
+        if (ops[i]) err = pawl__core_add_first(&pg->set, ops[i]);
     }
-    return PAWL_OK;
+    return err;
 }
 
 static enum pawl_err flush_ends(struct pawl__backend *pg)

@@ -115,8 +115,7 @@ static void number_records(struct needed *needed, const PGresult *records)
 {
     for (int i = 0; i < (records ? PQntuples(records) : 0); i++) {
         struct pawl_span keys = pawl__pg_raw(records, i, 0);
-        for (size_t at = 0; at + PAWL__PG_KEY_RECORD_BYTES <= keys.len;
-             at += PAWL__PG_KEY_RECORD_BYTES) {
+        for (size_t at = 0; at + PAWL__KEY_RECORD_BYTES <= keys.len; at += PAWL__KEY_RECORD_BYTES) {
             needed->numbers[needed->count++] = lock_number((const uint8_t *)keys.at + at + 1);
         }
     }
@@ -148,8 +147,8 @@ enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops
 
 /* ---- rows ---- */
 
-static void delete_key(struct pawl__backend *pg, const uint8_t digest[16],
-                       const struct pawl_job_id *id)
+void pawl__pg_key_delete(struct pawl__backend *pg, const uint8_t digest[16],
+                         const struct pawl_job_id *id)
 {
     pawl__pg_call(&pg->writer, PG_KEY_DELETE);
     pawl__pg_bind_bytes(&pg->writer, PG_KEY_DELETE_digest, digest, 16);
@@ -157,8 +156,8 @@ static void delete_key(struct pawl__backend *pg, const uint8_t digest[16],
     pawl__pg_send(&pg->writer);
 }
 
-static void insert_key(struct pawl__backend *pg, const uint8_t digest[16],
-                       const struct pawl_job_id *id, int64_t until_ms)
+void pawl__pg_key_insert(struct pawl__backend *pg, const uint8_t digest[16],
+                         const struct pawl_job_id *id, int64_t until_ms)
 {
     pawl__pg_call(&pg->writer, PG_KEY_INSERT);
     pawl__pg_bind_bytes(&pg->writer, PG_KEY_INSERT_digest, digest, 16);
@@ -175,7 +174,8 @@ int64_t pawl__pg_key_until(const struct pawl__backend *pg, const struct pawl__ke
 void pawl__pg_keys_write(struct pawl__backend *pg, const struct pawl__new_job *job)
 {
     for (size_t i = 0; i < job->key_count; i++) {
-        insert_key(pg, job->keys[i].digest, &job->id, pawl__pg_key_until(pg, &job->keys[i]));
+        pawl__pg_key_insert(pg, job->keys[i].digest, &job->id,
+                            pawl__pg_key_until(pg, &job->keys[i]));
     }
 }
 
@@ -265,7 +265,7 @@ static enum pawl_err ask_key(struct pawl__backend *pg, struct pawl__op *op,
             continue;
         }
         if (pawl__key_forgets(key, &holder->of, &ended)) {
-            delete_key(pg, key->digest, &holder->of.id);
+            pawl__pg_key_delete(pg, key->digest, &holder->of.id);
         }
     }
     return err;
@@ -286,27 +286,6 @@ static const uint8_t *record_at(struct pawl_span keys, size_t at)
     return (const uint8_t *)keys.at + at;
 }
 
-enum pawl_err pawl__pg_keys_retake(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                                   bool ask_first, struct pawl_diag *diag)
-{
-    struct pawl__op ask = { .diag = diag };
-    enum pawl_err err = PAWL_OK;
-    for (size_t at = 0; !err && at + PAWL__PG_KEY_RECORD_BYTES <= place->keys.len;
-         at += PAWL__PG_KEY_RECORD_BYTES) {
-        const uint8_t *record = record_at(place->keys, at);
-        if (record[0] == PAWL__KEY_IDEMPOTENCY) continue; // never let go
-        struct pawl__key key = { .kind = PAWL__KEY_BUSINESS, .on_conflict = PAWL_CONFLICT_REJECT };
-        memcpy(key.digest, record + 1, sizeof key.digest);
-        struct pawl__pg_answer answer = { 0 };
-        if (ask_first && record[0] == PAWL__KEY_BUSINESS) {
-            key.states = PAWL__LIVE_STATES;
-            err = ask_key(pg, &ask, &key, &answer);
-        }
-        if (!err) insert_key(pg, key.digest, &place->id, 0);
-    }
-    return err;
-}
-
 void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *place)
 {
     struct pawl__pg_conn *conn = &pg->writer;
@@ -316,10 +295,10 @@ void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *plac
         pawl__pg_bind_span(conn, PG_TAG_DELETE_tags, place->tags);
         pawl__pg_send(conn);
     }
-    for (size_t at = 0; at + PAWL__PG_KEY_RECORD_BYTES <= place->keys.len;
-         at += PAWL__PG_KEY_RECORD_BYTES) {
+    for (size_t at = 0; at + PAWL__KEY_RECORD_BYTES <= place->keys.len;
+         at += PAWL__KEY_RECORD_BYTES) {
         const uint8_t *record = record_at(place->keys, at);
         if (record[0] == PAWL__KEY_IDEMPOTENCY) continue; // outlives its job
-        delete_key(pg, record + 1, &place->id);
+        pawl__pg_key_delete(pg, record + 1, &place->id);
     }
 }

@@ -79,6 +79,7 @@ static void close_store(struct pawl__backend *pg)
     pawl__pg_readers_drop(pg);
     pawl__pg_lanes_release(&pg->lanes);
     pawl__pg_gather_release(&pg->gather);
+    pawl__pg_set_release(pg);
     pawl__pg_rolls_release(pg);
     pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);

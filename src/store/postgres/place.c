@@ -1,6 +1,6 @@
-/* Where a job stands, and the one way to move it: ask the lifecycle, leave the old place, enter the
- * new one, count. Claiming, completing and promoting have shorter ways of their own for speed; each
- * asks the same table.
+/* Where a job stands, and how handlers that the core has not taken over move it: a job is routed, or
+ * assigned and runs; one that expired or was replaced ends. Each move asks the lifecycle, writes and
+ * counts.
  *
  * A place that was found is locked until the transaction ends, so what is decided by it stays true.
  * What follows from it is sent without waiting for an answer.
@@ -174,136 +174,38 @@ int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_p
                                                .sla_hard_at_ms = place->sla_hard_at_ms });
 }
 
-/* What a move to a state that is not an end leads to; what is NULL for most is set by callers. */
-struct live_row {
-    enum pawl_state paused_from;
-    bool keeps_end;
-    int64_t started_at_ms, lease_until_ms;
-    const char *worker, *reason;
-};
-
-static bool can_expire(const struct pawl__pg_place *place, enum pawl_state in)
-{
-    return place->expires_at_ms && in != PAWL_STATE_ACTIVE && in != PAWL_STATE_PAUSED;
-}
-
-/* What both statements that move a job begin with, numbered alike. */
-static void bind_common(struct pawl__pg_conn *conn, const struct pawl__pg_place *place,
-                        enum pawl_state to)
-{
-    pawl__pg_bind(conn, PG_JOB_LIVE_rank, place->rank);
-    pawl__pg_bind(conn, PG_JOB_LIVE_due_at_ms, place->due_at_ms);
-    pawl__pg_bind(conn, PG_JOB_LIVE_run, place->run);
-    pawl__pg_bind(conn, PG_JOB_LIVE_base_run, place->base_run);
-    pawl__pg_bind(conn, PG_JOB_LIVE_free_runs, place->free_runs);
-    pawl__pg_bind(conn, PG_JOB_LIVE_state, to);
-}
-_Static_assert((int)PG_JOB_LIVE_rank == (int)PG_JOB_END_rank &&
-                   (int)PG_JOB_LIVE_due_at_ms == (int)PG_JOB_END_due_at_ms &&
-                   (int)PG_JOB_LIVE_run == (int)PG_JOB_END_run &&
-                   (int)PG_JOB_LIVE_base_run == (int)PG_JOB_END_base_run &&
-                   (int)PG_JOB_LIVE_free_runs == (int)PG_JOB_END_free_runs &&
-                   (int)PG_JOB_LIVE_state == (int)PG_JOB_END_state,
-               "parameters are numbered alike");
-
-static void write_live(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                       enum pawl_state to, const struct live_row *row)
+/* The job is routed, or begins to run. */
+static void enter_lease(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
+                        const struct pawl__pg_target *target)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_JOB_LIVE);
-    bind_common(conn, place, to);
-    pawl__pg_bind_id(conn, PG_JOB_LIVE_id, &place->id);
-    pawl__pg_bind_some(conn, PG_JOB_LIVE_paused_from, row->paused_from);
-    pawl__pg_bind_bool(conn, PG_JOB_LIVE_waits,
-                       to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE);
-    pawl__pg_bind_bool(conn, PG_JOB_LIVE_held, to == PAWL_STATE_PENDING || to == PAWL_STATE_PAUSED);
-    pawl__pg_bind_bool(conn, PG_JOB_LIVE_perishes, can_expire(place, to));
-    pawl__pg_bind_bool(conn, PG_JOB_LIVE_keeps_end, row->keeps_end);
-    pawl__pg_bind_some(conn, PG_JOB_LIVE_started_at_ms, row->started_at_ms);
-    pawl__pg_bind_some(conn, PG_JOB_LIVE_lease_until_ms, row->lease_until_ms);
-    pawl__pg_bind_text(conn, PG_JOB_LIVE_worker, row->worker);
-    pawl__pg_bind_text(conn, PG_JOB_LIVE_reason, row->reason);
+    bool runs = to == PAWL_STATE_ACTIVE;
+    place->run += runs;
+    pawl__pg_call(conn, PG_JOB_LEASE);
+    pawl__pg_bind(conn, PG_JOB_LEASE_state, to);
+    pawl__pg_bind(conn, PG_JOB_LEASE_run, place->run);
+    pawl__pg_bind_some(conn, PG_JOB_LEASE_started_at_ms, runs ? pg->now_ms : 0);
+    pawl__pg_bind(conn, PG_JOB_LEASE_lease_until_ms, target->lease_until_ms);
+    pawl__pg_bind_text(conn, PG_JOB_LEASE_worker, target->worker);
+    pawl__pg_bind_text(conn, PG_JOB_LEASE_reason, target->reason);
+    pawl__pg_bind_id(conn, PG_JOB_LEASE_id, &place->id);
     pawl__pg_send_exact(conn, 1);
-    if (to == PAWL_STATE_AVAILABLE) {
-        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = place->lane->id,
-                                                            .rank = place->rank,
-                                                            .id = place->id,
-                                                            .arrival = place->arrival });
-    }
-    if (row->lease_until_ms) {
-        pawl__pg_roll_lease(pg, row->lease_until_ms, row->worker, place->id);
-    }
+    pawl__pg_roll_lease(pg, target->lease_until_ms, target->worker, place->id);
 }
 
-static void enter_wait(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                       enum pawl_state to, const struct pawl__pg_target *target)
-{
-    bool routed = to == PAWL_STATE_PENDING && target->lease_until_ms;
-    bool was_routed = place->state == PAWL_STATE_PENDING && place->lease_until_ms;
-    enum pawl_state from = place->state; // a routed job comes back from a pause as available
-    if (was_routed) from = PAWL_STATE_AVAILABLE;
-    write_live(pg, place, to,
-               &(struct live_row){
-                   .paused_from = to == PAWL_STATE_PAUSED ? from : PAWL_STATE_NONE,
-                   .keeps_end = to == PAWL_STATE_PAUSED && pawl_state_is_terminal(from),
-                   .started_at_ms = place->started_at_ms,
-                   .lease_until_ms = routed ? target->lease_until_ms : 0,
-                   .worker = routed       ? target->worker
-                             : was_routed ? NULL
-                                          : place->worker,
-                   .reason = target->reason,
-               });
-}
-
-static void write_end(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                      enum pawl_state to, const struct pawl__pg_target *target)
-{
-    struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_JOB_END);
-    bind_common(conn, place, to);
-    pawl__pg_bind_id(conn, PG_JOB_END_id, &place->id);
-    pawl__pg_bind(conn, PG_JOB_END_finished_at_ms, pg->now_ms);
-    pawl__pg_bind_bool(conn, PG_JOB_END_dead_letter, target->dead_letter);
-    pawl__pg_bind_text(conn, PG_JOB_END_worker, place->worker);
-    pawl__pg_bind_text(conn, PG_JOB_END_reason, target->reason);
-    pawl__pg_bind_span(conn, PG_JOB_END_result, target->result);
-    pawl__pg_send_exact(conn, 1);
-}
-
-/* A job paused out of discarded goes back to how it had ended. */
 static void enter_end(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
                       const struct pawl__pg_target *target)
 {
-    if (place->state == PAWL_STATE_PAUSED && to == place->paused_from) {
-        pawl__pg_call(&pg->writer, PG_JOB_END_AGAIN);
-        pawl__pg_bind_id(&pg->writer, PG_JOB_END_AGAIN_id, &place->id);
-        pawl__pg_send_exact(&pg->writer, 1);
-    } else {
-        write_end(pg, place, to, target);
-        place->finished_at_ms = pg->now_ms;
-    }
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_JOB_END);
+    pawl__pg_bind(conn, PG_JOB_END_state, to);
+    pawl__pg_bind(conn, PG_JOB_END_finished_at_ms, pg->now_ms);
+    pawl__pg_bind_text(conn, PG_JOB_END_worker, place->worker);
+    pawl__pg_bind_text(conn, PG_JOB_END_reason, target->reason);
+    pawl__pg_bind_id(conn, PG_JOB_END_id, &place->id);
+    pawl__pg_send_exact(conn, 1);
+    place->finished_at_ms = pg->now_ms;
     pawl__pg_roll_ended(pg, to, place->finished_at_ms, place->id);
-}
-
-static void enter_live(struct pawl__backend *pg, struct pawl__pg_place *place, enum pawl_state to,
-                       const struct pawl__pg_target *target)
-{
-    switch (to) {
-    case PAWL_STATE_AVAILABLE:
-        write_live(pg, place, to, &(struct live_row){ 0 });
-        break;
-    case PAWL_STATE_ACTIVE:
-        place->run++;
-        write_live(pg, place, to,
-                   &(struct live_row){ .started_at_ms = pg->now_ms,
-                                       .lease_until_ms = target->lease_until_ms,
-                                       .worker = target->worker });
-        break;
-    default:
-        enter_wait(pg, place, to, target);
-        break;
-    }
-    if (to != PAWL_STATE_PAUSED) place->finished_at_ms = 0;
 }
 
 enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *place,
@@ -316,19 +218,13 @@ enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *pla
         assert(to != PAWL_STATE_NONE || i == 0); // whoever chains moves knows that they chain
         if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
     }
-    if (target->due_at_ms && target->due_at_ms != place->due_at_ms) {
-        place->due_at_ms = target->due_at_ms;
-        place->rank = pawl__pg_rank_of(pg, place, target->due_at_ms);
-    }
     if (pawl_state_is_terminal(to)) {
         enter_end(pg, place, to, target);
     } else {
-        enter_live(pg, place, to, target);
+        assert(to == PAWL_STATE_PENDING || to == PAWL_STATE_ACTIVE); // the core does the rest
+        enter_lease(pg, place, to, target);
     }
     pawl__pg_moved(pg, place->lane, place->id, place->run, place->state, to);
-    if (to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE) {
-        pawl__pg_tale_due(pg, place->due_at_ms);
-    }
     place->state = to;
     return PAWL_OK;
 }

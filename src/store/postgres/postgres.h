@@ -33,6 +33,7 @@
 #include "store/backend.h"
 #include "store/batch.h"
 #include "store/core/fields.h"
+#include "store/core/set.h"
 #include "store/decide.h"
 #include "store/tale.h"
 
@@ -53,6 +54,7 @@ enum {
     PAWL__PG_READERS_MAX = 4,
     PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
+    PAWL__PG_SET_LISTS = 18,         /* set.c: the most that a statement takes */
     PAWL__PG_SLOTS = 6,              /* answers that are kept at a time; the last two: lane.c */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
@@ -171,7 +173,8 @@ enum pawl__pg_kind { PAWL__PG_INTS, PAWL__PG_TEXTS, PAWL__PG_IDS, PAWL__PG_BYTES
 
 void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind);
 void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value);
-void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value); /* 0: NULL */
+void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value);         /* 0: NULL */
+void pawl__pg_list_add_maybe(struct pawl__pg_list *list, const int64_t *value); /* NULL: NULL */
 void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id);
 void pawl__pg_list_add_span(struct pawl__pg_list *list, struct pawl_span span); /* empty: NULL */
 void pawl__pg_list_add_text(struct pawl__pg_list *list, const char *text);      /* "" too: NULL */
@@ -326,6 +329,8 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__pg_lanes lanes;
     struct pawl__pg_gather gather;
+    struct pawl__set set;
+    struct pawl__pg_list set_lists[PAWL__PG_SET_LISTS];
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
     struct pawl__tale tale;
     struct pawl__arena arena;   /* of the transaction under way */
@@ -416,10 +421,20 @@ enum pawl_err pawl__pg_savepoint_undo(struct pawl__backend *pg);
 void pawl__pg_gather_release(struct pawl__pg_gather *gather);
 /* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
 enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, bool *taken);
-/* Write what was gathered: all of it, or what a claim must see. */
+/* Write what was gathered: all of it, or what a claim must see. Completions that could not go with
+ * the others are put before all that is in the working set, which must be run next. */
 enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg);
 enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
 void pawl__pg_gather_reset(struct pawl__backend *pg);
+
+/* ---- the working set (set.c, sweep.c) ---- */
+
+extern const struct pawl__core_table pawl__pg_core;
+void pawl__pg_set_release(struct pawl__backend *pg);
+/* See struct pawl__core_table. */
+enum pawl_err pawl__pg_lapsed(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
+                              size_t *count, bool *more);
+enum pawl_err pawl__pg_next_lapse(struct pawl__backend *pg, int64_t *at_ms);
 
 /* ---- rolls (roll.c) ---- */
 
@@ -534,14 +549,11 @@ struct pawl__pg_place {
     char worker[PAWL_WORKER_BYTES_MAX + 1];
 };
 
-/* What a move leads to, beyond the state. Zero fields keep what the place has. */
+/* What a move leads to, beyond the state. */
 struct pawl__pg_target {
-    int64_t due_at_ms;
-    int64_t lease_until_ms;
+    int64_t lease_until_ms; /* PENDING, ACTIVE */
     const char *worker;
-    const char *reason;
-    struct pawl_span result;
-    bool dead_letter;
+    const char *reason; /* not of ACTIVE */
 };
 
 /* Lock it. NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
@@ -617,10 +629,6 @@ int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t
 
 /* ---- submitting (submit.c, keys.c) ---- */
 
-enum {
-    PAWL__PG_KEY_RECORD_BYTES = 17
-}; /* pawl_job.keys: a byte of kind, sixteen of digest, each */
-
 /* What asking the keys came to. */
 struct pawl__pg_answer {
     bool stands_in; /* an earlier job stands in for this one */
@@ -643,10 +651,11 @@ enum pawl_err pawl__pg_keys_ask(struct pawl__backend *pg, struct pawl__op *op,
 void pawl__pg_keys_write(struct pawl__backend *pg, const struct pawl__new_job *job);
 /* When an idempotency key is forgotten; 0: never. */
 int64_t pawl__pg_key_until(const struct pawl__backend *pg, const struct pawl__key *key);
-/* The keys of a job that comes back to life. DUPLICATE, if asked first: its business key is taken.
- */
-enum pawl_err pawl__pg_keys_retake(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                                   bool ask_first, struct pawl_diag *diag);
+/* A row of pawl_key. */
+void pawl__pg_key_insert(struct pawl__backend *pg, const uint8_t digest[16],
+                         const struct pawl_job_id *id, int64_t until_ms);
+void pawl__pg_key_delete(struct pawl__backend *pg, const uint8_t digest[16],
+                         const struct pawl_job_id *id);
 /* Give up the keys and tags of a job that goes. */
 void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *place);
 
@@ -657,14 +666,6 @@ int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
 /* Is the work of op->retire ours to do (cluster.c)? It is when no owner is named. */
 enum pawl_err pawl__pg_retire_begin(struct pawl__backend *pg, const struct pawl__op *op,
                                     bool *ours);
-/* A run whose lease ran out: charged, and ended if it was one too many (finish.c). */
-enum pawl_err pawl__pg_lapse_run(struct pawl__backend *pg, struct pawl__pg_place *place,
-                                 struct pawl__arena *arena);
-enum pawl_err pawl__pg_control_place(struct pawl__backend *pg, struct pawl__pg_place *place,
-                                     enum pawl_control control, const struct pawl_by *by,
-                                     struct pawl_diag *diag);
-/* The job back from the archive, as if it had never been there (retire.c). */
-enum pawl_err pawl__pg_unarchive(struct pawl__backend *pg, const struct pawl__pg_place *archived);
 /* A job that ended, with all that is kept with it. STATE, NOT_FOUND. */
 enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
                               const struct pawl_by *by, struct pawl_diag *diag);
@@ -683,10 +684,9 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_complete,
-    pawl__pg_op_fail, pawl__pg_op_snooze, pawl__pg_op_extend, pawl__pg_op_control, pawl__pg_op_bulk,
-    pawl__pg_op_priority, pawl__pg_op_delete, pawl__pg_op_progress, pawl__pg_op_checkpoint,
-    pawl__pg_op_log, pawl__pg_op_promote, pawl__pg_op_lapse, pawl__pg_op_expire,
+pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_extend,
+    pawl__pg_op_bulk, pawl__pg_op_priority, pawl__pg_op_delete, pawl__pg_op_progress,
+    pawl__pg_op_checkpoint, pawl__pg_op_log, pawl__pg_op_promote, pawl__pg_op_expire,
     pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put,
     pawl__pg_op_node_drop, pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release,
     pawl__pg_op_setting_put, pawl__pg_op_queue_pause;

@@ -1,4 +1,4 @@
-/* Jobs that have ended: to the archive, out of it, back from it.
+/* Jobs that have ended: to the archive, and out of it.
  *
  * Runs on: the session's thread, inside a transaction, a bounded number at a time. */
 #include "store/postgres/postgres.h"
@@ -178,18 +178,6 @@ enum pawl_err pawl__pg_op_archive(struct pawl__backend *pg, struct pawl__op *op)
 enum pawl_err pawl__pg_op_purge(struct pawl__backend *pg, struct pawl__op *op)
 {
     return pawl__pg_op_archive(pg, op); // the same walk; op->kind tells which
-}
-
-enum pawl_err pawl__pg_unarchive(struct pawl__backend *pg, const struct pawl__pg_place *archived)
-{
-    struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_ARCHIVE_RESTORE);
-    pawl__pg_bind_id(conn, PG_ARCHIVE_RESTORE_id, &archived->id);
-    pawl__pg_send_exact(conn, 1);
-    send_for_one(pg, PG_ARCHIVE_DELETE, archived->id);
-    pawl__pg_roll_ended(pg, archived->state, archived->finished_at_ms, archived->id);
-    pawl__pg_count(pg, archived->lane, PAWL_STATE_NONE, archived->state);
-    return PAWL_OK;
 }
 
 /* The deed outlives the job and its other deeds, so it names the job in words. */

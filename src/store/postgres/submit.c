@@ -18,10 +18,10 @@ const struct pawl_job_id *pawl__pg_arrival_of(const struct pawl__new_job *job)
 size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out)
 {
     for (size_t i = 0; i < job->key_count; i++) {
-        out[i * PAWL__PG_KEY_RECORD_BYTES] = (uint8_t)job->keys[i].kind;
-        memcpy(out + i * PAWL__PG_KEY_RECORD_BYTES + 1, job->keys[i].digest, 16);
+        out[i * PAWL__KEY_RECORD_BYTES] = (uint8_t)job->keys[i].kind;
+        memcpy(out + i * PAWL__KEY_RECORD_BYTES + 1, job->keys[i].digest, 16);
     }
-    return job->key_count * PAWL__PG_KEY_RECORD_BYTES;
+    return job->key_count * PAWL__KEY_RECORD_BYTES;
 }
 
 #define X(member, column, ...)                                                                     \
@@ -55,7 +55,7 @@ static enum pawl_err insert_job(struct pawl__backend *pg, struct pawl__op *op,
                                 const struct pawl__settled *settled)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    uint8_t keys[PAWL__KEYS_MAX * PAWL__PG_KEY_RECORD_BYTES];
+    uint8_t keys[PAWL__KEYS_MAX * PAWL__KEY_RECORD_BYTES];
     size_t keys_len = pawl__pg_pack_keys(job, keys);
     pawl__pg_call(conn, PG_JOB_INSERT);
     bind_facts(conn, job, settled);

@@ -77,17 +77,6 @@ static enum pawl_err copy_ids(struct pawl__backend *pg, const PGresult *rows,
     return PAWL_OK;
 }
 
-/* A run is charged; a job that was routed and not assigned in time goes back where it was. */
-static enum pawl_err lapse_one(struct pawl__backend *pg, struct pawl__op *op, struct pawl_job_id id)
-{
-    static const enum pawl_event lapse[] = { PAWL_EVENT_LAPSE };
-    struct pawl__pg_place place;
-    enum pawl_err err = pawl__pg_place_need(pg, id, &place);
-    if (err) return err;
-    if (place.state == PAWL_STATE_ACTIVE) return pawl__pg_lapse_run(pg, &place, &op->arena);
-    return pawl__pg_move(pg, &place, lapse, 1, &(struct pawl__pg_target){ 0 });
-}
-
 /* Jobs whose lease has run out and that were not taken, because somebody holds them or they are too
  * many, stay on the roll. */
 static enum pawl_err keep_lapsed(struct pawl__backend *pg, const PGresult *lapsed,
@@ -128,12 +117,10 @@ static enum pawl_err hold_lapsed(struct pawl__backend *pg, const struct pawl__pg
 }
 
 /* Some rows of the roll, and whichever of their jobs have lapsed. */
-static enum pawl_err lapse_some(struct pawl__backend *pg, struct pawl__op *op, int64_t limit,
-                                bool *more)
+static enum pawl_err take_lapsed(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
+                                 size_t *count, bool *more)
 {
     struct pawl__pg_taken taken;
-    struct pawl_job_id *ids;
-    size_t count;
     pawl__pg_call(&pg->writer, PG_LEASE_DUE);
     pawl__pg_bind(&pg->writer, PG_LEASE_DUE_now_ms, pg->now_ms);
     pawl__pg_bind(&pg->writer, PG_LEASE_DUE_limit, ROLL_ROWS);
@@ -141,12 +128,12 @@ static enum pawl_err lapse_some(struct pawl__backend *pg, struct pawl__op *op, i
     *more = !err && taken.row_count == ROLL_ROWS;
     if (err || !taken.row_count) return err;
     err = hold_lapsed(pg, &taken, limit);
-    if (!err) err = copy_ids(pg, pg->writer.kept[SLOT_HELD], &op->arena, &ids, &count);
-    for (size_t i = 0; !err && i < count; i++) {
-        err = lapse_one(pg, op, ids[i]);
+    if (err) return err;
+    const PGresult *held = pg->writer.kept[SLOT_HELD];
+    for (int i = 0; i < PQntuples(held); i++) {
+        ids[(*count)++] = pawl__pg_id(held, i, 0);
     }
-    if (!err) op->sweep.moved += (int64_t)count;
-    return err;
+    return PAWL_OK;
 }
 
 /* When the next lease ends. Most jobs are done long before: their rows are weeded out, or we would
@@ -172,18 +159,24 @@ static enum pawl_err next_lease(struct pawl__backend *pg, int64_t *next_at_ms)
     return err;
 }
 
-enum pawl_err pawl__pg_op_lapse(struct pawl__backend *pg, struct pawl__op *op)
+/* A job whose lease was extended is on several rows, and may be found again. */
+enum pawl_err pawl__pg_lapsed(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
+                              size_t *count, bool *more)
 {
-    int64_t limit = bounded(op->sweep.limit);
-    bool more = true;
-    op->sweep.moved = 0;
+    *more = true;
+    *count = 0;
     enum pawl_err err = pawl__pg_rolls_flush(pg);
-    for (int i = 0; !err && more && i < GOES_MAX && op->sweep.moved < limit; i++) {
-        err = lapse_some(pg, op, limit - op->sweep.moved, &more);
+    for (int i = 0; !err && *more && i < GOES_MAX && (int64_t)*count < limit; i++) {
+        err = take_lapsed(pg, limit - (int64_t)*count, ids, count, more);
     }
-    op->sweep.more = more || op->sweep.moved == limit;
-    if (!err) err = pawl__pg_rolls_flush(pg);
-    return err ? err : next_lease(pg, &op->sweep.next_at_ms);
+    *more |= (int64_t)*count == limit;
+    return err;
+}
+
+enum pawl_err pawl__pg_next_lapse(struct pawl__backend *pg, int64_t *at_ms)
+{
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    return err ? err : next_lease(pg, at_ms);
 }
 
 static void forget_keys(struct pawl__backend *pg, int64_t limit)

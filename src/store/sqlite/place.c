@@ -1,6 +1,6 @@
-/* Where a job stands, and the one way to move it: ask the lifecycle, leave the old place, enter the
- * new one, count. Claiming, completing and promoting have shorter ways of their own for speed; each
- * asks the same table.
+/* Where a job stands, and how handlers that the core has not taken over move it: a due job becomes
+ * available, an assigned one runs, one that expired or was replaced ends. Each move asks the
+ * lifecycle, leaves the old place, enters the new one and counts.
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/sqlite/sqlite.h"
@@ -116,8 +116,7 @@ static enum pawl_err delete_by_key(struct pawl__backend *sq, enum pawl__sql sql,
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-static enum pawl_err leave(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                           enum pawl_state to)
+static enum pawl_err leave(struct pawl__backend *sq, const struct pawl__sq_place *place)
 {
     switch (place->state) {
     case PAWL_STATE_AVAILABLE: {
@@ -129,13 +128,9 @@ static enum pawl_err leave(struct pawl__backend *sq, const struct pawl__sq_place
     }
     case PAWL_STATE_ACTIVE:
         return delete_by_key(sq, SQL_ACTIVE_DELETE, place->key);
-    case PAWL_STATE_SCHEDULED:
-    case PAWL_STATE_PENDING:
-    case PAWL_STATE_RETRYABLE:
-    case PAWL_STATE_PAUSED:
+    default:
+        assert(!pawl_state_is_terminal(place->state));
         return delete_by_key(sq, SQL_WAIT_DELETE, place->key);
-    default: // a job paused out of discarded keeps its row there, to go back to
-        return to == PAWL_STATE_PAUSED ? PAWL_OK : delete_by_key(sq, SQL_DONE_DELETE, place->key);
     }
 }
 
@@ -168,38 +163,10 @@ static enum pawl_err enter_active(struct pawl__backend *sq, const struct pawl__s
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-static enum pawl_err enter_wait(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                enum pawl_state to, const struct pawl__sq_target *target)
-{
-    bool routed = to == PAWL_STATE_PENDING && target->lease_until_ms;
-    bool was_routed = place->state == PAWL_STATE_PENDING && place->lease_until_ms;
-    enum pawl_state from = place->state; // a routed job comes back from a pause as available
-    if (was_routed) from = PAWL_STATE_AVAILABLE;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_INSERT);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_key, place->key);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lane, place->lane->id);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, to);
-    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_paused_from, to == PAWL_STATE_PAUSED ? from : 0);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, place->rank);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_run, place->run);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_base_run, place->base_run);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_free_runs, place->free_runs);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, place->due_at_ms);
-    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_started_at_ms, place->started_at_ms);
-    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_lease_until_ms, routed ? target->lease_until_ms : 0);
-    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker,
-                       routed       ? target->worker
-                       : was_routed ? NULL
-                                    : place->worker);
-    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_reason, target->reason);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
-}
-
 static enum pawl_err enter_done(struct pawl__backend *sq, const struct pawl__sq_place *place,
                                 enum pawl_state to, const struct pawl__sq_target *target)
 {
-    if (place->in_done) {
-        if (place->state == PAWL_STATE_PAUSED && to == place->paused_from) return PAWL_OK;
+    if (place->in_done) { // it was paused after it had ended
         enum pawl_err err = delete_by_key(sq, SQL_DONE_DELETE, place->key);
         if (err) return err;
     }
@@ -212,10 +179,10 @@ static enum pawl_err enter_done(struct pawl__backend *sq, const struct pawl__sq_
     pawl__sq_bind(stmt, SQL_DONE_INSERT_free_runs, place->free_runs);
     pawl__sq_bind_some(stmt, SQL_DONE_INSERT_started_at_ms, place->started_at_ms);
     pawl__sq_bind(stmt, SQL_DONE_INSERT_finished_at_ms, sq->now_ms);
-    pawl__sq_bind(stmt, SQL_DONE_INSERT_dead_letter, target->dead_letter);
+    pawl__sq_bind(stmt, SQL_DONE_INSERT_dead_letter, 0);
     pawl__sq_bind_text(stmt, SQL_DONE_INSERT_worker, place->worker);
     pawl__sq_bind_text(stmt, SQL_DONE_INSERT_reason, target->reason);
-    pawl__sq_bind_span(stmt, SQL_DONE_INSERT_result, target->result);
+    pawl__sq_bind_text(stmt, SQL_DONE_INSERT_result, NULL);
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
@@ -228,38 +195,10 @@ static enum pawl_err enter(struct pawl__backend *sq, struct pawl__sq_place *plac
     case PAWL_STATE_ACTIVE:
         place->run++;
         return enter_active(sq, place, target);
-    case PAWL_STATE_SCHEDULED:
-    case PAWL_STATE_PENDING:
-    case PAWL_STATE_RETRYABLE:
-    case PAWL_STATE_PAUSED:
-        return enter_wait(sq, place, to, target);
     default:
+        assert(pawl_state_is_terminal(to)); // the core does the rest
         return enter_done(sq, place, to, target);
     }
-}
-
-static enum pawl_err set_due(struct pawl__backend *sq, struct pawl__sq_place *place,
-                             int64_t due_at_ms)
-{
-    place->due_at_ms = due_at_ms;
-    place->rank = pawl__sq_rank_of(sq, place, due_at_ms);
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_REDUE);
-    pawl__sq_bind(stmt, SQL_JOB_REDUE_due_at_ms, due_at_ms);
-    pawl__sq_bind(stmt, SQL_JOB_REDUE_rank, place->rank);
-    pawl__sq_bind(stmt, SQL_JOB_REDUE_key, place->key);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
-}
-
-/* While a job ran or was paused its expiry may have been looked at and put away. */
-static enum pawl_err keep_expiry(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                                 enum pawl_state to)
-{
-    bool back = place->state == PAWL_STATE_ACTIVE || place->state == PAWL_STATE_PAUSED;
-    if (!back || !place->expires_at_ms || pawl_state_is_terminal(to)) return PAWL_OK;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_INSERT);
-    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_at_ms, place->expires_at_ms);
-    pawl__sq_bind(stmt, SQL_EXPIRY_INSERT_key, place->key);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
 enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
@@ -272,17 +211,10 @@ enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *pla
         assert(to != PAWL_STATE_NONE || i == 0); // whoever chains moves knows that they chain
         if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
     }
-    enum pawl_err err = leave(sq, place, to);
-    if (!err && target->due_at_ms && target->due_at_ms != place->due_at_ms) {
-        err = set_due(sq, place, target->due_at_ms);
-    }
+    enum pawl_err err = leave(sq, place);
     if (!err) err = enter(sq, place, to, target);
-    if (!err) err = keep_expiry(sq, place, to);
     if (err) return err;
     pawl__sq_moved(sq, place->lane, place->id, place->run, place->state, to);
-    if (to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE) {
-        pawl__tale_due(&sq->tale, place->due_at_ms);
-    }
     place->state = to;
     return PAWL_OK;
 }

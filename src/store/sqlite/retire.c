@@ -1,4 +1,4 @@
-/* Jobs that have ended: to the archive, out of it, back from it.
+/* Jobs that have ended: to the archive, and out of it.
  *
  * Runs on: the committer's thread, inside a transaction, a bounded number at a time. */
 #include "store/sqlite/sqlite.h"

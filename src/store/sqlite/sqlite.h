@@ -487,14 +487,11 @@ struct pawl__sq_place {
     char worker[PAWL_WORKER_BYTES_MAX + 1];
 };
 
-/* What a move leads to, beyond the state. Zero fields keep what the place has. */
+/* What a move leads to, beyond the state. */
 struct pawl__sq_target {
-    int64_t due_at_ms;
-    int64_t lease_until_ms;
+    int64_t lease_until_ms; /* ACTIVE: */
     const char *worker;
-    const char *reason;
-    struct pawl_span result;
-    bool dead_letter;
+    const char *reason; /* an end */
 };
 
 /* NOT_FOUND, without a diagnosis. The place is good until something moves the job. */

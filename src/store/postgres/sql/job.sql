@@ -152,11 +152,6 @@ UPDATE pawl_job
 SET priority = :priority, rank = :rank
 WHERE id = :id
 
--- name: job_never_expires
-UPDATE pawl_job
-SET expires_at_ms = NULL
-WHERE id = :id
-
 -- name: job_delete
 DELETE FROM pawl_job
 WHERE id = ANY (:ids)

@@ -117,31 +117,20 @@ SELECT now.ms,
             AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms))
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
--- name: job_live
--- To a state that is not an end. keeps_end: it is paused after it had ended.
+-- name: job_lease
+-- Routed, which is pending with a lease, or assigned and active.
 UPDATE pawl_job
-SET rank = :rank, due_at_ms = :due_at_ms, run = :run, base_run = :base_run, free_runs = :free_runs,
-    state = :state, paused_from = :paused_from, waits = :waits, held = :held, perishes = :perishes,
+SET state = :state, run = :run, held = :state = 3,
+    perishes = :state = 3 AND expires_at_ms IS NOT NULL,
     started_at_ms = :started_at_ms, lease_until_ms = :lease_until_ms, worker = :worker,
-    reason = CASE WHEN :keeps_end THEN coalesce(:reason, reason) ELSE :reason END,
-    end_reason = CASE WHEN :keeps_end THEN reason END,
-    finished_at_ms = CASE WHEN :keeps_end THEN finished_at_ms END,
-    dead_letter = dead_letter AND :keeps_end,
-    result = CASE WHEN :keeps_end THEN result END
+    reason = :reason
 WHERE id = :id
 
 -- name: job_end
 UPDATE pawl_job
-SET rank = :rank, due_at_ms = :due_at_ms, run = :run, base_run = :base_run, free_runs = :free_runs,
-    state = :state, paused_from = NULL, waits = false, held = false, perishes = false,
-    lease_until_ms = NULL, finished_at_ms = :finished_at_ms, dead_letter = :dead_letter,
-    worker = :worker, reason = :reason, end_reason = NULL, result = :result
-WHERE id = :id
-
--- name: job_end_again
--- Back to the end that it was paused after.
-UPDATE pawl_job
-SET state = paused_from, paused_from = NULL, held = false, reason = end_reason, end_reason = NULL
+SET state = :state, paused_from = NULL, waits = false, held = false, perishes = false,
+    lease_until_ms = NULL, finished_at_ms = :finished_at_ms, dead_letter = false,
+    worker = :worker, reason = :reason, end_reason = NULL, result = NULL
 WHERE id = :id
 
 -- name: job_extend
@@ -301,21 +290,10 @@ WHERE ctid = ANY (ARRAY (
     FOR UPDATE SKIP LOCKED
 ))
 
--- name: failure_insert
-INSERT INTO pawl_failure (id, run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms,
-    worker, type, code, message, details)
-VALUES (:id, :run, :attempt, :lapsed, :started_at_ms, :failed_at_ms, :retry_delay_ms,
-    :worker, :type, :code, :message, :details)
-
 -- name: failure_trim
 -- Lapses stay: they are the crash credits.
 DELETE FROM pawl_failure
 WHERE id = :id AND run <= :run AND NOT lapsed
-
--- name: failure_crashes
-SELECT count(*)
-FROM pawl_failure
-WHERE id = :id AND run > :base_run AND lapsed
 
 -- name: failure_delete
 DELETE FROM pawl_failure

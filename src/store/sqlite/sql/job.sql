@@ -137,11 +137,6 @@ FROM pawl_job AS j
 {{places}}
 WHERE j.key = :key
 
--- name: job_redue
-UPDATE pawl_job
-SET due_at_ms = :due_at_ms, rank = :rank
-WHERE key = :key
-
 -- name: job_reprioritise
 UPDATE pawl_job
 SET priority = :priority, rank = :rank
