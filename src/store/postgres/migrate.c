@@ -1,20 +1,12 @@
-/* The schema's versions. Migrations are numbered from 1, applied in order, each recorded with a
- * checksum of its text; a released one is never edited. All that are missing are applied in one
- * transaction under an advisory lock, so a killed process leaves the old version or the new, and
- * nodes that start together do it once.
- *
- * A migration that only adds is compatible, and recorded as such: a program that is one step behind
- * works on. So the nodes of a cluster can be upgraded one after another. What is two steps ahead,
- * or not compatible, is refused.
+/* The schema's versions on PostgreSQL; the walk is sql/migrate.c's. An advisory lock makes nodes
+ * that start together migrate once.
  *
  * Runs on: the thread that opens the store, with a connection of its own. */
 #include "store/postgres/postgres.h"
-
-#include "base/sha256.h"
+#include "store/sql/migrate.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 /* number, NAME, can a program that does not know it work with it? */
 #define MIGRATIONS(X)                                                                              \
@@ -22,10 +14,7 @@
     X(2, migration_2, true)
 
 #define X(number, name, compatible) { PG_TEXT_##name, compatible },
-static const struct {
-    const char *text;
-    bool compatible;
-} migrations[] = { MIGRATIONS(X) };
+static const struct pawl__migration migrations[] = { MIGRATIONS(X) };
 #undef X
 
 /* Tests of upgrades build the program of before: it knows all but the newest. */
@@ -34,22 +23,12 @@ enum { NEWEST = sizeof migrations / sizeof *migrations - 1 };
 #else
 enum { NEWEST = sizeof migrations / sizeof *migrations };
 #endif
-enum { CHECKSUM_BYTES = 65 };
 
-static void checksum(const char *text, char out[CHECKSUM_BYTES])
-{
-    static const char digits[] = "0123456789abcdef";
-    struct pawl__sha256 sha;
-    uint8_t hash[32];
-    pawl__sha256_init(&sha);
-    pawl__sha256_add(&sha, text, strlen(text));
-    pawl__sha256_end(&sha, hash);
-    for (int i = 0; i < 32; i++) {
-        out[2 * i] = digits[hash[i] >> 4];
-        out[2 * i + 1] = digits[hash[i] & 15];
-    }
-    out[64] = '\0';
-}
+/* A connection, and how long it waits for locks: other processes may hold what it reads. */
+struct target {
+    PGconn *pg;
+    int64_t wait_ms;
+};
 
 /* Text in, text out; the caller clears `out`. NULL: nobody wants the answer. */
 static enum pawl_err run(PGconn *pg, const char *text, const char *const *values, int count,
@@ -76,40 +55,17 @@ static enum pawl_err run_plain(PGconn *pg, enum pawl__pg sql, struct pawl_diag *
     return run(pg, pawl__pg_text_of(sql), NULL, 0, NULL, diag);
 }
 
-/* The last row is one that we do not know. */
-static enum pawl_err check_newer(const PGresult *rows, struct pawl_diag *diag)
+static enum pawl_err run_one(PGconn *pg, const char *text, int64_t value, struct pawl_diag *diag)
 {
-    int last = PQntuples(rows) - 1;
-    long long version = strtoll(PQgetvalue(rows, last, 0), NULL, 10);
-    bool one_step = last == NEWEST && version == NEWEST + 1;
-    if (one_step && PQgetvalue(rows, last, 2)[0] == 't') return PAWL_OK;
-    return pawl__fail(diag, PAWL_ERR_SCHEMA,
-                      "the store has schema version %lld, this program knows up to %d, and %s; use "
-                      "a newer pawl",
-                      version, (int)NEWEST,
-                      one_step ? "the step between them is not compatible"
-                               : "that is more than one step");
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)value);
+    return run(pg, text, (const char *const[]){ number }, 1, NULL, diag);
 }
 
-static enum pawl_err check_one(const PGresult *rows, int row, struct pawl_diag *diag)
+static enum pawl_err list(void *to, struct pawl__applied *applied, struct pawl_diag *diag)
 {
-    int32_t expected = row + 1;
-    long long version = strtoll(PQgetvalue(rows, row, 0), NULL, 10);
-    if (version > NEWEST || expected > NEWEST) return check_newer(rows, diag);
-    char sum[CHECKSUM_BYTES];
-    checksum(migrations[expected - 1].text, sum);
-    if (version == expected && strcmp(PQgetvalue(rows, row, 1), sum) == 0) return PAWL_OK;
-    return pawl__fail(diag, PAWL_ERR_SCHEMA,
-                      "migration %lld of the store is not the one this program knows; use the pawl "
-                      "that made the store, or a backup",
-                      version);
-}
-
-/* The newest applied version, each checked against what we know. */
-static enum pawl_err applied(PGconn *pg, int32_t *version, struct pawl_diag *diag)
-{
+    PGconn *pg = ((struct target *)to)->pg;
     PGresult *rows;
-    *version = 0;
     enum pawl_err err = run(pg, PG_TEXT_migration_table_exists, NULL, 0, &rows, diag);
     if (err) return err;
     bool exists = PQgetvalue(rows, 0, 0)[0] == 't';
@@ -117,103 +73,102 @@ static enum pawl_err applied(PGconn *pg, int32_t *version, struct pawl_diag *dia
     if (!exists) return PAWL_OK;
     err = run(pg, PG_TEXT_migration_all, NULL, 0, &rows, diag);
     if (err) return err;
-    for (int i = 0; !err && i < PQntuples(rows); i++) {
-        err = check_one(rows, i, diag);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__migration_row row = {
+            .version = strtoll(PQgetvalue(rows, i, 0), NULL, 10),
+            .checksum = PQgetvalue(rows, i, 1),
+            .compatible = PQgetvalue(rows, i, 2)[0] == 't',
+        };
+        pawl__applied_add(applied, &row);
     }
-    if (!err) *version = PQntuples(rows);
     PQclear(rows);
-    return err;
-}
-
-static enum pawl_err apply_one(PGconn *pg, int32_t version, struct pawl_diag *diag)
-{
-    const char *text = migrations[version - 1].text;
-    enum pawl_err err = run(pg, text, NULL, 0, NULL, diag);
-    if (err) return err;
-    char sum[CHECKSUM_BYTES], number[16];
-    checksum(text, sum);
-    snprintf(number, sizeof number, "%d", (int)version);
-    const char *values[] = { number, sum, migrations[version - 1].compatible ? "true" : "false" };
-    assert(PG_MIGRATION_INSERT_version == 1 && PG_MIGRATION_INSERT_checksum == 2 &&
-           PG_MIGRATION_INSERT_compatible == 3);
-    return run(pg, PG_TEXT_migration_insert, values, 3, NULL, diag);
-}
-
-static enum pawl_err apply_missing(PGconn *pg, struct pawl_diag *diag)
-{
-    char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)PAWL__PG_LOCK_MIGRATE);
-    const char *values[] = { number };
-    int32_t version = 0; // looked up again under the lock: another process may have been faster
-    enum pawl_err err = run(pg, PG_TEXT_migration_lock, values, 1, NULL, diag);
-    if (!err) err = run_plain(pg, PG_MIGRATION_TABLE, diag);
-    if (!err) err = applied(pg, &version, diag);
-    while (!err && version < NEWEST) {
-        err = apply_one(pg, ++version, diag);
-    }
-    return err;
-}
-
-/* Nobody is waited for longer than that: others may hold what we read. */
-static enum pawl_err begin(PGconn *pg, int64_t wait_ms, struct pawl_diag *diag)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)wait_ms);
-    const char *values[] = { text };
-    enum pawl_err err = run_plain(pg, PG_BEGIN, diag);
-    if (!err) err = run(pg, PG_TEXT_conduct_migrate, values, 1, NULL, diag);
-    return err;
-}
-
-/* Is anything missing, and may it be made? */
-static enum pawl_err look(PGconn *pg, const struct pawl__pg_migrate *how, bool *missing,
-                          struct pawl_diag *diag)
-{
-    int32_t version;
-    enum pawl_err err = applied(pg, &version, diag);
-    *missing = !err && version < NEWEST;
-    if (!*missing) return err;
-    if (!version && how->must_exist) {
-        return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "store",
-                                "there is no store in database \"%s\"", PQdb(pg));
-    }
-    if (how->no_migrate) {
-        return pawl__fail(diag, PAWL_ERR_SCHEMA,
-                          "the store has schema version %d, this program needs %d; run \"pawl "
-                          "migrate\"",
-                          (int)version, (int)NEWEST);
-    }
     return PAWL_OK;
 }
 
-/* Two transactions: who has read what others want to change must not wait for them. */
+static enum pawl_err begin(const struct target *target, struct pawl_diag *diag)
+{
+    enum pawl_err err = run_plain(target->pg, PG_BEGIN, diag);
+    return err ? err : run_one(target->pg, PG_TEXT_conduct_migrate, target->wait_ms, diag);
+}
+
+static enum pawl_err begin_alone(void *to, struct pawl_diag *diag)
+{
+    PGconn *pg = ((struct target *)to)->pg;
+    enum pawl_err err = begin(to, diag);
+    if (!err) err = run_one(pg, PG_TEXT_migration_lock, PAWL__PG_LOCK_MIGRATE, diag);
+    return err ? err : run_plain(pg, PG_MIGRATION_TABLE, diag);
+}
+
+static enum pawl_err run_text(void *to, const char *text, struct pawl_diag *diag)
+{
+    return run(((struct target *)to)->pg, text, NULL, 0, NULL, diag);
+}
+
+static enum pawl_err record(void *to, const struct pawl__migration_row *row, struct pawl_diag *diag)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)row->version);
+    const char *values[] = { number, row->checksum, row->compatible ? "true" : "false" };
+    assert(PG_MIGRATION_INSERT_version == 1 && PG_MIGRATION_INSERT_checksum == 2 &&
+           PG_MIGRATION_INSERT_compatible == 3);
+    return run(((struct target *)to)->pg, PG_TEXT_migration_insert, values, 3, NULL, diag);
+}
+
+static enum pawl_err commit(void *to, struct pawl_diag *diag)
+{
+    return run_plain(((struct target *)to)->pg, PG_COMMIT, diag);
+}
+
+static void rollback(void *to)
+{
+    (void)run_plain(((struct target *)to)->pg, PG_ROLLBACK, NULL);
+}
+
+static const struct pawl__migrator migrator = {
+    .migrations = migrations,
+    .newest = NEWEST,
+    .rolling = true,
+    .list = list,
+    .begin = begin_alone,
+    .run = run_text,
+    .record = record,
+    .commit = commit,
+    .rollback = rollback,
+};
+
+/* In a transaction of its own: a migration must not wait for locks while it has read what other
+ * processes want to change. */
+static enum pawl_err read_schema(struct target *target, struct pawl_schema *out,
+                                 struct pawl_diag *diag)
+{
+    enum pawl_err err = begin(target, diag);
+    if (!err) err = pawl__schema_read(&migrator, target, out, diag);
+    rollback(target);
+    return err;
+}
+
+static enum pawl_err fail_missing(PGconn *pg, struct pawl_diag *diag)
+{
+    return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "store",
+                            "there is no store in database \"%s\"", PQdb(pg));
+}
+
 enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
                                struct pawl_diag *diag)
 {
-    bool missing = false;
-    enum pawl_err err = begin(pg, how->wait_ms, diag);
-    if (!err) err = look(pg, how, &missing, diag);
-    (void)run_plain(pg, PG_ROLLBACK, NULL);
-    if (err || !missing) return err;
-    err = begin(pg, how->wait_ms, diag);
-    if (!err) err = apply_missing(pg, diag);
-    if (!err) return run_plain(pg, PG_COMMIT, diag);
-    (void)run_plain(pg, PG_ROLLBACK, NULL);
-    return err;
+    struct target target = { pg, how->wait_ms };
+    struct pawl_schema schema;
+    enum pawl_err err = read_schema(&target, &schema, diag);
+    if (err || schema.version >= schema.newest) return err;
+    if (!schema.version && how->must_exist) return fail_missing(pg, diag);
+    return how->no_migrate ? pawl__schema_fail_old(&schema, diag)
+                           : pawl__schema_upgrade(&migrator, &target, diag);
 }
 
 enum pawl_err pawl__pg_schema_read(PGconn *pg, int64_t wait_ms, struct pawl_schema *out,
                                    struct pawl_diag *diag)
 {
-    int32_t version = 0;
-    enum pawl_err err = begin(pg, wait_ms, diag);
-    if (!err) err = applied(pg, &version, diag);
-    (void)run_plain(pg, PG_ROLLBACK, NULL);
-    if (err) return err;
-    if (!version) {
-        return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "store",
-                                "there is no store in database \"%s\"", PQdb(pg));
-    }
-    *out = (struct pawl_schema){ .version = version, .newest = NEWEST };
-    return PAWL_OK;
+    struct target target = { pg, wait_ms };
+    enum pawl_err err = read_schema(&target, out, diag);
+    return !err && !out->version ? fail_missing(pg, diag) : err;
 }

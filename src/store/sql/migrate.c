@@ -1,0 +1,131 @@
+/* Checking and applying migrations. */
+#include "store/sql/migrate.h"
+
+#include "base/diag.h"
+#include "base/sha256.h"
+
+#include <string.h>
+
+struct pawl__applied {
+    const struct pawl__migrator *migrator;
+    int32_t count;
+    int64_t last;         /* version of the newest row */
+    bool last_compatible; /* and what it says of itself */
+    bool newer;           /* a row is beyond what we know */
+    bool changed;         /* one is not as we know it: */
+    int64_t changed_version;
+};
+
+static void checksum(const char *text, char out[PAWL__CHECKSUM_BYTES])
+{
+    static const char digits[] = "0123456789abcdef";
+    struct pawl__sha256 sha;
+    uint8_t hash[32];
+    pawl__sha256_init(&sha);
+    pawl__sha256_add(&sha, text, strlen(text));
+    pawl__sha256_end(&sha, hash);
+    for (int i = 0; i < 32; i++) {
+        out[2 * i] = digits[hash[i] >> 4];
+        out[2 * i + 1] = digits[hash[i] & 15];
+    }
+    out[64] = '\0';
+}
+
+static bool is_known(const struct pawl__applied *applied, const struct pawl__migration_row *row)
+{
+    char sum[PAWL__CHECKSUM_BYTES];
+    checksum(applied->migrator->migrations[applied->count - 1].text, sum);
+    return row->version == applied->count && row->checksum && strcmp(row->checksum, sum) == 0;
+}
+
+void pawl__applied_add(struct pawl__applied *applied, const struct pawl__migration_row *row)
+{
+    int32_t newest = applied->migrator->newest;
+    applied->count++;
+    applied->last = row->version;
+    applied->last_compatible = row->compatible;
+    if (applied->changed || applied->newer) return; // the first trouble is the one to report
+    if (row->version > newest || applied->count > newest) {
+        applied->newer = true;
+    } else if (!is_known(applied, row)) {
+        applied->changed = true;
+        applied->changed_version = row->version;
+    }
+}
+
+static enum pawl_err check_newer(const struct pawl__applied *applied, struct pawl_diag *diag)
+{
+    const struct pawl__migrator *migrator = applied->migrator;
+    int32_t next = migrator->newest + 1;
+    bool one_step = applied->count == next && applied->last == next;
+    if (migrator->rolling && one_step && applied->last_compatible) return PAWL_OK;
+    const char *why = !migrator->rolling ? ""
+                      : one_step         ? ", and the step between them is not compatible"
+                                         : ", and that is more than one step";
+    return pawl__fail(diag, PAWL_ERR_SCHEMA,
+                      "the store has schema version %lld, this program knows up to %d%s; use a "
+                      "newer pawl",
+                      (long long)applied->last, (int)migrator->newest, why);
+}
+
+enum pawl_err pawl__schema_read(const struct pawl__migrator *migrator, void *conn,
+                                struct pawl_schema *out, struct pawl_diag *diag)
+{
+    struct pawl__applied applied = { .migrator = migrator };
+    enum pawl_err err = migrator->list(conn, &applied, diag);
+    if (!err && applied.changed) {
+        err = pawl__fail(diag, PAWL_ERR_SCHEMA,
+                         "migration %lld of the store is not the one this program knows; use the "
+                         "pawl that made the store, or a backup",
+                         (long long)applied.changed_version);
+    }
+    if (!err && applied.newer) err = check_newer(&applied, diag);
+    if (err) return err;
+    *out = (struct pawl_schema){ .version = applied.count, .newest = migrator->newest };
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__schema_fail_old(const struct pawl_schema *schema, struct pawl_diag *diag)
+{
+    return pawl__fail(diag, PAWL_ERR_SCHEMA,
+                      "the store has schema version %d, this program needs %d; run \"pawl "
+                      "migrate\"",
+                      (int)schema->version, (int)schema->newest);
+}
+
+static enum pawl_err apply_one(const struct pawl__migrator *migrator, void *conn, int32_t version,
+                               struct pawl_diag *diag)
+{
+    const struct pawl__migration *migration = &migrator->migrations[version - 1];
+    enum pawl_err err = migrator->run(conn, migration->text, diag);
+    if (err) return err;
+    char sum[PAWL__CHECKSUM_BYTES];
+    checksum(migration->text, sum);
+    return migrator->record(conn,
+                            &(struct pawl__migration_row){ .version = version,
+                                                           .checksum = sum,
+                                                           .compatible = migration->compatible },
+                            diag);
+}
+
+static enum pawl_err apply_missing(const struct pawl__migrator *migrator, void *conn,
+                                   struct pawl_diag *diag)
+{
+    struct pawl_schema schema; // read again: another process may have been faster
+    enum pawl_err err = pawl__schema_read(migrator, conn, &schema, diag);
+    if (err) return err;
+    for (int32_t version = schema.version + 1; !err && version <= schema.newest; version++) {
+        err = apply_one(migrator, conn, version, diag);
+    }
+    return err;
+}
+
+enum pawl_err pawl__schema_upgrade(const struct pawl__migrator *migrator, void *conn,
+                                   struct pawl_diag *diag)
+{
+    enum pawl_err err = migrator->begin(conn, diag);
+    if (!err) err = apply_missing(migrator, conn, diag);
+    if (!err) err = migrator->commit(conn, diag);
+    if (err) migrator->rollback(conn);
+    return err;
+}

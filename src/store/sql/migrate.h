@@ -1,0 +1,61 @@
+/* The schema's versions. Migrations are numbered from 1 and applied in order, each recorded with a
+ * checksum of its text; a released one is never edited. All that are missing are applied in one
+ * transaction, so a killed process leaves the old version or the new.
+ *
+ * Where `rolling` is set, a migration that only adds is recorded as compatible, and a program that
+ * is one step behind works on: the nodes of a cluster can be upgraded one after another. What is
+ * two steps ahead, or not compatible, is refused.
+ *
+ * Threads: the one that has the connection. */
+#ifndef PAWL_STORE_SQL_MIGRATE_H
+#define PAWL_STORE_SQL_MIGRATE_H
+
+#include "store/store.h"
+
+struct pawl__migration {
+    const char *text;
+    bool compatible; /* a program that does not know it works with it */
+};
+
+enum { PAWL__CHECKSUM_BYTES = 65 };
+
+/* What a store has on record about one. */
+struct pawl__migration_row {
+    int64_t version;
+    const char *checksum;
+    bool compatible;
+};
+
+/* The rows seen so far; see pawl__applied_add. */
+struct pawl__applied;
+
+/* What a backend supplies; `conn` is its own. */
+struct pawl__migrator {
+    const struct pawl__migration *migrations;
+    int32_t newest;
+    bool rolling;
+    /* Hand each row, in order of version, to pawl__applied_add; none if there is no table yet. */
+    enum pawl_err (*list)(void *conn, struct pawl__applied *applied, struct pawl_diag *diag);
+    /* Begin a transaction that other processes' migrations wait for, and make the table. */
+    enum pawl_err (*begin)(void *conn, struct pawl_diag *diag);
+    enum pawl_err (*run)(void *conn, const char *text, struct pawl_diag *diag);
+    enum pawl_err (*record)(void *conn, const struct pawl__migration_row *row,
+                            struct pawl_diag *diag);
+    enum pawl_err (*commit)(void *conn, struct pawl_diag *diag);
+    void (*rollback)(void *conn); /* also when nothing has begun */
+};
+
+void pawl__applied_add(struct pawl__applied *applied, const struct pawl__migration_row *row);
+
+/* What the store has; version 0: there is none. SCHEMA: it is newer than this program, or not what
+ * this program would have made. */
+PAWL_MUST_CHECK enum pawl_err pawl__schema_read(const struct pawl__migrator *migrator, void *conn,
+                                                struct pawl_schema *out, struct pawl_diag *diag);
+/* SCHEMA: "run pawl migrate". */
+PAWL_MUST_CHECK enum pawl_err pawl__schema_fail_old(const struct pawl_schema *schema,
+                                                    struct pawl_diag *diag);
+/* Apply what is missing. SCHEMA, as above. */
+PAWL_MUST_CHECK enum pawl_err pawl__schema_upgrade(const struct pawl__migrator *migrator,
+                                                   void *conn, struct pawl_diag *diag);
+
+#endif
