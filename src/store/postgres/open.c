@@ -83,8 +83,7 @@ static void close_store(struct pawl__backend *pg)
     pawl__pg_rolls_release(pg);
     pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);
-    pawl__cond_release(&pg->freed);
-    pawl__mutex_release(&pg->mutex);
+    pawl__pool_release(&pg->pool);
     free(pg->undo);
     free(pg->url);
     free(pg);
@@ -94,8 +93,7 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
 {
     struct pawl__backend *pg = calloc(1, sizeof *pg);
     if (!pg) return NULL;
-    pawl__mutex_init(&pg->mutex);
-    pawl__cond_init(&pg->freed);
+    pawl__pool_init(&pg->pool, PAWL__READERS_MAX);
     pawl__pg_janitor_init(pg);
     pg->home = pg;
     pawl__rng_seed(&pg->rng, seed);

@@ -1,40 +1,14 @@
-/* Connections to read with: a few, made when first needed, each lent to one caller at a time.
+/* Reading inside one read-only transaction, on a connection from the pool.
  *
  * Runs on: the callers' threads. */
 #include "store/postgres/postgres.h"
 
 #include <poll.h>
 
-static int free_reader(struct pawl__backend *pg)
-{
-    int found = -1;
-    for (int i = 0; i < PAWL__PG_READERS_MAX; i++) {
-        if (pg->reader_used[i]) continue;
-        if (pg->readers[i].pg) return i; // rather one that is connected already
-        if (found < 0) found = i;
-    }
-    return found;
-}
-
-static struct pawl__pg_conn *take(struct pawl__backend *pg)
-{
-    int at;
-    pawl__lock(&pg->mutex);
-    while ((at = free_reader(pg)) < 0) {
-        pawl__cond_wait(&pg->freed, &pg->mutex);
-    }
-    pg->reader_used[at] = true; // from here on nobody else touches readers[at]
-    pawl__unlock(&pg->mutex);
-    return &pg->readers[at];
-}
-
 static void give(struct pawl__backend *pg, struct pawl__pg_conn *conn)
 {
     if (conn->pg && conn->lost) pawl__pg_conn_release(conn);
-    pawl__lock(&pg->mutex);
-    pg->reader_used[conn - pg->readers] = false;
-    pawl__cond_signal(&pg->freed);
-    pawl__unlock(&pg->mutex);
+    pawl__pool_give(&pg->pool, (size_t)(conn - pg->readers), conn->pg != NULL);
 }
 
 /* Nobody speaks on a connection that rests, unless to say that it is over. */
@@ -48,7 +22,7 @@ enum pawl_err pawl__pg_read_begin(struct pawl__backend *pg, struct pawl__pg_conn
                                   struct pawl_diag *diag)
 {
     struct pawl__pg_open how = pawl__pg_how(pg, false);
-    struct pawl__pg_conn *conn = take(pg);
+    struct pawl__pg_conn *conn = &pg->readers[pawl__pool_take(&pg->pool)];
     if (conn->pg && is_dead(conn)) pawl__pg_conn_release(conn);
     enum pawl_err err = conn->pg ? PAWL_OK : pawl__pg_connect(&how, conn, diag);
     if (err) {
@@ -89,11 +63,13 @@ void pawl__pg_read_end(struct pawl__backend *pg, struct pawl__pg_conn *conn)
     give(pg, conn);
 }
 
+static void close_reader(void *ctx, size_t at)
+{
+    struct pawl__backend *pg = ctx;
+    if (pg->readers[at].pg) pawl__pg_conn_release(&pg->readers[at]);
+}
+
 void pawl__pg_readers_drop(struct pawl__backend *pg)
 {
-    pawl__lock(&pg->mutex);
-    for (int i = 0; i < PAWL__PG_READERS_MAX; i++) {
-        if (!pg->reader_used[i] && pg->readers[i].pg) pawl__pg_conn_release(&pg->readers[i]);
-    }
-    pawl__unlock(&pg->mutex);
+    pawl__pool_drop(&pg->pool, close_reader, pg);
 }

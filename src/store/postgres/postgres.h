@@ -35,6 +35,7 @@
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
+#include "store/sql/pool.h"
 #include "store/tale.h"
 
 #include "postgres_sql.h"
@@ -50,8 +51,7 @@ enum pawl__pg { PG_STATEMENTS(X) PG_END };
 #undef X
 
 enum {
-    PAWL__PG_SESSIONS_MAX = 3, /* more add little: the server's processors are busy by then */
-    PAWL__PG_READERS_MAX = 4,
+    PAWL__PG_SESSIONS_MAX = 3,       /* more add little: the server's processors are busy by then */
     PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
     PAWL__PG_SET_LISTS = 18,         /* set.c: the most that a statement takes */
@@ -350,11 +350,8 @@ struct pawl__backend {
     bool careful; /* an id was taken: ask before writing */
 
     /* the home's, for all: */
-    struct pawl__mutex mutex;
-    struct pawl__cond freed;
-    /* guarded by mutex: */
-    struct pawl__pg_conn readers[PAWL__PG_READERS_MAX];
-    bool reader_used[PAWL__PG_READERS_MAX];
+    struct pawl__pool pool;
+    struct pawl__pg_conn readers[PAWL__READERS_MAX];
 
     struct pawl__pg_janitor janitor;
 };

@@ -196,53 +196,28 @@ void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t l
     (void)code;
 }
 
+static enum pawl_err connect_reader(struct pawl__backend *sq, struct pawl__sq_conn *conn,
+                                    struct pawl_diag *diag)
+{
+    return pawl__sq_conn_open(
+        &(struct pawl__sq_open){ .path = sq->path,
+                                 .read_only = true,
+                                 .settled = sq->read_only && pawl__sq_is_settled(sq->path),
+                                 .busy_timeout_ms = sq->busy_timeout_ms },
+        conn, diag);
+}
+
 /* In memory there is nothing that a second connection could see, so readers borrow the writer's
  * between transactions. */
-static void writer_take(struct pawl__backend *sq)
-{
-    pawl__lock(&sq->mutex);
-    while (sq->writer_used) {
-        pawl__cond_wait(&sq->freed, &sq->mutex);
-    }
-    sq->writer_used = true;
-    pawl__unlock(&sq->mutex);
-}
-
-static int free_reader(struct pawl__backend *sq)
-{
-    for (int i = 0; i < PAWL__SQ_READERS_MAX; i++) {
-        if (!sq->reader_used[i]) return i;
-    }
-    return -1;
-}
-
 enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_conn **out,
                                    struct pawl_diag *diag)
 {
-    if (sq->memory) {
-        writer_take(sq);
-        *out = &sq->writer;
-        return PAWL_OK;
-    }
-    int at;
-    pawl__lock(&sq->mutex);
-    while ((at = free_reader(sq)) < 0) {
-        pawl__cond_wait(&sq->freed, &sq->mutex);
-    }
-    sq->reader_used[at] = true; // from here on nobody else touches readers[at]
-    pawl__unlock(&sq->mutex);
-    struct pawl__sq_conn *conn = &sq->readers[at];
-    if (!conn->db) {
-        enum pawl_err err = pawl__sq_conn_open(
-            &(struct pawl__sq_open){ .path = sq->path,
-                                     .read_only = true,
-                                     .settled = sq->read_only && pawl__sq_is_settled(sq->path),
-                                     .busy_timeout_ms = sq->busy_timeout_ms },
-            conn, diag);
-        if (err) {
-            pawl__sq_reader_give(sq, conn);
-            return err;
-        }
+    size_t at = pawl__pool_take(&sq->pool);
+    struct pawl__sq_conn *conn = sq->memory ? &sq->writer : &sq->readers[at];
+    enum pawl_err err = conn->db ? PAWL_OK : connect_reader(sq, conn, diag);
+    if (err) {
+        pawl__pool_give(&sq->pool, at, false);
+        return err;
     }
     *out = conn;
     return PAWL_OK;
@@ -252,18 +227,10 @@ enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_con
  * to read only: whether the file is all there is may be different next time. */
 void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn)
 {
+    size_t at = sq->memory ? 0 : (size_t)(conn - sq->readers);
     bool stuck = conn->db && !sqlite3_get_autocommit(conn->db);
-    if (conn != &sq->writer && (stuck || sq->read_only)) {
-        pawl__sq_conn_release(conn);
-    }
-    pawl__lock(&sq->mutex);
-    if (conn == &sq->writer) {
-        sq->writer_used = false;
-    } else {
-        sq->reader_used[conn - sq->readers] = false;
-    }
-    pawl__cond_signal(&sq->freed);
-    pawl__unlock(&sq->mutex);
+    if (!sq->memory && (stuck || sq->read_only)) pawl__sq_conn_release(conn);
+    pawl__pool_give(&sq->pool, at, conn->db != NULL);
 }
 
 enum pawl_err pawl__sq_read_begin(struct pawl__backend *sq, struct pawl__sq_conn **out,

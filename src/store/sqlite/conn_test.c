@@ -90,7 +90,7 @@ static void *read_often(void *arg)
 /* More threads than connections. */
 static void read_in_crowd(struct pool *pool, int most)
 {
-    pthread_t threads[PAWL__SQ_READERS_MAX * 2];
+    pthread_t threads[PAWL__READERS_MAX * 2];
     for (size_t i = 0; i < COUNT(threads); i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, read_often, pool), 0);
     }
@@ -105,7 +105,7 @@ static void readers_share_the_pool(void **state)
 {
     struct pool pool = { .out = 0 };
     kit_open_file(&pool.kit);
-    read_in_crowd(&pool, PAWL__SQ_READERS_MAX);
+    read_in_crowd(&pool, PAWL__READERS_MAX);
     kit_close(&pool.kit);
 }
 
@@ -121,7 +121,7 @@ static void readers_in_memory_take_turns(void **state)
 static void every_connection_of_the_pool_can_be_out(void **state)
 {
     struct kit kit;
-    struct pawl__sq_conn *conns[PAWL__SQ_READERS_MAX], *again;
+    struct pawl__sq_conn *conns[PAWL__READERS_MAX], *again;
     kit_open_file(&kit);
     for (size_t i = 0; i < COUNT(conns); i++) {
         kit_ok(&kit, pawl__sq_reader_take(kit.sq, &conns[i], &kit.diag));

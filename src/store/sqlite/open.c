@@ -331,7 +331,7 @@ static enum pawl_err connect_reader(struct pawl__backend *sq, struct pawl_diag *
 static void disconnect(struct pawl__backend *sq)
 {
     pawl__sq_checkpointer_close(sq);
-    for (int i = 0; i < PAWL__SQ_READERS_MAX; i++) {
+    for (int i = 0; i < PAWL__READERS_MAX; i++) {
         pawl__sq_conn_release(&sq->readers[i]);
     }
     pawl__sq_conn_release(&sq->writer); // last: it writes the log back
@@ -344,8 +344,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__sq_lanes_release(&sq->lanes);
     pawl__cond_release(&sq->checkpoint_wanted);
     pawl__mutex_release(&sq->checkpoint_mutex);
-    pawl__cond_release(&sq->freed);
-    pawl__mutex_release(&sq->mutex);
+    pawl__pool_release(&sq->pool);
     pawl__sq_gather_release(&sq->gather);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
@@ -364,8 +363,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     if (err) return err;
     struct pawl__backend *sq = calloc(1, sizeof *sq);
     if (!sq) return pawl__fail_nomem(diag);
-    pawl__mutex_init(&sq->mutex);
-    pawl__cond_init(&sq->freed);
+    pawl__pool_init(&sq->pool, memory ? 1 : PAWL__READERS_MAX);
     pawl__mutex_init(&sq->checkpoint_mutex);
     pawl__cond_init(&sq->checkpoint_wanted);
     sq->memory = memory;
@@ -405,13 +403,10 @@ static enum pawl_err look_for_damage(struct pawl__backend *sq, struct pawl_diag 
     return err;
 }
 
-static void close_idle_readers(struct pawl__backend *sq)
+static void close_reader(void *ctx, size_t at)
 {
-    pawl__lock(&sq->mutex);
-    for (int i = 0; i < PAWL__SQ_READERS_MAX; i++) {
-        if (!sq->reader_used[i]) pawl__sq_conn_release(&sq->readers[i]);
-    }
-    pawl__unlock(&sq->mutex);
+    struct pawl__backend *sq = ctx;
+    pawl__sq_conn_release(&sq->readers[at]);
 }
 
 static enum pawl_err reopen_store(struct pawl__backend *sq, struct pawl_diag *diag)
@@ -420,7 +415,7 @@ static enum pawl_err reopen_store(struct pawl__backend *sq, struct pawl_diag *di
         return pawl__fail(diag, PAWL_ERR_UNSAFE, "a store in memory cannot be reopened");
     }
     pawl__sq_checkpointer_close(sq);
-    close_idle_readers(sq);
+    pawl__pool_drop(&sq->pool, close_reader, sq);
     pawl__sq_conn_release(&sq->writer);
     enum pawl_err err = connect_writer(sq, true, diag);
     if (!err) err = start_new_log(sq, diag);

@@ -15,6 +15,7 @@
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
+#include "store/sql/pool.h"
 #include "store/tale.h"
 
 #include "sqlite_sql.h"
@@ -34,7 +35,6 @@ enum pawl__sql { SQL_STATEMENTS(X) SQL_END };
 #undef X
 
 enum {
-    PAWL__SQ_READERS_MAX = 4,
     PAWL__SQ_PATH_BYTES = 4096,
     PAWL__SQ_PAGE_BYTES = 8192,
     PAWL__SQ_CACHE_KIB = 65536,       /* the writer's */
@@ -202,12 +202,8 @@ struct pawl__backend {
     bool in_savepoint;
     int log_pages; /* length of the write-ahead log after the newest commit */
 
-    struct pawl__mutex mutex;
-    struct pawl__cond freed;
-    /* guarded by mutex: */
-    struct pawl__sq_conn readers[PAWL__SQ_READERS_MAX];
-    bool reader_used[PAWL__SQ_READERS_MAX];
-    bool writer_used; /* memory: the one connection is taken */
+    struct pawl__pool pool; /* in memory its one connection is the writer */
+    struct pawl__sq_conn readers[PAWL__READERS_MAX];
 
     pthread_t checkpointer;
     bool checkpointer_runs;
