@@ -386,6 +386,16 @@ struct pawl_schema {
     int32_t newest;  /* that this program knows */
 };
 
+/* What the URL of a store says about it. */
+struct pawl_store_kind {
+    const char *name; /* "sqlite", "postgres", "http" */
+    const char *path; /* of its file, as the URL has it; NULL: it is no file */
+    bool served;      /* a database server has it */
+};
+
+/* False: no store has such a URL. `path` points into it. */
+bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out);
+
 /* What pawl_open would find, without changing it. NOT_FOUND: there is no such store. */
 PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
                                               struct pawl_schema *out, struct pawl_diag *diag);

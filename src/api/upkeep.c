@@ -7,6 +7,7 @@
 #include "base/sync.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define DAY_MS INT64_C(86400000)
 #define ARCHIVE_AFTER_DEFAULT_MS (7 * DAY_MS)
@@ -42,6 +43,18 @@ enum pawl_err pawl_schema_get(const struct pawl_config *config, struct pawl_sche
     struct pawl_config complete;
     enum pawl_err err = pawl__config_complete(config, &complete, diag);
     return err ? err : pawl__store_schema(&complete, out, diag);
+}
+
+bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out)
+{
+    const struct pawl__scheme *scheme = pawl__scheme_of(url);
+    if (!scheme) return false;
+    const char *rest = url + strlen(scheme->scheme);
+    bool in_memory = *rest == ':';
+    *out = (struct pawl_store_kind){ .name = scheme->name,
+                                     .path = scheme->is_file && !in_memory ? rest : NULL,
+                                     .served = scheme->served_by != NULL };
+    return true;
 }
 
 /* ---- one turn ---- */

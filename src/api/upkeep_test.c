@@ -231,6 +231,34 @@ static void schema_checks_the_configuration(void **state)
     KIT_FAILS(pawl_schema_get(&config, &schema, &diag), PAWL_ERR_ARG, "store");
 }
 
+static void urls_tell_what_their_stores_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url, *name, *path;
+        bool served;
+    } rows[] = {
+        { "sqlite:pawl.db", "sqlite", "pawl.db", false },
+        { "sqlite:/var/lib/pawl.db", "sqlite", "/var/lib/pawl.db", false },
+        { "sqlite:", "sqlite", "", false },
+        { "sqlite::memory:", "sqlite", NULL, false },
+        { "postgres://db/jobs", "postgres", NULL, true },
+        { "postgresql:///jobs", "postgres", NULL, true },
+        { "https://jobs.example", "http", NULL, false },
+    };
+    struct pawl_store_kind kind;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(pawl_store_kind_of(rows[i].url, &kind));
+        assert_string_equal(kind.name, rows[i].name);
+        assert_int_equal(kind.served, rows[i].served);
+        assert_int_equal(kind.path == NULL, rows[i].path == NULL);
+        if (kind.path) assert_string_equal(kind.path, rows[i].path);
+    }
+    assert_false(pawl_store_kind_of("", &kind));
+    assert_false(pawl_store_kind_of("pawl.db", &kind));
+    assert_false(pawl_store_kind_of("postgres:db", &kind));
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, kit_open, kit_close)
 
 int main(void)
@@ -247,6 +275,7 @@ int main(void)
         WITH_STORE(sound_store_has_no_findings),
         WITH_STORE(backup_is_a_store_of_its_own),
         cmocka_unit_test(schema_checks_the_configuration),
+        cmocka_unit_test(urls_tell_what_their_stores_are),
     };
     return cmocka_run_group_tests_name("api/upkeep", tests, NULL, NULL);
 }

@@ -68,7 +68,8 @@ static struct pawl__http_limits read_limits(const struct pawl__cli *cli)
 static struct pawl__http_config read_config(const struct pawl__cli *cli)
 {
     int64_t drain_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_S_DRAIN);
-    const char *store = cli->url;
+    struct pawl_store_kind kind = { 0 };
+    (void)pawl_store_kind_of(cli->url, &kind); // the store is open: there is one
     const struct pawl__cli_values *hosts = &cli->values[PAWL__CLI_OPT_ALLOW_HOST];
     return (struct pawl__http_config){
         .pawl = cli->pawl,
@@ -85,7 +86,7 @@ static struct pawl__http_config read_config(const struct pawl__cli *cli)
         .log_format = pawl__cli_log_format(cli),
         .drain_ms = drain_ms ? drain_ms : 1, // 0 would mean the default
         .unready_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_UNREADY),
-        .store_type = strncmp(store, "sqlite", 6) == 0 ? "sqlite" : "postgres",
+        .store_type = kind.name,
     };
 }
 

@@ -72,9 +72,9 @@ struct pawl_config pawl__cli_config(const struct pawl__cli *cli)
 
 const char *pawl__cli_store_path(const struct pawl__cli *cli)
 {
-    const char *url = cli->url;
-    if (strncmp(url, "sqlite:", 7) != 0 || url[7] == ':' || !url[7]) return NULL;
-    return url + 7;
+    struct pawl_store_kind kind;
+    bool is_file = pawl_store_kind_of(cli->url, &kind) && kind.path && *kind.path;
+    return is_file ? kind.path : NULL;
 }
 
 /* `path` NULL: it would be no file. */
@@ -127,12 +127,14 @@ bool pawl__cli_hint_path(const char *path)
 static int bad_url(const struct pawl__cli *cli, const struct pawl_diag *diag)
 {
     const char *url = cli->url;
+    struct pawl_store_kind kind = { 0 };
+    (void)pawl_store_kind_of(url, &kind);
     pawl__cli_error("%s", diag->text);
     if (!strchr(url, ':')) {
         pawl__cli_hint("a store is a URL: \"sqlite:%s\"", cli->place);
-    } else if (strcmp(url, "sqlite:") == 0) {
-        pawl__cli_hint("write \"sqlite:pawl.db\"");
-    } else if (strncmp(url, "sqlite:", 7) == 0) {
+    } else if (kind.path && !*kind.path) {
+        pawl__cli_hint("write \"%spawl.db\"", url);
+    } else if (kind.path) {
         pawl__cli_hint("keep the store on a local disk; --force-network-fs insists, at your risk");
         return PAWL__CLI_EXIT_STORE;
     }
@@ -183,7 +185,8 @@ int pawl__cli_open(struct pawl__cli *cli)
     struct pawl_diag diag = { 0 };
     struct pawl_config config = pawl__cli_config(cli);
     config.must_exist = cli->command->store != PAWL__CLI_STORE_CREATE;
-    pawl__cli_hint_served(strncmp(cli->url, "postgres:", 9) == 0);
+    struct pawl_store_kind kind;
+    pawl__cli_hint_served(pawl_store_kind_of(cli->url, &kind) && kind.served);
     pawl__cli_hint_token(config.token || strchr(cli->url, '@'));
     config.no_migrate = !may_migrate(cli, &config);
     config.read_only = cli->command->store == PAWL__CLI_STORE_READ;

@@ -58,7 +58,7 @@ struct pawl__http_config {
     enum pawl__log_format log_format;
     int64_t drain_ms;       /* how long requests may take after a stop [30000] */
     int64_t unready_ms;     /* how long a signal makes it say "not ready" before it stops [0] */
-    const char *store_type; /* for the manifest: "sqlite", "postgres" */
+    const char *store_type; /* for the manifest: struct pawl_store_kind has it */
 };
 
 /* Binds and listens; nothing is answered yet. ARG: an address that is not one, a public one without

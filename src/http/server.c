@@ -251,7 +251,7 @@ static void complete_config(struct pawl__server *server, const struct pawl__http
     *own = *config;
     if (!own->listen) own->listen = "127.0.0.1:8080";
     if (!own->drain_ms) own->drain_ms = 30000;
-    if (!own->store_type) own->store_type = "sqlite";
+    if (!own->store_type) own->store_type = "unknown";
 #define X(name, usual, ...)                                                                        \
     if (!own->limits.name) own->limits.name = usual;
     PAWL__HTTP_LIMITS(X)

@@ -76,6 +76,7 @@ typedef enum pawl_err pawl__check_fn(struct pawl__backend *backend, pawl_finding
 
 struct pawl__backend_table {
     const char *scheme; /* what a URL begins with: "sqlite:" */
+    const char *name;   /* "sqlite" */
 
     enum pawl_err (*open)(const struct pawl_config *config, struct pawl__backend **out,
                           struct pawl_diag *diag);
@@ -100,10 +101,9 @@ struct pawl__backend_table {
     /* What the newest transaction has to tell; valid until the next. False: nothing. */
     pawl__told_fn *told;
     /* The store's own way to wake other processes that have it open, closed before the store is;
-     * `*out` NULL: there can be none. `url`: through this and not through the store's own, where
-     * `wake_elsewhere` says that there is a choice; else NULL. */
+     * `*out` NULL: there can be none. `url`: through another server of the same kind and not
+     * through the store's own; NULL where stores are not on a server. */
     pawl__wake_fn *wake;
-    bool wake_elsewhere;
     /* What all who have this store open agree upon, and others do not; for a way that several
      * stores share. NULL: it takes no other way than its own. UNSUPPORTED: there are no others. */
     pawl__identify_fn *identify;

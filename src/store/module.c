@@ -18,13 +18,16 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* scheme, file, the library that it needs */
-#define MODULES(X)                                                                                 \
-    X("postgres://", "pawl-postgres.so", "libpq")                                                  \
-    X("postgresql://", "pawl-postgres.so", "libpq")                                                \
-    X("http://", "pawl-remote.so", "libcurl")                                                      \
-    X("https://", "pawl-remote.so", "libcurl")
+/* All that is known of stores without opening one: scheme, name, and of a module its file and the
+ * library that it needs, and further members of struct pawl__scheme */
+#define STORES(X)                                                                                  \
+    X("sqlite:", "sqlite", NULL, NULL, .is_file = true)                                            \
+    X("postgres://", "postgres", "pawl-postgres.so", "libpq", .served_by = "PostgreSQL")           \
+    X("postgresql://", "postgres", "pawl-postgres.so", "libpq", .served_by = "PostgreSQL")         \
+    X("http://", "http", "pawl-remote.so", "libcurl", .served_by = NULL)                           \
+    X("https://", "http", "pawl-remote.so", "libcurl", .served_by = NULL)
 
+/* scheme, file, the library that it needs */
 #define WAKE_MODULES(X)                                                                            \
     X("redis://", "pawl-redis.so", "hiredis")                                                      \
     X("rediss://", "pawl-redis.so", "hiredis")                                                     \
@@ -126,7 +129,7 @@ static enum pawl_err find(const struct shelf *shelf, const char *url, const stru
     *found = NULL;
     for (size_t i = 0; i < shelf->count; i++) {
         const struct module *module = &shelf->modules[i];
-        if (strncmp(url, module->scheme, strlen(module->scheme)) != 0) continue;
+        if (!module->file || strncmp(url, module->scheme, strlen(module->scheme)) != 0) continue;
         *found = module;
         return load(shelf, module, out, diag);
     }
@@ -134,9 +137,23 @@ static enum pawl_err find(const struct shelf *shelf, const char *url, const stru
 }
 
 #define X(scheme, file, needs) { scheme, file, needs },
-static const struct module store_modules[] = { MODULES(X) };
 static const struct module wake_modules[] = { WAKE_MODULES(X) };
 #undef X
+#define X(its_scheme, its_name, file, needs, ...) { its_scheme, file, needs },
+static const struct module store_modules[] = { STORES(X) };
+#undef X
+#define X(its_scheme, its_name, file, needs, ...)                                                  \
+    { .scheme = its_scheme, .name = its_name, __VA_ARGS__ },
+static const struct pawl__scheme schemes[] = { STORES(X) };
+#undef X
+
+const struct pawl__scheme *pawl__scheme_of(const char *url)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (strncmp(url, schemes[i].scheme, strlen(schemes[i].scheme)) == 0) return &schemes[i];
+    }
+    return NULL;
+}
 
 enum pawl_err pawl__store_module_find(const char *url, const struct pawl__backend_table **out,
                                       struct pawl_diag *diag)

@@ -89,9 +89,16 @@ static enum pawl_err open_module(const struct pawl__wake_module *module, const c
     return module->open(&(struct pawl__wake_open){ .url = url, .store = name }, &store->wake, diag);
 }
 
-static bool is_postgres(const char *url)
+/* Through a database server, which only stores on one of the same kind can use. */
+static enum pawl_err open_served(const struct pawl__scheme *scheme, const char *url,
+                                 struct pawl__store *store, struct pawl_diag *diag)
 {
-    return strncmp(url, "postgres://", 11) == 0 || strncmp(url, "postgresql://", 13) == 0;
+    if (strcmp(scheme->name, store->table->name) == 0) {
+        return store->table->wake(store->backend, url, &store->wake, diag);
+    }
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "wake",
+                            "only a store on %s can wake others through %s", scheme->served_by,
+                            scheme->served_by);
 }
 
 /* As config->wake says. Its URL may hold a password, and is not repeated. */
@@ -103,13 +110,8 @@ static enum pawl_err open_wake(const struct pawl_config *config, struct pawl__st
     if (config->read_only) return PAWL_OK;
     if (!url) return store->table->wake(store->backend, NULL, &store->wake, diag);
     if (strcmp(url, "none") == 0) return PAWL_OK;
-    if (is_postgres(url) && store->table->wake_elsewhere) {
-        return store->table->wake(store->backend, url, &store->wake, diag);
-    }
-    if (is_postgres(url)) {
-        return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "wake",
-                                "only a store on PostgreSQL can wake others through PostgreSQL");
-    }
+    const struct pawl__scheme *scheme = pawl__scheme_of(url);
+    if (scheme && scheme->served_by) return open_served(scheme, url, store, diag);
     enum pawl_err err = pawl__wake_module_find(url, &module, diag);
     if (err) return err;
     if (module) return open_module(module, url, store, diag);

@@ -394,6 +394,17 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, cons
                                                  struct pawl_diag *diag);
 PAWL_MUST_CHECK enum pawl_err pawl__store_check(struct pawl__store *store, pawl_finding_fn *report,
                                                 void *ctx, struct pawl_diag *diag);
+/* What a URL says about its store. */
+struct pawl__scheme {
+    const char *scheme;    /* what the URL begins with */
+    const char *name;      /* of the backend */
+    bool is_file;          /* the rest of the URL is a path */
+    const char *served_by; /* the database server's name; NULL: none has it */
+};
+
+/* NULL: no store has such a URL. */
+const struct pawl__scheme *pawl__scheme_of(const char *url);
+
 PAWL_MUST_CHECK enum pawl_err pawl__store_schema(const struct pawl_config *config,
                                                  struct pawl_schema *out, struct pawl_diag *diag);
 

@@ -182,6 +182,7 @@ static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_s
 
 static const struct pawl__backend_table table = {
     .scheme = "postgres://",
+    .name = "postgres",
     .open = open_store,
     .close = close_store,
     .apply = pawl__pg_apply,
@@ -192,7 +193,6 @@ static const struct pawl__backend_table table = {
     .note = pawl__pg_note,
     .told = pawl__pg_told,
     .wake = pawl__pg_wake,
-    .wake_elsewhere = true,
     .identify = pawl__pg_identify,
     .get = pawl__pg_get,
     .query = pawl__pg_query,

@@ -248,6 +248,7 @@ static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_s
 
 static const struct pawl__backend_table table = {
     .scheme = "http",
+    .name = "http",
     .open = open_store,
     .close = close_store,
     .apply = pawl__rm_apply,

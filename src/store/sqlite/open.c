@@ -449,6 +449,7 @@ static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_s
 
 const struct pawl__backend_table pawl__backend_sqlite = {
     .scheme = SCHEME,
+    .name = "sqlite",
     .open = open_store,
     .close = close_store,
     .apply = pawl__sq_apply,
