@@ -76,6 +76,25 @@ static enum pawl_err flush(struct pawl__backend *pg)
     return err ? err : pawl__core_run(&pg->set);
 }
 
+static bool has_keys(const struct pawl__op *op)
+{
+    for (size_t i = 0; i < op->submit.count; i++) {
+        if (op->submit.jobs[i].key_count) return true;
+    }
+    return false;
+}
+
+/* Would the operation, which was posted in a list, see what came before it too late? New jobs are
+ * written before completions, and a completion frees its job's keys. */
+static bool must_wait(struct pawl__backend *pg, const struct pawl__op *op)
+{
+    const struct pawl__pg_gather *gather = &pg->gather;
+    if (op->kind == PAWL__OP_SUBMIT && pawl__core_precedes(&pg->set, op)) return true;
+    if (!op->chained) return false;
+    if (op->kind == PAWL__OP_SUBMIT) return gather->ended_count && has_keys(op);
+    return op->kind == PAWL__OP_COMPLETE && gather->keyed;
+}
+
 /* A lone operation has nobody to be gathered with, unless it is many by itself. */
 static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
 {
@@ -85,10 +104,11 @@ static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
     if (pawl__core_takes(&pg->set, op)) return pawl__core_add(&pg->set, op);
     bool taken = false;
     enum pawl_err err = PAWL_OK;
-    if (op->kind == PAWL__OP_SUBMIT && pawl__core_precedes(&pg->set, op)) err = flush(pg);
+    if (must_wait(pg, op)) err = flush(pg);
     if (!err) err = pawl__pg_gather(pg, op, &taken);
     if (err || taken) return err;
-    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&pg->set);
+    bool ends = op->chained && pg->gather.ended_count; // must not find the claim's run
+    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&pg->set) && !ends;
     err = claims ? pawl__pg_gather_flush_jobs(pg) : flush(pg);
     if (err) return err;
     if (pawl__core_scans(op)) return pawl__core_scan(&pg->set, op);

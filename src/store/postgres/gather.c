@@ -112,6 +112,9 @@ static enum pawl_err gather_submit(struct pawl__backend *pg, struct pawl__op *op
         };
     }
     *taken = true;
+    for (size_t i = 0; i < count; i++) {
+        gather->keyed |= op->submit.jobs[i].key_count > 0;
+    }
     gather->new_count += count;
     gather->submits[gather->submit_count++] = op;
     return PAWL_OK;
@@ -443,6 +446,7 @@ enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg)
     if (all) accept_jobs(pg);
     if (!all) err = submit_singly(pg, gather->submits, gather->submit_count);
     gather->submit_count = gather->new_count = 0;
+    gather->keyed = false;
     return err ? err : submit_singly(pg, late, late_count);
 }
 
@@ -643,6 +647,7 @@ void pawl__pg_gather_reset(struct pawl__backend *pg)
 {
     struct pawl__pg_gather *gather = &pg->gather;
     gather->submit_count = gather->new_count = gather->ended_count = 0;
+    gather->keyed = false;
 }
 
 void pawl__pg_gather_release(struct pawl__pg_gather *gather)

@@ -265,6 +265,7 @@ struct pawl__pg_gather {
     size_t submit_count, submit_cap;
     struct pawl__pg_new_row *news; /* the jobs of `submits` */
     size_t new_count, new_cap;
+    bool keyed; /* some of them have keys */
     struct pawl__op **ended;
     size_t ended_count, ended_cap;
     struct pawl__pg_list lists[PAWL__PG_LISTS];

@@ -119,7 +119,9 @@ static enum pawl_err apply_alone(struct pawl__backend *sq, struct pawl__op *op)
     assert(op->kind < PAWL__OP_END);
     op->now_ms = sq->now_ms;
     if (pawl__core_decides(op)) return decide_alone(sq, op);
-    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&sq->set);
+    // a completion that was posted in a list before a claim must not find the claim's run
+    bool ends = op->chained && sq->gather.ended_count;
+    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&sq->set) && !ends;
     enum pawl_err err = claims ? pawl__sq_gather_flush_jobs(sq) : flush(sq);
     if (!err && !leaves_fresh(op)) err = pawl__sq_fresh_absorb(sq);
     if (err) return err;
