@@ -34,6 +34,7 @@ struct kinds {
 #define EMPTY_TIME 0
 #define EMPTY_AT 0
 #define EMPTY_MS 0
+#define EMPTY_REAL 0
 #define EMPTY_BOOL false
 #define EMPTY_STATE PAWL_STATE_NONE
 #define EMPTY_SOME_STATE PAWL_STATE_NONE

@@ -31,6 +31,7 @@
     X(TIME,       int64_t,            "instant")  /* always known */                               \
     X(AT,         int64_t,            "instant")  /* 0 is NULL */                                  \
     X(MS,         int64_t,            "duration") /* 0 is NULL */                                  \
+    X(REAL,       double,             "number")   /* negative is NULL */                           \
     X(BOOL,       bool,               "boolean")                                                   \
     X(STATE,      enum pawl_state,    "state")                                                     \
     X(SOME_STATE, enum pawl_state,    "state")    /* 0 is NULL */

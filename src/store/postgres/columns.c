@@ -25,6 +25,10 @@ static bool read_field(const PGresult *result, int row, int column, enum pawl__k
     case PAWL__KIND_I32:
         *(int32_t *)at = (int32_t)pawl__pg_int(result, row, column);
         return true;
+    case PAWL__KIND_REAL:
+        *(double *)at = PQgetisnull(result, row, column) ? -1
+                                                         : pawl__pg_double(result, row, column);
+        return true;
     case PAWL__KIND_BOOL:
         *(bool *)at = pawl__pg_bool(result, row, column);
         return true;
@@ -84,6 +88,9 @@ void pawl__pg_offer(struct pawl__pg_conn *conn, int param, enum pawl__kind kind,
     case PAWL__KIND_I32:
         pawl__pg_bind(conn, param, *(const int32_t *)at);
         break;
+    case PAWL__KIND_REAL:
+        pawl__pg_bind_double(conn, param, *(const double *)at);
+        break;
     case PAWL__KIND_BOOL:
         pawl__pg_bind_bool(conn, param, *(const bool *)at);
         break;
@@ -111,7 +118,7 @@ enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind)
     case PAWL__KIND_ID:
         return PAWL__PG_IDS;
     default:
-        assert(kind != PAWL__KIND_BOOL); // there is no list of those yet
+        assert(kind != PAWL__KIND_BOOL && kind != PAWL__KIND_REAL); // no list of those yet
         return PAWL__PG_INTS;
     }
 }
@@ -148,7 +155,8 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
     case PAWL__KIND_ID:
         pawl__pg_list_add_id(list, *(const struct pawl_job_id *)at);
         break;
-    case PAWL__KIND_BOOL: // see pawl__pg_list_kind
+    case PAWL__KIND_REAL: // see pawl__pg_list_kind
+    case PAWL__KIND_BOOL:
     case PAWL__KIND_END:
         break;
     }

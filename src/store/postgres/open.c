@@ -83,7 +83,7 @@ static void close_store(struct pawl__backend *pg)
     pawl__pg_rolls_release(pg);
     pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);
-    pawl__pool_release(&pg->pool);
+    pawl__pool_release(&pg->sql.pool);
     free(pg->undo);
     free(pg->url);
     free(pg);
@@ -93,7 +93,8 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
 {
     struct pawl__backend *pg = calloc(1, sizeof *pg);
     if (!pg) return NULL;
-    pawl__pool_init(&pg->pool, PAWL__READERS_MAX);
+    pg->sql.reads = &pawl__pg_reads;
+    pawl__pool_init(&pg->sql.pool, PAWL__READERS_MAX);
     pawl__pg_janitor_init(pg);
     pg->home = pg;
     pawl__rng_seed(&pg->rng, seed);
@@ -194,15 +195,15 @@ static const struct pawl__backend_table table = {
     .told = pawl__pg_told,
     .wake = pawl__pg_wake,
     .identify = pawl__pg_identify,
-    .get = pawl__pg_get,
+    .get = pawl__read_get,
     .query = pawl__pg_query,
     .count = pawl__pg_query_count,
-    .story = pawl__pg_story,
-    .stats = pawl__pg_stats,
-    .nodes = pawl__pg_nodes,
-    .locks = pawl__pg_locks,
-    .setting = pawl__pg_setting,
-    .settings = pawl__pg_settings,
+    .story = pawl__read_story,
+    .stats = pawl__read_stats,
+    .nodes = pawl__read_nodes,
+    .locks = pawl__read_locks,
+    .setting = pawl__read_setting,
+    .settings = pawl__read_settings,
     .backup = pawl__pg_backup,
     .check = pawl__pg_check,
     .schema = read_schema,

@@ -8,7 +8,7 @@
 static void give(struct pawl__backend *pg, struct pawl__pg_conn *conn)
 {
     if (conn->pg && conn->lost) pawl__pg_conn_release(conn);
-    pawl__pool_give(&pg->pool, (size_t)(conn - pg->readers), conn->pg != NULL);
+    pawl__pool_give(&pg->sql.pool, (size_t)(conn - pg->readers), conn->pg != NULL);
 }
 
 /* Nobody speaks on a connection that rests, unless to say that it is over. */
@@ -22,7 +22,7 @@ enum pawl_err pawl__pg_read_begin(struct pawl__backend *pg, struct pawl__pg_conn
                                   struct pawl_diag *diag)
 {
     struct pawl__pg_open how = pawl__pg_how(pg, false);
-    struct pawl__pg_conn *conn = &pg->readers[pawl__pool_take(&pg->pool)];
+    struct pawl__pg_conn *conn = &pg->readers[pawl__pool_take(&pg->sql.pool)];
     if (conn->pg && is_dead(conn)) pawl__pg_conn_release(conn);
     enum pawl_err err = conn->pg ? PAWL_OK : pawl__pg_connect(&how, conn, diag);
     if (err) {
@@ -71,5 +71,5 @@ static void close_reader(void *ctx, size_t at)
 
 void pawl__pg_readers_drop(struct pawl__backend *pg)
 {
-    pawl__pool_drop(&pg->pool, close_reader, pg);
+    pawl__pool_drop(&pg->sql.pool, close_reader, pg);
 }

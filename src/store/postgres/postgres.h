@@ -35,7 +35,7 @@
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
-#include "store/sql/pool.h"
+#include "store/sql/read.h"
 #include "store/tale.h"
 
 #include "postgres_sql.h"
@@ -315,6 +315,7 @@ struct pawl__pg_janitor {
 };
 
 struct pawl__backend {
+    struct pawl__sql_base sql;
     struct pawl__backend *home; /* the one that was opened; itself, unless it joined another */
     char *url;
     enum pawl_durability durability;
@@ -351,11 +352,11 @@ struct pawl__backend {
     bool careful; /* an id was taken: ask before writing */
 
     /* the home's, for all: */
-    struct pawl__pool pool;
-    struct pawl__pg_conn readers[PAWL__READERS_MAX];
+    struct pawl__pg_conn readers[PAWL__READERS_MAX]; /* of the pool */
 
     struct pawl__pg_janitor janitor;
 };
+_Static_assert(offsetof(struct pawl__backend, sql) == 0, "sql/read.c takes it from there");
 
 /* ---- opening (open.c), the pool (pool.c), the schema (migrate.c) ---- */
 
@@ -701,15 +702,9 @@ enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *dia
 
 /* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
 
-pawl__get_fn pawl__pg_get;
+extern const struct pawl__reads pawl__pg_reads;
 pawl__query_fn pawl__pg_query;
 pawl__count_fn pawl__pg_query_count;
-pawl__story_fn pawl__pg_story;
-pawl__stats_fn pawl__pg_stats;
-pawl__nodes_fn pawl__pg_nodes;
-pawl__locks_fn pawl__pg_locks;
-pawl__setting_fn pawl__pg_setting;
-pawl__settings_fn pawl__pg_settings;
 pawl__backup_fn pawl__pg_backup;
 pawl__check_fn pawl__pg_check;
 

@@ -43,6 +43,10 @@ static bool read_field(sqlite3_stmt *stmt, int column, enum pawl__kind kind,
     case PAWL__KIND_I32:
         *(int32_t *)at = sqlite3_column_int(stmt, column);
         return true;
+    case PAWL__KIND_REAL:
+        *(double *)at = sqlite3_column_double(stmt, column);
+        if (sqlite3_column_type(stmt, column) == SQLITE_NULL) *(double *)at = -1;
+        return true;
     case PAWL__KIND_BOOL:
         *(bool *)at = sqlite3_column_int(stmt, column) != 0;
         return true;
@@ -76,8 +80,9 @@ enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__f
 
 /* What a field is to SQLite. */
 struct value {
-    enum { VALUE_NULL, VALUE_NUMBER, VALUE_TEXT, VALUE_BYTES } is;
+    enum { VALUE_NULL, VALUE_NUMBER, VALUE_REAL, VALUE_TEXT, VALUE_BYTES } is;
     int64_t number;
+    double real;
     const void *at;
     int len;
 };
@@ -110,6 +115,10 @@ static inline struct value value_of(enum pawl__kind kind, const void *at)
         return some_value(*(const int64_t *)at);
     case PAWL__KIND_I32:
         return number_value(*(const int32_t *)at);
+    case PAWL__KIND_REAL: {
+        double real = *(const double *)at;
+        return (struct value){ .is = real < 0 ? VALUE_NULL : VALUE_REAL, .real = real };
+    }
     case PAWL__KIND_BOOL:
         return number_value(*(const bool *)at);
     case PAWL__KIND_STATE:
@@ -144,6 +153,9 @@ void pawl__sq_result(sqlite3_context *to, enum pawl__kind kind, const void *at)
     case VALUE_NUMBER:
         sqlite3_result_int64(to, value.number);
         break;
+    case VALUE_REAL:
+        sqlite3_result_double(to, value.real);
+        break;
     case VALUE_TEXT:
         sqlite3_result_text(to, value.at, value.len, SQLITE_STATIC);
         break;
@@ -162,6 +174,9 @@ void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const v
         break;
     case VALUE_NUMBER:
         pawl__sq_bind(stmt, param, value.number);
+        break;
+    case VALUE_REAL:
+        if (stmt) sqlite3_bind_double(stmt, param, value.real);
         break;
     case VALUE_TEXT:
         pawl__sq_bind_span(stmt, param, (struct pawl_span){ value.at, (size_t)value.len });

@@ -212,11 +212,11 @@ static enum pawl_err connect_reader(struct pawl__backend *sq, struct pawl__sq_co
 enum pawl_err pawl__sq_reader_take(struct pawl__backend *sq, struct pawl__sq_conn **out,
                                    struct pawl_diag *diag)
 {
-    size_t at = pawl__pool_take(&sq->pool);
+    size_t at = pawl__pool_take(&sq->sql.pool);
     struct pawl__sq_conn *conn = sq->memory ? &sq->writer : &sq->readers[at];
     enum pawl_err err = conn->db ? PAWL_OK : connect_reader(sq, conn, diag);
     if (err) {
-        pawl__pool_give(&sq->pool, at, false);
+        pawl__pool_give(&sq->sql.pool, at, false);
         return err;
     }
     *out = conn;
@@ -230,7 +230,7 @@ void pawl__sq_reader_give(struct pawl__backend *sq, struct pawl__sq_conn *conn)
     size_t at = sq->memory ? 0 : (size_t)(conn - sq->readers);
     bool stuck = conn->db && !sqlite3_get_autocommit(conn->db);
     if (!sq->memory && (stuck || sq->read_only)) pawl__sq_conn_release(conn);
-    pawl__pool_give(&sq->pool, at, conn->db != NULL);
+    pawl__pool_give(&sq->sql.pool, at, conn->db != NULL);
 }
 
 enum pawl_err pawl__sq_read_begin(struct pawl__backend *sq, struct pawl__sq_conn **out,

@@ -344,7 +344,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__sq_lanes_release(&sq->lanes);
     pawl__cond_release(&sq->checkpoint_wanted);
     pawl__mutex_release(&sq->checkpoint_mutex);
-    pawl__pool_release(&sq->pool);
+    pawl__pool_release(&sq->sql.pool);
     pawl__sq_gather_release(&sq->gather);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
@@ -363,7 +363,8 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     if (err) return err;
     struct pawl__backend *sq = calloc(1, sizeof *sq);
     if (!sq) return pawl__fail_nomem(diag);
-    pawl__pool_init(&sq->pool, memory ? 1 : PAWL__READERS_MAX);
+    sq->sql.reads = &pawl__sq_reads;
+    pawl__pool_init(&sq->sql.pool, memory ? 1 : PAWL__READERS_MAX);
     pawl__mutex_init(&sq->checkpoint_mutex);
     pawl__cond_init(&sq->checkpoint_wanted);
     sq->memory = memory;
@@ -415,7 +416,7 @@ static enum pawl_err reopen_store(struct pawl__backend *sq, struct pawl_diag *di
         return pawl__fail(diag, PAWL_ERR_UNSAFE, "a store in memory cannot be reopened");
     }
     pawl__sq_checkpointer_close(sq);
-    pawl__pool_drop(&sq->pool, close_reader, sq);
+    pawl__pool_drop(&sq->sql.pool, close_reader, sq);
     pawl__sq_conn_release(&sq->writer);
     enum pawl_err err = connect_writer(sq, true, diag);
     if (!err) err = start_new_log(sq, diag);
@@ -458,15 +459,15 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .told = pawl__sq_told,
     .wake = pawl__sq_wake,
     .identify = pawl__sq_identify,
-    .get = pawl__sq_get,
+    .get = pawl__read_get,
     .query = pawl__sq_query,
     .count = pawl__sq_query_count,
-    .story = pawl__sq_story,
-    .stats = pawl__sq_stats,
-    .nodes = pawl__sq_nodes,
-    .locks = pawl__sq_locks,
-    .setting = pawl__sq_setting,
-    .settings = pawl__sq_settings,
+    .story = pawl__read_story,
+    .stats = pawl__read_stats,
+    .nodes = pawl__read_nodes,
+    .locks = pawl__read_locks,
+    .setting = pawl__read_setting,
+    .settings = pawl__read_settings,
     .backup = pawl__sq_backup,
     .check = pawl__sq_check,
     .schema = read_schema,

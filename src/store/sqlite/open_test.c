@@ -126,7 +126,7 @@ static void use_briefly(struct kit *kit)
     struct pawl_stats stats = { 0 };
     kit_open(kit);
     kit_submit(kit, (struct pawl_job_spec){ .queue = "q" });
-    kit_ok(kit, pawl__sq_stats(kit->sq, &arena, &stats, &kit->diag));
+    kit_ok(kit, pawl__read_stats(kit->sq, &arena, &stats, &kit->diag));
     pawl__arena_release(&arena);
     kit_shut(kit);
 }

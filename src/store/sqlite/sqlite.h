@@ -15,7 +15,7 @@
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
-#include "store/sql/pool.h"
+#include "store/sql/read.h"
 #include "store/tale.h"
 
 #include "sqlite_sql.h"
@@ -170,7 +170,8 @@ struct pawl__sq_set {
 };
 
 struct pawl__backend {
-    char *path; /* "" in memory */
+    struct pawl__sql_base sql; /* in memory the pool's one connection is the writer */
+    char *path;                /* "" in memory */
     bool memory;
     bool read_only; /* readers alone are used */
     enum pawl_durability durability;
@@ -202,8 +203,7 @@ struct pawl__backend {
     bool in_savepoint;
     int log_pages; /* length of the write-ahead log after the newest commit */
 
-    struct pawl__pool pool; /* in memory its one connection is the writer */
-    struct pawl__sq_conn readers[PAWL__READERS_MAX];
+    struct pawl__sq_conn readers[PAWL__READERS_MAX]; /* of the pool */
 
     pthread_t checkpointer;
     bool checkpointer_runs;
@@ -213,6 +213,7 @@ struct pawl__backend {
     bool checkpoint_due;
     bool checkpoint_closing;
 };
+_Static_assert(offsetof(struct pawl__backend, sql) == 0, "sql/read.c takes it from there");
 
 /* ---- connections and statements (conn.c) ---- */
 
@@ -555,15 +556,9 @@ pawl__apply_fn pawl__sq_apply;
 
 /* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
 
-pawl__get_fn pawl__sq_get;
+extern const struct pawl__reads pawl__sq_reads;
 pawl__query_fn pawl__sq_query;
 pawl__count_fn pawl__sq_query_count;
-pawl__story_fn pawl__sq_story;
-pawl__stats_fn pawl__sq_stats;
-pawl__nodes_fn pawl__sq_nodes;
-pawl__locks_fn pawl__sq_locks;
-pawl__setting_fn pawl__sq_setting;
-pawl__settings_fn pawl__sq_settings;
 pawl__backup_fn pawl__sq_backup;
 pawl__check_fn pawl__sq_check;
 

@@ -1,8 +1,8 @@
 -- What people and programs look at.
 
 -- name: story_failures
-SELECT run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms, worker, type, code,
-    message, details
+SELECT run, attempt, lapsed, started_at_ms, failed_at_ms, coalesce(retry_delay_ms, -1), worker,
+    type, code, message, details
 FROM pawl_failure
 WHERE id = :id
 ORDER BY run
