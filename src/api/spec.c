@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "api/check.h"
 #include "base/diag.h"
+#include "fields/fields.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -68,24 +69,25 @@ static enum pawl_err check_id(const struct pawl_job_id *id, struct pawl_diag *di
     return pawl__fail_field(diag, PAWL_ERR_ARG, "id", "id must not be all zeroes");
 }
 
-#define SPEC_TIMES(X)                                                                              \
-    X(delay_ms, DURATION)                                                                          \
-    X(due_at_ms, INSTANT)                                                                          \
-    X(expires_in_ms, DURATION)                                                                     \
-    X(expires_at_ms, INSTANT)                                                                      \
-    X(timeout_ms, DURATION)                                                                        \
-    X(lease_ms, LEASE)                                                                             \
-    X(sla_soft_at_ms, INSTANT)                                                                     \
-    X(sla_hard_at_ms, INSTANT)                                                                     \
-    X(keep_ms, DURATION)                                                                           \
-    X(idempotency_ms, DURATION)
+/* What rule a field has; false: it is not a time. */
+static bool time_rule(const struct pawl__spec_field *field, struct pawl__time_rule *out)
+{
+    bool lasts = field->kind == PAWL__SPEC_KIND_MS, lease = field->kind == PAWL__SPEC_KIND_LEASE;
+    *out = (struct pawl__time_rule){ field->name,
+                                     lasts   ? PAWL__TIME_DURATION
+                                     : lease ? PAWL__TIME_LEASE
+                                             : PAWL__TIME_INSTANT,
+                                     field->offset };
+    return lasts || lease || field->kind == PAWL__SPEC_KIND_AT;
+}
 
 static enum pawl_err check_times(const struct pawl_job_spec *spec, struct pawl_diag *diag)
 {
-#define X(member, kind) { #member, PAWL__TIME_##kind, offsetof(struct pawl_job_spec, member) },
-    static const struct pawl__time_rule rules[] = { SPEC_TIMES(X) };
-#undef X
-    enum pawl_err err = pawl__check_times(rules, sizeof rules / sizeof rules[0], spec, diag);
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < PAWL__SPEC_END; i++) {
+        struct pawl__time_rule rule;
+        if (time_rule(&pawl__spec_fields[i], &rule)) err = pawl__check_times(&rule, 1, spec, diag);
+    }
     if (err) return err;
     if (spec->delay_ms && spec->due_at_ms) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "due_at_ms",
@@ -117,12 +119,17 @@ static enum pawl_err check_keys(const struct pawl_job_spec *spec, struct pawl_di
     return pawl__unique_check(&spec->unique, diag);
 }
 
-static enum pawl_err check_origin(const struct pawl_job_spec *spec, struct pawl_diag *diag)
+static enum pawl_err check_notes(const struct pawl_job_spec *spec, struct pawl_diag *diag)
 {
-    static const struct pawl__text_rule principal = { "principal", PAWL_KEY_BYTES_MAX };
-    static const struct pawl__text_rule trace_id = { "trace_id", PAWL_KEY_BYTES_MAX };
-    enum pawl_err err = pawl__check_optional(&principal, spec->principal, diag);
-    return err ? err : pawl__check_optional(&trace_id, spec->trace_id, diag);
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < PAWL__SPEC_END; i++) {
+        const struct pawl__spec_field *field = &pawl__spec_fields[i];
+        if (field->kind != PAWL__SPEC_KIND_NOTE) continue;
+        const struct pawl__text_rule rule = { field->name, PAWL_KEY_BYTES_MAX };
+        const void *at = (const char *)spec + field->offset;
+        err = pawl__check_optional(&rule, *(const char *const *)at, diag);
+    }
+    return err;
 }
 
 /* Everything but payloads and tags, which are checked where they are read. */
@@ -134,7 +141,7 @@ static enum pawl_err check_members(const struct pawl_job_spec *spec, struct pawl
     if (!err) err = pawl__check_priority(spec->priority, diag);
     if (!err) err = check_times(spec, diag);
     if (!err) err = check_keys(spec, diag);
-    if (!err) err = check_origin(spec, diag);
+    if (!err) err = check_notes(spec, diag);
     return err;
 }
 

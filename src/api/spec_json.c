@@ -4,37 +4,29 @@
 #include "api/unique.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "fields/fields.h"
 
 #include <stddef.h>
 #include <string.h>
 
 enum kind { TEXT, TEXTS, INT32, INT64, BOOL, JSON, ID, RETRY, UNIQUE };
 
-/* name, kind. `type` and `args` come beside it. */
-#define MEMBERS(X)                                                                                 \
-    X(id, ID)                                                                                      \
-    X(queue, TEXT)                                                                                 \
-    X(meta, JSON)                                                                                  \
-    X(extra, JSON)                                                                                 \
-    X(tags, TEXTS)                                                                                 \
-    X(priority, INT32)                                                                             \
-    X(delay_ms, INT64)                                                                             \
-    X(due_at_ms, INT64)                                                                            \
-    X(expires_in_ms, INT64)                                                                        \
-    X(expires_at_ms, INT64)                                                                        \
-    X(timeout_ms, INT64)                                                                           \
-    X(lease_ms, INT64)                                                                             \
-    X(sla_soft_at_ms, INT64)                                                                       \
-    X(sla_hard_at_ms, INT64)                                                                       \
-    X(keep_ms, INT64)                                                                              \
-    X(retry, RETRY)                                                                                \
-    X(idempotency_key, TEXT)                                                                       \
-    X(idempotency_ms, INT64)                                                                       \
-    X(business_key, TEXT)                                                                          \
-    X(unique, UNIQUE)                                                                              \
-    X(principal, TEXT)                                                                             \
-    X(trace_id, TEXT)                                                                              \
-    X(pending, BOOL)
+/* The members of a spec. `type` and `args` come beside it. */
+#define OF_ID_AT(member) MEMBER(member, ID)
+#define OF_TYPE(member)
+#define OF_QUEUE(member) MEMBER(member, TEXT)
+#define OF_ARGS(member)
+#define OF_META(member) MEMBER(member, JSON)
+#define OF_TAGS(member) MEMBER(member, TEXTS)
+#define OF_I32(member) MEMBER(member, INT32)
+#define OF_MS(member) MEMBER(member, INT64)
+#define OF_LEASE(member) MEMBER(member, INT64)
+#define OF_AT(member) MEMBER(member, INT64)
+#define OF_RETRY(member) MEMBER(member, RETRY)
+#define OF_KEY(member) MEMBER(member, TEXT)
+#define OF_NOTE(member) MEMBER(member, TEXT)
+#define OF_UNIQUE(member) MEMBER(member, UNIQUE)
+#define OF_BOOL(member) MEMBER(member, BOOL)
 
 struct member {
     const char *name;
@@ -42,9 +34,10 @@ struct member {
     size_t offset;
 };
 
-#define X(field, member_kind)                                                                      \
+#define MEMBER(field, member_kind)                                                                 \
     { .name = #field, .kind = member_kind, .offset = offsetof(struct pawl_job_spec, field) },
-static const struct member members[] = { MEMBERS(X) };
+#define X(field, field_kind, ...) OF_##field_kind(field)
+static const struct member members[] = { PAWL__SPEC_FIELDS(X) };
 #undef X
 
 struct reader {

@@ -60,6 +60,51 @@ const struct pawl_job pawl__job_empty = { PAWL__JOB_FIELDS(X) };
 const struct pawl__field pawl__job_fields[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X) };
 #undef X
 
+/* ---- specs and retry policies ---- */
+
+#define NONE_ID_AT NULL
+#define NONE_TYPE NULL
+#define NONE_QUEUE NULL
+#define NONE_KEY NULL
+#define NONE_NOTE NULL
+#define NONE_ARGS EMPTY_SPAN
+#define NONE_META EMPTY_SPAN
+#define NONE_TAGS NULL, 0
+#define NONE_TEXTS NULL, 0
+#define NONE_I32 0
+#define NONE_I64 0
+#define NONE_MS 0
+#define NONE_LEASE 0
+#define NONE_AT 0
+#define NONE_REAL 0.0
+#define NONE_BOOL false
+#define NONE_BACKOFF PAWL_BACKOFF_DEFAULT
+#define NONE_JITTER PAWL_JITTER_DEFAULT
+#define NONE_EXHAUSTION PAWL_EXHAUSTION_DEFAULT
+#define NONE_RETRY                                                                                 \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define NONE_UNIQUE NONE_RETRY
+
+/* As above: these do not compile when a member is missing in the list. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+#define X(member, kind, ...) NONE_##kind,
+__attribute__((unused)) static const struct pawl_job_spec spec_is_whole = { PAWL__SPEC_FIELDS(X) };
+__attribute__((unused)) static const struct pawl_retry retry_is_whole = { PAWL__RETRY_FIELDS(X) };
+#undef X
+#pragma GCC diagnostic pop
+
+#define X(member, kind_name, ...)                                                                  \
+    { .name = #member,                                                                             \
+      .kind = PAWL__SPEC_KIND_##kind_name,                                                         \
+      .offset = offsetof(struct pawl_job_spec, member) },
+const struct pawl__spec_field pawl__spec_fields[PAWL__SPEC_END] = { PAWL__SPEC_FIELDS(X) };
+#undef X
+
+/* ---- copies ---- */
+
 size_t pawl__job_text_bytes(const struct pawl_job *job)
 {
     size_t bytes = 0;

@@ -112,6 +112,61 @@ enum pawl__kind { PAWL__KINDS(X) PAWL__KIND_END };
 #define PAWL__JOB_FIELDS(X)                                                                        \
     PAWL__JOB_NAMES(X) PAWL__JOB_FACTS(X) PAWL__JOB_STAND(X) PAWL__JOB_VIEW(X)
 
+/* ---- struct pawl_job_spec ----
+ *
+ * member, KIND, "documentation"
+ *
+ * TYPE, ARGS, META, TAGS, RETRY and UNIQUE are read and checked by code of their own. A KEY has
+ * 1 to PAWL_KEY_BYTES_MAX bytes, a NOTE none or as many. MS is a duration, LEASE one that has a
+ * least value, AT an instant. */
+#define PAWL__SPEC_KINDS(X)                                                                        \
+    X(ID_AT) X(TYPE) X(QUEUE) X(ARGS) X(META) X(TAGS) X(I32) X(MS) X(LEASE) X(AT) X(RETRY) X(KEY)  \
+    X(UNIQUE) X(NOTE) X(BOOL)
+
+#define PAWL__SPEC_FIELDS(X)                                                                       \
+    X(id,              ID_AT,  "its id; otherwise a new one is made")                              \
+    X(type,            TYPE,   "what is to be done")                                               \
+    X(queue,           QUEUE,  "where it waits")                                                   \
+    X(args,            ARGS,   "its arguments, an array")                                          \
+    X(meta,            META,   "an object of the submitter's")                                     \
+    X(extra,           META,   "an object of further members")                                     \
+    X(tags,            TAGS,   "labels to find it by")                                             \
+    X(priority,        I32,    "higher runs sooner")                                               \
+    X(delay_ms,        MS,     "due this long after submission")                                   \
+    X(due_at_ms,       AT,     "or at this instant")                                               \
+    X(expires_in_ms,   MS,     "not started this long after it is due: expired")                   \
+    X(expires_at_ms,   AT,     "or at this instant")                                               \
+    X(timeout_ms,      MS,     "how long a run may take")                                          \
+    X(lease_ms,        LEASE,  "how long a claim holds without a heartbeat")                       \
+    X(sla_soft_at_ms,  AT,     "wanted by")                                                        \
+    X(sla_hard_at_ms,  AT,     "needed by")                                                        \
+    X(keep_ms,         MS,     "how long its record is kept at least")                             \
+    X(retry,           RETRY,  "when and whether it runs again")                                   \
+    X(idempotency_key, KEY,    "a repeat with it gets the first job back")                         \
+    X(idempotency_ms,  MS,     "for this long")                                                    \
+    X(business_key,    KEY,    "unique among live jobs")                                           \
+    X(unique,          UNIQUE, "what makes another job the same")                                  \
+    X(principal,       NOTE,   "on whose behalf")                                                  \
+    X(trace_id,        NOTE,   "of the trace that it belongs to")                                  \
+    X(pending,         BOOL,   "held until it is activated")
+
+/* ---- struct pawl_retry ----
+ *
+ * member, KIND, "documentation". pawl__policy and its functions in the migrations of PostgreSQL
+ * repeat the members. */
+#define PAWL__RETRY_FIELDS(X)                                                                      \
+    X(attempts_max,  I32,        "runs in all, the first included")                                \
+    X(backoff,       BACKOFF,    "how the wait grows")                                             \
+    X(initial_ms,    I64,        "the first wait")                                                 \
+    X(coefficient,   REAL,       "how fast it grows")                                              \
+    X(cap_ms,        I64,        "the longest wait")                                               \
+    X(exponent_max,  I32,        "the power stops growing there")                                  \
+    X(jitter,        JITTER,     "whether waits are spread")                                       \
+    X(jitter_low,    REAL,       "by a factor of at least this")                                   \
+    X(jitter_high,   REAL,       "and less than this")                                             \
+    X(non_retryable, TEXTS,      "error types that end the job")                                   \
+    X(on_exhaustion, EXHAUSTION, "what becomes of a job without attempts left")
+
 /* clang-format on */
 
 /* How a member of a struct is stored. */
@@ -145,6 +200,22 @@ enum {
 
 /* All fields of struct pawl_job. */
 extern const struct pawl__field pawl__job_fields[PAWL__JOB_END];
+
+#define X(name) PAWL__SPEC_KIND_##name,
+enum pawl__spec_kind { PAWL__SPEC_KINDS(X) PAWL__SPEC_KIND_END };
+#undef X
+#define X(member, ...) PAWL__SPEC_##member,
+enum { PAWL__SPEC_FIELDS(X) PAWL__SPEC_END };
+#undef X
+
+struct pawl__spec_field {
+    const char *name;
+    enum pawl__spec_kind kind;
+    size_t offset;
+};
+
+/* All fields of struct pawl_job_spec. */
+extern const struct pawl__spec_field pawl__spec_fields[PAWL__SPEC_END];
 
 /* A job without anything: numbers are 0, strings "", spans empty and not NULL. */
 extern const struct pawl_job pawl__job_empty;

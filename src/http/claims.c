@@ -7,6 +7,8 @@
  *    to remember, every job may have one. */
 #include "http/claims.h"
 
+#include "fields/fields.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,37 +53,6 @@ static bool same(struct pawl_job_id a, struct pawl_job_id b)
 
 /* ---- copies of jobs: one block, the strings behind the struct ---- */
 
-#define TEXTS(X)                                                                                   \
-    X(type)                                                                                        \
-    X(queue)                                                                                       \
-    X(worker)                                                                                      \
-    X(reason)
-#define RARE_TEXTS(X)                                                                              \
-    X(idempotency_key)                                                                             \
-    X(business_key)                                                                                \
-    X(principal)                                                                                   \
-    X(trace_id)
-#define SPANS(X)                                                                                   \
-    X(args)                                                                                        \
-    X(meta)                                                                                        \
-    X(extra)                                                                                       \
-    X(tags)                                                                                        \
-    X(retry)                                                                                       \
-    X(unique)
-
-static size_t bytes_of(const struct pawl_job *job)
-{
-    size_t bytes = sizeof *job;
-#define X(name) bytes += strlen(job->name) + 1;
-    TEXTS(X)
-    RARE_TEXTS(X)
-#undef X
-#define X(name) bytes += job->name.len;
-    SPANS(X)
-#undef X
-    return bytes;
-}
-
 static const char *put(char **to, const char *at, size_t len)
 {
     char *start = *to;
@@ -90,20 +61,15 @@ static const char *put(char **to, const char *at, size_t len)
     return start;
 }
 
+static size_t bytes_of(const struct pawl_job *job)
+{
+    return sizeof *job + pawl__job_text_bytes(job);
+}
+
 static struct pawl_job *copy_job(const struct pawl_job *job, size_t bytes)
 {
     struct pawl_job *copy = malloc(bytes);
-    if (!copy) return NULL;
-    *copy = *job;
-    char *to = (char *)(copy + 1);
-#define X(name) copy->name = put(&to, job->name, strlen(job->name) + 1);
-    TEXTS(X)
-    RARE_TEXTS(X)
-#undef X
-#define X(name) copy->name.at = put(&to, job->name.at, job->name.len);
-    SPANS(X)
-#undef X
-    copy->result = (struct pawl_span){ "", 0 };
+    if (copy) *copy = pawl__job_copy(job, (char *)(copy + 1));
     return copy;
 }
 

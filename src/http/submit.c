@@ -3,6 +3,7 @@
  * This is the hot path: the envelope is read on the loop, posted, and the reply printed from what
  * was submitted; the store is asked again only where it alone knows how a job came out. A long body
  * would hold up everybody else on the loop: the pool reads it, and prints what comes of it. */
+#include "fields/fields.h"
 #include "http/crew.h"
 #include "http/jobs.h"
 #include "http/rates.h"
@@ -84,31 +85,24 @@ static struct pawl_job job_of(const struct pawl_job_spec *spec,
                               const struct pawl_submitted *submitted, int64_t now_ms)
 {
     int64_t due_ms = spec->due_at_ms > now_ms ? spec->due_at_ms : now_ms + spec->delay_ms;
-    return (struct pawl_job){
-        .id = submitted->id,
-        .type = spec->type,
-        .queue = spec->queue ? spec->queue : "default",
-        .state = submitted->state,
-        .priority = spec->priority,
-        .attempts_max = spec->retry.attempts_max ? spec->retry.attempts_max : 3,
-        .created_at_ms = now_ms,
-        .due_at_ms = due_ms,
-        .expires_at_ms = spec->expires_at_ms   ? spec->expires_at_ms
-                         : spec->expires_in_ms ? due_ms + spec->expires_in_ms
-                                               : 0,
-        .timeout_ms = spec->timeout_ms,
-        .lease_ms = spec->lease_ms,
-        .keep_ms = spec->keep_ms,
-        .worker = "",
-        .reason = "",
-        .idempotency_key = "",
-        .business_key = "",
-        .principal = "",
-        .trace_id = "",
-        .args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 },
-        .meta = spec->meta,
-        .extra = spec->extra,
-    };
+    struct pawl_job job = pawl__job_empty;
+    job.id = submitted->id;
+    job.type = spec->type;
+    job.queue = spec->queue ? spec->queue : "default";
+    job.state = submitted->state;
+    job.priority = spec->priority;
+    job.attempts_max = spec->retry.attempts_max ? spec->retry.attempts_max : 3;
+    job.created_at_ms = now_ms;
+    job.due_at_ms = due_ms;
+    job.expires_at_ms = spec->expires_in_ms && !spec->expires_at_ms ? due_ms + spec->expires_in_ms
+                                                                    : spec->expires_at_ms;
+    job.timeout_ms = spec->timeout_ms;
+    job.lease_ms = spec->lease_ms;
+    job.keep_ms = spec->keep_ms;
+    job.args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
+    job.meta = spec->meta;
+    job.extra = spec->extra;
+    return job;
 }
 
 /* `known` is what the store knows of each, or NULL. */

@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/json.h"
+#include "fields/fields.h"
 #include "lifecycle/decimal.h"
 
 #include <assert.h>
@@ -14,18 +15,14 @@ enum { DEPTH_MAX = 4 }; // an object, a list in it, its entries
 
 enum kind { KIND_INT32, KIND_INT64, KIND_DOUBLE, KIND_JITTER, KIND_BACKOFF, KIND_EXHAUSTION };
 
-/* NAME as in struct pawl_retry, kind. The list non_retryable comes last, by hand. */
-#define MEMBERS(X)                                                                                 \
-    X(attempts_max, KIND_INT32)                                                                    \
-    X(backoff, KIND_BACKOFF)                                                                       \
-    X(initial_ms, KIND_INT64)                                                                      \
-    X(coefficient, KIND_DOUBLE)                                                                    \
-    X(cap_ms, KIND_INT64)                                                                          \
-    X(exponent_max, KIND_INT32)                                                                    \
-    X(jitter, KIND_JITTER)                                                                         \
-    X(jitter_low, KIND_DOUBLE)                                                                     \
-    X(jitter_high, KIND_DOUBLE)                                                                    \
-    X(on_exhaustion, KIND_EXHAUSTION)
+/* Of the kinds in src/fields. The list non_retryable comes last, by hand. */
+#define OF_I32(member) MEMBER(member, KIND_INT32)
+#define OF_I64(member) MEMBER(member, KIND_INT64)
+#define OF_REAL(member) MEMBER(member, KIND_DOUBLE)
+#define OF_BACKOFF(member) MEMBER(member, KIND_BACKOFF)
+#define OF_JITTER(member) MEMBER(member, KIND_JITTER)
+#define OF_EXHAUSTION(member) MEMBER(member, KIND_EXHAUSTION)
+#define OF_TEXTS(member)
 
 struct member {
     const char *name;
@@ -33,12 +30,13 @@ struct member {
     size_t offset, bytes;
 };
 
-#define X(member, member_kind)                                                                     \
+#define MEMBER(member, member_kind)                                                                \
     { .name = #member,                                                                             \
       .kind = member_kind,                                                                         \
       .offset = offsetof(struct pawl_retry, member),                                               \
       .bytes = sizeof(((struct pawl_retry *)0)->member) },
-static const struct member members[] = { MEMBERS(X) };
+#define X(member, kind, ...) OF_##kind(member)
+static const struct member members[] = { PAWL__RETRY_FIELDS(X) };
 #undef X
 
 #define MEMBER_COUNT (sizeof members / sizeof *members)

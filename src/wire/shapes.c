@@ -1,6 +1,8 @@
-/* The structs that travel, as tables. A field that is added to a public struct must be added here,
- * or it does not travel. */
+/* The structs that travel, as tables. Jobs, specs and retry policies are those of src/fields; a
+ * field that is added to another public struct must be added here, or it does not travel. */
 #include "wire/inside.h"
+
+#include "fields/fields.h"
 
 #define WORDS(name, array)                                                                         \
     static const struct pawl__wire_words name = { array, sizeof array / sizeof *array }
@@ -76,13 +78,33 @@ _Static_assert(sizeof(enum pawl_state) == sizeof(uint32_t), "enums are read as u
 
 /* ---- what callers describe ---- */
 
+/* Of the kinds in src/fields. */
+#define SPEC_ID_AT(member) ID_AT(member)
+#define SPEC_TYPE(member) TEXT(member)
+#define SPEC_QUEUE(member) TEXT(member)
+#define SPEC_KEY(member) TEXT(member)
+#define SPEC_NOTE(member) TEXT(member)
+#define SPEC_ARGS(member) JSON(member)
+#define SPEC_META(member) JSON(member)
+#define SPEC_TAGS(member) TEXTS(member, tag_count)
+#define SPEC_TEXTS(member) TEXTS(member, member##_count)
+#define SPEC_I32(member) INT32(member)
+#define SPEC_I64(member) INT64(member)
+#define SPEC_MS(member) INT64(member)
+#define SPEC_LEASE(member) INT64(member)
+#define SPEC_AT(member) INT64(member)
+#define SPEC_REAL(member) DOUBLE(member)
+#define SPEC_BOOL(member) BOOL(member)
+#define SPEC_BACKOFF(member) WORD(member, backoff)
+#define SPEC_JITTER(member) WORD(member, jitter)
+#define SPEC_EXHAUSTION(member) WORD(member, exhaustion)
+#define SPEC_RETRY(member) ONE(member, retry_shape)
+#define SPEC_UNIQUE(member) ONE(member, unique_shape)
+
+#define X(member, kind, ...) SPEC_##kind(member),
+
 #define S struct pawl_retry
-static const struct pawl__wire_field retry_fields[] = {
-    INT32(attempts_max), WORD(backoff, backoff), INT64(initial_ms), DOUBLE(coefficient),
-    INT64(cap_ms), INT32(exponent_max), WORD(jitter, jitter), DOUBLE(jitter_low),
-    DOUBLE(jitter_high), TEXTS(non_retryable, non_retryable_count),
-    WORD(on_exhaustion, exhaustion),
-};
+static const struct pawl__wire_field retry_fields[] = { PAWL__RETRY_FIELDS(X) };
 static const struct pawl__wire_shape retry_shape = SHAPE(retry_fields);
 #undef S
 
@@ -95,15 +117,10 @@ static const struct pawl__wire_shape unique_shape = SHAPE(unique_fields);
 #undef S
 
 #define S struct pawl_job_spec
-static const struct pawl__wire_field spec_fields[] = {
-    ID_AT(id), TEXT(type), TEXT(queue), JSON(args), JSON(meta), JSON(extra), TEXTS(tags, tag_count),
-    INT32(priority), INT64(delay_ms), INT64(due_at_ms), INT64(expires_in_ms), INT64(expires_at_ms),
-    INT64(timeout_ms), INT64(lease_ms), INT64(sla_soft_at_ms), INT64(sla_hard_at_ms),
-    INT64(keep_ms), ONE(retry, retry_shape), TEXT(idempotency_key), INT64(idempotency_ms),
-    TEXT(business_key), ONE(unique, unique_shape), TEXT(principal), TEXT(trace_id), BOOL(pending),
-};
+static const struct pawl__wire_field spec_fields[] = { PAWL__SPEC_FIELDS(X) };
 static const struct pawl__wire_shape spec_shape = SHAPE(spec_fields);
 #undef S
+#undef X
 
 #define S struct pawl_filter
 static const struct pawl__wire_field filter_fields[] = {
@@ -166,17 +183,23 @@ static const struct pawl__wire_field failed_fields[] = {
 static const struct pawl__wire_shape failed_shape = SHAPE(failed_fields);
 #undef S
 
+#define JOB_ID(member) ID(member)
+#define JOB_TEXT(member) NAME(member)
+#define JOB_JSON(member) JSON(member)
+#define JOB_ARGS(member) JSON(member)
+#define JOB_I32(member) INT32(member)
+#define JOB_I64(member) INT64(member)
+#define JOB_TIME(member) INT64(member)
+#define JOB_AT(member) INT64(member)
+#define JOB_MS(member) INT64(member)
+#define JOB_BOOL(member) BOOL(member)
+#define JOB_STATE(member) WORD(member, state)
+#define JOB_SOME_STATE(member) WORD(member, state)
+
 #define S struct pawl_job
-static const struct pawl__wire_field job_fields[] = {
-    ID(id), NAME(type), NAME(queue), WORD(state, state), WORD(paused_from, state), INT32(priority),
-    INT32(attempts_max), INT64(attempt), INT64(run), INT64(free_runs), INT64(created_at_ms),
-    INT64(due_at_ms), INT64(expires_at_ms), INT64(started_at_ms), INT64(lease_until_ms),
-    INT64(finished_at_ms), INT64(timeout_ms), INT64(lease_ms), INT64(sla_soft_at_ms),
-    INT64(sla_hard_at_ms), INT64(keep_ms), BOOL(dead_letter), BOOL(archived), NAME(worker),
-    NAME(reason), NAME(idempotency_key), NAME(business_key), NAME(principal), NAME(trace_id),
-    BOOL(brief), JSON(args), JSON(meta), JSON(extra), JSON(tags), JSON(retry), JSON(unique),
-    JSON(result),
-};
+#define X(member, column, kind, ...) JOB_##kind(member),
+static const struct pawl__wire_field job_fields[] = { PAWL__JOB_FIELDS(X) };
+#undef X
 static const struct pawl__wire_shape job_shape = SHAPE(job_fields);
 #undef S
 
