@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The lists of src/fields and what must agree with them: structs, migrations, a table in the docs.
+
+Usage: fields_test.py SOURCE_ROOT COMPILER...    test; speaks TAP
+       fields_test.py SOURCE_ROOT --doc          write the table into docs/store.md
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = sys.argv[1]
+COMPILER = sys.argv[2:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "mk"))
+import embed_sql  # noqa: E402
+
+PAGE = os.path.join(ROOT, "docs/store.md")
+BEGIN, END = "<!-- fields: begin -->\n", "<!-- fields: end -->\n"
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def kinds():
+    """{"MS": "duration"}"""
+    return dict(re.findall(r'X\((\w+),\s+[\w *]+,\s+"(\w+)"\)', read("src/fields/fields.h")))
+
+
+def job_fields():
+    """(member, column, kind, JSON name, documentation) of each."""
+    text = read("src/fields/fields.h").replace("\\\n", "")
+    return re.findall(r'X\((\w+), (\w+), (\w+), \w+\([\w.]*\), "(\w*)",\s+"([^"]*)"\)', text)
+
+
+def table():
+    """The fields of a job, for people."""
+    lines = ["| field | JSON | kind | what it is |", "|---|---|---|---|"]
+    for member, _, kind, json, doc in job_fields():
+        lines.append(f"| `{member}` | {f'`{json}`' if json else ''} | {kinds()[kind]} | {doc} |")
+    return "\n".join(lines) + "\n"
+
+
+def columns(path, name):
+    """The columns of a table or type in a migration."""
+    body = re.search(r"CREATE (?:TABLE|TYPE) " + name + r" (?:AS )?\(\n(.*?)\n\)", read(path),
+                     re.DOTALL).group(1)
+    return re.findall(r"^    (\w+)\s", body, re.MULTILINE)
+
+
+def complains(header, struct_end):
+    """What the compiler says of src/fields/fields.c when a struct has one more member."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(os.path.join(ROOT, "include"), os.path.join(folder, "include"))
+        path = os.path.join(folder, header)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        assert text.count(struct_end) == 1, struct_end
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(struct_end, struct_end + "\n    bool forgotten;"))
+        done = subprocess.run(
+            [*COMPILER, "-std=gnu17", "-fsyntax-only", "-I", os.path.join(folder, "include"),
+             "-I", os.path.join(ROOT, "src"), os.path.join(ROOT, "src/fields/fields.c")],
+            capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+@test
+def a_member_that_is_not_listed_does_not_compile():
+    for last in ("bool brief; /* args and result were left out: see struct pawl_page */",
+                 "bool pending; /* held until PAWL_CONTROL_ACTIVATE */",
+                 "enum pawl_exhaustion on_exhaustion;"):
+        said = complains("include/pawl/job.h", last)
+        assert "forgotten" in said or "missing" in said, (last, said)
+
+
+@test
+def every_store_has_the_columns():
+    lists = embed_sql.read_fields(os.path.join(ROOT, "src/fields/fields.h"))
+    ended = set(lists["job.stand"]) - {"paused_from", "lease_until_ms"}
+    for store in ("sqlite", "postgres"):
+        path = f"src/store/{store}/migrations/0001_initial.sql"
+        facts = set(lists["job.facts"])
+        assert not facts - set(columns(path, "pawl_job")), store
+        assert not (facts | ended) - set(columns(path, "pawl_archive")), store
+
+
+@test
+def the_sql_functions_know_every_member_of_a_policy():
+    text = read("src/fields/fields.h")
+    body = re.search(r"#define PAWL__RETRY_FIELDS\(X\)(.*?)\n\n", text, re.DOTALL).group(1)
+    listed = set(re.findall(r"X\((\w+),", body))
+    path = "src/store/postgres/migrations/0002_sql.sql"
+    assert listed == set(columns(path, "pawl__policy")), listed
+    for member in listed:
+        assert f"WHEN '{member}' THEN" in read(path), f"pawl__policy_read lacks {member}"
+
+
+@test
+def the_docs_have_the_list():
+    assert len(job_fields()) == len(embed_sql.read_fields(
+        os.path.join(ROOT, "src/fields/fields.h"))["job.fields"])
+    page = read("docs/store.md")
+    shown = page[page.index(BEGIN) + len(BEGIN):page.index(END)]
+    assert shown == table(), "run tests/fields/fields_test.py . --doc"
+
+
+@test
+def the_command_prints_every_field_that_has_a_name_in_json():
+    printed = read("src/cli/json_out.c")
+    missing = [json for _, _, _, json, _ in job_fields() if json and f'"{json}"' not in printed]
+    assert not missing, missing
+
+
+def main():
+    if COMPILER == ["--doc"]:
+        page = read("docs/store.md")
+        head, rest = page[:page.index(BEGIN) + len(BEGIN)], page[page.index(END):]
+        with open(PAGE, "w", encoding="utf-8") as file:
+            file.write(head + table() + rest)
+        return 0
+    print(f"1..{len(TESTS)}")
+    failed = 0
+    for number, function in enumerate(TESTS, 1):
+        try:
+            function()
+            print(f"ok {number} - {function.__name__}")
+        except Exception as error:  # noqa: BLE001: whatever it is, it is told
+            failed += 1
+            print(f"not ok {number} - {function.__name__}")
+            print("".join(f"# {line}\n" for line in str(error).splitlines()), end="")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
