@@ -1,6 +1,6 @@
-/* Where a job stands, and how handlers that the core has not taken over move it: a job is routed, or
- * assigned and runs; one that expired or was replaced ends. Each move asks the lifecycle, writes and
- * counts.
+/* Where a job stands, and how handlers that the core has not taken over move it: a job is routed,
+ * or assigned and runs; one that expired or was replaced ends. Each move asks the lifecycle, writes
+ * and counts.
  *
  * A place that was found is locked until the transaction ends, so what is decided by it stays true.
  * What follows from it is sent without waiting for an answer.
