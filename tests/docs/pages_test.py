@@ -446,13 +446,14 @@ def what_is_on_the_map_is_there():
 
 @test
 def numbers_are_those_of_the_sources():
-    source = read("src/store/store.h") + read("src/store/sqlite/sqlite.h")
+    source = "".join(map(read, ("src/store/store.h", "src/store/sql/pool.h",
+                                "src/store/sqlite/sqlite.h")))
 
     def number(name):
         return int(re.search(rf"{name} = (\d+)", source).group(1))
 
     words = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven"}
-    readers = number("PAWL__SQ_READERS_MAX")
+    readers = number("PAWL__READERS_MAX")
     for path, text in (
             ("docs/store.md", f"{number('PAWL__SQ_CHECKPOINT_PAGES'):,} pages"),
             ("docs/store.md", f"{number('PAWL__SQ_CACHE_KIB') // 1024} MiB"),

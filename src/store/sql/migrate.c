@@ -59,13 +59,20 @@ static enum pawl_err check_newer(const struct pawl__applied *applied, struct paw
     int32_t next = migrator->newest + 1;
     bool one_step = applied->count == next && applied->last == next;
     if (migrator->rolling && one_step && applied->last_compatible) return PAWL_OK;
-    const char *why = !migrator->rolling ? ""
-                      : one_step         ? ", and the step between them is not compatible"
-                                         : ", and that is more than one step";
+    long long version = applied->last;
+    int newest = migrator->newest;
+    if (!migrator->rolling) {
+        return pawl__fail(diag, PAWL_ERR_SCHEMA,
+                          "the store has schema version %lld, this program knows up to %d; use a "
+                          "newer pawl",
+                          version, newest);
+    }
     return pawl__fail(diag, PAWL_ERR_SCHEMA,
-                      "the store has schema version %lld, this program knows up to %d%s; use a "
-                      "newer pawl",
-                      (long long)applied->last, (int)migrator->newest, why);
+                      "the store has schema version %lld, this program knows up to %d, and %s; use "
+                      "a newer pawl",
+                      version, newest,
+                      one_step ? "the step between them is not compatible"
+                               : "that is more than one step");
 }
 
 enum pawl_err pawl__schema_read(const struct pawl__migrator *migrator, void *conn,
