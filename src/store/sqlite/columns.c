@@ -1,6 +1,7 @@
 /* Fields and what SQLite has in their place: columns of a row, parameters of a statement, values of
- * a table in memory (rows.c). Each kind of field is known here and nowhere else. */
-#include "store/sqlite/sqlite.h"
+ * a table in memory (rows.c). Each kind of field is known here and in columns.h, and nowhere else.
+ */
+#include "store/sqlite/columns.h"
 
 #include <string.h>
 
@@ -78,110 +79,23 @@ enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__f
 
 /* ---- writing ---- */
 
-/* What a field is to SQLite. */
-struct value {
-    enum { VALUE_NULL, VALUE_NUMBER, VALUE_REAL, VALUE_TEXT, VALUE_BYTES } is;
-    int64_t number;
-    double real;
-    const void *at;
-    int len;
-};
-
-static struct value number_value(int64_t number)
-{
-    return (struct value){ .is = VALUE_NUMBER, .number = number };
-}
-
-static struct value some_value(int64_t number)
-{
-    return (struct value){ .is = number ? VALUE_NUMBER : VALUE_NULL, .number = number };
-}
-
-static struct value span_value(struct pawl_span span)
-{
-    return (struct value){ .is = span.len ? VALUE_TEXT : VALUE_NULL,
-                           .at = span.at,
-                           .len = (int)span.len };
-}
-
-static inline struct value value_of(enum pawl__kind kind, const void *at)
-{
-    switch (kind) {
-    case PAWL__KIND_I64:
-    case PAWL__KIND_TIME:
-        return number_value(*(const int64_t *)at);
-    case PAWL__KIND_AT:
-    case PAWL__KIND_MS:
-        return some_value(*(const int64_t *)at);
-    case PAWL__KIND_I32:
-        return number_value(*(const int32_t *)at);
-    case PAWL__KIND_REAL: {
-        double real = *(const double *)at;
-        return (struct value){ .is = real < 0 ? VALUE_NULL : VALUE_REAL, .real = real };
-    }
-    case PAWL__KIND_BOOL:
-        return number_value(*(const bool *)at);
-    case PAWL__KIND_STATE:
-        return number_value(*(const enum pawl_state *)at);
-    case PAWL__KIND_SOME_STATE:
-        return some_value(*(const enum pawl_state *)at);
-    case PAWL__KIND_ARGS: {
-        const struct pawl_span *args = at;
-        return span_value(args->len ? *args : (struct pawl_span){ "[]", 2 });
-    }
-    case PAWL__KIND_JSON:
-        return span_value(*(const struct pawl_span *)at);
-    case PAWL__KIND_TEXT: {
-        const char *text = *(const char *const *)at;
-        return span_value((struct pawl_span){ text, text ? strlen(text) : 0 });
-    }
-    case PAWL__KIND_ID:
-        return (struct value){ .is = VALUE_BYTES, .at = at, .len = sizeof(struct pawl_job_id) };
-    case PAWL__KIND_END:
-        break;
-    }
-    return some_value(0);
-}
-
-void pawl__sq_result(sqlite3_context *to, enum pawl__kind kind, const void *at)
-{
-    const struct value value = value_of(kind, at);
-    switch (value.is) {
-    case VALUE_NULL:
-        sqlite3_result_null(to);
-        break;
-    case VALUE_NUMBER:
-        sqlite3_result_int64(to, value.number);
-        break;
-    case VALUE_REAL:
-        sqlite3_result_double(to, value.real);
-        break;
-    case VALUE_TEXT:
-        sqlite3_result_text(to, value.at, value.len, SQLITE_STATIC);
-        break;
-    case VALUE_BYTES:
-        sqlite3_result_blob(to, value.at, value.len, SQLITE_STATIC);
-        break;
-    }
-}
-
 void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const void *at)
 {
-    const struct value value = value_of(kind, at);
+    const struct pawl__sq_value value = pawl__sq_value_of(kind, at);
     switch (value.is) {
-    case VALUE_NULL:
+    case PAWL__SQ_NULL:
         pawl__sq_bind_null(stmt, param);
         break;
-    case VALUE_NUMBER:
+    case PAWL__SQ_NUMBER:
         pawl__sq_bind(stmt, param, value.number);
         break;
-    case VALUE_REAL:
+    case PAWL__SQ_REAL:
         if (stmt) sqlite3_bind_double(stmt, param, value.real);
         break;
-    case VALUE_TEXT:
+    case PAWL__SQ_TEXT:
         pawl__sq_bind_span(stmt, param, (struct pawl_span){ value.at, (size_t)value.len });
         break;
-    case VALUE_BYTES:
+    case PAWL__SQ_BYTES:
         pawl__sq_bind_bytes(stmt, param, value.at, (size_t)value.len);
         break;
     }

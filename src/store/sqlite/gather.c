@@ -6,7 +6,7 @@
  * 2. What cannot go with the others (a taken id, a lost run) is done again by itself, the long way.
  *
  * Runs on: the committer's thread, inside a transaction. */
-#include "store/sqlite/sqlite.h"
+#include "store/sqlite/columns.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -34,6 +34,15 @@ static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t
 static const char job_table[] =
     "CREATE TABLE x (key, tail, head, lane, rank, extras, keys" PAWL__JOB_FACTS(X) ", state)";
 #undef X
+
+/* Called for every column of every job that is submitted: not a loop over pawl__new_facts. */
+#define SPEC(member) row->job->spec->member
+#define TEXTS(member) row->job->member
+#define SETTLED(member) row->settled.member
+#define FACT(member, column, kind, value, ...)                                                     \
+    case COL_##member:                                                                             \
+        pawl__sq_result(to, PAWL__KIND_##kind, &value);                                            \
+        break;
 
 static void job_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
@@ -63,10 +72,7 @@ static void job_column(const void *rows, size_t at, int column, sqlite3_context 
         pawl__sq_result(to, PAWL__KIND_SOME_STATE, &state);
         break;
     }
-    default: {
-        const struct pawl__new_field *field = &pawl__new_facts[column - COL_FACTS];
-        pawl__sq_result(to, field->kind, pawl__new_value(field, row->job, &row->settled));
-    }
+        PAWL__JOB_FACTS(FACT)
     }
 }
 

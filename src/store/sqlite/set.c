@@ -5,7 +5,7 @@
  * one that is archived, is looked for by itself.
  *
  * Runs on: the committer's thread, inside a transaction. */
-#include "store/sqlite/sqlite.h"
+#include "store/sqlite/columns.h"
 
 #include <assert.h>
 #include <stddef.h>

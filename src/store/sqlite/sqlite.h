@@ -455,8 +455,7 @@ enum pawl_err pawl__sq_read_job(sqlite3_stmt *stmt, struct pawl__arena *arena,
  * Strings are copied into `arena`. NOMEM. */
 enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__field *fields,
                             size_t count, struct pawl__arena *arena, void *out);
-/* The value at `at` as a column of a table in memory (rows.c), or as a parameter. Borrowed. */
-void pawl__sq_result(sqlite3_context *to, enum pawl__kind kind, const void *at);
+/* The value at `at` as a parameter. Borrowed. */
 void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const void *at);
 /* A text column as a string in `arena`; "" for NULL. NULL: no memory. */
 const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena);

@@ -33,19 +33,22 @@ CREATE TABLE pawl_lane (
 -- and need no index of their own. An id that was not made when the job came, or whose first half is
 -- taken, gets the first half of one that was, and keeps its own in head: the job is displaced. So
 -- keys are in order of arrival, and jobs of one rank run in it; see pawl__sq_key_time. extras tells
--- whether any column behind it is set.
+-- whether any column behind args is set, or head or keys. Columns are in the order in which
+-- statements list them, the store's own before those of src/fields: in another, SQLite copies every
+-- value of an INSERT ... SELECT once more.
 CREATE TABLE pawl_job (
     key             INTEGER PRIMARY KEY,
     tail            INTEGER NOT NULL,
     head            INTEGER,
     lane            INTEGER NOT NULL,
+    rank            INTEGER NOT NULL,
+    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
+    keys            BLOB,
     priority        INTEGER NOT NULL,
     attempts_max    INTEGER NOT NULL CHECK (attempts_max >= 1),
     created_at_ms   INTEGER NOT NULL,
     due_at_ms       INTEGER NOT NULL,
-    rank            INTEGER NOT NULL,
     args            TEXT NOT NULL,
-    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
     expires_at_ms   INTEGER,
     timeout_ms      INTEGER,
     lease_ms        INTEGER,
@@ -57,7 +60,6 @@ CREATE TABLE pawl_job (
     tags            TEXT,
     retry           TEXT,
     uniqueness      TEXT,
-    keys            BLOB,
     idempotency_key TEXT,
     business_key    TEXT,
     principal       TEXT,
@@ -152,13 +154,14 @@ CREATE TABLE pawl_archive (
     tail            INTEGER NOT NULL,
     head            INTEGER,
     lane            INTEGER NOT NULL,
+    rank            INTEGER NOT NULL,
+    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
+    keys            BLOB,
     priority        INTEGER NOT NULL,
     attempts_max    INTEGER NOT NULL,
     created_at_ms   INTEGER NOT NULL,
     due_at_ms       INTEGER NOT NULL,
-    rank            INTEGER NOT NULL,
     args            TEXT NOT NULL,
-    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
     expires_at_ms   INTEGER,
     timeout_ms      INTEGER,
     lease_ms        INTEGER,
@@ -170,7 +173,6 @@ CREATE TABLE pawl_archive (
     tags            TEXT,
     retry           TEXT,
     uniqueness      TEXT,
-    keys            BLOB,
     idempotency_key TEXT,
     business_key    TEXT,
     principal       TEXT,

@@ -1,8 +1,8 @@
 -- Whole batches in one statement: gathered_* are virtual tables over rows that gather.c holds.
 
 -- name: gathered_jobs_plain
-INSERT INTO pawl_job (key, tail, lane, rank, extras, {{job.head}})
-SELECT key, tail, lane, rank, 0, {{job.head}}
+INSERT INTO pawl_job ({{own_columns}}, {{job.head}})
+SELECT key, tail, NULL, lane, rank, 0, NULL, {{job.head}}
 FROM gathered_job
 
 -- name: gathered_jobs
