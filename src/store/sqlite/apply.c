@@ -47,10 +47,19 @@ static enum pawl_err settle_in(struct pawl__backend *sq)
     return err ? err : pawl__sq_fresh_begin(sq);
 }
 
+/* A rollback that had no memory has left its transaction open. */
+static enum pawl_err leave_last(struct pawl__backend *sq)
+{
+    if (sqlite3_get_autocommit(sq->writer.db)) return PAWL_OK;
+    return pawl__sq_exec(&sq->writer, SQL_ROLLBACK, sq->diag);
+}
+
 static enum pawl_err begin(struct pawl__backend *sq)
 {
+    enum pawl_err err = leave_last(sq);
+    if (err) return err;
     pawl__sq_turnstile_enter(sq->turnstile);
-    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag);
+    err = pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag);
     pawl__sq_turnstile_leave(sq->turnstile);
     return err ? err : settle_in(sq);
 }

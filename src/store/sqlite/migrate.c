@@ -38,6 +38,10 @@ static enum pawl_err list(void *to, struct pawl__applied *applied, struct pawl_d
             .version = sqlite3_column_int64(stmt, 0),
             .checksum = (const char *)sqlite3_column_text(stmt, 1),
         };
+        if (!row.checksum) { // the column is NOT NULL: there was no memory for a copy
+            sqlite3_reset(stmt);
+            return pawl__fail_nomem(diag);
+        }
         pawl__applied_add(applied, &row);
     }
     return err;
