@@ -95,20 +95,19 @@ static enum pawl_err load(struct pawl__set *set)
         set->keys[i].read = true;
     }
     set->unread_count = set->unread_keys = 0;
-    return err;
+    return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
 }
 
 /* Sets op->err. */
 static enum pawl_err decide(struct pawl__set *set, struct pawl__op *op)
 {
-    op->err = PAWL_OK;
-    for (int i = 0; i < LOADS_MAX; i++) {
+    for (int loads = 0;; loads++) {
         op->err = kinds[op->kind].rule(set, op);
         if (op->err || !pawl__set_lacks(set)) break;
+        assert(loads < LOADS_MAX);
         enum pawl_err err = load(set);
         if (err) return err;
     }
-    assert(op->err || !pawl__set_lacks(set));
     if (set->failed) return pawl__fail_nomem(set->diag);
     return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
 }

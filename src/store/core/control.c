@@ -220,7 +220,9 @@ enum pawl_err pawl__rule_control(struct pawl__set *set, struct pawl__op *op)
 static enum pawl_err bulk_one(struct pawl__set *set, struct pawl__op *op, struct pawl__row *row)
 {
     enum pawl_control control = op->bulk.control;
+    uint32_t states = op->bulk.filter->states;
     if (row->found == PAWL__FOUND_ABSENT || !allows(row, control)) return PAWL_OK;
+    if (states && !(states & PAWL_STATE_BIT(row->state))) return PAWL_OK;
     enum pawl_err err = control_row(set, row, control, &op->bulk.by, op->diag);
     op->bulk.moved += !err;
     return err;

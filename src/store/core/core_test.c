@@ -480,6 +480,26 @@ static void a_bulk_that_meets_a_taken_key_moves_nothing(void **state)
     close_store(b);
 }
 
+/* It was scheduled when the scan found it, and has been claimed since. */
+static void a_bulk_leaves_alone_what_no_longer_matches(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl_filter filter = { .states = PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) };
+    put(b, 1, PAWL_STATE_ACTIVE);
+    put(b, 2, PAWL_STATE_SCHEDULED);
+    b->found[0] = id_of(1);
+    b->found[1] = id_of(2);
+    b->found_count = 2;
+    struct pawl__op bulk = { .kind = PAWL__OP_BULK,
+                             .bulk = {
+                                 .filter = &filter, .control = PAWL_CONTROL_CANCEL, .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &bulk), PAWL_OK);
+    assert_int_equal(bulk.err, PAWL_OK);
+    assert_int_equal(bulk.bulk.moved, 1);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_ACTIVE);
+    close_store(b);
+}
+
 static void a_lease_that_ended_is_charged_until_it_is_a_poison_pill(void **state)
 {
     struct pawl__backend *b = open_store();
@@ -529,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_revived_job_needs_its_business_key),
         cmocka_unit_test(of_two_that_are_revived_the_first_has_the_key),
         cmocka_unit_test(a_bulk_that_meets_a_taken_key_moves_nothing),
+        cmocka_unit_test(a_bulk_leaves_alone_what_no_longer_matches),
         cmocka_unit_test(a_lease_that_ended_is_charged_until_it_is_a_poison_pill),
         cmocka_unit_test(listeners_hear_of_interference_with_runs_alone),
     };

@@ -1,7 +1,7 @@
 /* The working set: the rows that one commit batch is about, in memory.
  *
  * Operations are added to the set. Then the backend reads all rows that they name, by a few
- * statements; the rules (finish.c, control.c, sweep.c) decide the operations in order, on the rows
+ * statements; the rules (finish.c, control.c) decide the operations in order, on the rows
  * in memory; and the backend writes what changed, again by a few statements. A rule has no effect
  * outside of the set, and no SQL is in this folder.
  *

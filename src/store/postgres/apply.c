@@ -95,7 +95,6 @@ static bool must_wait(struct pawl__backend *pg, const struct pawl__op *op)
     return op->kind == PAWL__OP_COMPLETE && gather->keyed;
 }
 
-/* A lone operation has nobody to be gathered with, unless it is many by itself. */
 static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
 {
     assert(op->kind < PAWL__OP_END);
