@@ -500,13 +500,13 @@ static void read_answers(struct pawl__pg_conn *conn)
     }
     conn->pending_count = 0;
     if (!conn->lost) PQclear(next_result(conn)); // the sync's own
-    pawl__arena_reset(&conn->scratch);
 }
 
 enum pawl_err pawl__pg_sync(struct pawl__pg_conn *conn, struct pawl_diag *diag)
 {
     if (!conn->pg) return pawl__fail(diag, PAWL_ERR_IO, "there is no connection to the server");
     read_answers(conn);
+    pawl__arena_reset(&conn->scratch); // not before: what is bound for the next call is in there
     enum pawl_err err = conn->err;
     if (err && diag) *diag = conn->diag;
     conn->err = PAWL_OK;
