@@ -170,7 +170,8 @@ static void run_task(struct pawl_task *task)
     bool lost = atomic_load(&task->cancelled);
     bool loaded = !lost && task->handler && load_args(task);
     if (!loaded && !lost) delay_ms = LOAD_PAUSE_MS;
-    bool ran = loaded && execute(task, &outcome, &delay_ms);
+    lost = atomic_load(&task->cancelled); // the load may have taken longer than the lease
+    bool ran = loaded && !lost && execute(task, &outcome, &delay_ms);
     struct pawl__op *more;
     bool ours = end_run(task, ran, &more);
     if (ours && ran) pawl__finish_outcome(task, outcome);
