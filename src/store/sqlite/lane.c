@@ -22,6 +22,12 @@ static uint64_t hash_names(uint64_t seed, const char *queue, const char *type)
     return h ^ (h >> 29);
 }
 
+static void clear_queue_slots(struct pawl__sq_lanes *lanes)
+{
+    if (!lanes->queue_slots) return;
+    memset(lanes->queue_slots, 0, lanes->queue_cap * 4 * sizeof *lanes->queue_slots);
+}
+
 static void forget_all(struct pawl__sq_lanes *lanes)
 {
     for (uint32_t i = 0; i < lanes->queue_count; i++) {
@@ -31,8 +37,7 @@ static void forget_all(struct pawl__sq_lanes *lanes)
         free(lanes->lanes[i].type);
     }
     lanes->queue_count = lanes->lane_count = lanes->touched_count = 0;
-    if (lanes->queue_slots)
-        memset(lanes->queue_slots, 0, lanes->queue_cap * 4 * sizeof *lanes->queue_slots);
+    clear_queue_slots(lanes);
     if (lanes->slots) memset(lanes->slots, 0, lanes->slot_count * sizeof *lanes->slots);
 }
 
@@ -59,6 +64,14 @@ static uint32_t queue_slot(const struct pawl__sq_lanes *lanes, const char *name)
     return i;
 }
 
+/* The slots are empty. */
+static void fill_queue_slots(struct pawl__sq_lanes *lanes)
+{
+    for (uint32_t i = 0; i < lanes->queue_count; i++) {
+        lanes->queue_slots[queue_slot(lanes, lanes->queues[i].name)] = i + 1;
+    }
+}
+
 static bool room_for_queue(struct pawl__sq_lanes *lanes)
 {
     if (lanes->queue_count < lanes->queue_cap) return true;
@@ -73,9 +86,7 @@ static bool room_for_queue(struct pawl__sq_lanes *lanes)
     free(lanes->queue_slots);
     lanes->queue_slots = slots;
     lanes->queue_cap = cap;
-    for (uint32_t i = 0; i < lanes->queue_count; i++) {
-        slots[queue_slot(lanes, lanes->queues[i].name)] = i + 1;
-    }
+    fill_queue_slots(lanes);
     return true;
 }
 
@@ -410,6 +421,8 @@ static void forget_newer(struct pawl__sq_lanes *lanes, uint32_t lane_count, uint
     while (lanes->queue_count > queue_count) {
         free(lanes->queues[--lanes->queue_count].name);
     }
+    clear_queue_slots(lanes);
+    fill_queue_slots(lanes);
     memset(lanes->slots, 0, lanes->slot_count * sizeof *lanes->slots);
     for (uint32_t i = 0; i < lanes->lane_count; i++) {
         put_slot(lanes, i);
