@@ -495,8 +495,8 @@ def what_is_promised_of_a_cluster_is_shown_by_a_test():
 
 @test
 def a_process_has_no_more_connections_than_the_page_says():
-    source = read("src/store/postgres/postgres.h")
-    numbers = dict(re.findall(r"PAWL__PG_(SESSIONS|READERS)_MAX = (\d+)", source))
+    source = read("src/store/postgres/postgres.h") + read("src/store/sql/pool.h")
+    numbers = dict(re.findall(r"PAWL__(?:PG_)?(SESSIONS|READERS)_MAX = (\d+)", source))
     most = int(numbers.get("SESSIONS", 1)) + int(numbers["READERS"]) + 2  # notices, sweeping
     said = re.search(r"plan for (\d+) connections", read(CLUSTER).replace("\n", " "))
     assert said and int(said.group(1)) >= most, f"{CLUSTER} should say {most}"

@@ -59,6 +59,14 @@ static uint32_t queue_slot(const struct pawl__pg_lanes *lanes, const char *name)
     return i;
 }
 
+/* The slots are empty. */
+static void fill_queue_slots(struct pawl__pg_lanes *lanes)
+{
+    for (uint32_t i = 0; i < lanes->queue_count; i++) {
+        lanes->queue_slots[queue_slot(lanes, lanes->queues[i].name)] = i + 1;
+    }
+}
+
 static bool room_for_queue(struct pawl__pg_lanes *lanes)
 {
     if (lanes->queue_count < lanes->queue_cap) return true;
@@ -73,9 +81,7 @@ static bool room_for_queue(struct pawl__pg_lanes *lanes)
     free(lanes->queue_slots);
     lanes->queue_slots = slots;
     lanes->queue_cap = cap;
-    for (uint32_t i = 0; i < lanes->queue_count; i++) {
-        slots[queue_slot(lanes, lanes->queues[i].name)] = i + 1;
-    }
+    if (lanes->queue_count) fill_queue_slots(lanes);
     return true;
 }
 
@@ -179,6 +185,7 @@ static enum pawl_err learn_queue(struct pawl__backend *pg, const PGresult *rows,
         return pawl__fail_nomem(pg->diag);
     }
     uint32_t at = lanes->queue_count++;
+    assert(lanes->queues); // there is room
     lanes->queue_slots[queue_slot(lanes, name)] = at + 1;
     lanes->queues[at] = (struct pawl__pg_queue){ .id = pawl__pg_int(rows, row, 0),
                                                  .name = name,

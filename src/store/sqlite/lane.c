@@ -147,6 +147,7 @@ static enum pawl_err add_queue(struct pawl__backend *sq, int64_t id, const char 
         return pawl__fail_nomem(sq->diag);
     }
     uint32_t at = lanes->queue_count++;
+    assert(lanes->queues); // there is room
     lanes->queue_slots[queue_slot(lanes, name)] = at + 1;
     lanes->queues[at] = (struct pawl__sq_queue){ .id = id, .name = copy, .paused = paused };
     return PAWL_OK;
