@@ -384,6 +384,7 @@ PAWL_MUST_CHECK enum pawl_err pawl_check(struct pawl *pawl, pawl_finding_fn *rep
 struct pawl_schema {
     int32_t version; /* of the store; 0: it has none yet */
     int32_t newest;  /* that this program knows */
+    bool script_old; /* its functions and views for SQL are not this program's; see docs/store.md */
 };
 
 /* What the URL of a store says about it. */

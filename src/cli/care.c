@@ -6,29 +6,42 @@
 
 /* ---- migrate ---- */
 
-static void put_versions(struct pawl__cli *cli, int32_t before, int32_t after, int32_t newest)
+static void put_json(struct pawl__cli *cli, const struct pawl_schema *before,
+                     const struct pawl_schema *after)
+{
+    struct pawl__cli_json json;
+    pawl__cli_json_open(&json, &cli->out, '{');
+    pawl__cli_json_int(&json, "before", before->version);
+    pawl__cli_json_int(&json, "after", after->version);
+    pawl__cli_json_some_int(&json, "newest", after->newest); // not known without a store
+    if (after->script_old) pawl__cli_json_bool(&json, "script_old", true);
+    pawl__cli_json_close(&json, '}');
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+static void put_versions(struct pawl__cli *cli, const struct pawl_schema *before,
+                         const struct pawl_schema *after)
 {
     if (cli->json) {
-        struct pawl__cli_json json;
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_int(&json, "before", before);
-        pawl__cli_json_int(&json, "after", after);
-        pawl__cli_json_some_int(&json, "newest", newest); // not known without a store
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        put_json(cli, before, after);
         return;
     }
     char was[32];
-    snprintf(was, sizeof was, before ? "version %" PRId32 : "none", before);
-    if (after != before) {
-        pawl__buf_printf(&cli->out, "schema: %s before, version %" PRId32 " now\n", was, after);
-    } else if (!after) {
+    snprintf(was, sizeof was, before->version ? "version %" PRId32 : "none", before->version);
+    if (after->version != before->version) {
+        pawl__buf_printf(&cli->out, "schema: %s before, version %" PRId32 " now\n", was,
+                         after->version);
+    } else if (!after->version) {
         pawl__buf_add_text(&cli->out, "schema: none yet; \"pawl migrate\" makes it\n");
-    } else if (after == newest) {
+    } else if (after->script_old) {
+        pawl__buf_printf(&cli->out, "schema: %s, but the functions for SQL are out of date\n", was);
+    } else if (before->script_old) {
+        pawl__buf_printf(&cli->out, "schema: %s, the functions for SQL were renewed\n", was);
+    } else if (after->version == after->newest) {
         pawl__buf_printf(&cli->out, "schema: %s, up to date\n", was);
     } else {
         pawl__buf_printf(&cli->out, "schema: %s, this program knows version %" PRId32 "\n", was,
-                         newest);
+                         after->newest);
     }
 }
 
@@ -51,14 +64,14 @@ int pawl__cli_migrate(struct pawl__cli *cli)
     int code = look(cli, &before);
     if (code) return code;
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_CHECK)) {
-        put_versions(cli, before.version, before.version, before.newest);
+        put_versions(cli, &before, &before);
         if (before.version > before.newest) return PAWL__CLI_EXIT_STORE;
-        return before.version == before.newest && before.version ? PAWL__CLI_EXIT_OK
-                                                                 : PAWL__CLI_EXIT_REFUSED;
+        bool current = before.version == before.newest && before.version && !before.script_old;
+        return current ? PAWL__CLI_EXIT_OK : PAWL__CLI_EXIT_REFUSED;
     }
     code = pawl__cli_open(cli);
     if (!code) code = look(cli, &after);
-    if (!code) put_versions(cli, before.version, after.version, after.newest);
+    if (!code) put_versions(cli, &before, &after);
     return code;
 }
 

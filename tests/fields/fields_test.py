@@ -100,7 +100,7 @@ def the_sql_functions_know_every_member_of_a_policy():
     text = read("src/fields/fields.h")
     body = re.search(r"#define PAWL__RETRY_FIELDS\(X\)(.*?)\n\n", text, re.DOTALL).group(1)
     listed = set(re.findall(r"X\((\w+),", body))
-    path = "src/store/postgres/migrations/0002_sql.sql"
+    path = "src/store/postgres/script/retry.sql"
     assert listed == set(columns(path, "pawl__policy")), listed
     for member in listed:
         assert f"WHEN '{member}' THEN" in read(path), f"pawl__policy_read lacks {member}"

@@ -732,7 +732,6 @@ def a_job_that_goes_and_comes_back_is_shown_once(place):
 @test
 def one_compatible_step_ahead_is_fine(place):
     newest = int(place.sql("SELECT max(version) FROM pawl_migration"))
-    assert place.sql("SELECT compatible FROM pawl_migration WHERE version = 2") == "t"
     for rows_ahead, words in ((["true"], ""),
                               (["false"], "the step between them is not compatible"),
                               (["true", "true"], "that is more than one step")):

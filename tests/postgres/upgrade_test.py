@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A cluster is upgraded node by node: programs one step apart share a store. Speaks TAP.
 
-Usage: upgrade_test.py PAWL MODULE_DIR OLDER_MODULE_DIR STEADY
+Usage: upgrade_test.py PAWL MODULE_DIR NEWER_MODULE_DIR STEADY
 
-The older one is this one's source, built to know all migrations but the newest.
+The newer one is this one's source with what is in ahead.h: one more migration, another script.
 """
 import os
 import subprocess
@@ -15,7 +15,7 @@ import server
 import steady
 
 PATIENCE_S = 120
-PAWL, NEW, OLD, STEADY = map(os.path.abspath, sys.argv[1:5])
+PAWL, OLD, NEW, STEADY = map(os.path.abspath, sys.argv[1:5])
 SUM = "0" * 64
 
 
@@ -110,12 +110,92 @@ def many_migrate_at_once_and_one_does(postgres, url):
         pawl(NEW, url, "submit", "a.b")
 
 
+def script_of(postgres, url):
+    return postgres.sql(f"SELECT version, checksum FROM {place_of(url)}.pawl_script").split("|")
+
+
+def functions_are_renewed_but_never_by_an_older_program(postgres, url):
+    place = place_of(url)
+    pawl(OLD, url, "migrate")
+    older = script_of(postgres, url)
+    postgres.sql(f"SET search_path = {place}; CREATE ROLE buyer; SELECT pawl_grant('buyer');"
+                 "CREATE VIEW mine AS SELECT status, count(*) AS n FROM scheduler_job GROUP BY 1;"
+                 "CREATE FUNCTION pawl_mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'")
+    said = pawl(NEW, url, "migrate")
+    assert said == "schema: version 1 before, version 2 now\n", said
+    newer = script_of(postgres, url)
+    assert newer[0] == "99.0.0" and newer != older, (older, newer)
+    for _ in range(2):  # then with the older one, which leaves it
+        assert postgres.sql(f"SET search_path = {place}; SELECT pawl_ahead()") == "ahead"
+        assert postgres.sql(f"SET search_path = {place}; SET ROLE buyer; "
+                            "SELECT pawl_submit('a', '[1]'::jsonb) IS NOT NULL") == "t"
+        assert postgres.sql(f"SELECT {place}.pawl_mine() FROM {place}.mine LIMIT 1") == "1"
+        pawl(OLD, url, "migrate")
+        assert script_of(postgres, url) == newer
+
+
+def other_functions_of_the_same_version_are_replaced(postgres, url):
+    """As after an edit of the script: some are gone, some give something else."""
+    place = place_of(url)
+    pawl(OLD, url, "migrate")
+    current = script_of(postgres, url)
+    before = (f"SET search_path = {place};"
+              "CREATE FUNCTION pawl_gone() RETURNS integer LANGUAGE sql AS 'SELECT 1';"
+              "DROP FUNCTION pawl_give_back;"
+              "CREATE FUNCTION pawl_give_back(job uuid, run bigint, delay interval DEFAULT NULL) "
+              "RETURNS integer LANGUAGE sql AS 'SELECT 1';"
+              "UPDATE pawl_script SET checksum = 'x', made = made || 'FUNCTION pawl_gone()'::text")
+    postgres.sql(before)
+    pawl(OLD, url, "migrate", "--check", code=1)
+    pawl(OLD, url, "submit", "a.b")  # other commands leave it
+    assert script_of(postgres, url)[1] == "x"
+    assert pawl(OLD, url, "migrate") == "schema: version 1, the functions for SQL were renewed\n"
+    assert script_of(postgres, url) == current
+    assert postgres.sql(f"SELECT string_agg(proname || ' ' || prorettype::regtype, ',') "
+                        f"FROM pg_proc WHERE pronamespace = '{place}'::regnamespace "
+                        "AND proname IN ('pawl_gone', 'pawl_give_back')") == "pawl_give_back text"
+    assert pawl(OLD, url, "migrate") == "schema: version 1, up to date\n"
+
+
+def script_that_fails_leaves_the_old_one(postgres, url):
+    place = place_of(url)
+    pawl(OLD, url, "migrate")
+    postgres.sql(f"SET search_path = {place}; ALTER VIEW scheduler_node RENAME node_id TO other;"
+                 "UPDATE pawl_script SET checksum = 'x'")
+    before = postgres.sql(f"SELECT count(*), max(oid) FROM pg_proc "
+                          f"WHERE pronamespace = '{place}'::regnamespace")
+    assert "view column" in pawl(OLD, url, "migrate", code=3)
+    assert before == postgres.sql(f"SELECT count(*), max(oid) FROM pg_proc "
+                                  f"WHERE pronamespace = '{place}'::regnamespace")
+    assert script_of(postgres, url)[1] == "x"
+    assert postgres.sql(f"SELECT {place}.pawl_submit('a') IS NOT NULL") == "t"
+
+
+def role_that_may_only_use_the_store_opens_it(postgres, url):
+    """It cannot renew the functions, and needs not."""
+    place = place_of(url)
+    pawl(OLD, url, "migrate")
+    postgres.sql(f"UPDATE {place}.pawl_script SET checksum = 'x'; CREATE ROLE user_of LOGIN; "
+                 f"GRANT USAGE ON SCHEMA {place} TO user_of; "
+                 f"GRANT ALL ON ALL TABLES IN SCHEMA {place} TO user_of")
+    its = url.replace("user=pawl", "user=user_of")
+    assert pawl(OLD, its, "migrate") == "schema: version 1, up to date\n"  # may change what it may
+    pawl(OLD, its, "submit", "a.b")
+    assert script_of(postgres, url)[1] == "x"
+    postgres.sql(f"CREATE ROLE reader_of LOGIN; GRANT USAGE ON SCHEMA {place} TO reader_of; "
+                 f"GRANT SELECT ON ALL TABLES IN SCHEMA {place} TO reader_of")
+    assert "a.b" in pawl(OLD, url.replace("user=pawl", "user=reader_of"), "list")
+
+
 def main():
     if not server.find_binaries():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
     tests = [older_and_newer_share_a_store, what_is_too_new_is_refused_with_the_reason,
-             many_migrate_at_once_and_one_does]
+             many_migrate_at_once_and_one_does,
+             functions_are_renewed_but_never_by_an_older_program,
+             other_functions_of_the_same_version_are_replaced, script_that_fails_leaves_the_old_one,
+             role_that_may_only_use_the_store_opens_it]
     print(f"1..{len(tests)}", flush=True)
     with server.Server() as postgres:
         for number, test in enumerate(tests, 1):

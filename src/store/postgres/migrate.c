@@ -8,21 +8,40 @@
 #include <assert.h>
 #include <stdio.h>
 
+/* Tests of upgrades build the program of tomorrow, which has more: tests/postgres/ahead.h. */
+#ifndef MIGRATIONS_AHEAD
+#define MIGRATIONS_AHEAD(X)
+#define SCRIPT_AHEAD(X)
+#define SCRIPT_VERSION PAWL_VERSION
+#endif
+
 /* number, NAME, can a program that does not know it work with it? */
 #define MIGRATIONS(X)                                                                              \
     X(1, migration_1, false)                                                                       \
-    X(2, migration_2, true)
+    MIGRATIONS_AHEAD(X)
 
 #define X(number, name, compatible) { PG_TEXT_##name, compatible },
 static const struct pawl__migration migrations[] = { MIGRATIONS(X) };
 #undef X
 
-/* Tests of upgrades build the program of before: it knows all but the newest. */
-#ifdef PAWL__PG_ONE_STEP_BEHIND
-enum { NEWEST = sizeof migrations / sizeof *migrations - 1 };
-#else
-enum { NEWEST = sizeof migrations / sizeof *migrations };
-#endif
+#define SCRIPT(X)                                                                                  \
+    X(script_begin)                                                                                \
+    X(script_check)                                                                                \
+    X(script_retry)                                                                                \
+    X(script_unique)                                                                               \
+    X(script_place)                                                                                \
+    X(script_submit)                                                                               \
+    X(script_finish)                                                                               \
+    X(script_view)                                                                                 \
+    SCRIPT_AHEAD(X)                                                                                \
+    X(script_end)
+
+#define X(name) PG_TEXT_##name,
+static const char *const script_texts[] = { SCRIPT(X) };
+#undef X
+static const struct pawl__script script = { .texts = script_texts,
+                                            .count = sizeof script_texts / sizeof *script_texts,
+                                            .version = SCRIPT_VERSION };
 
 /* A connection, and how long it waits for locks: other processes may hold what it reads. */
 struct target {
@@ -114,6 +133,33 @@ static enum pawl_err record(void *to, const struct pawl__migration_row *row, str
     return run(((struct target *)to)->pg, PG_TEXT_migration_insert, values, 3, NULL, diag);
 }
 
+static enum pawl_err script_get(void *to, struct pawl__script_row *out, struct pawl_diag *diag)
+{
+    PGconn *pg = ((struct target *)to)->pg;
+    PGresult *row;
+    enum pawl_err err = run(pg, PG_TEXT_script_may, NULL, 0, &row, diag);
+    if (err) return err;
+    out->may = PQntuples(row) && PQgetvalue(row, 0, 0)[0] == 't';
+    PQclear(row);
+    if (!out->may) return PAWL_OK;
+    err = run(pg, PG_TEXT_script_get, NULL, 0, &row, diag);
+    if (err) return err;
+    if (PQntuples(row)) {
+        snprintf(out->version, sizeof out->version, "%s", PQgetvalue(row, 0, 0));
+        snprintf(out->checksum, sizeof out->checksum, "%s", PQgetvalue(row, 0, 1));
+    }
+    PQclear(row);
+    return PAWL_OK;
+}
+
+static enum pawl_err script_put(void *to, const struct pawl__script_row *row,
+                                struct pawl_diag *diag)
+{
+    const char *values[] = { row->version, row->checksum };
+    assert(PG_SCRIPT_PUT_version == 1 && PG_SCRIPT_PUT_checksum == 2);
+    return run(((struct target *)to)->pg, PG_TEXT_script_put, values, 2, NULL, diag);
+}
+
 static enum pawl_err commit(void *to, struct pawl_diag *diag)
 {
     return run_plain(((struct target *)to)->pg, PG_COMMIT, diag);
@@ -126,7 +172,7 @@ static void rollback(void *to)
 
 static const struct pawl__migrator migrator = {
     .migrations = migrations,
-    .newest = NEWEST,
+    .newest = sizeof migrations / sizeof *migrations,
     .rolling = true,
     .list = list,
     .begin = begin_alone,
@@ -134,6 +180,9 @@ static const struct pawl__migrator migrator = {
     .record = record,
     .commit = commit,
     .rollback = rollback,
+    .script = &script,
+    .script_get = script_get,
+    .script_put = script_put,
 };
 
 /* In a transaction of its own: a migration must not wait for locks while it has read what other
@@ -159,7 +208,8 @@ enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
     struct target target = { pg, how->wait_ms };
     struct pawl_schema schema;
     enum pawl_err err = read_schema(&target, &schema, diag);
-    if (err || schema.version >= schema.newest) return err;
+    bool old = !err && schema.version < schema.newest;
+    if (err || (!old && (!schema.script_old || how->no_migrate))) return err;
     if (!schema.version && how->must_exist) return fail_missing(pg, diag);
     return how->no_migrate ? pawl__schema_fail_old(&schema, diag)
                            : pawl__schema_upgrade(&migrator, &target, diag);

@@ -1,9 +1,11 @@
-/* Checking and applying migrations. */
+/* Checking and applying migrations and the script. */
 #include "store/sql/migrate.h"
 
 #include "base/diag.h"
 #include "base/sha256.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct pawl__applied {
@@ -16,13 +18,15 @@ struct pawl__applied {
     int64_t changed_version;
 };
 
-static void checksum(const char *text, char out[PAWL__CHECKSUM_BYTES])
+static void checksum(const char *const *texts, size_t count, char out[PAWL__CHECKSUM_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
     struct pawl__sha256 sha;
     uint8_t hash[32];
     pawl__sha256_init(&sha);
-    pawl__sha256_add(&sha, text, strlen(text));
+    for (size_t i = 0; i < count; i++) {
+        pawl__sha256_add(&sha, texts[i], strlen(texts[i]));
+    }
     pawl__sha256_end(&sha, hash);
     for (int i = 0; i < 32; i++) {
         out[2 * i] = digits[hash[i] >> 4];
@@ -34,7 +38,7 @@ static void checksum(const char *text, char out[PAWL__CHECKSUM_BYTES])
 static bool is_known(const struct pawl__applied *applied, const struct pawl__migration_row *row)
 {
     char sum[PAWL__CHECKSUM_BYTES];
-    checksum(applied->migrator->migrations[applied->count - 1].text, sum);
+    checksum(&applied->migrator->migrations[applied->count - 1].text, 1, sum);
     return row->version == applied->count && row->checksum && strcmp(row->checksum, sum) == 0;
 }
 
@@ -75,6 +79,54 @@ static enum pawl_err check_newer(const struct pawl__applied *applied, struct paw
                                : "that is more than one step");
 }
 
+/* ---- the script ---- */
+
+/* "1.12.0" as a number that grows with it; 0: not a version. */
+static int64_t number_of(const char *version)
+{
+    int64_t number = 0;
+    for (int part = 0; part < 3; part++) {
+        char *end;
+        int64_t value = strtoll(version, &end, 10);
+        if (end == version || value < 0 || value > 99999) return 0;
+        number = number * 100000 + value;
+        version = *end == '.' ? end + 1 : end;
+    }
+    return number;
+}
+
+/* Whether it is to run; then `mine` is what to record. */
+static enum pawl_err script_is_old(const struct pawl__migrator *migrator, void *conn,
+                                   struct pawl__script_row *mine, bool *old, struct pawl_diag *diag)
+{
+    struct pawl__script_row has = { .may = false };
+    *old = false;
+    if (!migrator->script) return PAWL_OK;
+    enum pawl_err err = migrator->script_get(conn, &has, diag);
+    if (err) return err;
+    *mine = (struct pawl__script_row){ .may = true };
+    snprintf(mine->version, sizeof mine->version, "%s", migrator->script->version);
+    checksum(migrator->script->texts, migrator->script->count, mine->checksum);
+    int64_t theirs = number_of(has.version), ours = number_of(mine->version);
+    *old = has.may && (theirs < ours || (theirs == ours && strcmp(has.checksum, mine->checksum)));
+    return PAWL_OK;
+}
+
+static enum pawl_err apply_script(const struct pawl__migrator *migrator, void *conn,
+                                  struct pawl_diag *diag)
+{
+    struct pawl__script_row mine;
+    bool old;
+    enum pawl_err err = script_is_old(migrator, conn, &mine, &old, diag);
+    if (err || !old) return err;
+    for (size_t i = 0; !err && i < migrator->script->count; i++) {
+        err = migrator->run(conn, migrator->script->texts[i], diag);
+    }
+    return err ? err : migrator->script_put(conn, &mine, diag);
+}
+
+/* ---- the schema ---- */
+
 enum pawl_err pawl__schema_read(const struct pawl__migrator *migrator, void *conn,
                                 struct pawl_schema *out, struct pawl_diag *diag)
 {
@@ -88,8 +140,13 @@ enum pawl_err pawl__schema_read(const struct pawl__migrator *migrator, void *con
     }
     if (!err && applied.newer) err = check_newer(&applied, diag);
     if (err) return err;
-    *out = (struct pawl_schema){ .version = applied.count, .newest = migrator->newest };
-    return PAWL_OK;
+    struct pawl_schema schema = { .version = applied.count, .newest = migrator->newest };
+    struct pawl__script_row mine;
+    if (schema.version == schema.newest) {
+        err = script_is_old(migrator, conn, &mine, &schema.script_old, diag);
+    }
+    if (!err) *out = schema;
+    return err;
 }
 
 enum pawl_err pawl__schema_fail_old(const struct pawl_schema *schema, struct pawl_diag *diag)
@@ -107,7 +164,7 @@ static enum pawl_err apply_one(const struct pawl__migrator *migrator, void *conn
     enum pawl_err err = migrator->run(conn, migration->text, diag);
     if (err) return err;
     char sum[PAWL__CHECKSUM_BYTES];
-    checksum(migration->text, sum);
+    checksum(&migration->text, 1, sum);
     return migrator->record(conn,
                             &(struct pawl__migration_row){ .version = version,
                                                            .checksum = sum,
@@ -124,7 +181,7 @@ static enum pawl_err apply_missing(const struct pawl__migrator *migrator, void *
     for (int32_t version = schema.version + 1; !err && version <= schema.newest; version++) {
         err = apply_one(migrator, conn, version, diag);
     }
-    return err;
+    return err || schema.version > schema.newest ? err : apply_script(migrator, conn, diag);
 }
 
 enum pawl_err pawl__schema_upgrade(const struct pawl__migrator *migrator, void *conn,

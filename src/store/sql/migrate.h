@@ -6,6 +6,14 @@
  * is one step behind works on: the nodes of a cluster can be upgraded one after another. What is
  * two steps ahead, or not compatible, is refused.
  *
+ * Beside the migrations a store may have a script, which makes what can be made anew at any time,
+ * such as functions. It is edited in place, and runs again when the text on record is not this
+ * program's. It is recorded with the version of the program. While a cluster is upgraded node by
+ * node both programs open the store, and the newer script must stay: a program replaces the script
+ * of its own version or of an older one, and leaves that of a newer one, as well as any where the
+ * schema is ahead of it. No program depends on the script, so a store also opens where it is old
+ * and may not be changed.
+ *
  * Threads: the one that has the connection. */
 #ifndef PAWL_STORE_SQL_MIGRATE_H
 #define PAWL_STORE_SQL_MIGRATE_H
@@ -26,6 +34,19 @@ struct pawl__migration_row {
     bool compatible;
 };
 
+struct pawl__script {
+    const char *const *texts; /* run in this order, in one transaction */
+    size_t count;
+    const char *version; /* of this program: "1.12.0" */
+};
+
+/* What a store has on record about its script. */
+struct pawl__script_row {
+    bool may; /* whoever asks may replace it */
+    char version[24];
+    char checksum[PAWL__CHECKSUM_BYTES];
+};
+
 /* The rows seen so far; see pawl__applied_add. */
 struct pawl__applied;
 
@@ -43,18 +64,24 @@ struct pawl__migrator {
                             struct pawl_diag *diag);
     enum pawl_err (*commit)(void *conn, struct pawl_diag *diag);
     void (*rollback)(void *conn); /* also when nothing has begun */
+
+    const struct pawl__script *script; /* NULL: there is none; else: */
+    /* `out` is all zeros; it stays so where nothing is on record. */
+    enum pawl_err (*script_get)(void *conn, struct pawl__script_row *out, struct pawl_diag *diag);
+    enum pawl_err (*script_put)(void *conn, const struct pawl__script_row *row,
+                                struct pawl_diag *diag);
 };
 
 void pawl__applied_add(struct pawl__applied *applied, const struct pawl__migration_row *row);
 
-/* What the store has; version 0: there is none. SCHEMA: it is newer than this program, or not what
- * this program would have made. */
+/* What the store has; version 0: there is none, and `script_old` is not known. SCHEMA: it is newer
+ * than this program, or not what this program would have made. */
 PAWL_MUST_CHECK enum pawl_err pawl__schema_read(const struct pawl__migrator *migrator, void *conn,
                                                 struct pawl_schema *out, struct pawl_diag *diag);
 /* SCHEMA: "run pawl migrate". */
 PAWL_MUST_CHECK enum pawl_err pawl__schema_fail_old(const struct pawl_schema *schema,
                                                     struct pawl_diag *diag);
-/* Apply what is missing. SCHEMA, as above. */
+/* Apply what is missing, and the script if it is old. SCHEMA, as above. */
 PAWL_MUST_CHECK enum pawl_err pawl__schema_upgrade(const struct pawl__migrator *migrator,
                                                    void *conn, struct pawl_diag *diag);
 

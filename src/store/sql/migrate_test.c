@@ -24,6 +24,7 @@ struct store {
     const char *breaks; /* the text that cannot be run */
     size_t rivals;      /* rows that another process adds before we begin */
     bool open;
+    struct pawl__script_row script, script_kept;
 };
 
 static void add(struct store *store, const struct pawl__migration_row *row)
@@ -79,6 +80,7 @@ static enum pawl_err commit(void *conn, struct pawl_diag *diag)
     (void)diag;
     struct store *store = conn;
     store->kept = store->count;
+    store->script_kept = store->script;
     store->open = false;
     return PAWL_OK;
 }
@@ -87,7 +89,23 @@ static void rollback(void *conn)
 {
     struct store *store = conn;
     store->count = store->kept;
+    store->script = store->script_kept;
     store->open = false;
+}
+
+static enum pawl_err script_get(void *conn, struct pawl__script_row *out, struct pawl_diag *diag)
+{
+    (void)diag;
+    *out = ((const struct store *)conn)->script;
+    return PAWL_OK;
+}
+
+static enum pawl_err script_put(void *conn, const struct pawl__script_row *row,
+                                struct pawl_diag *diag)
+{
+    (void)diag;
+    ((struct store *)conn)->script = *row;
+    return PAWL_OK;
 }
 
 static const struct pawl__migration migrations[] = { { "one", false },
@@ -208,6 +226,95 @@ static void one_compatible_step_ahead_is_taken_where_upgrades_roll(void **ctx)
                    "the store has schema version 2, this program knows up to 1; use a newer pawl");
 }
 
+/* ---- the script ---- */
+
+static struct pawl__migrator scripted(const struct pawl__script *script)
+{
+    struct pawl__migrator migrator = knowing(1, true);
+    migrator.script = script;
+    migrator.script_get = script_get;
+    migrator.script_put = script_put;
+    return migrator;
+}
+
+/* What opening does; gives the texts that it ran. */
+static const char *open_with(struct store *store, const struct pawl__script *script)
+{
+    struct pawl__migrator migrator = scripted(script);
+    struct pawl_schema schema;
+    store->ran[0] = '\0';
+    assert_int_equal(PAWL_OK, pawl__schema_read(&migrator, store, &schema, NULL));
+    if (schema.version < schema.newest || schema.script_old) {
+        assert_int_equal(PAWL_OK, pawl__schema_upgrade(&migrator, store, NULL));
+        assert_int_equal(PAWL_OK, pawl__schema_read(&migrator, store, &schema, NULL));
+        assert_false(schema.script_old);
+    }
+    return store->ran;
+}
+
+static const char *const plain[] = { "a", "b" }, *const edited[] = { "a", "c" };
+static const struct pawl__script first = { plain, 2, "0.9.10" }, same = { edited, 2, "0.9.10" },
+                                 later = { plain, 2, "0.10.2" };
+
+static struct store owned(void)
+{
+    return (struct store){ .script.may = true, .script_kept.may = true };
+}
+
+static void script_runs_when_its_text_differs(void **ctx)
+{
+    (void)ctx;
+    struct store store = owned();
+    assert_string_equal(open_with(&store, &first), "one a b ");
+    assert_string_equal(open_with(&store, &first), "");
+    assert_string_equal(open_with(&store, &same), "a c ");
+    assert_string_equal(open_with(&store, &first), "a b ");
+}
+
+static void script_of_a_newer_program_stays(void **ctx)
+{
+    (void)ctx;
+    struct store store = owned();
+    open_with(&store, &first);
+    assert_string_equal(open_with(&store, &later), "a b "); // it is recorded as that one's
+    assert_string_equal(store.script.version, "0.10.2");
+    assert_string_equal(open_with(&store, &same), "");
+    struct pawl__migrator older = scripted(&same);
+    assert_int_equal(PAWL_OK, pawl__schema_upgrade(&older, &store, NULL)); // under the lock too
+    assert_string_equal(store.ran, "");
+}
+
+static void script_stays_where_the_schema_is_ahead(void **ctx)
+{
+    (void)ctx;
+    struct store store = owned();
+    upgrade(&store, 2);
+    assert_string_equal(open_with(&store, &later), "");
+    assert_string_equal(store.script.version, "");
+}
+
+static void script_stays_where_it_may_not_be_changed(void **ctx)
+{
+    (void)ctx;
+    struct store store = { 0 };
+    upgrade(&store, 1);
+    assert_string_equal(open_with(&store, &first), "");
+}
+
+static void script_that_fails_leaves_the_old_one(void **ctx)
+{
+    (void)ctx;
+    struct store store = owned();
+    open_with(&store, &first);
+    store.breaks = "c";
+    struct pawl__migrator migrator = scripted(&same);
+    struct pawl_diag diag;
+    struct pawl__script_row before = store.script;
+    assert_int_equal(PAWL_ERR_IO, pawl__schema_upgrade(&migrator, &store, &diag));
+    assert_false(store.open);
+    assert_memory_equal(&before, &store.script, sizeof before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +324,11 @@ int main(void)
         cmocka_unit_test(changed_one_is_refused),
         cmocka_unit_test(newer_store_is_refused),
         cmocka_unit_test(one_compatible_step_ahead_is_taken_where_upgrades_roll),
+        cmocka_unit_test(script_runs_when_its_text_differs),
+        cmocka_unit_test(script_of_a_newer_program_stays),
+        cmocka_unit_test(script_stays_where_the_schema_is_ahead),
+        cmocka_unit_test(script_stays_where_it_may_not_be_changed),
+        cmocka_unit_test(script_that_fails_leaves_the_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,3 +307,13 @@ CREATE TABLE pawl_setting (
     name  text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
 );
+
+-- Which script made the functions and views for SQL (postgres/script): of what version of pawl, the
+-- checksum of its text, and the functions and types to be dropped before the next one. One row.
+CREATE TABLE pawl_script (
+    id            smallint PRIMARY KEY CHECK (id = 1),
+    version       text NOT NULL,
+    checksum      text NOT NULL,
+    applied_at_ms bigint NOT NULL,
+    made          text[] NOT NULL
+);

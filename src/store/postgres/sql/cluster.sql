@@ -314,5 +314,33 @@ ORDER BY m.version
 INSERT INTO pawl_migration (version, checksum, compatible, applied_at_ms)
 VALUES (:version, :checksum, :compatible, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 
+-- name: script_may
+-- Only the owner can re-create what it made.
+SELECT pg_has_role(c.relowner, 'USAGE') AND has_schema_privilege(c.relnamespace, 'CREATE')
+FROM pg_class AS c
+WHERE c.oid = to_regclass('pawl_script')
+
+-- name: script_get
+SELECT version, checksum
+FROM pawl_script
+
+-- name: script_put
+-- Functions and types are those that this transaction made, in the order in which they can be
+-- dropped.
+INSERT INTO pawl_script (id, version, checksum, applied_at_ms, made)
+VALUES (1, :version, :checksum, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    ARRAY(SELECT 'FUNCTION ' || p.oid::regprocedure::text
+        FROM pg_proc AS p
+        WHERE p.pronamespace = quote_ident(current_schema())::regnamespace
+            AND p.xmin = pg_current_xact_id()::xid)
+    || ARRAY(SELECT 'TYPE ' || t.oid::regtype::text
+        FROM pg_type AS t
+        JOIN pg_class AS c ON c.oid = t.typrelid AND c.relkind = 'c'
+        WHERE t.typnamespace = quote_ident(current_schema())::regnamespace
+            AND t.xmin = pg_current_xact_id()::xid))
+ON CONFLICT (id) DO UPDATE
+SET version = excluded.version, checksum = excluded.checksum,
+    applied_at_ms = excluded.applied_at_ms, made = excluded.made
+
 -- name: migration_lock
 SELECT pg_advisory_xact_lock(:number)
