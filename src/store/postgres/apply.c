@@ -66,7 +66,7 @@ static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size
     pg->set.now_ms = pg->now_ms;
     pg->set.boost_ms = pg->boost_ms;
     pg->set.diag = pg->diag;
-    return pawl__pg_lanes_refresh(pg, pawl__pg_int(turn, 0, 1));
+    return pawl__pg_catalog_refresh(pg, pawl__pg_int(turn, 0, 1));
 }
 
 /* What was gathered first: nothing in the set is about it, or could be seen by it. */
@@ -215,7 +215,7 @@ static void roll_back(struct pawl__backend *pg)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     pg->in_savepoint = false;
-    pg->lanes.version = 0; // a pause may not have happened
+    pg->catalog_version = 0; // a pause may not have happened
     if (!conn->pg) return;
     if (!conn->lost && conn->in_transaction) {
         bool again = conn->again, clash = conn->clash;
@@ -240,11 +240,11 @@ static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, s
     if (err) return err;
     pawl__arena_reset(&pg->arena);
     pawl__tale_begin(&pg->tale);
-    err = pawl__pg_lanes_prepare(pg, ops, count);
+    err = pawl__pg_catalog_prepare(pg, ops, count);
     if (!err) err = begin(pg, ops, count);
     if (!err) err = apply_all(pg, ops, count);
     if (!err) err = commit(pg);
-    pawl__pg_counts_forget(pg);
+    pawl__catalog_forget_counts(&pg->catalog);
     pawl__pg_gather_reset(pg);
     pawl__set_clear(&pg->set);
     pawl__pg_rolls_reset(pg);

@@ -46,7 +46,7 @@ static bool fits(const struct claim *claim, int64_t bytes)
 static enum pawl_err name_lane(struct claim *claim, struct pawl__pg_cursor *cursor)
 {
     if (cursor->queue_name) return PAWL_OK;
-    const char *queue = claim->pg->lanes.queues[cursor->lane->queue].name;
+    const char *queue = claim->pg->catalog.queues[cursor->lane->queue].name;
     const char *type = cursor->lane->type;
     cursor->type_name = pawl__arena_dup(&claim->op->arena, type, strlen(type));
     cursor->queue_name = pawl__arena_dup(&claim->op->arena, queue, strlen(queue));
@@ -419,7 +419,7 @@ static enum pawl_err claim_chosen(struct claim *claim)
     return err || !mixed ? err : sort_jobs(claim, before);
 }
 
-static enum pawl_err claim_queue(struct claim *claim, const struct pawl__pg_queue *queue)
+static enum pawl_err claim_queue(struct claim *claim, const struct pawl__queue *queue)
 {
     struct pawl__op *op = claim->op;
     size_t limit = (size_t)op->claim.limit;
@@ -441,7 +441,8 @@ static enum pawl_err claim_queues(struct claim *claim)
     struct pawl__op *op = claim->op;
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < op->claim.queue_count; i++) {
-        const struct pawl__pg_queue *queue = pawl__pg_queue_find(claim->pg, op->claim.queues[i]);
+        const struct pawl__queue *queue =
+            pawl__catalog_queue(&claim->pg->catalog, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
         err = claim_queue(claim, queue);
         if (claim->full || op->claim.job_count == (size_t)op->claim.limit) break;
@@ -490,7 +491,7 @@ enum pawl_err pawl__pg_op_claim(struct pawl__backend *pg, struct pawl__op *op)
 static enum pawl_err name_job(struct pawl__backend *pg, struct pawl__op *op,
                               const struct pawl__pg_place *place, struct pawl_job *job)
 {
-    const char *queue = pg->lanes.queues[place->lane->queue].name;
+    const char *queue = pg->catalog.queues[place->lane->queue].name;
     job->queue = pawl__arena_dup(&op->arena, queue, strlen(queue));
     job->type = pawl__arena_dup(&op->arena, place->lane->type, strlen(place->lane->type));
     job->worker = pawl__arena_dup(&op->arena, op->assign.worker, strlen(op->assign.worker));

@@ -65,7 +65,7 @@ enum pawl_err pawl__pg_op_priority(struct pawl__backend *pg, struct pawl__op *op
 /* The catalog grows first: like whoever makes a queue, in one order. */
 enum pawl_err pawl__pg_op_queue_pause(struct pawl__backend *pg, struct pawl__op *op)
 {
-    struct pawl__pg_queue *queue = pawl__pg_queue_find(pg, op->queue.queue);
+    struct pawl__queue *queue = pawl__catalog_queue(&pg->catalog, op->queue.queue);
     if (!queue) return pawl__fail(op->diag, PAWL_ERR_ARG, "the queue's name is not UTF-8");
     pawl__pg_say(&pg->writer, PG_CATALOG_GROW);
     pawl__pg_call(&pg->writer, PG_QUEUE_PAUSE);
@@ -74,7 +74,7 @@ enum pawl_err pawl__pg_op_queue_pause(struct pawl__backend *pg, struct pawl__op 
     pawl__pg_bind(&pg->writer, PG_QUEUE_PAUSE_id, queue->id);
     pawl__pg_send_exact(&pg->writer, 1);
     queue->paused = op->queue.paused;
-    pg->lanes.version = 0; // whatever becomes of it, read it again
+    pg->catalog_version = 0; // whatever becomes of it, read it again
     if (!op->queue.paused) pg->tale.ready = true;
     pawl__pg_deed(pg, NULL, op->queue.queue, pawl__queue_deed(op), &op->queue.by, PAWL_STATE_NONE,
                   PAWL_STATE_NONE);

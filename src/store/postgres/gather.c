@@ -100,8 +100,8 @@ static enum pawl_err gather_submit(struct pawl__backend *pg, struct pawl__op *op
     }
     for (size_t i = 0; i < count; i++) {
         const struct pawl__new_job *job = &op->submit.jobs[i];
-        const struct pawl__pg_lane *lane =
-            pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
+        const struct pawl__lane *lane =
+            pawl__catalog_lane(&pg->catalog, job->spec->queue, job->spec->type);
         if (!lane) return PAWL_OK; // the long way says why
         gather->news[gather->new_count + i] = (struct pawl__pg_new_row){
             .job = job,
@@ -324,7 +324,7 @@ static void accept_jobs(struct pawl__backend *pg)
         for (size_t j = 0; j < op->submit.count; j++, row++) {
             op->submit.out[j] =
                 (struct pawl_submitted){ .id = row->job->id, .state = row->settled.state };
-            pawl__pg_moved(pg, pg->lanes.lanes[row->lane], row->job->id, 0, PAWL__PG_OUTSIDE,
+            pawl__pg_moved(pg, pg->catalog.lanes[row->lane], row->job->id, 0, PAWL__OUTSIDE,
                            row->settled.state);
             if (row->settled.state == PAWL_STATE_SCHEDULED) {
                 pawl__pg_tale_due(pg, row->settled.due_at_ms);
@@ -523,7 +523,7 @@ static size_t pick_ends(const struct pawl__pg_gather *gather, bool plain, struct
 static enum pawl_err note_end(struct pawl__backend *pg, const struct turn *turn, int64_t lane_id)
 {
     const struct pawl_run *ref = &turn->op->complete.ref;
-    struct pawl__pg_lane *lane;
+    struct pawl__lane *lane;
     enum pawl_err err = pawl__pg_lane_by_id(pg, lane_id, &lane);
     if (err) return err;
     pawl__pg_moved(pg, lane, ref->id, ref->run, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);

@@ -72,16 +72,17 @@ static bool is_worth_it(const struct pawl__backend *pg, struct pawl__op **ops, s
 /* All lanes that a claim may take from, and a few more: types are not asked about. */
 static void list_lanes(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
-    const struct pawl__pg_lanes *lanes = &pg->lanes;
+    const struct pawl__catalog *catalog = &pg->catalog;
     struct pawl__pg_list *list = &pg->gather.lists[0];
     pawl__pg_list_begin(list, PAWL__PG_INTS);
     for (size_t i = 0; i < count; i++) {
         if (ops[i]->kind != PAWL__OP_CLAIM) continue;
         for (size_t k = 0; k < ops[i]->claim.queue_count; k++) {
-            const struct pawl__pg_queue *queue = pawl__pg_queue_find(pg, ops[i]->claim.queues[k]);
+            const struct pawl__queue *queue =
+                pawl__catalog_queue(&pg->catalog, ops[i]->claim.queues[k]);
             if (!queue || queue->paused) continue;
-            for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-                pawl__pg_list_add(list, lanes->lanes[at - 1]->id);
+            for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+                pawl__pg_list_add(list, catalog->lanes[at - 1]->id);
             }
         }
     }
@@ -178,10 +179,10 @@ size_t pawl__pg_look(struct pawl__backend *pg, struct pawl__op **ops, size_t cou
 {
     struct wish wish = { .claims = false };
     const PGresult *seen;
-    if (!pg->writer.pg || !pg->lanes.version || !is_worth_it(pg, ops, count, &wish)) return count;
+    if (!pg->writer.pg || !pg->catalog_version || !is_worth_it(pg, ops, count, &wish)) return count;
     list_lanes(pg, ops, count);
     if (ask(pg, &wish, &seen)) return count; // whatever is wrong, the long way says so
-    if (pawl__pg_int(seen, 0, LOOK_VERSION) != pg->lanes.version) return count;
+    if (pawl__pg_int(seen, 0, LOOK_VERSION) != pg->catalog_version) return count;
     for (size_t i = 0; i < count; i++) {
         if (!is_nothing(ops[i], seen)) return count;
     }

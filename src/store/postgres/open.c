@@ -44,7 +44,7 @@ enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *dia
 {
     struct pawl__pg_open how = pawl__pg_how(pg, true);
     pawl__pg_conn_release(&pg->writer);
-    pg->lanes.version = 0;
+    pg->catalog_version = 0;
     return pawl__pg_connect(&how, &pg->writer, diag);
 }
 
@@ -77,7 +77,7 @@ static void close_store(struct pawl__backend *pg)
     if (!pg->read_only) (void)pawl__pg_turns_forget(pg, NULL);
     pawl__pg_conn_release(&pg->writer);
     pawl__pg_readers_drop(pg);
-    pawl__pg_lanes_release(&pg->lanes);
+    pawl__catalog_release(&pg->catalog);
     pawl__pg_gather_release(&pg->gather);
     pawl__pg_set_release(pg);
     pawl__pg_rolls_release(pg);
@@ -98,7 +98,7 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
     pawl__pg_janitor_init(pg);
     pg->home = pg;
     pawl__rng_seed(&pg->rng, seed);
-    pg->lanes.seed = pawl__rng_next(&pg->rng);
+    pg->catalog.seed = pawl__rng_next(&pg->rng);
     pg->tag = pawl__rng_system_seed(); // not from the seed: it tells those who write apart
     pg->url = strdup(url);
     if (pg->url) return pg;

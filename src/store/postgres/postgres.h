@@ -32,6 +32,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/batch.h"
+#include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
@@ -204,40 +205,6 @@ const char *pawl__pg_text(const PGresult *result, int row, int column, struct pa
 
 /* ---- lanes and counters (lane.c) ---- */
 
-struct pawl__pg_queue {
-    int64_t id;
-    char *name;
-    bool paused;
-    uint32_t first_lane; /* index + 1; 0: none */
-};
-
-struct pawl__pg_lane {
-    int64_t id;
-    uint32_t at;        /* its own index */
-    uint32_t queue;     /* index */
-    uint32_t next_lane; /* of the same queue: index + 1 */
-    char *type;
-    int64_t delta[PAWL_STATE_END]; /* how this transaction changes the counters */
-    bool touched;
-    uint32_t density; /* ids in a row of pawl_ready, as last seen; 0: not yet */
-};
-
-struct pawl__pg_lanes {
-    struct pawl__pg_queue *queues;
-    uint32_t queue_count, queue_cap;
-    uint32_t *queue_slots; /* open addressing: queue index + 1 by name; four times queue_cap */
-    struct pawl__pg_lane **lanes; /* in the order we learnt of them; each stays where it is */
-    uint32_t lane_count, lane_cap;
-    uint32_t *slots; /* open addressing: lane index + 1 by (queue, type) */
-    uint32_t slot_count;
-    uint32_t *by_id; /* lane index + 1 */
-    size_t id_cap;
-    uint64_t seed;
-    uint32_t *touched; /* lanes with a delta; as many as lane_cap */
-    uint32_t touched_count;
-    int64_t version; /* of the catalog that all this was read from */
-};
-
 struct pawl__pg_undo {
     uint32_t lane;
     uint8_t from, to;
@@ -329,7 +296,8 @@ struct pawl__backend {
     void *order_ctx;
     struct pawl__pg_conn writer;
     struct pawl__rng rng;
-    struct pawl__pg_lanes lanes;
+    struct pawl__catalog catalog;
+    int64_t catalog_version; /* of the store's that all this was read from; 0: none */
     struct pawl__pg_gather gather;
     struct pawl__set set;
     struct pawl__pg_list set_lists[PAWL__PG_SET_LISTS];
@@ -387,29 +355,21 @@ enum pawl_err pawl__pg_schema_read(PGconn *pg, int64_t wait_ms, struct pawl_sche
 
 /* ---- lanes and counters (lane.c) ---- */
 
-void pawl__pg_lanes_release(struct pawl__pg_lanes *lanes);
 /* Before the batch's transaction: make what its operations name and nobody has. */
-enum pawl_err pawl__pg_lanes_prepare(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
+enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op **ops,
+                                       size_t count);
 /* Inside it: learn of what others made, if the catalog's version is not the one we know. */
-enum pawl_err pawl__pg_lanes_refresh(struct pawl__backend *pg, int64_t version);
-/* NULL: there is none. */
-struct pawl__pg_lane *pawl__pg_lane_find(struct pawl__backend *pg, const char *queue,
-                                         const char *type);
-struct pawl__pg_queue *pawl__pg_queue_find(struct pawl__backend *pg, const char *name);
+enum pawl_err pawl__pg_catalog_refresh(struct pawl__backend *pg, int64_t version);
 /* CORRUPT: a row names a lane that does not exist. */
-enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__pg_lane **out);
-
-/* In place of a state: the job was not there before, or is not any more. NONE is the archive. */
-#define PAWL__PG_OUTSIDE ((enum pawl_state)PAWL_STATE_END)
+enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__lane **out);
 /* A job of `lane` left `from` for `to`. */
-void pawl__pg_count(struct pawl__backend *pg, struct pawl__pg_lane *lane, enum pawl_state from,
+void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to);
 /* The same, and note the move for whoever wants to hear of it. */
-void pawl__pg_moved(struct pawl__backend *pg, struct pawl__pg_lane *lane, struct pawl_job_id id,
+void pawl__pg_moved(struct pawl__backend *pg, struct pawl__lane *lane, struct pawl_job_id id,
                     int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
-void pawl__pg_counts_forget(struct pawl__backend *pg);
 /* From here on an operation can be undone by itself. */
 void pawl__pg_savepoint(struct pawl__backend *pg);
 void pawl__pg_savepoint_keep(struct pawl__backend *pg);
@@ -478,7 +438,7 @@ void pawl__pg_tale_due(struct pawl__backend *pg, int64_t due_at_ms);
 /* An operator touches a job that runs: told even when nobody asked for all moves. */
 void pawl__pg_tale_control(struct pawl__backend *pg, const struct pawl__pg_place *place,
                            enum pawl_state from);
-void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__pg_lane *lane,
+void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to);
 pawl__note_fn pawl__pg_note;
@@ -537,7 +497,7 @@ enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind);
 struct pawl__pg_place {
     struct pawl_job_id id;
     struct pawl_job_id arrival; /* all zeroes: the id */
-    struct pawl__pg_lane *lane;
+    struct pawl__lane *lane;
     int32_t priority, attempts_max;
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
         sla_hard_at_ms;
@@ -586,7 +546,7 @@ void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const
 
 /* Where a lane's reading has come to. */
 struct pawl__pg_cursor {
-    struct pawl__pg_lane *lane;
+    struct pawl__lane *lane;
     bool drained; /* nothing behind it */
     int64_t rank; /* the last one read */
     struct pawl_job_id seat;
@@ -614,7 +574,7 @@ struct pawl__pg_ready {
 
 /* The lanes of `queue` that a claim wants; no cursor: there is none. */
 enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
-                                  const struct pawl__pg_queue *queue, size_t wanted);
+                                  const struct pawl__queue *queue, size_t wanted);
 /* Is there anything on the roll that the claim wants, whoever holds it? */
 enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op *op, bool *any);
 /* Up to `limit` ids, the best first. */

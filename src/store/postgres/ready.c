@@ -62,7 +62,7 @@ static int64_t rows_to_ask(const struct pawl__pg_ready *ready, struct pawl__pg_c
 {
     size_t density = DENSITY_FIRST;
     for (size_t i = 0; i < count; i++) {
-        size_t seen = asked[i]->lane->density;
+        size_t seen = asked[i]->lane->own.density;
         if (seen && (i == 0 || seen < density)) density = seen;
     }
     return (int64_t)(ready->wanted / ready->cursor_count / density + 1);
@@ -118,7 +118,7 @@ struct got {
 
 static void note_density(struct pawl__pg_cursor *cursor, const struct got *got)
 {
-    if (got->rows) cursor->lane->density = (uint32_t)(got->ids / got->rows + 1);
+    if (got->rows) cursor->lane->own.density = (uint32_t)(got->ids / got->rows + 1);
 }
 
 static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cursor **asked,
@@ -184,20 +184,20 @@ static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
 
 /* A cursor on each wanted lane of the queue. */
 enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
-                                  const struct pawl__pg_queue *queue, size_t wanted)
+                                  const struct pawl__queue *queue, size_t wanted)
 {
-    const struct pawl__pg_lanes *lanes = &ready->pg->lanes;
+    const struct pawl__catalog *catalog = &ready->pg->catalog;
     size_t count = 0;
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-        count += pawl__claim_wants(op, lanes->lanes[at - 1]->type);
+    for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+        count += pawl__claim_wants(op, catalog->lanes[at - 1]->type);
     }
     ready->first = ready->count = ready->cursor_count = 0;
     if (!count) return PAWL_OK;
     ready->wanted = wanted;
     ready->cursors = pawl__arena_calloc(&ready->pg->arena, count, sizeof *ready->cursors);
     if (!ready->cursors) return pawl__fail_nomem(ready->pg->diag);
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-        struct pawl__pg_lane *lane = lanes->lanes[at - 1];
+    for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+        struct pawl__lane *lane = catalog->lanes[at - 1];
         if (!pawl__claim_wants(op, lane->type)) continue;
         ready->cursors[ready->cursor_count++] =
             (struct pawl__pg_cursor){ .lane = lane, .rank = INT64_MIN };
@@ -207,14 +207,14 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct paw
 
 enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op *op, bool *any)
 {
-    const struct pawl__pg_lanes *lanes = &pg->lanes;
+    const struct pawl__catalog *catalog = &pg->catalog;
     struct pawl__pg_list *list = &pg->gather.lists[0];
     pawl__pg_list_begin(list, PAWL__PG_INTS);
     for (size_t i = 0; i < op->claim.queue_count; i++) {
-        const struct pawl__pg_queue *queue = pawl__pg_queue_find(pg, op->claim.queues[i]);
+        const struct pawl__queue *queue = pawl__catalog_queue(&pg->catalog, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
-        for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1]->next_lane) {
-            const struct pawl__pg_lane *lane = lanes->lanes[at - 1];
+        for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+            const struct pawl__lane *lane = catalog->lanes[at - 1];
             if (pawl__claim_wants(op, lane->type)) pawl__pg_list_add(list, lane->id);
         }
     }

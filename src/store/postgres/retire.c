@@ -29,7 +29,7 @@ static enum pawl_err count_rows(struct pawl__backend *pg, const PGresult *rows,
 {
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__pg_lane *lane;
+        struct pawl__lane *lane;
         enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, 1), &lane);
         if (err) return err;
         pawl__pg_list_add_id(ids, pawl__pg_id(rows, i, 0));
@@ -145,7 +145,7 @@ static enum pawl_err purge_state(struct pawl__backend *pg, struct pawl__op *op,
     PGresult *rows;
     enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
     struct pawl__pg_list *ids = &pg->gather.lists[0];
-    if (!err) err = count_rows(pg, rows, PAWL_STATE_NONE, PAWL__PG_OUTSIDE, ids);
+    if (!err) err = count_rows(pg, rows, PAWL_STATE_NONE, PAWL__OUTSIDE, ids);
     if (err) return err;
     *moved = ids->count;
     if (!ids->count) return PAWL_OK;
@@ -203,8 +203,7 @@ enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
     pawl__pg_list_add_id(ids, id);
     forget_all(pg, ids);
     pawl__pg_forget(pg, &place);
-    pawl__pg_count(pg, place.lane, place.archived ? PAWL_STATE_NONE : place.state,
-                   PAWL__PG_OUTSIDE);
+    pawl__pg_count(pg, place.lane, place.archived ? PAWL_STATE_NONE : place.state, PAWL__OUTSIDE);
     note_deletion(pg, id, by);
     return PAWL_OK;
 }

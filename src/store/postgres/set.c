@@ -104,7 +104,7 @@ static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, in
                               struct pawl__row *row)
 {
     struct pawl__set *set = &pg->set;
-    struct pawl__pg_lane *lane;
+    struct pawl__lane *lane;
     bool archived = PQnfields(rows) == GOT_ARCHIVED_END;
     enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, GOT_LANE), &lane);
     if (err) return err;
@@ -376,10 +376,11 @@ static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 {
     bool came = row->restored || row->state != row->was.state;
     if (row->state == PAWL_STATE_AVAILABLE && (came || row->rank != row->was.rank)) {
-        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = pg->lanes.lanes[row->lane]->id,
-                                                            .rank = row->rank,
-                                                            .id = row->id,
-                                                            .arrival = row->arrival });
+        pawl__pg_roll_ready(pg,
+                            &(struct pawl__pg_waiting){ .lane = pg->catalog.lanes[row->lane]->id,
+                                                        .rank = row->rank,
+                                                        .id = row->id,
+                                                        .arrival = row->arrival });
     }
     if (pawl_state_is_terminal(row->state) && (came || row->end_new)) {
         pawl__pg_roll_ended(pg, row->state, row->finished_at_ms, row->id);
@@ -509,7 +510,7 @@ static void note_moves(struct pawl__backend *pg)
 {
     for (size_t i = 0; i < pg->set.move_count; i++) {
         const struct pawl__set_move *move = &pg->set.moves[i];
-        struct pawl__pg_lane *lane = pg->lanes.lanes[move->row->lane];
+        struct pawl__lane *lane = pg->catalog.lanes[move->row->lane];
         if (move->archived) {
             pawl__pg_count(pg, lane, PAWL_STATE_NONE, move->to);
             continue;

@@ -51,7 +51,7 @@ static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
 /* Inserts the facts, and looks for the id in the archive afterwards; whoever archives the job just
  * now has let us wait. EXISTS: the savepoint takes back what was written. */
 static enum pawl_err insert_job(struct pawl__backend *pg, struct pawl__op *op,
-                                const struct pawl__new_job *job, const struct pawl__pg_lane *lane,
+                                const struct pawl__new_job *job, const struct pawl__lane *lane,
                                 const struct pawl__settled *settled)
 {
     struct pawl__pg_conn *conn = &pg->writer;
@@ -103,7 +103,7 @@ static enum pawl_err submit_one(struct pawl__backend *pg, struct pawl__op *op,
     }
     const struct pawl__settled settled = pawl__settle(
         job->spec, &(struct pawl__settling){ pg->now_ms, pg->boost_ms, answer.due_at_ms });
-    struct pawl__pg_lane *lane = pawl__pg_lane_find(pg, job->spec->queue, job->spec->type);
+    struct pawl__lane *lane = pawl__catalog_lane(&pg->catalog, job->spec->queue, job->spec->type);
     if (!lane) { // all that can have a lane got one before the transaction began
         return pawl__fail(op->diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
     }
@@ -117,7 +117,7 @@ static enum pawl_err submit_one(struct pawl__backend *pg, struct pawl__op *op,
     }
     insert_tags(pg, job);
     pawl__pg_keys_write(pg, job);
-    pawl__pg_moved(pg, lane, job->id, 0, PAWL__PG_OUTSIDE, settled.state);
+    pawl__pg_moved(pg, lane, job->id, 0, PAWL__OUTSIDE, settled.state);
     if (settled.state == PAWL_STATE_SCHEDULED) pawl__pg_tale_due(pg, settled.due_at_ms);
     *out = (struct pawl_submitted){ .id = job->id,
                                     .state = settled.state,

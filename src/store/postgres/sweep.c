@@ -32,7 +32,7 @@ static enum pawl_err promote_rows(struct pawl__backend *pg, const PGresult *rows
         enum pawl_state from = (enum pawl_state)pawl__pg_int(rows, i, 2);
         assert(pawl__lifecycle_next(from, PAWL_EVENT_DUE, PAWL_STATE_NONE) == PAWL_STATE_AVAILABLE);
         struct pawl_job_id id = pawl__pg_id(rows, i, 0);
-        struct pawl__pg_lane *lane;
+        struct pawl__lane *lane;
         enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, 1), &lane);
         if (err) return err;
         pawl__pg_list_add_id(ids, id);

@@ -4,16 +4,16 @@
 #include "store/postgres/postgres.h"
 
 /* Lanes and their names stay for as long as the session. */
-void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__pg_lane *lane,
+void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to)
 {
-    bool came = from == PAWL__PG_OUTSIDE;
+    bool came = from == PAWL__OUTSIDE;
     pawl__tale_move(&pg->tale, &(struct pawl__move){ .id = id,
                                                      .run = run,
                                                      .from = came ? PAWL_STATE_NONE : from,
                                                      .to = to,
-                                                     .queue = pg->lanes.queues[lane->queue].name,
+                                                     .queue = pg->catalog.queues[lane->queue].name,
                                                      .type = lane->type });
 }
 

@@ -43,7 +43,7 @@ static enum pawl_err settle_in(struct pawl__backend *sq)
     sq->set.now_ms = sq->now_ms;
     sq->set.boost_ms = sq->boost_ms;
     sq->set.diag = sq->diag;
-    enum pawl_err err = pawl__sq_lanes_refresh(sq);
+    enum pawl_err err = pawl__sq_catalog_refresh(sq);
     return err ? err : pawl__sq_fresh_begin(sq);
 }
 
@@ -165,7 +165,7 @@ static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, 
 
 static void roll_back(struct pawl__backend *sq)
 {
-    sq->lanes.stale = true; // it may hold lanes that are gone now
+    sq->catalog_stale = true; // it may hold lanes that are gone now
     sq->in_savepoint = false;
     if (sqlite3_get_autocommit(sq->writer.db)) return; // SQLite has done so already
     (void)pawl__sq_exec(&sq->writer, SQL_ROLLBACK, NULL);
@@ -186,7 +186,7 @@ static enum pawl_err transact(struct pawl__backend *sq, struct pawl__op **ops, s
     enum pawl_err err = begin(sq);
     if (!err) err = apply_all(sq, ops, count);
     if (!err) err = commit(sq);
-    pawl__sq_counts_forget(sq);
+    pawl__catalog_forget_counts(&sq->catalog);
     pawl__sq_gather_reset(sq);
     pawl__set_clear(&sq->set);
     if (err) roll_back(sq);
@@ -200,7 +200,7 @@ enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op
     pawl__tale_begin(&sq->tale);
     enum pawl_err err = settle_in(sq);
     if (!err) err = apply_all(sq, &op, 1);
-    pawl__sq_counts_forget(sq);
+    pawl__catalog_forget_counts(&sq->catalog);
     sq->diag = NULL;
     return err ? err : op->err;
 }

@@ -21,7 +21,7 @@ struct row {
 
 /* One lane's waiting jobs, read in chunks. */
 struct cursor {
-    struct pawl__sq_lane *lane;
+    struct pawl__lane *lane;
     struct row *rows;
     size_t count, at, chunk;
     bool fresh;                    /* reads memory instead */
@@ -166,7 +166,7 @@ static enum pawl_err read_chunk(struct claim *claim, struct cursor *cursor)
 
 static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
 {
-    const char *queue = claim->sq->lanes.queues[cursor->lane->queue].name;
+    const char *queue = claim->sq->catalog.queues[cursor->lane->queue].name;
     const char *type = cursor->lane->type;
     cursor->queue_name = pawl__arena_dup(&claim->op->arena, queue, strlen(queue));
     cursor->type_name = pawl__arena_dup(&claim->op->arena, type, strlen(type));
@@ -182,23 +182,23 @@ static enum pawl_err open_cursor(struct claim *claim, const struct cursor *how)
     return err || !cursor->count ? err : name_lane(claim, cursor);
 }
 
-static size_t count_cursors(const struct claim *claim, const struct pawl__sq_queue *queue)
+static size_t count_cursors(const struct claim *claim, const struct pawl__queue *queue)
 {
-    const struct pawl__sq_lanes *lanes = &claim->sq->lanes;
+    const struct pawl__catalog *catalog = &claim->sq->catalog;
     size_t count = 0;
-    for (uint32_t at = queue->first_lane; at; at = lanes->lanes[at - 1].next_lane) {
-        const struct pawl__sq_lane *lane = &lanes->lanes[at - 1];
-        if (pawl__claim_wants(claim->op, lane->type)) count += lane->fresh_first ? 2 : 1;
+    for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+        const struct pawl__lane *lane = catalog->lanes[at - 1];
+        if (pawl__claim_wants(claim->op, lane->type)) count += lane->own.fresh.first ? 2 : 1;
     }
     return count;
 }
 
 /* A cursor on each wanted lane of the queue, and one on what it has in memory. Chunks are small
  * when lanes are many: what is read and not taken is work for nothing. */
-static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_queue *queue,
+static enum pawl_err open_cursors(struct claim *claim, const struct pawl__queue *queue,
                                   size_t wanted)
 {
-    struct pawl__sq_lanes *lanes = &claim->sq->lanes;
+    struct pawl__catalog *catalog = &claim->sq->catalog;
     size_t count = count_cursors(claim, queue);
     claim->cursor_count = 0;
     if (!count) return PAWL_OK;
@@ -209,16 +209,16 @@ static enum pawl_err open_cursors(struct claim *claim, const struct pawl__sq_que
     struct row *rows = pawl__arena_alloc(&claim->op->arena, count * chunk * sizeof *rows);
     if (!claim->cursors || !rows) return pawl__fail_nomem(claim->sq->diag);
     enum pawl_err err = PAWL_OK;
-    for (uint32_t at = queue->first_lane; !err && at; at = lanes->lanes[at - 1].next_lane) {
-        struct pawl__sq_lane *lane = &lanes->lanes[at - 1];
+    for (uint32_t at = queue->first_lane; !err && at; at = catalog->lanes[at - 1]->next_lane) {
+        struct pawl__lane *lane = catalog->lanes[at - 1];
         if (!pawl__claim_wants(claim->op, lane->type)) continue;
         struct cursor how = { .lane = lane, .rows = rows, .chunk = chunk };
         rows += chunk;
         err = open_cursor(claim, &how);
-        if (err || !lane->fresh_first) continue;
+        if (err || !lane->own.fresh.first) continue;
         how.rows = rows;
         how.fresh = true;
-        how.fresh_at = lane->fresh_first;
+        how.fresh_at = lane->own.fresh.first;
         rows += chunk;
         err = open_cursor(claim, &how);
     }
@@ -372,7 +372,7 @@ static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
     return err;
 }
 
-static enum pawl_err claim_queue(struct claim *claim, const struct pawl__sq_queue *queue)
+static enum pawl_err claim_queue(struct claim *claim, const struct pawl__queue *queue)
 {
     struct pawl__op *op = claim->op;
     size_t limit = (size_t)op->claim.limit;
@@ -405,7 +405,7 @@ enum pawl_err pawl__sq_op_claim(struct pawl__backend *sq, struct pawl__op *op)
     if (!claim.worker) return pawl__fail_nomem(sq->diag);
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < op->claim.queue_count; i++) {
-        const struct pawl__sq_queue *queue = pawl__sq_queue_find(sq, op->claim.queues[i]);
+        const struct pawl__queue *queue = pawl__catalog_queue(&sq->catalog, op->claim.queues[i]);
         if (!queue || queue->paused) continue;
         err = claim_queue(&claim, queue);
         if (op->claim.job_count == (size_t)op->claim.limit) return err;
@@ -442,7 +442,7 @@ enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
     };
     err = pawl__sq_move(sq, &place, assign, 1, &target);
     if (err) return err;
-    const char *queue = sq->lanes.queues[place.lane->queue].name;
+    const char *queue = sq->catalog.queues[place.lane->queue].name;
     job->queue = pawl__arena_dup(&op->arena, queue, strlen(queue));
     job->type = pawl__arena_dup(&op->arena, place.lane->type, strlen(place.lane->type));
     job->worker = pawl__arena_dup(&op->arena, op->assign.worker, strlen(op->assign.worker));

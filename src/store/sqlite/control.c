@@ -72,7 +72,7 @@ enum pawl_err pawl__sq_op_priority(struct pawl__backend *sq, struct pawl__op *op
 
 enum pawl_err pawl__sq_op_queue_pause(struct pawl__backend *sq, struct pawl__op *op)
 {
-    struct pawl__sq_queue *queue;
+    struct pawl__queue *queue;
     enum pawl_err err = pawl__sq_queue_of(sq, op->queue.queue, &queue);
     if (err) return err;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_QUEUE_PAUSE);

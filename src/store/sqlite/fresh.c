@@ -26,10 +26,10 @@ _Static_assert(PAWL__JOB_HEAD_COUNT == 5, "struct pawl__sq_fresh_job has all of 
 static void forget(struct pawl__backend *sq)
 {
     struct pawl__sq_fresh *fresh = &sq->fresh;
-    for (uint32_t i = 0; i < sq->lanes.lane_count; i++) {
-        struct pawl__sq_lane *lane = &sq->lanes.lanes[i];
-        lane->fresh_first = lane->fresh_last = lane->fresh_next = 0;
-        lane->fresh_listed = false;
+    for (uint32_t i = 0; i < sq->catalog.lane_count; i++) {
+        struct pawl__lane *lane = sq->catalog.lanes[i];
+        lane->own.fresh.first = lane->own.fresh.last = lane->own.fresh.next = 0;
+        lane->own.fresh.listed = false;
     }
     for (uint32_t i = 0; fresh->jobs && i < PAWL__SQ_FRESH_MAX; i++) {
         fresh->jobs[i].next = i + 1 < PAWL__SQ_FRESH_MAX ? i + 2 : 0;
@@ -97,25 +97,25 @@ static bool suits(struct pawl__backend *sq, const struct pawl__sq_new_row *row)
     if (row->job->spec->args.len > PAWL__SQ_FRESH_ARGS_MAX) return false;
     int64_t off_ms = pawl__sq_key_time(row->key) - sq->now_ms;
     if (off_ms > KEY_SLACK_MS || off_ms < -KEY_SLACK_MS) return false;
-    const struct pawl__sq_lane *lane = &sq->lanes.lanes[row->lane];
-    if (!lane->fresh_last) return true;
-    const struct pawl__sq_fresh_job *last = job_at(&sq->fresh, lane->fresh_last);
+    const struct pawl__lane *lane = sq->catalog.lanes[row->lane];
+    if (!lane->own.fresh.last) return true;
+    const struct pawl__sq_fresh_job *last = job_at(&sq->fresh, lane->own.fresh.last);
     return row->settled.rank >= last->rank && row->key > last->key;
 }
 
-static void append(struct pawl__backend *sq, struct pawl__sq_lane *lane, uint32_t at)
+static void append(struct pawl__backend *sq, struct pawl__lane *lane, uint32_t at)
 {
     struct pawl__sq_fresh *fresh = &sq->fresh;
-    if (lane->fresh_last) {
-        job_at(fresh, lane->fresh_last)->next = at;
+    if (lane->own.fresh.last) {
+        job_at(fresh, lane->own.fresh.last)->next = at;
     } else {
-        lane->fresh_first = at;
+        lane->own.fresh.first = at;
     }
-    lane->fresh_last = at;
-    if (lane->fresh_listed) return;
-    lane->fresh_listed = true;
-    lane->fresh_next = fresh->first_lane;
-    fresh->first_lane = (uint32_t)(lane - sq->lanes.lanes) + 1;
+    lane->own.fresh.last = at;
+    if (lane->own.fresh.listed) return;
+    lane->own.fresh.listed = true;
+    lane->own.fresh.next = fresh->first_lane;
+    fresh->first_lane = lane->at + 1;
 }
 
 bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row *row)
@@ -138,20 +138,20 @@ bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row
     const struct pawl_span args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
     job->args_len = (uint32_t)args.len;
     memcpy(job->args, args.at, args.len);
-    append(sq, &sq->lanes.lanes[row->lane], at);
+    append(sq, sq->catalog.lanes[row->lane], at);
     fresh->count++;
     fresh->changed = true;
     return true;
 }
 
-void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__sq_lane *lane, size_t count)
+void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__lane *lane, size_t count)
 {
     struct pawl__sq_fresh *fresh = &sq->fresh;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t at = lane->fresh_first;
+        const uint32_t at = lane->own.fresh.first;
         struct pawl__sq_fresh_job *job = job_at(fresh, at);
-        lane->fresh_first = job->next;
-        if (!lane->fresh_first) lane->fresh_last = 0;
+        lane->own.fresh.first = job->next;
+        if (!lane->own.fresh.first) lane->own.fresh.last = 0;
         job->next = fresh->free;
         fresh->free = at;
         fresh->count--;
@@ -170,18 +170,18 @@ static struct range span_lanes(struct pawl__backend *sq)
     struct pawl__sq_fresh *fresh = &sq->fresh;
     struct range range = { .low = INT64_MAX, .high = INT64_MIN, .turn = fresh->turn };
     for (uint32_t *link = &fresh->first_lane; *link;) {
-        struct pawl__sq_lane *lane = &sq->lanes.lanes[*link - 1];
-        if (!lane->fresh_first) {
-            *link = lane->fresh_next;
-            lane->fresh_listed = false;
+        struct pawl__lane *lane = sq->catalog.lanes[*link - 1];
+        if (!lane->own.fresh.first) {
+            *link = lane->own.fresh.next;
+            lane->own.fresh.listed = false;
             continue;
         }
-        const struct pawl__sq_fresh_job *first = job_at(fresh, lane->fresh_first);
-        const struct pawl__sq_fresh_job *last = job_at(fresh, lane->fresh_last);
+        const struct pawl__sq_fresh_job *first = job_at(fresh, lane->own.fresh.first);
+        const struct pawl__sq_fresh_job *last = job_at(fresh, lane->own.fresh.last);
         if (first->key < range.low) range.low = first->key;
         if (last->key > range.high) range.high = last->key;
         if (fresh->turn - first->turn > fresh->turn - range.turn) range.turn = first->turn;
-        link = &lane->fresh_next;
+        link = &lane->own.fresh.next;
     }
     return range;
 }

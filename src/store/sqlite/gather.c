@@ -92,7 +92,7 @@ static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
 static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
     struct pawl__sq_gather *gather = &sq->gather;
-    struct pawl__sq_lane *lane;
+    struct pawl__lane *lane;
     enum pawl_err err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &lane);
     if (err) return err;
     struct pawl__sq_halves halves = pawl__sq_split(job->id);
@@ -102,7 +102,7 @@ static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new
         .key = halves.head,
         .tail = halves.tail,
         .lane_id = lane->id,
-        .lane = (uint32_t)(lane - sq->lanes.lanes),
+        .lane = lane->at,
         .settled = pawl__settle(job->spec, &(struct pawl__settling){ sq->now_ms, sq->boost_ms, 0 }),
     };
     row->extras = pawl__new_has_extras(job, &row->settled);
@@ -152,7 +152,7 @@ static void accept_jobs(struct pawl__backend *sq)
         for (size_t j = 0; j < op->submit.count; j++, row++) {
             op->submit.out[j] =
                 (struct pawl_submitted){ .id = row->job->id, .state = row->settled.state };
-            pawl__sq_moved(sq, &sq->lanes.lanes[row->lane], row->job->id, 0, PAWL__SQ_OUTSIDE,
+            pawl__sq_moved(sq, sq->catalog.lanes[row->lane], row->job->id, 0, PAWL__OUTSIDE,
                            row->settled.state);
             if (row->settled.state == PAWL_STATE_SCHEDULED) {
                 pawl__tale_due(&sq->tale, row->settled.due_at_ms);
@@ -338,7 +338,7 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
     err = pawl__sq_exec(&sq->writer, SQL_GATHERED_LEFT, sq->diag);
     for (size_t i = 0; !err && i < count; i++) {
         if (!gather->ended[i].n[END_OWNED]) continue;
-        struct pawl__sq_lane *lane;
+        struct pawl__lane *lane;
         err = pawl__sq_lane_by_id(sq, gather->ended[i].lane, &lane);
         if (err) return err;
         pawl__sq_moved(sq, lane, gather->ended[i].op->complete.ref.id, gather->ended[i].n[END_RUN],

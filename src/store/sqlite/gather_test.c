@@ -333,12 +333,12 @@ static void submit_the_long_way(struct kit *kit, struct pawl__op *op)
     sq->diag = &kit->diag;
     kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag));
     op->now_ms = sq->now_ms = kit->now_ms;
-    kit_ok(kit, pawl__sq_lanes_refresh(sq));
+    kit_ok(kit, pawl__sq_catalog_refresh(sq));
     op->err = pawl__sq_op_submit(sq, op);
     assert_true(!op->err || pawl__err_is_own(op->err));
     kit_ok(kit, pawl__sq_counts_flush(sq));
     kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag));
-    pawl__sq_counts_forget(sq);
+    pawl__catalog_forget_counts(&sq->catalog);
     sq->diag = NULL;
 }
 

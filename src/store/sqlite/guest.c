@@ -72,9 +72,9 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sqlite3_int64 last = sqlite3_last_insert_rowid(db);
     sq->writer.db = db;
     sq->clock = &pawl__clock_system;
-    sq->lanes.stale = true;
+    sq->catalog_stale = true;
     pawl__rng_seed(&sq->rng, pawl__rng_system_seed());
-    sq->lanes.seed = pawl__rng_next(&sq->rng);
+    sq->catalog.seed = pawl__rng_next(&sq->rng);
     op->diag = diag;
     enum pawl_err err = in_savepoint(sq, op, diag);
     if (!err) tell_others(sq);
@@ -82,7 +82,7 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sq->writer.db = NULL;                    // not ours to close
     pawl__sq_conn_release(&sq->writer);
     pawl__sq_set_detach(db);
-    pawl__sq_lanes_release(&sq->lanes);
+    pawl__catalog_release(&sq->catalog);
     pawl__sq_gather_release(&sq->gather);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);

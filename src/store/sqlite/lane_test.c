@@ -11,19 +11,19 @@ static void begin(struct kit *kit)
     sq->diag = &kit->diag;
     kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag));
     sq->now_ms = kit->now_ms;
-    kit_ok(kit, pawl__sq_lanes_refresh(sq));
+    kit_ok(kit, pawl__sq_catalog_refresh(sq));
 }
 
 static void commit(struct kit *kit)
 {
     kit_ok(kit, pawl__sq_counts_flush(kit->sq));
     kit_ok(kit, pawl__sq_exec(&kit->sq->writer, SQL_COMMIT, &kit->diag));
-    pawl__sq_counts_forget(kit->sq);
+    pawl__catalog_forget_counts(&kit->sq->catalog);
 }
 
-static struct pawl__sq_lane *lane_of(struct kit *kit, const char *queue, const char *type)
+static struct pawl__lane *lane_of(struct kit *kit, const char *queue, const char *type)
 {
-    struct pawl__sq_lane *lane;
+    struct pawl__lane *lane;
     kit_ok(kit, pawl__sq_lane_of(kit->sq, queue, type, &lane));
     return lane;
 }
@@ -35,7 +35,7 @@ static const char *numbered(char name[32], const char *prefix, int number)
 }
 
 /* Lane number `n` of QUEUES * TYPES. */
-static struct pawl__sq_lane *nth_lane(struct kit *kit, int n)
+static struct pawl__lane *nth_lane(struct kit *kit, int n)
 {
     char queue[32], type[32];
     return lane_of(kit, numbered(queue, "queue", n / TYPES), numbered(type, "type", n % TYPES));
@@ -51,45 +51,46 @@ static int64_t count_rows(struct kit *kit, const char *table)
 /* What is in memory is what is in the tables. */
 static void expect_lanes_as_stored(struct kit *kit)
 {
-    struct pawl__sq_lanes *lanes = &kit->sq->lanes;
-    assert_int_equal(lanes->queue_count, count_rows(kit, "pawl_queue"));
-    assert_int_equal(lanes->lane_count, count_rows(kit, "pawl_lane"));
+    struct pawl__catalog *catalog = &kit->sq->catalog;
+    assert_int_equal(catalog->queue_count, count_rows(kit, "pawl_queue"));
+    assert_int_equal(catalog->lane_count, count_rows(kit, "pawl_lane"));
     sqlite3_stmt *stmt = sql_prepare(kit->sq->writer.db,
                                      "SELECT l.id, q.name, l.type, q.id, q.paused FROM pawl_lane l"
                                      " JOIN pawl_queue q ON q.id = l.queue_id");
-    uint32_t before = lanes->lane_count;
+    uint32_t before = catalog->lane_count;
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(stmt, 0);
         const char *queue = (const char *)sqlite3_column_text(stmt, 1);
         const char *type = (const char *)sqlite3_column_text(stmt, 2);
-        struct pawl__sq_lane *lane = lane_of(kit, queue, type);
+        struct pawl__lane *lane = lane_of(kit, queue, type);
         assert_int_equal(lane->id, id);
-        struct pawl__sq_lane *found;
+        struct pawl__lane *found;
         assert_int_equal(pawl__sq_lane_by_id(kit->sq, id, &found), PAWL_OK);
         assert_ptr_equal(found, lane);
-        struct pawl__sq_queue *owner = pawl__sq_queue_find(kit->sq, queue);
+        struct pawl__queue *owner = pawl__catalog_queue(&kit->sq->catalog, queue);
         assert_non_null(owner);
         assert_int_equal(owner->id, sqlite3_column_int64(stmt, 3));
         assert_int_equal(owner->paused, sqlite3_column_int(stmt, 4));
-        assert_ptr_equal(owner, &lanes->queues[lane->queue]);
+        assert_ptr_equal(owner, &catalog->queues[lane->queue]);
     }
     sqlite3_finalize(stmt);
-    assert_int_equal(lanes->lane_count, before); // looking made none
+    assert_int_equal(catalog->lane_count, before); // looking made none
 }
 
 /* Each lane hangs on its queue, once. */
 static void expect_chains(struct kit *kit)
 {
-    const struct pawl__sq_lanes *lanes = &kit->sq->lanes;
+    const struct pawl__catalog *catalog = &kit->sq->catalog;
     uint32_t found = 0;
-    for (uint32_t q = 0; q < lanes->queue_count; q++) {
-        for (uint32_t at = lanes->queues[q].first_lane; at; at = lanes->lanes[at - 1].next_lane) {
-            assert_true(at <= lanes->lane_count);
-            assert_int_equal(lanes->lanes[at - 1].queue, q);
-            assert_true(++found <= lanes->lane_count);
+    for (uint32_t q = 0; q < catalog->queue_count; q++) {
+        for (uint32_t at = catalog->queues[q].first_lane; at;
+             at = catalog->lanes[at - 1]->next_lane) {
+            assert_true(at <= catalog->lane_count);
+            assert_int_equal(catalog->lanes[at - 1]->queue, q);
+            assert_true(++found <= catalog->lane_count);
         }
     }
-    assert_int_equal(found, lanes->lane_count);
+    assert_int_equal(found, catalog->lane_count);
 }
 
 /* ---- finding ---- */
@@ -108,17 +109,17 @@ static void hundreds_of_lanes_are_found_again(void **state)
     }
     expect_lanes_as_stored(&kit);
     expect_chains(&kit);
-    assert_int_equal(kit.sq->lanes.queue_count, QUEUES);
-    struct pawl__sq_lane *none;
+    assert_int_equal(kit.sq->catalog.queue_count, QUEUES);
+    struct pawl__lane *none;
     assert_int_equal(pawl__sq_lane_by_id(kit.sq, 0, &none), PAWL_ERR_CORRUPT);
     assert_int_equal(pawl__sq_lane_by_id(kit.sq, -1, &none), PAWL_ERR_CORRUPT);
     assert_int_equal(pawl__sq_lane_by_id(kit.sq, INT64_MAX, &none), PAWL_ERR_CORRUPT);
-    assert_null(pawl__sq_queue_find(kit.sq, "queue"));
+    assert_null(pawl__catalog_queue(&kit.sq->catalog, "queue"));
     commit(&kit);
 
     kit_reopen(&kit);
     begin(&kit);
-    assert_int_equal(kit.sq->lanes.lane_count, QUEUES * TYPES);
+    assert_int_equal(kit.sq->catalog.lane_count, QUEUES * TYPES);
     for (int i = QUEUES * TYPES; i-- > 0;) {
         assert_int_equal(nth_lane(&kit, i)->id, ids[i]);
     }
@@ -149,10 +150,10 @@ static void names_that_look_alike_are_told_apart(void **state)
     kit_open_memory(&kit);
     begin(&kit);
     for (size_t i = 0; i < COUNT(names); i++) {
-        assert_int_equal(kit.sq->lanes.lane_count, i);
+        assert_int_equal(kit.sq->catalog.lane_count, i);
         lane_of(&kit, names[i][0], names[i][1]);
     }
-    assert_int_equal(kit.sq->lanes.lane_count, COUNT(names));
+    assert_int_equal(kit.sq->catalog.lane_count, COUNT(names));
     expect_lanes_as_stored(&kit);
     commit(&kit);
     kit_close(&kit);
@@ -175,11 +176,11 @@ static void counts_are_written_with_the_commit(void **state)
     begin(&kit);
     int64_t id = nth_lane(&kit, 0)->id, other = nth_lane(&kit, 1)->id;
     for (int i = 0; i < 5; i++) {
-        pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+        pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
     }
     pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_PENDING);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__SQ_OUTSIDE);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_PENDING);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__OUTSIDE);
     assert_int_equal(count_rows(&kit, "pawl_count"), 0);
     commit(&kit);
     assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
@@ -210,10 +211,10 @@ static void no_count_goes_below_zero(void **state)
 
 static void count_some(struct kit *kit)
 {
-    pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+    pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
     pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
-    pawl__sq_count(kit->sq, nth_lane(kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_SCHEDULED);
-    pawl__sq_count(kit->sq, nth_lane(kit, 2), PAWL__SQ_OUTSIDE, PAWL_STATE_PENDING);
+    pawl__sq_count(kit->sq, nth_lane(kit, 1), PAWL__OUTSIDE, PAWL_STATE_SCHEDULED);
+    pawl__sq_count(kit->sq, nth_lane(kit, 2), PAWL__OUTSIDE, PAWL_STATE_PENDING);
 }
 
 static void undoing_restores_the_counts(void **state)
@@ -225,8 +226,8 @@ static void undoing_restores_the_counts(void **state)
     for (int i = 0; i < 3; i++) {
         ids[i] = nth_lane(&kit, i)->id;
     }
-    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_SCHEDULED);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_SCHEDULED);
     kit_ok(&kit, pawl__sq_savepoint(kit.sq));
     for (int i = 0; i < 400; i++) { // more than fit at first
         count_some(&kit);
@@ -255,22 +256,22 @@ static void undoing_forgets_new_lanes(void **state)
     for (int i = 0; i < OLD; i++) {
         nth_lane(&kit, i); // the second queue has two lanes, and gets its third in vain
     }
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
     for (int round = 0; round < 3; round++) {
         kit_ok(&kit, pawl__sq_savepoint(kit.sq));
         for (int i = OLD; i < NEW; i++) { // the arrays grow meanwhile
-            pawl__sq_count(kit.sq, nth_lane(&kit, i), PAWL__SQ_OUTSIDE, PAWL_STATE_AVAILABLE);
-            pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__SQ_OUTSIDE, PAWL_STATE_PENDING);
+            pawl__sq_count(kit.sq, nth_lane(&kit, i), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
+            pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__OUTSIDE, PAWL_STATE_PENDING);
         }
         kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
-        assert_int_equal(kit.sq->lanes.lane_count, OLD);
-        assert_int_equal(kit.sq->lanes.queue_count, 2);
-        assert_null(pawl__sq_queue_find(kit.sq, "queue 7"));
+        assert_int_equal(kit.sq->catalog.lane_count, OLD);
+        assert_int_equal(kit.sq->catalog.queue_count, 2);
+        assert_null(pawl__catalog_queue(&kit.sq->catalog, "queue 7"));
         expect_lanes_as_stored(&kit);
         expect_chains(&kit);
     }
     int64_t late = nth_lane(&kit, 100)->id; // and can be made again
-    pawl__sq_count(kit.sq, nth_lane(&kit, 100), PAWL__SQ_OUTSIDE, PAWL_STATE_PAUSED);
+    pawl__sq_count(kit.sq, nth_lane(&kit, 100), PAWL__OUTSIDE, PAWL_STATE_PAUSED);
     expect_lanes_as_stored(&kit);
     expect_chains(&kit);
     int64_t id = nth_lane(&kit, 1)->id;
@@ -318,7 +319,7 @@ static void rolled_back_lanes_are_gone(void **state)
     sqlite3_commit_hook(kit.sq->writer.db, NULL, NULL);
     kit_submit(&kit, (struct pawl_job_spec){ .queue = "kept" });
     assert_int_equal(count_rows(&kit, "pawl_queue"), 1);
-    assert_null(pawl__sq_queue_find(kit.sq, "lost"));
+    assert_null(pawl__catalog_queue(&kit.sq->catalog, "lost"));
     kit_submit(&kit, (struct pawl_job_spec){ .queue = "found" }); // takes the number of the lost
     expect_lanes_as_stored(&kit);
     assert_int_equal(kit_claim(&kit, "found", 10), 1);
@@ -351,8 +352,8 @@ static void peers_see_each_others_lanes(void **state)
     begin(&first);
     expect_lanes_as_stored(&first);
     expect_chains(&first);
-    assert_int_equal(first.sq->lanes.queue_count, 20);
-    assert_int_equal(first.sq->lanes.lane_count, 40);
+    assert_int_equal(first.sq->catalog.queue_count, 20);
+    assert_int_equal(first.sq->catalog.lane_count, 40);
     commit(&first);
     begin(&second);
     expect_lanes_as_stored(&second);

@@ -308,7 +308,7 @@ static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
     enum pawl_err err = set_up_writer(sq, no_migrate, diag);
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
-    sq->lanes.stale = true;
+    sq->catalog_stale = true;
     err = pawl__sq_read_boost(sq, diag);
     return err ? err : pawl__sq_checkpointer_open(sq, diag);
 }
@@ -341,7 +341,7 @@ static void close_store(struct pawl__backend *sq)
 {
     disconnect(sq);
     pawl__sq_turnstile_close(sq->turnstile);
-    pawl__sq_lanes_release(&sq->lanes);
+    pawl__catalog_release(&sq->catalog);
     pawl__cond_release(&sq->checkpoint_wanted);
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__pool_release(&sq->sql.pool);
@@ -374,7 +374,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     sq->clock = config->clock;
     sq->turnstile = -1;
     pawl__rng_seed(&sq->rng, config->seed);
-    sq->lanes.seed = pawl__rng_next(&sq->rng);
+    sq->catalog.seed = pawl__rng_next(&sq->rng);
     sq->path = strdup(path);
     if (!sq->path) {
         err = pawl__fail_nomem(diag);

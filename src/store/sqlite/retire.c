@@ -16,7 +16,7 @@ static enum pawl_err run_by_key(struct pawl__backend *sq, enum pawl__sql sql, in
 static enum pawl_err count_in_lane(struct pawl__backend *sq, int64_t id, enum pawl_state from,
                                    enum pawl_state to)
 {
-    struct pawl__sq_lane *lane;
+    struct pawl__lane *lane;
     enum pawl_err err = pawl__sq_lane_by_id(sq, id, &lane);
     if (!err) pawl__sq_count(sq, lane, from, to);
     return err;
@@ -148,7 +148,7 @@ static enum pawl_err purge_one(struct pawl__backend *sq, int64_t key, int64_t la
     if (!err) err = pawl__sq_forget(sq, key, belongings.id, belongings.tags, belongings.keys);
     if (!err) err = run_by_key(sq, SQL_ARCHIVE_DELETE, key);
     pawl__arena_release(&arena);
-    return err ? err : count_in_lane(sq, lane, PAWL_STATE_NONE, PAWL__SQ_OUTSIDE);
+    return err ? err : count_in_lane(sq, lane, PAWL_STATE_NONE, PAWL__OUTSIDE);
 }
 
 static enum pawl_err retire_state(struct pawl__backend *sq, struct pawl__op *op,
@@ -207,7 +207,7 @@ static enum pawl_err delete_live(struct pawl__backend *sq, const struct pawl__sq
         err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     }
     pawl__arena_release(&arena);
-    if (!err) pawl__sq_count(sq, place->lane, place->state, PAWL__SQ_OUTSIDE);
+    if (!err) pawl__sq_count(sq, place->lane, place->state, PAWL__OUTSIDE);
     return err;
 }
 

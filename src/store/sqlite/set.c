@@ -68,7 +68,7 @@ static int64_t make_column(const struct pawl__sq_set *tables, size_t at, int col
     case ROW_tail:
         return pawl__sq_split(row->id).tail;
     case ROW_lane:
-        return tables->lanes->lanes[row->lane].id;
+        return tables->catalog->lanes[row->lane]->id;
     default:
         assert(column == ROW_end_state);
         return end_state(row);
@@ -132,7 +132,7 @@ static void audit_column(const void *rows, size_t at, int column, sqlite3_contex
 enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag)
 {
     struct pawl__sq_set *tables = &sq->set_tables;
-    tables->lanes = &sq->lanes;
+    tables->catalog = &sq->catalog;
     tables->rows = (struct pawl__sq_source){ .schema = row_table, .column = row_column };
     tables->failures =
         (struct pawl__sq_source){ .schema = FAILURE_TABLE, .column = failure_column };
@@ -272,7 +272,7 @@ static void read_stand(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__r
 static enum pawl_err read_row(struct pawl__backend *sq, sqlite3_stmt *stmt, struct pawl__row *row,
                               enum pawl__found found)
 {
-    struct pawl__sq_lane *lane;
+    struct pawl__lane *lane;
     enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, GOT_LANE), &lane);
     if (err) return err;
     bool active = sqlite3_column_count(stmt) <= GOT_STATE;
@@ -280,7 +280,7 @@ static enum pawl_err read_row(struct pawl__backend *sq, sqlite3_stmt *stmt, stru
     read_run(&sq->set, stmt, row);
     if (active) row->state = PAWL_STATE_ACTIVE;
     if (!active) read_stand(&sq->set, stmt, row);
-    row->lane = (uint32_t)(lane - sq->lanes.lanes);
+    row->lane = lane->at;
     row->found = (uint8_t)found;
     row->has = PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND | PAWL__NEED_KEYS;
     row->was.state = row->state;
@@ -623,7 +623,7 @@ static void note_moves(struct pawl__backend *sq)
 {
     for (size_t i = 0; i < sq->set.move_count; i++) {
         const struct pawl__set_move *move = &sq->set.moves[i];
-        struct pawl__sq_lane *lane = &sq->lanes.lanes[move->row->lane];
+        struct pawl__lane *lane = sq->catalog.lanes[move->row->lane];
         if (move->archived) {
             pawl__sq_count(sq, lane, PAWL_STATE_NONE, move->to);
             continue;

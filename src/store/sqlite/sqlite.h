@@ -12,6 +12,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/batch.h"
+#include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
@@ -50,39 +51,6 @@ struct pawl__sq_conn {
     sqlite3 *db;
     sqlite3_stmt *stmts[SQL_END]; /* prepared when first used */
     int refused;                  /* SQLite's code for the newest that could not be */
-};
-
-struct pawl__sq_queue {
-    int64_t id;
-    char *name;
-    bool paused;
-    uint32_t first_lane; /* index + 1; 0: none */
-};
-
-struct pawl__sq_lane {
-    int64_t id;
-    uint32_t queue;     /* index */
-    uint32_t next_lane; /* of the same queue: index + 1 */
-    char *type;
-    int64_t delta[PAWL_STATE_END]; /* how this transaction changes pawl_count */
-    bool touched;
-    uint32_t fresh_first, fresh_last; /* jobs of fresh.c: index + 1; 0: none */
-    uint32_t fresh_next;              /* lane with fresh jobs: index + 1 */
-    bool fresh_listed;
-};
-
-struct pawl__sq_lanes {
-    struct pawl__sq_queue *queues;
-    uint32_t queue_count, queue_cap;
-    uint32_t *queue_slots; /* open addressing: queue index + 1 by name; four times queue_cap */
-    struct pawl__sq_lane *lanes; /* ascending id */
-    uint32_t lane_count, lane_cap;
-    uint32_t *slots; /* open addressing: lane index + 1 by (queue, type) */
-    uint32_t slot_count;
-    uint64_t seed;
-    uint32_t *touched; /* lanes with a delta; as many as lane_cap */
-    uint32_t touched_count;
-    bool stale; /* read everything again before the next transaction */
 };
 
 struct pawl__sq_undo {
@@ -163,7 +131,7 @@ struct pawl__sq_gather {
 /* What the working set is read and written through; see set.c. */
 struct pawl__sq_set {
     struct pawl__sq_source rows, failures, audits;
-    const struct pawl__sq_lanes *lanes;
+    const struct pawl__catalog *catalog;
     struct pawl__row **list;    /* what `rows` shows */
     struct pawl__row **changed; /* in order of key */
     size_t cap;                 /* of both */
@@ -182,7 +150,8 @@ struct pawl__backend {
     /* the committer's: */
     struct pawl__sq_conn writer;
     struct pawl__rng rng;
-    struct pawl__sq_lanes lanes;
+    struct pawl__catalog catalog;
+    bool catalog_stale; /* read all of it again before the next transaction */
     struct pawl__sq_gather gather;
     struct pawl__set set;
     struct pawl__sq_set set_tables;
@@ -297,28 +266,23 @@ void pawl__sq_checkpoint_consider(struct pawl__backend *sq);
 
 /* ---- lanes and counters (lane.c) ---- */
 
-void pawl__sq_lanes_release(struct pawl__sq_lanes *lanes);
 /* At the begin of a transaction: learn of what other processes made. */
-enum pawl_err pawl__sq_lanes_refresh(struct pawl__backend *sq);
+enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq);
 /* Find or make. */
 enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, const char *type,
-                               struct pawl__sq_lane **out);
+                               struct pawl__lane **out);
 enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
-                                struct pawl__sq_queue **out);
-struct pawl__sq_queue *pawl__sq_queue_find(struct pawl__backend *sq, const char *name);
+                                struct pawl__queue **out);
 /* CORRUPT: a row names a lane that does not exist. */
-enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__sq_lane **out);
-/* In place of a state: the job was not there before, or is not any more. NONE is the archive. */
-#define PAWL__SQ_OUTSIDE ((enum pawl_state)PAWL_STATE_END)
+enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__lane **out);
 /* A job of `lane` left `from` for `to`. */
-void pawl__sq_count(struct pawl__backend *sq, struct pawl__sq_lane *lane, enum pawl_state from,
+void pawl__sq_count(struct pawl__backend *sq, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to);
 /* The same, and note the move for whoever wants to hear of it. */
-void pawl__sq_moved(struct pawl__backend *sq, struct pawl__sq_lane *lane, struct pawl_job_id id,
+void pawl__sq_moved(struct pawl__backend *sq, struct pawl__lane *lane, struct pawl_job_id id,
                     int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
-void pawl__sq_counts_forget(struct pawl__backend *sq);
 /* From here on an operation can be undone by itself. */
 enum pawl_err pawl__sq_savepoint(struct pawl__backend *sq);
 enum pawl_err pawl__sq_savepoint_keep(struct pawl__backend *sq);
@@ -361,7 +325,7 @@ bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row
 /* The job at `at` (index + 1). */
 const struct pawl__sq_fresh_job *pawl__sq_fresh_at(const struct pawl__backend *sq, uint32_t at);
 /* The first `count` of a lane were claimed. */
-void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__sq_lane *lane, size_t count);
+void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__lane *lane, size_t count);
 /* Put all into pawl_ready, for operations that look there. */
 enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq);
 /* Before the commit: write down what is in memory. */
@@ -375,7 +339,7 @@ struct pawl__sq_place;
 /* An operator touches a job that runs: told even when nobody asked for all moves. */
 void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place *place,
                            enum pawl_state from);
-void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__sq_lane *lane,
+void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to);
 pawl__note_fn pawl__sq_note;
@@ -473,7 +437,7 @@ enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job
 struct pawl__sq_place {
     struct pawl_job_id id;
     int64_t key, tail;
-    struct pawl__sq_lane *lane;
+    struct pawl__lane *lane;
     int32_t priority, attempts_max;
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, sla_soft_at_ms, sla_hard_at_ms;
     enum pawl_state state, paused_from;

@@ -369,7 +369,7 @@ static enum pawl_err submit_one(struct pawl__backend *sq, struct pawl__op *op,
                                                 : insert_wait(sq, &place, &settled);
     if (!err) err = insert_rest(sq, job, &place, &settled);
     if (err) return err;
-    pawl__sq_moved(sq, place.lane, job->id, 0, PAWL__SQ_OUTSIDE, settled.state);
+    pawl__sq_moved(sq, place.lane, job->id, 0, PAWL__OUTSIDE, settled.state);
     if (settled.state == PAWL_STATE_SCHEDULED) pawl__tale_due(&sq->tale, settled.due_at_ms);
     *out = (struct pawl_submitted){ .id = job->id,
                                     .state = settled.state,

@@ -5,16 +5,16 @@
 
 /* Names go with their lanes: with a savepoint that is undone, and so does what it had to tell, or
  * when all are read again, after the tale was begun anew. */
-void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__sq_lane *lane,
+void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to)
 {
-    bool came = from == PAWL__SQ_OUTSIDE;
+    bool came = from == PAWL__OUTSIDE;
     pawl__tale_move(&sq->tale, &(struct pawl__move){ .id = id,
                                                      .run = run,
                                                      .from = came ? PAWL_STATE_NONE : from,
                                                      .to = to,
-                                                     .queue = sq->lanes.queues[lane->queue].name,
+                                                     .queue = sq->catalog.queues[lane->queue].name,
                                                      .type = lane->type });
 }
 
