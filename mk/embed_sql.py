@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns .sql files into one C header.
 
-Usage: embed_sql.py [--dollar] OUTPUT PREFIX FIELDS.h FILE.sql...
+Usage: embed_sql.py [--dollar] OUTPUT PREFIX FIELDS.h... FILE.sql...
 
 A statement begins at a line "-- name: some_name" and ends at the next one. For each the header has
 its text, its place in a list, and the numbers of its parameters, so that C binds by name and a
@@ -14,11 +14,13 @@ SQLite numbers parameters by first appearance; so does this script. PostgreSQL k
 --dollar the text has $1, $2, ... in their place.
 
 "-- fragment: places" names a piece of text that stands for {{places}} in the statements after it.
-Lists of fields (src/fields/fields.h) are fragments from the start; PAWL__JOB_FACTS is job.facts:
+Lists of fields (src/fields/fields.h, src/store/core/fields.h) are fragments from the start;
+PAWL__JOB_FACTS is job.facts:
 
     {{job.facts}}            priority, attempts_max, ...        the columns
     {{job.facts of j}}       j.priority, j.attempts_max, ...    of a table
     {{job.facts bound}}      :priority, :attempts_max, ...      as parameters
+    {{job.facts set g}}      priority = g.priority, ...         as assignments
     {{job.facts of j | args = NULL}}    with this for that column, under its name
     {{job.facts of j | no args}}        without it
 """
@@ -30,7 +32,7 @@ LITERAL = r"'(?:[^']|'')*'"
 
 
 # {{job.facts of j | column = expression | no column}}
-LIST = re.compile(r"\{\{(\w+\.\w+)(?: of (\w+)| (bound))?((?:\s*\|[^|{}]*)*)\}\}")
+LIST = re.compile(r"\{\{(\w+\.\w+)(?: of (\w+)| (bound)| set (\w+))?((?:\s*\|[^|{}]*)*)\}\}")
 
 
 def strip(sql):
@@ -45,10 +47,11 @@ def compact(sql):
     return [line for line in lines if line and not line.startswith("--")]
 
 
-def read_fields(path):
-    """{"job.facts": [column, ...]}: every list in the header, as "#define PAWL__JOB_FACTS(X) ..."
+def read_fields(*paths):
+    """{"job.facts": [column, ...]}: every list in the headers, as "#define PAWL__JOB_FACTS(X) ..."
     with an X( ... ) a field, or with lists that came before it."""
-    text = re.sub(r"/\*.*?\*/", "", open(path, encoding="utf-8").read(), flags=re.DOTALL)
+    text = "".join(open(path, encoding="utf-8").read() for path in paths)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     lists = {}
     for name, body in re.findall(r"#define PAWL__(\w+)\(X\)((?:[^\n]*\\\n)*[^\n]*)", text):
         columns = []
@@ -59,11 +62,11 @@ def read_fields(path):
 
 
 def expand_list(found, lists):
-    name, table, bound, edits = found.groups()
+    name, table, bound, source, edits = found.groups()
     if name not in lists:
         sys.exit(f"there is no list {name!r}")
-    columns = {column: (":" if bound else f"{table}." if table else "") + column
-               for column in lists[name]}
+    head = ":" if bound else f"{table or source}." if table or source else ""
+    columns = {column: head + column for column in lists[name]}
     for edit in filter(None, (part.strip() for part in edits.split("|"))):
         column, _, text = edit.removeprefix("no ").partition(" = ")
         if column not in columns:
@@ -71,7 +74,9 @@ def expand_list(found, lists):
         if edit.startswith("no "):
             del columns[column]
         else:
-            columns[column] = f"{text} AS {column}"
+            columns[column] = text if source else f"{text} AS {column}"
+    if source:
+        return ", ".join(f"{column} = {text}" for column, text in columns.items())
     return ", ".join(columns.values())
 
 
@@ -115,9 +120,10 @@ def quote(line):
     return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
 
 
-def main(output, prefix, fields, paths, dollar):
-    seen, items, fragments, lists = set(), [], {}, read_fields(fields)
-    for path in paths:
+def main(output, prefix, paths, dollar):
+    seen, items, fragments = set(), [], {}
+    lists = read_fields(*(path for path in paths if path.endswith(".h")))
+    for path in (path for path in paths if path.endswith(".sql")):
         for name, body in statements(path, fragments, lists):
             if name in seen:
                 sys.exit(f"{path}: statement {name!r} is defined twice")
@@ -140,4 +146,4 @@ def main(output, prefix, fields, paths, dollar):
 
 if __name__ == "__main__":
     arguments = [argument for argument in sys.argv[1:] if argument != "--dollar"]
-    main(arguments[0], arguments[1], arguments[2], arguments[3:], "--dollar" in sys.argv)
+    main(arguments[0], arguments[1], arguments[2:], "--dollar" in sys.argv)

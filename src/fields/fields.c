@@ -7,15 +7,6 @@
 
 /* ---- kinds ---- */
 
-/* A member of each. */
-#define X(name, c_type, ...) c_type name;
-struct kinds {
-    PAWL__KINDS(X)
-};
-#undef X
-#define IS_KIND(type, member, kind)                                                                \
-    __builtin_types_compatible_p(typeof(((type *)0)->member), typeof(((struct kinds *)0)->kind))
-
 #define EMPTY_ID                                                                                   \
     {                                                                                              \
         {                                                                                          \
@@ -29,6 +20,7 @@ struct kinds {
 #define EMPTY_TEXT ""
 #define EMPTY_JSON EMPTY_SPAN
 #define EMPTY_ARGS EMPTY_SPAN
+#define EMPTY_BYTES EMPTY_SPAN
 #define EMPTY_I32 0
 #define EMPTY_I64 0
 #define EMPTY_TIME 0
@@ -42,7 +34,7 @@ struct kinds {
 /* ---- jobs ---- */
 
 #define X(member, column, kind, ...)                                                               \
-    _Static_assert(IS_KIND(struct pawl_job, member, kind),                                         \
+    _Static_assert(PAWL__IS_KIND(struct pawl_job, member, kind),                                   \
                    "struct pawl_job: " #member " is not of its kind");
 PAWL__JOB_FIELDS(X)
 #undef X
@@ -116,6 +108,7 @@ size_t pawl__job_text_bytes(const struct pawl_job *job)
             break;
         case PAWL__KIND_JSON:
         case PAWL__KIND_ARGS:
+        case PAWL__KIND_BYTES:
             bytes += ((const struct pawl_span *)at)->len + 1;
             break;
         default:
@@ -144,7 +137,8 @@ struct pawl_job pawl__job_copy(const struct pawl_job *job, char *room)
             const char **text = at;
             *text = put(&room, *text, strlen(*text));
         } else if (pawl__job_fields[i].kind == PAWL__KIND_JSON ||
-                   pawl__job_fields[i].kind == PAWL__KIND_ARGS) {
+                   pawl__job_fields[i].kind == PAWL__KIND_ARGS ||
+                   pawl__job_fields[i].kind == PAWL__KIND_BYTES) {
             struct pawl_span *span = at;
             span->at = put(&room, span->at, span->len);
         }

@@ -26,6 +26,7 @@
     X(TEXT,       const char *,       "text")     /* "" is NULL */                                 \
     X(JSON,       struct pawl_span,   "JSON")     /* empty is NULL */                              \
     X(ARGS,       struct pawl_span,   "JSON")     /* empty is "[]" */                              \
+    X(BYTES,      struct pawl_span,   "bytes")    /* empty is NULL */                              \
     X(I32,        int32_t,            "number")                                                    \
     X(I64,        int64_t,            "number")                                                    \
     X(TIME,       int64_t,            "instant")  /* always known */                               \
@@ -39,6 +40,14 @@
 #define X(name, ...) PAWL__KIND_##name,
 enum pawl__kind { PAWL__KINDS(X) PAWL__KIND_END };
 #undef X
+
+/* A member of each kind, for PAWL__IS_KIND: has the member of a struct the type of its kind? */
+#define X(name, c_type, ...) c_type name;
+struct pawl__kinds { PAWL__KINDS(X) };
+#undef X
+#define PAWL__IS_KIND(type, member, kind)                                                          \
+    __builtin_types_compatible_p(typeof(((type *)0)->member),                                      \
+                                 typeof(((struct pawl__kinds *)0)->kind))
 
 /* ---- struct pawl_job ----
  *

@@ -21,7 +21,7 @@ FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gath
          "sql/set.sql", "sql/cluster.sql", "sql/read.sql"]
 
 # Of set_write and set_write_restored.
-SET_LISTS = ", ".join(["bigint[]"] * 12 + ["text[]"] * 3 + ["bigint[]", "text[]"])
+SET_LISTS = ", ".join(["bigint[]"] * 13 + ["text[]"] * 3 + ["bigint[]", "text[]"])
 
 # Statement: the types of its parameters, in order, and the index of its hot table.
 PLANS = {
@@ -38,7 +38,6 @@ PLANS = {
     "look": ("bigint[], bigint[], bigint, bigint[], bigint, bigint", "pawl_ready_next"),
     "job_extend": ("bigint, boolean, uuid[], bigint, bigint[]", "pawl_job_pkey"),
     "archive_insert": ("uuid[]", "pawl_job_pkey"),
-    "archive_restore": ("uuid", "pawl_archive_pkey"),
     "job_known_many": ("uuid[]", "pawl_job_pkey"),
     "job_promote": ("uuid[]", "pawl_job_pkey"),
     "key_forget": ("bigint, bigint", "pawl_key_until"),
@@ -46,8 +45,12 @@ PLANS = {
     "job_end": ("bigint, bigint, text, text, uuid", "pawl_job_pkey"),
     "set_live": ("uuid[]", "pawl_job_pkey"),
     "set_archived": ("uuid[]", "pawl_archive_pkey"),
+    "set_known": ("uuid[]", "pawl_archive_pkey"),
     "set_crashes": ("uuid[]", "pawl_failure_pkey"),
     "set_holders": ("bytea[]", "pawl_key_pkey"),
+    "set_restore": ("uuid[]", "pawl_archive_pkey"),
+    "set_trim": ("uuid[], bigint[]", "pawl_failure_pkey"),
+    "set_key_drop": ("bytea[], uuid[], bigint[]", "pawl_key_pkey"),
     "set_write": ("tid[], " + SET_LISTS, "Tid Scan on pawl_job"),
     "set_write_restored": ("uuid[], " + SET_LISTS, "pawl_job_pkey"),
     "job_due": ("bigint, bigint", "pawl_job_due"),
@@ -98,7 +101,8 @@ SITUATIONS = {
 
 def statements():
     fragments, found = {}, {}
-    lists = embed_sql.read_fields(os.path.join(ROOT, "src/fields/fields.h"))
+    lists = embed_sql.read_fields(*(os.path.join(ROOT, "src", path)
+                                    for path in ("fields/fields.h", "store/core/fields.h")))
     for path in FILES:
         for name, body in embed_sql.statements(os.path.join(FOLDER, path), fragments, lists):
             params = list(dict.fromkeys(re.findall(embed_sql.PARAMETER, embed_sql.strip(body))))

@@ -67,13 +67,20 @@ enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op)
     return set->failed ? pawl__fail_nomem(set->diag) : PAWL_OK;
 }
 
-enum pawl_err pawl__core_add_first(struct pawl__set *set, struct pawl__op *op)
+static void reverse(struct pawl__op **ops, size_t count)
 {
-    enum pawl_err err = pawl__core_add(set, op);
-    if (err) return err;
-    memmove(set->ops + 1, set->ops, (set->op_count - 1) * sizeof *set->ops);
-    set->ops[0] = op;
-    return PAWL_OK;
+    for (size_t i = 0; i < count / 2; i++) {
+        struct pawl__op *op = ops[i];
+        ops[i] = ops[count - 1 - i];
+        ops[count - 1 - i] = op;
+    }
+}
+
+void pawl__core_came_first(struct pawl__set *set, size_t count)
+{
+    reverse(set->ops, set->op_count);
+    reverse(set->ops, count);
+    reverse(set->ops + count, set->op_count - count);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -112,13 +119,66 @@ static enum pawl_err decide(struct pawl__set *set, struct pawl__op *op)
     return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
 }
 
+/* The rows of changed keys. */
+static void list_keys(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->key_count; i++) {
+        const struct pawl__set_key *key = &set->keys[i];
+        for (size_t k = 0; k < key->count; k++) {
+            const struct pawl__key_holder *holder = &key->holders[k];
+            if (!holder->added && !holder->removed) continue;
+            pawl__set_put(set, holder->removed ? PAWL__TABLE_KEY_DROP : PAWL__TABLE_KEY_PUT,
+                          &(struct pawl__key_row){
+                              .digest = { (const char *)key->digest, sizeof key->digest },
+                              .id = holder->id,
+                              .until_ms = holder->until_ms });
+        }
+    }
+}
+
+static void tell_move(struct pawl__set *set, const struct pawl__set_move *move)
+{
+    const struct pawl__lane *lane = set->catalog->lanes[move->row->lane];
+    pawl__tale_move(set->tale,
+                    &(struct pawl__move){ .id = move->row->id,
+                                          .run = move->run,
+                                          .from = move->from,
+                                          .to = move->to,
+                                          .queue = pawl__catalog_queue_name(set->catalog, lane),
+                                          .type = lane->type });
+}
+
+/* Counters, and what listeners are told. */
+static void note_moves(struct pawl__set *set)
+{
+    struct pawl__tale *tale = set->tale;
+    for (size_t i = 0; i < set->move_count; i++) {
+        const struct pawl__set_move *move = &set->moves[i];
+        set->table->count(set->backend, move->row->lane, move->from, move->to);
+        if (move->archived) continue;
+        tale->ready |= move->to == PAWL_STATE_AVAILABLE;
+        tale->control |= move->control;
+        if (move->due_at_ms) pawl__tale_due(tale, move->due_at_ms);
+        if (tale->all_moves || move->control) tell_move(set, move);
+    }
+}
+
+static enum pawl_err store(struct pawl__set *set)
+{
+    list_keys(set);
+    if (set->failed) return pawl__fail_nomem(set->diag);
+    enum pawl_err err = set->table->store(set->backend, set);
+    if (!err) note_moves(set);
+    return err;
+}
+
 static enum pawl_err run(struct pawl__set *set)
 {
     enum pawl_err err = load(set);
     for (size_t i = 0; !err && i < set->op_count; i++) {
         err = decide(set, set->ops[i]);
     }
-    return err ? err : set->table->store(set->backend, set);
+    return err ? err : store(set);
 }
 
 enum pawl_err pawl__core_run(struct pawl__set *set)
@@ -136,7 +196,7 @@ static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op)
     if (!err) err = load(set);
     if (!err) err = decide(set, op);
     if (err || op->err) return err;
-    return set->table->store(set->backend, set);
+    return store(set);
 }
 
 enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)

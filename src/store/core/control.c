@@ -187,9 +187,14 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     if (from == PAWL_STATE_ACTIVE && set->move_count) {
         set->moves[set->move_count - 1].control = true;
     }
-    pawl__set_audit(set,
-                    &(struct pawl__audit){
-                        .id = row->id, .action = verb, .by = by, .from = from, .to = row->state });
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .id = row->id,
+                                         .action = verb,
+                                         .actor = by->actor,
+                                         .reason = by->reason,
+                                         .from = from,
+                                         .to = row->state });
     return PAWL_OK;
 }
 

@@ -26,7 +26,10 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl_diag diag;
     struct pawl__arena arena; /* operations' results */
-    int loads, stores, failures, audits, controls;
+    struct pawl__tale tale;
+    struct pawl__catalog catalog;
+    int loads, stores;
+    int put[PAWL__TABLES];          /* rows of other tables */
     int64_t counts[PAWL_STATE_END]; /* how moves changed them */
     struct pawl_job_id found[8];    /* what scans find */
     size_t found_count;
@@ -47,13 +50,13 @@ static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set)
         struct pawl__row *row = set->unread[i];
         assert_true(i == 0 || memcmp(&set->unread[i - 1]->id, &row->id, sizeof row->id) < 0);
         const struct pawl__row *from = stored(b, row->id);
-        uint8_t need = row->need;
+        struct pawl__row asked = *row;
         if (from) *row = *from;
         if (!from) row->found = PAWL__FOUND_ABSENT;
-        row->need = need;
-        row->has = 0xff;
-        row->was.state = row->state;
-        row->was.has_end = row->has_end;
+        row->need = asked.need;
+        row->slot = asked.slot;
+        if (from) pawl__row_loaded(set, row, (enum pawl__found)from->found);
+        row->has |= PAWL__NEED_CRASHES;
     }
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         for (size_t k = b->held_count; k-- > 0;) {
@@ -75,21 +78,22 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
         to->wrote = to->need = 0;
         to->restored = to->end_new = false;
     }
-    for (size_t i = 0; i < set->key_count; i++) {
-        for (size_t k = 0; k < set->keys[i].count; k++) {
-            if (!set->keys[i].holders[k].added) continue;
-            memcpy(b->held[b->held_count].digest, set->keys[i].digest, 16);
-            b->held[b->held_count++].id = set->keys[i].holders[k].id;
-        }
+    const struct pawl__key_row *puts = set->lists[PAWL__TABLE_KEY_PUT].rows;
+    for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_PUT].count; i++) {
+        memcpy(b->held[b->held_count].digest, puts[i].digest.at, 16);
+        b->held[b->held_count++].id = puts[i].id;
     }
-    for (size_t i = 0; i < set->move_count; i++) {
-        b->counts[set->moves[i].from]--;
-        b->counts[set->moves[i].to]++;
-        b->controls += set->moves[i].control;
+    for (size_t i = 0; i < PAWL__TABLES; i++) {
+        b->put[i] += (int)set->lists[i].count;
     }
-    b->failures += (int)set->failure_count;
-    b->audits += (int)set->audit_count;
     return PAWL_OK;
+}
+
+static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, enum pawl_state to)
+{
+    (void)lane;
+    b->counts[from]--;
+    b->counts[to]++;
 }
 
 static enum pawl_err lapsed(struct pawl__backend *b, int64_t limit, struct pawl_job_id *ids,
@@ -120,7 +124,12 @@ static enum pawl_err match(struct pawl__backend *b, const struct pawl_filter *fi
 }
 
 static const struct pawl__core_table table = {
-    .load = load, .store = store, .lapsed = lapsed, .next_lapse = next_lapse, .match = match
+    .load = load,
+    .store = store,
+    .count = count,
+    .lapsed = lapsed,
+    .next_lapse = next_lapse,
+    .match = match,
 };
 
 static struct pawl__backend *open_store(void)
@@ -131,8 +140,12 @@ static struct pawl__backend *open_store(void)
     backend.set = (struct pawl__set){ .table = &table,
                                       .backend = &backend,
                                       .rng = &backend.rng,
+                                      .tale = &backend.tale,
+                                      .catalog = &backend.catalog,
                                       .now_ms = NOW_MS,
                                       .diag = &backend.diag };
+    assert_int_equal(pawl__catalog_learn_queue(&backend.catalog, 1, "mail", false, NULL), PAWL_OK);
+    assert_int_equal(pawl__catalog_learn_lane(&backend.catalog, 1, 1, "send", NULL), PAWL_OK);
     return &backend;
 }
 
@@ -140,6 +153,8 @@ static void close_store(struct pawl__backend *b)
 {
     assert_true(pawl__set_is_empty(&b->set));
     pawl__set_release(&b->set);
+    pawl__tale_release(&b->tale);
+    pawl__catalog_release(&b->catalog);
     pawl__arena_release(&b->arena);
 }
 
@@ -240,6 +255,13 @@ static void rows_are_found_by_id_and_stay_where_they_are(void **state)
     assert_null(pawl__set_find(&b->set, id_of(5000)));
     pawl__set_clear(&b->set);
     assert_null(pawl__set_find(&b->set, id_of(1)));
+    for (uint32_t i = 0; i < 3; i++) { // few in a large index
+        assert_non_null(pawl__set_want(&b->set, id_of(i), PAWL__NEED_RUN));
+    }
+    pawl__set_clear(&b->set);
+    for (size_t i = 0; i < b->set.by_id.cap; i++) {
+        assert_int_equal(b->set.by_id.slots[i], 0);
+    }
     close_store(b);
 }
 
@@ -288,8 +310,8 @@ static void operations_see_those_before_them(void **state)
     assert_int_equal(row->base_run, 1);
     assert_int_equal(row->due_at_ms, NOW_MS);
     assert_false(row->has_end);
-    assert_int_equal(b->failures, 1);
-    assert_int_equal(b->audits, 4); // without those that did nothing
+    assert_int_equal(b->put[PAWL__TABLE_FAILURE], 1);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 4); // without those that did nothing
     assert_int_equal(b->counts[PAWL_STATE_ACTIVE], -1);
     assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
     assert_int_equal(b->counts[PAWL_STATE_CANCELLED], 0);
@@ -338,10 +360,14 @@ static void what_did_not_go_its_own_way_comes_first(void **state)
     struct pawl__backend *b = open_store();
     put(b, 1, PAWL_STATE_ACTIVE);
     struct pawl__op complete = complete_op(1, 1), cancel = control_op(1, PAWL_CONTROL_CANCEL);
+    struct pawl__op late = complete_op(1, 1);
     assert_int_equal(pawl__core_add(&b->set, &cancel), PAWL_OK);
-    assert_int_equal(pawl__core_add_first(&b->set, &complete), PAWL_OK);
+    assert_int_equal(pawl__core_add(&b->set, &complete), PAWL_OK);
+    assert_int_equal(pawl__core_add(&b->set, &late), PAWL_OK);
+    pawl__core_came_first(&b->set, 2);
     assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
     assert_int_equal(complete.err, PAWL_OK);
+    assert_int_equal(late.err, PAWL_ERR_STALE);
     assert_int_equal(cancel.err, PAWL_ERR_STATE);
     assert_int_equal(b->rows[0].state, PAWL_STATE_COMPLETED);
     close_store(b);
@@ -516,7 +542,7 @@ static void a_lease_that_ended_is_charged_until_it_is_a_poison_pill(void **state
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     assert_int_equal(b->rows[1].state, PAWL_STATE_DISCARDED);
     assert_int_equal(b->rows[2].state, PAWL_STATE_AVAILABLE);
-    assert_int_equal(b->failures, 2);
+    assert_int_equal(b->put[PAWL__TABLE_FAILURE], 2);
     pawl__arena_release(&lapse.arena);
     close_store(b);
 }
@@ -529,7 +555,10 @@ static void listeners_hear_of_interference_with_runs_alone(void **state)
     struct pawl__op ops[] = { control_op(1, PAWL_CONTROL_CANCEL),
                               control_op(2, PAWL_CONTROL_CANCEL) };
     run_ops(b, ops, COUNT(ops));
-    assert_int_equal(b->controls, 1);
+    assert_true(b->tale.control);
+    assert_int_equal(b->tale.move_count, 1);
+    assert_memory_equal(&b->tale.moves[0].id, &ops[0].control.id, sizeof(struct pawl_job_id));
+    assert_string_equal(b->tale.moves[0].queue, "mail");
     close_store(b);
 }
 

@@ -1,5 +1,7 @@
-/* What is made of the list for new jobs. */
+/* What is made of the lists. */
 #include "store/core/fields.h"
+
+#include "store/core/set.h"
 
 #define SPEC(member) .origin = PAWL__ORIGIN_SPEC, .offset = offsetof(struct pawl_job_spec, member)
 #define TEXTS(member) .origin = PAWL__ORIGIN_TEXTS, .offset = offsetof(struct pawl__new_job, member)
@@ -26,3 +28,38 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     return job->key_count PAWL__JOB_EXTRAS(X);
 #undef X
 }
+
+/* ---- the working set ---- */
+
+/* An entry of a table of fields; its size is negative if the member has not the type of its kind.
+ */
+#define X(member, column_name, kind_name)                                                          \
+    { .column = #column_name,                                                                      \
+      .kind = PAWL__KIND_##kind_name,                                                              \
+      .offset = offsetof(OF, member) +                                                             \
+                sizeof(char[PAWL__IS_KIND(OF, member, kind_name) ? 1 : -1]) - 1 },
+
+#define OF struct pawl__row
+const struct pawl__field pawl__row_fields[] = { PAWL__ROW_FIXED(X) PAWL__ROW_WRITTEN(X) };
+#undef OF
+#define OF struct pawl__failure
+static const struct pawl__field pawl__failure_fields[] = { PAWL__FAILURE_FIELDS(X) };
+#undef OF
+#define OF struct pawl__trim
+static const struct pawl__field pawl__trim_fields[] = { PAWL__TRIM_FIELDS(X) };
+#undef OF
+#define OF struct pawl__audit
+static const struct pawl__field pawl__audit_fields[] = { PAWL__AUDIT_FIELDS(X) };
+#undef OF
+#define OF struct pawl__key_row
+static const struct pawl__field pawl__key_row_fields[] = { PAWL__KEY_FIELDS(X) };
+#undef OF
+#undef X
+
+#define X(name, type, list, its_job)                                                               \
+    [PAWL__TABLE_##name] = { .fields = type##_fields,                                              \
+                             .count = sizeof type##_fields / sizeof *type##_fields,                \
+                             .bytes = sizeof(struct type),                                         \
+                             .of_job = its_job },
+const struct pawl__set_table pawl__set_tables[PAWL__TABLES] = { PAWL__SET_TABLES(X) };
+#undef X

@@ -1,5 +1,5 @@
-/* A job's fields as stores write them. The list itself is in src/fields; what reads and writes a
- * field in a database is in a backend's columns.c.
+/* A job's fields as stores write them, and the rows of the working set. The list of a job's fields
+ * is in src/fields; what reads and writes a field in a database is in a backend's columns.c.
  *
  * Pure; any thread. */
 #ifndef PAWL_STORE_CORE_FIELDS_H
@@ -45,5 +45,118 @@ static inline const void *pawl__new_value(const struct pawl__new_field *field,
 
 /* Has a new job any of PAWL__JOB_EXTRAS, or keys? */
 bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__settled *settled);
+
+/* ---- the working set (set.h) ----
+ *
+ * member, column, KIND
+ *
+ * Backends read and write rows by these lists: through descriptors (pawl__row_fields,
+ * pawl__set_tables) in C, as {{row.plan}} and so on in their .sql files. */
+/* clang-format off */
+
+/* struct pawl__row: what never changes, */
+#define PAWL__ROW_FIXED(X)                                                                         \
+    X(created_at_ms,  created_at_ms,  TIME)                                                        \
+    X(attempts_max,   attempts_max,   I32)                                                         \
+    X(timeout_ms,     timeout_ms,     MS)                                                          \
+    X(sla_soft_at_ms, sla_soft_at_ms, AT)                                                          \
+    X(sla_hard_at_ms, sla_hard_at_ms, AT)                                                          \
+    X(retry,          retry,          JSON)                                                        \
+    X(keys,           keys,           BYTES)
+/* when it is to run, */
+#define PAWL__ROW_PLAN(X)                                                                          \
+    X(priority,       priority,       I32)                                                         \
+    X(due_at_ms,      due_at_ms,      TIME)                                                        \
+    X(rank,           rank,           I64)                                                         \
+    X(expires_at_ms,  expires_at_ms,  AT)
+/* where it stands, */
+#define PAWL__ROW_STAND(X)                                                                         \
+    X(state,          state,          STATE)                                                       \
+    X(paused_from,    paused_from,    SOME_STATE)                                                  \
+    X(run,            run,            I64)                                                         \
+    X(base_run,       base_run,       I64)                                                         \
+    X(free_runs,      free_runs,      I64)                                                         \
+    X(started_at_ms,  started_at_ms,  AT)                                                          \
+    X(lease_until_ms, lease_until_ms, AT)                                                          \
+    X(finished_at_ms, finished_at_ms, AT)                                                          \
+    X(dead_letter,    dead_letter,    BOOL)                                                        \
+    X(worker,         worker,         TEXT)                                                        \
+    X(reason,         reason,         TEXT)                                                        \
+    X(end_reason,     end_reason,     TEXT)
+/* and what is never read. */
+#define PAWL__ROW_END(X)                                                                           \
+    X(end_new,        end_new,        BOOL)                                                        \
+    X(result,         result,         JSON)
+
+#define PAWL__ROW_READ(X) PAWL__ROW_FIXED(X) PAWL__ROW_PLAN(X) PAWL__ROW_STAND(X)
+#define PAWL__ROW_WRITTEN(X) PAWL__ROW_PLAN(X) PAWL__ROW_STAND(X) PAWL__ROW_END(X)
+
+/* struct pawl__failure */
+#define PAWL__FAILURE_FIELDS(X)                                                                    \
+    X(run,            run,            I64)                                                         \
+    X(attempt,        attempt,        I64)                                                         \
+    X(lapsed,         lapsed,         BOOL)                                                        \
+    X(started_at_ms,  started_at_ms,  TIME)                                                        \
+    X(failed_at_ms,   failed_at_ms,   TIME)                                                        \
+    X(delay_ms,       retry_delay_ms, I64)                                                         \
+    X(worker,         worker,         TEXT)                                                        \
+    X(type,           type,           TEXT)                                                        \
+    X(code,           code,           TEXT)                                                        \
+    X(message,        message,        TEXT)                                                        \
+    X(details,        details,        JSON)
+/* struct pawl__trim */
+#define PAWL__TRIM_FIELDS(X)                                                                       \
+    X(run,            run,            I64)
+/* struct pawl__audit */
+#define PAWL__AUDIT_FIELDS(X)                                                                      \
+    X(at_ms,          at_ms,          TIME)                                                        \
+    X(id,             job_id,         ID)                                                          \
+    X(action,         action,         TEXT)                                                        \
+    X(actor,          actor,          TEXT)                                                        \
+    X(reason,         reason,         TEXT)                                                        \
+    X(from,           from_state,     SOME_STATE)                                                  \
+    X(to,             to_state,       SOME_STATE)
+/* struct pawl__key_row */
+#define PAWL__KEY_FIELDS(X)                                                                        \
+    X(digest,         digest,         BYTES)                                                       \
+    X(id,             id,             ID)                                                          \
+    X(until_ms,       until_ms,       AT)
+
+/* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
+ * begins with the row of the job that it belongs to. Rows are written in this order. */
+#define PAWL__SET_TABLES(X)                                                                        \
+    X(FAILURE,  pawl__failure, PAWL__FAILURE_FIELDS, true)                                         \
+    X(TRIM,     pawl__trim,    PAWL__TRIM_FIELDS,    true)  /* failures that are forgotten */      \
+    X(AUDIT,    pawl__audit,   PAWL__AUDIT_FIELDS,   false)                                        \
+    X(KEY_DROP, pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
+    X(KEY_PUT,  pawl__key_row, PAWL__KEY_FIELDS,     false)
+
+/* clang-format on */
+
+#define X(name, ...) PAWL__TABLE_##name,
+enum pawl__table { PAWL__SET_TABLES(X) PAWL__TABLES };
+#undef X
+
+#define X(...) +1
+enum {
+    PAWL__ROW_FIXED_COUNT = 0 PAWL__ROW_FIXED(X),
+    PAWL__ROW_READ_COUNT = 0 PAWL__ROW_READ(X),
+    PAWL__ROW_WRITTEN_COUNT = 0 PAWL__ROW_WRITTEN(X),
+    PAWL__ROW_FIELDS = PAWL__ROW_FIXED_COUNT + PAWL__ROW_WRITTEN_COUNT
+};
+#undef X
+
+/* FIXED, PLAN, STAND, END: the first PAWL__ROW_READ_COUNT are read, those behind the first
+ * PAWL__ROW_FIXED_COUNT are written. */
+extern const struct pawl__field pawl__row_fields[PAWL__ROW_FIELDS];
+
+/* How a table's rows are written. */
+struct pawl__set_table {
+    const struct pawl__field *fields;
+    size_t count;
+    size_t bytes; /* of a struct */
+    bool of_job;
+};
+extern const struct pawl__set_table pawl__set_tables[PAWL__TABLES];
 
 #endif

@@ -48,21 +48,33 @@ static enum pawl_err follow(struct pawl__set *set, struct pawl__row *row,
                                                   .dead_letter = course->dead_letter });
 }
 
+static void record(struct pawl__set *set, struct pawl__row *row, const struct pawl_report *report,
+                   const struct pawl__course *course)
+{
+    pawl__set_put(set, PAWL__TABLE_FAILURE,
+                  &(struct pawl__failure){ .row = row,
+                                           .run = row->run,
+                                           .attempt = row->run - row->base_run,
+                                           .started_at_ms = row->started_at_ms,
+                                           .failed_at_ms = set->now_ms,
+                                           .delay_ms = course->delay_ms,
+                                           .lapsed = course->lapsed,
+                                           .worker = row->worker,
+                                           .type = pawl__report_type(report),
+                                           .code = report->code,
+                                           .message = report->message,
+                                           .details = report->details });
+    row->crashes += course->lapsed;
+    if (row->run <= PAWL__FAILURES_KEPT) return;
+    pawl__set_put(set, PAWL__TABLE_TRIM,
+                  &(struct pawl__trim){ .row = row, .run = row->run - PAWL__FAILURES_KEPT });
+}
+
 static enum pawl_err record_and_follow(struct pawl__set *set, struct pawl__row *row,
                                        const struct pawl_report *report,
                                        const struct pawl__course *course)
 {
-    if (course->fails) {
-        pawl__set_fail(set, &(struct pawl__failure){ .row = row,
-                                                     .run = row->run,
-                                                     .attempt = row->run - row->base_run,
-                                                     .started_at_ms = row->started_at_ms,
-                                                     .delay_ms = course->delay_ms,
-                                                     .lapsed = course->lapsed,
-                                                     .worker = row->worker,
-                                                     .report = report });
-        row->crashes += course->lapsed;
-    }
+    if (course->fails) record(set, row, report, course);
     return follow(set, row, course);
 }
 

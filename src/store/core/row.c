@@ -14,6 +14,17 @@ int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row)
                                                .sla_hard_at_ms = row->sla_hard_at_ms });
 }
 
+void pawl__row_loaded(const struct pawl__set *set, struct pawl__row *row, enum pawl__found found)
+{
+    row->has_end = row->finished_at_ms != 0;
+    if (row->has_end) row->rank = pawl__row_rank(set, row); // what is stored may be of no use
+    row->found = (uint8_t)found;
+    row->has |= PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND | PAWL__NEED_KEYS;
+    row->was.state = row->state;
+    row->was.rank = row->rank;
+    row->was.has_end = row->has_end;
+}
+
 static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at_ms)
 {
     if (!due_at_ms || due_at_ms == row->due_at_ms) return;

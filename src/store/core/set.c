@@ -55,6 +55,7 @@ static void put_slot(struct pawl__set *set, size_t at)
         i = (i + 1) & mask;
     }
     set->by_id.slots[i] = (uint32_t)at + 1;
+    pawl__set_at(set, at)->slot = (uint32_t)i;
 }
 
 /* At most half of the slots are used. */
@@ -181,30 +182,39 @@ void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *mov
     moves[set->move_count++] = *move;
 }
 
-void pawl__set_fail(struct pawl__set *set, const struct pawl__failure *failure)
+void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row)
 {
-    struct pawl__failure *failures = GROW(set, set->failures, set->failure_cap, set->failure_count);
-    if (!failures) return;
-    set->failures = failures;
-    failures[set->failure_count++] = *failure;
-}
-
-void pawl__set_audit(struct pawl__set *set, const struct pawl__audit *entry)
-{
-    struct pawl__audit *audits = GROW(set, set->audits, set->audit_cap, set->audit_count);
-    if (!audits) return;
-    set->audits = audits;
-    audits[set->audit_count++] = *entry;
+    struct pawl__list *list = &set->lists[table];
+    size_t bytes = pawl__set_tables[table].bytes;
+    char *rows = grow(set, list->rows, &list->cap, list->count, bytes);
+    if (!rows) return;
+    list->rows = rows;
+    memcpy(rows + list->count++ * bytes, row, bytes);
 }
 
 /* ---- the end ---- */
 
+/* An index that a large batch has left behind is not wiped for a few rows. */
+static void clear_index(struct pawl__set *set)
+{
+    if (set->row_count > set->by_id.cap / 16) {
+        memset(set->by_id.slots, 0, set->by_id.cap * sizeof *set->by_id.slots);
+        return;
+    }
+    for (size_t i = 0; i < set->row_count; i++) {
+        set->by_id.slots[pawl__set_at(set, i)->slot] = 0;
+    }
+}
+
 void pawl__set_clear(struct pawl__set *set)
 {
-    if (set->row_count) memset(set->by_id.slots, 0, set->by_id.cap * sizeof *set->by_id.slots);
+    clear_index(set);
+    for (size_t i = 0; i < PAWL__TABLES; i++) {
+        set->lists[i].count = 0;
+    }
     set->row_count = set->op_count = set->unread_count = set->scanned_count = 0;
     set->key_count = set->unread_keys = 0;
-    set->move_count = set->failure_count = set->audit_count = 0;
+    set->move_count = 0;
     set->failed = set->open_ended = false;
     pawl__arena_reset(&set->arena);
 }
@@ -221,8 +231,9 @@ void pawl__set_release(struct pawl__set *set)
     free(set->scanned);
     free(set->keys);
     free(set->moves);
-    free(set->failures);
-    free(set->audits);
+    for (size_t i = 0; i < PAWL__TABLES; i++) {
+        free(set->lists[i].rows);
+    }
     pawl__arena_release(&set->arena);
     memset(set, 0, sizeof *set);
 }

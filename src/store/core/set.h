@@ -15,7 +15,9 @@
 #define PAWL_STORE_CORE_SET_H
 
 #include "base/rng.h"
-#include "store/store.h"
+#include "store/core/catalog.h"
+#include "store/core/fields.h"
+#include "store/tale.h"
 
 struct pawl__backend;
 struct pawl__set;
@@ -39,12 +41,13 @@ enum {
     PAWL__WROTE_FACTS = 2  /* due_at_ms, rank, expires_at_ms */
 };
 
-/* A job. Which fields are set is told by `has`. Texts and spans are in the set's arena, or borrowed
- * from an operation; NULL and "" are the same. */
+/* A job; see PAWL__ROW_READ for what is stored. Which fields are set is told by `has`. Texts and
+ * spans are in the set's arena, or borrowed from an operation; NULL and "" are the same. */
 struct pawl__row {
     struct pawl_job_id id;
     uint8_t found; /* enum pawl__found */
     uint8_t need, has, wrote;
+    uint32_t slot; /* in the index */
 
     struct { /* as it was read */
         enum pawl_state state;
@@ -55,7 +58,7 @@ struct pawl__row {
 
     /* RUN */
     enum pawl_state state;
-    uint32_t lane; /* index in the backend's catalogue */
+    uint32_t lane; /* index in the catalogue */
     int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
     const char *worker;
 
@@ -111,22 +114,41 @@ struct pawl__set_move {
 
 /* ---- other tables ---- */
 
-/* A failed run, to be recorded. */
+/* See PAWL__SET_TABLES. */
+
+/* A failed run. */
 struct pawl__failure {
     const struct pawl__row *row;
-    int64_t run, attempt, started_at_ms;
+    int64_t run, attempt, started_at_ms, failed_at_ms;
     int64_t delay_ms; /* until the next run; -1: none follows */
     bool lapsed;
-    const char *worker;
-    const struct pawl_report *report;
+    const char *worker, *type, *code, *message;
+    struct pawl_span details;
 };
 
-/* An audit entry. */
+/* Of a job that fails again and again the oldest failures are forgotten, up to `run`; not lapses,
+ * which are its crash credits. */
+struct pawl__trim {
+    const struct pawl__row *row;
+    int64_t run;
+};
+
 struct pawl__audit {
+    int64_t at_ms;
     struct pawl_job_id id;
-    const char *action;
-    const struct pawl_by *by;
+    const char *action, *actor, *reason;
     enum pawl_state from, to;
+};
+
+struct pawl__key_row {
+    struct pawl_span digest;
+    struct pawl_job_id id;
+    int64_t until_ms;
+};
+
+struct pawl__list {
+    void *rows;
+    size_t count, cap;
 };
 
 /* A job that holds or held a key. */
@@ -148,14 +170,16 @@ struct pawl__set_key {
 /* Called on the session's thread, inside its transaction. An error fails the batch. */
 struct pawl__core_table {
     /* Read all rows of `unread`, which are in ascending order of id, and all keys of
-     * `unread_keys`. Each row's `found` is set, and at least what it needs; jobs that are not live
-     * are looked for in the archive, and then everything but crashes is read. `was` is set. Where
-     * several transactions write at once the rows are locked until the end, in that order, waiting
-     * for those that others hold. */
+     * `unread_keys`. For each row that there is pawl__row_loaded is called, with at least what it
+     * needs; jobs that are not live are looked for in the archive, and then everything but crashes
+     * is read. The `found` of others is ABSENT. Where several transactions write at once the rows
+     * are locked until the end, in that order, waiting for those that others hold. */
     enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set);
-    /* Write all that was changed: rows with `wrote`, failures, audit entries, keys; and count and
-     * note the moves. Need not wait for the answers. */
+    /* Write all that was changed: rows with `wrote`, and `lists`. Need not wait for the answers. */
     enum pawl_err (*store)(struct pawl__backend *backend, struct pawl__set *set);
+    /* A job of a lane left `from` for `to`; NONE is the archive. */
+    void (*count)(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
+                  enum pawl_state to);
     /* Jobs whose lease has ended, oldest first, at most `limit`, which `ids` has room for; locked
      * until the end, and without those that others hold. `more`: it looked at as many as it may. */
     enum pawl_err (*lapsed)(struct pawl__backend *backend, int64_t limit, struct pawl_job_id *ids,
@@ -179,6 +203,8 @@ struct pawl__set {
     const struct pawl__core_table *table;
     struct pawl__backend *backend;
     struct pawl__rng *rng;
+    struct pawl__tale *tale; /* what listeners are told */
+    const struct pawl__catalog *catalog;
     int64_t now_ms, boost_ms; /* of the transaction */
     struct pawl_diag *diag;   /* where a failure of the transaction is told */
     bool failed;              /* there was no memory */
@@ -201,10 +227,7 @@ struct pawl__set {
 
     struct pawl__set_move *moves;
     size_t move_count, move_cap;
-    struct pawl__failure *failures;
-    size_t failure_count, failure_cap;
-    struct pawl__audit *audits;
-    size_t audit_count, audit_cap;
+    struct pawl__list lists[PAWL__TABLES];
     struct pawl__arena arena; /* texts of the rows */
 };
 
@@ -237,8 +260,8 @@ static inline bool pawl__set_lacks(const struct pawl__set *set)
 /* A copy in the set's arena; "" without memory, and `failed` is set. */
 const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
 void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move);
-void pawl__set_fail(struct pawl__set *set, const struct pawl__failure *failure);
-void pawl__set_audit(struct pawl__set *set, const struct pawl__audit *entry);
+/* One more row of a table: a struct that PAWL__SET_TABLES names. */
+void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row);
 
 /* ---- one row (row.c) ---- */
 
@@ -247,6 +270,13 @@ void pawl__set_audit(struct pawl__set *set, const struct pawl__audit *entry);
 PAWL_MUST_CHECK enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
                                              const enum pawl_event *events, size_t event_count,
                                              const struct pawl__target *target);
+/* For load: all fields of PAWL__ROW_READ were read, and the lane. */
+void pawl__row_loaded(const struct pawl__set *set, struct pawl__row *row, enum pawl__found found);
+/* It ended in an earlier batch, and that is still so; also when it is paused. */
+static inline bool pawl__row_keeps_end(const struct pawl__row *row)
+{
+    return row->has_end && !row->end_new;
+}
 /* In what order it is to be claimed, when it is due. */
 int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row);
 /* The job comes back from the archive, as it had ended. */
@@ -282,9 +312,8 @@ bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op);
 bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op);
 /* An operation of those that are decided together. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op);
-/* The same for one that came before all others: it did not go the quicker way. Of several the last
- * goes first. */
-PAWL_MUST_CHECK enum pawl_err pawl__core_add_first(struct pawl__set *set, struct pawl__op *op);
+/* The last `count` that were added came before all others: they did not go the quicker way. */
+void pawl__core_came_first(struct pawl__set *set, size_t count);
 /* Read, decide all that was added, write; the set is empty afterwards. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_run(struct pawl__set *set);
 /* Does the operation look for jobs itself? Then it is run alone, by this, with an empty set. */

@@ -63,6 +63,8 @@ static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size
     pg->set.table = &pawl__pg_core;
     pg->set.backend = pg;
     pg->set.rng = &pg->rng;
+    pg->set.tale = &pg->tale;
+    pg->set.catalog = &pg->catalog;
     pg->set.now_ms = pg->now_ms;
     pg->set.boost_ms = pg->boost_ms;
     pg->set.diag = pg->diag;

@@ -15,6 +15,7 @@ static bool read_field(const PGresult *result, int row, int column, enum pawl__k
         return (*(const char **)at = pawl__pg_text(result, row, column, arena)) != NULL;
     case PAWL__KIND_JSON:
     case PAWL__KIND_ARGS:
+    case PAWL__KIND_BYTES:
         return pawl__pg_span(result, row, column, arena, at);
     case PAWL__KIND_I64:
     case PAWL__KIND_TIME:
@@ -77,6 +78,11 @@ void pawl__pg_offer(struct pawl__pg_conn *conn, int param, enum pawl__kind kind,
     case PAWL__KIND_ARGS:
         pawl__pg_bind_span(conn, param, args_or_none(at));
         break;
+    case PAWL__KIND_BYTES: {
+        const struct pawl_span *bytes = at;
+        pawl__pg_bind_bytes(conn, param, bytes->at, bytes->len);
+        break;
+    }
     case PAWL__KIND_I64:
     case PAWL__KIND_TIME:
         pawl__pg_bind(conn, param, *(const int64_t *)at);
@@ -117,8 +123,10 @@ enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind)
         return PAWL__PG_TEXTS;
     case PAWL__KIND_ID:
         return PAWL__PG_IDS;
+    case PAWL__KIND_BYTES:
+        return PAWL__PG_BYTES;
     default:
-        assert(kind != PAWL__KIND_BOOL && kind != PAWL__KIND_REAL); // no list of those yet
+        assert(kind != PAWL__KIND_REAL); // no list of those yet
         return PAWL__PG_INTS;
     }
 }
@@ -134,6 +142,15 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
         break;
     case PAWL__KIND_ARGS:
         pawl__pg_list_add_span(list, args_or_none(at));
+        break;
+    case PAWL__KIND_BYTES: {
+        const struct pawl_span *bytes = at;
+        if (bytes->len) pawl__pg_list_add_bytes(list, bytes->at, bytes->len);
+        if (!bytes->len) pawl__pg_list_add_maybe(list, NULL);
+        break;
+    }
+    case PAWL__KIND_BOOL: // 0 or 1
+        pawl__pg_list_add(list, *(const bool *)at);
         break;
     case PAWL__KIND_I64:
     case PAWL__KIND_TIME:
@@ -156,7 +173,6 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
         pawl__pg_list_add_id(list, *(const struct pawl_job_id *)at);
         break;
     case PAWL__KIND_REAL: // see pawl__pg_list_kind
-    case PAWL__KIND_BOOL:
     case PAWL__KIND_END:
         break;
     }

@@ -604,9 +604,11 @@ static enum pawl_err end_others(struct pawl__backend *pg, const struct turn *tur
 static enum pawl_err complete_singly(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
     enum pawl_err err = PAWL_OK;
-    for (size_t i = count; !err && i-- > 0;) {
-        if (ops[i]) err = pawl__core_add_first(&pg->set, ops[i]);
+    size_t before = pg->set.op_count;
+    for (size_t i = 0; !err && i < count; i++) {
+        if (ops[i]) err = pawl__core_add(&pg->set, ops[i]);
     }
+    pawl__core_came_first(&pg->set, pg->set.op_count - before);
     return err;
 }
 

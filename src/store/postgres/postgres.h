@@ -55,7 +55,7 @@ enum {
     PAWL__PG_SESSIONS_MAX = 3,       /* more add little: the server's processors are busy by then */
     PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
-    PAWL__PG_SET_LISTS = 18,         /* set.c: the most that a statement takes */
+    PAWL__PG_SET_LISTS = 20,         /* set_store.c: the most that a statement takes */
     PAWL__PG_SLOTS = 6,              /* answers that are kept at a time; the last two: lane.c */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
@@ -386,11 +386,12 @@ enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg);
 enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
 void pawl__pg_gather_reset(struct pawl__backend *pg);
 
-/* ---- the working set (set.c, sweep.c) ---- */
+/* ---- the working set (set_load.c, set_store.c, sweep.c) ---- */
 
 extern const struct pawl__core_table pawl__pg_core;
 void pawl__pg_set_release(struct pawl__backend *pg);
 /* See struct pawl__core_table. */
+enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set);
 enum pawl_err pawl__pg_lapsed(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
                               size_t *count, bool *more);
 enum pawl_err pawl__pg_next_lapse(struct pawl__backend *pg, int64_t *at_ms);

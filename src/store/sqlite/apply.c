@@ -40,6 +40,8 @@ static enum pawl_err settle_in(struct pawl__backend *sq)
     sq->set.table = &pawl__sq_core;
     sq->set.backend = sq;
     sq->set.rng = &sq->rng;
+    sq->set.tale = &sq->tale;
+    sq->set.catalog = &sq->catalog;
     sq->set.now_ms = sq->now_ms;
     sq->set.boost_ms = sq->boost_ms;
     sq->set.diag = sq->diag;

@@ -34,6 +34,7 @@ static bool read_field(sqlite3_stmt *stmt, int column, enum pawl__kind kind,
         return (*(const char **)at = pawl__sq_column_text(stmt, column, arena)) != NULL;
     case PAWL__KIND_JSON:
     case PAWL__KIND_ARGS:
+    case PAWL__KIND_BYTES:
         return pawl__sq_column_span(stmt, column, arena, at);
     case PAWL__KIND_I64:
     case PAWL__KIND_TIME:

@@ -65,6 +65,12 @@ static inline struct pawl__sq_value pawl__sq_value_of(enum pawl__kind kind, cons
         const char *text = *(const char *const *)at;
         return pawl__sq_span((struct pawl_span){ text, text ? strlen(text) : 0 });
     }
+    case PAWL__KIND_BYTES: {
+        const struct pawl_span *bytes = at;
+        return (struct pawl__sq_value){ .is = bytes->len ? PAWL__SQ_BYTES : PAWL__SQ_NULL,
+                                        .at = bytes->at,
+                                        .len = (int)bytes->len };
+    }
     case PAWL__KIND_ID:
         return (struct pawl__sq_value){ .is = PAWL__SQ_BYTES,
                                         .at = at,

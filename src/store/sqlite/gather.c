@@ -314,10 +314,12 @@ static bool sort_ends(struct pawl__sq_gather *gather, size_t count)
 static enum pawl_err complete_singly(struct pawl__backend *sq, size_t count, bool all)
 {
     enum pawl_err err = PAWL_OK;
-    for (size_t i = count; !err && i-- > 0;) {
+    size_t before = sq->set.op_count;
+    for (size_t i = 0; !err && i < count; i++) {
         const struct pawl__sq_end_row *row = &sq->gather.ended[i];
-        if (!row->n[END_OWNED] || all) err = pawl__core_add_first(&sq->set, row->op);
+        if (!row->n[END_OWNED] || all) err = pawl__core_add(&sq->set, row->op);
     }
+    pawl__core_came_first(&sq->set, sq->set.op_count - before);
     return err;
 }
 

@@ -109,8 +109,6 @@ static void statements_that_are_bound_alike_take_the_same(void **state)
         { SQL_ARCHIVE_FACTS, ":key", NULL, NULL },
         { SQL_ARCHIVE_INSERT, ":key", NULL, NULL },
         { SQL_ARCHIVE_DELETE, ":key", NULL, NULL },
-        { SQL_ARCHIVE_RESTORE_JOB, ":key", NULL, NULL },
-        { SQL_ARCHIVE_RESTORE_DONE, ":key", NULL, NULL },
         { SQL_FAILURE_DELETE, ":key", NULL, NULL },
         { SQL_PROGRESS_DELETE, ":key", NULL, NULL },
         { SQL_CHECKPOINT_DELETE, ":key", NULL, NULL },
@@ -193,6 +191,9 @@ static void nothing_else_scans_or_sorts(void **state)
     "SEARCH " table " USING INTEGER PRIMARY KEY (rowid=?)\n"                                       \
     "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n"
 
+#define JOINS(table)                                                                               \
+    "SCAN s VIRTUAL TABLE INDEX 0:\nSEARCH " table " USING INTEGER PRIMARY KEY (rowid=?)\n"
+
 static void hot_statements_use_the_index_made_for_them(void **state)
 {
     static const struct {
@@ -246,9 +247,23 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
                         "SEARCH d USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
                         "SEARCH r USING PRIMARY KEY (lane=? AND rank=? AND key=?) LEFT-JOIN\n" },
-        { SQL_SET_ARCHIVED, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
-        { SQL_SET_FACTS_WRITE, "SCAN s VIRTUAL TABLE INDEX 0:\n"
-                               "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_SET_LIVE_DISPLACED,
+          "SCAN s VIRTUAL TABLE INDEX 0:\n"
+          "SEARCH j USING INDEX pawl_job_displaced (head=? AND tail=?)\n"
+          "SEARCH w USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+          "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+          "SEARCH d USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
+          "SEARCH r USING PRIMARY KEY (lane=? AND rank=? AND key=?) LEFT-JOIN\n" },
+        { SQL_SET_ARCHIVED, JOINS("j") },
+        { SQL_SET_ARCHIVED_DISPLACED,
+          "SCAN s VIRTUAL TABLE INDEX 0:\n"
+          "SEARCH j USING INDEX pawl_archive_displaced (head=? AND tail=?)\n" },
+        { SQL_SET_CRASHES, "SCAN s VIRTUAL TABLE INDEX 0:\nCORRELATED SCALAR SUBQUERY 1\n"
+                           "SEARCH f USING PRIMARY KEY (key=? AND run>?)\n" },
+        { SQL_SET_RESTORE_JOB, JOINS("j") },
+        { SQL_SET_RESTORE_DONE, JOINS("j") },
+        { SQL_SET_LEAVE_ARCHIVE, LEAVES("pawl_archive") },
+        { SQL_SET_PLAN, JOINS("pawl_job") },
         { SQL_SET_LEAVE_READY, "SEARCH pawl_ready USING PRIMARY KEY (lane=? AND rank=? AND key=?)\n"
                                "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_LEAVE_ACTIVE, LEAVES("pawl_active") },
@@ -258,8 +273,14 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_ENTER_WAIT, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_ENTER_DONE, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_EXPIRY, "SCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_SET_FAILURES, "SCAN pawl_set_failure VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_SET_AUDITS, "SCAN pawl_set_audit VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_FAILURE, "SCAN pawl_set_failure VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_TRIM, "SEARCH pawl_failure USING PRIMARY KEY (key=? AND run=?)\n"
+                        "LIST SUBQUERY 1\nSCAN s VIRTUAL TABLE INDEX 0:\n"
+                        "SEARCH f USING PRIMARY KEY (key=? AND run<?)\n" },
+        { SQL_SET_AUDIT, "SCAN pawl_set_audit VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_KEY_DROP, "SEARCH pawl_key USING PRIMARY KEY (digest=? AND id=?)\n"
+                            "LIST SUBQUERY 1\nSCAN pawl_set_key_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_KEY_PUT, "SCAN pawl_set_key_put VIRTUAL TABLE INDEX 0:\n" },
     };
     struct kit kit;
     kit_open_memory(&kit);
@@ -554,15 +575,13 @@ static int cost_of(sqlite3 *db, enum pawl__sql sql, int64_t limit, int64_t after
 static void costs_do_not_grow_with_the_store(void **state)
 {
     static const enum pawl__sql list[] = {
-        SQL_READY_NEXT,        SQL_READY_DELETE,   SQL_WAIT_DUE,
-        SQL_WAIT_LAPSED,       SQL_WAIT_NEXT_DUE,  SQL_WAIT_NEXT_LEASE,
-        SQL_DONE_ENDED,        SQL_DONE_COMPLETED, SQL_ARCHIVE_OLD,
-        SQL_ARCHIVE_COMPLETED, SQL_ARCHIVE_HIGH,   SQL_EXPIRY_DUE,
-        SQL_EXPIRY_NEXT,       SQL_KEY_HOLDERS,    SQL_KEY_FORGET,
-        SQL_KEY_DELETE,        SQL_JOB_KEY,        SQL_ARCHIVE_KEY_DISPLACED,
-        SQL_PLACE_GET,         SQL_JOB_FACTS,      SQL_DEED_DELETE,
-        SQL_STORY_DEEDS,       SQL_STORY_FAILURES, SQL_STORY_LOG,
-        SQL_FAILURE_CRASHES,   SQL_LOG_DELETE,     SQL_READY_DELETE_THROUGH,
+        SQL_READY_NEXT,    SQL_READY_DELETE,          SQL_WAIT_DUE,       SQL_WAIT_LAPSED,
+        SQL_WAIT_NEXT_DUE, SQL_WAIT_NEXT_LEASE,       SQL_DONE_ENDED,     SQL_DONE_COMPLETED,
+        SQL_ARCHIVE_OLD,   SQL_ARCHIVE_COMPLETED,     SQL_ARCHIVE_HIGH,   SQL_EXPIRY_DUE,
+        SQL_EXPIRY_NEXT,   SQL_KEY_HOLDERS,           SQL_KEY_FORGET,     SQL_KEY_DELETE,
+        SQL_JOB_KEY,       SQL_ARCHIVE_KEY_DISPLACED, SQL_PLACE_GET,      SQL_JOB_FACTS,
+        SQL_DEED_DELETE,   SQL_STORY_DEEDS,           SQL_STORY_FAILURES, SQL_STORY_LOG,
+        SQL_LOG_DELETE,    SQL_READY_DELETE_THROUGH,
     };
     struct kit small, large;
     kit_open_memory(&small);

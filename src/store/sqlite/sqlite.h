@@ -129,8 +129,19 @@ struct pawl__sq_gather {
 };
 
 /* What the working set is read and written through; see set.c. */
+enum { PAWL__SQ_SET_SCHEMA_BYTES = 512 };
+
+struct pawl__sq_set_list {
+    struct pawl__sq_source source;
+    const struct pawl__set_table *of;
+    const struct pawl__list *list;
+    char schema[PAWL__SQ_SET_SCHEMA_BYTES];
+};
+
 struct pawl__sq_set {
-    struct pawl__sq_source rows, failures, audits;
+    struct pawl__sq_source rows;
+    char schema[PAWL__SQ_SET_SCHEMA_BYTES];
+    struct pawl__sq_set_list lists[PAWL__TABLES];
     const struct pawl__catalog *catalog;
     struct pawl__row **list;    /* what `rows` shows */
     struct pawl__row **changed; /* in order of key */
@@ -304,14 +315,22 @@ enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
 void pawl__sq_gather_reset(struct pawl__backend *sq);
 
-/* ---- the working set (set.c, sweep.c) ---- */
+/* ---- the working set (set.c, set_load.c, set_store.c, sweep.c) ---- */
 
 extern const struct pawl__core_table pawl__sq_core;
 /* The virtual tables of the writer's connection. */
 enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag);
 void pawl__sq_set_detach(sqlite3 *db);
 void pawl__sq_set_release(struct pawl__backend *sq);
+/* Room for so many rows in set_tables.list and changed. */
+PAWL_MUST_CHECK enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, size_t count);
+/* The first `count` rows of set_tables.list are pawl_set_row from now on. */
+void pawl__sq_set_show(struct pawl__backend *sq, size_t count);
+/* The same for rows of another table. */
+void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table);
 /* See struct pawl__core_table. */
+enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set);
+enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set);
 enum pawl_err pawl__sq_lapsed(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
                               size_t *count, bool *more);
 enum pawl_err pawl__sq_next_lapse(struct pawl__backend *sq, int64_t *at_ms);

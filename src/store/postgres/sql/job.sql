@@ -166,12 +166,6 @@ INSERT INTO pawl_archive ({{fact_columns}}, {{end_columns}}, arrival)
 SELECT {{fact_columns}}, {{end_columns}}, arrival
 FROM gone
 
--- name: archive_restore
-INSERT INTO pawl_job ({{fact_columns}}, {{end_columns}}, arrival, rank, waits, held, perishes)
-SELECT {{facts}}, {{end}}, j.arrival, 0, false, false, false
-FROM pawl_archive AS j
-WHERE j.id = :id
-
 -- name: archive_delete
 DELETE FROM pawl_archive
 WHERE id = ANY (:ids)

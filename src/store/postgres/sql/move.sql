@@ -290,11 +290,6 @@ WHERE ctid = ANY (ARRAY (
     FOR UPDATE SKIP LOCKED
 ))
 
--- name: failure_trim
--- Lapses stay: they are the crash credits.
-DELETE FROM pawl_failure
-WHERE id = :id AND run <= :run AND NOT lapsed
-
 -- name: failure_delete
 DELETE FROM pawl_failure
 WHERE id = ANY (:ids)

@@ -1,26 +1,36 @@
 -- The working set: what one commit batch is about is read and written by a few statements; see
--- set.c. How rows are named, and why, is said in move.sql.
-
--- fragment: set_facts
-    j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.expires_at_ms,
-    j.timeout_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.retry, j.keys, j.arrival, j.state, j.run,
-    j.base_run, j.free_runs, j.started_at_ms, j.worker, j.finished_at_ms, j.dead_letter, j.reason
+-- set_load.c and set_store.c. How rows are named, and why, is said in move.sql.
 
 -- name: set_live
 -- Locks the jobs, in one order for all, against all but those who only keep them from being
--- deleted. A row that another transaction held is read as that one left it.
-SELECT {{set_facts}}, j.rank, j.paused_from, j.lease_until_ms, j.end_reason, j.ctid
+-- deleted. A row that another transaction held is read as that one left it. Of a job that was
+-- paused after it had ended both reasons are kept; otherwise `reason` is the one there is.
+SELECT j.id, j.lane, j.arrival, j.ctid, {{row.read of j
+    | reason = CASE WHEN j.state < 7 THEN j.reason END
+    | end_reason = CASE WHEN j.state < 7 THEN j.end_reason ELSE j.reason END}}
 FROM pawl_job AS j
 WHERE j.id = ANY (:ids)
 ORDER BY j.id
 FOR NO KEY UPDATE
 
 -- name: set_archived
-SELECT {{set_facts}}
+SELECT j.id, j.lane, j.arrival, NULL::tid, {{row.read of j | rank = 0::bigint
+    | paused_from = NULL::smallint | lease_until_ms = NULL::bigint | reason = NULL::text
+    | end_reason = j.reason}}
 FROM pawl_archive AS j
 WHERE j.id = ANY (:ids)
 ORDER BY j.id
 FOR UPDATE
+
+-- name: set_known
+-- Both tables as of one instant: a job that moves from one to the other is in one of them.
+SELECT id
+FROM pawl_job
+WHERE id = ANY (:ids)
+UNION ALL
+SELECT id
+FROM pawl_archive
+WHERE id = ANY (:ids)
 
 -- name: set_crashes
 SELECT id, run
@@ -33,36 +43,40 @@ FROM pawl_key
 WHERE digest = ANY (:digests)
 ORDER BY digest DESC, id DESC
 
+-- name: set_restore
+WITH gone AS (
+    DELETE FROM pawl_archive AS j
+    WHERE j.id = ANY (:ids)
+    RETURNING {{facts}}, {{end}}, j.arrival
+)
+INSERT INTO pawl_job ({{fact_columns}}, {{end_columns}}, arrival, rank, waits, held, perishes)
+SELECT {{fact_columns}}, {{end_columns}}, arrival, 0, false, false, false
+FROM gone
+
 -- fragment: set_columns
-    due_at_ms = g.due_at_ms, rank = g.rank, expires_at_ms = g.expires_at_ms, run = g.run,
-    base_run = g.base_run, free_runs = g.free_runs, state = g.state, paused_from = g.paused_from,
+    {{row.written set g | no end_new
+    | dead_letter = g.dead_letter <> 0
+    | reason = CASE WHEN g.finished_at_ms IS NULL THEN g.reason
+                    WHEN g.state < 7 THEN coalesce(g.reason, g.end_reason)
+                    ELSE g.end_reason END
+    | end_reason = CASE WHEN g.finished_at_ms IS NOT NULL AND g.state < 7 THEN g.end_reason END
+    | result = CASE WHEN g.end_new <> 0 THEN g.result
+                    WHEN g.finished_at_ms IS NOT NULL THEN j.result END}},
     waits = g.state IN (1, 5), held = g.state IN (3, 6),
-    perishes = g.expires_at_ms IS NOT NULL AND g.state IN (1, 2, 3, 5),
-    started_at_ms = g.started_at_ms, lease_until_ms = g.lease_until_ms,
-    finished_at_ms = g.finished_at_ms, dead_letter = g.dead_letter <> 0, worker = g.worker,
-    reason = g.reason, end_reason = g.end_reason,
-    result = CASE WHEN g.keeps_result <> 0 THEN j.result ELSE g.result END
-
--- fragment: set_lists
-    :dues, :ranks, :expiries, :runs, :base_runs, :free_runs, :states, :pauses, :starts, :leases,
-    :finishes, :dead_letters, :workers, :reasons, :end_reasons, :keeps, :results
-
--- fragment: set_names
-    due_at_ms, rank, expires_at_ms, run, base_run, free_runs, state, paused_from, started_at_ms,
-    lease_until_ms, finished_at_ms, dead_letter, worker, reason, end_reason, keeps_result, result
+    perishes = g.expires_at_ms IS NOT NULL AND g.state IN (1, 2, 3, 5)
 
 -- name: set_write
 -- The rows are locked, so they are where they were when they were read.
 UPDATE pawl_job AS j
 SET {{set_columns}}
-FROM unnest(:places, {{set_lists}}) AS g (place, {{set_names}})
+FROM unnest(:places, {{row.written bound}}) AS g (place, {{row.written}})
 WHERE j.ctid = g.place
 
 -- name: set_write_restored
 -- The same for jobs that have just come back from the archive.
 WITH g AS MATERIALIZED (
     SELECT r.place, l.*
-    FROM unnest(:ids, {{set_lists}}) AS l (id, {{set_names}})
+    FROM unnest(:ids, {{row.written bound}}) AS l (id, {{row.written}})
     CROSS JOIN LATERAL (
         SELECT j.ctid AS place
         FROM pawl_job AS j
@@ -75,17 +89,46 @@ SET {{set_columns}}
 FROM g
 WHERE j.ctid = g.place
 
--- name: set_failures
-INSERT INTO pawl_failure (id, run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms,
-    worker, type, code, message, details)
-SELECT g.id, g.run, g.attempt, g.lapsed <> 0, g.started_at_ms, :now_ms, g.delay_ms,
-    coalesce(g.worker, ''), g.type, g.code, g.message, g.details
-FROM unnest(:ids, :runs, :attempts, :lapses, :starts, :delays, :workers, :types, :codes, :messages,
-        :details)
-    AS g (id, run, attempt, lapsed, started_at_ms, delay_ms, worker, type, code, message, details)
+-- name: set_failure
+INSERT INTO pawl_failure (id, {{failure.fields}})
+SELECT g.id, {{failure.fields of g | lapsed = g.lapsed <> 0
+    | retry_delay_ms = nullif(g.retry_delay_ms, -1) | worker = coalesce(g.worker, '')}}
+FROM unnest(:id, {{failure.fields bound}}) AS g (id, {{failure.fields}})
 
--- name: set_audits
-INSERT INTO pawl_deed (at_ms, job_id, action, actor, reason, from_state, to_state)
-SELECT :now_ms, g.id, g.action, g.actor, g.reason, g.from_state, g.to_state
-FROM unnest(:ids, :actions, :actors, :reasons, :froms, :tos)
-    AS g (id, action, actor, reason, from_state, to_state)
+-- name: set_trim
+-- Lapses stay: they are the crash credits.
+DELETE FROM pawl_failure
+WHERE ctid = ANY (ARRAY (
+    SELECT f.place
+    FROM unnest(:id, {{trim.fields bound}}) AS g (id, {{trim.fields}})
+    CROSS JOIN LATERAL (
+        SELECT l.ctid AS place
+        FROM pawl_failure AS l
+        WHERE l.id = g.id AND l.run <= g.run AND NOT l.lapsed
+        OFFSET 0
+    ) AS f
+))
+
+-- name: set_audit
+INSERT INTO pawl_deed ({{audit.fields}})
+SELECT {{audit.fields of g}}
+FROM unnest({{audit.fields bound}}) AS g ({{audit.fields}})
+
+-- name: set_key_drop
+DELETE FROM pawl_key
+WHERE ctid = ANY (ARRAY (
+    SELECT k.place
+    FROM unnest({{key.fields bound}}) AS g ({{key.fields}})
+    CROSS JOIN LATERAL (
+        SELECT l.ctid AS place
+        FROM pawl_key AS l
+        WHERE l.digest = g.digest AND l.id = g.id
+        OFFSET 0
+    ) AS k
+))
+
+-- name: set_key_put
+INSERT INTO pawl_key ({{key.fields}})
+SELECT {{key.fields of g}}
+FROM unnest({{key.fields bound}}) AS g ({{key.fields}})
+ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms

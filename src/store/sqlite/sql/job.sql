@@ -153,18 +153,6 @@ FROM pawl_job AS j
 JOIN pawl_done AS d ON d.key = j.key
 WHERE j.key = :key
 
--- name: archive_restore_job
-INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
-SELECT {{facts}}
-FROM pawl_archive AS j
-WHERE j.key = :key
-
--- name: archive_restore_done
-INSERT INTO pawl_done (key, lane, {{end_columns}})
-SELECT key, lane, {{end_columns}}
-FROM pawl_archive
-WHERE key = :key
-
 -- name: archive_delete
 DELETE FROM pawl_archive
 WHERE key = :key

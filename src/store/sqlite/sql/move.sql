@@ -177,16 +177,6 @@ WHERE (digest, id) IN (
     LIMIT :limit
 )
 
--- name: failure_trim
--- Lapses stay: they are the crash credits.
-DELETE FROM pawl_failure
-WHERE key = :key AND run <= :run AND lapsed = 0
-
--- name: failure_crashes
-SELECT count(*)
-FROM pawl_failure
-WHERE key = :key AND run > :base_run AND lapsed = 1
-
 -- name: failure_delete
 DELETE FROM pawl_failure
 WHERE key = :key

@@ -1,47 +1,90 @@
--- The working set: pawl_set_row, pawl_set_failure and pawl_set_audit are virtual tables over arrays
+-- The working set: pawl_set_row and the other tables of that prefix are virtual ones, over arrays
 -- that set.c holds. Rows are in order of key.
 
--- fragment: set_facts
-    j.key, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.rank,
-    j.expires_at_ms, j.timeout_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.retry, j.keys
+-- What rows are read by: where in the array, what the store keeps for its own use, the fields.
+-- fragment: set_live_row
+    s.at, j.key, j.lane, {{row.fixed of j}}, {{row.plan of j}},
+    {{row.stand of d
+    | state = CASE WHEN w.key IS NOT NULL THEN w.state
+                   WHEN a.key IS NOT NULL THEN 4
+                   WHEN d.key IS NOT NULL THEN d.state
+                   ELSE 2 END
+    | paused_from = w.paused_from
+    | run = coalesce(w.run, a.run, d.run, r.run, 0)
+    | base_run = coalesce(w.base_run, a.base_run, d.base_run, r.base_run, 0)
+    | free_runs = coalesce(w.free_runs, a.free_runs, d.free_runs, r.free_runs, 0)
+    | started_at_ms = coalesce(w.started_at_ms, a.started_at_ms, d.started_at_ms)
+    | lease_until_ms = coalesce(w.lease_until_ms, a.lease_until_ms)
+    | worker = coalesce(w.worker, a.worker, d.worker)
+    | reason = w.reason
+    | end_reason = d.reason}}
+
+-- fragment: set_archived_row
+    s.at, j.key, j.lane, {{row.fixed of j}}, {{row.plan of j}},
+    {{row.stand of j | paused_from = NULL | lease_until_ms = NULL | reason = NULL
+    | end_reason = j.reason}}
 
 -- name: set_active
 -- Runs. What is not found here is looked for by set_live.
-SELECT s.at, {{set_facts}},
-    a.run, a.base_run, a.free_runs, a.started_at_ms, a.lease_until_ms, a.worker
+SELECT s.at, j.key, j.lane, {{row.fixed of j}}, {{row.plan of j}},
+    {{row.stand of a | state = 4 | paused_from = NULL | finished_at_ms = NULL | dead_letter = NULL
+    | reason = NULL | end_reason = NULL}}
 FROM pawl_set_row AS s
 CROSS JOIN pawl_active AS a ON a.key = s.key
 CROSS JOIN pawl_job AS j ON j.key = a.key
 WHERE a.tail = s.tail
 
 -- name: set_live
-SELECT s.at, {{set_facts}},
-    coalesce(w.run, a.run, d.run, r.run, 0),
-    coalesce(w.base_run, a.base_run, d.base_run, r.base_run, 0),
-    coalesce(w.free_runs, a.free_runs, d.free_runs, r.free_runs, 0),
-    coalesce(w.started_at_ms, a.started_at_ms, d.started_at_ms),
-    coalesce(w.lease_until_ms, a.lease_until_ms),
-    coalesce(w.worker, a.worker, d.worker),
-    CASE WHEN w.key IS NOT NULL THEN w.state
-         WHEN a.key IS NOT NULL THEN 4
-         WHEN d.key IS NOT NULL THEN d.state
-         ELSE 2 END,
-    w.paused_from, d.finished_at_ms, d.dead_letter, w.reason, d.reason
+SELECT {{set_live_row}}
 FROM pawl_set_row AS s
-CROSS JOIN pawl_job AS j ON j.key = s.key
+CROSS JOIN pawl_job AS j ON j.key = s.head
 {{places}}
-WHERE j.tail = s.tail AND coalesce(j.head, j.key) = s.head
+WHERE j.tail = s.tail AND j.head IS NULL
+
+-- name: set_live_displaced
+SELECT {{set_live_row}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_job AS j ON j.head = s.head AND j.tail = s.tail
+{{places}}
 
 -- name: set_archived
-SELECT 0, {{set_facts}},
-    j.run, j.base_run, j.free_runs, j.started_at_ms, NULL, j.worker,
-    j.state, NULL, j.finished_at_ms, j.dead_letter, NULL, j.reason
-FROM pawl_archive AS j
-WHERE j.key = :key
+SELECT {{set_archived_row}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_archive AS j ON j.key = s.head
+WHERE j.tail = s.tail AND j.head IS NULL
 
--- name: set_facts_write
+-- name: set_archived_displaced
+SELECT {{set_archived_row}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_archive AS j ON j.head = s.head AND j.tail = s.tail
+
+-- name: set_crashes
+SELECT s.at, (
+    SELECT count(*)
+    FROM pawl_failure AS f
+    WHERE f.key = s.key AND f.run > s.base_run AND f.lapsed = 1
+)
+FROM pawl_set_row AS s
+
+-- name: set_restore_job
+INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
+SELECT {{facts}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_archive AS j ON j.key = s.key
+
+-- name: set_restore_done
+INSERT INTO pawl_done (key, lane, {{end_columns}})
+SELECT j.key, j.lane, {{job.stand of j | no paused_from | no lease_until_ms}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_archive AS j ON j.key = s.key
+
+-- name: set_leave_archive
+DELETE FROM pawl_archive
+WHERE key IN (SELECT key FROM pawl_set_row)
+
+-- name: set_plan
 UPDATE pawl_job
-SET due_at_ms = s.due_at_ms, rank = s.rank, expires_at_ms = s.expires_at_ms
+SET {{row.plan set s}}
 FROM pawl_set_row AS s
 WHERE pawl_job.key = s.key
 
@@ -67,17 +110,17 @@ SELECT lane, rank, key, run, base_run, free_runs
 FROM pawl_set_row
 
 -- name: set_enter_wait
-INSERT INTO pawl_wait (key, lane, state, paused_from, rank, run, base_run, free_runs, due_at_ms,
-    started_at_ms, lease_until_ms, worker, reason)
-SELECT key, lane, state, paused_from, rank, run, base_run, free_runs, due_at_ms,
-    started_at_ms, lease_until_ms, worker, reason
+INSERT INTO pawl_wait (key, lane, rank, due_at_ms,
+    {{row.stand | no finished_at_ms | no dead_letter | no end_reason}})
+SELECT key, lane, rank, due_at_ms,
+    {{row.stand | no finished_at_ms | no dead_letter | no end_reason}}
 FROM pawl_set_row
 
 -- name: set_enter_done
-INSERT INTO pawl_done (key, lane, state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, reason, result)
-SELECT key, lane, end_state, run, base_run, free_runs, started_at_ms, finished_at_ms,
-    dead_letter, worker, end_reason, result
+-- A job that was paused after it had ended is there as it ended.
+INSERT INTO pawl_done (key, lane, {{end_columns}})
+SELECT key, lane, {{job.stand | no paused_from | no lease_until_ms
+    | state = CASE state WHEN 6 THEN paused_from ELSE state END | reason = end_reason}}
 FROM pawl_set_row
 
 -- name: set_expiry
@@ -86,14 +129,34 @@ INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
 SELECT expires_at_ms, key
 FROM pawl_set_row
 
--- name: set_failures
-INSERT INTO pawl_failure (key, run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms,
-    worker, type, code, message, details)
-SELECT key, run, attempt, lapsed, started_at_ms, :now_ms, retry_delay_ms,
-    worker, type, code, message, details
+-- name: set_failure
+INSERT INTO pawl_failure (key, {{failure.fields}})
+SELECT key, {{failure.fields | retry_delay_ms = nullif(retry_delay_ms, -1)
+    | worker = coalesce(worker, '')}}
 FROM pawl_set_failure
 
--- name: set_audits
-INSERT INTO pawl_deed (at_ms, job_id, action, actor, reason, from_state, to_state)
-SELECT :now_ms, job_id, action, actor, reason, from_state, to_state
+-- name: set_trim
+-- Lapses stay: they are the crash credits.
+DELETE FROM pawl_failure
+WHERE (key, run) IN (
+    SELECT f.key, f.run
+    FROM pawl_set_trim AS s
+    CROSS JOIN pawl_failure AS f ON f.key = s.key AND f.run <= s.run
+    WHERE f.lapsed = 0
+)
+
+-- name: set_audit
+INSERT INTO pawl_deed ({{audit.fields}})
+SELECT {{audit.fields}}
 FROM pawl_set_audit
+
+-- name: set_key_drop
+DELETE FROM pawl_key
+WHERE (digest, id) IN (SELECT digest, id FROM pawl_set_key_drop)
+
+-- name: set_key_put
+INSERT INTO pawl_key ({{key.fields}})
+SELECT {{key.fields}}
+FROM pawl_set_key_put
+WHERE true -- or SQLite takes ON for that of a join
+ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms

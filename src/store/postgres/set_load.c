@@ -1,0 +1,185 @@
+/* The working set on PostgreSQL: how it is read and locked, by one statement for a whole batch.
+ *
+ * Runs on: the session's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { SLOT_ROWS, SLOT_CRASHES, SLOT_HOLDERS, SLOT_KNOWN };
+
+enum { LOOKS_MAX = 8 };
+
+/* ---- rows ---- */
+
+/* Columns of set_live and set_archived. */
+enum { GOT_ID, GOT_LANE, GOT_ARRIVAL, GOT_PLACE, GOT_FIELDS };
+
+/* Answers stay until the slot is used again, but a rule may ask for more: so texts are copied. */
+static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, int i,
+                              struct pawl__row *row, enum pawl__found found)
+{
+    struct pawl__lane *lane;
+    enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, GOT_LANE), &lane);
+    if (err) return err;
+    row->lane = lane->at;
+    row->arrival = pawl__pg_id(rows, i, GOT_ARRIVAL);
+    if (found == PAWL__FOUND_LIVE) {
+        struct pawl__pg_tid place = pawl__pg_tid(rows, i, GOT_PLACE);
+        memcpy(row->own.b, place.b, sizeof place.b);
+    }
+    err = pawl__pg_read(rows, i, GOT_FIELDS, pawl__row_fields, PAWL__ROW_READ_COUNT, &pg->set.arena,
+                        row);
+    if (err) return pawl__fail_nomem(pg->diag);
+    pawl__row_loaded(&pg->set, row, found);
+    return PAWL_OK;
+}
+
+static enum pawl_err read_rows(struct pawl__backend *pg, enum pawl__found found)
+{
+    const PGresult *rows = pg->writer.kept[SLOT_ROWS];
+    enum pawl_err err = PAWL_OK;
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, GOT_ID));
+        assert(row);
+        err = read_row(pg, rows, i, row, found);
+    }
+    return err;
+}
+
+/* How many were not found so far; their ids are listed. */
+static size_t list_unread(struct pawl__backend *pg, struct pawl__pg_list *ids)
+{
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        const struct pawl__row *row = pg->set.unread[i];
+        if (row->found == PAWL__FOUND_UNREAD) pawl__pg_list_add_id(ids, row->id);
+    }
+    return (size_t)ids->count;
+}
+
+static void send_ids(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids,
+                     int slot)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind_list(&pg->writer, 1, ids);
+    pawl__pg_send_keep(&pg->writer, slot);
+}
+_Static_assert(PG_SET_LIVE_ids == 1 && PG_SET_ARCHIVED_ids == 1 && PG_SET_KNOWN_ids == 1 &&
+                   PG_SET_CRASHES_ids == 1,
+               "parameters are numbered alike");
+
+/* What is in neither table, as of one instant, is absent. The rest has moved meanwhile. */
+static void read_known(struct pawl__backend *pg)
+{
+    const PGresult *rows = pg->writer.kept[SLOT_KNOWN];
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        struct pawl__row *row = pg->set.unread[i];
+        if (row->found == PAWL__FOUND_UNREAD) row->found = PAWL__FOUND_ABSENT;
+    }
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
+        assert(row);
+        if (row->found == PAWL__FOUND_ABSENT) row->found = PAWL__FOUND_UNREAD;
+    }
+}
+
+static enum pawl_err look_in_archive(struct pawl__backend *pg, struct pawl__pg_list *ids)
+{
+    send_ids(pg, PG_SET_ARCHIVED, ids, SLOT_ROWS);
+    send_ids(pg, PG_SET_KNOWN, ids, SLOT_KNOWN);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (!err) err = read_rows(pg, PAWL__FOUND_ARCHIVED);
+    if (!err) read_known(pg);
+    return err;
+}
+
+/* Jobs that were not found live, of which `ids` is the list. A job moves to the archive, which is
+ * the order in which it is looked for, so one that moves meanwhile is met all the same; for one
+ * that comes back, look again. */
+static enum pawl_err look_again(struct pawl__backend *pg, struct pawl__pg_list *ids)
+{
+    enum pawl_err err = PAWL_OK;
+    for (int i = 0; !err && i < LOOKS_MAX && list_unread(pg, ids); i++) {
+        err = look_in_archive(pg, ids);
+        if (err || !list_unread(pg, ids)) continue;
+        send_ids(pg, PG_SET_LIVE, ids, SLOT_ROWS);
+        err = pawl__pg_sync(&pg->writer, pg->diag);
+        if (!err) err = read_rows(pg, PAWL__FOUND_LIVE);
+    }
+    if (err || !list_unread(pg, ids)) return err;
+    pg->writer.again = true; // nothing has happened so far
+    return pawl__fail(pg->diag, PAWL_ERR_BUSY,
+                      "could not read a job: it moves between the store and its archive");
+}
+
+/* ---- crashes and keys ---- */
+
+static bool send_crashes(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = &pg->set_lists[1];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        const struct pawl__row *row = pg->set.unread[i];
+        if (row->need & PAWL__NEED_CRASHES) pawl__pg_list_add_id(ids, row->id);
+    }
+    if (ids->count) send_ids(pg, PG_SET_CRASHES, ids, SLOT_CRASHES);
+    return ids->count > 0;
+}
+
+/* Those of this series of attempts. */
+static void read_crashes(struct pawl__backend *pg)
+{
+    const PGresult *rows = pg->writer.kept[SLOT_CRASHES];
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
+        assert(row);
+        row->crashes += pawl__pg_int(rows, i, 1) > row->base_run;
+    }
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        pg->set.unread[i]->has |= PAWL__NEED_CRASHES;
+    }
+}
+
+static bool send_holders(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *digests = &pg->set_lists[2];
+    const struct pawl__set *set = &pg->set;
+    if (!set->unread_keys) return false;
+    pawl__pg_list_begin(digests, PAWL__PG_BYTES);
+    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        pawl__pg_list_add_bytes(digests, set->keys[i].digest, sizeof set->keys[i].digest);
+    }
+    pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
+    pawl__pg_bind_list(&pg->writer, PG_SET_HOLDERS_digests, digests);
+    pawl__pg_send_keep(&pg->writer, SLOT_HOLDERS);
+    return true;
+}
+
+static void read_holders(struct pawl__backend *pg)
+{
+    const PGresult *rows = pg->writer.kept[SLOT_HOLDERS];
+    for (int i = 0; i < PQntuples(rows); i++) {
+        const uint8_t *digest = (const uint8_t *)pawl__pg_raw(rows, i, 0).at;
+        struct pawl__key_holder holder = { .id = pawl__pg_id(rows, i, 1),
+                                           .until_ms = pawl__pg_int(rows, i, 2) };
+        struct pawl__set_key *key = pawl__set_want_key(&pg->set, digest);
+        if (key) pawl__key_hold(&pg->set, key, &holder);
+    }
+}
+
+/* One round trip, if all are live. */
+enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set)
+{
+    (void)set;
+    struct pawl__pg_list *ids = &pg->set_lists[0];
+    bool rows = list_unread(pg, ids) > 0;
+    if (rows) send_ids(pg, PG_SET_LIVE, ids, SLOT_ROWS);
+    bool crashes = send_crashes(pg), holders = send_holders(pg);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (!err && rows) err = read_rows(pg, PAWL__FOUND_LIVE);
+    if (!err && rows) err = look_again(pg, ids);
+    if (!err && crashes) read_crashes(pg);
+    if (!err && holders) read_holders(pg);
+    return err;
+}

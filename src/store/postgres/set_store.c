@@ -1,0 +1,174 @@
+/* The working set on PostgreSQL: how it is written, by one statement for each table. Nothing is
+ * waited for.
+ *
+ * Runs on: the session's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+
+/* ---- lists of a statement's parameters ---- */
+
+/* `first` is what names the job or its row, and comes before the fields. */
+static void begin_lists(struct pawl__backend *pg, const enum pawl__pg_kind *first,
+                        const struct pawl__field *fields, size_t count)
+{
+    struct pawl__pg_list *to = pg->set_lists;
+    assert(count < PAWL__PG_SET_LISTS);
+    if (first) pawl__pg_list_begin(to++, *first);
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_list_begin(to++, pawl__pg_list_kind(fields[i].kind));
+    }
+}
+
+static void list_fields(struct pawl__pg_list *to, const struct pawl__field *fields, size_t count,
+                        const void *row)
+{
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_list_offer(to++, fields[i].kind, (const char *)row + fields[i].offset);
+    }
+}
+
+/* In the order of the statement. */
+static void bind_lists(struct pawl__backend *pg, enum pawl__pg sql, size_t count)
+{
+    pawl__pg_call(&pg->writer, sql);
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_bind_list(&pg->writer, (int)i + 1, &pg->set_lists[i]);
+    }
+}
+
+/* ---- rows ---- */
+
+static const struct pawl__field *const written = pawl__row_fields + PAWL__ROW_FIXED_COUNT;
+
+_Static_assert((int)PG_SET_WRITE_places == 1 && (int)PG_SET_WRITE_RESTORED_ids == 1 &&
+                   (int)PG_SET_WRITE_result == PAWL__ROW_WRITTEN_COUNT + 1 &&
+                   (int)PG_SET_WRITE_RESTORED_result == PAWL__ROW_WRITTEN_COUNT + 1,
+               "a list for each column");
+
+static void list_row(struct pawl__backend *pg, const struct pawl__row *row)
+{
+    if (row->restored) {
+        pawl__pg_list_add_id(&pg->set_lists[0], row->id);
+    } else {
+        pawl__pg_list_add_bytes(&pg->set_lists[0], row->own.b, sizeof(struct pawl__pg_tid));
+    }
+    list_fields(&pg->set_lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
+}
+
+static void write_rows(struct pawl__backend *pg, bool restored)
+{
+    const enum pawl__pg_kind first = restored ? PAWL__PG_IDS : PAWL__PG_TIDS;
+    begin_lists(pg, &first, written, PAWL__ROW_WRITTEN_COUNT);
+    for (size_t i = 0; i < pg->set.row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(&pg->set, i);
+        if (row->wrote && row->restored == restored) list_row(pg, row);
+    }
+    if (!pg->set_lists[0].count) return;
+    if (restored) {
+        bind_lists(pg, PG_SET_RESTORE, 1);
+        pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
+    }
+    bind_lists(pg, restored ? PG_SET_WRITE_RESTORED : PG_SET_WRITE, PAWL__ROW_WRITTEN_COUNT + 1);
+    pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
+}
+
+/* Where it is to be found from now on. A row of a roll that it has left means nothing. */
+static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
+{
+    bool came = row->restored || row->state != row->was.state;
+    if (row->state == PAWL_STATE_AVAILABLE && (came || row->rank != row->was.rank)) {
+        pawl__pg_roll_ready(pg,
+                            &(struct pawl__pg_waiting){ .lane = pg->catalog.lanes[row->lane]->id,
+                                                        .rank = row->rank,
+                                                        .id = row->id,
+                                                        .arrival = row->arrival });
+    }
+    if (pawl_state_is_terminal(row->state) && (came || row->end_new)) {
+        pawl__pg_roll_ended(pg, row->state, row->finished_at_ms, row->id);
+    }
+}
+
+/* ---- other tables ---- */
+
+static const struct {
+    enum pawl__pg sql;
+    bool exact; /* it touches as many rows as it is given */
+} statements[PAWL__TABLES] = {
+    [PAWL__TABLE_FAILURE] = { PG_SET_FAILURE, true },
+    [PAWL__TABLE_TRIM] = { PG_SET_TRIM, false },
+    [PAWL__TABLE_AUDIT] = { PG_SET_AUDIT, true },
+    [PAWL__TABLE_KEY_DROP] = { PG_SET_KEY_DROP, false },
+    [PAWL__TABLE_KEY_PUT] = { PG_SET_KEY_PUT, true },
+};
+
+/* What belongs to a job begins with its row. */
+static void put_list(struct pawl__backend *pg, enum pawl__table table)
+{
+    static const enum pawl__pg_kind ids = PAWL__PG_IDS;
+    const struct pawl__set_table *of = &pawl__set_tables[table];
+    const struct pawl__list *list = &pg->set.lists[table];
+    begin_lists(pg, of->of_job ? &ids : NULL, of->fields, of->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *row = (const char *)list->rows + i * of->bytes;
+        const struct pawl__row *const *job = (const void *)row;
+        if (of->of_job) pawl__pg_list_add_id(&pg->set_lists[0], (*job)->id);
+        list_fields(&pg->set_lists[of->of_job], of->fields, of->count, row);
+    }
+    bind_lists(pg, statements[table].sql, of->count + of->of_job);
+    if (statements[table].exact) {
+        pawl__pg_send_exact(&pg->writer, (int32_t)list->count);
+    } else {
+        pawl__pg_send(&pg->writer);
+    }
+}
+
+static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
+{
+    bool restored = false;
+    for (size_t i = 0; i < set->row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(set, i);
+        if (row->wrote) enroll(pg, row);
+        restored |= row->restored;
+    }
+    write_rows(pg, false);
+    if (restored) write_rows(pg, true);
+    for (int i = 0; i < PAWL__TABLES; i++) {
+        if (set->lists[i].count) put_list(pg, (enum pawl__table)i);
+    }
+    return PAWL_OK;
+}
+
+void pawl__pg_set_release(struct pawl__backend *pg)
+{
+    pawl__set_release(&pg->set);
+    for (size_t i = 0; i < PAWL__PG_SET_LISTS; i++) {
+        pawl__pg_list_release(&pg->set_lists[i]);
+    }
+}
+
+/* ---- what the core asks for ---- */
+
+static void count(struct pawl__backend *pg, uint32_t lane, enum pawl_state from, enum pawl_state to)
+{
+    pawl__pg_count(pg, pg->catalog.lanes[lane], from, to);
+}
+
+/* Jobs of some states are found by rolls. */
+static enum pawl_err match(struct pawl__backend *pg, const struct pawl_filter *filter,
+                           int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
+                           size_t *found)
+{
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    if (err) return err;
+    return pawl__pg_match(&pg->writer, filter, limit, arena, ids, found, pg->diag);
+}
+
+const struct pawl__core_table pawl__pg_core = {
+    .load = pawl__pg_set_load,
+    .store = store,
+    .count = count,
+    .lapsed = pawl__pg_lapsed,
+    .next_lapse = pawl__pg_next_lapse,
+    .match = match,
+};

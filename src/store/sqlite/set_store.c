@@ -1,0 +1,172 @@
+/* The working set on SQLite: how it is written.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/sqlite/sqlite.h"
+
+#include <stdlib.h>
+
+/* ---- from one place to another ---- */
+
+enum place { READY, ACTIVE, WAIT, DONE };
+
+static enum place place_of(enum pawl_state state)
+{
+    switch (state) {
+    case PAWL_STATE_AVAILABLE:
+        return READY;
+    case PAWL_STATE_ACTIVE:
+        return ACTIVE;
+    case PAWL_STATE_SCHEDULED:
+    case PAWL_STATE_PENDING:
+    case PAWL_STATE_RETRYABLE:
+    case PAWL_STATE_PAUSED:
+        return WAIT;
+    default:
+        return DONE;
+    }
+}
+
+static bool moved(const struct pawl__row *row)
+{
+    return row->wrote & PAWL__WROTE_STAND;
+}
+
+static bool left(const struct pawl__row *row, enum place place)
+{
+    return moved(row) && !row->restored && place_of(row->was.state) == place;
+}
+
+static bool left_ready(const struct pawl__row *row)
+{
+    return left(row, READY);
+}
+
+static bool left_active(const struct pawl__row *row)
+{
+    return left(row, ACTIVE);
+}
+
+static bool left_wait(const struct pawl__row *row)
+{
+    return left(row, WAIT);
+}
+
+/* A job that is paused after its end keeps the row there. */
+static bool left_done(const struct pawl__row *row)
+{
+    return moved(row) && !row->restored && row->was.has_end && !pawl__row_keeps_end(row);
+}
+
+static bool entered_ready(const struct pawl__row *row)
+{
+    return moved(row) && place_of(row->state) == READY;
+}
+
+static bool entered_wait(const struct pawl__row *row)
+{
+    return moved(row) && place_of(row->state) == WAIT;
+}
+
+static bool entered_done(const struct pawl__row *row)
+{
+    return moved(row) && row->end_new;
+}
+
+static bool wrote_plan(const struct pawl__row *row)
+{
+    return row->wrote & PAWL__WROTE_FACTS;
+}
+
+static bool may_expire_again(const struct pawl__row *row)
+{
+    bool back = row->was.state == PAWL_STATE_ACTIVE || row->was.state == PAWL_STATE_PAUSED;
+    return moved(row) && back && row->expires_at_ms && !pawl_state_is_terminal(row->state);
+}
+
+static bool restored(const struct pawl__row *row)
+{
+    return row->restored;
+}
+
+static bool restored_with_end(const struct pawl__row *row)
+{
+    return row->restored && pawl__row_keeps_end(row);
+}
+
+/* In this order. */
+static const struct {
+    enum pawl__sql sql;
+    bool (*concerns)(const struct pawl__row *row);
+} writes[] = {
+    { SQL_SET_RESTORE_JOB, restored },      { SQL_SET_RESTORE_DONE, restored_with_end },
+    { SQL_SET_LEAVE_ARCHIVE, restored },    { SQL_SET_PLAN, wrote_plan },
+    { SQL_SET_LEAVE_READY, left_ready },    { SQL_SET_LEAVE_ACTIVE, left_active },
+    { SQL_SET_LEAVE_WAIT, left_wait },      { SQL_SET_LEAVE_DONE, left_done },
+    { SQL_SET_ENTER_READY, entered_ready }, { SQL_SET_ENTER_WAIT, entered_wait },
+    { SQL_SET_ENTER_DONE, entered_done },   { SQL_SET_EXPIRY, may_expire_again },
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct pawl__row *const *left_row = a, *const *right_row = b;
+    int64_t left_key = (*left_row)->own.key, right_key = (*right_row)->own.key;
+    return left_key < right_key ? -1 : left_key > right_key;
+}
+
+/* In order of key: the same pages are met again and again. */
+static size_t list_changed(struct pawl__backend *sq)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sq->set.row_count; i++) {
+        struct pawl__row *row = pawl__set_at(&sq->set, i);
+        if (row->wrote) sq->set_tables.changed[count++] = row;
+    }
+    qsort(sq->set_tables.changed, count, sizeof(struct pawl__row *), compare_keys);
+    return count;
+}
+
+/* How many of the `count` rows that were changed a statement is about; those are shown. */
+static size_t show_concerned(struct pawl__backend *sq, size_t count,
+                             bool (*concerns)(const struct pawl__row *row))
+{
+    struct pawl__sq_set *tables = &sq->set_tables;
+    size_t shown = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (concerns(tables->changed[i])) tables->list[shown++] = tables->changed[i];
+    }
+    pawl__sq_set_show(sq, shown);
+    return shown;
+}
+
+static enum pawl_err store_rows(struct pawl__backend *sq)
+{
+    size_t count = list_changed(sq);
+    enum pawl_err err = PAWL_OK;
+    // what is written expects its jobs in the file, not in memory
+    if (show_concerned(sq, count, left_ready)) err = pawl__sq_fresh_absorb(sq);
+    for (size_t i = 0; !err && i < sizeof writes / sizeof *writes; i++) {
+        if (!show_concerned(sq, count, writes[i].concerns)) continue;
+        err = pawl__sq_exec(&sq->writer, writes[i].sql, sq->diag);
+    }
+    return err;
+}
+
+/* ---- other tables ---- */
+
+static const enum pawl__sql statements[PAWL__TABLES] = {
+    [PAWL__TABLE_FAILURE] = SQL_SET_FAILURE, [PAWL__TABLE_TRIM] = SQL_SET_TRIM,
+    [PAWL__TABLE_AUDIT] = SQL_SET_AUDIT,     [PAWL__TABLE_KEY_DROP] = SQL_SET_KEY_DROP,
+    [PAWL__TABLE_KEY_PUT] = SQL_SET_KEY_PUT,
+};
+
+enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set)
+{
+    enum pawl_err err = pawl__sq_set_reserve(sq, set->row_count);
+    if (!err) err = store_rows(sq);
+    for (int i = 0; !err && i < PAWL__TABLES; i++) {
+        if (!set->lists[i].count) continue;
+        pawl__sq_set_show_list(sq, (enum pawl__table)i);
+        err = pawl__sq_exec(&sq->writer, statements[i], sq->diag);
+    }
+    return err;
+}
