@@ -72,6 +72,12 @@ def complaints_of(command, **options):
     return (lines or [f"{command[0]}: exit status {code}"]) if code else []
 
 
+def in_parallel(look, things):
+    """What `look`, which runs a program, finds in each."""
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return [line for lines in pool.map(look, things) for line in lines]
+
+
 def c_files(*tops, tests=True):
     found = []
     for top in tops:
@@ -126,7 +132,7 @@ def check_headers():
     common = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc",
               f"-I{BUILD}/src/store", *system_includes()]
     strict = ["-std=c11", "-pedantic"]
-    found = []
+    looks = []
     for path in c_files("include", "src"):
         if not path.endswith(".h"):
             continue
@@ -136,10 +142,9 @@ def check_headers():
         languages = [["cc", "-xc", "-std=gnu17", "-D_GNU_SOURCE", f"-I{os.path.dirname(path)}"]]
         if public:
             languages = [["cc", "-xc", *strict], ["c++", "-xc++", "-std=c++11", "-pedantic"]]
-        for language in languages:
-            if name != "base/banned.h":
-                found += complaints_of([*language, *common, "-"], input=source)
-    return found
+        if name != "base/banned.h":
+            looks += [([*language, *common, "-"], source) for language in languages]
+    return in_parallel(lambda look: complaints_of(look[0], input=look[1]), looks)
 
 
 @functools.lru_cache
@@ -199,10 +204,8 @@ def check_clang_tidy():
     for path in [".clang-tidy", *(f for f in c_files("include", "src") if f.endswith(".h"))]:
         with open(path, "rb") as file:
             salt.update(file.read())
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        files = [f for f in c_files("src", tests=False) if f.endswith(".c")]
-        results = pool.map(lambda f: clang_tidy_one(clang_tidy, f, salt.digest()), files)
-        return [line for lines in results for line in lines]
+    files = [f for f in c_files("src", tests=False) if f.endswith(".c")]
+    return in_parallel(lambda f: clang_tidy_one(clang_tidy, f, salt.digest()), files)
 
 
 def check_cppcheck():
