@@ -126,6 +126,14 @@ struct pawl__course pawl__course_lapsed(const struct pawl__run_facts *facts,
     return course;
 }
 
+struct pawl__course pawl__course_unknown(bool lapsed)
+{
+    struct pawl__course course = give_up("its retry policy is damaged", true);
+    course.fails = true;
+    course.lapsed = lapsed;
+    return course;
+}
+
 struct pawl__course pawl__course_snoozed(const struct pawl__run_facts *facts, int64_t delay_ms)
 {
     if (delay_ms <= 0) return give_back();

@@ -60,6 +60,9 @@ struct pawl__course pawl__course_failed(const struct pawl__run_facts *facts,
  * in the same series of attempts. */
 struct pawl__course pawl__course_lapsed(const struct pawl__run_facts *facts,
                                         const struct pawl_retry *retry, int64_t crashes);
+/* The run failed, or its owner is gone, and the policy cannot be read: the job ends, so that others
+ * are not held up by it. */
+struct pawl__course pawl__course_unknown(bool lapsed);
 /* The run's owner puts it off; with no delay it gives the job back as if it had not been claimed,
  * but for the number of the run. */
 struct pawl__course pawl__course_snoozed(const struct pawl__run_facts *facts, int64_t delay_ms);

@@ -49,6 +49,7 @@ PLANS = {
     "set_crashes": ("uuid[]", "pawl_failure_pkey"),
     "set_holders": ("bytea[]", "pawl_key_pkey"),
     "set_restore": ("uuid[]", "pawl_archive_pkey"),
+    "set_drop_tags": ("uuid[]", "pawl_tag_pkey"),
     "set_trim": ("uuid[], bigint[]", "pawl_failure_pkey"),
     "set_key_drop": ("bytea[], uuid[], bigint[]", "pawl_key_pkey"),
     "set_write": ("tid[], " + SET_LISTS, "Tid Scan on pawl_job"),

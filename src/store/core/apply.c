@@ -20,10 +20,15 @@ static const struct {
     [PAWL__OP_FAIL] = { .want = pawl__want_fail, .rule = pawl__rule_fail },
     [PAWL__OP_SNOOZE] = { .want = pawl__want_snooze, .rule = pawl__rule_snooze },
     [PAWL__OP_CONTROL] = { .want = pawl__want_control, .rule = pawl__rule_control },
+    [PAWL__OP_PRIORITY] = { .want = pawl__want_priority, .rule = pawl__rule_priority },
+    [PAWL__OP_DELETE] = { .want = pawl__want_delete, .rule = pawl__rule_delete },
     [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
     [PAWL__OP_LAPSE] = { .rule = pawl__rule_lapse,
                          .scan = pawl__scan_lapse,
                          .after = pawl__after_lapse },
+    [PAWL__OP_EXPIRE] = { .rule = pawl__rule_expire,
+                          .scan = pawl__scan_expire,
+                          .after = pawl__after_expire },
 };
 
 bool pawl__core_decides(const struct pawl__op *op)
@@ -39,7 +44,6 @@ bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op)
 
 bool pawl__core_scans(const struct pawl__op *op)
 {
-    if (op->kind == PAWL__OP_BULK && op->bulk.control == PAWL_CONTROL_NONE) return false; // deletes
     return kinds[op->kind].scan != NULL;
 }
 
@@ -155,7 +159,7 @@ static void note_moves(struct pawl__set *set)
     for (size_t i = 0; i < set->move_count; i++) {
         const struct pawl__set_move *move = &set->moves[i];
         set->table->count(set->backend, move->row->lane, move->from, move->to);
-        if (move->archived) continue;
+        if (move->silent) continue;
         tale->ready |= move->to == PAWL_STATE_AVAILABLE;
         tale->control |= move->control;
         if (move->due_at_ms) pawl__tale_due(tale, move->due_at_ms);
@@ -206,4 +210,23 @@ enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
     pawl__set_clear(set);
     pawl__rule_fn *after = kinds[op->kind].after;
     return err || op->err || !after ? err : after(set, op);
+}
+
+static enum pawl_err expire(struct pawl__set *set, const struct pawl_job_id *ids, size_t count)
+{
+    struct pawl__op op = { .kind = PAWL__OP_EXPIRE };
+    for (size_t i = 0; i < count; i++) {
+        pawl__set_scanned(set, ids[i], PAWL__NEED_RUN | PAWL__NEED_FACTS);
+    }
+    enum pawl_err err = load(set);
+    if (!err) err = decide(set, &op);
+    return err ? err : store(set);
+}
+
+enum pawl_err pawl__core_expire(struct pawl__set *set, const struct pawl_job_id *ids, size_t count)
+{
+    assert(pawl__set_is_empty(set));
+    enum pawl_err err = count ? expire(set, ids, count) : PAWL_OK;
+    pawl__set_clear(set);
+    return err;
 }

@@ -13,10 +13,17 @@ static bool revives(enum pawl_control control)
     return control == PAWL_CONTROL_RETRY || control == PAWL_CONTROL_PAUSE;
 }
 
+/* A job that has ended has let its keys go; one that is paused holds them. It need not ask, though:
+ * it can only go back or be cancelled. */
+static bool takes_keys(const struct pawl__row *row, enum pawl_control control)
+{
+    return revives(control) && row->has_end;
+}
+
 static uint8_t need_of(enum pawl_control control)
 {
     return PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND |
-           (revives(control) ? PAWL__NEED_KEYS : 0);
+           (revives(control) || control == PAWL_CONTROL_NONE ? PAWL__NEED_KEYS : 0);
 }
 
 /* ---- keys of a job that comes back to life ---- */
@@ -132,6 +139,19 @@ static void take_keys(struct pawl__set *set, const struct pawl__row *row, bool t
 
 /* ---- one job ---- */
 
+static void audit(struct pawl__set *set, const struct pawl__row *row, const char *action,
+                  const struct pawl_by *by, enum pawl_state from)
+{
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .id = row->id,
+                                         .action = action,
+                                         .actor = by->actor,
+                                         .reason = by->reason,
+                                         .from = from,
+                                         .to = row->state });
+}
+
 static bool allows(const struct pawl__row *row, enum pawl_control control)
 {
     return pawl__control_allowed(control, row->state, row->paused_from);
@@ -154,7 +174,7 @@ static enum pawl_err carry_out(struct pawl__set *set, struct pawl__row *row,
     struct pawl__target target = { .reason = pawl__control_reason(control, by) };
     bool retry = control == PAWL_CONTROL_RETRY;
     if (row->found == PAWL__FOUND_ARCHIVED) pawl__row_restore(set, row);
-    if (retry || (control == PAWL_CONTROL_PAUSE && row->has_end)) take_keys(set, row, retry);
+    if (takes_keys(row, control)) take_keys(set, row, retry);
     if (retry) begin_anew(row);
     if (retry || (control == PAWL_CONTROL_PROMOTE && row->due_at_ms > set->now_ms)) {
         target.due_at_ms = set->now_ms;
@@ -165,7 +185,7 @@ static enum pawl_err carry_out(struct pawl__set *set, struct pawl__row *row,
 /* What the control needs beyond the row itself. */
 static void prepare(struct pawl__set *set, const struct pawl__row *row, enum pawl_control control)
 {
-    if (!revives(control) || !row->has_end || !allows(row, control)) return;
+    if (!takes_keys(row, control) || !allows(row, control)) return;
     want_keys(set, row, control == PAWL_CONTROL_RETRY);
 }
 
@@ -187,14 +207,7 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     if (from == PAWL_STATE_ACTIVE && set->move_count) {
         set->moves[set->move_count - 1].control = true;
     }
-    pawl__set_put(set, PAWL__TABLE_AUDIT,
-                  &(struct pawl__audit){ .at_ms = set->now_ms,
-                                         .id = row->id,
-                                         .action = verb,
-                                         .actor = by->actor,
-                                         .reason = by->reason,
-                                         .from = from,
-                                         .to = row->state });
+    audit(set, row, verb, by, from);
     return PAWL_OK;
 }
 
@@ -219,16 +232,84 @@ enum pawl_err pawl__rule_control(struct pawl__set *set, struct pawl__op *op)
     return err;
 }
 
+/* ---- priority ---- */
+
+void pawl__want_priority(struct pawl__set *set, const struct pawl__op *op)
+{
+    pawl__set_want(set, op->priority.id, PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+}
+
+enum pawl_err pawl__rule_priority(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_known(set, op->priority.id, &row, op->diag);
+    if (err) return err;
+    if (pawl_state_is_terminal(row->state) || row->state == PAWL_STATE_ACTIVE) {
+        return pawl__fail_state(op->diag, row->id, row->state, "change the priority of");
+    }
+    op->priority.before = row->priority;
+    row->priority = op->priority.priority;
+    row->rank = pawl__row_rank(set, row);
+    row->wrote |= PAWL__WROTE_FACTS | PAWL__WROTE_STAND; // its place has the rank too
+    audit(set, row, "priority", &op->priority.by, row->state);
+    return PAWL_OK;
+}
+
+/* ---- deleting ---- */
+
+/* The entry outlives the job and its other entries, so it names the job in words. */
+static void audit_deletion(struct pawl__set *set, struct pawl_job_id id, const struct pawl_by *by)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .subject = pawl__set_text(set, text, strlen(text)),
+                                         .action = "delete",
+                                         .actor = by->actor,
+                                         .reason = by->reason });
+}
+
+void pawl__want_delete(struct pawl__set *set, const struct pawl__op *op)
+{
+    pawl__set_want(set, op->remove.id, need_of(PAWL_CONTROL_NONE));
+}
+
+enum pawl_err pawl__rule_delete(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_known(set, op->remove.id, &row, op->diag);
+    if (err) return err;
+    if (!pawl_state_is_terminal(row->state)) {
+        return pawl__fail_state(op->diag, row->id, row->state, "delete");
+    }
+    pawl__row_delete(set, row);
+    audit_deletion(set, row->id, &op->remove.by);
+    return PAWL_OK;
+}
+
 /* ---- many jobs ---- */
+
+static bool bulk_allows(const struct pawl__row *row, const struct pawl__op *op)
+{
+    uint32_t states = op->bulk.filter->states;
+    if (row->found == PAWL__FOUND_ABSENT) return false;
+    if (states && !(states & PAWL_STATE_BIT(row->state))) return false;
+    bool deletes = op->bulk.control == PAWL_CONTROL_NONE;
+    return deletes ? pawl_state_is_terminal(row->state) : allows(row, op->bulk.control);
+}
 
 /* A job that moved meanwhile, or was paused already, does not count. DUPLICATE fails all of it. */
 static enum pawl_err bulk_one(struct pawl__set *set, struct pawl__op *op, struct pawl__row *row)
 {
-    enum pawl_control control = op->bulk.control;
-    uint32_t states = op->bulk.filter->states;
-    if (row->found == PAWL__FOUND_ABSENT || !allows(row, control)) return PAWL_OK;
-    if (states && !(states & PAWL_STATE_BIT(row->state))) return PAWL_OK;
-    enum pawl_err err = control_row(set, row, control, &op->bulk.by, op->diag);
+    enum pawl_err err = PAWL_OK;
+    if (!bulk_allows(row, op)) return PAWL_OK;
+    if (op->bulk.control == PAWL_CONTROL_NONE) {
+        pawl__row_delete(set, row);
+        audit_deletion(set, row->id, &op->bulk.by);
+    } else {
+        err = control_row(set, row, op->bulk.control, &op->bulk.by, op->diag);
+    }
     op->bulk.moved += !err;
     return err;
 }
@@ -238,7 +319,7 @@ enum pawl_err pawl__rule_bulk(struct pawl__set *set, struct pawl__op *op)
     op->bulk.moved = 0;
     for (size_t i = 0; i < set->scanned_count; i++) {
         const struct pawl__row *row = set->scanned[i];
-        if (row->found != PAWL__FOUND_ABSENT) prepare(set, row, op->bulk.control);
+        if (bulk_allows(row, op)) prepare(set, row, op->bulk.control);
     }
     if (pawl__set_lacks(set)) return PAWL_OK;
     enum pawl_err err = PAWL_OK;

@@ -75,13 +75,21 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
         if (!row->wrote) continue;
         struct pawl__row *to = stored(b, row->id);
         *to = *row;
-        to->wrote = to->need = 0;
+        if (row->gone) to->found = PAWL__FOUND_ABSENT;
+        to->wrote = to->need = to->gone = 0;
         to->restored = to->end_new = false;
     }
     const struct pawl__key_row *puts = set->lists[PAWL__TABLE_KEY_PUT].rows;
     for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_PUT].count; i++) {
         memcpy(b->held[b->held_count].digest, puts[i].digest.at, 16);
         b->held[b->held_count++].id = puts[i].id;
+    }
+    const struct pawl__key_row *drops = set->lists[PAWL__TABLE_KEY_DROP].rows;
+    for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_DROP].count; i++) {
+        for (size_t k = 0; k < b->held_count; k++) {
+            if (memcmp(&b->held[k].id, &drops[i].id, 16) == 0)
+                b->held[k--] = b->held[--b->held_count];
+        }
     }
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         b->put[i] += (int)set->lists[i].count;
@@ -93,22 +101,29 @@ static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, 
 {
     (void)lane;
     b->counts[from]--;
-    b->counts[to]++;
+    if (to != PAWL__OUTSIDE) b->counts[to]++;
 }
 
-static enum pawl_err lapsed(struct pawl__backend *b, int64_t limit, struct pawl_job_id *ids,
-                            size_t *count, bool *more)
+static enum pawl_err scan_due(struct pawl__backend *b, enum pawl__due what, int64_t limit,
+                              struct pawl_job_id *ids, size_t *found, bool *more)
 {
+    (void)what;
     assert_true((int64_t)b->found_count <= limit);
     memcpy(ids, b->found, b->found_count * sizeof *ids);
-    *count = b->found_count;
+    *found = b->found_count;
     *more = false;
     return PAWL_OK;
 }
 
-static enum pawl_err next_lapse(struct pawl__backend *b, int64_t *at_ms)
+static enum pawl_err forget_keys(struct pawl__backend *b, int64_t limit)
 {
-    (void)b;
+    (void)b, (void)limit;
+    return PAWL_OK;
+}
+
+static enum pawl_err next_due(struct pawl__backend *b, enum pawl__due what, int64_t *at_ms)
+{
+    (void)b, (void)what;
     *at_ms = 77;
     return PAWL_OK;
 }
@@ -127,8 +142,9 @@ static const struct pawl__core_table table = {
     .load = load,
     .store = store,
     .count = count,
-    .lapsed = lapsed,
-    .next_lapse = next_lapse,
+    .scan_due = scan_due,
+    .next_due = next_due,
+    .forget_keys = forget_keys,
     .match = match,
 };
 
@@ -547,6 +563,97 @@ static void a_lease_that_ended_is_charged_until_it_is_a_poison_pill(void **state
     close_store(b);
 }
 
+static void a_damaged_retry_policy_does_not_hold_up_others(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE)->retry = (struct pawl_span){ "not JSON", 8 };
+    put(b, 2, PAWL_STATE_ACTIVE);
+    b->found[b->found_count++] = id_of(1);
+    b->found[b->found_count++] = id_of(2);
+    struct pawl__op lapse = { .kind = PAWL__OP_LAPSE, .sweep = { .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &lapse), PAWL_OK);
+    assert_int_equal(lapse.err, PAWL_OK);
+    assert_int_equal(lapse.sweep.moved, 2);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_DISCARDED);
+    assert_string_equal(b->rows[0].end_reason, "its retry policy is damaged");
+    assert_true(b->rows[0].dead_letter);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_AVAILABLE);
+    pawl__arena_release(&lapse.arena);
+    close_store(b);
+}
+
+static void jobs_expire_unless_they_run_or_were_revived(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_AVAILABLE)->expires_at_ms = NOW_MS;
+    put(b, 2, PAWL_STATE_ACTIVE)->expires_at_ms = NOW_MS;
+    put(b, 3, PAWL_STATE_PAUSED)->expires_at_ms = NOW_MS - 1;
+    put(b, 4, PAWL_STATE_AVAILABLE); // its time to live was over when it was retried
+    put(b, 5, PAWL_STATE_SCHEDULED)->expires_at_ms = NOW_MS + 1;
+    for (uint32_t i = 1; i <= 6; i++) { // the sixth is gone
+        b->found[b->found_count++] = id_of(i);
+    }
+    struct pawl__op expire = { .kind = PAWL__OP_EXPIRE, .sweep = { .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &expire), PAWL_OK);
+    assert_int_equal(expire.sweep.moved, 1);
+    assert_int_equal(expire.sweep.next_at_ms, 77);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_EXPIRED);
+    assert_string_equal(b->rows[0].end_reason, "expired before it could run");
+    assert_int_equal(b->rows[1].state, PAWL_STATE_ACTIVE);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_PAUSED);
+    assert_int_equal(b->rows[3].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->rows[4].state, PAWL_STATE_SCHEDULED);
+    pawl__arena_release(&expire.arena);
+    close_store(b);
+}
+
+/* ---- priority and deletion ---- */
+
+static void a_new_priority_is_a_new_rank(void **state)
+{
+    struct pawl__backend *b = open_store();
+    b->set.boost_ms = 10;
+    put(b, 1, PAWL_STATE_AVAILABLE);
+    put(b, 2, PAWL_STATE_ACTIVE);
+    struct pawl__op ops[2];
+    for (uint32_t i = 0; i < COUNT(ops); i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_PRIORITY,
+                                    .priority = { .id = id_of(i + 1), .priority = 7 } };
+    }
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[0].err, PAWL_OK);
+    assert_int_equal(ops[1].err, PAWL_ERR_STATE);
+    assert_int_equal(b->rows[0].priority, 7);
+    assert_int_equal(b->rows[0].rank, 500 - 7 * 10);
+    assert_int_equal(b->rows[1].priority, 0);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
+    close_store(b);
+}
+
+static void what_is_deleted_is_unknown_and_its_key_free(void **state)
+{
+    struct pawl__backend *b = open_store();
+    hold(b, put(b, 1, PAWL_STATE_CANCELLED), BUSINESS_KEY);
+    hold(b, put(b, 2, PAWL_STATE_ACTIVE), BUSINESS_KEY);
+    put(b, 3, PAWL_STATE_COMPLETED)->found = PAWL__FOUND_ARCHIVED;
+    struct pawl__op ops[5] = { control_op(2, PAWL_CONTROL_CANCEL) };
+    const uint32_t ids[] = { 1, 2, 3, 2 };
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        ops[i + 1] =
+            (struct pawl__op){ .kind = PAWL__OP_DELETE, .remove = { .id = id_of(ids[i]) } };
+    }
+    run_ops(b, ops, COUNT(ops));
+    const enum pawl_err expected[] = { PAWL_OK, PAWL_OK, PAWL_OK, PAWL_OK, PAWL_ERR_NOT_FOUND };
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        assert_int_equal(ops[i].err, expected[i]);
+    }
+    assert_int_equal(b->held_count, 0);
+    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], -1); // one came and both went
+    assert_int_equal(b->counts[PAWL_STATE_NONE], -1);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 4);
+    close_store(b);
+}
+
 static void listeners_hear_of_interference_with_runs_alone(void **state)
 {
     struct pawl__backend *b = open_store();
@@ -580,6 +687,10 @@ int main(void)
         cmocka_unit_test(a_bulk_that_meets_a_taken_key_moves_nothing),
         cmocka_unit_test(a_bulk_leaves_alone_what_no_longer_matches),
         cmocka_unit_test(a_lease_that_ended_is_charged_until_it_is_a_poison_pill),
+        cmocka_unit_test(a_damaged_retry_policy_does_not_hold_up_others),
+        cmocka_unit_test(jobs_expire_unless_they_run_or_were_revived),
+        cmocka_unit_test(a_new_priority_is_a_new_rank),
+        cmocka_unit_test(what_is_deleted_is_unknown_and_its_key_free),
         cmocka_unit_test(listeners_hear_of_interference_with_runs_alone),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);

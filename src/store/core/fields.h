@@ -110,7 +110,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 /* struct pawl__audit */
 #define PAWL__AUDIT_FIELDS(X)                                                                      \
     X(at_ms,          at_ms,          TIME)                                                        \
-    X(id,             job_id,         ID)                                                          \
+    X(id,             job_id,         ID)          /* all zeroes: NULL */                          \
+    X(subject,        subject,        TEXT)                                                        \
     X(action,         action,         TEXT)                                                        \
     X(actor,          actor,          TEXT)                                                        \
     X(reason,         reason,         TEXT)                                                        \

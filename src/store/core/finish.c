@@ -85,10 +85,11 @@ static enum pawl_err end_run(struct pawl__set *set, struct pawl__row *row,
 {
     struct pawl_retry retry;
     enum pawl_err err = pawl__policy_read(row->retry, row->attempts_max, arena, &retry, set->diag);
-    if (err) return err;
+    if (err && err != PAWL_ERR_CORRUPT) return err;
     struct pawl__run_facts facts = facts_of(set, row);
-    struct pawl__course course = lapsed ? pawl__course_lapsed(&facts, &retry, row->crashes)
-                                        : pawl__course_failed(&facts, &retry, report, set->rng);
+    struct pawl__course course = err      ? pawl__course_unknown(lapsed)
+                                 : lapsed ? pawl__course_lapsed(&facts, &retry, row->crashes)
+                                          : pawl__course_failed(&facts, &retry, report, set->rng);
     *delay_ms = course.delay_ms;
     return record_and_follow(set, row, report, &course);
 }
@@ -172,28 +173,4 @@ enum pawl_err pawl__rule_lapse(struct pawl__set *set, struct pawl__op *op)
     }
     op->sweep.moved = (int64_t)set->scanned_count;
     return err;
-}
-
-enum pawl_err pawl__scan_lapse(struct pawl__set *set, struct pawl__op *op)
-{
-    int64_t limit = op->sweep.limit < PAWL__MAINTENANCE_MAX ? op->sweep.limit
-                                                            : PAWL__MAINTENANCE_MAX;
-    struct pawl_job_id *ids = pawl__arena_alloc(&op->arena, (size_t)(limit + 1) * sizeof *ids);
-    size_t count = 0;
-    op->sweep.moved = op->sweep.next_at_ms = 0;
-    op->sweep.more = false;
-    if (!ids) {
-        set->failed = true;
-        return PAWL_OK;
-    }
-    enum pawl_err err = set->table->lapsed(set->backend, limit, ids, &count, &op->sweep.more);
-    for (size_t i = 0; !err && i < count; i++) {
-        pawl__set_scanned(set, ids[i], PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_CRASHES);
-    }
-    return err;
-}
-
-enum pawl_err pawl__after_lapse(struct pawl__set *set, struct pawl__op *op)
-{
-    return set->table->next_lapse(set->backend, &op->sweep.next_at_ms);
 }

@@ -138,7 +138,33 @@ void pawl__row_restore(struct pawl__set *set, struct pawl__row *row)
     row->found = PAWL__FOUND_LIVE;
     row->restored = true;
     pawl__set_note_move(set,
-                        &(struct pawl__set_move){ .row = row, .to = row->state, .archived = true });
+                        &(struct pawl__set_move){ .row = row, .to = row->state, .silent = true });
+}
+
+/* Business and unique keys; an idempotency key outlives its job. */
+static void drop_keys(struct pawl__set *set, const struct pawl__row *row)
+{
+    for (size_t at = 0; at + PAWL__KEY_RECORD_BYTES <= row->keys.len;
+         at += PAWL__KEY_RECORD_BYTES) {
+        const char *record = row->keys.at + at;
+        if (*record == PAWL__KEY_IDEMPOTENCY) continue;
+        pawl__set_drop_key(set, (const uint8_t *)record + 1, row->id);
+    }
+}
+
+void pawl__row_delete(struct pawl__set *set, struct pawl__row *row)
+{
+    bool archived = row->found == PAWL__FOUND_ARCHIVED;
+    assert(archived || pawl_state_is_terminal(row->state));
+    drop_keys(set, row);
+    row->gone = row->found;
+    row->found = PAWL__FOUND_ABSENT;
+    row->wrote |= PAWL__WROTE_END;
+    pawl__set_note_move(set,
+                        &(struct pawl__set_move){ .row = row,
+                                                  .from = archived ? PAWL_STATE_NONE : row->state,
+                                                  .to = PAWL__OUTSIDE,
+                                                  .silent = true });
 }
 
 enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id, struct pawl__row **out,

@@ -134,11 +134,18 @@ void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t nee
 
 /* ---- keys: few in a batch ---- */
 
-struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
+static struct pawl__set_key *find_key(const struct pawl__set *set, const uint8_t digest[16])
 {
     for (size_t i = 0; i < set->key_count; i++) {
         if (memcmp(set->keys[i].digest, digest, 16) == 0) return &set->keys[i];
     }
+    return NULL;
+}
+
+struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
+{
+    struct pawl__set_key *known = find_key(set, digest);
+    if (known) return known;
     struct pawl__set_key *keys = GROW(set, set->keys, set->key_cap, set->key_count);
     if (!keys) return NULL;
     set->keys = keys;
@@ -162,6 +169,18 @@ void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
         key->cap = cap;
     }
     key->holders[key->count++] = *holder;
+}
+
+/* Holders that are read later may have the job among them: it is absent by then. */
+void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id)
+{
+    struct pawl__set_key *key = find_key(set, digest);
+    for (size_t i = 0; key && i < key->count; i++) {
+        if (memcmp(&key->holders[i].id, &id, sizeof id) == 0) key->holders[i].removed = true;
+    }
+    if (key && key->read) return;
+    pawl__set_put(set, PAWL__TABLE_KEY_DROP,
+                  &(struct pawl__key_row){ .digest = { (const char *)digest, 16 }, .id = id });
 }
 
 /* ---- what rules note ---- */

@@ -1,7 +1,7 @@
 /* The working set: the rows that one commit batch is about, in memory.
  *
  * Operations are added to the set. Then the backend reads all rows that they name, by a few
- * statements; the rules (finish.c, control.c) decide the operations in order, on the rows
+ * statements; the rules (finish.c, control.c, sweep.c) decide the operations in order, on the rows
  * in memory; and the backend writes what changed, again by a few statements. A rule has no effect
  * outside of the set, and no SQL is in this folder.
  *
@@ -38,7 +38,8 @@ enum {
 /* What rules wrote, so that stores are narrow. */
 enum {
     PAWL__WROTE_STAND = 1, /* the state, or anything that goes with it */
-    PAWL__WROTE_FACTS = 2  /* due_at_ms, rank, expires_at_ms */
+    PAWL__WROTE_FACTS = 2, /* PAWL__ROW_PLAN */
+    PAWL__WROTE_END = 4    /* it is deleted; see `gone` */
 };
 
 /* A job; see PAWL__ROW_READ for what is stored. Which fields are set is told by `has`. Texts and
@@ -55,6 +56,7 @@ struct pawl__row {
         bool has_end;
     } was;
     bool restored; /* it was in the archive and must come back from there */
+    uint8_t gone;  /* deleted from there: LIVE or ARCHIVED; `found` is ABSENT then */
 
     /* RUN */
     enum pawl_state state;
@@ -108,8 +110,8 @@ struct pawl__set_move {
     int64_t run;
     int64_t due_at_ms; /* 0: nothing becomes due */
     enum pawl_state from, to;
-    bool archived; /* from the archive; counted there, and not a move that listeners hear of */
-    bool control;  /* an operator touched a job that ran */
+    bool silent;  /* into or out of the store; counted, and not a move that listeners hear of */
+    bool control; /* an operator touched a job that ran */
 };
 
 /* ---- other tables ---- */
@@ -133,10 +135,11 @@ struct pawl__trim {
     int64_t run;
 };
 
+/* What concerns a job that is no more has a subject in place of an id. */
 struct pawl__audit {
     int64_t at_ms;
     struct pawl_job_id id;
-    const char *action, *actor, *reason;
+    const char *subject, *action, *actor, *reason;
     enum pawl_state from, to;
 };
 
@@ -167,6 +170,9 @@ struct pawl__set_key {
 
 /* ---- what a backend supplies ---- */
 
+/* What jobs can be due for: the end of their lease, or of their time to live. */
+enum pawl__due { PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
+
 /* Called on the session's thread, inside its transaction. An error fails the batch. */
 struct pawl__core_table {
     /* Read all rows of `unread`, which are in ascending order of id, and all keys of
@@ -180,12 +186,15 @@ struct pawl__core_table {
     /* A job of a lane left `from` for `to`; NONE is the archive. */
     void (*count)(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
                   enum pawl_state to);
-    /* Jobs whose lease has ended, oldest first, at most `limit`, which `ids` has room for; locked
-     * until the end, and without those that others hold. `more`: it looked at as many as it may. */
-    enum pawl_err (*lapsed)(struct pawl__backend *backend, int64_t limit, struct pawl_job_id *ids,
-                            size_t *count, bool *more);
-    /* When the next lease ends; 0: there is none. */
-    enum pawl_err (*next_lapse)(struct pawl__backend *backend, int64_t *at_ms);
+    /* Jobs that are due, oldest first, at most `limit`, which `ids` has room for; locked until the
+     * end, and without those that others hold. A job may be among them that is not due any more.
+     * `more`: it looked at as many as it may. */
+    enum pawl_err (*scan_due)(struct pawl__backend *backend, enum pawl__due what, int64_t limit,
+                              struct pawl_job_id *ids, size_t *count, bool *more);
+    /* When the next one is due; 0: there is none. */
+    enum pawl_err (*next_due)(struct pawl__backend *backend, enum pawl__due what, int64_t *at_ms);
+    /* Forget keys whose time is over, at most `limit`. */
+    enum pawl_err (*forget_keys)(struct pawl__backend *backend, int64_t limit);
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
     enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
                            int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -252,6 +261,8 @@ struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t di
 /* For load, and for a rule that gives a job its key. */
 void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
                     const struct pawl__key_holder *holder);
+/* A job lets a key go, whether its holders were read or not. */
+void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id);
 /* Is anything wanted that was not read? */
 static inline bool pawl__set_lacks(const struct pawl__set *set)
 {
@@ -281,6 +292,9 @@ static inline bool pawl__row_keeps_end(const struct pawl__row *row)
 int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row);
 /* The job comes back from the archive, as it had ended. */
 void pawl__row_restore(struct pawl__set *set, struct pawl__row *row);
+/* The job, which has ended, is no more, and neither is anything that is kept with it but its
+ * idempotency key. */
+void pawl__row_delete(struct pawl__set *set, struct pawl__row *row);
 /* The row of a job that is live or archived. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id,
                                               struct pawl__row **out, struct pawl_diag *diag);
@@ -295,11 +309,13 @@ PAWL_MUST_CHECK enum pawl_err pawl__row_owned(struct pawl__set *set, const struc
 typedef void pawl__wants_fn(struct pawl__set *set, const struct pawl__op *op);
 typedef enum pawl_err pawl__rule_fn(struct pawl__set *set, struct pawl__op *op);
 
-pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__want_control;
+pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__want_control,
+    pawl__want_priority, pawl__want_delete;
 pawl__rule_fn pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze, pawl__rule_control,
-    pawl__rule_bulk, pawl__rule_lapse;
+    pawl__rule_priority, pawl__rule_delete, pawl__rule_bulk, pawl__rule_lapse, pawl__rule_expire;
 /* Operations that look for their jobs: what finds them, and what comes after the store. */
-pawl__rule_fn pawl__scan_bulk, pawl__scan_lapse, pawl__after_lapse;
+pawl__rule_fn pawl__scan_bulk, pawl__scan_lapse, pawl__after_lapse, pawl__scan_expire,
+    pawl__after_expire;
 
 /* ---- one batch (apply.c) ---- */
 
@@ -319,5 +335,8 @@ PAWL_MUST_CHECK enum pawl_err pawl__core_run(struct pawl__set *set);
 /* Does the operation look for jobs itself? Then it is run alone, by this, with an empty set. */
 bool pawl__core_scans(const struct pawl__op *op);
 PAWL_MUST_CHECK enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op);
+/* Of these jobs, which a claim met, those end whose time is over; with an empty set. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_expire(struct pawl__set *set,
+                                                const struct pawl_job_id *ids, size_t count);
 
 #endif

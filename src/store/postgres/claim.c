@@ -286,20 +286,11 @@ static enum pawl_err put_back(struct claim *claim, const PGresult *left, const P
     return err;
 }
 
-static enum pawl_err move_job(struct claim *claim, struct pawl_job_id id, enum pawl_event event,
-                              const struct pawl__pg_target *target)
+/* Jobs that expired while nobody looked are not given out but ended. */
+static enum pawl_err expire(struct claim *claim, const struct pawl_job_id *ids, size_t count)
 {
-    struct pawl__pg_place place;
-    enum pawl_err err = pawl__pg_place_need(claim->pg, id, &place);
-    return err ? err : pawl__pg_move(claim->pg, &place, &event, 1, target);
-}
-
-/* A job that expired while nobody looked is not given out but ended. */
-static enum pawl_err expire(struct claim *claim, struct pawl_job_id id)
-{
-    claim->expired++; // bounded: the sweep does the rest
-    return move_job(claim, id, PAWL_EVENT_EXPIRE,
-                    &(struct pawl__pg_target){ .reason = "expired before it could run" });
+    claim->expired += count; // bounded: the sweep does the rest
+    return pawl__core_expire(&claim->pg->set, ids, count);
 }
 
 /* The ids of claim_hold that are past their time, in the transaction's arena, and those to be
@@ -345,10 +336,7 @@ static enum pawl_err look_at_left(struct claim *claim)
     if (!err) err = put_back(claim, conn->kept[SLOT_LEFT], conn->kept[SLOT_HELD]);
     if (!err) err = part_held(claim, conn->kept[SLOT_HELD], &gone, &gone_count);
     if (!err && claim->pg->gather.lists[0].count) err = take(claim, PG_CLAIM_TAKE_HELD);
-    for (size_t i = 0; !err && i < gone_count; i++) {
-        err = expire(claim, gone[i]);
-    }
-    return err;
+    return err ? err : expire(claim, gone, gone_count);
 }
 
 /* ---- routing ---- */
@@ -371,7 +359,7 @@ static enum pawl_err route_one(struct claim *claim, const struct pawl__pg_pick *
     if (err) return err;
     if (place.state != PAWL_STATE_AVAILABLE || place.rank > claim->ready.rank_max) return PAWL_OK;
     if (place.expires_at_ms && place.expires_at_ms <= pg->now_ms) {
-        return expire(claim, candidate->id);
+        return expire(claim, &candidate->id, 1);
     }
     PGresult *row;
     struct pawl_job *job = NULL;

@@ -392,9 +392,10 @@ extern const struct pawl__core_table pawl__pg_core;
 void pawl__pg_set_release(struct pawl__backend *pg);
 /* See struct pawl__core_table. */
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set);
-enum pawl_err pawl__pg_lapsed(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
-                              size_t *count, bool *more);
-enum pawl_err pawl__pg_next_lapse(struct pawl__backend *pg, int64_t *at_ms);
+enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, int64_t limit,
+                                struct pawl_job_id *ids, size_t *count, bool *more);
+enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms);
+enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit);
 
 /* ---- rolls (roll.c) ---- */
 
@@ -626,9 +627,8 @@ int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
 /* Is the work of op->retire ours to do (cluster.c)? It is when no owner is named. */
 enum pawl_err pawl__pg_retire_begin(struct pawl__backend *pg, const struct pawl__op *op,
                                     bool *ours);
-/* A job that ended, with all that is kept with it. STATE, NOT_FOUND. */
-enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
-                              const struct pawl_by *by, struct pawl_diag *diag);
+/* Forget all that is kept with jobs by their ids alone (retire.c). */
+void pawl__pg_forget_all(struct pawl__backend *pg, struct pawl__pg_list *ids);
 /* Ids that match, oldest first, on `conn`; in `arena` (query.c). */
 enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filter *filter,
                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
@@ -645,8 +645,7 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
 pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_extend,
-    pawl__pg_op_bulk, pawl__pg_op_priority, pawl__pg_op_delete, pawl__pg_op_progress,
-    pawl__pg_op_checkpoint, pawl__pg_op_log, pawl__pg_op_promote, pawl__pg_op_expire,
+    pawl__pg_op_progress, pawl__pg_op_checkpoint, pawl__pg_op_log, pawl__pg_op_promote,
     pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put,
     pawl__pg_op_node_drop, pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release,
     pawl__pg_op_setting_put, pawl__pg_op_queue_pause;

@@ -16,13 +16,6 @@ static void send_for_all(struct pawl__backend *pg, enum pawl__pg sql, struct paw
     pawl__pg_send_exact(&pg->writer, ids->count);
 }
 
-static void send_for_one(struct pawl__backend *pg, enum pawl__pg sql, struct pawl_job_id id)
-{
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_bind_id_list(&pg->writer, 1, id);
-    pawl__pg_send_exact(&pg->writer, 1);
-}
-
 /* One column names the job, the next its lane. */
 static enum pawl_err count_rows(struct pawl__backend *pg, const PGresult *rows,
                                 enum pawl_state from, enum pawl_state to, struct pawl__pg_list *ids)
@@ -110,8 +103,7 @@ static enum pawl_err archive_state(struct pawl__backend *pg, struct pawl__op *op
     return err;
 }
 
-/* All that is kept with jobs by their ids alone. */
-static void forget_all(struct pawl__backend *pg, struct pawl__pg_list *ids)
+void pawl__pg_forget_all(struct pawl__backend *pg, struct pawl__pg_list *ids)
 {
     static const enum pawl__pg kept[] = { PG_FAILURE_DELETE, PG_PROGRESS_DELETE,
                                           PG_CHECKPOINT_DELETE, PG_LOG_DELETE, PG_DEED_DELETE };
@@ -150,7 +142,7 @@ static enum pawl_err purge_state(struct pawl__backend *pg, struct pawl__op *op,
     *moved = ids->count;
     if (!ids->count) return PAWL_OK;
     send_for_all(pg, PG_ARCHIVE_DELETE, ids);
-    forget_all(pg, ids);
+    pawl__pg_forget_all(pg, ids);
     return forget_rows(pg, rows);
 }
 
@@ -178,37 +170,4 @@ enum pawl_err pawl__pg_op_archive(struct pawl__backend *pg, struct pawl__op *op)
 enum pawl_err pawl__pg_op_purge(struct pawl__backend *pg, struct pawl__op *op)
 {
     return pawl__pg_op_archive(pg, op); // the same walk; op->kind tells which
-}
-
-/* The deed outlives the job and its other deeds, so it names the job in words. */
-static void note_deletion(struct pawl__backend *pg, struct pawl_job_id id, const struct pawl_by *by)
-{
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(id, text);
-    pawl__pg_deed(pg, NULL, text, "delete", by, PAWL_STATE_NONE, PAWL_STATE_NONE);
-}
-
-enum pawl_err pawl__pg_delete(struct pawl__backend *pg, struct pawl_job_id id,
-                              const struct pawl_by *by, struct pawl_diag *diag)
-{
-    struct pawl__pg_place place;
-    enum pawl_err err = pawl__pg_place_any(pg, id, &place, diag);
-    if (err) return err;
-    if (!place.archived && !pawl_state_is_terminal(place.state)) {
-        return pawl__fail_state(diag, place.id, place.state, "delete");
-    }
-    send_for_one(pg, place.archived ? PG_ARCHIVE_DELETE : PG_JOB_DELETE, id);
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    pawl__pg_list_add_id(ids, id);
-    forget_all(pg, ids);
-    pawl__pg_forget(pg, &place);
-    pawl__pg_count(pg, place.lane, place.archived ? PAWL_STATE_NONE : place.state, PAWL__OUTSIDE);
-    note_deletion(pg, id, by);
-    return PAWL_OK;
-}
-
-enum pawl_err pawl__pg_op_delete(struct pawl__backend *pg, struct pawl__op *op)
-{
-    return pawl__pg_delete(pg, op->remove.id, &op->remove.by, op->diag);
 }

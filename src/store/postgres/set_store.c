@@ -56,13 +56,18 @@ static void list_row(struct pawl__backend *pg, const struct pawl__row *row)
     list_fields(&pg->set_lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
 }
 
+static bool is_written(const struct pawl__row *row)
+{
+    return row->wrote & (PAWL__WROTE_STAND | PAWL__WROTE_FACTS);
+}
+
 static void write_rows(struct pawl__backend *pg, bool restored)
 {
     const enum pawl__pg_kind first = restored ? PAWL__PG_IDS : PAWL__PG_TIDS;
     begin_lists(pg, &first, written, PAWL__ROW_WRITTEN_COUNT);
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
-        if (row->wrote && row->restored == restored) list_row(pg, row);
+        if (is_written(row) && row->restored == restored) list_row(pg, row);
     }
     if (!pg->set_lists[0].count) return;
     if (restored) {
@@ -123,19 +128,40 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
     }
 }
 
+/* With all that is kept with them. After all other tables: what was written there in the same batch
+ * goes too. */
+static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pawl__pg sql)
+{
+    struct pawl__pg_list *ids = &pg->set_lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(&pg->set, i);
+        if (row->gone == from) pawl__pg_list_add_id(ids, row->id);
+    }
+    if (!ids->count) return;
+    bind_lists(pg, PG_SET_DROP_TAGS, 1);
+    pawl__pg_send(&pg->writer);
+    pawl__pg_forget_all(pg, ids);
+    bind_lists(pg, sql, 1);
+    pawl__pg_send_exact(&pg->writer, ids->count);
+}
+
 static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
 {
-    bool restored = false;
+    bool restored = false, gone = false;
     for (size_t i = 0; i < set->row_count; i++) {
         const struct pawl__row *row = pawl__set_at(set, i);
-        if (row->wrote) enroll(pg, row);
+        if (is_written(row)) enroll(pg, row);
         restored |= row->restored;
+        gone |= row->gone != 0;
     }
     write_rows(pg, false);
     if (restored) write_rows(pg, true);
     for (int i = 0; i < PAWL__TABLES; i++) {
         if (set->lists[i].count) put_list(pg, (enum pawl__table)i);
     }
+    if (gone) delete_rows(pg, PAWL__FOUND_LIVE, PG_JOB_DELETE);
+    if (gone) delete_rows(pg, PAWL__FOUND_ARCHIVED, PG_ARCHIVE_DELETE);
     return PAWL_OK;
 }
 
@@ -168,7 +194,8 @@ const struct pawl__core_table pawl__pg_core = {
     .load = pawl__pg_set_load,
     .store = store,
     .count = count,
-    .lapsed = pawl__pg_lapsed,
-    .next_lapse = pawl__pg_next_lapse,
+    .scan_due = pawl__pg_scan_due,
+    .next_due = pawl__pg_next_due,
+    .forget_keys = pawl__pg_forget_keys,
     .match = match,
 };

@@ -1,4 +1,5 @@
-/* What time does to jobs: due ones become available, leases lapse, jobs and keys expire.
+/* Jobs that are due: scheduled ones become available; those whose lease or time to live has ended
+ * are found for the core.
  *
  * Runs on: the session's thread, inside a transaction. Each sweep takes a bounded number, oldest
  * first, and says when the next one is due. What another process sweeps just now is passed over, so
@@ -62,19 +63,6 @@ enum pawl_err pawl__pg_op_promote(struct pawl__backend *pg, struct pawl__op *op)
     op->sweep.more = op->sweep.moved == limit;
     err = promote_rows(pg, rows);
     return err ? err : read_next(pg, PG_JOB_NEXT_DUE, &op->sweep.next_at_ms);
-}
-
-/* The ids in the first column. */
-static enum pawl_err copy_ids(struct pawl__backend *pg, const PGresult *rows,
-                              struct pawl__arena *arena, struct pawl_job_id **out, size_t *count)
-{
-    *count = (size_t)PQntuples(rows);
-    *out = pawl__arena_alloc(arena, (*count + 1) * sizeof **out);
-    if (!*out) return pawl__fail_nomem(pg->diag);
-    for (size_t i = 0; i < *count; i++) {
-        (*out)[i] = pawl__pg_id(rows, (int)i, 0);
-    }
-    return PAWL_OK;
 }
 
 /* Jobs whose lease has run out and that were not taken, because somebody holds them or they are too
@@ -160,12 +148,11 @@ static enum pawl_err next_lease(struct pawl__backend *pg, int64_t *next_at_ms)
 }
 
 /* A job whose lease was extended is on several rows, and may be found again. */
-enum pawl_err pawl__pg_lapsed(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
-                              size_t *count, bool *more)
+static enum pawl_err scan_leases(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
+                                 size_t *count, bool *more)
 {
-    *more = true;
-    *count = 0;
     enum pawl_err err = pawl__pg_rolls_flush(pg);
+    *more = true;
     for (int i = 0; !err && *more && i < GOES_MAX && (int64_t)*count < limit; i++) {
         err = take_lapsed(pg, limit - (int64_t)*count, ids, count, more);
     }
@@ -173,43 +160,41 @@ enum pawl_err pawl__pg_lapsed(struct pawl__backend *pg, int64_t limit, struct pa
     return err;
 }
 
-enum pawl_err pawl__pg_next_lapse(struct pawl__backend *pg, int64_t *at_ms)
+static enum pawl_err scan_expiries(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
+                                   size_t *count, bool *more)
 {
-    enum pawl_err err = pawl__pg_rolls_flush(pg);
-    return err ? err : next_lease(pg, at_ms);
-}
-
-static void forget_keys(struct pawl__backend *pg, int64_t limit)
-{
-    pawl__pg_call(&pg->writer, PG_KEY_FORGET);
-    pawl__pg_bind(&pg->writer, PG_KEY_FORGET_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_KEY_FORGET_limit, limit);
-    pawl__pg_send(&pg->writer);
-}
-
-enum pawl_err pawl__pg_op_expire(struct pawl__backend *pg, struct pawl__op *op)
-{
-    static const enum pawl_event expire[] = { PAWL_EVENT_EXPIRE };
-    int64_t limit = bounded(op->sweep.limit);
-    struct pawl_job_id *ids;
-    size_t count = 0;
-    op->sweep.moved = 0;
     pawl__pg_call(&pg->writer, PG_JOB_EXPIRING);
     pawl__pg_bind(&pg->writer, PG_JOB_EXPIRING_now_ms, pg->now_ms);
     pawl__pg_bind(&pg->writer, PG_JOB_EXPIRING_limit, limit);
     PGresult *rows;
     enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    if (!err) err = copy_ids(pg, rows, &op->arena, &ids, &count);
-    for (size_t i = 0; !err && i < count; i++) {
-        struct pawl__pg_place place;
-        err = pawl__pg_place_need(pg, ids[i], &place);
-        if (err) break;
-        err = pawl__pg_move(pg, &place, expire, 1,
-                            &(struct pawl__pg_target){ .reason = "expired before it could run" });
-        op->sweep.moved += !err;
-    }
-    op->sweep.more = (int64_t)count == limit;
     if (err) return err;
-    forget_keys(pg, limit);
-    return read_next(pg, PG_JOB_NEXT_EXPIRY, &op->sweep.next_at_ms);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        ids[(*count)++] = pawl__pg_id(rows, i, 0);
+    }
+    *more = (int64_t)*count == limit;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, int64_t limit,
+                                struct pawl_job_id *ids, size_t *count, bool *more)
+{
+    *count = 0;
+    return (what == PAWL__DUE_LEASE ? scan_leases : scan_expiries)(pg, limit, ids, count, more);
+}
+
+enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms)
+{
+    if (what == PAWL__DUE_EXPIRY) return read_next(pg, PG_JOB_NEXT_EXPIRY, at_ms);
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    return err ? err : next_lease(pg, at_ms);
+}
+
+enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit)
+{
+    pawl__pg_call(&pg->writer, PG_KEY_FORGET);
+    pawl__pg_bind(&pg->writer, PG_KEY_FORGET_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_KEY_FORGET_limit, limit);
+    pawl__pg_send(&pg->writer);
+    return PAWL_OK;
 }

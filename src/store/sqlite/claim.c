@@ -325,17 +325,12 @@ static void start_job(struct claim *claim, const struct row *row, struct pawl_jo
                           (routed ? lease_ms : lease_of(job, lease_ms, op->claim.timed));
 }
 
-/* A job that expired while nobody looked is not given out but ended. */
-static enum pawl_err expire_row(struct claim *claim, struct cursor *cursor)
+/* A job that expired while nobody looked is not given out but ended. It has extras, so it is in
+ * pawl_ready until the cursors are closed. */
+static enum pawl_err expire_row(struct claim *claim, const struct row *row)
 {
-    static const enum pawl_event expire[] = { PAWL_EVENT_EXPIRE };
-    struct pawl__sq_place place;
-    enum pawl_err err = pawl__sq_place_need(claim->sq, cursor->rows[cursor->at].key, &place);
-    if (!err) {
-        err = pawl__sq_move(claim->sq, &place, expire, 1,
-                            &(struct pawl__sq_target){ .reason = "expired before it could run" });
-    }
-    return err;
+    claim->expired++; // bounded: the sweep does the rest
+    return pawl__core_expire(&claim->sq->set, &row->job.id, 1);
 }
 
 /* Give the job that the cursor stands on to the claimer. */
@@ -363,8 +358,7 @@ static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
     }
     int64_t expires_at_ms = row->job.expires_at_ms;
     bool expired = expires_at_ms && expires_at_ms <= claim->sq->now_ms;
-    claim->expired += expired; // bounded: the sweep does the rest
-    enum pawl_err err = expired ? expire_row(claim, cursor) : give_row(claim, cursor, row);
+    enum pawl_err err = expired ? expire_row(claim, row) : give_row(claim, cursor, row);
     cursor->taken_rank = row->rank;
     cursor->taken_key = row->key;
     cursor->taken_count++;

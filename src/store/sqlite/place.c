@@ -99,16 +99,6 @@ enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_r
     return pawl__fail_stale(diag, ref, out->state, out->run);
 }
 
-int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,
-                         int64_t due_at_ms)
-{
-    return pawl__rank(&(struct pawl__rank_of){ .due_at_ms = due_at_ms,
-                                               .priority = place->priority,
-                                               .boost_ms = sq->boost_ms,
-                                               .sla_soft_at_ms = place->sla_soft_at_ms,
-                                               .sla_hard_at_ms = place->sla_hard_at_ms });
-}
-
 static enum pawl_err delete_by_key(struct pawl__backend *sq, enum pawl__sql sql, int64_t key)
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);

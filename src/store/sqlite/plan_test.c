@@ -216,7 +216,8 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_DONE_COMPLETED, "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
         { SQL_ARCHIVE_COMPLETED,
           "SEARCH pawl_archive USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
-        { SQL_EXPIRY_DUE, "SEARCH pawl_expiry USING PRIMARY KEY (at_ms<?)\n" },
+        { SQL_EXPIRY_DUE, "SEARCH e USING PRIMARY KEY (at_ms<?)\n"
+                          "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
         { SQL_KEY_HOLDERS, "SEARCH pawl_key USING PRIMARY KEY (digest=?)\n" },
         { SQL_JOB_KEY, "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_JOB_KEY_DISPLACED,

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /* Columns of pawl_set_row that are no fields; those of PAWL__ROW_WRITTEN follow. */
-enum { ROW_at, ROW_key, ROW_head, ROW_tail, ROW_lane, ROW_was_rank, ROW_FIELDS };
-#define ROW_OWN "at, key, head, tail, lane, was_rank"
+enum { ROW_id, ROW_at, ROW_key, ROW_head, ROW_tail, ROW_lane, ROW_was_rank, ROW_FIELDS };
+#define ROW_OWN "id, at, key, head, tail, lane, was_rank"
 
 static int64_t own_column(const struct pawl__sq_set *tables, size_t at, int column)
 {
@@ -34,6 +34,10 @@ static int64_t own_column(const struct pawl__sq_set *tables, size_t at, int colu
 static void row_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
     const struct pawl__sq_set *tables = rows;
+    if (column == ROW_id) {
+        pawl__sq_result(to, PAWL__KIND_ID, &tables->list[at]->id);
+        return;
+    }
     if (column < ROW_FIELDS) {
         sqlite3_result_int64(to, own_column(tables, at, column));
         return;
@@ -165,7 +169,8 @@ const struct pawl__core_table pawl__sq_core = {
     .load = pawl__sq_set_load,
     .store = pawl__sq_set_store,
     .count = count,
-    .lapsed = pawl__sq_lapsed,
-    .next_lapse = pawl__sq_next_lapse,
+    .scan_due = pawl__sq_scan_due,
+    .next_due = pawl__sq_next_due,
+    .forget_keys = pawl__sq_forget_keys,
     .match = match,
 };

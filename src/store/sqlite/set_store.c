@@ -93,17 +93,49 @@ static bool restored_with_end(const struct pawl__row *row)
     return row->restored && pawl__row_keeps_end(row);
 }
 
-/* In this order. */
-static const struct {
+static bool gone(const struct pawl__row *row)
+{
+    return row->gone;
+}
+
+static bool gone_live(const struct pawl__row *row)
+{
+    return row->gone == PAWL__FOUND_LIVE;
+}
+
+static bool gone_archived(const struct pawl__row *row)
+{
+    return row->gone == PAWL__FOUND_ARCHIVED;
+}
+
+struct write {
     enum pawl__sql sql;
     bool (*concerns)(const struct pawl__row *row);
-} writes[] = {
+};
+
+/* In this order. */
+static const struct write writes[] = {
     { SQL_SET_RESTORE_JOB, restored },      { SQL_SET_RESTORE_DONE, restored_with_end },
     { SQL_SET_LEAVE_ARCHIVE, restored },    { SQL_SET_PLAN, wrote_plan },
     { SQL_SET_LEAVE_READY, left_ready },    { SQL_SET_LEAVE_ACTIVE, left_active },
     { SQL_SET_LEAVE_WAIT, left_wait },      { SQL_SET_LEAVE_DONE, left_done },
     { SQL_SET_ENTER_READY, entered_ready }, { SQL_SET_ENTER_WAIT, entered_wait },
     { SQL_SET_ENTER_DONE, entered_done },   { SQL_SET_EXPIRY, may_expire_again },
+};
+
+/* After all other tables: what was written there in the same batch goes too. */
+static const struct write drops[] = {
+    { SQL_SET_DROP_TAGS, gone_live },
+    { SQL_SET_DROP_ARCHIVED_TAGS, gone_archived },
+    { SQL_SET_DROP_FAILURES, gone },
+    { SQL_SET_DROP_PROGRESS, gone },
+    { SQL_SET_DROP_CHECKPOINT, gone },
+    { SQL_SET_DROP_LOG, gone },
+    { SQL_SET_DROP_AUDIT, gone },
+    { SQL_SET_DROP_EXPIRY, gone },
+    { SQL_SET_LEAVE_DONE, gone_live },
+    { SQL_SET_DROP_JOB, gone_live },
+    { SQL_SET_LEAVE_ARCHIVE, gone_archived },
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -138,17 +170,21 @@ static size_t show_concerned(struct pawl__backend *sq, size_t count,
     return shown;
 }
 
-static enum pawl_err store_rows(struct pawl__backend *sq)
+static enum pawl_err write_rows(struct pawl__backend *sq, size_t count, const struct write *list,
+                                size_t length)
 {
-    size_t count = list_changed(sq);
     enum pawl_err err = PAWL_OK;
-    // what is written expects its jobs in the file, not in memory
-    if (show_concerned(sq, count, left_ready)) err = pawl__sq_fresh_absorb(sq);
-    for (size_t i = 0; !err && i < sizeof writes / sizeof *writes; i++) {
-        if (!show_concerned(sq, count, writes[i].concerns)) continue;
-        err = pawl__sq_exec(&sq->writer, writes[i].sql, sq->diag);
+    for (size_t i = 0; !err && i < length; i++) {
+        if (!show_concerned(sq, count, list[i].concerns)) continue;
+        err = pawl__sq_exec(&sq->writer, list[i].sql, sq->diag);
     }
     return err;
+}
+
+/* May it be one that is in memory and not in the file? What can expire never is. */
+static bool may_be_fresh(const struct pawl__row *row)
+{
+    return left_ready(row) && !row->expires_at_ms;
 }
 
 /* ---- other tables ---- */
@@ -159,14 +195,25 @@ static const enum pawl__sql statements[PAWL__TABLES] = {
     [PAWL__TABLE_KEY_PUT] = SQL_SET_KEY_PUT,
 };
 
-enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set)
+static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__set *set)
 {
-    enum pawl_err err = pawl__sq_set_reserve(sq, set->row_count);
-    if (!err) err = store_rows(sq);
+    enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < PAWL__TABLES; i++) {
         if (!set->lists[i].count) continue;
         pawl__sq_set_show_list(sq, (enum pawl__table)i);
         err = pawl__sq_exec(&sq->writer, statements[i], sq->diag);
     }
     return err;
+}
+
+enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set)
+{
+    enum pawl_err err = pawl__sq_set_reserve(sq, set->row_count);
+    if (err) return err;
+    size_t count = list_changed(sq);
+    if (show_concerned(sq, count, may_be_fresh)) err = pawl__sq_fresh_absorb(sq);
+    if (!err) err = write_rows(sq, count, writes, sizeof writes / sizeof *writes);
+    if (!err) err = store_lists(sq, set);
+    if (err || !show_concerned(sq, count, gone)) return err;
+    return write_rows(sq, count, drops, sizeof drops / sizeof *drops);
 }

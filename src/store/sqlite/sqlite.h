@@ -331,9 +331,10 @@ void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table);
 /* See struct pawl__core_table. */
 enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set);
 enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set);
-enum pawl_err pawl__sq_lapsed(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
-                              size_t *count, bool *more);
-enum pawl_err pawl__sq_next_lapse(struct pawl__backend *sq, int64_t *at_ms);
+enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, int64_t limit,
+                                struct pawl_job_id *ids, size_t *count, bool *more);
+enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms);
+enum pawl_err pawl__sq_forget_keys(struct pawl__backend *sq, int64_t limit);
 
 /* ---- jobs that have just come (fresh.c) ---- */
 
@@ -491,8 +492,6 @@ enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *pla
 /* The active place that `ref` owns. STALE, NOT_FOUND. */
 enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_run *ref,
                                    struct pawl__sq_place *out, struct pawl_diag *diag);
-int64_t pawl__sq_rank_of(const struct pawl__backend *sq, const struct pawl__sq_place *place,
-                         int64_t due_at_ms);
 /* For the audit. `place` NULL: it concerns `subject`. */
 enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *id,
                             const char *subject, const char *action, const struct pawl_by *by,
@@ -509,9 +508,6 @@ enum pawl_err pawl__sq_key_delete(struct pawl__backend *sq, const uint8_t digest
 /* Is the work of op->retire ours to do? It is when no owner is named. */
 enum pawl_err pawl__sq_retire_begin(struct pawl__backend *sq, const struct pawl__op *op,
                                     bool *ours);
-/* A job that ended, with all that is kept with it. STATE, NOT_FOUND. */
-enum pawl_err pawl__sq_delete(struct pawl__backend *sq, struct pawl_job_id id,
-                              const struct pawl_by *by, struct pawl_diag *diag);
 /* Ids that match, oldest first, on `conn`; in `arena`. */
 enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
@@ -523,8 +519,7 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
 pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_extend,
-    pawl__sq_op_bulk, pawl__sq_op_priority, pawl__sq_op_delete, pawl__sq_op_progress,
-    pawl__sq_op_checkpoint, pawl__sq_op_log, pawl__sq_op_promote, pawl__sq_op_expire,
+    pawl__sq_op_progress, pawl__sq_op_checkpoint, pawl__sq_op_log, pawl__sq_op_promote,
     pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put,
     pawl__sq_op_node_drop, pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release,
     pawl__sq_op_setting_put, pawl__sq_op_queue_pause;

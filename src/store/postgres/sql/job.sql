@@ -147,11 +147,6 @@ FROM pawl_archive
 WHERE id = :id
 FOR KEY SHARE
 
--- name: job_reprioritise
-UPDATE pawl_job
-SET priority = :priority, rank = :rank
-WHERE id = :id
-
 -- name: job_delete
 DELETE FROM pawl_job
 WHERE id = ANY (:ids)

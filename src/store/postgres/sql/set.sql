@@ -111,7 +111,8 @@ WHERE ctid = ANY (ARRAY (
 
 -- name: set_audit
 INSERT INTO pawl_deed ({{audit.fields}})
-SELECT {{audit.fields of g}}
+SELECT {{audit.fields of g
+    | job_id = nullif(g.job_id, '00000000-0000-0000-0000-000000000000'::uuid)}}
 FROM unnest({{audit.fields bound}}) AS g ({{audit.fields}})
 
 -- name: set_key_drop
@@ -132,3 +133,26 @@ INSERT INTO pawl_key ({{key.fields}})
 SELECT {{key.fields of g}}
 FROM unnest({{key.fields bound}}) AS g ({{key.fields}})
 ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
+
+-- name: set_drop_tags
+-- Of jobs that are deleted, live or archived.
+DELETE FROM pawl_tag
+WHERE ctid = ANY (ARRAY (
+    SELECT l.place
+    FROM (
+        SELECT id, tags
+        FROM pawl_job
+        WHERE id = ANY (:ids)
+        UNION ALL
+        SELECT id, tags
+        FROM pawl_archive
+        WHERE id = ANY (:ids)
+    ) AS g
+    CROSS JOIN LATERAL json_array_elements_text(g.tags::json) AS t (tag)
+    CROSS JOIN LATERAL (
+        SELECT p.ctid AS place
+        FROM pawl_tag AS p
+        WHERE p.tag = t.tag AND p.id = g.id
+        OFFSET 0
+    ) AS l
+))

@@ -137,11 +137,6 @@ FROM pawl_job AS j
 {{places}}
 WHERE j.key = :key
 
--- name: job_reprioritise
-UPDATE pawl_job
-SET priority = :priority, rank = :rank
-WHERE key = :key
-
 -- name: job_delete
 DELETE FROM pawl_job
 WHERE key = :key
@@ -174,10 +169,6 @@ WHERE key = :key
 -- name: expiry_insert
 INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
 VALUES (:at_ms, :key)
-
--- name: expiry_delete
-DELETE FROM pawl_expiry
-WHERE at_ms = :at_ms AND key = :key
 
 -- name: key_holders
 SELECT id, until_ms

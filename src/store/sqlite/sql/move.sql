@@ -84,11 +84,6 @@ VALUES (:key, :lane, :state, :paused_from, :rank, :run, :base_run, :free_runs, :
 DELETE FROM pawl_wait
 WHERE key = :key
 
--- name: wait_rerank
-UPDATE pawl_wait
-SET rank = :rank
-WHERE key = :key
-
 -- name: wait_due
 SELECT key, lane, state, rank, run, base_run, free_runs
 FROM pawl_wait
@@ -157,11 +152,23 @@ ORDER BY finished_at_ms
 LIMIT :limit
 
 -- name: expiry_due
-SELECT at_ms, key
-FROM pawl_expiry
-WHERE at_ms <= :now_ms
-ORDER BY at_ms, key
+SELECT coalesce(j.head, j.key), j.tail
+FROM pawl_expiry AS e
+LEFT JOIN pawl_job AS j ON j.key = e.key
+WHERE e.at_ms <= :now_ms
+ORDER BY e.at_ms, e.key
 LIMIT :limit
+
+-- name: expiry_forget
+-- Those that expiry_due found.
+DELETE FROM pawl_expiry
+WHERE (at_ms, key) IN (
+    SELECT at_ms, key
+    FROM pawl_expiry
+    WHERE at_ms <= :now_ms
+    ORDER BY at_ms, key
+    LIMIT :limit
+)
 
 -- name: expiry_next
 SELECT min(at_ms)
@@ -236,8 +243,3 @@ WHERE lane = :lane AND state = :state
 -- name: count_insert
 INSERT INTO pawl_count (lane, state, n)
 VALUES (:lane, :state, :delta)
-
--- name: ready_rerank
-UPDATE pawl_ready
-SET rank = :new_rank
-WHERE lane = :lane AND rank = :rank AND key = :key

@@ -147,7 +147,7 @@ WHERE (key, run) IN (
 
 -- name: set_audit
 INSERT INTO pawl_deed ({{audit.fields}})
-SELECT {{audit.fields}}
+SELECT {{audit.fields | job_id = nullif(job_id, zeroblob(16))}}
 FROM pawl_set_audit
 
 -- name: set_key_drop
@@ -160,3 +160,51 @@ SELECT {{key.fields}}
 FROM pawl_set_key_put
 WHERE true -- or SQLite takes ON for that of a join
 ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
+
+-- Jobs that are deleted, with all that is kept with them.
+
+-- name: set_drop_tags
+DELETE FROM pawl_tag
+WHERE (tag, key) IN (
+    SELECT t.value, j.key
+    FROM pawl_set_row AS s
+    CROSS JOIN pawl_job AS j ON j.key = s.key
+    CROSS JOIN json_each(j.tags) AS t
+)
+
+-- name: set_drop_archived_tags
+DELETE FROM pawl_tag
+WHERE (tag, key) IN (
+    SELECT t.value, j.key
+    FROM pawl_set_row AS s
+    CROSS JOIN pawl_archive AS j ON j.key = s.key
+    CROSS JOIN json_each(j.tags) AS t
+)
+
+-- name: set_drop_failures
+DELETE FROM pawl_failure
+WHERE key IN (SELECT key FROM pawl_set_row)
+
+-- name: set_drop_progress
+DELETE FROM pawl_progress
+WHERE key IN (SELECT key FROM pawl_set_row)
+
+-- name: set_drop_checkpoint
+DELETE FROM pawl_checkpoint
+WHERE key IN (SELECT key FROM pawl_set_row)
+
+-- name: set_drop_log
+DELETE FROM pawl_log
+WHERE key IN (SELECT key FROM pawl_set_row)
+
+-- name: set_drop_audit
+DELETE FROM pawl_deed
+WHERE job_id IN (SELECT id FROM pawl_set_row)
+
+-- name: set_drop_expiry
+DELETE FROM pawl_expiry
+WHERE (at_ms, key) IN (SELECT expires_at_ms, key FROM pawl_set_row)
+
+-- name: set_drop_job
+DELETE FROM pawl_job
+WHERE key IN (SELECT key FROM pawl_set_row)
