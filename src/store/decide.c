@@ -162,6 +162,13 @@ const struct pawl_report pawl__report_lapsed = {
 };
 
 /* Claims and extensions that are not `timed` never let a lease end just then. */
+int64_t pawl__lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed)
+{
+    if (!timeout_ms) return lease_ms;
+    if (timed) return timeout_ms < lease_ms ? timeout_ms : lease_ms;
+    return lease_ms + (lease_ms == timeout_ms);
+}
+
 bool pawl__run_is_timed(const struct pawl__run_facts *facts)
 {
     return facts->timeout_ms && facts->lease_until_ms == facts->started_at_ms + facts->timeout_ms;

@@ -82,6 +82,11 @@ struct pawl__timeout {
 /* The run took longer than it may, and nobody but the store watched it. */
 void pawl__timeout_tell(const struct pawl__run_facts *facts, struct pawl__timeout *out);
 
+/* How long a run's lease is, counted from its start. A timed one ends with the job's timeout at the
+ * latest. One that is not lasts a ms longer than asked for where it would end just then: so the
+ * sweep can tell a run that took too long from one whose worker is gone. */
+int64_t pawl__lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
+
 /* ---- controls: none of them takes NONE, but for pawl__control_states ---- */
 
 enum pawl_event pawl__control_event(enum pawl_control control);

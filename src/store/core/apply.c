@@ -22,6 +22,10 @@ static const struct {
     [PAWL__OP_CONTROL] = { .want = pawl__want_control, .rule = pawl__rule_control },
     [PAWL__OP_PRIORITY] = { .want = pawl__want_priority, .rule = pawl__rule_priority },
     [PAWL__OP_DELETE] = { .want = pawl__want_delete, .rule = pawl__rule_delete },
+    [PAWL__OP_EXTEND] = { .want = pawl__want_extend, .rule = pawl__rule_extend },
+    [PAWL__OP_PROGRESS] = { .want = pawl__want_progress, .rule = pawl__rule_progress },
+    [PAWL__OP_CHECKPOINT] = { .want = pawl__want_checkpoint, .rule = pawl__rule_checkpoint },
+    [PAWL__OP_LOG] = { .want = pawl__want_log, .rule = pawl__rule_log },
     [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
     [PAWL__OP_LAPSE] = { .rule = pawl__rule_lapse,
                          .scan = pawl__scan_lapse,
@@ -170,6 +174,7 @@ static void note_moves(struct pawl__set *set)
 static enum pawl_err store(struct pawl__set *set)
 {
     list_keys(set);
+    pawl__notes_list(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
     enum pawl_err err = set->table->store(set->backend, set);
     if (!err) note_moves(set);

@@ -30,6 +30,7 @@ struct pawl__backend {
     struct pawl__catalog catalog;
     int loads, stores;
     int put[PAWL__TABLES];          /* rows of other tables */
+    struct pawl__progress progress; /* the first of the newest batch */
     int64_t counts[PAWL_STATE_END]; /* how moves changed them */
     struct pawl_job_id found[8];    /* what scans find */
     size_t found_count;
@@ -55,8 +56,9 @@ static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set)
         if (!from) row->found = PAWL__FOUND_ABSENT;
         row->need = asked.need;
         row->slot = asked.slot;
+        row->notes = asked.notes;
         if (from) pawl__row_loaded(set, row, (enum pawl__found)from->found);
-        row->has |= PAWL__NEED_CRASHES;
+        row->has |= PAWL__NEED_CRASHES | PAWL__NEED_NOTES;
     }
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         for (size_t k = b->held_count; k-- > 0;) {
@@ -90,6 +92,9 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
             if (memcmp(&b->held[k].id, &drops[i].id, 16) == 0)
                 b->held[k--] = b->held[--b->held_count];
         }
+    }
+    if (set->lists[PAWL__TABLE_PROGRESS].count) {
+        b->progress = *(const struct pawl__progress *)set->lists[PAWL__TABLE_PROGRESS].rows;
     }
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         b->put[i] += (int)set->lists[i].count;
@@ -607,6 +612,89 @@ static void jobs_expire_unless_they_run_or_were_revived(void **state)
     close_store(b);
 }
 
+/* ---- while it runs ---- */
+
+static void only_its_owner_extends_a_lease_that_has_not_ended(void **state)
+{
+    struct pawl__backend *b = open_store();
+    for (uint32_t i = 1; i <= 3; i++) {
+        put(b, i, PAWL_STATE_ACTIVE)->lease_until_ms = NOW_MS + (i != 3);
+    }
+    b->rows[1].timeout_ms = NOW_MS + 40 - b->rows[1].started_at_ms;
+    const struct pawl_run refs[] = {
+        { id_of(1), 1 }, { id_of(1), 2 }, { id_of(2), 1 }, { id_of(3), 1 }, { id_of(4), 1 }
+    };
+    const enum pawl_err expected[] = { PAWL_OK, PAWL_ERR_STALE, PAWL_OK, PAWL_ERR_STALE,
+                                       PAWL_ERR_NOT_FOUND };
+    enum pawl_err results[COUNT(refs)];
+    struct pawl__op extend = { .kind = PAWL__OP_EXTEND,
+                               .extend = { .refs = refs,
+                                           .count = COUNT(refs),
+                                           .lease_ms = 50,
+                                           .timed = true,
+                                           .results = results } };
+    run_ops(b, &extend, 1);
+    for (size_t i = 0; i < COUNT(refs); i++) {
+        assert_int_equal(results[i], expected[i]);
+    }
+    assert_int_equal(b->rows[0].lease_until_ms, NOW_MS + 50);
+    assert_int_equal(b->rows[1].lease_until_ms, NOW_MS + 40); // until its timeout
+    assert_int_equal(b->rows[2].lease_until_ms, NOW_MS);
+    extend.extend.lease_ms = 40;
+    extend.extend.timed = false;
+    run_ops(b, &extend, 1);
+    assert_int_equal(b->rows[0].lease_until_ms, NOW_MS + 40);
+    assert_int_equal(b->rows[1].lease_until_ms, NOW_MS + 41); // not just with its timeout
+    close_store(b);
+}
+
+static struct pawl__op progress_op(uint32_t n, int64_t run, double value, const char *message)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_PROGRESS,
+                              .progress = { .ref = { id_of(n), run },
+                                            .value = value,
+                                            .message = { message, strlen(message) } } };
+}
+
+static void progress_never_goes_back(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    put(b, 2, PAWL_STATE_AVAILABLE);
+    struct pawl__op ops[] = { progress_op(1, 1, 0.5, "half"), progress_op(1, 1, 0.25, ""),
+                              progress_op(1, 0, -1, "still"), progress_op(1, 2, 1, "late"),
+                              progress_op(2, 0, 1, "early") };
+    const enum pawl_err expected[] = { PAWL_OK, PAWL_OK, PAWL_OK, PAWL_ERR_STALE, PAWL_ERR_STATE };
+    run_ops(b, ops, COUNT(ops));
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        assert_int_equal(ops[i].err, expected[i]);
+    }
+    assert_int_equal(b->put[PAWL__TABLE_PROGRESS], 1);
+    assert_true(b->progress.value == 0.5);
+    assert_string_equal(b->progress.message.at, "still");
+    assert_int_equal(b->progress.run, 1);
+    close_store(b);
+}
+
+static void checkpoints_are_numbered_until_they_are_deleted(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    struct pawl__op ops[4];
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_CHECKPOINT,
+                                    .checkpoint = { .ref = { id_of(1), 1 },
+                                                    .state = { "{}", i == 2 ? 0 : 2 } } };
+    }
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[1].checkpoint.sequence, 2);
+    assert_int_equal(ops[2].checkpoint.sequence, 0);
+    assert_int_equal(ops[3].checkpoint.sequence, 1);
+    assert_int_equal(b->put[PAWL__TABLE_CHECKPOINT_PUT], 1);
+    assert_int_equal(b->put[PAWL__TABLE_CHECKPOINT_DROP], 0);
+    close_store(b);
+}
+
 /* ---- priority and deletion ---- */
 
 static void a_new_priority_is_a_new_rank(void **state)
@@ -689,6 +777,9 @@ int main(void)
         cmocka_unit_test(a_lease_that_ended_is_charged_until_it_is_a_poison_pill),
         cmocka_unit_test(a_damaged_retry_policy_does_not_hold_up_others),
         cmocka_unit_test(jobs_expire_unless_they_run_or_were_revived),
+        cmocka_unit_test(only_its_owner_extends_a_lease_that_has_not_ended),
+        cmocka_unit_test(progress_never_goes_back),
+        cmocka_unit_test(checkpoints_are_numbered_until_they_are_deleted),
         cmocka_unit_test(a_new_priority_is_a_new_rank),
         cmocka_unit_test(what_is_deleted_is_unknown_and_its_key_free),
         cmocka_unit_test(listeners_hear_of_interference_with_runs_alone),

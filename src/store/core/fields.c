@@ -54,6 +54,18 @@ static const struct pawl__field pawl__audit_fields[] = { PAWL__AUDIT_FIELDS(X) }
 #define OF struct pawl__key_row
 static const struct pawl__field pawl__key_row_fields[] = { PAWL__KEY_FIELDS(X) };
 #undef OF
+#define OF struct pawl__progress
+static const struct pawl__field pawl__progress_fields[] = { PAWL__PROGRESS_FIELDS(X) };
+#undef OF
+#define OF struct pawl__checkpoint
+static const struct pawl__field pawl__checkpoint_fields[] = { PAWL__CHECKPOINT_FIELDS(X) };
+#undef OF
+#define OF struct pawl__log_line
+static const struct pawl__field pawl__log_line_fields[] = { PAWL__LINE_FIELDS(X) };
+#undef OF
+#define OF struct pawl__log_cut
+static const struct pawl__field pawl__log_cut_fields[] = { PAWL__CUT_FIELDS(X) };
+#undef OF
 #undef X
 
 #define X(name, type, list, its_job)                                                               \

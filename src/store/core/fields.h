@@ -117,6 +117,29 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(reason,         reason,         TEXT)                                                        \
     X(from,           from_state,     SOME_STATE)                                                  \
     X(to,             to_state,       SOME_STATE)
+/* struct pawl__progress */
+#define PAWL__PROGRESS_FIELDS(X)                                                                   \
+    X(run,            run,            I64)                                                         \
+    X(at_ms,          at_ms,          TIME)                                                        \
+    X(value,          value,          REAL)                                                        \
+    X(message,        message,        JSON)        /* text */                                      \
+    X(data,           data,           JSON)
+/* struct pawl__checkpoint */
+#define PAWL__CHECKPOINT_FIELDS(X)                                                                 \
+    X(sequence,       sequence,       I64)                                                         \
+    X(at_ms,          at_ms,          TIME)                                                        \
+    X(state,          state,          JSON)
+/* struct pawl__log_line */
+#define PAWL__LINE_FIELDS(X)                                                                       \
+    X(line,           line,           I64)                                                         \
+    X(run,            run,            I64)                                                         \
+    X(at_ms,          at_ms,          TIME)                                                        \
+    X(level,          level,          I32)                                                         \
+    X(text,           text,           JSON)        /* text */
+/* struct pawl__log_cut */
+#define PAWL__CUT_FIELDS(X)                                                                        \
+    X(after,          after,          I64)                                                         \
+    X(line,           line,           I64)
 /* struct pawl__key_row */
 #define PAWL__KEY_FIELDS(X)                                                                        \
     X(digest,         digest,         BYTES)                                                       \
@@ -130,7 +153,12 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(TRIM,     pawl__trim,    PAWL__TRIM_FIELDS,    true)  /* failures that are forgotten */      \
     X(AUDIT,    pawl__audit,   PAWL__AUDIT_FIELDS,   false)                                        \
     X(KEY_DROP, pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
-    X(KEY_PUT,  pawl__key_row, PAWL__KEY_FIELDS,     false)
+    X(KEY_PUT,  pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
+    X(PROGRESS, pawl__progress, PAWL__PROGRESS_FIELDS, true)                                       \
+    X(CHECKPOINT_DROP, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                            \
+    X(CHECKPOINT_PUT, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                             \
+    X(LINE,     pawl__log_line, PAWL__LINE_FIELDS,   true)                                         \
+    X(LINE_TRIM, pawl__log_cut, PAWL__CUT_FIELDS,    true)  /* lines that are forgotten */
 
 /* clang-format on */
 

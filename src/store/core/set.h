@@ -1,9 +1,9 @@
 /* The working set: the rows that one commit batch is about, in memory.
  *
  * Operations are added to the set. Then the backend reads all rows that they name, by a few
- * statements; the rules (finish.c, control.c, sweep.c) decide the operations in order, on the rows
- * in memory; and the backend writes what changed, again by a few statements. A rule has no effect
- * outside of the set, and no SQL is in this folder.
+ * statements; the rules (finish.c, control.c, sweep.c, notes.c) decide the operations in order, on
+ * the rows in memory; and the backend writes what changed, again by a few statements. A rule has no
+ * effect outside of the set, and no SQL is in this folder.
  *
  * 1. A row is read once in a batch. What a rule changes is seen by the rules behind it.
  * 2. A rule checks first and changes afterwards: one that returns an error has changed nothing.
@@ -21,6 +21,7 @@
 
 struct pawl__backend;
 struct pawl__set;
+struct pawl__notes;
 
 /* ---- rows ---- */
 
@@ -28,18 +29,20 @@ enum pawl__found { PAWL__FOUND_UNREAD, PAWL__FOUND_LIVE, PAWL__FOUND_ARCHIVED, P
 
 /* Groups of fields: what rules need of a row, so that loads are narrow. */
 enum {
-    PAWL__NEED_RUN = 1,     /* state, lane, runs, times of the run, worker */
-    PAWL__NEED_FACTS = 2,   /* priority, times, retry policy */
-    PAWL__NEED_STAND = 4,   /* all that is known of a job that does not run */
-    PAWL__NEED_KEYS = 8,    /* keys */
-    PAWL__NEED_CRASHES = 16 /* how many leases lapsed in this series of attempts */
+    PAWL__NEED_RUN = 1,      /* state, lane, runs, times of the run, worker */
+    PAWL__NEED_FACTS = 2,    /* priority, times, retry policy */
+    PAWL__NEED_STAND = 4,    /* all that is known of a job that does not run */
+    PAWL__NEED_KEYS = 8,     /* keys */
+    PAWL__NEED_CRASHES = 16, /* how many leases lapsed in this series of attempts */
+    PAWL__NEED_NOTES = 32    /* `notes` */
 };
 
 /* What rules wrote, so that stores are narrow. */
 enum {
     PAWL__WROTE_STAND = 1, /* the state, or anything that goes with it */
     PAWL__WROTE_FACTS = 2, /* PAWL__ROW_PLAN */
-    PAWL__WROTE_END = 4    /* it is deleted; see `gone` */
+    PAWL__WROTE_END = 4,   /* it is deleted; see `gone` */
+    PAWL__WROTE_LEASE = 8  /* lease_until_ms of a run */
 };
 
 /* A job; see PAWL__ROW_READ for what is stored. Which fields are set is told by `has`. Texts and
@@ -83,7 +86,8 @@ struct pawl__row {
     /* KEYS: records of PAWL__KEY_RECORD_BYTES */
     struct pawl_span keys;
 
-    int64_t crashes; /* CRASHES */
+    int64_t crashes;           /* CRASHES */
+    struct pawl__notes *notes; /* NOTES; in the set's arena, from the time when they are wanted */
 
     struct pawl_job_id arrival; /* as in struct pawl__new_job */
     union {                     /* the backend's own, from load to store */
@@ -147,6 +151,41 @@ struct pawl__key_row {
     struct pawl_span digest;
     struct pawl_job_id id;
     int64_t until_ms;
+};
+
+/* What a run has reported of itself. */
+struct pawl__progress {
+    const struct pawl__row *row;
+    int64_t run, at_ms;
+    double value; /* negative: none */
+    struct pawl_span message, data;
+};
+
+struct pawl__checkpoint {
+    const struct pawl__row *row;
+    int64_t sequence, at_ms; /* 0: there is none */
+    struct pawl_span state;  /* never read */
+};
+
+struct pawl__log_line {
+    const struct pawl__row *row;
+    int64_t line, run, at_ms;
+    int32_t level;
+    struct pawl_span text;
+};
+
+/* Of a long log the lines in between are forgotten: those behind `after`, up to `line`. */
+struct pawl__log_cut {
+    const struct pawl__row *row;
+    int64_t after, line;
+};
+
+/* What is kept with a job while it runs. */
+struct pawl__notes {
+    struct pawl__progress progress;     /* run 0: none */
+    struct pawl__checkpoint checkpoint; /* the sequence alone is read */
+    int64_t lines;                      /* of its log, those that were forgotten too */
+    bool progressed, saved, dropped;    /* to be written */
 };
 
 struct pawl__list {
@@ -298,6 +337,8 @@ void pawl__row_delete(struct pawl__set *set, struct pawl__row *row);
 /* The row of a job that is live or archived. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id,
                                               struct pawl__row **out, struct pawl_diag *diag);
+/* The rows of changed notes go onto their lists. */
+void pawl__notes_list(struct pawl__set *set);
 /* The row of the active job that `ref` owns. STALE, NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
                                               struct pawl__row **out, struct pawl_diag *diag);
@@ -310,9 +351,11 @@ typedef void pawl__wants_fn(struct pawl__set *set, const struct pawl__op *op);
 typedef enum pawl_err pawl__rule_fn(struct pawl__set *set, struct pawl__op *op);
 
 pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__want_control,
-    pawl__want_priority, pawl__want_delete;
+    pawl__want_priority, pawl__want_delete, pawl__want_extend, pawl__want_progress,
+    pawl__want_checkpoint, pawl__want_log;
 pawl__rule_fn pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze, pawl__rule_control,
-    pawl__rule_priority, pawl__rule_delete, pawl__rule_bulk, pawl__rule_lapse, pawl__rule_expire;
+    pawl__rule_priority, pawl__rule_delete, pawl__rule_extend, pawl__rule_progress,
+    pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_lapse, pawl__rule_expire;
 /* Operations that look for their jobs: what finds them, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_lapse, pawl__after_lapse, pawl__scan_expire,
     pawl__after_expire;

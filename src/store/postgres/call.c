@@ -27,6 +27,7 @@ enum {
     OID_BYTEA_ARRAY = 1001,
     OID_TEXT_ARRAY = 1009,
     OID_TID_ARRAY = 1010,
+    OID_FLOAT8_ARRAY = 1022,
     OID_INT8_ARRAY = 1016,
     OID_UUID = 2950,
     OID_UUID_ARRAY = 2951
@@ -216,11 +217,10 @@ void pawl__pg_bind_bytes(struct pawl__pg_conn *conn, int at, const void *bytes, 
 
 void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind)
 {
-    static const Oid kinds[] = { [PAWL__PG_INTS] = OID_INT8,
-                                 [PAWL__PG_TEXTS] = OID_TEXT,
-                                 [PAWL__PG_IDS] = OID_UUID,
-                                 [PAWL__PG_BYTES] = OID_BYTEA,
-                                 [PAWL__PG_TIDS] = OID_TID };
+    static const Oid kinds[] = {
+        [PAWL__PG_INTS] = OID_INT8,   [PAWL__PG_TEXTS] = OID_TEXT, [PAWL__PG_IDS] = OID_UUID,
+        [PAWL__PG_BYTES] = OID_BYTEA, [PAWL__PG_TIDS] = OID_TID,   [PAWL__PG_REALS] = OID_FLOAT8
+    };
     static const char header[LIST_HEADER_BYTES] = { 0 };
     pawl__buf_clear(&list->bytes);
     pawl__buf_add(&list->bytes, header, sizeof header);
@@ -269,6 +269,13 @@ void pawl__pg_list_add_maybe(struct pawl__pg_list *list, const int64_t *value)
     }
 }
 
+void pawl__pg_list_add_real(struct pawl__pg_list *list, double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    pawl__pg_list_add_maybe(list, value < 0 ? NULL : &bits);
+}
+
 void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id)
 {
     pawl__pg_list_add_bytes(list, id.b, sizeof id.b);
@@ -307,6 +314,8 @@ static Oid list_type(Oid type)
         return OID_UUID_ARRAY;
     case OID_TID:
         return OID_TID_ARRAY;
+    case OID_FLOAT8:
+        return OID_FLOAT8_ARRAY;
     default:
         assert(type == OID_BYTEA);
         return OID_BYTEA_ARRAY;

@@ -56,16 +56,6 @@ static enum pawl_err name_lane(struct claim *claim, struct pawl__pg_cursor *curs
 
 /* ---- claiming ---- */
 
-/* A timed lease ends with the job's timeout at the latest. One that is not lasts a ms longer than
- * asked for where it would end just then: so the sweep can tell a run that took too long from one
- * whose worker is gone. */
-int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed)
-{
-    if (!timeout_ms) return lease_ms;
-    if (timed) return timeout_ms < lease_ms ? timeout_ms : lease_ms;
-    return lease_ms + (lease_ms == timeout_ms);
-}
-
 static void list_chosen(const struct claim *claim, struct pawl__pg_list *list)
 {
     pawl__pg_list_begin(list, PAWL__PG_IDS);
@@ -510,7 +500,7 @@ enum pawl_err pawl__pg_op_assign(struct pawl__backend *pg, struct pawl__op *op)
     int64_t lease_ms = job->lease_ms ? job->lease_ms : op->assign.lease_ms;
     struct pawl__pg_target target = {
         .worker = op->assign.worker,
-        .lease_until_ms = pg->now_ms + pawl__pg_lease_of(job->timeout_ms, lease_ms, false)
+        .lease_until_ms = pg->now_ms + pawl__lease_of(job->timeout_ms, lease_ms, false)
     };
     err = pawl__pg_move(pg, &place, assign, 1, &target);
     if (err) return err;

@@ -2,7 +2,6 @@
  * of a list. Each kind of field is known here and nowhere else. */
 #include "store/postgres/postgres.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -125,8 +124,9 @@ enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind)
         return PAWL__PG_IDS;
     case PAWL__KIND_BYTES:
         return PAWL__PG_BYTES;
+    case PAWL__KIND_REAL:
+        return PAWL__PG_REALS;
     default:
-        assert(kind != PAWL__KIND_REAL); // no list of those yet
         return PAWL__PG_INTS;
     }
 }
@@ -172,7 +172,9 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
     case PAWL__KIND_ID:
         pawl__pg_list_add_id(list, *(const struct pawl_job_id *)at);
         break;
-    case PAWL__KIND_REAL: // see pawl__pg_list_kind
+    case PAWL__KIND_REAL:
+        pawl__pg_list_add_real(list, *(const double *)at);
+        break;
     case PAWL__KIND_END:
         break;
     }

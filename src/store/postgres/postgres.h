@@ -170,7 +170,14 @@ struct pawl__pg_list {
     bool nulls;
 };
 
-enum pawl__pg_kind { PAWL__PG_INTS, PAWL__PG_TEXTS, PAWL__PG_IDS, PAWL__PG_BYTES, PAWL__PG_TIDS };
+enum pawl__pg_kind {
+    PAWL__PG_INTS,
+    PAWL__PG_TEXTS,
+    PAWL__PG_IDS,
+    PAWL__PG_BYTES,
+    PAWL__PG_TIDS,
+    PAWL__PG_REALS
+};
 
 void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind);
 void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value);
@@ -180,6 +187,7 @@ void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id);
 void pawl__pg_list_add_span(struct pawl__pg_list *list, struct pawl_span span); /* empty: NULL */
 void pawl__pg_list_add_text(struct pawl__pg_list *list, const char *text);      /* "" too: NULL */
 void pawl__pg_list_add_bytes(struct pawl__pg_list *list, const void *bytes, size_t len);
+void pawl__pg_list_add_real(struct pawl__pg_list *list, double value); /* negative: NULL */
 void pawl__pg_list_release(struct pawl__pg_list *list);
 /* The list must live until the call is sent. */
 void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list);
@@ -622,8 +630,6 @@ void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *plac
 
 /* ---- more that operations share ---- */
 
-/* How long a run's lease is (claim.c). */
-int64_t pawl__pg_lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
 /* Is the work of op->retire ours to do (cluster.c)? It is when no owner is named. */
 enum pawl_err pawl__pg_retire_begin(struct pawl__backend *pg, const struct pawl__op *op,
                                     bool *ours);
@@ -644,8 +650,7 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_extend,
-    pawl__pg_op_progress, pawl__pg_op_checkpoint, pawl__pg_op_log, pawl__pg_op_promote,
+pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_promote,
     pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put,
     pawl__pg_op_node_drop, pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release,
     pawl__pg_op_setting_put, pawl__pg_op_queue_pause;

@@ -168,7 +168,47 @@ static void read_holders(struct pawl__backend *pg)
     }
 }
 
-/* One round trip, if all are live. */
+/* ---- notes ---- */
+
+enum { SLOT_PROGRESS, SLOT_NOTES };
+
+static bool send_notes(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = &pg->set_lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        struct pawl__row *row = pg->set.unread[i];
+        if (row->found == PAWL__FOUND_ABSENT || !(row->need & PAWL__NEED_NOTES)) continue;
+        pawl__pg_list_add_id(ids, row->id);
+        row->has |= PAWL__NEED_NOTES;
+    }
+    if (!ids->count) return false;
+    send_ids(pg, PG_SET_PROGRESS_READ, ids, SLOT_PROGRESS);
+    send_ids(pg, PG_SET_NOTES_READ, ids, SLOT_NOTES);
+    return true;
+}
+
+static void read_notes(struct pawl__backend *pg)
+{
+    const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_PROGRESS];
+    const PGresult *rows = pg->writer.kept[SLOT_PROGRESS];
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
+        row->notes->progress.row = row;
+        if (pawl__pg_read(rows, i, 1, of->fields, of->count, &pg->set.arena,
+                          &row->notes->progress)) {
+            pg->set.failed = true;
+        }
+    }
+    rows = pg->writer.kept[SLOT_NOTES];
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
+        row->notes->checkpoint.sequence = pawl__pg_int(rows, i, 1);
+        row->notes->lines = pawl__pg_int(rows, i, 2);
+    }
+}
+
+/* One round trip, if all are live, and one more for notes. */
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set)
 {
     (void)set;
@@ -181,5 +221,8 @@ enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set)
     if (!err && rows) err = look_again(pg, ids);
     if (!err && crashes) read_crashes(pg);
     if (!err && holders) read_holders(pg);
+    if (err || !send_notes(pg)) return err;
+    err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (!err) read_notes(pg);
     return err;
 }

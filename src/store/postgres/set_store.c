@@ -5,6 +5,7 @@
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- lists of a statement's parameters ---- */
 
@@ -58,7 +59,7 @@ static void list_row(struct pawl__backend *pg, const struct pawl__row *row)
 
 static bool is_written(const struct pawl__row *row)
 {
-    return row->wrote & (PAWL__WROTE_STAND | PAWL__WROTE_FACTS);
+    return row->wrote & (PAWL__WROTE_STAND | PAWL__WROTE_FACTS | PAWL__WROTE_LEASE);
 }
 
 static void write_rows(struct pawl__backend *pg, bool restored)
@@ -78,6 +79,14 @@ static void write_rows(struct pawl__backend *pg, bool restored)
     pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
 }
 
+/* The roll is written when the set is empty again. */
+static void enroll_lease(struct pawl__backend *pg, const struct pawl__row *row)
+{
+    const char *worker = pawl__arena_dup(&pg->arena, row->worker, strlen(row->worker));
+    if (!worker) pg->rolls[PAWL__PG_ROLL_LEASE].failed = true;
+    if (worker) pawl__pg_roll_lease(pg, row->lease_until_ms, worker, row->id);
+}
+
 /* Where it is to be found from now on. A row of a roll that it has left means nothing. */
 static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 {
@@ -89,6 +98,7 @@ static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
                                                         .id = row->id,
                                                         .arrival = row->arrival });
     }
+    if (row->state == PAWL_STATE_ACTIVE && (row->wrote & PAWL__WROTE_LEASE)) enroll_lease(pg, row);
     if (pawl_state_is_terminal(row->state) && (came || row->end_new)) {
         pawl__pg_roll_ended(pg, row->state, row->finished_at_ms, row->id);
     }
@@ -105,6 +115,11 @@ static const struct {
     [PAWL__TABLE_AUDIT] = { PG_SET_AUDIT, true },
     [PAWL__TABLE_KEY_DROP] = { PG_SET_KEY_DROP, false },
     [PAWL__TABLE_KEY_PUT] = { PG_SET_KEY_PUT, true },
+    [PAWL__TABLE_PROGRESS] = { PG_SET_PROGRESS, true },
+    [PAWL__TABLE_CHECKPOINT_DROP] = { PG_SET_CHECKPOINT_DROP, false },
+    [PAWL__TABLE_CHECKPOINT_PUT] = { PG_SET_CHECKPOINT_PUT, true },
+    [PAWL__TABLE_LINE] = { PG_SET_LINE, true },
+    [PAWL__TABLE_LINE_TRIM] = { PG_SET_LINE_TRIM, false },
 };
 
 /* What belongs to a job begins with its row. */

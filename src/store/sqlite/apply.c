@@ -12,10 +12,6 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__sq_op_claim,
     [PAWL__OP_ROUTE] = pawl__sq_op_claim,
     [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
-    [PAWL__OP_EXTEND] = pawl__sq_op_extend,
-    [PAWL__OP_PROGRESS] = pawl__sq_op_progress,
-    [PAWL__OP_CHECKPOINT] = pawl__sq_op_checkpoint,
-    [PAWL__OP_LOG] = pawl__sq_op_log,
     [PAWL__OP_PROMOTE] = pawl__sq_op_promote,
     [PAWL__OP_ARCHIVE] = pawl__sq_op_archive,
     [PAWL__OP_PURGE] = pawl__sq_op_purge,
@@ -86,10 +82,6 @@ static bool leaves_fresh(const struct pawl__op *op)
         return !replaces(op);
     case PAWL__OP_CLAIM:
     case PAWL__OP_ROUTE:
-    case PAWL__OP_EXTEND:
-    case PAWL__OP_PROGRESS:
-    case PAWL__OP_CHECKPOINT:
-    case PAWL__OP_LOG:
     case PAWL__OP_PROMOTE:
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE: // what can expire has extras

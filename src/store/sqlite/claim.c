@@ -300,16 +300,6 @@ static enum pawl_err insert_routed(struct pawl__backend *sq, const struct row *r
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-/* A timed lease ends with the job's timeout at the latest. One that is not lasts a ms longer than
- * asked for where it would end just then: so the sweep can tell a run that took too long from one
- * whose worker is gone. */
-static int64_t lease_of(const struct pawl_job *job, int64_t lease_ms, bool timed)
-{
-    if (!job->timeout_ms) return lease_ms;
-    if (timed) return job->timeout_ms < lease_ms ? job->timeout_ms : lease_ms;
-    return lease_ms + (lease_ms == job->timeout_ms);
-}
-
 static void start_job(struct claim *claim, const struct row *row, struct pawl_job *job)
 {
     const struct pawl__op *op = claim->op;
@@ -321,8 +311,9 @@ static void start_job(struct claim *claim, const struct row *row, struct pawl_jo
     job->attempt = job->run - row->base_run;
     job->free_runs = row->free_runs;
     job->started_at_ms = routed ? 0 : claim->sq->now_ms;
-    job->lease_until_ms = claim->sq->now_ms +
-                          (routed ? lease_ms : lease_of(job, lease_ms, op->claim.timed));
+    job->lease_until_ms =
+        claim->sq->now_ms +
+        (routed ? lease_ms : pawl__lease_of(job->timeout_ms, lease_ms, op->claim.timed));
 }
 
 /* A job that expired while nobody looked is not given out but ended. It has extras, so it is in
@@ -432,7 +423,8 @@ enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
     if (err) return err;
     int64_t lease_ms = job->lease_ms ? job->lease_ms : op->assign.lease_ms;
     struct pawl__sq_target target = {
-        .worker = op->assign.worker, .lease_until_ms = sq->now_ms + lease_of(job, lease_ms, false)
+        .worker = op->assign.worker,
+        .lease_until_ms = sq->now_ms + pawl__lease_of(job->timeout_ms, lease_ms, false)
     };
     err = pawl__sq_move(sq, &place, assign, 1, &target);
     if (err) return err;

@@ -75,9 +75,16 @@ static void write_schema(char out[PAWL__SQ_SET_SCHEMA_BYTES], const char *own,
 /* ---- attaching ---- */
 
 static const char *const names[PAWL__TABLES] = {
-    [PAWL__TABLE_FAILURE] = "pawl_set_failure", [PAWL__TABLE_TRIM] = "pawl_set_trim",
-    [PAWL__TABLE_AUDIT] = "pawl_set_audit",     [PAWL__TABLE_KEY_DROP] = "pawl_set_key_drop",
+    [PAWL__TABLE_FAILURE] = "pawl_set_failure",
+    [PAWL__TABLE_TRIM] = "pawl_set_trim",
+    [PAWL__TABLE_AUDIT] = "pawl_set_audit",
+    [PAWL__TABLE_KEY_DROP] = "pawl_set_key_drop",
     [PAWL__TABLE_KEY_PUT] = "pawl_set_key_put",
+    [PAWL__TABLE_PROGRESS] = "pawl_set_progress",
+    [PAWL__TABLE_CHECKPOINT_DROP] = "pawl_set_checkpoint_drop",
+    [PAWL__TABLE_CHECKPOINT_PUT] = "pawl_set_checkpoint_put",
+    [PAWL__TABLE_LINE] = "pawl_set_line",
+    [PAWL__TABLE_LINE_TRIM] = "pawl_set_line_trim",
 };
 
 static int attach_list(sqlite3 *db, struct pawl__sq_set_list *list, enum pawl__table table)

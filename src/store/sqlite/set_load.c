@@ -80,24 +80,64 @@ static enum pawl_err load_rows(struct pawl__backend *sq, struct pawl__set *set)
     return err;
 }
 
-static enum pawl_err load_crashes(struct pawl__backend *sq, struct pawl__set *set)
+/* Shows rows that were found and need this; how many. */
+static size_t show_needy(struct pawl__backend *sq, uint8_t need)
 {
-    struct pawl__row **list = sq->set_tables.list;
     size_t count = 0;
-    for (size_t i = 0; i < set->unread_count; i++) {
-        struct pawl__row *row = set->unread[i];
-        bool live = row->found == PAWL__FOUND_LIVE;
-        if (live && (row->need & PAWL__NEED_CRASHES)) list[count++] = row;
+    for (size_t i = 0; i < sq->set.unread_count; i++) {
+        struct pawl__row *row = sq->set.unread[i];
+        bool found = row->found != PAWL__FOUND_ABSENT;
+        if (found && (row->need & need)) sq->set_tables.list[count++] = row;
     }
-    if (!count) return PAWL_OK;
     pawl__sq_set_show(sq, count);
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_SET_CRASHES);
+    return count;
+}
+
+static void read_crashes(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
+{
+    (void)set;
+    row->crashes = sqlite3_column_int64(stmt, 1);
+}
+
+static void read_progress(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
+{
+    const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_PROGRESS];
+    row->notes->progress.row = row;
+    if (pawl__sq_read(stmt, 1, of->fields, of->count, &set->arena, &row->notes->progress)) {
+        set->failed = true;
+    }
+}
+
+static void read_counts(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
+{
+    (void)set;
+    row->notes->checkpoint.sequence = sqlite3_column_int64(stmt, 1);
+    row->notes->lines = sqlite3_column_int64(stmt, 2);
+}
+
+/* What only some rows need. */
+static const struct {
+    uint8_t need;
+    enum pawl__sql sql;
+    void (*read)(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row);
+} extras[] = {
+    { PAWL__NEED_CRASHES, SQL_SET_CRASHES, read_crashes },
+    { PAWL__NEED_NOTES, SQL_SET_PROGRESS_READ, read_progress },
+    { PAWL__NEED_NOTES, SQL_SET_NOTES_READ, read_counts },
+};
+
+static enum pawl_err load_extra(struct pawl__backend *sq, size_t at)
+{
+    size_t count = show_needy(sq, extras[at].need);
+    if (!count) return PAWL_OK;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, extras[at].sql);
     bool found;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        struct pawl__row *row = list[sqlite3_column_int64(stmt, 0)];
-        row->crashes = sqlite3_column_int64(stmt, 1);
-        row->has |= PAWL__NEED_CRASHES;
+        extras[at].read(&sq->set, stmt, sq->set_tables.list[sqlite3_column_int64(stmt, 0)]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sq->set_tables.list[i]->has |= extras[at].need;
     }
     return err;
 }
@@ -120,7 +160,9 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set)
 {
     enum pawl_err err = pawl__sq_set_reserve(sq, set->unread_count);
     if (!err) err = load_rows(sq, set);
-    if (!err) err = load_crashes(sq, set);
+    for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
+        err = load_extra(sq, i);
+    }
     for (size_t i = set->key_count - set->unread_keys; !err && i < set->key_count; i++) {
         err = load_key(sq, &set->keys[i]);
     }

@@ -93,6 +93,11 @@ static bool restored_with_end(const struct pawl__row *row)
     return row->restored && pawl__row_keeps_end(row);
 }
 
+static bool extended(const struct pawl__row *row)
+{
+    return (row->wrote & PAWL__WROTE_LEASE) && !moved(row);
+}
+
 static bool gone(const struct pawl__row *row)
 {
     return row->gone;
@@ -115,12 +120,13 @@ struct write {
 
 /* In this order. */
 static const struct write writes[] = {
-    { SQL_SET_RESTORE_JOB, restored },      { SQL_SET_RESTORE_DONE, restored_with_end },
-    { SQL_SET_LEAVE_ARCHIVE, restored },    { SQL_SET_PLAN, wrote_plan },
-    { SQL_SET_LEAVE_READY, left_ready },    { SQL_SET_LEAVE_ACTIVE, left_active },
-    { SQL_SET_LEAVE_WAIT, left_wait },      { SQL_SET_LEAVE_DONE, left_done },
-    { SQL_SET_ENTER_READY, entered_ready }, { SQL_SET_ENTER_WAIT, entered_wait },
-    { SQL_SET_ENTER_DONE, entered_done },   { SQL_SET_EXPIRY, may_expire_again },
+    { SQL_SET_RESTORE_JOB, restored },     { SQL_SET_RESTORE_DONE, restored_with_end },
+    { SQL_SET_LEAVE_ARCHIVE, restored },   { SQL_SET_PLAN, wrote_plan },
+    { SQL_SET_LEASE, extended },           { SQL_SET_LEAVE_READY, left_ready },
+    { SQL_SET_LEAVE_ACTIVE, left_active }, { SQL_SET_LEAVE_WAIT, left_wait },
+    { SQL_SET_LEAVE_DONE, left_done },     { SQL_SET_ENTER_READY, entered_ready },
+    { SQL_SET_ENTER_WAIT, entered_wait },  { SQL_SET_ENTER_DONE, entered_done },
+    { SQL_SET_EXPIRY, may_expire_again },
 };
 
 /* After all other tables: what was written there in the same batch goes too. */
@@ -190,9 +196,16 @@ static bool may_be_fresh(const struct pawl__row *row)
 /* ---- other tables ---- */
 
 static const enum pawl__sql statements[PAWL__TABLES] = {
-    [PAWL__TABLE_FAILURE] = SQL_SET_FAILURE, [PAWL__TABLE_TRIM] = SQL_SET_TRIM,
-    [PAWL__TABLE_AUDIT] = SQL_SET_AUDIT,     [PAWL__TABLE_KEY_DROP] = SQL_SET_KEY_DROP,
+    [PAWL__TABLE_FAILURE] = SQL_SET_FAILURE,
+    [PAWL__TABLE_TRIM] = SQL_SET_TRIM,
+    [PAWL__TABLE_AUDIT] = SQL_SET_AUDIT,
+    [PAWL__TABLE_KEY_DROP] = SQL_SET_KEY_DROP,
     [PAWL__TABLE_KEY_PUT] = SQL_SET_KEY_PUT,
+    [PAWL__TABLE_PROGRESS] = SQL_SET_PROGRESS,
+    [PAWL__TABLE_CHECKPOINT_DROP] = SQL_SET_CHECKPOINT_DROP,
+    [PAWL__TABLE_CHECKPOINT_PUT] = SQL_SET_CHECKPOINT_PUT,
+    [PAWL__TABLE_LINE] = SQL_SET_LINE,
+    [PAWL__TABLE_LINE_TRIM] = SQL_SET_LINE_TRIM,
 };
 
 static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__set *set)

@@ -518,8 +518,7 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_extend,
-    pawl__sq_op_progress, pawl__sq_op_checkpoint, pawl__sq_op_log, pawl__sq_op_promote,
+pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_promote,
     pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put,
     pawl__sq_op_node_drop, pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release,
     pawl__sq_op_setting_put, pawl__sq_op_queue_pause;

@@ -134,19 +134,6 @@ FROM pawl_archive
 WHERE id = :id
 FOR UPDATE
 
--- name: job_known
--- Kept from being deleted until the commit.
-SELECT 1
-FROM pawl_job
-WHERE id = :id
-FOR KEY SHARE
-
--- name: archive_known
-SELECT 1
-FROM pawl_archive
-WHERE id = :id
-FOR KEY SHARE
-
 -- name: job_delete
 DELETE FROM pawl_job
 WHERE id = ANY (:ids)

@@ -133,25 +133,6 @@ SET state = :state, paused_from = NULL, waits = false, held = false, perishes = 
     worker = :worker, reason = :reason, end_reason = NULL, result = NULL
 WHERE id = :id
 
--- name: job_extend
--- A lease that has run out cannot be revived: somebody may be about to take the job.
-UPDATE pawl_job AS j
-SET lease_until_ms = CASE
-        WHEN j.timeout_ms IS NULL THEN :lease_until_ms
-        WHEN :timed THEN least(:lease_until_ms, j.started_at_ms + j.timeout_ms)
-        WHEN :lease_until_ms = j.started_at_ms + j.timeout_ms THEN :lease_until_ms + 1
-        ELSE :lease_until_ms END
-WHERE j.id = ANY (:ids) AND j.state = 4 AND j.lease_until_ms > :now_ms
-    AND CASE WHEN (j.id, j.run) IN (SELECT g.id, g.run FROM unnest(:ids, :runs) AS g (id, run))
-        THEN true ELSE false END
-RETURNING j.id, j.run, j.lease_until_ms, j.worker
-
--- name: job_known_many
-SELECT g.at
-FROM unnest(:ids) WITH ORDINALITY AS g (id, at)
-WHERE (SELECT true FROM pawl_job AS j WHERE j.id = g.id)
-    OR (SELECT true FROM pawl_archive AS j WHERE j.id = g.id)
-
 -- name: lease_due
 -- Rows of the roll that somebody holds are being swept already.
 SELECT ctid, ids
@@ -294,43 +275,13 @@ WHERE ctid = ANY (ARRAY (
 DELETE FROM pawl_failure
 WHERE id = ANY (:ids)
 
--- name: progress_get
-SELECT run, value, message, data
-FROM pawl_progress
-WHERE id = :id
-
--- name: progress_put
-INSERT INTO pawl_progress (id, run, at_ms, value, message, data)
-VALUES (:id, :run, :at_ms, :value, :message, :data)
-ON CONFLICT (id) DO UPDATE
-SET run = excluded.run, at_ms = excluded.at_ms, value = excluded.value,
-    message = excluded.message, data = excluded.data
-
 -- name: progress_delete
 DELETE FROM pawl_progress
 WHERE id = ANY (:ids)
 
--- name: checkpoint_put
-INSERT INTO pawl_checkpoint (id, sequence, at_ms, state)
-VALUES (:id, 1, :at_ms, :state)
-ON CONFLICT (id) DO UPDATE
-SET sequence = pawl_checkpoint.sequence + 1, at_ms = excluded.at_ms, state = excluded.state
-RETURNING sequence
-
 -- name: checkpoint_delete
 DELETE FROM pawl_checkpoint
 WHERE id = ANY (:ids)
-
--- name: log_insert
-INSERT INTO pawl_log (id, line, run, at_ms, level, text)
-VALUES (:id, coalesce((SELECT max(line) FROM pawl_log WHERE id = :id), 0) + 1,
-    :run, :at_ms, :level, :text)
-
--- name: log_trim
--- The first lines say how it began, the last how it ended.
-DELETE FROM pawl_log
-WHERE id = :id AND line > :first
-    AND line <= (SELECT max(line) FROM pawl_log WHERE id = :id) - :last
 
 -- name: log_delete
 DELETE FROM pawl_log

@@ -134,6 +134,54 @@ SELECT {{key.fields of g}}
 FROM unnest({{key.fields bound}}) AS g ({{key.fields}})
 ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
 
+-- name: set_progress_read
+SELECT p.id, {{progress.fields of p}}
+FROM pawl_progress AS p
+WHERE p.id = ANY (:ids)
+
+-- name: set_notes_read
+SELECT g.id, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.id = g.id),
+    (SELECT max(l.line) FROM pawl_log AS l WHERE l.id = g.id)
+FROM unnest(:ids) AS g (id)
+
+-- name: set_progress
+INSERT INTO pawl_progress (id, {{progress.fields}})
+SELECT g.id, {{progress.fields of g}}
+FROM unnest(:id, {{progress.fields bound}}) AS g (id, {{progress.fields}})
+ON CONFLICT (id) DO UPDATE SET {{progress.fields set excluded}}
+
+-- name: set_checkpoint_drop
+DELETE FROM pawl_checkpoint
+WHERE id = ANY (ARRAY (
+    SELECT g.id
+    FROM unnest(:id, {{checkpoint.fields bound}}) AS g (id, {{checkpoint.fields}})
+))
+
+-- name: set_checkpoint_put
+INSERT INTO pawl_checkpoint (id, {{checkpoint.fields}})
+SELECT g.id, {{checkpoint.fields of g}}
+FROM unnest(:id, {{checkpoint.fields bound}}) AS g (id, {{checkpoint.fields}})
+ON CONFLICT (id) DO UPDATE SET {{checkpoint.fields set excluded}}
+
+-- name: set_line
+-- An empty line is a line.
+INSERT INTO pawl_log (id, {{line.fields}})
+SELECT g.id, {{line.fields of g | text = coalesce(g.text, '')}}
+FROM unnest(:id, {{line.fields bound}}) AS g (id, {{line.fields}})
+
+-- name: set_line_trim
+DELETE FROM pawl_log
+WHERE ctid = ANY (ARRAY (
+    SELECT f.place
+    FROM unnest(:id, {{cut.fields bound}}) AS g (id, {{cut.fields}})
+    CROSS JOIN LATERAL (
+        SELECT l.ctid AS place
+        FROM pawl_log AS l
+        WHERE l.id = g.id AND l.line > g.after AND l.line <= g.line
+        OFFSET 0
+    ) AS f
+))
+
 -- name: set_drop_tags
 -- Of jobs that are deleted, live or archived.
 DELETE FROM pawl_tag

@@ -48,19 +48,6 @@ VALUES (:key, :tail, :lane, :run, :base_run, :free_runs, :started_at_ms, :lease_
 DELETE FROM pawl_active
 WHERE key = :key
 
--- name: active_extend
--- A lease that has run out cannot be revived: somebody may be about to take the job. One that is
--- not timed must not end just with the job's timeout, see lease_of.
-UPDATE pawl_active
-SET lease_until_ms = coalesce(
-        (SELECT CASE WHEN :timed
-                THEN min(:lease_until_ms, pawl_active.started_at_ms + j.timeout_ms)
-                ELSE :lease_until_ms
-                     + (:lease_until_ms = pawl_active.started_at_ms + j.timeout_ms) END
-         FROM pawl_job AS j
-         WHERE j.key = pawl_active.key AND j.timeout_ms IS NOT NULL), :lease_until_ms)
-WHERE key = :key AND tail IS :tail AND run = :run AND lease_until_ms > :now_ms
-
 -- name: active_lapsed
 -- A scan: the table holds only what runs just now, and an index would cost every claim and finish.
 SELECT coalesce(j.head, j.key), j.tail
@@ -188,47 +175,13 @@ WHERE (digest, id) IN (
 DELETE FROM pawl_failure
 WHERE key = :key
 
--- name: progress_get
-SELECT run, value, message, data
-FROM pawl_progress
-WHERE key = :key
-
--- name: progress_put
-INSERT INTO pawl_progress (key, run, at_ms, value, message, data)
-VALUES (:key, :run, :at_ms, :value, :message, :data)
-ON CONFLICT (key) DO UPDATE
-SET run = excluded.run, at_ms = excluded.at_ms, value = excluded.value,
-    message = excluded.message, data = excluded.data
-
 -- name: progress_delete
 DELETE FROM pawl_progress
-WHERE key = :key
-
--- name: checkpoint_put
-INSERT INTO pawl_checkpoint (key, sequence, at_ms, state)
-VALUES (:key, 1, :at_ms, :state)
-ON CONFLICT (key) DO UPDATE
-SET sequence = sequence + 1, at_ms = excluded.at_ms, state = excluded.state
-
--- name: checkpoint_sequence
-SELECT sequence
-FROM pawl_checkpoint
 WHERE key = :key
 
 -- name: checkpoint_delete
 DELETE FROM pawl_checkpoint
 WHERE key = :key
-
--- name: log_insert
-INSERT INTO pawl_log (key, seq, run, at_ms, level, text)
-VALUES (:key, coalesce((SELECT max(seq) FROM pawl_log WHERE key = :key), 0) + 1,
-    :run, :at_ms, :level, :text)
-
--- name: log_trim
--- The first lines say how it began, the last how it ended.
-DELETE FROM pawl_log
-WHERE key = :key AND seq > :first
-    AND seq <= (SELECT max(seq) FROM pawl_log WHERE key = :key) - :last
 
 -- name: log_delete
 DELETE FROM pawl_log

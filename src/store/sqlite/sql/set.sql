@@ -161,6 +161,50 @@ FROM pawl_set_key_put
 WHERE true -- or SQLite takes ON for that of a join
 ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
 
+-- name: set_progress_read
+SELECT s.at, {{progress.fields of p}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_progress AS p ON p.key = s.key
+
+-- name: set_notes_read
+SELECT s.at, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.key = s.key),
+    (SELECT max(l.seq) FROM pawl_log AS l WHERE l.key = s.key)
+FROM pawl_set_row AS s
+
+-- name: set_lease
+UPDATE pawl_active
+SET lease_until_ms = s.lease_until_ms
+FROM pawl_set_row AS s
+WHERE pawl_active.key = s.key
+
+-- name: set_progress
+INSERT OR REPLACE INTO pawl_progress (key, {{progress.fields}})
+SELECT key, {{progress.fields}}
+FROM pawl_set_progress
+
+-- name: set_checkpoint_drop
+DELETE FROM pawl_checkpoint
+WHERE key IN (SELECT key FROM pawl_set_checkpoint_drop)
+
+-- name: set_checkpoint_put
+INSERT OR REPLACE INTO pawl_checkpoint (key, {{checkpoint.fields}})
+SELECT key, {{checkpoint.fields}}
+FROM pawl_set_checkpoint_put
+
+-- name: set_line
+-- An empty line is a line.
+INSERT INTO pawl_log (key, seq, run, at_ms, level, text)
+SELECT key, line, run, at_ms, level, coalesce(text, '')
+FROM pawl_set_line
+
+-- name: set_line_trim
+DELETE FROM pawl_log
+WHERE (key, seq) IN (
+    SELECT l.key, l.seq
+    FROM pawl_set_line_trim AS s
+    CROSS JOIN pawl_log AS l ON l.key = s.key AND l.seq > s.after AND l.seq <= s.line
+)
+
 -- Jobs that are deleted, with all that is kept with them.
 
 -- name: set_drop_tags

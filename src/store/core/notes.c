@@ -1,0 +1,155 @@
+/* What a run says while it runs: that it is alive, how far it has come, a checkpoint, log lines. */
+#include "store/core/set.h"
+
+#include "store/decide.h"
+
+#include <assert.h>
+
+/* ---- leases ---- */
+
+void pawl__want_extend(struct pawl__set *set, const struct pawl__op *op)
+{
+    for (size_t i = 0; i < op->extend.count; i++) {
+        pawl__set_want(set, op->extend.refs[i].id, PAWL__NEED_RUN | PAWL__NEED_FACTS);
+    }
+}
+
+/* A lease that has run out cannot be revived: the job may be about to be taken back. */
+static enum pawl_err extend_run(struct pawl__set *set, const struct pawl__op *op,
+                                const struct pawl_run *ref)
+{
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_owned(set, ref, &row, NULL);
+    if (err) return err;
+    if (row->lease_until_ms <= set->now_ms) return PAWL_ERR_STALE;
+    int64_t until_ms = set->now_ms + op->extend.lease_ms - row->started_at_ms;
+    row->lease_until_ms = row->started_at_ms +
+                          pawl__lease_of(row->timeout_ms, until_ms, op->extend.timed);
+    row->wrote |= PAWL__WROTE_LEASE;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rule_extend(struct pawl__set *set, struct pawl__op *op)
+{
+    for (size_t i = 0; i < op->extend.count; i++) {
+        op->extend.results[i] = extend_run(set, op, &op->extend.refs[i]);
+    }
+    return PAWL_OK;
+}
+
+/* ---- notes ---- */
+
+static void want_notes(struct pawl__set *set, struct pawl_job_id id)
+{
+    struct pawl__row *row = pawl__set_want(set, id, PAWL__NEED_RUN | PAWL__NEED_NOTES);
+    if (!row || row->notes) return;
+    row->notes = pawl__arena_calloc(&set->arena, 1, sizeof *row->notes);
+    if (!row->notes) set->failed = true;
+}
+
+/* A run above 0 must be the current one. */
+static enum pawl_err find_for(struct pawl__set *set, const struct pawl_run *ref,
+                              struct pawl__row **row, struct pawl_diag *diag)
+{
+    return ref->run > 0 ? pawl__row_owned(set, ref, row, diag)
+                        : pawl__row_known(set, ref->id, row, diag);
+}
+
+void pawl__want_progress(struct pawl__set *set, const struct pawl__op *op)
+{
+    want_notes(set, op->progress.ref.id);
+}
+
+enum pawl_err pawl__rule_progress(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = find_for(set, &op->progress.ref, &row, op->diag);
+    if (err) return err;
+    if (row->state != PAWL_STATE_ACTIVE) {
+        return pawl__fail_state(op->diag, row->id, row->state, "report progress of");
+    }
+    struct pawl__progress *progress = &row->notes->progress;
+    if (progress->run != row->run) { // an earlier run's does not count
+        *progress = (struct pawl__progress){ .row = row, .run = row->run, .value = -1 };
+    }
+    double value = op->progress.value > 1 ? 1 : op->progress.value;
+    if (value > progress->value) progress->value = value; // it never goes back
+    if (op->progress.message.len) progress->message = op->progress.message;
+    if (op->progress.data.len) progress->data = op->progress.data;
+    progress->at_ms = set->now_ms;
+    row->notes->progressed = true;
+    return PAWL_OK;
+}
+
+void pawl__want_checkpoint(struct pawl__set *set, const struct pawl__op *op)
+{
+    want_notes(set, op->checkpoint.ref.id);
+}
+
+enum pawl_err pawl__rule_checkpoint(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = find_for(set, &op->checkpoint.ref, &row, op->diag);
+    if (err) return err;
+    bool save = op->checkpoint.state.len > 0;
+    if (save && pawl_state_is_terminal(row->state)) {
+        return pawl__fail_state(op->diag, row->id, row->state, "save a checkpoint of");
+    }
+    struct pawl__checkpoint *checkpoint = &row->notes->checkpoint;
+    checkpoint->sequence = save ? checkpoint->sequence + 1 : 0;
+    checkpoint->at_ms = set->now_ms;
+    checkpoint->state = op->checkpoint.state;
+    row->notes->saved = save;
+    row->notes->dropped = !save;
+    op->checkpoint.sequence = checkpoint->sequence;
+    return PAWL_OK;
+}
+
+/* A line that is too long is cut, not refused: half of what went wrong is better than nothing. */
+static struct pawl_span cut(struct pawl_span text)
+{
+    if (text.len <= PAWL__LOG_LINE_BYTES_MAX) return text;
+    text.len = PAWL__LOG_LINE_BYTES_MAX;
+    while (text.len && ((uint8_t)text.at[text.len] & 0xC0) == 0x80) {
+        text.len--; // not in the middle of a character
+    }
+    return text;
+}
+
+void pawl__want_log(struct pawl__set *set, const struct pawl__op *op)
+{
+    want_notes(set, op->log.ref.id);
+}
+
+/* The first lines say how it began, the last how it ended. */
+enum pawl_err pawl__rule_log(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_known(set, op->log.ref.id, &row, op->diag);
+    if (err) return err;
+    struct pawl__log_line line = { .row = row,
+                                   .line = ++row->notes->lines,
+                                   .run = op->log.ref.run,
+                                   .at_ms = set->now_ms,
+                                   .level = op->log.level,
+                                   .text = cut(op->log.text) };
+    pawl__set_put(set, PAWL__TABLE_LINE, &line);
+    struct pawl__log_cut forgotten = { .row = row,
+                                       .after = PAWL__LOG_FIRST_KEPT,
+                                       .line = line.line - PAWL__LOG_LAST_KEPT };
+    if (forgotten.line > forgotten.after) pawl__set_put(set, PAWL__TABLE_LINE_TRIM, &forgotten);
+    return PAWL_OK;
+}
+
+void pawl__notes_list(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->row_count; i++) {
+        struct pawl__row *row = pawl__set_at(set, i);
+        if (!row->notes) continue;
+        struct pawl__notes *notes = row->notes;
+        notes->checkpoint.row = row;
+        if (notes->progressed) pawl__set_put(set, PAWL__TABLE_PROGRESS, &notes->progress);
+        if (notes->saved) pawl__set_put(set, PAWL__TABLE_CHECKPOINT_PUT, &notes->checkpoint);
+        if (notes->dropped) pawl__set_put(set, PAWL__TABLE_CHECKPOINT_DROP, &notes->checkpoint);
+    }
+}
