@@ -206,6 +206,7 @@ struct pawl_job {
     const char *business_key;
     const char *principal;
     const char *trace_id;
+    int32_t ties; /* the store's own: what else depends on the job's moves; 0: nothing */
     /* where it stands: */
     enum pawl_state state;
     enum pawl_state paused_from; /* NONE unless paused */

@@ -23,6 +23,7 @@
 #define EMPTY_BYTES EMPTY_SPAN
 #define EMPTY_I32 0
 #define EMPTY_I64 0
+#define EMPTY_BITS 0
 #define EMPTY_TIME 0
 #define EMPTY_AT 0
 #define EMPTY_MS 0

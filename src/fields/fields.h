@@ -29,6 +29,7 @@
     X(BYTES,      struct pawl_span,   "bytes")    /* empty is NULL */                              \
     X(I32,        int32_t,            "number")                                                    \
     X(I64,        int64_t,            "number")                                                    \
+    X(BITS,       int32_t,            "bits")     /* 0 is NULL */                                  \
     X(TIME,       int64_t,            "instant")  /* always known */                               \
     X(AT,         int64_t,            "instant")  /* 0 is NULL */                                  \
     X(MS,         int64_t,            "duration") /* 0 is NULL */                                  \
@@ -95,7 +96,8 @@ struct pawl__kinds { PAWL__KINDS(X) };
     X(business_key, business_key, TEXT, SPEC(business_key), "business_key",                        \
       "unique among live jobs")                                                                    \
     X(principal, principal, TEXT, SPEC(principal), "principal", "on whose behalf")                 \
-    X(trace_id, trace_id, TEXT, SPEC(trace_id), "trace_id", "of the trace that it belongs to")
+    X(trace_id, trace_id, TEXT, SPEC(trace_id), "trace_id", "of the trace that it belongs to")     \
+    X(ties, ties, BITS, TEXTS(ties), "", "what else depends on its moves; the store's own")
 
 /* Where it stands: what moves change. `attempt` counts from base_run, which is what is stored. */
 #define PAWL__JOB_STAND(X)                                                                         \

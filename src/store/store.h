@@ -88,6 +88,11 @@ struct pawl__key {
     enum pawl_conflict on_conflict;
 };
 
+/* Ties: what else depends on a job's moves, as bits of one small number. Most jobs have none, and
+ * what the stores do quickly (in-memory queue head, gathered completions, claims by one statement)
+ * is for those alone: a job with a tie goes through the core, where settle.c follows up its moves.
+ * Numbers are stored: append, never reuse. */
+
 /* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
 struct pawl__new_job {
     struct pawl_job_id id;
@@ -100,6 +105,7 @@ struct pawl__new_job {
     struct pawl_span unique;          /* as JSON; empty: none */
     struct pawl__key keys[PAWL__KEYS_MAX]; /* ascending kind */
     size_t key_count;
+    int32_t ties; /* PAWL__TIE_... */
 };
 
 struct pawl__op {

@@ -189,6 +189,7 @@ static const struct pawl__wire_shape failed_shape = SHAPE(failed_fields);
 #define JOB_ARGS(member) JSON(member)
 #define JOB_I32(member) INT32(member)
 #define JOB_I64(member) INT64(member)
+#define JOB_BITS(member) INT32(member)
 #define JOB_TIME(member) INT64(member)
 #define JOB_AT(member) INT64(member)
 #define JOB_MS(member) INT64(member)

@@ -18,6 +18,7 @@ const struct pawl__new_field pawl__new_facts[PAWL__JOB_FACTS_COUNT] = { PAWL__JO
 #define HAS_TEXT(value) ((value) && *(value))
 #define HAS_JSON(value) ((value).len)
 #define HAS_AT(value) (value)
+#define HAS_BITS(value) (value)
 #define HAS_MS(value) (value)
 #define SPEC(member) job->spec->member
 #define TEXTS(member) job->member

@@ -23,6 +23,7 @@ static bool read_field(const PGresult *result, int row, int column, enum pawl__k
         *(int64_t *)at = pawl__pg_int(result, row, column);
         return true;
     case PAWL__KIND_I32:
+    case PAWL__KIND_BITS:
         *(int32_t *)at = (int32_t)pawl__pg_int(result, row, column);
         return true;
     case PAWL__KIND_REAL:
@@ -93,6 +94,9 @@ void pawl__pg_offer(struct pawl__pg_conn *conn, int param, enum pawl__kind kind,
     case PAWL__KIND_I32:
         pawl__pg_bind(conn, param, *(const int32_t *)at);
         break;
+    case PAWL__KIND_BITS:
+        pawl__pg_bind_some(conn, param, *(const int32_t *)at);
+        break;
     case PAWL__KIND_REAL:
         pawl__pg_bind_double(conn, param, *(const double *)at);
         break;
@@ -162,6 +166,9 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
         break;
     case PAWL__KIND_I32:
         pawl__pg_list_add(list, *(const int32_t *)at);
+        break;
+    case PAWL__KIND_BITS:
+        pawl__pg_list_add_some(list, *(const int32_t *)at);
         break;
     case PAWL__KIND_STATE:
         pawl__pg_list_add(list, *(const enum pawl_state *)at);

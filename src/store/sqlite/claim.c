@@ -276,7 +276,7 @@ static enum pawl_err gather_active(struct pawl__backend *sq, const struct row *r
                                &(struct pawl__sq_run_row){
                                    .n = { row->key, halves.tail, lane, job->run, row->base_run,
                                           row->free_runs, job->started_at_ms, job->lease_until_ms },
-                                   .displaced = halves.head != row->key,
+                                   .hidden = halves.head != row->key || job->ties,
                                    .worker = job->worker });
 }
 

@@ -43,6 +43,7 @@ static bool read_field(sqlite3_stmt *stmt, int column, enum pawl__kind kind,
         *(int64_t *)at = sqlite3_column_int64(stmt, column);
         return true;
     case PAWL__KIND_I32:
+    case PAWL__KIND_BITS:
         *(int32_t *)at = sqlite3_column_int(stmt, column);
         return true;
     case PAWL__KIND_REAL:

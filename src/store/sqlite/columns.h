@@ -44,6 +44,8 @@ static inline struct pawl__sq_value pawl__sq_value_of(enum pawl__kind kind, cons
         return pawl__sq_some(*(const int64_t *)at);
     case PAWL__KIND_I32:
         return pawl__sq_number(*(const int32_t *)at);
+    case PAWL__KIND_BITS:
+        return pawl__sq_some(*(const int32_t *)at);
     case PAWL__KIND_REAL: {
         double real = *(const double *)at;
         return (struct pawl__sq_value){ .is = real < 0 ? PAWL__SQ_NULL : PAWL__SQ_REAL,

@@ -209,7 +209,7 @@ static void run_column(const void *rows, size_t at, int column, sqlite3_context 
     const struct pawl__sq_run_row *row = &((const struct pawl__sq_run_row *)rows)[at];
     if (column == 8) {
         pawl__sq_result(to, PAWL__KIND_TEXT, &row->worker);
-    } else if (column == 1 && row->displaced) {
+    } else if (column == 1 && row->hidden) {
         sqlite3_result_null(to);
     } else {
         sqlite3_result_int64(to, row->n[column]);

@@ -29,7 +29,8 @@ static void read_place(sqlite3_stmt *stmt, struct pawl__sq_place *out)
         .free_runs = sqlite3_column_int64(stmt, COL_free_runs),
         .started_at_ms = sqlite3_column_int64(stmt, COL_started_at_ms),
         .lease_until_ms = sqlite3_column_int64(stmt, COL_lease_until_ms),
-        .displaced = sqlite3_column_type(stmt, COL_HEAD) != SQLITE_NULL,
+        .hidden = sqlite3_column_type(stmt, COL_HEAD) != SQLITE_NULL ||
+                  sqlite3_column_int(stmt, COL_ties),
         .in_done = sqlite3_column_int(stmt, COL_IN_DONE) != 0,
     };
     const char *worker = (const char *)sqlite3_column_text(stmt, COL_worker);
@@ -141,8 +142,8 @@ static enum pawl_err enter_active(struct pawl__backend *sq, const struct pawl__s
 {
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ACTIVE_INSERT);
     pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_key, place->key);
-    if (!place->displaced) pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_tail, place->tail);
-    if (place->displaced) pawl__sq_bind_null(stmt, SQL_ACTIVE_INSERT_tail);
+    if (!place->hidden) pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_tail, place->tail);
+    if (place->hidden) pawl__sq_bind_null(stmt, SQL_ACTIVE_INSERT_tail);
     pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_lane, place->lane->id);
     pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_run, place->run);
     pawl__sq_bind(stmt, SQL_ACTIVE_INSERT_base_run, place->base_run);

@@ -97,8 +97,8 @@ struct pawl__sq_new_row {
 };
 
 struct pawl__sq_run_row {
-    int64_t n[8];   /* key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms */
-    bool displaced; /* has no tail */
+    int64_t n[8]; /* key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms */
+    bool hidden;  /* has no tail: displaced, or with ties */
     const char *worker;
 };
 
@@ -462,8 +462,8 @@ struct pawl__sq_place {
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, sla_soft_at_ms, sla_hard_at_ms;
     enum pawl_state state, paused_from;
     int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
-    bool displaced; /* the key is not the first half of the id */
-    bool in_done;   /* has a row in pawl_done */
+    bool hidden;  /* as an active job it has no tail: displaced, or with ties */
+    bool in_done; /* has a row in pawl_done */
     char worker[PAWL_WORKER_BYTES_MAX + 1];
 };
 

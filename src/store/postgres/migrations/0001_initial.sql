@@ -47,6 +47,7 @@ CREATE TABLE pawl_lane (
     UNIQUE (queue_id, type)
 );
 
+-- ties: what else depends on the job's moves. NULL: nothing, and only then the quick ways take it.
 -- rank: smaller is sooner, see pawl__rank. A job paused out of discarded keeps how it ended.
 -- Indexes depend on waits, held and perishes instead of the state, which every move changes. What a
 -- claim or a completion changes stands together: the log holds all between the first and the last.
@@ -91,6 +92,7 @@ CREATE TABLE pawl_job (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
+    ties            smallint,
     arrival         uuid, -- made when the job came, unless its id was
     CONSTRAINT pawl_job_numbers CHECK (attempts_max >= 1 AND base_run <= run
         AND state BETWEEN 1 AND 11 AND waits = (state IN (1, 5)) AND held = (state IN (3, 6))
@@ -167,6 +169,7 @@ CREATE TABLE pawl_archive (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
+    ties            smallint,
     finished_at_ms  bigint NOT NULL,
     run             bigint NOT NULL,
     base_run        bigint NOT NULL,

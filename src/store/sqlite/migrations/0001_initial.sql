@@ -63,7 +63,8 @@ CREATE TABLE pawl_job (
     idempotency_key TEXT,
     business_key    TEXT,
     principal       TEXT,
-    trace_id        TEXT
+    trace_id        TEXT,
+    ties            INTEGER
 ) STRICT;
 CREATE INDEX pawl_job_displaced ON pawl_job (head, tail) WHERE head IS NOT NULL;
 CREATE INDEX pawl_job_idempotency ON pawl_job (idempotency_key) WHERE idempotency_key IS NOT NULL;
@@ -89,8 +90,8 @@ CREATE TABLE pawl_fresh (
     high INTEGER NOT NULL CHECK (high >= low)
 ) STRICT;
 
--- tail: of the id, so that a run is found by key and tail; NULL for one that is displaced, which
--- key and tail do not name.
+-- tail: of the id, so that a plain run is found by key and tail, and completed without a look at
+-- its facts. NULL for one that is displaced, which key and tail do not name, and for one with ties.
 CREATE TABLE pawl_active (
     key            INTEGER PRIMARY KEY,
     tail           INTEGER,
@@ -177,6 +178,7 @@ CREATE TABLE pawl_archive (
     business_key    TEXT,
     principal       TEXT,
     trace_id        TEXT,
+    ties            INTEGER,
     state           INTEGER NOT NULL CHECK (state BETWEEN 7 AND 11),
     run             INTEGER NOT NULL,
     base_run        INTEGER NOT NULL,

@@ -74,7 +74,7 @@ WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_ready.key
 UNION ALL
 SELECT 'active row of unknown job ' || key FROM pawl_active
 WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.key = pawl_active.key
-    AND pawl_active.tail IS CASE WHEN j.head IS NULL THEN j.tail END
+    AND pawl_active.tail IS CASE WHEN j.head IS NULL AND j.ties IS NULL THEN j.tail END
     AND j.lane = pawl_active.lane)
 UNION ALL
 SELECT 'waiting row of unknown job ' || key FROM pawl_wait
