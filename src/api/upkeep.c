@@ -59,7 +59,7 @@ bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out)
 
 /* ---- one turn ---- */
 
-enum { TURN_OPS = 5 };
+enum { TURN_OPS = 6 };
 
 /* Operations that are posted together and waited for together. */
 struct turn {
@@ -169,6 +169,8 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     enum pawl_err err = complete_retention(retention, &keep, diag);
     if (err) return err;
     struct turn turn = { .count = 0 };
+    int64_t settled;
+    turn_sweep(&turn, PAWL__OP_SETTLE, &settled);
     turn_sweep(&turn, PAWL__OP_PROMOTE, &moved.promoted);
     turn_sweep(&turn, PAWL__OP_LAPSE, &moved.lapsed);
     turn_sweep(&turn, PAWL__OP_EXPIRE, &moved.expired);

@@ -38,6 +38,7 @@ static void wake_for(struct pawl__engine *engine, const struct pawl__notice *not
     PAWL__REQUIRES(engine->mutex)
 {
     struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
+    struct pawl__sweep *settle = &engine->sweeps[PAWL__SWEEP_SETTLE];
     if (notice->ready) { // left to right, from the beginning
         if (engine->claiming) {
             engine->again = true;
@@ -61,6 +62,11 @@ static void wake_for(struct pawl__engine *engine, const struct pawl__notice *not
     }
     if (due_us < promote->next_us) {
         promote->next_us = due_us;
+        pawl__coordinator_call_at(engine, due_us);
+    }
+    // what is left unsettled is due at once
+    if (due_us < settle->next_us && (notice->foreign || due_us <= now_us)) {
+        settle->next_us = due_us;
         pawl__coordinator_call_at(engine, due_us);
     }
 }
@@ -394,7 +400,8 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
     static const enum pawl__op_kind kinds[] = {
         [PAWL__SWEEP_PROMOTE] = PAWL__OP_PROMOTE, [PAWL__SWEEP_LAPSE] = PAWL__OP_LAPSE,
         [PAWL__SWEEP_EXPIRE] = PAWL__OP_EXPIRE,   [PAWL__SWEEP_ARCHIVE] = PAWL__OP_ARCHIVE,
-        [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,     [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT
+        [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,     [PAWL__SWEEP_SETTLE] = PAWL__OP_SETTLE,
+        [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT,
     };
     *op = (struct pawl__op){ .kind = kinds[kind], .done = sweep_answered, .user = engine };
     switch (kind) {

@@ -29,6 +29,7 @@ static size_t weight_of(const struct pawl__op *op)
     case PAWL__OP_PROMOTE:
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE:
+    case PAWL__OP_SETTLE:
         return (size_t)op->sweep.limit;
     case PAWL__OP_ARCHIVE:
     case PAWL__OP_PURGE:

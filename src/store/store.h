@@ -59,6 +59,7 @@ enum {
     X(EXPIRE, "expire")                                                                            \
     X(ARCHIVE, "archive")                                                                          \
     X(PURGE, "purge")                                                                              \
+    X(SETTLE, "settle")                                                                            \
     X(NODE_JOIN, "node_join")                                                                      \
     X(NODE_PUT, "node_put")                                                                        \
     X(NODE_DROP, "node_drop")                                                                      \
@@ -232,12 +233,13 @@ struct pawl__op {
                     that ran out -> available, or discarded without attempts or as a
                     poison pill; a lease that ended with the job's timeout is a failed
                     run of type "timeout". EXPIRE: -> expired, and forgets idempotency keys
-                    whose time is over. Oldest first, at most limit */
+                    whose time is over. SETTLE: what follows from moves of jobs with ties and was
+                    left for later. Oldest first, at most limit */
             int64_t limit;
             int64_t moved; /* out */
             bool more;     /* out: it looked at as many as it may; go on, also when none moved */
             int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
-        } sweep;                /* PROMOTE, LAPSE, EXPIRE */
+        } sweep;                /* PROMOTE, LAPSE, EXPIRE, SETTLE */
         struct {                /* ARCHIVE: jobs in `states` that ended more than `age_ms` ago, by
                                    the store's clock, to the archive. PURGE: out of the archive,
                                    for ever. Keeps what keep_ms asks. It looks at a bounded number

@@ -46,6 +46,11 @@ PLANS = {
     "job_end": ("bigint, bigint, text, text, uuid", "pawl_job_pkey"),
     "set_live": ("uuid[]", "pawl_job_pkey"),
     "set_archived": ("uuid[]", "pawl_archive_pkey"),
+    "set_live_free": ("uuid[]", "pawl_job_pkey"),
+    "set_archived_free": ("uuid[]", "pawl_archive_pkey"),
+    "set_followed": ("bigint[]", "pawl_unsettled_pkey"),
+    "unsettled_list": ("bigint, bigint", "pawl_unsettled_pkey"),
+    "unsettled_next": ("bigint", "pawl_unsettled_pkey"),
     "set_known": ("uuid[]", "pawl_archive_pkey"),
     "set_crashes": ("uuid[]", "pawl_failure_pkey"),
     "set_holders": ("bytea[]", "pawl_key_pkey"),
@@ -73,7 +78,8 @@ PLANS = {
     "key_held": ("bytea[]", "pawl_key_pkey"),
 }
 # These begin with the first entry of an index, and take a few.
-FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed"}
+FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
+                 "unsettled_list", "unsettled_next"}
 SORT_A_FEW = {"lease_hold", "ended_hold"}
 
 FILL = """

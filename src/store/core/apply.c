@@ -1,5 +1,5 @@
-/* One batch through the working set: plan, load, decide, store. */
-#include "store/core/set.h"
+/* One batch through the working set: plan, load, decide, settle, store. */
+#include "store/core/settle.h"
 
 #include "base/diag.h"
 #include "store/batch.h"
@@ -33,6 +33,9 @@ static const struct {
     [PAWL__OP_EXPIRE] = { .rule = pawl__rule_expire,
                           .scan = pawl__scan_expire,
                           .after = pawl__after_expire },
+    [PAWL__OP_SETTLE] = { .rule = pawl__rule_settle,
+                          .scan = pawl__scan_settle,
+                          .after = pawl__after_settle },
 };
 
 bool pawl__core_decides(const struct pawl__op *op)
@@ -97,12 +100,12 @@ static int compare_ids(const void *a, const void *b)
     return memcmp(&(*left)->id, &(*right)->id, sizeof(struct pawl_job_id));
 }
 
-static enum pawl_err load(struct pawl__set *set)
+enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
 {
     if (!pawl__set_lacks(set)) return PAWL_OK;
     if (set->failed) return pawl__fail_nomem(set->diag);
     qsort(set->unread, set->unread_count, sizeof(struct pawl__row *), compare_ids);
-    enum pawl_err err = set->table->load(set->backend, set);
+    enum pawl_err err = set->table->load(set->backend, set, wait);
     for (size_t i = 0; !err && i < set->unread_count; i++) {
         assert(set->unread[i]->found != PAWL__FOUND_UNREAD);
     }
@@ -120,7 +123,7 @@ static enum pawl_err decide(struct pawl__set *set, struct pawl__op *op)
         op->err = kinds[op->kind].rule(set, op);
         if (op->err || !pawl__set_lacks(set)) break;
         assert(loads < LOADS_MAX);
-        enum pawl_err err = load(set);
+        enum pawl_err err = pawl__set_load(set, true);
         if (err) return err;
     }
     if (set->failed) return pawl__fail_nomem(set->diag);
@@ -181,13 +184,19 @@ static enum pawl_err store(struct pawl__set *set)
     return err;
 }
 
+static enum pawl_err settle_and_store(struct pawl__set *set)
+{
+    enum pawl_err err = pawl__settle_run(set);
+    return err ? err : store(set);
+}
+
 static enum pawl_err run(struct pawl__set *set)
 {
-    enum pawl_err err = load(set);
+    enum pawl_err err = pawl__set_load(set, true);
     for (size_t i = 0; !err && i < set->op_count; i++) {
         err = decide(set, set->ops[i]);
     }
-    return err ? err : store(set);
+    return err ? err : settle_and_store(set);
 }
 
 enum pawl_err pawl__core_run(struct pawl__set *set)
@@ -202,10 +211,9 @@ enum pawl_err pawl__core_run(struct pawl__set *set)
 static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op)
 {
     enum pawl_err err = kinds[op->kind].scan(set, op);
-    if (!err) err = load(set);
+    if (!err) err = pawl__set_load(set, true);
     if (!err) err = decide(set, op);
-    if (err || op->err) return err;
-    return store(set);
+    return err || op->err ? err : settle_and_store(set);
 }
 
 enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
@@ -223,9 +231,9 @@ static enum pawl_err expire(struct pawl__set *set, const struct pawl_job_id *ids
     for (size_t i = 0; i < count; i++) {
         pawl__set_scanned(set, ids[i], PAWL__NEED_RUN | PAWL__NEED_FACTS);
     }
-    enum pawl_err err = load(set);
+    enum pawl_err err = pawl__set_load(set, true);
     if (!err) err = decide(set, &op);
-    return err ? err : store(set);
+    return err ? err : settle_and_store(set);
 }
 
 enum pawl_err pawl__core_expire(struct pawl__set *set, const struct pawl_job_id *ids, size_t count)

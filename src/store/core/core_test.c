@@ -44,8 +44,9 @@ static struct pawl__row *stored(struct pawl__backend *b, struct pawl_job_id id)
     return NULL;
 }
 
-static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set)
+static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set, bool wait)
 {
+    assert_true(wait); // no job has ties here
     b->loads++;
     for (size_t i = 0; i < set->unread_count; i++) {
         struct pawl__row *row = set->unread[i];

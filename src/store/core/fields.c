@@ -67,6 +67,12 @@ static const struct pawl__field pawl__log_line_fields[] = { PAWL__LINE_FIELDS(X)
 #define OF struct pawl__log_cut
 static const struct pawl__field pawl__log_cut_fields[] = { PAWL__CUT_FIELDS(X) };
 #undef OF
+#define OF struct pawl__followed
+static const struct pawl__field pawl__followed_fields[] = { PAWL__FOLLOWED_FIELDS(X) };
+#undef OF
+#define OF struct pawl__unsettled
+static const struct pawl__field pawl__unsettled_fields[] = { PAWL__UNSETTLED_FIELDS(X) };
+#undef OF
 #undef X
 
 #define X(name, type, list, its_job)                                                               \

@@ -62,7 +62,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(sla_soft_at_ms, sla_soft_at_ms, AT)                                                          \
     X(sla_hard_at_ms, sla_hard_at_ms, AT)                                                          \
     X(retry,          retry,          JSON)                                                        \
-    X(keys,           keys,           BYTES)
+    X(keys,           keys,           BYTES)                                                       \
+    X(ties,           ties,           BITS)
 /* when it is to run, */
 #define PAWL__ROW_PLAN(X)                                                                          \
     X(priority,       priority,       I32)                                                         \
@@ -146,6 +147,18 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(id,             id,             ID)                                                          \
     X(until_ms,       until_ms,       AT)
 
+/* struct pawl__followed */
+#define PAWL__FOLLOWED_FIELDS(X)                                                                   \
+    X(seq,            seq,            I64)
+/* struct pawl__unsettled */
+#define PAWL__UNSETTLED_FIELDS(X)                                                                  \
+    X(at_ms,          at_ms,          TIME)                                                        \
+    X(id,             job_id,         ID)                                                          \
+    X(ties,           ties,           BITS)                                                        \
+    X(run,            run,            I64)                                                         \
+    X(from,           from_state,     SOME_STATE)                                                  \
+    X(to,             to_state,       SOME_STATE)
+
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
 #define PAWL__SET_TABLES(X)                                                                        \
@@ -158,7 +171,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(CHECKPOINT_DROP, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                            \
     X(CHECKPOINT_PUT, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                             \
     X(LINE,     pawl__log_line, PAWL__LINE_FIELDS,   true)                                         \
-    X(LINE_TRIM, pawl__log_cut, PAWL__CUT_FIELDS,    true)  /* lines that are forgotten */
+    X(LINE_TRIM, pawl__log_cut, PAWL__CUT_FIELDS,    true)  /* lines that are forgotten */      \
+    X(FOLLOWED, pawl__followed, PAWL__FOLLOWED_FIELDS, false) /* entries that are done */          \
+    X(UNSETTLED, pawl__unsettled, PAWL__UNSETTLED_FIELDS, false)
 
 /* clang-format on */
 

@@ -1,5 +1,5 @@
 /* One row of the working set: the one way to change a job's state, and whose job it is. */
-#include "store/core/set.h"
+#include "store/core/settle.h"
 
 #include "store/decide.h"
 
@@ -129,6 +129,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
                                                        .due_at_ms = waits ? row->due_at_ms : 0,
                                                        .from = from,
                                                        .to = to });
+    if (row->ties) pawl__settle_note(set, row, from);
     return PAWL_OK;
 }
 

@@ -113,7 +113,7 @@ struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, u
     if (!row) {
         row = add_row(set, id);
         if (row && !add_unread(set, row)) row = NULL;
-    } else if (row->found != PAWL__FOUND_UNREAD && row->found != PAWL__FOUND_ABSENT &&
+    } else if ((row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED) &&
                (need & ~row->has)) {
         assert(!row->wrote && !row->restored); // or what was decided would be lost
         if (!add_unread(set, row)) return NULL;
@@ -201,6 +201,15 @@ void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *mov
     moves[set->move_count++] = *move;
 }
 
+void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    struct pawl__unsettled *moves =
+        GROW(set, set->unsettled, set->unsettled_cap, set->unsettled_count);
+    if (!moves) return;
+    set->unsettled = moves;
+    moves[set->unsettled_count++] = *move;
+}
+
 void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row)
 {
     struct pawl__list *list = &set->lists[table];
@@ -233,7 +242,7 @@ void pawl__set_clear(struct pawl__set *set)
     }
     set->row_count = set->op_count = set->unread_count = set->scanned_count = 0;
     set->key_count = set->unread_keys = 0;
-    set->move_count = 0;
+    set->move_count = set->unsettled_count = set->unsettled_done = 0;
     set->failed = set->open_ended = false;
     pawl__arena_reset(&set->arena);
 }
@@ -250,6 +259,7 @@ void pawl__set_release(struct pawl__set *set)
     free(set->scanned);
     free(set->keys);
     free(set->moves);
+    free(set->unsettled);
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         free(set->lists[i].rows);
     }

@@ -25,7 +25,13 @@ struct pawl__notes;
 
 /* ---- rows ---- */
 
-enum pawl__found { PAWL__FOUND_UNREAD, PAWL__FOUND_LIVE, PAWL__FOUND_ARCHIVED, PAWL__FOUND_ABSENT };
+enum pawl__found {
+    PAWL__FOUND_UNREAD,
+    PAWL__FOUND_LIVE,
+    PAWL__FOUND_ARCHIVED,
+    PAWL__FOUND_ABSENT,
+    PAWL__FOUND_HELD /* by another transaction; nothing is known of it */
+};
 
 /* Groups of fields: what rules need of a row, so that loads are narrow. */
 enum {
@@ -66,6 +72,7 @@ struct pawl__row {
     uint32_t lane; /* index in the catalogue */
     int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
     const char *worker;
+    int32_t ties; /* what else depends on its moves: settle.h */
 
     /* FACTS */
     int32_t priority, attempts_max;
@@ -188,6 +195,21 @@ struct pawl__notes {
     bool progressed, saved, dropped;    /* to be written */
 };
 
+/* A move of a job with ties that is to be followed up: settle.h. */
+struct pawl__unsettled {
+    int64_t seq; /* of its entry in the store; 0: it has none */
+    int64_t at_ms;
+    struct pawl_job_id id;
+    int32_t ties; /* those that are left to do */
+    int64_t run;
+    enum pawl_state from, to;
+};
+
+/* An entry that is done. */
+struct pawl__followed {
+    int64_t seq;
+};
+
 struct pawl__list {
     void *rows;
     size_t count, cap;
@@ -218,8 +240,9 @@ struct pawl__core_table {
      * `unread_keys`. For each row that there is pawl__row_loaded is called, with at least what it
      * needs; jobs that are not live are looked for in the archive, and then everything but crashes
      * is read. The `found` of others is ABSENT. Where several transactions write at once the rows
-     * are locked until the end, in that order, waiting for those that others hold. */
-    enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set);
+     * are locked until the end, in that order, waiting for those that others hold; without `wait`
+     * such rows are HELD. */
+    enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set, bool wait);
     /* Write all that was changed: rows with `wrote`, and `lists`. Need not wait for the answers. */
     enum pawl_err (*store)(struct pawl__backend *backend, struct pawl__set *set);
     /* A job of a lane left `from` for `to`; NONE is the archive. */
@@ -234,6 +257,11 @@ struct pawl__core_table {
     enum pawl_err (*next_due)(struct pawl__backend *backend, enum pawl__due what, int64_t *at_ms);
     /* Forget keys whose time is over, at most `limit`. */
     enum pawl_err (*forget_keys)(struct pawl__backend *backend, int64_t limit);
+    /* Hand entries of pawl_unsettled that have any of these ties to pawl__settle_again, oldest
+     * first, at most `limit`; locked until the end, and without those that others hold. */
+    enum pawl_err (*unsettled)(struct pawl__backend *backend, int32_t ties, int64_t limit);
+    /* When the oldest of them was written; 0: there is none. */
+    enum pawl_err (*next_unsettled)(struct pawl__backend *backend, int32_t ties, int64_t *at_ms);
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
     enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
                            int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -275,6 +303,9 @@ struct pawl__set {
 
     struct pawl__set_move *moves;
     size_t move_count, move_cap;
+    struct pawl__unsettled *unsettled; /* moves of jobs with ties */
+    size_t unsettled_count, unsettled_cap;
+    size_t unsettled_done; /* the first so many were followed up, or left in the store */
     struct pawl__list lists[PAWL__TABLES];
     struct pawl__arena arena; /* texts of the rows */
 };
@@ -310,6 +341,7 @@ static inline bool pawl__set_lacks(const struct pawl__set *set)
 /* A copy in the set's arena; "" without memory, and `failed` is set. */
 const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
 void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move);
+void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move);
 /* One more row of a table: a struct that PAWL__SET_TABLES names. */
 void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row);
 
@@ -355,12 +387,16 @@ pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__wa
     pawl__want_checkpoint, pawl__want_log;
 pawl__rule_fn pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze, pawl__rule_control,
     pawl__rule_priority, pawl__rule_delete, pawl__rule_extend, pawl__rule_progress,
-    pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_lapse, pawl__rule_expire;
+    pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_lapse, pawl__rule_expire,
+    pawl__rule_settle;
 /* Operations that look for their jobs: what finds them, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_lapse, pawl__after_lapse, pawl__scan_expire,
-    pawl__after_expire;
+    pawl__after_expire, pawl__scan_settle, pawl__after_settle;
 
 /* ---- one batch (apply.c) ---- */
+
+/* Read what is wanted. */
+PAWL_MUST_CHECK enum pawl_err pawl__set_load(struct pawl__set *set, bool wait);
 
 /* Is the operation, which names its jobs, decided by a rule here? */
 bool pawl__core_decides(const struct pawl__op *op);

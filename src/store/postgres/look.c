@@ -17,7 +17,8 @@ enum {
     LOOK_EXPIRY,
     LOOK_KEY,
     LOOK_ENDED,
-    LOOK_OLD
+    LOOK_OLD,
+    LOOK_UNSETTLED
 };
 
 /* What the operations ask for. */
@@ -49,6 +50,7 @@ static bool add_wish(struct wish *wish, const struct pawl__op *op)
     case PAWL__OP_PROMOTE:
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE:
+    case PAWL__OP_SETTLE:
         return true;
     default:
         return false;
@@ -125,6 +127,8 @@ static int64_t next_of(const struct pawl__op *op, const PGresult *seen)
         return pawl__pg_int(seen, 0, LOOK_DUE);
     case PAWL__OP_LAPSE:
         return pawl__pg_int(seen, 0, LOOK_LEASE);
+    case PAWL__OP_SETTLE:
+        return pawl__pg_int(seen, 0, LOOK_UNSETTLED);
     default:
         assert(op->kind == PAWL__OP_EXPIRE);
         return pawl__pg_int(seen, 0, LOOK_EXPIRY);
@@ -143,6 +147,8 @@ static bool is_nothing(const struct pawl__op *op, const PGresult *seen)
         return !pawl__pg_bool(seen, 0, LOOK_OLD);
     case PAWL__OP_NODE_PUT:
         return true;
+    case PAWL__OP_SETTLE: // whenever it was left
+        return !next_of(op, seen);
     default:
         next_ms = next_of(op, seen);
         key_ms = op->kind == PAWL__OP_EXPIRE ? pawl__pg_int(seen, 0, LOOK_KEY) : 0;

@@ -399,11 +399,13 @@ void pawl__pg_gather_reset(struct pawl__backend *pg);
 extern const struct pawl__core_table pawl__pg_core;
 void pawl__pg_set_release(struct pawl__backend *pg);
 /* See struct pawl__core_table. */
-enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set);
+enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait);
 enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, int64_t limit,
                                 struct pawl_job_id *ids, size_t *count, bool *more);
 enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms);
 enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit);
+enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit);
+enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms);
 
 /* ---- rolls (roll.c) ---- */
 

@@ -1,6 +1,7 @@
 /* The working set on PostgreSQL: how it is read and locked, by one statement for a whole batch.
  *
  * Runs on: the session's thread, inside a transaction. */
+#include "store/core/settle.h"
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
@@ -65,7 +66,8 @@ static void send_ids(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__p
     pawl__pg_bind_list(&pg->writer, 1, ids);
     pawl__pg_send_keep(&pg->writer, slot);
 }
-_Static_assert(PG_SET_LIVE_ids == 1 && PG_SET_ARCHIVED_ids == 1 && PG_SET_KNOWN_ids == 1 &&
+_Static_assert(PG_SET_LIVE_ids == 1 && PG_SET_ARCHIVED_ids == 1 && PG_SET_LIVE_FREE_ids == 1 &&
+                   PG_SET_ARCHIVED_FREE_ids == 1 && PG_SET_KNOWN_ids == 1 &&
                    PG_SET_CRASHES_ids == 1,
                "parameters are numbered alike");
 
@@ -84,9 +86,9 @@ static void read_known(struct pawl__backend *pg)
     }
 }
 
-static enum pawl_err look_in_archive(struct pawl__backend *pg, struct pawl__pg_list *ids)
+static enum pawl_err look_in_archive(struct pawl__backend *pg, struct pawl__pg_list *ids, bool wait)
 {
-    send_ids(pg, PG_SET_ARCHIVED, ids, SLOT_ROWS);
+    send_ids(pg, wait ? PG_SET_ARCHIVED : PG_SET_ARCHIVED_FREE, ids, SLOT_ROWS);
     send_ids(pg, PG_SET_KNOWN, ids, SLOT_KNOWN);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err) err = read_rows(pg, PAWL__FOUND_ARCHIVED);
@@ -101,7 +103,7 @@ static enum pawl_err look_again(struct pawl__backend *pg, struct pawl__pg_list *
 {
     enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < LOOKS_MAX && list_unread(pg, ids); i++) {
-        err = look_in_archive(pg, ids);
+        err = look_in_archive(pg, ids, true);
         if (err || !list_unread(pg, ids)) continue;
         send_ids(pg, PG_SET_LIVE, ids, SLOT_ROWS);
         err = pawl__pg_sync(&pg->writer, pg->diag);
@@ -111,6 +113,18 @@ static enum pawl_err look_again(struct pawl__backend *pg, struct pawl__pg_list *
     pg->writer.again = true; // nothing has happened so far
     return pawl__fail(pg->diag, PAWL_ERR_BUSY,
                       "could not read a job: it moves between the store and its archive");
+}
+
+/* The same without waiting: what is known and was not read is held by others, or has just moved. */
+static enum pawl_err look_past(struct pawl__backend *pg, struct pawl__pg_list *ids)
+{
+    if (!list_unread(pg, ids)) return PAWL_OK;
+    enum pawl_err err = look_in_archive(pg, ids, false);
+    for (size_t i = 0; !err && i < pg->set.unread_count; i++) {
+        struct pawl__row *row = pg->set.unread[i];
+        if (row->found == PAWL__FOUND_UNREAD) row->found = PAWL__FOUND_HELD;
+    }
+    return err;
 }
 
 /* ---- crashes and keys ---- */
@@ -178,7 +192,8 @@ static bool send_notes(struct pawl__backend *pg)
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
-        if (row->found == PAWL__FOUND_ABSENT || !(row->need & PAWL__NEED_NOTES)) continue;
+        bool known = row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED;
+        if (!known || !(row->need & PAWL__NEED_NOTES)) continue;
         pawl__pg_list_add_id(ids, row->id);
         row->has |= PAWL__NEED_NOTES;
     }
@@ -209,20 +224,48 @@ static void read_notes(struct pawl__backend *pg)
 }
 
 /* One round trip, if all are live, and one more for notes. */
-enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set)
+enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait)
 {
     (void)set;
     struct pawl__pg_list *ids = &pg->set_lists[0];
     bool rows = list_unread(pg, ids) > 0;
-    if (rows) send_ids(pg, PG_SET_LIVE, ids, SLOT_ROWS);
+    if (rows) send_ids(pg, wait ? PG_SET_LIVE : PG_SET_LIVE_FREE, ids, SLOT_ROWS);
     bool crashes = send_crashes(pg), holders = send_holders(pg);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err && rows) err = read_rows(pg, PAWL__FOUND_LIVE);
-    if (!err && rows) err = look_again(pg, ids);
+    if (!err && rows) err = wait ? look_again(pg, ids) : look_past(pg, ids);
     if (!err && crashes) read_crashes(pg);
     if (!err && holders) read_holders(pg);
     if (err || !send_notes(pg)) return err;
     err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err) read_notes(pg);
+    return err;
+}
+
+/* ---- entries of pawl_unsettled ---- */
+
+enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit)
+{
+    const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_UNSETTLED];
+    pawl__pg_call(&pg->writer, PG_UNSETTLED_LIST);
+    pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_ties, ties);
+    pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_limit, limit);
+    PGresult *rows;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        struct pawl__unsettled entry = { .seq = pawl__pg_int(rows, i, 0) };
+        (void)pawl__pg_read(rows, i, 1, of->fields, of->count, &pg->set.arena, &entry); // no texts
+        pawl__settle_again(&pg->set, &entry);
+    }
+    return err;
+}
+
+enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms)
+{
+    pawl__pg_call(&pg->writer, PG_UNSETTLED_NEXT);
+    pawl__pg_bind(&pg->writer, PG_UNSETTLED_NEXT_ties, ties);
+    PGresult *row;
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
+    if (!err && PQntuples(row)) *at_ms = pawl__pg_int(row, 0, 0);
     return err;
 }

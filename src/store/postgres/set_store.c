@@ -120,6 +120,8 @@ static const struct {
     [PAWL__TABLE_CHECKPOINT_PUT] = { PG_SET_CHECKPOINT_PUT, true },
     [PAWL__TABLE_LINE] = { PG_SET_LINE, true },
     [PAWL__TABLE_LINE_TRIM] = { PG_SET_LINE_TRIM, false },
+    [PAWL__TABLE_FOLLOWED] = { PG_SET_FOLLOWED, true },
+    [PAWL__TABLE_UNSETTLED] = { PG_SET_UNSETTLED, true },
 };
 
 /* What belongs to a job begins with its row. */
@@ -212,5 +214,7 @@ const struct pawl__core_table pawl__pg_core = {
     .scan_due = pawl__pg_scan_due,
     .next_due = pawl__pg_next_due,
     .forget_keys = pawl__pg_forget_keys,
+    .unsettled = pawl__pg_unsettled,
+    .next_unsettled = pawl__pg_next_unsettled,
     .match = match,
 };

@@ -10,7 +10,7 @@ bool pawl__rm_op_is_idle(const struct pawl__op *op)
 {
     return op->kind == PAWL__OP_PROMOTE || op->kind == PAWL__OP_LAPSE ||
            op->kind == PAWL__OP_EXPIRE || op->kind == PAWL__OP_ARCHIVE ||
-           op->kind == PAWL__OP_PURGE;
+           op->kind == PAWL__OP_PURGE || op->kind == PAWL__OP_SETTLE;
 }
 
 /* ---- say ---- */

@@ -85,6 +85,7 @@ static bool leaves_fresh(const struct pawl__op *op)
     case PAWL__OP_PROMOTE:
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE: // what can expire has extras
+    case PAWL__OP_SETTLE: // storing sees to what is there
     case PAWL__OP_ARCHIVE:
     case PAWL__OP_PURGE:
     case PAWL__OP_NODE_JOIN:

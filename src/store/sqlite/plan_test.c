@@ -156,6 +156,8 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_ACTIVE_LAPSED, // holds what runs just now; an index would cost every claim and finish
     SQL_FRESH_GET,     // one row at most
     SQL_FRESH_ABSORB,
+    SQL_UNSETTLED_LIST, // in its order, up to a limit; holds what is left to be settled
+    SQL_UNSETTLED_NEXT,
     SQL_QUEUE_ALL, // small, and wanted whole
     SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_NODE_FORGET,
     SQL_NODE_LOCKS_END,
@@ -287,6 +289,11 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_DROP_JOB, LEAVES("pawl_job") },
         { SQL_SET_DROP_PROGRESS, LEAVES("pawl_progress") },
         { SQL_SET_DROP_CHECKPOINT, LEAVES("pawl_checkpoint") },
+        { SQL_SET_FOLLOWED, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid=?)\n"
+                            "LIST SUBQUERY 1\nSCAN pawl_set_followed VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_UNSETTLED, "SCAN pawl_set_unsettled VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_UNSETTLED_LIST, "SCAN pawl_unsettled\n" }, // in its order, up to the limit
+        { SQL_UNSETTLED_NEXT, "SCAN pawl_unsettled\n" },
     };
     struct kit kit;
     kit_open_memory(&kit);

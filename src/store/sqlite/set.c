@@ -85,6 +85,8 @@ static const char *const names[PAWL__TABLES] = {
     [PAWL__TABLE_CHECKPOINT_PUT] = "pawl_set_checkpoint_put",
     [PAWL__TABLE_LINE] = "pawl_set_line",
     [PAWL__TABLE_LINE_TRIM] = "pawl_set_line_trim",
+    [PAWL__TABLE_FOLLOWED] = "pawl_set_followed",
+    [PAWL__TABLE_UNSETTLED] = "pawl_set_unsettled",
 };
 
 static int attach_list(sqlite3 *db, struct pawl__sq_set_list *list, enum pawl__table table)
@@ -179,5 +181,7 @@ const struct pawl__core_table pawl__sq_core = {
     .scan_due = pawl__sq_scan_due,
     .next_due = pawl__sq_next_due,
     .forget_keys = pawl__sq_forget_keys,
+    .unsettled = pawl__sq_unsettled,
+    .next_unsettled = pawl__sq_next_unsettled,
     .match = match,
 };

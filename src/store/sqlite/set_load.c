@@ -1,6 +1,7 @@
 /* The working set on SQLite: how it is read.
  *
  * Runs on: the committer's thread, inside a transaction. */
+#include "store/core/settle.h"
 #include "store/sqlite/sqlite.h"
 
 #include <string.h>
@@ -156,8 +157,10 @@ static enum pawl_err load_key(struct pawl__backend *sq, struct pawl__set_key *ke
     return err;
 }
 
-enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set)
+/* One transaction writes at a time, so nothing is held. */
+enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set, bool wait)
 {
+    (void)wait;
     enum pawl_err err = pawl__sq_set_reserve(sq, set->unread_count);
     if (!err) err = load_rows(sq, set);
     for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
@@ -167,4 +170,34 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set)
         err = load_key(sq, &set->keys[i]);
     }
     return err;
+}
+
+/* ---- entries of pawl_unsettled ---- */
+
+enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t limit)
+{
+    const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_UNSETTLED];
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_UNSETTLED_LIST);
+    pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_ties, ties);
+    pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_limit, limit);
+    bool found;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        struct pawl__unsettled entry = { .seq = sqlite3_column_int64(stmt, 0) };
+        (void)pawl__sq_read(stmt, 1, of->fields, of->count, &sq->set.arena, &entry); // no texts
+        pawl__settle_again(&sq->set, &entry);
+    }
+    return err;
+}
+
+enum pawl_err pawl__sq_next_unsettled(struct pawl__backend *sq, int32_t ties, int64_t *at_ms)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_UNSETTLED_NEXT);
+    pawl__sq_bind(stmt, SQL_UNSETTLED_NEXT_ties, ties);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    *at_ms = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    return PAWL_OK;
 }

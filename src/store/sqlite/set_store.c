@@ -206,6 +206,8 @@ static const enum pawl__sql statements[PAWL__TABLES] = {
     [PAWL__TABLE_CHECKPOINT_PUT] = SQL_SET_CHECKPOINT_PUT,
     [PAWL__TABLE_LINE] = SQL_SET_LINE,
     [PAWL__TABLE_LINE_TRIM] = SQL_SET_LINE_TRIM,
+    [PAWL__TABLE_FOLLOWED] = SQL_SET_FOLLOWED,
+    [PAWL__TABLE_UNSETTLED] = SQL_SET_UNSETTLED,
 };
 
 static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__set *set)

@@ -311,6 +311,18 @@ CREATE TABLE pawl_setting (
     value text NOT NULL
 );
 
+-- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
+CREATE TABLE pawl_unsettled (
+    seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at_ms      bigint NOT NULL,
+    job_id     uuid NOT NULL,
+    ties       smallint NOT NULL,
+    run        bigint NOT NULL,
+    from_state smallint,
+    to_state   smallint
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
+
 -- Which script made the functions and views for SQL (postgres/script): of what version of pawl, the
 -- checksum of its text, and the functions and types to be dropped before the next one. One row.
 CREATE TABLE pawl_script (

@@ -15,7 +15,8 @@ CREATE TYPE pawl__place AS (
     started_at_ms bigint,
     worker        text,
     attempts_max  integer,
-    retry         text
+    retry         text,
+    ties          smallint
 );
 
 CREATE OR REPLACE FUNCTION pawl__place_of(job uuid) RETURNS pawl__place
@@ -25,7 +26,8 @@ DECLARE
 BEGIN
     FOR i IN 1..2 LOOP -- one that comes back while we look is met the second time
         SELECT j.id, j.arrival, j.lane, j.state, j.run, j.base_run, j.free_runs, j.created_at_ms,
-            j.due_at_ms, j.expires_at_ms, j.started_at_ms, j.worker, j.attempts_max, j.retry
+            j.due_at_ms, j.expires_at_ms, j.started_at_ms, j.worker, j.attempts_max, j.retry,
+            j.ties
         INTO p
         FROM pawl_job AS j
         WHERE j.id = job
@@ -34,7 +36,8 @@ BEGIN
             RETURN p;
         END IF;
         SELECT a.id, a.arrival, a.lane, a.state, a.run, a.base_run, a.free_runs, a.created_at_ms,
-            a.due_at_ms, a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry
+            a.due_at_ms, a.expires_at_ms, a.started_at_ms, a.worker, a.attempts_max, a.retry,
+            a.ties
         INTO p
         FROM pawl_archive AS a
         WHERE a.id = job
@@ -55,9 +58,19 @@ LANGUAGE sql AS $$
     WHERE c.state IS NOT NULL
 $$;
 
+-- What follows from the move of a job with ties is left to a node.
+CREATE OR REPLACE FUNCTION pawl__unsettle(p pawl__place, to_state integer) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF p.ties IS NOT NULL THEN
+        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state)
+        VALUES (pawl__now(), p.id, p.ties, p.run, p.state, to_state);
+        PERFORM pawl__tell('');
+    END IF;
+END $$;
+
 CREATE OR REPLACE FUNCTION pawl__end(p pawl__place, to_state integer, now_ms bigint, why text,
-    outcome text,
-    letter boolean) RETURNS void
+    outcome text, letter boolean) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE pawl_job
@@ -67,6 +80,7 @@ BEGIN
     WHERE id = p.id;
     INSERT INTO pawl_ended (state, finished_at_ms, ids) VALUES (to_state, now_ms, ARRAY[p.id]);
     PERFORM pawl__count(p.lane, p.state, to_state);
+    PERFORM pawl__unsettle(p, to_state);
 END $$;
 
 CREATE OR REPLACE FUNCTION pawl__rank(due bigint, priority integer, sla_soft_at_ms bigint,
@@ -105,5 +119,6 @@ BEGIN
         PERFORM pawl__enrol(p.lane, new_rank, p.id, p.arrival);
     END IF;
     PERFORM pawl__count(p.lane, p.state, to_state);
+    PERFORM pawl__unsettle(p, to_state);
     PERFORM pawl__tell(CASE WHEN to_state = 2 THEN 'r' ELSE '' END);
 END $$;

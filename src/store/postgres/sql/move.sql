@@ -102,8 +102,9 @@ FOR NO KEY UPDATE SKIP LOCKED
         WHERE j.id = ANY (l.ids) AND j.lease_until_ms = l.until_ms)
 
 -- name: look
--- Is there anything to be claimed, promoted, taken back, expired, archived or purged? First entries
--- of indexes, and nothing but those. Sixteen rows of leases that are of no use are worth a sweep.
+-- Is there anything to be claimed, promoted, taken back, expired, archived, purged or settled?
+-- First entries of indexes, and nothing but those. Sixteen rows of leases that are of no use are
+-- worth a sweep.
 SELECT now.ms,
     (SELECT version FROM pawl_catalog WHERE id = 1),
     EXISTS (SELECT 1 FROM pawl_ready WHERE lane = ANY (:lanes)),
@@ -117,7 +118,8 @@ SELECT now.ms,
         WHERE state = ANY (:ended_states) AND finished_at_ms < now.ms - :ended_age_ms),
     EXISTS (SELECT 1 FROM pawl_archive
         WHERE state = ANY (:old_states) AND finished_at_ms < now.ms - :old_age_ms
-            AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms))
+            AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms)),
+    (SELECT at_ms FROM pawl_unsettled ORDER BY seq LIMIT 1)
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
 -- name: job_lease

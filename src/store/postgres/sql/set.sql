@@ -1,10 +1,10 @@
 -- The working set: what one commit batch is about is read and written by a few statements; see
 -- set_load.c and set_store.c. How rows are named, and why, is said in move.sql.
 
--- name: set_live
 -- Locks the jobs, in one order for all, against all but those who only keep them from being
 -- deleted. A row that another transaction held is read as that one left it. Of a job that was
 -- paused after it had ended both reasons are kept; otherwise `reason` is the one there is.
+-- fragment: set_live_rows
 SELECT j.id, j.lane, j.arrival, j.ctid, {{row.read of j
     | reason = CASE WHEN j.state < 7 THEN j.reason END
     | end_reason = CASE WHEN j.state < 7 THEN j.end_reason ELSE j.reason END}}
@@ -13,7 +13,7 @@ WHERE j.id = ANY (:ids)
 ORDER BY j.id
 FOR NO KEY UPDATE
 
--- name: set_archived
+-- fragment: set_archived_rows
 SELECT j.id, j.lane, j.arrival, NULL::tid, {{row.read of j | rank = 0::bigint
     | paused_from = NULL::smallint | lease_until_ms = NULL::bigint | reason = NULL::text
     | end_reason = j.reason}}
@@ -21,6 +21,19 @@ FROM pawl_archive AS j
 WHERE j.id = ANY (:ids)
 ORDER BY j.id
 FOR UPDATE
+
+-- name: set_live
+{{set_live_rows}}
+
+-- name: set_live_free
+-- Without those that others hold.
+{{set_live_rows}} SKIP LOCKED
+
+-- name: set_archived
+{{set_archived_rows}}
+
+-- name: set_archived_free
+{{set_archived_rows}} SKIP LOCKED
 
 -- name: set_known
 -- Both tables as of one instant: a job that moves from one to the other is in one of them.
@@ -204,3 +217,27 @@ WHERE ctid = ANY (ARRAY (
         OFFSET 0
     ) AS l
 ))
+
+-- name: set_followed
+DELETE FROM pawl_unsettled
+WHERE seq = ANY (:seq)
+
+-- name: set_unsettled
+INSERT INTO pawl_unsettled ({{unsettled.fields}})
+SELECT {{unsettled.fields of g}}
+FROM unnest({{unsettled.fields bound}}) AS g ({{unsettled.fields}})
+
+-- name: unsettled_list
+SELECT seq, {{unsettled.fields}}
+FROM pawl_unsettled
+WHERE ties & :ties <> 0
+ORDER BY seq
+LIMIT :limit
+FOR UPDATE SKIP LOCKED
+
+-- name: unsettled_next
+SELECT at_ms
+FROM pawl_unsettled
+WHERE ties & :ties <> 0
+ORDER BY seq
+LIMIT 1

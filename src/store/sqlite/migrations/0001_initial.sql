@@ -303,3 +303,14 @@ CREATE TABLE pawl_setting (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
+CREATE TABLE pawl_unsettled (
+    seq        INTEGER PRIMARY KEY,
+    at_ms      INTEGER NOT NULL,
+    job_id     BLOB NOT NULL CHECK (length(job_id) = 16),
+    ties       INTEGER NOT NULL,
+    run        INTEGER NOT NULL,
+    from_state INTEGER,
+    to_state   INTEGER
+) STRICT;

@@ -252,3 +252,26 @@ WHERE (at_ms, key) IN (SELECT expires_at_ms, key FROM pawl_set_row)
 -- name: set_drop_job
 DELETE FROM pawl_job
 WHERE key IN (SELECT key FROM pawl_set_row)
+
+-- name: set_followed
+DELETE FROM pawl_unsettled
+WHERE seq IN (SELECT seq FROM pawl_set_followed)
+
+-- name: set_unsettled
+INSERT INTO pawl_unsettled ({{unsettled.fields}})
+SELECT {{unsettled.fields}}
+FROM pawl_set_unsettled
+
+-- name: unsettled_list
+SELECT seq, {{unsettled.fields}}
+FROM pawl_unsettled
+WHERE ties & :ties <> 0
+ORDER BY seq
+LIMIT :limit
+
+-- name: unsettled_next
+SELECT at_ms
+FROM pawl_unsettled
+WHERE ties & :ties <> 0
+ORDER BY seq
+LIMIT 1

@@ -1,0 +1,157 @@
+/* See settle.h. */
+#include "store/core/settle.h"
+
+#include "base/diag.h"
+
+#include <assert.h>
+
+enum { LOADS_MAX = 8 }; /* for one move */
+
+static const struct {
+    int32_t bit;
+    const struct pawl__tie *tie;
+} ties[] = {
+#define X(bit, name, ...) { 1 << (bit), &pawl__tie_##name },
+    PAWL__TIES(X)
+#undef X
+        { 0, NULL },
+};
+
+/* ---- what is to be followed up ---- */
+
+void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
+{
+    pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
+                                                       .id = row->id,
+                                                       .ties = row->ties,
+                                                       .run = row->run,
+                                                       .from = from,
+                                                       .to = row->state });
+}
+
+void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *entry)
+{
+    pawl__set_want(set, entry->id, PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+    pawl__set_unsettle(set, entry);
+}
+
+/* ---- one move ---- */
+
+static bool is_held(const struct pawl__set *set, struct pawl_job_id id)
+{
+    const struct pawl__row *row = pawl__set_find(set, id);
+    return row && row->found == PAWL__FOUND_HELD;
+}
+
+/* By one tie. `*later`: not yet. */
+static enum pawl_err follow_tie(struct pawl__set *set, const struct pawl__tie *tie,
+                                const struct pawl__unsettled *move, bool *later)
+{
+    for (int loads = 0;; loads++) {
+        *later = !tie->follow(set, move);
+        if (*later || !pawl__set_lacks(set)) break;
+        assert(loads < LOADS_MAX);
+        enum pawl_err err = pawl__set_load(set, false);
+        if (err) return err;
+    }
+    return set->failed ? pawl__fail_nomem(set->diag) : PAWL_OK;
+}
+
+/* The move is a copy: what follows may add others. Bits that are done leave `ties`. */
+static enum pawl_err follow(struct pawl__set *set, struct pawl__unsettled *move)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && ties[i].tie; i++) {
+        bool later;
+        if (!(move->ties & ties[i].bit)) continue;
+        err = follow_tie(set, ties[i].tie, move, &later);
+        if (!err && !later) move->ties &= ~ties[i].bit;
+    }
+    return err;
+}
+
+static void want(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    for (size_t i = 0; ties[i].tie; i++) {
+        if (move->ties & ties[i].bit) ties[i].tie->want(set, move);
+    }
+}
+
+/* Bits that no rule here knows belong to a newer program, and stay. */
+static void leave(struct pawl__set *set, const struct pawl__unsettled *before,
+                  const struct pawl__unsettled *after)
+{
+    bool is_new = !before->seq, changed = before->ties != after->ties;
+    if (!is_new && changed) {
+        pawl__set_put(set, PAWL__TABLE_FOLLOWED, &(struct pawl__followed){ before->seq });
+    }
+    if (!after->ties || !(is_new || changed)) return;
+    pawl__set_put(set, PAWL__TABLE_UNSETTLED, after);
+    pawl__tale_due(set->tale, set->now_ms); // soon
+}
+
+/* ---- rounds ---- */
+
+static enum pawl_err run_round(struct pawl__set *set, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        want(set, &set->unsettled[i]);
+    }
+    enum pawl_err err = pawl__set_load(set, false);
+    for (size_t i = first; !err && i < end; i++) {
+        struct pawl__unsettled before = set->unsettled[i], after = before;
+        if (!is_held(set, before.id)) err = follow(set, &after);
+        if (!err) leave(set, &before, &after);
+    }
+    return err;
+}
+
+enum pawl_err pawl__settle_run(struct pawl__set *set)
+{
+    enum pawl_err err = PAWL_OK;
+    size_t at = set->unsettled_done;
+    while (!err && at < set->unsettled_count && at < PAWL__SETTLE_MAX) {
+        size_t end = set->unsettled_count;
+        if (end > PAWL__SETTLE_MAX) end = PAWL__SETTLE_MAX;
+        err = run_round(set, at, end);
+        at = end;
+    }
+    for (; !err && at < set->unsettled_count; at++) {
+        leave(set, &set->unsettled[at], &set->unsettled[at]);
+    }
+    set->unsettled_done = at;
+    return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
+}
+
+/* ---- the sweep ---- */
+
+static int32_t known(void)
+{
+    int32_t all = 0;
+    for (size_t i = 0; ties[i].tie; i++) {
+        all |= ties[i].bit;
+    }
+    return all;
+}
+
+/* What others hold is not waited for here either. */
+enum pawl_err pawl__scan_settle(struct pawl__set *set, struct pawl__op *op)
+{
+    int64_t limit = op->sweep.limit < PAWL__SETTLE_MAX ? op->sweep.limit : PAWL__SETTLE_MAX;
+    enum pawl_err err = set->table->unsettled(set->backend, known(), limit);
+    op->sweep.more = set->unsettled_count == (size_t)limit;
+    return err ? err : pawl__set_load(set, false);
+}
+
+enum pawl_err pawl__rule_settle(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = pawl__settle_run(set);
+    op->sweep.moved = (int64_t)set->lists[PAWL__TABLE_FOLLOWED].count;
+    return err;
+}
+
+enum pawl_err pawl__after_settle(struct pawl__set *set, struct pawl__op *op)
+{
+    op->sweep.next_at_ms = 0;
+    return set->table->next_unsettled(set->backend, known(), &op->sweep.next_at_ms);
+}

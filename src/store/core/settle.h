@@ -1,0 +1,55 @@
+/* What follows from a move: after the operations of a batch are decided, and before anything is
+ * written, the moves of jobs with ties are followed up in the same working set, hence in the same
+ * transaction.
+ *
+ * A tie is a bit of a job's `ties` and has a rule here. The rule is told of each move of such a job
+ * and changes other rows of the set, which are moves as well, and may be those of tied jobs: they
+ * are followed up in the next round. In each round the wanted rows are read together, without
+ * waiting for those that others hold.
+ *
+ * What is too much for one transaction, or held by others, is left in pawl_unsettled, written by
+ * the same transaction: either the move and the entry are there, or neither. The sweep
+ * PAWL__OP_SETTLE takes entries up again, on any node.
+ *
+ * 1. A rule has the job as it is now, which may have moved on since, and what the move was.
+ * 2. A rule that cannot follow yet changes nothing. It is called again, later, for the same move.
+ *
+ * Threads: the set's. */
+#ifndef PAWL_STORE_CORE_SETTLE_H
+#define PAWL_STORE_CORE_SETTLE_H
+
+#include "store/core/set.h"
+
+/* bit, NAME, what depends on the job's moves. Numbers are stored: append, never reuse. */
+#ifndef PAWL__TIES /* tests bring ties of their own: tests/settle/ties.h */
+#define PAWL__TIES(X)
+#endif
+
+/* How many moves are followed up in one transaction. */
+#ifndef PAWL__SETTLE_MAX
+#define PAWL__SETTLE_MAX PAWL__COMMIT_WEIGHT_MAX
+#endif
+
+struct pawl__tie {
+    /* Note the rows that following needs. */
+    void (*want)(struct pawl__set *set, const struct pawl__unsettled *move);
+    /* They were read, but others may hold some (HELD). True: the move was followed up, or something
+     * more is wanted: then nothing was changed, and it is called again. False: not yet. */
+    bool (*follow)(struct pawl__set *set, const struct pawl__unsettled *move);
+};
+
+#define X(bit, name, ...) PAWL__TIE_##name = 1 << (bit),
+enum { PAWL__TIE_NONE = 0, PAWL__TIES(X) };
+#undef X
+#define X(bit, name, ...) extern const struct pawl__tie pawl__tie_##name;
+PAWL__TIES(X)
+#undef X
+
+/* A job with ties has moved. */
+void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from);
+/* Follow up all that was noted. An error fails the batch. */
+PAWL_MUST_CHECK enum pawl_err pawl__settle_run(struct pawl__set *set);
+/* For the backend's scan: an entry of pawl_unsettled, which is to be followed up now. */
+void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *entry);
+
+#endif

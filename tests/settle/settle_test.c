@@ -1,0 +1,219 @@
+/* What follows from a move, by a rule that only these tests have (ties.c): no backend knows of it,
+ * and every store carries it out. */
+#include "settle/settle_kit.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one step ---- */
+
+static void completion_activates_the_next(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, TIE_WATCH);
+    struct pawl_job job = claim_one(rig, "default");
+    assert_id(ids[0], job.id);
+    assert_ok(rig, complete(rig, ref_of(&job), "{\"n\":1}"));
+    assert_state(AVAILABLE, state_of(rig, ids[1]));
+    assert_span(span_of("{\"n\":1}"), job_get(rig, ids[0]).result);
+    struct pawl_job next = claim_one(rig, "default");
+    assert_id(ids[1], next.id);
+    assert_ok(rig, complete(rig, ref_of(&next), NULL));
+    assert_i64(0, settle(rig).moved); // nothing was left
+}
+
+static void plain_jobs_are_not_followed(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, 0);
+    struct pawl_job job = claim_one(rig, "default");
+    assert_ok(rig, complete(rig, ref_of(&job), NULL));
+    assert_state(PENDING, state_of(rig, ids[1]));
+}
+
+/* Many at once, tied and plain ones: each goes its own way, and all in one transaction. */
+static void tied_and_plain_ones_share_a_batch(struct rig *rig)
+{
+    struct pawl_job_id *tied = chain(rig, 2, TIE_WATCH), *plain = chain(rig, 2, 0);
+    struct claimed got = claim_n(rig, "default", 10);
+    assert_int_equal(2, got.count);
+    struct pawl__op ops[2];
+    for (size_t i = 0; i < 2; i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_COMPLETE, .complete.ref = ref_of(&got.at[i]) };
+    }
+    do_together(rig, ops, 2);
+    assert_state(AVAILABLE, state_of(rig, tied[1]));
+    assert_state(PENDING, state_of(rig, plain[1]));
+}
+
+static void lease_of_a_tied_job_is_extended(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, TIE_WATCH);
+    struct pawl_job job = claim_one(rig, "default");
+    rig_advance(rig, LEASE_MS - 1);
+    assert_ok(rig, extend(rig, ref_of(&job), LEASE_MS));
+    rig_advance(rig, LEASE_MS - 1);
+    assert_i64(0, lapse(rig).moved);
+    assert_ok(rig, complete(rig, ref_of(&job), NULL));
+    assert_state(AVAILABLE, state_of(rig, ids[1]));
+}
+
+static void assigned_job_is_followed(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, TIE_WATCH);
+    struct claimed routed = route_n(rig, "default", 1);
+    struct pawl_job job;
+    assert_ok(rig, assign(rig, ids[0], WORKER, routed.at[0].lease_until_ms, &job));
+    assert_ok(rig, complete(rig, ref_of(&job), NULL));
+    assert_state(AVAILABLE, state_of(rig, ids[1]));
+}
+
+/* ---- every way to end ---- */
+
+static void every_end_is_followed(struct rig *rig)
+{
+    struct pawl_job_id *ids =
+        chain_of(rig, 2, TIE_WATCH, &(struct pawl_job_spec){ .retry = { .attempts_max = 1 } });
+    struct pawl_job job = claim_one(rig, "default");
+    assert_state(DISCARDED, fail_plain(rig, ref_of(&job)).to);
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+    assert_text("it watched in vain", job_get(rig, ids[1]).reason);
+
+    ids = chain_of(rig, 2, TIE_WATCH, &(struct pawl_job_spec){ .retry = { .attempts_max = 1 } });
+    claim_one(rig, "default");
+    rig_advance(rig, LEASE_MS + 1);
+    assert_i64(1, lapse(rig).moved);
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+
+    ids = chain(rig, 2, TIE_WATCH);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+
+    ids = chain(rig, 2, TIE_WATCH);
+    int64_t moved;
+    assert_ok(rig,
+              bulk(rig, &(struct pawl_filter){ .states = PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) },
+                   PAWL_CONTROL_CANCEL, 10, &moved));
+    assert_i64(1, moved); // what follows is not the operator's
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+}
+
+/* A move that ends nothing has no consequence here, and the tie stays. */
+static void retry_keeps_the_tie(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, TIE_WATCH);
+    struct pawl_job job = claim_one(rig, "default");
+    assert_ok(rig, snooze(rig, ref_of(&job), 0));
+    job = claim_one(rig, "default");
+    assert_state(RETRYABLE, fail_plain(rig, ref_of(&job)).to);
+    assert_state(PENDING, state_of(rig, ids[1]));
+    rig_advance(rig, 3600 * 1000);
+    assert_i64(1, promote(rig).moved);
+    job = claim_one(rig, "default");
+    assert_ok(rig, complete(rig, ref_of(&job), NULL));
+    assert_state(AVAILABLE, state_of(rig, ids[1]));
+}
+
+/* The archive keeps ties: a job that comes back from there is followed again. */
+static void tie_survives_the_archive(struct rig *rig)
+{
+    struct pawl_job_id *ids =
+        chain_of(rig, 2, TIE_WATCH, &(struct pawl_job_spec){ .retry = { .attempts_max = 1 } });
+    struct pawl_job job = claim_one(rig, "default");
+    fail_plain(rig, ref_of(&job));
+    rig_advance(rig, 1);
+    assert_i64(2, archive_all(rig));
+    assert_i64(TIE_WATCH, job_get(rig, ids[0]).ties);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_RETRY));
+    assert_ok(rig, control(rig, ids[1], PAWL_CONTROL_RETRY));
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+}
+
+/* ---- rounds ---- */
+
+static void consequences_have_consequences(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 6, TIE_WATCH);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    for (size_t i = 0; i < 6; i++) {
+        assert_state(CANCELLED, state_of(rig, ids[i]));
+    }
+    assert_i64(0, settle(rig).moved);
+}
+
+/* Eight moves are followed up in one transaction; the rest is left, durably, for a sweep. */
+static void what_is_too_much_is_settled_later(struct rig *rig)
+{
+    enum { COUNT_OF_JOBS = 30 };
+    struct pawl_job_id *ids = chain(rig, COUNT_OF_JOBS, TIE_WATCH);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    assert_state(CANCELLED, state_of(rig, ids[8]));
+    assert_state(PENDING, state_of(rig, ids[9]));
+    if (rig->kind->shared) rig_reopen(rig);
+    int64_t sweeps = 0;
+    for (struct swept swept = { .moved = 1 }; swept.moved; sweeps++) {
+        swept = settle(rig);
+        assert_true(swept.moved ? 1 : !swept.next_at_ms); // no entry is left behind
+    }
+    assert_i64(4, sweeps);
+    for (size_t i = 0; i < COUNT_OF_JOBS; i++) {
+        assert_state(CANCELLED, state_of(rig, ids[i]));
+    }
+}
+
+/* The job is gone by the time: what was known of its move is enough. */
+static void entry_outlives_its_job(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 12, TIE_WATCH);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    assert_state(PENDING, state_of(rig, ids[9]));
+    assert_ok(rig, delete_job(rig, ids[8]));
+    while (settle(rig).moved) {
+    }
+    assert_state(CANCELLED, state_of(rig, ids[11]));
+}
+
+/* ---- together or not at all ---- */
+
+static void say(const struct rig *rig, const char *text)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(SQLITE_OK, sqlite3_open(strchr(rig->url, ':') + 1, &db));
+    assert_int_equal(SQLITE_OK, sqlite3_exec(db, text, NULL, NULL, NULL));
+    sqlite3_close(db);
+}
+
+static void move_and_consequence_are_one(struct rig *rig)
+{
+    if (strcmp(rig->kind->name, "file") != 0) return; // held_test.c does it on a server
+    struct pawl_job_id *ids = chain(rig, 2, TIE_WATCH);
+    struct pawl_job job = claim_one(rig, "default");
+    say(rig,
+        "CREATE TRIGGER refuse BEFORE INSERT ON pawl_ready BEGIN SELECT RAISE(ABORT, 'no'); END");
+    assert_true(complete(rig, ref_of(&job), NULL) != PAWL_OK);
+    say(rig, "DROP TRIGGER refuse");
+    rig_reopen(rig);
+    assert_state(ACTIVE, state_of(rig, ids[0]));
+    assert_state(PENDING, state_of(rig, ids[1]));
+    assert_ok(rig, complete(rig, ref_of(&job), NULL));
+    assert_state(AVAILABLE, state_of(rig, ids[1]));
+}
+
+int main(void)
+{
+    static const struct contract_test tests[] = {
+        CONTRACT(completion_activates_the_next),
+        CONTRACT(plain_jobs_are_not_followed),
+        CONTRACT(tied_and_plain_ones_share_a_batch),
+        CONTRACT(lease_of_a_tied_job_is_extended),
+        CONTRACT(assigned_job_is_followed),
+        CONTRACT(every_end_is_followed),
+        CONTRACT(retry_keeps_the_tie),
+        CONTRACT(tie_survives_the_archive),
+        CONTRACT(consequences_have_consequences),
+        CONTRACT(what_is_too_much_is_settled_later),
+        CONTRACT(entry_outlives_its_job),
+        CONTRACT(move_and_consequence_are_one),
+    };
+    return contract_run("settle", tests, COUNT(tests));
+}

@@ -1,0 +1,25 @@
+/* The rule of the tie: the end of a job decides about the job whose id comes next. After a success
+ * that one is activated, after anything else it is cancelled. */
+#include "settle/watch.h"
+
+#include "store/core/settle.h"
+
+static void want_next(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    pawl__set_want(set, watch_next(move->id), PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+}
+
+static bool follow_end(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    struct pawl__row *next = pawl__set_find(set, watch_next(move->id));
+    bool good = move->to == PAWL_STATE_COMPLETED || move->to == PAWL_STATE_SKIPPED;
+    if (!pawl_state_is_terminal(move->to) || !next) return true;
+    if (next->found == PAWL__FOUND_HELD) return false;
+    if (next->found != PAWL__FOUND_LIVE || pawl_state_is_terminal(next->state)) return true;
+    if (good && next->state != PAWL_STATE_PENDING) return true;
+    enum pawl_event event = good ? PAWL_EVENT_ACTIVATE : PAWL_EVENT_CANCEL;
+    return !pawl__row_move(set, next, &event, 1,
+                           &(struct pawl__target){ .reason = good ? NULL : "it watched in vain" });
+}
+
+const struct pawl__tie pawl__tie_WATCH = { .want = want_next, .follow = follow_end };

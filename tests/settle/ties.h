@@ -1,0 +1,8 @@
+/* A tie of the tests' own; included before src/store/core/settle.c. */
+#ifndef TESTS_SETTLE_TIES_H
+#define TESTS_SETTLE_TIES_H
+
+#define PAWL__TIES(X) X(0, WATCH, "the job whose id comes next")
+#define PAWL__SETTLE_MAX 8
+
+#endif
