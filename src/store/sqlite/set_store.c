@@ -159,7 +159,7 @@ static size_t list_changed(struct pawl__backend *sq)
         struct pawl__row *row = pawl__set_at(&sq->set, i);
         if (row->wrote) sq->set_tables.changed[count++] = row;
     }
-    qsort(sq->set_tables.changed, count, sizeof(struct pawl__row *), compare_keys);
+    if (count) qsort(sq->set_tables.changed, count, sizeof(struct pawl__row *), compare_keys);
     return count;
 }
 
