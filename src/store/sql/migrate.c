@@ -108,7 +108,8 @@ static enum pawl_err script_is_old(const struct pawl__migrator *migrator, void *
     snprintf(mine->version, sizeof mine->version, "%s", migrator->script->version);
     checksum(migrator->script->texts, migrator->script->count, mine->checksum);
     int64_t theirs = number_of(has.version), ours = number_of(mine->version);
-    *old = has.may && (theirs < ours || (theirs == ours && strcmp(has.checksum, mine->checksum)));
+    bool differs = strcmp(has.checksum, mine->checksum) != 0;
+    *old = has.may && (theirs < ours || (theirs == ours && differs));
     return PAWL_OK;
 }
 
