@@ -123,6 +123,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
     enter(set, row, to, target);
     row->state = to;
     row->wrote |= PAWL__WROTE_STAND;
+    if (row->was.has_end) row->wrote |= PAWL__WROTE_FACTS; // it got a new rank when it was read
     bool waits = to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE;
     pawl__set_note_move(set, &(struct pawl__set_move){ .row = row,
                                                        .run = row->run,
