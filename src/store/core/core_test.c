@@ -77,7 +77,9 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
         const struct pawl__row *row = pawl__set_at(set, i);
         if (!row->wrote) continue;
         struct pawl__row *to = stored(b, row->id);
+        int64_t rank = row->wrote & PAWL__WROTE_FACTS ? row->rank : to->rank;
         *to = *row;
+        to->rank = rank;
         if (row->gone) to->found = PAWL__FOUND_ABSENT;
         to->wrote = to->need = to->gone = 0;
         to->restored = to->end_new = false;
@@ -419,12 +421,14 @@ static void a_job_paused_after_its_end_goes_back_to_it(void **state)
 {
     struct pawl__backend *b = open_store();
     put(b, 1, PAWL_STATE_DISCARDED);
+    b->rows[0].rank = -1; // of no use any more
     struct pawl__op pause = control_op(1, PAWL_CONTROL_PAUSE);
     struct pawl__op resume = control_op(1, PAWL_CONTROL_RESUME);
     run_ops(b, &pause, 1);
     assert_int_equal(b->rows[0].state, PAWL_STATE_PAUSED);
     assert_int_equal(b->rows[0].paused_from, PAWL_STATE_DISCARDED);
     assert_true(b->rows[0].has_end);
+    assert_int_not_equal(b->rows[0].rank, -1);
     run_ops(b, &resume, 1);
     assert_int_equal(b->rows[0].state, PAWL_STATE_DISCARDED);
     assert_int_equal(b->rows[0].finished_at_ms, 900);
