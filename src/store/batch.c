@@ -1,6 +1,8 @@
 /* See batch.h. */
 #include "store/batch.h"
 
+#include "store/core/set.h"
+
 bool pawl__err_is_own(enum pawl_err err)
 {
     switch (err) {
@@ -44,14 +46,13 @@ enum pawl_err pawl__batch_apply(struct pawl__backend *backend, struct pawl__op *
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < count; i++) {
         struct pawl__op *op = ops[i];
-        bool gathers = op->kind == PAWL__OP_SUBMIT || op->kind == PAWL__OP_COMPLETE;
         if (can_wait(op)) {
             op->next = NULL;
             *claims.last = op;
             claims.last = &op->next;
             continue;
         }
-        if (!gathers) err = apply_put_off(backend, &claims, one);
+        if (!pawl__core_decides(op)) err = apply_put_off(backend, &claims, one);
         if (!err) err = one(backend, op);
     }
     return err ? err : apply_put_off(backend, &claims, one);

@@ -16,9 +16,9 @@ bool pawl__err_is_own(enum pawl_err err);
 typedef enum pawl_err pawl__apply_one_fn(struct pawl__backend *backend, struct pawl__op *op);
 
 /* Hand all operations to `one`, until it returns an error, which is returned. In order, but for
- * claims that were posted singly: they are put off while only submits and completions come, for
- * each would have to write first what was gathered. Operations posted singly have no order among
- * them, so nobody can tell. */
+ * claims that were posted singly: they are put off while only operations come that the core
+ * decides, for each would have to write first what those change. Operations posted singly have no
+ * order among them, so nobody can tell. */
 PAWL_MUST_CHECK enum pawl_err pawl__batch_apply(struct pawl__backend *backend,
                                                 struct pawl__op **ops, size_t count,
                                                 pawl__apply_one_fn *one);

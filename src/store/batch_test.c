@@ -27,6 +27,7 @@ static const struct pawl__op claim = { .kind = PAWL__OP_CLAIM };
 static const struct pawl__op chained = { .kind = PAWL__OP_CLAIM, .chained = true };
 static const struct pawl__op complete = { .kind = PAWL__OP_COMPLETE };
 static const struct pawl__op fail = { .kind = PAWL__OP_FAIL };
+static const struct pawl__op pause = { .kind = PAWL__OP_QUEUE_PAUSE };
 
 static void assert_order(const struct pawl__op *kinds, size_t count, const size_t *order)
 {
@@ -43,17 +44,17 @@ static void assert_order(const struct pawl__op *kinds, size_t count, const size_
     }
 }
 
-static void claims_wait_for_what_is_gathered(void **ctx)
+static void claims_wait_for_what_the_core_decides(void **ctx)
 {
     (void)ctx;
-    const struct pawl__op kinds[] = { claim, submit, claim, complete, submit };
-    assert_order(kinds, 5, (const size_t[]){ 1, 3, 4, 0, 2 });
+    const struct pawl__op kinds[] = { claim, submit, claim, complete, fail, submit };
+    assert_order(kinds, 6, (const size_t[]){ 1, 3, 4, 5, 0, 2 });
 }
 
 static void claims_do_not_wait_for_anything_else(void **ctx)
 {
     (void)ctx;
-    const struct pawl__op kinds[] = { claim, submit, claim, fail, claim, submit };
+    const struct pawl__op kinds[] = { claim, submit, claim, pause, claim, submit };
     assert_order(kinds, 6, (const size_t[]){ 1, 0, 2, 3, 5, 4 });
 }
 
@@ -93,7 +94,7 @@ static void lost_races_and_broken_rules_fail_alone(void **ctx)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claims_wait_for_what_is_gathered),
+        cmocka_unit_test(claims_wait_for_what_the_core_decides),
         cmocka_unit_test(claims_do_not_wait_for_anything_else),
         cmocka_unit_test(what_was_posted_in_a_list_keeps_its_order),
         cmocka_unit_test(the_first_error_ends_it),

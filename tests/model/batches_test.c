@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS = 40, ROUNDS = 60, OPS_MAX = 12, JOBS_MAX = 2000, KEYS = 4 };
+enum { SEEDS = 40, ROUNDS = 60, OPS_MAX = 12, JOBS_MAX = 4000, KEYS = 4, SUBMIT_MAX = 4 };
 
 struct pair {
     struct rig together, singly;
@@ -22,7 +22,17 @@ struct pair {
     int round;
     struct pawl_job_id ids[JOBS_MAX];
     size_t count;
-    char list[4096]; /* the operations of the round */
+    char list[8192]; /* the operations of the round */
+};
+
+/* A job to be submitted. */
+struct draw_job {
+    struct pawl_job_id id;
+    bool fresh, tagged;
+    int64_t number;
+    uint8_t keys[PAWL__KEYS_MAX]; /* one of each kind; 0: none */
+    uint8_t on_conflict;
+    uint8_t states; /* of the unique key */
 };
 
 /* One operation, before it is made for each of the stores. */
@@ -31,7 +41,8 @@ struct draw {
     struct pawl_job_id id;
     int64_t run, number;
     enum pawl_control control;
-    int key; /* 0: none */
+    struct draw_job jobs[SUBMIT_MAX];
+    size_t job_count;
 };
 
 static uint64_t below(struct pair *p, uint64_t bound)
@@ -58,14 +69,33 @@ static struct pawl_job_id draw_id(struct pair *p)
     return p->ids[p->count - 1 - below(p, below(p, 10) ? recent : p->count)];
 }
 
+/* Mostly with a fresh id; mostly without a key, else with one of a few, so that they meet. */
+static struct draw_job draw_job(struct pair *p)
+{
+    struct draw_job job = { .id = rig_id(&p->together), .fresh = below(p, 3) > 0 };
+    if (below(p, 20) == 0) {
+        job.id = draw_id(p);
+        job.fresh = false;
+    }
+    if (p->count < JOBS_MAX) p->ids[p->count++] = job.id;
+    job.number = (int64_t)below(p, 3);
+    job.tagged = below(p, 8) == 0;
+    for (size_t i = 0; i < PAWL__KEYS_MAX; i++) {
+        if (below(p, 3) == 0) job.keys[i] = (uint8_t)(1 + below(p, KEYS));
+    }
+    job.on_conflict = (uint8_t)below(p, 4);
+    job.states = (uint8_t)below(p, 3);
+    return job;
+}
+
 static struct draw draw_op(struct pair *p)
 {
     struct draw d = { .kind = (enum pawl__op_kind)kinds[below(p, COUNT(kinds))] };
     d.id = draw_id(p);
     if (d.kind == PAWL__OP_SUBMIT) {
-        if (below(p, 20)) d.id = rig_id(&p->together);
-        if (p->count < JOBS_MAX) p->ids[p->count++] = d.id;
-        d.key = (int)below(p, KEYS + 3) - 2;
+        size_t count = below(p, 3) ? 1 : 1 + below(p, SUBMIT_MAX);
+        while (d.job_count < count)
+            d.jobs[d.job_count++] = draw_job(p);
     }
     struct pawl_job job = { .run = 1 };
     if (job_exists(&p->singly, d.id)) job = job_get(&p->singly, d.id);
@@ -80,24 +110,50 @@ static struct draw draw_op(struct pair *p)
 static const char *const queues[] = { "default" };
 static const struct pawl_filter everything;
 
-static void make_submit(struct rig *rig, const struct draw *d, struct pawl__op *op)
+static void add_keys(struct rig *rig, const struct draw_job *d, struct pawl__new_job *job)
 {
+    static const enum pawl_conflict conflicts[] = { PAWL_CONFLICT_REJECT, PAWL_CONFLICT_IGNORE,
+                                                    PAWL_CONFLICT_REPLACE,
+                                                    PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE };
+    static const uint32_t states[] = { LIVE_STATES, PAWL_STATE_BIT(PAWL_STATE_AVAILABLE),
+                                       LIVE_STATES | TERMINAL_STATES };
+    for (int i = 0; i < PAWL__KEYS_MAX; i++) {
+        if (!d->keys[i]) continue;
+        enum pawl__key_kind kind = (enum pawl__key_kind)(i + 1);
+        struct pawl__key key = key_new(kind, rig_text(rig, "key-%d", d->keys[i]));
+        key.states = kind == PAWL__KEY_UNIQUE ? states[d->states] : LIVE_STATES;
+        key.on_conflict = conflicts[d->on_conflict];
+        if (kind == PAWL__KEY_IDEMPOTENCY) key.on_conflict = PAWL_CONFLICT_IGNORE;
+        key.period_ms = kind == PAWL__KEY_BUSINESS || d->number == 0 ? 0 : 4000;
+        job->keys[job->key_count++] = key;
+    }
+}
+
+static void make_job(struct rig *rig, const struct draw_job *d, struct pawl__new_job *job)
+{
+    static const char *const tags[] = { "red", "round" };
     struct pawl_job_spec spec = { .id = &d->id,
                                   .delay_ms = d->number == 2 ? 5000 : 0,
                                   .expires_in_ms = d->number == 1 ? 20000 : 0,
                                   .retry = { .attempts_max = 2 } };
-    struct pawl__new_job *job = pawl__arena_calloc(&rig->arena, 1, sizeof *job);
-    struct pawl_submitted *out = pawl__arena_calloc(&rig->arena, 1, sizeof *out);
-    assert_true(job && out);
-    *job = job_new(rig, &spec);
-    if (d->key > 0) {
-        struct pawl__key key = key_new(PAWL__KEY_BUSINESS, rig_text(rig, "key-%d", d->key));
-        key.states = LIVE_STATES;
-        key.on_conflict = d->number == 0 ? PAWL_CONFLICT_REPLACE : PAWL_CONFLICT_REJECT;
-        job->keys[job->key_count++] = key;
+    if (d->tagged) {
+        spec.tags = tags;
+        spec.tag_count = COUNT(tags);
     }
-    op->submit.jobs = job;
-    op->submit.count = 1;
+    *job = job_new(rig, &spec);
+    job->fresh_id = d->fresh;
+    add_keys(rig, d, job);
+}
+
+static void make_submit(struct rig *rig, const struct draw *d, struct pawl__op *op)
+{
+    struct pawl__new_job *jobs = pawl__arena_calloc(&rig->arena, d->job_count, sizeof *jobs);
+    struct pawl_submitted *out = pawl__arena_calloc(&rig->arena, d->job_count, sizeof *out);
+    assert_true(jobs && out);
+    for (size_t i = 0; i < d->job_count; i++)
+        make_job(rig, &d->jobs[i], &jobs[i]);
+    op->submit.jobs = jobs;
+    op->submit.count = d->job_count;
     op->submit.out = out;
 }
 
@@ -218,16 +274,30 @@ static void run_together(struct rig *rig, struct pawl__op *ops, size_t count)
 static const char *const names[] = { PAWL__OPS(X) };
 #undef X
 
+static size_t job_number(const struct pair *p, struct pawl_job_id id)
+{
+    size_t job = p->count;
+    while (job > 0 && !same_id(p->ids[job - 1], id))
+        job--;
+    return job;
+}
+
 /* For the list that a difference is shown with. */
 static void describe(struct pair *p, size_t at, const struct draw *d)
 {
     size_t len = at ? strlen(p->list) : 0;
-    size_t job = p->count;
-    while (job > 0 && !same_id(p->ids[job - 1], d->id))
-        job--;
-    snprintf(p->list + len, sizeof p->list - len,
-             "\n  %zu %s job %zu run %" PRId64 " number %" PRId64 " control %d key %d", at,
-             names[d->kind], job, d->run, d->number, (int)d->control, d->key);
+    len += (size_t)snprintf(p->list + len, sizeof p->list - len,
+                            "\n  %zu %s job %zu run %" PRId64 " number %" PRId64 " control %d", at,
+                            names[d->kind], job_number(p, d->id), d->run, d->number,
+                            (int)d->control);
+    for (size_t i = 0; i < d->job_count && len < sizeof p->list; i++) {
+        const struct draw_job *job = &d->jobs[i];
+        len += (size_t)snprintf(p->list + len, sizeof p->list - len,
+                                " [job %zu fresh %d number %" PRId64 " keys %d %d %d conflict %d"
+                                " states %d]",
+                                job_number(p, job->id), job->fresh, job->number, job->keys[0],
+                                job->keys[1], job->keys[2], job->on_conflict, job->states);
+    }
 }
 
 static void same(struct pair *p, size_t at, const struct pawl__op *op, const char *what, int64_t a,
@@ -250,6 +320,15 @@ static void compare_claims(struct pair *p, size_t at, const struct pawl__op *a,
     }
 }
 
+static void compare_submitted(struct pair *p, size_t at, const struct pawl__op *op,
+                              const struct pawl_submitted *a, const struct pawl_submitted *b)
+{
+    same(p, at, op, "id", 0, memcmp(&a->id, &b->id, sizeof a->id));
+    same(p, at, op, "state", a->state, b->state);
+    same(p, at, op, "replaced", a->replaced, b->replaced);
+    same(p, at, op, "deduplicated", a->deduplicated, b->deduplicated);
+}
+
 static void compare_ops(struct pair *p, size_t at, const struct pawl__op *a,
                         const struct pawl__op *b)
 {
@@ -258,11 +337,17 @@ static void compare_ops(struct pair *p, size_t at, const struct pawl__op *a,
         same(p, at, a, "from", a->control.from, b->control.from);
         same(p, at, a, "to", a->control.to, b->control.to);
     }
+    if (a->err && a->kind == PAWL__OP_SUBMIT) {
+        same(p, at, a, "failed_index", (int64_t)a->submit.failed_index,
+             (int64_t)b->submit.failed_index);
+        if (a->err == PAWL_ERR_DUPLICATE)
+            compare_submitted(p, at, a, &a->submit.holder, &b->submit.holder);
+    }
     if (a->err) return;
     switch (a->kind) {
     case PAWL__OP_SUBMIT:
-        same(p, at, a, "state", a->submit.out->state, b->submit.out->state);
-        same(p, at, a, "replaced", a->submit.out->replaced, b->submit.out->replaced);
+        for (size_t i = 0; i < a->submit.count; i++)
+            compare_submitted(p, at, a, &a->submit.out[i], &b->submit.out[i]);
         break;
     case PAWL__OP_FAIL:
         same(p, at, a, "to", a->fail.to, b->fail.to);

@@ -18,7 +18,7 @@ import embed_sql
 
 FOLDER = os.path.join(ROOT, "src/store/postgres")
 FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gather.sql",
-         "sql/set.sql", "sql/cluster.sql", "sql/read.sql"]
+         "sql/set.sql", "sql/new.sql", "sql/cluster.sql", "sql/read.sql"]
 
 # Of set_write and set_write_restored.
 SET_LISTS = ", ".join(["bigint[]"] * 13 + ["text[]"] * 3 + ["bigint[]", "text[]"])
@@ -74,8 +74,7 @@ PLANS = {
     "ended_hold": ("uuid[], bigint, bigint, bigint", "pawl_job_pkey"),
     "archive_old": ("bigint, bigint, bigint, bigint", "pawl_archive_ended"),
     "place": ("uuid", "pawl_job_pkey"),
-    "key_holders": ("bytea", "pawl_key_pkey"),
-    "key_held": ("bytea[]", "pawl_key_pkey"),
+    "key_records": ("uuid[]", "pawl_job_pkey"),
 }
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",

@@ -92,7 +92,9 @@ struct pawl__new_job job_new(struct rig *rig, const struct pawl_job_spec *given)
     if (spec->args.len == 0) spec->args = span_of("[]");
     if (spec->retry.jitter == PAWL_JITTER_DEFAULT) spec->retry.jitter = PAWL_JITTER_OFF;
     pawl__retry_resolve(&spec->retry);
-    struct pawl__new_job job = { .id = spec->id != NULL ? *spec->id : rig_id(rig), .spec = spec };
+    struct pawl__new_job job = { .id = spec->id != NULL ? *spec->id : rig_id(rig),
+                                 .fresh_id = spec->id == NULL,
+                                 .spec = spec };
     struct pawl__buf buf = { 0 };
     pawl__retry_print(&spec->retry, &buf);
     job.retry = keep_buf(rig, &buf);

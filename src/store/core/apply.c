@@ -16,6 +16,7 @@ static const struct {
     pawl__rule_fn *rule;
     pawl__rule_fn *scan, *after;
 } kinds[PAWL__OP_END] = {
+    [PAWL__OP_SUBMIT] = { .want = pawl__want_submit, .rule = pawl__rule_submit },
     [PAWL__OP_COMPLETE] = { .want = pawl__want_complete, .rule = pawl__rule_complete },
     [PAWL__OP_FAIL] = { .want = pawl__want_fail, .rule = pawl__rule_fail },
     [PAWL__OP_SNOOZE] = { .want = pawl__want_snooze, .rule = pawl__rule_snooze },
@@ -43,25 +44,32 @@ bool pawl__core_decides(const struct pawl__op *op)
     return kinds[op->kind].want != NULL;
 }
 
+/* Operations that were posted singly have no order, so a completion of a job that the set does not
+ * know goes first. */
 bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op)
 {
-    if (op->kind != PAWL__OP_COMPLETE) return pawl__core_decides(op);
-    return set->open_ended || pawl__set_find(set, op->complete.ref.id);
+    switch (op->kind) {
+    case PAWL__OP_SUBMIT:
+        return !pawl__submit_is_plain(set, op);
+    case PAWL__OP_COMPLETE:
+        return (set->open_ended && op->chained) || pawl__set_find(set, op->complete.ref.id);
+    default:
+        return pawl__core_decides(op);
+    }
+}
+
+bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op)
+{
+    for (size_t i = 0; op->kind == PAWL__OP_SUBMIT && i < op->submit.count; i++) {
+        const struct pawl__row *row = pawl__set_find(set, op->submit.jobs[i].id);
+        if (row && row->may_go) return true;
+    }
+    return false;
 }
 
 bool pawl__core_scans(const struct pawl__op *op)
 {
     return kinds[op->kind].scan != NULL;
-}
-
-bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op)
-{
-    if (pawl__set_is_empty(set)) return false;
-    for (size_t i = 0; i < op->submit.count; i++) {
-        const struct pawl__new_job *job = &op->submit.jobs[i];
-        if (job->key_count || pawl__set_find(set, job->id)) return true;
-    }
-    return false;
 }
 
 enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op)
@@ -104,8 +112,12 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
 {
     if (!pawl__set_lacks(set)) return PAWL_OK;
     if (set->failed) return pawl__fail_nomem(set->diag);
+    enum pawl_err err = set->table->load_keys(set->backend, set);
+    if (err) return err;
+    pawl__set_want_holders(set);
+    if (set->failed) return pawl__fail_nomem(set->diag);
     qsort(set->unread, set->unread_count, sizeof(struct pawl__row *), compare_ids);
-    enum pawl_err err = set->table->load(set->backend, set, wait);
+    if (set->unread_count) err = set->table->load(set->backend, set, wait);
     for (size_t i = 0; !err && i < set->unread_count; i++) {
         assert(set->unread[i]->found != PAWL__FOUND_UNREAD);
     }
@@ -137,8 +149,9 @@ static void list_keys(struct pawl__set *set)
         const struct pawl__set_key *key = &set->keys[i];
         for (size_t k = 0; k < key->count; k++) {
             const struct pawl__key_holder *holder = &key->holders[k];
-            if (!holder->added && !holder->removed) continue;
-            pawl__set_put(set, holder->removed ? PAWL__TABLE_KEY_DROP : PAWL__TABLE_KEY_PUT,
+            bool drop = holder->removed && holder->stored;
+            if (!drop && (!holder->added || holder->removed)) continue;
+            pawl__set_put(set, drop ? PAWL__TABLE_KEY_DROP : PAWL__TABLE_KEY_PUT,
                           &(struct pawl__key_row){
                               .digest = { (const char *)key->digest, sizeof key->digest },
                               .id = holder->id,
@@ -150,10 +163,11 @@ static void list_keys(struct pawl__set *set)
 static void tell_move(struct pawl__set *set, const struct pawl__set_move *move)
 {
     const struct pawl__lane *lane = set->catalog->lanes[move->row->lane];
+    bool came = move->from == PAWL__OUTSIDE;
     pawl__tale_move(set->tale,
                     &(struct pawl__move){ .id = move->row->id,
                                           .run = move->run,
-                                          .from = move->from,
+                                          .from = came ? PAWL_STATE_NONE : move->from,
                                           .to = move->to,
                                           .queue = pawl__catalog_queue_name(set->catalog, lane),
                                           .type = lane->type });

@@ -1,11 +1,7 @@
 /* What operators do to jobs: each deed leaves an audit entry. */
-#include "store/core/set.h"
-
-#include "store/backend.h"
-#include "store/decide.h"
+#include "store/core/keys.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* May the control bring a job that ended back to life, and its keys with it? */
 static bool revives(enum pawl_control control)
@@ -23,118 +19,8 @@ static bool takes_keys(const struct pawl__row *row, enum pawl_control control)
 static uint8_t need_of(enum pawl_control control)
 {
     return PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND |
-           (revives(control) || control == PAWL_CONTROL_NONE ? PAWL__NEED_KEYS : 0);
-}
-
-/* ---- keys of a job that comes back to life ---- */
-
-static const uint8_t *record_at(const struct pawl__row *row, size_t at)
-{
-    return (const uint8_t *)row->keys.at + at;
-}
-
-static struct pawl__holder holder_of(struct pawl__set *set, const struct pawl__key_holder *of)
-{
-    const struct pawl__row *row = pawl__set_find(set, of->id);
-    bool known = row && row->found != PAWL__FOUND_ABSENT;
-    return (struct pawl__holder){ .id = of->id,
-                                  .until_ms = of->until_ms,
-                                  .known = known,
-                                  .state = known ? row->state : PAWL_STATE_NONE,
-                                  .created_at_ms = known ? row->created_at_ms : 0 };
-}
-
-static struct pawl__key business_key(const uint8_t digest[16])
-{
-    struct pawl__key key = { .kind = PAWL__KEY_BUSINESS,
-                             .states = PAWL__LIVE_STATES,
-                             .on_conflict = PAWL_CONFLICT_REJECT };
-    memcpy(key.digest, digest, sizeof key.digest);
-    return key;
-}
-
-/* DUPLICATE: a job that is live has it. */
-static enum pawl_err ask_key(struct pawl__set *set, const uint8_t digest[16],
-                             struct pawl_diag *diag)
-{
-    struct pawl__key key = business_key(digest);
-    const struct pawl__set_key *entry = pawl__set_want_key(set, digest);
-    struct pawl__op ask = { .diag = diag };
-    for (size_t i = 0; entry && i < entry->count; i++) {
-        if (entry->holders[i].removed) continue;
-        struct pawl__holder holder = holder_of(set, &entry->holders[i]);
-        if (pawl__key_conflicts(&key, &holder, set->now_ms)) {
-            return pawl__key_refuse(&ask, &key, &holder);
-        }
-    }
-    return PAWL_OK;
-}
-
-/* Of holders that ended only the newest are remembered. */
-static void trim_holders(struct pawl__set *set, struct pawl__set_key *entry)
-{
-    struct pawl__key key = business_key(entry->digest);
-    size_t ended = 0;
-    for (size_t i = 0; i < entry->count; i++) {
-        if (entry->holders[i].removed) continue;
-        struct pawl__holder holder = holder_of(set, &entry->holders[i]);
-        entry->holders[i].removed = pawl__key_forgets(&key, &holder, &ended);
-    }
-}
-
-static void take_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id)
-{
-    struct pawl__set_key *entry = pawl__set_want_key(set, digest);
-    for (size_t i = 0; entry && i < entry->count; i++) {
-        struct pawl__key_holder *holder = &entry->holders[i];
-        if (memcmp(&holder->id, &id, sizeof id) != 0) continue;
-        holder->added |= holder->removed;
-        holder->removed = false;
-        return;
-    }
-    if (entry) pawl__key_hold(set, entry, &(struct pawl__key_holder){ .id = id, .added = true });
-}
-
-/* Business and unique keys; an idempotency key was never let go. */
-#define EACH_KEY(row, record)                                                                      \
-    for (size_t at_ = 0; at_ + PAWL__KEY_RECORD_BYTES <= (row)->keys.len;                          \
-         at_ += PAWL__KEY_RECORD_BYTES)                                                            \
-        for (const uint8_t *record = record_at(row, at_);                                          \
-             record && *record != PAWL__KEY_IDEMPOTENCY; record = NULL)
-
-/* The holders of its keys, and the jobs of those that are asked about. */
-static void want_keys(struct pawl__set *set, const struct pawl__row *row, bool ask)
-{
-    EACH_KEY(row, record)
-    {
-        const struct pawl__set_key *key = pawl__set_want_key(set, record + 1);
-        bool asked = key && key->read && ask && *record == PAWL__KEY_BUSINESS;
-        for (size_t i = 0; asked && i < key->count; i++) {
-            pawl__set_want(set, key->holders[i].id, PAWL__NEED_RUN | PAWL__NEED_FACTS);
-        }
-    }
-}
-
-/* DUPLICATE: the business key is taken. */
-static enum pawl_err ask_keys(struct pawl__set *set, const struct pawl__row *row,
-                              struct pawl_diag *diag)
-{
-    enum pawl_err err = PAWL_OK;
-    EACH_KEY(row, record)
-    {
-        if (!err && *record == PAWL__KEY_BUSINESS) err = ask_key(set, record + 1, diag);
-    }
-    return err;
-}
-
-static void take_keys(struct pawl__set *set, const struct pawl__row *row, bool trim)
-{
-    EACH_KEY(row, record)
-    {
-        struct pawl__set_key *entry = pawl__set_want_key(set, record + 1);
-        if (entry && trim && *record == PAWL__KEY_BUSINESS) trim_holders(set, entry);
-        take_key(set, record + 1, row->id);
-    }
+           (control == PAWL_CONTROL_NONE ? PAWL__NEED_KEYS : 0) |
+           (revives(control) ? PAWL__NEED_KEYS | PAWL__NEED_HOLDERS : 0);
 }
 
 /* ---- one job ---- */
@@ -174,7 +60,7 @@ static enum pawl_err carry_out(struct pawl__set *set, struct pawl__row *row,
     struct pawl__target target = { .reason = pawl__control_reason(control, by) };
     bool retry = control == PAWL_CONTROL_RETRY;
     if (row->found == PAWL__FOUND_ARCHIVED) pawl__row_restore(set, row);
-    if (takes_keys(row, control)) take_keys(set, row, retry);
+    if (takes_keys(row, control)) pawl__keys_take_back(set, row);
     if (retry) begin_anew(row);
     if (retry || (control == PAWL_CONTROL_PROMOTE && row->due_at_ms > set->now_ms)) {
         target.due_at_ms = set->now_ms;
@@ -186,7 +72,18 @@ static enum pawl_err carry_out(struct pawl__set *set, struct pawl__row *row,
 static void prepare(struct pawl__set *set, const struct pawl__row *row, enum pawl_control control)
 {
     if (!takes_keys(row, control) || !allows(row, control)) return;
-    want_keys(set, row, control == PAWL_CONTROL_RETRY);
+    pawl__keys_want(set, row->keys);
+}
+
+/* DUPLICATE, and then no holder of the key was forgotten either. */
+static enum pawl_err ask_back(struct pawl__set *set, const struct pawl__row *row,
+                              struct pawl_diag *diag)
+{
+    pawl__set_mark(set);
+    enum pawl_err err = pawl__keys_ask_back(set, row, diag);
+    if (err) pawl__set_undo(set);
+    if (!err) pawl__set_keep(set);
+    return err;
 }
 
 /* STATE, DUPLICATE. A job that is paused already may be paused. */
@@ -200,13 +97,11 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     if (!allows(row, control)) return pawl__fail_state(diag, row->id, from, verb);
     prepare(set, row, control);
     if (pawl__set_lacks(set)) return PAWL_OK; // until it is read
-    enum pawl_err err = control == PAWL_CONTROL_RETRY ? ask_keys(set, row, diag) : PAWL_OK;
+    enum pawl_err err = control == PAWL_CONTROL_RETRY ? ask_back(set, row, diag) : PAWL_OK;
     if (err) return err;
     err = carry_out(set, row, control, by);
     if (err) return err;
-    if (from == PAWL_STATE_ACTIVE && set->move_count) {
-        set->moves[set->move_count - 1].control = true;
-    }
+    if (from == PAWL_STATE_ACTIVE) pawl__set_control(set);
     audit(set, row, verb, by, from);
     return PAWL_OK;
 }
@@ -272,7 +167,8 @@ static void audit_deletion(struct pawl__set *set, struct pawl_job_id id, const s
 
 void pawl__want_delete(struct pawl__set *set, const struct pawl__op *op)
 {
-    pawl__set_want(set, op->remove.id, need_of(PAWL_CONTROL_NONE));
+    struct pawl__row *row = pawl__set_want(set, op->remove.id, need_of(PAWL_CONTROL_NONE));
+    if (row) row->may_go = true;
 }
 
 enum pawl_err pawl__rule_delete(struct pawl__set *set, struct pawl__op *op)

@@ -1,6 +1,7 @@
 /* The rules, without a database: rows in an array, operations, the rows afterwards. */
 #include "store/core/set.h"
 
+#include "base/diag.h"
 #include "base/test_kit.h"
 #include "store/decide.h"
 
@@ -61,13 +62,27 @@ static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set, bool w
         if (from) pawl__row_loaded(set, row, (enum pawl__found)from->found);
         row->has |= PAWL__NEED_CRASHES | PAWL__NEED_NOTES;
     }
+    return PAWL_OK;
+}
+
+static enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set)
+{
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
-        for (size_t k = b->held_count; k-- > 0;) {
+        for (size_t k = 0; k < b->held_count; k++) {
             if (memcmp(b->held[k].digest, set->keys[i].digest, 16) != 0) continue;
-            pawl__key_hold(set, &set->keys[i], &(struct pawl__key_holder){ .id = b->held[k].id });
+            pawl__key_hold(set, &set->keys[i],
+                           &(struct pawl__key_holder){ .id = b->held[k].id, .stored = true });
         }
     }
     return PAWL_OK;
+}
+
+static enum pawl_err lane(struct pawl__backend *b, const char *queue, const char *type,
+                          uint32_t *out, struct pawl_diag *diag)
+{
+    (void)b, (void)type;
+    *out = 0;
+    return queue ? PAWL_OK : pawl__fail(diag, PAWL_ERR_ARG, "no queue");
 }
 
 static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
@@ -75,14 +90,16 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
     b->stores++;
     for (size_t i = 0; i < set->row_count; i++) {
         const struct pawl__row *row = pawl__set_at(set, i);
-        if (!row->wrote) continue;
-        struct pawl__row *to = stored(b, row->id);
-        int64_t rank = row->wrote & PAWL__WROTE_FACTS ? row->rank : to->rank;
+        if (!row->wrote && !row->birth) continue;
+        struct pawl__row *to = row->birth ? &b->rows[b->count++] : stored(b, row->id);
+        int64_t rank = row->birth || row->wrote & PAWL__WROTE_FACTS ? row->rank : to->rank;
         *to = *row;
         to->rank = rank;
         if (row->gone) to->found = PAWL__FOUND_ABSENT;
         to->wrote = to->need = to->gone = 0;
         to->restored = to->end_new = false;
+        to->birth = NULL;
+        if (row->birth) to->keys = (struct pawl_span){ "", 0 }; // not the set's memory
     }
     const struct pawl__key_row *puts = set->lists[PAWL__TABLE_KEY_PUT].rows;
     for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_PUT].count; i++) {
@@ -108,7 +125,7 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
 static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, enum pawl_state to)
 {
     (void)lane;
-    b->counts[from]--;
+    if (from != PAWL__OUTSIDE) b->counts[from]--;
     if (to != PAWL__OUTSIDE) b->counts[to]++;
 }
 
@@ -147,6 +164,8 @@ static enum pawl_err match(struct pawl__backend *b, const struct pawl_filter *fi
 }
 
 static const struct pawl__core_table table = {
+    .lane = lane,
+    .load_keys = load_keys,
     .load = load,
     .store = store,
     .count = count,
@@ -374,6 +393,8 @@ static void a_completion_goes_its_own_way_unless_the_set_could_tell(void **state
     complete = complete_op(3, 1);
     assert_false(pawl__core_takes(&b->set, &complete));
     assert_int_equal(pawl__core_add(&b->set, &retry), PAWL_OK); // asks about holders of its keys
+    assert_false(pawl__core_takes(&b->set, &complete)); // posted singly: it may as well come first
+    complete.chained = true;
     assert_true(pawl__core_takes(&b->set, &complete));
     assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
     close_store(b);
@@ -397,19 +418,25 @@ static void what_did_not_go_its_own_way_comes_first(void **state)
     close_store(b);
 }
 
-static void the_set_goes_before_a_submit_that_it_could_tell(void **state)
+static void a_submit_goes_its_own_way_unless_it_asks_something(void **state)
 {
     struct pawl__backend *b = open_store();
-    struct pawl__new_job job = { .id = id_of(1) };
+    struct pawl__new_job job = { .id = id_of(1), .fresh_id = true };
     struct pawl__op submit = { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1 } };
     struct pawl__op cancel = control_op(1, PAWL_CONTROL_CANCEL);
-    assert_false(pawl__core_precedes(&b->set, &submit));
+    assert_false(pawl__core_takes(&b->set, &submit));
+    job.fresh_id = false;
+    assert_true(pawl__core_takes(&b->set, &submit)); // somebody may have it
+    job = (struct pawl__new_job){ .id = id_of(1), .fresh_id = true, .key_count = 1 };
+    assert_true(pawl__core_takes(&b->set, &submit)); // somebody may hold its key
+    job.key_count = 0;
     assert_int_equal(pawl__core_add(&b->set, &cancel), PAWL_OK);
-    assert_true(pawl__core_precedes(&b->set, &submit)); // the cancel must not find it
+    assert_true(pawl__core_takes(&b->set, &submit)); // the cancel must not find it
+    b->set.careful = true;
     job.id = id_of(2);
-    assert_false(pawl__core_precedes(&b->set, &submit));
-    job.key_count = 1;
-    assert_true(pawl__core_precedes(&b->set, &submit));
+    assert_true(pawl__core_takes(&b->set, &submit));
+    b->set.careful = false;
+    assert_false(pawl__core_takes(&b->set, &submit));
     assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
     assert_int_equal(cancel.err, PAWL_ERR_NOT_FOUND);
     close_store(b);
@@ -502,6 +529,137 @@ static void of_two_that_are_revived_the_first_has_the_key(void **state)
     run_ops(b, ops, COUNT(ops));
     assert_int_equal(ops[0].err, PAWL_OK);
     assert_int_equal(ops[1].err, PAWL_ERR_DUPLICATE);
+    close_store(b);
+}
+
+/* ---- submits ---- */
+
+static const struct pawl_job_spec work = { .type = "work", .queue = "default" };
+static const struct pawl_job_spec lost = { .type = "work" }; // has no lane
+
+/* A new job with a unique key for each of `keys`; a capital replaces, any other rejects. */
+static struct pawl__new_job job_of(uint32_t n, const char *keys)
+{
+    struct pawl__new_job job = { .id = id_of(n), .fresh_id = true, .spec = &work };
+    for (; *keys; keys++) {
+        struct pawl__key *key = &job.keys[job.key_count++];
+        bool replaces = *keys >= 'A' && *keys <= 'Z';
+        *key = (struct pawl__key){
+            .kind = PAWL__KEY_UNIQUE,
+            .states = PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE),
+            .on_conflict = replaces ? PAWL_CONFLICT_REPLACE : PAWL_CONFLICT_REJECT
+        };
+        memset(key->digest, replaces ? *keys - 'A' + 'a' : *keys, sizeof key->digest);
+    }
+    return job;
+}
+
+static struct pawl__op submit_op(const struct pawl__new_job *jobs, size_t count,
+                                 struct pawl_submitted *out)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_SUBMIT,
+                              .submit = { .jobs = jobs, .count = count, .out = out } };
+}
+
+static void jobs_of_a_batch_meet_in_memory(void **state)
+{
+    struct pawl__backend *b = open_store();
+    const struct pawl__new_job jobs[] = { job_of(1, "a"), job_of(2, "a"), job_of(3, "A"),
+                                          job_of(4, "b") };
+    struct pawl_submitted out[4] = { { .state = PAWL_STATE_NONE } };
+    struct pawl__op ops[] = { submit_op(&jobs[0], 1, &out[0]), submit_op(&jobs[1], 1, &out[1]),
+                              submit_op(&jobs[2], 1, &out[2]), submit_op(&jobs[3], 1, &out[3]) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[0].err, PAWL_OK);
+    assert_int_equal(ops[1].err, PAWL_ERR_DUPLICATE);
+    assert_memory_equal(&ops[1].submit.holder.id, &jobs[0].id, sizeof jobs[0].id);
+    assert_int_equal(ops[2].err, PAWL_OK);
+    assert_true(out[2].replaced);
+    assert_int_equal(ops[3].err, PAWL_OK);
+    assert_int_equal(b->loads, 0); // no holder was there, and no id need be looked for
+    assert_int_equal(b->stores, 1);
+    assert_int_equal(b->count, 3);
+    assert_int_equal(stored(b, id_of(1))->state, PAWL_STATE_CANCELLED);
+    assert_int_equal(stored(b, id_of(3))->state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 2);
+    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], 1);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
+    assert_int_equal(b->held_count, 3);
+    close_store(b);
+}
+
+/* The first of them has replaced a job that ran, the second is refused. */
+static void a_submit_that_fails_late_is_taken_back(void **state)
+{
+    struct pawl__backend *b = open_store();
+    hold(b, put(b, 1, PAWL_STATE_ACTIVE),
+         "\x03"
+         "aaaaaaaaaaaaaaaa");
+    hold(b, put(b, 2, PAWL_STATE_ACTIVE),
+         "\x03"
+         "bbbbbbbbbbbbbbbb");
+    struct pawl__new_job jobs[] = { job_of(3, "A"), job_of(4, "b") };
+    struct pawl_submitted out[2] = { { .state = PAWL_STATE_NONE } };
+    struct pawl__op ops[] = { submit_op(jobs, 2, out), complete_op(1, 1),
+                              control_op(3, PAWL_CONTROL_CANCEL) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[0].err, PAWL_ERR_DUPLICATE);
+    assert_int_equal(ops[0].submit.failed_index, 1);
+    assert_int_equal(out[0].state, PAWL_STATE_NONE);
+    assert_int_equal(ops[1].err, PAWL_OK); // it still runs
+    assert_int_equal(ops[2].err, PAWL_ERR_NOT_FOUND);
+    assert_int_equal(b->count, 2);
+    assert_int_equal(b->held_count, 2);
+    assert_int_equal(b->put[PAWL__TABLE_KEY_DROP], 0);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 0);
+    assert_false(b->tale.control);
+    assert_int_equal(b->counts[PAWL_STATE_ACTIVE], -1);
+    assert_int_equal(b->counts[PAWL_STATE_COMPLETED], 1);
+    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 0);
+    close_store(b);
+}
+
+/* Whatever it is that refuses it, of one job or of several. */
+static void a_refused_submit_leaves_its_keys_and_its_id_free(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_AVAILABLE);
+    struct pawl__new_job jobs[] = { job_of(2, "a"), job_of(1, "b") };
+    struct pawl__new_job nowhere[] = { job_of(2, "a"), job_of(3, "b") };
+    struct pawl__new_job after[] = { job_of(2, "ab") };
+    jobs[1].fresh_id = false;
+    nowhere[1].spec = &lost;
+    struct pawl_submitted out[2];
+    struct pawl__op ops[] = { submit_op(jobs, 2, out), submit_op(nowhere, 2, out),
+                              submit_op(after, 1, out) };
+    run_ops(b, ops, COUNT(ops));
+    assert_int_equal(ops[0].err, PAWL_ERR_EXISTS);
+    assert_int_equal(ops[1].err, PAWL_ERR_ARG);
+    assert_int_equal(ops[2].err, PAWL_OK);
+    assert_int_equal(b->count, 2);
+    assert_int_equal(b->held_count, 2);
+    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
+    close_store(b);
+}
+
+static void of_the_holders_that_ended_the_newest_are_remembered(void **state)
+{
+    enum { OLD = PAWL__KEY_HOLDERS_KEPT + 4 };
+    struct pawl__backend *b = open_store();
+    for (uint32_t i = 1; i <= OLD; i++) {
+        hold(b, put(b, i, PAWL_STATE_COMPLETED),
+             "\x03"
+             "aaaaaaaaaaaaaaaa");
+    }
+    const struct pawl__new_job jobs[] = { job_of(100, "a"), job_of(101, "a") };
+    struct pawl_submitted out[2];
+    struct pawl__op together = submit_op(jobs, 2, out), alone = submit_op(jobs, 1, out);
+    run_ops(b, &together, 1);
+    assert_int_equal(together.err, PAWL_ERR_DUPLICATE); // of the first, which did not happen
+    assert_int_equal(b->put[PAWL__TABLE_KEY_DROP], 0);
+    run_ops(b, &alone, 1);
+    assert_int_equal(alone.err, PAWL_OK);
+    assert_int_equal(b->put[PAWL__TABLE_KEY_DROP], OLD - PAWL__KEY_HOLDERS_KEPT);
     close_store(b);
 }
 
@@ -771,12 +929,16 @@ int main(void)
         cmocka_unit_test(an_operation_that_is_refused_changes_nothing),
         cmocka_unit_test(a_completion_goes_its_own_way_unless_the_set_could_tell),
         cmocka_unit_test(what_did_not_go_its_own_way_comes_first),
-        cmocka_unit_test(the_set_goes_before_a_submit_that_it_could_tell),
+        cmocka_unit_test(a_submit_goes_its_own_way_unless_it_asks_something),
         cmocka_unit_test(a_job_paused_after_its_end_goes_back_to_it),
         cmocka_unit_test(a_job_paused_after_its_end_can_end_anew),
         cmocka_unit_test(an_archived_job_comes_back_only_if_something_is_done_to_it),
         cmocka_unit_test(a_revived_job_needs_its_business_key),
         cmocka_unit_test(of_two_that_are_revived_the_first_has_the_key),
+        cmocka_unit_test(jobs_of_a_batch_meet_in_memory),
+        cmocka_unit_test(a_submit_that_fails_late_is_taken_back),
+        cmocka_unit_test(a_refused_submit_leaves_its_keys_and_its_id_free),
+        cmocka_unit_test(of_the_holders_that_ended_the_newest_are_remembered),
         cmocka_unit_test(a_bulk_that_meets_a_taken_key_moves_nothing),
         cmocka_unit_test(a_bulk_leaves_alone_what_no_longer_matches),
         cmocka_unit_test(a_lease_that_ended_is_charged_until_it_is_a_poison_pill),

@@ -19,7 +19,8 @@ void pawl__row_loaded(const struct pawl__set *set, struct pawl__row *row, enum p
     row->has_end = row->finished_at_ms != 0;
     if (row->has_end) row->rank = pawl__row_rank(set, row); // what is stored may be of no use
     row->found = (uint8_t)found;
-    row->has |= PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND | PAWL__NEED_KEYS;
+    row->has |= PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND | PAWL__NEED_KEYS |
+                PAWL__NEED_HOLDERS;
     row->was.state = row->state;
     row->was.rank = row->rank;
     row->was.has_end = row->has_end;
@@ -119,6 +120,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
         assert(to != PAWL_STATE_NONE || i == 0); // a rule that chains moves knows that they chain
         if (to == PAWL_STATE_NONE) return PAWL_ERR_STATE;
     }
+    pawl__row_save(set, row);
     set_due(set, row, target->due_at_ms);
     enter(set, row, to, target);
     row->state = to;
@@ -137,6 +139,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
 void pawl__row_restore(struct pawl__set *set, struct pawl__row *row)
 {
     assert(row->found == PAWL__FOUND_ARCHIVED && row->has_end);
+    pawl__row_save(set, row);
     row->found = PAWL__FOUND_LIVE;
     row->restored = true;
     pawl__set_note_move(set,

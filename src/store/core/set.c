@@ -7,8 +7,7 @@
 
 enum { BLOCK_ROWS = 64 };
 
-/* Room for one more in a growing array; NULL: no memory. The memory is kept between batches. */
-static void *grow(struct pawl__set *set, void *array, size_t *cap, size_t count, size_t bytes)
+void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t count, size_t bytes)
 {
     if (count < *cap) return array;
     size_t want = *cap ? *cap * 2 : 64;
@@ -17,8 +16,6 @@ static void *grow(struct pawl__set *set, void *array, size_t *cap, size_t count,
     if (grown) *cap = want;
     return grown;
 }
-
-#define GROW(set, array, cap, count) (grow(set, (array), &(cap), (count), sizeof *(array)))
 
 /* ---- rows by id ---- */
 
@@ -100,7 +97,8 @@ static struct pawl__row *add_row(struct pawl__set *set, struct pawl_job_id id)
 
 static bool add_unread(struct pawl__set *set, struct pawl__row *row)
 {
-    struct pawl__row **unread = GROW(set, set->unread, set->unread_cap, set->unread_count);
+    struct pawl__row **unread =
+        PAWL__SET_GROW(set, set->unread, set->unread_cap, set->unread_count);
     if (!unread) return false;
     set->unread = unread;
     unread[set->unread_count++] = row;
@@ -123,64 +121,23 @@ struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, u
     return row;
 }
 
+struct pawl__row *pawl__set_new(struct pawl__set *set, struct pawl_job_id id)
+{
+    struct pawl__row *row = pawl__set_find(set, id);
+    if (row) return row;
+    row = add_row(set, id);
+    if (row) row->found = PAWL__FOUND_ABSENT;
+    return row;
+}
+
 void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
 {
     if (pawl__set_find(set, id)) return;
     struct pawl__row *row = pawl__set_want(set, id, need);
-    struct pawl__row **scanned = GROW(set, set->scanned, set->scanned_cap, set->scanned_count);
+    struct pawl__row **scanned =
+        PAWL__SET_GROW(set, set->scanned, set->scanned_cap, set->scanned_count);
     if (scanned) set->scanned = scanned;
     if (row && scanned) scanned[set->scanned_count++] = row;
-}
-
-/* ---- keys: few in a batch ---- */
-
-static struct pawl__set_key *find_key(const struct pawl__set *set, const uint8_t digest[16])
-{
-    for (size_t i = 0; i < set->key_count; i++) {
-        if (memcmp(set->keys[i].digest, digest, 16) == 0) return &set->keys[i];
-    }
-    return NULL;
-}
-
-struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
-{
-    struct pawl__set_key *known = find_key(set, digest);
-    if (known) return known;
-    struct pawl__set_key *keys = GROW(set, set->keys, set->key_cap, set->key_count);
-    if (!keys) return NULL;
-    set->keys = keys;
-    struct pawl__set_key *key = &keys[set->key_count++];
-    *key = (struct pawl__set_key){ .read = false };
-    memcpy(key->digest, digest, sizeof key->digest);
-    set->unread_keys++;
-    return key;
-}
-
-void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
-                    const struct pawl__key_holder *holder)
-{
-    if (key->count == key->cap) {
-        size_t cap = key->cap ? key->cap * 2 : 4;
-        struct pawl__key_holder *grown = pawl__arena_alloc(&set->arena, cap * sizeof *grown);
-        if (!grown) set->failed = true;
-        if (!grown) return;
-        if (key->count) memcpy(grown, key->holders, key->count * sizeof *grown);
-        key->holders = grown;
-        key->cap = cap;
-    }
-    key->holders[key->count++] = *holder;
-}
-
-/* Holders that are read later may have the job among them: it is absent by then. */
-void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id)
-{
-    struct pawl__set_key *key = find_key(set, digest);
-    for (size_t i = 0; key && i < key->count; i++) {
-        if (memcmp(&key->holders[i].id, &id, sizeof id) == 0) key->holders[i].removed = true;
-    }
-    if (key && key->read) return;
-    pawl__set_put(set, PAWL__TABLE_KEY_DROP,
-                  &(struct pawl__key_row){ .digest = { (const char *)digest, 16 }, .id = id });
 }
 
 /* ---- what rules note ---- */
@@ -195,7 +152,7 @@ const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len)
 
 void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move)
 {
-    struct pawl__set_move *moves = GROW(set, set->moves, set->move_cap, set->move_count);
+    struct pawl__set_move *moves = PAWL__SET_GROW(set, set->moves, set->move_cap, set->move_count);
     if (!moves) return;
     set->moves = moves;
     moves[set->move_count++] = *move;
@@ -204,7 +161,7 @@ void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *mov
 void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move)
 {
     struct pawl__unsettled *moves =
-        GROW(set, set->unsettled, set->unsettled_cap, set->unsettled_count);
+        PAWL__SET_GROW(set, set->unsettled, set->unsettled_cap, set->unsettled_count);
     if (!moves) return;
     set->unsettled = moves;
     moves[set->unsettled_count++] = *move;
@@ -214,10 +171,15 @@ void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *ro
 {
     struct pawl__list *list = &set->lists[table];
     size_t bytes = pawl__set_tables[table].bytes;
-    char *rows = grow(set, list->rows, &list->cap, list->count, bytes);
+    char *rows = pawl__set_grow(set, list->rows, &list->cap, list->count, bytes);
     if (!rows) return;
     list->rows = rows;
     memcpy(rows + list->count++ * bytes, row, bytes);
+}
+
+void pawl__set_control(struct pawl__set *set)
+{
+    if (set->move_count) set->moves[set->move_count - 1].control = true; // else there was no memory
 }
 
 /* ---- the end ---- */
@@ -236,12 +198,13 @@ static void clear_index(struct pawl__set *set)
 
 void pawl__set_clear(struct pawl__set *set)
 {
+    assert(!set->journal.open);
     clear_index(set);
+    pawl__keys_clear(set);
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         set->lists[i].count = 0;
     }
     set->row_count = set->op_count = set->unread_count = set->scanned_count = 0;
-    set->key_count = set->unread_keys = 0;
     set->move_count = set->unsettled_count = set->unsettled_done = 0;
     set->failed = set->open_ended = false;
     pawl__arena_reset(&set->arena);
@@ -257,12 +220,13 @@ void pawl__set_release(struct pawl__set *set)
     free(set->ops);
     free(set->unread);
     free(set->scanned);
-    free(set->keys);
     free(set->moves);
     free(set->unsettled);
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         free(set->lists[i].rows);
     }
+    pawl__keys_release(set);
+    pawl__journal_release(&set->journal);
     pawl__arena_release(&set->arena);
     memset(set, 0, sizeof *set);
 }

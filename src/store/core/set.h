@@ -6,7 +6,8 @@
  * effect outside of the set, and no SQL is in this folder.
  *
  * 1. A row is read once in a batch. What a rule changes is seen by the rules behind it.
- * 2. A rule checks first and changes afterwards: one that returns an error has changed nothing.
+ * 2. A rule that returns an error has changed nothing: it checks first and changes afterwards, or
+ *    takes back what it changed by the undo journal.
  * 3. pawl__row_move alone changes a state, and notes the move.
  * 4. Between two batches the set is empty. Its memory is kept.
  *
@@ -35,12 +36,15 @@ enum pawl__found {
 
 /* Groups of fields: what rules need of a row, so that loads are narrow. */
 enum {
+    PAWL__NEED_NONE = 0,     /* only whether there is such a job */
     PAWL__NEED_RUN = 1,      /* state, lane, runs, times of the run, worker */
     PAWL__NEED_FACTS = 2,    /* priority, times, retry policy */
     PAWL__NEED_STAND = 4,    /* all that is known of a job that does not run */
     PAWL__NEED_KEYS = 8,     /* keys */
     PAWL__NEED_CRASHES = 16, /* how many leases lapsed in this series of attempts */
-    PAWL__NEED_NOTES = 32    /* `notes` */
+    PAWL__NEED_NOTES = 32,   /* `notes` */
+    PAWL__NEED_HOLDERS = 64, /* the holders of its keys, which it may take back */
+    PAWL__NEED_ALL = 0xff
 };
 
 /* What rules wrote, so that stores are narrow. */
@@ -49,6 +53,12 @@ enum {
     PAWL__WROTE_FACTS = 2, /* PAWL__ROW_PLAN */
     PAWL__WROTE_END = 4,   /* it is deleted; see `gone` */
     PAWL__WROTE_LEASE = 8  /* lease_until_ms of a run */
+};
+
+/* A job that this batch submits, as it came: what is changed afterwards is in its row alone. */
+struct pawl__birth {
+    const struct pawl__new_job *job;
+    struct pawl__settled settled;
 };
 
 /* A job; see PAWL__ROW_READ for what is stored. Which fields are set is told by `has`. Texts and
@@ -66,6 +76,8 @@ struct pawl__row {
     } was;
     bool restored; /* it was in the archive and must come back from there */
     uint8_t gone;  /* deleted from there: LIVE or ARCHIVED; `found` is ABSENT then */
+    bool may_go;   /* an operation of the batch may delete it */
+    const struct pawl__birth *birth; /* it is new; NULL: it was there before */
 
     /* RUN */
     enum pawl_state state;
@@ -219,7 +231,9 @@ struct pawl__list {
 struct pawl__key_holder {
     struct pawl_job_id id;
     int64_t until_ms; /* 0: never forgotten */
-    bool added, removed;
+    bool stored;      /* it was read */
+    bool added;       /* to be written, unless it was removed afterwards */
+    bool removed;
 };
 
 struct pawl__set_key {
@@ -229,6 +243,26 @@ struct pawl__set_key {
     size_t count, cap;
 };
 
+/* ---- the undo journal (journal.c) ---- */
+
+struct pawl__saved_row {
+    struct pawl__row *row, was;
+};
+
+struct pawl__saved_key {
+    size_t at;
+    struct pawl__set_key was;
+};
+
+struct pawl__journal {
+    bool open;
+    size_t move_count, unsettled_count, list_counts[PAWL__TABLES]; /* at the mark */
+    struct pawl__saved_row *rows;                                  /* since then */
+    size_t row_count, row_cap;
+    struct pawl__saved_key *keys;
+    size_t key_count, key_cap;
+};
+
 /* ---- what a backend supplies ---- */
 
 /* What jobs can be due for: the end of their lease, or of their time to live. */
@@ -236,14 +270,23 @@ enum pawl__due { PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
 
 /* Called on the session's thread, inside its transaction. An error fails the batch. */
 struct pawl__core_table {
-    /* Read all rows of `unread`, which are in ascending order of id, and all keys of
-     * `unread_keys`. For each row that there is pawl__row_loaded is called, with at least what it
-     * needs; jobs that are not live are looked for in the archive, and then everything but crashes
-     * is read. The `found` of others is ABSENT. Where several transactions write at once the rows
-     * are locked until the end, in that order, waiting for those that others hold; without `wait`
-     * such rows are HELD. */
+    /* Find or make the lane of a queue and a type: its index in the catalogue. A lane that was made
+     * stays. ARG: there can be none, told to `diag`. */
+    enum pawl_err (*lane)(struct pawl__backend *backend, const char *queue, const char *type,
+                          uint32_t *out, struct pawl_diag *diag);
+    /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
+     * may ask about a key has locked it when the transaction began; so the keys of the rows of
+     * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. */
+    enum pawl_err (*load_keys)(struct pawl__backend *backend, struct pawl__set *set);
+    /* Read all rows of `unread`, which are in ascending order of id. For each row that there is
+     * pawl__row_loaded is called, with at least what it needs; where that is nothing, it is enough
+     * to set `found`. Jobs that are not live are looked for in the archive, and then everything but
+     * crashes is read. The `found` of others is ABSENT. Where several transactions write at once
+     * the rows are locked until the end, in that order, waiting for those that others hold; without
+     * `wait` such rows are HELD. */
     enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set, bool wait);
-    /* Write all that was changed: rows with `wrote`, and `lists`. Need not wait for the answers. */
+    /* Write all that was changed: new rows, rows with `wrote`, and `lists`. Need not wait for the
+     * answers. */
     enum pawl_err (*store)(struct pawl__backend *backend, struct pawl__set *set);
     /* A job of a lane left `from` for `to`; NONE is the archive. */
     void (*count)(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
@@ -284,6 +327,7 @@ struct pawl__set {
     int64_t now_ms, boost_ms; /* of the transaction */
     struct pawl_diag *diag;   /* where a failure of the transaction is told */
     bool failed;              /* there was no memory */
+    bool careful;             /* an id that should be new was taken: look for all of them */
 
     struct pawl__op **ops; /* added, not yet decided */
     size_t op_count, op_cap;
@@ -300,6 +344,8 @@ struct pawl__set {
     struct pawl__set_key *keys;
     size_t key_count, key_cap;
     size_t unread_keys; /* the last so many */
+    struct pawl__index by_digest;
+    struct pawl__journal journal;
 
     struct pawl__set_move *moves;
     size_t move_count, move_cap;
@@ -324,13 +370,10 @@ struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at);
 /* The row of a job, made if need be, with at least these groups once it is read. What a row that
  * was changed needs must have been said before. NULL: no memory, and `failed` is set. */
 struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
-/* The same for a job that a scan found, into an empty set; one that it finds again counts once. */
+/* The row of a job that is to be new: it is not looked for, unless it was wanted. */
+struct pawl__row *pawl__set_new(struct pawl__set *set, struct pawl_job_id id);
+/* Want a job that a scan found, into an empty set; one that it finds again counts once. */
 void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
-/* The holders of a key; `read` false: not yet. NULL: no memory. */
-struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);
-/* For load, and for a rule that gives a job its key. */
-void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
-                    const struct pawl__key_holder *holder);
 /* A job lets a key go, whether its holders were read or not. */
 void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id);
 /* Is anything wanted that was not read? */
@@ -344,6 +387,40 @@ void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *mov
 void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move);
 /* One more row of a table: a struct that PAWL__SET_TABLES names. */
 void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row);
+
+/* The newest move is an operator's, of a job that ran. */
+void pawl__set_control(struct pawl__set *set);
+/* Room for one more in a growing array, which is kept between batches. NULL: no memory, and
+ * `failed` is set. */
+void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t count, size_t bytes);
+#define PAWL__SET_GROW(set, array, cap, count)                                                     \
+    (pawl__set_grow(set, (array), &(cap), (count), sizeof *(array)))
+
+/* ---- keys (keys.c) ---- */
+
+/* The holders of a key; `read` false: not yet. NULL: no memory, or for _find that it is not in the
+ * set. */
+struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);
+struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint8_t digest[16]);
+/* One more holder, put where it belongs. */
+void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
+                    const struct pawl__key_holder *holder);
+/* Want the jobs that hold the keys of `unread_keys`. */
+void pawl__set_want_holders(struct pawl__set *set);
+void pawl__keys_clear(struct pawl__set *set);
+void pawl__keys_release(struct pawl__set *set);
+
+/* ---- the undo journal (journal.c) ---- */
+
+/* From here on changes of rows and keys, moves and rows of other tables can be taken back, until
+ * they are kept or undone; one mark at a time. */
+void pawl__set_mark(struct pawl__set *set);
+void pawl__set_keep(struct pawl__set *set);
+void pawl__set_undo(struct pawl__set *set);
+/* Before a row or a key is changed. */
+void pawl__row_save(struct pawl__set *set, struct pawl__row *row);
+void pawl__key_save(struct pawl__set *set, const struct pawl__set_key *key);
+void pawl__journal_release(struct pawl__journal *journal);
 
 /* ---- one row (row.c) ---- */
 
@@ -382,6 +459,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__row_owned(struct pawl__set *set, const struc
 typedef void pawl__wants_fn(struct pawl__set *set, const struct pawl__op *op);
 typedef enum pawl_err pawl__rule_fn(struct pawl__set *set, struct pawl__op *op);
 
+pawl__wants_fn pawl__want_submit;
+pawl__rule_fn pawl__rule_submit;
+/* Can the backend write the submit without asking anything? */
+bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op);
 pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__want_control,
     pawl__want_priority, pawl__want_delete, pawl__want_extend, pawl__want_progress,
     pawl__want_checkpoint, pawl__want_log;
@@ -400,10 +481,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__set_load(struct pawl__set *set, bool wait);
 
 /* Is the operation, which names its jobs, decided by a rule here? */
 bool pawl__core_decides(const struct pawl__op *op);
-/* The same, but a completion only where others of the set might see it, or be seen by it: the
- * backend has a quicker way. */
+/* The same, but a completion or a plain submit only where others of the set might see it, or be
+ * seen by it: the backend has a quicker way. */
 bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op);
-/* Must the set be run before a submit that the backend writes itself? */
+/* Must the set be run before a submit, which names a job that the set may delete? */
 bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op);
 /* An operation of those that are decided together. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op);

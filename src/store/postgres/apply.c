@@ -18,7 +18,6 @@ enum { NAP_MS = 50, PATIENCE_MS = 2000 };
 enum { LOOK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
-    [PAWL__OP_SUBMIT] = pawl__pg_op_submit,
     [PAWL__OP_CLAIM] = pawl__pg_op_claim,
     [PAWL__OP_ROUTE] = pawl__pg_op_claim,
     [PAWL__OP_ASSIGN] = pawl__pg_op_assign,
@@ -60,6 +59,7 @@ static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size
     pg->set.now_ms = pg->now_ms;
     pg->set.boost_ms = pg->boost_ms;
     pg->set.diag = pg->diag;
+    pg->set.careful = pg->careful;
     return pawl__pg_catalog_refresh(pg, pawl__pg_int(turn, 0, 1));
 }
 
@@ -70,23 +70,15 @@ static enum pawl_err flush(struct pawl__backend *pg)
     return err ? err : pawl__core_run(&pg->set);
 }
 
-static bool has_keys(const struct pawl__op *op)
+/* What a claim must see: completions can wait, unless it was posted in a list behind them, for they
+ * must not find the claim's run. */
+static enum pawl_err flush_before(struct pawl__backend *pg, const struct pawl__op *op)
 {
-    for (size_t i = 0; i < op->submit.count; i++) {
-        if (op->submit.jobs[i].key_count) return true;
-    }
-    return false;
-}
-
-/* Would the operation, which was posted in a list, see what came before it too late? New jobs are
- * written before completions, and a completion frees its job's keys. */
-static bool must_wait(struct pawl__backend *pg, const struct pawl__op *op)
-{
-    const struct pawl__pg_gather *gather = &pg->gather;
-    if (op->kind == PAWL__OP_SUBMIT && pawl__core_precedes(&pg->set, op)) return true;
-    if (!op->chained) return false;
-    if (op->kind == PAWL__OP_SUBMIT) return gather->ended_count && has_keys(op);
-    return op->kind == PAWL__OP_COMPLETE && gather->keyed;
+    bool ends = op->chained && pg->gather.ended_count;
+    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&pg->set) && !ends;
+    if (!claims) return flush(pg);
+    pawl__pg_gather_flush_jobs(pg);
+    return PAWL_OK;
 }
 
 static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
@@ -94,19 +86,15 @@ static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
     assert(op->kind < PAWL__OP_END);
     op->now_ms = pg->now_ms;
     op->err = PAWL_OK;
-    if (pawl__core_takes(&pg->set, op)) return pawl__core_add(&pg->set, op);
     bool taken = false;
-    enum pawl_err err = PAWL_OK;
-    if (must_wait(pg, op)) err = flush(pg);
-    if (!err) err = pawl__pg_gather(pg, op, &taken);
+    enum pawl_err err = pawl__core_precedes(&pg->set, op) ? flush(pg) : PAWL_OK;
+    if (!err && !pawl__core_takes(&pg->set, op)) err = pawl__pg_gather(pg, op, &taken);
     if (err || taken) return err;
-    bool ends = op->chained && pg->gather.ended_count; // must not find the claim's run
-    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&pg->set) && !ends;
-    err = claims ? pawl__pg_gather_flush_jobs(pg) : flush(pg);
+    if (pawl__core_decides(op)) return pawl__core_add(&pg->set, op);
+    err = flush_before(pg, op);
     if (err) return err;
     if (pawl__core_scans(op)) return pawl__core_scan(&pg->set, op);
     op->err = handlers[op->kind](pg, op);
-    assert(!pg->in_savepoint || !pawl__err_is_own(op->err));
     return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
 }
 
@@ -208,7 +196,6 @@ static enum pawl_err commit(struct pawl__backend *pg)
 static void roll_back(struct pawl__backend *pg)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    pg->in_savepoint = false;
     pg->catalog_version = 0; // a pause may not have happened
     if (!conn->pg) return;
     if (!conn->lost && conn->in_transaction) {
@@ -261,9 +248,8 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
     }
     for (int i = 0; count && i < PAWL__PG_TRIES_MAX; i++) {
         err = transact(pg, ops, count);
-        bool careless = pg->writer.clash && !pg->careful;
-        if (!err || (!pg->writer.again && !careless)) break;
-        pg->careful |= careless;
+        if (!err || (!pg->writer.again && !pg->writer.clash)) break;
+        pg->careful |= pg->writer.clash; // an id that should be new was not
     }
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);

@@ -1,19 +1,14 @@
-/* Keys: who holds one, what a newcomer does about it, and the locks that make those who ask wait
- * for those who write.
+/* Keys: the locks that make those who ask about one wait for those who write it, and the holders,
+ * read by one statement for a whole batch.
  *
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
+#include "store/core/keys.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A job that holds or held a key. */
-struct holder {
-    struct pawl__holder of;
-    bool live; /* not archived: `place` may be moved */
-    struct pawl__pg_place place;
-};
 
 /* ---- locks ---- */
 
@@ -145,140 +140,63 @@ enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops
     return PAWL_OK;
 }
 
-/* ---- rows ---- */
+/* ---- loading ---- */
 
-void pawl__pg_key_delete(struct pawl__backend *pg, const uint8_t digest[16],
-                         const struct pawl_job_id *id)
+/* The keys of jobs never change, so those of jobs that may take them back are known before the jobs
+ * are locked; then all that is asked about is locked at once, in one order. */
+static enum pawl_err want_records(struct pawl__backend *pg, struct pawl__set *set)
+{
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < set->unread_count; i++) {
+        const struct pawl__row *row = set->unread[i];
+        if (row->need & PAWL__NEED_HOLDERS) pawl__pg_list_add_id(ids, row->id);
+    }
+    if (!ids->count) return PAWL_OK;
+    PGresult *records;
+    pawl__pg_call(&pg->writer, PG_KEY_RECORDS);
+    pawl__pg_bind_list(&pg->writer, PG_KEY_RECORDS_ids, ids);
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &records, pg->diag);
+    for (int i = 0; !err && i < PQntuples(records); i++) {
+        pawl__keys_want(set, pawl__pg_raw(records, i, 0));
+    }
+    return err;
+}
+
+enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set)
+{
+    enum pawl_err err = want_records(pg, set);
+    if (err || !set->unread_keys) return err;
+    struct pawl__pg_list *digests = &pg->gather.lists[0];
+    pawl__pg_list_begin(digests, PAWL__PG_BYTES);
+    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        pawl__pg_list_add_bytes(digests, set->keys[i].digest, sizeof set->keys[i].digest);
+    }
+    PGresult *rows;
+    pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
+    pawl__pg_bind_list(&pg->writer, PG_SET_HOLDERS_digests, digests);
+    err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        const uint8_t *digest = (const uint8_t *)pawl__pg_raw(rows, i, 0).at;
+        struct pawl__key_holder holder = { .id = pawl__pg_id(rows, i, 1),
+                                           .until_ms = pawl__pg_int(rows, i, 2),
+                                           .stored = true };
+        struct pawl__set_key *key = pawl__set_find_key(set, digest);
+        assert(key);
+        pawl__key_hold(set, key, &holder);
+    }
+    return err;
+}
+
+/* ---- a job that goes ---- */
+
+static void delete_key(struct pawl__backend *pg, const uint8_t digest[16],
+                       const struct pawl_job_id *id)
 {
     pawl__pg_call(&pg->writer, PG_KEY_DELETE);
     pawl__pg_bind_bytes(&pg->writer, PG_KEY_DELETE_digest, digest, 16);
     pawl__pg_bind_id(&pg->writer, PG_KEY_DELETE_id, id);
     pawl__pg_send(&pg->writer);
-}
-
-void pawl__pg_key_insert(struct pawl__backend *pg, const uint8_t digest[16],
-                         const struct pawl_job_id *id, int64_t until_ms)
-{
-    pawl__pg_call(&pg->writer, PG_KEY_INSERT);
-    pawl__pg_bind_bytes(&pg->writer, PG_KEY_INSERT_digest, digest, 16);
-    pawl__pg_bind_id(&pg->writer, PG_KEY_INSERT_id, id);
-    pawl__pg_bind_some(&pg->writer, PG_KEY_INSERT_until_ms, until_ms);
-    pawl__pg_send(&pg->writer);
-}
-
-int64_t pawl__pg_key_until(const struct pawl__backend *pg, const struct pawl__key *key)
-{
-    return pawl__key_until(key, pg->now_ms);
-}
-
-void pawl__pg_keys_write(struct pawl__backend *pg, const struct pawl__new_job *job)
-{
-    for (size_t i = 0; i < job->key_count; i++) {
-        pawl__pg_key_insert(pg, job->keys[i].digest, &job->id,
-                            pawl__pg_key_until(pg, &job->keys[i]));
-    }
-}
-
-/* Holders of a key, newest first, copied out so that asking about them may use other statements. */
-static enum pawl_err list_holders(struct pawl__backend *pg, const uint8_t digest[16],
-                                  struct holder **out, size_t *count)
-{
-    pawl__pg_call(&pg->writer, PG_KEY_HOLDERS);
-    pawl__pg_bind_bytes(&pg->writer, PG_KEY_HOLDERS_digest, digest, 16);
-    PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    if (err) return err;
-    *count = (size_t)PQntuples(rows);
-    *out = pawl__arena_calloc(&pg->arena, *count + 1, sizeof **out);
-    if (!*out) return pawl__fail_nomem(pg->diag);
-    for (size_t i = 0; i < *count; i++) {
-        (*out)[i].of.id = pawl__pg_id(rows, (int)i, 0);
-        (*out)[i].of.until_ms = pawl__pg_int(rows, (int)i, 1);
-    }
-    return PAWL_OK;
-}
-
-static enum pawl_err look_up_holder(struct pawl__backend *pg, struct holder *holder)
-{
-    enum pawl_err err = pawl__pg_place_any(pg, holder->of.id, &holder->place, NULL);
-    if (err) return err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
-    holder->of.known = true;
-    holder->of.state = holder->place.state;
-    holder->of.created_at_ms = holder->place.created_at_ms;
-    holder->live = !holder->place.archived;
-    return PAWL_OK;
-}
-
-/* ---- asking ---- */
-
-/* The newcomer takes the holder's place. One that has ended cannot be cancelled, and need not be.
- */
-static enum pawl_err replace_holder(struct pawl__backend *pg, const struct pawl__key *key,
-                                    struct holder *holder, struct pawl__pg_answer *answer)
-{
-    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
-    enum pawl_state from = holder->of.state;
-    if (!holder->live || pawl_state_is_terminal(from)) return PAWL_OK;
-    answer->replaced = true;
-    if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
-        answer->due_at_ms = holder->place.due_at_ms;
-    }
-    enum pawl_err err = pawl__pg_move(pg, &holder->place, cancel, 1,
-                                      &(struct pawl__pg_target){ .reason = "replaced" });
-    if (err) return err;
-    if (from == PAWL_STATE_ACTIVE) pawl__pg_tale_control(pg, &holder->place, from);
-    struct pawl_by by = { .reason = "replaced by a job with the same key" };
-    pawl__pg_deed(pg, &holder->of.id, NULL, "replace", &by, from, PAWL_STATE_CANCELLED);
-    return PAWL_OK;
-}
-
-static enum pawl_err meet_holder(struct pawl__backend *pg, struct pawl__op *op,
-                                 const struct pawl__key *key, struct holder *holder,
-                                 struct pawl__pg_answer *answer)
-{
-    switch (key->on_conflict) {
-    case PAWL_CONFLICT_IGNORE:
-        answer->stands_in = true;
-        answer->id = holder->of.id;
-        answer->state = holder->of.state;
-        return PAWL_OK;
-    case PAWL_CONFLICT_REPLACE:
-    case PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE:
-        return replace_holder(pg, key, holder, answer);
-    default:
-        return pawl__key_refuse(op, key, &holder->of);
-    }
-}
-
-static enum pawl_err ask_key(struct pawl__backend *pg, struct pawl__op *op,
-                             const struct pawl__key *key, struct pawl__pg_answer *answer)
-{
-    struct holder *holders;
-    size_t count, ended = 0;
-    enum pawl_err err = list_holders(pg, key->digest, &holders, &count);
-    for (size_t i = 0; !err && i < count && !answer->stands_in; i++) {
-        struct holder *holder = &holders[i];
-        err = look_up_holder(pg, holder);
-        if (err) break;
-        if (pawl__key_conflicts(key, &holder->of, pg->now_ms)) {
-            err = meet_holder(pg, op, key, holder, answer);
-            continue;
-        }
-        if (pawl__key_forgets(key, &holder->of, &ended)) {
-            pawl__pg_key_delete(pg, key->digest, &holder->of.id);
-        }
-    }
-    return err;
-}
-
-enum pawl_err pawl__pg_keys_ask(struct pawl__backend *pg, struct pawl__op *op,
-                                const struct pawl__new_job *job, struct pawl__pg_answer *answer)
-{
-    enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < job->key_count && !answer->stands_in; i++) {
-        err = ask_key(pg, op, &job->keys[i], answer);
-    }
-    return err;
 }
 
 static const uint8_t *record_at(struct pawl_span keys, size_t at)
@@ -299,6 +217,6 @@ void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *plac
          at += PAWL__KEY_RECORD_BYTES) {
         const uint8_t *record = record_at(place->keys, at);
         if (record[0] == PAWL__KEY_IDEMPOTENCY) continue; // outlives its job
-        pawl__pg_key_delete(pg, record + 1, &place->id);
+        delete_key(pg, record + 1, &place->id);
     }
 }

@@ -124,6 +124,17 @@ enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op
     return err;
 }
 
+enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, const char *type,
+                               uint32_t *out, struct pawl_diag *diag)
+{
+    const struct pawl__lane *lane = pawl__catalog_lane(&pg->catalog, queue, type);
+    if (!lane) { // all that can have a lane got one before the transaction began
+        return pawl__fail(diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
+    }
+    *out = lane->at;
+    return PAWL_OK;
+}
+
 enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__lane **out)
 {
     *out = pawl__catalog_lane_by_id(&pg->catalog, id);
@@ -136,27 +147,11 @@ enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct p
 
 /* ---- counters ---- */
 
-/* Without room the savepoint cannot be undone by itself any more; see pawl__pg_savepoint_undo. */
-static bool room_for_undo(struct pawl__backend *pg)
-{
-    if (pg->undo_count < pg->undo_cap) return true;
-    size_t cap = pg->undo_cap ? pg->undo_cap * 2 : 256;
-    struct pawl__pg_undo *grown = realloc(pg->undo, cap * sizeof *grown);
-    if (!grown) pg->undo_lost = true;
-    if (!grown) return false;
-    pg->undo = grown;
-    pg->undo_cap = cap;
-    return true;
-}
-
 void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to)
 {
     pawl__catalog_count(&pg->catalog, lane, from, to);
     pg->worn++;
-    if (!pg->in_savepoint || !room_for_undo(pg)) return;
-    pg->undo[pg->undo_count++] =
-        (struct pawl__pg_undo){ .lane = lane->at, .from = (uint8_t)from, .to = (uint8_t)to };
 }
 
 void pawl__pg_moved(struct pawl__backend *pg, struct pawl__lane *lane, struct pawl_job_id id,
@@ -199,39 +194,5 @@ enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg)
     pawl__pg_bind_list(&pg->writer, PG_COUNT_ADD_deltas, deltas);
     pawl__pg_send(&pg->writer);
     if (++pg->unfolded >= PAWL__PG_FOLD_COMMITS) fold(pg);
-    return PAWL_OK;
-}
-
-/* ---- savepoints ---- */
-
-void pawl__pg_savepoint(struct pawl__backend *pg)
-{
-    assert(!pg->in_savepoint);
-    pawl__pg_say(&pg->writer, PG_SAVEPOINT);
-    pg->in_savepoint = true;
-    pg->undo_count = 0;
-    pg->undo_lost = false;
-    pg->undo_moves = pg->tale.move_count;
-    pawl__pg_rolls_mark(pg);
-}
-
-void pawl__pg_savepoint_keep(struct pawl__backend *pg)
-{
-    pg->in_savepoint = false;
-    pawl__pg_say(&pg->writer, PG_SAVEPOINT_KEEP);
-}
-
-enum pawl_err pawl__pg_savepoint_undo(struct pawl__backend *pg)
-{
-    pg->in_savepoint = false;
-    if (pg->undo_lost) return pawl__fail_nomem(pg->diag); // takes the whole transaction down
-    while (pg->undo_count > 0) {
-        const struct pawl__pg_undo *undo = &pg->undo[--pg->undo_count];
-        pawl__catalog_count(&pg->catalog, pg->catalog.lanes[undo->lane], undo->to, undo->from);
-    }
-    pg->tale.move_count = pg->undo_moves;
-    pawl__pg_rolls_undo(pg);
-    pawl__pg_say(&pg->writer, PG_SAVEPOINT_UNDO);
-    pawl__pg_say(&pg->writer, PG_SAVEPOINT_KEEP);
     return PAWL_OK;
 }

@@ -84,7 +84,6 @@ static void close_store(struct pawl__backend *pg)
     pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);
     pawl__pool_release(&pg->sql.pool);
-    free(pg->undo);
     free(pg->url);
     free(pg);
 }

@@ -211,36 +211,33 @@ bool pawl__pg_span(const PGresult *result, int row, int column, struct pawl__are
                    struct pawl_span *out);
 const char *pawl__pg_text(const PGresult *result, int row, int column, struct pawl__arena *arena);
 
-/* ---- lanes and counters (lane.c) ---- */
-
-struct pawl__pg_undo {
-    uint32_t lane;
-    uint8_t from, to;
-};
-
 /* ---- gathered (gather.c) ---- */
 
 struct pawl__pg_new_row {
     const struct pawl__new_job *job;
     int64_t lane_id;
     struct pawl__settled settled;
-    uint32_t lane; /* index */
-    uint8_t alike; /* number of those that differ in id and arguments alone */
+    struct pawl_span keys; /* as pawl__row.keys */
+    uint32_t lane;         /* index */
+    uint8_t alike;         /* number of those that differ in id and arguments alone */
+};
+
+/* New jobs to be written; see new.c. */
+struct pawl__pg_news {
+    struct pawl__pg_new_row *rows;
+    size_t count, cap;
 };
 
 struct pawl__pg_tid {
     uint8_t b[6]; /* as the server sends it */
 };
 
-/* One for each column of a new job: see gather.c. */
+/* One for each column of a new job: see new.c. */
 enum { PAWL__PG_LISTS = 6 + PAWL__JOB_FACTS_COUNT };
 
 struct pawl__pg_gather {
-    struct pawl__op **submits;
+    struct pawl__op **submits; /* their jobs are the backend's `news` */
     size_t submit_count, submit_cap;
-    struct pawl__pg_new_row *news; /* the jobs of `submits` */
-    size_t new_count, new_cap;
-    bool keyed; /* some of them have keys */
     struct pawl__op **ended;
     size_t ended_count, ended_cap;
     struct pawl__pg_list lists[PAWL__PG_LISTS];
@@ -272,7 +269,6 @@ struct pawl__pg_waiting {
 struct pawl__pg_roll {
     struct pawl__pg_roll_entry *entries;
     size_t count, cap;
-    size_t mark; /* where the open savepoint began */
     bool failed; /* there was no memory */
 };
 
@@ -307,25 +303,21 @@ struct pawl__backend {
     struct pawl__catalog catalog;
     int64_t catalog_version; /* of the store's that all this was read from; 0: none */
     struct pawl__pg_gather gather;
+    struct pawl__pg_news news;
     struct pawl__set set;
     struct pawl__pg_list set_lists[PAWL__PG_SET_LISTS];
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
     struct pawl__tale tale;
-    struct pawl__arena arena;   /* of the transaction under way */
-    uint64_t tag;               /* of this process, in the turns that it marks */
-    int64_t now_ms;             /* of the transaction under way */
-    int64_t boost_ms;           /* as the store was made with */
-    int64_t turn;               /* number of the transaction under way */
-    bool claims_empty;          /* the newest claim came away with nothing */
-    int unfolded;               /* commits since the counters were folded */
-    int worn;                   /* moves that the janitor has not heard of */
-    struct pawl_diag *diag;     /* where a failure of the transaction is told */
-    struct pawl__pg_undo *undo; /* what the open savepoint counted */
-    size_t undo_count, undo_cap;
-    bool undo_lost; /* there was no memory to note it */
-    size_t undo_moves;
-    bool in_savepoint;
-    bool careful; /* an id was taken: ask before writing */
+    struct pawl__arena arena; /* of the transaction under way */
+    uint64_t tag;             /* of this process, in the turns that it marks */
+    int64_t now_ms;           /* of the transaction under way */
+    int64_t boost_ms;         /* as the store was made with */
+    int64_t turn;             /* number of the transaction under way */
+    bool claims_empty;        /* the newest claim came away with nothing */
+    int unfolded;             /* commits since the counters were folded */
+    int worn;                 /* moves that the janitor has not heard of */
+    struct pawl_diag *diag;   /* where a failure of the transaction is told */
+    bool careful;             /* an id was taken: ask before writing */
 
     /* the home's, for all: */
     struct pawl__pg_conn readers[PAWL__READERS_MAX]; /* of the pool */
@@ -370,6 +362,9 @@ enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op
 enum pawl_err pawl__pg_catalog_refresh(struct pawl__backend *pg, int64_t version);
 /* CORRUPT: a row names a lane that does not exist. */
 enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__lane **out);
+/* The index of a lane, for the core. ARG: there is none. */
+enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, const char *type,
+                               uint32_t *out, struct pawl_diag *diag);
 /* A job of `lane` left `from` for `to`. */
 void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to);
@@ -378,10 +373,6 @@ void pawl__pg_moved(struct pawl__backend *pg, struct pawl__lane *lane, struct pa
                     int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
-/* From here on an operation can be undone by itself. */
-void pawl__pg_savepoint(struct pawl__backend *pg);
-void pawl__pg_savepoint_keep(struct pawl__backend *pg);
-enum pawl_err pawl__pg_savepoint_undo(struct pawl__backend *pg);
 
 /* ---- many at once (gather.c) ---- */
 
@@ -391,7 +382,7 @@ enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, boo
 /* Write what was gathered: all of it, or what a claim must see. Completions that could not go with
  * the others are put before all that is in the working set, which must be run next. */
 enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg);
-enum pawl_err pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
+void pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
 void pawl__pg_gather_reset(struct pawl__backend *pg);
 
 /* ---- the working set (set_load.c, set_store.c, sweep.c) ---- */
@@ -417,8 +408,6 @@ void pawl__pg_roll_ended(struct pawl__backend *pg, enum pawl_state state, int64_
                          struct pawl_job_id id);
 /* Write all that: at the end, and before a roll is read. */
 enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg);
-void pawl__pg_rolls_mark(struct pawl__backend *pg);
-void pawl__pg_rolls_undo(struct pawl__backend *pg);
 void pawl__pg_rolls_reset(struct pawl__backend *pg);
 void pawl__pg_rolls_release(struct pawl__backend *pg);
 
@@ -598,35 +587,24 @@ void pawl__pg_ready_release(struct pawl__pg_ready *ready);
 int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t other_rank,
                            const struct pawl_job_id *other_seat);
 
-/* ---- submitting (submit.c, keys.c) ---- */
+/* ---- new jobs (new.c) ---- */
 
-/* What asking the keys came to. */
-struct pawl__pg_answer {
-    bool stands_in; /* an earlier job stands in for this one */
-    bool replaced;
-    struct pawl_job_id id;
-    enum pawl_state state;
-    int64_t due_at_ms; /* of the job that was replaced, when its schedule is to be kept */
-};
+void pawl__pg_new_release(struct pawl__pg_news *news);
+/* Room for `count` more behind those that are there. NULL: no memory. */
+struct pawl__pg_new_row *pawl__pg_new_reserve(struct pawl__backend *pg, size_t count);
+/* Write all of them, with their tags. Needs no answer: all are written, or the transaction fails.
+ */
+void pawl__pg_new_write(struct pawl__backend *pg);
+/* Write the new rows of the working set as they came. */
+enum pawl_err pawl__pg_births_store(struct pawl__backend *pg);
 
-/* What pawl_job.arrival is to be; NULL: the id says it. */
-const struct pawl_job_id *pawl__pg_arrival_of(const struct pawl__new_job *job);
-/* `out` has room for all keys; how many bytes were written. */
-size_t pawl__pg_pack_keys(const struct pawl__new_job *job, uint8_t *out);
+/* ---- keys (keys.c) ---- */
+
 /* The locks of all keys that the operations' jobs bring, or may take back; before any other lock is
  * taken. */
 enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
-/* In order of kind: a repeat by idempotency key is a repeat whatever else it holds. DUPLICATE. */
-enum pawl_err pawl__pg_keys_ask(struct pawl__backend *pg, struct pawl__op *op,
-                                const struct pawl__new_job *job, struct pawl__pg_answer *answer);
-void pawl__pg_keys_write(struct pawl__backend *pg, const struct pawl__new_job *job);
-/* When an idempotency key is forgotten; 0: never. */
-int64_t pawl__pg_key_until(const struct pawl__backend *pg, const struct pawl__key *key);
-/* A row of pawl_key. */
-void pawl__pg_key_insert(struct pawl__backend *pg, const uint8_t digest[16],
-                         const struct pawl_job_id *id, int64_t until_ms);
-void pawl__pg_key_delete(struct pawl__backend *pg, const uint8_t digest[16],
-                         const struct pawl_job_id *id);
+/* See struct pawl__core_table. */
+enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set);
 /* Give up the keys and tags of a job that goes. */
 void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *place);
 
@@ -652,10 +630,10 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_submit, pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_promote,
-    pawl__pg_op_archive, pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put,
-    pawl__pg_op_node_drop, pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release,
-    pawl__pg_op_setting_put, pawl__pg_op_queue_pause;
+pawl__pg_op_fn pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_promote, pawl__pg_op_archive,
+    pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put, pawl__pg_op_node_drop,
+    pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
+    pawl__pg_op_queue_pause;
 
 pawl__apply_fn pawl__pg_apply;
 /* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or

@@ -183,10 +183,8 @@ static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
     send(pg, kind);
 }
 
-/* What was undone is not on them: whoever opens a savepoint writes nothing here before it ends. */
 enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg)
 {
-    assert(!pg->in_savepoint);
     for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
         if (pg->rolls[kind].failed) return pawl__fail_nomem(pg->diag);
         if (pg->rolls[kind].count) write_roll(pg, (enum pawl__pg_roll_kind)kind);
@@ -194,24 +192,10 @@ enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg)
     return PAWL_OK;
 }
 
-void pawl__pg_rolls_mark(struct pawl__backend *pg)
-{
-    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
-        pg->rolls[kind].mark = pg->rolls[kind].count;
-    }
-}
-
-void pawl__pg_rolls_undo(struct pawl__backend *pg)
-{
-    for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
-        pg->rolls[kind].count = pg->rolls[kind].mark;
-    }
-}
-
 void pawl__pg_rolls_reset(struct pawl__backend *pg)
 {
     for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
-        pg->rolls[kind].count = pg->rolls[kind].mark = 0;
+        pg->rolls[kind].count = 0;
         pg->rolls[kind].failed = false;
     }
 }

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SLOT_ROWS, SLOT_CRASHES, SLOT_HOLDERS, SLOT_KNOWN };
+enum { SLOT_ROWS, SLOT_CRASHES, SLOT_ASKED, SLOT_KNOWN };
 
 enum { LOOKS_MAX = 8 };
 
@@ -127,7 +127,7 @@ static enum pawl_err look_past(struct pawl__backend *pg, struct pawl__pg_list *i
     return err;
 }
 
-/* ---- crashes and keys ---- */
+/* ---- crashes ---- */
 
 static bool send_crashes(struct pawl__backend *pg)
 {
@@ -155,30 +155,30 @@ static void read_crashes(struct pawl__backend *pg)
     }
 }
 
-static bool send_holders(struct pawl__backend *pg)
+/* ---- whether a job is there ---- */
+
+/* Of some nothing more is asked; they are not locked. */
+static bool send_asked(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *digests = &pg->set_lists[2];
-    const struct pawl__set *set = &pg->set;
-    if (!set->unread_keys) return false;
-    pawl__pg_list_begin(digests, PAWL__PG_BYTES);
-    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
-        pawl__pg_list_add_bytes(digests, set->keys[i].digest, sizeof set->keys[i].digest);
+    struct pawl__pg_list *ids = &pg->set_lists[2];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        struct pawl__row *row = pg->set.unread[i];
+        if (row->need) continue;
+        row->found = PAWL__FOUND_ABSENT; // unless it is found
+        pawl__pg_list_add_id(ids, row->id);
     }
-    pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
-    pawl__pg_bind_list(&pg->writer, PG_SET_HOLDERS_digests, digests);
-    pawl__pg_send_keep(&pg->writer, SLOT_HOLDERS);
-    return true;
+    if (ids->count) send_ids(pg, PG_SET_KNOWN, ids, SLOT_ASKED);
+    return ids->count > 0;
 }
 
-static void read_holders(struct pawl__backend *pg)
+static void read_asked(struct pawl__backend *pg)
 {
-    const PGresult *rows = pg->writer.kept[SLOT_HOLDERS];
+    const PGresult *rows = pg->writer.kept[SLOT_ASKED];
     for (int i = 0; i < PQntuples(rows); i++) {
-        const uint8_t *digest = (const uint8_t *)pawl__pg_raw(rows, i, 0).at;
-        struct pawl__key_holder holder = { .id = pawl__pg_id(rows, i, 1),
-                                           .until_ms = pawl__pg_int(rows, i, 2) };
-        struct pawl__set_key *key = pawl__set_want_key(&pg->set, digest);
-        if (key) pawl__key_hold(&pg->set, key, &holder);
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
+        assert(row);
+        row->found = PAWL__FOUND_LIVE;
     }
 }
 
@@ -228,14 +228,14 @@ enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set,
 {
     (void)set;
     struct pawl__pg_list *ids = &pg->set_lists[0];
-    bool rows = list_unread(pg, ids) > 0;
+    bool asked = send_asked(pg), rows = list_unread(pg, ids) > 0;
     if (rows) send_ids(pg, wait ? PG_SET_LIVE : PG_SET_LIVE_FREE, ids, SLOT_ROWS);
-    bool crashes = send_crashes(pg), holders = send_holders(pg);
+    bool crashes = send_crashes(pg);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err && rows) err = read_rows(pg, PAWL__FOUND_LIVE);
     if (!err && rows) err = wait ? look_again(pg, ids) : look_past(pg, ids);
     if (!err && crashes) read_crashes(pg);
-    if (!err && holders) read_holders(pg);
+    if (!err && asked) read_asked(pg);
     if (err || !send_notes(pg)) return err;
     err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err) read_notes(pg);

@@ -47,12 +47,20 @@ _Static_assert((int)PG_SET_WRITE_places == 1 && (int)PG_SET_WRITE_RESTORED_ids =
                    (int)PG_SET_WRITE_RESTORED_result == PAWL__ROW_WRITTEN_COUNT + 1,
                "a list for each column");
 
+/* Where a row that is written comes from. */
+enum origin { PLACE, ARCHIVE, BIRTH };
+
+static enum origin origin_of(const struct pawl__row *row)
+{
+    return row->birth ? BIRTH : row->restored ? ARCHIVE : PLACE;
+}
+
 static void list_row(struct pawl__backend *pg, const struct pawl__row *row)
 {
-    if (row->restored) {
-        pawl__pg_list_add_id(&pg->set_lists[0], row->id);
-    } else {
+    if (origin_of(row) == PLACE) {
         pawl__pg_list_add_bytes(&pg->set_lists[0], row->own.b, sizeof(struct pawl__pg_tid));
+    } else {
+        pawl__pg_list_add_id(&pg->set_lists[0], row->id);
     }
     list_fields(&pg->set_lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
 }
@@ -62,20 +70,21 @@ static bool is_written(const struct pawl__row *row)
     return row->wrote & (PAWL__WROTE_STAND | PAWL__WROTE_FACTS | PAWL__WROTE_LEASE);
 }
 
-static void write_rows(struct pawl__backend *pg, bool restored)
+static void write_rows(struct pawl__backend *pg, enum origin origin)
 {
-    const enum pawl__pg_kind first = restored ? PAWL__PG_IDS : PAWL__PG_TIDS;
+    const enum pawl__pg_kind first = origin == PLACE ? PAWL__PG_TIDS : PAWL__PG_IDS;
     begin_lists(pg, &first, written, PAWL__ROW_WRITTEN_COUNT);
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
-        if (is_written(row) && row->restored == restored) list_row(pg, row);
+        if (is_written(row) && origin_of(row) == origin) list_row(pg, row);
     }
     if (!pg->set_lists[0].count) return;
-    if (restored) {
+    if (origin == ARCHIVE) {
         bind_lists(pg, PG_SET_RESTORE, 1);
         pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
     }
-    bind_lists(pg, restored ? PG_SET_WRITE_RESTORED : PG_SET_WRITE, PAWL__ROW_WRITTEN_COUNT + 1);
+    bind_lists(pg, origin == PLACE ? PG_SET_WRITE : PG_SET_WRITE_RESTORED,
+               PAWL__ROW_WRITTEN_COUNT + 1);
     pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
 }
 
@@ -90,7 +99,7 @@ static void enroll_lease(struct pawl__backend *pg, const struct pawl__row *row)
 /* Where it is to be found from now on. A row of a roll that it has left means nothing. */
 static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 {
-    bool came = row->restored || row->state != row->was.state;
+    bool came = origin_of(row) != PLACE || row->state != row->was.state;
     if (row->state == PAWL_STATE_AVAILABLE && (came || row->rank != row->was.rank)) {
         pawl__pg_roll_ready(pg,
                             &(struct pawl__pg_waiting){ .lane = pg->catalog.lanes[row->lane]->id,
@@ -165,15 +174,18 @@ static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pa
 
 static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
 {
-    bool restored = false, gone = false;
+    bool from[BIRTH + 1] = { false }, gone = false;
+    enum pawl_err err = pawl__pg_births_store(pg);
+    if (err) return err;
     for (size_t i = 0; i < set->row_count; i++) {
         const struct pawl__row *row = pawl__set_at(set, i);
-        if (is_written(row)) enroll(pg, row);
-        restored |= row->restored;
+        if (is_written(row) || row->birth) enroll(pg, row);
+        from[origin_of(row)] |= is_written(row);
         gone |= row->gone != 0;
     }
-    write_rows(pg, false);
-    if (restored) write_rows(pg, true);
+    for (int i = PLACE; i <= BIRTH; i++) {
+        if (from[i]) write_rows(pg, (enum origin)i);
+    }
     for (int i = 0; i < PAWL__TABLES; i++) {
         if (set->lists[i].count) put_list(pg, (enum pawl__table)i);
     }
@@ -185,6 +197,7 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
 void pawl__pg_set_release(struct pawl__backend *pg)
 {
     pawl__set_release(&pg->set);
+    pawl__pg_new_release(&pg->news);
     for (size_t i = 0; i < PAWL__PG_SET_LISTS; i++) {
         pawl__pg_list_release(&pg->set_lists[i]);
     }
@@ -208,6 +221,8 @@ static enum pawl_err match(struct pawl__backend *pg, const struct pawl_filter *f
 }
 
 const struct pawl__core_table pawl__pg_core = {
+    .lane = pawl__pg_lane_at,
+    .load_keys = pawl__pg_keys_load,
     .load = pawl__pg_set_load,
     .store = store,
     .count = count,

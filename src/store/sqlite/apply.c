@@ -8,7 +8,6 @@
 #include <assert.h>
 
 static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
-    [PAWL__OP_SUBMIT] = pawl__sq_op_submit,
     [PAWL__OP_CLAIM] = pawl__sq_op_claim,
     [PAWL__OP_ROUTE] = pawl__sq_op_claim,
     [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
@@ -58,28 +57,11 @@ static enum pawl_err begin(struct pawl__backend *sq)
     return err ? err : settle_in(sq);
 }
 
-/* May a submit put an end to an earlier job in favour of its own? */
-static bool replaces(const struct pawl__op *op)
-{
-    for (size_t i = 0; i < op->submit.count; i++) {
-        const struct pawl__new_job *job = &op->submit.jobs[i];
-        for (size_t k = 0; k < job->key_count; k++) {
-            enum pawl_conflict how = job->keys[k].on_conflict;
-            if (how == PAWL_CONFLICT_REPLACE || how == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Does it leave available jobs alone, or know how to take them out of memory? The others, and those
  * that are not thought of yet, shall find them in pawl_ready. */
 static bool leaves_fresh(const struct pawl__op *op)
 {
     switch (op->kind) {
-    case PAWL__OP_SUBMIT:
-        return !replaces(op);
     case PAWL__OP_CLAIM:
     case PAWL__OP_ROUTE:
     case PAWL__OP_PROMOTE:
@@ -108,38 +90,38 @@ static enum pawl_err flush(struct pawl__backend *sq)
     return err ? err : pawl__core_run(&sq->set);
 }
 
-static enum pawl_err decide_alone(struct pawl__backend *sq, struct pawl__op *op)
+/* What a claim must see: completions can wait, unless it was posted in a list behind them, for they
+ * must not find the claim's run. */
+static enum pawl_err flush_before(struct pawl__backend *sq, const struct pawl__op *op)
 {
-    enum pawl_err err = pawl__core_add(&sq->set, op);
-    return err ? err : flush(sq);
+    bool ends = op->chained && sq->gather.ended_count;
+    enum pawl_err err = PAWL_OK;
+    if (op->kind != PAWL__OP_CLAIM || ends) return flush(sq);
+    err = pawl__sq_gather_flush_jobs(sq);
+    return err || pawl__set_is_empty(&sq->set) ? err : flush(sq);
 }
 
 static enum pawl_err apply_alone(struct pawl__backend *sq, struct pawl__op *op)
 {
     assert(op->kind < PAWL__OP_END);
     op->now_ms = sq->now_ms;
-    if (pawl__core_decides(op)) return decide_alone(sq, op);
-    // a completion that was posted in a list before a claim must not find the claim's run
-    bool ends = op->chained && sq->gather.ended_count;
-    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&sq->set) && !ends;
-    enum pawl_err err = claims ? pawl__sq_gather_flush_jobs(sq) : flush(sq);
+    op->err = PAWL_OK;
+    if (pawl__core_decides(op)) return pawl__core_add(&sq->set, op);
+    enum pawl_err err = flush_before(sq, op);
     if (!err && !leaves_fresh(op)) err = pawl__sq_fresh_absorb(sq);
     if (err) return err;
     if (pawl__core_scans(op)) return pawl__core_scan(&sq->set, op);
     op->err = handlers[op->kind](sq, op);
-    assert(!sq->in_savepoint || !pawl__err_is_own(op->err));
     return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
 }
 
 static enum pawl_err apply_one(struct pawl__backend *sq, struct pawl__op *op)
 {
+    bool taken = false;
     op->now_ms = sq->now_ms;
     op->err = PAWL_OK;
-    if (pawl__core_takes(&sq->set, op)) return pawl__core_add(&sq->set, op);
-    bool taken = false;
-    enum pawl_err err = PAWL_OK;
-    if (op->kind == PAWL__OP_SUBMIT && pawl__core_precedes(&sq->set, op)) err = flush(sq);
-    if (!err) err = pawl__sq_gather(sq, op, &taken);
+    enum pawl_err err = pawl__core_precedes(&sq->set, op) ? flush(sq) : PAWL_OK;
+    if (!err && !pawl__core_takes(&sq->set, op)) err = pawl__sq_gather(sq, op, &taken);
     return err || taken ? err : apply_alone(sq, op);
 }
 
@@ -156,8 +138,7 @@ static enum pawl_err apply_all(struct pawl__backend *sq, struct pawl__op **ops, 
 
 static void roll_back(struct pawl__backend *sq)
 {
-    sq->catalog_stale = true; // it may hold lanes that are gone now
-    sq->in_savepoint = false;
+    sq->catalog_stale = true;                          // it may hold lanes that are gone now
     if (sqlite3_get_autocommit(sq->writer.db)) return; // SQLite has done so already
     (void)pawl__sq_exec(&sq->writer, SQL_ROLLBACK, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * 1. Order is kept as far as anybody can see: whatever reads a table flushes first what was
  * gathered for it, so an operation finds what those before it did.
- * 2. What cannot go with the others (a taken id, a lost run) is done again by itself, the long way.
+ * 2. What cannot go with the others (a taken key, a lost run) is decided by the core, before all
+ * that is in the working set.
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/sqlite/columns.h"
@@ -27,85 +28,23 @@ static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t
     return true;
 }
 
-/* ---- new jobs ---- */
+/* ---- new jobs: see new.c ---- */
 
-/* The columns of {{own}}, {{job.facts}}, and the state. */
-#define X(member, column, ...) ", " #column
-static const char job_table[] =
-    "CREATE TABLE x (key, tail, head, lane, rank, extras, keys" PAWL__JOB_FACTS(X) ", state)";
-#undef X
-
-/* Called for every column of every job that is submitted: not a loop over pawl__new_facts. */
-#define SPEC(member) row->job->spec->member
-#define TEXTS(member) row->job->member
-#define SETTLED(member) row->settled.member
-#define FACT(member, column, kind, value, ...)                                                     \
-    case COL_##member:                                                                             \
-        pawl__sq_result(to, PAWL__KIND_##kind, &value);                                            \
-        break;
-
-static void job_column(const void *rows, size_t at, int column, sqlite3_context *to)
+/* A job that gets the first half of its id for a key. */
+static bool suits(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
-    const struct pawl__sq_new_row *row = &((const struct pawl__sq_new_row *)rows)[at];
-    switch (column) {
-    case COL_KEY:
-        sqlite3_result_int64(to, row->key);
-        break;
-    case COL_TAIL:
-        sqlite3_result_int64(to, row->tail);
-        break;
-    case COL_LANE:
-        sqlite3_result_int64(to, row->lane_id);
-        break;
-    case COL_RANK:
-        sqlite3_result_int64(to, row->settled.rank);
-        break;
-    case COL_EXTRAS:
-        sqlite3_result_int64(to, row->extras);
-        break;
-    case COL_HEAD:
-    case COL_KEYS: // displaced ids and keys go the long way
-        sqlite3_result_null(to);
-        break;
-    case COL_STAND: { // the state; fresh jobs go to no other table
-        enum pawl_state state = row->fresh ? PAWL_STATE_NONE : row->settled.state;
-        pawl__sq_result(to, PAWL__KIND_SOME_STATE, &state);
-        break;
-    }
-        PAWL__JOB_FACTS(FACT)
-    }
-}
-
-/* An id that the caller chose may be that of a displaced job, which no key gives away. */
-static bool is_new(struct pawl__backend *sq, const struct pawl__new_job *job)
-{
-    bool known;
-    return job->fresh_id || (!pawl__sq_is_known(sq, job->id, &known) && !known);
-}
-
-static bool is_plain(struct pawl__backend *sq, const struct pawl__new_job *job)
-{
-    return !job->key_count && !job->tags.len && pawl__sq_key_fits(sq, job) &&
-           pawl__sq_split(job->id).head > sq->archive_high && is_new(sq, job);
+    return !job->tags.len && pawl__sq_key_fits(sq, job) &&
+           pawl__sq_split(job->id).head > sq->archive_high;
 }
 
 static enum pawl_err gather_job(struct pawl__backend *sq, const struct pawl__new_job *job)
 {
-    struct pawl__sq_gather *gather = &sq->gather;
-    struct pawl__lane *lane;
-    enum pawl_err err = pawl__sq_lane_of(sq, job->spec->queue, job->spec->type, &lane);
+    uint32_t lane;
+    enum pawl_err err = pawl__sq_lane_at(sq, job->spec->queue, job->spec->type, &lane, NULL);
     if (err) return err;
-    struct pawl__sq_halves halves = pawl__sq_split(job->id);
-    struct pawl__sq_new_row *row = &gather->news[gather->new_count++];
-    *row = (struct pawl__sq_new_row){
-        .job = job,
-        .key = halves.head,
-        .tail = halves.tail,
-        .lane_id = lane->id,
-        .lane = lane->at,
-        .settled = pawl__settle(job->spec, &(struct pawl__settling){ sq->now_ms, sq->boost_ms, 0 }),
-    };
-    row->extras = pawl__new_has_extras(job, &row->settled);
+    struct pawl__settled settled =
+        pawl__settle(job->spec, &(struct pawl__settling){ sq->now_ms, sq->boost_ms, 0 });
+    pawl__sq_new_fill(sq, job, &settled, lane, &sq->news.rows[sq->news.count++]);
     return PAWL_OK;
 }
 
@@ -114,11 +53,10 @@ static enum pawl_err gather_submit(struct pawl__backend *sq, struct pawl__op *op
     struct pawl__sq_gather *gather = &sq->gather;
     size_t count = op->submit.count;
     for (size_t i = 0; i < count; i++) {
-        if (!is_plain(sq, &op->submit.jobs[i])) return PAWL_OK;
+        if (!suits(sq, &op->submit.jobs[i])) return PAWL_OK;
     }
     *taken = true;
-    if (!reserve((void **)&gather->news, &gather->new_cap, gather->new_count, count,
-                 sizeof *gather->news) ||
+    if (!pawl__sq_new_reserve(sq, count) ||
         !reserve((void **)&gather->submits, &gather->submit_cap, gather->submit_count, 1,
                  sizeof *gather->submits)) {
         return pawl__fail_nomem(sq->diag);
@@ -131,22 +69,22 @@ static enum pawl_err gather_submit(struct pawl__backend *sq, struct pawl__op *op
     return err;
 }
 
-/* Some id is taken: let each operation find out for itself. */
+/* Some key is taken: the core decides them, before what came behind them. */
 static enum pawl_err submit_singly(struct pawl__backend *sq)
 {
     size_t count = sq->gather.submit_count;
-    sq->gather.submit_count = sq->gather.new_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct pawl__op *op = sq->gather.submits[i];
-        op->err = pawl__sq_op_submit(sq, op);
-        if (op->err && !pawl__err_is_own(op->err)) return op->err;
+    enum pawl_err err = PAWL_OK;
+    sq->gather.submit_count = sq->news.count = 0;
+    for (size_t i = 0; !err && i < count; i++) {
+        err = pawl__core_add(&sq->set, sq->gather.submits[i]);
     }
-    return PAWL_OK;
+    if (!err) pawl__core_came_first(&sq->set, count);
+    return err;
 }
 
 static void accept_jobs(struct pawl__backend *sq)
 {
-    const struct pawl__sq_new_row *row = sq->gather.news;
+    const struct pawl__sq_new_row *row = sq->news.rows;
     for (size_t i = 0; i < sq->gather.submit_count; i++) {
         struct pawl__op *op = sq->gather.submits[i];
         for (size_t j = 0; j < op->submit.count; j++, row++) {
@@ -165,8 +103,8 @@ static void accept_jobs(struct pawl__backend *sq)
 static bool keep_fresh(struct pawl__backend *sq)
 {
     bool all = true;
-    for (size_t i = 0; i < sq->gather.new_count; i++) {
-        struct pawl__sq_new_row *row = &sq->gather.news[i];
+    for (size_t i = 0; i < sq->news.count; i++) {
+        struct pawl__sq_new_row *row = &sq->news.rows[i];
         row->fresh = pawl__sq_fresh_take(sq, row);
         all &= row->fresh || row->settled.state != PAWL_STATE_AVAILABLE;
     }
@@ -175,26 +113,24 @@ static bool keep_fresh(struct pawl__backend *sq)
 
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq)
 {
-    struct pawl__sq_gather *gather = &sq->gather;
-    if (!gather->new_count) return PAWL_OK;
+    const struct pawl__sq_news *news = &sq->news;
+    if (!news->count) return PAWL_OK;
     bool extras = false, waits = false, expires = false, taken;
-    for (size_t i = 0; i < gather->new_count; i++) {
-        extras |= gather->news[i].extras;
-        waits |= gather->news[i].settled.state != PAWL_STATE_AVAILABLE;
-        expires |= gather->news[i].settled.expires_at_ms != 0;
+    for (size_t i = 0; i < news->count; i++) {
+        extras |= news->rows[i].extras;
+        waits |= news->rows[i].settled.state != PAWL_STATE_AVAILABLE;
+        expires |= news->rows[i].settled.expires_at_ms != 0;
     }
-    gather->jobs.rows = gather->news;
-    gather->jobs.count = gather->new_count;
+    pawl__sq_new_show(sq, news->rows, news->count);
     struct pawl__sq_conn *conn = &sq->writer;
     enum pawl_err err = pawl__sq_insert(
-        conn, pawl__sq_use(conn, extras ? SQL_GATHERED_JOBS : SQL_GATHERED_JOBS_PLAIN), &taken,
-        sq->diag);
+        conn, pawl__sq_use(conn, extras ? SQL_NEW_JOBS : SQL_NEW_JOBS_PLAIN), &taken, sq->diag);
     if (!err && taken) return submit_singly(sq);
-    if (!err && !keep_fresh(sq)) err = pawl__sq_exec(conn, SQL_GATHERED_READY, sq->diag);
-    if (!err && waits) err = pawl__sq_exec(conn, SQL_GATHERED_WAIT, sq->diag);
-    if (!err && expires) err = pawl__sq_exec(conn, SQL_GATHERED_EXPIRY, sq->diag);
+    if (!err && !keep_fresh(sq)) err = pawl__sq_exec(conn, SQL_NEW_READY, sq->diag);
+    if (!err && waits) err = pawl__sq_exec(conn, SQL_NEW_WAIT, sq->diag);
+    if (!err && expires) err = pawl__sq_exec(conn, SQL_NEW_EXPIRY, sq->diag);
     if (!err) accept_jobs(sq);
-    gather->submit_count = gather->new_count = 0;
+    sq->gather.submit_count = sq->news.count = 0;
     return err;
 }
 
@@ -354,12 +290,10 @@ static enum pawl_err flush_ends(struct pawl__backend *sq)
 enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag *diag)
 {
     struct pawl__sq_gather *gather = &sq->gather;
-    gather->jobs = (struct pawl__sq_source){ .schema = job_table, .column = job_column };
     gather->runs = (struct pawl__sq_source){ .schema = RUN_TABLE, .column = run_column };
     gather->ends = (struct pawl__sq_source){ .schema = END_TABLE, .column = end_column };
     sqlite3 *db = sq->writer.db;
-    if (pawl__sq_source_attach(db, "gathered_job", &gather->jobs) == SQLITE_OK &&
-        pawl__sq_source_attach(db, "gathered_run", &gather->runs) == SQLITE_OK &&
+    if (pawl__sq_source_attach(db, "gathered_run", &gather->runs) == SQLITE_OK &&
         pawl__sq_source_attach(db, "gathered_end", &gather->ends) == SQLITE_OK &&
         sqlite3_create_function_v2(db, "gathered_own", 3, SQLITE_UTF8 | SQLITE_DIRECTONLY, gather,
                                    note_owned, NULL, NULL, NULL) == SQLITE_OK) {
@@ -387,13 +321,13 @@ enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq)
 void pawl__sq_gather_reset(struct pawl__backend *sq)
 {
     struct pawl__sq_gather *gather = &sq->gather;
-    gather->submit_count = gather->new_count = gather->claimed_count = gather->ended_count = 0;
+    gather->submit_count = gather->claimed_count = gather->ended_count = 0;
+    sq->news.count = 0;
 }
 
 void pawl__sq_gather_release(struct pawl__sq_gather *gather)
 {
     free(gather->submits);
-    free(gather->news);
     free(gather->claimed);
     free(gather->ended);
     free(gather->turns);

@@ -77,8 +77,9 @@ static struct pawl_span json(struct world *world, const char *format)
 /* ---- making operations ---- */
 
 /* Mostly a fresh id that begins with now; else one that meets others, or must be displaced. */
-static struct pawl_job_id any_id(struct world *world)
+static struct pawl_job_id any_id(struct world *world, bool *fresh)
 {
+    *fresh = world->peaceful;
     if (world->peaceful) return kit_id(&world->fast);
     int64_t now = pawl__sq_key_at(world->fast.now_ms);
     switch (below(world, 16)) {
@@ -99,6 +100,7 @@ static struct pawl_job_id any_id(struct world *world)
     default:
         break;
     }
+    *fresh = true;
     return kit_id(&world->fast);
 }
 
@@ -136,7 +138,8 @@ static void add_key(struct world *world, struct pawl__new_job *job, struct pawl_
 static void make_job(struct world *world, struct pawl__new_job *job)
 {
     struct pawl_job_spec *spec = alloc(world, 1, sizeof *spec);
-    *job = (struct pawl__new_job){ .id = any_id(world), .spec = spec };
+    *job = (struct pawl__new_job){ .spec = spec };
+    job->id = any_id(world, &job->fresh_id);
     remember(world, job->id);
     spec->queue = queues[below(world, COUNT(queues))];
     spec->type = types[below(world, COUNT(types))];
@@ -326,16 +329,17 @@ static void apply_listed(struct world *world)
     kit_ok(&world->fast, kit_apply(&world->fast, ops, world->count));
 }
 
-/* Several jobs of one submit are gathered even when it comes alone; this way they are not. */
+/* Several jobs of one submit are gathered even when it comes alone; this way the core decides. */
 static void submit_the_long_way(struct kit *kit, struct pawl__op *op)
 {
     struct pawl__backend *sq = kit->sq;
     sq->diag = &kit->diag;
     kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag));
-    op->now_ms = sq->now_ms = kit->now_ms;
+    op->now_ms = sq->now_ms = sq->set.now_ms = kit->now_ms;
+    sq->set.diag = sq->diag;
     kit_ok(kit, pawl__sq_catalog_refresh(sq));
-    op->err = pawl__sq_op_submit(sq, op);
-    assert_true(!op->err || pawl__err_is_own(op->err));
+    kit_ok(kit, pawl__core_add(&sq->set, op));
+    kit_ok(kit, pawl__core_run(&sq->set));
     kit_ok(kit, pawl__sq_counts_flush(sq));
     kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag));
     pawl__catalog_forget_counts(&sq->catalog);
@@ -596,8 +600,10 @@ static void make_lanes(struct world *world)
 static void each_went_its_own_way(struct world *world)
 {
     static const enum pawl__sql gathered[] = {
-        SQL_GATHERED_JOBS_PLAIN, SQL_GATHERED_JOBS, SQL_GATHERED_WAIT,
-        SQL_GATHERED_EXPIRY,     SQL_GATHERED_DONE, SQL_GATHERED_LEFT,
+        SQL_NEW_JOBS_PLAIN,
+        SQL_NEW_WAIT,
+        SQL_GATHERED_DONE,
+        SQL_GATHERED_LEFT,
     };
     for (size_t i = 0; i < COUNT(gathered); i++) {
         assert_non_null(world->fast.sq->writer.stmts[gathered[i]]); // prepared when first used

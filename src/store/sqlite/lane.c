@@ -116,32 +116,26 @@ enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, cons
     return err;
 }
 
+enum pawl_err pawl__sq_lane_at(struct pawl__backend *sq, const char *queue, const char *type,
+                               uint32_t *out, struct pawl_diag *diag)
+{
+    (void)diag;
+    struct pawl__lane *lane;
+    enum pawl_err err = pawl__sq_lane_of(sq, queue, type, &lane);
+    if (!err) *out = lane->at;
+    return err;
+}
+
 enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__lane **out)
 {
     *out = pawl__catalog_lane_by_id(&sq->catalog, id);
     return *out ? PAWL_OK : pawl__catalog_refuse_lane(id, sq->diag);
 }
 
-/* Without room the savepoint cannot be undone by itself any more; see pawl__sq_savepoint_undo. */
-static bool room_for_undo(struct pawl__backend *sq)
-{
-    if (sq->undo_count < sq->undo_cap) return true;
-    size_t cap = sq->undo_cap ? sq->undo_cap * 2 : 256;
-    struct pawl__sq_undo *grown = realloc(sq->undo, cap * sizeof *grown);
-    if (!grown) sq->undo_lost = true;
-    if (!grown) return false;
-    sq->undo = grown;
-    sq->undo_cap = cap;
-    return true;
-}
-
 void pawl__sq_count(struct pawl__backend *sq, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to)
 {
     pawl__catalog_count(&sq->catalog, lane, from, to);
-    if (!sq->in_savepoint || !room_for_undo(sq)) return;
-    sq->undo[sq->undo_count++] =
-        (struct pawl__sq_undo){ .lane = lane->at, .from = (uint8_t)from, .to = (uint8_t)to };
 }
 
 void pawl__sq_moved(struct pawl__backend *sq, struct pawl__lane *lane, struct pawl_job_id id,
@@ -180,38 +174,4 @@ enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq)
         if (err) return err;
     }
     return PAWL_OK;
-}
-
-enum pawl_err pawl__sq_savepoint(struct pawl__backend *sq)
-{
-    assert(!sq->in_savepoint);
-    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_SAVEPOINT, sq->diag);
-    if (err) return err;
-    sq->in_savepoint = true;
-    sq->undo_count = 0;
-    sq->undo_lost = false;
-    sq->undo_lanes = sq->catalog.lane_count;
-    sq->undo_queues = sq->catalog.queue_count;
-    sq->undo_moves = sq->tale.move_count;
-    return PAWL_OK;
-}
-
-enum pawl_err pawl__sq_savepoint_keep(struct pawl__backend *sq)
-{
-    sq->in_savepoint = false;
-    return pawl__sq_exec(&sq->writer, SQL_SAVEPOINT_KEEP, sq->diag);
-}
-
-enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq)
-{
-    sq->in_savepoint = false;
-    if (sq->undo_lost) return pawl__fail_nomem(sq->diag); // takes the whole transaction down
-    while (sq->undo_count > 0) {
-        const struct pawl__sq_undo *undo = &sq->undo[--sq->undo_count];
-        pawl__catalog_count(&sq->catalog, sq->catalog.lanes[undo->lane], undo->to, undo->from);
-    }
-    pawl__catalog_truncate(&sq->catalog, sq->undo_lanes, sq->undo_queues);
-    sq->tale.move_count = sq->undo_moves;
-    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_SAVEPOINT_UNDO, sq->diag);
-    return err ? err : pawl__sq_exec(&sq->writer, SQL_SAVEPOINT_KEEP, sq->diag);
 }

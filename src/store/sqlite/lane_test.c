@@ -209,95 +209,6 @@ static void no_count_goes_below_zero(void **state)
 
 /* ---- taking back ---- */
 
-static void count_some(struct kit *kit)
-{
-    pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
-    pawl__sq_count(kit->sq, nth_lane(kit, 0), PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
-    pawl__sq_count(kit->sq, nth_lane(kit, 1), PAWL__OUTSIDE, PAWL_STATE_SCHEDULED);
-    pawl__sq_count(kit->sq, nth_lane(kit, 2), PAWL__OUTSIDE, PAWL_STATE_PENDING);
-}
-
-static void undoing_restores_the_counts(void **state)
-{
-    struct kit kit;
-    kit_open_memory(&kit);
-    begin(&kit);
-    int64_t ids[3];
-    for (int i = 0; i < 3; i++) {
-        ids[i] = nth_lane(&kit, i)->id;
-    }
-    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_SCHEDULED);
-    kit_ok(&kit, pawl__sq_savepoint(kit.sq));
-    for (int i = 0; i < 400; i++) { // more than fit at first
-        count_some(&kit);
-    }
-    kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
-    count_some(&kit); // outside of it counts as ever
-    kit_ok(&kit, pawl__sq_savepoint(kit.sq));
-    count_some(&kit);
-    kit_ok(&kit, pawl__sq_savepoint_keep(kit.sq));
-    kit_ok(&kit, pawl__sq_savepoint(kit.sq)); // takes back nothing of the one before
-    kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
-    commit(&kit);
-    assert_int_equal(counted(&kit, ids[0], PAWL_STATE_AVAILABLE), 1);
-    assert_int_equal(counted(&kit, ids[0], PAWL_STATE_ACTIVE), 2);
-    assert_int_equal(counted(&kit, ids[1], PAWL_STATE_SCHEDULED), 3);
-    assert_int_equal(counted(&kit, ids[2], PAWL_STATE_PENDING), 2);
-    kit_close(&kit);
-}
-
-static void undoing_forgets_new_lanes(void **state)
-{
-    enum { OLD = 5, NEW = 200 };
-    struct kit kit;
-    kit_open_memory(&kit);
-    begin(&kit);
-    for (int i = 0; i < OLD; i++) {
-        nth_lane(&kit, i); // the second queue has two lanes, and gets its third in vain
-    }
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
-    for (int round = 0; round < 3; round++) {
-        kit_ok(&kit, pawl__sq_savepoint(kit.sq));
-        for (int i = OLD; i < NEW; i++) { // the arrays grow meanwhile
-            pawl__sq_count(kit.sq, nth_lane(&kit, i), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
-            pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__OUTSIDE, PAWL_STATE_PENDING);
-        }
-        kit_ok(&kit, pawl__sq_savepoint_undo(kit.sq));
-        assert_int_equal(kit.sq->catalog.lane_count, OLD);
-        assert_int_equal(kit.sq->catalog.queue_count, 2);
-        assert_null(pawl__catalog_queue(&kit.sq->catalog, "queue 7"));
-        expect_lanes_as_stored(&kit);
-        expect_chains(&kit);
-    }
-    int64_t late = nth_lane(&kit, 100)->id; // and can be made again
-    pawl__sq_count(kit.sq, nth_lane(&kit, 100), PAWL__OUTSIDE, PAWL_STATE_PAUSED);
-    expect_lanes_as_stored(&kit);
-    expect_chains(&kit);
-    int64_t id = nth_lane(&kit, 1)->id;
-    commit(&kit);
-    assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 1);
-    assert_int_equal(counted(&kit, late, PAWL_STATE_PAUSED), 1);
-    assert_int_equal(count_rows(&kit, "pawl_count"), 2);
-    kit_close(&kit);
-}
-
-/* Once a note could not be made for want of memory, the savepoint cannot be undone by itself,
- * though there be memory for those that follow. */
-static void undoing_without_its_notes_is_refused(void **state)
-{
-    struct kit kit;
-    kit_open_memory(&kit);
-    begin(&kit);
-    kit_ok(&kit, pawl__sq_savepoint(kit.sq));
-    kit.sq->undo_lost = true;
-    for (int i = 0; i < 1000; i++) {
-        count_some(&kit);
-    }
-    assert_int_equal(pawl__sq_savepoint_undo(kit.sq), PAWL_ERR_NOMEM);
-    kit_close(&kit);
-}
-
 static int refuse_commit(void *ctx)
 {
     (void)ctx;
@@ -402,9 +313,6 @@ int main(void)
         cmocka_unit_test(names_that_look_alike_are_told_apart),
         cmocka_unit_test(counts_are_written_with_the_commit),
         cmocka_unit_test(no_count_goes_below_zero),
-        cmocka_unit_test(undoing_restores_the_counts),
-        cmocka_unit_test(undoing_forgets_new_lanes),
-        cmocka_unit_test(undoing_without_its_notes_is_refused),
         cmocka_unit_test(rolled_back_lanes_are_gone),
         cmocka_unit_test(peers_see_each_others_lanes),
         cmocka_unit_test(peers_see_each_others_pauses),

@@ -349,7 +349,6 @@ static void close_store(struct pawl__backend *sq)
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
     pawl__tale_release(&sq->tale);
-    free(sq->undo);
     free(sq->path);
     free(sq);
 }

@@ -220,7 +220,6 @@ static void hot_statements_use_the_index_made_for_them(void **state)
           "SEARCH pawl_archive USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
         { SQL_EXPIRY_DUE, "SEARCH e USING PRIMARY KEY (at_ms<?)\n"
                           "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
-        { SQL_KEY_HOLDERS, "SEARCH pawl_key USING PRIMARY KEY (digest=?)\n" },
         { SQL_JOB_KEY, "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_JOB_KEY_DISPLACED,
           "SEARCH pawl_job USING COVERING INDEX pawl_job_displaced (head=? AND tail=?)\n" },
@@ -231,11 +230,14 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                          "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
                          "SEARCH d USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
                          "SEARCH r USING PRIMARY KEY (lane=? AND rank=? AND key=?) LEFT-JOIN\n" },
-        { SQL_GATHERED_JOBS, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_GATHERED_JOBS_PLAIN, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_GATHERED_READY, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_GATHERED_WAIT, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_GATHERED_EXPIRY, "SCAN gathered_job VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_JOBS, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_JOBS_PLAIN, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_READY, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_WAIT, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_EXPIRY, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_TAGS, "SCAN n VIRTUAL TABLE INDEX 0:\nSCAN t VIRTUAL TABLE INDEX 1:\n" },
+        { SQL_SET_HOLDERS, "SCAN s VIRTUAL TABLE INDEX 0:\n"
+                           "SEARCH k USING PRIMARY KEY (digest=?)\n" },
         { SQL_GATHERED_ACTIVE, "SCAN gathered_run VIRTUAL TABLE INDEX 0:\n" },
         { SQL_GATHERED_DONE, "SCAN g VIRTUAL TABLE INDEX 0:\n"
                              "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)\n" },
@@ -588,13 +590,31 @@ static int cost_of(sqlite3 *db, enum pawl__sql sql, int64_t limit, int64_t after
 static void costs_do_not_grow_with_the_store(void **state)
 {
     static const enum pawl__sql list[] = {
-        SQL_READY_NEXT,    SQL_READY_DELETE,          SQL_WAIT_DUE,       SQL_WAIT_LAPSED,
-        SQL_WAIT_NEXT_DUE, SQL_WAIT_NEXT_LEASE,       SQL_DONE_ENDED,     SQL_DONE_COMPLETED,
-        SQL_ARCHIVE_OLD,   SQL_ARCHIVE_COMPLETED,     SQL_ARCHIVE_HIGH,   SQL_EXPIRY_DUE,
-        SQL_EXPIRY_NEXT,   SQL_KEY_HOLDERS,           SQL_KEY_FORGET,     SQL_KEY_DELETE,
-        SQL_JOB_KEY,       SQL_ARCHIVE_KEY_DISPLACED, SQL_PLACE_GET,      SQL_JOB_FACTS,
-        SQL_DEED_DELETE,   SQL_STORY_DEEDS,           SQL_STORY_FAILURES, SQL_STORY_LOG,
-        SQL_LOG_DELETE,    SQL_READY_DELETE_THROUGH,
+        SQL_READY_NEXT,
+        SQL_READY_DELETE,
+        SQL_WAIT_DUE,
+        SQL_WAIT_LAPSED,
+        SQL_WAIT_NEXT_DUE,
+        SQL_WAIT_NEXT_LEASE,
+        SQL_DONE_ENDED,
+        SQL_DONE_COMPLETED,
+        SQL_ARCHIVE_OLD,
+        SQL_ARCHIVE_COMPLETED,
+        SQL_ARCHIVE_HIGH,
+        SQL_EXPIRY_DUE,
+        SQL_EXPIRY_NEXT,
+        SQL_KEY_FORGET,
+        SQL_KEY_DELETE,
+        SQL_JOB_KEY,
+        SQL_ARCHIVE_KEY_DISPLACED,
+        SQL_PLACE_GET,
+        SQL_JOB_FACTS,
+        SQL_DEED_DELETE,
+        SQL_STORY_DEEDS,
+        SQL_STORY_FAILURES,
+        SQL_STORY_LOG,
+        SQL_LOG_DELETE,
+        SQL_READY_DELETE_THROUGH,
     };
     struct kit small, large;
     kit_open_memory(&small);

@@ -108,12 +108,16 @@ enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *di
     for (int i = 0; code == SQLITE_OK && i < PAWL__TABLES; i++) {
         code = attach_list(sq->writer.db, &tables->lists[i], (enum pawl__table)i);
     }
+    if (code == SQLITE_OK) code = pawl__sq_new_attach(sq);
+    if (code == SQLITE_OK) code = pawl__sq_keys_attach(sq);
     return code == SQLITE_OK ? PAWL_OK : pawl__sq_error(&sq->writer, diag, "set up the store");
 }
 
 void pawl__sq_set_detach(sqlite3 *db)
 {
     (void)pawl__sq_source_attach(db, "pawl_set_row", NULL);
+    (void)pawl__sq_source_attach(db, "pawl_set_new", NULL);
+    (void)pawl__sq_source_attach(db, "pawl_set_key", NULL);
     for (int i = 0; i < PAWL__TABLES; i++) {
         (void)pawl__sq_source_attach(db, names[i], NULL);
     }
@@ -122,6 +126,7 @@ void pawl__sq_set_detach(sqlite3 *db)
 void pawl__sq_set_release(struct pawl__backend *sq)
 {
     pawl__set_release(&sq->set);
+    pawl__sq_new_release(&sq->news);
     free(sq->set_tables.list);
     free(sq->set_tables.changed);
     sq->set_tables = (struct pawl__sq_set){ .list = NULL };
@@ -175,6 +180,8 @@ static enum pawl_err match(struct pawl__backend *sq, const struct pawl_filter *f
 }
 
 const struct pawl__core_table pawl__sq_core = {
+    .lane = pawl__sq_lane_at,
+    .load_keys = pawl__sq_keys_load,
     .load = pawl__sq_set_load,
     .store = pawl__sq_set_store,
     .count = count,

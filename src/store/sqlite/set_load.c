@@ -4,8 +4,6 @@
 #include "store/core/settle.h"
 #include "store/sqlite/sqlite.h"
 
-#include <string.h>
-
 /* Columns of the statements that read rows. */
 enum { GOT_AT, GOT_KEY, GOT_LANE, GOT_FIELDS };
 
@@ -143,20 +141,6 @@ static enum pawl_err load_extra(struct pawl__backend *sq, size_t at)
     return err;
 }
 
-static enum pawl_err load_key(struct pawl__backend *sq, struct pawl__set_key *key)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_HOLDERS);
-    pawl__sq_bind_bytes(stmt, SQL_KEY_HOLDERS_digest, key->digest, sizeof key->digest);
-    bool found;
-    enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        struct pawl__key_holder holder = { .until_ms = sqlite3_column_int64(stmt, 1) };
-        memcpy(holder.id.b, sqlite3_column_blob(stmt, 0), sizeof holder.id.b);
-        pawl__key_hold(&sq->set, key, &holder);
-    }
-    return err;
-}
-
 /* One transaction writes at a time, so nothing is held. */
 enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set, bool wait)
 {
@@ -165,9 +149,6 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
     if (!err) err = load_rows(sq, set);
     for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
         err = load_extra(sq, i);
-    }
-    for (size_t i = set->key_count - set->unread_keys; !err && i < set->key_count; i++) {
-        err = load_key(sq, &set->keys[i]);
     }
     return err;
 }

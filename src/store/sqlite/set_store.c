@@ -28,12 +28,18 @@ static enum place place_of(enum pawl_state state)
 
 static bool moved(const struct pawl__row *row)
 {
-    return row->wrote & PAWL__WROTE_STAND;
+    return row->birth || row->wrote & PAWL__WROTE_STAND;
+}
+
+/* In a place, and not in the archive or nowhere. */
+static bool was_there(const struct pawl__row *row)
+{
+    return !row->restored && !row->birth;
 }
 
 static bool left(const struct pawl__row *row, enum place place)
 {
-    return moved(row) && !row->restored && place_of(row->was.state) == place;
+    return moved(row) && was_there(row) && place_of(row->was.state) == place;
 }
 
 static bool left_ready(const struct pawl__row *row)
@@ -54,7 +60,7 @@ static bool left_wait(const struct pawl__row *row)
 /* A job that is paused after its end keeps the row there. */
 static bool left_done(const struct pawl__row *row)
 {
-    return moved(row) && !row->restored && row->was.has_end && !pawl__row_keeps_end(row);
+    return moved(row) && was_there(row) && row->was.has_end && !pawl__row_keeps_end(row);
 }
 
 static bool entered_ready(const struct pawl__row *row)
@@ -157,7 +163,7 @@ static size_t list_changed(struct pawl__backend *sq)
     size_t count = 0;
     for (size_t i = 0; i < sq->set.row_count; i++) {
         struct pawl__row *row = pawl__set_at(&sq->set, i);
-        if (row->wrote) sq->set_tables.changed[count++] = row;
+        if (row->wrote || row->birth) sq->set_tables.changed[count++] = row;
     }
     if (count) qsort(sq->set_tables.changed, count, sizeof(struct pawl__row *), compare_keys);
     return count;
@@ -176,6 +182,32 @@ static size_t show_concerned(struct pawl__backend *sq, size_t count,
     return shown;
 }
 
+/* May it be one that is in memory and not in the file? What can expire never is. */
+static bool may_be_fresh(const struct pawl__row *row)
+{
+    return left_ready(row) && !row->expires_at_ms;
+}
+
+/* What is written expects its jobs in the file, not in memory. Before any job is written that does
+ * not stand anywhere yet, or it would be taken for one of those in memory. */
+static enum pawl_err absorb(struct pawl__backend *sq)
+{
+    for (size_t i = 0; i < sq->set.row_count; i++) {
+        if (may_be_fresh(pawl__set_at(&sq->set, i))) return pawl__sq_fresh_absorb(sq);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err store_births(struct pawl__backend *sq)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sq->set.row_count; i++) {
+        struct pawl__row *row = pawl__set_at(&sq->set, i);
+        if (row->birth) sq->set_tables.list[count++] = row;
+    }
+    return pawl__sq_births_store(sq, sq->set_tables.list, count);
+}
+
 static enum pawl_err write_rows(struct pawl__backend *sq, size_t count, const struct write *list,
                                 size_t length)
 {
@@ -185,12 +217,6 @@ static enum pawl_err write_rows(struct pawl__backend *sq, size_t count, const st
         err = pawl__sq_exec(&sq->writer, list[i].sql, sq->diag);
     }
     return err;
-}
-
-/* May it be one that is in memory and not in the file? What can expire never is. */
-static bool may_be_fresh(const struct pawl__row *row)
-{
-    return left_ready(row) && !row->expires_at_ms;
 }
 
 /* ---- other tables ---- */
@@ -224,10 +250,11 @@ static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__se
 enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set)
 {
     enum pawl_err err = pawl__sq_set_reserve(sq, set->row_count);
+    if (!err) err = absorb(sq);
+    if (!err) err = store_births(sq);
     if (err) return err;
-    size_t count = list_changed(sq);
-    if (show_concerned(sq, count, may_be_fresh)) err = pawl__sq_fresh_absorb(sq);
-    if (!err) err = write_rows(sq, count, writes, sizeof writes / sizeof *writes);
+    size_t count = list_changed(sq); // new ones know their keys by now
+    err = write_rows(sq, count, writes, sizeof writes / sizeof *writes);
     if (!err) err = store_lists(sq, set);
     if (err || !show_concerned(sq, count, gone)) return err;
     return write_rows(sq, count, drops, sizeof drops / sizeof *drops);

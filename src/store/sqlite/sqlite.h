@@ -53,11 +53,6 @@ struct pawl__sq_conn {
     int refused;                  /* SQLite's code for the newest that could not be */
 };
 
-struct pawl__sq_undo {
-    uint32_t lane;
-    uint8_t from, to;
-};
-
 /* A table whose rows are an array here; see rows.c. */
 struct pawl__sq_source {
     const char *schema; /* CREATE TABLE x (...) */
@@ -91,9 +86,18 @@ struct pawl__sq_new_row {
     const struct pawl__new_job *job;
     int64_t key, tail, lane_id;
     struct pawl__settled settled;
-    uint32_t lane; /* index */
+    struct pawl_span keys; /* as pawl__row.keys */
+    uint32_t lane;         /* index */
     bool extras;
-    bool fresh; /* in memory instead of in pawl_ready */
+    bool displaced; /* the key is not the first half of the id */
+    bool fresh;     /* in memory instead of in pawl_ready */
+};
+
+/* New jobs as a table; see new.c. */
+struct pawl__sq_news {
+    struct pawl__sq_source source;
+    struct pawl__sq_new_row *rows;
+    size_t count, cap;
 };
 
 struct pawl__sq_run_row {
@@ -115,11 +119,9 @@ struct pawl__sq_turn {
 
 /* What one transaction has gathered so far; see gather.c. */
 struct pawl__sq_gather {
-    struct pawl__sq_source jobs, runs, ends;
-    struct pawl__op **submits;
+    struct pawl__sq_source runs, ends;
+    struct pawl__op **submits; /* their jobs are the backend's `news` */
     size_t submit_count, submit_cap;
-    struct pawl__sq_new_row *news; /* the jobs of `submits` */
-    size_t new_count, new_cap;
     struct pawl__sq_run_row *claimed;
     size_t claimed_count, claimed_cap;
     struct pawl__sq_end_row *ended;
@@ -164,6 +166,8 @@ struct pawl__backend {
     struct pawl__catalog catalog;
     bool catalog_stale; /* read all of it again before the next transaction */
     struct pawl__sq_gather gather;
+    struct pawl__sq_news news;
+    struct pawl__sq_source keys; /* see keys.c */
     struct pawl__set set;
     struct pawl__sq_set set_tables;
     struct pawl__sq_fresh fresh;
@@ -175,12 +179,6 @@ struct pawl__backend {
     int64_t archive_high;                     /* no key in the archive is above this */
     int64_t displaced_last;                   /* the last key that is not its id's first half */
     struct pawl_diag *diag;                   /* where a failure of the transaction is told */
-    struct pawl__sq_undo *undo;               /* what the open savepoint counted */
-    size_t undo_count, undo_cap;
-    bool undo_lost;                   /* there was no memory to note it */
-    uint32_t undo_lanes, undo_queues; /* how many there were before it */
-    size_t undo_moves;
-    bool in_savepoint;
     int log_pages; /* length of the write-ahead log after the newest commit */
 
     struct pawl__sq_conn readers[PAWL__READERS_MAX]; /* of the pool */
@@ -282,6 +280,9 @@ enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq);
 /* Find or make. */
 enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, const char *type,
                                struct pawl__lane **out);
+/* The same, for the core: its index. Nothing is written to `diag`. */
+enum pawl_err pawl__sq_lane_at(struct pawl__backend *sq, const char *queue, const char *type,
+                               uint32_t *out, struct pawl_diag *diag);
 enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
                                 struct pawl__queue **out);
 /* CORRUPT: a row names a lane that does not exist. */
@@ -294,10 +295,6 @@ void pawl__sq_moved(struct pawl__backend *sq, struct pawl__lane *lane, struct pa
                     int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
-/* From here on an operation can be undone by itself. */
-enum pawl_err pawl__sq_savepoint(struct pawl__backend *sq);
-enum pawl_err pawl__sq_savepoint_keep(struct pawl__backend *sq);
-enum pawl_err pawl__sq_savepoint_undo(struct pawl__backend *sq);
 
 /* ---- many at once (rows.c, gather.c) ---- */
 
@@ -309,11 +306,32 @@ void pawl__sq_gather_release(struct pawl__sq_gather *gather);
 /* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
 enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, bool *taken);
 enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__sq_run_row *row);
-/* Write what was gathered: all of it, or what a claim must see. Completions that could not go with
- * the others are put before all that is in the working set, which must be run next. */
+/* Write what was gathered: all of it, or what a claim must see. What could not go with
+ * the others is put before all that is in the working set, which must be run next. */
 enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
 void pawl__sq_gather_reset(struct pawl__backend *sq);
+
+/* ---- new jobs (new.c) ---- */
+
+/* SQLite's code. */
+int pawl__sq_new_attach(struct pawl__backend *sq);
+void pawl__sq_new_release(struct pawl__sq_news *news);
+/* Room for `count` more behind those that are there. NULL: no memory. */
+struct pawl__sq_new_row *pawl__sq_new_reserve(struct pawl__backend *sq, size_t count);
+void pawl__sq_new_fill(const struct pawl__backend *sq, const struct pawl__new_job *job,
+                       const struct pawl__settled *settled, uint32_t lane,
+                       struct pawl__sq_new_row *out);
+/* What pawl_set_new shows. */
+void pawl__sq_new_show(struct pawl__backend *sq, const struct pawl__sq_new_row *rows, size_t count);
+/* Write the new rows of the working set, but for their places; each is told its key. */
+enum pawl_err pawl__sq_births_store(struct pawl__backend *sq, struct pawl__row **born,
+                                    size_t count);
+
+/* ---- keys (keys.c) ---- */
+
+int pawl__sq_keys_attach(struct pawl__backend *sq);
+enum pawl_err pawl__sq_keys_load(struct pawl__backend *sq, struct pawl__set *set);
 
 /* ---- the working set (set.c, set_load.c, set_store.c, sweep.c) ---- */
 
@@ -419,10 +437,6 @@ struct pawl_job_id pawl__sq_arrival(const struct pawl__new_job *job);
 /* Is the first half of the job's id to be its key, if it is free? */
 bool pawl__sq_key_fits(const struct pawl__backend *sq, const struct pawl__new_job *job);
 
-/* Is the id taken, by a job that is live or archived, displaced or not? */
-PAWL_MUST_CHECK enum pawl_err pawl__sq_is_known(struct pawl__backend *sq, struct pawl_job_id id,
-                                                bool *out);
-
 struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
 /* The id in a row that begins with {{facts}}. */
@@ -502,11 +516,6 @@ enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *
 /* Give up a job's keys and forget all that is kept with it. */
 enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
                               struct pawl_span tags, struct pawl_span keys);
-/* A row of pawl_key. */
-enum pawl_err pawl__sq_key_insert(struct pawl__backend *sq, const uint8_t digest[16],
-                                  struct pawl_job_id id, int64_t until_ms);
-enum pawl_err pawl__sq_key_delete(struct pawl__backend *sq, const uint8_t digest[16],
-                                  struct pawl_job_id id);
 /* Is the work of op->retire ours to do? It is when no owner is named. */
 enum pawl_err pawl__sq_retire_begin(struct pawl__backend *sq, const struct pawl__op *op,
                                     bool *ours);
@@ -520,10 +529,10 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_submit, pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_promote,
-    pawl__sq_op_archive, pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put,
-    pawl__sq_op_node_drop, pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release,
-    pawl__sq_op_setting_put, pawl__sq_op_queue_pause;
+pawl__sq_op_fn pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_promote, pawl__sq_op_archive,
+    pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put, pawl__sq_op_node_drop,
+    pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
+    pawl__sq_op_queue_pause;
 
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing

@@ -3,8 +3,7 @@
  * Runs on: the committer's thread. */
 #include "store/sqlite/sqlite.h"
 
-/* Names go with their lanes: with a savepoint that is undone, and so does what it had to tell, or
- * when all are read again, after the tale was begun anew. */
+/* Names go with their lanes, when all are read again, after the tale was begun anew. */
 void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to)

@@ -191,7 +191,9 @@ static inline struct pawl__new_job kit_job(struct kit *kit, struct pawl_job_spec
     if (!copy->type) copy->type = "work";
     if (!copy->queue) copy->queue = "default";
     pawl__retry_resolve(&copy->retry);
-    return (struct pawl__new_job){ .id = spec.id ? *spec.id : kit_id(kit), .spec = copy };
+    return (struct pawl__new_job){ .id = spec.id ? *spec.id : kit_id(kit),
+                                   .fresh_id = !spec.id,
+                                   .spec = copy };
 }
 
 static inline struct pawl_job_id kit_submit(struct kit *kit, struct pawl_job_spec spec)

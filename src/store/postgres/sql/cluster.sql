@@ -12,15 +12,6 @@ COMMIT
 -- name: rollback
 ROLLBACK
 
--- name: savepoint
-SAVEPOINT op
-
--- name: savepoint_keep
-RELEASE SAVEPOINT op
-
--- name: savepoint_undo
-ROLLBACK TO SAVEPOINT op
-
 -- name: conduct_write
 -- How a connection that writes is to behave, for the transaction alone when it may be lent to
 -- others after it. Its statements all go through an index and join few rows: whatever the planner

@@ -100,13 +100,6 @@ JOIN pawl_archive AS j ON j.id = g.id
 {{lanes}}
 ORDER BY at
 
--- name: job_insert
-INSERT INTO pawl_job ({{fact_columns}}, rank, state, waits, held, perishes, arrival, {{unborn}})
-VALUES (:id, :lane, :keys, {{job.facts bound}}, :rank, :state, :waits, :held, :perishes, :arrival,
-    0, 0, 0, false)
-ON CONFLICT (id) DO NOTHING
-RETURNING id
-
 -- name: archive_has
 -- A statement of its own, after the insert that may have waited for whoever archived the job.
 SELECT id
@@ -172,22 +165,6 @@ UNION ALL
 SELECT keys
 FROM pawl_archive
 WHERE id = ANY (:ids) AND keys IS NOT NULL
-
--- name: key_holders
-SELECT id, until_ms
-FROM pawl_key
-WHERE digest = :digest
-ORDER BY id DESC
-
--- name: key_held
-SELECT DISTINCT digest
-FROM pawl_key
-WHERE digest = ANY (:digests)
-
--- name: key_insert
-INSERT INTO pawl_key (digest, id, until_ms)
-VALUES (:digest, :id, :until_ms)
-ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
 
 -- name: key_delete
 DELETE FROM pawl_key

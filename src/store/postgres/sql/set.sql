@@ -50,12 +50,6 @@ SELECT id, run
 FROM pawl_failure
 WHERE id = ANY (:ids) AND lapsed
 
--- name: set_holders
-SELECT digest, id, until_ms
-FROM pawl_key
-WHERE digest = ANY (:digests)
-ORDER BY digest DESC, id DESC
-
 -- name: set_restore
 WITH gone AS (
     DELETE FROM pawl_archive AS j

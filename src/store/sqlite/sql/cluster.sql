@@ -12,15 +12,6 @@ COMMIT
 -- name: rollback
 ROLLBACK
 
--- name: savepoint
-SAVEPOINT op
-
--- name: savepoint_keep
-RELEASE op
-
--- name: savepoint_undo
-ROLLBACK TO op
-
 -- name: guest_begin
 -- In somebody else's transaction, or one of its own when there is none.
 SAVEPOINT pawl_guest

@@ -1,33 +1,5 @@
 -- Whole batches in one statement: gathered_* are virtual tables over rows that gather.c holds.
 
--- name: gathered_jobs_plain
-INSERT INTO pawl_job ({{own_columns}}, {{job.head}})
-SELECT key, tail, NULL, lane, rank, 0, NULL, {{job.head}}
-FROM gathered_job
-
--- name: gathered_jobs
-INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
-SELECT {{own_columns}}, {{job.facts}}
-FROM gathered_job
-
--- name: gathered_ready
-INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
-SELECT lane, rank, key, 0, 0, 0
-FROM gathered_job
-WHERE state = 2
-
--- name: gathered_wait
-INSERT INTO pawl_wait (key, lane, state, rank, run, base_run, free_runs, due_at_ms)
-SELECT key, lane, state, rank, 0, 0, 0, due_at_ms
-FROM gathered_job
-WHERE state <> 2
-
--- name: gathered_expiry
-INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
-SELECT expires_at_ms, key
-FROM gathered_job
-WHERE expires_at_ms IS NOT NULL
-
 -- name: gathered_active
 INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,
     worker)

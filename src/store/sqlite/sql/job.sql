@@ -92,10 +92,6 @@ SELECT count(*)
 FROM pawl_archive AS j
 {{lanes}}
 
--- name: job_insert
-INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
-VALUES (:key, :tail, :head, :lane, :rank, :extras, :keys, {{job.facts bound}})
-
 -- name: job_facts
 SELECT {{facts}}
 FROM pawl_job AS j
@@ -166,29 +162,9 @@ SELECT lane, state, created_at_ms
 FROM pawl_archive
 WHERE key = :key
 
--- name: expiry_insert
-INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
-VALUES (:at_ms, :key)
-
--- name: key_holders
-SELECT id, until_ms
-FROM pawl_key
-WHERE digest = :digest
-ORDER BY id DESC
-
--- name: key_insert
-INSERT INTO pawl_key (digest, id, until_ms)
-VALUES (:digest, :id, :until_ms)
-ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
-
 -- name: key_delete
 DELETE FROM pawl_key
 WHERE digest = :digest AND id = :id
-
--- name: tag_insert
-INSERT OR IGNORE INTO pawl_tag (tag, key)
-SELECT value, :key
-FROM json_each(:tags)
 
 -- name: tag_delete
 DELETE FROM pawl_tag

@@ -1,0 +1,326 @@
+/* Keys: which jobs hold one, what a newcomer does about them, and which holders are remembered.
+ *
+ * The holders of a key are in memory once they are read, newest first, and jobs of the same batch
+ * are among them as soon as they came. */
+#include "store/core/keys.h"
+
+#include "store/backend.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- keys by digest ---- */
+
+/* A digest is random in all its bytes. */
+static size_t hash_digest(const uint8_t digest[16])
+{
+    uint64_t half;
+    memcpy(&half, digest, sizeof half);
+    return (size_t)half;
+}
+
+static size_t find_slot(const struct pawl__set *set, const uint8_t digest[16])
+{
+    size_t mask = set->by_digest.cap - 1, i = hash_digest(digest) & mask;
+    while (set->by_digest.slots[i] &&
+           memcmp(set->keys[set->by_digest.slots[i] - 1].digest, digest, 16) != 0) {
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+/* At most half of the slots are used. */
+static bool room_for_slot(struct pawl__set *set)
+{
+    if ((set->key_count + 1) * 2 <= set->by_digest.cap) return true;
+    size_t cap = set->by_digest.cap ? set->by_digest.cap * 2 : 256;
+    uint32_t *slots = calloc(cap, sizeof *slots);
+    if (!slots) return false;
+    free(set->by_digest.slots);
+    set->by_digest = (struct pawl__index){ slots, cap };
+    for (size_t i = 0; i < set->key_count; i++) {
+        slots[find_slot(set, set->keys[i].digest)] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint8_t digest[16])
+{
+    if (!set->key_count) return NULL;
+    uint32_t at = set->by_digest.slots[find_slot(set, digest)];
+    return at ? &set->keys[at - 1] : NULL;
+}
+
+struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
+{
+    struct pawl__set_key *key = pawl__set_find_key(set, digest);
+    if (key) return key;
+    struct pawl__set_key *keys = PAWL__SET_GROW(set, set->keys, set->key_cap, set->key_count);
+    if (keys) set->keys = keys;
+    if (!keys || !room_for_slot(set)) {
+        set->failed = true;
+        return NULL;
+    }
+    size_t slot = find_slot(set, digest);
+    key = &keys[set->key_count++];
+    set->by_digest.slots[slot] = (uint32_t)set->key_count;
+    *key = (struct pawl__set_key){ .read = false };
+    memcpy(key->digest, digest, sizeof key->digest);
+    set->unread_keys++;
+    return key;
+}
+
+void pawl__set_want_holders(struct pawl__set *set)
+{
+    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        const struct pawl__set_key *key = &set->keys[i];
+        for (size_t k = 0; k < key->count; k++) {
+            pawl__set_want(set, key->holders[k].id,
+                           PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+        }
+    }
+}
+
+void pawl__keys_clear(struct pawl__set *set)
+{
+    if (!set->key_count) return;
+    memset(set->by_digest.slots, 0, set->by_digest.cap * sizeof *set->by_digest.slots);
+    set->key_count = set->unread_keys = 0;
+}
+
+void pawl__keys_release(struct pawl__set *set)
+{
+    free(set->keys);
+    free(set->by_digest.slots);
+}
+
+/* ---- holders ---- */
+
+static bool room_for_holder(struct pawl__set *set, struct pawl__set_key *key)
+{
+    if (key->count < key->cap) return true;
+    size_t cap = key->cap ? key->cap * 2 : 4;
+    struct pawl__key_holder *grown = pawl__arena_alloc(&set->arena, cap * sizeof *grown);
+    if (!grown) set->failed = true;
+    if (!grown) return false;
+    if (key->count) memcpy(grown, key->holders, key->count * sizeof *grown);
+    key->holders = grown;
+    key->cap = cap;
+    return true;
+}
+
+void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
+                    const struct pawl__key_holder *holder)
+{
+    if (!room_for_holder(set, key)) return;
+    size_t at = key->count++;
+    while (at > 0 && memcmp(&key->holders[at - 1].id, &holder->id, sizeof holder->id) < 0) {
+        key->holders[at] = key->holders[at - 1];
+        at--;
+    }
+    key->holders[at] = *holder;
+}
+
+static struct pawl__key_holder *find_holder(const struct pawl__set_key *key, struct pawl_job_id id)
+{
+    for (size_t i = 0; i < key->count; i++) {
+        if (memcmp(&key->holders[i].id, &id, sizeof id) == 0) return &key->holders[i];
+    }
+    return NULL;
+}
+
+static void take(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id,
+                 int64_t until_ms)
+{
+    struct pawl__set_key *key = pawl__set_want_key(set, digest);
+    if (!key) return;
+    pawl__key_save(set, key);
+    struct pawl__key_holder *holder = find_holder(key, id);
+    if (!holder) {
+        pawl__key_hold(set, key,
+                       &(struct pawl__key_holder){ .id = id, .until_ms = until_ms, .added = true });
+        return;
+    }
+    bool same = !holder->removed && holder->until_ms == until_ms;
+    holder->until_ms = until_ms;
+    holder->added |= !same;
+    holder->removed = false;
+}
+
+static struct pawl__holder holder_of(struct pawl__set *set, const struct pawl__key_holder *of)
+{
+    const struct pawl__row *row = pawl__set_find(set, of->id);
+    bool known = row && row->found != PAWL__FOUND_ABSENT;
+    return (struct pawl__holder){ .id = of->id,
+                                  .until_ms = of->until_ms,
+                                  .known = known,
+                                  .state = known ? row->state : PAWL_STATE_NONE,
+                                  .created_at_ms = known ? row->created_at_ms : 0 };
+}
+
+/* A walk over the holders of a key, for a newcomer. */
+struct walk {
+    const struct pawl__key *key;
+    struct pawl__set_key *entry;
+    size_t at, ended;
+};
+
+/* The next one that is in the newcomer's way; false: there is none. Of those that are not, the ones
+ * that need not be remembered are forgotten. */
+static bool next_conflict(struct pawl__set *set, struct walk *walk, struct pawl__holder *out)
+{
+    for (; walk->entry && walk->at < walk->entry->count; walk->at++) {
+        struct pawl__key_holder *holder = &walk->entry->holders[walk->at];
+        if (holder->removed) continue;
+        *out = holder_of(set, holder);
+        if (pawl__key_conflicts(walk->key, out, set->now_ms)) {
+            walk->at++;
+            return true;
+        }
+        if (!pawl__key_forgets(walk->key, out, &walk->ended)) continue;
+        pawl__key_save(set, walk->entry);
+        holder->removed = true;
+    }
+    return false;
+}
+
+/* Holders that are read later may have the job among them: it is absent by then. */
+void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id)
+{
+    struct pawl__set_key *key = pawl__set_find_key(set, digest);
+    for (size_t i = 0; key && i < key->count; i++) {
+        if (memcmp(&key->holders[i].id, &id, sizeof id) == 0) key->holders[i].removed = true;
+    }
+    if (key && key->read) return;
+    pawl__set_put(set, PAWL__TABLE_KEY_DROP,
+                  &(struct pawl__key_row){ .digest = { (const char *)digest, 16 }, .id = id });
+}
+
+/* ---- a new job ---- */
+
+/* The newcomer takes the holder's place. One that has ended cannot be cancelled, and need not be.
+ */
+static enum pawl_err replace(struct pawl__set *set, const struct pawl__key *key,
+                             struct pawl_job_id id, struct pawl__answer *answer)
+{
+    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
+    struct pawl__row *row = pawl__set_find(set, id);
+    if (!row || row->found != PAWL__FOUND_LIVE || pawl_state_is_terminal(row->state)) {
+        return PAWL_OK;
+    }
+    answer->replaced = true;
+    if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
+        answer->due_at_ms = row->due_at_ms;
+    }
+    enum pawl_state from = row->state;
+    enum pawl_err err =
+        pawl__row_move(set, row, cancel, 1, &(struct pawl__target){ .reason = "replaced" });
+    if (err) return err;
+    if (from == PAWL_STATE_ACTIVE) pawl__set_control(set);
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .id = id,
+                                         .action = "replace",
+                                         .reason = "replaced by a job with the same key",
+                                         .from = from,
+                                         .to = row->state });
+    return PAWL_OK;
+}
+
+static enum pawl_err meet(struct pawl__set *set, struct pawl__op *op, const struct pawl__key *key,
+                          const struct pawl__holder *holder, struct pawl__answer *answer)
+{
+    switch (key->on_conflict) {
+    case PAWL_CONFLICT_IGNORE:
+        answer->stands_in = true;
+        answer->id = holder->id;
+        answer->state = holder->state;
+        return PAWL_OK;
+    case PAWL_CONFLICT_REPLACE:
+    case PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE:
+        return replace(set, key, holder->id, answer);
+    default:
+        return pawl__key_refuse(op, key, holder);
+    }
+}
+
+/* In order of kind: a repeat by idempotency key is a repeat whatever else it holds. */
+enum pawl_err pawl__keys_ask(struct pawl__set *set, struct pawl__op *op,
+                             const struct pawl__new_job *job, struct pawl__answer *answer)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; i < job->key_count; i++) {
+        const struct pawl__key *key = &job->keys[i];
+        struct walk walk = { .key = key, .entry = pawl__set_want_key(set, key->digest) };
+        struct pawl__holder holder;
+        while (!err && !answer->stands_in && next_conflict(set, &walk, &holder)) {
+            err = meet(set, op, key, &holder, answer);
+        }
+        if (err || answer->stands_in) break;
+    }
+    return err;
+}
+
+void pawl__keys_take(struct pawl__set *set, const struct pawl__new_job *job)
+{
+    for (size_t i = 0; i < job->key_count; i++) {
+        const struct pawl__key *key = &job->keys[i];
+        take(set, key->digest, job->id, pawl__key_until(key, set->now_ms));
+    }
+}
+
+struct pawl_span pawl__keys_pack(struct pawl__set *set, const struct pawl__new_job *job)
+{
+    uint8_t records[PAWL__KEYS_MAX * PAWL__KEY_RECORD_BYTES];
+    for (size_t i = 0; i < job->key_count; i++) {
+        uint8_t *record = records + i * PAWL__KEY_RECORD_BYTES;
+        record[0] = (uint8_t)job->keys[i].kind;
+        memcpy(record + 1, job->keys[i].digest, 16);
+    }
+    size_t len = job->key_count * PAWL__KEY_RECORD_BYTES;
+    return (struct pawl_span){ pawl__set_text(set, records, len), len };
+}
+
+/* ---- a job that comes back to life, or goes ---- */
+
+/* Business and unique keys; an idempotency key is never let go while its time lasts. */
+#define EACH_KEY(keys, record)                                                                     \
+    for (size_t at_ = 0; at_ + PAWL__KEY_RECORD_BYTES <= (keys).len;                               \
+         at_ += PAWL__KEY_RECORD_BYTES)                                                            \
+        for (const uint8_t *record = (const uint8_t *)(keys).at + at_;                             \
+             record && *record != PAWL__KEY_IDEMPOTENCY; record = NULL)
+
+void pawl__keys_want(struct pawl__set *set, struct pawl_span keys)
+{
+    EACH_KEY(keys, record)
+    {
+        pawl__set_want_key(set, record + 1);
+    }
+}
+
+enum pawl_err pawl__keys_ask_back(struct pawl__set *set, const struct pawl__row *row,
+                                  struct pawl_diag *diag)
+{
+    EACH_KEY(row->keys, record)
+    {
+        if (*record != PAWL__KEY_BUSINESS) continue;
+        struct pawl__key key = { .kind = PAWL__KEY_BUSINESS,
+                                 .states = PAWL__LIVE_STATES,
+                                 .on_conflict = PAWL_CONFLICT_REJECT };
+        memcpy(key.digest, record + 1, sizeof key.digest);
+        struct walk walk = { .key = &key, .entry = pawl__set_want_key(set, key.digest) };
+        struct pawl__op ask = { .diag = diag };
+        struct pawl__holder holder;
+        if (next_conflict(set, &walk, &holder)) return pawl__key_refuse(&ask, &key, &holder);
+    }
+    return PAWL_OK;
+}
+
+void pawl__keys_take_back(struct pawl__set *set, const struct pawl__row *row)
+{
+    EACH_KEY(row->keys, record)
+    {
+        take(set, record + 1, row->id, 0);
+    }
+}

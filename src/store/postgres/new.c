@@ -1,0 +1,272 @@
+/* New jobs: their rows of pawl_job and their tags, by one statement for many. Plain ones come from
+ * gather.c, the others are rows of the working set.
+ *
+ * Runs on: the session's thread, inside a transaction. */
+#include "store/postgres/postgres.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOT_ARCHIVED = 0 };
+
+enum { ALIKE_MAX = 8 }; /* kinds of new jobs that are written each by itself */
+
+struct pawl__pg_new_row *pawl__pg_new_reserve(struct pawl__backend *pg, size_t count)
+{
+    struct pawl__pg_news *news = &pg->news;
+    if (news->count + count > news->cap) {
+        size_t cap = news->cap ? news->cap * 2 : 1024;
+        while (cap < news->count + count) {
+            cap *= 2;
+        }
+        struct pawl__pg_new_row *grown = realloc(news->rows, cap * sizeof *grown);
+        if (!grown) return NULL;
+        news->rows = grown;
+        news->cap = cap;
+    }
+    return &news->rows[news->count];
+}
+
+void pawl__pg_new_release(struct pawl__pg_news *news)
+{
+    free(news->rows);
+    memset(news, 0, sizeof *news);
+}
+
+/* ---- of any kind ---- */
+
+/* Lists of gather->lists, one for each column. */
+enum { L_ID, L_LANE, L_RANK, L_STATE, L_ARRIVAL, L_KEYS, L_FACTS };
+_Static_assert(L_FACTS + PAWL__JOB_FACTS_COUNT == PAWL__PG_LISTS, "a list for each column");
+
+/* The parameters that take the facts. */
+enum { PG_NEW_JOBS_created_at_ms = 0 }; // is none: it is now_ms for all
+#define X(member, column, ...) PG_NEW_JOBS_##column,
+static const int fact_params[] = { PAWL__JOB_FACTS(X) };
+#undef X
+
+static void begin_lists(struct pawl__pg_gather *gather)
+{
+    static const enum pawl__pg_kind own[L_FACTS] = {
+        [L_ID] = PAWL__PG_IDS, [L_ARRIVAL] = PAWL__PG_IDS, [L_KEYS] = PAWL__PG_BYTES
+    };
+    for (int i = 0; i < L_FACTS; i++) {
+        pawl__pg_list_begin(&gather->lists[i], own[i]);
+    }
+    for (int i = 0; i < PAWL__JOB_FACTS_COUNT; i++) {
+        pawl__pg_list_begin(&gather->lists[L_FACTS + i],
+                            pawl__pg_list_kind(pawl__new_facts[i].kind));
+    }
+}
+
+static bool has_extras(const struct pawl__pg_new_row *row)
+{
+    return pawl__new_has_extras(row->job, &row->settled);
+}
+
+static int fact_count(bool extras)
+{
+    return extras ? PAWL__JOB_FACTS_COUNT : PAWL__JOB_HEAD_COUNT;
+}
+
+/* What pawl_job.arrival is to be; NULL: the id says it. */
+static const struct pawl_job_id *arrival_of(const struct pawl__new_job *job)
+{
+    static const struct pawl_job_id none;
+    bool own = memcmp(&job->arrival, &none, sizeof none) == 0 ||
+               memcmp(&job->arrival, &job->id, sizeof job->id) == 0;
+    return own ? NULL : &job->arrival;
+}
+
+static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row, bool extras)
+{
+    pawl__pg_list_add_id(&lists[L_ID], row->job->id);
+    pawl__pg_list_add(&lists[L_LANE], row->lane_id);
+    pawl__pg_list_add(&lists[L_RANK], row->settled.rank);
+    pawl__pg_list_add(&lists[L_STATE], row->settled.state);
+    const struct pawl_job_id *arrival = arrival_of(row->job);
+    pawl__pg_list_add_bytes(&lists[L_ARRIVAL], arrival, arrival ? sizeof *arrival : 0);
+    if (extras) pawl__pg_list_add_bytes(&lists[L_KEYS], row->keys.at, row->keys.len);
+    for (int i = 0; i < fact_count(extras); i++) {
+        const struct pawl__new_field *field = &pawl__new_facts[i];
+        if (!fact_params[i]) continue;
+        pawl__pg_list_offer(&lists[L_FACTS + i], field->kind,
+                            pawl__new_value(field, row->job, &row->settled));
+    }
+}
+
+static void send_jobs(struct pawl__backend *pg, bool extras)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *lists = pg->gather.lists;
+    pawl__pg_call(conn, extras ? PG_NEW_JOBS : PG_NEW_JOBS_PLAIN);
+    // the statements number their parameters alike
+    pawl__pg_bind(conn, PG_NEW_JOBS_now_ms, pg->now_ms);
+    for (int i = L_ID; i <= L_ARRIVAL; i++) {
+        pawl__pg_bind_list(conn, PG_NEW_JOBS_ids + i, &lists[i]);
+    }
+    for (int i = 0; i < fact_count(extras); i++) {
+        if (fact_params[i]) pawl__pg_bind_list(conn, fact_params[i], &lists[L_FACTS + i]);
+    }
+    if (extras) pawl__pg_bind_list(conn, PG_NEW_JOBS_keys, &lists[L_KEYS]);
+    pawl__pg_send(conn);
+}
+enum { PG_NEW_JOBS_PLAIN_created_at_ms = 0 };
+#define X(member, column, ...)                                                                     \
+    _Static_assert((int)PG_NEW_JOBS_PLAIN_##column == (int)PG_NEW_JOBS_##column,                   \
+                   "parameters are numbered alike");
+PAWL__JOB_HEAD(X)
+#undef X
+_Static_assert((int)PG_NEW_JOBS_PLAIN_now_ms == (int)PG_NEW_JOBS_now_ms &&
+                   (int)PG_NEW_JOBS_PLAIN_ids == (int)PG_NEW_JOBS_ids &&
+                   PG_NEW_JOBS_arrivals - PG_NEW_JOBS_ids == L_ARRIVAL,
+               "parameters are numbered as the lists are");
+
+static void send_tags(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = &pg->gather.lists[0], *tags = &pg->gather.lists[1];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(tags, PAWL__PG_TEXTS);
+    for (size_t i = 0; i < pg->news.count; i++) {
+        const struct pawl__new_job *job = pg->news.rows[i].job;
+        if (!job->tags.len) continue;
+        pawl__pg_list_add_id(ids, job->id);
+        pawl__pg_list_add_span(tags, job->tags);
+    }
+    if (!ids->count) return;
+    pawl__pg_call(&pg->writer, PG_TAG_INSERT);
+    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_ids, ids);
+    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_tags, tags);
+    pawl__pg_send(&pg->writer);
+}
+
+/* ---- that differ in little ---- */
+
+static bool are_alike(const struct pawl__pg_new_row *a, const struct pawl__pg_new_row *b)
+{
+    return a->lane == b->lane && a->settled.state == b->settled.state &&
+           a->settled.due_at_ms == b->settled.due_at_ms && a->settled.rank == b->settled.rank &&
+           a->job->spec->priority == b->job->spec->priority &&
+           a->job->spec->retry.attempts_max == b->job->spec->retry.attempts_max;
+}
+
+/* Number the rows by what they have in common. False: they have too little, or one needs care. */
+static bool sort_alike(struct pawl__backend *pg, size_t *kinds)
+{
+    const struct pawl__pg_new_row *first[ALIKE_MAX];
+    *kinds = 0;
+    for (size_t i = 0; i < pg->news.count; i++) {
+        struct pawl__pg_new_row *row = &pg->news.rows[i];
+        if (!row->job->fresh_id || has_extras(row)) return false;
+        size_t kind = 0;
+        while (kind < *kinds && !are_alike(first[kind], row)) {
+            kind++;
+        }
+        if (kind == ALIKE_MAX) return false;
+        if (kind == *kinds) first[(*kinds)++] = row;
+        row->alike = (uint8_t)kind;
+    }
+    return true;
+}
+
+/* Needs no answer: all are written, or the transaction fails. */
+static void send_alike(struct pawl__backend *pg, size_t kind)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_list *ids = &pg->gather.lists[0], *args = &pg->gather.lists[1];
+    const struct pawl__pg_new_row *one = NULL;
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(args, PAWL__PG_TEXTS);
+    for (size_t i = 0; i < pg->news.count; i++) {
+        const struct pawl__pg_new_row *row = &pg->news.rows[i];
+        if (row->alike != kind) continue;
+        one = row;
+        pawl__pg_list_add_id(ids, row->job->id);
+        pawl__pg_list_offer(args, PAWL__KIND_ARGS, &row->job->spec->args);
+    }
+    assert(one); // no kind is without a row
+    pawl__pg_call(conn, PG_NEW_JOBS_ALIKE);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_lane, one->lane_id);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_priority, one->job->spec->priority);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_attempts_max, one->job->spec->retry.attempts_max);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_due_at_ms, one->settled.due_at_ms);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_rank, one->settled.rank);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_state, one->settled.state);
+    pawl__pg_bind_bool(conn, PG_NEW_JOBS_ALIKE_waits, one->settled.state == PAWL_STATE_SCHEDULED);
+    pawl__pg_bind_bool(conn, PG_NEW_JOBS_ALIKE_held, one->settled.state == PAWL_STATE_PENDING);
+    pawl__pg_bind_list(conn, PG_NEW_JOBS_ALIKE_ids, ids);
+    pawl__pg_bind_list(conn, PG_NEW_JOBS_ALIKE_args, args);
+    pawl__pg_send(conn);
+}
+
+/* ---- together ---- */
+
+static void send_any(struct pawl__backend *pg)
+{
+    bool extras = false;
+    for (size_t i = 0; i < pg->news.count; i++) {
+        extras |= has_extras(&pg->news.rows[i]);
+    }
+    begin_lists(&pg->gather);
+    for (size_t i = 0; i < pg->news.count; i++) {
+        list_row(pg->gather.lists, &pg->news.rows[i], extras);
+    }
+    send_jobs(pg, extras);
+    if (extras) send_tags(pg);
+}
+
+void pawl__pg_new_write(struct pawl__backend *pg)
+{
+    size_t kinds;
+    if (!sort_alike(pg, &kinds)) {
+        send_any(pg);
+        return;
+    }
+    for (size_t i = 0; i < kinds; i++) {
+        send_alike(pg, i);
+    }
+}
+
+/* An id that the caller chose, which is not among the live ones, may have come and gone to the
+ * archive since it was looked for. */
+static enum pawl_err look_for_archived(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = &pg->gather.lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->news.count; i++) {
+        const struct pawl__new_job *job = pg->news.rows[i].job;
+        if (!job->fresh_id) pawl__pg_list_add_id(ids, job->id);
+    }
+    if (!ids->count) return PAWL_OK;
+    pawl__pg_call(&pg->writer, PG_ARCHIVE_HAS);
+    pawl__pg_bind_list(&pg->writer, PG_ARCHIVE_HAS_ids, ids);
+    pawl__pg_send_keep(&pg->writer, SLOT_ARCHIVED);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (err || !PQntuples(pg->writer.kept[SLOT_ARCHIVED])) return err;
+    pg->writer.clash = true; // it will be found the next time
+    return pawl__fail(pg->diag, PAWL_ERR_BUSY, "could not submit: an id was taken meanwhile");
+}
+
+enum pawl_err pawl__pg_births_store(struct pawl__backend *pg)
+{
+    assert(!pg->news.count); // what was gathered is written before the set
+    for (size_t i = 0; i < pg->set.row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(&pg->set, i);
+        if (!row->birth) continue;
+        struct pawl__pg_new_row *to = pawl__pg_new_reserve(pg, 1);
+        if (!to) return pawl__fail_nomem(pg->diag);
+        pg->news.count++;
+        *to = (struct pawl__pg_new_row){ .job = row->birth->job,
+                                         .lane_id = pg->catalog.lanes[row->lane]->id,
+                                         .settled = row->birth->settled,
+                                         .lane = row->lane,
+                                         .keys = row->keys };
+    }
+    if (!pg->news.count) return PAWL_OK;
+    pawl__pg_new_write(pg);
+    enum pawl_err err = look_for_archived(pg);
+    pg->news.count = 0;
+    return err;
+}
