@@ -448,6 +448,7 @@ static void job_that_runs(void **state)
         { .name = "cancel", CONTROL(CANCEL) },
         { .name = "lapse", .kind = PAWL__OP_LAPSE, .skips = true, .walks = true, LATE },
         { .name = "submit with its key", SUBMIT(REJECT), .walks = true },
+        { .name = "submit in its place", SUBMIT(REPLACE), .walks = true },
     };
     every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
 }
