@@ -116,7 +116,8 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
     if (err) return err;
     pawl__set_want_holders(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
-    qsort(set->unread, set->unread_count, sizeof(struct pawl__row *), compare_ids);
+    if (set->unread_count)
+        qsort(set->unread, set->unread_count, sizeof(struct pawl__row *), compare_ids);
     if (set->unread_count) err = set->table->load(set->backend, set, wait);
     for (size_t i = 0; !err && i < set->unread_count; i++) {
         assert(set->unread[i]->found != PAWL__FOUND_UNREAD);
