@@ -15,6 +15,24 @@ void pawl__remote_refuse(struct pawl__request *request, enum pawl_err err,
 /* Tokens are kept among the settings, and are nobody's business here. */
 bool pawl__remote_is_secret(const char *setting);
 
+/* ---- remote_calls.c: operations as calls of the library; any thread ---- */
+
+struct pawl__remote_call {
+    struct pawl *pawl;
+    const struct pawl__wire_op *op;
+    struct pawl_run run;           /* of the operation's job */
+    struct pawl_by by;             /* who asks */
+    struct pawl__wire_answer *out; /* its results; of a posted one they come later: */
+    pawl_answer_fn *posted;
+    void *ctx;
+    int64_t reply_bytes_max;
+    struct pawl_diag *diag;
+};
+
+/* Is it only posted? Then OK says that `posted` will be called. */
+bool pawl__remote_is_posted(enum pawl__wire_op_kind kind);
+PAWL_MUST_CHECK enum pawl_err pawl__remote_call(const struct pawl__remote_call *call);
+
 /* ---- remote_wait.c: programs that wait for more to do; on the loop ---- */
 
 struct pawl__remote;

@@ -59,47 +59,45 @@ static void tell_refusal(struct batch *batch, struct pawl__wire_answer *out, enu
     out->text = refusal.text;
 }
 
-/* ---- posted ---- */
-
-static bool is_posted(enum pawl__wire_op_kind kind)
+/* Who asks is known by the token, and may say on whose behalf. */
+static struct pawl_by by_of(struct pawl__request *request, const struct pawl__wire_op *op)
 {
-    return kind == PAWL__WIRE_OP_SUBMIT || kind == PAWL__WIRE_OP_CLAIM ||
-           kind == PAWL__WIRE_OP_COMPLETE || kind == PAWL__WIRE_OP_FAIL ||
-           kind == PAWL__WIRE_OP_EXTEND;
-}
-
-/* Within what a reply may hold. */
-static enum pawl_err post_claim(struct batch *batch, const struct pawl_claim *asked,
-                                struct slot *slot, struct pawl_diag *diag)
-{
-    struct pawl_claim claim = *asked;
-    int64_t max = batch->request->server->config.limits.reply_bytes_max / (int64_t)batch->count;
-    if (!max) max = 1;
-    if (claim.bytes_max <= 0 || claim.bytes_max > max) claim.bytes_max = max;
-    return pawl_post_claim(pawl__request_pawl(batch->request), &claim, take_answer, slot, diag);
-}
-
-static enum pawl_err post(struct batch *batch, const struct pawl__wire_op *op, struct slot *slot,
-                          struct pawl_diag *diag)
-{
-    struct pawl *pawl = pawl__request_pawl(batch->request);
-    const struct pawl_run run = { .id = op->id, .run = op->run };
-    const struct pawl_extension extension = {
-        .runs = op->runs, .count = op->run_count, .lease_ms = op->lease_ms, .timed = op->timed
-    };
-    switch (op->op) {
-    case PAWL__WIRE_OP_SUBMIT:
-        return pawl_post_submit(pawl, op->jobs, op->job_count, take_answer, slot, diag);
-    case PAWL__WIRE_OP_CLAIM:
-        return post_claim(batch, &op->claim, slot, diag);
-    case PAWL__WIRE_OP_COMPLETE:
-        return pawl_post_complete(pawl, &run, op->data, take_answer, slot, diag);
-    case PAWL__WIRE_OP_FAIL:
-        return pawl_post_fail(pawl, &run, &op->report, take_answer, slot, diag);
-    default:
-        return pawl_post_extend(pawl, &extension, take_answer, slot, diag);
+    struct pawl_by by = op->by;
+    if (!request->token_name) return by;
+    if (!by.actor) {
+        by.actor = request->token_name;
+        return by;
     }
+    size_t bytes = strlen(by.actor) + strlen(request->token_name) + 6;
+    char *both = pawl__arena_alloc(&request->arena, bytes);
+    if (both) snprintf(both, bytes, "%s via %s", by.actor, request->token_name);
+    by.actor = both && bytes <= PAWL_WORKER_BYTES_MAX ? both : request->token_name;
+    return by;
 }
+
+/* What one answer may take of the reply. */
+static int64_t reply_share(const struct batch *batch)
+{
+    int64_t max = batch->request->server->config.limits.reply_bytes_max / (int64_t)batch->count;
+    return max ? max : 1;
+}
+
+/* The i-th, as a call of the library. */
+static struct pawl__remote_call call_of(struct batch *batch, size_t i, struct pawl_diag *diag)
+{
+    const struct pawl__wire_op *op = &batch->ops[i];
+    return (struct pawl__remote_call){ .pawl = pawl__request_pawl(batch->request),
+                                       .op = op,
+                                       .run = { .id = op->id, .run = op->run },
+                                       .by = by_of(batch->request, op),
+                                       .out = &batch->answers[i],
+                                       .posted = take_answer,
+                                       .ctx = &batch->slots[i],
+                                       .reply_bytes_max = reply_share(batch),
+                                       .diag = diag };
+}
+
+/* ---- posted ---- */
 
 /* What a posted call brought. */
 static void tell_answer(struct batch *batch, const struct pawl_answer *answer,
@@ -138,11 +136,11 @@ static void do_posted(struct batch *batch, size_t first, size_t count)
 {
     for (size_t i = first; i < first + count; i++) {
         struct pawl_diag diag = { 0 };
-        struct slot *slot = &batch->slots[i];
+        const struct pawl__remote_call call = call_of(batch, i, &diag);
         pawl__lock(&batch->mutex);
         batch->waiting++;
         pawl__unlock(&batch->mutex);
-        enum pawl_err err = post(batch, &batch->ops[i], slot, &diag);
+        enum pawl_err err = pawl__remote_call(&call);
         if (!err) continue;
         pawl__lock(&batch->mutex);
         batch->waiting--;
@@ -163,129 +161,13 @@ static void do_posted(struct batch *batch, size_t first, size_t count)
 
 /* ---- one by one ---- */
 
-/* Who asks is known by the token, and may say on whose behalf. */
-static struct pawl_by by_of(struct pawl__request *request, const struct pawl__wire_op *op)
-{
-    struct pawl_by by = op->by;
-    if (!request->token_name) return by;
-    if (!by.actor) {
-        by.actor = request->token_name;
-        return by;
-    }
-    size_t bytes = strlen(by.actor) + strlen(request->token_name) + 6;
-    char *both = pawl__arena_alloc(&request->arena, bytes);
-    if (both) snprintf(both, bytes, "%s via %s", by.actor, request->token_name);
-    by.actor = both && bytes <= PAWL_WORKER_BYTES_MAX ? both : request->token_name;
-    return by;
-}
-
-static enum pawl_err do_control(struct pawl *pawl, const struct pawl__wire_op *op,
-                                const struct pawl_by *by, struct pawl__wire_answer *out,
-                                struct pawl_diag *diag)
-{
-    const struct pawl_run run = { .id = op->id, .run = op->run };
-    struct pawl_controlled moved = { .from = PAWL_STATE_NONE };
-    if (op->op == PAWL__WIRE_OP_END && op->run < 1) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "run", "run is missing");
-    }
-    enum pawl_err err = pawl_control_run(pawl, &run, op->control, by, &moved, diag);
-    out->from = moved.from;
-    out->to = moved.to;
-    return err;
-}
-
-static enum pawl_err do_progress(struct pawl *pawl, const struct pawl__wire_op *op,
-                                 struct pawl_diag *diag)
-{
-    const struct pawl_run run = { .id = op->id, .run = op->run };
-    const struct pawl_progress progress = { .value = op->value,
-                                            .message = op->text,
-                                            .data = op->data };
-    return pawl_progress(pawl, &run, &progress, diag);
-}
-
-static enum pawl_err do_setting(struct pawl *pawl, const struct pawl__wire_op *op,
-                                struct pawl_diag *diag)
-{
-    if (pawl__remote_is_secret(op->name ? op->name : "")) {
-        return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "name",
-                                "tokens can be changed only where the store is: \"pawl token\"");
-    }
-    return pawl_setting_put(pawl, op->name, op->text, diag);
-}
-
-/* What workers report. */
-static enum pawl_err do_work(struct pawl *pawl, const struct pawl__wire_op *op,
-                             const struct pawl_by *by, struct pawl__wire_answer *out,
-                             struct pawl_diag *diag)
-{
-    const struct pawl_run run = { .id = op->id, .run = op->run };
-    const struct pawl_node node = { .name = op->name,
-                                    .info = op->text,
-                                    .started_at_ms = op->started_at_ms };
-    switch (op->op) {
-    case PAWL__WIRE_OP_SNOOZE:
-        return pawl_give_back(pawl, &run, op->delay_ms, diag);
-    case PAWL__WIRE_OP_END:
-        return do_control(pawl, op, by, out, diag);
-    case PAWL__WIRE_OP_PROGRESS:
-        return do_progress(pawl, op, diag);
-    case PAWL__WIRE_OP_CHECKPOINT:
-        return pawl_checkpoint(pawl, &run, op->data, &out->sequence, diag);
-    case PAWL__WIRE_OP_LOG:
-        return pawl_log(pawl, &run, op->level, op->text ? op->text : "", diag);
-    case PAWL__WIRE_OP_NODE_JOIN:
-        return pawl_node_join(pawl, &node, &out->started_at_ms, diag);
-    case PAWL__WIRE_OP_NODE_PUT:
-        return pawl_node_put(pawl, &node, &out->census, diag);
-    default:
-        return pawl_node_drop(pawl, op->name, op->started_at_ms, diag);
-    }
-}
-
-/* What operators do. */
-static enum pawl_err do_admin(struct pawl *pawl, const struct pawl__wire_op *op,
-                              const struct pawl_by *by, struct pawl__wire_answer *out,
-                              struct pawl_diag *diag)
-{
-    switch (op->op) {
-    case PAWL__WIRE_OP_CONTROL:
-        return do_control(pawl, op, by, out, diag);
-    case PAWL__WIRE_OP_BULK:
-        if (!op->control) {
-            return pawl_delete_many(pawl, &op->filter, op->limit, by, &out->moved, diag);
-        }
-        return pawl_control_many(pawl, &op->filter, op->control, op->limit, by, &out->moved, diag);
-    case PAWL__WIRE_OP_PRIORITY:
-        return pawl_priority(pawl, op->id, op->priority, by, &out->before, diag);
-    case PAWL__WIRE_OP_DELETE:
-        return pawl_delete(pawl, op->id, by, diag);
-    case PAWL__WIRE_OP_LOCK_TRY:
-        return pawl_lock_try(pawl, op->name, op->owner, op->ttl_ms, &out->fence, diag);
-    case PAWL__WIRE_OP_LOCK_RENEW:
-        return pawl_lock_renew(pawl, op->name, op->owner, op->ttl_ms, diag);
-    case PAWL__WIRE_OP_LOCK_RELEASE:
-        return pawl_lock_release(pawl, op->name, op->owner, diag);
-    case PAWL__WIRE_OP_SETTING_PUT:
-        return do_setting(pawl, op, diag);
-    default:
-        return op->forgotten ? pawl_queue_delete(pawl, op->name, by, diag)
-                             : pawl_queue_pause(pawl, op->name, op->paused, by, diag);
-    }
-}
-
 static void do_one(struct batch *batch, size_t i)
 {
     struct pawl_diag diag = { 0 };
-    const struct pawl__wire_op *op = &batch->ops[i];
-    struct pawl__wire_answer *out = &batch->answers[i];
-    struct pawl *pawl = pawl__request_pawl(batch->request);
-    struct pawl_by by = by_of(batch->request, op);
-    bool work = pawl__wire_op_path(op->op) == PAWL__WIRE_PATH_WORK;
-    enum pawl_err err = work ? do_work(pawl, op, &by, out, &diag)
-                             : do_admin(pawl, op, &by, out, &diag);
-    out->now_ms = batch->request->now_ms;
-    if (err) tell_refusal(batch, out, err, &diag);
+    const struct pawl__remote_call call = call_of(batch, i, &diag);
+    enum pawl_err err = pawl__remote_call(&call);
+    batch->answers[i].now_ms = batch->request->now_ms;
+    if (err) tell_refusal(batch, &batch->answers[i], err, &diag);
 }
 
 /* ---- a request ---- */
@@ -295,10 +177,11 @@ static void do_all(struct batch *batch)
     size_t count;
     for (size_t i = 0; i < batch->count; i += count) {
         enum pawl__wire_op_kind kind = batch->ops[i].op;
-        for (count = 1; is_posted(kind) && i + count < batch->count; count++) {
+        bool posted = pawl__remote_is_posted(kind);
+        for (count = 1; posted && i + count < batch->count; count++) {
             if (batch->ops[i + count].op != kind) break;
         }
-        if (is_posted(kind)) {
+        if (posted) {
             do_posted(batch, i, count);
         } else {
             do_one(batch, i);

@@ -13,30 +13,19 @@
 #define TELL_PAUSE_US INT64_C(2000)
 #define PATIENCE_US INT64_C(5000) /* of a session that leaves what waits to the others */
 
-/* Roughly how many rows an operation touches, so that one transaction stays bounded in time. */
+/* One transaction stays bounded in time. */
 static size_t weight_of(const struct pawl__op *op)
 {
     switch (op->kind) {
-    case PAWL__OP_SUBMIT:
-        return op->submit.count;
-    case PAWL__OP_CLAIM:
-    case PAWL__OP_ROUTE:
-        return (size_t)op->claim.limit;
-    case PAWL__OP_EXTEND:
-        return op->extend.count;
-    case PAWL__OP_BULK:
-        return (size_t)op->bulk.limit;
-    case PAWL__OP_PROMOTE:
-    case PAWL__OP_LAPSE:
-    case PAWL__OP_EXPIRE:
-    case PAWL__OP_SETTLE:
-        return (size_t)op->sweep.limit;
-    case PAWL__OP_ARCHIVE:
-    case PAWL__OP_PURGE:
-        return (size_t)op->retire.limit;
-    default:
-        return 1;
+#define X(name, text, weight, ...)                                                                 \
+    case PAWL__OP_##name:                                                                          \
+        return (size_t)(weight);
+        PAWL__OPS(X)
+#undef X
+    case PAWL__OP_END:
+        break;
     }
+    return 1;
 }
 
 /* ---- the inbox ---- */

@@ -37,39 +37,44 @@ enum {
 
 /* ---- operations ---- */
 
-/* NAME, text. Add here, in the union below, and in each backend's table of operations. */
+/* NAME, "text", weight: roughly how many rows `op` touches, and what a store that is a server
+ * elsewhere does with it: SENT: the server does it, in its form in wire/ops.h, UPKEEP: the server
+ * does such work by itself, LOCAL: it is refused. Add here, in the union below, and what
+ * CONTRIBUTING.md says: "a new operation". */
+/* clang-format off */
 #define PAWL__OPS(X)                                                                               \
-    X(SUBMIT, "submit")                                                                            \
-    X(CLAIM, "claim")                                                                              \
-    X(ROUTE, "route")                                                                              \
-    X(ASSIGN, "assign")                                                                            \
-    X(COMPLETE, "complete")                                                                        \
-    X(FAIL, "fail")                                                                                \
-    X(SNOOZE, "snooze")                                                                            \
-    X(EXTEND, "extend")                                                                            \
-    X(CONTROL, "control")                                                                          \
-    X(BULK, "bulk")                                                                                \
-    X(PRIORITY, "priority")                                                                        \
-    X(DELETE, "delete")                                                                            \
-    X(PROGRESS, "progress")                                                                        \
-    X(CHECKPOINT, "checkpoint")                                                                    \
-    X(LOG, "log")                                                                                  \
-    X(PROMOTE, "promote")                                                                          \
-    X(LAPSE, "lapse")                                                                              \
-    X(EXPIRE, "expire")                                                                            \
-    X(ARCHIVE, "archive")                                                                          \
-    X(PURGE, "purge")                                                                              \
-    X(SETTLE, "settle")                                                                            \
-    X(NODE_JOIN, "node_join")                                                                      \
-    X(NODE_PUT, "node_put")                                                                        \
-    X(NODE_DROP, "node_drop")                                                                      \
-    X(LOCK_TRY, "lock_try")                                                                        \
-    X(LOCK_RENEW, "lock_renew")                                                                    \
-    X(LOCK_RELEASE, "lock_release")                                                                \
-    X(SETTING_PUT, "setting_put")                                                                  \
-    X(QUEUE_PAUSE, "queue_pause")
+    X(SUBMIT,       "submit",        op->submit.count, SENT)                                       \
+    X(CLAIM,        "claim",         op->claim.limit,  SENT)                                       \
+    X(ROUTE,        "route",         op->claim.limit,  LOCAL)                                      \
+    X(ASSIGN,       "assign",        1,                LOCAL)                                      \
+    X(COMPLETE,     "complete",      1,                SENT)                                       \
+    X(FAIL,         "fail",          1,                SENT)                                       \
+    X(SNOOZE,       "snooze",        1,                SENT)                                       \
+    X(EXTEND,       "extend",        op->extend.count, SENT)                                       \
+    X(CONTROL,      "control",       1,                SENT)                                       \
+    X(BULK,         "bulk",          op->bulk.limit,   SENT)                                       \
+    X(PRIORITY,     "priority",      1,                SENT)                                       \
+    X(DELETE,       "delete",        1,                SENT)                                       \
+    X(PROGRESS,     "progress",      1,                SENT)                                       \
+    X(CHECKPOINT,   "checkpoint",    1,                SENT)                                       \
+    X(LOG,          "log",           1,                SENT)                                       \
+    X(PROMOTE,      "promote",       op->sweep.limit,  UPKEEP)                                     \
+    X(LAPSE,        "lapse",         op->sweep.limit,  UPKEEP)                                     \
+    X(EXPIRE,       "expire",        op->sweep.limit,  UPKEEP)                                     \
+    X(ARCHIVE,      "archive",       op->retire.limit, UPKEEP)                                     \
+    X(PURGE,        "purge",         op->retire.limit, UPKEEP)                                     \
+    X(SETTLE,       "settle",        op->sweep.limit,  UPKEEP)                                     \
+    X(NODE_JOIN,    "node_join",     1,                SENT)                                       \
+    X(NODE_PUT,     "node_put",      1,                SENT)                                       \
+    X(NODE_DROP,    "node_drop",     1,                SENT)                                       \
+    X(LOCK_TRY,     "lock_try",      1,                SENT)                                       \
+    X(LOCK_RENEW,   "lock_renew",    1,                SENT)                                       \
+    X(LOCK_RELEASE, "lock_release",  1,                SENT)                                       \
+    X(SETTING_PUT,  "setting_put",   1,                SENT)                                       \
+    X(QUEUE_PAUSE,  "queue_pause",   1,                SENT)
+/* clang-format on */
 
-#define X(name, text) PAWL__OP_##name,
+#define X(name, ...) PAWL__OP_##name,
 enum pawl__op_kind { PAWL__OPS(X) PAWL__OP_END };
 #undef X
 

@@ -45,6 +45,9 @@ struct pawl__wire_shape {
     const struct pawl__wire_field *fields;
     size_t count;
     size_t bytes;
+    /* Which fields it may have depends on the first one, a WORD. By number: the offsets of the
+     * others, until 0; NULL: none. NULL here: all, in any case. */
+    const uint16_t *const *members;
 };
 
 #endif

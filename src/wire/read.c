@@ -274,27 +274,48 @@ static enum pawl_err refuse_unknown(struct reader *reader, uint32_t token)
     return refuse(reader, name, "is not known here");
 }
 
+/* Whether a struct whose first field says `word` has this field. */
+static bool belongs(const struct pawl__wire_shape *shape, const struct pawl__wire_field *field,
+                    uint32_t word)
+{
+    if (!shape->members || field == shape->fields) return true;
+    const uint16_t *member = shape->members[word];
+    while (member && *member && *member != field->offset) {
+        member++;
+    }
+    return member && *member;
+}
+
+/* The word that such a struct begins with, wherever it stands in the object; 0: nowhere. */
+static enum pawl_err read_first(struct reader *reader, uint32_t token,
+                                const struct pawl__wire_shape *shape, uint32_t *out)
+{
+    uint32_t value = shape->members ? pawl__json_member(&reader->json, token, shape->fields[0].name)
+                                    : 0;
+    return value ? read_word(reader, &shape->fields[0], value, out) : PAWL_OK;
+}
+
 static enum pawl_err read_shape(struct reader *reader, uint32_t token,
                                 const struct pawl__wire_shape *shape, void *at)
 {
     const struct pawl__json_token *tokens = reader->json.tokens;
+    uint32_t word = 0;
     if (tokens[token].type != PAWL__JSON_OBJECT) {
         return pawl__fail(reader->diag, PAWL_ERR_ARG, "this must be an object");
     }
     clear(shape, at);
+    enum pawl_err err = read_first(reader, token, shape, &word);
     uint32_t name = pawl__json_first(token);
-    for (uint32_t i = 0; i < tokens[token].count; i++) {
+    for (uint32_t i = 0; !err && i < tokens[token].count; i++) {
         const struct pawl__wire_field *field = find_field(reader, shape, name);
-        enum pawl_err err = PAWL_OK;
-        if (field) {
+        if (field && belongs(shape, field, word)) {
             err = read_value(reader, field, name + 1, at);
         } else if (reader->strict) {
             err = refuse_unknown(reader, name);
         }
-        if (err) return err;
         name = tokens[name + 1].next;
     }
-    return PAWL_OK;
+    return err;
 }
 
 enum pawl_err pawl__wire_read(struct pawl_span text, const struct pawl__wire_shape *shape,

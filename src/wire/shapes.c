@@ -17,7 +17,7 @@ static const char *const backoff_texts[PAWL_BACKOFF_END] = { PAWL_BACKOFFS(X) };
 static const char *const conflict_texts[PAWL_CONFLICT_END] = { PAWL_CONFLICTS(X) };
 static const char *const control_texts[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
 #undef X
-#define X(name, text, ...) [PAWL__WIRE_OP_##name] = text,
+#define X(name, text, ...) [PAWL__WIRE_OP_##name] = #text,
 static const char *const op_texts[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
 #undef X
 static const char *const exhaustion_texts[] = {
@@ -317,7 +317,23 @@ static const struct pawl__wire_field op_fields[] = {
     ONE(by, by_shape), INT32(priority), DOUBLE(value), TEXT(text), INT32(level), TEXT(name),
     TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused), BOOL(forgotten),
 };
-const struct pawl__wire_shape pawl__wire_op_shape = SHAPE(op_fields);
+
+/* What the form of each names. */
+#define ASK(how, member, ...) offsetof(S, member),
+#define ANSWER(...)
+#define X(name, ...)                                                                               \
+    static const uint16_t name##_members[] = { PAWL__WIRE_FORM_##name(ASK, ANSWER) 0 };
+PAWL__WIRE_OPS(X)
+#undef X
+#undef ASK
+#undef ANSWER
+#define X(name, ...) [PAWL__WIRE_OP_##name] = name##_members,
+static const uint16_t *const op_members[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
+#undef X
+const struct pawl__wire_shape pawl__wire_op_shape = {
+    .fields = op_fields, .count = sizeof op_fields / sizeof *op_fields, .bytes = sizeof(S),
+    .members = op_members
+};
 #undef S
 
 #define S struct pawl__wire_ops
@@ -390,7 +406,7 @@ const char *pawl__wire_path_text(enum pawl__wire_path path)
 
 enum pawl__wire_path pawl__wire_op_path(enum pawl__wire_op_kind kind)
 {
-#define X(name, text, path) [PAWL__WIRE_OP_##name] = PAWL__WIRE_PATH_##path,
+#define X(name, text, path, ...) [PAWL__WIRE_OP_##name] = PAWL__WIRE_PATH_##path,
     static const uint8_t paths[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
 #undef X
     return (enum pawl__wire_path)paths[kind];

@@ -16,6 +16,7 @@
 #define PAWL_WIRE_H
 
 #include "base/json.h"
+#include "wire/ops.h"
 
 #include <pawl/pawl.h>
 
@@ -49,38 +50,13 @@ enum pawl__wire_path { PAWL__WIRE_PATHS(X) PAWL__WIRE_PATH_END };
 
 const char *pawl__wire_path_text(enum pawl__wire_path path);
 
-/* NAME, text, path it is sent to */
-#define PAWL__WIRE_OPS(X)                                                                          \
-    X(SUBMIT, "submit", SUBMIT)                                                                    \
-    X(CLAIM, "claim", WORK)                                                                        \
-    X(COMPLETE, "complete", WORK)                                                                  \
-    X(FAIL, "fail", WORK)                                                                          \
-    X(SNOOZE, "snooze", WORK)                                                                      \
-    X(EXTEND, "extend", WORK)                                                                      \
-    X(END, "end", WORK) /* a control by the run's owner */                                         \
-    X(PROGRESS, "progress", WORK)                                                                  \
-    X(CHECKPOINT, "checkpoint", WORK)                                                              \
-    X(LOG, "log", WORK)                                                                            \
-    X(NODE_JOIN, "node_join", WORK)                                                                \
-    X(NODE_PUT, "node_put", WORK)                                                                  \
-    X(NODE_DROP, "node_drop", WORK)                                                                \
-    X(CONTROL, "control", ADMIN)                                                                   \
-    X(BULK, "bulk", ADMIN)                                                                         \
-    X(PRIORITY, "priority", ADMIN)                                                                 \
-    X(DELETE, "delete", ADMIN)                                                                     \
-    X(LOCK_TRY, "lock_try", ADMIN)                                                                 \
-    X(LOCK_RENEW, "lock_renew", ADMIN)                                                             \
-    X(LOCK_RELEASE, "lock_release", ADMIN)                                                         \
-    X(SETTING_PUT, "setting_put", ADMIN)                                                           \
-    X(QUEUE_PAUSE, "queue_pause", ADMIN)
-
 #define X(name, ...) PAWL__WIRE_OP_##name,
 enum pawl__wire_op_kind { PAWL__WIRE_OP_NONE = 0, PAWL__WIRE_OPS(X) PAWL__WIRE_OP_LAST };
 #undef X
 
 enum pawl__wire_path pawl__wire_op_path(enum pawl__wire_op_kind kind);
 
-/* One operation. Each kind uses the fields that it needs. */
+/* One operation. Each kind has the members that its form names (PAWL__WIRE_FORM_...). */
 struct pawl__wire_op {
     enum pawl__wire_op_kind op;
     const struct pawl_job_spec *jobs; /* SUBMIT: all or none */

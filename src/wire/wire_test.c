@@ -1,6 +1,6 @@
 /* Values on the wire: what is printed comes back, and what is not understood is refused. */
 #include "base/test_kit.h"
-#include "wire/wire.h"
+#include "wire/inside.h"
 
 static struct pawl_span span(const char *text)
 {
@@ -188,14 +188,17 @@ static void wishes_that_are_not_known_are_refused_by_name(void **state)
         { "{\"op\":\"submit\",\"jobs\":[{\"type\":\"t\",\"colour\":1}]}", "colour" },
         { "{\"op\":\"fly\"}", "op" },
         { "{\"op\":1}", "op" },
-        { "{\"id\":\"x\"}", "id" },
-        { "{\"run\":1.5}", "run" },
-        { "{\"priority\":3000000000}", "priority" },
-        { "{\"timed\":1}", "timed" },
-        { "{\"value\":\"1\"}", "value" },
-        { "{\"jobs\":{}}", "jobs" },
-        { "{\"name\":\"a\\u0000b\"}", "name" },
-        { "{\"runs\":[1]}", "" },
+        { "{\"op\":\"complete\",\"id\":\"x\"}", "id" },
+        { "{\"run\":1.5,\"op\":\"complete\"}", "run" },
+        { "{\"op\":\"priority\",\"priority\":3000000000}", "priority" },
+        { "{\"op\":\"extend\",\"timed\":1}", "timed" },
+        { "{\"op\":\"progress\",\"value\":\"1\"}", "value" },
+        { "{\"op\":\"submit\",\"jobs\":{}}", "jobs" },
+        { "{\"op\":\"log\",\"run\":1,\"text\":\"a\\u0000b\"}", "text" },
+        { "{\"op\":\"extend\",\"runs\":[1]}", "" },
+        { "{\"op\":\"complete\",\"delay_ms\":1}", "delay_ms" }, // of another operation
+        { "{\"delay_ms\":1,\"op\":\"complete\"}", "delay_ms" },
+        { "{\"name\":\"a\"}", "name" },
         { "[]", "" },
         { "{", "" },
     };
@@ -211,7 +214,7 @@ static void wishes_that_are_not_known_are_refused_by_name(void **state)
     }
 }
 
-/* A list of `count` empty operations, each with two jobs. */
+/* A list of `count` submits, all but the first with two empty jobs. */
 static enum pawl_err read_many(size_t count, struct pawl_diag *diag)
 {
     struct pawl__arena arena = { .chunks = NULL };
@@ -219,7 +222,7 @@ static enum pawl_err read_many(size_t count, struct pawl_diag *diag)
     struct pawl__wire_ops ops;
     pawl__buf_add_text(&text, "{\"ops\":[{}");
     for (size_t i = 1; i < count; i++) {
-        pawl__buf_add_text(&text, ",{\"jobs\":[{},{}]}");
+        pawl__buf_add_text(&text, ",{\"op\":\"submit\",\"jobs\":[{},{}]}");
     }
     pawl__buf_add_text(&text, "]}");
     assert_false(text.failed);
@@ -267,6 +270,28 @@ static void each_operation_has_a_path(void **state)
     }
 }
 
+static bool is_field(size_t offset)
+{
+    for (size_t i = 0; i < pawl__wire_op_shape.count; i++) {
+        const struct pawl__wire_field *field = &pawl__wire_op_shape.fields[i];
+        if (field->offset == offset || field->count_offset == offset) return true;
+    }
+    return false;
+}
+
+/* A member of struct pawl__wire_op that has no field would be left out in silence. */
+static void each_member_of_a_form_travels(void **state)
+{
+    (void)state;
+    for (int kind = 1; kind < PAWL__WIRE_OP_LAST; kind++) {
+        const uint16_t *member = pawl__wire_op_shape.members[kind];
+        assert_true(*member); // an operation is about something
+        for (; *member; member++) {
+            assert_true(is_field(*member));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +302,7 @@ int main(void)
         cmocka_unit_test(small_requests_take_no_large_memory),
         cmocka_unit_test(more_than_was_asked_for_is_skipped),
         cmocka_unit_test(each_operation_has_a_path),
+        cmocka_unit_test(each_member_of_a_form_travels),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }

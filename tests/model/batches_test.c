@@ -270,7 +270,7 @@ static void run_together(struct rig *rig, struct pawl__op *ops, size_t count)
 
 /* ---- comparing ---- */
 
-#define X(name, text) text,
+#define X(name, text, ...) text,
 static const char *const names[] = { PAWL__OPS(X) };
 #undef X
 

@@ -1,4 +1,5 @@
-/* Operations of the store as the wire has them, and back. */
+/* Operations of the store as the wire has them, and back, by their forms in wire/ops.h. By hand is
+ * only what is not the same on both sides. */
 #include "store/remote/remote.h"
 
 #include "base/diag.h"
@@ -6,14 +7,31 @@
 #include <stdio.h>
 #include <string.h>
 
-bool pawl__rm_op_is_idle(const struct pawl__op *op)
+/* ---- which form ---- */
+
+#define REMOTE_SENT(name) .form = PAWL__WIRE_OP_##name
+#define REMOTE_UPKEEP(name) .upkeep = true
+#define REMOTE_LOCAL(name) .form = PAWL__WIRE_OP_NONE
+#define X(name, text, weight, remote) [PAWL__OP_##name] = { REMOTE_##remote(name) },
+static const struct {
+    enum pawl__wire_op_kind form;
+    bool upkeep;
+} kinds[PAWL__OP_END] = { PAWL__OPS(X) };
+#undef X
+
+/* NONE: it has none. */
+static enum pawl__wire_op_kind form_of(const struct pawl__op *op)
 {
-    return op->kind == PAWL__OP_PROMOTE || op->kind == PAWL__OP_LAPSE ||
-           op->kind == PAWL__OP_EXPIRE || op->kind == PAWL__OP_ARCHIVE ||
-           op->kind == PAWL__OP_PURGE || op->kind == PAWL__OP_SETTLE;
+    if (op->kind == PAWL__OP_CONTROL && op->control.run) return PAWL__WIRE_OP_END;
+    return kinds[op->kind].form;
 }
 
-/* ---- say ---- */
+bool pawl__rm_op_is_idle(const struct pawl__op *op)
+{
+    return kinds[op->kind].upkeep;
+}
+
+/* ---- said by hand ---- */
 
 /* Keys are made by the server, so they must follow from the spec. */
 static bool keys_follow(const struct pawl__new_job *job)
@@ -24,8 +42,9 @@ static bool keys_follow(const struct pawl__new_job *job)
     return count == job->key_count && (!job->tags.len || spec->tag_count);
 }
 
-static enum pawl_err say_submit(const struct pawl__op *op, struct pawl__arena *scratch,
-                                struct pawl__wire_op *out, struct pawl_diag *diag)
+/* The specs alone travel: what else a new job has follows from them. */
+static enum pawl_err say_jobs(const struct pawl__op *op, struct pawl__arena *scratch,
+                              struct pawl__wire_op *out, struct pawl_diag *diag)
 {
     struct pawl_job_spec *specs = pawl__arena_calloc(scratch, op->submit.count, sizeof *specs);
     if (!specs) return pawl__fail_nomem(diag);
@@ -38,7 +57,6 @@ static enum pawl_err say_submit(const struct pawl__op *op, struct pawl__arena *s
         specs[i] = *job->spec;
         specs[i].id = &job->id; // chosen here: so it can be looked for when the answer is lost
     }
-    out->op = PAWL__WIRE_OP_SUBMIT;
     out->jobs = specs;
     out->job_count = op->submit.count;
     return PAWL_OK;
@@ -51,9 +69,11 @@ static int64_t bytes_of_all(const struct pawl__op *op)
     return each > INT64_MAX / count ? INT64_MAX : each * count;
 }
 
-static void say_claim(const struct pawl__op *op, struct pawl__wire_op *out)
+/* A public struct, which knows no args_max. */
+static enum pawl_err say_claim(const struct pawl__op *op, struct pawl__arena *scratch,
+                               struct pawl__wire_op *out, struct pawl_diag *diag)
 {
-    out->op = PAWL__WIRE_OP_CLAIM;
+    (void)scratch, (void)diag;
     out->claim = (struct pawl_claim){ .queues = op->claim.queues,
                                       .queue_count = op->claim.queue_count,
                                       .types = op->claim.types,
@@ -64,153 +84,150 @@ static void say_claim(const struct pawl__op *op, struct pawl__wire_op *out)
                                       .worker = op->claim.worker,
                                       .lease_ms = op->claim.lease_ms,
                                       .timed = op->claim.timed };
+    return PAWL_OK;
 }
 
-static void say_ref(struct pawl__wire_op *out, enum pawl__wire_op_kind kind, struct pawl_run ref)
+/* ---- heard by hand ---- */
+
+/* An answer that lacks what the question was about. */
+static void hear_nonsense(struct pawl__op *op)
 {
-    out->op = kind;
-    out->id = ref.id;
-    out->run = ref.run;
+    op->err = pawl__fail(op->diag, PAWL_ERR_UNSUPPORTED,
+                         "the server's answer does not fit; use the same version of pawl on both "
+                         "sides");
 }
 
-static void say_control(const struct pawl__op *op, struct pawl__wire_op *out)
+/* Into the caller's list. */
+static void hear_submitted(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
-    out->op = op->control.run ? PAWL__WIRE_OP_END : PAWL__WIRE_OP_CONTROL;
-    out->id = op->control.id;
-    out->run = op->control.run;
-    out->control = op->control.control;
-    out->by = op->control.by;
+    if (answer->submitted_count != op->submit.count) {
+        hear_nonsense(op);
+        return;
+    }
+    memcpy(op->submit.out, answer->submitted, op->submit.count * sizeof *op->submit.out);
 }
 
-static void say_lock(const struct pawl__op *op, struct pawl__wire_op *out)
+/* The list is the caller's to change: both live in the op's arena. */
+static void hear_jobs(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
-    out->op = op->kind == PAWL__OP_LOCK_TRY     ? PAWL__WIRE_OP_LOCK_TRY
-              : op->kind == PAWL__OP_LOCK_RENEW ? PAWL__WIRE_OP_LOCK_RENEW
-                                                : PAWL__WIRE_OP_LOCK_RELEASE;
-    out->name = op->lock.name;
-    out->owner = op->lock.owner;
-    out->ttl_ms = op->lock.ttl_ms;
+    op->claim.jobs = (struct pawl_job *)answer->jobs;
+    op->claim.job_count = answer->job_count;
 }
 
-/* A span that need not end in NUL. */
-static enum pawl_err say_text(struct pawl_span text, struct pawl__arena *scratch,
-                              struct pawl__wire_op *out, struct pawl_diag *diag)
+/* Into the caller's list, of enums. */
+static void hear_results(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
-    if (!text.len) return PAWL_OK;
-    out->text = pawl__arena_dup(scratch, text.at, text.len);
-    return out->text ? PAWL_OK : pawl__fail_nomem(diag);
+    if (answer->result_count != op->extend.count) {
+        hear_nonsense(op);
+        return;
+    }
+    for (size_t i = 0; i < op->extend.count; i++) {
+        op->extend.results[i] = (enum pawl_err)answer->results[i];
+    }
 }
 
-static void say_bulk(const struct pawl__op *op, struct pawl__wire_op *out)
-{
-    out->op = PAWL__WIRE_OP_BULK;
-    out->filter = *op->bulk.filter;
-    out->control = op->bulk.control;
-    out->limit = op->bulk.limit;
-    out->by = op->bulk.by;
-}
+/* ---- forms ---- */
 
-static void say_extend(const struct pawl__op *op, struct pawl__wire_op *out)
-{
-    out->op = PAWL__WIRE_OP_EXTEND;
-    out->runs = op->extend.refs;
-    out->run_count = op->extend.count;
-    out->lease_ms = op->extend.lease_ms;
-    out->timed = op->extend.timed;
-}
+/* Of an operation, or of its answer; see wire/ops.h. */
+struct member {
+    enum { END, SAME, SPAN, AT, ALWAYS, SAY, HEAR } how;
+    uint16_t wire, op, bytes; /* offsets, and how long it is on the wire */
+    enum pawl_err (*say)(const struct pawl__op *op, struct pawl__arena *scratch,
+                         struct pawl__wire_op *out, struct pawl_diag *diag);
+    void (*hear)(struct pawl__op *op, const struct pawl__wire_answer *answer);
+};
 
-static void say_node(const struct pawl__op *op, struct pawl__wire_op *out)
+/* clang-format off */
+#define TYPE(whole, member) typeof(((whole *)0)->member)
+#define CHECK(type, other, member)                                                                 \
+    _Static_assert(__builtin_types_compatible_p(type, other), #member " is of another type");
+#define CHECK_SAME(whole, member, here)                                                            \
+    CHECK(TYPE(whole, member), TYPE(struct pawl__op, here), here)
+#define CHECK_COUNT CHECK_SAME
+#define CHECK_ALWAYS CHECK_SAME
+#define CHECK_SPAN(whole, member, here) CHECK(struct pawl_span, TYPE(struct pawl__op, here), here)
+#define CHECK_AT(whole, member, here)                                                              \
+    CHECK(const TYPE(whole, member) *, TYPE(struct pawl__op, here), here)
+#define CHECK_HAND(...)
+#define ASK(how, member, here) CHECK_##how(struct pawl__wire_op, member, here)
+#define ANSWER(how, member, here) CHECK_##how(struct pawl__wire_answer, member, here)
+#define X(name, ...) PAWL__WIRE_FORM_##name(ASK, ANSWER)
+PAWL__WIRE_OPS(X)
+#undef X
+#undef ASK
+#undef ANSWER
+
+#define PLAIN(kind, whole, member, here)                                                           \
+    { .how = kind, .wire = offsetof(whole, member), .op = offsetof(struct pawl__op, here),         \
+      .bytes = sizeof(TYPE(whole, member)) },
+#define ASK_SAME(...) PLAIN(SAME, struct pawl__wire_op, __VA_ARGS__)
+#define ASK_COUNT(...) PLAIN(SAME, struct pawl__wire_op, __VA_ARGS__)
+#define ASK_SPAN(...) PLAIN(SPAN, struct pawl__wire_op, __VA_ARGS__)
+#define ASK_AT(...) PLAIN(AT, struct pawl__wire_op, __VA_ARGS__)
+#define ASK_HAND(member, ...) { .how = SAY, .say = say_##member },
+#define ANSWER_SAME(...) PLAIN(SAME, struct pawl__wire_answer, __VA_ARGS__)
+#define ANSWER_ALWAYS(...) PLAIN(ALWAYS, struct pawl__wire_answer, __VA_ARGS__)
+#define ANSWER_HAND(member, ...) { .how = HEAR, .hear = hear_##member },
+#define ASK(how, ...) ASK_##how(__VA_ARGS__)
+#define ANSWER(how, ...) ANSWER_##how(__VA_ARGS__)
+#define NOTHING(...)
+#define X(name, ...)                                                                               \
+    static const struct member asks_##name[] = {                                                   \
+        PAWL__WIRE_FORM_##name(ASK, NOTHING) { .how = END }                                        \
+    };                                                                                             \
+    static const struct member answers_##name[] = {                                                \
+        PAWL__WIRE_FORM_##name(NOTHING, ANSWER) { .how = END }                                     \
+    };
+PAWL__WIRE_OPS(X)
+#undef X
+
+static const struct {
+    const struct member *asks, *answers;
+} forms[PAWL__WIRE_OP_LAST] = {
+#define X(name, ...) [PAWL__WIRE_OP_##name] = { asks_##name, answers_##name },
+    PAWL__WIRE_OPS(X)
+#undef X
+};
+/* clang-format on */
+
+/* ---- say ---- */
+
+static enum pawl_err say_member(const struct member *member, const struct pawl__op *op,
+                                struct pawl__arena *scratch, struct pawl__wire_op *out,
+                                struct pawl_diag *diag)
 {
-    bool joins = op->kind == PAWL__OP_NODE_JOIN, drops = op->kind == PAWL__OP_NODE_DROP;
-    out->op = joins   ? PAWL__WIRE_OP_NODE_JOIN
-              : drops ? PAWL__WIRE_OP_NODE_DROP
-                      : PAWL__WIRE_OP_NODE_PUT;
-    out->name = op->node.name;
-    out->text = drops ? NULL : op->node.info;
-    out->started_at_ms = joins ? 0 : op->node.started_at_ms;
+    const char *from = (const char *)op + member->op;
+    char *to = (char *)out + member->wire;
+    const struct pawl_span *span = (const struct pawl_span *)from;
+    switch (member->how) {
+    case SAY:
+        return member->say(op, scratch, out, diag);
+    case AT:
+        memcpy(to, *(const void *const *)from, member->bytes);
+        return PAWL_OK;
+    case SPAN:
+        if (!span->len) return PAWL_OK;
+        *(const char **)to = pawl__arena_dup(scratch, span->at, span->len);
+        return *(const char **)to ? PAWL_OK : pawl__fail_nomem(diag);
+    default:
+        memcpy(to, from, member->bytes);
+        return PAWL_OK;
+    }
 }
 
 enum pawl_err pawl__rm_op_say(const struct pawl__op *op, struct pawl__arena *scratch,
                               struct pawl__wire_op *out, struct pawl_diag *diag)
 {
-    *out = (struct pawl__wire_op){ .op = PAWL__WIRE_OP_NONE };
-    switch (op->kind) {
-    case PAWL__OP_SUBMIT:
-        return say_submit(op, scratch, out, diag);
-    case PAWL__OP_CLAIM:
-        say_claim(op, out);
-        return PAWL_OK;
-    case PAWL__OP_COMPLETE:
-        say_ref(out, PAWL__WIRE_OP_COMPLETE, op->complete.ref);
-        out->data = op->complete.result;
-        return PAWL_OK;
-    case PAWL__OP_FAIL:
-        say_ref(out, PAWL__WIRE_OP_FAIL, op->fail.ref);
-        out->report = op->fail.report;
-        return PAWL_OK;
-    case PAWL__OP_SNOOZE:
-        say_ref(out, PAWL__WIRE_OP_SNOOZE, op->snooze.ref);
-        out->delay_ms = op->snooze.delay_ms;
-        return PAWL_OK;
-    case PAWL__OP_EXTEND:
-        say_extend(op, out);
-        return PAWL_OK;
-    case PAWL__OP_CONTROL:
-        say_control(op, out);
-        return PAWL_OK;
-    case PAWL__OP_BULK:
-        say_bulk(op, out);
-        return PAWL_OK;
-    case PAWL__OP_PRIORITY:
-        out->op = PAWL__WIRE_OP_PRIORITY;
-        out->id = op->priority.id;
-        out->priority = op->priority.priority;
-        out->by = op->priority.by;
-        return PAWL_OK;
-    case PAWL__OP_DELETE:
-        out->op = PAWL__WIRE_OP_DELETE;
-        out->id = op->remove.id;
-        out->by = op->remove.by;
-        return PAWL_OK;
-    case PAWL__OP_PROGRESS:
-        say_ref(out, PAWL__WIRE_OP_PROGRESS, op->progress.ref);
-        out->value = op->progress.value;
-        out->data = op->progress.data;
-        return say_text(op->progress.message, scratch, out, diag);
-    case PAWL__OP_CHECKPOINT:
-        say_ref(out, PAWL__WIRE_OP_CHECKPOINT, op->checkpoint.ref);
-        out->data = op->checkpoint.state;
-        return PAWL_OK;
-    case PAWL__OP_LOG:
-        say_ref(out, PAWL__WIRE_OP_LOG, op->log.ref);
-        out->level = op->log.level;
-        return say_text(op->log.text, scratch, out, diag);
-    case PAWL__OP_NODE_JOIN:
-    case PAWL__OP_NODE_PUT:
-    case PAWL__OP_NODE_DROP:
-        say_node(op, out);
-        return PAWL_OK;
-    case PAWL__OP_LOCK_TRY:
-    case PAWL__OP_LOCK_RENEW:
-    case PAWL__OP_LOCK_RELEASE:
-        say_lock(op, out);
-        return PAWL_OK;
-    case PAWL__OP_SETTING_PUT:
-        out->op = PAWL__WIRE_OP_SETTING_PUT;
-        out->name = op->setting.name;
-        out->text = op->setting.value;
-        return PAWL_OK;
-    case PAWL__OP_QUEUE_PAUSE:
-        out->op = PAWL__WIRE_OP_QUEUE_PAUSE;
-        out->name = op->queue.queue;
-        out->paused = op->queue.paused;
-        out->forgotten = op->queue.forgotten;
-        out->by = op->queue.by;
-        return PAWL_OK;
-    default:
+    enum pawl_err err = PAWL_OK;
+    *out = (struct pawl__wire_op){ .op = form_of(op) };
+    if (!out->op) {
         return pawl__fail(diag, PAWL_ERR_UNSUPPORTED,
                           "a server does not take this operation from elsewhere");
     }
+    for (const struct member *ask = forms[out->op].asks; !err && ask->how != END; ask++) {
+        err = say_member(ask, op, scratch, out, diag);
+    }
+    return err;
 }
 
 /* ---- hear ---- */
@@ -229,7 +246,6 @@ static void hear_blame(struct pawl__op *op, const struct pawl__wire_answer *answ
     size_t count = op->submit.count;
     size_t index = answer->failed_index > 0 ? (size_t)answer->failed_index - 1 : count;
     op->submit.failed_index = index < count ? index : count;
-    op->submit.holder = answer->holder;
     if (count < 2 || index >= count) return;
     size_t len = (size_t)snprintf(mark, sizeof mark, "[%zu]", index);
     if (strncmp(*field, mark, len) == 0) *field += len + ((*field)[len] == '.');
@@ -241,95 +257,20 @@ static void hear_refusal(struct pawl__op *op, const struct pawl__wire_answer *an
     const char *field = answer->field ? answer->field : "";
     const char *text = answer->text ? answer->text : pawl_err_text(answer->err);
     if (op->kind == PAWL__OP_SUBMIT) hear_blame(op, answer, &field, &text);
-    if (op->kind == PAWL__OP_CONTROL) {
-        op->control.from = answer->from;
-        op->control.to = answer->to;
-    }
     op->err = pawl__fail_field(op->diag, answer->err, field, "%s", text);
-}
-
-/* An answer that lacks what the question was about. */
-static void hear_nonsense(struct pawl__op *op)
-{
-    op->err = pawl__fail(op->diag, PAWL_ERR_UNSUPPORTED,
-                         "the server's answer does not fit; use the same version of pawl on both "
-                         "sides");
-}
-
-static void hear_submit(struct pawl__op *op, const struct pawl__wire_answer *answer)
-{
-    if (answer->submitted_count != op->submit.count) {
-        hear_nonsense(op);
-        return;
-    }
-    memcpy(op->submit.out, answer->submitted, op->submit.count * sizeof *op->submit.out);
-}
-
-static void hear_extend(struct pawl__op *op, const struct pawl__wire_answer *answer)
-{
-    if (answer->result_count != op->extend.count) {
-        hear_nonsense(op);
-        return;
-    }
-    for (size_t i = 0; i < op->extend.count; i++) {
-        op->extend.results[i] = (enum pawl_err)answer->results[i];
-    }
-}
-
-static void hear_results(struct pawl__op *op, const struct pawl__wire_answer *answer)
-{
-    switch (op->kind) {
-    case PAWL__OP_SUBMIT:
-        hear_submit(op, answer);
-        break;
-    case PAWL__OP_CLAIM:
-        op->claim.jobs = (struct pawl_job *)answer->jobs; // both live in the op's arena
-        op->claim.job_count = answer->job_count;
-        op->claim.more = answer->more;
-        break;
-    case PAWL__OP_FAIL:
-        op->fail.to = answer->failed.to;
-        op->fail.due_at_ms = answer->failed.due_at_ms;
-        op->fail.attempt = answer->failed.attempt;
-        op->fail.delay_ms = answer->failed.delay_ms;
-        break;
-    case PAWL__OP_EXTEND:
-        hear_extend(op, answer);
-        break;
-    case PAWL__OP_CONTROL:
-        op->control.from = answer->from;
-        op->control.to = answer->to;
-        break;
-    case PAWL__OP_BULK:
-        op->bulk.moved = answer->moved;
-        break;
-    case PAWL__OP_PRIORITY:
-        op->priority.before = answer->before;
-        break;
-    case PAWL__OP_CHECKPOINT:
-        op->checkpoint.sequence = answer->sequence;
-        break;
-    case PAWL__OP_NODE_JOIN:
-        op->node.started_at_ms = answer->started_at_ms;
-        break;
-    case PAWL__OP_NODE_PUT:
-        op->node.census = answer->census;
-        break;
-    case PAWL__OP_LOCK_TRY:
-        op->lock.fence = answer->fence;
-        break;
-    default:
-        break;
-    }
 }
 
 void pawl__rm_op_hear(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
     op->now_ms = answer->now_ms;
     op->err = PAWL_OK;
-    if (answer->err) {
-        hear_refusal(op, answer);
-    } else {
-        hear_results(op, answer);
+    if (answer->err) hear_refusal(op, answer);
+    for (const struct member *member = forms[form_of(op)].answers; member->how != END; member++) {
+        if (answer->err && member->how != ALWAYS) continue;
+        if (member->how == HEAR) {
+            member->hear(op, answer);
+        } else {
+            memcpy((char *)op + member->op, (const char *)answer + member->wire, member->bytes);
+        }
     }
 }
