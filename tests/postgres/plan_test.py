@@ -40,7 +40,7 @@ PLANS = {
     "set_progress_read": ("uuid[]", "pawl_progress_pkey"),
     "set_notes_read": ("uuid[]", "pawl_log_pkey"),
     "set_line_trim": ("uuid[], bigint[], bigint[]", "pawl_log_pkey"),
-    "job_promote": ("uuid[]", "pawl_job_pkey"),
+    "job_promote": ("tid[]", "Tid Scan on pawl_job"),
     "key_forget": ("bigint, bigint", "pawl_key_until"),
     "job_lease": ("bigint, bigint, bigint, bigint, text, text, uuid", "pawl_job_pkey"),
     "job_end": ("bigint, bigint, text, text, uuid", "pawl_job_pkey"),

@@ -67,6 +67,63 @@ static void assigned_job_is_followed(struct rig *rig)
     assert_state(AVAILABLE, state_of(rig, ids[1]));
 }
 
+/* ---- every move ---- */
+
+/* The newest move of a job that was followed up. */
+static void assert_moved(struct rig *rig, struct pawl_job_id id, enum pawl_state from,
+                         enum pawl_state to)
+{
+    struct pawl_story story = story_of(rig, id);
+    assert_true(story.deed_count);
+    const struct pawl_deed *last = &story.deeds[story.deed_count - 1];
+    assert_text("echo", last->action);
+    assert_int_equal(from, last->from);
+    assert_int_equal(to, last->to);
+}
+
+static struct pawl_job_id echo(struct rig *rig, int64_t delay_ms)
+{
+    return chain_of(rig, 1, TIE_ECHO, &(struct pawl_job_spec){ .delay_ms = delay_ms })[0];
+}
+
+/* Plain ones are promoted in the same sweep, and go their own way. */
+static void promotion_is_followed(struct rig *rig)
+{
+    struct pawl_job_id plain = submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 50 });
+    struct pawl_job_id id = echo(rig, 100);
+    struct pawl_job_id later = submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 150 });
+    rig_advance(rig, 200);
+    struct swept swept = promote(rig);
+    assert_i64(3, swept.moved);
+    assert_i64(0, swept.next_at_ms);
+    assert_moved(rig, id, PAWL_STATE_SCHEDULED, PAWL_STATE_AVAILABLE);
+    assert_state(AVAILABLE, state_of(rig, plain));
+    assert_state(AVAILABLE, state_of(rig, later));
+    assert_int_equal(0, story_of(rig, plain).deed_count);
+}
+
+/* Of many that are due the oldest are promoted first, whether they have ties or not. */
+static void promotion_passes_over_nobody(struct rig *rig)
+{
+    struct pawl_job_id ids[4];
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        int64_t delay_ms = 100 * (int64_t)(i + 1);
+        ids[i] = i % 2 ? submit_one(rig, &(struct pawl_job_spec){ .delay_ms = delay_ms })
+                       : echo(rig, delay_ms);
+    }
+    rig_advance(rig, 1000);
+    struct swept swept = sweep(rig, PAWL__OP_PROMOTE, 3);
+    assert_i64(3, swept.moved);
+    assert_true(swept.more);
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        assert_int_equal(i < 3 ? PAWL_STATE_AVAILABLE : PAWL_STATE_SCHEDULED,
+                         state_of(rig, ids[i]));
+    }
+    swept = sweep(rig, PAWL__OP_PROMOTE, 3);
+    assert_i64(1, swept.moved);
+    assert_false(swept.more);
+}
+
 /* ---- every way to end ---- */
 
 static void every_end_is_followed(struct rig *rig)
@@ -207,6 +264,8 @@ int main(void)
         CONTRACT(tied_and_plain_ones_share_a_batch),
         CONTRACT(lease_of_a_tied_job_is_extended),
         CONTRACT(assigned_job_is_followed),
+        CONTRACT(promotion_is_followed),
+        CONTRACT(promotion_passes_over_nobody),
         CONTRACT(every_end_is_followed),
         CONTRACT(retry_keeps_the_tie),
         CONTRACT(tie_survives_the_archive),

@@ -1,5 +1,6 @@
-/* The rule of the tie: the end of a job decides about the job whose id comes next. After a success
- * that one is activated, after anything else it is cancelled. */
+/* The rules of the ties. WATCH: the end of a job decides about the job whose id comes next. After a
+ * success that one is activated, after anything else it is cancelled. ECHO: each move of the job is
+ * an entry of its audit trail. */
 #include "settle/watch.h"
 
 #include "store/core/settle.h"
@@ -22,4 +23,23 @@ static bool follow_end(struct pawl__set *set, const struct pawl__unsettled *move
                            &(struct pawl__target){ .reason = good ? NULL : "it watched in vain" });
 }
 
+static void want_nothing(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    (void)set, (void)move;
+}
+
+static bool say_move(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .id = move->id,
+                                         .action = "echo",
+                                         .actor = "",
+                                         .reason = "",
+                                         .from = move->from,
+                                         .to = move->to });
+    return true;
+}
+
+const struct pawl__tie pawl__tie_ECHO = { .want = want_nothing, .follow = say_move };
 const struct pawl__tie pawl__tie_WATCH = { .want = want_next, .follow = follow_end };

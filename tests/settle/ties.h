@@ -1,8 +1,10 @@
-/* A tie of the tests' own; included before src/store/core/settle.c. */
+/* Ties of the tests' own; included before src/store/core/settle.c. */
 #ifndef TESTS_SETTLE_TIES_H
 #define TESTS_SETTLE_TIES_H
 
-#define PAWL__TIES(X) X(0, WATCH, "the job whose id comes next")
+#define PAWL__TIES(X)                                                                              \
+    X(0, WATCH, "the job whose id comes next")                                                     \
+    X(1, ECHO, "what is said of each move")
 #define PAWL__SETTLE_MAX 8
 
 #endif

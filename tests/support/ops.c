@@ -335,7 +335,9 @@ struct swept sweep(struct rig *rig, enum pawl__op_kind kind, int64_t limit)
 {
     struct pawl__op op = { .kind = kind, .sweep = { .limit = limit } };
     assert_ok(rig, do_op(rig, &op));
-    return (struct swept){ .moved = op.sweep.moved, .next_at_ms = op.sweep.next_at_ms };
+    return (struct swept){ .moved = op.sweep.moved,
+                           .next_at_ms = op.sweep.next_at_ms,
+                           .more = op.sweep.more };
 }
 
 struct swept promote(struct rig *rig)

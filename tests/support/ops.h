@@ -84,8 +84,9 @@ void queue_pause(struct rig *rig, const char *queue, bool paused);
 struct swept {
     int64_t moved;
     int64_t next_at_ms;
+    bool more;
 };
-/* `kind` is PROMOTE, LAPSE or EXPIRE. */
+/* `kind` is PROMOTE, LAPSE, EXPIRE or SETTLE. */
 struct swept sweep(struct rig *rig, enum pawl__op_kind kind, int64_t limit);
 struct swept promote(struct rig *rig);
 struct swept lapse(struct rig *rig);

@@ -710,6 +710,53 @@ static void a_bulk_leaves_alone_what_no_longer_matches(void **state)
     close_store(b);
 }
 
+static void due_jobs_become_available(void **state)
+{
+    struct pawl__backend *b = open_store();
+    put(b, 1, PAWL_STATE_SCHEDULED);
+    put(b, 2, PAWL_STATE_RETRYABLE)->worker = "w";
+    put(b, 3, PAWL_STATE_SCHEDULED)->due_at_ms = NOW_MS + 1; // it was snoozed meanwhile
+    put(b, 4, PAWL_STATE_CANCELLED);
+    for (uint32_t i = 1; i <= 5; i++) { // the fifth is gone
+        b->found[b->found_count++] = id_of(i);
+    }
+    struct pawl__op promote = { .kind = PAWL__OP_PROMOTE, .sweep = { .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &promote), PAWL_OK);
+    assert_int_equal(promote.sweep.moved, 2);
+    assert_int_equal(promote.sweep.next_at_ms, 77);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_AVAILABLE);
+    assert_null(b->rows[1].worker);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_SCHEDULED);
+    assert_int_equal(b->rows[3].state, PAWL_STATE_CANCELLED);
+    pawl__arena_release(&promote.arena);
+    close_store(b);
+}
+
+/* The backend moves some by itself; the set is for the others. */
+static enum pawl_err promote_plain(struct pawl__backend *b, int64_t limit, struct pawl_job_id *ids,
+                                   size_t *found, int64_t *moved, bool *more)
+{
+    *moved = 40;
+    return scan_due(b, PAWL__DUE_RUN, limit, ids, found, more);
+}
+
+static void what_the_backend_promoted_is_counted(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__core_table quick = table;
+    quick.promote_plain = promote_plain;
+    b->set.table = &quick;
+    put(b, 1, PAWL_STATE_SCHEDULED);
+    b->found[b->found_count++] = id_of(1);
+    struct pawl__op promote = { .kind = PAWL__OP_PROMOTE, .sweep = { .limit = 100 } };
+    assert_int_equal(pawl__core_scan(&b->set, &promote), PAWL_OK);
+    assert_int_equal(promote.sweep.moved, 41);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    pawl__arena_release(&promote.arena);
+    close_store(b);
+}
+
 static void a_lease_that_ended_is_charged_until_it_is_a_poison_pill(void **state)
 {
     struct pawl__backend *b = open_store();
@@ -941,6 +988,8 @@ int main(void)
         cmocka_unit_test(of_the_holders_that_ended_the_newest_are_remembered),
         cmocka_unit_test(a_bulk_that_meets_a_taken_key_moves_nothing),
         cmocka_unit_test(a_bulk_leaves_alone_what_no_longer_matches),
+        cmocka_unit_test(due_jobs_become_available),
+        cmocka_unit_test(what_the_backend_promoted_is_counted),
         cmocka_unit_test(a_lease_that_ended_is_charged_until_it_is_a_poison_pill),
         cmocka_unit_test(a_damaged_retry_policy_does_not_hold_up_others),
         cmocka_unit_test(jobs_expire_unless_they_run_or_were_revived),

@@ -265,8 +265,8 @@ struct pawl__journal {
 
 /* ---- what a backend supplies ---- */
 
-/* What jobs can be due for: the end of their lease, or of their time to live. */
-enum pawl__due { PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
+/* What jobs can be due for: being run, the end of their lease, or of their time to live. */
+enum pawl__due { PAWL__DUE_RUN, PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
 
 /* Called on the session's thread, inside its transaction. An error fails the batch. */
 struct pawl__core_table {
@@ -296,6 +296,11 @@ struct pawl__core_table {
      * `more`: it looked at as many as it may. */
     enum pawl_err (*scan_due)(struct pawl__backend *backend, enum pawl__due what, int64_t limit,
                               struct pawl_job_id *ids, size_t *count, bool *more);
+    /* Optional: as scan_due for RUN, but of the jobs that it finds some that have no ties become
+     * available at once, without the set: `moved`. `ids` are the others. */
+    enum pawl_err (*promote_plain)(struct pawl__backend *backend, int64_t limit,
+                                   struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                   bool *more);
     /* When the next one is due; 0: there is none. */
     enum pawl_err (*next_due)(struct pawl__backend *backend, enum pawl__due what, int64_t *at_ms);
     /* Forget keys whose time is over, at most `limit`. */
@@ -468,11 +473,11 @@ pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__wa
     pawl__want_checkpoint, pawl__want_log;
 pawl__rule_fn pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze, pawl__rule_control,
     pawl__rule_priority, pawl__rule_delete, pawl__rule_extend, pawl__rule_progress,
-    pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_lapse, pawl__rule_expire,
-    pawl__rule_settle;
+    pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_promote, pawl__rule_lapse,
+    pawl__rule_expire, pawl__rule_settle;
 /* Operations that look for their jobs: what finds them, and what comes after the store. */
-pawl__rule_fn pawl__scan_bulk, pawl__scan_lapse, pawl__after_lapse, pawl__scan_expire,
-    pawl__after_expire, pawl__scan_settle, pawl__after_settle;
+pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
+    pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle;
 
 /* ---- one batch (apply.c) ---- */
 

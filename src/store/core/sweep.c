@@ -1,7 +1,19 @@
-/* What time does to jobs: leases end (finish.c has the rule), and jobs that were not started in
- * time expire. Each sweep takes a bounded number, oldest first, and says when the next one is due.
- */
+/* What time does to jobs: those that are due become available, leases end (finish.c has the rule),
+ * and jobs that were not started in time expire. Each sweep takes a bounded number, oldest first,
+ * and says when the next one is due. */
 #include "store/core/set.h"
+
+/* Plain jobs that are due may be promoted by the backend, without being read. */
+static enum pawl_err find(struct pawl__set *set, struct pawl__op *op, enum pawl__due what,
+                          int64_t limit, struct pawl_job_id *ids, size_t *count)
+{
+    const struct pawl__core_table *table = set->table;
+    struct pawl__backend *backend = set->backend;
+    if (what != PAWL__DUE_RUN || !table->promote_plain) {
+        return table->scan_due(backend, what, limit, ids, count, &op->sweep.more);
+    }
+    return table->promote_plain(backend, limit, ids, count, &op->sweep.moved, &op->sweep.more);
+}
 
 static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op, enum pawl__due what,
                           uint8_t need)
@@ -16,12 +28,44 @@ static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op, enum pawl_
         set->failed = true;
         return PAWL_OK;
     }
-    enum pawl_err err =
-        set->table->scan_due(set->backend, what, limit, ids, &count, &op->sweep.more);
+    enum pawl_err err = find(set, op, what, limit, ids, &count);
     for (size_t i = 0; !err && i < count; i++) {
         pawl__set_scanned(set, ids[i], need);
     }
     return err;
+}
+
+/* What the lifecycle refuses was found and has moved on. */
+static enum pawl_err move_due(struct pawl__set *set, struct pawl__op *op, struct pawl__row *row,
+                              enum pawl_event event, const struct pawl__target *target)
+{
+    enum pawl_err err = pawl__row_move(set, row, &event, 1, target);
+    op->sweep.moved += !err;
+    return err == PAWL_ERR_STATE ? PAWL_OK : err;
+}
+
+/* ---- due jobs ---- */
+
+enum pawl_err pawl__scan_promote(struct pawl__set *set, struct pawl__op *op)
+{
+    return scan(set, op, PAWL__DUE_RUN, PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+}
+
+/* `moved` counts those already that became available without this. */
+enum pawl_err pawl__rule_promote(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < set->scanned_count; i++) {
+        struct pawl__row *row = set->scanned[i];
+        if (row->found != PAWL__FOUND_LIVE || row->due_at_ms > set->now_ms) continue;
+        err = move_due(set, op, row, PAWL_EVENT_DUE, &(struct pawl__target){ 0 });
+    }
+    return err;
+}
+
+enum pawl_err pawl__after_promote(struct pawl__set *set, struct pawl__op *op)
+{
+    return set->table->next_due(set->backend, PAWL__DUE_RUN, &op->sweep.next_at_ms);
 }
 
 /* ---- leases ---- */
@@ -47,18 +91,16 @@ enum pawl_err pawl__scan_expire(struct pawl__set *set, struct pawl__op *op)
  * resumed; one that has ended, or was revived, is not concerned. */
 enum pawl_err pawl__rule_expire(struct pawl__set *set, struct pawl__op *op)
 {
-    static const enum pawl_event expire[] = { PAWL_EVENT_EXPIRE };
     static const struct pawl__target target = { .reason = "expired before it could run" };
+    enum pawl_err err = PAWL_OK;
     op->sweep.moved = 0;
-    for (size_t i = 0; i < set->scanned_count; i++) {
+    for (size_t i = 0; !err && i < set->scanned_count; i++) {
         struct pawl__row *row = set->scanned[i];
         bool over = row->expires_at_ms && row->expires_at_ms <= set->now_ms;
         if (row->found != PAWL__FOUND_LIVE || !over) continue;
-        enum pawl_err err = pawl__row_move(set, row, expire, 1, &target);
-        if (err && err != PAWL_ERR_STATE) return err;
-        op->sweep.moved += !err;
+        err = move_due(set, op, row, PAWL_EVENT_EXPIRE, &target);
     }
-    return PAWL_OK;
+    return err;
 }
 
 enum pawl_err pawl__after_expire(struct pawl__set *set, struct pawl__op *op)

@@ -21,7 +21,6 @@ static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__pg_op_claim,
     [PAWL__OP_ROUTE] = pawl__pg_op_claim,
     [PAWL__OP_ASSIGN] = pawl__pg_op_assign,
-    [PAWL__OP_PROMOTE] = pawl__pg_op_promote,
     [PAWL__OP_ARCHIVE] = pawl__pg_op_archive,
     [PAWL__OP_PURGE] = pawl__pg_op_purge,
     [PAWL__OP_NODE_JOIN] = pawl__pg_op_node_join,

@@ -393,6 +393,9 @@ void pawl__pg_set_release(struct pawl__backend *pg);
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait);
 enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, int64_t limit,
                                 struct pawl_job_id *ids, size_t *count, bool *more);
+enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
+                                     struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                     bool *more);
 enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms);
 enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit);
 enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit);
@@ -630,9 +633,9 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_promote, pawl__pg_op_archive,
-    pawl__pg_op_purge, pawl__pg_op_node_join, pawl__pg_op_node_put, pawl__pg_op_node_drop,
-    pawl__pg_op_lock_try, pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
+pawl__pg_op_fn pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_archive, pawl__pg_op_purge,
+    pawl__pg_op_node_join, pawl__pg_op_node_put, pawl__pg_op_node_drop, pawl__pg_op_lock_try,
+    pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
     pawl__pg_op_queue_pause;
 
 pawl__apply_fn pawl__pg_apply;

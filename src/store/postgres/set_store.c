@@ -227,6 +227,7 @@ const struct pawl__core_table pawl__pg_core = {
     .store = store,
     .count = count,
     .scan_due = pawl__pg_scan_due,
+    .promote_plain = pawl__pg_promote_plain,
     .next_due = pawl__pg_next_due,
     .forget_keys = pawl__pg_forget_keys,
     .unsettled = pawl__pg_unsettled,

@@ -1,20 +1,14 @@
-/* Jobs that are due: scheduled ones become available; those whose lease or time to live has ended
- * are found for the core.
+/* Jobs that are due: found for the core, which decides what becomes of them; plain ones that are to
+ * run become available right here. What another process sweeps just now is passed over, so all may
+ * do it at once.
  *
- * Runs on: the session's thread, inside a transaction. Each sweep takes a bounded number, oldest
- * first, and says when the next one is due. What another process sweeps just now is passed over, so
- * all may do it at once. */
+ * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
 
 enum { ROLL_ROWS = 16 }; /* taken at a time */
 enum { GOES_MAX = 8 };   /* in one sweep */
-
-static int64_t bounded(int64_t limit)
-{
-    return limit < PAWL__MAINTENANCE_MAX ? limit : PAWL__MAINTENANCE_MAX;
-}
 
 static enum pawl_err read_next(struct pawl__backend *pg, enum pawl__pg sql, int64_t *next_at_ms)
 {
@@ -23,46 +17,6 @@ static enum pawl_err read_next(struct pawl__backend *pg, enum pawl__pg sql, int6
     enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
     if (!err) *next_at_ms = pawl__pg_int(row, 0, 0); // 0 for NULL: nothing waits
     return err;
-}
-
-static enum pawl_err promote_rows(struct pawl__backend *pg, const PGresult *rows)
-{
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    for (int i = 0; i < PQntuples(rows); i++) {
-        enum pawl_state from = (enum pawl_state)pawl__pg_int(rows, i, 2);
-        assert(pawl__lifecycle_next(from, PAWL_EVENT_DUE, PAWL_STATE_NONE) == PAWL_STATE_AVAILABLE);
-        struct pawl_job_id id = pawl__pg_id(rows, i, 0);
-        struct pawl__lane *lane;
-        enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, 1), &lane);
-        if (err) return err;
-        pawl__pg_list_add_id(ids, id);
-        pawl__pg_moved(pg, lane, id, pawl__pg_int(rows, i, 3), from, PAWL_STATE_AVAILABLE);
-        pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = lane->id,
-                                                            .rank = pawl__pg_int(rows, i, 4),
-                                                            .id = id,
-                                                            .arrival = pawl__pg_id(rows, i, 5) });
-    }
-    if (!ids->count) return PAWL_OK;
-    pawl__pg_call(&pg->writer, PG_JOB_PROMOTE);
-    pawl__pg_bind_list(&pg->writer, PG_JOB_PROMOTE_ids, ids);
-    pawl__pg_send_exact(&pg->writer, ids->count);
-    return PAWL_OK;
-}
-
-enum pawl_err pawl__pg_op_promote(struct pawl__backend *pg, struct pawl__op *op)
-{
-    int64_t limit = bounded(op->sweep.limit);
-    pawl__pg_call(&pg->writer, PG_JOB_DUE);
-    pawl__pg_bind(&pg->writer, PG_JOB_DUE_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_JOB_DUE_limit, limit);
-    PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    if (err) return err;
-    op->sweep.moved = PQntuples(rows);
-    op->sweep.more = op->sweep.moved == limit;
-    err = promote_rows(pg, rows);
-    return err ? err : read_next(pg, PG_JOB_NEXT_DUE, &op->sweep.next_at_ms);
 }
 
 /* Jobs whose lease has run out and that were not taken, because somebody holds them or they are too
@@ -160,14 +114,24 @@ static enum pawl_err scan_leases(struct pawl__backend *pg, int64_t limit, struct
     return err;
 }
 
-static enum pawl_err scan_expiries(struct pawl__backend *pg, int64_t limit, struct pawl_job_id *ids,
-                                   size_t *count, bool *more)
+/* By a statement that takes now and a limit. */
+static enum pawl_err ask_due(struct pawl__backend *pg, enum pawl__pg sql, int64_t limit,
+                             PGresult **rows)
 {
-    pawl__pg_call(&pg->writer, PG_JOB_EXPIRING);
-    pawl__pg_bind(&pg->writer, PG_JOB_EXPIRING_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_JOB_EXPIRING_limit, limit);
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_bind(&pg->writer, 1, pg->now_ms);
+    pawl__pg_bind(&pg->writer, 2, limit);
+    return pawl__pg_ask(&pg->writer, rows, pg->diag);
+}
+_Static_assert((int)PG_JOB_DUE_now_ms == 1 && (int)PG_JOB_DUE_limit == 2 &&
+                   (int)PG_JOB_EXPIRING_now_ms == 1 && (int)PG_JOB_EXPIRING_limit == 2,
+               "parameters are numbered alike");
+
+static enum pawl_err scan_jobs(struct pawl__backend *pg, enum pawl__pg sql, int64_t limit,
+                               struct pawl_job_id *ids, size_t *count, bool *more)
+{
     PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    enum pawl_err err = ask_due(pg, sql, limit, &rows);
     if (err) return err;
     for (int i = 0; i < PQntuples(rows); i++) {
         ids[(*count)++] = pawl__pg_id(rows, i, 0);
@@ -180,11 +144,64 @@ enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, i
                                 struct pawl_job_id *ids, size_t *count, bool *more)
 {
     *count = 0;
-    return (what == PAWL__DUE_LEASE ? scan_leases : scan_expiries)(pg, limit, ids, count, more);
+    if (what == PAWL__DUE_LEASE) return scan_leases(pg, limit, ids, count, more);
+    enum pawl__pg sql = what == PAWL__DUE_RUN ? PG_JOB_DUE : PG_JOB_EXPIRING;
+    return scan_jobs(pg, sql, limit, ids, count, more);
 }
+
+/* ---- promotion of jobs without ties ---- */
+
+/* Columns of job_due. */
+enum { DUE_ID, DUE_PLACE, DUE_TIES, DUE_LANE, DUE_STATE, DUE_RUN, DUE_RANK, DUE_ARRIVAL };
+
+static enum pawl_err promote_row(struct pawl__backend *pg, const PGresult *rows, int at,
+                                 struct pawl_job_id id)
+{
+    enum pawl_state from = (enum pawl_state)pawl__pg_int(rows, at, DUE_STATE);
+    assert(pawl__lifecycle_next(from, PAWL_EVENT_DUE, PAWL_STATE_NONE) == PAWL_STATE_AVAILABLE);
+    struct pawl__lane *lane;
+    enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, at, DUE_LANE), &lane);
+    if (err) return err;
+    struct pawl_span place = pawl__pg_raw(rows, at, DUE_PLACE);
+    pawl__pg_list_add_bytes(&pg->set_lists[0], place.at, place.len);
+    pawl__pg_moved(pg, lane, id, pawl__pg_int(rows, at, DUE_RUN), from, PAWL_STATE_AVAILABLE);
+    pawl__pg_roll_ready(
+        pg, &(struct pawl__pg_waiting){ .lane = lane->id,
+                                        .rank = pawl__pg_int(rows, at, DUE_RANK),
+                                        .id = id,
+                                        .arrival = pawl__pg_id(rows, at, DUE_ARRIVAL) });
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
+                                     struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                     bool *more)
+{
+    struct pawl__pg_list *places = &pg->set_lists[0];
+    PGresult *rows;
+    enum pawl_err err = ask_due(pg, PG_JOB_DUE, limit, &rows);
+    if (err) return err;
+    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    for (int i = 0; !err && i < PQntuples(rows); i++) {
+        struct pawl_job_id id = pawl__pg_id(rows, i, DUE_ID);
+        bool tied = pawl__pg_int(rows, i, DUE_TIES);
+        if (tied) ids[(*count)++] = id;
+        if (!tied) err = promote_row(pg, rows, i, id);
+    }
+    *moved = places->count;
+    *more = PQntuples(rows) == limit;
+    if (err || !places->count) return err;
+    pawl__pg_call(&pg->writer, PG_JOB_PROMOTE);
+    pawl__pg_bind_list(&pg->writer, PG_JOB_PROMOTE_places, places);
+    pawl__pg_send_exact(&pg->writer, places->count);
+    return PAWL_OK;
+}
+
+/* ---- what is due next ---- */
 
 enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms)
 {
+    if (what == PAWL__DUE_RUN) return read_next(pg, PG_JOB_NEXT_DUE, at_ms);
     if (what == PAWL__DUE_EXPIRY) return read_next(pg, PG_JOB_NEXT_EXPIRY, at_ms);
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     return err ? err : next_lease(pg, at_ms);

@@ -11,7 +11,6 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__sq_op_claim,
     [PAWL__OP_ROUTE] = pawl__sq_op_claim,
     [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
-    [PAWL__OP_PROMOTE] = pawl__sq_op_promote,
     [PAWL__OP_ARCHIVE] = pawl__sq_op_archive,
     [PAWL__OP_PURGE] = pawl__sq_op_purge,
     [PAWL__OP_NODE_JOIN] = pawl__sq_op_node_join,

@@ -206,7 +206,14 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                           "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_READY_DELETE_THROUGH,
           "SEARCH pawl_ready USING PRIMARY KEY (lane=? AND (rank,key)<(?,?))\n" },
-        { SQL_WAIT_DUE, "SEARCH pawl_wait USING INDEX pawl_wait_due (due_at_ms<?)\n" },
+        { SQL_WAIT_DUE, "SEARCH w USING INDEX pawl_wait_due (due_at_ms<?)\n"
+                        "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
+        { SQL_PROMOTE_ENTER, "SEARCH w USING INDEX pawl_wait_due (due_at_ms<?)\n"
+                             "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
+        { SQL_PROMOTE_LEAVE, "SEARCH pawl_wait USING INTEGER PRIMARY KEY (rowid=?)\n"
+                             "LIST SUBQUERY 1\n"
+                             "SEARCH w USING INDEX pawl_wait_due (due_at_ms<?)\n"
+                             "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_WAIT_LAPSED, "SEARCH w USING COVERING INDEX pawl_wait_lease"
                            " (lease_until_ms>? AND lease_until_ms<?)\n"
                            "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
@@ -498,6 +505,8 @@ static void fill(sqlite3 *db, int64_t n)
     static const char *const inserts[] = {
         "INSERT INTO pawl_job (key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms,"
         " rank, args, extras) SELECT i, i, 1, 0, 1, i, i, i, '[]', 0 FROM n",
+        "INSERT INTO pawl_job (key, tail, lane, priority, attempts_max, created_at_ms, due_at_ms,"
+        " rank, args, extras) SELECT 200000 + i, i, 1, 0, 1, i, i, i, '[]', 0 FROM n",
         "INSERT INTO pawl_ready SELECT 1, i, i, 0, 0, 0 FROM n",
         "INSERT INTO pawl_wait (key, lane, state, rank, run, base_run, free_runs, due_at_ms,"
         " lease_until_ms) SELECT 100000 + i, 1, 3, i, 0, 0, 0, i, i FROM n",
@@ -593,6 +602,8 @@ static void costs_do_not_grow_with_the_store(void **state)
         SQL_READY_NEXT,
         SQL_READY_DELETE,
         SQL_WAIT_DUE,
+        SQL_PROMOTE_ENTER,
+        SQL_PROMOTE_LEAVE,
         SQL_WAIT_LAPSED,
         SQL_WAIT_NEXT_DUE,
         SQL_WAIT_NEXT_LEASE,

@@ -186,6 +186,7 @@ const struct pawl__core_table pawl__sq_core = {
     .store = pawl__sq_set_store,
     .count = count,
     .scan_due = pawl__sq_scan_due,
+    .promote_plain = pawl__sq_promote_plain,
     .next_due = pawl__sq_next_due,
     .forget_keys = pawl__sq_forget_keys,
     .unsettled = pawl__sq_unsettled,

@@ -353,6 +353,9 @@ enum pawl_err pawl__sq_next_unsettled(struct pawl__backend *sq, int32_t ties, in
 enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set);
 enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, int64_t limit,
                                 struct pawl_job_id *ids, size_t *count, bool *more);
+enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
+                                     struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                     bool *more);
 enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms);
 enum pawl_err pawl__sq_forget_keys(struct pawl__backend *sq, int64_t limit);
 
@@ -529,9 +532,9 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_promote, pawl__sq_op_archive,
-    pawl__sq_op_purge, pawl__sq_op_node_join, pawl__sq_op_node_put, pawl__sq_op_node_drop,
-    pawl__sq_op_lock_try, pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
+pawl__sq_op_fn pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_archive, pawl__sq_op_purge,
+    pawl__sq_op_node_join, pawl__sq_op_node_put, pawl__sq_op_node_drop, pawl__sq_op_lock_try,
+    pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
     pawl__sq_op_queue_pause;
 
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in

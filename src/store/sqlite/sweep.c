@@ -1,16 +1,10 @@
-/* Jobs that are due: scheduled ones become available; those whose lease or time to live has ended
- * are found for the core.
+/* Jobs that are due: found for the core, which decides what becomes of them; plain ones that are to
+ * run become available right here.
  *
- * Runs on: the committer's thread, inside a transaction. Each sweep takes a bounded number, oldest
- * first, and says when the next one is due. */
+ * Runs on: the committer's thread, inside a transaction. */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>
-
-static int64_t bounded(int64_t limit)
-{
-    return limit < PAWL__MAINTENANCE_MAX ? limit : PAWL__MAINTENANCE_MAX;
-}
 
 static enum pawl_err read_next(struct pawl__backend *sq, enum pawl__sql sql, int64_t *next_at_ms)
 {
@@ -22,53 +16,6 @@ static enum pawl_err read_next(struct pawl__backend *sq, enum pawl__sql sql, int
     sqlite3_reset(stmt);
     if (at_ms && (!*next_at_ms || at_ms < *next_at_ms)) *next_at_ms = at_ms;
     return PAWL_OK;
-}
-
-static enum pawl_err list_due(struct pawl__backend *sq, int64_t limit, struct pawl__sq_place *out,
-                              size_t *count)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_DUE);
-    pawl__sq_bind(stmt, SQL_WAIT_DUE_now_ms, sq->now_ms);
-    pawl__sq_bind(stmt, SQL_WAIT_DUE_limit, limit);
-    bool found;
-    enum pawl_err err;
-    *count = 0;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        struct pawl__sq_place *place = &out[(*count)++];
-        *place = (struct pawl__sq_place){ .key = sqlite3_column_int64(stmt, 0),
-                                          .state = (enum pawl_state)sqlite3_column_int(stmt, 2),
-                                          .rank = sqlite3_column_int64(stmt, 3),
-                                          .run = sqlite3_column_int64(stmt, 4),
-                                          .base_run = sqlite3_column_int64(stmt, 5),
-                                          .free_runs = sqlite3_column_int64(stmt, 6) };
-        err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, 1), &place->lane);
-        if (err) {
-            sqlite3_reset(stmt);
-            return err;
-        }
-    }
-    return err;
-}
-
-/* pawl_wait knows all that pawl_ready needs, so a due job's facts are not even read. */
-enum pawl_err pawl__sq_op_promote(struct pawl__backend *sq, struct pawl__op *op)
-{
-    static const enum pawl_event due[] = { PAWL_EVENT_DUE };
-    op->sweep.moved = op->sweep.next_at_ms = 0;
-    int64_t limit = bounded(op->sweep.limit);
-    struct pawl__sq_place *list =
-        pawl__arena_alloc(&op->arena, (size_t)(limit ? limit : 1) * sizeof *list);
-    if (!list) return pawl__fail_nomem(sq->diag);
-    size_t count;
-    enum pawl_err err = list_due(sq, limit, list, &count);
-    for (size_t i = 0; !err && i < count; i++) {
-        if (sq->tale.all_moves) err = pawl__sq_place_need(sq, list[i].key, &list[i]); // for its id
-        if (err) break;
-        err = pawl__sq_move(sq, &list[i], due, 1, &(struct pawl__sq_target){ 0 });
-    }
-    op->sweep.moved = (int64_t)count;
-    op->sweep.more = (int64_t)count == limit;
-    return err ? err : read_next(sq, SQL_WAIT_NEXT_DUE, &op->sweep.next_at_ms);
 }
 
 /* How many rows a statement that takes now and a limit finds, and the ids of those that are jobs:
@@ -90,6 +37,18 @@ static enum pawl_err list_ids(struct pawl__backend *sq, enum pawl__sql sql, int6
     return err;
 }
 
+static enum pawl_err refuse_damaged(struct pawl__backend *sq)
+{
+    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+}
+
+static enum pawl_err scan_waiting(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
+                                  size_t *count, int64_t *rows)
+{
+    enum pawl_err err = list_ids(sq, SQL_WAIT_DUE, limit, ids, count, rows);
+    return err || (int64_t)*count == *rows ? err : refuse_damaged(sq);
+}
+
 /* Runs first, then jobs that were routed and not assigned in time. */
 static enum pawl_err scan_leases(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
                                  size_t *count, int64_t *rows)
@@ -98,8 +57,7 @@ static enum pawl_err scan_leases(struct pawl__backend *sq, int64_t limit, struct
     if (!err && *rows < limit) {
         err = list_ids(sq, SQL_WAIT_LAPSED, limit - *rows, ids, count, rows);
     }
-    if (err || (int64_t)*count == *rows) return err;
-    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+    return err || (int64_t)*count == *rows ? err : refuse_damaged(sq);
 }
 
 /* Their rows of pawl_expiry go in any case; a job may be gone already. */
@@ -119,14 +77,69 @@ enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, i
 {
     int64_t rows = 0;
     *count = 0;
-    enum pawl_err err = what == PAWL__DUE_LEASE ? scan_leases(sq, limit, ids, count, &rows)
-                                                : scan_expiries(sq, limit, ids, count, &rows);
+    enum pawl_err err = what == PAWL__DUE_RUN     ? scan_waiting(sq, limit, ids, count, &rows)
+                        : what == PAWL__DUE_LEASE ? scan_leases(sq, limit, ids, count, &rows)
+                                                  : scan_expiries(sq, limit, ids, count, &rows);
     *more = rows == limit;
     return err;
 }
 
+/* ---- promotion of jobs without ties ---- */
+
+/* Columns of wait_due. */
+enum { DUE_HEAD, DUE_TAIL, DUE_TIES, DUE_LANE, DUE_STATE, DUE_RUN };
+
+static enum pawl_err note_promoted(struct pawl__backend *sq, sqlite3_stmt *stmt,
+                                   struct pawl_job_id id)
+{
+    enum pawl_state from = (enum pawl_state)sqlite3_column_int(stmt, DUE_STATE);
+    assert(pawl__lifecycle_next(from, PAWL_EVENT_DUE, PAWL_STATE_NONE) == PAWL_STATE_AVAILABLE);
+    struct pawl__lane *lane;
+    enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, DUE_LANE), &lane);
+    if (err) return err;
+    pawl__sq_moved(sq, lane, id, sqlite3_column_int64(stmt, DUE_RUN), from, PAWL_STATE_AVAILABLE);
+    return PAWL_OK;
+}
+
+static enum pawl_err promote_by(struct pawl__backend *sq, enum pawl__sql sql, int64_t limit)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    pawl__sq_bind(stmt, 1, sq->now_ms);
+    pawl__sq_bind(stmt, 2, limit);
+    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+}
+
+enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
+                                     struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                     bool *more)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_DUE);
+    pawl__sq_bind(stmt, SQL_WAIT_DUE_now_ms, sq->now_ms);
+    pawl__sq_bind(stmt, SQL_WAIT_DUE_limit, limit);
+    bool found = false;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        struct pawl_job_id id = pawl__sq_join(sqlite3_column_int64(stmt, DUE_HEAD),
+                                              sqlite3_column_int64(stmt, DUE_TAIL));
+        if (sqlite3_column_type(stmt, DUE_TAIL) == SQLITE_NULL) err = refuse_damaged(sq);
+        bool tied = sqlite3_column_int(stmt, DUE_TIES);
+        if (!err && !tied) err = note_promoted(sq, stmt, id);
+        if (err) break;
+        if (tied) ids[(*count)++] = id;
+        *moved += !tied;
+    }
+    if (found) sqlite3_reset(stmt);
+    *more = *moved + (int64_t)*count == limit;
+    if (!err && *moved) err = promote_by(sq, SQL_PROMOTE_ENTER, *moved);
+    if (!err && *moved) err = promote_by(sq, SQL_PROMOTE_LEAVE, *moved);
+    return err;
+}
+
+/* ---- what is due next ---- */
+
 enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms)
 {
+    if (what == PAWL__DUE_RUN) return read_next(sq, SQL_WAIT_NEXT_DUE, at_ms);
     if (what == PAWL__DUE_EXPIRY) return read_next(sq, SQL_EXPIRY_NEXT, at_ms);
     enum pawl_err err = read_next(sq, SQL_ACTIVE_NEXT_LEASE, at_ms);
     return err ? err : read_next(sq, SQL_WAIT_NEXT_LEASE, at_ms);

@@ -193,7 +193,7 @@ SELECT (
 )
 
 -- name: job_due
-SELECT id, lane, state, run, rank, arrival
+SELECT id, ctid, ties, lane, state, run, rank, arrival
 FROM pawl_job
 WHERE waits AND due_at_ms <= :now_ms
 ORDER BY due_at_ms, id
@@ -201,9 +201,10 @@ LIMIT :limit
 FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: job_promote
+-- The rows are locked, so they are where job_due found them.
 UPDATE pawl_job
 SET state = 2, waits = false, started_at_ms = NULL, worker = NULL, reason = NULL
-WHERE id = ANY (:ids)
+WHERE ctid = ANY (:places) AND ties IS NULL
 
 -- name: job_next_due
 SELECT (

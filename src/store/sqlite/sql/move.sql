@@ -72,11 +72,33 @@ DELETE FROM pawl_wait
 WHERE key = :key
 
 -- name: wait_due
-SELECT key, lane, state, rank, run, base_run, free_runs
-FROM pawl_wait
-WHERE state IN (1, 5) AND due_at_ms <= :now_ms
-ORDER BY due_at_ms, key
+SELECT coalesce(j.head, j.key), j.tail, j.ties, w.lane, w.state, w.run
+FROM pawl_wait AS w
+LEFT JOIN pawl_job AS j ON j.key = w.key
+WHERE w.state IN (1, 5) AND w.due_at_ms <= :now_ms
+ORDER BY w.due_at_ms, w.key
 LIMIT :limit
+
+-- The first of wait_due, as many as have no ties.
+-- fragment: due_plain
+    FROM pawl_wait AS w
+    CROSS JOIN pawl_job AS j ON j.key = w.key
+    WHERE w.state IN (1, 5) AND w.due_at_ms <= :now_ms AND j.ties IS NULL
+    ORDER BY w.due_at_ms, w.key
+    LIMIT :limit
+
+-- name: promote_enter
+-- pawl_wait knows all that pawl_ready needs.
+INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
+SELECT w.lane, w.rank, w.key, w.run, w.base_run, w.free_runs
+{{due_plain}}
+
+-- name: promote_leave
+DELETE FROM pawl_wait
+WHERE key IN (
+    SELECT w.key
+{{due_plain}}
+)
 
 -- name: wait_next_due
 SELECT min(due_at_ms)
