@@ -1,7 +1,7 @@
 /* A node's name, and what it says of itself.
  *
- * The stores find the lease in that text by its name, "lease_ms", and rename it when they give the
- * node up: see node_lease in their cluster.sql. */
+ * The store finds the lease in that text by its name, "lease_ms", and renames it when it gives the
+ * node up: see store/core/cluster.c. */
 #include "cluster/cluster.h"
 #include "base/json.h"
 

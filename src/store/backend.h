@@ -13,27 +13,11 @@ struct pawl__wake;
 
 typedef void pawl__order_fn(void *ctx);
 
-/* A node's row is kept this long after its last heartbeat, for those who look what happened. */
-#define PAWL__NODE_KEPT_MS INT64_C(86400000)
-/* The locks that keep nodes from retiring jobs all at once. */
-#define PAWL__LOCK_ARCHIVE "upkeep.archive"
-#define PAWL__LOCK_PURGE "upkeep.purge"
 /* A job in one of these has not ended. */
 #define PAWL__LIVE_STATES                                                                          \
     (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
      PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
      PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
-/* name, since when, milliseconds, what it says of itself */
-#define PAWL__NODE_HELD_TEXT                                                                       \
-    "node \"%s\" is alive: started at %s, last heartbeat %lld ms ago; it says %s"
-
-/* The instant before which a job must have ended for `op`, an ARCHIVE or PURGE that is being
- * applied, to take it. */
-static inline int64_t pawl__retire_before_ms(const struct pawl__op *op)
-{
-    return op->now_ms - op->retire.age_ms;
-}
-
 /* What backends declare their functions by; what each must do is said in the table. */
 typedef enum pawl_err pawl__apply_fn(struct pawl__backend *backend, struct pawl__op **ops,
                                      size_t count, struct pawl_diag *diag);

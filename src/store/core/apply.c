@@ -27,6 +27,10 @@ static const struct {
     [PAWL__OP_PROGRESS] = { .want = pawl__want_progress, .rule = pawl__rule_progress },
     [PAWL__OP_CHECKPOINT] = { .want = pawl__want_checkpoint, .rule = pawl__rule_checkpoint },
     [PAWL__OP_LOG] = { .want = pawl__want_log, .rule = pawl__rule_log },
+    [PAWL__OP_LOCK_TRY] = { .want = pawl__want_lock, .rule = pawl__rule_lock_try },
+    [PAWL__OP_LOCK_RENEW] = { .want = pawl__want_lock, .rule = pawl__rule_lock_renew },
+    [PAWL__OP_LOCK_RELEASE] = { .want = pawl__want_lock, .rule = pawl__rule_lock_release },
+    [PAWL__OP_SETTING_PUT] = { .want = pawl__want_setting, .rule = pawl__rule_setting },
     [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
     [PAWL__OP_PROMOTE] = { .rule = pawl__rule_promote,
                            .scan = pawl__scan_promote,
@@ -40,6 +44,13 @@ static const struct {
     [PAWL__OP_SETTLE] = { .rule = pawl__rule_settle,
                           .scan = pawl__scan_settle,
                           .after = pawl__after_settle },
+    [PAWL__OP_ARCHIVE] = { .rule = pawl__rule_archive, .scan = pawl__scan_retire },
+    [PAWL__OP_PURGE] = { .rule = pawl__rule_purge, .scan = pawl__scan_retire },
+    [PAWL__OP_NODE_JOIN] = { .rule = pawl__rule_node_join, .scan = pawl__scan_node },
+    [PAWL__OP_NODE_PUT] = { .rule = pawl__rule_node_put,
+                            .scan = pawl__scan_node,
+                            .after = pawl__after_node_put },
+    [PAWL__OP_NODE_DROP] = { .rule = pawl__rule_node_drop, .scan = pawl__scan_node },
 };
 
 bool pawl__core_decides(const struct pawl__op *op)
@@ -115,7 +126,11 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
 {
     if (!pawl__set_lacks(set)) return PAWL_OK;
     if (set->failed) return pawl__fail_nomem(set->diag);
-    enum pawl_err err = set->table->load_keys(set->backend, set);
+    enum pawl_err err = PAWL_OK;
+    if (set->names.unread) err = set->table->load_named(set->backend, set);
+    if (err) return err;
+    pawl__named_were_read(set);
+    err = set->table->load_keys(set->backend, set);
     if (err) return err;
     pawl__set_want_holders(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
@@ -192,10 +207,11 @@ static void note_moves(struct pawl__set *set)
     }
 }
 
-static enum pawl_err store(struct pawl__set *set)
+enum pawl_err pawl__set_store(struct pawl__set *set)
 {
     list_keys(set);
     pawl__notes_list(set);
+    pawl__named_list(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
     enum pawl_err err = set->table->store(set->backend, set);
     if (!err) note_moves(set);
@@ -205,7 +221,7 @@ static enum pawl_err store(struct pawl__set *set)
 static enum pawl_err settle_and_store(struct pawl__set *set)
 {
     enum pawl_err err = pawl__settle_run(set);
-    return err ? err : store(set);
+    return err ? err : pawl__set_store(set);
 }
 
 static enum pawl_err run(struct pawl__set *set)

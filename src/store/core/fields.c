@@ -73,6 +73,21 @@ static const struct pawl__field pawl__followed_fields[] = { PAWL__FOLLOWED_FIELD
 #define OF struct pawl__unsettled
 static const struct pawl__field pawl__unsettled_fields[] = { PAWL__UNSETTLED_FIELDS(X) };
 #undef OF
+#define OF struct pawl__node
+static const struct pawl__field pawl__node_fields[] = { PAWL__NODE_FIELDS(X) };
+#undef OF
+#define OF struct pawl__lock
+static const struct pawl__field pawl__lock_fields[] = { PAWL__LOCK_FIELDS(X) };
+#undef OF
+#define OF struct pawl__setting
+static const struct pawl__field pawl__setting_fields[] = { PAWL__SETTING_FIELDS(X) };
+#undef OF
+#define OF struct pawl__gone
+static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
+#undef OF
+#define OF struct pawl__forgotten
+static const struct pawl__field pawl__forgotten_fields[] = { PAWL__FORGOTTEN_FIELDS(X) };
+#undef OF
 #undef X
 
 #define X(name, type, list, its_job)                                                               \

@@ -159,6 +159,33 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(from,           from_state,     SOME_STATE)                                                  \
     X(to,             to_state,       SOME_STATE)
 
+/* struct pawl__node */
+#define PAWL__NODE_FIELDS(X)                                                                       \
+    X(name,           name,           TEXT)                                                        \
+    X(info,           info,           TEXT)                                                        \
+    X(started_at_ms,  started_at_ms,  TIME)                                                        \
+    X(heartbeat_at_ms, heartbeat_at_ms, TIME)                                                      \
+    X(alive_until_ms, alive_until_ms, TIME)                                                        \
+    X(lease_ms,       lease_ms,       MS)
+/* struct pawl__lock */
+#define PAWL__LOCK_FIELDS(X)                                                                       \
+    X(name,           name,           TEXT)                                                        \
+    X(owner,          owner,          TEXT)        /* NULL: "" */                                  \
+    X(fence,          fence,          I64)                                                         \
+    X(locked_at_ms,   locked_at_ms,   TIME)                                                        \
+    X(expires_at_ms,  expires_at_ms,  TIME)
+/* struct pawl__setting */
+#define PAWL__SETTING_FIELDS(X)                                                                    \
+    X(name,           name,           TEXT)                                                        \
+    X(value,          value,          TEXT)        /* NULL: "" */
+/* struct pawl__gone */
+#define PAWL__GONE_FIELDS(X)                                                                       \
+    X(name,           name,           TEXT)                                                        \
+    X(at_ms,          at_ms,          TIME)
+/* struct pawl__forgotten */
+#define PAWL__FORGOTTEN_FIELDS(X)                                                                  \
+    X(before_ms,      before_ms,      TIME)
+
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
 #define PAWL__SET_TABLES(X)                                                                        \
@@ -173,7 +200,17 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(LINE,     pawl__log_line, PAWL__LINE_FIELDS,   true)                                         \
     X(LINE_TRIM, pawl__log_cut, PAWL__CUT_FIELDS,    true)  /* lines that are forgotten */      \
     X(FOLLOWED, pawl__followed, PAWL__FOLLOWED_FIELDS, false) /* entries that are done */          \
-    X(UNSETTLED, pawl__unsettled, PAWL__UNSETTLED_FIELDS, false)
+    X(UNSETTLED, pawl__unsettled, PAWL__UNSETTLED_FIELDS, false)                                   \
+    X(NODE_NEW, pawl__node,    PAWL__NODE_FIELDS,    false)                                        \
+    X(NODE_PUT, pawl__node,    PAWL__NODE_FIELDS,    false)                                        \
+    X(NODE_DROP, pawl__node,   PAWL__NODE_FIELDS,    false)                                        \
+    X(NODE_FORGET, pawl__forgotten, PAWL__FORGOTTEN_FIELDS, false)                                 \
+    X(RUNS_END, pawl__gone,    PAWL__GONE_FIELDS,    false) /* leases of nodes that are gone */    \
+    X(LOCKS_END, pawl__gone,   PAWL__GONE_FIELDS,    false) /* their locks */                      \
+    X(LOCK_NEW, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
+    X(LOCK_PUT, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
+    X(SETTING_PUT, pawl__setting, PAWL__SETTING_FIELDS, false)                                     \
+    X(SETTING_DROP, pawl__setting, PAWL__SETTING_FIELDS, false)
 
 /* clang-format on */
 

@@ -172,6 +172,15 @@ void pawl__row_delete(struct pawl__set *set, struct pawl__row *row)
                                                   .silent = true });
 }
 
+void pawl__row_archive(struct pawl__set *set, struct pawl__row *row)
+{
+    assert(row->found == PAWL__FOUND_LIVE && pawl_state_is_terminal(row->state));
+    row->found = PAWL__FOUND_ARCHIVED;
+    row->wrote |= PAWL__WROTE_ARCHIVE;
+    pawl__set_note_move(set,
+                        &(struct pawl__set_move){ .row = row, .from = row->state, .silent = true });
+}
+
 enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id, struct pawl__row **out,
                               struct pawl_diag *diag)
 {

@@ -130,14 +130,31 @@ struct pawl__row *pawl__set_new(struct pawl__set *set, struct pawl_job_id id)
     return row;
 }
 
-void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+static bool add_scanned(struct pawl__set *set, struct pawl__row *row)
 {
-    if (pawl__set_find(set, id)) return;
-    struct pawl__row *row = pawl__set_want(set, id, need);
     struct pawl__row **scanned =
         PAWL__SET_GROW(set, set->scanned, set->scanned_cap, set->scanned_count);
     if (scanned) set->scanned = scanned;
     if (row && scanned) scanned[set->scanned_count++] = row;
+    return row && scanned;
+}
+
+void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+{
+    if (!pawl__set_find(set, id)) (void)add_scanned(set, pawl__set_want(set, id, need));
+}
+
+struct pawl__row *pawl__set_ended(struct pawl__set *set, struct pawl_job_id id, uint32_t lane,
+                                  enum pawl_state state)
+{
+    if (pawl__set_find(set, id)) return NULL;
+    struct pawl__row *row = add_row(set, id);
+    if (!add_scanned(set, row)) return NULL;
+    row->found = PAWL__FOUND_LIVE;
+    row->lane = lane;
+    row->state = row->was.state = state;
+    row->has_end = row->was.has_end = true;
+    return row;
 }
 
 /* ---- what rules note ---- */
@@ -201,6 +218,7 @@ void pawl__set_clear(struct pawl__set *set)
     assert(!set->journal.open);
     clear_index(set);
     pawl__keys_clear(set);
+    pawl__named_clear(&set->names);
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         set->lists[i].count = 0;
     }
@@ -226,6 +244,7 @@ void pawl__set_release(struct pawl__set *set)
         free(set->lists[i].rows);
     }
     pawl__keys_release(set);
+    pawl__named_release(&set->names);
     pawl__journal_release(&set->journal);
     pawl__arena_release(&set->arena);
     memset(set, 0, sizeof *set);

@@ -1,9 +1,9 @@
 /* The working set: the rows that one commit batch is about, in memory.
  *
  * Operations are added to the set. Then the backend reads all rows that they name, by a few
- * statements; the rules (finish.c, control.c, sweep.c, notes.c) decide the operations in order, on
- * the rows in memory; and the backend writes what changed, again by a few statements. A rule has no
- * effect outside of the set, and no SQL is in this folder.
+ * statements; the rules (submit.c, finish.c, control.c, sweep.c, notes.c, retire.c, cluster.c)
+ * decide the operations in order, on the rows in memory; and the backend writes what changed, again
+ * by a few statements. A rule has no effect outside of the set, and no SQL is in this folder.
  *
  * 1. A row is read once in a batch. What a rule changes is seen by the rules behind it.
  * 2. A rule that returns an error has changed nothing: it checks first and changes afterwards, or
@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
+#include "store/core/named.h"
 #include "store/tale.h"
 
 struct pawl__backend;
@@ -49,10 +50,11 @@ enum {
 
 /* What rules wrote, so that stores are narrow. */
 enum {
-    PAWL__WROTE_STAND = 1, /* the state, or anything that goes with it */
-    PAWL__WROTE_FACTS = 2, /* PAWL__ROW_PLAN */
-    PAWL__WROTE_END = 4,   /* it is deleted; see `gone` */
-    PAWL__WROTE_LEASE = 8  /* lease_until_ms of a run */
+    PAWL__WROTE_STAND = 1,   /* the state, or anything that goes with it */
+    PAWL__WROTE_FACTS = 2,   /* PAWL__ROW_PLAN */
+    PAWL__WROTE_END = 4,     /* it is deleted; see `gone` */
+    PAWL__WROTE_LEASE = 8,   /* lease_until_ms of a run */
+    PAWL__WROTE_ARCHIVE = 16 /* it goes to the archive as it is */
 };
 
 /* A job that this batch submits, as it came: what is changed afterwards is in its row alone. */
@@ -268,12 +270,23 @@ struct pawl__journal {
 /* What jobs can be due for: being run, the end of their lease, or of their time to live. */
 enum pawl__due { PAWL__DUE_RUN, PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
 
+/* Jobs that ended before an instant, and what they ended as. */
+struct pawl__ended {
+    bool archived; /* those in the archive whose time there is over, and not the live ones */
+    enum pawl_state state;
+    int64_t before_ms, limit;
+};
+
 /* Called on the session's thread, inside its transaction. An error fails the batch. */
 struct pawl__core_table {
     /* Find or make the lane of a queue and a type: its index in the catalogue. A lane that was made
      * stays. ARG: there can be none, told to `diag`. */
     enum pawl_err (*lane)(struct pawl__backend *backend, const char *queue, const char *type,
                           uint32_t *out, struct pawl_diag *diag);
+    /* Read the rows of `names` that are wanted and were not read: pawl__set_named_loaded is called
+     * for each that there is. Where several transactions write at once they are locked until the
+     * end. */
+    enum pawl_err (*load_named)(struct pawl__backend *backend, struct pawl__set *set);
     /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
      * may ask about a key has locked it when the transaction began; so the keys of the rows of
      * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. */
@@ -286,7 +299,8 @@ struct pawl__core_table {
      * `wait` such rows are HELD. */
     enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set, bool wait);
     /* Write all that was changed: new rows, rows with `wrote`, and `lists`. Need not wait for the
-     * answers. */
+     * answers. A row of a table whose name ends in _NEW that is there all the same fails the
+     * batch, which is then done again. */
     enum pawl_err (*store)(struct pawl__backend *backend, struct pawl__set *set);
     /* A job of a lane left `from` for `to`; NONE is the archive. */
     void (*count)(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
@@ -310,6 +324,18 @@ struct pawl__core_table {
     enum pawl_err (*unsettled)(struct pawl__backend *backend, int32_t ties, int64_t limit);
     /* When the oldest of them was written; 0: there is none. */
     enum pawl_err (*next_unsettled)(struct pawl__backend *backend, int32_t ties, int64_t *at_ms);
+    /* Find jobs that ended, oldest first, at most `limit`; locked until the end, and without those
+     * that others hold. Live ones are handed to pawl__set_ended, archived ones to
+     * pawl__set_scanned. `more`: it looked at as many as it may. */
+    enum pawl_err (*scan_ended)(struct pawl__backend *backend, const struct pawl__ended *what,
+                                bool *more);
+    /* Count the nodes but `name`: those that are alive, and, as `*silent`, those that said a lease
+     * and are not; the jobs that are available; and when the next of the nodes falls silent. */
+    enum pawl_err (*census)(struct pawl__backend *backend, const char *name,
+                            struct pawl_census *out, int64_t *silent);
+    /* Hand nodes that said a lease and are not alive to pawl__set_named_loaded, by name, at most
+     * `limit`; locked until the end, and without those that others hold. */
+    enum pawl_err (*scan_silent)(struct pawl__backend *backend, int64_t limit);
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
     enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
                            int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -350,6 +376,7 @@ struct pawl__set {
     size_t key_count, key_cap;
     size_t unread_keys; /* the last so many */
     struct pawl__index by_digest;
+    struct pawl__named_rows names;
     struct pawl__journal journal;
 
     struct pawl__set_move *moves;
@@ -379,12 +406,16 @@ struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, u
 struct pawl__row *pawl__set_new(struct pawl__set *set, struct pawl_job_id id);
 /* Want a job that a scan found, into an empty set; one that it finds again counts once. */
 void pawl__set_scanned(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
+/* A job that has ended and was found so; of no other use than to be archived. NULL: it is in the
+ * set, or there is no memory. */
+struct pawl__row *pawl__set_ended(struct pawl__set *set, struct pawl_job_id id, uint32_t lane,
+                                  enum pawl_state state);
 /* A job lets a key go, whether its holders were read or not. */
 void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id);
 /* Is anything wanted that was not read? */
 static inline bool pawl__set_lacks(const struct pawl__set *set)
 {
-    return set->unread_count || set->unread_keys;
+    return set->unread_count || set->unread_keys || set->names.unread;
 }
 /* A copy in the set's arena; "" without memory, and `failed` is set. */
 const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
@@ -448,6 +479,8 @@ void pawl__row_restore(struct pawl__set *set, struct pawl__row *row);
 /* The job, which has ended, is no more, and neither is anything that is kept with it but its
  * idempotency key. */
 void pawl__row_delete(struct pawl__set *set, struct pawl__row *row);
+/* The job, which has ended, goes to the archive. */
+void pawl__row_archive(struct pawl__set *set, struct pawl__row *row);
 /* The row of a job that is live or archived. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id,
                                               struct pawl__row **out, struct pawl_diag *diag);
@@ -470,19 +503,27 @@ pawl__rule_fn pawl__rule_submit;
 bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op);
 pawl__wants_fn pawl__want_complete, pawl__want_fail, pawl__want_snooze, pawl__want_control,
     pawl__want_priority, pawl__want_delete, pawl__want_extend, pawl__want_progress,
-    pawl__want_checkpoint, pawl__want_log;
+    pawl__want_checkpoint, pawl__want_log, pawl__want_lock, pawl__want_setting;
 pawl__rule_fn pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze, pawl__rule_control,
     pawl__rule_priority, pawl__rule_delete, pawl__rule_extend, pawl__rule_progress,
     pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_promote, pawl__rule_lapse,
-    pawl__rule_expire, pawl__rule_settle;
+    pawl__rule_expire, pawl__rule_settle, pawl__rule_archive, pawl__rule_purge,
+    pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop, pawl__rule_lock_try,
+    pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting;
 /* Operations that look for their jobs: what finds them, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
-    pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle;
+    pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
+    pawl__scan_retire, pawl__scan_node, pawl__after_node_put;
+/* Take a lock that was read. False: another owner has it. */
+bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms);
 
 /* ---- one batch (apply.c) ---- */
 
 /* Read what is wanted. */
 PAWL_MUST_CHECK enum pawl_err pawl__set_load(struct pawl__set *set, bool wait);
+
+/* Write what was changed, and count moves. */
+PAWL_MUST_CHECK enum pawl_err pawl__set_store(struct pawl__set *set);
 
 /* Is the operation, which names its jobs, decided by a rule here? */
 bool pawl__core_decides(const struct pawl__op *op);

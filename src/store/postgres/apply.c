@@ -21,15 +21,6 @@ static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__pg_op_claim,
     [PAWL__OP_ROUTE] = pawl__pg_op_claim,
     [PAWL__OP_ASSIGN] = pawl__pg_op_assign,
-    [PAWL__OP_ARCHIVE] = pawl__pg_op_archive,
-    [PAWL__OP_PURGE] = pawl__pg_op_purge,
-    [PAWL__OP_NODE_JOIN] = pawl__pg_op_node_join,
-    [PAWL__OP_NODE_PUT] = pawl__pg_op_node_put,
-    [PAWL__OP_NODE_DROP] = pawl__pg_op_node_drop,
-    [PAWL__OP_LOCK_TRY] = pawl__pg_op_lock_try,
-    [PAWL__OP_LOCK_RENEW] = pawl__pg_op_lock_renew,
-    [PAWL__OP_LOCK_RELEASE] = pawl__pg_op_lock_release,
-    [PAWL__OP_SETTING_PUT] = pawl__pg_op_setting_put,
     [PAWL__OP_QUEUE_PAUSE] = pawl__pg_op_queue_pause,
 };
 

@@ -187,36 +187,3 @@ enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set
     }
     return err;
 }
-
-/* ---- a job that goes ---- */
-
-static void delete_key(struct pawl__backend *pg, const uint8_t digest[16],
-                       const struct pawl_job_id *id)
-{
-    pawl__pg_call(&pg->writer, PG_KEY_DELETE);
-    pawl__pg_bind_bytes(&pg->writer, PG_KEY_DELETE_digest, digest, 16);
-    pawl__pg_bind_id(&pg->writer, PG_KEY_DELETE_id, id);
-    pawl__pg_send(&pg->writer);
-}
-
-static const uint8_t *record_at(struct pawl_span keys, size_t at)
-{
-    return (const uint8_t *)keys.at + at;
-}
-
-void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *place)
-{
-    struct pawl__pg_conn *conn = &pg->writer;
-    if (place->tags.len) {
-        pawl__pg_call(conn, PG_TAG_DELETE);
-        pawl__pg_bind_id(conn, PG_TAG_DELETE_id, &place->id);
-        pawl__pg_bind_span(conn, PG_TAG_DELETE_tags, place->tags);
-        pawl__pg_send(conn);
-    }
-    for (size_t at = 0; at + PAWL__KEY_RECORD_BYTES <= place->keys.len;
-         at += PAWL__KEY_RECORD_BYTES) {
-        const uint8_t *record = record_at(place->keys, at);
-        if (record[0] == PAWL__KEY_IDEMPOTENCY) continue; // outlives its job
-        delete_key(pg, record + 1, &place->id);
-    }
-}

@@ -398,6 +398,12 @@ enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
                                      bool *more);
 enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms);
 enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit);
+enum pawl_err pawl__pg_scan_ended(struct pawl__backend *pg, const struct pawl__ended *what,
+                                  bool *more);
+enum pawl_err pawl__pg_load_named(struct pawl__backend *pg, struct pawl__set *set);
+enum pawl_err pawl__pg_census(struct pawl__backend *pg, const char *name, struct pawl_census *out,
+                              int64_t *silent);
+enum pawl_err pawl__pg_scan_silent(struct pawl__backend *pg, int64_t limit);
 enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit);
 enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms);
 
@@ -608,16 +614,9 @@ enum pawl_err pawl__pg_births_store(struct pawl__backend *pg);
 enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
 /* See struct pawl__core_table. */
 enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set);
-/* Give up the keys and tags of a job that goes. */
-void pawl__pg_forget(struct pawl__backend *pg, const struct pawl__pg_place *place);
 
 /* ---- more that operations share ---- */
 
-/* Is the work of op->retire ours to do (cluster.c)? It is when no owner is named. */
-enum pawl_err pawl__pg_retire_begin(struct pawl__backend *pg, const struct pawl__op *op,
-                                    bool *ours);
-/* Forget all that is kept with jobs by their ids alone (retire.c). */
-void pawl__pg_forget_all(struct pawl__backend *pg, struct pawl__pg_list *ids);
 /* Ids that match, oldest first, on `conn`; in `arena` (query.c). */
 enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filter *filter,
                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
@@ -633,10 +632,7 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_archive, pawl__pg_op_purge,
-    pawl__pg_op_node_join, pawl__pg_op_node_put, pawl__pg_op_node_drop, pawl__pg_op_lock_try,
-    pawl__pg_op_lock_renew, pawl__pg_op_lock_release, pawl__pg_op_setting_put,
-    pawl__pg_op_queue_pause;
+pawl__pg_op_fn pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_queue_pause;
 
 pawl__apply_fn pawl__pg_apply;
 /* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or

@@ -131,6 +131,16 @@ static const struct {
     [PAWL__TABLE_LINE_TRIM] = { PG_SET_LINE_TRIM, false },
     [PAWL__TABLE_FOLLOWED] = { PG_SET_FOLLOWED, true },
     [PAWL__TABLE_UNSETTLED] = { PG_SET_UNSETTLED, true },
+    [PAWL__TABLE_NODE_NEW] = { PG_SET_NODE_NEW, false },
+    [PAWL__TABLE_NODE_PUT] = { PG_SET_NODE_PUT, false },
+    [PAWL__TABLE_NODE_DROP] = { PG_SET_NODE_DROP, false },
+    [PAWL__TABLE_NODE_FORGET] = { PG_SET_NODE_FORGET, false },
+    [PAWL__TABLE_RUNS_END] = { PG_SET_RUNS_END, false },
+    [PAWL__TABLE_LOCKS_END] = { PG_SET_LOCKS_END, false },
+    [PAWL__TABLE_LOCK_NEW] = { PG_SET_LOCK_NEW, false },
+    [PAWL__TABLE_LOCK_PUT] = { PG_SET_LOCK_PUT, false },
+    [PAWL__TABLE_SETTING_PUT] = { PG_SET_SETTING_PUT, false },
+    [PAWL__TABLE_SETTING_DROP] = { PG_SET_SETTING_DROP, false },
 };
 
 /* What belongs to a job begins with its row. */
@@ -154,6 +164,31 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
     }
 }
 
+static void archive_rows(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = &pg->set_lists[0];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(&pg->set, i);
+        if (row->wrote & PAWL__WROTE_ARCHIVE) pawl__pg_list_add_id(ids, row->id);
+    }
+    if (!ids->count) return;
+    bind_lists(pg, PG_SET_ARCHIVE, 1);
+    pawl__pg_send_exact(&pg->writer, ids->count);
+}
+
+/* What is kept with jobs by their ids alone. */
+static void drop_kept(struct pawl__backend *pg)
+{
+    static const enum pawl__pg kept[] = { PG_SET_DROP_TAGS,   PG_FAILURE_DELETE,
+                                          PG_PROGRESS_DELETE, PG_CHECKPOINT_DELETE,
+                                          PG_LOG_DELETE,      PG_DEED_DELETE };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        bind_lists(pg, kept[i], 1);
+        pawl__pg_send(&pg->writer);
+    }
+}
+
 /* With all that is kept with them. After all other tables: what was written there in the same batch
  * goes too. */
 static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pawl__pg sql)
@@ -165,16 +200,14 @@ static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pa
         if (row->gone == from) pawl__pg_list_add_id(ids, row->id);
     }
     if (!ids->count) return;
-    bind_lists(pg, PG_SET_DROP_TAGS, 1);
-    pawl__pg_send(&pg->writer);
-    pawl__pg_forget_all(pg, ids);
+    drop_kept(pg);
     bind_lists(pg, sql, 1);
     pawl__pg_send_exact(&pg->writer, ids->count);
 }
 
 static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
 {
-    bool from[BIRTH + 1] = { false }, gone = false;
+    bool from[BIRTH + 1] = { false }, gone = false, archived = false;
     enum pawl_err err = pawl__pg_births_store(pg);
     if (err) return err;
     for (size_t i = 0; i < set->row_count; i++) {
@@ -182,6 +215,7 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
         if (is_written(row) || row->birth) enroll(pg, row);
         from[origin_of(row)] |= is_written(row);
         gone |= row->gone != 0;
+        archived |= (row->wrote & PAWL__WROTE_ARCHIVE) != 0;
     }
     for (int i = PLACE; i <= BIRTH; i++) {
         if (from[i]) write_rows(pg, (enum origin)i);
@@ -189,6 +223,7 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
     for (int i = 0; i < PAWL__TABLES; i++) {
         if (set->lists[i].count) put_list(pg, (enum pawl__table)i);
     }
+    if (archived) archive_rows(pg);
     if (gone) delete_rows(pg, PAWL__FOUND_LIVE, PG_JOB_DELETE);
     if (gone) delete_rows(pg, PAWL__FOUND_ARCHIVED, PG_ARCHIVE_DELETE);
     return PAWL_OK;
@@ -222,6 +257,7 @@ static enum pawl_err match(struct pawl__backend *pg, const struct pawl_filter *f
 
 const struct pawl__core_table pawl__pg_core = {
     .lane = pawl__pg_lane_at,
+    .load_named = pawl__pg_load_named,
     .load_keys = pawl__pg_keys_load,
     .load = pawl__pg_set_load,
     .store = store,
@@ -232,5 +268,8 @@ const struct pawl__core_table pawl__pg_core = {
     .forget_keys = pawl__pg_forget_keys,
     .unsettled = pawl__pg_unsettled,
     .next_unsettled = pawl__pg_next_unsettled,
+    .scan_ended = pawl__pg_scan_ended,
+    .census = pawl__pg_census,
+    .scan_silent = pawl__pg_scan_silent,
     .match = match,
 };

@@ -11,15 +11,6 @@ static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_CLAIM] = pawl__sq_op_claim,
     [PAWL__OP_ROUTE] = pawl__sq_op_claim,
     [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
-    [PAWL__OP_ARCHIVE] = pawl__sq_op_archive,
-    [PAWL__OP_PURGE] = pawl__sq_op_purge,
-    [PAWL__OP_NODE_JOIN] = pawl__sq_op_node_join,
-    [PAWL__OP_NODE_PUT] = pawl__sq_op_node_put,
-    [PAWL__OP_NODE_DROP] = pawl__sq_op_node_drop,
-    [PAWL__OP_LOCK_TRY] = pawl__sq_op_lock_try,
-    [PAWL__OP_LOCK_RENEW] = pawl__sq_op_lock_renew,
-    [PAWL__OP_LOCK_RELEASE] = pawl__sq_op_lock_release,
-    [PAWL__OP_SETTING_PUT] = pawl__sq_op_setting_put,
     [PAWL__OP_QUEUE_PAUSE] = pawl__sq_op_queue_pause,
 };
 
@@ -72,10 +63,6 @@ static bool leaves_fresh(const struct pawl__op *op)
     case PAWL__OP_NODE_JOIN:
     case PAWL__OP_NODE_PUT:
     case PAWL__OP_NODE_DROP:
-    case PAWL__OP_LOCK_TRY:
-    case PAWL__OP_LOCK_RENEW:
-    case PAWL__OP_LOCK_RELEASE:
-    case PAWL__OP_SETTING_PUT:
         return true;
     default:
         return false;

@@ -102,17 +102,9 @@ static void statements_that_are_bound_alike_take_the_same(void **state)
         { SQL_WAIT_LAPSED, ":now_ms", ":limit", NULL },
         { SQL_JOB_FACTS, ":key", NULL, NULL },
         { SQL_JOB_FACTS_BRIEF, ":key", NULL, NULL },
-        { SQL_JOB_DELETE, ":key", NULL, NULL },
         { SQL_ACTIVE_DELETE, ":key", NULL, NULL },
         { SQL_WAIT_DELETE, ":key", NULL, NULL },
         { SQL_DONE_DELETE, ":key", NULL, NULL },
-        { SQL_ARCHIVE_FACTS, ":key", NULL, NULL },
-        { SQL_ARCHIVE_INSERT, ":key", NULL, NULL },
-        { SQL_ARCHIVE_DELETE, ":key", NULL, NULL },
-        { SQL_FAILURE_DELETE, ":key", NULL, NULL },
-        { SQL_PROGRESS_DELETE, ":key", NULL, NULL },
-        { SQL_CHECKPOINT_DELETE, ":key", NULL, NULL },
-        { SQL_LOG_DELETE, ":key", NULL, NULL },
         { SQL_GET_LIVE, ":key", NULL, NULL },
         { SQL_GET_ARCHIVED, ":key", NULL, NULL },
         { SQL_STORY_FAILURES, ":key", NULL, NULL },
@@ -159,9 +151,9 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_UNSETTLED_LIST, // in its order, up to a limit; holds what is left to be settled
     SQL_UNSETTLED_NEXT,
     SQL_QUEUE_ALL, // small, and wanted whole
-    SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_NODE_FORGET,
-    SQL_NODE_LOCKS_END,
-    SQL_NODE_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
+    SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_SET_NODE_FORGET,
+    SQL_SET_LOCKS_END,
+    SQL_SET_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
     SQL_LOCKS_ALL,      SQL_STATS_COUNTS, SQL_MIGRATION_ALL, SQL_MIGRATION_TABLE_EXISTS,
     SQL_QUERY_LIVE, // until query.c puts its filters behind them
     SQL_QUERY_ARCHIVE,  SQL_COUNT_LIVE,   SQL_COUNT_ARCHIVE,
@@ -219,10 +211,12 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                            "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
         { SQL_DONE_ENDED,
           "SEARCH d USING INDEX pawl_done_ended (state=? AND finished_at_ms<?)\n"
-          "CORRELATED SCALAR SUBQUERY 1\nSEARCH w USING INTEGER PRIMARY KEY (rowid=?)\n" },
+          "CORRELATED SCALAR SUBQUERY 1\nSEARCH w USING INTEGER PRIMARY KEY (rowid=?)\n"
+          "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
         { SQL_ARCHIVE_OLD, "SEARCH pawl_archive USING INDEX pawl_archive_ended"
                            " (state=? AND finished_at_ms<?)\n" },
-        { SQL_DONE_COMPLETED, "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
+        { SQL_DONE_COMPLETED, "SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n"
+                              "SEARCH j USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n" },
         { SQL_ARCHIVE_COMPLETED,
           "SEARCH pawl_archive USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
         { SQL_EXPIRY_DUE, "SEARCH e USING PRIMARY KEY (at_ms<?)\n"
@@ -275,6 +269,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_RESTORE_JOB, JOINS("j") },
         { SQL_SET_RESTORE_DONE, JOINS("j") },
         { SQL_SET_LEAVE_ARCHIVE, LEAVES("pawl_archive") },
+        { SQL_SET_ARCHIVE, JOINS("j") "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_SET_PLAN, JOINS("pawl_job") },
         { SQL_SET_LEAVE_READY, "SEARCH pawl_ready USING PRIMARY KEY (lane=? AND rank=? AND key=?)\n"
                                "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
@@ -296,11 +291,22 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_LEASE, JOINS("pawl_active") },
         { SQL_SET_PROGRESS_READ, JOINS("p") },
         { SQL_SET_DROP_JOB, LEAVES("pawl_job") },
+        { SQL_SET_DROP_LOG, "SEARCH pawl_log USING PRIMARY KEY (key=?)\n"
+                            "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_DROP_AUDIT, "SEARCH pawl_deed USING INDEX pawl_deed_job (job_id=?)\n"
+                              "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_DROP_PROGRESS, LEAVES("pawl_progress") },
         { SQL_SET_DROP_CHECKPOINT, LEAVES("pawl_checkpoint") },
         { SQL_SET_FOLLOWED, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid=?)\n"
                             "LIST SUBQUERY 1\nSCAN pawl_set_followed VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_UNSETTLED, "SCAN pawl_set_unsettled VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NODE_LOAD, "SEARCH pawl_node USING PRIMARY KEY (name=?)\n" },
+        { SQL_LOCK_LOAD, "SEARCH pawl_lock USING PRIMARY KEY (name=?)\n" },
+        { SQL_SET_LOCK_PUT, "SCAN pawl_set_lock_put VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_NODE_PUT, "SCAN pawl_set_node_put VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_SETTING_DROP,
+          "SEARCH pawl_setting USING PRIMARY KEY (name=?)\n"
+          "LIST SUBQUERY 1\nSCAN pawl_set_setting_drop VIRTUAL TABLE INDEX 0:\n" },
         { SQL_UNSETTLED_LIST, "SCAN pawl_unsettled\n" }, // in its order, up to the limit
         { SQL_UNSETTLED_NEXT, "SCAN pawl_unsettled\n" },
     };
@@ -599,33 +605,14 @@ static int cost_of(sqlite3 *db, enum pawl__sql sql, int64_t limit, int64_t after
 static void costs_do_not_grow_with_the_store(void **state)
 {
     static const enum pawl__sql list[] = {
-        SQL_READY_NEXT,
-        SQL_READY_DELETE,
-        SQL_WAIT_DUE,
-        SQL_PROMOTE_ENTER,
-        SQL_PROMOTE_LEAVE,
-        SQL_WAIT_LAPSED,
-        SQL_WAIT_NEXT_DUE,
-        SQL_WAIT_NEXT_LEASE,
-        SQL_DONE_ENDED,
-        SQL_DONE_COMPLETED,
-        SQL_ARCHIVE_OLD,
-        SQL_ARCHIVE_COMPLETED,
-        SQL_ARCHIVE_HIGH,
-        SQL_EXPIRY_DUE,
-        SQL_EXPIRY_NEXT,
-        SQL_KEY_FORGET,
-        SQL_KEY_DELETE,
-        SQL_JOB_KEY,
-        SQL_ARCHIVE_KEY_DISPLACED,
-        SQL_PLACE_GET,
-        SQL_JOB_FACTS,
-        SQL_DEED_DELETE,
-        SQL_STORY_DEEDS,
-        SQL_STORY_FAILURES,
-        SQL_STORY_LOG,
-        SQL_LOG_DELETE,
-        SQL_READY_DELETE_THROUGH,
+        SQL_READY_NEXT,     SQL_READY_DELETE,    SQL_WAIT_DUE,
+        SQL_PROMOTE_ENTER,  SQL_PROMOTE_LEAVE,   SQL_WAIT_LAPSED,
+        SQL_WAIT_NEXT_DUE,  SQL_WAIT_NEXT_LEASE, SQL_DONE_ENDED,
+        SQL_DONE_COMPLETED, SQL_ARCHIVE_OLD,     SQL_ARCHIVE_COMPLETED,
+        SQL_ARCHIVE_HIGH,   SQL_EXPIRY_DUE,      SQL_EXPIRY_NEXT,
+        SQL_KEY_FORGET,     SQL_JOB_KEY,         SQL_ARCHIVE_KEY_DISPLACED,
+        SQL_PLACE_GET,      SQL_JOB_FACTS,       SQL_STORY_DEEDS,
+        SQL_STORY_FAILURES, SQL_STORY_LOG,       SQL_READY_DELETE_THROUGH,
     };
     struct kit small, large;
     kit_open_memory(&small);

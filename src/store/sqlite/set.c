@@ -87,6 +87,16 @@ static const char *const names[PAWL__TABLES] = {
     [PAWL__TABLE_LINE_TRIM] = "pawl_set_line_trim",
     [PAWL__TABLE_FOLLOWED] = "pawl_set_followed",
     [PAWL__TABLE_UNSETTLED] = "pawl_set_unsettled",
+    [PAWL__TABLE_NODE_NEW] = "pawl_set_node_new",
+    [PAWL__TABLE_NODE_PUT] = "pawl_set_node_put",
+    [PAWL__TABLE_NODE_DROP] = "pawl_set_node_drop",
+    [PAWL__TABLE_NODE_FORGET] = "pawl_set_node_forget",
+    [PAWL__TABLE_RUNS_END] = "pawl_set_runs_end",
+    [PAWL__TABLE_LOCKS_END] = "pawl_set_locks_end",
+    [PAWL__TABLE_LOCK_NEW] = "pawl_set_lock_new",
+    [PAWL__TABLE_LOCK_PUT] = "pawl_set_lock_put",
+    [PAWL__TABLE_SETTING_PUT] = "pawl_set_setting_put",
+    [PAWL__TABLE_SETTING_DROP] = "pawl_set_setting_drop",
 };
 
 static int attach_list(sqlite3 *db, struct pawl__sq_set_list *list, enum pawl__table table)
@@ -181,6 +191,7 @@ static enum pawl_err match(struct pawl__backend *sq, const struct pawl_filter *f
 
 const struct pawl__core_table pawl__sq_core = {
     .lane = pawl__sq_lane_at,
+    .load_named = pawl__sq_load_named,
     .load_keys = pawl__sq_keys_load,
     .load = pawl__sq_set_load,
     .store = pawl__sq_set_store,
@@ -191,5 +202,8 @@ const struct pawl__core_table pawl__sq_core = {
     .forget_keys = pawl__sq_forget_keys,
     .unsettled = pawl__sq_unsettled,
     .next_unsettled = pawl__sq_next_unsettled,
+    .scan_ended = pawl__sq_scan_ended,
+    .census = pawl__sq_census,
+    .scan_silent = pawl__sq_scan_silent,
     .match = match,
 };

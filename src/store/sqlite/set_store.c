@@ -104,6 +104,11 @@ static bool extended(const struct pawl__row *row)
     return (row->wrote & PAWL__WROTE_LEASE) && !moved(row);
 }
 
+static bool archived(const struct pawl__row *row)
+{
+    return row->wrote & PAWL__WROTE_ARCHIVE;
+}
+
 static bool gone(const struct pawl__row *row)
 {
     return row->gone;
@@ -132,7 +137,8 @@ static const struct write writes[] = {
     { SQL_SET_LEAVE_ACTIVE, left_active }, { SQL_SET_LEAVE_WAIT, left_wait },
     { SQL_SET_LEAVE_DONE, left_done },     { SQL_SET_ENTER_READY, entered_ready },
     { SQL_SET_ENTER_WAIT, entered_wait },  { SQL_SET_ENTER_DONE, entered_done },
-    { SQL_SET_EXPIRY, may_expire_again },
+    { SQL_SET_EXPIRY, may_expire_again },  { SQL_SET_ARCHIVE, archived },
+    { SQL_SET_LEAVE_DONE, archived },      { SQL_SET_DROP_JOB, archived },
 };
 
 /* After all other tables: what was written there in the same batch goes too. */
@@ -167,6 +173,15 @@ static size_t list_changed(struct pawl__backend *sq)
     }
     if (count) qsort(sq->set_tables.changed, count, sizeof(struct pawl__row *), compare_keys);
     return count;
+}
+
+/* See archive_high. */
+static void raise_archive(struct pawl__backend *sq, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct pawl__row *row = sq->set_tables.changed[i];
+        if (archived(row) && row->own.key > sq->archive_high) sq->archive_high = row->own.key;
+    }
 }
 
 /* How many of the `count` rows that were changed a statement is about; those are shown. */
@@ -234,6 +249,16 @@ static const enum pawl__sql statements[PAWL__TABLES] = {
     [PAWL__TABLE_LINE_TRIM] = SQL_SET_LINE_TRIM,
     [PAWL__TABLE_FOLLOWED] = SQL_SET_FOLLOWED,
     [PAWL__TABLE_UNSETTLED] = SQL_SET_UNSETTLED,
+    [PAWL__TABLE_NODE_NEW] = SQL_SET_NODE_NEW,
+    [PAWL__TABLE_NODE_PUT] = SQL_SET_NODE_PUT,
+    [PAWL__TABLE_NODE_DROP] = SQL_SET_NODE_DROP,
+    [PAWL__TABLE_NODE_FORGET] = SQL_SET_NODE_FORGET,
+    [PAWL__TABLE_RUNS_END] = SQL_SET_RUNS_END,
+    [PAWL__TABLE_LOCKS_END] = SQL_SET_LOCKS_END,
+    [PAWL__TABLE_LOCK_NEW] = SQL_SET_LOCK_NEW,
+    [PAWL__TABLE_LOCK_PUT] = SQL_SET_LOCK_PUT,
+    [PAWL__TABLE_SETTING_PUT] = SQL_SET_SETTING_PUT,
+    [PAWL__TABLE_SETTING_DROP] = SQL_SET_SETTING_DROP,
 };
 
 static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__set *set)
@@ -254,6 +279,7 @@ enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set
     if (!err) err = store_births(sq);
     if (err) return err;
     size_t count = list_changed(sq); // new ones know their keys by now
+    raise_archive(sq, count);
     err = write_rows(sq, count, writes, sizeof writes / sizeof *writes);
     if (!err) err = store_lists(sq, set);
     if (err || !show_concerned(sq, count, gone)) return err;

@@ -333,7 +333,7 @@ enum pawl_err pawl__sq_births_store(struct pawl__backend *sq, struct pawl__row *
 int pawl__sq_keys_attach(struct pawl__backend *sq);
 enum pawl_err pawl__sq_keys_load(struct pawl__backend *sq, struct pawl__set *set);
 
-/* ---- the working set (set.c, set_load.c, set_store.c, sweep.c) ---- */
+/* ---- the working set (set.c, set_load.c, set_store.c, sweep.c, retire.c, cluster.c) ---- */
 
 extern const struct pawl__core_table pawl__sq_core;
 /* The virtual tables of the writer's connection. */
@@ -358,6 +358,12 @@ enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
                                      bool *more);
 enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms);
 enum pawl_err pawl__sq_forget_keys(struct pawl__backend *sq, int64_t limit);
+enum pawl_err pawl__sq_scan_ended(struct pawl__backend *sq, const struct pawl__ended *what,
+                                  bool *more);
+enum pawl_err pawl__sq_load_named(struct pawl__backend *sq, struct pawl__set *set);
+enum pawl_err pawl__sq_census(struct pawl__backend *sq, const char *name, struct pawl_census *out,
+                              int64_t *silent);
+enum pawl_err pawl__sq_scan_silent(struct pawl__backend *sq, int64_t limit);
 
 /* ---- jobs that have just come (fresh.c) ---- */
 
@@ -516,12 +522,6 @@ enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *
                             const char *subject, const char *action, const struct pawl_by *by,
                             enum pawl_state from, enum pawl_state to);
 
-/* Give up a job's keys and forget all that is kept with it. */
-enum pawl_err pawl__sq_forget(struct pawl__backend *sq, int64_t key, struct pawl_job_id id,
-                              struct pawl_span tags, struct pawl_span keys);
-/* Is the work of op->retire ours to do? It is when no owner is named. */
-enum pawl_err pawl__sq_retire_begin(struct pawl__backend *sq, const struct pawl__op *op,
-                                    bool *ours);
 /* Ids that match, oldest first, on `conn`; in `arena`. */
 enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
@@ -532,10 +532,7 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_archive, pawl__sq_op_purge,
-    pawl__sq_op_node_join, pawl__sq_op_node_put, pawl__sq_op_node_drop, pawl__sq_op_lock_try,
-    pawl__sq_op_lock_renew, pawl__sq_op_lock_release, pawl__sq_op_setting_put,
-    pawl__sq_op_queue_pause;
+pawl__sq_op_fn pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_queue_pause;
 
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing

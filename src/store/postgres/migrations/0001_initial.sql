@@ -294,7 +294,9 @@ CREATE TABLE pawl_node (
     name            text COLLATE "C" PRIMARY KEY,
     info            text,
     started_at_ms   bigint NOT NULL,
-    heartbeat_at_ms bigint NOT NULL
+    heartbeat_at_ms bigint NOT NULL,
+    alive_until_ms  bigint NOT NULL DEFAULT 0, -- unless another heartbeat comes
+    lease_ms        bigint -- as it says itself; NULL: it does not, and is never given up
 ) WITH (fillfactor = 50);
 
 -- A released lock keeps its row with an empty owner, so that its fence goes on growing.

@@ -140,138 +140,42 @@ FROM taken
 GROUP BY lane, state
 ON CONFLICT (lane, state) DO UPDATE SET n = pawl_count.n + excluded.n
 
--- How long a node may be silent before the others take its work, as it says itself; NULL: it does
--- not say, and is never taken for dead. One whose work was taken says "lapsed_lease_ms" instead.
--- fragment: node_lease
-    substring(n.info FROM '"lease_ms":([0-9]{1,15})')::bigint
-
--- fragment: node_alive
-    n.heartbeat_at_ms + coalesce({{node_lease}}, 30000) > :now_ms
-    AND strpos(coalesce(n.info, ''), '"lapsed_lease_ms"') = 0
-
--- name: node_put
--- The name's newest start wins; an older one's late heartbeat changes nothing. How many others are
--- alive, how many have fallen silent, about how many jobs wait (as of the last fold), and when the
--- next of the others falls silent.
-WITH put AS (
-    INSERT INTO pawl_node AS n (name, info, started_at_ms, heartbeat_at_ms)
-    VALUES (:name, :info, :started_at_ms, :now_ms)
-    ON CONFLICT (name) DO UPDATE
-    SET info = excluded.info, started_at_ms = excluded.started_at_ms,
-        heartbeat_at_ms = excluded.heartbeat_at_ms
-    WHERE excluded.started_at_ms >= n.started_at_ms
-    RETURNING 1
-)
-SELECT (SELECT count(*) FROM put),
-    count(*) FILTER (WHERE {{node_alive}}),
-    count(*) FILTER (WHERE n.heartbeat_at_ms + {{node_lease}} <= :now_ms),
-    (SELECT coalesce(sum(c.n), 0)::bigint FROM pawl_count AS c WHERE c.state = 2),
-    min(n.heartbeat_at_ms + {{node_lease}})
-        FILTER (WHERE n.heartbeat_at_ms + {{node_lease}} > :now_ms)
-FROM pawl_node AS n
-WHERE n.name <> :name
-
--- name: node_get
--- The third column: is it alive?
-SELECT n.started_at_ms, n.heartbeat_at_ms, {{node_alive}}, n.info
-FROM pawl_node AS n
-WHERE n.name = :name
+-- name: node_load
+SELECT {{node.fields}}
+FROM pawl_node
+WHERE name = ANY (:names)
+ORDER BY name
 FOR UPDATE
 
--- name: node_join
--- Two that begin at once both find nobody; the second waits here, and then finds the first.
-INSERT INTO pawl_node AS n (name, info, started_at_ms, heartbeat_at_ms)
-VALUES (:name, :info, :started_at_ms, :now_ms)
-ON CONFLICT (name) DO UPDATE
-SET info = excluded.info, started_at_ms = excluded.started_at_ms,
-    heartbeat_at_ms = excluded.heartbeat_at_ms
-WHERE n.started_at_ms = :before_ms
-RETURNING 1
+-- Those that said a lease and were not heard of since it ended.
+-- fragment: node_silent
+    lease_ms IS NOT NULL AND alive_until_ms <= :now_ms
+
+-- name: node_census
+-- How many of the others are alive, how many have fallen silent, about how many jobs wait (as of
+-- the last fold), and when the next one falls silent.
+SELECT count(*) FILTER (WHERE alive_until_ms > :now_ms),
+    count(*) FILTER (WHERE {{node_silent}}),
+    (SELECT coalesce(sum(c.n), 0)::bigint FROM pawl_count AS c WHERE c.state = 2),
+    min(alive_until_ms) FILTER (WHERE lease_ms IS NOT NULL AND alive_until_ms > :now_ms)
+FROM pawl_node
+WHERE name <> :name
 
 -- name: node_silent
 -- One that another gives up just now, or that speaks just now, is passed over.
-SELECT n.name
-FROM pawl_node AS n
-WHERE n.heartbeat_at_ms + {{node_lease}} <= :now_ms
-ORDER BY n.name
+SELECT {{node.fields}}
+FROM pawl_node
+WHERE {{node_silent}}
+ORDER BY name
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
 
--- name: node_lapse
--- The next number is nobody's: a heartbeat that comes after all is refused, so that its sender
--- learns that it was given up.
-UPDATE pawl_node
-SET started_at_ms = started_at_ms + 1,
-    info = replace(info, '"lease_ms"', '"lapsed_lease_ms"')
-WHERE name = ANY (:names)
-
--- name: node_runs_end
--- The next sweep charges them and makes them available. What somebody moves just now needs no end.
-UPDATE pawl_job
-SET lease_until_ms = :now_ms
-WHERE ctid = ANY (ARRAY (
-    SELECT r.place
-    FROM pawl_lease AS l
-    CROSS JOIN LATERAL unnest(l.ids) AS g (id)
-    CROSS JOIN LATERAL (
-        SELECT j.ctid AS place
-        FROM pawl_job AS j
-        WHERE j.id = g.id AND j.state = 4 AND j.lease_until_ms > :now_ms
-            AND j.worker = ANY (:names)
-        FOR NO KEY UPDATE SKIP LOCKED
-    ) AS r
-    WHERE l.worker = ANY (:names)))
-RETURNING id, worker
-
--- name: node_locks_end
-UPDATE pawl_lock
-SET owner = '', expires_at_ms = 0
-WHERE owner = ANY (:names)
-
--- name: node_forget
-DELETE FROM pawl_node
-WHERE heartbeat_at_ms < :before_ms
-
--- name: node_drop
--- Started at 0: whichever there is.
-DELETE FROM pawl_node
-WHERE name = :name AND :started_at_ms IN (0, started_at_ms)
-RETURNING 1
-
--- name: lock_try
-INSERT INTO pawl_lock AS k (name, owner, fence, locked_at_ms, expires_at_ms)
-VALUES (:name, :owner, 1, :now_ms, :expires_at_ms)
-ON CONFLICT (name) DO UPDATE
-SET owner = excluded.owner, fence = k.fence + 1, locked_at_ms = excluded.locked_at_ms,
-    expires_at_ms = excluded.expires_at_ms
-WHERE k.owner = excluded.owner OR k.expires_at_ms <= excluded.locked_at_ms
-RETURNING fence
-
--- name: lock_get
-SELECT owner, fence, expires_at_ms
+-- name: lock_load
+SELECT {{lock.fields}}
 FROM pawl_lock
-WHERE name = :name
-
--- name: lock_renew
-UPDATE pawl_lock
-SET expires_at_ms = :expires_at_ms
-WHERE name = :name AND owner = :owner AND expires_at_ms > :now_ms
-RETURNING 1
-
--- name: lock_release
-UPDATE pawl_lock
-SET owner = '', expires_at_ms = 0
-WHERE name = :name AND owner = :owner
-RETURNING 1
-
--- name: setting_put
-INSERT INTO pawl_setting (name, value)
-VALUES (:name, :value)
-ON CONFLICT (name) DO UPDATE SET value = excluded.value
-
--- name: setting_delete
-DELETE FROM pawl_setting
-WHERE name = :name
+WHERE name = ANY (:names)
+ORDER BY name
+FOR UPDATE
 
 -- name: setting_get
 SELECT value

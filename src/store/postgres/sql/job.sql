@@ -131,16 +131,6 @@ FOR UPDATE
 DELETE FROM pawl_job
 WHERE id = ANY (:ids)
 
--- name: archive_insert
-WITH gone AS (
-    DELETE FROM pawl_job AS j
-    WHERE j.id = ANY (:ids)
-    RETURNING {{facts}}, {{end}}, j.arrival
-)
-INSERT INTO pawl_archive ({{fact_columns}}, {{end_columns}}, arrival)
-SELECT {{fact_columns}}, {{end_columns}}, arrival
-FROM gone
-
 -- name: archive_delete
 DELETE FROM pawl_archive
 WHERE id = ANY (:ids)
@@ -166,20 +156,12 @@ SELECT keys
 FROM pawl_archive
 WHERE id = ANY (:ids) AND keys IS NOT NULL
 
--- name: key_delete
-DELETE FROM pawl_key
-WHERE digest = :digest AND id = :id
-
 -- name: tag_insert
 INSERT INTO pawl_tag (tag, id)
 SELECT t.tag, g.id
 FROM unnest(:ids, :tags) AS g (id, tags)
 CROSS JOIN LATERAL json_array_elements_text(g.tags::json) AS t (tag)
 ON CONFLICT DO NOTHING
-
--- name: tag_delete
-DELETE FROM pawl_tag
-WHERE id = :id AND tag IN (SELECT json_array_elements_text(:tags::json))
 
 -- name: deed_insert
 INSERT INTO pawl_deed (at_ms, job_id, subject, action, actor, reason, from_state, to_state)

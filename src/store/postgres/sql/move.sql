@@ -258,7 +258,7 @@ DELETE FROM pawl_ended
 WHERE ctid = ANY (:places)
 
 -- name: archive_old
-SELECT id, lane, tags, keys
+SELECT id
 FROM pawl_archive
 WHERE state = :state AND finished_at_ms < :before_ms
     AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)

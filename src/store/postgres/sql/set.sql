@@ -60,6 +60,16 @@ INSERT INTO pawl_job ({{fact_columns}}, {{end_columns}}, arrival, rank, waits, h
 SELECT {{fact_columns}}, {{end_columns}}, arrival, 0, false, false, false
 FROM gone
 
+-- name: set_archive
+WITH gone AS (
+    DELETE FROM pawl_job AS j
+    WHERE j.id = ANY (:ids)
+    RETURNING {{facts}}, {{end}}, j.arrival
+)
+INSERT INTO pawl_archive ({{fact_columns}}, {{end_columns}}, arrival)
+SELECT {{fact_columns}}, {{end_columns}}, arrival
+FROM gone
+
 -- fragment: set_columns
     {{row.written set g | no end_new
     | dead_letter = g.dead_letter <> 0
@@ -235,3 +245,85 @@ FROM pawl_unsettled
 WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
+
+-- Nodes, locks, settings. A row that is put was locked when it was read. One that is new, but is
+-- there all the same, fails the batch, which is then done again.
+
+-- name: set_node_new
+INSERT INTO pawl_node ({{node.fields}})
+SELECT {{node.fields of g}}
+FROM unnest({{node.fields bound}}) AS g ({{node.fields}})
+
+-- name: set_node_put
+INSERT INTO pawl_node ({{node.fields}})
+SELECT {{node.fields of g}}
+FROM unnest({{node.fields bound}}) AS g ({{node.fields}})
+ON CONFLICT (name) DO UPDATE SET {{node.fields set excluded | no name}}
+
+-- name: set_node_drop
+DELETE FROM pawl_node
+WHERE name = ANY (ARRAY (
+    SELECT g.name
+    FROM unnest({{node.fields bound}}) AS g ({{node.fields}})
+))
+
+-- name: set_node_forget
+DELETE FROM pawl_node
+WHERE heartbeat_at_ms < (:before_ms)[1]
+
+-- name: set_runs_end
+-- Of workers that are gone. A job that another transaction moves just now needs no end. It is the
+-- same instant for all.
+WITH held AS MATERIALIZED (
+    SELECT r.place
+    FROM pawl_lease AS l
+    CROSS JOIN LATERAL unnest(l.ids) AS g (id)
+    CROSS JOIN LATERAL (
+        SELECT j.ctid AS place
+        FROM pawl_job AS j
+        WHERE j.id = g.id AND j.state = 4 AND j.worker = ANY (:name)
+            AND j.lease_until_ms > (:at_ms)[1]
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS r
+    WHERE l.worker = ANY (:name)
+), ended AS (
+    UPDATE pawl_job
+    SET lease_until_ms = (:at_ms)[1]
+    WHERE ctid = ANY (ARRAY (SELECT place FROM held))
+    RETURNING id, worker, lease_until_ms
+)
+INSERT INTO pawl_lease (until_ms, worker, ids)
+SELECT lease_until_ms, worker, array_agg(id)
+FROM (SELECT id, worker, lease_until_ms, row_number() OVER (PARTITION BY worker) / 64 AS part
+    FROM ended) AS g
+GROUP BY lease_until_ms, worker, part
+
+-- name: set_locks_end
+UPDATE pawl_lock
+SET owner = '', expires_at_ms = 0
+FROM unnest({{gone.fields bound}}) AS g ({{gone.fields}})
+WHERE owner = g.name
+
+-- name: set_lock_new
+INSERT INTO pawl_lock ({{lock.fields}})
+SELECT {{lock.fields of g | owner = coalesce(g.owner, '')}}
+FROM unnest({{lock.fields bound}}) AS g ({{lock.fields}})
+
+-- name: set_lock_put
+INSERT INTO pawl_lock ({{lock.fields}})
+SELECT {{lock.fields of g | owner = coalesce(g.owner, '')}}
+FROM unnest({{lock.fields bound}}) AS g ({{lock.fields}})
+ON CONFLICT (name) DO UPDATE SET {{lock.fields set excluded | no name}}
+
+-- name: set_setting_put
+INSERT INTO pawl_setting ({{setting.fields}})
+SELECT {{setting.fields of g | value = coalesce(g.value, '')}}
+FROM unnest({{setting.fields bound}}) AS g ({{setting.fields}})
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- name: set_setting_drop
+DELETE FROM pawl_setting
+WHERE name = ANY (ARRAY (
+    SELECT g.name
+    FROM unnest({{setting.fields bound}}) AS g ({{setting.fields}})
+))

@@ -287,7 +287,9 @@ CREATE TABLE pawl_node (
     name            TEXT PRIMARY KEY,
     info            TEXT,
     started_at_ms   INTEGER NOT NULL,
-    heartbeat_at_ms INTEGER NOT NULL
+    heartbeat_at_ms INTEGER NOT NULL,
+    alive_until_ms  INTEGER NOT NULL DEFAULT 0, -- unless another heartbeat comes
+    lease_ms        INTEGER -- as it says itself; NULL: it does not, and is never given up
 ) STRICT, WITHOUT ROWID;
 
 -- A released lock keeps its row with an empty owner, so that its fence goes on growing.

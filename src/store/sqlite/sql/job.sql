@@ -102,11 +102,6 @@ SELECT {{own}}, {{job.facts of j | args = NULL}}
 FROM pawl_job AS j
 WHERE j.key = :key
 
--- name: archive_facts
-SELECT {{facts}}
-FROM pawl_archive AS j
-WHERE j.key = :key
-
 -- name: job_key
 SELECT key
 FROM pawl_job
@@ -133,21 +128,6 @@ FROM pawl_job AS j
 {{places}}
 WHERE j.key = :key
 
--- name: job_delete
-DELETE FROM pawl_job
-WHERE key = :key
-
--- name: archive_insert
-INSERT INTO pawl_archive ({{own_columns}}, {{job.facts}}, {{end_columns}})
-SELECT {{facts}}, {{job.stand of d | no paused_from | no lease_until_ms}}
-FROM pawl_job AS j
-JOIN pawl_done AS d ON d.key = j.key
-WHERE j.key = :key
-
--- name: archive_delete
-DELETE FROM pawl_archive
-WHERE key = :key
-
 -- name: archive_high
 SELECT max(key)
 FROM pawl_archive
@@ -162,18 +142,6 @@ SELECT lane, state, created_at_ms
 FROM pawl_archive
 WHERE key = :key
 
--- name: key_delete
-DELETE FROM pawl_key
-WHERE digest = :digest AND id = :id
-
--- name: tag_delete
-DELETE FROM pawl_tag
-WHERE key = :key AND tag IN (SELECT value FROM json_each(:tags))
-
 -- name: deed_insert
 INSERT INTO pawl_deed (at_ms, job_id, subject, action, actor, reason, from_state, to_state)
 VALUES (:at_ms, :job_id, :subject, :action, :actor, :reason, :from_state, :to_state)
-
--- name: deed_delete
-DELETE FROM pawl_deed
-WHERE job_id = :job_id

@@ -128,23 +128,26 @@ WHERE key = :key
 
 -- name: done_completed
 -- Bounded by what it looks at, not only by what it finds; the caller goes on from the last key.
-SELECT d.key, d.lane, d.state = 7 AND d.finished_at_ms < :before_ms
+SELECT d.key, coalesce(j.head, j.key), j.tail, d.lane,
+    d.state = 7 AND d.finished_at_ms < :before_ms
 FROM pawl_done AS d
+LEFT JOIN pawl_job AS j ON j.key = d.key
 WHERE d.key > :after AND d.key < :until
 ORDER BY d.key
 LIMIT :limit
 
 -- name: done_ended
 -- A discarded job that an operator paused is not done with.
-SELECT d.key, d.lane
+SELECT d.key, coalesce(j.head, j.key), j.tail, d.lane
 FROM pawl_done AS d
+LEFT JOIN pawl_job AS j ON j.key = d.key
 WHERE d.state <> 7 AND d.state = :state AND d.finished_at_ms < :before_ms
     AND NOT EXISTS (SELECT 1 FROM pawl_wait AS w WHERE w.key = d.key)
 ORDER BY d.finished_at_ms
 LIMIT :limit
 
 -- name: archive_completed
-SELECT key, lane,
+SELECT key, coalesce(head, key), tail, lane,
     state = 7 AND finished_at_ms < :before_ms
         AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
 FROM pawl_archive
@@ -153,7 +156,7 @@ ORDER BY key
 LIMIT :limit
 
 -- name: archive_old
-SELECT key, lane
+SELECT key, coalesce(head, key), tail, lane
 FROM pawl_archive
 WHERE state <> 7 AND state = :state AND finished_at_ms < :before_ms
     AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
@@ -192,22 +195,6 @@ WHERE (digest, id) IN (
     ORDER BY until_ms
     LIMIT :limit
 )
-
--- name: failure_delete
-DELETE FROM pawl_failure
-WHERE key = :key
-
--- name: progress_delete
-DELETE FROM pawl_progress
-WHERE key = :key
-
--- name: checkpoint_delete
-DELETE FROM pawl_checkpoint
-WHERE key = :key
-
--- name: log_delete
-DELETE FROM pawl_log
-WHERE key = :key
 
 -- name: count_add
 -- Not an upsert: it would ask the CHECK about the change instead of the sum.

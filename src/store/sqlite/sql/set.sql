@@ -82,6 +82,13 @@ CROSS JOIN pawl_archive AS j ON j.key = s.key
 DELETE FROM pawl_archive
 WHERE key IN (SELECT key FROM pawl_set_row)
 
+-- name: set_archive
+INSERT INTO pawl_archive ({{own_columns}}, {{job.facts}}, {{end_columns}})
+SELECT {{facts}}, {{job.stand of d | no paused_from | no lease_until_ms}}
+FROM pawl_set_row AS s
+CROSS JOIN pawl_job AS j ON j.key = s.key
+CROSS JOIN pawl_done AS d ON d.key = j.key
+
 -- name: set_plan
 UPDATE pawl_job
 SET {{row.plan set s}}
@@ -275,3 +282,54 @@ FROM pawl_unsettled
 WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
+
+-- Nodes, locks, settings.
+
+-- name: set_node_new
+INSERT INTO pawl_node ({{node.fields}})
+SELECT {{node.fields}}
+FROM pawl_set_node_new
+
+-- name: set_node_put
+INSERT OR REPLACE INTO pawl_node ({{node.fields}})
+SELECT {{node.fields}}
+FROM pawl_set_node_put
+
+-- name: set_node_drop
+DELETE FROM pawl_node
+WHERE name IN (SELECT name FROM pawl_set_node_drop)
+
+-- name: set_node_forget
+DELETE FROM pawl_node
+WHERE heartbeat_at_ms < (SELECT max(before_ms) FROM pawl_set_node_forget)
+
+-- name: set_runs_end
+-- It is the same instant for all.
+UPDATE pawl_active
+SET lease_until_ms = (SELECT max(at_ms) FROM pawl_set_runs_end)
+WHERE worker IN (SELECT name FROM pawl_set_runs_end)
+    AND lease_until_ms > (SELECT max(at_ms) FROM pawl_set_runs_end)
+
+-- name: set_locks_end
+UPDATE pawl_lock
+SET owner = '', expires_at_ms = 0
+WHERE owner IN (SELECT name FROM pawl_set_locks_end)
+
+-- name: set_lock_new
+INSERT INTO pawl_lock ({{lock.fields}})
+SELECT {{lock.fields | owner = coalesce(owner, '')}}
+FROM pawl_set_lock_new
+
+-- name: set_lock_put
+INSERT OR REPLACE INTO pawl_lock ({{lock.fields}})
+SELECT {{lock.fields | owner = coalesce(owner, '')}}
+FROM pawl_set_lock_put
+
+-- name: set_setting_put
+INSERT OR REPLACE INTO pawl_setting ({{setting.fields}})
+SELECT {{setting.fields | value = coalesce(value, '')}}
+FROM pawl_set_setting_put
+
+-- name: set_setting_drop
+DELETE FROM pawl_setting
+WHERE name IN (SELECT name FROM pawl_set_setting_drop)

@@ -1,0 +1,274 @@
+/* What nodes share besides jobs: who is there, who holds which lock, settings.
+ *
+ * Operations on nodes are run alone, because what a node leaves behind is found by its name and not
+ * in the set: its runs' leases and its locks end by one statement each, whatever their number. */
+#include "store/core/set.h"
+
+#include "base/diag.h"
+#include "base/json.h"
+#include "base/time_text.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A node's row is kept this long after its last heartbeat, for those who look what happened. */
+#define NODE_KEPT_MS INT64_C(86400000)
+#define LEASE_ASSUMED_MS INT64_C(30000) /* of nodes that say nothing */
+#define LEASE_MAX_MS INT64_C(1000000000000000)
+
+enum { INFO_DEPTH_MAX = 16 };
+
+/* ---- nodes ---- */
+
+/* A node that this library does not run may say anything of itself. */
+static int64_t lease_of(struct pawl__set *set, const char *info)
+{
+    struct pawl__json json;
+    int64_t lease_ms = 0;
+    struct pawl_span text = { info, strlen(info) };
+    if (pawl__json_parse(text, INFO_DEPTH_MAX, &set->arena, &json, NULL)) return 0;
+    if (json.tokens[0].type != PAWL__JSON_OBJECT) return 0;
+    uint32_t at = pawl__json_member(&json, 0, "lease_ms");
+    bool said = at && pawl__json_int(&json, at, &lease_ms);
+    return said && lease_ms > 0 && lease_ms <= LEASE_MAX_MS ? lease_ms : 0;
+}
+
+static void beat(struct pawl__set *set, struct pawl__named *named, const struct pawl__op *op)
+{
+    struct pawl__node *node = &named->row.node;
+    node->info = op->node.info ? op->node.info : "";
+    node->started_at_ms = op->node.started_at_ms;
+    node->heartbeat_at_ms = set->now_ms;
+    node->lease_ms = lease_of(set, node->info);
+    node->alive_until_ms = set->now_ms + (node->lease_ms ? node->lease_ms : LEASE_ASSUMED_MS);
+    named->there = named->changed = true;
+}
+
+static void end_locks(struct pawl__set *set, const char *name)
+{
+    pawl__set_put(set, PAWL__TABLE_LOCKS_END,
+                  &(struct pawl__gone){ .name = name, .at_ms = set->now_ms });
+}
+
+/* What a node that is gone leaves behind is free for others. The next sweep charges its runs and
+ * makes them available. */
+static void end_work(struct pawl__set *set, const char *name)
+{
+    pawl__set_put(set, PAWL__TABLE_RUNS_END,
+                  &(struct pawl__gone){ .name = name, .at_ms = set->now_ms });
+    end_locks(set, name);
+}
+
+enum pawl_err pawl__scan_node(struct pawl__set *set, struct pawl__op *op)
+{
+    op->node.census = (struct pawl_census){ 0 };
+    (void)pawl__set_want_named(set, PAWL__NAMED_NODE, op->node.name);
+    return PAWL_OK;
+}
+
+static struct pawl__named *find_node(struct pawl__set *set, const struct pawl__op *op)
+{
+    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_NODE, op->node.name);
+    assert(named && named->read); // or the load had failed
+    return named;
+}
+
+static enum pawl_err fail_held(const struct pawl__set *set, const struct pawl__op *op,
+                               const struct pawl__node *node)
+{
+    char since[PAWL__INSTANT_TEXT_BYTES];
+    pawl__instant_text(node->started_at_ms, since);
+    return pawl__fail_field(op->diag, PAWL_ERR_HELD, "name",
+                            "node \"%s\" is alive: started at %s, last heartbeat %lld ms ago; "
+                            "it says %s",
+                            node->name, since, (long long)(set->now_ms - node->heartbeat_at_ms),
+                            *node->info ? node->info : "nothing");
+}
+
+enum pawl_err pawl__rule_node_join(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__named *named = find_node(set, op);
+    const struct pawl__node *node = &named->row.node;
+    bool alive = named->there && node->alive_until_ms > set->now_ms;
+    if (alive) return fail_held(set, op, node);
+    int64_t before_ms = named->there ? node->started_at_ms : 0;
+    op->node.started_at_ms = before_ms < set->now_ms ? set->now_ms : before_ms + 1;
+    if (named->there) end_work(set, node->name);
+    beat(set, named, op);
+    pawl__set_put(set, PAWL__TABLE_NODE_FORGET,
+                  &(struct pawl__forgotten){ .before_ms = set->now_ms - NODE_KEPT_MS });
+    return PAWL_OK;
+}
+
+/* The name's newest start wins; an older one's late heartbeat changes nothing. */
+enum pawl_err pawl__rule_node_put(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__named *named = find_node(set, op);
+    if (named->there && op->node.started_at_ms < named->row.node.started_at_ms) {
+        return pawl__fail(op->diag, PAWL_ERR_STALE, "a node \"%s\" has been started since",
+                          op->node.name);
+    }
+    beat(set, named, op);
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rule_node_drop(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__named *named = find_node(set, op);
+    int64_t started_at_ms = op->node.started_at_ms; // 0: whichever there is
+    if (!named->there || (started_at_ms && started_at_ms != named->row.node.started_at_ms)) {
+        return pawl__fail(op->diag, PAWL_ERR_NOT_FOUND, "there is no node \"%s\"", op->node.name);
+    }
+    named->there = false;
+    named->changed = true;
+    end_locks(set, op->node.name);
+    return PAWL_OK;
+}
+
+/* ---- nodes that fall silent ---- */
+
+#define SAID "\"lease_ms\""
+#define LAPSED "\"lapsed_lease_ms\""
+
+/* Readers see by it that the node was given up. */
+static const char *mark_lapsed(struct pawl__set *set, const char *info)
+{
+    size_t count = 0;
+    for (const char *at = info; (at = strstr(at, SAID)); at += strlen(SAID)) {
+        count++;
+    }
+    size_t bytes = strlen(info) + count * (strlen(LAPSED) - strlen(SAID)) + 1;
+    char *marked = pawl__arena_alloc(&set->arena, bytes), *to = marked;
+    if (!marked) set->failed = true;
+    if (!marked) return info;
+    for (const char *at; (at = strstr(info, SAID)); info = at + strlen(SAID)) {
+        memcpy(to, info, (size_t)(at - info));
+        memcpy(to + (at - info), LAPSED, strlen(LAPSED));
+        to += (at - info) + (ptrdiff_t)strlen(LAPSED);
+    }
+    memcpy(to, info, strlen(info) + 1);
+    return marked;
+}
+
+/* The next number is nobody's: a heartbeat that comes after all is refused, so that its sender
+ * learns that it was given up. */
+static void give_up(struct pawl__set *set, struct pawl__named *named)
+{
+    struct pawl__node *node = &named->row.node;
+    node->started_at_ms++;
+    node->info = mark_lapsed(set, node->info);
+    node->alive_until_ms = node->lease_ms = 0;
+    named->changed = true;
+    end_work(set, node->name);
+}
+
+static enum pawl_err give_up_silent(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = set->table->scan_silent(set->backend, PAWL__MAINTENANCE_MAX);
+    for (size_t i = 0; !err && i < set->names.count; i++) {
+        struct pawl__named *named = set->names.at[i];
+        const struct pawl__node *node = &named->row.node;
+        if (!node->lease_ms || node->alive_until_ms > set->now_ms) continue;
+        give_up(set, named);
+        op->node.census.given_up++;
+    }
+    if (!err) err = pawl__set_store(set);
+    pawl__set_clear(set);
+    return err;
+}
+
+/* Who else is there, as of now. */
+enum pawl_err pawl__after_node_put(struct pawl__set *set, struct pawl__op *op)
+{
+    int64_t silent = 0;
+    enum pawl_err err = set->table->census(set->backend, op->node.name, &op->node.census, &silent);
+    op->node.census.alive++; // the node itself
+    return err || !silent ? err : give_up_silent(set, op);
+}
+
+/* ---- locks ---- */
+
+void pawl__want_lock(struct pawl__set *set, const struct pawl__op *op)
+{
+    (void)pawl__set_want_named(set, PAWL__NAMED_LOCK, op->lock.name);
+}
+
+static struct pawl__named *find_lock(struct pawl__set *set, const char *name)
+{
+    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_LOCK, name);
+    assert(named && named->read); // or the load had failed
+    return named;
+}
+
+static bool holds(const struct pawl__named *named, const char *owner)
+{
+    return named->there && strcmp(named->row.lock.owner, owner) == 0;
+}
+
+bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms)
+{
+    assert(ttl_ms > 0);
+    struct pawl__named *named = find_lock(set, name);
+    struct pawl__lock *lock = &named->row.lock;
+    bool held = named->there && lock->expires_at_ms > set->now_ms;
+    if (held && !holds(named, owner)) return false;
+    lock->owner = owner;
+    lock->fence++;
+    lock->locked_at_ms = set->now_ms;
+    lock->expires_at_ms = set->now_ms + ttl_ms;
+    named->there = named->changed = true;
+    return true;
+}
+
+enum pawl_err pawl__rule_lock_try(struct pawl__set *set, struct pawl__op *op)
+{
+    bool taken = pawl__lock_take(set, op->lock.name, op->lock.owner, op->lock.ttl_ms);
+    const struct pawl__lock *lock = &find_lock(set, op->lock.name)->row.lock;
+    op->lock.fence = lock->fence;
+    if (taken) return PAWL_OK;
+    return pawl__fail(op->diag, PAWL_ERR_HELD, "\"%s\" holds lock \"%s\" for another %lld ms",
+                      lock->owner, lock->name, (long long)(lock->expires_at_ms - set->now_ms));
+}
+
+enum pawl_err pawl__rule_lock_renew(struct pawl__set *set, struct pawl__op *op)
+{
+    assert(op->lock.ttl_ms > 0);
+    struct pawl__named *named = find_lock(set, op->lock.name);
+    if (!holds(named, op->lock.owner) || named->row.lock.expires_at_ms <= set->now_ms) {
+        return pawl__fail(op->diag, PAWL_ERR_STALE, "\"%s\" does not hold lock \"%s\" any more",
+                          op->lock.owner, op->lock.name);
+    }
+    named->row.lock.expires_at_ms = set->now_ms + op->lock.ttl_ms;
+    named->changed = true;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rule_lock_release(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__named *named = find_lock(set, op->lock.name);
+    if (!holds(named, op->lock.owner)) {
+        return pawl__fail(op->diag, PAWL_ERR_STALE, "\"%s\" does not hold lock \"%s\"",
+                          op->lock.owner, op->lock.name);
+    }
+    named->row.lock.owner = "";
+    named->row.lock.expires_at_ms = 0;
+    named->changed = true;
+    return PAWL_OK;
+}
+
+/* ---- settings ---- */
+
+void pawl__want_setting(struct pawl__set *set, const struct pawl__op *op)
+{
+    (void)set, (void)op; // it is overwritten, whatever it was
+}
+
+enum pawl_err pawl__rule_setting(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__named *named = pawl__set_name(set, PAWL__NAMED_SETTING, op->setting.name);
+    if (!named) return PAWL_OK; // the set has failed
+    named->row.setting.value = op->setting.value;
+    named->there = op->setting.value != NULL;
+    named->changed = true;
+    return PAWL_OK;
+}

@@ -1,0 +1,500 @@
+/* The rules about nodes, locks, settings and retention, without a database. */
+#include "store/core/set.h"
+
+#include "base/diag.h"
+#include "base/test_kit.h"
+
+#include <stdio.h>
+
+#define NOW_MS INT64_C(1000000)
+#define MEMBER "{\"host\":\"h\",\"lease_ms\":30000}"
+
+enum { NAMES_MAX = 32, TEXT_MAX = 100 };
+
+/* A row that was stored. */
+struct kept {
+    enum pawl__named_kind kind;
+    union pawl__named_row row;
+    char name[TEXT_MAX], text[TEXT_MAX];
+};
+
+struct pawl__backend {
+    struct kept kept[NAMES_MAX];
+    size_t count;
+    struct pawl__set set;
+    struct pawl__tale tale;
+    struct pawl__catalog catalog;
+    struct pawl_diag diag;
+    int loads, put[PAWL__TABLES];
+    char runs_end[TEXT_MAX], locks_end[TEXT_MAX]; /* the newest */
+    uint32_t ended[PAWL_STATE_END];               /* how many jobs there are to be retired */
+    int64_t asked_before_ms;
+    int64_t archived, purged;
+    int64_t counts[PAWL_STATE_END];
+};
+
+static struct kept *find(struct pawl__backend *b, enum pawl__named_kind kind, const char *name)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->kept[i].kind == kind && strcmp(b->kept[i].name, name) == 0) return &b->kept[i];
+    }
+    return NULL;
+}
+
+static const char **text_of(struct kept *kept)
+{
+    return kept->kind == PAWL__NAMED_NODE   ? &kept->row.node.info
+           : kept->kind == PAWL__NAMED_LOCK ? &kept->row.lock.owner
+                                            : &kept->row.setting.value;
+}
+
+static void keep(struct pawl__backend *b, enum pawl__named_kind kind, const void *row, size_t bytes)
+{
+    const char *name = *(const char *const *)row;
+    struct kept *to = find(b, kind, name);
+    if (!to) to = &b->kept[b->count++];
+    assert_true(b->count <= NAMES_MAX);
+    to->kind = kind;
+    memcpy(&to->row, row, bytes);
+    char text[TEXT_MAX]; // the row may have been read from here
+    snprintf(text, sizeof text, "%s", *text_of(to));
+    memmove(to->name, name, strlen(name) + 1);
+    memcpy(to->text, text, sizeof text);
+    to->row.name = to->name;
+    *text_of(to) = to->text;
+}
+
+static enum pawl_err load_named(struct pawl__backend *b, struct pawl__set *set)
+{
+    b->loads++;
+    for (size_t i = 0; i < set->names.count; i++) {
+        const struct pawl__named *named = set->names.at[i];
+        const struct kept *kept = find(b, named->kind, named->row.name);
+        if (!named->read && kept) (void)pawl__set_named_loaded(set, named->kind, &kept->row);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set)
+{
+    (void)b, (void)set;
+    return PAWL_OK;
+}
+
+/* Whatever is asked for is in the archive. */
+static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set, bool wait)
+{
+    (void)b, (void)wait;
+    for (size_t i = 0; i < set->unread_count; i++) {
+        set->unread[i]->state = PAWL_STATE_CANCELLED;
+        set->unread[i]->finished_at_ms = 1;
+        pawl__row_loaded(set, set->unread[i], PAWL__FOUND_ARCHIVED);
+    }
+    return PAWL_OK;
+}
+
+static const struct {
+    enum pawl__table table;
+    enum pawl__named_kind kind;
+    bool drop;
+} kinds[] = {
+    { PAWL__TABLE_NODE_NEW, PAWL__NAMED_NODE, false },
+    { PAWL__TABLE_NODE_PUT, PAWL__NAMED_NODE, false },
+    { PAWL__TABLE_NODE_DROP, PAWL__NAMED_NODE, true },
+    { PAWL__TABLE_LOCK_NEW, PAWL__NAMED_LOCK, false },
+    { PAWL__TABLE_LOCK_PUT, PAWL__NAMED_LOCK, false },
+    { PAWL__TABLE_SETTING_PUT, PAWL__NAMED_SETTING, false },
+    { PAWL__TABLE_SETTING_DROP, PAWL__NAMED_SETTING, true },
+};
+
+static void store_list(struct pawl__backend *b, const struct pawl__set *set, size_t at)
+{
+    const struct pawl__list *list = &set->lists[kinds[at].table];
+    size_t bytes = pawl__set_tables[kinds[at].table].bytes;
+    for (size_t i = 0; i < list->count; i++) {
+        const void *row = (const char *)list->rows + i * bytes;
+        struct kept *kept = find(b, kinds[at].kind, *(const char *const *)row);
+        if (!kinds[at].drop) keep(b, kinds[at].kind, row, bytes);
+        if (kinds[at].drop && kept) kept->name[0] = '\0';
+    }
+}
+
+static void note_gone(const struct pawl__list *list, char out[TEXT_MAX])
+{
+    const struct pawl__gone *gone = list->rows;
+    if (list->count) snprintf(out, TEXT_MAX, "%s", gone[list->count - 1].name);
+}
+
+static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
+{
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        store_list(b, set, i);
+    }
+    for (size_t i = 0; i < PAWL__TABLES; i++) {
+        b->put[i] += (int)set->lists[i].count;
+    }
+    note_gone(&set->lists[PAWL__TABLE_RUNS_END], b->runs_end);
+    note_gone(&set->lists[PAWL__TABLE_LOCKS_END], b->locks_end);
+    for (size_t i = 0; i < set->row_count; i++) {
+        b->archived += (pawl__set_at(set, i)->wrote & PAWL__WROTE_ARCHIVE) != 0;
+        b->purged += pawl__set_at(set, i)->gone == PAWL__FOUND_ARCHIVED;
+    }
+    return PAWL_OK;
+}
+
+static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, enum pawl_state to)
+{
+    (void)lane;
+    if (from != PAWL__OUTSIDE) b->counts[from]--;
+    if (to != PAWL__OUTSIDE) b->counts[to]++;
+}
+
+static bool is_silent(const struct pawl__backend *b, const struct kept *kept)
+{
+    return kept->name[0] && kept->kind == PAWL__NAMED_NODE && kept->row.node.lease_ms &&
+           kept->row.node.alive_until_ms <= b->set.now_ms;
+}
+
+static enum pawl_err census(struct pawl__backend *b, const char *name, struct pawl_census *out,
+                            int64_t *silent)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        const struct kept *kept = &b->kept[i];
+        if (kept->kind != PAWL__NAMED_NODE || strcmp(kept->name, name) == 0) continue;
+        out->alive += kept->row.node.alive_until_ms > b->set.now_ms;
+        *silent += is_silent(b, kept);
+    }
+    out->ready = 7;
+    return PAWL_OK;
+}
+
+static enum pawl_err scan_silent(struct pawl__backend *b, int64_t limit)
+{
+    for (size_t i = 0; limit > 0 && i < b->count; i++) {
+        if (!is_silent(b, &b->kept[i])) continue;
+        (void)pawl__set_named_loaded(&b->set, PAWL__NAMED_NODE, &b->kept[i].row);
+        limit--;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err scan_ended(struct pawl__backend *b, const struct pawl__ended *what, bool *more)
+{
+    b->asked_before_ms = what->before_ms;
+    *more = false;
+    for (uint32_t i = 0; i < b->ended[what->state] && (int64_t)i < what->limit; i++) {
+        struct pawl_job_id id = { { (uint8_t)what->state, (uint8_t)(i >> 8), (uint8_t)i } };
+        if (what->archived) pawl__set_scanned(&b->set, id, PAWL__NEED_KEYS);
+        if (!what->archived) (void)pawl__set_ended(&b->set, id, 0, what->state);
+    }
+    return PAWL_OK;
+}
+
+static const struct pawl__core_table table = {
+    .load_named = load_named,
+    .load_keys = load_keys,
+    .load = load,
+    .store = store,
+    .count = count,
+    .census = census,
+    .scan_silent = scan_silent,
+    .scan_ended = scan_ended,
+};
+
+static struct pawl__backend *open_store(void)
+{
+    static struct pawl__backend backend;
+    backend = (struct pawl__backend){ .count = 0 };
+    backend.set = (struct pawl__set){ .table = &table,
+                                      .backend = &backend,
+                                      .tale = &backend.tale,
+                                      .catalog = &backend.catalog,
+                                      .now_ms = NOW_MS,
+                                      .diag = &backend.diag };
+    return &backend;
+}
+
+static void close_store(struct pawl__backend *b)
+{
+    assert_true(pawl__set_is_empty(&b->set) && b->set.names.count == 0);
+    pawl__set_release(&b->set);
+    pawl__tale_release(&b->tale);
+}
+
+/* Alone, or together with others where that is possible. */
+static void run_ops(struct pawl__backend *b, struct pawl__op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ops[i].diag = &b->diag;
+        ops[i].now_ms = b->set.now_ms;
+        if (pawl__core_scans(&ops[i])) {
+            assert_int_equal(pawl__core_scan(&b->set, &ops[i]), PAWL_OK);
+        } else {
+            assert_int_equal(pawl__core_add(&b->set, &ops[i]), PAWL_OK);
+        }
+    }
+    assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
+}
+
+static struct pawl__op node_op(enum pawl__op_kind kind, const char *name, int64_t started_at_ms)
+{
+    return (struct pawl__op){
+        .kind = kind, .node = { .name = name, .info = MEMBER, .started_at_ms = started_at_ms }
+    };
+}
+
+static const struct pawl__node *node_of(struct pawl__backend *b, const char *name)
+{
+    const struct kept *kept = find(b, PAWL__NAMED_NODE, name);
+    assert_non_null(kept);
+    return &kept->row.node;
+}
+
+/* ---- nodes ---- */
+
+static void a_name_is_free_when_its_lease_is_over(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op join = node_op(PAWL__OP_NODE_JOIN, "n", 0);
+    run_ops(b, &join, 1);
+    assert_int_equal(join.err, PAWL_OK);
+    assert_int_equal(join.node.started_at_ms, NOW_MS);
+    assert_int_equal(node_of(b, "n")->alive_until_ms, NOW_MS + 30000);
+    assert_int_equal(node_of(b, "n")->lease_ms, 30000);
+    assert_int_equal(b->put[PAWL__TABLE_NODE_NEW], 1);
+    assert_int_equal(b->put[PAWL__TABLE_RUNS_END], 0);
+    b->set.now_ms += 29999;
+    run_ops(b, &join, 1);
+    assert_int_equal(join.err, PAWL_ERR_HELD);
+    assert_non_null(strstr(b->diag.text, "29999 ms ago"));
+    b->set.now_ms += 1;
+    run_ops(b, &join, 1);
+    assert_int_equal(join.err, PAWL_OK);
+    assert_string_equal(b->runs_end, "n");
+    assert_string_equal(b->locks_end, "n");
+    assert_int_equal(b->put[PAWL__TABLE_NODE_PUT], 1);
+    close_store(b);
+}
+
+static void only_the_newest_start_is_heard(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op put[] = { node_op(PAWL__OP_NODE_PUT, "n", 5),
+                              node_op(PAWL__OP_NODE_PUT, "n", 6),
+                              node_op(PAWL__OP_NODE_PUT, "n", 5) };
+    run_ops(b, put, 3);
+    assert_int_equal(put[1].err, PAWL_OK);
+    assert_int_equal(put[1].node.census.alive, 1);
+    assert_int_equal(put[1].node.census.ready, 7);
+    assert_int_equal(put[2].err, PAWL_ERR_STALE);
+    assert_int_equal(put[2].node.census.alive, 0);
+    struct pawl__op drop[] = { node_op(PAWL__OP_NODE_DROP, "n", 5),
+                               node_op(PAWL__OP_NODE_DROP, "n", 6),
+                               node_op(PAWL__OP_NODE_DROP, "n", 0) };
+    run_ops(b, drop, 3);
+    assert_int_equal(drop[0].err, PAWL_ERR_NOT_FOUND);
+    assert_int_equal(drop[1].err, PAWL_OK);
+    assert_int_equal(drop[2].err, PAWL_ERR_NOT_FOUND);
+    assert_string_equal(b->locks_end, "n");
+    assert_int_equal(b->put[PAWL__TABLE_RUNS_END], 0); // its jobs may still be reported
+    close_store(b);
+}
+
+static void silent_nodes_are_given_up_unless_they_said_no_lease(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op put[] = { node_op(PAWL__OP_NODE_PUT, "a", 5),
+                              node_op(PAWL__OP_NODE_PUT, "gone", 5),
+                              node_op(PAWL__OP_NODE_PUT, "php", 5),
+                              node_op(PAWL__OP_NODE_PUT, "odd", 5) };
+    put[2].node.info = "php 8";
+    put[3].node.info = "{\"lease_ms\":-3}";
+    run_ops(b, put, 4);
+    assert_int_equal(put[3].node.census.alive, 4);
+    b->set.now_ms += 30000;
+    run_ops(b, put, 1);
+    assert_int_equal(put[0].node.census.alive, 1);
+    assert_int_equal(put[0].node.census.given_up, 1);
+    assert_string_equal(b->runs_end, "gone");
+    assert_string_equal(node_of(b, "gone")->info, "{\"host\":\"h\",\"lapsed_lease_ms\":30000}");
+    assert_int_equal(node_of(b, "gone")->started_at_ms, 6);
+    run_ops(b, put, 2);
+    assert_int_equal(put[0].node.census.given_up, 0); // once
+    assert_int_equal(put[1].err, PAWL_ERR_STALE);     // and hears of it
+    struct pawl__op join = node_op(PAWL__OP_NODE_JOIN, "gone", 0);
+    run_ops(b, &join, 1);
+    assert_int_equal(join.err, PAWL_OK); // at once: the name is free
+    close_store(b);
+}
+
+/* ---- locks ---- */
+
+static struct pawl__op lock_op(enum pawl__op_kind kind, const char *name, const char *owner)
+{
+    return (struct pawl__op){ .kind = kind,
+                              .lock = { .name = name, .owner = owner, .ttl_ms = 1000 } };
+}
+
+static void operations_on_a_lock_see_those_before_them(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op ops[] = {
+        lock_op(PAWL__OP_LOCK_TRY, "l", "a"),     lock_op(PAWL__OP_LOCK_TRY, "l", "b"),
+        lock_op(PAWL__OP_LOCK_TRY, "m", "b"),     lock_op(PAWL__OP_LOCK_TRY, "l", "a"),
+        lock_op(PAWL__OP_LOCK_RELEASE, "l", "b"), lock_op(PAWL__OP_LOCK_RELEASE, "l", "a"),
+        lock_op(PAWL__OP_LOCK_RENEW, "l", "a"),   lock_op(PAWL__OP_LOCK_TRY, "l", "b"),
+        lock_op(PAWL__OP_LOCK_RENEW, "n", "a"),
+    };
+    static const enum pawl_err errs[] = { PAWL_OK,        PAWL_ERR_HELD,  PAWL_OK,
+                                          PAWL_OK,        PAWL_ERR_STALE, PAWL_OK,
+                                          PAWL_ERR_STALE, PAWL_OK,        PAWL_ERR_STALE };
+    run_ops(b, ops, COUNT(ops));
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        assert_int_equal(ops[i].err, errs[i]);
+    }
+    assert_int_equal(b->loads, 1);
+    assert_int_equal(ops[3].lock.fence, 2);
+    assert_int_equal(ops[7].lock.fence, 3);
+    assert_int_equal(b->put[PAWL__TABLE_LOCK_NEW], 2); // one row a lock, and none for "n"
+    const struct pawl__lock *lock = &find(b, PAWL__NAMED_LOCK, "l")->row.lock;
+    assert_string_equal(lock->owner, "b");
+    assert_int_equal(lock->expires_at_ms, NOW_MS + 1000);
+    close_store(b);
+}
+
+static void a_lock_that_ran_out_is_taken_and_not_renewed(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op take = lock_op(PAWL__OP_LOCK_TRY, "l", "a");
+    run_ops(b, &take, 1);
+    b->set.now_ms += 1000;
+    struct pawl__op ops[] = { lock_op(PAWL__OP_LOCK_RENEW, "l", "a"),
+                              lock_op(PAWL__OP_LOCK_TRY, "l", "b") };
+    run_ops(b, ops, 2);
+    assert_int_equal(ops[0].err, PAWL_ERR_STALE);
+    assert_int_equal(ops[1].err, PAWL_OK);
+    assert_int_equal(ops[1].lock.fence, 2);
+    assert_int_equal(b->put[PAWL__TABLE_LOCK_PUT], 1);
+    close_store(b);
+}
+
+/* ---- settings ---- */
+
+static void of_a_setting_the_last_value_counts(void **state)
+{
+    struct pawl__backend *b = open_store();
+    static const char *const values[][2] = {
+        { "a", "1" }, { "b", "" }, { "a", "2" }, { "c", "3" }
+    };
+    struct pawl__op ops[COUNT(values) + 1];
+    for (size_t i = 0; i < COUNT(values); i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_SETTING_PUT,
+                                    .setting = { .name = values[i][0], .value = values[i][1] } };
+    }
+    ops[COUNT(values)] =
+        (struct pawl__op){ .kind = PAWL__OP_SETTING_PUT, .setting = { .name = "c" } };
+    run_ops(b, ops, COUNT(ops));
+    assert_string_equal(find(b, PAWL__NAMED_SETTING, "a")->row.setting.value, "2");
+    assert_string_equal(find(b, PAWL__NAMED_SETTING, "b")->row.setting.value, "");
+    assert_null(find(b, PAWL__NAMED_SETTING, "c"));
+    assert_int_equal(b->loads, 0);
+    close_store(b);
+}
+
+static void rows_are_found_among_many(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__named *wanted[1000];
+    char names[1000][16];
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        snprintf(names[i], sizeof names[i], "%zu", i);
+        wanted[i] = pawl__set_want_named(&b->set, PAWL__NAMED_LOCK, names[i]);
+    }
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        assert_ptr_equal(pawl__set_want_named(&b->set, PAWL__NAMED_LOCK, names[i]), wanted[i]);
+        assert_ptr_not_equal(pawl__set_name(&b->set, PAWL__NAMED_SETTING, names[i]), wanted[i]);
+    }
+    assert_int_equal(b->set.names.unread, COUNT(wanted));
+    pawl__set_clear(&b->set);
+    close_store(b);
+}
+
+/* ---- retention ---- */
+
+static struct pawl__op retire_op(enum pawl__op_kind kind, const char *owner, int64_t limit)
+{
+    return (struct pawl__op){ .kind = kind,
+                              .retire = { .states = ~UINT32_C(0),
+                                          .age_ms = 400,
+                                          .limit = limit,
+                                          .owner = owner,
+                                          .pause_ms = 1000 } };
+}
+
+static void jobs_are_retired_up_to_a_limit(void **state)
+{
+    struct pawl__backend *b = open_store();
+    b->ended[PAWL_STATE_COMPLETED] = 3;
+    b->ended[PAWL_STATE_CANCELLED] = 5;
+    struct pawl__op some = retire_op(PAWL__OP_ARCHIVE, NULL, 7);
+    struct pawl__op all = retire_op(PAWL__OP_ARCHIVE, NULL, 1000000);
+    run_ops(b, &some, 1);
+    assert_int_equal(some.retire.moved, 7);
+    assert_true(some.retire.more);
+    assert_int_equal(b->asked_before_ms, NOW_MS - 400);
+    assert_int_equal(b->archived, 7);
+    assert_int_equal(b->counts[PAWL_STATE_COMPLETED], -3);
+    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], -4);
+    assert_int_equal(b->counts[PAWL_STATE_NONE], 7);
+    run_ops(b, &all, 1);
+    assert_int_equal(all.retire.moved, 8);
+    assert_false(all.retire.more);
+    b->ended[PAWL_STATE_CANCELLED] = 5000;
+    run_ops(b, &all, 1);
+    assert_int_equal(all.retire.moved, PAWL__MAINTENANCE_MAX);
+    assert_true(all.retire.more);
+    struct pawl__op none = retire_op(PAWL__OP_PURGE, NULL, 0);
+    run_ops(b, &none, 1);
+    assert_int_equal(none.retire.moved, 0);
+    struct pawl__op purge = retire_op(PAWL__OP_PURGE, NULL, 4);
+    purge.retire.states = PAWL_STATE_BIT(PAWL_STATE_CANCELLED);
+    run_ops(b, &purge, 1);
+    assert_int_equal(purge.retire.moved, 4);
+    assert_int_equal(b->purged, 4);
+    close_store(b);
+}
+
+static void one_owner_at_a_time_retires(void **state)
+{
+    struct pawl__backend *b = open_store();
+    b->ended[PAWL_STATE_COMPLETED] = 1;
+    struct pawl__op a = retire_op(PAWL__OP_ARCHIVE, "a", 10);
+    struct pawl__op other = retire_op(PAWL__OP_ARCHIVE, "b", 10);
+    struct pawl__op purge = retire_op(PAWL__OP_PURGE, "b", 10);
+    run_ops(b, &a, 1);
+    run_ops(b, &other, 1);
+    run_ops(b, &purge, 1);
+    assert_int_equal(a.retire.moved, 1);
+    assert_int_equal(other.retire.moved, 0);
+    assert_int_equal(purge.retire.moved, 1); // has a lock of its own
+    b->set.now_ms += 1000;
+    run_ops(b, &other, 1);
+    assert_int_equal(other.retire.moved, 1);
+    close_store(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_free_when_its_lease_is_over),
+        cmocka_unit_test(only_the_newest_start_is_heard),
+        cmocka_unit_test(silent_nodes_are_given_up_unless_they_said_no_lease),
+        cmocka_unit_test(operations_on_a_lock_see_those_before_them),
+        cmocka_unit_test(a_lock_that_ran_out_is_taken_and_not_renewed),
+        cmocka_unit_test(of_a_setting_the_last_value_counts),
+        cmocka_unit_test(rows_are_found_among_many),
+        cmocka_unit_test(jobs_are_retired_up_to_a_limit),
+        cmocka_unit_test(one_owner_at_a_time_retires),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* See named.h. */
+#include "store/core/set.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE PAWL__TABLES
+
+/* Where the rows of a kind are written: new ones, changed ones, deleted ones. */
+static const struct {
+    enum pawl__table added, put, dropped;
+} tables[PAWL__NAMED_KINDS] = {
+    [PAWL__NAMED_NODE] = { PAWL__TABLE_NODE_NEW, PAWL__TABLE_NODE_PUT, PAWL__TABLE_NODE_DROP },
+    [PAWL__NAMED_LOCK] = { PAWL__TABLE_LOCK_NEW, PAWL__TABLE_LOCK_PUT, NONE },
+    [PAWL__NAMED_SETTING] = { PAWL__TABLE_SETTING_PUT, PAWL__TABLE_SETTING_PUT,
+                              PAWL__TABLE_SETTING_DROP },
+};
+
+const struct pawl__set_table *pawl__named_table(enum pawl__named_kind kind)
+{
+    return &pawl__set_tables[tables[kind].put];
+}
+
+/* ---- rows by name ---- */
+
+/* FNV-1a. */
+static uint64_t hash_name(enum pawl__named_kind kind, const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)kind;
+    for (; *name; name++) {
+        hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static bool is(const struct pawl__named *named, enum pawl__named_kind kind, uint64_t hash,
+               const char *name)
+{
+    return named->hash == hash && named->kind == kind && strcmp(named->row.name, name) == 0;
+}
+
+static size_t find_slot(const struct pawl__named_rows *names, enum pawl__named_kind kind,
+                        uint64_t hash, const char *name)
+{
+    size_t mask = names->slot_cap - 1, i = (size_t)hash & mask;
+    while (names->slots[i] && !is(names->at[names->slots[i] - 1], kind, hash, name)) {
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+/* At most half of the slots are used. */
+static bool room_for_slot(struct pawl__named_rows *names)
+{
+    if ((names->count + 1) * 2 <= names->slot_cap) return true;
+    size_t cap = names->slot_cap ? names->slot_cap * 2 : 64;
+    uint32_t *slots = calloc(cap, sizeof *slots);
+    if (!slots) return false;
+    free(names->slots);
+    names->slots = slots;
+    names->slot_cap = cap;
+    for (size_t i = 0; i < names->count; i++) {
+        const struct pawl__named *named = names->at[i];
+        slots[find_slot(names, named->kind, named->hash, named->row.name)] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+static struct pawl__named *find(const struct pawl__named_rows *names, enum pawl__named_kind kind,
+                                const char *name)
+{
+    if (!names->count) return NULL;
+    uint32_t at = names->slots[find_slot(names, kind, hash_name(kind, name), name)];
+    return at ? names->at[at - 1] : NULL;
+}
+
+static struct pawl__named *add(struct pawl__set *set, enum pawl__named_kind kind, const char *name)
+{
+    struct pawl__named_rows *names = &set->names;
+    struct pawl__named **at = PAWL__SET_GROW(set, names->at, names->cap, names->count);
+    if (at) names->at = at;
+    struct pawl__named *named = pawl__arena_calloc(&set->arena, 1, sizeof *named);
+    if (!at || !named || !room_for_slot(names)) {
+        set->failed = true;
+        return NULL;
+    }
+    *named = (struct pawl__named){ .kind = kind,
+                                   .hash = hash_name(kind, name),
+                                   .row = { .name = name } };
+    size_t slot = find_slot(names, kind, named->hash, name);
+    at[names->count++] = named;
+    names->slots[slot] = (uint32_t)names->count;
+    return named;
+}
+
+struct pawl__named *pawl__set_want_named(struct pawl__set *set, enum pawl__named_kind kind,
+                                         const char *name)
+{
+    struct pawl__named *named = find(&set->names, kind, name);
+    if (named) return named;
+    named = add(set, kind, name);
+    if (named) set->names.unread++;
+    return named;
+}
+
+struct pawl__named *pawl__set_name(struct pawl__set *set, enum pawl__named_kind kind,
+                                   const char *name)
+{
+    struct pawl__named *named = find(&set->names, kind, name);
+    if (named) return named;
+    named = add(set, kind, name);
+    if (named) named->read = true;
+    return named;
+}
+
+struct pawl__named *pawl__set_named_loaded(struct pawl__set *set, enum pawl__named_kind kind,
+                                           const union pawl__named_row *row)
+{
+    struct pawl__named *named = find(&set->names, kind, row->name);
+    if (!named) named = add(set, kind, row->name);
+    if (!named) return NULL;
+    assert(!named->read);
+    named->row = *row;
+    named->read = named->stored = named->there = true;
+    return named;
+}
+
+void pawl__named_were_read(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->names.count; i++) {
+        set->names.at[i]->read = true;
+    }
+    set->names.unread = 0;
+}
+
+/* ---- the end ---- */
+
+void pawl__named_list(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->names.count; i++) {
+        const struct pawl__named *named = set->names.at[i];
+        if (!named->changed) continue;
+        enum pawl__table table = !named->there   ? tables[named->kind].dropped
+                                 : named->stored ? tables[named->kind].put
+                                                 : tables[named->kind].added;
+        assert(table != NONE);
+        pawl__set_put(set, table, &named->row);
+    }
+}
+
+void pawl__named_clear(struct pawl__named_rows *names)
+{
+    if (!names->count) return;
+    memset(names->slots, 0, names->slot_cap * sizeof *names->slots);
+    names->count = names->unread = 0;
+}
+
+void pawl__named_release(struct pawl__named_rows *names)
+{
+    free(names->at);
+    free(names->slots);
+    *names = (struct pawl__named_rows){ .at = NULL };
+}
