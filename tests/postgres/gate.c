@@ -257,9 +257,18 @@ bool gate_await(struct gate *gate, long us)
     }
     pthread_mutex_lock(&gate->mutex);
     int late = 0;
-    while (!(gate->waiting && !gate->granted) && late == 0)
+    while (!(gate->waiting && !gate->granted) && !gate->roused && late == 0)
         late = pthread_cond_timedwait(&gate->changed, &gate->mutex, &until);
+    gate->roused = false;
     bool waiting = gate->waiting && !gate->granted;
     pthread_mutex_unlock(&gate->mutex);
     return waiting;
+}
+
+void gate_rouse(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->mutex);
+    gate->roused = true;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->mutex);
 }

@@ -26,8 +26,9 @@ struct gate {
     pthread_cond_t changed;
     /* guarded by mutex: */
     bool closed;
-    bool waiting;        /* a round trip stands before the gate */
-    bool granted;        /* it may go on */
+    bool waiting; /* a round trip stands before the gate */
+    bool granted; /* it may go on */
+    bool roused;
     enum gate_fate fate; /* of what waits, once it is granted */
     bool closing;
     int open; /* connections under way */
@@ -46,7 +47,8 @@ bool gate_waiting(struct gate *gate);
 void gate_pass(struct gate *gate);
 /* What waits meets its fate, and from now on the writer passes. */
 void gate_end(struct gate *gate, enum gate_fate fate);
-/* Until something stands before the gate, or `us` are over. */
+/* Until something stands before the gate, somebody rouses who waits here, or `us` are over. */
 bool gate_await(struct gate *gate, long us);
+void gate_rouse(struct gate *gate);
 
 #endif

@@ -34,6 +34,7 @@ struct side {
     struct pawl__op op;
     struct pawl_diag diag;
     _Atomic bool done;
+    bool locked; /* it waited for a lock when last looked at */
     struct pawl__new_job new_job;
     struct pawl_submitted submitted;
     enum pawl_err extended;
@@ -176,6 +177,7 @@ static void mark_done(struct pawl__op *op)
 {
     struct side *side = op->user;
     side->done = true;
+    gate_rouse(&side->gate);
 }
 
 /* ---- one way through ---- */
@@ -191,12 +193,9 @@ static PGresult *say(PGconn *pg, const char *text)
 
 static bool waits_for_lock(struct play *play, const struct side *side)
 {
-    char text[256];
-    snprintf(text, sizeof text,
-             "SELECT 1 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)"
-             " WHERE NOT l.granted AND a.application_name = '%s'",
-             side->name);
-    PGresult *found = say(play->watch, text);
+    const char *name = side->name;
+    PGresult *found = PQexecPrepared(play->watch, "waits", 1, &name, NULL, NULL, 0);
+    assert_int_equal(PGRES_TUPLES_OK, PQresultStatus(found));
     bool waits = PQntuples(found) > 0;
     PQclear(found);
     return waits;
@@ -205,14 +204,17 @@ static bool waits_for_lock(struct play *play, const struct side *side)
 /* Where a side stands, once that is sure. */
 enum stand { STAND_GATE, STAND_LOCK, STAND_DONE };
 
+/* The server is asked about one that takes long or was seen to wait: each time costs it more than
+ * most steps. */
 static enum stand settle(struct play *play, struct side *side)
 {
     struct timespec began, now;
     clock_gettime(CLOCK_MONOTONIC, &began);
     for (;;) {
         if (side->done) return STAND_DONE;
-        if (gate_await(&side->gate, 500)) return STAND_GATE;
-        if (!side->done && waits_for_lock(play, side)) return STAND_LOCK;
+        if (gate_await(&side->gate, side->locked ? 0 : 3000)) return STAND_GATE;
+        side->locked = !side->done && waits_for_lock(play, side);
+        if (side->locked) return STAND_LOCK;
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec - began.tv_sec > PATIENCE_S) fail_msg("%s is stuck", side->name);
     }
@@ -491,6 +493,9 @@ static int set_up(void **state)
     rig_open_url(&play.rig, play.url);
     play.watch = PQconnectdb(play.url);
     assert_int_equal(CONNECTION_OK, PQstatus(play.watch));
+    PQclear(say(play.watch, "PREPARE waits AS"
+                            " SELECT 1 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)"
+                            " WHERE NOT l.granted AND a.application_name = $1"));
     for (int i = 0; i < 2; i++)
         open_side(&play, &play.sides[i], dir);
     set_scene(&play, PAWL_STATE_AVAILABLE); // the lane is made

@@ -19,6 +19,8 @@ fsync = off
 full_page_writes = off
 wal_level = minimal
 max_wal_senders = 0
+max_parallel_workers_per_gather = 0
+jit = off
 log_min_messages = warning
 log_min_error_statement = panic
 """
