@@ -29,9 +29,9 @@ test: ## all tests but the longest, and the quick checks (ONLY='http_*': those o
 	@mk/setup.sh build test tidy
 	@mk/test.sh --only='$(ONLY)' plain $(if $(ONLY),,checks)
 
-ci: ## make test, then the rest: long tests, sanitizers, static analysis, fuzzing
-	@mk/setup.sh build test tidy fuzz
-	@mk/test.sh plain checks long asan tsan tidy fuzz
+ci: ## make test, then the rest: long tests, sanitizers, static analysis, fuzzing, Debian 13
+	@mk/setup.sh build test tidy fuzz roots
+	@mk/test.sh plain checks long asan tsan tidy fuzz roots
 
 bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
 	@mk/bench.sh '$(STORE)' '$(SOAK)'

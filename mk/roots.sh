@@ -68,7 +68,7 @@ enter() {
     local layer status
     layer=$(mktemp -d "$roots/layer.XXXXXX")
     mkdir "$layer/upper" "$layer/work" "$layer/root"
-    timeout "$seconds_max" unshare --mount --pid --fork --kill-child bash -ec '
+    timeout --foreground "$seconds_max" unshare --mount --pid --fork --kill-child bash -ec '
         mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
         cd "$2/root"
         mount -t proc proc proc
