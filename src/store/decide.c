@@ -162,10 +162,12 @@ const struct pawl_report pawl__report_lapsed = {
 };
 
 /* Claims and extensions that are not `timed` never let a lease end just then. */
-int64_t pawl__lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed)
+int64_t pawl__lease_of(const struct pawl__lease_wish *wish)
 {
+    int64_t own_ms = wish->own_ms < PAWL_LEASE_MIN_MS ? PAWL_LEASE_MIN_MS : wish->own_ms;
+    int64_t lease_ms = wish->own_ms ? own_ms : wish->lease_ms, timeout_ms = wish->timeout_ms;
     if (!timeout_ms) return lease_ms;
-    if (timed) return timeout_ms < lease_ms ? timeout_ms : lease_ms;
+    if (wish->timed) return timeout_ms < lease_ms ? timeout_ms : lease_ms;
     return lease_ms + (lease_ms == timeout_ms);
 }
 

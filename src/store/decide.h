@@ -82,10 +82,17 @@ struct pawl__timeout {
 /* The run took longer than it may, and nobody but the store watched it. */
 void pawl__timeout_tell(const struct pawl__run_facts *facts, struct pawl__timeout *out);
 
-/* How long a run's lease is, counted from its start. A timed one ends with the job's timeout at the
- * latest. One that is not lasts a ms longer than asked for where it would end just then: so the
- * sweep can tell a run that took too long from one whose worker is gone. */
-int64_t pawl__lease_of(int64_t timeout_ms, int64_t lease_ms, bool timed);
+struct pawl__lease_wish {
+    int64_t timeout_ms; /* of the job; 0: none */
+    int64_t own_ms;     /* what the job asks for; 0: nothing */
+    int64_t lease_ms;   /* else this */
+    bool timed;
+};
+/* How long a run's lease is, counted from its start. What the job asks for is at least
+ * PAWL_LEASE_MIN_MS: an older program may have stored less. A timed lease ends with the job's
+ * timeout at the latest. One that is not lasts a ms longer than asked for where it would end just
+ * then: so the sweep can tell a run that took too long from one whose worker is gone. */
+int64_t pawl__lease_of(const struct pawl__lease_wish *wish);
 
 /* ---- controls: none of them takes NONE, but for pawl__control_states ---- */
 

@@ -1,6 +1,7 @@
 /* What follows from a move, by a rule that only these tests have (ties.c): no backend knows of it,
  * and every store carries it out. */
 #include "settle/settle_kit.h"
+#include "store/decide.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -230,6 +231,77 @@ static void entry_outlives_its_job(struct rig *rig)
     assert_state(CANCELLED, state_of(rig, ids[11]));
 }
 
+/* ---- claims: jobs with ties go another way than plain ones ---- */
+
+static struct pawl_job_id submit_tied(struct rig *rig, int32_t ties,
+                                      const struct pawl_job_spec *spec)
+{
+    return chain_of(rig, 1, ties, spec)[0];
+}
+
+static void order_is_kept_between_tied_and_plain_ones(struct rig *rig)
+{
+    enum { MANY = 12 };
+    struct pawl_job_id ids[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        const struct pawl_job_spec spec = { .priority = (int32_t)(MANY - i) };
+        ids[i] = submit_tied(rig, i % 3 == 1 ? TIE_WATCH : 0, &spec);
+    }
+    struct claimed first = claim_n(rig, "default", 7), rest = claim_n(rig, "default", MANY);
+    assert_int_equal(7, first.count);
+    assert_int_equal(MANY - 7, rest.count);
+    for (size_t i = 0; i < MANY; i++) {
+        const struct pawl_job *job = i < 7 ? &first.at[i] : &rest.at[i - 7];
+        assert_id(ids[i], job->id);
+        assert_i64(1, job->run);
+        assert_state(ACTIVE, state_of(rig, ids[i]));
+        assert_ok(rig, complete(rig, ref_of(job), NULL));
+    }
+}
+
+/* Ends that a claim brings about are followed too, in the transaction of the claim. */
+static void claim_ends_tied_jobs_that_expired(struct rig *rig)
+{
+    struct pawl_job_id *ids =
+        chain_of(rig, 2, TIE_WATCH, &(struct pawl_job_spec){ .expires_in_ms = 10 });
+    struct pawl_job_id plain = submit_one(rig, NULL);
+    rig_advance(rig, 11);
+    struct claimed got = claim_n(rig, "default", 10);
+    assert_int_equal(1, got.count);
+    assert_id(plain, got.at[0].id);
+    assert_state(EXPIRED, state_of(rig, ids[0]));
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+}
+
+/* What a quick claim may write in the database's language, the rule says in C. */
+static void leases_are_the_same_either_way(struct rig *rig)
+{
+    static const int64_t timeouts[] = { 0, 20, PAWL_LEASE_MIN_MS, 3000, LEASE_MS, 2 * LEASE_MS };
+    static const int64_t leases[] = {
+        0, 5, PAWL_LEASE_MIN_MS - 1, PAWL_LEASE_MIN_MS, 3000, LEASE_MS
+    };
+    for (size_t i = 0; i < COUNT(timeouts) * COUNT(leases) * 4; i++) {
+        struct pawl__lease_wish wish = { .timeout_ms = timeouts[i / 4 % COUNT(timeouts)],
+                                         .own_ms = leases[i / 4 / COUNT(timeouts)],
+                                         .lease_ms = LEASE_MS,
+                                         .timed = i % 2 };
+        struct pawl_job_spec spec = { .timeout_ms = wish.timeout_ms, .lease_ms = wish.own_ms };
+        struct pawl_job_id id = submit_tied(rig, i % 4 / 2 ? TIE_WATCH : 0, &spec);
+        struct pawl__op op = { .kind = PAWL__OP_CLAIM,
+                               .claim = { .queues = (const char *const[]){ "default" },
+                                          .queue_count = 1,
+                                          .limit = 1,
+                                          .worker = WORKER,
+                                          .lease_ms = LEASE_MS,
+                                          .timed = wish.timed } };
+        struct claimed got = claim_op(rig, &op);
+        assert_int_equal(1, got.count);
+        assert_id(id, got.at[0].id);
+        assert_i64(rig_now(rig) + pawl__lease_of(&wish), got.at[0].lease_until_ms);
+        assert_i64(got.at[0].lease_until_ms, job_get(rig, id).lease_until_ms);
+    }
+}
+
 /* ---- together or not at all ---- */
 
 static void say(const struct rig *rig, const char *text)
@@ -272,6 +344,9 @@ int main(void)
         CONTRACT(consequences_have_consequences),
         CONTRACT(what_is_too_much_is_settled_later),
         CONTRACT(entry_outlives_its_job),
+        CONTRACT(order_is_kept_between_tied_and_plain_ones),
+        CONTRACT(claim_ends_tied_jobs_that_expired),
+        CONTRACT(leases_are_the_same_either_way),
         CONTRACT(move_and_consequence_are_one),
     };
     return contract_run("settle", tests, COUNT(tests));

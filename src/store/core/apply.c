@@ -15,8 +15,15 @@ static const struct {
     pawl__wants_fn *want; /* NULL: it looks for jobs itself, by `scan` */
     pawl__rule_fn *rule;
     pawl__rule_fn *scan, *after;
+    pawl__rule_fn *run; /* it may scan several times */
 } kinds[PAWL__OP_END] = {
     [PAWL__OP_SUBMIT] = { .want = pawl__want_submit, .rule = pawl__rule_submit },
+    [PAWL__OP_CLAIM] = { .rule = pawl__rule_claim,
+                         .scan = pawl__scan_claim,
+                         .run = pawl__core_claim },
+    [PAWL__OP_ROUTE] = { .rule = pawl__rule_claim,
+                         .scan = pawl__scan_claim,
+                         .run = pawl__core_claim },
     [PAWL__OP_COMPLETE] = { .want = pawl__want_complete, .rule = pawl__rule_complete },
     [PAWL__OP_FAIL] = { .want = pawl__want_fail, .rule = pawl__rule_fail },
     [PAWL__OP_SNOOZE] = { .want = pawl__want_snooze, .rule = pawl__rule_snooze },
@@ -250,30 +257,17 @@ static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op)
     return err || op->err ? err : settle_and_store(set);
 }
 
-enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
+enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct pawl__op *op)
 {
     assert(pawl__set_is_empty(set));
     enum pawl_err err = scan(set, op);
     pawl__set_clear(set);
-    pawl__rule_fn *after = kinds[op->kind].after;
-    return err || op->err || !after ? err : after(set, op);
-}
-
-static enum pawl_err expire(struct pawl__set *set, const struct pawl_job_id *ids, size_t count)
-{
-    struct pawl__op op = { .kind = PAWL__OP_EXPIRE };
-    for (size_t i = 0; i < count; i++) {
-        pawl__set_scanned(set, ids[i], PAWL__NEED_RUN | PAWL__NEED_FACTS);
-    }
-    enum pawl_err err = pawl__set_load(set, true);
-    if (!err) err = decide(set, &op);
-    return err ? err : settle_and_store(set);
-}
-
-enum pawl_err pawl__core_expire(struct pawl__set *set, const struct pawl_job_id *ids, size_t count)
-{
-    assert(pawl__set_is_empty(set));
-    enum pawl_err err = count ? expire(set, ids, count) : PAWL_OK;
-    pawl__set_clear(set);
     return err;
+}
+
+enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
+{
+    pawl__rule_fn *whole = kinds[op->kind].run, *after = kinds[op->kind].after;
+    enum pawl_err err = (whole ? whole : pawl__core_scan_once)(set, op);
+    return err || op->err || !after ? err : after(set, op);
 }

@@ -24,7 +24,9 @@ static enum pawl_err extend_run(struct pawl__set *set, const struct pawl__op *op
     if (row->lease_until_ms <= set->now_ms) return PAWL_ERR_STALE;
     int64_t until_ms = set->now_ms + op->extend.lease_ms - row->started_at_ms;
     row->lease_until_ms = row->started_at_ms +
-                          pawl__lease_of(row->timeout_ms, until_ms, op->extend.timed);
+                          pawl__lease_of(&(struct pawl__lease_wish){ .timeout_ms = row->timeout_ms,
+                                                                     .lease_ms = until_ms,
+                                                                     .timed = op->extend.timed });
     row->wrote |= PAWL__WROTE_LEASE;
     return PAWL_OK;
 }

@@ -4,6 +4,7 @@
 #include "store/decide.h"
 
 #include <assert.h>
+#include <string.h>
 
 int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row)
 {
@@ -24,6 +25,21 @@ void pawl__row_loaded(const struct pawl__set *set, struct pawl__row *row, enum p
     row->was.state = row->state;
     row->was.rank = row->rank;
     row->was.has_end = row->has_end;
+}
+
+struct pawl_job *pawl__row_job(struct pawl__set *set, struct pawl__row *row)
+{
+    assert(row->job_arena);
+    row->job = pawl__arena_alloc(row->job_arena, sizeof *row->job);
+    if (!row->job) set->failed = true;
+    row->has |= PAWL__NEED_JOB;
+    return row->job;
+}
+
+const struct pawl_job_id *pawl__row_seat(const struct pawl__row *row)
+{
+    static const struct pawl_job_id none;
+    return memcmp(&row->arrival, &none, sizeof none) == 0 ? &row->id : &row->arrival;
 }
 
 static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at_ms)

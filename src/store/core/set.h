@@ -24,6 +24,7 @@
 struct pawl__backend;
 struct pawl__set;
 struct pawl__notes;
+struct pawl__claim;
 
 /* ---- rows ---- */
 
@@ -45,6 +46,7 @@ enum {
     PAWL__NEED_CRASHES = 16, /* how many leases lapsed in this series of attempts */
     PAWL__NEED_NOTES = 32,   /* `notes` */
     PAWL__NEED_HOLDERS = 64, /* the holders of its keys, which it may take back */
+    PAWL__NEED_JOB = 128,    /* `job` */
     PAWL__NEED_ALL = 0xff
 };
 
@@ -109,6 +111,11 @@ struct pawl__row {
 
     int64_t crashes;           /* CRASHES */
     struct pawl__notes *notes; /* NOTES; in the set's arena, from the time when they are wanted */
+
+    /* JOB, of a live job: all that a worker is told, but for where the job stands */
+    struct pawl_job *job;
+    struct pawl__arena *job_arena; /* where it is; set with the wish */
+    int64_t args_bytes;            /* a scan for a claim says how long its arguments are */
 
     struct pawl_job_id arrival; /* as in struct pawl__new_job */
     union {                     /* the backend's own, from load to store */
@@ -336,6 +343,15 @@ struct pawl__core_table {
     /* Hand nodes that said a lease and are not alive to pawl__set_named_loaded, by name, at most
      * `limit`; locked until the end, and without those that others hold. */
     enum pawl_err (*scan_silent)(struct pawl__backend *backend, int64_t limit);
+    /* The best ranked jobs that are available in the claim's lanes, queue by queue, at most
+     * `wanted`: pawl__claim_found is called for each, best first. Locked until the end, and without
+     * those that others hold; then `passed_over` is set. A job that was found and stays available
+     * is found by the next scan. See claim.h. */
+    enum pawl_err (*scan_ready)(struct pawl__backend *backend, struct pawl__claim *claim);
+    /* Optional: the same, but jobs without ties may be given at once, by pawl__claim_give, and are
+     * written by the backend. Must not give a job that is behind one which it cannot give, if that
+     * would keep the better one from being taken. */
+    enum pawl_err (*claim_plain)(struct pawl__backend *backend, struct pawl__claim *claim);
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
     enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
                            int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -355,10 +371,12 @@ struct pawl__set {
     struct pawl__rng *rng;
     struct pawl__tale *tale; /* what listeners are told */
     const struct pawl__catalog *catalog;
-    int64_t now_ms, boost_ms; /* of the transaction */
-    struct pawl_diag *diag;   /* where a failure of the transaction is told */
-    bool failed;              /* there was no memory */
-    bool careful;             /* an id that should be new was taken: look for all of them */
+    int64_t now_ms, boost_ms;  /* of the transaction */
+    struct pawl_diag *diag;    /* where a failure of the transaction is told */
+    bool failed;               /* there was no memory */
+    bool careful;              /* an id that should be new was taken: look for all of them */
+    struct pawl__claim *claim; /* the one under way */
+    int64_t args_max;          /* of JOB, arguments with more bytes are not read. 0: no bound */
 
     struct pawl__op **ops; /* added, not yet decided */
     size_t op_count, op_cap;
@@ -467,6 +485,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl_
                                              const struct pawl__target *target);
 /* For load: all fields of PAWL__ROW_READ were read, and the lane. */
 void pawl__row_loaded(const struct pawl__set *set, struct pawl__row *row, enum pawl__found found);
+/* For load: room for JOB. NULL: no memory, and `failed` is set. */
+struct pawl_job *pawl__row_job(struct pawl__set *set, struct pawl__row *row);
+/* The id by which jobs of one rank are in order. */
+const struct pawl_job_id *pawl__row_seat(const struct pawl__row *row);
 /* It ended in an earlier batch, and that is still so; also when it is paused. */
 static inline bool pawl__row_keeps_end(const struct pawl__row *row)
 {
@@ -516,6 +538,10 @@ pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__sc
     pawl__scan_retire, pawl__scan_node, pawl__after_node_put;
 /* Take a lock that was read. False: another owner has it. */
 bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms);
+/* A claim or a route, which may scan several times (claim.c). */
+pawl__rule_fn pawl__core_claim, pawl__scan_claim, pawl__rule_claim;
+/* Where a job goes whose time to live is over. */
+extern const struct pawl__target pawl__expired;
 
 /* ---- one batch (apply.c) ---- */
 
@@ -541,8 +567,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__core_run(struct pawl__set *set);
 /* Does the operation look for jobs itself? Then it is run alone, by this, with an empty set. */
 bool pawl__core_scans(const struct pawl__op *op);
 PAWL_MUST_CHECK enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op);
-/* Of these jobs, which a claim met, those end whose time is over; with an empty set. */
-PAWL_MUST_CHECK enum pawl_err pawl__core_expire(struct pawl__set *set,
-                                                const struct pawl_job_id *ids, size_t count);
+/* Scan, load, decide, write: the set is empty before and afterwards. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct pawl__op *op);
 
 #endif

@@ -87,18 +87,19 @@ enum pawl_err pawl__scan_expire(struct pawl__set *set, struct pawl__op *op)
     return scan(set, op, PAWL__DUE_EXPIRY, PAWL__NEED_RUN | PAWL__NEED_FACTS);
 }
 
+const struct pawl__target pawl__expired = { .reason = "expired before it could run" };
+
 /* A job that runs just now is asked again when it comes back, one that is paused when it is
  * resumed; one that has ended, or was revived, is not concerned. */
 enum pawl_err pawl__rule_expire(struct pawl__set *set, struct pawl__op *op)
 {
-    static const struct pawl__target target = { .reason = "expired before it could run" };
     enum pawl_err err = PAWL_OK;
     op->sweep.moved = 0;
     for (size_t i = 0; !err && i < set->scanned_count; i++) {
         struct pawl__row *row = set->scanned[i];
         bool over = row->expires_at_ms && row->expires_at_ms <= set->now_ms;
         if (row->found != PAWL__FOUND_LIVE || !over) continue;
-        err = move_due(set, op, row, PAWL_EVENT_EXPIRE, &target);
+        err = move_due(set, op, row, PAWL_EVENT_EXPIRE, &pawl__expired);
     }
     return err;
 }

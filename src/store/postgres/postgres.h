@@ -56,7 +56,7 @@ enum {
     PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
     PAWL__PG_SET_LISTS = 20,         /* set_store.c: the most that a statement takes */
-    PAWL__PG_SLOTS = 6,              /* answers that are kept at a time; the last two: lane.c */
+    PAWL__PG_SLOTS = 7,              /* answers that are kept at a time; the last two: lane.c */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
     PAWL__PG_FOLD_ROWS_MAX = 10000,  /* that one of them takes */
@@ -387,6 +387,10 @@ void pawl__pg_gather_reset(struct pawl__backend *pg);
 
 /* ---- the working set (set_load.c, set_store.c, sweep.c) ---- */
 
+/* Of the own bytes of a row: those of its place, then whether it was taken off the roll of what is
+ * ready. */
+enum { PAWL__PG_OFF_ROLL = sizeof(struct pawl__pg_tid) };
+
 extern const struct pawl__core_table pawl__pg_core;
 void pawl__pg_set_release(struct pawl__backend *pg);
 /* See struct pawl__core_table. */
@@ -404,6 +408,8 @@ enum pawl_err pawl__pg_load_named(struct pawl__backend *pg, struct pawl__set *se
 enum pawl_err pawl__pg_census(struct pawl__backend *pg, const char *name, struct pawl_census *out,
                               int64_t *silent);
 enum pawl_err pawl__pg_scan_silent(struct pawl__backend *pg, int64_t limit);
+enum pawl_err pawl__pg_scan_ready(struct pawl__backend *pg, struct pawl__claim *claim);
+enum pawl_err pawl__pg_claim_plain(struct pawl__backend *pg, struct pawl__claim *claim);
 enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit);
 enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms);
 
@@ -556,11 +562,10 @@ void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const
 
 /* Where a lane's reading has come to. */
 struct pawl__pg_cursor {
-    struct pawl__lane *lane;
+    struct pawl__claim_lane *lane;
     bool drained; /* nothing behind it */
     int64_t rank; /* the last one read */
     struct pawl_job_id seat;
-    const char *queue_name, *type_name; /* the claimer's */
 };
 
 /* An id that was dealt out, to be claimed if the job says so. */
@@ -582,11 +587,11 @@ struct pawl__pg_ready {
     int64_t rank_max; /* of those */
 };
 
-/* The lanes of `queue` that a claim wants; no cursor: there is none. */
-enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
-                                  const struct pawl__queue *queue, size_t wanted);
+enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__claim_lane *lanes,
+                                  size_t count, size_t wanted);
 /* Is there anything on the roll that the claim wants, whoever holds it? */
-enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op *op, bool *any);
+enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__claim *claim,
+                                 bool *any);
 /* Up to `limit` ids, the best first. */
 enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bool *more);
 /* Take what was dealt out off the roll. */
@@ -632,7 +637,7 @@ static inline bool pawl__pg_is_own(enum pawl_err err)
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_claim, pawl__pg_op_assign, pawl__pg_op_queue_pause;
+pawl__pg_op_fn pawl__pg_op_assign, pawl__pg_op_queue_pause;
 
 pawl__apply_fn pawl__pg_apply;
 /* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or

@@ -8,6 +8,7 @@
  * that were read and not dealt out are free again when the transaction ends.
  *
  * Runs on: the session's thread, inside a transaction. */
+#include "store/core/claim.h"
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
@@ -55,6 +56,12 @@ static bool room_for_rows(struct pawl__pg_ready *ready, size_t more)
     return true;
 }
 
+static struct pawl__lane *lane_of(const struct pawl__pg_ready *ready,
+                                  const struct pawl__pg_cursor *cursor)
+{
+    return ready->pg->catalog.lanes[cursor->lane->at];
+}
+
 /* How many rows of each lane to ask for: about what is wanted, when all lanes give alike. What is
  * read and not taken is work for nothing. */
 static int64_t rows_to_ask(const struct pawl__pg_ready *ready, struct pawl__pg_cursor *const *asked,
@@ -62,7 +69,7 @@ static int64_t rows_to_ask(const struct pawl__pg_ready *ready, struct pawl__pg_c
 {
     size_t density = DENSITY_FIRST;
     for (size_t i = 0; i < count; i++) {
-        size_t seen = asked[i]->lane->own.density;
+        size_t seen = lane_of(ready, asked[i])->own.density;
         if (seen && (i == 0 || seen < density)) density = seen;
     }
     return (int64_t)(ready->wanted / ready->cursor_count / density + 1);
@@ -79,7 +86,7 @@ static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_curs
     pawl__pg_list_begin(ranks, PAWL__PG_INTS);
     pawl__pg_list_begin(seats, PAWL__PG_IDS);
     for (size_t i = 0; i < count; i++) {
-        pawl__pg_list_add(lanes, asked[i]->lane->id);
+        pawl__pg_list_add(lanes, lane_of(ready, asked[i])->id);
         pawl__pg_list_add(ranks, asked[i]->rank);
         pawl__pg_list_add_id(seats, asked[i]->seat);
     }
@@ -116,9 +123,9 @@ struct got {
     size_t rows, ids;
 };
 
-static void note_density(struct pawl__pg_cursor *cursor, const struct got *got)
+static void note_density(struct pawl__lane *lane, const struct got *got)
 {
-    if (got->rows) cursor->lane->own.density = (uint32_t)(got->ids / got->rows + 1);
+    if (got->rows) lane->own.density = (uint32_t)(got->ids / got->rows + 1);
 }
 
 static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cursor **asked,
@@ -140,7 +147,7 @@ static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cur
     }
     for (size_t i = 0; i < count; i++) {
         asked[i]->drained = (int64_t)got[i].rows < limit;
-        note_density(asked[i], &got[i]);
+        note_density(lane_of(ready, asked[i]), &got[i]);
     }
     if (err || !ready->rows) return err; // nothing at all so far
     qsort(ready->rows + ready->first, ready->count - ready->first, sizeof *ready->rows,
@@ -182,41 +189,28 @@ static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
     return count ? read_rows(ready, asked, count) : PAWL_OK;
 }
 
-/* A cursor on each wanted lane of the queue. */
-enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, const struct pawl__op *op,
-                                  const struct pawl__queue *queue, size_t wanted)
+/* A cursor on each lane. */
+enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__claim_lane *lanes,
+                                  size_t count, size_t wanted)
 {
-    const struct pawl__catalog *catalog = &ready->pg->catalog;
-    size_t count = 0;
-    for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
-        count += pawl__claim_wants(op, catalog->lanes[at - 1]->type);
-    }
     ready->first = ready->count = ready->cursor_count = 0;
-    if (!count) return PAWL_OK;
     ready->wanted = wanted;
     ready->cursors = pawl__arena_calloc(&ready->pg->arena, count, sizeof *ready->cursors);
     if (!ready->cursors) return pawl__fail_nomem(ready->pg->diag);
-    for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
-        struct pawl__lane *lane = catalog->lanes[at - 1];
-        if (!pawl__claim_wants(op, lane->type)) continue;
+    for (size_t i = 0; i < count; i++) {
         ready->cursors[ready->cursor_count++] =
-            (struct pawl__pg_cursor){ .lane = lane, .rank = INT64_MIN };
+            (struct pawl__pg_cursor){ .lane = &lanes[i], .rank = INT64_MIN };
     }
     return PAWL_OK;
 }
 
-enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__op *op, bool *any)
+enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__claim *claim,
+                                 bool *any)
 {
-    const struct pawl__catalog *catalog = &pg->catalog;
     struct pawl__pg_list *list = &pg->gather.lists[0];
     pawl__pg_list_begin(list, PAWL__PG_INTS);
-    for (size_t i = 0; i < op->claim.queue_count; i++) {
-        const struct pawl__queue *queue = pawl__catalog_queue(&pg->catalog, op->claim.queues[i]);
-        if (!queue || queue->paused) continue;
-        for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
-            const struct pawl__lane *lane = catalog->lanes[at - 1];
-            if (pawl__claim_wants(op, lane->type)) pawl__pg_list_add(list, lane->id);
-        }
+    for (size_t i = 0; i < claim->lane_count; i++) {
+        pawl__pg_list_add(list, pg->catalog.lanes[claim->lanes[i].at]->id);
     }
     pawl__pg_call(&pg->writer, PG_READY_ANY);
     pawl__pg_bind_list(&pg->writer, PG_READY_ANY_lanes, list);

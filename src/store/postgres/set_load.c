@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SLOT_ROWS, SLOT_CRASHES, SLOT_ASKED, SLOT_KNOWN };
+enum { SLOT_ROWS, SLOT_CRASHES, SLOT_ASKED, SLOT_KNOWN, SLOT_JOBS };
 
 enum { LOOKS_MAX = 8 };
 
@@ -155,6 +155,37 @@ static void read_crashes(struct pawl__backend *pg)
     }
 }
 
+/* ---- whole jobs ---- */
+
+static bool send_jobs(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = &pg->set_lists[3];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        const struct pawl__row *row = pg->set.unread[i];
+        if (row->need & PAWL__NEED_JOB) pawl__pg_list_add_id(ids, row->id);
+    }
+    if (!ids->count) return false;
+    pawl__pg_call(&pg->writer, PG_SET_JOB);
+    pawl__pg_bind_list(&pg->writer, PG_SET_JOB_ids, ids);
+    pawl__pg_bind(&pg->writer, PG_SET_JOB_args_max,
+                  pg->set.args_max ? pg->set.args_max : INT64_MAX);
+    pawl__pg_send_keep(&pg->writer, SLOT_JOBS);
+    return true;
+}
+
+/* The row is locked by now, or held by others and of no use. */
+static void read_jobs(struct pawl__backend *pg)
+{
+    const PGresult *rows = pg->writer.kept[SLOT_JOBS];
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, COL_ID));
+        assert(row);
+        struct pawl_job *job = pawl__row_job(&pg->set, row);
+        if (job && pawl__pg_read_facts(rows, i, 0, row->job_arena, job)) pg->set.failed = true;
+    }
+}
+
 /* ---- whether a job is there ---- */
 
 /* Of some nothing more is asked; they are not locked. */
@@ -230,11 +261,12 @@ enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set,
     struct pawl__pg_list *ids = &pg->set_lists[0];
     bool asked = send_asked(pg), rows = list_unread(pg, ids) > 0;
     if (rows) send_ids(pg, wait ? PG_SET_LIVE : PG_SET_LIVE_FREE, ids, SLOT_ROWS);
-    bool crashes = send_crashes(pg);
+    bool crashes = send_crashes(pg), jobs = send_jobs(pg);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err && rows) err = read_rows(pg, PAWL__FOUND_LIVE);
     if (!err && rows) err = wait ? look_again(pg, ids) : look_past(pg, ids);
     if (!err && crashes) read_crashes(pg);
+    if (!err && jobs) read_jobs(pg);
     if (!err && asked) read_asked(pg);
     if (err || !send_notes(pg)) return err;
     err = pawl__pg_sync(&pg->writer, pg->diag);

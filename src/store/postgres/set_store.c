@@ -100,14 +100,15 @@ static void enroll_lease(struct pawl__backend *pg, const struct pawl__row *row)
 static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 {
     bool came = origin_of(row) != PLACE || row->state != row->was.state;
-    if (row->state == PAWL_STATE_AVAILABLE && (came || row->rank != row->was.rank)) {
+    bool listed = row->rank == row->was.rank && !row->own.b[PAWL__PG_OFF_ROLL];
+    if (row->state == PAWL_STATE_AVAILABLE && (came || !listed)) {
         pawl__pg_roll_ready(pg,
                             &(struct pawl__pg_waiting){ .lane = pg->catalog.lanes[row->lane]->id,
                                                         .rank = row->rank,
                                                         .id = row->id,
                                                         .arrival = row->arrival });
     }
-    if (row->state == PAWL_STATE_ACTIVE && (row->wrote & PAWL__WROTE_LEASE)) enroll_lease(pg, row);
+    if (row->lease_until_ms && (came || row->wrote & PAWL__WROTE_LEASE)) enroll_lease(pg, row);
     if (pawl_state_is_terminal(row->state) && (came || row->end_new)) {
         pawl__pg_roll_ended(pg, row->state, row->finished_at_ms, row->id);
     }
@@ -212,7 +213,8 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
     if (err) return err;
     for (size_t i = 0; i < set->row_count; i++) {
         const struct pawl__row *row = pawl__set_at(set, i);
-        if (is_written(row) || row->birth) enroll(pg, row);
+        bool off_roll = row->own.b[PAWL__PG_OFF_ROLL];
+        if (is_written(row) || row->birth || off_roll) enroll(pg, row);
         from[origin_of(row)] |= is_written(row);
         gone |= row->gone != 0;
         archived |= (row->wrote & PAWL__WROTE_ARCHIVE) != 0;
@@ -271,5 +273,7 @@ const struct pawl__core_table pawl__pg_core = {
     .scan_ended = pawl__pg_scan_ended,
     .census = pawl__pg_census,
     .scan_silent = pawl__pg_scan_silent,
+    .scan_ready = pawl__pg_scan_ready,
+    .claim_plain = pawl__pg_claim_plain,
     .match = match,
 };

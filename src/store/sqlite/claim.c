@@ -1,10 +1,14 @@
-/* Claiming and routing: the best waiting jobs of the wanted lanes, dealt out in order of rank.
+/* Looking for jobs that are ready: the best of the wanted lanes, in order of rank.
  *
- * A claim reads as many rows of pawl_ready as it takes, whatever the backlog: each lane is a range
- * of the table, already in order, and lanes of one queue are merged by rank, as are the lane's jobs
- * that are still in memory (fresh.c).
+ * A scan reads as many rows of pawl_ready as it finds jobs, whatever the backlog: each lane is a
+ * range of the table, already in order, and lanes of one queue are merged by rank, as are the
+ * lane's jobs that are still in memory (fresh.c).
+ *
+ * Plain jobs are given by the scan itself, up to the first one that has ties or has expired: what
+ * was read is all that a claim needs, and their rows go with those of other claims (gather.c).
  *
  * Runs on: the committer's thread, inside a transaction. */
+#include "store/core/claim.h"
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>
@@ -15,70 +19,77 @@ enum { CHUNK_MAX = 64 };
 struct row {
     int64_t rank, key, run, base_run, free_runs;
     int64_t bytes; /* of the arguments */
-    bool unread;   /* they would exceed the bound: read when the job is taken, if it is */
+    bool brief;    /* which were not read */
     struct pawl_job job;
 };
 
 /* One lane's waiting jobs, read in chunks. */
 struct cursor {
-    struct pawl__lane *lane;
+    struct pawl__claim_lane *lane;
     struct row *rows;
     size_t count, at, chunk;
     bool fresh;                    /* reads memory instead */
     uint32_t fresh_at;             /* the next one there */
     bool drained;                  /* nothing behind rows[count] */
-    int64_t taken_rank, taken_key; /* the last one given out */
-    size_t taken_count;
-    const char *queue_name, *type_name; /* as long-lived as the jobs */
+    int64_t read_rank, read_key;   /* the last one read */
+    int64_t given_rank, given_key; /* the last one given out */
+    size_t given_count;
 };
 
-struct claim {
+struct scan {
     struct pawl__backend *sq;
-    struct pawl__op *op;
+    struct pawl__claim *claim;
+    bool gives; /* plain jobs, at once */
     struct cursor *cursors;
     size_t cursor_count;
-    const char *worker;              /* as long-lived as the jobs */
-    int64_t expired;                 /* how many it met that were past their time */
-    int64_t read_bytes, given_bytes; /* of arguments */
-    bool full;                       /* the next job would exceed bytes_max */
+    size_t found;       /* given or put into the set */
+    int64_t read_bytes; /* of arguments */
 };
 
-/* May the arguments be read before it is known whether the job is taken? */
-static bool may_read(const struct claim *claim, int64_t bytes)
+/* ---- reading ---- */
+
+/* Are the arguments read before it is known whether the job is given? */
+static bool is_brief(const struct scan *scan, int64_t bytes)
 {
-    int64_t max = claim->op->claim.bytes_max;
-    return !max || !claim->read_bytes || claim->read_bytes + bytes <= max;
+    int64_t max = scan->claim->op->claim.bytes_max;
+    bool bounded = max && scan->read_bytes && scan->read_bytes + bytes > max;
+    return !scan->gives || bounded || pawl__claim_omits(scan->claim, bytes);
 }
 
-static bool fits(const struct claim *claim, int64_t bytes)
+/* A statement that is bound to the row's key gives one row. */
+static enum pawl_err step_one(struct pawl__backend *sq, sqlite3_stmt *stmt)
 {
-    int64_t max = claim->op->claim.bytes_max;
-    return !max || !claim->op->claim.job_count || claim->given_bytes + bytes <= max;
-}
-
-/* Are arguments of this length left out? */
-static bool leaves_out(const struct claim *claim, int64_t bytes)
-{
-    int64_t max = claim->op->kind == PAWL__OP_CLAIM ? claim->op->claim.args_max : 0;
-    return max && bytes > max;
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || found) return err;
+    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
+                      "the store is damaged: a waiting job has no facts");
 }
 
 /* All of the job, or all but its arguments. */
-static enum pawl_err read_job(struct claim *claim, int64_t key, bool brief, struct pawl_job *job)
+static enum pawl_err read_job(struct pawl__backend *sq, int64_t key, bool brief,
+                              struct pawl__arena *arena, struct pawl_job *job)
 {
-    struct pawl__backend *sq = claim->sq;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, brief ? SQL_JOB_FACTS_BRIEF : SQL_JOB_FACTS);
     pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key); // the same in both
-    bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    enum pawl_err err = step_one(sq, stmt);
     if (err) return err;
-    if (!found) {
-        return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
-                          "the store is damaged: a waiting job has no facts");
-    }
-    err = pawl__sq_read_facts(stmt, &claim->op->arena, job);
+    err = pawl__sq_read_facts(stmt, arena, job);
     sqlite3_reset(stmt);
     return err ? pawl__fail_nomem(sq->diag) : PAWL_OK;
+}
+
+static enum pawl_err read_args(const struct scan *scan, struct row *row)
+{
+    struct pawl__backend *sq = scan->sq;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_ARGS);
+    pawl__sq_bind(stmt, SQL_JOB_ARGS_key, row->key);
+    enum pawl_err err = step_one(sq, stmt);
+    if (err) return err;
+    bool ok = pawl__sq_column_span(stmt, 0, &scan->claim->op->arena, &row->job.args);
+    sqlite3_reset(stmt);
+    row->brief = false;
+    return ok ? PAWL_OK : pawl__fail_nomem(sq->diag);
 }
 
 /* Columns of ready_next. */
@@ -97,32 +108,33 @@ _Static_assert(PAWL__JOB_args == PAWL__JOB_FACTS_FIRST + PAWL__JOB_HEAD_COUNT - 
                "args is the last of PAWL__JOB_HEAD");
 
 /* A job without extras is in the row already; of another the rest is read. */
-static enum pawl_err read_row(struct claim *claim, sqlite3_stmt *stmt, struct row *row)
+static enum pawl_err read_row(struct scan *scan, sqlite3_stmt *stmt, struct row *row)
 {
+    struct pawl__arena *arena = &scan->claim->op->arena;
     row->rank = sqlite3_column_int64(stmt, NEXT_RANK);
     row->key = sqlite3_column_int64(stmt, NEXT_KEY);
     row->run = sqlite3_column_int64(stmt, NEXT_RUN);
     row->base_run = sqlite3_column_int64(stmt, NEXT_BASE);
     row->free_runs = sqlite3_column_int64(stmt, NEXT_FREE);
     row->bytes = sqlite3_column_bytes(stmt, NEXT_ARGS);
-    row->unread = !may_read(claim, row->bytes);
-    if (row->unread) return PAWL_OK;
-    claim->read_bytes += row->bytes;
-    bool brief = leaves_out(claim, row->bytes);
-    if (sqlite3_column_int(stmt, NEXT_EXTRAS)) return read_job(claim, row->key, brief, &row->job);
+    row->brief = is_brief(scan, row->bytes);
+    if (!row->brief) scan->read_bytes += row->bytes;
+    if (sqlite3_column_int(stmt, NEXT_EXTRAS)) {
+        return read_job(scan->sq, row->key, row->brief, arena, &row->job);
+    }
     row->job = pawl__job_empty;
     row->job.id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL));
-    size_t count = PAWL__JOB_HEAD_COUNT - (brief ? 1 : 0); // the last one is args
+    size_t count = PAWL__JOB_HEAD_COUNT - (row->brief ? 1 : 0); // the last one is args
     enum pawl_err err = pawl__sq_read(stmt, NEXT_HEAD, &pawl__job_fields[PAWL__JOB_FACTS_FIRST],
-                                      count, &claim->op->arena, &row->job);
-    return err ? pawl__fail_nomem(claim->sq->diag) : PAWL_OK;
+                                      count, arena, &row->job);
+    return err ? pawl__fail_nomem(scan->sq->diag) : PAWL_OK;
 }
 
-static enum pawl_err read_fresh(struct claim *claim, struct cursor *cursor)
+static enum pawl_err read_fresh(struct scan *scan, struct cursor *cursor)
 {
     cursor->count = cursor->at = 0;
     while (cursor->fresh_at && cursor->count < cursor->chunk) {
-        const struct pawl__sq_fresh_job *from = pawl__sq_fresh_at(claim->sq, cursor->fresh_at);
+        const struct pawl__sq_fresh_job *from = pawl__sq_fresh_at(scan->sq, cursor->fresh_at);
         struct row *row = &cursor->rows[cursor->count++];
         *row = (struct row){ .rank = from->rank, .key = from->key, .job = pawl__job_empty };
         row->job.id = pawl__sq_join(from->key, from->tail);
@@ -130,97 +142,85 @@ static enum pawl_err read_fresh(struct claim *claim, struct cursor *cursor)
         row->job.attempts_max = from->attempts_max;
         row->job.created_at_ms = from->created_at_ms;
         row->job.due_at_ms = from->due_at_ms;
-        row->job.args.at = pawl__arena_dup(&claim->op->arena, from->args, from->args_len);
+        row->job.args.at = pawl__arena_dup(&scan->claim->op->arena, from->args, from->args_len);
         row->job.args.len = from->args_len;
         row->bytes = from->args_len;
-        claim->read_bytes += row->bytes;
-        if (!row->job.args.at) return pawl__fail_nomem(claim->sq->diag);
+        scan->read_bytes += row->bytes;
+        if (!row->job.args.at) return pawl__fail_nomem(scan->sq->diag);
         cursor->fresh_at = from->next;
     }
     cursor->drained = !cursor->fresh_at;
     return PAWL_OK;
 }
 
-static enum pawl_err read_chunk(struct claim *claim, struct cursor *cursor)
+static enum pawl_err read_chunk(struct scan *scan, struct cursor *cursor)
 {
-    if (cursor->fresh) return read_fresh(claim, cursor);
-    struct pawl__backend *sq = claim->sq;
-    bool first = cursor->count == 0;
+    if (cursor->fresh) return read_fresh(scan, cursor);
+    struct pawl__backend *sq = scan->sq;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_NEXT);
-    pawl__sq_bind(stmt, SQL_READY_NEXT_lane, cursor->lane->id);
-    pawl__sq_bind(stmt, SQL_READY_NEXT_rank, first ? INT64_MIN : cursor->taken_rank);
-    pawl__sq_bind(stmt, SQL_READY_NEXT_key, first ? INT64_MIN : cursor->taken_key);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_lane, sq->catalog.lanes[cursor->lane->at]->id);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_rank, cursor->read_rank);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_key, cursor->read_key);
     pawl__sq_bind(stmt, SQL_READY_NEXT_limit, (int64_t)cursor->chunk);
     cursor->count = cursor->at = 0;
-    bool found = false, unread = false;
+    bool found = false;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found && !unread) {
-        err = read_row(claim, stmt, &cursor->rows[cursor->count]);
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        err = read_row(scan, stmt, &cursor->rows[cursor->count]);
         if (err) break;
-        unread = cursor->rows[cursor->count++].unread; // that is far enough
+        cursor->count++;
     }
     if (found) sqlite3_reset(stmt);
-    cursor->drained = !unread && cursor->count < cursor->chunk;
+    cursor->drained = cursor->count < cursor->chunk;
+    if (cursor->drained) return err;
+    cursor->read_rank = cursor->rows[cursor->count - 1].rank;
+    cursor->read_key = cursor->rows[cursor->count - 1].key;
     return err;
 }
 
-static enum pawl_err name_lane(struct claim *claim, struct cursor *cursor)
-{
-    const char *queue = claim->sq->catalog.queues[cursor->lane->queue].name;
-    const char *type = cursor->lane->type;
-    cursor->queue_name = pawl__arena_dup(&claim->op->arena, queue, strlen(queue));
-    cursor->type_name = pawl__arena_dup(&claim->op->arena, type, strlen(type));
-    bool ok = cursor->queue_name && cursor->type_name;
-    return ok ? PAWL_OK : pawl__fail_nomem(claim->sq->diag);
-}
+/* ---- cursors ---- */
 
-static enum pawl_err open_cursor(struct claim *claim, const struct cursor *how)
+static enum pawl_err open_cursor(struct scan *scan, const struct cursor *how)
 {
-    struct cursor *cursor = &claim->cursors[claim->cursor_count++];
+    struct cursor *cursor = &scan->cursors[scan->cursor_count++];
     *cursor = *how;
-    enum pawl_err err = read_chunk(claim, cursor);
-    return err || !cursor->count ? err : name_lane(claim, cursor);
+    return read_chunk(scan, cursor);
 }
 
-static size_t count_cursors(const struct claim *claim, const struct pawl__queue *queue)
+static uint32_t first_fresh(const struct scan *scan, const struct pawl__claim_lane *lane)
 {
-    const struct pawl__catalog *catalog = &claim->sq->catalog;
-    size_t count = 0;
-    for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
-        const struct pawl__lane *lane = catalog->lanes[at - 1];
-        if (pawl__claim_wants(claim->op, lane->type)) count += lane->own.fresh.first ? 2 : 1;
+    return scan->sq->catalog.lanes[lane->at]->own.fresh.first;
+}
+
+/* A cursor on each lane, and one on what it has in memory. Chunks are small when lanes are many:
+ * what is read and not taken is work for nothing. */
+static enum pawl_err open_cursors(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
+{
+    struct pawl__arena *arena = &scan->claim->op->arena;
+    size_t wanted = scan->claim->wanted - scan->found, cursors = count;
+    for (size_t i = 0; i < count; i++) {
+        cursors += first_fresh(scan, &lanes[i]) != 0;
     }
-    return count;
-}
-
-/* A cursor on each wanted lane of the queue, and one on what it has in memory. Chunks are small
- * when lanes are many: what is read and not taken is work for nothing. */
-static enum pawl_err open_cursors(struct claim *claim, const struct pawl__queue *queue,
-                                  size_t wanted)
-{
-    struct pawl__catalog *catalog = &claim->sq->catalog;
-    size_t count = count_cursors(claim, queue);
-    claim->cursor_count = 0;
-    if (!count) return PAWL_OK;
-    size_t chunk = wanted / count + 1;
+    size_t chunk = wanted / cursors + 1;
     if (chunk > CHUNK_MAX) chunk = CHUNK_MAX;
     if (chunk > wanted) chunk = wanted;
-    claim->cursors = pawl__arena_calloc(&claim->op->arena, count, sizeof *claim->cursors);
-    struct row *rows = pawl__arena_alloc(&claim->op->arena, count * chunk * sizeof *rows);
-    if (!claim->cursors || !rows) return pawl__fail_nomem(claim->sq->diag);
+    scan->cursor_count = 0;
+    scan->cursors = pawl__arena_calloc(arena, cursors, sizeof *scan->cursors);
+    struct row *rows = pawl__arena_alloc(arena, cursors * chunk * sizeof *rows);
+    if (!scan->cursors || !rows) return pawl__fail_nomem(scan->sq->diag);
     enum pawl_err err = PAWL_OK;
-    for (uint32_t at = queue->first_lane; !err && at; at = catalog->lanes[at - 1]->next_lane) {
-        struct pawl__lane *lane = catalog->lanes[at - 1];
-        if (!pawl__claim_wants(claim->op, lane->type)) continue;
-        struct cursor how = { .lane = lane, .rows = rows, .chunk = chunk };
+    for (size_t i = 0; !err && i < count; i++) {
+        struct cursor how = {
+            .lane = &lanes[i], .rows = rows, .chunk = chunk, .read_rank = INT64_MIN
+        };
         rows += chunk;
-        err = open_cursor(claim, &how);
-        if (err || !lane->own.fresh.first) continue;
+        err = open_cursor(scan, &how);
+        how.fresh_at = first_fresh(scan, &lanes[i]);
+        if (err || !how.fresh_at) continue;
         how.rows = rows;
         how.fresh = true;
-        how.fresh_at = lane->own.fresh.first;
         rows += chunk;
-        err = open_cursor(claim, &how);
+        err = open_cursor(scan, &how);
     }
     return err;
 }
@@ -231,13 +231,13 @@ static bool before(const struct row *a, const struct row *b)
 }
 
 /* The cursor that stands on the best job; NULL: all lanes are empty. */
-static enum pawl_err best_cursor(struct claim *claim, struct cursor **out)
+static enum pawl_err best_cursor(struct scan *scan, struct cursor **out)
 {
     *out = NULL;
-    for (size_t i = 0; i < claim->cursor_count; i++) {
-        struct cursor *cursor = &claim->cursors[i];
+    for (size_t i = 0; i < scan->cursor_count; i++) {
+        struct cursor *cursor = &scan->cursors[i];
         if (cursor->at == cursor->count && !cursor->drained) {
-            enum pawl_err err = read_chunk(claim, cursor);
+            enum pawl_err err = read_chunk(scan, cursor);
             if (err) return err;
         }
         if (cursor->at == cursor->count) continue;
@@ -247,158 +247,113 @@ static enum pawl_err best_cursor(struct claim *claim, struct cursor **out)
 }
 
 /* What was given out leaves the ready table in one stroke per lane. */
-static enum pawl_err close_cursors(struct claim *claim)
+static enum pawl_err close_cursors(struct scan *scan)
 {
-    for (size_t i = 0; i < claim->cursor_count; i++) {
-        const struct cursor *cursor = &claim->cursors[i];
-        if (!cursor->taken_count) continue;
+    struct pawl__backend *sq = scan->sq;
+    for (size_t i = 0; i < scan->cursor_count; i++) {
+        const struct cursor *cursor = &scan->cursors[i];
+        struct pawl__lane *lane = sq->catalog.lanes[cursor->lane->at];
+        if (!cursor->given_count) continue;
         if (cursor->fresh) {
-            pawl__sq_fresh_drop(claim->sq, cursor->lane, cursor->taken_count);
+            pawl__sq_fresh_drop(sq, lane, cursor->given_count);
             continue;
         }
-        bool one = cursor->taken_count == 1;
+        bool one = cursor->given_count == 1;
         sqlite3_stmt *stmt =
-            pawl__sq_use(&claim->sq->writer, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);
-        pawl__sq_bind(stmt, SQL_READY_DELETE_lane, cursor->lane->id); // same order in both
-        pawl__sq_bind(stmt, SQL_READY_DELETE_rank, cursor->taken_rank);
-        pawl__sq_bind(stmt, SQL_READY_DELETE_key, cursor->taken_key);
-        enum pawl_err err = pawl__sq_run(&claim->sq->writer, stmt, claim->sq->diag);
+            pawl__sq_use(&sq->writer, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_lane, lane->id); // same order in both
+        pawl__sq_bind(stmt, SQL_READY_DELETE_rank, cursor->given_rank);
+        pawl__sq_bind(stmt, SQL_READY_DELETE_key, cursor->given_key);
+        enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
         if (err) return err;
     }
     return PAWL_OK;
 }
 
-static enum pawl_err gather_active(struct pawl__backend *sq, const struct row *row, int64_t lane,
-                                   const struct pawl_job *job)
-{
-    struct pawl__sq_halves halves = pawl__sq_split(job->id);
-    return pawl__sq_gather_run(sq,
-                               &(struct pawl__sq_run_row){
-                                   .n = { row->key, halves.tail, lane, job->run, row->base_run,
-                                          row->free_runs, job->started_at_ms, job->lease_until_ms },
-                                   .hidden = halves.head != row->key || job->ties,
-                                   .worker = job->worker });
-}
-
-static enum pawl_err insert_routed(struct pawl__backend *sq, const struct row *row, int64_t lane,
-                                   const struct pawl_job *job)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_INSERT);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_key, row->key);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lane, lane);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_state, PAWL_STATE_PENDING);
-    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_paused_from, 0);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_rank, row->rank);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_run, row->run);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_base_run, row->base_run);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_free_runs, row->free_runs);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_due_at_ms, job->due_at_ms);
-    pawl__sq_bind_some(stmt, SQL_WAIT_INSERT_started_at_ms, 0);
-    pawl__sq_bind(stmt, SQL_WAIT_INSERT_lease_until_ms, job->lease_until_ms);
-    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_worker, job->worker);
-    pawl__sq_bind_text(stmt, SQL_WAIT_INSERT_reason, "routed");
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
-}
-
-static void start_job(struct claim *claim, const struct row *row, struct pawl_job *job)
-{
-    const struct pawl__op *op = claim->op;
-    int64_t lease_ms = op->claim.lease_ms;
-    bool routed = op->kind == PAWL__OP_ROUTE;
-    if (!routed && job->lease_ms) lease_ms = job->lease_ms;
-    job->state = routed ? PAWL_STATE_PENDING : PAWL_STATE_ACTIVE;
-    job->run = row->run + !routed;
-    job->attempt = job->run - row->base_run;
-    job->free_runs = row->free_runs;
-    job->started_at_ms = routed ? 0 : claim->sq->now_ms;
-    job->lease_until_ms =
-        claim->sq->now_ms +
-        (routed ? lease_ms : pawl__lease_of(job->timeout_ms, lease_ms, op->claim.timed));
-}
-
-/* A job that expired while nobody looked is not given out but ended. It has extras, so it is in
- * pawl_ready until the cursors are closed. */
-static enum pawl_err expire_row(struct claim *claim, const struct row *row)
-{
-    claim->expired++; // bounded: the sweep does the rest
-    return pawl__core_expire(&claim->sq->set, &row->job.id, 1);
-}
+/* ---- giving ---- */
 
 /* Give the job that the cursor stands on to the claimer. */
-static enum pawl_err give_row(struct claim *claim, struct cursor *cursor, const struct row *row)
+static enum pawl_err give_row(struct scan *scan, struct cursor *cursor, struct row *row)
 {
-    struct pawl__op *op = claim->op;
-    struct pawl_job *job = &op->claim.jobs[op->claim.job_count++];
-    *job = row->job;
-    claim->given_bytes += row->bytes;
-    start_job(claim, row, job);
-    job->queue = cursor->queue_name;
-    job->type = cursor->type_name;
-    job->worker = claim->worker;
-    pawl__sq_moved(claim->sq, cursor->lane, job->id, job->run, PAWL_STATE_AVAILABLE, job->state);
-    return op->kind == PAWL__OP_ROUTE ? insert_routed(claim->sq, row, cursor->lane->id, job)
-                                      : gather_active(claim->sq, row, cursor->lane->id, job);
+    struct pawl__backend *sq = scan->sq;
+    struct pawl__claim *claim = scan->claim;
+    bool lacks = row->brief && !pawl__claim_omits(claim, row->bytes);
+    enum pawl_err err = lacks ? read_args(scan, row) : PAWL_OK;
+    if (err) return err;
+    const struct pawl__sq_halves halves = pawl__sq_split(row->job.id);
+    bool displaced = halves.head != row->key;
+    const struct pawl__claim_stand stand = {
+        .order = { .rank = row->rank,
+                   .seat = displaced ? pawl__sq_join(row->key, 0) : row->job.id },
+        .run = row->run + 1,
+        .base_run = row->base_run,
+        .free_runs = row->free_runs,
+        .lease_until_ms = pawl__claim_lease(claim, &row->job),
+        .args_bytes = row->bytes,
+    };
+    const struct pawl_job *job = pawl__claim_give(claim, cursor->lane, &row->job, &stand);
+    if (!job) return pawl__fail_nomem(sq->diag);
+    cursor->given_rank = row->rank;
+    cursor->given_key = row->key;
+    cursor->given_count++;
+    return pawl__sq_gather_run(
+        sq, &(struct pawl__sq_run_row){
+                .n = { row->key, halves.tail, sq->catalog.lanes[cursor->lane->at]->id, job->run,
+                       row->base_run, row->free_runs, job->started_at_ms, job->lease_until_ms },
+                .hidden = displaced,
+                .worker = job->worker });
 }
 
-static enum pawl_err take_row(struct claim *claim, struct cursor *cursor)
+/* From the first job on that cannot be given at once all go into the set. */
+static enum pawl_err meet_row(struct scan *scan, struct cursor *cursor)
 {
     struct row *row = &cursor->rows[cursor->at];
-    if (row->unread) {
-        enum pawl_err err = read_job(claim, row->key, false, &row->job);
-        if (err) return err;
-    }
-    int64_t expires_at_ms = row->job.expires_at_ms;
-    bool expired = expires_at_ms && expires_at_ms <= claim->sq->now_ms;
-    enum pawl_err err = expired ? expire_row(claim, row) : give_row(claim, cursor, row);
-    cursor->taken_rank = row->rank;
-    cursor->taken_key = row->key;
-    cursor->taken_count++;
+    struct pawl__claim *claim = scan->claim;
+    if (row->job.ties || pawl__claim_expired(claim, row->job.expires_at_ms)) scan->gives = false;
+    if (scan->gives && !pawl__claim_fits(claim, row->bytes)) return PAWL_OK;
     cursor->at++;
-    return err;
+    scan->found++;
+    if (scan->gives) return give_row(scan, cursor, row);
+    pawl__claim_found(claim, row->job.id, row->bytes);
+    return PAWL_OK;
 }
 
-static enum pawl_err claim_queue(struct claim *claim, const struct pawl__queue *queue)
+static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
 {
-    struct pawl__op *op = claim->op;
-    size_t limit = (size_t)op->claim.limit;
-    enum pawl_err err = open_cursors(claim, queue, limit - op->claim.job_count);
-    while (!err && op->claim.job_count < limit && claim->expired < PAWL__MAINTENANCE_MAX) {
+    enum pawl_err err = open_cursors(scan, lanes, count);
+    while (!err && scan->found < scan->claim->wanted && !scan->claim->full) {
         struct cursor *best;
-        err = best_cursor(claim, &best);
+        err = best_cursor(scan, &best);
         if (err || !best) break;
-        claim->full = !fits(claim, best->rows[best->at].bytes);
-        if (claim->full) break;
-        err = take_row(claim, best);
+        err = meet_row(scan, best);
     }
-    return err ? err : close_cursors(claim);
+    return err ? err : close_cursors(scan);
 }
 
-enum pawl_err pawl__sq_op_claim(struct pawl__backend *sq, struct pawl__op *op)
+static enum pawl_err scan_queues(struct scan *scan)
 {
-    op->claim.jobs = NULL;
-    op->claim.job_count = 0;
-    op->claim.more = false;
-    if (op->claim.limit <= 0) return PAWL_OK;
-    enum pawl_event event = op->kind == PAWL__OP_ROUTE ? PAWL_EVENT_ROUTE : PAWL_EVENT_CLAIM;
-    assert(pawl__lifecycle_next(PAWL_STATE_AVAILABLE, event, PAWL_STATE_NONE));
-    (void)event;
-    op->claim.jobs =
-        pawl__arena_calloc(&op->arena, (size_t)op->claim.limit, sizeof *op->claim.jobs);
-    if (!op->claim.jobs) return pawl__fail_nomem(sq->diag);
-    struct claim claim = { .sq = sq, .op = op };
-    claim.worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
-    if (!claim.worker) return pawl__fail_nomem(sq->diag);
+    struct pawl__claim *claim = scan->claim;
     enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < op->claim.queue_count; i++) {
-        const struct pawl__queue *queue = pawl__catalog_queue(&sq->catalog, op->claim.queues[i]);
-        if (!queue || queue->paused) continue;
-        err = claim_queue(&claim, queue);
-        if (op->claim.job_count == (size_t)op->claim.limit) return err;
-        if (claim.full) break;
+    size_t count;
+    for (size_t at = 0; !err && at < claim->lane_count; at += count) {
+        count = pawl__claim_lanes(claim, at);
+        if (scan->found == claim->wanted || claim->full) break;
+        err = scan_lanes(scan, &claim->lanes[at], count);
     }
-    op->claim.more = claim.full || claim.expired >= PAWL__MAINTENANCE_MAX;
     return err;
 }
+
+enum pawl_err pawl__sq_claim_plain(struct pawl__backend *sq, struct pawl__claim *claim)
+{
+    return scan_queues(&(struct scan){ .sq = sq, .claim = claim, .gives = true });
+}
+
+enum pawl_err pawl__sq_scan_ready(struct pawl__backend *sq, struct pawl__claim *claim)
+{
+    return scan_queues(&(struct scan){ .sq = sq, .claim = claim });
+}
+
+/* ---- assigning ---- */
 
 enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
 {
@@ -416,16 +371,15 @@ enum pawl_err pawl__sq_op_assign(struct pawl__backend *sq, struct pawl__op *op)
                           "job \"%s\" is not, or no longer, routed to \"%s\"", text,
                           op->assign.worker);
     }
-    struct claim claim = { .sq = sq, .op = op };
     struct pawl_job *job = pawl__arena_calloc(&op->arena, 1, sizeof *job);
     if (!job) return pawl__fail_nomem(sq->diag);
-    err = read_job(&claim, place.key, false, job);
+    err = read_job(sq, place.key, false, &op->arena, job);
     if (err) return err;
-    int64_t lease_ms = job->lease_ms ? job->lease_ms : op->assign.lease_ms;
-    struct pawl__sq_target target = {
-        .worker = op->assign.worker,
-        .lease_until_ms = sq->now_ms + pawl__lease_of(job->timeout_ms, lease_ms, false)
-    };
+    struct pawl__lease_wish lease = { .timeout_ms = job->timeout_ms,
+                                      .own_ms = job->lease_ms,
+                                      .lease_ms = op->assign.lease_ms };
+    struct pawl__sq_target target = { .worker = op->assign.worker,
+                                      .lease_until_ms = sq->now_ms + pawl__lease_of(&lease) };
     err = pawl__sq_move(sq, &place, assign, 1, &target);
     if (err) return err;
     const char *queue = sq->catalog.queues[place.lane->queue].name;

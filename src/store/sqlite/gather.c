@@ -163,7 +163,7 @@ enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__s
     return PAWL_OK;
 }
 
-static enum pawl_err flush_runs(struct pawl__backend *sq)
+enum pawl_err pawl__sq_gather_flush_runs(struct pawl__backend *sq)
 {
     struct pawl__sq_gather *gather = &sq->gather;
     if (!gather->claimed_count) return PAWL_OK;
@@ -314,7 +314,7 @@ enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, boo
 enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq)
 {
     enum pawl_err err = pawl__sq_gather_flush_jobs(sq);
-    if (!err) err = flush_runs(sq);
+    if (!err) err = pawl__sq_gather_flush_runs(sq);
     return err ? err : flush_ends(sq);
 }
 

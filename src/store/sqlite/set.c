@@ -9,8 +9,19 @@
 #include <stdlib.h>
 
 /* Columns of pawl_set_row that are no fields; those of PAWL__ROW_WRITTEN follow. */
-enum { ROW_id, ROW_at, ROW_key, ROW_head, ROW_tail, ROW_lane, ROW_was_rank, ROW_FIELDS };
-#define ROW_OWN "id, at, key, head, tail, lane, was_rank"
+enum {
+    ROW_id,
+    ROW_at,
+    ROW_key,
+    ROW_head,
+    ROW_tail,
+    ROW_lane,
+    ROW_was_rank,
+    ROW_hidden, /* displaced or with ties: its run has no tail */
+    ROW_brief,  /* its arguments are not wanted */
+    ROW_FIELDS
+};
+#define ROW_OWN "id, at, key, head, tail, lane, was_rank, hidden, brief"
 
 static int64_t own_column(const struct pawl__sq_set *tables, size_t at, int column)
 {
@@ -26,6 +37,10 @@ static int64_t own_column(const struct pawl__sq_set *tables, size_t at, int colu
         return pawl__sq_split(row->id).tail;
     case ROW_lane:
         return tables->catalog->lanes[row->lane]->id;
+    case ROW_hidden:
+        return row->ties || row->own.key != pawl__sq_split(row->id).head;
+    case ROW_brief:
+        return tables->args_max && row->args_bytes > tables->args_max;
     default:
         return row->was.rank;
     }
@@ -205,5 +220,7 @@ const struct pawl__core_table pawl__sq_core = {
     .scan_ended = pawl__sq_scan_ended,
     .census = pawl__sq_census,
     .scan_silent = pawl__sq_scan_silent,
+    .scan_ready = pawl__sq_scan_ready,
+    .claim_plain = pawl__sq_claim_plain,
     .match = match,
 };

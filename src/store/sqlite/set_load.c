@@ -14,6 +14,7 @@ static enum pawl_err read_row(struct pawl__backend *sq, sqlite3_stmt *stmt, stru
     enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, GOT_LANE), &lane);
     if (err) return err;
     row->own.key = sqlite3_column_int64(stmt, GOT_KEY);
+    if (row->own.key != pawl__sq_split(row->id).head) row->arrival = pawl__sq_join(row->own.key, 0);
     row->lane = lane->at;
     err = pawl__sq_read(stmt, GOT_FIELDS, pawl__row_fields, PAWL__ROW_READ_COUNT, &sq->set.arena,
                         row);
@@ -114,26 +115,36 @@ static void read_counts(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__
     row->notes->lines = sqlite3_column_int64(stmt, 2);
 }
 
-/* What only some rows need. */
+static void read_job(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
+{
+    struct pawl_job *job = pawl__row_job(set, row);
+    if (job && pawl__sq_read_facts(stmt, row->job_arena, job)) set->failed = true;
+}
+
+/* What only some rows need; the column `at` says which one the row is of. */
 static const struct {
     uint8_t need;
     enum pawl__sql sql;
+    int at;
     void (*read)(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row);
 } extras[] = {
-    { PAWL__NEED_CRASHES, SQL_SET_CRASHES, read_crashes },
-    { PAWL__NEED_NOTES, SQL_SET_PROGRESS_READ, read_progress },
-    { PAWL__NEED_NOTES, SQL_SET_NOTES_READ, read_counts },
+    { PAWL__NEED_CRASHES, SQL_SET_CRASHES, 0, read_crashes },
+    { PAWL__NEED_NOTES, SQL_SET_PROGRESS_READ, 0, read_progress },
+    { PAWL__NEED_NOTES, SQL_SET_NOTES_READ, 0, read_counts },
+    { PAWL__NEED_JOB, SQL_SET_JOB, COL_STAND, read_job }, // behind {{facts}}
 };
 
 static enum pawl_err load_extra(struct pawl__backend *sq, size_t at)
 {
     size_t count = show_needy(sq, extras[at].need);
     if (!count) return PAWL_OK;
+    sq->set_tables.args_max = sq->set.args_max;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, extras[at].sql);
     bool found;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        extras[at].read(&sq->set, stmt, sq->set_tables.list[sqlite3_column_int64(stmt, 0)]);
+        int64_t row = sqlite3_column_int64(stmt, extras[at].at);
+        extras[at].read(&sq->set, stmt, sq->set_tables.list[row]);
     }
     for (size_t i = 0; i < count; i++) {
         sq->set_tables.list[i]->has |= extras[at].need;
@@ -146,6 +157,7 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
 {
     (void)wait;
     enum pawl_err err = pawl__sq_set_reserve(sq, set->unread_count);
+    if (!err) err = pawl__sq_gather_flush_runs(sq);
     if (!err) err = load_rows(sq, set);
     for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
         err = load_extra(sq, i);

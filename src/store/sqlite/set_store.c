@@ -68,6 +68,11 @@ static bool entered_ready(const struct pawl__row *row)
     return moved(row) && place_of(row->state) == READY;
 }
 
+static bool entered_active(const struct pawl__row *row)
+{
+    return moved(row) && place_of(row->state) == ACTIVE;
+}
+
 static bool entered_wait(const struct pawl__row *row)
 {
     return moved(row) && place_of(row->state) == WAIT;
@@ -131,14 +136,23 @@ struct write {
 
 /* In this order. */
 static const struct write writes[] = {
-    { SQL_SET_RESTORE_JOB, restored },     { SQL_SET_RESTORE_DONE, restored_with_end },
-    { SQL_SET_LEAVE_ARCHIVE, restored },   { SQL_SET_PLAN, wrote_plan },
-    { SQL_SET_LEASE, extended },           { SQL_SET_LEAVE_READY, left_ready },
-    { SQL_SET_LEAVE_ACTIVE, left_active }, { SQL_SET_LEAVE_WAIT, left_wait },
-    { SQL_SET_LEAVE_DONE, left_done },     { SQL_SET_ENTER_READY, entered_ready },
-    { SQL_SET_ENTER_WAIT, entered_wait },  { SQL_SET_ENTER_DONE, entered_done },
-    { SQL_SET_EXPIRY, may_expire_again },  { SQL_SET_ARCHIVE, archived },
-    { SQL_SET_LEAVE_DONE, archived },      { SQL_SET_DROP_JOB, archived },
+    { SQL_SET_RESTORE_JOB, restored },
+    { SQL_SET_RESTORE_DONE, restored_with_end },
+    { SQL_SET_LEAVE_ARCHIVE, restored },
+    { SQL_SET_PLAN, wrote_plan },
+    { SQL_SET_LEASE, extended },
+    { SQL_SET_LEAVE_READY, left_ready },
+    { SQL_SET_LEAVE_ACTIVE, left_active },
+    { SQL_SET_LEAVE_WAIT, left_wait },
+    { SQL_SET_LEAVE_DONE, left_done },
+    { SQL_SET_ENTER_READY, entered_ready },
+    { SQL_SET_ENTER_ACTIVE, entered_active },
+    { SQL_SET_ENTER_WAIT, entered_wait },
+    { SQL_SET_ENTER_DONE, entered_done },
+    { SQL_SET_EXPIRY, may_expire_again },
+    { SQL_SET_ARCHIVE, archived },
+    { SQL_SET_LEAVE_DONE, archived },
+    { SQL_SET_DROP_JOB, archived },
 };
 
 /* After all other tables: what was written there in the same batch goes too. */

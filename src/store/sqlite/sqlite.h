@@ -147,6 +147,7 @@ struct pawl__sq_set {
     const struct pawl__catalog *catalog;
     struct pawl__row **list;    /* what `rows` shows */
     struct pawl__row **changed; /* in order of key */
+    int64_t args_max;           /* as the set's */
     size_t cap;                 /* of both */
 };
 
@@ -310,6 +311,8 @@ enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__s
  * the others is put before all that is in the working set, which must be run next. */
 enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
 enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
+/* Runs alone: before places are read, or jobs looked for that stand nowhere. */
+enum pawl_err pawl__sq_gather_flush_runs(struct pawl__backend *sq);
 void pawl__sq_gather_reset(struct pawl__backend *sq);
 
 /* ---- new jobs (new.c) ---- */
@@ -364,6 +367,8 @@ enum pawl_err pawl__sq_load_named(struct pawl__backend *sq, struct pawl__set *se
 enum pawl_err pawl__sq_census(struct pawl__backend *sq, const char *name, struct pawl_census *out,
                               int64_t *silent);
 enum pawl_err pawl__sq_scan_silent(struct pawl__backend *sq, int64_t limit);
+enum pawl_err pawl__sq_scan_ready(struct pawl__backend *sq, struct pawl__claim *claim);
+enum pawl_err pawl__sq_claim_plain(struct pawl__backend *sq, struct pawl__claim *claim);
 
 /* ---- jobs that have just come (fresh.c) ---- */
 
@@ -532,7 +537,7 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_claim, pawl__sq_op_assign, pawl__sq_op_queue_pause;
+pawl__sq_op_fn pawl__sq_op_assign, pawl__sq_op_queue_pause;
 
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing

@@ -46,12 +46,16 @@ INSERT INTO pawl_ended (state, finished_at_ms, ids)
 SELECT g.state, g.finished_at_ms, (:ids)[g.first::integer:g.last::integer]
 FROM unnest(:states, :finished, :firsts, :lasts) AS g (state, finished_at_ms, first, last)
 
+-- pawl__lease_of in SQL: tests/settle compares.
+-- fragment: lease_ms
+    CASE WHEN j.lease_ms < :lease_min THEN :lease_min ELSE coalesce(j.lease_ms, :lease_ms) END
+
 -- fragment: lease_end
     :now_ms + CASE
-        WHEN j.timeout_ms IS NULL THEN coalesce(j.lease_ms, :lease_ms)
-        WHEN :timed THEN least(j.timeout_ms, coalesce(j.lease_ms, :lease_ms))
-        WHEN j.timeout_ms = coalesce(j.lease_ms, :lease_ms) THEN j.timeout_ms + 1
-        ELSE coalesce(j.lease_ms, :lease_ms) END
+        WHEN j.timeout_ms IS NULL THEN {{lease_ms}}
+        WHEN :timed THEN least(j.timeout_ms, {{lease_ms}})
+        WHEN j.timeout_ms = {{lease_ms}} THEN j.timeout_ms + 1
+        ELSE {{lease_ms}} END
 
 -- name: claim_take
 -- xmax: those that nobody holds. A row that somebody holds must not be waited for. It is also that
@@ -63,7 +67,8 @@ SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{leas
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
     AND j.ties IS NULL
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
-RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{claimed_facts}}
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, octet_length(j.args),
+    {{claimed_facts}}
 
 -- name: claim_take_light
 -- The same if they are not too heavy together, else none: claim.c then chooses. The length is known
@@ -75,15 +80,8 @@ WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'
     AND j.ties IS NULL
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
     AND (SELECT sum(octet_length(args)) FROM pawl_job WHERE id = ANY (:ids)) <= :bytes_max
-RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{claimed_facts}}
-
--- name: claim_take_held
--- The same for rows that claim_hold has locked.
-UPDATE pawl_job AS j
-SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
-    worker = :worker, reason = NULL, perishes = false
-WHERE j.id = ANY (:ids)
-RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, {{claimed_facts}}
+RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, octet_length(j.args),
+    {{claimed_facts}}
 
 -- name: claim_left
 SELECT j.id, j.rank
@@ -91,7 +89,7 @@ FROM pawl_job AS j
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
 
 -- name: claim_hold
-SELECT j.id, j.expires_at_ms, j.rank, octet_length(j.args)
+SELECT j.id, j.rank, octet_length(j.args)
 FROM pawl_job AS j
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
 FOR NO KEY UPDATE SKIP LOCKED

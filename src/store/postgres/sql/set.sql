@@ -45,6 +45,12 @@ SELECT id
 FROM pawl_archive
 WHERE id = ANY (:ids)
 
+-- name: set_job
+-- Arguments that are not wanted are not read.
+SELECT {{claimed_facts}}
+FROM pawl_job AS j
+WHERE j.id = ANY (:ids)
+
 -- name: set_crashes
 SELECT id, run
 FROM pawl_failure

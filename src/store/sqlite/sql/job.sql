@@ -102,6 +102,11 @@ SELECT {{own}}, {{job.facts of j | args = NULL}}
 FROM pawl_job AS j
 WHERE j.key = :key
 
+-- name: job_args
+SELECT args
+FROM pawl_job
+WHERE key = :key
+
 -- name: job_key
 SELECT key
 FROM pawl_job

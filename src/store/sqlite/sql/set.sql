@@ -58,6 +58,12 @@ SELECT {{set_archived_row}}
 FROM pawl_set_row AS s
 CROSS JOIN pawl_archive AS j ON j.head = s.head AND j.tail = s.tail
 
+-- name: set_job
+-- Arguments that are not wanted are not read.
+SELECT {{own}}, {{job.facts of j | args = CASE WHEN s.brief THEN NULL ELSE j.args END}}, s.at
+FROM pawl_set_row AS s
+CROSS JOIN pawl_job AS j ON j.key = s.key
+
 -- name: set_crashes
 SELECT s.at, (
     SELECT count(*)
@@ -114,6 +120,13 @@ WHERE key IN (SELECT key FROM pawl_set_row)
 -- name: set_enter_ready
 INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
 SELECT lane, rank, key, run, base_run, free_runs
+FROM pawl_set_row
+
+-- name: set_enter_active
+INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,
+    worker)
+SELECT key, CASE WHEN hidden THEN NULL ELSE tail END, lane, run, base_run, free_runs,
+    started_at_ms, lease_until_ms, worker
 FROM pawl_set_row
 
 -- name: set_enter_wait
