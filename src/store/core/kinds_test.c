@@ -6,8 +6,7 @@
 /* What each backend decides by itself, in the table of its apply.c. */
 static bool is_the_backends(enum pawl__op_kind kind)
 {
-    return kind == PAWL__OP_CLAIM || kind == PAWL__OP_ROUTE || kind == PAWL__OP_ASSIGN ||
-           kind == PAWL__OP_QUEUE_PAUSE;
+    return kind == PAWL__OP_ASSIGN || kind == PAWL__OP_QUEUE_PAUSE;
 }
 
 static void each_kind_is_decided_somewhere(void **state)
