@@ -59,7 +59,7 @@ bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out)
 
 /* ---- one turn ---- */
 
-enum { TURN_OPS = 6 };
+enum { TURN_OPS = 7 };
 
 /* Operations that are posted together and waited for together. */
 struct turn {
@@ -170,7 +170,7 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     if (err) return err;
     struct turn turn = { .count = 0 };
     int64_t settled;
-    turn_sweep(&turn, PAWL__OP_SETTLE, &settled);
+    turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // first: what ended need not lapse
     turn_sweep(&turn, PAWL__OP_PROMOTE, &moved.promoted);
     turn_sweep(&turn, PAWL__OP_LAPSE, &moved.lapsed);
     turn_sweep(&turn, PAWL__OP_EXPIRE, &moved.expired);
@@ -180,6 +180,7 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     if (keep.purge_after_ms > 0) {
         turn_retire(&turn, PAWL__OP_PURGE, keep.purge_after_ms, &moved.purged);
     }
+    turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // and what the others left for later
     turn_run(&turn, pawl->store);
     err = turn_end(&turn, &moved.more, diag);
     if (!err && out) *out = moved;

@@ -57,6 +57,42 @@ static void entry_is_settled_by_one_node(void **state)
     rig_close(&rig);
 }
 
+/* A sweep that is in doubt about a job waits for nobody either. */
+static void doubt_does_not_wait(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, session_kind());
+    struct pawl_job_id *ids = chain(&rig, 2, TIE_DOUBT);
+    assert_ok(&rig, control(&rig, ids[0], PAWL_CONTROL_CANCEL));
+    PGconn *other = begin(&rig, "SELECT 1 FROM pawl_job WHERE held FOR UPDATE");
+    assert_i64(0, settle(&rig).moved);
+    end(other);
+    rig_check(&rig);
+    rig_close(&rig);
+}
+
+/* A newer program's entry concerns nobody here: a look is enough to see that. */
+static void unknown_ties_are_left_alone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, session_kind());
+    chain(&rig, 1, 0);
+    assert_i64(0, settle(&rig).next_at_ms); // from now on it looks first
+    end(begin(&rig, "INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state)"
+                    " SELECT 1, id, 1 << 10, 0, 2, 7 FROM pawl_job"));
+    PGconn *other = begin(&rig, "LOCK TABLE pawl_unsettled IN EXCLUSIVE MODE"); // but for readers
+    assert_i64(0, settle(&rig).next_at_ms);
+    end(other);
+    end(begin(&rig, "UPDATE pawl_unsettled SET ties = ties | 2"));
+    assert_i64(1, settle(&rig).moved);
+    assert_i64(0, settle(&rig).next_at_ms); // what is left is the newer program's
+    end(begin(&rig, "DELETE FROM pawl_unsettled"));
+    rig_check(&rig);
+    rig_close(&rig);
+}
+
 static void move_and_consequence_are_one(void **state)
 {
     (void)state;
@@ -108,6 +144,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_job_is_settled_when_it_is_free),
         cmocka_unit_test(entry_is_settled_by_one_node),
+        cmocka_unit_test(doubt_does_not_wait),
+        cmocka_unit_test(unknown_ties_are_left_alone),
         cmocka_unit_test(move_and_consequence_are_one),
         cmocka_unit_test(completion_by_sql_is_followed),
     };

@@ -187,6 +187,29 @@ static void tie_survives_the_archive(struct rig *rig)
     assert_state(CANCELLED, state_of(rig, ids[1]));
 }
 
+/* ---- in a list ---- */
+
+/* What follows from an operation happens before the next one of its list, as if they had come one
+ * by one: the run is cancelled, and cannot be completed. */
+static void consequence_comes_before_the_next_of_a_list(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, TIE_WATCH);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_RETRY));
+    assert_ok(rig, control(rig, ids[1], PAWL_CONTROL_RETRY));
+    struct claimed runs = claim_n(rig, "default", 2);
+    assert_int_equal(2, runs.count);
+    struct pawl_run second = { ids[1], 1 };
+    struct pawl__op ops[] = {
+        { .kind = PAWL__OP_CONTROL, .control = { .id = ids[0], .control = PAWL_CONTROL_CANCEL } },
+        { .kind = PAWL__OP_COMPLETE, .complete.ref = second },
+    };
+    post_together(rig, ops, COUNT(ops));
+    assert_int_equal(PAWL_OK, ops[0].err);
+    assert_int_equal(PAWL_ERR_STALE, ops[1].err);
+    assert_state(CANCELLED, state_of(rig, ids[1]));
+}
+
 /* ---- rounds ---- */
 
 static void consequences_have_consequences(struct rig *rig)
@@ -215,6 +238,64 @@ static void what_is_too_much_is_settled_later(struct rig *rig)
     }
     assert_i64(4, sweeps);
     for (size_t i = 0; i < COUNT_OF_JOBS; i++) {
+        assert_state(CANCELLED, state_of(rig, ids[i]));
+    }
+}
+
+/* What is not decided yet stays, and the sweep is told when to ask again. */
+static void doubt_is_kept(struct rig *rig)
+{
+    struct pawl_job_id *ids = chain(rig, 2, TIE_DOUBT);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    struct swept swept = settle(rig);
+    assert_i64(0, swept.moved);
+    assert_false(swept.more);
+    assert_true(swept.next_at_ms);
+    assert_ok(rig, control(rig, ids[1], PAWL_CONTROL_CANCEL));
+    assert_i64(1, settle(rig).moved); // of the second one nothing is known for ever
+    assert_i64(0, settle(rig).moved);
+}
+
+/* Entries that cannot be followed up yet do not keep those behind them from it. */
+static void nobody_waits_behind_doubt(struct rig *rig)
+{
+    enum { DOUBTS = 20 };
+    for (size_t i = 0; i < DOUBTS; i++) {
+        struct pawl_job_id *ids = chain(rig, 2, TIE_DOUBT);
+        assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    }
+    struct pawl_job_id *ids = chain(rig, 12, TIE_WATCH);
+    assert_ok(rig, control(rig, ids[0], PAWL_CONTROL_CANCEL));
+    assert_state(PENDING, state_of(rig, ids[11]));
+    struct swept swept = { .more = true };
+    for (int sweeps = 0; swept.more; sweeps++) {
+        assert_true(sweeps < 4); // 21 entries, eight at a time
+        swept = settle(rig);
+    }
+    assert_state(CANCELLED, state_of(rig, ids[11]));
+    assert_true(swept.next_at_ms);
+}
+
+/* Upkeep goes on until nothing is left that could be settled, whatever left it. */
+static void upkeep_settles_all(struct rig *rig)
+{
+    enum { COUNT_OF_JOBS = 30 };
+    if (!rig->kind->shared) return;
+    struct pawl_job_id *ids = chain_of(rig, COUNT_OF_JOBS, TIE_WATCH,
+                                       &(struct pawl_job_spec){ .retry = { .attempts_max = 1 } });
+    claim_one(rig, "default");
+    rig_advance(rig, LEASE_MS + 1);
+    struct pawl *pawl;
+    struct pawl_diag diag = { 0 };
+    const struct pawl_config config = { .store = rig->url, .clock = &rig->clock->clock };
+    assert_int_equal(PAWL_OK, pawl_open(&config, &pawl, &diag));
+    struct pawl_upkeep turn = { .more = true };
+    for (int turns = 0; turn.more; turns++) {
+        assert_true(turns < COUNT_OF_JOBS);
+        assert_int_equal(PAWL_OK, pawl_upkeep_turn(pawl, NULL, &turn, &diag));
+    }
+    pawl_close(pawl);
+    for (size_t i = 1; i < COUNT_OF_JOBS; i++) {
         assert_state(CANCELLED, state_of(rig, ids[i]));
     }
 }
@@ -341,8 +422,12 @@ int main(void)
         CONTRACT(every_end_is_followed),
         CONTRACT(retry_keeps_the_tie),
         CONTRACT(tie_survives_the_archive),
+        CONTRACT(consequence_comes_before_the_next_of_a_list),
         CONTRACT(consequences_have_consequences),
         CONTRACT(what_is_too_much_is_settled_later),
+        CONTRACT(doubt_is_kept),
+        CONTRACT(nobody_waits_behind_doubt),
+        CONTRACT(upkeep_settles_all),
         CONTRACT(entry_outlives_its_job),
         CONTRACT(order_is_kept_between_tied_and_plain_ones),
         CONTRACT(claim_ends_tied_jobs_that_expired),

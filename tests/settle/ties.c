@@ -1,6 +1,7 @@
 /* The rules of the ties. WATCH: the end of a job decides about the job whose id comes next. After a
  * success that one is activated, after anything else it is cancelled. ECHO: each move of the job is
- * an entry of its audit trail. */
+ * an entry of its audit trail. DOUBT: nothing follows as long as the next job has not ended, which
+ * is looked at last. */
 #include "settle/watch.h"
 
 #include "store/core/settle.h"
@@ -41,5 +42,13 @@ static bool say_move(struct pawl__set *set, const struct pawl__unsettled *move)
     return true;
 }
 
+static bool doubt(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    const struct pawl__row *next =
+        pawl__set_want(set, watch_next(move->id), PAWL__NEED_RUN | PAWL__NEED_STAND);
+    return next && next->found == PAWL__FOUND_LIVE && pawl_state_is_terminal(next->state);
+}
+
+const struct pawl__tie pawl__tie_DOUBT = { .want = want_nothing, .follow = doubt };
 const struct pawl__tie pawl__tie_ECHO = { .want = want_nothing, .follow = say_move };
 const struct pawl__tie pawl__tie_WATCH = { .want = want_next, .follow = follow_end };

@@ -4,7 +4,8 @@
 
 #define PAWL__TIES(X)                                                                              \
     X(0, WATCH, "the job whose id comes next")                                                     \
-    X(1, ECHO, "what is said of each move")
+    X(1, ECHO, "what is said of each move")                                                        \
+    X(2, DOUBT, "whether the job whose id comes next has ended")
 #define PAWL__SETTLE_MAX 8
 
 #endif

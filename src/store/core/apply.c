@@ -65,6 +65,12 @@ bool pawl__core_decides(const struct pawl__op *op)
     return kinds[op->kind].want != NULL;
 }
 
+/* May any of the operations look at jobs that it does not name, or what follows from one? */
+static bool looks_around(const struct pawl__set *set)
+{
+    return set->open_ended || (set->op_count && pawl__settle_known());
+}
+
 /* Operations that were posted singly have no order, so a completion of a job that the set does not
  * know goes first. */
 bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op)
@@ -73,7 +79,7 @@ bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op)
     case PAWL__OP_SUBMIT:
         return !pawl__submit_is_plain(set, op);
     case PAWL__OP_COMPLETE:
-        return (set->open_ended && op->chained) || pawl__set_find(set, op->complete.ref.id);
+        return (op->chained && looks_around(set)) || pawl__set_find(set, op->complete.ref.id);
     default:
         return pawl__core_decides(op);
     }
@@ -231,11 +237,13 @@ static enum pawl_err settle_and_store(struct pawl__set *set)
     return err ? err : pawl__set_store(set);
 }
 
+/* In a list the next operation finds what follows from those before it. */
 static enum pawl_err run(struct pawl__set *set)
 {
     enum pawl_err err = pawl__set_load(set, true);
     for (size_t i = 0; !err && i < set->op_count; i++) {
         err = decide(set, set->ops[i]);
+        if (!err && set->ops[i]->chained) err = pawl__settle_run(set);
     }
     return err ? err : settle_and_store(set);
 }

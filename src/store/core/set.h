@@ -326,9 +326,11 @@ struct pawl__core_table {
     enum pawl_err (*next_due)(struct pawl__backend *backend, enum pawl__due what, int64_t *at_ms);
     /* Forget keys whose time is over, at most `limit`. */
     enum pawl_err (*forget_keys)(struct pawl__backend *backend, int64_t limit);
-    /* Hand entries of pawl_unsettled that have any of these ties to pawl__settle_again, oldest
-     * first, at most `limit`; locked until the end, and without those that others hold. */
-    enum pawl_err (*unsettled)(struct pawl__backend *backend, int32_t ties, int64_t limit);
+    /* Hand entries of pawl_unsettled that have any of these ties to pawl__settle_again: those
+     * behind the entry `after`, oldest first, at most `limit`; locked until the end, and without
+     * those that others hold. */
+    enum pawl_err (*unsettled)(struct pawl__backend *backend, int32_t ties, int64_t after,
+                               int64_t limit);
     /* When the oldest of them was written; 0: there is none. */
     enum pawl_err (*next_unsettled)(struct pawl__backend *backend, int32_t ties, int64_t *at_ms);
     /* Find jobs that ended, oldest first, at most `limit`; locked until the end, and without those
@@ -402,6 +404,7 @@ struct pawl__set {
     struct pawl__unsettled *unsettled; /* moves of jobs with ties */
     size_t unsettled_count, unsettled_cap;
     size_t unsettled_done; /* the first so many were followed up, or left in the store */
+    int64_t swept_seq;     /* where the next sweep over entries goes on; stays between batches */
     struct pawl__list lists[PAWL__TABLES];
     struct pawl__arena arena; /* texts of the rows */
 };

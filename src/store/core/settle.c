@@ -43,18 +43,20 @@ static bool is_held(const struct pawl__set *set, struct pawl_job_id id)
     return row && row->found == PAWL__FOUND_HELD;
 }
 
-/* By one tie. `*later`: not yet. */
+/* By one tie. `*later`: not yet. What it wants is read in any case, here, where nobody waits. */
 static enum pawl_err follow_tie(struct pawl__set *set, const struct pawl__tie *tie,
                                 const struct pawl__unsettled *move, bool *later)
 {
-    for (int loads = 0;; loads++) {
+    enum pawl_err err = PAWL_OK;
+    bool lacks = true;
+    *later = false;
+    for (int loads = 0; !err && !*later && lacks; loads++) {
         *later = !tie->follow(set, move);
-        if (*later || !pawl__set_lacks(set)) break;
-        assert(loads < LOADS_MAX);
-        enum pawl_err err = pawl__set_load(set, false);
-        if (err) return err;
+        lacks = pawl__set_lacks(set);
+        assert(!lacks || loads < LOADS_MAX);
+        err = pawl__set_load(set, false);
     }
-    return set->failed ? pawl__fail_nomem(set->diag) : PAWL_OK;
+    return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
 }
 
 /* The move is a copy: what follows may add others. Bits that are done leave `ties`. */
@@ -125,7 +127,7 @@ enum pawl_err pawl__settle_run(struct pawl__set *set)
 
 /* ---- the sweep ---- */
 
-static int32_t known(void)
+int32_t pawl__settle_known(void)
 {
     int32_t all = 0;
     for (size_t i = 0; ties[i].tie; i++) {
@@ -134,24 +136,33 @@ static int32_t known(void)
     return all;
 }
 
-/* What others hold is not waited for here either. */
+/* What others hold is not waited for here either. Entries that cannot be followed up yet must not
+ * keep those behind them from being looked at: the next sweep goes on where this one ends, and
+ * begins anew when there is nothing behind. */
 enum pawl_err pawl__scan_settle(struct pawl__set *set, struct pawl__op *op)
 {
     int64_t limit = op->sweep.limit < PAWL__SETTLE_MAX ? op->sweep.limit : PAWL__SETTLE_MAX;
-    enum pawl_err err = set->table->unsettled(set->backend, known(), limit);
-    op->sweep.more = set->unsettled_count == (size_t)limit;
-    return err ? err : pawl__set_load(set, false);
+    enum pawl_err err =
+        set->table->unsettled(set->backend, pawl__settle_known(), set->swept_seq, limit);
+    if (!err && set->failed) err = pawl__fail_nomem(set->diag);
+    if (err) return err;
+    size_t found = set->unsettled_count;
+    op->sweep.more = found && found == (size_t)limit;
+    set->swept_seq = op->sweep.more ? set->unsettled[found - 1].seq : 0;
+    return pawl__set_load(set, false);
 }
 
+/* There is more to do if there was no room for all that follows. */
 enum pawl_err pawl__rule_settle(struct pawl__set *set, struct pawl__op *op)
 {
     enum pawl_err err = pawl__settle_run(set);
     op->sweep.moved = (int64_t)set->lists[PAWL__TABLE_FOLLOWED].count;
+    op->sweep.more |= set->unsettled_count > PAWL__SETTLE_MAX;
     return err;
 }
 
 enum pawl_err pawl__after_settle(struct pawl__set *set, struct pawl__op *op)
 {
     op->sweep.next_at_ms = 0;
-    return set->table->next_unsettled(set->backend, known(), &op->sweep.next_at_ms);
+    return set->table->next_unsettled(set->backend, pawl__settle_known(), &op->sweep.next_at_ms);
 }

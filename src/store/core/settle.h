@@ -34,7 +34,8 @@ struct pawl__tie {
     /* Note the rows that following needs. */
     void (*want)(struct pawl__set *set, const struct pawl__unsettled *move);
     /* They were read, but others may hold some (HELD). True: the move was followed up, or something
-     * more is wanted: then nothing was changed, and it is called again. False: not yet. */
+     * more is wanted: then nothing was changed, and it is called again when that was read. False:
+     * not yet. */
     bool (*follow)(struct pawl__set *set, const struct pawl__unsettled *move);
 };
 
@@ -45,6 +46,8 @@ enum { PAWL__TIE_NONE = 0, PAWL__TIES(X) };
 PAWL__TIES(X)
 #undef X
 
+/* All ties that have a rule here. */
+int32_t pawl__settle_known(void);
 /* A job with ties has moved. */
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from);
 /* Follow up all that was noted. An error fails the batch. */

@@ -3,6 +3,7 @@
  * answered by that, and no transaction is begun.
  *
  * Runs on: the session's thread, outside a transaction. */
+#include "store/core/settle.h"
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
@@ -112,6 +113,7 @@ static enum pawl_err ask(struct pawl__backend *pg, const struct wish *wish, cons
     pawl__pg_bind_list(conn, PG_LOOK_old_states, old);
     pawl__pg_bind(conn, PG_LOOK_ended_age_ms, wish->ended_age_ms);
     pawl__pg_bind(conn, PG_LOOK_old_age_ms, wish->old_age_ms);
+    pawl__pg_bind(conn, PG_LOOK_ties, pawl__settle_known());
     pawl__pg_bind_some(conn, PG_LOOK_now_ms, pg->clock ? pawl__clock_wall_ms(pg->clock) : 0);
     pawl__pg_send_keep(conn, 0);
     enum pawl_err err = pawl__pg_sync(conn, NULL);

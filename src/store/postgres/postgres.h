@@ -410,7 +410,8 @@ enum pawl_err pawl__pg_census(struct pawl__backend *pg, const char *name, struct
 enum pawl_err pawl__pg_scan_silent(struct pawl__backend *pg, int64_t limit);
 enum pawl_err pawl__pg_scan_ready(struct pawl__backend *pg, struct pawl__claim *claim);
 enum pawl_err pawl__pg_claim_plain(struct pawl__backend *pg, struct pawl__claim *claim);
-enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit);
+enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t after,
+                                 int64_t limit);
 enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms);
 
 /* ---- rolls (roll.c) ---- */

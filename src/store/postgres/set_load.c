@@ -276,11 +276,13 @@ enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set,
 
 /* ---- entries of pawl_unsettled ---- */
 
-enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t limit)
+enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t after,
+                                 int64_t limit)
 {
     const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_UNSETTLED];
     pawl__pg_call(&pg->writer, PG_UNSETTLED_LIST);
     pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_ties, ties);
+    pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_after, after);
     pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_limit, limit);
     PGresult *rows;
     enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);

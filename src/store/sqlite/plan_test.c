@@ -148,9 +148,8 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_ACTIVE_LAPSED, // holds what runs just now; an index would cost every claim and finish
     SQL_FRESH_GET,     // one row at most
     SQL_FRESH_ABSORB,
-    SQL_UNSETTLED_LIST, // in its order, up to a limit; holds what is left to be settled
-    SQL_UNSETTLED_NEXT,
-    SQL_QUEUE_ALL, // small, and wanted whole
+    SQL_UNSETTLED_NEXT, // in its order; holds what is left to be settled
+    SQL_QUEUE_ALL,      // small, and wanted whole
     SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_SET_NODE_FORGET,
     SQL_SET_LOCKS_END,
     SQL_SET_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
@@ -307,7 +306,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_SETTING_DROP,
           "SEARCH pawl_setting USING PRIMARY KEY (name=?)\n"
           "LIST SUBQUERY 1\nSCAN pawl_set_setting_drop VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_UNSETTLED_LIST, "SCAN pawl_unsettled\n" }, // in its order, up to the limit
+        { SQL_UNSETTLED_LIST, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid>?)\n" },
         { SQL_UNSETTLED_NEXT, "SCAN pawl_unsettled\n" },
     };
     struct kit kit;

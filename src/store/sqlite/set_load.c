@@ -167,11 +167,13 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
 
 /* ---- entries of pawl_unsettled ---- */
 
-enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t limit)
+enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t after,
+                                 int64_t limit)
 {
     const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_UNSETTLED];
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_UNSETTLED_LIST);
     pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_ties, ties);
+    pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_after, after);
     pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_limit, limit);
     bool found;
     enum pawl_err err;

@@ -351,7 +351,8 @@ void pawl__sq_set_show(struct pawl__backend *sq, size_t count);
 void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table);
 /* See struct pawl__core_table. */
 enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set, bool wait);
-enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t limit);
+enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t after,
+                                 int64_t limit);
 enum pawl_err pawl__sq_next_unsettled(struct pawl__backend *sq, int32_t ties, int64_t *at_ms);
 enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set);
 enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, int64_t limit,

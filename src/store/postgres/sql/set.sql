@@ -240,7 +240,7 @@ FROM unnest({{unsettled.fields bound}}) AS g ({{unsettled.fields}})
 -- name: unsettled_list
 SELECT seq, {{unsettled.fields}}
 FROM pawl_unsettled
-WHERE ties & :ties <> 0
+WHERE seq > :after AND ties & :ties <> 0
 ORDER BY seq
 LIMIT :limit
 FOR UPDATE SKIP LOCKED

@@ -285,7 +285,7 @@ FROM pawl_set_unsettled
 -- name: unsettled_list
 SELECT seq, {{unsettled.fields}}
 FROM pawl_unsettled
-WHERE ties & :ties <> 0
+WHERE seq > :after AND ties & :ties <> 0
 ORDER BY seq
 LIMIT :limit
 
