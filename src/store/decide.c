@@ -216,6 +216,11 @@ static const struct {
 } controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
 #undef X
 
+bool pawl__control_revives(enum pawl_control control)
+{
+    return control == PAWL_CONTROL_RETRY || control == PAWL_CONTROL_PAUSE;
+}
+
 enum pawl_event pawl__control_event(enum pawl_control control)
 {
     assert(control > PAWL_CONTROL_NONE && control < PAWL_CONTROL_END);

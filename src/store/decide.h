@@ -94,7 +94,10 @@ struct pawl__lease_wish {
  * then: so the sweep can tell a run that took too long from one whose worker is gone. */
 int64_t pawl__lease_of(const struct pawl__lease_wish *wish);
 
-/* ---- controls: none of them takes NONE, but for pawl__control_states ---- */
+/* ---- controls: none of them takes NONE, but for pawl__control_states and _revives ---- */
+
+/* May it bring a job that ended back to life, and its keys with it? */
+bool pawl__control_revives(enum pawl_control control);
 
 enum pawl_event pawl__control_event(enum pawl_control control);
 const char *pawl__control_verb(enum pawl_control control);

@@ -32,7 +32,7 @@ enum {
     PAWL__RESULT_BYTES_MAX = 1024 * 1024,
     PAWL__CHECKPOINT_BYTES_MAX = 1024 * 1024,
     PAWL__ERROR_BYTES_MAX = 1024 * 1024,
-    PAWL__MAINTENANCE_MAX = 1000 /* rows one promote, lapse, expire, archive or purge takes */
+    PAWL__MAINTENANCE_MAX = 1000 /* jobs that one sweep takes */
 };
 
 /* ---- operations ---- */
@@ -94,11 +94,6 @@ struct pawl__key {
     enum pawl_conflict on_conflict;
 };
 
-/* Ties: what else depends on a job's moves, as bits of one small number. Most jobs have none, and
- * what the stores do quickly (in-memory queue head, gathered completions, claims by one statement)
- * is for those alone: a job with a tie goes through the core, where settle.c follows up its moves.
- * Numbers are stored: append, never reuse. */
-
 /* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
 struct pawl__new_job {
     struct pawl_job_id id;
@@ -111,7 +106,7 @@ struct pawl__new_job {
     struct pawl_span unique;          /* as JSON; empty: none */
     struct pawl__key keys[PAWL__KEYS_MAX]; /* ascending kind */
     size_t key_count;
-    int32_t ties; /* PAWL__TIE_... */
+    int32_t ties; /* what else depends on its moves: core/settle.h; 0: nothing */
 };
 
 struct pawl__op {

@@ -3,24 +3,18 @@
 
 #include <assert.h>
 
-/* May the control bring a job that ended back to life, and its keys with it? */
-static bool revives(enum pawl_control control)
-{
-    return control == PAWL_CONTROL_RETRY || control == PAWL_CONTROL_PAUSE;
-}
-
 /* A job that has ended has let its keys go; one that is paused holds them. It need not ask, though:
  * it can only go back or be cancelled. */
 static bool takes_keys(const struct pawl__row *row, enum pawl_control control)
 {
-    return revives(control) && row->has_end;
+    return pawl__control_revives(control) && row->has_end;
 }
 
 static uint8_t need_of(enum pawl_control control)
 {
     return PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND |
            (control == PAWL_CONTROL_NONE ? PAWL__NEED_KEYS : 0) |
-           (revives(control) ? PAWL__NEED_KEYS | PAWL__NEED_HOLDERS : 0);
+           (pawl__control_revives(control) ? PAWL__NEED_KEYS | PAWL__NEED_HOLDERS : 0);
 }
 
 /* ---- one job ---- */
@@ -110,7 +104,8 @@ void pawl__want_control(struct pawl__set *set, const struct pawl__op *op)
 {
     assert(op->control.control > PAWL_CONTROL_NONE && op->control.control < PAWL_CONTROL_END);
     pawl__set_want(set, op->control.id, need_of(op->control.control));
-    set->open_ended |= revives(op->control.control); // it asks about holders of its keys
+    set->open_ended |=
+        pawl__control_revives(op->control.control); // it asks about holders of its keys
 }
 
 enum pawl_err pawl__rule_control(struct pawl__set *set, struct pawl__op *op)

@@ -71,7 +71,7 @@ static void accept_jobs(struct pawl__backend *pg)
             pawl__pg_moved(pg, pg->catalog.lanes[row->lane], row->job->id, 0, PAWL__OUTSIDE,
                            row->settled.state);
             if (row->settled.state == PAWL_STATE_SCHEDULED) {
-                pawl__pg_tale_due(pg, row->settled.due_at_ms);
+                pawl__tale_due(&pg->tale, row->settled.due_at_ms);
             }
             if (row->settled.state == PAWL_STATE_AVAILABLE) {
                 pawl__pg_roll_ready(pg, &(struct pawl__pg_waiting){ .lane = row->lane_id,

@@ -62,12 +62,6 @@ struct needed {
     size_t count;
 };
 
-/* May it bring a job that ended back to life, and its keys with it? */
-static bool retakes(enum pawl_control control)
-{
-    return control == PAWL_CONTROL_RETRY || control == PAWL_CONTROL_PAUSE;
-}
-
 static void look_at(struct needed *needed, const struct pawl__op *op)
 {
     switch (op->kind) {
@@ -77,10 +71,11 @@ static void look_at(struct needed *needed, const struct pawl__op *op)
         }
         break;
     case PAWL__OP_CONTROL:
-        if (retakes(op->control.control)) pawl__pg_list_add_id(needed->ids, op->control.id);
+        if (pawl__control_revives(op->control.control))
+            pawl__pg_list_add_id(needed->ids, op->control.id);
         break;
     case PAWL__OP_BULK: // nobody knows yet which jobs it will be
-        needed->all |= retakes(op->bulk.control);
+        needed->all |= pawl__control_revives(op->bulk.control);
         break;
     default:
         break;

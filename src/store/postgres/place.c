@@ -1,6 +1,5 @@
-/* Where a job stands, and how handlers that the core has not taken over move it: a job is routed,
- * or assigned and runs; one that expired or was replaced ends. Each move asks the lifecycle, writes
- * and counts.
+/* Where a job stands, and how it is routed and assigned, which the core has not taken over: a move
+ * asks the lifecycle, writes and counts.
  *
  * A place that was found is locked until the transaction ends, so what is decided by it stays true.
  * What follows from it is sent without waiting for an answer.
@@ -130,38 +129,11 @@ enum pawl_err pawl__pg_place_find(struct pawl__backend *pg, struct pawl_job_id i
     return look_for(pg, id, false, out);
 }
 
-enum pawl_err pawl__pg_place_need(struct pawl__backend *pg, struct pawl_job_id id,
-                                  struct pawl__pg_place *out)
-{
-    enum pawl_err err = pawl__pg_place_find(pg, id, out);
-    if (err != PAWL_ERR_NOT_FOUND) return err;
-    return pawl__fail(pg->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
-}
-
-enum pawl_err pawl__pg_place_archived(struct pawl__backend *pg, struct pawl_job_id id,
-                                      struct pawl__pg_place *out)
-{
-    look(pg, PG_PLACE_ARCHIVED, &id, SLOT_ARCHIVE);
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (err) return err;
-    const PGresult *row = pg->writer.kept[SLOT_ARCHIVE];
-    return PQntuples(row) ? read_archived(pg, row, id, out) : PAWL_ERR_NOT_FOUND;
-}
-
 enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id,
                                  struct pawl__pg_place *out, struct pawl_diag *diag)
 {
     enum pawl_err err = look_for(pg, id, true, out);
     return err == PAWL_ERR_NOT_FOUND ? pawl__fail_unknown(diag, id) : err;
-}
-
-enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_run *ref,
-                                   struct pawl__pg_place *out, struct pawl_diag *diag)
-{
-    enum pawl_err err = pawl__pg_place_any(pg, ref->id, out, diag);
-    if (err) return err;
-    if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
-    return pawl__fail_stale(diag, ref, out->state, out->run);
 }
 
 int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,

@@ -448,13 +448,6 @@ bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_
 
 /* ---- what commits tell (tell.c) ---- */
 
-struct pawl__pg_place;
-
-/* Something will be due then. */
-void pawl__pg_tale_due(struct pawl__backend *pg, int64_t due_at_ms);
-/* An operator touches a job that runs: told even when nobody asked for all moves. */
-void pawl__pg_tale_control(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                           enum pawl_state from);
 void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to);
@@ -535,12 +528,6 @@ struct pawl__pg_target {
 /* Lock it. NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
 enum pawl_err pawl__pg_place_find(struct pawl__backend *pg, struct pawl_job_id id,
                                   struct pawl__pg_place *out);
-/* The same where the job must be there. CORRUPT. */
-enum pawl_err pawl__pg_place_need(struct pawl__backend *pg, struct pawl_job_id id,
-                                  struct pawl__pg_place *out);
-/* The same for a job in the archive: id, lane, state, time of creation and belongings alone. */
-enum pawl_err pawl__pg_place_archived(struct pawl__backend *pg, struct pawl_job_id id,
-                                      struct pawl__pg_place *out);
 /* Live, else archived. NOT_FOUND, with a diagnosis. */
 enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id,
                                  struct pawl__pg_place *out, struct pawl_diag *diag);
@@ -549,9 +536,6 @@ enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id
 enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *place,
                             const enum pawl_event *events, size_t event_count,
                             const struct pawl__pg_target *target);
-/* The active place that `ref` owns. STALE, NOT_FOUND. */
-enum pawl_err pawl__pg_place_owned(struct pawl__backend *pg, const struct pawl_run *ref,
-                                   struct pawl__pg_place *out, struct pawl_diag *diag);
 int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,
                          int64_t due_at_ms);
 /* For the audit. `id` NULL: it concerns `subject`. */
@@ -630,11 +614,6 @@ enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filte
 
 /* ---- operations: OK or the operation's own error in the return value; anything that
  *      pawl__err_is_own does not know fails the whole transaction ---- */
-
-static inline bool pawl__pg_is_own(enum pawl_err err)
-{
-    return pawl__err_is_own(err);
-}
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 

@@ -17,19 +17,6 @@ void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__lane *lane,
                                                      .type = lane->type });
 }
 
-void pawl__pg_tale_control(struct pawl__backend *pg, const struct pawl__pg_place *place,
-                           enum pawl_state from)
-{
-    pg->tale.control = true;
-    if (pg->tale.all_moves) return; // noted already
-    pawl__pg_tale_move(pg, place->lane, place->id, place->run, from, place->state);
-}
-
-void pawl__pg_tale_due(struct pawl__backend *pg, int64_t due_at_ms)
-{
-    pawl__tale_due(&pg->tale, due_at_ms);
-}
-
 void pawl__pg_note(struct pawl__backend *pg, bool all_moves)
 {
     pg->tale.all_moves = all_moves;

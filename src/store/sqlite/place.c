@@ -1,6 +1,5 @@
-/* Where a job stands, and how handlers that the core has not taken over move it: a due job becomes
- * available, an assigned one runs, one that expired or was replaced ends. Each move asks the
- * lifecycle, leaves the old place, enters the new one and counts.
+/* Where a job stands, and how it begins to run when it is assigned, which the core has not taken
+ * over: a move asks the lifecycle, leaves the old place, enters the new one and counts.
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/sqlite/sqlite.h"
@@ -53,13 +52,6 @@ enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct p
     return err;
 }
 
-enum pawl_err pawl__sq_place_need(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out)
-{
-    enum pawl_err err = pawl__sq_place_get(sq, key, out);
-    if (err != PAWL_ERR_NOT_FOUND) return err;
-    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
-}
-
 enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
                                   struct pawl__sq_place *out)
 {
@@ -87,17 +79,6 @@ enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_
                                     .created_at_ms = sqlite3_column_int64(stmt, 2) };
     sqlite3_reset(stmt);
     return PAWL_OK;
-}
-
-enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_run *ref,
-                                   struct pawl__sq_place *out, struct pawl_diag *diag)
-{
-    enum pawl_err err = pawl__sq_place_find(sq, ref->id, out);
-    if (err == PAWL_ERR_NOT_FOUND) err = pawl__sq_place_archived(sq, ref->id, out);
-    if (err == PAWL_ERR_NOT_FOUND) return pawl__fail_unknown(diag, ref->id);
-    if (err) return err;
-    if (out->state == PAWL_STATE_ACTIVE && out->run == ref->run) return PAWL_OK;
-    return pawl__fail_stale(diag, ref, out->state, out->run);
 }
 
 static enum pawl_err delete_by_key(struct pawl__backend *sq, enum pawl__sql sql, int64_t key)

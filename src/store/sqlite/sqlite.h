@@ -389,11 +389,6 @@ void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh);
 
 /* ---- what commits tell (tell.c) ---- */
 
-struct pawl__sq_place;
-
-/* An operator touches a job that runs: told even when nobody asked for all moves. */
-void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                           enum pawl_state from);
 void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__lane *lane,
                         struct pawl_job_id id, int64_t run, enum pawl_state from,
                         enum pawl_state to);
@@ -507,9 +502,6 @@ struct pawl__sq_target {
 
 /* NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
 enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out);
-/* The same where the job must be there. CORRUPT. */
-enum pawl_err pawl__sq_place_need(struct pawl__backend *sq, int64_t key,
-                                  struct pawl__sq_place *out);
 enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
                                   struct pawl__sq_place *out);
 /* The same for a job in the archive: id, state and time of creation alone. */
@@ -520,9 +512,6 @@ enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_
 enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
                             const enum pawl_event *events, size_t event_count,
                             const struct pawl__sq_target *target);
-/* The active place that `ref` owns. STALE, NOT_FOUND. */
-enum pawl_err pawl__sq_place_owned(struct pawl__backend *sq, const struct pawl_run *ref,
-                                   struct pawl__sq_place *out, struct pawl_diag *diag);
 /* For the audit. `place` NULL: it concerns `subject`. */
 enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *id,
                             const char *subject, const char *action, const struct pawl_by *by,

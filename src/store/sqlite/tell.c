@@ -17,14 +17,6 @@ void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__lane *lane,
                                                      .type = lane->type });
 }
 
-void pawl__sq_tale_control(struct pawl__backend *sq, const struct pawl__sq_place *place,
-                           enum pawl_state from)
-{
-    sq->tale.control = true;
-    if (sq->tale.all_moves) return; // noted already
-    pawl__sq_tale_move(sq, place->lane, place->id, place->run, from, place->state);
-}
-
 void pawl__sq_note(struct pawl__backend *sq, bool all_moves)
 {
     sq->tale.all_moves = all_moves;

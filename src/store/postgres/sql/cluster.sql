@@ -39,9 +39,6 @@ SELECT set_config('jit', 'off', :local),
 -- The migration itself takes what it takes; waiting for others has an end.
 SELECT set_config('lock_timeout', :wait_ms, true)
 
--- name: conduct_tell
-SELECT set_config('synchronous_commit', 'off', true)
-
 -- name: who_serves
 -- A pooler in between shows: the process that answers is not the one that was connected to.
 SELECT pg_backend_pid(), current_setting('server_encoding'), current_schema(),
