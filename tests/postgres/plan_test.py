@@ -43,8 +43,6 @@ PLANS = {
     "set_line_trim": ("uuid[], bigint[], bigint[]", "pawl_log_pkey"),
     "job_promote": ("tid[]", "Tid Scan on pawl_job"),
     "key_forget": ("bigint, bigint", "pawl_key_until"),
-    "job_lease": ("bigint, bigint, bigint, bigint, text, text, uuid", "pawl_job_pkey"),
-    "job_end": ("bigint, bigint, text, text, uuid", "pawl_job_pkey"),
     "set_live": ("uuid[]", "pawl_job_pkey"),
     "set_archived": ("uuid[]", "pawl_archive_pkey"),
     "set_live_free": ("uuid[]", "pawl_job_pkey"),
@@ -79,7 +77,6 @@ PLANS = {
     "set_node_put": ("text[], text[], bigint[], bigint[], bigint[], bigint[]", "pawl_node_pkey"),
     "set_lock_put": ("text[], text[], bigint[], bigint[], bigint[]", "pawl_lock_pkey"),
     "set_setting_drop": ("text[], text[]", "pawl_setting_pkey"),
-    "place": ("uuid", "pawl_job_pkey"),
     "key_records": ("uuid[]", "pawl_job_pkey"),
 }
 # These begin with the first entry of an index, and take a few.

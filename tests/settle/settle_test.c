@@ -103,6 +103,16 @@ static void promotion_is_followed(struct rig *rig)
     assert_int_equal(0, story_of(rig, plain).deed_count);
 }
 
+static void route_and_assignment_are_followed(struct rig *rig)
+{
+    struct pawl_job_id id = echo(rig, 0);
+    struct claimed routed = route_n(rig, "default", 1);
+    assert_moved(rig, id, PAWL_STATE_AVAILABLE, PAWL_STATE_PENDING);
+    struct pawl_job job;
+    assert_ok(rig, assign(rig, id, WORKER, routed.at[0].lease_until_ms, &job));
+    assert_moved(rig, id, PAWL_STATE_PENDING, PAWL_STATE_ACTIVE);
+}
+
 /* Of many that are due the oldest are promoted first, whether they have ties or not. */
 static void promotion_passes_over_nobody(struct rig *rig)
 {
@@ -419,6 +429,7 @@ int main(void)
         CONTRACT(assigned_job_is_followed),
         CONTRACT(promotion_is_followed),
         CONTRACT(promotion_passes_over_nobody),
+        CONTRACT(route_and_assignment_are_followed),
         CONTRACT(every_end_is_followed),
         CONTRACT(retry_keeps_the_tie),
         CONTRACT(tie_survives_the_archive),

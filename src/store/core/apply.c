@@ -24,6 +24,7 @@ static const struct {
     [PAWL__OP_ROUTE] = { .rule = pawl__rule_claim,
                          .scan = pawl__scan_claim,
                          .run = pawl__core_claim },
+    [PAWL__OP_ASSIGN] = { .want = pawl__want_assign, .rule = pawl__rule_assign },
     [PAWL__OP_COMPLETE] = { .want = pawl__want_complete, .rule = pawl__rule_complete },
     [PAWL__OP_FAIL] = { .want = pawl__want_fail, .rule = pawl__rule_fail },
     [PAWL__OP_SNOOZE] = { .want = pawl__want_snooze, .rule = pawl__rule_snooze },

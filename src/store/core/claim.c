@@ -332,3 +332,63 @@ enum pawl_err pawl__core_claim(struct pawl__set *set, struct pawl__op *op)
     op->claim.more = fewer && (cut || claim.passed_over);
     return err;
 }
+
+/* ---- assigning what was routed ---- */
+
+void pawl__want_assign(struct pawl__set *set, const struct pawl__op *op)
+{
+    struct pawl__row *row = pawl__set_want(
+        set, op->assign.id, PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND | PAWL__NEED_JOB);
+    if (row) row->job_arena = &set->arena; // several may want it
+}
+
+static enum pawl_err check_route(const struct pawl__set *set, const struct pawl__op *op,
+                                 const struct pawl__row *row)
+{
+    const char *worker = row->worker ? row->worker : "";
+    bool routed = row->state == PAWL_STATE_PENDING && row->lease_until_ms == op->assign.token &&
+                  row->lease_until_ms > set->now_ms && strcmp(worker, op->assign.worker) == 0;
+    if (routed) return PAWL_OK;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(op->assign.id, text);
+    return pawl__fail(op->diag, PAWL_ERR_STALE, "job \"%s\" is not, or no longer, routed to \"%s\"",
+                      text, op->assign.worker);
+}
+
+/* The answer, as the row is now. */
+static bool hand_over(struct pawl__set *set, struct pawl__op *op, const struct pawl__row *row)
+{
+    const struct pawl__lane *lane = set->catalog->lanes[row->lane];
+    struct pawl_job job = *row->job;
+    job.queue = pawl__catalog_queue_name(set->catalog, lane);
+    job.type = lane->type;
+    job.worker = row->worker;
+    job.state = row->state;
+    job.priority = row->priority;
+    job.run = row->run;
+    job.attempt = row->run - row->base_run;
+    job.free_runs = row->free_runs;
+    job.started_at_ms = row->started_at_ms;
+    job.lease_until_ms = row->lease_until_ms;
+    op->assign.job = pawl__arena_alloc(&op->arena, sizeof job + pawl__job_text_bytes(&job));
+    if (op->assign.job) *op->assign.job = pawl__job_copy(&job, (char *)(op->assign.job + 1));
+    return op->assign.job != NULL;
+}
+
+enum pawl_err pawl__rule_assign(struct pawl__set *set, struct pawl__op *op)
+{
+    static const enum pawl_event event = PAWL_EVENT_ASSIGN;
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_known(set, op->assign.id, &row, op->diag);
+    if (!err) err = check_route(set, op, row);
+    if (err) return err;
+    const struct pawl__lease_wish lease = { .timeout_ms = row->timeout_ms,
+                                            .own_ms = row->job->lease_ms,
+                                            .lease_ms = op->assign.lease_ms };
+    err = pawl__row_move(
+        set, row, &event, 1,
+        &(struct pawl__target){ .worker = op->assign.worker,
+                                .lease_until_ms = set->now_ms + pawl__lease_of(&lease) });
+    assert(!err); // it was pending
+    return hand_over(set, op, row) ? err : pawl__fail_nomem(set->diag);
+}

@@ -391,6 +391,71 @@ static void a_routed_job_is_pending_until_it_is_assigned(void **state)
     close_store(b);
 }
 
+static struct pawl__op assign_op(const char *worker, int64_t token)
+{
+    return (struct pawl__op){
+        .kind = PAWL__OP_ASSIGN,
+        .assign = { .id = id_of(0), .worker = worker, .token = token, .lease_ms = LEASE_MS }
+    };
+}
+
+static enum pawl_err assign(struct pawl__backend *b, struct pawl__op *op)
+{
+    assert_int_equal(pawl__core_add(&b->set, op), PAWL_OK);
+    assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
+    return op->err;
+}
+
+static void a_routed_job_is_assigned_to_its_worker_alone(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_store(&quick);
+    struct pawl__row *row = put(b, 0);
+    *row = (struct pawl__row){ .id = row->id,
+                               .found = PAWL__FOUND_LIVE,
+                               .state = PAWL_STATE_PENDING,
+                               .run = 3,
+                               .base_run = 1,
+                               .lease_until_ms = NOW_MS + 5,
+                               .worker = "w",
+                               .reason = "routed" };
+    b->jobs[0].job.lease_ms = 2 * LEASE_MS;
+    struct pawl__op late = assign_op("w", NOW_MS + 4), other = assign_op("v", NOW_MS + 5),
+                    own = assign_op("w", NOW_MS + 5), again = own;
+    assert_int_equal(assign(b, &late), PAWL_ERR_STALE);
+    assert_int_equal(assign(b, &other), PAWL_ERR_STALE);
+    assert_int_equal(row->state, PAWL_STATE_PENDING);
+    assert_int_equal(assign(b, &own), PAWL_OK);
+    const struct pawl_job *job = own.assign.job;
+    assert_int_equal(job->state, PAWL_STATE_ACTIVE);
+    assert_int_equal(job->run, 4);
+    assert_int_equal(job->attempt, 3);
+    assert_int_equal(job->started_at_ms, NOW_MS);
+    assert_int_equal(job->lease_until_ms, NOW_MS + 2 * LEASE_MS);
+    assert_string_equal(job->worker, "w");
+    assert_string_equal(job->queue, "mail");
+    assert_string_equal(job->type, "send");
+    assert_int_equal(row->state, PAWL_STATE_ACTIVE);
+    assert_null(row->reason);
+    assert_int_equal(assign(b, &again), PAWL_ERR_STALE);
+    pawl__arena_release(&own.arena);
+    close_store(b);
+}
+
+static void a_route_that_has_lapsed_is_not_assigned(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_store(&quick);
+    struct pawl__row *row = put(b, 0);
+    row->state = PAWL_STATE_PENDING;
+    row->lease_until_ms = NOW_MS;
+    row->worker = "w";
+    struct pawl__op op = assign_op("w", NOW_MS);
+    assert_int_equal(assign(b, &op), PAWL_ERR_STALE);
+    assert_int_equal(row->state, PAWL_STATE_PENDING);
+    close_store(b);
+}
+
 static void leases_have_a_floor_and_keep_clear_of_the_timeout(void **state)
 {
     (void)state;
@@ -425,6 +490,8 @@ int main(void)
         cmocka_unit_test(jobs_that_others_hold_are_passed_over),
         cmocka_unit_test(a_claim_of_a_job_with_ties_is_followed_up),
         cmocka_unit_test(a_routed_job_is_pending_until_it_is_assigned),
+        cmocka_unit_test(a_routed_job_is_assigned_to_its_worker_alone),
+        cmocka_unit_test(a_route_that_has_lapsed_is_not_assigned),
         cmocka_unit_test(leases_have_a_floor_and_keep_clear_of_the_timeout),
     };
     return cmocka_run_group_tests_name("claim", tests, NULL, NULL);

@@ -18,7 +18,6 @@ enum { NAP_MS = 50, PATIENCE_MS = 2000 };
 enum { LOOK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
-    [PAWL__OP_ASSIGN] = pawl__pg_op_assign,
     [PAWL__OP_QUEUE_PAUSE] = pawl__pg_op_queue_pause,
 };
 

@@ -341,19 +341,6 @@ void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list
     bind_value(conn, at, list_type(list->type), list->bytes.at, list->bytes.len);
 }
 
-void pawl__pg_bind_id_list(struct pawl__pg_conn *conn, int at, struct pawl_job_id id)
-{
-    uint8_t *bytes = pawl__arena_alloc(&conn->scratch, LIST_HEADER_BYTES + 4 + sizeof id.b);
-    if (!bytes) {
-        note_nomem(conn);
-        return;
-    }
-    write_header(bytes, OID_UUID, 1, false);
-    put_int(bytes + LIST_HEADER_BYTES, sizeof id.b, 4);
-    memcpy(bytes + LIST_HEADER_BYTES + 4, id.b, sizeof id.b);
-    bind_value(conn, at, OID_UUID_ARRAY, bytes, LIST_HEADER_BYTES + 4 + sizeof id.b);
-}
-
 /* ---- sending ---- */
 
 static void note_lost(struct pawl__pg_conn *conn, const char *what)
@@ -529,11 +516,6 @@ enum pawl_err pawl__pg_ask(struct pawl__pg_conn *conn, PGresult **out, struct pa
     *out = conn->kept[0];
     assert(err || *out);
     return err;
-}
-
-bool pawl__pg_is_null(const PGresult *result, int row, int column)
-{
-    return PQgetisnull(result, row, column);
 }
 
 int64_t pawl__pg_int(const PGresult *result, int row, int column)

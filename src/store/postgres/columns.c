@@ -66,57 +66,6 @@ static struct pawl_span args_or_none(const void *at)
     return args->len ? *args : (struct pawl_span){ "[]", 2 };
 }
 
-void pawl__pg_offer(struct pawl__pg_conn *conn, int param, enum pawl__kind kind, const void *at)
-{
-    switch (kind) {
-    case PAWL__KIND_TEXT:
-        pawl__pg_bind_text(conn, param, *(const char *const *)at);
-        break;
-    case PAWL__KIND_JSON:
-        pawl__pg_bind_span(conn, param, *(const struct pawl_span *)at);
-        break;
-    case PAWL__KIND_ARGS:
-        pawl__pg_bind_span(conn, param, args_or_none(at));
-        break;
-    case PAWL__KIND_BYTES: {
-        const struct pawl_span *bytes = at;
-        pawl__pg_bind_bytes(conn, param, bytes->at, bytes->len);
-        break;
-    }
-    case PAWL__KIND_I64:
-    case PAWL__KIND_TIME:
-        pawl__pg_bind(conn, param, *(const int64_t *)at);
-        break;
-    case PAWL__KIND_AT:
-    case PAWL__KIND_MS:
-        pawl__pg_bind_some(conn, param, *(const int64_t *)at);
-        break;
-    case PAWL__KIND_I32:
-        pawl__pg_bind(conn, param, *(const int32_t *)at);
-        break;
-    case PAWL__KIND_BITS:
-        pawl__pg_bind_some(conn, param, *(const int32_t *)at);
-        break;
-    case PAWL__KIND_REAL:
-        pawl__pg_bind_double(conn, param, *(const double *)at);
-        break;
-    case PAWL__KIND_BOOL:
-        pawl__pg_bind_bool(conn, param, *(const bool *)at);
-        break;
-    case PAWL__KIND_STATE:
-        pawl__pg_bind(conn, param, *(const enum pawl_state *)at);
-        break;
-    case PAWL__KIND_SOME_STATE:
-        pawl__pg_bind_some(conn, param, *(const enum pawl_state *)at);
-        break;
-    case PAWL__KIND_ID:
-        pawl__pg_bind_id(conn, param, at);
-        break;
-    case PAWL__KIND_END:
-        break;
-    }
-}
-
 enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind)
 {
     switch (kind) {

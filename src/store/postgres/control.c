@@ -3,6 +3,18 @@
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
 
+static void audit(struct pawl__backend *pg, const struct pawl__op *op)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_QUEUE_DEED);
+    pawl__pg_bind(conn, PG_QUEUE_DEED_at_ms, pg->now_ms);
+    pawl__pg_bind_text(conn, PG_QUEUE_DEED_queue, op->queue.queue);
+    pawl__pg_bind_text(conn, PG_QUEUE_DEED_action, pawl__queue_deed(op));
+    pawl__pg_bind_text(conn, PG_QUEUE_DEED_actor, op->queue.by.actor);
+    pawl__pg_bind_text(conn, PG_QUEUE_DEED_reason, op->queue.by.reason);
+    pawl__pg_send_exact(conn, 1);
+}
+
 /* The catalog grows first: like whoever makes a queue, in one order. */
 enum pawl_err pawl__pg_op_queue_pause(struct pawl__backend *pg, struct pawl__op *op)
 {
@@ -17,7 +29,6 @@ enum pawl_err pawl__pg_op_queue_pause(struct pawl__backend *pg, struct pawl__op 
     queue->paused = op->queue.paused;
     pg->catalog_version = 0; // whatever becomes of it, read it again
     if (!op->queue.paused) pg->tale.ready = true;
-    pawl__pg_deed(pg, NULL, op->queue.queue, pawl__queue_deed(op), &op->queue.by, PAWL_STATE_NONE,
-                  PAWL_STATE_NONE);
+    audit(pg, op);
     return PAWL_OK;
 }

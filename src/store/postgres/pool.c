@@ -41,14 +41,6 @@ enum pawl_err pawl__pg_read_last(struct pawl__pg_conn *conn, struct pawl_diag *d
     return pawl__pg_sync(conn, diag);
 }
 
-enum pawl_err pawl__pg_read_ask(struct pawl__pg_conn *conn, PGresult **out, struct pawl_diag *diag)
-{
-    pawl__pg_send_keep(conn, 0);
-    enum pawl_err err = pawl__pg_read_last(conn, diag);
-    *out = conn->kept[0];
-    return err;
-}
-
 void pawl__pg_read_end(struct pawl__backend *pg, struct pawl__pg_conn *conn)
 {
     for (int i = 0; i < PAWL__PG_SLOTS; i++) { // answers may be large

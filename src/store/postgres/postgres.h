@@ -3,8 +3,8 @@
  * The schema is described in migrations/0001_initial.sql. Unlike SQLite's there are several who
  * write at once, so:
  *
- * 1. Who moves a job holds the lock of its row, in pawl_job or in pawl_archive (place.c). Claims
- *    and sweeps do not wait for one that somebody holds. Rows of a roll are locked before the jobs
+ * 1. Who moves a job holds the lock of its row, in pawl_job or in pawl_archive. Claims and sweeps
+ *    do not wait for one that somebody holds. Rows of a roll are locked before the jobs
  *    on them.
  * 2. Who asks about a key, or writes one, holds the key's advisory lock (keys.c). Those of a whole
  *    batch are taken in order before anything else.
@@ -191,8 +191,6 @@ void pawl__pg_list_add_real(struct pawl__pg_list *list, double value); /* negati
 void pawl__pg_list_release(struct pawl__pg_list *list);
 /* The list must live until the call is sent. */
 void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list);
-/* A list of one. */
-void pawl__pg_bind_id_list(struct pawl__pg_conn *conn, int at, struct pawl_job_id id);
 
 /* Values of an answer; NULL is 0, false, "". */
 int64_t pawl__pg_int(const PGresult *result, int row, int column);
@@ -203,7 +201,6 @@ struct pawl__pg_tid pawl__pg_tid(const PGresult *result, int row, int column);
 /* A list of ids: how many, and those, for which `out` has room. */
 size_t pawl__pg_ids_count(const PGresult *result, int row, int column);
 size_t pawl__pg_ids(const PGresult *result, int row, int column, struct pawl_job_id *out);
-bool pawl__pg_is_null(const PGresult *result, int row, int column);
 /* As it is in the answer, NUL-terminated. */
 struct pawl_span pawl__pg_raw(const PGresult *result, int row, int column);
 /* Copied into `arena`. False, NULL: no memory. */
@@ -336,7 +333,6 @@ struct pawl__pg_open pawl__pg_how(const struct pawl__backend *pg, bool write);
 enum pawl_err pawl__pg_read_begin(struct pawl__backend *pg, struct pawl__pg_conn **out,
                                   struct pawl_diag *diag);
 enum pawl_err pawl__pg_read_last(struct pawl__pg_conn *conn, struct pawl_diag *diag);
-enum pawl_err pawl__pg_read_ask(struct pawl__pg_conn *conn, PGresult **out, struct pawl_diag *diag);
 void pawl__pg_read_end(struct pawl__backend *pg, struct pawl__pg_conn *conn);
 /* Let go of connections that nobody uses just now. */
 void pawl__pg_readers_drop(struct pawl__backend *pg);
@@ -496,52 +492,10 @@ enum pawl_err pawl__pg_read_job(const PGresult *result, int row, struct pawl__ar
 enum pawl_err pawl__pg_read(const PGresult *result, int row, int column,
                             const struct pawl__field *fields, size_t count,
                             struct pawl__arena *arena, void *out);
-/* The value at `at` as a parameter, or as the next of a list. Borrowed until it is sent. */
-void pawl__pg_offer(struct pawl__pg_conn *conn, int param, enum pawl__kind kind, const void *at);
+/* The value at `at` as the next of a list. */
 void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const void *at);
 /* What a list of such values is. */
 enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind);
-
-/* ---- places (place.c): where a job stands, and the one way to move it ---- */
-
-struct pawl__pg_place {
-    struct pawl_job_id id;
-    struct pawl_job_id arrival; /* all zeroes: the id */
-    struct pawl__lane *lane;
-    int32_t priority, attempts_max;
-    int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
-        sla_hard_at_ms;
-    enum pawl_state state, paused_from;
-    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms, finished_at_ms;
-    bool archived;
-    struct pawl_span tags, retry, keys; /* in the transaction's arena */
-    char worker[PAWL_WORKER_BYTES_MAX + 1];
-};
-
-/* What a move leads to, beyond the state. */
-struct pawl__pg_target {
-    int64_t lease_until_ms; /* PENDING, ACTIVE */
-    const char *worker;
-    const char *reason; /* not of ACTIVE */
-};
-
-/* Lock it. NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
-enum pawl_err pawl__pg_place_find(struct pawl__backend *pg, struct pawl_job_id id,
-                                  struct pawl__pg_place *out);
-/* Live, else archived. NOT_FOUND, with a diagnosis. */
-enum pawl_err pawl__pg_place_any(struct pawl__backend *pg, struct pawl_job_id id,
-                                 struct pawl__pg_place *out, struct pawl_diag *diag);
-/* Take a job through `events`; only the state after the last is written. STATE, without a
- * diagnosis: the lifecycle refuses the first one; nothing was changed. */
-enum pawl_err pawl__pg_move(struct pawl__backend *pg, struct pawl__pg_place *place,
-                            const enum pawl_event *events, size_t event_count,
-                            const struct pawl__pg_target *target);
-int64_t pawl__pg_rank_of(const struct pawl__backend *pg, const struct pawl__pg_place *place,
-                         int64_t due_at_ms);
-/* For the audit. `id` NULL: it concerns `subject`. */
-void pawl__pg_deed(struct pawl__backend *pg, const struct pawl_job_id *id, const char *subject,
-                   const char *action, const struct pawl_by *by, enum pawl_state from,
-                   enum pawl_state to);
 
 /* ---- reading the roll of what is ready (ready.c) ---- */
 
@@ -617,7 +571,7 @@ enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
 
-pawl__pg_op_fn pawl__pg_op_assign, pawl__pg_op_queue_pause;
+pawl__pg_op_fn pawl__pg_op_queue_pause;
 
 pawl__apply_fn pawl__pg_apply;
 /* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or

@@ -8,7 +8,6 @@
 #include <assert.h>
 
 static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
-    [PAWL__OP_ASSIGN] = pawl__sq_op_assign,
     [PAWL__OP_QUEUE_PAUSE] = pawl__sq_op_queue_pause,
 };
 

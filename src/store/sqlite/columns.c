@@ -80,25 +80,3 @@ enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__f
 }
 
 /* ---- writing ---- */
-
-void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const void *at)
-{
-    const struct pawl__sq_value value = pawl__sq_value_of(kind, at);
-    switch (value.is) {
-    case PAWL__SQ_NULL:
-        pawl__sq_bind_null(stmt, param);
-        break;
-    case PAWL__SQ_NUMBER:
-        pawl__sq_bind(stmt, param, value.number);
-        break;
-    case PAWL__SQ_REAL:
-        if (stmt) sqlite3_bind_double(stmt, param, value.real);
-        break;
-    case PAWL__SQ_TEXT:
-        pawl__sq_bind_span(stmt, param, (struct pawl_span){ value.at, (size_t)value.len });
-        break;
-    case PAWL__SQ_BYTES:
-        pawl__sq_bind_bytes(stmt, param, value.at, (size_t)value.len);
-        break;
-    }
-}

@@ -158,15 +158,6 @@ void pawl__sq_bind_null(sqlite3_stmt *stmt, int at)
     (void)code;
 }
 
-void pawl__sq_bind_some(sqlite3_stmt *stmt, int at, int64_t value)
-{
-    if (value) {
-        pawl__sq_bind(stmt, at, value);
-    } else {
-        pawl__sq_bind_null(stmt, at);
-    }
-}
-
 void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span)
 {
     if (!stmt) return;

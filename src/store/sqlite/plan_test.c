@@ -100,11 +100,11 @@ static void statements_that_are_bound_alike_take_the_same(void **state)
         { SQL_READY_DELETE_THROUGH, ":lane", ":rank", ":key" },
         { SQL_ACTIVE_LAPSED, ":now_ms", ":limit", NULL },
         { SQL_WAIT_LAPSED, ":now_ms", ":limit", NULL },
+        { SQL_WAIT_DUE, ":now_ms", ":limit", NULL },
+        { SQL_PROMOTE_ENTER, ":now_ms", ":limit", NULL },
+        { SQL_PROMOTE_LEAVE, ":now_ms", ":limit", NULL },
         { SQL_JOB_FACTS, ":key", NULL, NULL },
         { SQL_JOB_FACTS_BRIEF, ":key", NULL, NULL },
-        { SQL_ACTIVE_DELETE, ":key", NULL, NULL },
-        { SQL_WAIT_DELETE, ":key", NULL, NULL },
-        { SQL_DONE_DELETE, ":key", NULL, NULL },
         { SQL_GET_LIVE, ":key", NULL, NULL },
         { SQL_GET_ARCHIVED, ":key", NULL, NULL },
         { SQL_STORY_FAILURES, ":key", NULL, NULL },
@@ -225,11 +225,6 @@ static void hot_statements_use_the_index_made_for_them(void **state)
           "SEARCH pawl_job USING COVERING INDEX pawl_job_displaced (head=? AND tail=?)\n" },
         { SQL_ARCHIVE_KEY_DISPLACED, "SEARCH pawl_archive USING COVERING INDEX"
                                      " pawl_archive_displaced (head=? AND tail=?)\n" },
-        { SQL_PLACE_GET, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)\n"
-                         "SEARCH w USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
-                         "SEARCH a USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
-                         "SEARCH d USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN\n"
-                         "SEARCH r USING PRIMARY KEY (lane=? AND rank=? AND key=?) LEFT-JOIN\n" },
         { SQL_NEW_JOBS, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NEW_JOBS_PLAIN, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NEW_READY, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
@@ -604,14 +599,29 @@ static int cost_of(sqlite3 *db, enum pawl__sql sql, int64_t limit, int64_t after
 static void costs_do_not_grow_with_the_store(void **state)
 {
     static const enum pawl__sql list[] = {
-        SQL_READY_NEXT,     SQL_READY_DELETE,    SQL_WAIT_DUE,
-        SQL_PROMOTE_ENTER,  SQL_PROMOTE_LEAVE,   SQL_WAIT_LAPSED,
-        SQL_WAIT_NEXT_DUE,  SQL_WAIT_NEXT_LEASE, SQL_DONE_ENDED,
-        SQL_DONE_COMPLETED, SQL_ARCHIVE_OLD,     SQL_ARCHIVE_COMPLETED,
-        SQL_ARCHIVE_HIGH,   SQL_EXPIRY_DUE,      SQL_EXPIRY_NEXT,
-        SQL_KEY_FORGET,     SQL_JOB_KEY,         SQL_ARCHIVE_KEY_DISPLACED,
-        SQL_PLACE_GET,      SQL_JOB_FACTS,       SQL_STORY_DEEDS,
-        SQL_STORY_FAILURES, SQL_STORY_LOG,       SQL_READY_DELETE_THROUGH,
+        SQL_READY_NEXT,
+        SQL_READY_DELETE,
+        SQL_WAIT_DUE,
+        SQL_PROMOTE_ENTER,
+        SQL_PROMOTE_LEAVE,
+        SQL_WAIT_LAPSED,
+        SQL_WAIT_NEXT_DUE,
+        SQL_WAIT_NEXT_LEASE,
+        SQL_DONE_ENDED,
+        SQL_DONE_COMPLETED,
+        SQL_ARCHIVE_OLD,
+        SQL_ARCHIVE_COMPLETED,
+        SQL_ARCHIVE_HIGH,
+        SQL_EXPIRY_DUE,
+        SQL_EXPIRY_NEXT,
+        SQL_KEY_FORGET,
+        SQL_JOB_KEY,
+        SQL_ARCHIVE_KEY_DISPLACED,
+        SQL_JOB_FACTS,
+        SQL_STORY_DEEDS,
+        SQL_STORY_FAILURES,
+        SQL_STORY_LOG,
+        SQL_READY_DELETE_THROUGH,
     };
     struct kit small, large;
     kit_open_memory(&small);

@@ -217,7 +217,6 @@ void pawl__sq_conn_release(struct pawl__sq_conn *conn);
 
 void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value);
 void pawl__sq_bind_null(sqlite3_stmt *stmt, int at);
-void pawl__sq_bind_some(sqlite3_stmt *stmt, int at, int64_t value);         /* 0: NULL */
 void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span); /* empty: NULL */
 void pawl__sq_bind_text(sqlite3_stmt *stmt, int at, const char *text);      /* NULL or "": NULL */
 void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t len);
@@ -413,8 +412,7 @@ enum {
     COL_KEYS,
     COL_FACTS,
     COL_STAND = COL_FACTS + PAWL__JOB_FACTS_COUNT,
-    COL_IN_DONE = COL_STAND + PAWL__JOB_STAND_COUNT, /* place_get */
-    COL_ARCHIVED = COL_IN_DONE,
+    COL_ARCHIVED = COL_STAND + PAWL__JOB_STAND_COUNT,
     COL_QUEUE,
     COL_TYPE /* query_live, query_archive */
 };
@@ -465,8 +463,6 @@ enum pawl_err pawl__sq_read_job(sqlite3_stmt *stmt, struct pawl__arena *arena,
  * Strings are copied into `arena`. NOMEM. */
 enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__field *fields,
                             size_t count, struct pawl__arena *arena, void *out);
-/* The value at `at` as a parameter. Borrowed. */
-void pawl__sq_offer(sqlite3_stmt *stmt, int param, enum pawl__kind kind, const void *at);
 /* A text column as a string in `arena`; "" for NULL. NULL: no memory. */
 const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena);
 bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
@@ -478,45 +474,6 @@ enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, i
 enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
                                      int64_t *key, struct pawl_diag *diag);
 
-/* ---- places (place.c): where a job stands, and the one way to move it ---- */
-
-struct pawl__sq_place {
-    struct pawl_job_id id;
-    int64_t key, tail;
-    struct pawl__lane *lane;
-    int32_t priority, attempts_max;
-    int64_t created_at_ms, due_at_ms, rank, expires_at_ms, sla_soft_at_ms, sla_hard_at_ms;
-    enum pawl_state state, paused_from;
-    int64_t run, base_run, free_runs, started_at_ms, lease_until_ms;
-    bool hidden;  /* as an active job it has no tail: displaced, or with ties */
-    bool in_done; /* has a row in pawl_done */
-    char worker[PAWL_WORKER_BYTES_MAX + 1];
-};
-
-/* What a move leads to, beyond the state. */
-struct pawl__sq_target {
-    int64_t lease_until_ms; /* ACTIVE: */
-    const char *worker;
-    const char *reason; /* an end */
-};
-
-/* NOT_FOUND, without a diagnosis. The place is good until something moves the job. */
-enum pawl_err pawl__sq_place_get(struct pawl__backend *sq, int64_t key, struct pawl__sq_place *out);
-enum pawl_err pawl__sq_place_find(struct pawl__backend *sq, struct pawl_job_id id,
-                                  struct pawl__sq_place *out);
-/* The same for a job in the archive: id, state and time of creation alone. */
-enum pawl_err pawl__sq_place_archived(struct pawl__backend *sq, struct pawl_job_id id,
-                                      struct pawl__sq_place *out);
-/* Take a job through `events`; only the state after the last is written. STATE, without a
- * diagnosis: the lifecycle refuses the first one; nothing was changed. */
-enum pawl_err pawl__sq_move(struct pawl__backend *sq, struct pawl__sq_place *place,
-                            const enum pawl_event *events, size_t event_count,
-                            const struct pawl__sq_target *target);
-/* For the audit. `place` NULL: it concerns `subject`. */
-enum pawl_err pawl__sq_deed(struct pawl__backend *sq, const struct pawl_job_id *id,
-                            const char *subject, const char *action, const struct pawl_by *by,
-                            enum pawl_state from, enum pawl_state to);
-
 /* Ids that match, oldest first, on `conn`; in `arena`. */
 enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
@@ -527,7 +484,7 @@ enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filte
 
 typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
 
-pawl__sq_op_fn pawl__sq_op_assign, pawl__sq_op_queue_pause;
+pawl__sq_op_fn pawl__sq_op_queue_pause;
 
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing

@@ -106,27 +106,6 @@ SELECT id
 FROM pawl_archive
 WHERE id = ANY (:ids)
 
--- name: job_facts
-SELECT {{facts}}
-FROM pawl_job AS j
-WHERE j.id = :id
-
--- name: place
--- Locks the job, against all but those who only keep it from being deleted.
-SELECT j.id, j.lane, j.priority, j.attempts_max, j.created_at_ms, j.due_at_ms, j.expires_at_ms,
-    j.timeout_ms, j.sla_soft_at_ms, j.sla_hard_at_ms, j.tags, j.retry, j.keys, j.state,
-    j.paused_from, j.run, j.base_run, j.free_runs, j.started_at_ms, j.lease_until_ms,
-    j.finished_at_ms, j.worker, j.rank, j.arrival
-FROM pawl_job AS j
-WHERE j.id = :id
-FOR NO KEY UPDATE
-
--- name: place_archived
-SELECT lane, state, created_at_ms, tags, keys, finished_at_ms
-FROM pawl_archive
-WHERE id = :id
-FOR UPDATE
-
 -- name: job_delete
 DELETE FROM pawl_job
 WHERE id = ANY (:ids)
@@ -163,9 +142,9 @@ FROM unnest(:ids, :tags) AS g (id, tags)
 CROSS JOIN LATERAL json_array_elements_text(g.tags::json) AS t (tag)
 ON CONFLICT DO NOTHING
 
--- name: deed_insert
-INSERT INTO pawl_deed (at_ms, job_id, subject, action, actor, reason, from_state, to_state)
-VALUES (:at_ms, :job_id, :subject, :action, :actor, :reason, :from_state, :to_state)
+-- name: queue_deed
+INSERT INTO pawl_deed (at_ms, subject, action, actor, reason)
+VALUES (:at_ms, :queue, :action, :actor, :reason)
 
 -- name: deed_delete
 DELETE FROM pawl_deed

@@ -120,22 +120,6 @@ SELECT now.ms,
     (SELECT at_ms FROM pawl_unsettled WHERE ties & :ties <> 0 ORDER BY seq LIMIT 1)
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
--- name: job_lease
--- Routed, which is pending with a lease, or assigned and active.
-UPDATE pawl_job
-SET state = :state, run = :run, held = :state = 3,
-    perishes = :state = 3 AND expires_at_ms IS NOT NULL,
-    started_at_ms = :started_at_ms, lease_until_ms = :lease_until_ms, worker = :worker,
-    reason = :reason
-WHERE id = :id
-
--- name: job_end
-UPDATE pawl_job
-SET state = :state, paused_from = NULL, waits = false, held = false, perishes = false,
-    lease_until_ms = NULL, finished_at_ms = :finished_at_ms, dead_letter = false,
-    worker = :worker, reason = :reason, end_reason = NULL, result = NULL
-WHERE id = :id
-
 -- name: lease_due
 -- Rows of the roll that somebody holds are being swept already.
 SELECT ctid, ids

@@ -127,12 +127,6 @@ SELECT key
 FROM pawl_archive
 WHERE head = :head AND tail = :tail
 
--- name: place_get
-SELECT {{facts}}, {{stand}}, d.key IS NOT NULL
-FROM pawl_job AS j
-{{places}}
-WHERE j.key = :key
-
 -- name: archive_high
 SELECT max(key)
 FROM pawl_archive
@@ -142,11 +136,6 @@ SELECT 1
 FROM pawl_archive
 WHERE key = :key
 
--- name: archive_ended
-SELECT lane, state, created_at_ms
-FROM pawl_archive
-WHERE key = :key
-
--- name: deed_insert
-INSERT INTO pawl_deed (at_ms, job_id, subject, action, actor, reason, from_state, to_state)
-VALUES (:at_ms, :job_id, :subject, :action, :actor, :reason, :from_state, :to_state)
+-- name: queue_deed
+INSERT INTO pawl_deed (at_ms, subject, action, actor, reason)
+VALUES (:at_ms, :queue, :action, :actor, :reason)

@@ -1,9 +1,5 @@
 -- The statements that move a job from one place to another.
 
--- name: ready_insert
-INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
-VALUES (:lane, :rank, :key, :run, :base_run, :free_runs)
-
 -- name: ready_next
 -- The index is the table: nothing is sorted. CROSS JOIN keeps the planner from turning it round.
 SELECT r.rank, r.key, r.run, r.base_run, r.free_runs, j.tail, j.extras, {{job.head of j}}
@@ -39,15 +35,6 @@ INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
 SELECT lane, rank, key, 0, 0, 0
 FROM pawl_fresh_job
 
--- name: active_insert
-INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,
-    worker)
-VALUES (:key, :tail, :lane, :run, :base_run, :free_runs, :started_at_ms, :lease_until_ms, :worker)
-
--- name: active_delete
-DELETE FROM pawl_active
-WHERE key = :key
-
 -- name: active_lapsed
 -- A scan: the table holds only what runs just now, and an index would cost every claim and finish.
 SELECT coalesce(j.head, j.key), j.tail
@@ -60,16 +47,6 @@ LIMIT :limit
 -- name: active_next_lease
 SELECT min(lease_until_ms)
 FROM pawl_active
-
--- name: wait_insert
-INSERT INTO pawl_wait (key, lane, state, paused_from, rank, run, base_run, free_runs, due_at_ms,
-    started_at_ms, lease_until_ms, worker, reason)
-VALUES (:key, :lane, :state, :paused_from, :rank, :run, :base_run, :free_runs, :due_at_ms,
-    :started_at_ms, :lease_until_ms, :worker, :reason)
-
--- name: wait_delete
-DELETE FROM pawl_wait
-WHERE key = :key
 
 -- name: wait_due
 SELECT coalesce(j.head, j.key), j.tail, j.ties, w.lane, w.state, w.run
@@ -117,14 +94,6 @@ LIMIT :limit
 SELECT min(lease_until_ms)
 FROM pawl_wait
 WHERE lease_until_ms IS NOT NULL
-
--- name: done_insert
-INSERT INTO pawl_done (key, lane, {{end_columns}})
-VALUES (:key, :lane, {{job.stand bound | no paused_from | no lease_until_ms}})
-
--- name: done_delete
-DELETE FROM pawl_done
-WHERE key = :key
 
 -- name: done_completed
 -- Bounded by what it looks at, not only by what it finds; the caller goes on from the last key.
