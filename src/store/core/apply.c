@@ -2,7 +2,6 @@
 #include "store/core/settle.h"
 
 #include "base/diag.h"
-#include "store/batch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@ static const struct {
     pawl__rule_fn *rule;
     pawl__rule_fn *scan, *after;
     pawl__rule_fn *run; /* it may scan several times */
+    bool apart; /* it leaves available jobs alone, or finds them by scan_ready; or load does */
 } kinds[PAWL__OP_END] = {
     [PAWL__OP_SUBMIT] = { .want = pawl__want_submit, .rule = pawl__rule_submit },
     [PAWL__OP_CLAIM] = { .rule = pawl__rule_claim,
@@ -42,23 +42,28 @@ static const struct {
     [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
     [PAWL__OP_PROMOTE] = { .rule = pawl__rule_promote,
                            .scan = pawl__scan_promote,
-                           .after = pawl__after_promote },
+                           .after = pawl__after_promote,
+                           .apart = true },
     [PAWL__OP_LAPSE] = { .rule = pawl__rule_lapse,
                          .scan = pawl__scan_lapse,
-                         .after = pawl__after_lapse },
+                         .after = pawl__after_lapse,
+                         .apart = true },
     [PAWL__OP_EXPIRE] = { .rule = pawl__rule_expire,
                           .scan = pawl__scan_expire,
-                          .after = pawl__after_expire },
+                          .after = pawl__after_expire,
+                          .apart = true },
     [PAWL__OP_SETTLE] = { .rule = pawl__rule_settle,
                           .scan = pawl__scan_settle,
-                          .after = pawl__after_settle },
-    [PAWL__OP_ARCHIVE] = { .rule = pawl__rule_archive, .scan = pawl__scan_retire },
-    [PAWL__OP_PURGE] = { .rule = pawl__rule_purge, .scan = pawl__scan_retire },
-    [PAWL__OP_NODE_JOIN] = { .rule = pawl__rule_node_join, .scan = pawl__scan_node },
+                          .after = pawl__after_settle,
+                          .apart = true },
+    [PAWL__OP_ARCHIVE] = { .rule = pawl__rule_archive, .scan = pawl__scan_retire, .apart = true },
+    [PAWL__OP_PURGE] = { .rule = pawl__rule_purge, .scan = pawl__scan_retire, .apart = true },
+    [PAWL__OP_NODE_JOIN] = { .rule = pawl__rule_node_join, .scan = pawl__scan_node, .apart = true },
     [PAWL__OP_NODE_PUT] = { .rule = pawl__rule_node_put,
                             .scan = pawl__scan_node,
-                            .after = pawl__after_node_put },
-    [PAWL__OP_NODE_DROP] = { .rule = pawl__rule_node_drop, .scan = pawl__scan_node },
+                            .after = pawl__after_node_put,
+                            .apart = true },
+    [PAWL__OP_NODE_DROP] = { .rule = pawl__rule_node_drop, .scan = pawl__scan_node, .apart = true },
 };
 
 bool pawl__core_decides(const struct pawl__op *op)
@@ -193,17 +198,24 @@ static void list_keys(struct pawl__set *set)
     }
 }
 
-static void tell_move(struct pawl__set *set, const struct pawl__set_move *move)
+static void tell_move(struct pawl__set *set, const struct pawl__plain_move *move)
 {
-    const struct pawl__lane *lane = set->catalog->lanes[move->row->lane];
+    const struct pawl__lane *lane = set->catalog->lanes[move->lane];
     bool came = move->from == PAWL__OUTSIDE;
     pawl__tale_move(set->tale,
-                    &(struct pawl__move){ .id = move->row->id,
+                    &(struct pawl__move){ .id = move->id,
                                           .run = move->run,
                                           .from = came ? PAWL_STATE_NONE : move->from,
                                           .to = move->to,
                                           .queue = pawl__catalog_queue_name(set->catalog, lane),
                                           .type = lane->type });
+}
+
+void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move)
+{
+    set->table->count(set->backend, move->lane, move->from, move->to);
+    set->tale->ready |= move->to == PAWL_STATE_AVAILABLE;
+    if (set->tale->all_moves) tell_move(set, move);
 }
 
 /* Counters, and what listeners are told. */
@@ -217,7 +229,12 @@ static void note_moves(struct pawl__set *set)
         tale->ready |= move->to == PAWL_STATE_AVAILABLE;
         tale->control |= move->control;
         if (move->due_at_ms) pawl__tale_due(tale, move->due_at_ms);
-        if (tale->all_moves || move->control) tell_move(set, move);
+        if (!tale->all_moves && !move->control) continue;
+        tell_move(set, &(struct pawl__plain_move){ .id = move->row->id,
+                                                   .run = move->run,
+                                                   .lane = move->row->lane,
+                                                   .from = move->from,
+                                                   .to = move->to });
     }
 }
 
@@ -276,7 +293,17 @@ enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct pawl__op *op)
 
 enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
 {
-    pawl__rule_fn *whole = kinds[op->kind].run, *after = kinds[op->kind].after;
-    enum pawl_err err = (whole ? whole : pawl__core_scan_once)(set, op);
+    const struct pawl__core_table *table = set->table;
+    bool claims = kinds[op->kind].run != NULL;
+    pawl__rule_fn *whole = claims ? kinds[op->kind].run : pawl__core_scan_once;
+    pawl__rule_fn *after = kinds[op->kind].after;
+    enum pawl_err err = PAWL_OK;
+    if (table->show && !claims) err = table->show(set->backend, !kinds[op->kind].apart);
+    if (err) return err;
+    if (!kinds[op->kind].scan) {
+        op->err = table->handle(set->backend, op);
+        return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
+    }
+    err = whole(set, op);
     return err || op->err || !after ? err : after(set, op);
 }

@@ -148,17 +148,11 @@ struct pawl_job *pawl__claim_give(struct pawl__claim *claim, struct pawl__claim_
     assert(claim->op->kind == PAWL__OP_CLAIM && !facts->ties);
     struct pawl_job *job = give(claim, lane, facts, stand);
     if (!job) return NULL;
-    set->table->count(set->backend, lane->at, PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
-    if (!set->tale->all_moves) return job;
-    // with the names of the catalogue, which outlive the operation
-    const struct pawl__lane *of = set->catalog->lanes[lane->at];
-    pawl__tale_move(set->tale,
-                    &(struct pawl__move){ .id = job->id,
-                                          .run = job->run,
-                                          .from = PAWL_STATE_AVAILABLE,
-                                          .to = PAWL_STATE_ACTIVE,
-                                          .queue = pawl__catalog_queue_name(set->catalog, of),
-                                          .type = of->type });
+    pawl__set_moved(set, &(struct pawl__plain_move){ .id = job->id,
+                                                     .run = job->run,
+                                                     .lane = lane->at,
+                                                     .from = PAWL_STATE_AVAILABLE,
+                                                     .to = PAWL_STATE_ACTIVE });
     return job;
 }
 
@@ -270,12 +264,13 @@ enum pawl_err pawl__scan_claim(struct pawl__set *set, struct pawl__op *op)
 {
     struct pawl__claim *claim = set->claim;
     const struct pawl__core_table *table = set->table;
-    bool plain = op->kind == PAWL__OP_CLAIM && table->claim_plain;
+    pawl__scan_ready_fn *claim_plain = pawl__core_quick(table)->claim_plain;
+    bool plain = op->kind == PAWL__OP_CLAIM && claim_plain;
     claim->first = op->claim.job_count;
     claim->wanted = (size_t)op->claim.limit - claim->first;
     claim->again = claim->passed_over = false;
     set->args_max = op->kind == PAWL__OP_CLAIM ? op->claim.args_max : 0;
-    return (plain ? table->claim_plain : table->scan_ready)(set->backend, claim);
+    return (plain ? claim_plain : table->scan_ready)(set->backend, claim);
 }
 
 enum pawl_err pawl__rule_claim(struct pawl__set *set, struct pawl__op *op)

@@ -148,7 +148,7 @@ static const struct pawl__core_table quick = { .load_keys = load_keys,
                                                .store = store,
                                                .count = count,
                                                .scan_ready = scan_ready,
-                                               .claim_plain = claim_plain };
+                                               .quick = { .claim_plain = claim_plain } };
 
 static struct pawl__backend backend;
 

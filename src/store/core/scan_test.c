@@ -81,7 +81,7 @@ static void what_the_backend_promoted_is_counted(void **state)
 {
     struct pawl__backend *b = open_store();
     struct pawl__core_table quick = table;
-    quick.promote_plain = promote_plain;
+    quick.quick.promote_plain = promote_plain;
     b->set.table = &quick;
     put(b, 1, PAWL_STATE_SCHEDULED);
     b->found[b->found_count++] = id_of(1);

@@ -236,6 +236,9 @@ void pawl__set_release(struct pawl__set *set)
     }
     free(set->blocks);
     free(set->by_id.slots);
+    free(set->gathered.submits);
+    free(set->gathered.news);
+    free(set->gathered.ends);
     free(set->ops);
     free(set->unread);
     free(set->scanned);

@@ -284,8 +284,85 @@ struct pawl__ended {
     int64_t before_ms, limit;
 };
 
-/* Called on the session's thread, inside its transaction. An error fails the batch. */
+/* May a batch that failed be done again? Nothing of it happened. */
+enum pawl__retry {
+    PAWL__RETRY_NO,
+    PAWL__RETRY_YES,
+    PAWL__RETRY_CAREFULLY /* an id that should be new was taken */
+};
+
+/* A plain new job: its id was just made up, and it has no keys. */
+struct pawl__new {
+    const struct pawl__new_job *job;
+    struct pawl__settled settled;
+    uint32_t lane;
+};
+
+/* A completion of a run that nothing else in the batch is about. */
+struct pawl__ending {
+    struct pawl__op *op; /* complete.ref and complete.result */
+    uint32_t lane;       /* said by finish_plain, */
+    bool done;           /* if the job ended by it */
+};
+
+typedef enum pawl_err pawl__scan_ready_fn(struct pawl__backend *backend, struct pawl__claim *claim);
+typedef size_t pawl__peek_fn(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
+                             struct pawl__op **left);
+
+/* Fast paths, each of which may be NULL: the set does the same with more work. None of them is for
+ * jobs with ties. */
+struct pawl__quick {
+    bool for_one; /* submit_plain and finish_plain are worth it for a batch of one job as well */
+    /* Is submit_plain for this job? NULL: for all of them. */
+    bool (*suits)(struct pawl__backend *backend, const struct pawl__new_job *job);
+    /* Write new jobs. `taken`: nothing was written, for an id is there already; a store that learns
+     * so only at the end fails the batch, to be done again PAWL__RETRY_CAREFULLY. */
+    enum pawl_err (*submit_plain)(struct pawl__backend *backend, const struct pawl__new *news,
+                                  size_t count, bool *taken);
+    /* Complete runs without reading their jobs, guarded by state, run and the absence of ties. Of
+     * two that name one job, at most the first is done. */
+    enum pawl_err (*finish_plain)(struct pawl__backend *backend, struct pawl__ending *ends,
+                                  size_t count);
+    /* As scan_ready, but jobs without ties may be given at once, by pawl__claim_give, and are
+     * written by the backend. Must not give a job that is behind one which it cannot give, if that
+     * would keep the better one from being taken. */
+    pawl__scan_ready_fn *claim_plain;
+    /* As scan_due for RUN, but of the jobs that it finds some become available at once: `moved`.
+     * `ids` are the others. */
+    enum pawl_err (*promote_plain)(struct pawl__backend *backend, int64_t limit,
+                                   struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                   bool *more);
+    /* Before a transaction is begun: answer operations that would find nothing. How many are left:
+     * all of them, or those that `left`, which has room for all, was filled with. */
+    pawl__peek_fn *peek;
+};
+
+/* What a store must be able to do. Called on the session's thread; but for the first four and peek,
+ * inside of its transaction. An error fails the batch. */
 struct pawl__core_table {
+    /* Begin a transaction for these operations. Sets the set's `now_ms` and `boost_ms`, brings its
+     * catalogue up to date. Where several transactions write at once: the locks of the keys that
+     * the operations may ask about are taken first, in one order for all, and the time is taken
+     * behind them; queues and lanes of new jobs are made before that, in a transaction of their
+     * own.
+     */
+    enum pawl_err (*begin)(struct pawl__backend *backend, struct pawl__op **ops, size_t count);
+    /* Write counters and all that was put off, and commit. IO: it may have happened, and nobody
+     * can tell. */
+    enum pawl_err (*commit)(struct pawl__backend *backend);
+    /* After any failure, also of begin and commit: nothing of the transaction is left. Counts and
+     * whatever is cached of it are forgotten. */
+    void (*rollback)(struct pawl__backend *backend);
+    /* Optional: asked after that. */
+    enum pawl__retry (*retry)(struct pawl__backend *backend);
+    /* Optional: an operation is about to look for jobs otherwise than by scan_ready, or to be
+     * handled by the backend. Write what was put off; with `ready`, put available jobs where they
+     * are found. */
+    enum pawl_err (*show)(struct pawl__backend *backend, bool ready);
+    /* An operation that no rule decides. OK, or its own error. */
+    enum pawl_err (*handle)(struct pawl__backend *backend, struct pawl__op *op);
+    struct pawl__quick quick;
+
     /* Find or make the lane of a queue and a type: its index in the catalogue. A lane that was made
      * stays. ARG: there can be none, told to `diag`. */
     enum pawl_err (*lane)(struct pawl__backend *backend, const char *queue, const char *type,
@@ -317,11 +394,6 @@ struct pawl__core_table {
      * `more`: it looked at as many as it may. */
     enum pawl_err (*scan_due)(struct pawl__backend *backend, enum pawl__due what, int64_t limit,
                               struct pawl_job_id *ids, size_t *count, bool *more);
-    /* Optional: as scan_due for RUN, but of the jobs that it finds some that have no ties become
-     * available at once, without the set: `moved`. `ids` are the others. */
-    enum pawl_err (*promote_plain)(struct pawl__backend *backend, int64_t limit,
-                                   struct pawl_job_id *ids, size_t *count, int64_t *moved,
-                                   bool *more);
     /* When the next one is due; 0: there is none. */
     enum pawl_err (*next_due)(struct pawl__backend *backend, enum pawl__due what, int64_t *at_ms);
     /* Forget keys whose time is over, at most `limit`. */
@@ -349,11 +421,7 @@ struct pawl__core_table {
      * `wanted`: pawl__claim_found is called for each, best first. Locked until the end, and without
      * those that others hold; then `passed_over` is set. A job that was found and stays available
      * is found by the next scan. See claim.h. */
-    enum pawl_err (*scan_ready)(struct pawl__backend *backend, struct pawl__claim *claim);
-    /* Optional: the same, but jobs without ties may be given at once, by pawl__claim_give, and are
-     * written by the backend. Must not give a job that is behind one which it cannot give, if that
-     * would keep the better one from being taken. */
-    enum pawl_err (*claim_plain)(struct pawl__backend *backend, struct pawl__claim *claim);
+    pawl__scan_ready_fn *scan_ready;
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
     enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
                            int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -361,6 +429,16 @@ struct pawl__core_table {
 };
 
 /* ---- the set ---- */
+
+/* What goes its own way and was not handed to the backend yet; see batch.c. */
+struct pawl__gathered {
+    struct pawl__op **submits;
+    size_t submit_count, submit_cap;
+    struct pawl__new *news; /* their jobs */
+    size_t new_count, new_cap;
+    struct pawl__ending *ends;
+    size_t end_count, end_cap;
+};
 
 struct pawl__index { /* open addressing: place + 1 by hash */
     uint32_t *slots;
@@ -380,6 +458,8 @@ struct pawl__set {
     struct pawl__claim *claim; /* the one under way */
     int64_t args_max;          /* of JOB, arguments with more bytes are not read. 0: no bound */
 
+    bool lone; /* the batch is one operation about one job */
+    struct pawl__gathered gathered;
     struct pawl__op **ops; /* added, not yet decided */
     size_t op_count, op_cap;
     bool open_ended; /* one of them may look at jobs that it does not name */
@@ -441,6 +521,14 @@ static inline bool pawl__set_lacks(const struct pawl__set *set)
 /* A copy in the set's arena; "" without memory, and `failed` is set. */
 const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
 void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move);
+/* A job that has no row here moved: it is counted and told. */
+struct pawl__plain_move {
+    struct pawl_job_id id;
+    int64_t run;
+    uint32_t lane;
+    enum pawl_state from, to;
+};
+void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move);
 void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move);
 /* One more row of a table: a struct that PAWL__SET_TABLES names. */
 void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row);
@@ -572,5 +660,26 @@ bool pawl__core_scans(const struct pawl__op *op);
 PAWL_MUST_CHECK enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op);
 /* Scan, load, decide, write: the set is empty before and afterwards. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct pawl__op *op);
+
+/* ---- batches (batch.c) ---- */
+
+/* Is this an operation's own failure (a lost race, a broken rule)? Anything else fails the batch.
+ */
+bool pawl__err_is_own(enum pawl_err err);
+/* All of them in one transaction, in order; see pawl__apply_fn in backend.h. `diag` of the set is
+ * where a failure is told. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops,
+                                               size_t count);
+/* The same inside of a transaction that is under way. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_do(struct pawl__set *set, struct pawl__op **ops,
+                                            size_t count);
+/* Sets op->err. An error that is returned fails the transaction. */
+typedef enum pawl_err pawl__apply_one_fn(struct pawl__set *set, struct pawl__op *op);
+/* Hand all operations to `one`, until it returns an error, which is returned. In order, but for
+ * claims that were posted singly: operations posted singly have no order among them. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_each(struct pawl__set *set, struct pawl__op **ops,
+                                              size_t count, pawl__apply_one_fn *one);
+/* The table's fast paths (quick.c). */
+const struct pawl__quick *pawl__core_quick(const struct pawl__core_table *table);
 
 #endif

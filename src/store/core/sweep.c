@@ -7,12 +7,12 @@
 static enum pawl_err find(struct pawl__set *set, struct pawl__op *op, enum pawl__due what,
                           int64_t limit, struct pawl_job_id *ids, size_t *count)
 {
-    const struct pawl__core_table *table = set->table;
+    const struct pawl__quick *quick = pawl__core_quick(set->table);
     struct pawl__backend *backend = set->backend;
-    if (what != PAWL__DUE_RUN || !table->promote_plain) {
-        return table->scan_due(backend, what, limit, ids, count, &op->sweep.more);
+    if (what != PAWL__DUE_RUN || !quick->promote_plain) {
+        return set->table->scan_due(backend, what, limit, ids, count, &op->sweep.more);
     }
-    return table->promote_plain(backend, limit, ids, count, &op->sweep.moved, &op->sweep.more);
+    return quick->promote_plain(backend, limit, ids, count, &op->sweep.moved, &op->sweep.more);
 }
 
 static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op, enum pawl__due what,

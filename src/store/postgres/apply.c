@@ -1,25 +1,44 @@
-/* One batch of operations, one transaction.
+/* Transactions: how they begin and end. What is done in one is the core's.
  *
- * Whatever fails for reasons of its own (a lost race, a broken rule) has written nothing, or was
- * undone, and leaves the transaction whole; anything else takes the batch down. A batch that fell
- * to a deadlock or a lost connection, and of which nothing was committed, is done again, a bounded
- * number of times. When the answer to COMMIT does not come, the mark that each transaction leaves
- * is looked for.
+ * A batch that fell to a deadlock or a lost connection, and of which nothing was committed, is done
+ * again. When the answer to COMMIT does not come, the mark that each transaction leaves is looked
+ * for.
  *
  * Runs on: the session's thread. */
 #include "store/postgres/postgres.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 enum { NAP_MS = 50, PATIENCE_MS = 2000 };
-enum { LOOK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
     [PAWL__OP_QUEUE_PAUSE] = pawl__pg_op_queue_pause,
 };
+
+enum pawl_err pawl__pg_handle(struct pawl__backend *pg, struct pawl__op *op)
+{
+    return handlers[op->kind](pg, op);
+}
+
+/* ---- the begin of a transaction ---- */
+
+static void nap(int ms)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+}
+
+/* Until the server can be reached again, or our patience ends. */
+static enum pawl_err reconnect_patiently(struct pawl__backend *pg, int64_t patience_ms)
+{
+    enum pawl_err err;
+    for (int64_t waited_ms = 0;; waited_ms += NAP_MS) {
+        err = pawl__pg_reconnect(pg, pg->diag);
+        if (err != PAWL_ERR_IO || waited_ms >= patience_ms) return err;
+        nap(NAP_MS);
+    }
+}
 
 /* The server's time, but for those who move time by hand. The keys' locks come before all others.
  */
@@ -38,78 +57,23 @@ static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size
     if (err) return err;
     const PGresult *turn = conn->kept[0];
     pg->now_ms = pg->clock ? pawl__clock_wall_ms(pg->clock) : pawl__pg_int(turn, 0, 0);
-    pg->set.table = &pawl__pg_core;
-    pg->set.backend = pg;
-    pg->set.rng = &pg->rng;
-    pg->set.tale = &pg->tale;
-    pg->set.catalog = &pg->catalog;
     pg->set.now_ms = pg->now_ms;
     pg->set.boost_ms = pg->boost_ms;
-    pg->set.diag = pg->diag;
-    pg->set.careful = pg->careful;
     return pawl__pg_catalog_refresh(pg, pawl__pg_int(turn, 0, 1));
 }
 
-/* What was gathered first: nothing in the set is about it, or could be seen by it. */
-static enum pawl_err flush(struct pawl__backend *pg)
+enum pawl_err pawl__pg_begin(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
-    enum pawl_err err = pawl__pg_gather_flush(pg);
-    return err ? err : pawl__core_run(&pg->set);
-}
-
-/* What a claim must see: completions can wait, unless it was posted in a list behind them, for they
- * must not find the claim's run. */
-static enum pawl_err flush_before(struct pawl__backend *pg, const struct pawl__op *op)
-{
-    bool ends = op->chained && pg->gather.ended_count;
-    bool claims = op->kind == PAWL__OP_CLAIM && pawl__set_is_empty(&pg->set) && !ends;
-    if (!claims) return flush(pg);
-    pawl__pg_gather_flush_jobs(pg);
-    return PAWL_OK;
-}
-
-static enum pawl_err apply_one(struct pawl__backend *pg, struct pawl__op *op)
-{
-    assert(op->kind < PAWL__OP_END);
-    op->now_ms = pg->now_ms;
-    op->err = PAWL_OK;
-    bool taken = false;
-    enum pawl_err err = pawl__core_precedes(&pg->set, op) ? flush(pg) : PAWL_OK;
-    if (!err && !pawl__core_takes(&pg->set, op)) err = pawl__pg_gather(pg, op, &taken);
-    if (err || taken) return err;
-    if (pawl__core_decides(op)) return pawl__core_add(&pg->set, op);
-    err = flush_before(pg, op);
+    enum pawl_err err = PAWL_OK;
+    if (!pg->writer.pg) err = reconnect_patiently(pg, PATIENCE_MS);
+    pg->writer.again = pg->writer.clash = false;
     if (err) return err;
-    if (pawl__core_scans(op)) return pawl__core_scan(&pg->set, op);
-    op->err = handlers[op->kind](pg, op);
-    return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
-}
-
-static enum pawl_err apply_all(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
-{
-    enum pawl_err err = pawl__batch_apply(pg, ops, count, apply_one);
-    if (!err) err = flush(pg);
-    if (!err) err = pawl__pg_rolls_flush(pg);
-    return err ? err : pawl__pg_counts_flush(pg);
+    pawl__arena_reset(&pg->arena);
+    err = pawl__pg_catalog_prepare(pg, ops, count);
+    return err ? err : begin(pg, ops, count);
 }
 
 /* ---- the end of a transaction ---- */
-
-static void nap(int ms)
-{
-    nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
-}
-
-/* Until the server can be reached again, or our patience ends. */
-static enum pawl_err reconnect_patiently(struct pawl__backend *pg, int64_t patience_ms)
-{
-    enum pawl_err err;
-    for (int64_t waited_ms = 0;; waited_ms += NAP_MS) {
-        err = pawl__pg_reconnect(pg, pg->diag);
-        if (err != PAWL_ERR_IO || waited_ms >= patience_ms) return err;
-        nap(NAP_MS);
-    }
-}
 
 static void call_turn(struct pawl__backend *pg, enum pawl__pg sql)
 {
@@ -180,9 +144,21 @@ static enum pawl_err commit(struct pawl__backend *pg)
     return pawl__fail(pg->diag, PAWL_ERR_IO, "could not commit: the server rolled back");
 }
 
-static void roll_back(struct pawl__backend *pg)
+enum pawl_err pawl__pg_commit(struct pawl__backend *pg)
+{
+    enum pawl_err err = pawl__pg_rolls_flush(pg);
+    if (!err) err = pawl__pg_counts_flush(pg);
+    if (!err) err = commit(pg);
+    pawl__catalog_forget_counts(&pg->catalog);
+    pawl__pg_rolls_reset(pg);
+    return err;
+}
+
+void pawl__pg_rollback(struct pawl__backend *pg)
 {
     struct pawl__pg_conn *conn = &pg->writer;
+    pawl__catalog_forget_counts(&pg->catalog);
+    pawl__pg_rolls_reset(pg);
     pg->catalog_version = 0; // a pause may not have happened
     if (!conn->pg) return;
     if (!conn->lost && conn->in_transaction) {
@@ -200,44 +176,23 @@ static void roll_back(struct pawl__backend *pg)
     }
 }
 
-static enum pawl_err transact(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
+enum pawl__retry pawl__pg_retry(struct pawl__backend *pg)
 {
-    enum pawl_err err = PAWL_OK;
-    if (!pg->writer.pg) err = reconnect_patiently(pg, PATIENCE_MS);
-    pg->writer.again = pg->writer.clash = false;
-    if (err) return err;
-    pawl__arena_reset(&pg->arena);
-    pawl__tale_begin(&pg->tale);
-    err = pawl__pg_catalog_prepare(pg, ops, count);
-    if (!err) err = begin(pg, ops, count);
-    if (!err) err = apply_all(pg, ops, count);
-    if (!err) err = commit(pg);
-    pawl__catalog_forget_counts(&pg->catalog);
-    pawl__pg_gather_reset(pg);
-    pawl__set_clear(&pg->set);
-    pawl__pg_rolls_reset(pg);
-    if (err) roll_back(pg);
-    return err;
+    if (pg->writer.clash) return PAWL__RETRY_CAREFULLY;
+    return pg->writer.again ? PAWL__RETRY_YES : PAWL__RETRY_NO;
 }
 
 enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag)
 {
     pg->diag = diag;
-    pg->careful = false;
-    enum pawl_err err = PAWL_OK;
-    struct pawl__op *left[LOOK_MAX];
-    if (count <= LOOK_MAX) {
-        size_t all = count;
-        count = pawl__pg_look(pg, ops, count, left);
-        if (count < all) ops = left;
-        if (!count) pawl__tale_begin(&pg->tale); // and that is all of it
-    }
-    for (int i = 0; count && i < PAWL__PG_TRIES_MAX; i++) {
-        err = transact(pg, ops, count);
-        if (!err || (!pg->writer.again && !pg->writer.clash)) break;
-        pg->careful |= pg->writer.clash; // an id that should be new was not
-    }
+    pg->set.table = &pawl__pg_core;
+    pg->set.backend = pg;
+    pg->set.rng = &pg->rng;
+    pg->set.tale = &pg->tale;
+    pg->set.catalog = &pg->catalog;
+    pg->set.diag = diag;
+    enum pawl_err err = pawl__core_apply(&pg->set, ops, count);
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);
     return err;

@@ -1,5 +1,5 @@
 /* New jobs: their rows of pawl_job and their tags, by one statement for many. Plain ones come from
- * gather.c, the others are rows of the working set.
+ * plain.c, the others are rows of the working set.
  *
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
@@ -26,6 +26,13 @@ struct pawl__pg_new_row *pawl__pg_new_reserve(struct pawl__backend *pg, size_t c
         news->cap = cap;
     }
     return &news->rows[news->count];
+}
+
+void pawl__pg_lists_release(struct pawl__pg_gather *gather)
+{
+    for (int i = 0; i < PAWL__PG_LISTS; i++) {
+        pawl__pg_list_release(&gather->lists[i]);
+    }
 }
 
 void pawl__pg_new_release(struct pawl__pg_news *news)

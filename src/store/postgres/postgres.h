@@ -31,7 +31,6 @@
 #include "base/rng.h"
 #include "base/sync.h"
 #include "store/backend.h"
-#include "store/batch.h"
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
@@ -61,7 +60,6 @@ enum {
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
     PAWL__PG_FOLD_ROWS_MAX = 10000,  /* that one of them takes */
     PAWL__PG_WORN_MAX = 50000,       /* moves after which the rolls are swept */
-    PAWL__PG_TRIES_MAX = 5,          /* of one batch, when it is safe to try again */
     PAWL__PG_CONNECT_TIMEOUT_S = 10, /* unless the URL says otherwise */
     PAWL__PG_IDLE_TIMEOUT_MS = 10000 /* a stopped process lets go of its locks after this long */
 };
@@ -208,7 +206,7 @@ bool pawl__pg_span(const PGresult *result, int row, int column, struct pawl__are
                    struct pawl_span *out);
 const char *pawl__pg_text(const PGresult *result, int row, int column, struct pawl__arena *arena);
 
-/* ---- gathered (gather.c) ---- */
+/* ---- new jobs (new.c) ---- */
 
 struct pawl__pg_new_row {
     const struct pawl__new_job *job;
@@ -233,10 +231,6 @@ struct pawl__pg_tid {
 enum { PAWL__PG_LISTS = 6 + PAWL__JOB_FACTS_COUNT };
 
 struct pawl__pg_gather {
-    struct pawl__op **submits; /* their jobs are the backend's `news` */
-    size_t submit_count, submit_cap;
-    struct pawl__op **ended;
-    size_t ended_count, ended_cap;
     struct pawl__pg_list lists[PAWL__PG_LISTS];
 };
 
@@ -314,7 +308,6 @@ struct pawl__backend {
     int unfolded;             /* commits since the counters were folded */
     int worn;                 /* moves that the janitor has not heard of */
     struct pawl_diag *diag;   /* where a failure of the transaction is told */
-    bool careful;             /* an id was taken: ask before writing */
 
     /* the home's, for all: */
     struct pawl__pg_conn readers[PAWL__READERS_MAX]; /* of the pool */
@@ -370,16 +363,14 @@ void pawl__pg_moved(struct pawl__backend *pg, struct pawl__lane *lane, struct pa
 /* Before the commit: write the counters. */
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
 
-/* ---- many at once (gather.c) ---- */
+void pawl__pg_lists_release(struct pawl__pg_gather *gather);
 
-void pawl__pg_gather_release(struct pawl__pg_gather *gather);
-/* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
-enum pawl_err pawl__pg_gather(struct pawl__backend *pg, struct pawl__op *op, bool *taken);
-/* Write what was gathered: all of it, or what a claim must see. Completions that could not go with
- * the others are put before all that is in the working set, which must be run next. */
-enum pawl_err pawl__pg_gather_flush(struct pawl__backend *pg);
-void pawl__pg_gather_flush_jobs(struct pawl__backend *pg);
-void pawl__pg_gather_reset(struct pawl__backend *pg);
+/* ---- what goes without the working set (plain.c): see struct pawl__quick ---- */
+
+enum pawl_err pawl__pg_submit_plain(struct pawl__backend *pg, const struct pawl__new *news,
+                                    size_t count, bool *taken);
+enum pawl_err pawl__pg_finish_plain(struct pawl__backend *pg, struct pawl__ending *ends,
+                                    size_t count);
 
 /* ---- the working set (set_load.c, set_store.c, sweep.c) ---- */
 
@@ -573,6 +564,11 @@ typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *
 
 pawl__pg_op_fn pawl__pg_op_queue_pause;
 
+enum pawl_err pawl__pg_begin(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
+enum pawl_err pawl__pg_commit(struct pawl__backend *pg);
+void pawl__pg_rollback(struct pawl__backend *pg);
+enum pawl__retry pawl__pg_retry(struct pawl__backend *pg);
+enum pawl_err pawl__pg_handle(struct pawl__backend *pg, struct pawl__op *op);
 pawl__apply_fn pawl__pg_apply;
 /* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or
  * those that `left`, which has room for all, was filled with. */

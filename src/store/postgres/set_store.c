@@ -258,6 +258,17 @@ static enum pawl_err match(struct pawl__backend *pg, const struct pawl_filter *f
 }
 
 const struct pawl__core_table pawl__pg_core = {
+    .begin = pawl__pg_begin,
+    .commit = pawl__pg_commit,
+    .rollback = pawl__pg_rollback,
+    .retry = pawl__pg_retry,
+    .handle = pawl__pg_handle,
+    .quick = { .for_one = true,
+               .submit_plain = pawl__pg_submit_plain,
+               .finish_plain = pawl__pg_finish_plain,
+               .claim_plain = pawl__pg_claim_plain,
+               .promote_plain = pawl__pg_promote_plain,
+               .peek = pawl__pg_look },
     .lane = pawl__pg_lane_at,
     .load_named = pawl__pg_load_named,
     .load_keys = pawl__pg_keys_load,
@@ -265,7 +276,6 @@ const struct pawl__core_table pawl__pg_core = {
     .store = store,
     .count = count,
     .scan_due = pawl__pg_scan_due,
-    .promote_plain = pawl__pg_promote_plain,
     .next_due = pawl__pg_next_due,
     .forget_keys = pawl__pg_forget_keys,
     .unsettled = pawl__pg_unsettled,
@@ -274,6 +284,5 @@ const struct pawl__core_table pawl__pg_core = {
     .census = pawl__pg_census,
     .scan_silent = pawl__pg_scan_silent,
     .scan_ready = pawl__pg_scan_ready,
-    .claim_plain = pawl__pg_claim_plain,
     .match = match,
 };

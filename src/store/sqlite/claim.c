@@ -5,7 +5,7 @@
  * lane's jobs that are still in memory (fresh.c).
  *
  * Plain jobs are given by the scan itself, up to the first one that has ties or has expired: what
- * was read is all that a claim needs, and their rows go with those of other claims (gather.c).
+ * was read is all that a claim needs, and their rows go with those of other claims (plain.c).
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/core/claim.h"
@@ -296,7 +296,7 @@ static enum pawl_err give_row(struct scan *scan, struct cursor *cursor, struct r
     cursor->given_rank = row->rank;
     cursor->given_key = row->key;
     cursor->given_count++;
-    return pawl__sq_gather_run(
+    return pawl__sq_runs_add(
         sq, &(struct pawl__sq_run_row){
                 .n = { row->key, halves.tail, sq->catalog.lanes[cursor->lane->at]->id, job->run,
                        row->base_run, row->free_runs, job->started_at_ms, job->lease_until_ms },

@@ -1,4 +1,4 @@
-/* What a field is to SQLite, inline: where the kind is known when it is compiled, as in gather.c,
+/* What a field is to SQLite, inline: where the kind is known when it is compiled, as in new.c,
  * which shows a table of new jobs column by column, no switch is left. */
 #ifndef PAWL_STORE_SQLITE_COLUMNS_H
 #define PAWL_STORE_SQLITE_COLUMNS_H

@@ -201,7 +201,7 @@ enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq)
     struct pawl__sq_fresh *fresh = &sq->fresh;
     if (!fresh->count) return PAWL_OK;
     const struct range range = span_lanes(sq);
-    enum pawl_err err = pawl__sq_gather_flush_runs(sq); // or they would stand nowhere
+    enum pawl_err err = pawl__sq_runs_flush(sq); // or they would stand nowhere
     if (!err) err = put_range(sq, &range);
     if (!err) err = absorb_range(sq);
     forget(sq);

@@ -83,7 +83,7 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     pawl__sq_conn_release(&sq->writer);
     pawl__sq_set_detach(db);
     pawl__catalog_release(&sq->catalog);
-    pawl__sq_gather_release(&sq->gather);
+    pawl__sq_plain_release(&sq->plain);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
     pawl__tale_release(&sq->tale);

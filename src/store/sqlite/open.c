@@ -296,7 +296,7 @@ static enum pawl_err set_up_writer(struct pawl__backend *sq, bool no_migrate,
     }
     sqlite3_busy_handler(sq->writer.db, nap_while_busy, &sq->busy_timeout_ms);
     if (!sq->memory) err = inherit_log(sq, diag);
-    if (!err) err = pawl__sq_gather_attach(sq, diag);
+    if (!err) err = pawl__sq_plain_attach(sq, diag);
     if (!err) err = pawl__sq_set_attach(sq, diag);
     return err ? err : pawl__sq_migrate(&sq->writer, sq->clock, no_migrate, diag);
 }
@@ -345,7 +345,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__cond_release(&sq->checkpoint_wanted);
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__pool_release(&sq->sql.pool);
-    pawl__sq_gather_release(&sq->gather);
+    pawl__sq_plain_release(&sq->plain);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
     pawl__tale_release(&sq->tale);

@@ -205,6 +205,16 @@ static enum pawl_err match(struct pawl__backend *sq, const struct pawl_filter *f
 }
 
 const struct pawl__core_table pawl__sq_core = {
+    .begin = pawl__sq_begin,
+    .commit = pawl__sq_commit,
+    .rollback = pawl__sq_rollback,
+    .show = pawl__sq_show,
+    .handle = pawl__sq_handle,
+    .quick = { .suits = pawl__sq_suits,
+               .submit_plain = pawl__sq_submit_plain,
+               .finish_plain = pawl__sq_finish_plain,
+               .claim_plain = pawl__sq_claim_plain,
+               .promote_plain = pawl__sq_promote_plain },
     .lane = pawl__sq_lane_at,
     .load_named = pawl__sq_load_named,
     .load_keys = pawl__sq_keys_load,
@@ -212,7 +222,6 @@ const struct pawl__core_table pawl__sq_core = {
     .store = pawl__sq_set_store,
     .count = count,
     .scan_due = pawl__sq_scan_due,
-    .promote_plain = pawl__sq_promote_plain,
     .next_due = pawl__sq_next_due,
     .forget_keys = pawl__sq_forget_keys,
     .unsettled = pawl__sq_unsettled,
@@ -221,6 +230,5 @@ const struct pawl__core_table pawl__sq_core = {
     .census = pawl__sq_census,
     .scan_silent = pawl__sq_scan_silent,
     .scan_ready = pawl__sq_scan_ready,
-    .claim_plain = pawl__sq_claim_plain,
     .match = match,
 };

@@ -157,7 +157,7 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
 {
     (void)wait;
     enum pawl_err err = pawl__sq_set_reserve(sq, set->unread_count);
-    if (!err) err = pawl__sq_gather_flush_runs(sq);
+    if (!err) err = pawl__sq_runs_flush(sq);
     if (!err) err = load_rows(sq, set);
     for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
         err = load_extra(sq, i);

@@ -11,7 +11,6 @@
 #include "base/rng.h"
 #include "base/sync.h"
 #include "store/backend.h"
-#include "store/batch.h"
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
@@ -117,15 +116,13 @@ struct pawl__sq_turn {
     size_t at; /* in `ended` */
 };
 
-/* What one transaction has gathered so far; see gather.c. */
-struct pawl__sq_gather {
+/* See plain.c. */
+struct pawl__sq_plain {
     struct pawl__sq_source runs, ends;
-    struct pawl__op **submits; /* their jobs are the backend's `news` */
-    size_t submit_count, submit_cap;
     struct pawl__sq_run_row *claimed;
     size_t claimed_count, claimed_cap;
     struct pawl__sq_end_row *ended;
-    size_t ended_count, ended_cap;
+    size_t ended_cap;
     struct pawl__sq_turn *turns; /* `ended` in order of key */
     size_t turn_cap;
 };
@@ -166,7 +163,7 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__catalog catalog;
     bool catalog_stale; /* read all of it again before the next transaction */
-    struct pawl__sq_gather gather;
+    struct pawl__sq_plain plain;
     struct pawl__sq_news news;
     struct pawl__sq_source keys; /* see keys.c */
     struct pawl__set set;
@@ -296,23 +293,24 @@ void pawl__sq_moved(struct pawl__backend *sq, struct pawl__lane *lane, struct pa
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
 
-/* ---- many at once (rows.c, gather.c) ---- */
+/* ---- arrays as tables (rows.c) ---- */
 
 /* NULL: there is no such table any more. */
 int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source *source);
 
-enum pawl_err pawl__sq_gather_attach(struct pawl__backend *sq, struct pawl_diag *diag);
-void pawl__sq_gather_release(struct pawl__sq_gather *gather);
-/* Put `op` with others of its kind if it can go with them; its err is final after the flush. */
-enum pawl_err pawl__sq_gather(struct pawl__backend *sq, struct pawl__op *op, bool *taken);
-enum pawl_err pawl__sq_gather_run(struct pawl__backend *sq, const struct pawl__sq_run_row *row);
-/* Write what was gathered: all of it, or what a claim must see. What could not go with
- * the others is put before all that is in the working set, which must be run next. */
-enum pawl_err pawl__sq_gather_flush(struct pawl__backend *sq);
-enum pawl_err pawl__sq_gather_flush_jobs(struct pawl__backend *sq);
-/* Runs alone: before places are read, or jobs looked for that stand nowhere. */
-enum pawl_err pawl__sq_gather_flush_runs(struct pawl__backend *sq);
-void pawl__sq_gather_reset(struct pawl__backend *sq);
+/* ---- what goes without the working set (plain.c): see struct pawl__quick ---- */
+
+enum pawl_err pawl__sq_plain_attach(struct pawl__backend *sq, struct pawl_diag *diag);
+void pawl__sq_plain_release(struct pawl__sq_plain *plain);
+bool pawl__sq_suits(struct pawl__backend *sq, const struct pawl__new_job *job);
+enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl__new *news,
+                                    size_t count, bool *taken);
+enum pawl_err pawl__sq_finish_plain(struct pawl__backend *sq, struct pawl__ending *ends,
+                                    size_t count);
+/* A run that was claimed; and write all of them: before places are read, or jobs looked for that
+ * stand nowhere. */
+enum pawl_err pawl__sq_runs_add(struct pawl__backend *sq, const struct pawl__sq_run_row *row);
+enum pawl_err pawl__sq_runs_flush(struct pawl__backend *sq);
 
 /* ---- new jobs (new.c) ---- */
 
@@ -486,6 +484,11 @@ typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *
 
 pawl__sq_op_fn pawl__sq_op_queue_pause;
 
+enum pawl_err pawl__sq_begin(struct pawl__backend *sq, struct pawl__op **ops, size_t count);
+enum pawl_err pawl__sq_commit(struct pawl__backend *sq);
+void pawl__sq_rollback(struct pawl__backend *sq);
+enum pawl_err pawl__sq_show(struct pawl__backend *sq, bool ready);
+enum pawl_err pawl__sq_handle(struct pawl__backend *sq, struct pawl__op *op);
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing
  * that others can see. */

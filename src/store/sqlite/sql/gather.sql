@@ -1,4 +1,4 @@
--- Whole batches in one statement: gathered_* are virtual tables over rows that gather.c holds.
+-- Whole batches in one statement: gathered_* are virtual tables over rows that plain.c holds.
 
 -- name: gathered_active
 INSERT INTO pawl_active (key, tail, lane, run, base_run, free_runs, started_at_ms, lease_until_ms,

@@ -1,5 +1,5 @@
 /* The order in which a batch is gone through, and where it stops. */
-#include "store/batch.h"
+#include "store/core/set.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,14 +9,16 @@
 
 enum { OPS_MAX = 8 };
 
-struct pawl__backend {
+struct seen {
+    struct pawl__set set;
     const struct pawl__op *seen[OPS_MAX];
     size_t count;
     const struct pawl__op *refused; /* takes the transaction down */
 };
 
-static enum pawl_err see(struct pawl__backend *backend, struct pawl__op *op)
+static enum pawl_err see(struct pawl__set *set, struct pawl__op *op)
 {
+    struct seen *backend = (struct seen *)set;
     assert_in_range(backend->count, 0, OPS_MAX - 1);
     backend->seen[backend->count++] = op;
     return op == backend->refused ? PAWL_ERR_IO : PAWL_OK;
@@ -32,12 +34,12 @@ static const struct pawl__op pause = { .kind = PAWL__OP_QUEUE_PAUSE };
 static void assert_order(const struct pawl__op *kinds, size_t count, const size_t *order)
 {
     struct pawl__op ops[OPS_MAX], *batch[OPS_MAX];
-    struct pawl__backend backend = { .count = 0 };
+    struct seen backend = { .count = 0 };
     for (size_t i = 0; i < count; i++) {
         ops[i] = kinds[i];
         batch[i] = &ops[i];
     }
-    assert_int_equal(PAWL_OK, pawl__batch_apply(&backend, batch, count, see));
+    assert_int_equal(PAWL_OK, pawl__core_each(&backend.set, batch, count, see));
     assert_int_equal(count, backend.count);
     for (size_t i = 0; i < count; i++) {
         assert_ptr_equal(batch[order[i]], backend.seen[i]);
@@ -72,11 +74,11 @@ static void the_first_error_ends_it(void **ctx)
     (void)ctx;
     struct pawl__op ops[] = { claim, submit, claim, submit };
     struct pawl__op *batch[] = { &ops[0], &ops[1], &ops[2], &ops[3] };
-    struct pawl__backend backend = { .refused = &ops[1] };
-    assert_int_equal(PAWL_ERR_IO, pawl__batch_apply(&backend, batch, 4, see));
+    struct seen backend = { .refused = &ops[1] };
+    assert_int_equal(PAWL_ERR_IO, pawl__core_each(&backend.set, batch, 4, see));
     assert_int_equal(1, backend.count);
-    backend = (struct pawl__backend){ .refused = &ops[0] };
-    assert_int_equal(PAWL_ERR_IO, pawl__batch_apply(&backend, batch, 4, see));
+    backend = (struct seen){ .refused = &ops[0] };
+    assert_int_equal(PAWL_ERR_IO, pawl__core_each(&backend.set, batch, 4, see));
     assert_int_equal(3, backend.count); // both submits, and one of the claims
 }
 
