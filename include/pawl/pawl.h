@@ -365,6 +365,36 @@ void pawl_settings_release(struct pawl_settings *settings);
 PAWL_MUST_CHECK enum pawl_err pawl_setting_put(struct pawl *pawl, const char *name,
                                                const char *value, struct pawl_diag *diag);
 
+/* ---- tokens ---- */
+
+/* Who may use a server, as the store keeps it. What the scopes mean is the server's. */
+struct pawl_token {
+    const char *id;
+    const char *name;      /* may be "" */
+    const char *scopes;    /* names, with a blank between two of them */
+    struct pawl_span hash; /* SHA-256 of the secret, which is kept nowhere */
+    int64_t created_at_ms;
+    int64_t expires_at_ms; /* 0: never */
+    int64_t revoked_at_ms; /* 0: it was not */
+    int64_t used_at_ms;    /* 0: never */
+};
+
+struct pawl_tokens {
+    struct pawl_token *at;
+    size_t count;
+    void *owned;
+};
+
+/* By id. A store that is a server elsewhere shows none. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_tokens_get(struct pawl *pawl, struct pawl_tokens *out,
+                                              struct pawl_diag *diag);
+void pawl_tokens_release(struct pawl_tokens *tokens);
+/* Add a token, or note that one was revoked or used: of a token that is there only those two
+ * instants can change, and the first revocation and the last use stay. ARG, LIMIT. NOT_FOUND: there
+ * is none, and no hash to add one with. UNSUPPORTED: the store is a server elsewhere. */
+PAWL_MUST_CHECK enum pawl_err pawl_token_put(struct pawl *pawl, const struct pawl_token *token,
+                                             struct pawl_diag *diag);
+
 /* ---- upkeep ---- */
 
 /* How far a long piece of work has come. Return nonzero to stop it. */

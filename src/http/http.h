@@ -76,10 +76,8 @@ void pawl__http_close(struct pawl__server *server); /* NULL is fine */
 
 /* ---- tokens: any thread; each call blocks on the store ----
  *
- * A token is 256 random bits with a prefix, shown once; the store keeps its SHA-256 as the setting
- * "token.ID", and when it was used last as "token_used.ID", apart so that the server that notes the
- * one never overwrites a revocation. A revoked token stays, so that a server does not become open
- * again with the last one. */
+ * A token is 256 random bits with a prefix, shown once; the store keeps its SHA-256. A revoked
+ * token stays, so that a server does not become open again with the last one. */
 
 /* NAME, text, what it allows; admin allows everything */
 #define PAWL__SCOPES(X)                                                                            \
@@ -127,7 +125,7 @@ void pawl__token_hash(const char *secret, size_t len, uint8_t out[32]);
 PAWL_MUST_CHECK enum pawl_err pawl__token_add(struct pawl *pawl, struct pawl__token *token,
                                               char secret[PAWL__TOKEN_BYTES],
                                               struct pawl_diag *diag);
-/* All, also those that are not valid. A record that cannot be read counts as a revoked one. */
+/* All, also those that are not valid. */
 PAWL_MUST_CHECK enum pawl_err pawl__tokens_get(struct pawl *pawl, struct pawl__tokens *out,
                                                struct pawl_diag *diag);
 void pawl__tokens_release(struct pawl__tokens *tokens);

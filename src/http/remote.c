@@ -33,11 +33,6 @@ void pawl__remote_refuse(struct pawl__request *request, enum pawl_err err,
     pawl__reply(request, pawl_err_status(err));
 }
 
-bool pawl__remote_is_secret(const char *setting)
-{
-    return strncmp(setting, "token", 5) == 0;
-}
-
 /* The body as a question. False: answered. */
 static bool read_ask(struct pawl__request *request, struct pawl__wire_ask *out)
 {
@@ -186,17 +181,10 @@ void pawl__on_remote_settings(struct pawl__request *request)
 {
     struct pawl__wire_ask ask;
     struct pawl_diag diag;
-    struct pawl_settings found = { 0 }, shown = { 0 };
+    struct pawl_settings found = { 0 };
     if (!read_ask(request, &ask)) return;
     enum pawl_err err =
         pawl_settings_get(pawl__request_pawl(request), ask.prefix ? ask.prefix : "", &found, &diag);
-    if (!err) {
-        shown.at = pawl__arena_calloc(&request->arena, found.count + 1, sizeof *shown.at);
-        if (!shown.at) err = pawl__fail_nomem(&diag);
-    }
-    for (size_t i = 0; !err && i < found.count; i++) {
-        if (!pawl__remote_is_secret(found.at[i].name)) shown.at[shown.count++] = found.at[i];
-    }
-    answer(request, err, &diag, &pawl__wire_settings_shape, &shown);
+    answer(request, err, &diag, &pawl__wire_settings_shape, &found);
     pawl_settings_release(&found);
 }

@@ -12,8 +12,6 @@ struct pawl__wire_refusal pawl__remote_refusal(struct pawl__request *request, en
 /* Answers with it. */
 void pawl__remote_refuse(struct pawl__request *request, enum pawl_err err,
                          const struct pawl_diag *diag);
-/* Tokens are kept among the settings, and are nobody's business here. */
-bool pawl__remote_is_secret(const char *setting);
 
 /* ---- remote_calls.c: operations as calls of the library; any thread ---- */
 

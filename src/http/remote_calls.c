@@ -152,10 +152,6 @@ static enum pawl_err call_lock_release(const struct pawl__remote_call *call)
 
 static enum pawl_err call_setting_put(const struct pawl__remote_call *call)
 {
-    if (pawl__remote_is_secret(call->op->name ? call->op->name : "")) {
-        return pawl__fail_field(call->diag, PAWL_ERR_UNSUPPORTED, "name",
-                                "tokens can be changed only where the store is: \"pawl token\"");
-    }
     return pawl_setting_put(call->pawl, call->op->name, call->op->text, call->diag);
 }
 

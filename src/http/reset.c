@@ -37,9 +37,7 @@ static enum pawl_err forget_settings(struct pawl *pawl, struct pawl_diag *diag)
     struct pawl_settings settings = { 0 };
     enum pawl_err err = pawl_settings_get(pawl, "", &settings, diag);
     for (size_t i = 0; !err && i < settings.count; i++) {
-        const char *name = settings.at[i].name;
-        if (strncmp(name, "token.", 6) == 0) continue;
-        err = pawl_setting_put(pawl, name, NULL, diag);
+        err = pawl_setting_put(pawl, settings.at[i].name, NULL, diag);
     }
     pawl_settings_release(&settings);
     return err;

@@ -18,6 +18,7 @@ typedef void pawl__order_fn(void *ctx);
     (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
      PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
      PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
+
 /* What backends declare their functions by; what each must do is said in the table. */
 typedef enum pawl_err pawl__apply_fn(struct pawl__backend *backend, struct pawl__op **ops,
                                      size_t count, struct pawl_diag *diag);
@@ -52,6 +53,8 @@ typedef enum pawl_err pawl__setting_fn(struct pawl__backend *backend, const char
 typedef enum pawl_err pawl__settings_fn(struct pawl__backend *backend, const char *prefix,
                                         struct pawl__arena *arena, struct pawl_settings *out,
                                         struct pawl_diag *diag);
+typedef enum pawl_err pawl__tokens_fn(struct pawl__backend *backend, struct pawl__arena *arena,
+                                      struct pawl_tokens *out, struct pawl_diag *diag);
 typedef enum pawl_err pawl__backup_fn(struct pawl__backend *backend, const char *path,
                                       pawl_progress_fn *progress, void *ctx,
                                       struct pawl_diag *diag);
@@ -101,6 +104,7 @@ struct pawl__backend_table {
     pawl__locks_fn *locks;
     pawl__setting_fn *setting;
     pawl__settings_fn *settings;
+    pawl__tokens_fn *tokens;
     pawl__backup_fn *backup;
     pawl__check_fn *check;
     enum pawl_err (*schema)(const struct pawl_config *config, struct pawl_schema *out,

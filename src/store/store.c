@@ -324,6 +324,12 @@ enum pawl_err pawl__store_settings(struct pawl__store *store, const char *prefix
     return store->table->settings(store->backend, prefix, arena, out, diag);
 }
 
+enum pawl_err pawl__store_tokens(struct pawl__store *store, struct pawl__arena *arena,
+                                 struct pawl_tokens *out, struct pawl_diag *diag)
+{
+    return store->table->tokens(store->backend, arena, out, diag);
+}
+
 enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                  pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag)
 {

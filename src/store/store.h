@@ -71,6 +71,7 @@ enum {
     X(LOCK_RENEW,   "lock_renew",    1,                SENT)                                       \
     X(LOCK_RELEASE, "lock_release",  1,                SENT)                                       \
     X(SETTING_PUT,  "setting_put",   1,                SENT)                                       \
+    X(TOKEN_PUT,    "token_put",     1,                LOCAL)                                      \
     X(QUEUE_PAUSE,  "queue_pause",   1,                SENT)
 /* clang-format on */
 
@@ -276,6 +277,7 @@ struct pawl__op {
             const char *name;
             const char *value;
         } setting;
+        const struct pawl_token *token; /* TOKEN_PUT: see pawl_token_put */
         struct {
             const char *queue;
             bool paused;
@@ -396,6 +398,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_settings(struct pawl__store *store, co
                                                    struct pawl__arena *arena,
                                                    struct pawl_settings *out,
                                                    struct pawl_diag *diag);
+/* By id. out->owned is untouched. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_tokens(struct pawl__store *store,
+                                                 struct pawl__arena *arena, struct pawl_tokens *out,
+                                                 struct pawl_diag *diag);
 /* See pawl_backup, pawl_check, pawl_schema_get. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                                  pawl_progress_fn *progress, void *ctx,

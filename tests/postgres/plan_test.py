@@ -74,6 +74,7 @@ PLANS = {
     "archive_old": ("bigint, bigint, bigint, bigint", "pawl_archive_ended"),
     "node_load": ("text[]", "pawl_node_pkey"),
     "lock_load": ("text[]", "pawl_lock_pkey"),
+    "token_load": ("text[]", "pawl_token_pkey"),
     "set_node_put": ("text[], text[], bigint[], bigint[], bigint[], bigint[]", "pawl_node_pkey"),
     "set_lock_put": ("text[], text[], bigint[], bigint[], bigint[]", "pawl_lock_pkey"),
     "set_setting_drop": ("text[], text[]", "pawl_setting_pkey"),

@@ -229,9 +229,10 @@ def tokens_are_no_settings_for_programs_elsewhere(box):
         with urllib.request.urlopen(request, timeout=kit.DEADLINE_S) as answer:
             return json.load(answer)
 
-    equal(ask("/pawl/v1/settings", {"prefix": "token"}), {})
-    put = {"op": "setting_put", "name": "token.abc", "text": "{}"}
-    equal(ask("/pawl/v1/admin", {"ops": [put]})["answers"][0]["err"], "UNSUPPORTED")
+    equal(ask("/pawl/v1/settings", {"prefix": ""}), {})
+    refused = box.run("token", "list", "--server", url, env={"PAWL_TOKEN": secret})
+    equal(refused.code, 2)
+    has(refused.err, "needs the store itself, not a server")
 
 
 # ---- TLS ----

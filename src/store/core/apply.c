@@ -39,6 +39,7 @@ static const struct {
     [PAWL__OP_LOCK_RENEW] = { .want = pawl__want_lock, .rule = pawl__rule_lock_renew },
     [PAWL__OP_LOCK_RELEASE] = { .want = pawl__want_lock, .rule = pawl__rule_lock_release },
     [PAWL__OP_SETTING_PUT] = { .want = pawl__want_setting, .rule = pawl__rule_setting },
+    [PAWL__OP_TOKEN_PUT] = { .want = pawl__want_token, .rule = pawl__rule_token },
     [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
     [PAWL__OP_PROMOTE] = { .rule = pawl__rule_promote,
                            .scan = pawl__scan_promote,

@@ -1,4 +1,5 @@
-/* What nodes share besides jobs: who is there, who holds which lock, settings.
+/* What nodes share besides jobs: who is there, who holds which lock, settings,
+ * tokens.
  *
  * Operations on nodes are run alone, because what a node leaves behind is found by its name and not
  * in the set: its runs' leases and its locks end by one statement each, whatever their number. */
@@ -270,5 +271,33 @@ enum pawl_err pawl__rule_setting(struct pawl__set *set, struct pawl__op *op)
     named->row.setting.value = op->setting.value;
     named->there = op->setting.value != NULL;
     named->changed = true;
+    return PAWL_OK;
+}
+
+/* ---- tokens ---- */
+
+void pawl__want_token(struct pawl__set *set, const struct pawl__op *op)
+{
+    (void)pawl__set_want_named(set, PAWL__NAMED_TOKEN, op->token->id);
+}
+
+/* Of one that is there the first revocation and the last use count: a server that notes a use never
+ * takes back a revocation. */
+enum pawl_err pawl__rule_token(struct pawl__set *set, struct pawl__op *op)
+{
+    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_TOKEN, op->token->id);
+    struct pawl_token *token = &named->row.token;
+    assert(named->read); // or the load had failed
+    if (!named->there && !op->token->hash.len) {
+        return pawl__fail_field(op->diag, PAWL_ERR_NOT_FOUND, "id", "there is no token \"%s\"",
+                                op->token->id);
+    }
+    if (!named->there) {
+        *token = *op->token;
+    } else {
+        if (!token->revoked_at_ms) token->revoked_at_ms = op->token->revoked_at_ms;
+        if (op->token->used_at_ms > token->used_at_ms) token->used_at_ms = op->token->used_at_ms;
+    }
+    named->there = named->changed = true;
     return PAWL_OK;
 }

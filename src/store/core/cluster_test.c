@@ -43,9 +43,10 @@ static struct kept *find(struct pawl__backend *b, enum pawl__named_kind kind, co
 
 static const char **text_of(struct kept *kept)
 {
-    return kept->kind == PAWL__NAMED_NODE   ? &kept->row.node.info
-           : kept->kind == PAWL__NAMED_LOCK ? &kept->row.lock.owner
-                                            : &kept->row.setting.value;
+    return kept->kind == PAWL__NAMED_NODE    ? &kept->row.node.info
+           : kept->kind == PAWL__NAMED_LOCK  ? &kept->row.lock.owner
+           : kept->kind == PAWL__NAMED_TOKEN ? &kept->row.token.scopes
+                                             : &kept->row.setting.value;
 }
 
 static void keep(struct pawl__backend *b, enum pawl__named_kind kind, const void *row, size_t bytes)
@@ -103,6 +104,8 @@ static const struct {
     { PAWL__TABLE_NODE_DROP, PAWL__NAMED_NODE, true },
     { PAWL__TABLE_LOCK_NEW, PAWL__NAMED_LOCK, false },
     { PAWL__TABLE_LOCK_PUT, PAWL__NAMED_LOCK, false },
+    { PAWL__TABLE_TOKEN_NEW, PAWL__NAMED_TOKEN, false },
+    { PAWL__TABLE_TOKEN_PUT, PAWL__NAMED_TOKEN, false },
     { PAWL__TABLE_SETTING_PUT, PAWL__NAMED_SETTING, false },
     { PAWL__TABLE_SETTING_DROP, PAWL__NAMED_SETTING, true },
 };
@@ -401,6 +404,37 @@ static void of_a_setting_the_last_value_counts(void **state)
     close_store(b);
 }
 
+/* ---- tokens ---- */
+
+static void a_use_never_takes_back_a_revocation(void **state)
+{
+    struct pawl__backend *b = open_store();
+    static const char hash[32];
+    static const struct pawl_token tokens[] = {
+        { .id = "t", .used_at_ms = 1 }, // not there yet
+        { .id = "t", .scopes = "read", .hash = { hash, sizeof hash }, .created_at_ms = 2 },
+        { .id = "t", .revoked_at_ms = 30 },
+        { .id = "t", .revoked_at_ms = 31 },
+        { .id = "t", .scopes = "admin", .hash = { hash, sizeof hash }, .used_at_ms = 9 },
+        { .id = "t", .used_at_ms = 8 },
+    };
+    struct pawl__op ops[COUNT(tokens)];
+    for (size_t i = 0; i < COUNT(tokens); i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_TOKEN_PUT, .token = &tokens[i] };
+    }
+    run_ops(b, ops, COUNT(ops));
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        assert_int_equal(ops[i].err, i ? PAWL_OK : PAWL_ERR_NOT_FOUND);
+    }
+    const struct pawl_token *token = &find(b, PAWL__NAMED_TOKEN, "t")->row.token;
+    assert_string_equal(token->scopes, "read");
+    assert_int_equal(token->created_at_ms, 2);
+    assert_int_equal(token->revoked_at_ms, 30);
+    assert_int_equal(token->used_at_ms, 9);
+    assert_int_equal(b->put[PAWL__TABLE_TOKEN_NEW], 1);
+    close_store(b);
+}
+
 static void rows_are_found_among_many(void **state)
 {
     struct pawl__backend *b = open_store();
@@ -492,6 +526,7 @@ int main(void)
         cmocka_unit_test(operations_on_a_lock_see_those_before_them),
         cmocka_unit_test(a_lock_that_ran_out_is_taken_and_not_renewed),
         cmocka_unit_test(of_a_setting_the_last_value_counts),
+        cmocka_unit_test(a_use_never_takes_back_a_revocation),
         cmocka_unit_test(rows_are_found_among_many),
         cmocka_unit_test(jobs_are_retired_up_to_a_limit),
         cmocka_unit_test(one_owner_at_a_time_retires),

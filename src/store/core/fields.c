@@ -82,6 +82,9 @@ static const struct pawl__field pawl__lock_fields[] = { PAWL__LOCK_FIELDS(X) };
 #define OF struct pawl__setting
 static const struct pawl__field pawl__setting_fields[] = { PAWL__SETTING_FIELDS(X) };
 #undef OF
+#define OF struct pawl_token
+static const struct pawl__field pawl_token_fields[] = { PAWL__TOKEN_FIELDS(X) };
+#undef OF
 #define OF struct pawl__gone
 static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
 #undef OF

@@ -178,6 +178,16 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 #define PAWL__SETTING_FIELDS(X)                                                                    \
     X(name,           name,           TEXT)                                                        \
     X(value,          value,          TEXT)        /* NULL: "" */
+/* struct pawl_token */
+#define PAWL__TOKEN_FIELDS(X)                                                                      \
+    X(id,             id,             TEXT)                                                        \
+    X(name,           name,           TEXT)                                                        \
+    X(scopes,         scopes,         TEXT)                                                        \
+    X(hash,           hash,           BYTES)                                                       \
+    X(created_at_ms,  created_at_ms,  TIME)                                                        \
+    X(expires_at_ms,  expires_at_ms,  AT)                                                          \
+    X(revoked_at_ms,  revoked_at_ms,  AT)                                                          \
+    X(used_at_ms,     used_at_ms,     AT)
 /* struct pawl__gone */
 #define PAWL__GONE_FIELDS(X)                                                                       \
     X(name,           name,           TEXT)                                                        \
@@ -210,7 +220,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(LOCK_NEW, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
     X(LOCK_PUT, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
     X(SETTING_PUT, pawl__setting, PAWL__SETTING_FIELDS, false)                                     \
-    X(SETTING_DROP, pawl__setting, PAWL__SETTING_FIELDS, false)
+    X(SETTING_DROP, pawl__setting, PAWL__SETTING_FIELDS, false)                                    \
+    X(TOKEN_NEW, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
+    X(TOKEN_PUT, pawl_token,   PAWL__TOKEN_FIELDS,   false)
 
 /* clang-format on */
 

@@ -15,6 +15,7 @@ static const struct {
     [PAWL__NAMED_LOCK] = { PAWL__TABLE_LOCK_NEW, PAWL__TABLE_LOCK_PUT, NONE },
     [PAWL__NAMED_SETTING] = { PAWL__TABLE_SETTING_PUT, PAWL__TABLE_SETTING_PUT,
                               PAWL__TABLE_SETTING_DROP },
+    [PAWL__NAMED_TOKEN] = { PAWL__TABLE_TOKEN_NEW, PAWL__TABLE_TOKEN_PUT, NONE },
 };
 
 const struct pawl__set_table *pawl__named_table(enum pawl__named_kind kind)

@@ -1,4 +1,4 @@
-/* Rows of the working set that have a name: nodes, locks, settings.
+/* Rows of the working set that have a name: nodes, locks, settings, tokens.
  *
  * A rule wants a row by its name, has it read like a job's, changes it and says so; what changed is
  * written with the rest of the set. A row stays where it is until the set is cleared. */
@@ -44,15 +44,17 @@ enum pawl__named_kind {
     PAWL__NAMED_NODE,
     PAWL__NAMED_LOCK,
     PAWL__NAMED_SETTING,
+    PAWL__NAMED_TOKEN,
     PAWL__NAMED_KINDS
 };
 
-/* Any of them; all begin with their name. */
+/* Any of them; all begin with their name; a token's is its id. */
 union pawl__named_row {
     const char *name;
     struct pawl__node node;
     struct pawl__lock lock;
     struct pawl__setting setting;
+    struct pawl_token token;
 };
 
 struct pawl__named {

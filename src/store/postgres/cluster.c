@@ -1,4 +1,4 @@
-/* Nodes and locks: how they are found. What is made of them is core/cluster.c's.
+/* Nodes, locks and tokens: how they are found. What is made of them is core/cluster.c's.
  *
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
@@ -20,9 +20,13 @@ static void read_rows(struct pawl__backend *pg, const PGresult *rows, enum pawl_
 static const struct {
     enum pawl__named_kind kind;
     enum pawl__pg sql;
-} loads[] = { { PAWL__NAMED_NODE, PG_NODE_LOAD }, { PAWL__NAMED_LOCK, PG_LOCK_LOAD } };
+} loads[] = { { PAWL__NAMED_NODE, PG_NODE_LOAD },
+              { PAWL__NAMED_LOCK, PG_LOCK_LOAD },
+              { PAWL__NAMED_TOKEN, PG_TOKEN_LOAD } };
 
-_Static_assert((int)PG_NODE_LOAD_names == 1 && (int)PG_LOCK_LOAD_names == 1, "bound alike");
+_Static_assert((int)PG_NODE_LOAD_names == 1 && (int)PG_LOCK_LOAD_names == 1 &&
+                   (int)PG_TOKEN_LOAD_names == 1,
+               "bound alike");
 
 enum { LOADS = sizeof loads / sizeof *loads };
 

@@ -203,6 +203,7 @@ static const struct pawl__backend_table table = {
     .locks = pawl__read_locks,
     .setting = pawl__read_setting,
     .settings = pawl__read_settings,
+    .tokens = pawl__read_tokens,
     .backup = pawl__pg_backup,
     .check = pawl__pg_check,
     .schema = read_schema,

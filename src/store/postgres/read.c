@@ -19,6 +19,7 @@ static const enum pawl__pg statements[PAWL__READ_END] = {
     [PAWL__READ_LOCKS_ALL] = PG_LOCKS_ALL,
     [PAWL__READ_SETTING_GET] = PG_SETTING_GET,
     [PAWL__READ_SETTING_LIST] = PG_SETTING_ALL,
+    [PAWL__READ_TOKEN_ALL] = PG_TOKEN_ALL,
 };
 _Static_assert((int)PAWL__READ_SLOTS <= (int)PAWL__PG_SLOTS, "one round trip");
 

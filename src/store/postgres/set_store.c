@@ -142,6 +142,8 @@ static const struct {
     [PAWL__TABLE_LOCK_PUT] = { PG_SET_LOCK_PUT, false },
     [PAWL__TABLE_SETTING_PUT] = { PG_SET_SETTING_PUT, false },
     [PAWL__TABLE_SETTING_DROP] = { PG_SET_SETTING_DROP, false },
+    [PAWL__TABLE_TOKEN_NEW] = { PG_SET_TOKEN_NEW, false },
+    [PAWL__TABLE_TOKEN_PUT] = { PG_SET_TOKEN_PUT, false },
 };
 
 /* What belongs to a job begins with its row. */

@@ -133,7 +133,8 @@ static void the_rest_is_the_servers_or_refused(void **state)
             continue;
         }
         assert_int_equal(pawl__rm_op_say(&op, &scratch, &out, &diag), PAWL_ERR_UNSUPPORTED);
-        bool refused = kind == PAWL__OP_ROUTE || kind == PAWL__OP_ASSIGN;
+        bool refused = kind == PAWL__OP_ROUTE || kind == PAWL__OP_ASSIGN ||
+                       kind == PAWL__OP_TOKEN_PUT;
         assert_true(pawl__rm_op_is_idle(&op) != refused);
         pawl__arena_release(&scratch);
     }

@@ -265,6 +265,7 @@ static const struct pawl__backend_table table = {
     .locks = pawl__rm_locks,
     .setting = pawl__rm_setting,
     .settings = pawl__rm_settings,
+    .tokens = pawl__rm_tokens,
     .backup = backup,
     .check = check,
     .schema = read_schema,

@@ -92,6 +92,7 @@ pawl__nodes_fn pawl__rm_nodes;
 pawl__locks_fn pawl__rm_locks;
 pawl__setting_fn pawl__rm_setting;
 pawl__settings_fn pawl__rm_settings;
+pawl__tokens_fn pawl__rm_tokens;
 
 /* ---- op.c: operations as the wire has them ---- */
 

@@ -354,7 +354,7 @@ enum pawl_err pawl__read_stats(struct pawl__backend *backend, struct pawl__arena
     return read_with(reader, read_stats, out);
 }
 
-/* ---- nodes, locks, settings: one statement each ---- */
+/* ---- nodes, locks, settings, tokens: one statement each ---- */
 
 #define ROW struct pawl_node
 static const struct shape node_shape = SHAPE(ROW, F(name, TEXT), F(info, TEXT),
@@ -368,6 +368,12 @@ static const struct shape lock_shape = SHAPE(ROW, F(name, TEXT), F(owner, TEXT),
 #define ROW struct pawl_setting
 static const struct shape setting_shape = SHAPE(ROW, F(name, TEXT), F(value, TEXT));
 static const struct shape value_shape = SHAPE(ROW, F(value, TEXT));
+#undef ROW
+
+#define ROW struct pawl_token
+static const struct shape token_shape =
+    SHAPE(ROW, F(id, TEXT), F(name, TEXT), F(scopes, TEXT), F(hash, BYTES), F(created_at_ms, TIME),
+          F(expires_at_ms, AT), F(revoked_at_ms, AT), F(used_at_ms, AT));
 #undef ROW
 
 struct rows {
@@ -420,6 +426,16 @@ enum pawl_err pawl__read_settings(struct pawl__backend *backend, const char *pre
     struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
     enum pawl_err err = read_with(reader, read_rows, &rows);
     *out = (struct pawl_settings){ rows.list.at, rows.list.count, out->owned };
+    return err;
+}
+
+enum pawl_err pawl__read_tokens(struct pawl__backend *backend, struct pawl__arena *arena,
+                                struct pawl_tokens *out, struct pawl_diag *diag)
+{
+    struct rows rows = { .what = PAWL__READ_TOKEN_ALL, .shape = &token_shape };
+    struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
+    enum pawl_err err = read_with(reader, read_rows, &rows);
+    *out = (struct pawl_tokens){ rows.list.at, rows.list.count, out->owned };
     return err;
 }
 

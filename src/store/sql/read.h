@@ -1,5 +1,6 @@
-/* Reads other than queries: jobs by id, a job's story, statistics, nodes, locks, settings. Each is
- * written once, over statements that every SQL backend has and a few functions that run them.
+/* Reads other than queries: jobs by id, a job's story, statistics, nodes, locks, settings, tokens.
+ * Each is written once, over statements that every SQL backend has and a few functions that run
+ * them.
  *
  * A read asks all its statements first, runs them, and then reads their rows: that is one round
  * trip on PostgreSQL, one transaction on both.
@@ -27,7 +28,8 @@
     X(NODES_ALL)                                                                                   \
     X(LOCKS_ALL)                                                                                   \
     X(SETTING_GET)                                                                                 \
-    X(SETTING_LIST)
+    X(SETTING_LIST)                                                                                \
+    X(TOKEN_ALL)
 
 #define X(name) PAWL__READ_##name,
 enum pawl__read { PAWL__READS(X) PAWL__READ_END };
@@ -94,5 +96,6 @@ pawl__nodes_fn pawl__read_nodes;
 pawl__locks_fn pawl__read_locks;
 pawl__setting_fn pawl__read_setting;
 pawl__settings_fn pawl__read_settings;
+pawl__tokens_fn pawl__read_tokens;
 
 #endif

@@ -1,4 +1,4 @@
-/* Nodes and locks: how they are found. What is made of them is core/cluster.c's.
+/* Nodes, locks and tokens: how they are found. What is made of them is core/cluster.c's.
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/sqlite/columns.h"
@@ -25,9 +25,13 @@ static enum pawl_err read_rows(struct pawl__backend *sq, sqlite3_stmt *stmt,
 enum pawl_err pawl__sq_load_named(struct pawl__backend *sq, struct pawl__set *set)
 {
     static const enum pawl__sql loads[PAWL__NAMED_KINDS] = {
-        [PAWL__NAMED_NODE] = SQL_NODE_LOAD, [PAWL__NAMED_LOCK] = SQL_LOCK_LOAD
+        [PAWL__NAMED_NODE] = SQL_NODE_LOAD,
+        [PAWL__NAMED_LOCK] = SQL_LOCK_LOAD,
+        [PAWL__NAMED_TOKEN] = SQL_TOKEN_LOAD,
     };
-    _Static_assert((int)SQL_NODE_LOAD_name == (int)SQL_LOCK_LOAD_name, "bound alike");
+    _Static_assert((int)SQL_NODE_LOAD_name == (int)SQL_LOCK_LOAD_name &&
+                       (int)SQL_NODE_LOAD_name == (int)SQL_TOKEN_LOAD_name,
+                   "bound alike");
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < set->names.count; i++) {
         const struct pawl__named *named = set->names.at[i];

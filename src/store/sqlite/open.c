@@ -467,6 +467,7 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .locks = pawl__read_locks,
     .setting = pawl__read_setting,
     .settings = pawl__read_settings,
+    .tokens = pawl__read_tokens,
     .backup = pawl__sq_backup,
     .check = pawl__sq_check,
     .schema = read_schema,

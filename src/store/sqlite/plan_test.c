@@ -151,7 +151,7 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_UNSETTLED_NEXT, // in its order; holds what is left to be settled
     SQL_QUEUE_ALL,      // small, and wanted whole
     SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_SET_NODE_FORGET,
-    SQL_SET_LOCKS_END,
+    SQL_SET_LOCKS_END,  SQL_TOKEN_ALL,
     SQL_SET_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
     SQL_LOCKS_ALL,      SQL_STATS_COUNTS, SQL_MIGRATION_ALL, SQL_MIGRATION_TABLE_EXISTS,
     SQL_QUERY_LIVE, // until query.c puts its filters behind them
@@ -296,6 +296,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_UNSETTLED, "SCAN pawl_set_unsettled VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NODE_LOAD, "SEARCH pawl_node USING PRIMARY KEY (name=?)\n" },
         { SQL_LOCK_LOAD, "SEARCH pawl_lock USING PRIMARY KEY (name=?)\n" },
+        { SQL_TOKEN_LOAD, "SEARCH pawl_token USING PRIMARY KEY (id=?)\n" },
         { SQL_SET_LOCK_PUT, "SCAN pawl_set_lock_put VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_NODE_PUT, "SCAN pawl_set_node_put VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_SETTING_DROP,

@@ -19,6 +19,7 @@ static const enum pawl__sql statements[PAWL__READ_END] = {
     [PAWL__READ_LOCKS_ALL] = SQL_LOCKS_ALL,
     [PAWL__READ_SETTING_GET] = SQL_SETTING_GET,
     [PAWL__READ_SETTING_LIST] = SQL_SETTING_LIST,
+    [PAWL__READ_TOKEN_ALL] = SQL_TOKEN_ALL,
 };
 
 static enum pawl_err begin(struct pawl__reader *reader)

@@ -112,6 +112,8 @@ static const char *const names[PAWL__TABLES] = {
     [PAWL__TABLE_LOCK_PUT] = "pawl_set_lock_put",
     [PAWL__TABLE_SETTING_PUT] = "pawl_set_setting_put",
     [PAWL__TABLE_SETTING_DROP] = "pawl_set_setting_drop",
+    [PAWL__TABLE_TOKEN_NEW] = "pawl_set_token_new",
+    [PAWL__TABLE_TOKEN_PUT] = "pawl_set_token_put",
 };
 
 static int attach_list(sqlite3 *db, struct pawl__sq_set_list *list, enum pawl__table table)

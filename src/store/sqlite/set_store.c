@@ -273,6 +273,8 @@ static const enum pawl__sql statements[PAWL__TABLES] = {
     [PAWL__TABLE_LOCK_PUT] = SQL_SET_LOCK_PUT,
     [PAWL__TABLE_SETTING_PUT] = SQL_SET_SETTING_PUT,
     [PAWL__TABLE_SETTING_DROP] = SQL_SET_SETTING_DROP,
+    [PAWL__TABLE_TOKEN_NEW] = SQL_SET_TOKEN_NEW,
+    [PAWL__TABLE_TOKEN_PUT] = SQL_SET_TOKEN_PUT,
 };
 
 static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__set *set)

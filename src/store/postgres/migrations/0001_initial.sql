@@ -313,6 +313,19 @@ CREATE TABLE pawl_setting (
     value text NOT NULL
 );
 
+-- Who may use a server. A token that was revoked stays, so that a server does not become open again
+-- with the last one.
+CREATE TABLE pawl_token (
+    id            text COLLATE "C" PRIMARY KEY,
+    name          text,
+    scopes        text, -- with a blank between two of them
+    hash          bytea NOT NULL CHECK (octet_length(hash) = 32), -- of the secret
+    created_at_ms bigint NOT NULL,
+    expires_at_ms bigint,
+    revoked_at_ms bigint,
+    used_at_ms    bigint
+);
+
 -- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (
     seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -174,6 +174,18 @@ WHERE name = ANY (:names)
 ORDER BY name
 FOR UPDATE
 
+-- name: token_load
+SELECT {{token.fields}}
+FROM pawl_token
+WHERE id = ANY (:names)
+ORDER BY id
+FOR UPDATE
+
+-- name: token_all
+SELECT {{token.fields}}
+FROM pawl_token
+ORDER BY id
+
 -- name: setting_get
 SELECT value
 FROM pawl_setting

@@ -252,8 +252,8 @@ WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
--- Nodes, locks, settings. A row that is put was locked when it was read. One that is new, but is
--- there all the same, fails the batch, which is then done again.
+-- Nodes, locks, settings, tokens. A row that is put was locked when it was read. One that is new,
+-- but is there all the same, fails the batch, which is then done again.
 
 -- name: set_node_new
 INSERT INTO pawl_node ({{node.fields}})
@@ -320,6 +320,17 @@ INSERT INTO pawl_lock ({{lock.fields}})
 SELECT {{lock.fields of g | owner = coalesce(g.owner, '')}}
 FROM unnest({{lock.fields bound}}) AS g ({{lock.fields}})
 ON CONFLICT (name) DO UPDATE SET {{lock.fields set excluded | no name}}
+
+-- name: set_token_new
+INSERT INTO pawl_token ({{token.fields}})
+SELECT {{token.fields of g}}
+FROM unnest({{token.fields bound}}) AS g ({{token.fields}})
+
+-- name: set_token_put
+INSERT INTO pawl_token ({{token.fields}})
+SELECT {{token.fields of g}}
+FROM unnest({{token.fields bound}}) AS g ({{token.fields}})
+ON CONFLICT (id) DO UPDATE SET {{token.fields set excluded | no id}}
 
 -- name: set_setting_put
 INSERT INTO pawl_setting ({{setting.fields}})

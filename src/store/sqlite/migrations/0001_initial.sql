@@ -306,6 +306,19 @@ CREATE TABLE pawl_setting (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Who may use a server. A token that was revoked stays, so that a server does not become open again
+-- with the last one.
+CREATE TABLE pawl_token (
+    id            TEXT PRIMARY KEY,
+    name          TEXT,
+    scopes        TEXT, -- with a blank between two of them
+    hash          BLOB NOT NULL CHECK (length(hash) = 32), -- of the secret
+    created_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER,
+    revoked_at_ms INTEGER,
+    used_at_ms    INTEGER
+) STRICT, WITHOUT ROWID;
+
 -- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (
     seq        INTEGER PRIMARY KEY,

@@ -85,6 +85,16 @@ SELECT {{lock.fields}}
 FROM pawl_lock
 WHERE name = :name
 
+-- name: token_load
+SELECT {{token.fields}}
+FROM pawl_token
+WHERE id = :name
+
+-- name: token_all
+SELECT {{token.fields}}
+FROM pawl_token
+ORDER BY id
+
 -- name: setting_get
 SELECT value
 FROM pawl_setting

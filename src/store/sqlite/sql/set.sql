@@ -296,7 +296,7 @@ WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
--- Nodes, locks, settings.
+-- Nodes, locks, settings, tokens.
 
 -- name: set_node_new
 INSERT INTO pawl_node ({{node.fields}})
@@ -337,6 +337,16 @@ FROM pawl_set_lock_new
 INSERT OR REPLACE INTO pawl_lock ({{lock.fields}})
 SELECT {{lock.fields | owner = coalesce(owner, '')}}
 FROM pawl_set_lock_put
+
+-- name: set_token_new
+INSERT INTO pawl_token ({{token.fields}})
+SELECT {{token.fields}}
+FROM pawl_set_token_new
+
+-- name: set_token_put
+INSERT OR REPLACE INTO pawl_token ({{token.fields}})
+SELECT {{token.fields}}
+FROM pawl_set_token_put
 
 -- name: set_setting_put
 INSERT OR REPLACE INTO pawl_setting ({{setting.fields}})
