@@ -52,7 +52,19 @@ static struct pawl_task *take_next(struct pawl__engine *engine)
     return NULL;
 }
 
-/* Take the next task and note that it runs. The time limit counts from here. */
+/* The time limit counts from here. */
+static void start_limit(struct pawl_task *task) PAWL__REQUIRES(task->engine->mutex)
+{
+    struct pawl__engine *engine = task->engine;
+    int64_t timeout_ms = task->job->timeout_ms, now_us = pawl__engine_now_us(engine);
+    if (timeout_ms <= 0) return;
+    task->hard_us = now_us + timeout_ms * 1000;
+    task->soft_us = now_us + timeout_ms * 800;
+    task->deadline_at_ms = pawl__clock_wall_ms(engine->clock) + timeout_ms;
+    pawl__coordinator_call_at(engine, task->soft_us);
+}
+
+/* Take the next task and note that it runs. */
 static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(engine->mutex)
 {
     struct pawl_task *task = take_next(engine);
@@ -65,12 +77,7 @@ static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(
     if (now_us >= task->trust_until_us || !pawl__node_trusted(engine, now_us)) {
         atomic_store(&task->cancelled, true);
     }
-    if (task->job->timeout_ms > 0) {
-        task->hard_us = now_us + task->job->timeout_ms * 1000;
-        task->soft_us = now_us + task->job->timeout_ms * 800;
-        task->deadline_at_ms = now_ms + task->job->timeout_ms;
-        pawl__coordinator_call_at(engine, task->soft_us);
-    }
+    if (task->job->args.len) start_limit(task); // else when they are loaded
     int64_t wait_ms = now_ms - task->job->due_at_ms;
     pawl__histogram_add(&engine->counters.wait_us, wait_ms > 0 ? wait_ms * 1000 : 0);
     return task;
@@ -97,7 +104,10 @@ static bool load_args(struct pawl_task *task)
     enum pawl_err err =
         pawl__store_get(task->engine->store, &task->job->id, 1, &task->arena, &whole, &count, NULL);
     if (err || !count) return false;
+    pawl__lock(&task->engine->mutex);
     task->job->args = whole->args;
+    start_limit(task);
+    pawl__unlock(&task->engine->mutex);
     return true;
 }
 

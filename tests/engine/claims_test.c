@@ -485,6 +485,52 @@ static void long_arguments_are_read_when_their_run_starts(struct stand *stand)
     assert_i64(0, stand->engine->claim_bytes);
 }
 
+/* Time that is later as soon as the job has its arguments: so long they took to load. */
+static struct {
+    struct pawl_clock before;
+    const struct pawl_job *job;
+} load;
+
+enum { LOAD_MS = 5000 };
+
+static int64_t wall_ms_loading(void *ctx)
+{
+    return load.before.wall_ms(ctx) + (load.job->args.len ? LOAD_MS : 0);
+}
+
+static int64_t mono_us_loading(void *ctx)
+{
+    return load.before.mono_us(ctx) + (load.job->args.len ? LOAD_MS * INT64_C(1000) : 0);
+}
+
+static enum pawl_outcome check_deadline(struct pawl_task *task, void *ctx)
+{
+    struct stand *stand = ctx;
+    stand->clock->clock = load.before;
+    move_clock(stand, LOAD_MS);
+    assert_i64(now_ms(stand) + 8000, pawl_task_deadline_ms(task));
+    stand->runs++;
+    return PAWL_OUTCOME_DONE;
+}
+
+static void time_limit_begins_when_long_arguments_are_there(struct stand *stand)
+{
+    static char args[LONG_ARGS];
+    memset(args, '1', sizeof args);
+    args[0] = '[';
+    args[sizeof args - 1] = ']';
+    handle(stand, "work", check_deadline);
+    submit(stand, &(struct pawl_job_spec){ .args = { args, sizeof args }, .timeout_ms = 8000 });
+    start(stand, &(struct pawl_node_config){ .claim_bytes_max = 1 });
+    assert_i64(1, without_args(stand));
+    load.before = stand->clock->clock;
+    load.job = stand->engine->held->job;
+    stand->clock->clock.wall_ms = wall_ms_loading;
+    stand->clock->clock.mono_us = mono_us_loading;
+    assert_true(work(stand));
+    assert_i64(1, stand->runs);
+}
+
 /* What is there for each free worker comes with the claim. */
 static void arguments_within_the_bound_come_with_the_claim(struct stand *stand)
 {
@@ -634,6 +680,7 @@ int main(void)
         STAND(claim_that_says_more_is_made_again_at_once),
         STAND(long_arguments_are_read_when_their_run_starts),
         STAND(arguments_within_the_bound_come_with_the_claim),
+        STAND(time_limit_begins_when_long_arguments_are_there),
         STAND_SHARED(job_whose_arguments_are_gone_does_not_run),
         STAND(causes_of_waking_are_counted),
         STAND(idle_node_polls_once_a_minute),
