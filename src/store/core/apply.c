@@ -144,13 +144,9 @@ static int compare_ids(const void *a, const void *b)
 
 enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
 {
-    if (!pawl__set_lacks(set)) return PAWL_OK;
     if (set->failed) return pawl__fail_nomem(set->diag);
-    enum pawl_err err = PAWL_OK;
-    if (set->names.unread) err = set->table->load_named(set->backend, set);
-    if (err) return err;
-    pawl__named_were_read(set);
-    err = set->table->load_keys(set->backend, set);
+    if (!pawl__set_lacks(set)) return PAWL_OK;
+    enum pawl_err err = set->table->load_keys(set->backend, set);
     if (err) return err;
     pawl__set_want_holders(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
@@ -164,6 +160,8 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
         set->keys[i].read = true;
     }
     set->unread_count = set->unread_keys = 0;
+    if (!err && set->names.unread) err = set->table->load_named(set->backend, set);
+    if (!err) pawl__named_were_read(set);
     return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
 }
 

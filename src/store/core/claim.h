@@ -2,7 +2,7 @@
  *
  * 1. Queues are emptied from left to right, and a paused one gives nothing. Within a queue the best
  *    rank comes first, whatever the type; of one rank the job that arrived first.
- * 2. A job whose time to live is over is ended and not given, at most PAWL__MAINTENANCE_MAX in one
+ * 2. A job whose time to live is over is ended and not given, about PAWL__MAINTENANCE_MAX in one
  *    claim.
  * 3. The claim ends before the job whose arguments would exceed bytes_max, unless it is the first.
  *    Arguments longer than args_max are left out.

@@ -27,7 +27,9 @@ static int64_t lease_of(struct pawl__set *set, const char *info)
     struct pawl__json json;
     int64_t lease_ms = 0;
     struct pawl_span text = { info, strlen(info) };
-    if (pawl__json_parse(text, INFO_DEPTH_MAX, &set->arena, &json, NULL)) return 0;
+    enum pawl_err err = pawl__json_parse(text, INFO_DEPTH_MAX, &set->arena, &json, NULL);
+    if (err == PAWL_ERR_NOMEM) set->failed = true;
+    if (err) return 0;
     if (json.tokens[0].type != PAWL__JSON_OBJECT) return 0;
     uint32_t at = pawl__json_member(&json, 0, "lease_ms");
     bool said = at && pawl__json_int(&json, at, &lease_ms);

@@ -44,6 +44,52 @@ static void many_operations_are_one_load_and_one_store(void **state)
     close_store(b);
 }
 
+static void want_of_memory_is_told_although_nothing_is_left_to_read(void **state)
+{
+    struct pawl__backend *b = open_store();
+    b->set.failed = true; // there was no room to note what is wanted
+    assert_int_equal(pawl__set_load(&b->set, true), PAWL_ERR_NOMEM);
+    assert_int_equal(b->loads, 0);
+    b->set.failed = false;
+    close_store(b);
+}
+
+static void assert_holders(const struct pawl__set_key *key, const uint32_t *numbers, size_t count)
+{
+    assert_int_equal(key->count, count);
+    for (size_t i = 0; i < count; i++) {
+        struct pawl_job_id id = id_of(numbers[i]);
+        assert_memory_equal(&key->holders[i].id, &id, sizeof id);
+        assert_false(key->holders[i].removed);
+    }
+}
+
+static void holders_of_a_key_are_in_order_and_taken_back(void **state)
+{
+    struct pawl__backend *b = open_store();
+    static const uint8_t digest[16] = { 7 };
+    static const uint32_t before[] = { 3, 5, 9 }, after[] = { 1, 3, 4, 5, 9, 11 };
+    struct pawl__set_key *key = pawl__set_want_key(&b->set, digest);
+    pawl__key_hold(&b->set, key, &(struct pawl__key_holder){ .id = id_of(9) });
+    pawl__key_hold(&b->set, key, &(struct pawl__key_holder){ .id = id_of(3) });
+    pawl__key_hold(&b->set, key, &(struct pawl__key_holder){ .id = id_of(5) });
+    assert_holders(key, before, COUNT(before));
+
+    pawl__set_mark(&b->set);
+    static const uint32_t added[] = { 4, 11, 1 };
+    for (size_t i = 0; i < COUNT(added); i++) {
+        pawl__holder_save(&b->set, key, id_of(added[i]));
+        pawl__key_hold(&b->set, key, &(struct pawl__key_holder){ .id = id_of(added[i]) });
+    }
+    assert_holders(key, after, COUNT(after));
+    pawl__holder_save(&b->set, key, id_of(5));
+    key->holders[3].removed = true;
+    pawl__set_undo(&b->set);
+    assert_holders(key, before, COUNT(before));
+    pawl__set_clear(&b->set);
+    close_store(b);
+}
+
 /* ---- order ---- */
 
 static void operations_see_those_before_them(void **state)
@@ -367,6 +413,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found_by_id_and_stay_where_they_are),
         cmocka_unit_test(many_operations_are_one_load_and_one_store),
+        cmocka_unit_test(want_of_memory_is_told_although_nothing_is_left_to_read),
+        cmocka_unit_test(holders_of_a_key_are_in_order_and_taken_back),
         cmocka_unit_test(operations_see_those_before_them),
         cmocka_unit_test(an_operation_that_is_refused_changes_nothing),
         cmocka_unit_test(a_completion_goes_its_own_way_unless_the_set_could_tell),

@@ -16,13 +16,27 @@ void pawl__set_mark(struct pawl__set *set)
     for (int i = 0; i < PAWL__TABLES; i++) {
         journal->list_counts[i] = set->lists[i].count;
     }
-    journal->row_count = journal->key_count = 0;
+    journal->row_count = journal->holder_count = 0;
 }
 
 void pawl__set_keep(struct pawl__set *set)
 {
     assert(set->journal.open);
     set->journal.open = false;
+}
+
+static void put_back(struct pawl__set *set, const struct pawl__saved_holder *saved)
+{
+    struct pawl__set_key *key = &set->keys[saved->key];
+    bool there;
+    size_t at = pawl__key_place(key, saved->was.id, &there);
+    if (!there) return; // there was no memory to add it
+    if (saved->there) {
+        key->holders[at] = saved->was;
+    } else {
+        key->count--;
+        memmove(&key->holders[at], &key->holders[at + 1], (key->count - at) * sizeof *key->holders);
+    }
 }
 
 /* The last one saved goes back first, so that the oldest value stays. */
@@ -34,9 +48,8 @@ void pawl__set_undo(struct pawl__set *set)
         const struct pawl__saved_row *saved = &journal->rows[--journal->row_count];
         *saved->row = saved->was;
     }
-    while (journal->key_count > 0) {
-        const struct pawl__saved_key *saved = &journal->keys[--journal->key_count];
-        set->keys[saved->at] = saved->was;
+    while (journal->holder_count > 0) {
+        put_back(set, &journal->holders[--journal->holder_count]);
     }
     set->move_count = journal->move_count;
     set->unsettled_count = journal->unsettled_count;
@@ -56,27 +69,24 @@ void pawl__row_save(struct pawl__set *set, struct pawl__row *row)
     rows[journal->row_count++] = (struct pawl__saved_row){ .row = row, .was = *row };
 }
 
-void pawl__key_save(struct pawl__set *set, const struct pawl__set_key *key)
+void pawl__holder_save(struct pawl__set *set, const struct pawl__set_key *key,
+                       struct pawl_job_id id)
 {
     struct pawl__journal *journal = &set->journal;
     if (!journal->open) return;
-    struct pawl__saved_key *keys =
-        PAWL__SET_GROW(set, journal->keys, journal->key_cap, journal->key_count);
-    if (!keys) return;
-    journal->keys = keys;
-    struct pawl__saved_key saved = { .at = (size_t)(key - set->keys), .was = *key };
-    if (key->cap) {
-        saved.was.holders = pawl__arena_alloc(&set->arena, key->cap * sizeof *key->holders);
-        if (!saved.was.holders) set->failed = true;
-        if (!saved.was.holders) return;
-        memcpy(saved.was.holders, key->holders, key->count * sizeof *key->holders);
-    }
-    keys[journal->key_count++] = saved;
+    struct pawl__saved_holder *holders =
+        PAWL__SET_GROW(set, journal->holders, journal->holder_cap, journal->holder_count);
+    if (!holders) return;
+    journal->holders = holders;
+    struct pawl__saved_holder saved = { .key = (size_t)(key - set->keys), .was.id = id };
+    size_t at = pawl__key_place(key, id, &saved.there);
+    if (saved.there) saved.was = key->holders[at];
+    holders[journal->holder_count++] = saved;
 }
 
 void pawl__journal_release(struct pawl__journal *journal)
 {
     free(journal->rows);
-    free(journal->keys);
+    free(journal->holders);
     memset(journal, 0, sizeof *journal);
 }

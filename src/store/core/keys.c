@@ -1,6 +1,6 @@
 /* Keys: which jobs hold one, what a newcomer does about them, and which holders are remembered.
  *
- * The holders of a key are in memory once they are read, newest first, and jobs of the same batch
+ * The holders of a key are in memory once they are read, by id, and jobs of the same batch
  * are among them as soon as they came. */
 #include "store/core/keys.h"
 
@@ -110,24 +110,30 @@ static bool room_for_holder(struct pawl__set *set, struct pawl__set_key *key)
     return true;
 }
 
+size_t pawl__key_place(const struct pawl__set_key *key, struct pawl_job_id id, bool *there)
+{
+    size_t low = 0, high = key->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memcmp(&key->holders[middle].id, &id, sizeof id) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *there = low < key->count && memcmp(&key->holders[low].id, &id, sizeof id) == 0;
+    return low;
+}
+
 void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
                     const struct pawl__key_holder *holder)
 {
     if (!room_for_holder(set, key)) return;
-    size_t at = key->count++;
-    while (at > 0 && memcmp(&key->holders[at - 1].id, &holder->id, sizeof holder->id) < 0) {
-        key->holders[at] = key->holders[at - 1];
-        at--;
-    }
+    bool there;
+    size_t at = pawl__key_place(key, holder->id, &there);
+    memmove(&key->holders[at + 1], &key->holders[at], (key->count - at) * sizeof *holder);
     key->holders[at] = *holder;
-}
-
-static struct pawl__key_holder *find_holder(const struct pawl__set_key *key, struct pawl_job_id id)
-{
-    for (size_t i = 0; i < key->count; i++) {
-        if (memcmp(&key->holders[i].id, &id, sizeof id) == 0) return &key->holders[i];
-    }
-    return NULL;
+    key->count++;
 }
 
 static void take(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id,
@@ -135,13 +141,15 @@ static void take(struct pawl__set *set, const uint8_t digest[16], struct pawl_jo
 {
     struct pawl__set_key *key = pawl__set_want_key(set, digest);
     if (!key) return;
-    pawl__key_save(set, key);
-    struct pawl__key_holder *holder = find_holder(key, id);
-    if (!holder) {
+    pawl__holder_save(set, key, id);
+    bool there;
+    size_t at = pawl__key_place(key, id, &there);
+    if (!there) {
         pawl__key_hold(set, key,
                        &(struct pawl__key_holder){ .id = id, .until_ms = until_ms, .added = true });
         return;
     }
+    struct pawl__key_holder *holder = &key->holders[at];
     bool same = !holder->removed && holder->until_ms == until_ms;
     holder->until_ms = until_ms;
     holder->added |= !same;
@@ -159,7 +167,7 @@ static struct pawl__holder holder_of(struct pawl__set *set, const struct pawl__k
                                   .created_at_ms = known ? row->created_at_ms : 0 };
 }
 
-/* A walk over the holders of a key, for a newcomer. */
+/* A walk over the holders of a key, newest first, for a newcomer. */
 struct walk {
     const struct pawl__key *key;
     struct pawl__set_key *entry;
@@ -171,7 +179,7 @@ struct walk {
 static bool next_conflict(struct pawl__set *set, struct walk *walk, struct pawl__holder *out)
 {
     for (; walk->entry && walk->at < walk->entry->count; walk->at++) {
-        struct pawl__key_holder *holder = &walk->entry->holders[walk->at];
+        struct pawl__key_holder *holder = &walk->entry->holders[walk->entry->count - 1 - walk->at];
         if (holder->removed) continue;
         *out = holder_of(set, holder);
         if (pawl__key_conflicts(walk->key, out, set->now_ms)) {
@@ -179,7 +187,7 @@ static bool next_conflict(struct pawl__set *set, struct walk *walk, struct pawl_
             return true;
         }
         if (!pawl__key_forgets(walk->key, out, &walk->ended)) continue;
-        pawl__key_save(set, walk->entry);
+        pawl__holder_save(set, walk->entry, holder->id);
         holder->removed = true;
     }
     return false;
@@ -189,8 +197,11 @@ static bool next_conflict(struct pawl__set *set, struct walk *walk, struct pawl_
 void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct pawl_job_id id)
 {
     struct pawl__set_key *key = pawl__set_find_key(set, digest);
-    for (size_t i = 0; key && i < key->count; i++) {
-        if (memcmp(&key->holders[i].id, &id, sizeof id) == 0) key->holders[i].removed = true;
+    bool there = false;
+    size_t at = key ? pawl__key_place(key, id, &there) : 0;
+    if (there) {
+        pawl__holder_save(set, key, id);
+        key->holders[at].removed = true;
     }
     if (key && key->read) return;
     pawl__set_put(set, PAWL__TABLE_KEY_DROP,

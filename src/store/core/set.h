@@ -1,9 +1,10 @@
 /* The working set: the rows that one commit batch is about, in memory.
  *
  * Operations are added to the set. Then the backend reads all rows that they name, by a few
- * statements; the rules (submit.c, finish.c, control.c, sweep.c, notes.c, retire.c, cluster.c)
- * decide the operations in order, on the rows in memory; and the backend writes what changed, again
- * by a few statements. A rule has no effect outside of the set, and no SQL is in this folder.
+ * statements; the rules (submit.c, claim.c, finish.c, control.c, sweep.c, notes.c, retire.c,
+ * cluster.c) decide the operations in order, on the rows in memory; and the backend writes what
+ * changed, again by a few statements. A rule has no effect outside of the set, and no SQL is in
+ * this folder.
  *
  * 1. A row is read once in a batch. What a rule changes is seen by the rules behind it.
  * 2. A rule that returns an error has changed nothing: it checks first and changes afterwards, or
@@ -248,7 +249,7 @@ struct pawl__key_holder {
 struct pawl__set_key {
     uint8_t digest[16];
     bool read;
-    struct pawl__key_holder *holders; /* newest first; in the set's arena */
+    struct pawl__key_holder *holders; /* by id, oldest first; in the set's arena */
     size_t count, cap;
 };
 
@@ -258,9 +259,10 @@ struct pawl__saved_row {
     struct pawl__row *row, was;
 };
 
-struct pawl__saved_key {
-    size_t at;
-    struct pawl__set_key was;
+struct pawl__saved_holder {
+    size_t key;
+    struct pawl__key_holder was;
+    bool there; /* false: it was not among the holders, and only its id counts */
 };
 
 struct pawl__journal {
@@ -268,8 +270,8 @@ struct pawl__journal {
     size_t move_count, unsettled_count, list_counts[PAWL__TABLES]; /* at the mark */
     struct pawl__saved_row *rows;                                  /* since then */
     size_t row_count, row_cap;
-    struct pawl__saved_key *keys;
-    size_t key_count, key_cap;
+    struct pawl__saved_holder *holders;
+    size_t holder_count, holder_cap;
 };
 
 /* ---- what a backend supplies ---- */
@@ -494,7 +496,8 @@ void pawl__set_release(struct pawl__set *set);
 void pawl__set_clear(struct pawl__set *set);
 static inline bool pawl__set_is_empty(const struct pawl__set *set)
 {
-    return set->row_count == 0 && set->op_count == 0;
+    return set->row_count == 0 && set->op_count == 0 && set->key_count == 0 &&
+           set->names.count == 0;
 }
 
 /* The row of a job, if it is in the set. */
@@ -547,6 +550,8 @@ void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t cou
  * set. */
 struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);
 struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint8_t digest[16]);
+/* Where in a key's holders a job is, or where it belongs. */
+size_t pawl__key_place(const struct pawl__set_key *key, struct pawl_job_id id, bool *there);
 /* One more holder, put where it belongs. */
 void pawl__key_hold(struct pawl__set *set, struct pawl__set_key *key,
                     const struct pawl__key_holder *holder);
@@ -562,9 +567,10 @@ void pawl__keys_release(struct pawl__set *set);
 void pawl__set_mark(struct pawl__set *set);
 void pawl__set_keep(struct pawl__set *set);
 void pawl__set_undo(struct pawl__set *set);
-/* Before a row or a key is changed. */
+/* Before a row, or what a key says of a job, is changed. */
 void pawl__row_save(struct pawl__set *set, struct pawl__row *row);
-void pawl__key_save(struct pawl__set *set, const struct pawl__set_key *key);
+void pawl__holder_save(struct pawl__set *set, const struct pawl__set_key *key,
+                       struct pawl_job_id id);
 void pawl__journal_release(struct pawl__journal *journal);
 
 /* ---- one row (row.c) ---- */

@@ -173,14 +173,6 @@ void pawl__pg_bind_bool(struct pawl__pg_conn *conn, int at, bool value)
     bind_value(conn, at, OID_BOOL, conn->numbers[at - 1], 1);
 }
 
-void pawl__pg_bind_double(struct pawl__pg_conn *conn, int at, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    put_int(conn->numbers[at - 1], bits, 8);
-    bind_value(conn, at, OID_FLOAT8, value < 0 ? NULL : conn->numbers[at - 1], 8);
-}
-
 void pawl__pg_bind_id(struct pawl__pg_conn *conn, int at, const struct pawl_job_id *id)
 {
     bind_value(conn, at, OID_UUID, id ? id->b : NULL, sizeof id->b);
@@ -206,11 +198,6 @@ void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span sp
 void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text)
 {
     pawl__pg_bind_whole(conn, at, (struct pawl_span){ text, strlen(text) });
-}
-
-void pawl__pg_bind_bytes(struct pawl__pg_conn *conn, int at, const void *bytes, size_t len)
-{
-    bind_value(conn, at, OID_BYTEA, len ? bytes : NULL, len);
 }
 
 /* ---- lists ---- */

@@ -137,14 +137,12 @@ void pawl__pg_bind(struct pawl__pg_conn *conn, int at, int64_t value);
 void pawl__pg_bind_some(struct pawl__pg_conn *conn, int at, int64_t value); /* 0: NULL */
 void pawl__pg_bind_null(struct pawl__pg_conn *conn, int at);                /* a number */
 void pawl__pg_bind_bool(struct pawl__pg_conn *conn, int at, bool value);
-void pawl__pg_bind_double(struct pawl__pg_conn *conn, int at, double value); /* negative: NULL */
 void pawl__pg_bind_id(struct pawl__pg_conn *conn, int at, const struct pawl_job_id *id);
 void pawl__pg_bind_span(struct pawl__pg_conn *conn, int at,
                         struct pawl_span span);                                  /* empty: NULL */
 void pawl__pg_bind_text(struct pawl__pg_conn *conn, int at, const char *text);   /* "" too: NULL */
 void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text); /* "" is "" */
 void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span span); /* the same */
-void pawl__pg_bind_bytes(struct pawl__pg_conn *conn, int at, const void *bytes, size_t len);
 /* Send; the answer is only looked at for errors. */
 void pawl__pg_send(struct pawl__pg_conn *conn);
 /* The same for one that must touch `rows` rows, no more, no less. */

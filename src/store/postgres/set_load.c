@@ -134,8 +134,10 @@ static bool send_crashes(struct pawl__backend *pg)
     struct pawl__pg_list *ids = &pg->set_lists[1];
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
-        const struct pawl__row *row = pg->set.unread[i];
-        if (row->need & PAWL__NEED_CRASHES) pawl__pg_list_add_id(ids, row->id);
+        struct pawl__row *row = pg->set.unread[i];
+        if (!(row->need & PAWL__NEED_CRASHES)) continue;
+        row->crashes = 0;
+        pawl__pg_list_add_id(ids, row->id);
     }
     if (ids->count) send_ids(pg, PG_SET_CRASHES, ids, SLOT_CRASHES);
     return ids->count > 0;
@@ -151,7 +153,8 @@ static void read_crashes(struct pawl__backend *pg)
         row->crashes += pawl__pg_int(rows, i, 1) > row->base_run;
     }
     for (size_t i = 0; i < pg->set.unread_count; i++) {
-        pg->set.unread[i]->has |= PAWL__NEED_CRASHES;
+        struct pawl__row *row = pg->set.unread[i];
+        row->has |= row->need & PAWL__NEED_CRASHES;
     }
 }
 

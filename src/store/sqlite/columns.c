@@ -78,5 +78,3 @@ enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__f
     }
     return ok ? PAWL_OK : PAWL_ERR_NOMEM;
 }
-
-/* ---- writing ---- */
