@@ -197,3 +197,13 @@ enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, si
     if (!err) pawl__pg_janitor_consider(pg);
     return err;
 }
+
+void pawl__pg_note(struct pawl__backend *pg, bool all_moves)
+{
+    pg->tale.all_moves = all_moves;
+}
+
+bool pawl__pg_told(struct pawl__backend *pg, struct pawl__notice *out)
+{
+    return pawl__tale_tell(&pg->tale, pg->now_ms, out);
+}

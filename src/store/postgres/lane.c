@@ -154,14 +154,6 @@ void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl
     pg->worn++;
 }
 
-void pawl__pg_moved(struct pawl__backend *pg, struct pawl__lane *lane, struct pawl_job_id id,
-                    int64_t run, enum pawl_state from, enum pawl_state to)
-{
-    pawl__pg_count(pg, lane, from, to);
-    if (to == PAWL_STATE_AVAILABLE) pg->tale.ready = true;
-    if (pg->tale.all_moves) pawl__pg_tale_move(pg, lane, id, run, from, to);
-}
-
 static void fold(struct pawl__backend *pg)
 {
     pg->unfolded = 0;

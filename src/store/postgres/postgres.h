@@ -355,9 +355,6 @@ enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, cons
 /* A job of `lane` left `from` for `to`. */
 void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to);
-/* The same, and note the move for whoever wants to hear of it. */
-void pawl__pg_moved(struct pawl__backend *pg, struct pawl__lane *lane, struct pawl_job_id id,
-                    int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
 
@@ -431,11 +428,8 @@ enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows
                                   struct pawl_job_id **out);
 bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_job_id id);
 
-/* ---- what commits tell (tell.c) ---- */
+/* ---- what commits tell (apply.c) ---- */
 
-void pawl__pg_tale_move(struct pawl__backend *pg, const struct pawl__lane *lane,
-                        struct pawl_job_id id, int64_t run, enum pawl_state from,
-                        enum pawl_state to);
 pawl__note_fn pawl__pg_note;
 pawl__told_fn pawl__pg_told;
 

@@ -164,7 +164,11 @@ static enum pawl_err promote_row(struct pawl__backend *pg, const PGresult *rows,
     if (err) return err;
     struct pawl_span place = pawl__pg_raw(rows, at, DUE_PLACE);
     pawl__pg_list_add_bytes(&pg->set_lists[0], place.at, place.len);
-    pawl__pg_moved(pg, lane, id, pawl__pg_int(rows, at, DUE_RUN), from, PAWL_STATE_AVAILABLE);
+    pawl__set_moved(&pg->set, &(struct pawl__plain_move){ .id = id,
+                                                          .run = pawl__pg_int(rows, at, DUE_RUN),
+                                                          .lane = lane->at,
+                                                          .from = from,
+                                                          .to = PAWL_STATE_AVAILABLE });
     pawl__pg_roll_ready(
         pg, &(struct pawl__pg_waiting){ .lane = lane->id,
                                         .rank = pawl__pg_int(rows, at, DUE_RANK),

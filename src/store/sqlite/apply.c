@@ -122,3 +122,13 @@ enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, si
     if (!err) pawl__sq_checkpoint_consider(sq);
     return err;
 }
+
+void pawl__sq_note(struct pawl__backend *sq, bool all_moves)
+{
+    sq->tale.all_moves = all_moves;
+}
+
+bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out)
+{
+    return pawl__tale_tell(&sq->tale, sq->now_ms, out);
+}

@@ -138,14 +138,6 @@ void pawl__sq_count(struct pawl__backend *sq, struct pawl__lane *lane, enum pawl
     pawl__catalog_count(&sq->catalog, lane, from, to);
 }
 
-void pawl__sq_moved(struct pawl__backend *sq, struct pawl__lane *lane, struct pawl_job_id id,
-                    int64_t run, enum pawl_state from, enum pawl_state to)
-{
-    pawl__sq_count(sq, lane, from, to);
-    if (to == PAWL_STATE_AVAILABLE) sq->tale.ready = true;
-    if (sq->tale.all_moves) pawl__sq_tale_move(sq, lane, id, run, from, to);
-}
-
 static enum pawl_err flush_lane(struct pawl__backend *sq, struct pawl__lane *lane)
 {
     for (int state = 0; state < PAWL_STATE_END; state++) {

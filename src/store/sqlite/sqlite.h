@@ -287,9 +287,6 @@ enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct p
 /* A job of `lane` left `from` for `to`. */
 void pawl__sq_count(struct pawl__backend *sq, struct pawl__lane *lane, enum pawl_state from,
                     enum pawl_state to);
-/* The same, and note the move for whoever wants to hear of it. */
-void pawl__sq_moved(struct pawl__backend *sq, struct pawl__lane *lane, struct pawl_job_id id,
-                    int64_t run, enum pawl_state from, enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
 
@@ -384,11 +381,8 @@ enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq);
 enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq);
 void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh);
 
-/* ---- what commits tell (tell.c) ---- */
+/* ---- what commits tell (apply.c) ---- */
 
-void pawl__sq_tale_move(struct pawl__backend *sq, const struct pawl__lane *lane,
-                        struct pawl_job_id id, int64_t run, enum pawl_state from,
-                        enum pawl_state to);
 pawl__note_fn pawl__sq_note;
 pawl__told_fn pawl__sq_told;
 

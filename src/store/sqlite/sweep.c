@@ -97,7 +97,12 @@ static enum pawl_err note_promoted(struct pawl__backend *sq, sqlite3_stmt *stmt,
     struct pawl__lane *lane;
     enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, DUE_LANE), &lane);
     if (err) return err;
-    pawl__sq_moved(sq, lane, id, sqlite3_column_int64(stmt, DUE_RUN), from, PAWL_STATE_AVAILABLE);
+    pawl__set_moved(&sq->set,
+                    &(struct pawl__plain_move){ .id = id,
+                                                .run = sqlite3_column_int64(stmt, DUE_RUN),
+                                                .lane = lane->at,
+                                                .from = from,
+                                                .to = PAWL_STATE_AVAILABLE });
     return PAWL_OK;
 }
 
