@@ -44,6 +44,9 @@ struct pawl_config {
                                        while others write it. Implies must_exist and no_migrate;
                                        every change is refused: PAWL_ERR_READONLY */
     bool no_migrate;                /* do not bring an older schema up to date: PAWL_ERR_SCHEMA */
+    bool must_renew;                /* fail if functions and views for SQL (docs/sql.md) are old and
+                                       could not be made anew [the store opens: nothing else needs
+                                       them, and pawl_schema_get says that they are old] */
     bool allow_network_fs;          /* SQLite on a network file system is unsafe; insist */
     const struct pawl_clock *clock; /* [the system's]; borrowed until pawl_close */
     uint64_t seed;                  /* random seed of ids and jitter [from the system] */

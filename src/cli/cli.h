@@ -103,6 +103,8 @@ struct pawl_config pawl__cli_config(const struct pawl__cli *cli);
  * a store is not made for the sake of a misspelt option. Exit code; the complaint has been printed.
  */
 int pawl__cli_open(struct pawl__cli *cli);
+/* Are the functions and views for SQL of the store others than this program's? */
+bool pawl__cli_script_is_old(const struct pawl__cli *cli);
 /* The complaint about an attempt to open; returns the exit code. */
 int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                           const struct pawl_diag *diag);

@@ -136,11 +136,16 @@ static int say_where(struct pawl__cli *cli, const char *url)
     return pawl__cli_flush(cli);
 }
 
-static void hint_wake(const struct pawl__cli *cli)
+static void give_hints(const struct pawl__cli *cli)
 {
     struct pawl_diag diag;
-    if (cli->quiet || !pawl_wake_check(cli->pawl, &diag)) return;
-    pawl__cli_hint("other processes' work is found by polling: %s", diag.text);
+    if (cli->quiet) return;
+    if (pawl_wake_check(cli->pawl, &diag)) {
+        pawl__cli_hint("other processes' work is found by polling: %s", diag.text);
+    }
+    if (pawl__cli_script_is_old(cli)) {
+        pawl__cli_hint("the store's functions for SQL are out of date; run \"pawl migrate\"");
+    }
 }
 
 int pawl__cli_serve(struct pawl__cli *cli)
@@ -156,7 +161,7 @@ int pawl__cli_serve(struct pawl__cli *cli)
     take_descriptors(cli, config.limits.connections_max);
     enum pawl_err err = pawl_start(cli->pawl, &node, &diag);
     if (err) return pawl__cli_fail(err, &diag);
-    hint_wake(cli);
+    give_hints(cli);
     err = pawl__http_open(&config, &server, &diag);
     if (err) {
         code = pawl__cli_fail_listen(err, &diag);

@@ -189,6 +189,7 @@ int pawl__cli_open(struct pawl__cli *cli)
     pawl__cli_hint_served(pawl_store_kind_of(cli->url, &kind) && kind.served);
     pawl__cli_hint_token(config.token || strchr(cli->url, '@'));
     config.no_migrate = !may_migrate(cli, &config);
+    config.must_renew = cli->command->run == pawl__cli_migrate;
     config.read_only = cli->command->store == PAWL__CLI_STORE_READ;
     enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
     if (err == PAWL_ERR_READONLY && cli->command->run == pawl__cli_top) {
@@ -196,4 +197,12 @@ int pawl__cli_open(struct pawl__cli *cli)
         err = pawl_open(&config, &cli->pawl, &diag);
     }
     return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;
+}
+
+bool pawl__cli_script_is_old(const struct pawl__cli *cli)
+{
+    struct pawl_schema schema;
+    struct pawl_config config = pawl__cli_config(cli);
+    return !pawl__cli_is_remote(cli) && !pawl_schema_get(&config, &schema, NULL) &&
+           schema.script_old;
 }

@@ -528,6 +528,10 @@ static void say_hello(struct work *work)
     }
     if (!text.failed) say(work, PAWL__LOG_INFO, "%s", text.at);
     pawl__buf_release(&text);
+    if (is_logged(work, PAWL__LOG_WARNING) && pawl__cli_script_is_old(work->cli)) {
+        say(work, PAWL__LOG_WARNING,
+            "the store's functions for SQL are out of date; run \"pawl migrate\"");
+    }
 }
 
 /* Until a signal comes, nobody listens, another has the name or, with --once, nothing is left. */

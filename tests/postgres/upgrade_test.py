@@ -157,6 +157,15 @@ def other_functions_of_the_same_version_are_replaced(postgres, url):
     assert pawl(OLD, url, "migrate") == "schema: version 1, up to date\n"
 
 
+def works(url):
+    """Does a program that owns the schema, and would renew the script, open the store?"""
+    one = steady.Steady(STEADY, url, OLD)
+    try:
+        one.await_accepted(5)
+    finally:
+        one.close()
+
+
 def script_that_fails_leaves_the_old_one(postgres, url):
     place = place_of(url)
     pawl(OLD, url, "migrate")
@@ -169,6 +178,53 @@ def script_that_fails_leaves_the_old_one(postgres, url):
                                   f"WHERE pronamespace = '{place}'::regnamespace")
     assert script_of(postgres, url)[1] == "x"
     assert postgres.sql(f"SELECT {place}.pawl_submit('a') IS NOT NULL") == "t"
+    works(url)
+    assert script_of(postgres, url)[1] == "x"
+    said = start(OLD, url, "work", "--once", "--exec", "a=true").communicate(timeout=PATIENCE_S)[1]
+    assert "functions for SQL are out of date" in said, said
+
+
+def who_reads_a_view_keeps_nobody_from_opening_the_store(postgres, url):
+    place = place_of(url)
+    pawl(OLD, url, "migrate")
+    current = script_of(postgres, url)
+    postgres.sql(f"UPDATE {place}.pawl_script SET checksum = 'x'")
+    reader = subprocess.Popen([postgres.bin + "/psql", "-XqAt", url], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        reader.stdin.write("BEGIN; SELECT count(*) FROM scheduler_node;\n")
+        reader.stdin.flush()
+        assert reader.stdout.readline() == "0\n"
+        works(url)
+        assert script_of(postgres, url)[1] == "x"
+    finally:
+        reader.communicate("ROLLBACK;\n", timeout=PATIENCE_S)
+    works(url)
+    assert script_of(postgres, url) == current
+
+
+def what_depends_on_a_function_stays_as_it_is(postgres, url):
+    """A view of the user's uses functions that are replaced, and one that is not made any more."""
+    place = place_of(url)
+    pawl(OLD, url, "migrate")
+    made = f"SELECT array_length(made, 1) FROM {place}.pawl_script"
+    count = int(postgres.sql(made))
+    oid = f"SELECT '{place}.pawl_complete(uuid, bigint, text)'::regprocedure::oid"
+    before = postgres.sql(oid)
+    postgres.sql(f"SET search_path = {place};"
+                 "CREATE FUNCTION pawl_gone() RETURNS integer LANGUAGE sql AS 'SELECT 1';"
+                 "CREATE VIEW mine AS SELECT pawl_gone(), pawl__now() > 0 AS late,"
+                 " pawl_submit('a') IS NOT NULL AS sent;"
+                 "UPDATE pawl_script SET checksum = 'x', "
+                 "made = made || 'FUNCTION pawl_gone()'::text")
+    pawl(OLD, url, "migrate")
+    assert postgres.sql(oid) == before  # replaced: who has just called it does not notice
+    assert postgres.sql(f"SELECT * FROM {place}.mine") == "1|t|t"
+    assert int(postgres.sql(made)) == count + 1  # the next script will try again
+    postgres.sql(f"DROP VIEW {place}.mine; UPDATE {place}.pawl_script SET checksum = 'x'")
+    pawl(OLD, url, "migrate")
+    assert postgres.sql(f"SELECT to_regprocedure('{place}.pawl_gone()') IS NULL") == "t"
+    assert int(postgres.sql(made)) == count
 
 
 def role_that_may_only_use_the_store_opens_it(postgres, url):
@@ -195,6 +251,8 @@ def main():
              many_migrate_at_once_and_one_does,
              functions_are_renewed_but_never_by_an_older_program,
              other_functions_of_the_same_version_are_replaced, script_that_fails_leaves_the_old_one,
+             who_reads_a_view_keeps_nobody_from_opening_the_store,
+             what_depends_on_a_function_stays_as_it_is,
              role_that_may_only_use_the_store_opens_it]
     print(f"1..{len(tests)}", flush=True)
     with server.Server() as postgres:

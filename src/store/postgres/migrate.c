@@ -41,7 +41,11 @@ static const char *const script_texts[] = { SCRIPT(X) };
 #undef X
 static const struct pawl__script script = { .texts = script_texts,
                                             .count = sizeof script_texts / sizeof *script_texts,
+                                            .clear = PG_TEXT_script_clear,
                                             .version = SCRIPT_VERSION };
+
+/* No node needs the script, so opening a store does not wait long for who holds a view. */
+enum { SCRIPT_WAIT_MS = 2000 };
 
 /* A connection, and how long it waits for locks: other processes may hold what it reads. */
 struct target {
@@ -202,6 +206,11 @@ static enum pawl_err fail_missing(PGconn *pg, struct pawl_diag *diag)
                             "there is no store in database \"%s\"", PQdb(pg));
 }
 
+static int64_t script_wait_ms(int64_t wait_ms)
+{
+    return wait_ms && wait_ms < SCRIPT_WAIT_MS ? wait_ms : SCRIPT_WAIT_MS;
+}
+
 enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
                                struct pawl_diag *diag)
 {
@@ -211,8 +220,11 @@ enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
     bool old = !err && schema.version < schema.newest;
     if (err || (!old && (!schema.script_old || how->no_migrate))) return err;
     if (!schema.version && how->must_exist) return fail_missing(pg, diag);
-    return how->no_migrate ? pawl__schema_fail_old(&schema, diag)
-                           : pawl__schema_upgrade(&migrator, &target, diag);
+    if (how->no_migrate) return pawl__schema_fail_old(&schema, diag);
+    bool may_fail = !old && !how->must_renew;
+    if (may_fail) target.wait_ms = script_wait_ms(how->wait_ms);
+    err = pawl__schema_upgrade(&migrator, &target, may_fail ? NULL : diag);
+    return may_fail ? PAWL_OK : err;
 }
 
 enum pawl_err pawl__pg_schema_read(PGconn *pg, int64_t wait_ms, struct pawl_schema *out,

@@ -118,7 +118,8 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
         connect_writer(pg,
                        &(struct pawl__pg_migrate){ .wait_ms = config->busy_timeout_ms,
                                                    .no_migrate = config->no_migrate,
-                                                   .must_exist = config->must_exist },
+                                                   .must_exist = config->must_exist,
+                                                   .must_renew = config->must_renew },
                        diag);
     if (!err) err = name_channel(pg, diag);
     if (err) {

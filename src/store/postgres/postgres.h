@@ -330,10 +330,10 @@ void pawl__pg_readers_drop(struct pawl__backend *pg);
 
 /* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. NOT_FOUND: there
  * is none, and it `must_exist`. BUSY: somebody else held it for longer than `wait_ms` (0: for
- * ever). */
+ * ever). Where only the script is old, an error is one if it `must_renew`. */
 struct pawl__pg_migrate {
     int64_t wait_ms;
-    bool no_migrate, must_exist;
+    bool no_migrate, must_exist, must_renew;
 };
 enum pawl_err pawl__pg_migrate(PGconn *pg, const struct pawl__pg_migrate *how,
                                struct pawl_diag *diag);

@@ -113,15 +113,17 @@ static enum pawl_err script_is_old(const struct pawl__migrator *migrator, void *
     return PAWL_OK;
 }
 
-static enum pawl_err apply_script(const struct pawl__migrator *migrator, void *conn,
+static enum pawl_err apply_script(const struct pawl__migrator *migrator, void *conn, bool clear,
                                   struct pawl_diag *diag)
 {
+    const struct pawl__script *script = migrator->script;
     struct pawl__script_row mine;
     bool old;
     enum pawl_err err = script_is_old(migrator, conn, &mine, &old, diag);
     if (err || !old) return err;
-    for (size_t i = 0; !err && i < migrator->script->count; i++) {
-        err = migrator->run(conn, migrator->script->texts[i], diag);
+    for (size_t i = 0; !err && i < script->count; i++) {
+        err = migrator->run(conn, script->texts[i], diag);
+        if (!err && i == 0 && clear) err = migrator->run(conn, script->clear, diag);
     }
     return err ? err : migrator->script_put(conn, &mine, diag);
 }
@@ -173,7 +175,7 @@ static enum pawl_err apply_one(const struct pawl__migrator *migrator, void *conn
                             diag);
 }
 
-static enum pawl_err apply_missing(const struct pawl__migrator *migrator, void *conn,
+static enum pawl_err apply_missing(const struct pawl__migrator *migrator, void *conn, bool clear,
                                    struct pawl_diag *diag)
 {
     struct pawl_schema schema; // read again: another process may have been faster
@@ -182,15 +184,23 @@ static enum pawl_err apply_missing(const struct pawl__migrator *migrator, void *
     for (int32_t version = schema.version + 1; !err && version <= schema.newest; version++) {
         err = apply_one(migrator, conn, version, diag);
     }
-    return err || schema.version > schema.newest ? err : apply_script(migrator, conn, diag);
+    return err || schema.version > schema.newest ? err : apply_script(migrator, conn, clear, diag);
+}
+
+static enum pawl_err upgrade(const struct pawl__migrator *migrator, void *conn, bool clear,
+                             struct pawl_diag *diag)
+{
+    enum pawl_err err = migrator->begin(conn, diag);
+    if (!err) err = apply_missing(migrator, conn, clear, diag);
+    if (!err) err = migrator->commit(conn, diag);
+    if (err) migrator->rollback(conn);
+    return err;
 }
 
 enum pawl_err pawl__schema_upgrade(const struct pawl__migrator *migrator, void *conn,
                                    struct pawl_diag *diag)
 {
-    enum pawl_err err = migrator->begin(conn, diag);
-    if (!err) err = apply_missing(migrator, conn, diag);
-    if (!err) err = migrator->commit(conn, diag);
-    if (err) migrator->rollback(conn);
-    return err;
+    bool may_clear = migrator->script && migrator->script->clear;
+    enum pawl_err err = upgrade(migrator, conn, false, diag);
+    return err == PAWL_ERR_SCHEMA && may_clear ? upgrade(migrator, conn, true, diag) : err;
 }

@@ -12,7 +12,7 @@
  * node both programs open the store, and the newer script must stay: a program replaces the script
  * of its own version or of an older one, and leaves that of a newer one, as well as any where the
  * schema is ahead of it. No program depends on the script, so a store also opens where it is old
- * and may not be changed.
+ * and may not be changed, or could not be.
  *
  * Threads: the one that has the connection. */
 #ifndef PAWL_STORE_SQL_MIGRATE_H
@@ -38,6 +38,8 @@ struct pawl__script {
     const char *const *texts; /* run in this order, in one transaction */
     size_t count;
     const char *version; /* of this program: "1.12.0" */
+    const char *clear;   /* drops what can be dropped of the script before; run behind the first
+                            text when something could not be replaced (SCHEMA). NULL: never */
 };
 
 /* What a store has on record about its script. */

@@ -21,7 +21,8 @@ struct store {
     struct row rows[8];
     size_t count, kept; /* `kept` are committed */
     char ran[64];       /* the texts, one after another */
-    const char *breaks; /* the text that cannot be run */
+    const char *breaks; /* the text that cannot be run: */
+    bool stands;        /* it could, if "clear" had been run */
     size_t rivals;      /* rows that another process adds before we begin */
     bool open;
     struct pawl__script_row script, script_kept;
@@ -61,8 +62,9 @@ static enum pawl_err run(void *conn, const char *text, struct pawl_diag *diag)
     struct store *store = conn;
     assert_true(store->open);
     if (store->breaks && strcmp(store->breaks, text) == 0) {
-        return pawl__fail(diag, PAWL_ERR_IO, "broken");
+        return pawl__fail(diag, store->stands ? PAWL_ERR_SCHEMA : PAWL_ERR_IO, "broken");
     }
+    if (store->stands && strcmp(text, "clear") == 0) store->breaks = NULL;
     snprintf(store->ran + strlen(store->ran), sizeof store->ran - strlen(store->ran), "%s ", text);
     return PAWL_OK;
 }
@@ -315,6 +317,21 @@ static void script_that_fails_leaves_the_old_one(void **ctx)
     assert_memory_equal(&before, &store.script, sizeof before);
 }
 
+static void script_that_cannot_replace_runs_again_after_clearing(void **ctx)
+{
+    (void)ctx;
+    const struct pawl__script clears = { edited, 2, "0.9.10", "clear" };
+    struct store store = owned();
+    open_with(&store, &first);
+    store.breaks = "c";
+    store.stands = true;
+    assert_string_equal(open_with(&store, &clears), "a a clear c ");
+    store.breaks = "a";
+    store.script.checksum[0] = 'x';
+    struct pawl__migrator migrator = scripted(&clears);
+    assert_int_equal(PAWL_ERR_SCHEMA, pawl__schema_upgrade(&migrator, &store, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +346,7 @@ int main(void)
         cmocka_unit_test(script_stays_where_the_schema_is_ahead),
         cmocka_unit_test(script_stays_where_it_may_not_be_changed),
         cmocka_unit_test(script_that_fails_leaves_the_old_one),
+        cmocka_unit_test(script_that_cannot_replace_runs_again_after_clearing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

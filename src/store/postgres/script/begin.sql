@@ -5,9 +5,11 @@
 -- The files of this folder are one script. `pawl migrate` runs it, in one transaction, when the
 -- store has one that is older or different (src/store/sql/migrate.c). So it is edited in place:
 --
--- 1. Functions and types of the script before are dropped here. What a grant was given on gets it
---    back in the end. A function that a view or another object depends on cannot be dropped, and is
---    replaced: hence CREATE OR REPLACE everywhere.
+-- 1. Functions are replaced, which callers and objects that depend on them do not notice: hence
+--    CREATE OR REPLACE everywhere. Those of the script before that are not made any more are
+--    dropped in the end, unless something depends on them. PostgreSQL refuses to replace a function whose
+--    result or parameters have changed: then the whole script runs once more, with script_clear
+--    before all else. What a grant was given on gets it back in the end.
 -- 2. Views are always replaced. A view's columns stay as they are, and new ones come last.
 -- 3. It needs the newest schema and changes no table.
 --
@@ -31,6 +33,7 @@ JOIN pg_proc AS p ON 'FUNCTION ' || p.oid::regprocedure::text = ANY (s.made)
 CROSS JOIN LATERAL aclexplode(p.proacl) AS a
 WHERE a.grantee <> p.proowner;
 
+-- name: script_clear
 DO $$
 DECLARE
     object text;

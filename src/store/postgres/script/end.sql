@@ -17,6 +17,24 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Functions that the script before made and this one did not.
+DO $$
+DECLARE
+    fn text;
+BEGIN
+    FOR fn IN SELECT p.oid::regprocedure::text FROM pawl_script AS s
+        JOIN pg_proc AS p ON 'FUNCTION ' || p.oid::regprocedure::text = ANY (s.made)
+        WHERE p.xmin <> pg_current_xact_id()::xid
+    LOOP
+        BEGIN
+            EXECUTE 'DROP FUNCTION IF EXISTS ' || fn;
+        EXCEPTION
+            WHEN dependent_objects_still_exist THEN
+                NULL; -- it stays, and is on record: the next script will try again
+        END;
+    END LOOP;
+END $$;
+
 -- Functions that this transaction made, and roles that had a grant on one of that name before.
 DO $$
 DECLARE

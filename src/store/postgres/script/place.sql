@@ -1,23 +1,28 @@
 -- Where a job stands, and its moves: rows, rolls and counts.
 -- name: script_place
 -- Where a job stands, locked: in pawl_job, else in the archive.
-CREATE TYPE pawl__place AS (
-    id            uuid,
-    arrival       uuid,
-    lane          integer,
-    state         smallint,
-    run           bigint,
-    base_run      bigint,
-    free_runs     bigint,
-    created_at_ms bigint,
-    due_at_ms     bigint,
-    expires_at_ms bigint,
-    started_at_ms bigint,
-    worker        text,
-    attempts_max  integer,
-    retry         text,
-    ties          smallint
-);
+DO $$
+BEGIN
+    IF to_regtype('pawl__place') IS NULL THEN
+        CREATE TYPE pawl__place AS (
+            id            uuid,
+            arrival       uuid,
+            lane          integer,
+            state         smallint,
+            run           bigint,
+            base_run      bigint,
+            free_runs     bigint,
+            created_at_ms bigint,
+            due_at_ms     bigint,
+            expires_at_ms bigint,
+            started_at_ms bigint,
+            worker        text,
+            attempts_max  integer,
+            retry         text,
+            ties          smallint
+        );
+    END IF;
+END $$;
 
 CREATE OR REPLACE FUNCTION pawl__place_of(job uuid) RETURNS pawl__place
 LANGUAGE plpgsql AS $$

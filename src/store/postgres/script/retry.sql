@@ -23,19 +23,24 @@ BEGIN
 END $$;
 
 -- A policy, all of it, with what was not given filled in.
-CREATE TYPE pawl__policy AS (
-    attempts_max  bigint,
-    backoff       text,
-    initial_ms    bigint,
-    coefficient   double precision,
-    cap_ms        bigint,
-    exponent_max  bigint,
-    jitter        boolean,
-    jitter_low    double precision,
-    jitter_high   double precision,
-    on_exhaustion text,
-    non_retryable text[]
-);
+DO $$
+BEGIN
+    IF to_regtype('pawl__policy') IS NULL THEN
+        CREATE TYPE pawl__policy AS (
+            attempts_max  bigint,
+            backoff       text,
+            initial_ms    bigint,
+            coefficient   double precision,
+            cap_ms        bigint,
+            exponent_max  bigint,
+            jitter        boolean,
+            jitter_low    double precision,
+            jitter_high   double precision,
+            on_exhaustion text,
+            non_retryable text[]
+        );
+    END IF;
+END $$;
 
 CREATE OR REPLACE FUNCTION pawl__policy_number(field text, value json) RETURNS double precision
 LANGUAGE plpgsql AS $$

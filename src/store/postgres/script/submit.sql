@@ -33,21 +33,31 @@ BEGIN
 END $$;
 
 -- A key that a new job brings. kind: 1 idempotency, 2 business, 3 unique.
-CREATE TYPE pawl__key_of AS (
-    kind        integer,
-    digest      bytea,
-    states      text[],
-    period_ms   bigint,
-    on_conflict text
-);
+DO $$
+BEGIN
+    IF to_regtype('pawl__key_of') IS NULL THEN
+        CREATE TYPE pawl__key_of AS (
+            kind        integer,
+            digest      bytea,
+            states      text[],
+            period_ms   bigint,
+            on_conflict text
+        );
+    END IF;
+END $$;
 
 -- What asking one key came to; adds to what those before it said.
-CREATE TYPE pawl__answer AS (
-    stands_in uuid,
-    state     smallint,
-    replaced  boolean,
-    due_at_ms bigint
-);
+DO $$
+BEGIN
+    IF to_regtype('pawl__answer') IS NULL THEN
+        CREATE TYPE pawl__answer AS (
+            stands_in uuid,
+            state     smallint,
+            replaced  boolean,
+            due_at_ms bigint
+        );
+    END IF;
+END $$;
 
 CREATE OR REPLACE FUNCTION pawl__meet(key pawl__key_of, p pawl__place, now_ms bigint,
     answer pawl__answer)
