@@ -1,5 +1,6 @@
 /* Another session holds rows that a claim wants. The claim does not wait for it: it takes the rest,
- * says that more may be there, and whoever asks again after the rows are free gets them. */
+ * says that more may be there, and whoever asks again after the rows are free gets them. Nor does
+ * who takes notes of a run wait for a transaction that ends it. */
 #include "engine/stand.h"
 #include "postgres/session.h"
 #include "support/ops.h"
@@ -120,6 +121,37 @@ static void node_that_got_a_part_asks_for_the_rest(void **state)
     stand_close(&stand);
 }
 
+/* The handler of a job has ended its run in a transaction of its own, and goes on before it
+ * commits: who waits for that would wait for itself. */
+static void notes_do_not_wait_for_who_ends_the_run(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, session_kind());
+    submit_one(&rig, NULL);
+    struct pawl_job job = claim_one(&rig, "default");
+    struct pawl_run ref = { job.id, job.run };
+    char id[PAWL_JOB_ID_TEXT_BYTES], text[128];
+    pawl_job_id_text(job.id, id);
+    snprintf(text, sizeof text, "SELECT pawl_complete('%s', 1)", id);
+    PGconn *pg = hold(rig.url, text);
+    int64_t sequence;
+    assert_ok(&rig, log_line(&rig, ref, 1, span_of("nearly done")));
+    assert_ok(&rig, progress(&rig, ref, 0.5, "half", ""));
+    assert_ok(&rig, progress(&rig, ref, 0.9, "", "{}"));
+    assert_ok(&rig, checkpoint(&rig, ref, span_of("7"), &sequence));
+    assert_i64(1, sequence);
+    session_say(pg, "COMMIT");
+    PQfinish(pg);
+    struct pawl_story story = story_of(&rig, job.id);
+    assert_int_equal(PAWL_STATE_COMPLETED, story.job.state);
+    assert_string_equal("nearly done", story.log[0].text);
+    assert_string_equal("half", story.progress_message);
+    assert_i64(1, story.checkpoint_sequence);
+    assert_int_equal(PAWL_ERR_STALE, progress(&rig, ref, 1, "", ""));
+    rig_close(&rig);
+}
+
 int main(void)
 {
     if (session_kind() == NULL) {
@@ -132,6 +164,7 @@ int main(void)
         cmocka_unit_test(full_claim_says_nothing_of_what_others_hold),
         cmocka_unit_test(node_asks_again_at_once),
         cmocka_unit_test(node_that_got_a_part_asks_for_the_rest),
+        cmocka_unit_test(notes_do_not_wait_for_who_ends_the_run),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }

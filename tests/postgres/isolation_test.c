@@ -108,6 +108,20 @@ static void fill(struct play *play, struct side *side)
         op->extend.lease_ms = 3 * LEASE_MS;
         op->extend.results = &side->extended;
         break;
+    case PAWL__OP_PROGRESS:
+        op->progress.ref = play->ref;
+        op->progress.value = side == play->sides ? 0.25 : 0.5;
+        if (side == play->sides) op->progress.message = span_of("a");
+        if (side != play->sides) op->progress.data = span_of("\"b\"");
+        break;
+    case PAWL__OP_CHECKPOINT:
+        op->checkpoint.ref = play->ref;
+        op->checkpoint.state = span_of(side == play->sides ? "\"a\"" : "\"b\"");
+        break;
+    case PAWL__OP_LOG:
+        op->log.ref = play->ref;
+        op->log.text = span_of(side->name);
+        break;
     case PAWL__OP_CONTROL:
         op->control.id = play->id;
         op->control.control = side->act->control;
@@ -155,6 +169,9 @@ static void tell(const struct side *side, struct pawl__buf *out)
             break;
         case PAWL__OP_FAIL:
             pawl__buf_printf(out, " to %d", (int)op->fail.to);
+            break;
+        case PAWL__OP_CHECKPOINT:
+            pawl__buf_printf(out, " %d", (int)op->checkpoint.sequence);
             break;
         case PAWL__OP_CONTROL:
             pawl__buf_printf(out, " %d to %d", (int)op->control.from, (int)op->control.to);
@@ -316,6 +333,7 @@ static void end_scene(struct play *play)
                 "DELETE FROM pawl_job; DELETE FROM pawl_ready; DELETE FROM pawl_lease; DELETE FROM "
                 "pawl_ended;"
                 "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
+                "DELETE FROM pawl_progress; DELETE FROM pawl_checkpoint; DELETE FROM pawl_log;"
                 "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count"));
 }
 
@@ -455,9 +473,24 @@ static void job_that_runs(void **state)
     every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
 }
 
+/* Who takes notes does not wait for who moves the job. */
+static void notes_of_a_run(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "report progress", .kind = PAWL__OP_PROGRESS },
+        { .name = "save a checkpoint", .kind = PAWL__OP_CHECKPOINT },
+        { .name = "log", .kind = PAWL__OP_LOG },
+        { .name = "complete", .kind = PAWL__OP_COMPLETE },
+        { .name = "fail", .kind = PAWL__OP_FAIL },
+        { .name = "lapse", .kind = PAWL__OP_LAPSE, .skips = true, .walks = true, LATE },
+    };
+    every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
+}
+
 static void job_that_ended_badly(void **state)
 {
     static const struct act acts[] = {
+        { .name = "log", .kind = PAWL__OP_LOG },
         { .name = "retry", CONTROL(RETRY), .walks = true },
         { .name = "delete", .kind = PAWL__OP_DELETE, .walks = true },
         { .name = "archive", .kind = PAWL__OP_ARCHIVE, .skips = true, .walks = true, LATE },
@@ -527,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(job_that_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(notes_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_ended_badly, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);

@@ -46,6 +46,7 @@ PLANS = {
     "set_live": ("uuid[]", "pawl_job_pkey"),
     "set_archived": ("uuid[]", "pawl_archive_pkey"),
     "set_live_free": ("uuid[]", "pawl_job_pkey"),
+    "set_live_shared": ("uuid[]", "pawl_job_pkey"),
     "set_archived_free": ("uuid[]", "pawl_archive_pkey"),
     "set_followed": ("bigint[]", "pawl_unsettled_pkey"),
     "unsettled_list": ("bigint, bigint, bigint", "pawl_unsettled_pkey"),

@@ -41,12 +41,16 @@ enum pawl_err pawl__rule_extend(struct pawl__set *set, struct pawl__op *op)
 
 /* ---- notes ---- */
 
-static void want_notes(struct pawl__set *set, struct pawl_job_id id)
+/* A note does not wait for a transaction that moves the job: one that comes at the same time counts
+ * as having come before. An application may take notes of a run that it has ended in a transaction
+ * of its own, which is still open. */
+static void want_notes(struct pawl__set *set, struct pawl_job_id id, bool reports)
 {
-    struct pawl__row *row = pawl__set_want(set, id, PAWL__NEED_RUN | PAWL__NEED_NOTES);
-    if (!row || row->notes) return;
-    row->notes = pawl__arena_calloc(&set->arena, 1, sizeof *row->notes);
+    struct pawl__row *row = pawl__set_want_shared(set, id, PAWL__NEED_RUN | PAWL__NEED_NOTES);
+    if (!row) return;
+    if (!row->notes) row->notes = pawl__arena_calloc(&set->arena, 1, sizeof *row->notes);
     if (!row->notes) set->failed = true;
+    if (row->notes) row->notes->reports |= reports;
 }
 
 /* A run above 0 must be the current one. */
@@ -59,7 +63,7 @@ static enum pawl_err find_for(struct pawl__set *set, const struct pawl_run *ref,
 
 void pawl__want_progress(struct pawl__set *set, const struct pawl__op *op)
 {
-    want_notes(set, op->progress.ref.id);
+    want_notes(set, op->progress.ref.id, true);
 }
 
 enum pawl_err pawl__rule_progress(struct pawl__set *set, struct pawl__op *op)
@@ -85,7 +89,7 @@ enum pawl_err pawl__rule_progress(struct pawl__set *set, struct pawl__op *op)
 
 void pawl__want_checkpoint(struct pawl__set *set, const struct pawl__op *op)
 {
-    want_notes(set, op->checkpoint.ref.id);
+    want_notes(set, op->checkpoint.ref.id, false);
 }
 
 enum pawl_err pawl__rule_checkpoint(struct pawl__set *set, struct pawl__op *op)
@@ -120,7 +124,7 @@ static struct pawl_span cut(struct pawl_span text)
 
 void pawl__want_log(struct pawl__set *set, const struct pawl__op *op)
 {
-    want_notes(set, op->log.ref.id);
+    want_notes(set, op->log.ref.id, false);
 }
 
 /* The first lines say how it began, the last how it ended. */

@@ -105,20 +105,34 @@ static bool add_unread(struct pawl__set *set, struct pawl__row *row)
     return true;
 }
 
-struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+static struct pawl__row *want(struct pawl__set *set, struct pawl_job_id id, uint8_t need,
+                              bool shared)
 {
     struct pawl__row *row = pawl__set_find(set, id);
     if (!row) {
         row = add_row(set, id);
         if (row && !add_unread(set, row)) row = NULL;
+        if (row) row->shared = shared;
     } else if ((row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED) &&
-               (need & ~row->has)) {
+               ((need & ~row->has) || (row->shared && !shared))) {
         assert(!row->wrote && !row->restored); // or what was decided would be lost
         if (!add_unread(set, row)) return NULL;
         row->found = PAWL__FOUND_UNREAD;
     }
-    if (row) row->need |= need;
+    if (!row) return NULL;
+    row->need |= need;
+    row->shared &= shared;
     return row;
+}
+
+struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+{
+    return want(set, id, need, false);
+}
+
+struct pawl__row *pawl__set_want_shared(struct pawl__set *set, struct pawl_job_id id, uint8_t need)
+{
+    return want(set, id, need, true);
 }
 
 struct pawl__row *pawl__set_new(struct pawl__set *set, struct pawl_job_id id)

@@ -73,6 +73,7 @@ struct pawl__row {
     struct pawl_job_id id;
     uint8_t found; /* enum pawl__found */
     uint8_t need, has, wrote;
+    bool shared;   /* nobody changes it; see pawl__set_want_shared */
     uint32_t slot; /* in the index */
 
     struct { /* as it was read */
@@ -215,6 +216,7 @@ struct pawl__notes {
     struct pawl__progress progress;     /* run 0: none */
     struct pawl__checkpoint checkpoint; /* the sequence alone is read */
     int64_t lines;                      /* of its log, those that were forgotten too */
+    bool reports;                       /* progress is wanted */
     bool progressed, saved, dropped;    /* to be written */
 };
 
@@ -351,6 +353,9 @@ struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at);
 /* The row of a job, made if need be, with at least these groups once it is read. What a row that
  * was changed needs must have been said before. NULL: no memory, and `failed` is set. */
 struct pawl__row *pawl__set_want(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
+/* The same for who does not change the row, but what is kept with the job: it is only kept from
+ * being deleted, so that nobody waits for a transaction that moves the job and is still open. */
+struct pawl__row *pawl__set_want_shared(struct pawl__set *set, struct pawl_job_id id, uint8_t need);
 /* The row of a job that is to be new: it is not looked for, unless it was wanted. */
 struct pawl__row *pawl__set_new(struct pawl__set *set, struct pawl_job_id id);
 /* Want a job that a scan found, into an empty set; one that it finds again counts once. */

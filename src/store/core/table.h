@@ -121,10 +121,12 @@ struct pawl__core_table {
     enum pawl_err (*load_keys)(struct pawl__backend *backend, struct pawl__set *set);
     /* Read all rows of `unread`, which are in ascending order of id. For each row that there is
      * pawl__row_loaded is called, with at least what it needs; where that is nothing, it is enough
-     * to set `found`. Jobs that are not live are looked for in the archive, and then everything but
-     * crashes is read. The `found` of others is ABSENT. Where several transactions write at once
-     * the rows are locked until the end, in that order, waiting for those that others hold; without
-     * `wait` such rows are HELD. */
+     * to set `found`. What a row that is read again has already, beside its own fields, stays:
+     * rules may have changed it. Jobs that are not live are looked for in the archive, and then
+     * everything but crashes is read. The `found` of others is ABSENT. Where several transactions
+     * write at once the rows are locked until the end, in that order, waiting for those that others
+     * hold; without `wait` such rows are HELD. Those that are `shared` need not be locked, and must
+     * not wait for those who move the job; they must stay until the end. */
     enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set, bool wait);
     /* Write all that was changed: new rows, rows with `wrote`, and `lists`. Need not wait for the
      * answers. A row of a table whose name ends in _NEW that is there all the same fails the

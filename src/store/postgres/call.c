@@ -382,6 +382,12 @@ void pawl__pg_send_exact(struct pawl__pg_conn *conn, int32_t rows)
     transmit(conn, -1, rows);
 }
 
+void pawl__pg_send_race(struct pawl__pg_conn *conn, int32_t rows)
+{
+    transmit(conn, -1, rows);
+    if (!conn->err) conn->pending[conn->pending_count - 1].races = true;
+}
+
 void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot)
 {
     assert(slot >= 0 && slot < PAWL__PG_SLOTS);
@@ -426,17 +432,21 @@ static bool await_input(struct pawl__pg_conn *conn)
     return pawl__pg_await(conn->pg, conn->timeout_ms);
 }
 
-static void check_rows(struct pawl__pg_conn *conn, const PGresult *result, int32_t expect)
+static void check_rows(struct pawl__pg_conn *conn, const PGresult *result,
+                       const struct pawl__pg_pending *pending)
 {
-    if (expect < 0) return;
+    if (pending->expect < 0) return;
     int32_t touched = (int32_t)strtol(PQcmdTuples((PGresult *)result), NULL, 10);
-    if (touched == expect) return;
+    if (touched == pending->expect) return;
     struct pawl_diag diag;
-    note_failure(conn,
-                 pawl__fail(&diag, PAWL_ERR_CORRUPT,
-                            "the store is damaged: a change touched %d rows, not %d", (int)touched,
-                            (int)expect),
-                 &diag);
+    conn->again |= pending->races && !conn->err;
+    enum pawl_err err =
+        pending->races
+            ? pawl__fail(&diag, PAWL_ERR_BUSY, "could not write: another process was faster")
+            : pawl__fail(&diag, PAWL_ERR_CORRUPT,
+                         "the store is damaged: a change touched %d rows, not %d", (int)touched,
+                         (int)pending->expect);
+    note_failure(conn, err, &diag);
 }
 
 static void note_answer(struct pawl__pg_conn *conn, PGresult *result,
@@ -446,7 +456,7 @@ static void note_answer(struct pawl__pg_conn *conn, PGresult *result,
     bool good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
     if (pending->prepares) conn->prepared[pending->sql] = good ? 2 : 0;
     if (good) {
-        check_rows(conn, result, pending->expect);
+        check_rows(conn, result, pending);
         if (pending->slot >= 0) {
             PQclear(conn->kept[pending->slot]);
             conn->kept[pending->slot] = result;

@@ -55,7 +55,7 @@ enum {
     PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
     PAWL__PG_SET_LISTS = 20,         /* set_store.c: the most that a statement takes */
-    PAWL__PG_SLOTS = 7,              /* answers that are kept at a time; the last two: lane.c */
+    PAWL__PG_SLOTS = 8,              /* answers that are kept at a time; the last two: lane.c */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
     PAWL__PG_FOLD_ROWS_MAX = 10000,  /* that one of them takes */
@@ -76,6 +76,7 @@ struct pawl__pg_pending {
     int8_t slot;    /* where its answer is kept; -1: nowhere */
     bool prepares;  /* it only prepares `sql` */
     int32_t expect; /* rows it must touch; -1: any number */
+    bool races;     /* else another session was faster, and the batch is done again */
 };
 
 /* A connection in pipeline mode. Calls are sent without waiting; their answers are read, in order,
@@ -147,6 +148,9 @@ void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span sp
 void pawl__pg_send(struct pawl__pg_conn *conn);
 /* The same for one that must touch `rows` rows, no more, no less. */
 void pawl__pg_send_exact(struct pawl__pg_conn *conn, int32_t rows);
+/* The same, but if it touches another number another session was faster, and the batch is done
+ * again. */
+void pawl__pg_send_race(struct pawl__pg_conn *conn, int32_t rows);
 /* Send; the answer is in kept[slot] after the next sync, until another takes its place. */
 void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot);
 /* Send a statement without parameters. */

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SLOT_ROWS, SLOT_CRASHES, SLOT_ASKED, SLOT_KNOWN, SLOT_JOBS };
+enum { SLOT_ROWS, SLOT_CRASHES, SLOT_ASKED, SLOT_KNOWN, SLOT_JOBS, SLOT_SHARED };
 
 enum { LOOKS_MAX = 8 };
 
@@ -36,9 +36,9 @@ static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, in
     return PAWL_OK;
 }
 
-static enum pawl_err read_rows(struct pawl__backend *pg, enum pawl__found found)
+static enum pawl_err read_rows(struct pawl__backend *pg, int slot, enum pawl__found found)
 {
-    const PGresult *rows = pg->writer.kept[SLOT_ROWS];
+    const PGresult *rows = pg->writer.kept[slot];
     enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, GOT_ID));
@@ -68,7 +68,8 @@ static void send_ids(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__p
 }
 _Static_assert(PG_SET_LIVE_ids == 1 && PG_SET_ARCHIVED_ids == 1 && PG_SET_LIVE_FREE_ids == 1 &&
                    PG_SET_ARCHIVED_FREE_ids == 1 && PG_SET_KNOWN_ids == 1 &&
-                   PG_SET_CRASHES_ids == 1,
+                   PG_SET_LIVE_SHARED_ids == 1 && PG_SET_CRASHES_ids == 1 &&
+                   PG_SET_PROGRESS_READ_ids == 1 && PG_SET_NOTES_READ_ids == 1,
                "parameters are numbered alike");
 
 /* What is in neither table, as of one instant, is absent. The rest has moved meanwhile. */
@@ -91,7 +92,7 @@ static enum pawl_err look_in_archive(struct pawl__backend *pg, struct pawl__pg_l
     send_ids(pg, wait ? PG_SET_ARCHIVED : PG_SET_ARCHIVED_FREE, ids, SLOT_ROWS);
     send_ids(pg, PG_SET_KNOWN, ids, SLOT_KNOWN);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err) err = read_rows(pg, PAWL__FOUND_ARCHIVED);
+    if (!err) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_ARCHIVED);
     if (!err) read_known(pg);
     return err;
 }
@@ -107,7 +108,7 @@ static enum pawl_err look_again(struct pawl__backend *pg, struct pawl__pg_list *
         if (err || !list_unread(pg, ids)) continue;
         send_ids(pg, PG_SET_LIVE, ids, SLOT_ROWS);
         err = pawl__pg_sync(&pg->writer, pg->diag);
-        if (!err) err = read_rows(pg, PAWL__FOUND_LIVE);
+        if (!err) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
     }
     if (err || !list_unread(pg, ids)) return err;
     pg->writer.again = true; // nothing has happened so far
@@ -135,7 +136,7 @@ static bool send_crashes(struct pawl__backend *pg)
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
-        if (!(row->need & PAWL__NEED_CRASHES)) continue;
+        if (!(row->need & ~row->has & PAWL__NEED_CRASHES)) continue;
         row->crashes = 0;
         pawl__pg_list_add_id(ids, row->id);
     }
@@ -222,17 +223,19 @@ enum { SLOT_PROGRESS, SLOT_NOTES };
 
 static bool send_notes(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[0];
+    struct pawl__pg_list *ids = &pg->set_lists[0], *reports = &pg->set_lists[1];
     pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(reports, PAWL__PG_IDS);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
         bool known = row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED;
-        if (!known || !(row->need & PAWL__NEED_NOTES)) continue;
+        if (!known || !(row->need & ~row->has & PAWL__NEED_NOTES)) continue;
         pawl__pg_list_add_id(ids, row->id);
+        if (row->notes->reports) pawl__pg_list_add_id(reports, row->id);
         row->has |= PAWL__NEED_NOTES;
     }
     if (!ids->count) return false;
-    send_ids(pg, PG_SET_PROGRESS_READ, ids, SLOT_PROGRESS);
+    send_ids(pg, PG_SET_PROGRESS_READ, reports, SLOT_PROGRESS);
     send_ids(pg, PG_SET_NOTES_READ, ids, SLOT_NOTES);
     return true;
 }
@@ -257,16 +260,39 @@ static void read_notes(struct pawl__backend *pg)
     }
 }
 
+/* The first look, where most jobs are. True: some were looked for. */
+static bool send_live(struct pawl__backend *pg, struct pawl__pg_list *ids, bool wait)
+{
+    struct pawl__pg_list *shared = &pg->set_lists[4];
+    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_list_begin(shared, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        const struct pawl__row *row = pg->set.unread[i];
+        if (row->found == PAWL__FOUND_UNREAD)
+            pawl__pg_list_add_id(row->shared ? shared : ids, row->id);
+    }
+    if (ids->count) send_ids(pg, wait ? PG_SET_LIVE : PG_SET_LIVE_FREE, ids, SLOT_ROWS);
+    if (shared->count) send_ids(pg, PG_SET_LIVE_SHARED, shared, SLOT_SHARED);
+    return ids->count || shared->count;
+}
+
+static enum pawl_err read_live(struct pawl__backend *pg)
+{
+    enum pawl_err err = PAWL_OK;
+    if (pg->set_lists[0].count) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
+    if (!err && pg->set_lists[4].count) err = read_rows(pg, SLOT_SHARED, PAWL__FOUND_LIVE);
+    return err;
+}
+
 /* One round trip, if all are live, and one more for notes. */
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait)
 {
     (void)set;
     struct pawl__pg_list *ids = &pg->set_lists[0];
-    bool asked = send_asked(pg), rows = list_unread(pg, ids) > 0;
-    if (rows) send_ids(pg, wait ? PG_SET_LIVE : PG_SET_LIVE_FREE, ids, SLOT_ROWS);
+    bool asked = send_asked(pg), rows = send_live(pg, ids, wait);
     bool crashes = send_crashes(pg), jobs = send_jobs(pg);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err && rows) err = read_rows(pg, PAWL__FOUND_LIVE);
+    if (!err && rows) err = read_live(pg);
     if (!err && rows) err = wait ? look_again(pg, ids) : look_past(pg, ids);
     if (!err && crashes) read_crashes(pg);
     if (!err && jobs) read_jobs(pg);

@@ -119,15 +119,16 @@ static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 static const struct {
     enum pawl__pg sql;
     bool exact; /* it touches as many rows as it is given */
+    bool races; /* or another session was faster */
 } statements[PAWL__TABLES] = {
     [PAWL__TABLE_FAILURE] = { PG_SET_FAILURE, true },
     [PAWL__TABLE_TRIM] = { PG_SET_TRIM, false },
     [PAWL__TABLE_AUDIT] = { PG_SET_AUDIT, true },
     [PAWL__TABLE_KEY_DROP] = { PG_SET_KEY_DROP, false },
     [PAWL__TABLE_KEY_PUT] = { PG_SET_KEY_PUT, true },
-    [PAWL__TABLE_PROGRESS] = { PG_SET_PROGRESS, true },
+    [PAWL__TABLE_PROGRESS] = { PG_SET_PROGRESS, true, true },
     [PAWL__TABLE_CHECKPOINT_DROP] = { PG_SET_CHECKPOINT_DROP, false },
-    [PAWL__TABLE_CHECKPOINT_PUT] = { PG_SET_CHECKPOINT_PUT, true },
+    [PAWL__TABLE_CHECKPOINT_PUT] = { PG_SET_CHECKPOINT_PUT, true, true },
     [PAWL__TABLE_LINE] = { PG_SET_LINE, true },
     [PAWL__TABLE_LINE_TRIM] = { PG_SET_LINE_TRIM, false },
     [PAWL__TABLE_FOLLOWED] = { PG_SET_FOLLOWED, true },
@@ -160,7 +161,9 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
         list_fields(&pg->set_lists[of->of_job], of->fields, of->count, row);
     }
     bind_lists(pg, statements[table].sql, of->count + of->of_job);
-    if (statements[table].exact) {
+    if (statements[table].races) {
+        pawl__pg_send_race(&pg->writer, (int32_t)list->count);
+    } else if (statements[table].exact) {
         pawl__pg_send_exact(&pg->writer, (int32_t)list->count);
     } else {
         pawl__pg_send(&pg->writer);
@@ -183,9 +186,8 @@ static void archive_rows(struct pawl__backend *pg)
 /* What is kept with jobs by their ids alone. */
 static void drop_kept(struct pawl__backend *pg)
 {
-    static const enum pawl__pg kept[] = { PG_SET_DROP_TAGS,   PG_FAILURE_DELETE,
-                                          PG_PROGRESS_DELETE, PG_CHECKPOINT_DELETE,
-                                          PG_LOG_DELETE,      PG_DEED_DELETE };
+    static const enum pawl__pg kept[] = { PG_FAILURE_DELETE, PG_PROGRESS_DELETE,
+                                          PG_CHECKPOINT_DELETE, PG_LOG_DELETE, PG_DEED_DELETE };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         bind_lists(pg, kept[i], 1);
         pawl__pg_send(&pg->writer);
@@ -193,7 +195,7 @@ static void drop_kept(struct pawl__backend *pg)
 }
 
 /* With all that is kept with them. After all other tables: what was written there in the same batch
- * goes too. */
+ * goes too. The jobs first, which waits for who takes notes of one: so the notes are seen. */
 static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pawl__pg sql)
 {
     struct pawl__pg_list *ids = &pg->set_lists[0];
@@ -203,9 +205,11 @@ static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pa
         if (row->gone == from) pawl__pg_list_add_id(ids, row->id);
     }
     if (!ids->count) return;
-    drop_kept(pg);
+    bind_lists(pg, PG_SET_DROP_TAGS, 1); // which the jobs name
+    pawl__pg_send(&pg->writer);
     bind_lists(pg, sql, 1);
     pawl__pg_send_exact(&pg->writer, ids->count);
+    drop_kept(pg);
 }
 
 static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)

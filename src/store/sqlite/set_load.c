@@ -87,7 +87,7 @@ static size_t show_needy(struct pawl__backend *sq, uint8_t need)
     for (size_t i = 0; i < sq->set.unread_count; i++) {
         struct pawl__row *row = sq->set.unread[i];
         bool found = row->found != PAWL__FOUND_ABSENT;
-        if (found && (row->need & need)) sq->set_tables.list[count++] = row;
+        if (found && (row->need & need & ~row->has)) sq->set_tables.list[count++] = row;
     }
     pawl__sq_set_show(sq, count);
     return count;
@@ -146,9 +146,6 @@ static enum pawl_err load_extra(struct pawl__backend *sq, size_t at)
         int64_t row = sqlite3_column_int64(stmt, extras[at].at);
         extras[at].read(&sq->set, stmt, sq->set_tables.list[row]);
     }
-    for (size_t i = 0; i < count; i++) {
-        sq->set_tables.list[i]->has |= extras[at].need;
-    }
     return err;
 }
 
@@ -161,6 +158,10 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
     if (!err) err = load_rows(sq, set);
     for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
         err = load_extra(sq, i);
+    }
+    for (size_t i = 0; i < set->unread_count; i++) {
+        struct pawl__row *row = set->unread[i];
+        row->has |= row->need & (PAWL__NEED_CRASHES | PAWL__NEED_NOTES);
     }
     return err;
 }

@@ -1,7 +1,7 @@
 -- The working set: what one commit batch is about is read and written by a few statements; see
 -- set_load.c and set_store.c. How rows are named, and why, is said in move.sql.
 
--- Locks the jobs, in one order for all, against all but those who only keep them from being
+-- The jobs are locked in one order for all, against all but those who only keep them from being
 -- deleted. A row that another transaction held is read as that one left it. Of a job that was
 -- paused after it had ended both reasons are kept; otherwise `reason` is the one there is.
 -- fragment: set_live_rows
@@ -11,7 +11,6 @@ SELECT j.id, j.lane, j.arrival, j.ctid, {{row.read of j
 FROM pawl_job AS j
 WHERE j.id = ANY (:ids)
 ORDER BY j.id
-FOR NO KEY UPDATE
 
 -- fragment: set_archived_rows
 SELECT j.id, j.lane, j.arrival, NULL::tid, {{row.read of j | rank = 0::bigint
@@ -24,10 +23,17 @@ FOR UPDATE
 
 -- name: set_live
 {{set_live_rows}}
+FOR NO KEY UPDATE
 
 -- name: set_live_free
 -- Without those that others hold.
-{{set_live_rows}} SKIP LOCKED
+{{set_live_rows}}
+FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: set_live_shared
+-- Keeps them from being deleted, and waits only for who does that.
+{{set_live_rows}}
+FOR KEY SHARE
 
 -- name: set_archived
 {{set_archived_rows}}
@@ -158,9 +164,12 @@ FROM unnest({{key.fields bound}}) AS g ({{key.fields}})
 ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms
 
 -- name: set_progress_read
+-- Locked: the job is not, and others may report as well.
 SELECT p.id, {{progress.fields of p}}
 FROM pawl_progress AS p
 WHERE p.id = ANY (:ids)
+ORDER BY p.id
+FOR UPDATE
 
 -- name: set_notes_read
 SELECT g.id, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.id = g.id),
@@ -168,10 +177,21 @@ SELECT g.id, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.id = g.id),
 FROM unnest(:ids) AS g (id)
 
 -- name: set_progress
-INSERT INTO pawl_progress (id, {{progress.fields}})
+-- What was read is locked. A report that has come first meanwhile is one of the same run, and both
+-- count; or of a later one, and it stays.
+INSERT INTO pawl_progress AS p (id, {{progress.fields}})
 SELECT g.id, {{progress.fields of g}}
 FROM unnest(:id, {{progress.fields bound}}) AS g (id, {{progress.fields}})
-ON CONFLICT (id) DO UPDATE SET {{progress.fields set excluded}}
+ORDER BY g.id
+ON CONFLICT (id) DO UPDATE
+SET {{progress.fields set excluded
+    | value = CASE WHEN p.run = excluded.run THEN greatest(p.value, excluded.value)
+                   ELSE excluded.value END
+    | message = CASE WHEN p.run = excluded.run THEN coalesce(excluded.message, p.message)
+                     ELSE excluded.message END
+    | data = CASE WHEN p.run = excluded.run THEN coalesce(excluded.data, p.data)
+                  ELSE excluded.data END}}
+WHERE p.run <= excluded.run
 
 -- name: set_checkpoint_drop
 DELETE FROM pawl_checkpoint
@@ -181,10 +201,14 @@ WHERE id = ANY (ARRAY (
 ))
 
 -- name: set_checkpoint_put
-INSERT INTO pawl_checkpoint (id, {{checkpoint.fields}})
+-- Not if another one was saved since the sequence was read.
+INSERT INTO pawl_checkpoint AS c (id, {{checkpoint.fields}})
 SELECT g.id, {{checkpoint.fields of g}}
 FROM unnest(:id, {{checkpoint.fields bound}}) AS g (id, {{checkpoint.fields}})
-ON CONFLICT (id) DO UPDATE SET {{checkpoint.fields set excluded}}
+ORDER BY g.id
+ON CONFLICT (id) DO UPDATE
+SET {{checkpoint.fields set excluded}}
+WHERE c.sequence = excluded.sequence - 1
 
 -- name: set_line
 -- An empty line is a line.
