@@ -38,12 +38,15 @@ PAWL_MUST_CHECK enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pa
  * owner wait for it: commit soon. STALE, NOT_FOUND, ARG, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_complete_pq(struct pg_conn *pg, const struct pawl_run *run,
                                                struct pawl_span result, struct pawl_diag *diag);
-/* See pawl_fail; the row as above. STALE, NOT_FOUND, ARG, LIMIT. UNSUPPORTED: `lapse`, which only
- * a server sets; pawl_give_back_pq returns a job. */
+/* See pawl_fail; the row as above. The run is over for everybody when the transaction commits; what
+ * follows is decided by a node a moment later, so there is nothing to tell about that here. STALE,
+ * NOT_FOUND, ARG, LIMIT. UNSUPPORTED: `lapse`, which only a server sets; pawl_give_back_pq returns
+ * a job. */
 PAWL_MUST_CHECK enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *run,
                                            const struct pawl_report *report,
-                                           struct pawl_failed *out, struct pawl_diag *diag);
-/* See pawl_give_back; the row as above. STALE, NOT_FOUND, ARG. */
+                                           struct pawl_diag *diag);
+/* See pawl_give_back; the row as above. With a delay, what follows is decided as for pawl_fail_pq.
+ * STALE, NOT_FOUND, ARG. */
 PAWL_MUST_CHECK enum pawl_err pawl_give_back_pq(struct pg_conn *pg, const struct pawl_run *run,
                                                 int64_t delay_ms, struct pawl_diag *diag);
 

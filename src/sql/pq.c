@@ -1,5 +1,5 @@
-/* Jobs in other people's transactions on PostgreSQL; the manual is <pawl/pq.h>. The functions of
- * migration 2 do the work; here values are put in and errors come out. */
+/* Jobs in other people's transactions on PostgreSQL; the manual is <pawl/pq.h>. The store's
+ * functions (store/postgres/script) do the work; here values are put in and errors come out. */
 #include <pawl/pq.h>
 
 #include "api/api.h"
@@ -238,10 +238,9 @@ enum pawl_err pawl_give_back_pq(struct pg_conn *pg, const struct pawl_run *ref, 
 }
 
 enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *ref,
-                           const struct pawl_report *report, struct pawl_failed *out,
-                           struct pawl_diag *diag)
+                           const struct pawl_report *report, struct pawl_diag *diag)
 {
-    assert(pg && ref && report && out);
+    assert(pg && ref && report);
     if (report->lapse || report->requeue) {
         return pawl__fail_field(
             diag, PAWL_ERR_UNSUPPORTED, report->lapse ? "lapse" : "requeue", "%s",
@@ -251,9 +250,8 @@ enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *ref,
     enum pawl_err err = pawl__fail_op(ref, report, &checked, diag);
     if (err) return err;
     struct call call = {
-        .text = "SELECT to_state, attempt, due_at_ms, delay_ms FROM pawl__fail($1::uuid, "
-                "$2::bigint, $3::text, $4::text, $5::text, $6::text, $7::text, $8::boolean, "
-                "$9::bigint)",
+        .text = "SELECT pawl_fail($1::uuid, $2::bigint, $3::text, $4::text, $5::text, $6::text, "
+                "$7::text, $8::boolean, $9::bigint * interval '1 millisecond')",
     };
     put_run(&call, ref);
     put_text(&call, report->message);
@@ -263,13 +261,5 @@ enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *ref,
     put_span(&call, report->details);
     put_text(&call, report->not_retryable ? "false" : "true");
     put_some(&call, report->retry_after_ms);
-    PGresult *row;
-    err = run(&call, pg, &row, diag);
-    if (err) return err;
-    *out = (struct pawl_failed){ .to = (enum pawl_state)int_at(row, 0),
-                                 .attempt = int_at(row, 1),
-                                 .due_at_ms = int_at(row, 2),
-                                 .delay_ms = int_at(row, 3) };
-    PQclear(row);
-    return PAWL_OK;
+    return run(&call, pg, NULL, diag);
 }

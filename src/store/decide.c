@@ -359,6 +359,15 @@ enum pawl_err pawl__fail_stale(struct pawl_diag *diag, const struct pawl_run *re
         (long long)ref->run, text, pawl_state_name(state, PAWL_VOCABULARY_PAWL), (long long)runs);
 }
 
+enum pawl_err pawl__fail_told(struct pawl_diag *diag, const struct pawl_run *ref)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(ref->id, text);
+    return pawl__fail(diag, PAWL_ERR_STALE,
+                      "run %lld of job \"%s\" is over: its end has been reported",
+                      (long long)ref->run, text);
+}
+
 /* ---- which jobs ---- */
 
 bool pawl__claim_wants(const struct pawl__op *op, const char *type)

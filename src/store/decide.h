@@ -144,6 +144,8 @@ enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
 /* STATE: "cannot <verb> job ...: it is completed". */
 enum pawl_err pawl__fail_state(struct pawl_diag *diag, struct pawl_job_id id, enum pawl_state state,
                                const char *verb);
+/* STALE: the end of the run was reported before. */
+enum pawl_err pawl__fail_told(struct pawl_diag *diag, const struct pawl_run *ref);
 /* STALE: the job is in `state` and has had `runs` runs. */
 enum pawl_err pawl__fail_stale(struct pawl_diag *diag, const struct pawl_run *ref,
                                enum pawl_state state, int64_t runs);

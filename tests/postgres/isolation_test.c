@@ -308,6 +308,9 @@ static char *outcome(struct play *play)
                                       " ORDER BY digest, id), '') FROM pawl_key");
     pawl__buf_printf(&buf, "keys %s\n", PQgetvalue(rest, 0, 0));
     PQclear(rest);
+    rest = say(play->watch, "SELECT count(*) FROM pawl_unsettled");
+    pawl__buf_printf(&buf, "unsettled %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
     pawl__buf_add(&buf, "", 1);
     assert_false(buf.failed);
     return buf.at;
@@ -333,11 +336,26 @@ static void end_scene(struct play *play)
                 "DELETE FROM pawl_job; DELETE FROM pawl_ready; DELETE FROM pawl_lease; DELETE FROM "
                 "pawl_ended;"
                 "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
-                "DELETE FROM pawl_progress; DELETE FROM pawl_checkpoint; DELETE FROM pawl_log;"
+                "DELETE FROM pawl_unsettled; DELETE FROM pawl_progress; DELETE FROM "
+                "pawl_checkpoint; DELETE FROM pawl_log;"
                 "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count"));
 }
 
 /* ---- scenes ---- */
+
+/* Beside the states of a job: it runs, and an application has reported that the run failed. */
+#define REPORTED PAWL_STATE_END
+
+static void report(struct play *play)
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES], text[256];
+    pawl_job_id_text(play->id, id);
+    snprintf(text, sizeof text,
+             "SELECT pawl_fail('%s', 1, 'hopeless', retryable => false);"
+             "UPDATE pawl_unsettled SET at_ms = %lld",
+             id, (long long)HAND_CLOCK_START_MS);
+    PQclear(say(play->watch, text));
+}
 
 static void set_scene(struct play *play, enum pawl_state state)
 {
@@ -349,7 +367,8 @@ static void set_scene(struct play *play, enum pawl_state state)
     if (state == PAWL_STATE_AVAILABLE) return;
     struct pawl_job job = claim_one(rig, QUEUE);
     assert_i64(1, job.run);
-    if (state == PAWL_STATE_ACTIVE) return;
+    if (state == REPORTED) report(play);
+    if (state == PAWL_STATE_ACTIVE || state == REPORTED) return;
     struct pawl_report report = { .type = "fatal",
                                   .message = "hopeless",
                                   .not_retryable = state == PAWL_STATE_DISCARDED };
@@ -487,6 +506,18 @@ static void notes_of_a_run(void **state)
     every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
 }
 
+/* What follows is left to whoever settles it; nobody else ends the run, or takes it for lost. */
+static void job_whose_run_was_reported(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "settle", .kind = PAWL__OP_SETTLE, .skips = true, .walks = true },
+        { .name = "complete", .kind = PAWL__OP_COMPLETE },
+        { .name = "cancel", CONTROL(CANCEL) },
+        { .name = "lapse", .kind = PAWL__OP_LAPSE, .skips = true, .walks = true, LATE },
+    };
+    every_pair(*state, REPORTED, acts, COUNT(acts));
+}
+
 static void job_that_ended_badly(void **state)
 {
     static const struct act acts[] = {
@@ -561,6 +592,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(job_that_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notes_of_a_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_whose_run_was_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_ended_badly, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);

@@ -90,6 +90,11 @@ class Place:
     def show(self, job):
         return json.loads(self.pawl("show", job, "--json"))
 
+    def settle(self):
+        """What a node does a moment after a commit."""
+        self.pawl("upkeep")
+        assert self.sql("SELECT count(*) FROM pawl_unsettled") == "0"
+
     def session(self, url=None):
         self.open.append(Session(self, url))
         return self.open[-1]
@@ -272,9 +277,89 @@ def a_lost_run_is_refused(place):
                 "there is no job")
         refuses(app, f"SELECT {call}('{job}', 0)", "PW001", "run", "the number that the claim")
     refuses(app, f"SELECT pawl_complete('{job}', 2, '[')", "PW001", "result", "not valid JSON")
-    assert app.sql(f"SELECT pawl_give_back('{job}', 2)") == "available"
+    app.sql(f"SELECT pawl_give_back('{job}', 2)")  # at once: no rule is needed for that
     assert guest.ask("claim default w") == f"{job} 3"
     app.sql(f"SELECT pawl_complete('{job}', 3, '{{}}'::jsonb)")
+
+
+@test
+def a_report_ends_the_run_and_a_node_decides_what_follows(place):
+    app, guest = place.session(), place.guest()
+    for number, report in enumerate(("pawl_fail('{}', 1, 'boom', type => 'io.disk')",
+                                     "pawl_give_back('{}', 1, '1 h')")):
+        lane = f"q{number}"
+        job = app.sql(f"SELECT pawl_submit('a', queue => '{lane}')")
+        assert guest.ask(f"claim {lane} w") == f"{job} 1"
+        report = "SELECT " + report.format(job)
+        app.sql("BEGIN")
+        app.sql(report)
+        refuses(app, report, "PW007", "run", "is over: its end has been reported")
+        app.sql("ROLLBACK")  # so it never was
+        app.sql("BEGIN")
+        app.sql(report)
+        app.sql("COMMIT")
+        for call in (report, f"SELECT pawl_complete('{job}', 1)",
+                     f"SELECT pawl_give_back('{job}', 1)"):
+            refuses(app, call, "PW007", "run", "is over: its end has been reported")
+        # whoever started the run reports its end too
+        assert guest.ask(f"complete {job} 1") == "STALE"
+        assert guest.ask(f"fail {job} 1 - - other") == "STALE"
+        assert guest.ask(f"give_back {job} 1 0") == "STALE"
+        assert place.show(job)["state"] == "active"
+        place.settle()
+        assert place.show(job)["state"] == ("retryable", "scheduled")[number]
+        assert place.sql(f"SELECT ties IS NULL FROM pawl_job WHERE id = '{job}'") == "t"
+    assert [f["type"] for f in json.loads(place.pawl("show", place.sql(
+        "SELECT id FROM pawl_failure"), "--json"))["failures"]] == ["io.disk"]
+
+
+@test
+def a_reported_failure_is_no_lost_lease(place):
+    """Even when the lease has ended before a node could look at the report."""
+    app, guest, holder = place.session(), place.guest(), place.session()
+    job = app.sql("SELECT pawl_submit('a')")
+    assert guest.ask("claim default w") == f"{job} 1"
+    app.sql(f"SELECT pawl_fail('{job}', 1, 'boom')")
+    place.sql("UPDATE pawl_job SET lease_until_ms = 1; UPDATE pawl_lease SET until_ms = 1")
+    holder.sql("BEGIN")
+    holder.sql("SELECT 1 FROM pawl_unsettled FOR UPDATE")  # another node has it in hand
+    place.pawl("upkeep")
+    assert place.show(job)["state"] == "active"
+    holder.sql("ROLLBACK")
+    place.settle()
+    assert place.show(job)["state"] == "retryable"
+    assert place.sql("SELECT count(*), bool_or(lapsed), min(message) FROM pawl_failure") \
+        == "1|f|boom"
+
+
+@test
+def an_operator_is_faster_than_a_report(place):
+    app, guest = place.session(), place.guest()
+    job = app.sql("SELECT pawl_submit('a')")
+    assert guest.ask("claim default w") == f"{job} 1"
+    app.sql(f"SELECT pawl_fail('{job}', 1, 'boom')")
+    place.pawl("cancel", job)
+    place.settle()
+    assert place.show(job)["state"] == "cancelled"
+    assert place.sql("SELECT count(*) FROM pawl_failure") == "0"
+
+
+@test
+def a_node_is_woken_to_decide(place):
+    """The node looks for jobs once an hour."""
+    app, guest, node = place.session(), place.guest(), place.guest()
+    assert node.ask("work mail.send default") == "OK"
+    for retry in ("{}", '{"backoff":"immediate"}'):
+        job = app.sql(f"SELECT pawl_submit('mail.send', retry => '{retry}')")
+        assert node.line() == "ran " + job
+    job = app.sql("SELECT pawl_submit('a', queue => 'q')")
+    assert guest.ask("claim q w") == f"{job} 1"
+    app.sql(f"SELECT pawl_fail('{job}', 1, 'boom', retry_after => '1 h')")
+    for _ in range(PATIENCE_S * 20):
+        if place.show(job)["state"] == "retryable":
+            break
+        time.sleep(0.05)
+    assert place.show(job)["state"] == "retryable"
 
 
 @test
@@ -298,7 +383,11 @@ def an_application_in_c_does_it_in_its_transaction(place):
     assert app.ask(f"give_back {job} 1 0") == "OK"
     assert guest.ask("claim default w") == f"{job} 2"
     assert app.ask(f"complete {job} 1 {{}}").startswith("STALE run: run 1 of job")
-    assert app.ask(f"fail {job} 2") == "retryable attempt 2, in 5000 ms"
+    assert app.ask(f"fail {job} 2") == "OK"  # what follows is not known yet
+    place.settle()
+    failed = place.show(job)
+    assert failed["state"] == "retryable", failed
+    assert failed["failures"][-1]["retry_delay_ms"] == 5000, failed
     job = app.ask("submit mail.send [9] -").split()[0]
     assert guest.ask("claim default w") == f"{job} 1"
     assert app.ask("sql BEGIN") == "OK"
@@ -424,7 +513,23 @@ def rows(place):
     return [json.loads(line) for line in place.sql(ROWS).splitlines()]
 
 
+POLICY = {"attempts_max": 3, "backoff": "exponential", "initial_ms": 1000, "coefficient": 2,
+          "cap_ms": 300000, "exponent_max": 0, "jitter": True, "jitter_low": 0.5,
+          "jitter_high": 1.5, "on_exhaustion": "discard", "non_retryable": []}
+
+
+def resolved(policy):
+    """All of it: from SQL a policy is kept as it was given, and the library leaves defaults out."""
+    cap_ms = max(POLICY["cap_ms"], policy.get("initial_ms", 0))
+    return {**POLICY, "cap_ms": cap_ms, **policy}
+
+
 def compare(ours, theirs):
+    for row in ours + theirs:
+        if "facts" in row:
+            row["facts"][11] = resolved(json.loads(row["facts"][11] or "{}"))
+        if "retry" in row:
+            row["retry"] = resolved(row["retry"])
     assert len(ours) == len(theirs), (len(ours), len(theirs))
     for here, there in zip(ours, theirs):
         # they were submitted one after the other: the minute may have changed between them
@@ -439,6 +544,8 @@ def submits_what_the_library_submits(place):
     app, ours, theirs = place.session(), [], []
     for spec in SPECS:
         ours.append(app.sql(as_sql(spec)))
+        if "retry" in spec:
+            place.settle()  # it is held until a node has checked the policy
         theirs.append(json.loads(other.pawl("submit", "-", "--json", stdin=as_line(spec)))["id"])
     assert len(set(ours)) == len(set(theirs)) == len(SPECS) - 2, (ours, theirs)
     compare(rows(place), rows(other))
@@ -488,7 +595,7 @@ def fail_by_sql(app, job, run, report):
     names = ("type", "code", "message")
     given = [f"{name} => {quote(value)}" for name, value in zip(names, report.split())
              if value != "-"]
-    return app.sql(f"SELECT pawl_fail('{job}', {run}, {', '.join(given)})")
+    app.sql(f"SELECT pawl_fail('{job}', {run}, {', '.join(given)})")
 
 
 @test
@@ -500,6 +607,7 @@ def fails_as_the_library_fails(place):
         for number, (retry, report, more, runs) in enumerate(FAILURES):
             lane = f"q{number}"
             job = app.sql(f"SELECT pawl_submit('f', queue => '{lane}', retry => '{retry}')")
+            where.settle()
             for run in range(1, runs + 1):
                 # due at once, whatever the policy said
                 app.sql(f"WITH due AS (UPDATE pawl_job SET state = 2, waits = false, worker = NULL,"
@@ -510,8 +618,13 @@ def fails_as_the_library_fails(place):
                 assert guest.ask(f"claim {lane} w") == f"{job} {run}"
                 if more == "expired":
                     app.sql(f"UPDATE pawl_job SET expires_at_ms = 1 WHERE id = '{job}'")
-                seen.append(fail_by_sql(app, job, run, report) if sql
-                            else guest.ask(f"fail {job} {run} {report}"))
+                if sql:
+                    fail_by_sql(app, job, run, report)
+                    where.settle()
+                    state = where.show(job)["state"]
+                else:
+                    state = guest.ask(f"fail {job} {run} {report}")
+                seen.append(state.replace("available", "retryable"))  # settling promotes as well
         states.append(seen)
     assert states[0] == states[1], states
     ours, theirs = rows(place), rows(other)
@@ -520,6 +633,8 @@ def fails_as_the_library_fails(place):
             if '"jitter":false' not in (row["facts"][11] or ""):
                 failure[3] = failure[3] is not None  # drawn by lot
         row["wait"] = row["rank"] = row["live"] = None
+        if row["state"] in (2, 5):
+            row["state"], row["place"], row["rolls"] = "waits", row["place"][:3], None
     compare(ours, theirs)
 
 
@@ -535,10 +650,24 @@ def gives_back_as_the_library_does(place):
                 app.sql(f"SELECT pawl_give_back('{job}', 1, interval '{delay} milliseconds')")
             else:
                 assert guest.ask(f"give_back {job} 1 {delay}") == "OK"
+    place.settle()
     compare(rows(place), rows(other))
 
 
+# What only a node can tell: the job ends with the reason.
+REFUSED_LATE = [
+    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "not a word that is known"),
+    ("retry => '{\"tries\":1}'", "PW001", "retry", 'no member "tries"'),
+    ("retry => '{\"initial_ms\":1.5}'", "PW001", "retry.initial_ms", "a whole number"),
+    ("retry => '{\"cap_ms\":10}'", "PW001", "retry.cap_ms", "is less than initial_ms"),
+    ("retry => '{\"coefficient\":0.5}'", "PW001", "retry.coefficient", "at least 1"),
+    ("retry => '{\"non_retryable\":[\"\"]}'", "PW001", "retry.non_retryable", "is empty"),
+]
+
+
 REFUSED = [
+    ("retry => '[]'", "PW001", "retry", "retry must be a JSON object"),
+    ("retry => '{\"attempts_max\":-1}'", "PW001", "retry.attempts_max", "at least 1"),
     ("type => NULL", "PW001", "type", "type is missing"),
     ("type => 'Mail'", "PW001", "type", "must be lower-case words joined by dots"),
     ("type => repeat('a', 256)", "PW017", "type", "type is longer than 255 bytes"),
@@ -564,12 +693,6 @@ REFUSED = [
     ("idempotency_for => '1 s'", "PW001", "idempotency_for", "needs an idempotency_key"),
     ("attempts_max => 0", "PW001", "attempts_max", "attempts_max must be at least 1"),
     ("attempts_max => 2, retry => '{\"attempts_max\":2}'", "PW001", "attempts_max", "both"),
-    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "not a word that is known"),
-    ("retry => '{\"tries\":1}'", "PW001", "retry", 'no member "tries"'),
-    ("retry => '{\"initial_ms\":1.5}'", "PW001", "retry.initial_ms", "a whole number"),
-    ("retry => '{\"cap_ms\":10}'", "PW001", "retry.cap_ms", "is less than initial_ms"),
-    ("retry => '{\"coefficient\":0.5}'", "PW001", "retry.coefficient", "at least 1"),
-    ("retry => '{\"non_retryable\":[\"\"]}'", "PW001", "retry.non_retryable", "is empty"),
     ("uniqueness => '{}'", "PW001", "unique.keys", "must say what makes two jobs the same"),
     ("uniqueness => '{\"keys\":[\"colour\"]}'", "PW001", "unique.keys", '"colour"'),
     ("uniqueness => '{\"keys\":[\"type\"],\"args_keys\":[\"a\"]}'", "PW001", "unique.args_keys",
@@ -595,6 +718,24 @@ def what_breaks_a_rule_is_refused_with_field_and_rule(place):
     job = app.sql("SELECT pawl_submit('a', id => gen_random_uuid())")
     refuses(app, f"SELECT pawl_submit('a', id => '{job}')", "PW004", "id", "there is a job")
     assert place.sql("SELECT count(*) FROM pawl_job") == "1"
+
+
+@test
+def what_only_a_node_can_refuse_ends_the_job_with_its_reason(place):
+    app, guest = place.session(), place.guest()
+    for number, (call, _, _, words) in enumerate(REFUSED_LATE):
+        more = ("", ", pending => true", ", delay => '1 h'")[number % 3]
+        job = app.sql(f"SELECT pawl_submit('a', {call}{more})")
+        assert place.show(job)["state"] == ("pending", "pending", "scheduled")[number % 3]
+        assert guest.ask("claim default w") == "none"
+        place.settle()
+        shown = place.show(job)
+        assert shown["state"] == "cancelled" and words in shown["reason"], (call, shown)
+    for state, more in (("available", ""), ("pending", ", pending => true"),
+                        ("scheduled", ", delay => '1 h'")):
+        job = app.sql(f"SELECT pawl_submit('b', retry => '{{\"initial_ms\":7}}'{more})")
+        place.settle()
+        assert place.show(job)["state"] == state
 
 
 # ---- the views ----
@@ -683,7 +824,8 @@ def the_claim_query_finds_what_a_claim_takes(place):
         assert guest.ask("claim default node-7").split()[0] == job
     app.sql(f"SELECT pawl_complete('{expected[0]}', 1, '7')")
     app.sql(f"SELECT pawl_fail('{expected[1]}', 1, 'boom', code => 'FAIL')")
-    app.sql(f"SELECT pawl_fail('{expected[2]}', 1, 'again')")
+    app.sql(f"SELECT pawl_fail('{expected[2]}', 1, 'again', retry_after => '1 h')")
+    place.settle()
     place.pawl("cancel", expected[3])
     words = dict(line.split("|") for line in
                  app.sql("SELECT job_id, status FROM scheduler_job").splitlines())
@@ -709,6 +851,7 @@ def a_job_that_goes_and_comes_back_is_shown_once(place):
         enumerate(("tags => '{}'", "tags => '{}'", "delay => '1 h'", "pending => true")))
     assert guest.ask("claim q0 w") == f"{failed} 1"
     app.sql(f"SELECT pawl_fail('{failed}', 1, 'boom', code => 'FAIL')")
+    place.settle()
     shown = "SELECT job_id, status, paused_from_status FROM scheduler_job ORDER BY created_at"
     before = app.sql(shown)
     assert [line.split("|")[1] for line in before.splitlines()] == ["FAILED"] + ["PENDING"] * 3

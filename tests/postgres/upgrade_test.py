@@ -153,7 +153,7 @@ def other_functions_of_the_same_version_are_replaced(postgres, url):
     assert script_of(postgres, url) == current
     assert postgres.sql(f"SELECT string_agg(proname || ' ' || prorettype::regtype, ',') "
                         f"FROM pg_proc WHERE pronamespace = '{place}'::regnamespace "
-                        "AND proname IN ('pawl_gone', 'pawl_give_back')") == "pawl_give_back text"
+                        "AND proname IN ('pawl_gone', 'pawl_give_back')") == "pawl_give_back void"
     assert pawl(OLD, url, "migrate") == "schema: version 1, up to date\n"
 
 

@@ -7,7 +7,7 @@
 
 #include <semaphore.h>
 
-enum { TIE_WATCH = 1, TIE_ECHO = 2, TIE_DOUBT = 4 }; /* bits: see ties.h */
+enum { TIE_WATCH = 1 << 3, TIE_ECHO = 1 << 4, TIE_DOUBT = 1 << 5 }; /* see ties.h */
 
 /* The first is available, the others are pending. Ids follow each other. */
 static inline struct pawl_job_id *chain_of(struct rig *rig, size_t count, int32_t ties,

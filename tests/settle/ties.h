@@ -2,10 +2,10 @@
 #ifndef TESTS_SETTLE_TIES_H
 #define TESTS_SETTLE_TIES_H
 
-#define PAWL__TIES(X)                                                                              \
-    X(0, WATCH, "the job whose id comes next")                                                     \
-    X(1, ECHO, "what is said of each move")                                                        \
-    X(2, DOUBT, "whether the job whose id comes next has ended")
+#define PAWL__TIES_MORE(X)                                                                         \
+    X(3, WATCH, "the job whose id comes next")                                                     \
+    X(4, ECHO, "what is said of each move")                                                        \
+    X(5, DOUBT, "whether the job whose id comes next has ended")
 #define PAWL__SETTLE_MAX 8
 
 #endif

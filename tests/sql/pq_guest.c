@@ -3,7 +3,7 @@
  *     sql TEXT               "OK", or what the server says
  *     submit TYPE ARGS KEY   "ID" and what else is said of it; KEY is a business key, "-" none
  *     complete ID RUN JSON   "OK", or the error's name, field and text
- *     fail ID RUN            the state that follows, and when
+ *     fail ID RUN            as complete
  *     give_back ID RUN MS    as complete
  *
  * Usage: pq_guest URL */
@@ -60,17 +60,9 @@ static void submit(PGconn *pg, const char *type, const char *args, const char *k
 
 static void fail(PGconn *pg, const struct pawl_run *run)
 {
-    struct pawl_failed failed;
     struct pawl_diag diag;
-    enum pawl_err err =
-        pawl_fail_pq(pg, run, &(struct pawl_report){ .message = "boom", .retry_after_ms = 5000 },
-                     &failed, &diag);
-    if (err) {
-        answer(err, &diag);
-    } else {
-        printf("%s attempt %lld, in %lld ms\n", pawl_state_name(failed.to, PAWL_VOCABULARY_PAWL),
-               (long long)failed.attempt, (long long)failed.delay_ms);
-    }
+    struct pawl_report report = { .message = "boom", .retry_after_ms = 5000 };
+    answer(pawl_fail_pq(pg, run, &report, &diag), &diag);
 }
 
 int main(int argc, char **argv)

@@ -51,7 +51,7 @@ static inline struct pawl__row *stored(struct pawl__backend *b, struct pawl_job_
 
 static inline enum pawl_err load(struct pawl__backend *b, struct pawl__set *set, bool wait)
 {
-    assert_true(wait); // no job has ties here
+    (void)wait; // nobody holds anything
     b->loads++;
     for (size_t i = 0; i < set->unread_count; i++) {
         struct pawl__row *row = set->unread[i];

@@ -157,7 +157,14 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(ties,           ties,           BITS)                                                        \
     X(run,            run,            I64)                                                         \
     X(from,           from_state,     SOME_STATE)                                                  \
-    X(to,             to_state,       SOME_STATE)
+    X(to,             to_state,       SOME_STATE)                                                  \
+    X(delay_ms,       delay_ms,       MS)                                                          \
+    X(not_retryable,  not_retryable,  BITS)                                                        \
+    X(type,           type,           TEXT)                                                        \
+    X(code,           code,           TEXT)                                                        \
+    X(error_class,    error_class,    TEXT)                                                        \
+    X(message,        message,        TEXT)                                                        \
+    X(details,        details,        JSON)
 
 /* struct pawl__node */
 #define PAWL__NODE_FIELDS(X)                                                                       \

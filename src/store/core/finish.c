@@ -1,6 +1,6 @@
 /* What the owner of a run does with it: complete, fail, snooze; and what becomes of a run whose
  * lease ended. */
-#include "store/core/set.h"
+#include "store/core/settle.h"
 
 #include "base/diag.h"
 #include "store/decide.h"
@@ -26,9 +26,9 @@ enum pawl_err pawl__rule_complete(struct pawl__set *set, struct pawl__op *op)
 
 /* ---- fail and snooze ---- */
 
-static struct pawl__run_facts facts_of(const struct pawl__set *set, const struct pawl__row *row)
+static struct pawl__run_facts facts_of(const struct pawl__row *row, int64_t now_ms)
 {
-    return (struct pawl__run_facts){ .now_ms = set->now_ms,
+    return (struct pawl__run_facts){ .now_ms = now_ms,
                                      .run = row->run,
                                      .base_run = row->base_run,
                                      .free_runs = row->free_runs,
@@ -49,14 +49,14 @@ static enum pawl_err follow(struct pawl__set *set, struct pawl__row *row,
 }
 
 static void record(struct pawl__set *set, struct pawl__row *row, const struct pawl_report *report,
-                   const struct pawl__course *course)
+                   const struct pawl__course *course, int64_t now_ms)
 {
     pawl__set_put(set, PAWL__TABLE_FAILURE,
                   &(struct pawl__failure){ .row = row,
                                            .run = row->run,
                                            .attempt = row->run - row->base_run,
                                            .started_at_ms = row->started_at_ms,
-                                           .failed_at_ms = set->now_ms,
+                                           .failed_at_ms = now_ms,
                                            .delay_ms = course->delay_ms,
                                            .lapsed = course->lapsed,
                                            .worker = row->worker,
@@ -70,28 +70,27 @@ static void record(struct pawl__set *set, struct pawl__row *row, const struct pa
                   &(struct pawl__trim){ .row = row, .run = row->run - PAWL__FAILURES_KEPT });
 }
 
-static enum pawl_err record_and_follow(struct pawl__set *set, struct pawl__row *row,
-                                       const struct pawl_report *report,
-                                       const struct pawl__course *course)
-{
-    if (course->fails) record(set, row, report, course);
-    return follow(set, row, course);
-}
+/* What is said of the end of a run, and when. */
+struct end {
+    const struct pawl_report *report;
+    bool lapsed; /* its owner is gone */
+    int64_t at_ms;
+};
 
-/* `lapsed`: the run's owner is gone. */
-static enum pawl_err end_run(struct pawl__set *set, struct pawl__row *row,
-                             const struct pawl_report *report, bool lapsed,
+static enum pawl_err end_run(struct pawl__set *set, struct pawl__row *row, const struct end *end,
                              struct pawl__arena *arena, int64_t *delay_ms)
 {
     struct pawl_retry retry;
     enum pawl_err err = pawl__policy_read(row->retry, row->attempts_max, arena, &retry, set->diag);
     if (err && err != PAWL_ERR_CORRUPT) return err;
-    struct pawl__run_facts facts = facts_of(set, row);
-    struct pawl__course course = err      ? pawl__course_unknown(lapsed)
-                                 : lapsed ? pawl__course_lapsed(&facts, &retry, row->crashes)
-                                          : pawl__course_failed(&facts, &retry, report, set->rng);
+    struct pawl__run_facts facts = facts_of(row, end->at_ms);
+    struct pawl__course course = err ? pawl__course_unknown(end->lapsed)
+                                 : end->lapsed
+                                     ? pawl__course_lapsed(&facts, &retry, row->crashes)
+                                     : pawl__course_failed(&facts, &retry, end->report, set->rng);
     *delay_ms = course.delay_ms;
-    return record_and_follow(set, row, report, &course);
+    if (course.fails) record(set, row, end->report, &course, end->at_ms);
+    return follow(set, row, &course);
 }
 
 void pawl__want_fail(struct pawl__set *set, const struct pawl__op *op)
@@ -105,8 +104,8 @@ enum pawl_err pawl__rule_fail(struct pawl__set *set, struct pawl__op *op)
     struct pawl__row *row;
     enum pawl_err err = pawl__row_owned(set, &op->fail.ref, &row, op->diag);
     if (err) return err;
-    err =
-        end_run(set, row, &op->fail.report, op->fail.report.lapse, &op->arena, &op->fail.delay_ms);
+    struct end end = { &op->fail.report, op->fail.report.lapse, set->now_ms };
+    err = end_run(set, row, &end, &op->arena, &op->fail.delay_ms);
     if (err) return err;
     op->fail.to = row->state;
     op->fail.attempt = row->run - row->base_run;
@@ -124,10 +123,51 @@ enum pawl_err pawl__rule_snooze(struct pawl__set *set, struct pawl__op *op)
     struct pawl__row *row;
     enum pawl_err err = pawl__row_owned(set, &op->snooze.ref, &row, op->diag);
     if (err) return err;
-    struct pawl__run_facts facts = facts_of(set, row);
+    struct pawl__run_facts facts = facts_of(row, set->now_ms);
     struct pawl__course course = pawl__course_snoozed(&facts, op->snooze.delay_ms);
     return follow(set, row, &course);
 }
+
+/* ---- what was reported from SQL ---- */
+
+/* The job whose run it is about; NULL: that has ended otherwise, by an operator for example. */
+static struct pawl__row *told_of(struct pawl__set *set, const struct pawl__unsettled *told)
+{
+    struct pawl__row *row = pawl__set_find(set, told->id);
+    bool current = row && row->found == PAWL__FOUND_LIVE && row->state == PAWL_STATE_ACTIVE &&
+                   row->run == told->run;
+    return current ? row : NULL;
+}
+
+/* As of the time when it was reported, however late that is. */
+static bool follow_failed(struct pawl__set *set, const struct pawl__unsettled *told)
+{
+    struct pawl__row *row = told_of(set, told);
+    struct pawl_report report = { .message = told->message,
+                                  .type = told->type,
+                                  .code = told->code,
+                                  .error_class = told->error_class,
+                                  .details = told->details,
+                                  .not_retryable = told->not_retryable != 0,
+                                  .retry_after_ms = told->delay_ms };
+    struct end end = { &report, false, told->at_ms };
+    int64_t unused;
+    if (row && end_run(set, row, &end, &set->arena, &unused)) set->failed = true;
+    return true;
+}
+
+static bool follow_put_off(struct pawl__set *set, const struct pawl__unsettled *told)
+{
+    struct pawl__row *row = told_of(set, told);
+    if (!row) return true;
+    struct pawl__run_facts facts = facts_of(row, told->at_ms);
+    struct pawl__course course = pawl__course_snoozed(&facts, told->delay_ms);
+    if (follow(set, row, &course)) set->failed = true;
+    return true;
+}
+
+const struct pawl__tie pawl__tie_FAILED = { .follow = follow_failed };
+const struct pawl__tie pawl__tie_PUT_OFF = { .follow = follow_put_off };
 
 /* ---- leases that ended ---- */
 
@@ -136,9 +176,10 @@ static enum pawl_err lapse_run(struct pawl__set *set, struct pawl__row *row,
                                struct pawl__arena *arena)
 {
     int64_t unused;
-    struct pawl__run_facts facts = facts_of(set, row);
+    struct pawl__run_facts facts = facts_of(row, set->now_ms);
     if (!pawl__run_is_timed(&facts)) {
-        return end_run(set, row, &pawl__report_lapsed, true, arena, &unused);
+        struct end end = { &pawl__report_lapsed, true, set->now_ms };
+        return end_run(set, row, &end, arena, &unused);
     }
     struct pawl__timeout *timeout = pawl__arena_calloc(arena, 1, sizeof *timeout);
     if (!timeout) {
@@ -146,7 +187,8 @@ static enum pawl_err lapse_run(struct pawl__set *set, struct pawl__row *row,
         return PAWL_OK;
     }
     pawl__timeout_tell(&facts, timeout);
-    return end_run(set, row, &timeout->report, false, arena, &unused);
+    struct end end = { &timeout->report, false, set->now_ms };
+    return end_run(set, row, &end, arena, &unused);
 }
 
 /* A job that was routed and not assigned in time goes back where it was, at no charge. */
@@ -161,16 +203,33 @@ static enum pawl_err refuse_damaged(struct pawl__set *set)
     return pawl__fail(set->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
 }
 
+/* Its owner was heard of: the end of the run is reported, and will be followed up. */
+static void lapse_later(struct pawl__set *set, struct pawl__row *row)
+{
+    enum { TOLD_LEASE_MS = 1000 };
+    row->lease_until_ms = set->now_ms + TOLD_LEASE_MS;
+    row->wrote |= PAWL__WROTE_LEASE;
+}
+
+static enum pawl_err lapse(struct pawl__set *set, struct pawl__row *row, struct pawl__op *op)
+{
+    if (row->found != PAWL__FOUND_LIVE) return refuse_damaged(set);
+    assert(row->lease_until_ms <= set->now_ms);
+    if (row->state == PAWL_STATE_ACTIVE && (row->ties & PAWL__TIES_TOLD)) {
+        lapse_later(set, row);
+        return PAWL_OK;
+    }
+    op->sweep.moved++;
+    return row->state == PAWL_STATE_ACTIVE ? lapse_run(set, row, &op->arena)
+                                           : lapse_route(set, row);
+}
+
 enum pawl_err pawl__rule_lapse(struct pawl__set *set, struct pawl__op *op)
 {
     enum pawl_err err = PAWL_OK;
+    op->sweep.moved = 0;
     for (size_t i = 0; !err && i < set->scanned_count; i++) {
-        struct pawl__row *row = set->scanned[i];
-        if (row->found != PAWL__FOUND_LIVE) return refuse_damaged(set);
-        assert(row->lease_until_ms <= set->now_ms);
-        err = row->state == PAWL_STATE_ACTIVE ? lapse_run(set, row, &op->arena)
-                                              : lapse_route(set, row);
+        err = lapse(set, set->scanned[i], op);
     }
-    op->sweep.moved = (int64_t)set->scanned_count;
     return err;
 }

@@ -141,6 +141,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
     enter(set, row, to, target);
     row->state = to;
     row->wrote |= PAWL__WROTE_STAND;
+    if (to != PAWL_STATE_ACTIVE) row->ties &= ~PAWL__TIES_TOLD;
     if (row->was.has_end) row->wrote |= PAWL__WROTE_FACTS; // it got a new rank when it was read
     bool waits = to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE;
     pawl__set_note_move(set, &(struct pawl__set_move){ .row = row,
@@ -211,6 +212,8 @@ enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
     enum pawl_err err = pawl__row_known(set, ref->id, out, diag);
     if (err) return err;
     const struct pawl__row *row = *out;
-    if (row->state == PAWL_STATE_ACTIVE && row->run == ref->run) return PAWL_OK;
+    bool current = row->state == PAWL_STATE_ACTIVE && row->run == ref->run;
+    if (current && !(row->ties & PAWL__TIES_TOLD)) return PAWL_OK;
+    if (current) return pawl__fail_told(diag, ref);
     return pawl__fail_stale(diag, ref, row->state, row->run);
 }

@@ -228,6 +228,11 @@ struct pawl__unsettled {
     int32_t ties; /* those that are left to do */
     int64_t run;
     enum pawl_state from, to;
+    /* What was reported of the run, where the entry is not about a move. */
+    int64_t delay_ms;      /* until the next run; 0: as the policy says */
+    int32_t not_retryable; /* 0 or 1 */
+    const char *type, *code, *error_class, *message;
+    struct pawl_span details;
 };
 
 /* An entry that is done. */

@@ -75,7 +75,8 @@ static enum pawl_err follow(struct pawl__set *set, struct pawl__unsettled *move)
 static void want(struct pawl__set *set, const struct pawl__unsettled *move)
 {
     for (size_t i = 0; ties[i].tie; i++) {
-        if (move->ties & ties[i].bit) ties[i].tie->want(set, move);
+        bool wants = (move->ties & ties[i].bit) && ties[i].tie->want;
+        if (wants) ties[i].tie->want(set, move);
     }
 }
 

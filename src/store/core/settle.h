@@ -14,6 +14,12 @@
  * 1. A rule has the job as it is now, which may have moved on since, and what the move was.
  * 2. A rule that cannot follow yet changes nothing. It is called again, later, for the same move.
  *
+ * An application that ends a run in a transaction of its own database session (postgres/script)
+ * cannot ask the rules here. It leaves an entry with what it reports, and a tie of PAWL__TIES_TOLD
+ * on the job: that run is over, for its owner and for everybody else, and what becomes of the job
+ * is decided when the entry is followed up (finish.c). The tie goes with the run. A job that was
+ * submitted there with a retry policy is held until its entry is followed up: submit.c.
+ *
  * Threads: the set's. */
 #ifndef PAWL_STORE_CORE_SETTLE_H
 #define PAWL_STORE_CORE_SETTLE_H
@@ -21,9 +27,14 @@
 #include "store/core/set.h"
 
 /* bit, NAME, what depends on the job's moves. Numbers are stored: append, never reuse. */
-#ifndef PAWL__TIES /* tests bring ties of their own: tests/settle/ties.h */
-#define PAWL__TIES(X)
+#ifndef PAWL__TIES_MORE /* tests bring ties of their own: tests/settle/ties.h */
+#define PAWL__TIES_MORE(X)
 #endif
+#define PAWL__TIES(X)                                                                              \
+    X(0, FAILED, "nothing: its run was reported as failed")                                        \
+    X(1, PUT_OFF, "nothing: its run was given back, for later")                                    \
+    X(2, UNCHECKED, "nothing: its retry policy is yet to be checked")                              \
+    PAWL__TIES_MORE(X)
 
 /* How many moves are followed up in one transaction. */
 #ifndef PAWL__SETTLE_MAX
@@ -31,7 +42,7 @@
 #endif
 
 struct pawl__tie {
-    /* Note the rows that following needs. */
+    /* Note the rows that following needs; NULL: none but the job itself. */
     void (*want)(struct pawl__set *set, const struct pawl__unsettled *move);
     /* They were read, but others may hold some (HELD). True: the move was followed up, or something
      * more is wanted: then nothing was changed, and it is called again when that was read. False:
@@ -40,7 +51,7 @@ struct pawl__tie {
 };
 
 #define X(bit, name, ...) PAWL__TIE_##name = 1 << (bit),
-enum { PAWL__TIE_NONE = 0, PAWL__TIES(X) };
+enum { PAWL__TIE_NONE = 0, PAWL__TIES(X) PAWL__TIES_TOLD = PAWL__TIE_FAILED | PAWL__TIE_PUT_OFF };
 #undef X
 #define X(bit, name, ...) extern const struct pawl__tie pawl__tie_##name;
 PAWL__TIES(X)

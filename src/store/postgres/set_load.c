@@ -317,7 +317,8 @@ enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t
     enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         struct pawl__unsettled entry = { .seq = pawl__pg_int(rows, i, 0) };
-        (void)pawl__pg_read(rows, i, 1, of->fields, of->count, &pg->set.arena, &entry); // no texts
+        if (pawl__pg_read(rows, i, 1, of->fields, of->count, &pg->set.arena, &entry))
+            pg->set.failed = true;
         pawl__settle_again(&pg->set, &entry);
     }
     return err;

@@ -180,7 +180,8 @@ enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
         struct pawl__unsettled entry = { .seq = sqlite3_column_int64(stmt, 0) };
-        (void)pawl__sq_read(stmt, 1, of->fields, of->count, &sq->set.arena, &entry); // no texts
+        if (pawl__sq_read(stmt, 1, of->fields, of->count, &sq->set.arena, &entry))
+            sq->set.failed = true;
         pawl__settle_again(&sq->set, &entry);
     }
     return err;

@@ -326,15 +326,23 @@ CREATE TABLE pawl_token (
     used_at_ms    bigint
 );
 
--- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
+-- Moves of jobs with ties whose consequences are left for later, and what was reported of runs from
+-- SQL: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (
-    seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at_ms      bigint NOT NULL,
-    job_id     uuid NOT NULL,
-    ties       smallint NOT NULL,
-    run        bigint NOT NULL,
-    from_state smallint,
-    to_state   smallint
+    seq           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at_ms         bigint NOT NULL,
+    job_id        uuid NOT NULL,
+    ties          smallint NOT NULL,
+    run           bigint NOT NULL,
+    from_state    smallint,
+    to_state      smallint,
+    delay_ms      bigint,
+    not_retryable smallint,
+    type          text,
+    code          text,
+    error_class   text,
+    message       text,
+    details       text
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 

@@ -7,11 +7,12 @@
 --
 -- 1. Functions are replaced, which callers and objects that depend on them do not notice: hence
 --    CREATE OR REPLACE everywhere. Those of the script before that are not made any more are
---    dropped in the end, unless something depends on them. PostgreSQL refuses to replace a function whose
---    result or parameters have changed: then the whole script runs once more, with script_clear
---    before all else. What a grant was given on gets it back in the end.
+--    dropped in the end, unless something depends on them. PostgreSQL refuses to replace a function
+--    whose result or parameters have changed: then the whole script runs once more, and
+--    script_clear drops what it can first. What a grant was given on gets it back in the end.
 -- 2. Views are always replaced. A view's columns stay as they are, and new ones come last.
--- 3. It needs the newest schema and changes no table.
+-- 3. A type is made if it is not there, and never changed: one of another form has another name.
+-- 4. It needs the newest schema and changes no table.
 --
 -- Errors have an SQLSTATE of "PW" and the library's number of three digits (PW001 is ARG); the
 -- field that broke a rule is the error's column name.
@@ -21,7 +22,6 @@
 -- the rest runs with its caller's rights.
 
 SELECT set_config('check_function_bodies', 'off', true),
-    set_config('extra_float_digits', '1', true),
     set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
 -- The grants, as a JSON array for script_end.

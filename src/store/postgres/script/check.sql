@@ -182,3 +182,14 @@ BEGIN
     END IF;
     RETURN number;
 END $$;
+
+CREATE OR REPLACE FUNCTION pawl__word(field text, value json, known text[]) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF json_typeof(value) <> 'string' THEN
+        PERFORM pawl__refuse(1, field, format('"%s" must be a string', field));
+    ELSIF value #>> '{}' <> ALL (known) THEN
+        PERFORM pawl__refuse(1, field, format('"%s" is not a word that is known', field));
+    END IF;
+    RETURN value #>> '{}';
+END $$;

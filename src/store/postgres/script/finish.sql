@@ -1,191 +1,96 @@
--- What the owner of a run does with it.
+-- What the owner of a run does with it, in its own transaction. That the run is his is checked at
+-- once, and its row stays locked until the transaction ends. What follows from a failure or a delay
+-- is decided by a node, a moment after the commit: src/store/core/finish.c.
 -- name: script_finish
-CREATE OR REPLACE FUNCTION pawl__owned(job uuid, run bigint) RETURNS pawl__place
+-- Locks the job; refuses a run that is over.
+CREATE OR REPLACE FUNCTION pawl__owned(job uuid, run bigint) RETURNS pawl_job
 LANGUAGE plpgsql AS $$
 DECLARE
-    p pawl__place;
+    j pawl_job;
 BEGIN
     IF job IS NULL THEN
         PERFORM pawl__refuse(1, 'job', 'job is missing');
     ELSIF run IS NULL OR run < 1 THEN
         PERFORM pawl__refuse(1, 'run', 'run must be the number that the claim gave');
     END IF;
-    p := pawl__place_of(job);
-    IF p.id IS NULL THEN
+    SELECT * INTO j FROM pawl_job AS o WHERE o.id = job FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        SELECT a.id, a.state, a.run INTO j.id, j.state, j.run FROM pawl_archive AS a
+        WHERE a.id = job;
+    END IF;
+    IF j.id IS NULL THEN
         PERFORM pawl__refuse(3, 'job', format('there is no job "%s"', job));
-    ELSIF p.state <> 4 OR p.run <> run THEN
+    ELSIF j.state <> 4 OR j.run <> run THEN
         PERFORM pawl__refuse(7, 'run', format(
             'run %s of job "%s" is over: the job is %s and has had %s runs', run, job,
-            pawl__state_name(p.state), p.run));
+            pawl__state_name(j.state), j.run));
+    ELSIF j.ties & 3 <> 0 THEN
+        PERFORM pawl__refuse(7, 'run', format('run %s of job "%s" is over: its end has been '
+            'reported', run, job));
     END IF;
-    RETURN p;
+    RETURN j;
 END $$;
 
--- The run is done. Its row is locked until the caller commits, and nobody else can finish it.
+-- The run is done.
 CREATE OR REPLACE FUNCTION pawl_complete(job uuid, run bigint, result text DEFAULT NULL)
 RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
-DECLARE
-    p pawl__place := pawl__owned(job, run);
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM pawl__check_json('result', nullif(result, ''), 1048576, NULL);
-    PERFORM pawl__end(p, 7, pawl__now(), NULL, nullif(result, ''), false);
+    PERFORM pawl__end(pawl__owned(job, run), 7, NULL, nullif(result, ''));
 END $$;
 
 CREATE OR REPLACE FUNCTION pawl_complete(job uuid, run bigint, result jsonb) RETURNS void
-LANGUAGE sql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
     SELECT pawl_complete(job, run, result::text)
 $$;
 
--- first * factor^power, stopped at the cap; exact for whole factors.
-CREATE OR REPLACE FUNCTION pawl__power(first bigint, factor double precision,
-    power double precision, cap_ms bigint) RETURNS bigint
-LANGUAGE plpgsql AS $$
+-- The run has failed: the job's retry policy will say what follows.
+CREATE OR REPLACE FUNCTION pawl_fail(job uuid, run bigint, message text DEFAULT NULL,
+    type text DEFAULT NULL, code text DEFAULT NULL, error_class text DEFAULT NULL,
+    details text DEFAULT NULL, retryable boolean DEFAULT true, retry_after interval DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    wait numeric := first;
-    steps bigint := least(power, 64);
+    j pawl_job;
 BEGIN
-    IF factor = floor(factor) AND factor < 1e18 AND power = floor(power) THEN
-        FOR i IN 1..steps LOOP
-            EXIT WHEN wait >= cap_ms OR factor = 1;
-            wait := wait * factor::bigint;
-        END LOOP;
-        RETURN least(wait, cap_ms);
-    END IF;
-    RETURN least(floor(least(first::double precision * factor ^ power, 1e18) + 0.5),
-        cap_ms)::bigint;
-EXCEPTION
-    WHEN numeric_value_out_of_range THEN
-        RETURN cap_ms;
-END $$;
-
-CREATE OR REPLACE FUNCTION pawl__delay(policy pawl__policy, n bigint) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    wait bigint := CASE policy.backoff
-        WHEN 'exponential' THEN pawl__power(policy.initial_ms, policy.coefficient,
-            CASE WHEN policy.exponent_max > 0 THEN least(n - 1, policy.exponent_max) ELSE n - 1 END,
-            policy.cap_ms)
-        WHEN 'linear' THEN pawl__power(policy.initial_ms, n, 1, policy.cap_ms)
-        WHEN 'polynomial' THEN pawl__power(policy.initial_ms, n, policy.coefficient, policy.cap_ms)
-        WHEN 'constant' THEN least(policy.initial_ms, policy.cap_ms)
-        ELSE 0 END;
-BEGIN
-    IF wait = 0 OR NOT policy.jitter THEN
-        RETURN wait;
-    END IF;
-    RETURN least(floor(wait * (policy.jitter_low
-        + (policy.jitter_high - policy.jitter_low) * random())), policy.cap_ms)::bigint;
-END $$;
-
--- Does a list of error types name it? "auth.*" is a prefix.
-CREATE OR REPLACE FUNCTION pawl__is_final(listed text[], kind text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT EXISTS (SELECT 1 FROM unnest(listed) AS e (entry)
-        WHERE e.entry = kind
-            OR right(e.entry, 2) = '.*' AND starts_with(kind, left(e.entry, -1)))
-$$;
-
--- What follows a failure. why is NULL when the job will be tried again.
-CREATE OR REPLACE FUNCTION pawl__verdict(policy pawl__policy, charged bigint, kinds text[],
-    code text, retryable boolean, OUT why text, OUT letter boolean)
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE
-            WHEN code = 'DISCARD' THEN 'discarded by its handler'
-            WHEN code = 'FAIL' THEN 'failed for good by its handler'
-            WHEN code = 'DEAD_LETTER' THEN 'sent to the dead letters by its handler'
-            WHEN EXISTS (SELECT 1 FROM unnest(kinds) AS k
-                WHERE pawl__is_final(policy.non_retryable, k))
-                THEN 'error is listed as not retryable'
-            WHEN NOT retryable THEN 'not retryable'
-            WHEN charged >= policy.attempts_max THEN 'attempts spent'
-            END,
-        CASE WHEN code IN ('DISCARD', 'FAIL') THEN false WHEN code = 'DEAD_LETTER' THEN true
-            ELSE policy.on_exhaustion = 'dead_letter' END
-$$;
-
--- The run failed: the job's retry policy says what follows. delay_ms is -1 when nothing does, and
--- due_at_ms 0. What the library's pawl_fail_pq calls.
-CREATE OR REPLACE FUNCTION pawl__fail(job uuid, run bigint, message text, type text, code text,
-    error_class text, details text, retryable boolean, retry_after_ms bigint,
-    OUT to_state integer, OUT attempt bigint, OUT due_at_ms bigint, OUT delay_ms bigint)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
-DECLARE
-    p pawl__place;
-    policy pawl__policy;
-    verdict record;
-    charged bigint;
-    now_ms bigint;
-BEGIN
-    type := nullif(type, '');
-    code := nullif(code, '');
-    error_class := nullif(error_class, '');
-    details := nullif(details, '');
-    PERFORM pawl__check_text('type', type, 255);
-    PERFORM pawl__check_text('code', code, 255);
-    PERFORM pawl__check_text('error_class', error_class, 255);
+    PERFORM pawl__check_text('type', nullif(type, ''), 255);
+    PERFORM pawl__check_text('code', nullif(code, ''), 255);
+    PERFORM pawl__check_text('error_class', nullif(error_class, ''), 255);
     IF octet_length(message) > 1048576 THEN
         PERFORM pawl__refuse(17, 'message', 'message is longer than 1048576 bytes');
     END IF;
-    PERFORM pawl__check_json('details', details, 1048576, NULL);
-    PERFORM pawl__check_time('retry_after_ms', retry_after_ms, 3155760000000);
-    p := pawl__owned(job, run);
-    now_ms := pawl__now();
-    policy := pawl__policy_read(p.retry);
-    policy.attempts_max := p.attempts_max;
-    charged := p.run - p.base_run - p.free_runs;
-    verdict := pawl__verdict(policy, charged, ARRAY[type, error_class, code], code, retryable);
-    to_state := CASE WHEN verdict.why IS NOT NULL THEN 10 WHEN p.expires_at_ms <= now_ms THEN 11
-        ELSE 5 END;
-    delay_ms := CASE WHEN to_state <> 5 THEN -1 WHEN retry_after_ms > 0 THEN retry_after_ms
-        ELSE pawl__delay(policy, charged) END;
-    due_at_ms := CASE WHEN to_state = 5 THEN now_ms + delay_ms ELSE 0 END;
-    attempt := p.run - p.base_run;
-    INSERT INTO pawl_failure (id, run, attempt, lapsed, started_at_ms, failed_at_ms, retry_delay_ms,
-        worker, type, code, message, details)
-    VALUES (p.id, p.run, attempt, false, p.started_at_ms, now_ms, nullif(delay_ms, -1),
-        coalesce(p.worker, ''), coalesce(type, error_class, code), code, nullif(message, ''),
-        details);
-    DELETE FROM pawl_failure AS f WHERE f.id = p.id AND f.run <= p.run - 100 AND NOT f.lapsed;
-    IF to_state = 5 THEN
-        PERFORM pawl__wait(p, 5, due_at_ms);
-    ELSE
-        PERFORM pawl__end(p, to_state, now_ms,
-            coalesce(verdict.why, 'expired after a failed attempt'), NULL,
-            verdict.why IS NOT NULL AND verdict.letter);
-    END IF;
+    PERFORM pawl__check_json('details', nullif(details, ''), 1048576, NULL);
+    j := pawl__owned(job, run);
+    UPDATE pawl_job SET ties = coalesce(ties, 0) | 1 WHERE id = j.id;
+    INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, delay_ms, not_retryable, type, code,
+        error_class, message, details)
+    VALUES (pawl__now(), j.id, 1, j.run, nullif(pawl__ms('retry_after', retry_after), 0),
+        CASE WHEN NOT retryable THEN 1 END, nullif(type, ''), nullif(code, ''),
+        nullif(error_class, ''), nullif(message, ''), nullif(details, ''));
+    PERFORM pawl__tell('');
 END $$;
 
--- Gives the name of the state that follows.
-CREATE OR REPLACE FUNCTION pawl_fail(job uuid, run bigint, message text DEFAULT NULL,
-    type text DEFAULT NULL,
-    code text DEFAULT NULL, error_class text DEFAULT NULL, details text DEFAULT NULL,
-    retryable boolean DEFAULT true, retry_after interval DEFAULT NULL) RETURNS text
-LANGUAGE sql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
-    SELECT pawl__state_name((pawl__fail(job, run, message, type, code, error_class, details,
-        retryable, pawl__ms('retry_after', retry_after))).to_state)
-$$;
-
--- Give the job back: no attempt is charged. With a delay it waits that long.
+-- Gives the job back: no attempt is charged. With a delay it waits that long, or expires.
 CREATE OR REPLACE FUNCTION pawl_give_back(job uuid, run bigint, delay interval DEFAULT NULL)
-RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     wait bigint := coalesce(pawl__ms('delay', delay), 0);
-    p pawl__place := pawl__owned(job, run);
-    now_ms bigint := pawl__now();
-    to_state integer := CASE WHEN wait = 0 THEN 2 WHEN p.expires_at_ms <= now_ms THEN 11 ELSE 1 END;
+    j pawl_job := pawl__owned(job, run);
 BEGIN
-    p.free_runs := p.free_runs + 1;
-    IF to_state = 11 THEN
-        PERFORM pawl__end(p, 11, now_ms, 'expired after it snoozed', NULL, false);
-    ELSE
-        PERFORM pawl__wait(p, to_state, CASE WHEN wait = 0 THEN p.due_at_ms ELSE now_ms + wait END);
+    IF wait > 0 THEN
+        UPDATE pawl_job SET ties = coalesce(ties, 0) | 2 WHERE id = j.id;
+        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, delay_ms)
+        VALUES (pawl__now(), j.id, 2, j.run, wait);
+        PERFORM pawl__tell('');
+        RETURN;
     END IF;
-    RETURN pawl__state_name(to_state);
+    UPDATE pawl_job
+    SET state = 2, free_runs = free_runs + 1, perishes = expires_at_ms IS NOT NULL,
+        started_at_ms = NULL, lease_until_ms = NULL, worker = NULL, reason = NULL
+    WHERE id = j.id;
+    PERFORM pawl__enrol(j.lane, j.rank, j.id, j.arrival);
+    PERFORM pawl__moved(j, 2);
+    PERFORM pawl__tell('r');
 END $$;

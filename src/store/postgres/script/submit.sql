@@ -59,7 +59,7 @@ BEGIN
     END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION pawl__meet(key pawl__key_of, p pawl__place, now_ms bigint,
+CREATE OR REPLACE FUNCTION pawl__meet(key pawl__key_of, j pawl_job, now_ms bigint,
     answer pawl__answer)
 RETURNS pawl__answer
 LANGUAGE plpgsql AS $$
@@ -67,20 +67,20 @@ DECLARE
     field text := ('{idempotency_key,business_key,unique}'::text[])[key.kind];
 BEGIN
     IF key.on_conflict = 'ignore' THEN
-        answer.stands_in := p.id;
-        answer.state := p.state;
+        answer.stands_in := j.id;
+        answer.state := j.state;
     ELSIF key.on_conflict = 'reject' THEN
-        PERFORM pawl__refuse(5, field, format('job "%s", which is %s, holds the same %s', p.id,
-            pawl__state_name(p.state), CASE key.kind WHEN 3 THEN 'unique key' ELSE field END));
-    ELSIF p.state < 7 THEN
+        PERFORM pawl__refuse(5, field, format('job "%s", which is %s, holds the same %s', j.id,
+            pawl__state_name(j.state), CASE key.kind WHEN 3 THEN 'unique key' ELSE field END));
+    ELSIF j.state < 7 THEN
         answer.replaced := true;
         IF key.on_conflict = 'replace_except_schedule' THEN
-            answer.due_at_ms := p.due_at_ms;
+            answer.due_at_ms := j.due_at_ms;
         END IF;
-        PERFORM pawl__end(p, 9, now_ms, 'replaced', NULL, false);
+        PERFORM pawl__end(j, 9, 'replaced', NULL);
         INSERT INTO pawl_deed (at_ms, job_id, action, reason, from_state, to_state)
-        VALUES (now_ms, p.id, 'replace', 'replaced by a job with the same key', p.state, 9);
-        IF p.state = 4 THEN
+        VALUES (now_ms, j.id, 'replace', 'replaced by a job with the same key', j.state, 9);
+        IF j.state = 4 THEN
             PERFORM pawl__tell('c');
         END IF;
     END IF;
@@ -92,28 +92,32 @@ RETURNS pawl__answer
 LANGUAGE plpgsql AS $$
 DECLARE
     holder record;
-    p pawl__place;
+    j pawl_job;
     ended integer := 0;
     over boolean;
 BEGIN
     FOR holder IN SELECT k.id, k.until_ms FROM pawl_key AS k WHERE k.digest = key.digest
         ORDER BY k.id DESC
     LOOP
-        p := pawl__place_of(holder.id);
+        SELECT * INTO j FROM pawl_job AS o WHERE o.id = holder.id FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+            SELECT a.state, a.created_at_ms INTO j.state, j.created_at_ms FROM pawl_archive AS a
+            WHERE a.id = holder.id;
+        END IF;
         IF key.kind = 1 AND (holder.until_ms IS NULL OR holder.until_ms > now_ms)
-            OR key.kind <> 1 AND pawl__state_name(p.state) = ANY (key.states)
-            AND (key.period_ms = 0 OR p.created_at_ms + key.period_ms > now_ms)
+            OR key.kind <> 1 AND pawl__state_name(j.state) = ANY (key.states)
+            AND (key.period_ms = 0 OR j.created_at_ms + key.period_ms > now_ms)
         THEN
-            p.id := holder.id; -- the record may be gone, and only the key is left
-            answer := pawl__meet(key, p, now_ms, answer);
+            j.id := holder.id; -- the record may be gone, and only the key is left
+            answer := pawl__meet(key, j, now_ms, answer);
             EXIT WHEN answer.stands_in IS NOT NULL;
             CONTINUE;
         END IF;
-        over := p.state IS NULL OR p.state >= 7;
+        over := j.state IS NULL OR j.state >= 7;
         IF over AND key.kind <> 1 THEN
             ended := ended + 1;
         END IF;
-        IF over AND (key.kind = 1 OR ended > 16 OR p.state IS NULL) THEN
+        IF over AND (key.kind = 1 OR ended > 16 OR j.state IS NULL) THEN
             DELETE FROM pawl_key AS k WHERE k.digest = key.digest AND k.id = holder.id;
         END IF;
     END LOOP;
@@ -190,14 +194,16 @@ BEGIN
 END $$;
 
 -- The rows of a job whose facts have been checked and whose keys are its own.
+-- unchecked: a node looks at its retry policy before it may run.
 CREATE OR REPLACE FUNCTION pawl__enter(j pawl_job, keys pawl__key_of[], pending boolean,
-    now_ms bigint)
+    unchecked boolean, now_ms bigint)
 RETURNS smallint
 LANGUAGE plpgsql AS $$
 DECLARE
     taken boolean;
 BEGIN
-    j.state := CASE WHEN pending THEN 3 WHEN j.due_at_ms > now_ms THEN 1 ELSE 2 END;
+    j.state := CASE WHEN pending THEN 3 WHEN j.due_at_ms > now_ms THEN 1 WHEN unchecked THEN 3
+        ELSE 2 END;
     j.rank := pawl__rank(j.due_at_ms, j.priority, j.sla_soft_at_ms, j.sla_hard_at_ms);
     j.run := 0;
     j.base_run := 0;
@@ -222,27 +228,32 @@ BEGIN
     FROM unnest(keys) AS k
     ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms;
     PERFORM pawl__count(j.lane, NULL, j.state);
-    IF NOT pending THEN
+    IF unchecked THEN
+        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, to_state)
+        VALUES (now_ms, j.id, 4, 0, CASE WHEN pending THEN 3 END);
+    END IF;
+    IF unchecked OR NOT pending THEN
         PERFORM pawl__tell(CASE j.state WHEN 2 THEN 'r' ELSE '' END);
     END IF;
     RETURN j.state;
 END $$;
 
 -- All that a job may be, times in milliseconds, NULL where nothing is given; what the library's
--- pawl_submit_pq calls. state is 0 when the job that stands in is gone and only its key is left.
+-- pawl_submit_pq calls, which has checked the retry policy. state is 0 when the job that stands in
+-- is gone and only its key is left.
 CREATE OR REPLACE FUNCTION pawl__submit(
     type text, args text, queue text, meta text, extra text, tags text[], priority integer,
     delay_ms bigint, due_at_ms bigint, expires_in_ms bigint, expires_at_ms bigint,
     timeout_ms bigint, lease_ms bigint, sla_soft_at_ms bigint, sla_hard_at_ms bigint,
     keep_ms bigint, retry text, idempotency_key text, idempotency_ms bigint, business_key text,
     uniqueness text, principal text, trace_id text, pending boolean, given uuid,
+    attempts_max bigint DEFAULT NULL, unchecked boolean DEFAULT false,
     OUT id uuid, OUT state integer, OUT deduplicated boolean, OUT replaced boolean)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     hundred_years CONSTANT bigint := 3155760000000;
     year_9999 CONSTANT bigint := 253402300799999;
-    policy pawl__policy;
     same pawl__same;
     keys pawl__key_of[];
     key pawl__key_of;
@@ -301,7 +312,12 @@ BEGIN
     PERFORM pawl__check_json('extra', extra, 10485760, 'object');
     j.tags := pawl__tags(tags);
     PERFORM pawl__check_json('retry', nullif(retry, ''), 65536, 'object');
-    policy := pawl__policy_read(nullif(retry, ''));
+    IF retry <> '' AND retry::json -> 'attempts_max' IS NOT NULL THEN
+        attempts_max := nullif(pawl__whole('retry.attempts_max', retry::json -> 'attempts_max'), 0);
+    END IF;
+    IF attempts_max NOT BETWEEN 1 AND 2147483647 THEN
+        PERFORM pawl__refuse(1, 'retry.attempts_max', '"retry.attempts_max" must be at least 1');
+    END IF;
     keys := pawl__keys(type, queue, args, meta, same, idempotency_key, idempotency_ms,
         business_key);
     IF keys <> '{}' THEN
@@ -326,7 +342,7 @@ BEGIN
     j.due_at_ms := greatest(now_ms, coalesce(answer.due_at_ms, nullif(due_at_ms, 0),
         now_ms + coalesce(delay_ms, 0)));
     j.lane := pawl__lane(queue, type);
-    j.attempts_max := policy.attempts_max;
+    j.attempts_max := coalesce(attempts_max, 3);
     j.priority := priority;
     j.args := args;
     j.expires_at_ms := coalesce(j.due_at_ms + nullif(expires_in_ms, 0), nullif(expires_at_ms, 0));
@@ -337,7 +353,7 @@ BEGIN
     j.keep_ms := nullif(keep_ms, 0);
     j.meta := meta;
     j.extra := extra;
-    j.retry := pawl__policy_print(policy);
+    j.retry := coalesce(nullif(retry, ''), '{"attempts_max":' || nullif(attempts_max, 3) || '}');
     j.uniqueness := CASE WHEN same.keys IS NOT NULL THEN pawl__same_print(same) END;
     j.keys := (SELECT string_agg(set_byte('\x00'::bytea, 0, k.kind) || k.digest, '' ORDER BY k.kind)
         FROM unnest(keys) AS k);
@@ -345,7 +361,7 @@ BEGIN
     j.business_key := business_key;
     j.principal := nullif(principal, '');
     j.trace_id := nullif(trace_id, '');
-    state := pawl__enter(j, keys, coalesce(pending, false), now_ms);
+    state := pawl__enter(j, keys, coalesce(pending, false), unchecked AND retry <> '', now_ms);
 END $$;
 
 CREATE OR REPLACE FUNCTION pawl__ms(field text, value interval) RETURNS bigint
@@ -381,7 +397,7 @@ CREATE OR REPLACE FUNCTION pawl_submit(
     principal text DEFAULT NULL, trace_id text DEFAULT NULL, extra text DEFAULT NULL,
     pending boolean DEFAULT false, id uuid DEFAULT NULL) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
+SET search_path FROM CURRENT AS $$
 BEGIN
     IF delay IS NOT NULL AND due_at IS NOT NULL THEN
         PERFORM pawl__refuse(1, 'due_at', 'due_at and delay cannot both be given');
@@ -398,8 +414,6 @@ BEGIN
             PERFORM pawl__refuse(1, 'attempts_max',
                 'attempts_max and retry.attempts_max cannot both be given');
         END IF;
-        retry := (coalesce(retry, '{}')::jsonb || jsonb_build_object('attempts_max', attempts_max))
-            ::text;
     END IF;
     RETURN (pawl__submit(type, args, queue, meta, extra, tags, priority, pawl__ms('delay', delay),
         pawl__ms('due_at', due_at), pawl__ms('expires_in', expires_in),
@@ -407,7 +421,7 @@ BEGIN
         pawl__ms('sla_soft_at', sla_soft_at), pawl__ms('sla_hard_at', sla_hard_at),
         pawl__ms('keep', keep), retry, idempotency_key,
         pawl__ms('idempotency_for', idempotency_for), business_key, uniqueness, principal, trace_id,
-        pending, id)).id;
+        pending, id, attempts_max, true)).id;
 END $$;
 
 -- The same for those who have jsonb in their hands. args is required, which tells the two apart.
@@ -424,7 +438,7 @@ CREATE OR REPLACE FUNCTION pawl_submit(
     principal text DEFAULT NULL, trace_id text DEFAULT NULL, extra jsonb DEFAULT NULL,
     pending boolean DEFAULT false, id uuid DEFAULT NULL) RETURNS uuid
 LANGUAGE sql SECURITY DEFINER
-SET search_path FROM CURRENT SET extra_float_digits FROM CURRENT AS $$
+SET search_path FROM CURRENT AS $$
     SELECT pawl_submit(type, args::text, queue, priority, delay, due_at, attempts_max, retry::text,
         timeout, expires_in, expires_at, idempotency_key, idempotency_for, business_key,
         uniqueness::text, tags, meta::text, lease, sla_soft_at, sla_hard_at, keep, principal,

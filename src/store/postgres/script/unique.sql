@@ -99,7 +99,7 @@ BEGIN
         WHEN 'meta_keys' THEN u.meta_keys := pawl__names(field, member.value);
         WHEN 'period_ms' THEN u.period_ms := pawl__whole(field, member.value);
         WHEN 'states' THEN u.states := pawl__names(field, member.value);
-        WHEN 'on_conflict' THEN u.on_conflict := pawl__policy_word(field, member.value,
+        WHEN 'on_conflict' THEN u.on_conflict := pawl__word(field, member.value,
             '{reject,replace,replace_except_schedule,ignore}');
         ELSE PERFORM pawl__refuse(1, 'unique',
             format('"unique" has no member "%s"', pawl__quoted(member.key)));

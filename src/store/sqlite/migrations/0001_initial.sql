@@ -321,11 +321,18 @@ CREATE TABLE pawl_token (
 
 -- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (
-    seq        INTEGER PRIMARY KEY,
-    at_ms      INTEGER NOT NULL,
-    job_id     BLOB NOT NULL CHECK (length(job_id) = 16),
-    ties       INTEGER NOT NULL,
-    run        INTEGER NOT NULL,
-    from_state INTEGER,
-    to_state   INTEGER
+    seq           INTEGER PRIMARY KEY,
+    at_ms         INTEGER NOT NULL,
+    job_id        BLOB NOT NULL CHECK (length(job_id) = 16),
+    ties          INTEGER NOT NULL,
+    run           INTEGER NOT NULL,
+    from_state    INTEGER,
+    to_state      INTEGER,
+    delay_ms      INTEGER, -- from here on: what was reported of a run
+    not_retryable INTEGER,
+    type          TEXT,
+    code          TEXT,
+    error_class   TEXT,
+    message       TEXT,
+    details       TEXT
 ) STRICT;

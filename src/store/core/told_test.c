@@ -1,0 +1,135 @@
+/* What SQL functions have left to be decided: ends of runs, and retry policies. */
+#include "store/core/core_test_kit.h"
+#include "store/core/settle.h"
+
+/* ---- entries of pawl_unsettled ---- */
+
+static struct pawl__unsettled entries[8];
+static size_t entry_count;
+
+static enum pawl_err unsettled(struct pawl__backend *b, int32_t ties, int64_t after, int64_t limit)
+{
+    assert_true((int64_t)entry_count <= limit);
+    for (size_t i = 0; i < entry_count; i++) {
+        bool wanted = (entries[i].ties & ties) && entries[i].seq > after;
+        if (wanted) pawl__settle_again(&b->set, &entries[i]);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err next_unsettled(struct pawl__backend *b, int32_t ties, int64_t *at_ms)
+{
+    (void)b, (void)ties;
+    *at_ms = 0;
+    return PAWL_OK;
+}
+
+static struct pawl__backend *open_with_entries(void)
+{
+    static struct pawl__core_table with_entries;
+    struct pawl__backend *b = open_store();
+    with_entries = table;
+    with_entries.unsettled = unsettled;
+    with_entries.next_unsettled = next_unsettled;
+    b->set.table = &with_entries;
+    entry_count = 0;
+    return b;
+}
+
+static void told(struct pawl__unsettled entry)
+{
+    entry.seq = (int64_t)entry_count + 1;
+    entry.at_ms = NOW_MS - 100;
+    entries[entry_count++] = entry;
+}
+
+static void settle_told(struct pawl__backend *b)
+{
+    struct pawl__op settle = { .kind = PAWL__OP_SETTLE, .sweep = { .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &settle), PAWL_OK);
+    assert_int_equal(settle.sweep.moved, entry_count);
+    assert_int_equal(b->put[PAWL__TABLE_FOLLOWED], entry_count);
+    assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 0);
+    pawl__arena_release(&settle.arena);
+}
+
+static void what_was_reported_is_decided_as_of_then(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    put(b, 1, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_FAILED;
+    put(b, 2, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_PUT_OFF;
+    put(b, 3, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_FAILED;
+    put(b, 4, PAWL_STATE_ACTIVE)->run = 2;
+    told((struct pawl__unsettled){
+        .id = id_of(1), .ties = PAWL__TIE_FAILED, .run = 1, .delay_ms = 70 });
+    told((struct pawl__unsettled){
+        .id = id_of(2), .ties = PAWL__TIE_PUT_OFF, .run = 1, .delay_ms = 80 });
+    told((struct pawl__unsettled){
+        .id = id_of(3), .ties = PAWL__TIE_FAILED, .run = 1, .not_retryable = 1 });
+    told((struct pawl__unsettled){ .id = id_of(4), .ties = PAWL__TIE_FAILED, .run = 1 });
+    settle_told(b);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_RETRYABLE);
+    assert_int_equal(b->rows[0].due_at_ms, NOW_MS - 100 + 70);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_SCHEDULED);
+    assert_int_equal(b->rows[1].due_at_ms, NOW_MS - 100 + 80);
+    assert_int_equal(b->rows[1].free_runs, 1);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_DISCARDED);
+    assert_int_equal(b->rows[3].state, PAWL_STATE_ACTIVE); // that run was over
+    assert_int_equal(b->put[PAWL__TABLE_FAILURE], 2);
+    for (size_t i = 0; i < b->count; i++) {
+        assert_int_equal(b->rows[i].ties, 0);
+    }
+    close_store(b);
+}
+
+static void a_reported_run_is_over_and_no_lost_lease(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    put(b, 1, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_FAILED;
+    struct pawl__op complete = { .kind = PAWL__OP_COMPLETE,
+                                 .complete = { .ref = { id_of(1), 1 } } };
+    run_ops(b, &complete, 1);
+    assert_int_equal(complete.err, PAWL_ERR_STALE);
+    b->found[b->found_count++] = id_of(1);
+    struct pawl__op lapse = { .kind = PAWL__OP_LAPSE, .sweep = { .limit = 10 } };
+    assert_int_equal(pawl__core_scan(&b->set, &lapse), PAWL_OK);
+    assert_int_equal(lapse.sweep.moved, 0);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_ACTIVE);
+    assert_true(b->rows[0].lease_until_ms > NOW_MS);
+    assert_int_equal(b->put[PAWL__TABLE_FAILURE], 0);
+    pawl__arena_release(&lapse.arena);
+    close_store(b);
+}
+
+static void a_job_is_held_until_its_policy_is_checked(void **state)
+{
+    (void)state;
+    static const struct pawl_span good = { "{\"initial_ms\":7}", 16 },
+                                  bad = { "{\"tries\":1}", 11 };
+    struct pawl__backend *b = open_with_entries();
+    for (uint32_t i = 1; i <= 4; i++) {
+        struct pawl__row *row = put(b, i, i < 4 ? PAWL_STATE_PENDING : PAWL_STATE_SCHEDULED);
+        row->retry = i == 2 ? bad : good;
+        told((struct pawl__unsettled){ .id = id_of(i),
+                                       .ties = PAWL__TIE_UNCHECKED,
+                                       .to = i == 3 ? PAWL_STATE_PENDING : PAWL_STATE_NONE });
+    }
+    settle_told(b);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_PENDING); // as it was asked for
+    assert_int_equal(b->rows[3].state, PAWL_STATE_SCHEDULED);
+    close_store(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_reported_is_decided_as_of_then),
+        cmocka_unit_test(a_reported_run_is_over_and_no_lost_lease),
+        cmocka_unit_test(a_job_is_held_until_its_policy_is_checked),
+    };
+    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+}
