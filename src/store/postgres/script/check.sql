@@ -1,5 +1,21 @@
 -- What a value may be, as src/api/check.c has it; and what every function uses.
 -- name: script_check
+-- Made unless it is there. One that is not the same is in the way, as a function is that cannot be
+-- replaced (duplicate_object): then script_clear drops it first.
+CREATE OR REPLACE FUNCTION pawl__type(name text, attributes text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    current text := (SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod),
+            ', ' ORDER BY a.attnum) FROM pg_attribute AS a
+        WHERE a.attrelid = to_regclass(name) AND a.attnum > 0 AND NOT a.attisdropped);
+BEGIN
+    IF current IS NULL THEN
+        EXECUTE format('CREATE TYPE %I AS (%s)', name, attributes);
+    ELSIF current <> attributes THEN
+        RAISE duplicate_object USING MESSAGE = format('type "%s" is in use as (%s)', name, current);
+    END IF;
+END $$;
+
 CREATE OR REPLACE FUNCTION pawl__refuse(number integer, field text, message text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -33,31 +33,12 @@ BEGIN
 END $$;
 
 -- A key that a new job brings. kind: 1 idempotency, 2 business, 3 unique.
-DO $$
-BEGIN
-    IF to_regtype('pawl__key_of') IS NULL THEN
-        CREATE TYPE pawl__key_of AS (
-            kind        integer,
-            digest      bytea,
-            states      text[],
-            period_ms   bigint,
-            on_conflict text
-        );
-    END IF;
-END $$;
+SELECT pawl__type('pawl__key_of',
+    'kind integer, digest bytea, states text[], period_ms bigint, on_conflict text');
 
 -- What asking one key came to; adds to what those before it said.
-DO $$
-BEGIN
-    IF to_regtype('pawl__answer') IS NULL THEN
-        CREATE TYPE pawl__answer AS (
-            stands_in uuid,
-            state     smallint,
-            replaced  boolean,
-            due_at_ms bigint
-        );
-    END IF;
-END $$;
+SELECT pawl__type('pawl__answer',
+    'stands_in uuid, state smallint, replaced boolean, due_at_ms bigint');
 
 CREATE OR REPLACE FUNCTION pawl__meet(key pawl__key_of, j pawl_job, now_ms bigint,
     answer pawl__answer)

@@ -52,19 +52,9 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- A unique policy, all of it.
-DO $$
-BEGIN
-    IF to_regtype('pawl__same') IS NULL THEN
-        CREATE TYPE pawl__same AS (
-            keys        text[],
-            args_keys   text[],
-            meta_keys   text[],
-            period_ms   bigint,
-            states      text[],
-            on_conflict text
-        );
-    END IF;
-END $$;
+SELECT pawl__type('pawl__same',
+    'keys text[], args_keys text[], meta_keys text[], period_ms bigint, states text[], '
+    'on_conflict text');
 
 CREATE OR REPLACE FUNCTION pawl__same_names(field text, list text[], needs text, keys text[])
 RETURNS void
