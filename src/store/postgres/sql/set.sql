@@ -265,7 +265,7 @@ FROM unnest({{unsettled.fields bound}}) AS g ({{unsettled.fields}})
 -- name: unsettled_list
 SELECT seq, {{unsettled.fields}}
 FROM pawl_unsettled
-WHERE :ties <> 0 AND seq > :after AND ties & :ties <> 0
+WHERE seq > :after AND ties & :ties <> 0
 ORDER BY seq
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
@@ -273,7 +273,7 @@ FOR UPDATE SKIP LOCKED
 -- name: unsettled_next
 SELECT at_ms
 FROM pawl_unsettled
-WHERE :ties <> 0 AND ties & :ties <> 0
+WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 

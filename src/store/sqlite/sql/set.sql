@@ -285,14 +285,14 @@ FROM pawl_set_unsettled
 -- name: unsettled_list
 SELECT seq, {{unsettled.fields}}
 FROM pawl_unsettled
-WHERE :ties <> 0 AND seq > :after AND ties & :ties <> 0
+WHERE seq > :after AND ties & :ties <> 0
 ORDER BY seq
 LIMIT :limit
 
 -- name: unsettled_next
 SELECT at_ms
 FROM pawl_unsettled
-WHERE :ties <> 0 AND ties & :ties <> 0
+WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
