@@ -449,16 +449,23 @@ static int try_all(struct play *play, enum pawl_state scene, const struct act *a
     return ways;
 }
 
-static void every_pair(struct play *play, enum pawl_state scene, const struct act *acts, size_t n)
+/* Pairs with one of the first `first`; the others have met elsewhere. */
+static void pairs_with(size_t first, struct play *play, enum pawl_state scene,
+                       const struct act *acts, size_t n)
 {
     int pairs = 0, ways = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < first; i++)
         for (size_t j = i; j < n; j++) {
             const struct act *pair[] = { &acts[i], &acts[j] };
             ways += try_all(play, scene, pair);
             pairs++;
         }
     print_message("# %d pairs, %d ways\n", pairs, ways);
+}
+
+static void every_pair(struct play *play, enum pawl_state scene, const struct act *acts, size_t n)
+{
+    pairs_with(n, play, scene, acts, n);
 }
 
 #define LATE .late_ms = 2 * LEASE_MS
@@ -496,14 +503,14 @@ static void job_that_runs(void **state)
 static void notes_of_a_run(void **state)
 {
     static const struct act acts[] = {
-        { .name = "report progress", .kind = PAWL__OP_PROGRESS },
-        { .name = "save a checkpoint", .kind = PAWL__OP_CHECKPOINT },
-        { .name = "log", .kind = PAWL__OP_LOG },
+        { .name = "report progress", .kind = PAWL__OP_PROGRESS, .walks = true },
+        { .name = "save a checkpoint", .kind = PAWL__OP_CHECKPOINT, .walks = true },
+        { .name = "log", .kind = PAWL__OP_LOG, .walks = true },
         { .name = "complete", .kind = PAWL__OP_COMPLETE },
         { .name = "fail", .kind = PAWL__OP_FAIL },
         { .name = "lapse", .kind = PAWL__OP_LAPSE, .skips = true, .walks = true, LATE },
     };
-    every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
+    pairs_with(3, *state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
 }
 
 /* What follows is left to whoever settles it; nobody else ends the run, or takes it for lost. */
