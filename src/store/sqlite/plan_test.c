@@ -187,6 +187,21 @@ static void nothing_else_scans_or_sorts(void **state)
 #define JOINS(table)                                                                               \
     "SCAN s VIRTUAL TABLE INDEX 0:\nSEARCH " table " USING INTEGER PRIMARY KEY (rowid=?)\n"
 
+/* Newer versions of SQLite find more indexes to be covering; where that is not asked for it does no
+ * harm. */
+static bool is_as_wanted(const char *plan, const char *wanted)
+{
+    static const char covering[] = "COVERING ";
+    const size_t len = sizeof covering - 1;
+    while (*plan && *plan == *wanted) {
+        plan++;
+        wanted++;
+        bool more = strncmp(plan, covering, len) == 0 && strncmp(wanted, covering, len) != 0;
+        if (more) plan += len;
+    }
+    return *plan == *wanted;
+}
+
 static void hot_statements_use_the_index_made_for_them(void **state)
 {
     static const struct {
@@ -309,7 +324,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
     kit_open_memory(&kit);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct pawl__buf plan = plan_of(kit.sq->writer.db, texts[rows[i].sql]);
-        if (strcmp(plan.at, rows[i].plan) != 0) {
+        if (!is_as_wanted(plan.at, rows[i].plan)) {
             fail_msg("%s:\n%sinstead of:\n%s", names[rows[i].sql], plan.at, rows[i].plan);
         }
         pawl__buf_release(&plan);
