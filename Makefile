@@ -31,7 +31,7 @@ test: ## all tests but the longest, and the quick checks (ONLY='http_*': those o
 
 ci: ## make test, then the rest: long tests, sanitizers, static analysis, fuzzing, Debian 13
 	@mk/setup.sh build test tidy fuzz roots
-	@mk/test.sh plain checks long asan tsan tidy fuzz roots
+	@mk/test.sh all checks asan tsan tidy fuzz roots
 
 bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
 	@mk/bench.sh '$(STORE)' '$(SOAK)'

@@ -5,10 +5,10 @@
 #
 #   plain    all tests but the suite "long"         tsan    those with threads, ThreadSanitizer
 #   checks   the quick checks of mk/tidy.py         tidy    the slow checks of mk/tidy.py
-#   long     the suite "long"                       fuzz    every parser, for a moment
+#   all      plain and the suite "long"             fuzz    every parser, for a moment
 #   asan     most tests, AddressSanitizer, UBSan    roots   Debian 13 (mk/roots.sh)
 #
-# --only: of plain, long, asan and tsan only tests whose name matches as a file's would ("http_*").
+# --only: of plain, all, asan and tsan only tests whose name matches as a file's would ("http_*").
 #
 # PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
 # a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
@@ -42,7 +42,7 @@ quick_to_build=(-Doptimization=1 -Ddebug=false '-Dc_args=-g1 -w' -Dbench=false)
 meson_step() {
     local step=$1 percent=$2 dir=build-$1 options=() targets names again
     shift 2
-    case $step in plain | long) dir=build-test ;; esac
+    case $step in plain | all) dir=build-test ;; esac
     while [ "$1" != -- ]; do
         options+=("$1")
         shift
@@ -73,9 +73,10 @@ step_plain() {
     meson_step plain "$scale" -- --no-suite=long
 }
 
-step_long() {
-    wrapper=() patience=4
-    meson_step long "$scale" -- --suite=long
+# The long ones wait more than others, so all go together, and more at a time.
+step_all() {
+    wrapper=() patience=4 processes=$((processes * 3 / 2))
+    meson_step all "$scale" --
 }
 
 step_asan() {
@@ -128,7 +129,7 @@ rm -f "$results"/*
 logs=()
 for step in "$@"; do
     case $step in
-    plain | long | asan | tsan) logs+=("$step=$results/$step.json") ;;
+    plain | all | asan | tsan) logs+=("$step=$results/$step.json") ;;
     checks | tidy | fuzz | roots) logs+=("$step=$results/$step.tap") ;;
     *) echo "mk/test.sh: no such step: \"$step\"" >&2; exit 2 ;;
     esac
