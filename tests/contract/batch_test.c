@@ -246,34 +246,6 @@ static void one_job_may_move_many_times_in_a_list(struct rig *rig)
     assert_int_equal(COUNT(deeds), story_of(rig, id).deed_count);
 }
 
-/* The answer tells the job as the operations before it have left it. */
-static void assignments_of_a_list_are_in_order(struct rig *rig)
-{
-    struct pawl_job_id id = submit_one(rig, NULL);
-    int64_t token = route_n(rig, "default", 1).at[0].lease_until_ms;
-    struct pawl__op assign = { .kind = PAWL__OP_ASSIGN,
-                               .assign = { id, WORKER, token, .lease_ms = LEASE_MS } };
-    struct pawl__op ops[] = { { .kind = PAWL__OP_PRIORITY,
-                                .priority = { .id = id, .priority = 5 } },
-                              assign,
-                              assign,
-                              assign,
-                              complete_op((struct pawl_run){ id, 1 }) };
-    ops[1].assign.worker = "another";
-    post_all(rig, &tally, ops, COUNT(ops));
-    assert_int_equal(PAWL_OK, ops[0].err);
-    assert_int_equal(PAWL_ERR_STALE, ops[1].err);
-    assert_int_equal(PAWL_OK, ops[2].err);
-    assert_int_equal(PAWL_ERR_STALE, ops[3].err);
-    assert_int_equal(PAWL_OK, ops[4].err);
-    const struct pawl_job *job = ops[2].assign.job;
-    assert_id(id, job->id);
-    assert_i64(5, job->priority);
-    assert_i64(1, job->run);
-    assert_text("default", job->queue);
-    assert_state(COMPLETED, state_of(rig, id));
-}
-
 /* A queue that a failed submit was about to make, and that the next one makes indeed. */
 static void names_of_a_refused_submit_are_not_remembered(struct rig *rig)
 {
@@ -389,7 +361,6 @@ int main(void)
         CONTRACT(short_list_is_one_transaction),
         CONTRACT(filter_finds_what_the_list_has_moved),
         CONTRACT(one_job_may_move_many_times_in_a_list),
-        CONTRACT(assignments_of_a_list_are_in_order),
         CONTRACT(names_of_a_refused_submit_are_not_remembered),
         CONTRACT(every_kind_of_operation_shares_a_transaction),
         CONTRACT_SHARED(posting_to_a_store_that_closes_is_answered),

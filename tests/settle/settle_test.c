@@ -220,6 +220,34 @@ static void consequence_comes_before_the_next_of_a_list(struct rig *rig)
     assert_state(CANCELLED, state_of(rig, ids[1]));
 }
 
+/* The answer tells the job as the operations before it have left it. */
+static void assignments_of_a_list_are_in_order(struct rig *rig)
+{
+    struct pawl_job_id id = submit_one(rig, NULL);
+    int64_t token = route_n(rig, "default", 1).at[0].lease_until_ms;
+    struct pawl__op assign = { .kind = PAWL__OP_ASSIGN,
+                               .assign = { id, WORKER, token, .lease_ms = LEASE_MS } };
+    struct pawl__op ops[] = { { .kind = PAWL__OP_PRIORITY,
+                                .priority = { .id = id, .priority = 5 } },
+                              assign,
+                              assign,
+                              assign,
+                              { .kind = PAWL__OP_COMPLETE, .complete.ref = { id, 1 } } };
+    ops[1].assign.worker = "another";
+    post_together(rig, ops, COUNT(ops));
+    assert_int_equal(PAWL_OK, ops[0].err);
+    assert_int_equal(PAWL_ERR_STALE, ops[1].err);
+    assert_int_equal(PAWL_OK, ops[2].err);
+    assert_int_equal(PAWL_ERR_STALE, ops[3].err);
+    assert_int_equal(PAWL_OK, ops[4].err);
+    const struct pawl_job *job = ops[2].assign.job;
+    assert_id(id, job->id);
+    assert_i64(5, job->priority);
+    assert_i64(1, job->run);
+    assert_text("default", job->queue);
+    assert_state(COMPLETED, state_of(rig, id));
+}
+
 /* ---- rounds ---- */
 
 static void consequences_have_consequences(struct rig *rig)
@@ -434,6 +462,7 @@ int main(void)
         CONTRACT(retry_keeps_the_tie),
         CONTRACT(tie_survives_the_archive),
         CONTRACT(consequence_comes_before_the_next_of_a_list),
+        CONTRACT(assignments_of_a_list_are_in_order),
         CONTRACT(consequences_have_consequences),
         CONTRACT(what_is_too_much_is_settled_later),
         CONTRACT(doubt_is_kept),

@@ -59,7 +59,7 @@ static bool add_wish(struct wish *wish, const struct pawl__op *op)
 }
 
 /* Heartbeats neither move a job nor wait for one. Whatever else is in the batch, it has a
- * transaction anyway; and who has just found jobs to claim will find more. */
+ * transaction anyway; and a claim after one that found jobs will find more, if it has any lanes. */
 static bool is_worth_it(const struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                         struct wish *wish)
 {
@@ -69,10 +69,11 @@ static bool is_worth_it(const struct pawl__backend *pg, struct pawl__op **ops, s
         if (!answers && ops[i]->kind != PAWL__OP_NODE_PUT) return false;
         can += answers;
     }
-    return can && (!wish->claims || pg->claims_empty);
+    bool barren = pg->claims_empty || !pg->gather.lists[0].count;
+    return can && (!wish->claims || barren);
 }
 
-/* All lanes that a claim may take from, and a few more: types are not asked about. */
+/* All lanes that the claims may take from, and a few more: types are not asked about. */
 static void list_lanes(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
     const struct pawl__catalog *catalog = &pg->catalog;
@@ -187,8 +188,9 @@ size_t pawl__pg_look(struct pawl__backend *pg, struct pawl__op **ops, size_t cou
 {
     struct wish wish = { .claims = false };
     const PGresult *seen;
-    if (!pg->writer.pg || !pg->catalog_version || !is_worth_it(pg, ops, count, &wish)) return count;
+    if (!pg->writer.pg || !pg->catalog_version) return count;
     list_lanes(pg, ops, count);
+    if (!is_worth_it(pg, ops, count, &wish)) return count;
     if (ask(pg, &wish, &seen)) return count; // whatever is wrong, the long way says so
     if (pawl__pg_int(seen, 0, LOOK_VERSION) != pg->catalog_version) return count;
     for (size_t i = 0; i < count; i++) {
