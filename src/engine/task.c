@@ -53,9 +53,9 @@ static struct pawl_task *take_next(struct pawl__engine *engine)
 }
 
 /* The time limit counts from here. */
-static void start_limit(struct pawl_task *task) PAWL__REQUIRES(task->engine->mutex)
+static void start_limit(struct pawl__engine *engine, struct pawl_task *task)
+    PAWL__REQUIRES(engine->mutex)
 {
-    struct pawl__engine *engine = task->engine;
     int64_t timeout_ms = task->job->timeout_ms, now_us = pawl__engine_now_us(engine);
     if (timeout_ms <= 0) return;
     task->hard_us = now_us + timeout_ms * 1000;
@@ -77,7 +77,7 @@ static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(
     if (now_us >= task->trust_until_us || !pawl__node_trusted(engine, now_us)) {
         atomic_store(&task->cancelled, true);
     }
-    if (task->job->args.len) start_limit(task); // else when they are loaded
+    if (task->job->args.len) start_limit(engine, task); // else when they are loaded
     int64_t wait_ms = now_ms - task->job->due_at_ms;
     pawl__histogram_add(&engine->counters.wait_us, wait_ms > 0 ? wait_ms * 1000 : 0);
     return task;
@@ -98,16 +98,17 @@ static void note_run(struct pawl__engine *engine, const struct pawl_task *task, 
  * the job is gone. */
 static bool load_args(struct pawl_task *task)
 {
+    struct pawl__engine *engine = task->engine;
     struct pawl_job *whole = NULL;
     size_t count = 0;
     if (task->job->args.len) return true;
     enum pawl_err err =
-        pawl__store_get(task->engine->store, &task->job->id, 1, &task->arena, &whole, &count, NULL);
+        pawl__store_get(engine->store, &task->job->id, 1, &task->arena, &whole, &count, NULL);
     if (err || !count) return false;
-    pawl__lock(&task->engine->mutex);
+    pawl__lock(&engine->mutex);
     task->job->args = whole->args;
-    start_limit(task);
-    pawl__unlock(&task->engine->mutex);
+    start_limit(engine, task);
+    pawl__unlock(&engine->mutex);
     return true;
 }
 
