@@ -133,21 +133,23 @@ enum pawl_err pawl__rule_node_drop(struct pawl__set *set, struct pawl__op *op)
 #define SAID "\"lease_ms\""
 #define LAPSED "\"lapsed_lease_ms\""
 
+enum { SAID_LEN = sizeof SAID - 1, LAPSED_LEN = sizeof LAPSED - 1 };
+
 /* Readers see by it that the node was given up. */
 static const char *mark_lapsed(struct pawl__set *set, const char *info)
 {
     size_t count = 0;
-    for (const char *at = info; (at = strstr(at, SAID)); at += strlen(SAID)) {
+    for (const char *at = info; (at = strstr(at, SAID)); at += SAID_LEN) {
         count++;
     }
-    size_t bytes = strlen(info) + count * (strlen(LAPSED) - strlen(SAID)) + 1;
+    size_t bytes = strlen(info) + count * (LAPSED_LEN - SAID_LEN) + 1;
     char *marked = pawl__arena_alloc(&set->arena, bytes), *to = marked;
     if (!marked) set->failed = true;
     if (!marked) return info;
-    for (const char *at; (at = strstr(info, SAID)); info = at + strlen(SAID)) {
+    for (const char *at; (at = strstr(info, SAID)); info = at + SAID_LEN) {
         memcpy(to, info, (size_t)(at - info));
-        memcpy(to + (at - info), LAPSED, strlen(LAPSED));
-        to += (at - info) + (ptrdiff_t)strlen(LAPSED);
+        memcpy(to + (at - info), LAPSED, LAPSED_LEN);
+        to += (at - info) + LAPSED_LEN;
     }
     memcpy(to, info, strlen(info) + 1);
     return marked;
