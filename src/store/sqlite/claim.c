@@ -196,6 +196,7 @@ static uint32_t first_fresh(const struct scan *scan, const struct pawl__claim_la
  * what is read and not taken is work for nothing. */
 static enum pawl_err open_cursors(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
 {
+    assert(count > 0);
     struct pawl__arena *arena = &scan->claim->op->arena;
     size_t wanted = scan->claim->wanted - scan->found, cursors = count;
     for (size_t i = 0; i < count; i++) {
