@@ -143,8 +143,8 @@ struct member {
     _Static_assert(__builtin_types_compatible_p(type, other), #member " is of another type");
 #define CHECK_SAME(whole, member, here)                                                            \
     CHECK(TYPE(whole, member), TYPE(struct pawl__op, here), here)
-#define CHECK_COUNT CHECK_SAME
-#define CHECK_ALWAYS CHECK_SAME
+#define CHECK_COUNT(whole, member, here) CHECK_SAME(whole, member, here)
+#define CHECK_ALWAYS(whole, member, here) CHECK_SAME(whole, member, here)
 #define CHECK_SPAN(whole, member, here) CHECK(struct pawl_span, TYPE(struct pawl__op, here), here)
 #define CHECK_AT(whole, member, here)                                                              \
     CHECK(const TYPE(whole, member) *, TYPE(struct pawl__op, here), here)
