@@ -107,9 +107,11 @@ step_fuzz() {
 }
 
 # Most of it is waiting, for downloads and for packages that are unpacked one by one, so it begins
-# with the first step and is only collected here.
+# with the first step and is only collected at the end, by which time it has been given up if it
+# hangs.
 begin_roots() {
-    setsid nice -n 5 mk/roots.sh "$results/roots.tap" trixie >"$results/roots.log" 2>&1 &
+    PAWL_ROOT_SECONDS=1200 setsid nice -n 5 mk/roots.sh "$results/roots.tap" trixie \
+        >"$results/roots.log" 2>&1 &
     roots=$!
     trap 'kill -- "-$roots" 2>/dev/null' EXIT
 }
