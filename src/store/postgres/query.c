@@ -91,9 +91,10 @@ static const struct pawl__dialect dialect = {
     .archive = COLUMNS,
     .states = state_terms,
     .ids = id_term,
-    .cursor_digits = 12, // a position's number is the time of creation
-    .cursor_id = true,
 };
+
+/* A position's number is the time of creation. */
+static const struct pawl__cursor cursor = { .digits = 12, .has_id = true };
 
 /* ---- statements ---- */
 
@@ -290,7 +291,7 @@ static enum pawl_err read_page(const PGresult *rows, const struct pawl_page *pag
     }
     if (more) {
         const struct pawl_job *last = &out->at[out->count - 1];
-        pawl__page_continues(&dialect, page,
+        pawl__page_continues(&cursor, page,
                              &(struct pawl__position){ true, last->created_at_ms, last->id }, out);
     }
     return PAWL_OK;
@@ -308,7 +309,7 @@ static enum pawl_err query_once(struct pawl__backend *pg, const struct pawl_filt
                        .bounded = is_bounded(page),
                        .bytes_max = page->bytes_max ? page->bytes_max : -1,
                        .least = page->brief ? 0 : 1 };
-    enum pawl_err err = pawl__page_begin(&dialect, filter, page, &ask.after, out, diag);
+    enum pawl_err err = pawl__page_begin(&cursor, filter, page, &ask.after, out, diag);
     if (err) return err;
     struct pawl__pg_conn *conn;
     err = pawl__pg_read_begin(pg, &conn, diag);

@@ -7,12 +7,9 @@
 #define PAWL_STORE_SQL_FILTER_H
 
 #include "base/buf.h"
-#include "store/store.h"
+#include "store/page.h"
 
-enum {
-    PAWL__DRAFT_VALUES_MAX = 512,
-    PAWL__FILTER_NAMES_MAX = PAWL__DRAFT_VALUES_MAX - 32 /* queues, types and tags of a filter */
-};
+enum { PAWL__DRAFT_VALUES_MAX = PAWL__FILTER_NAMES_MAX + 32 };
 
 struct pawl__draft;
 
@@ -30,8 +27,6 @@ struct pawl__dialect {
     /* Terms for a job in one of `states`, which are some, and for an id in a range. */
     void (*states)(struct pawl__draft *draft, uint32_t states);
     void (*ids)(struct pawl__draft *draft, struct pawl_job_id low, struct pawl_job_id high);
-    int cursor_digits; /* hexadecimal, of a position's number */
-    bool cursor_id;    /* the id is in the cursor too */
 };
 
 struct pawl__value {
@@ -70,26 +65,5 @@ void pawl__draft_given(struct pawl__draft *draft, int64_t number);
 void pawl__draft_states(struct pawl__draft *draft, uint32_t states);
 /* All terms of a filter. Its strings must live as long as the draft. */
 void pawl__draft_filter(struct pawl__draft *draft, const struct pawl_filter *filter);
-
-/* LIMIT: it names more than a draft has room for. */
-PAWL_MUST_CHECK enum pawl_err pawl__filter_check(const struct pawl_filter *filter,
-                                                 struct pawl_diag *diag);
-
-/* Where a page ended; what the number is, is up to the backend. */
-struct pawl__position {
-    bool given;
-    int64_t number;
-    struct pawl_job_id id;
-};
-
-/* Check what is asked for, read the page's cursor, and empty `out`. LIMIT, ARG. */
-PAWL_MUST_CHECK enum pawl_err pawl__page_begin(const struct pawl__dialect *dialect,
-                                               const struct pawl_filter *filter,
-                                               const struct pawl_page *page,
-                                               struct pawl__position *after, struct pawl_jobs *out,
-                                               struct pawl_diag *diag);
-/* There are more jobs behind `last`. */
-void pawl__page_continues(const struct pawl__dialect *dialect, const struct pawl_page *page,
-                          const struct pawl__position *last, struct pawl_jobs *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* A filter as text and values, in a dialect that no database speaks, and cursors. */
+/* A filter as text and values, in a dialect that no database speaks. */
 #include "store/sql/filter.h"
 
 #include <stdarg.h>
@@ -32,8 +32,6 @@ static const struct pawl__dialect dialect = {
     .archive = { .worker = "aw", .finished_at_ms = "af", .dead_letter = "ad" },
     .states = states,
     .ids = ids,
-    .cursor_digits = 12,
-    .cursor_id = true,
 };
 
 static void expect(struct pawl__draft *draft, const char *text)
@@ -204,51 +202,6 @@ static void longest_filter_has_room(void **ctx)
     free(names);
 }
 
-static void cursor_leads_back_to_its_position(void **ctx)
-{
-    (void)ctx;
-    struct pawl_filter filter = { 0 };
-    struct pawl_page page = { .oldest_first = true };
-    struct pawl__position last = { .number = 0x197f3c27a5e, .id = { { 1, 2, 0xfe } } }, after;
-    struct pawl_jobs jobs;
-    struct pawl_diag diag;
-    assert_int_equal(PAWL_OK, pawl__page_begin(&dialect, &filter, &page, &after, &jobs, &diag));
-    assert_false(after.given);
-    assert_int_equal(-1, jobs.total);
-    pawl__page_continues(&dialect, &page, &last, &jobs);
-    assert_string_equal(jobs.next, "o0197f3c27a5e0102fe00000000000000000000000000");
-    char cursor[PAWL_CURSOR_BYTES];
-    memcpy(cursor, jobs.next, sizeof cursor);
-    page.cursor = cursor;
-    assert_int_equal(PAWL_OK, pawl__page_begin(&dialect, &filter, &page, &after, &jobs, &diag));
-    assert_true(after.given);
-    assert_int_equal(after.number, last.number);
-    assert_memory_equal(&after.id, &last.id, sizeof after.id);
-    assert_string_equal(jobs.next, "");
-}
-
-static void what_is_no_cursor_is_refused(void **ctx)
-{
-    (void)ctx;
-    static const char *const cursors[] = {
-        "o",
-        "n0197f3c27a5e0102fe00000000000000000000000000",  // of the other direction
-        "o0197f3c27a5e0102fe0000000000000000000000000",   // too short
-        "o0197f3c27a5e0102fe000000000000000000000000000", // too long
-        "o0197F3c27a5e0102fe00000000000000000000000000",  // not as we write it
-        "o0197f3c27a5e0102fe0000000000000000000000000g",
-    };
-    for (size_t i = 0; i < sizeof cursors / sizeof *cursors; i++) {
-        struct pawl_page page = { .oldest_first = true, .cursor = cursors[i] };
-        struct pawl__position after;
-        struct pawl_jobs jobs;
-        struct pawl_diag diag;
-        assert_int_equal(PAWL_ERR_ARG, pawl__page_begin(&dialect, &(struct pawl_filter){ 0 }, &page,
-                                                        &after, &jobs, &diag));
-        assert_string_equal(diag.field, "cursor");
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,8 +212,6 @@ int main(void)
         cmocka_unit_test(prefix_of_an_id_is_a_range),
         cmocka_unit_test(parameters_of_a_text_come_first),
         cmocka_unit_test(longest_filter_has_room),
-        cmocka_unit_test(cursor_leads_back_to_its_position),
-        cmocka_unit_test(what_is_no_cursor_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

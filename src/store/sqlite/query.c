@@ -92,8 +92,9 @@ static const struct pawl__dialect dialect = {
                  .dead_letter = "j.dead_letter = 1" },
     .states = state_terms,
     .ids = id_terms,
-    .cursor_digits = 16, // a position's number is a key
 };
+
+static const struct pawl__cursor cursor = { .digits = 16 }; // a position's number is a key
 
 /* ---- statements ---- */
 
@@ -326,7 +327,7 @@ enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter 
                             .limit = page->limit,
                             .bytes_max = page->bytes_max,
                             .least = page->brief ? 0 : 1 };
-    enum pawl_err err = pawl__page_begin(&dialect, filter, page, &ask.after, out, diag);
+    enum pawl_err err = pawl__page_begin(&cursor, filter, page, &ask.after, out, diag);
     if (err) return err;
     out->at = pawl__arena_calloc(arena, (size_t)page->limit, sizeof *out->at);
     if (!out->at) return pawl__fail_nomem(diag);
@@ -336,7 +337,7 @@ enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter 
     err = read_page(conn, ask, page, &ctx, diag);
     if (!err && page->count) err = count_all(conn, filter, &out->total, diag);
     pawl__sq_read_end(sq, conn);
-    if (!err && ctx.more) pawl__page_continues(&dialect, page, &ctx.last, out);
+    if (!err && ctx.more) pawl__page_continues(&cursor, page, &ctx.last, out);
     return err;
 }
 
