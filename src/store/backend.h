@@ -112,6 +112,8 @@ struct pawl__backend_table {
 };
 
 extern const struct pawl__backend_table pawl__backend_sqlite;
+/* Those that need no module, up to NULL (backends.c). */
+extern const struct pawl__backend_table *const pawl__backends[];
 
 /* A backend that needs a library of its own is a module: a shared object that exports this one
  * symbol, loaded when a URL asks for it (module.c). It is built together with the library and says

@@ -20,8 +20,6 @@ struct pawl__store {
     struct pawl__mutex watching; /* one change of the watcher at a time */
 };
 
-static const struct pawl__backend_table *const backends[] = { &pawl__backend_sqlite };
-
 static enum pawl_err refuse_scheme(const char *url, struct pawl_diag *diag)
 {
     struct pawl__buf shown = { 0 };
@@ -39,9 +37,10 @@ static enum pawl_err find_backend(struct pawl_config *config,
                                   const struct pawl__backend_table **out, struct pawl_diag *diag)
 {
     assert(config->store && config->clock);
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        if (strncmp(config->store, backends[i]->scheme, strlen(backends[i]->scheme)) == 0) {
-            *out = backends[i];
+    for (size_t i = 0; pawl__backends[i]; i++) {
+        const char *scheme = pawl__backends[i]->scheme;
+        if (strncmp(config->store, scheme, strlen(scheme)) == 0) {
+            *out = pawl__backends[i];
             return PAWL_OK;
         }
     }

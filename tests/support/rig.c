@@ -262,6 +262,19 @@ bool store_kind_wanted(const struct store_kind *kind)
     return false;
 }
 
+const struct store_kind *store_kind_shared(void)
+{
+    size_t at = 0;
+    while (at < store_kind_count &&
+           !(store_kinds[at].shared && store_kind_wanted(&store_kinds[at])))
+        at++;
+    if (at == store_kind_count) {
+        fprintf(stderr, "PAWL_TEST_STORES names no store that can be shared\n");
+        abort();
+    }
+    return &store_kinds[at];
+}
+
 int contract_run(const char *suite, const struct contract_test *tests, size_t count)
 {
     size_t n = 0, max = count * store_kind_count;
@@ -272,7 +285,7 @@ int contract_run(const char *suite, const struct contract_test *tests, size_t co
     for (size_t k = 0; k < store_kind_count; k++) {
         for (size_t i = 0; store_kind_wanted(&store_kinds[k]) && i < count; i++) {
             if (tests[i].shared && !store_kinds[k].shared) continue;
-            if (tests[i].copied && store_kinds[k].served) continue;
+            if (tests[i].copied && store_kinds[k].no_backup) continue;
             snprintf(names[n], sizeof names[n], "%s: %s", store_kinds[k].name, tests[i].name);
             placed[n] = (struct placed_test){ .test = &tests[i], .kind = &store_kinds[k] };
             units[n] = (struct CMUnitTest){ names[n], run_body, set_up, tear_down, &placed[n] };

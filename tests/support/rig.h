@@ -22,8 +22,10 @@ enum { RIG_URL_BYTES = 512 };
 /* A store that the suites run against. To put another through them, add it to the table. */
 struct store_kind {
     const char *name;
-    bool shared;                          /* opened twice, one URL is one store */
-    bool served;                          /* a server has it: no file to copy */
+    bool shared; /* opened twice, one URL is one store */
+    bool served; /* a server has it */
+    const char
+        *no_backup; /* pawl_backup refuses, in words with these among them; NULL: it copies */
     void (*make)(char *url, size_t size); /* the URL of a store that is empty or not there yet */
     void (*dispose)(const char *url);
     void *(*hold)(const char *url); /* from here on nobody can write; NULL: it has no others */

@@ -1,33 +1,7 @@
-/* The table of stores, and the temporary files that some of them live in. */
+/* The table of stores. */
 #include "support/rig.h"
 
-#include <dirent.h>
 #include <sqlite3.h>
-#include <unistd.h>
-
-void temp_dir_make(char *path, size_t size)
-{
-    const char *parent = getenv("TMPDIR");
-    int len = snprintf(path, size, "%s/pawl-test-XXXXXX",
-                       parent != NULL && parent[0] != '\0' ? parent : P_tmpdir);
-    if (len < 0 || (size_t)len >= size || mkdtemp(path) == NULL) {
-        perror("could not make a temporary directory");
-        abort();
-    }
-}
-
-void temp_dir_remove(const char *path)
-{
-    DIR *dir = opendir(path);
-    if (dir == NULL) return;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        char file[RIG_URL_BYTES + 256];
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        unlink(file); // "." and ".." refuse by themselves
-    }
-    closedir(dir);
-    rmdir(path);
-}
 
 static void memory_make(char *url, size_t size)
 {
@@ -84,6 +58,7 @@ const struct store_kind store_kinds[] = {
     { .name = "postgres",
       .shared = true,
       .served = true,
+      .no_backup = "pg_dump",
       .make = postgres_make,
       .dispose = postgres_dispose,
       .hold = postgres_hold,
@@ -98,17 +73,4 @@ __attribute__((constructor)) static void count_kinds(void)
     while (store_kind_count < COUNT(store_kinds) &&
            (server || !store_kinds[store_kind_count].served))
         store_kind_count++;
-}
-
-const struct store_kind *store_kind_shared(void)
-{
-    size_t at = 0;
-    while (at < store_kind_count &&
-           !(store_kinds[at].shared && store_kind_wanted(&store_kinds[at])))
-        at++;
-    if (at == store_kind_count) {
-        fprintf(stderr, "PAWL_TEST_STORES names no store that can be shared\n");
-        abort();
-    }
-    return &store_kinds[at];
 }
