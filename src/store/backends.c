@@ -1,4 +1,4 @@
-/* The backends that are part of the library. A program that wants others has
+/* The backends that are part of the library. A program that wants others, as tests/memory does, has
  * its own version of this file. */
 #include "store/backend.h"
 

@@ -1,4 +1,4 @@
-/* The table of stores. */
+/* The table of stores; tests/memory has another one. */
 #include "support/rig.h"
 
 #include <sqlite3.h>

@@ -1,0 +1,136 @@
+/* How the working set is read. What is read points into rows: they stay until the transaction ends.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/memory/memory.h"
+
+#include "base/diag.h"
+
+#include <string.h>
+
+static int64_t count_crashes(const struct pawl__backend *mem, const struct pawl__row *of)
+{
+    int64_t count = 0;
+    const struct pawl__mem_row *row = pawl__mem_first_of(mem, PAWL__MEM_FAILURE, of->id);
+    for (; row; row = pawl__mem_next_of(mem, PAWL__MEM_FAILURE, row)) {
+        const struct pawl__failure *failure = row->data;
+        count += failure->lapsed && failure->run > of->base_run;
+    }
+    return count;
+}
+
+static int64_t last_line(const struct pawl__backend *mem, struct pawl_job_id of)
+{
+    const struct pawl__log_line behind = { .line = INT64_MAX };
+    const struct pawl__mem_row *row =
+        pawl__mem_before(pawl__mem_index_of(mem, PAWL__MEM_LINE, PAWL__MEM_BY_KEY),
+                         &(struct pawl__mem_row){ .of = of, .data = &behind });
+    bool found = row && memcmp(&row->of, &of, sizeof of) == 0;
+    return found ? ((const struct pawl__log_line *)row->data)->line : 0;
+}
+
+static void read_notes(const struct pawl__backend *mem, struct pawl__row *row)
+{
+    const struct pawl__mem_row *progress = pawl__mem_first_of(mem, PAWL__MEM_PROGRESS, row->id);
+    const struct pawl__mem_row *checkpoint = pawl__mem_first_of(mem, PAWL__MEM_CHECKPOINT, row->id);
+    if (progress) {
+        row->notes->progress = *(const struct pawl__progress *)progress->data;
+        row->notes->progress.row = row;
+    }
+    if (checkpoint) {
+        row->notes->checkpoint.sequence =
+            ((const struct pawl__checkpoint *)checkpoint->data)->sequence;
+    }
+    row->notes->lines = last_line(mem, row->id);
+}
+
+/* What a worker is told outlives the transaction. */
+static void read_job(struct pawl__backend *mem, struct pawl__row *row,
+                     const struct pawl__mem_row *from)
+{
+    struct pawl_job job = pawl__mem_view(mem, from);
+    bool long_args = mem->set.args_max && (int64_t)job.args.len > mem->set.args_max;
+    if (long_args) job.args = (struct pawl_span){ "", 0 };
+    struct pawl_job *out = pawl__row_job(&mem->set, row);
+    char *room = pawl__arena_alloc(row->job_arena, pawl__job_text_bytes(&job));
+    if (!out || !room) {
+        mem->set.failed = true;
+        return;
+    }
+    *out = pawl__job_copy(&job, room);
+}
+
+static void read_row(struct pawl__backend *mem, struct pawl__row *row,
+                     const struct pawl__mem_row *from)
+{
+    const struct pawl__mem_job *job = from->data;
+#define X(member, ...) row->member = job->member;
+    PAWL__ROW_READ(X)
+#undef X
+    row->lane = job->lane;
+    row->arrival = job->seat;
+    pawl__row_loaded(&mem->set, row, job->archived ? PAWL__FOUND_ARCHIVED : PAWL__FOUND_LIVE);
+    uint8_t lacks = row->need & ~row->has; // what it has, rules may have changed
+    if (lacks & PAWL__NEED_CRASHES) row->crashes = count_crashes(mem, row);
+    if (lacks & PAWL__NEED_NOTES) read_notes(mem, row);
+    if (lacks & PAWL__NEED_JOB && !job->archived) read_job(mem, row, from);
+    row->has |= row->need;
+}
+
+/* One transaction writes at a time, so nothing is held. */
+enum pawl_err pawl__mem_load(struct pawl__backend *mem, struct pawl__set *set, bool wait)
+{
+    (void)wait;
+    for (size_t i = 0; i < set->unread_count; i++) {
+        struct pawl__row *row = set->unread[i];
+        const struct pawl__mem_row *from = pawl__mem_job_find(mem, row->id);
+        if (from) read_row(mem, row, from);
+        if (!from) row->found = PAWL__FOUND_ABSENT;
+    }
+    return PAWL_OK;
+}
+
+static void read_holders(struct pawl__backend *mem, struct pawl__set_key *key)
+{
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_KEY, PAWL__MEM_KEY_BY_DIGEST);
+    const struct pawl__key_row probe = { .digest = { (const char *)key->digest,
+                                                     sizeof key->digest } };
+    const struct pawl__mem_row *row =
+        pawl__mem_from(index, &(struct pawl__mem_row){ .data = &probe });
+    for (; row; row = pawl__mem_after(index, row)) {
+        const struct pawl__key_row *holder = row->data;
+        if (memcmp(holder->digest.at, key->digest, sizeof key->digest) != 0) return;
+        pawl__key_hold(&mem->set, key,
+                       &(struct pawl__key_holder){
+                           .id = holder->id, .until_ms = holder->until_ms, .stored = true });
+    }
+}
+
+enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *set)
+{
+    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        read_holders(mem, &set->keys[i]);
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_load_named(struct pawl__backend *mem, struct pawl__set *set)
+{
+    static const enum pawl__mem_table tables[PAWL__NAMED_KINDS] = {
+        [PAWL__NAMED_NODE] = PAWL__MEM_NODE,
+        [PAWL__NAMED_LOCK] = PAWL__MEM_LOCK,
+        [PAWL__NAMED_SETTING] = PAWL__MEM_SETTING,
+        [PAWL__NAMED_TOKEN] = PAWL__MEM_TOKEN,
+    };
+    for (size_t i = 0; i < set->names.count; i++) {
+        const struct pawl__named *named = set->names.at[i];
+        if (named->read) continue;
+        const struct pawl__mem_row *row =
+            pawl__mem_find(mem, tables[named->kind], pawl__mem_no_job, &named->row);
+        if (!row) continue;
+        union pawl__named_row copy;
+        memcpy(&copy, row->data, pawl__named_table(named->kind)->bytes);
+        (void)pawl__set_named_loaded(set, named->kind, &copy);
+    }
+    return PAWL_OK;
+}

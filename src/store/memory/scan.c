@@ -1,0 +1,246 @@
+/* Looking for rows in their order.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/core/claim.h"
+#include "store/core/settle.h"
+#include "store/memory/memory.h"
+
+#include "base/diag.h"
+
+#include <string.h>
+
+/* ---- jobs that are ready ---- */
+
+static const struct pawl__mem_row *in_lane(const struct pawl__mem_row *row, uint32_t lane)
+{
+    return row && pawl__mem_job_of(row)->lane == lane ? row : NULL;
+}
+
+static bool is_better(const struct pawl__mem_row *a, const struct pawl__mem_row *b)
+{
+    const struct pawl__mem_job *left = a->data, *right = b->data;
+    if (left->rank != right->rank) return left->rank < right->rank;
+    return memcmp(&left->seat, &right->seat, sizeof left->seat) < 0;
+}
+
+/* The lanes of one queue, each of which is in order, merged. */
+static void merge_lanes(const struct pawl__mem_index *index, struct pawl__claim *claim,
+                        const struct pawl__mem_row **heads, const struct pawl__claim_lane *lanes,
+                        size_t count)
+{
+    while (claim->set->scanned_count < claim->wanted) {
+        size_t best = count;
+        for (size_t i = 0; i < count; i++) {
+            if (heads[i] && (best == count || is_better(heads[i], heads[best]))) best = i;
+        }
+        if (best == count || claim->set->failed) return;
+        const struct pawl__mem_row *row = heads[best];
+        pawl__claim_found(claim, row->of, (int64_t)pawl__mem_job_of(row)->args.len);
+        heads[best] = in_lane(pawl__mem_after(index, row), lanes[best].at);
+    }
+}
+
+enum pawl_err pawl__mem_scan_ready(struct pawl__backend *mem, struct pawl__claim *claim)
+{
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_JOB, PAWL__MEM_JOB_READY);
+    const struct pawl__mem_row **heads =
+        pawl__arena_alloc(&mem->set.arena, (claim->lane_count + 1) * sizeof(*heads));
+    if (!heads) return pawl__fail_nomem(mem->diag);
+    for (size_t i = 0; i < claim->lane_count; i++) {
+        const struct pawl__mem_job first = { .lane = claim->lanes[i].at, .rank = INT64_MIN };
+        heads[i] = in_lane(pawl__mem_from(index, &(struct pawl__mem_row){ .data = &first }),
+                           claim->lanes[i].at);
+    }
+    size_t count;
+    for (size_t at = 0; at < claim->lane_count; at += count) {
+        count = pawl__claim_lanes(claim, at);
+        merge_lanes(index, claim, heads + at, claim->lanes + at, count);
+    }
+    return PAWL_OK;
+}
+
+/* ---- jobs that are due ---- */
+
+static int64_t due_at(const struct pawl__mem_row *row, enum pawl__due what)
+{
+    const struct pawl__mem_job *job = row->data;
+    return what == PAWL__DUE_RUN     ? job->due_at_ms
+           : what == PAWL__DUE_LEASE ? job->lease_until_ms
+                                     : job->expires_at_ms;
+}
+
+static const struct pawl__mem_index *due_index(const struct pawl__backend *mem, enum pawl__due what)
+{
+    static const size_t indexes[] = { [PAWL__DUE_RUN] = PAWL__MEM_JOB_DUE,
+                                      [PAWL__DUE_LEASE] = PAWL__MEM_JOB_LEASE,
+                                      [PAWL__DUE_EXPIRY] = PAWL__MEM_JOB_EXPIRY };
+    return pawl__mem_index_of(mem, PAWL__MEM_JOB, indexes[what]);
+}
+
+enum pawl_err pawl__mem_scan_due(struct pawl__backend *mem, enum pawl__due what, int64_t limit,
+                                 struct pawl_job_id *ids, size_t *count, bool *more)
+{
+    const struct pawl__mem_index *index = due_index(mem, what);
+    const struct pawl__mem_row *row = pawl__mem_from(index, NULL);
+    *count = 0;
+    for (; row && due_at(row, what) <= mem->now_ms; row = pawl__mem_after(index, row)) {
+        if ((int64_t)*count == limit) break;
+        ids[(*count)++] = row->of;
+    }
+    *more = (int64_t)*count == limit;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_next_due(struct pawl__backend *mem, enum pawl__due what, int64_t *at_ms)
+{
+    const struct pawl__mem_row *row = pawl__mem_from(due_index(mem, what), NULL);
+    *at_ms = row ? due_at(row, what) : 0;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_forget_keys(struct pawl__backend *mem, int64_t limit)
+{
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_KEY, PAWL__MEM_KEY_BY_END);
+    enum pawl_err err = PAWL_OK;
+    for (; !err && limit > 0; limit--) {
+        struct pawl__mem_row *row = pawl__mem_from(index, NULL);
+        if (!row || ((const struct pawl__key_row *)row->data)->until_ms > mem->now_ms) break;
+        err = pawl__mem_drop(mem, PAWL__MEM_KEY, row);
+    }
+    return err;
+}
+
+/* ---- jobs that have ended ---- */
+
+static bool is_kept(const struct pawl__backend *mem, const struct pawl__mem_job *job)
+{
+    return job->archived && job->keep_ms && job->finished_at_ms + job->keep_ms > mem->now_ms;
+}
+
+enum pawl_err pawl__mem_scan_ended(struct pawl__backend *mem, const struct pawl__ended *what,
+                                   bool *more)
+{
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_JOB, PAWL__MEM_JOB_ENDED);
+    const struct pawl__mem_job first = { .archived = what->archived, .state = what->state };
+    const struct pawl__mem_row *row =
+        pawl__mem_from(index, &(struct pawl__mem_row){ .data = &first });
+    int64_t found = 0;
+    *more = false;
+    for (; row && found < what->limit; row = pawl__mem_after(index, row)) {
+        const struct pawl__mem_job *job = row->data;
+        bool fits = job->archived == what->archived && job->state == what->state &&
+                    job->finished_at_ms < what->before_ms;
+        if (!fits) break;
+        if (is_kept(mem, job)) continue;
+        if (what->archived) pawl__set_scanned(&mem->set, row->of, PAWL__NEED_KEYS);
+        if (!what->archived) pawl__set_ended(&mem->set, row->of, job->lane, job->state);
+        found++;
+    }
+    return PAWL_OK;
+}
+
+/* ---- moves that are to be followed up ---- */
+
+/* The first entry behind `after` that has any of these ties. */
+static const struct pawl__mem_row *next_entry(const struct pawl__backend *mem, int32_t ties,
+                                              int64_t after)
+{
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_UNSETTLED, PAWL__MEM_BY_KEY);
+    const struct pawl__mem_row *row =
+        pawl__mem_after(index, &(struct pawl__mem_row){ .seq = after });
+    while (row && !(((const struct pawl__unsettled *)row->data)->ties & ties)) {
+        row = pawl__mem_after(index, row);
+    }
+    return row;
+}
+
+enum pawl_err pawl__mem_unsettled(struct pawl__backend *mem, int32_t ties, int64_t after,
+                                  int64_t limit)
+{
+    const struct pawl__mem_row *row = next_entry(mem, ties, after);
+    for (; row && limit > 0; limit--, row = next_entry(mem, ties, row->seq)) {
+        struct pawl__unsettled entry = *(const struct pawl__unsettled *)row->data;
+        entry.seq = row->seq;
+        pawl__settle_again(&mem->set, &entry);
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_next_unsettled(struct pawl__backend *mem, int32_t ties, int64_t *at_ms)
+{
+    const struct pawl__mem_row *row = next_entry(mem, ties, 0);
+    *at_ms = row ? ((const struct pawl__unsettled *)row->data)->at_ms : 0;
+    return PAWL_OK;
+}
+
+/* ---- nodes ---- */
+
+static bool is_silent(const struct pawl__backend *mem, const struct pawl__node *node)
+{
+    return node->lease_ms && node->alive_until_ms <= mem->now_ms;
+}
+
+static int64_t count_ready(const struct pawl__backend *mem)
+{
+    int64_t ready = 0;
+    for (uint32_t i = 0; i < mem->lane_count; i++) {
+        ready += mem->counts[i].n[PAWL_STATE_AVAILABLE];
+    }
+    return ready;
+}
+
+enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, struct pawl_census *out,
+                               int64_t *silent)
+{
+    out->alive = out->silent_at_ms = *silent = 0;
+    out->ready = count_ready(mem);
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
+    {
+        const struct pawl__node *node = row->data;
+        if (strcmp(node->name, name) == 0) continue;
+        bool alive = node->alive_until_ms > mem->now_ms;
+        out->alive += alive;
+        *silent += is_silent(mem, node);
+        bool next = !out->silent_at_ms || node->alive_until_ms < out->silent_at_ms;
+        if (alive && node->lease_ms && next) out->silent_at_ms = node->alive_until_ms;
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_scan_silent(struct pawl__backend *mem, int64_t limit)
+{
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
+    {
+        const struct pawl__node *node = row->data;
+        if (limit == 0) break;
+        if (!is_silent(mem, node)) continue;
+        (void)pawl__set_named_loaded(&mem->set, PAWL__NAMED_NODE,
+                                     &(union pawl__named_row){ .node = *node });
+        limit--;
+    }
+    return PAWL_OK;
+}
+
+/* ---- jobs that match a filter ---- */
+
+enum pawl_err pawl__mem_match(struct pawl__backend *mem, const struct pawl_filter *filter,
+                              int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
+                              size_t *count)
+{
+    struct pawl__arena scratch = { 0 };
+    *count = 0;
+    *ids = pawl__arena_alloc(arena, (size_t)limit * sizeof **ids);
+    if (!*ids) return pawl__fail_nomem(mem->diag);
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_JOB, PAWL__MEM_JOB_BY_AGE)
+    {
+        struct pawl_job job = pawl__mem_view(mem, row);
+        if ((int64_t)*count == limit) break;
+        if (pawl__mem_passes(filter, &job, &scratch)) (*ids)[(*count)++] = row->of;
+    }
+    pawl__arena_release(&scratch);
+    return PAWL_OK;
+}

@@ -1,0 +1,254 @@
+/* How the working set is written.
+ *
+ * Runs on: the committer's thread, inside a transaction. */
+#include "store/memory/memory.h"
+
+#include "base/diag.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- jobs ---- */
+
+#define SPEC(member) birth->job->spec->member
+#define TEXTS(member) birth->job->member
+#define SETTLED(member) birth->settled.member
+#define X(member, column, kind, value, ...) .member = value,
+static struct pawl__mem_job new_job(const struct pawl__row *row)
+{
+    const struct pawl__birth *birth = row->birth;
+    return (struct pawl__mem_job)
+    {
+        .seat = *pawl__row_seat(row), .lane = row->lane, .keys = row->keys, PAWL__JOB_FACTS(X)
+    };
+}
+#undef X
+#undef SPEC
+#undef TEXTS
+#undef SETTLED
+
+/* What rules may change; the result is never read, so an old one is kept. */
+static void write_fields(struct pawl__mem_job *job, const struct pawl__row *row)
+{
+#define X(member, ...) job->member = row->member;
+    PAWL__ROW_PLAN(X)
+    PAWL__ROW_STAND(X)
+#undef X
+    job->ties = row->ties; // some go with the run
+    if (!pawl__row_keeps_end(row)) job->result = row->result;
+}
+
+/* An id that was just made up is not looked for, and there all the same. */
+static enum pawl_err refuse_taken(struct pawl__backend *mem)
+{
+    mem->taken = true;
+    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "an id that was made up is taken");
+}
+
+static enum pawl_err write_row(struct pawl__backend *mem, const struct pawl__row *row)
+{
+    const struct pawl__mem_row *was = pawl__mem_job_find(mem, row->id);
+    if (row->birth && was) return refuse_taken(mem);
+    assert(row->birth || was);
+    struct pawl__mem_job job = row->birth ? new_job(row) : *pawl__mem_job_of(was);
+    bool changed = row->wrote & (PAWL__WROTE_STAND | PAWL__WROTE_FACTS | PAWL__WROTE_LEASE);
+    if (row->birth || changed) write_fields(&job, row);
+    job.archived = (job.archived && !row->restored) || row->wrote & PAWL__WROTE_ARCHIVE;
+    return pawl__mem_put(mem, PAWL__MEM_JOB, row->id, &job);
+}
+
+static enum pawl_err drop_all_of(struct pawl__backend *mem, enum pawl__mem_table table,
+                                 struct pawl_job_id of)
+{
+    struct pawl__mem_row *row;
+    enum pawl_err err = PAWL_OK;
+    while (!err && (row = pawl__mem_first_of(mem, table, of))) {
+        err = pawl__mem_drop(mem, table, row);
+    }
+    return err;
+}
+
+/* With all that is kept with it; its keys are the rule's. */
+static enum pawl_err drop_job(struct pawl__backend *mem, struct pawl_job_id id)
+{
+    static const enum pawl__mem_table tables[] = { PAWL__MEM_FAILURE,    PAWL__MEM_PROGRESS,
+                                                   PAWL__MEM_CHECKPOINT, PAWL__MEM_LINE,
+                                                   PAWL__MEM_AUDIT,      PAWL__MEM_JOB };
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < sizeof tables / sizeof *tables; i++) {
+        err = drop_all_of(mem, tables[i], id);
+    }
+    return err;
+}
+
+/* ---- other tables: one struct of a list each ---- */
+
+static struct pawl_job_id job_of(const void *data)
+{
+    return (*(const struct pawl__row *const *)data)->id;
+}
+
+static enum pawl_err drop_found(struct pawl__backend *mem, enum pawl__mem_table table,
+                                struct pawl_job_id of, const void *data)
+{
+    struct pawl__mem_row *row = pawl__mem_find(mem, table, of, data);
+    return row ? pawl__mem_drop(mem, table, row) : PAWL_OK;
+}
+
+/* Lapses stay: they are the crash credits. */
+static enum pawl_err trim_failures(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__trim *trim = data;
+    enum pawl_err err = PAWL_OK;
+    struct pawl__mem_row *row = pawl__mem_first_of(mem, PAWL__MEM_FAILURE, trim->row->id);
+    for (; !err && row; row = pawl__mem_next_of(mem, PAWL__MEM_FAILURE, row)) {
+        const struct pawl__failure *failure = row->data;
+        if (failure->run > trim->run) break;
+        if (!failure->lapsed) err = pawl__mem_drop(mem, PAWL__MEM_FAILURE, row);
+    }
+    return err;
+}
+
+static enum pawl_err trim_lines(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__log_cut *cut = data;
+    const struct pawl__mem_index *index = pawl__mem_index_of(mem, PAWL__MEM_LINE, PAWL__MEM_BY_KEY);
+    const struct pawl__log_line after = { .line = cut->after };
+    enum pawl_err err = PAWL_OK;
+    struct pawl__mem_row *row =
+        pawl__mem_after(index, &(struct pawl__mem_row){ .of = cut->row->id, .data = &after });
+    for (; !err && row; row = pawl__mem_next_of(mem, PAWL__MEM_LINE, row)) {
+        if (memcmp(&row->of, &cut->row->id, sizeof row->of) != 0) break;
+        if (((const struct pawl__log_line *)row->data)->line > cut->line) break;
+        err = pawl__mem_drop(mem, PAWL__MEM_LINE, row);
+    }
+    return err;
+}
+
+static enum pawl_err put_audit(struct pawl__backend *mem, const void *data)
+{
+    return pawl__mem_put(mem, PAWL__MEM_AUDIT, ((const struct pawl__audit *)data)->id, data);
+}
+
+static enum pawl_err drop_followed(struct pawl__backend *mem, const void *data)
+{
+    int64_t seq = ((const struct pawl__followed *)data)->seq;
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_UNSETTLED, PAWL__MEM_BY_KEY);
+    struct pawl__mem_row *row = pawl__mem_from(index, &(struct pawl__mem_row){ .seq = seq });
+    return row && row->seq == seq ? pawl__mem_drop(mem, PAWL__MEM_UNSETTLED, row) : PAWL_OK;
+}
+
+static enum pawl_err forget_nodes(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__forgotten *forgotten = data;
+    enum pawl_err err = PAWL_OK;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
+    {
+        const struct pawl__node *node = row->data;
+        if (node->heartbeat_at_ms >= forgotten->before_ms) continue;
+        err = pawl__mem_drop(mem, PAWL__MEM_NODE, row);
+        if (err) break;
+    }
+    return err;
+}
+
+static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__gone *gone = data;
+    enum pawl_err err = PAWL_OK;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_JOB, PAWL__MEM_JOB_LEASE)
+    {
+        struct pawl__mem_job job = *pawl__mem_job_of(row);
+        bool its = job.state == PAWL_STATE_ACTIVE && strcmp(job.worker, gone->name) == 0;
+        if (!its || job.lease_until_ms <= gone->at_ms) continue;
+        job.lease_until_ms = gone->at_ms;
+        err = pawl__mem_put(mem, PAWL__MEM_JOB, row->of, &job);
+        if (err) break;
+    }
+    return err;
+}
+
+static enum pawl_err end_locks(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__gone *gone = data;
+    enum pawl_err err = PAWL_OK;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_LOCK, PAWL__MEM_BY_KEY)
+    {
+        struct pawl__lock lock = *(const struct pawl__lock *)row->data;
+        if (strcmp(lock.owner, gone->name) != 0) continue;
+        lock.owner = "";
+        lock.expires_at_ms = 0;
+        err = pawl__mem_put(mem, PAWL__MEM_LOCK, pawl__mem_no_job, &lock);
+        if (err) break;
+    }
+    return err;
+}
+
+/* Where the rows of a list go: they are put into a table, dropped from it, or what `apply` says. */
+static const struct {
+    enum { PUT, DROP } how;
+    enum pawl__mem_table table;
+    enum pawl_err (*apply)(struct pawl__backend *mem, const void *data);
+} writes[PAWL__TABLES] = {
+    [PAWL__TABLE_FAILURE] = { PUT, PAWL__MEM_FAILURE },
+    [PAWL__TABLE_TRIM] = { .apply = trim_failures },
+    [PAWL__TABLE_AUDIT] = { .apply = put_audit },
+    [PAWL__TABLE_KEY_DROP] = { DROP, PAWL__MEM_KEY },
+    [PAWL__TABLE_KEY_PUT] = { PUT, PAWL__MEM_KEY },
+    [PAWL__TABLE_PROGRESS] = { PUT, PAWL__MEM_PROGRESS },
+    [PAWL__TABLE_CHECKPOINT_DROP] = { DROP, PAWL__MEM_CHECKPOINT },
+    [PAWL__TABLE_CHECKPOINT_PUT] = { PUT, PAWL__MEM_CHECKPOINT },
+    [PAWL__TABLE_LINE] = { PUT, PAWL__MEM_LINE },
+    [PAWL__TABLE_LINE_TRIM] = { .apply = trim_lines },
+    [PAWL__TABLE_FOLLOWED] = { .apply = drop_followed },
+    [PAWL__TABLE_UNSETTLED] = { PUT, PAWL__MEM_UNSETTLED },
+    [PAWL__TABLE_NODE_NEW] = { PUT, PAWL__MEM_NODE },
+    [PAWL__TABLE_NODE_PUT] = { PUT, PAWL__MEM_NODE },
+    [PAWL__TABLE_NODE_DROP] = { DROP, PAWL__MEM_NODE },
+    [PAWL__TABLE_NODE_FORGET] = { .apply = forget_nodes },
+    [PAWL__TABLE_RUNS_END] = { .apply = end_runs },
+    [PAWL__TABLE_LOCKS_END] = { .apply = end_locks },
+    [PAWL__TABLE_LOCK_NEW] = { PUT, PAWL__MEM_LOCK },
+    [PAWL__TABLE_LOCK_PUT] = { PUT, PAWL__MEM_LOCK },
+    [PAWL__TABLE_SETTING_PUT] = { PUT, PAWL__MEM_SETTING },
+    [PAWL__TABLE_SETTING_DROP] = { DROP, PAWL__MEM_SETTING },
+    [PAWL__TABLE_TOKEN_NEW] = { PUT, PAWL__MEM_TOKEN },
+    [PAWL__TABLE_TOKEN_PUT] = { PUT, PAWL__MEM_TOKEN },
+};
+
+static enum pawl_err write_one(struct pawl__backend *mem, int list, const void *data)
+{
+    if (writes[list].apply) return writes[list].apply(mem, data);
+    struct pawl_job_id of = pawl__set_tables[list].of_job ? job_of(data) : pawl__mem_no_job;
+    return writes[list].how == PUT ? pawl__mem_put(mem, writes[list].table, of, data)
+                                   : drop_found(mem, writes[list].table, of, data);
+}
+
+static enum pawl_err write_lists(struct pawl__backend *mem, const struct pawl__set *set)
+{
+    enum pawl_err err = PAWL_OK;
+    for (int list = 0; list < PAWL__TABLES; list++) {
+        const char *rows = set->lists[list].rows;
+        for (size_t i = 0; !err && i < set->lists[list].count; i++) {
+            err = write_one(mem, list, rows + i * pawl__set_tables[list].bytes);
+        }
+    }
+    return err;
+}
+
+/* What is deleted goes last: with what was written beside it in the same batch. */
+enum pawl_err pawl__mem_store(struct pawl__backend *mem, struct pawl__set *set)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < set->row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(set, i);
+        if (row->birth || row->wrote) err = write_row(mem, row);
+    }
+    if (!err) err = write_lists(mem, set);
+    for (size_t i = 0; !err && i < set->row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(set, i);
+        if (row->gone) err = drop_job(mem, row->id);
+    }
+    return err;
+}
