@@ -1,5 +1,6 @@
 /* What this room's tests share: cmocka with what it needs before it, and randomised runs whose
- * failures name their seed. PAWL_TEST_SEED=N runs that one seed. */
+ * failures name their seed. PAWL_TEST_SEED=N runs that one seed, PAWL_TEST_SCALE is the percentage
+ * of them that is run otherwise. */
 #ifndef PAWL_BASE_TEST_KIT_H
 #define PAWL_BASE_TEST_KIT_H
 
@@ -28,18 +29,19 @@
 
 /* for_seeds (seed, 100) { ... } */
 #define for_seeds(seed, runs)                                                                      \
-    for (uint64_t seed = first_seed(), last_seed = seed_chosen() ? seed : (runs);                  \
-         seed <= last_seed; seed++)
-
-static inline bool seed_chosen(void)
-{
-    return getenv("PAWL_TEST_SEED") != NULL;
-}
+    for (uint64_t seed = first_seed(), last_seed = final_seed(runs); seed <= last_seed; seed++)
 
 static inline uint64_t first_seed(void)
 {
     const char *text = getenv("PAWL_TEST_SEED");
     return text ? strtoull(text, NULL, 10) : 1;
+}
+
+static inline uint64_t final_seed(uint64_t runs)
+{
+    const char *scale = getenv("PAWL_TEST_SCALE");
+    uint64_t some = runs * (scale ? strtoull(scale, NULL, 10) : 100) / 100;
+    return getenv("PAWL_TEST_SEED") || some < 1 ? first_seed() : some;
 }
 
 #endif
