@@ -51,6 +51,51 @@ struct pawl__ending {
     bool done;           /* if the job ended by it */
 };
 
+/* The functions of the tables below. */
+typedef bool pawl__suits_fn(struct pawl__backend *backend, const struct pawl__new_job *job);
+typedef enum pawl_err pawl__submit_plain_fn(struct pawl__backend *backend,
+                                            const struct pawl__new *news, size_t count,
+                                            bool *taken);
+typedef enum pawl_err pawl__finish_plain_fn(struct pawl__backend *backend,
+                                            struct pawl__ending *ends, size_t count);
+typedef enum pawl_err pawl__promote_plain_fn(struct pawl__backend *backend, int64_t limit,
+                                             struct pawl_job_id *ids, size_t *count, int64_t *moved,
+                                             bool *more);
+typedef enum pawl_err pawl__begin_fn(struct pawl__backend *backend, struct pawl__op **ops,
+                                     size_t count);
+typedef enum pawl_err pawl__commit_fn(struct pawl__backend *backend);
+typedef void pawl__rollback_fn(struct pawl__backend *backend);
+typedef enum pawl__retry pawl__retry_fn(struct pawl__backend *backend);
+typedef enum pawl_err pawl__show_fn(struct pawl__backend *backend, bool ready);
+typedef enum pawl_err pawl__handle_fn(struct pawl__backend *backend, struct pawl__op *op);
+typedef enum pawl_err pawl__lane_fn(struct pawl__backend *backend, const char *queue,
+                                    const char *type, uint32_t *out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__load_named_fn(struct pawl__backend *backend, struct pawl__set *set);
+typedef enum pawl_err pawl__load_keys_fn(struct pawl__backend *backend, struct pawl__set *set);
+typedef enum pawl_err pawl__load_fn(struct pawl__backend *backend, struct pawl__set *set,
+                                    bool wait);
+typedef enum pawl_err pawl__store_fn(struct pawl__backend *backend, struct pawl__set *set);
+typedef void pawl__tally_fn(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
+                            enum pawl_state to);
+typedef enum pawl_err pawl__scan_due_fn(struct pawl__backend *backend, enum pawl__due what,
+                                        int64_t limit, struct pawl_job_id *ids, size_t *count,
+                                        bool *more);
+typedef enum pawl_err pawl__next_due_fn(struct pawl__backend *backend, enum pawl__due what,
+                                        int64_t *at_ms);
+typedef enum pawl_err pawl__forget_keys_fn(struct pawl__backend *backend, int64_t limit);
+typedef enum pawl_err pawl__unsettled_fn(struct pawl__backend *backend, int32_t ties, int64_t after,
+                                         int64_t limit);
+typedef enum pawl_err pawl__next_unsettled_fn(struct pawl__backend *backend, int32_t ties,
+                                              int64_t *at_ms);
+typedef enum pawl_err pawl__scan_ended_fn(struct pawl__backend *backend,
+                                          const struct pawl__ended *what, bool *more);
+typedef enum pawl_err pawl__census_fn(struct pawl__backend *backend, const char *name,
+                                      struct pawl_census *out, int64_t *silent);
+typedef enum pawl_err pawl__scan_silent_fn(struct pawl__backend *backend, int64_t limit);
+typedef enum pawl_err pawl__match_fn(struct pawl__backend *backend,
+                                     const struct pawl_filter *filter, int64_t limit,
+                                     struct pawl__arena *arena, struct pawl_job_id **ids,
+                                     size_t *count);
 typedef enum pawl_err pawl__scan_ready_fn(struct pawl__backend *backend, struct pawl__claim *claim);
 typedef size_t pawl__peek_fn(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
                              struct pawl__op **left);
@@ -60,24 +105,20 @@ typedef size_t pawl__peek_fn(struct pawl__backend *backend, struct pawl__op **op
 struct pawl__quick {
     bool for_one; /* submit_plain and finish_plain are worth it for a batch of one job as well */
     /* Is submit_plain for this job? NULL: for all of them. */
-    bool (*suits)(struct pawl__backend *backend, const struct pawl__new_job *job);
+    pawl__suits_fn *suits;
     /* Write new jobs. `taken`: nothing was written, for an id is there already; a store that learns
      * so only at the end fails the batch, to be done again PAWL__RETRY_CAREFULLY. */
-    enum pawl_err (*submit_plain)(struct pawl__backend *backend, const struct pawl__new *news,
-                                  size_t count, bool *taken);
+    pawl__submit_plain_fn *submit_plain;
     /* Complete runs without reading their jobs, guarded by state, run and the absence of ties. Of
      * two that name one job, at most the first is done. */
-    enum pawl_err (*finish_plain)(struct pawl__backend *backend, struct pawl__ending *ends,
-                                  size_t count);
+    pawl__finish_plain_fn *finish_plain;
     /* As scan_ready, but jobs without ties may be given at once, by pawl__claim_give, and are
      * written by the backend. Must not give a job that is behind one which it cannot give, if that
      * would keep the better one from being taken. */
     pawl__scan_ready_fn *claim_plain;
     /* As scan_due for RUN, but of the jobs that it finds some become available at once: `moved`.
      * `ids` are the others. */
-    enum pawl_err (*promote_plain)(struct pawl__backend *backend, int64_t limit,
-                                   struct pawl_job_id *ids, size_t *count, int64_t *moved,
-                                   bool *more);
+    pawl__promote_plain_fn *promote_plain;
     /* Before a transaction is begun: answer operations that would find nothing. How many are left:
      * all of them, or those that `left`, which has room for all, was filled with. */
     pawl__peek_fn *peek;
@@ -90,35 +131,34 @@ struct pawl__core_table {
      * behind them; queues and lanes of new jobs are made before that, in a transaction of their
      * own.
      */
-    enum pawl_err (*begin)(struct pawl__backend *backend, struct pawl__op **ops, size_t count);
+    pawl__begin_fn *begin;
     /* Write counters and all that was put off, and commit. IO: it may have happened, and nobody
      * can tell. */
-    enum pawl_err (*commit)(struct pawl__backend *backend);
+    pawl__commit_fn *commit;
     /* After any failure, also of begin and commit: nothing of the transaction is left. Counts and
      * whatever is cached of it are forgotten. */
-    void (*rollback)(struct pawl__backend *backend);
+    pawl__rollback_fn *rollback;
     /* Optional: asked after that. */
-    enum pawl__retry (*retry)(struct pawl__backend *backend);
+    pawl__retry_fn *retry;
     /* Optional: an operation is about to look for jobs otherwise than by scan_ready, or to be
      * handled by the backend. Write what was put off; with `ready`, put available jobs where they
      * are found. */
-    enum pawl_err (*show)(struct pawl__backend *backend, bool ready);
+    pawl__show_fn *show;
     /* An operation that no rule decides. OK, or its own error. */
-    enum pawl_err (*handle)(struct pawl__backend *backend, struct pawl__op *op);
+    pawl__handle_fn *handle;
     struct pawl__quick quick;
 
     /* Find or make the lane of a queue and a type: its index in the catalogue. A lane that was made
      * stays. ARG: there can be none, told to `diag`. */
-    enum pawl_err (*lane)(struct pawl__backend *backend, const char *queue, const char *type,
-                          uint32_t *out, struct pawl_diag *diag);
+    pawl__lane_fn *lane;
     /* Read the rows of `names` that are wanted and were not read: pawl__set_named_loaded is called
      * for each that there is. Where several transactions write at once they are locked until the
      * end. */
-    enum pawl_err (*load_named)(struct pawl__backend *backend, struct pawl__set *set);
+    pawl__load_named_fn *load_named;
     /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
      * may ask about a key has locked it when the transaction began; so the keys of the rows of
      * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. */
-    enum pawl_err (*load_keys)(struct pawl__backend *backend, struct pawl__set *set);
+    pawl__load_keys_fn *load_keys;
     /* Read all rows of `unread`, which are in ascending order of id. For each row that there is
      * pawl__row_loaded is called, with at least what it needs; where that is nothing, it is enough
      * to set `found`. What a row that is read again has already, beside its own fields, stays:
@@ -127,51 +167,44 @@ struct pawl__core_table {
      * write at once the rows are locked until the end, in that order, waiting for those that others
      * hold; without `wait` such rows are HELD. Those that are `shared` need not be locked, and must
      * not wait for those who move the job; they must stay until the end. */
-    enum pawl_err (*load)(struct pawl__backend *backend, struct pawl__set *set, bool wait);
+    pawl__load_fn *load;
     /* Write all that was changed: new rows, rows with `wrote`, and `lists`. Need not wait for the
      * answers. A row of a table whose name ends in _NEW that is there all the same fails the
      * batch, which is then done again. */
-    enum pawl_err (*store)(struct pawl__backend *backend, struct pawl__set *set);
+    pawl__store_fn *store;
     /* A job of a lane left `from` for `to`; NONE is the archive. */
-    void (*count)(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
-                  enum pawl_state to);
+    pawl__tally_fn *count;
     /* Jobs that are due, oldest first, at most `limit`, which `ids` has room for; locked until the
      * end, and without those that others hold. A job may be among them that is not due any more.
      * `more`: it looked at as many as it may. */
-    enum pawl_err (*scan_due)(struct pawl__backend *backend, enum pawl__due what, int64_t limit,
-                              struct pawl_job_id *ids, size_t *count, bool *more);
+    pawl__scan_due_fn *scan_due;
     /* When the next one is due; 0: there is none. */
-    enum pawl_err (*next_due)(struct pawl__backend *backend, enum pawl__due what, int64_t *at_ms);
+    pawl__next_due_fn *next_due;
     /* Forget keys whose time is over, at most `limit`. */
-    enum pawl_err (*forget_keys)(struct pawl__backend *backend, int64_t limit);
+    pawl__forget_keys_fn *forget_keys;
     /* Hand entries of pawl_unsettled that have any of these ties to pawl__settle_again: those
      * behind the entry `after`, oldest first, at most `limit`; locked until the end, and without
      * those that others hold. */
-    enum pawl_err (*unsettled)(struct pawl__backend *backend, int32_t ties, int64_t after,
-                               int64_t limit);
+    pawl__unsettled_fn *unsettled;
     /* When the oldest of them was written; 0: there is none. */
-    enum pawl_err (*next_unsettled)(struct pawl__backend *backend, int32_t ties, int64_t *at_ms);
+    pawl__next_unsettled_fn *next_unsettled;
     /* Find jobs that ended, oldest first, at most `limit`; locked until the end, and without those
      * that others hold. Live ones are handed to pawl__set_ended, archived ones to
      * pawl__set_scanned. `more`: it looked at as many as it may. */
-    enum pawl_err (*scan_ended)(struct pawl__backend *backend, const struct pawl__ended *what,
-                                bool *more);
+    pawl__scan_ended_fn *scan_ended;
     /* Count the nodes but `name`: those that are alive, and, as `*silent`, those that said a lease
      * and are not; the jobs that are available; and when the next of the nodes falls silent. */
-    enum pawl_err (*census)(struct pawl__backend *backend, const char *name,
-                            struct pawl_census *out, int64_t *silent);
+    pawl__census_fn *census;
     /* Hand nodes that said a lease and are not alive to pawl__set_named_loaded, by name, at most
      * `limit`; locked until the end, and without those that others hold. */
-    enum pawl_err (*scan_silent)(struct pawl__backend *backend, int64_t limit);
+    pawl__scan_silent_fn *scan_silent;
     /* The best ranked jobs that are available in the claim's lanes, queue by queue, at most
      * `wanted`: pawl__claim_found is called for each, best first. Locked until the end, and without
      * those that others hold; then `passed_over` is set. A job that was found and stays available
      * is found by the next scan. See claim.h. */
     pawl__scan_ready_fn *scan_ready;
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
-    enum pawl_err (*match)(struct pawl__backend *backend, const struct pawl_filter *filter,
-                           int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
-                           size_t *count);
+    pawl__match_fn *match;
 };
 
 #endif

@@ -13,15 +13,6 @@
 
 enum { NAP_MS = 50, PATIENCE_MS = 2000 };
 
-static pawl__pg_op_fn *const handlers[PAWL__OP_END] = {
-    [PAWL__OP_QUEUE_PAUSE] = pawl__pg_op_queue_pause,
-};
-
-enum pawl_err pawl__pg_handle(struct pawl__backend *pg, struct pawl__op *op)
-{
-    return handlers[op->kind](pg, op);
-}
-
 /* ---- the begin of a transaction ---- */
 
 static void nap(int ms)
@@ -144,6 +135,13 @@ static enum pawl_err commit(struct pawl__backend *pg)
     return pawl__fail(pg->diag, PAWL_ERR_IO, "could not commit: the server rolled back");
 }
 
+/* Jobs of some states are found by rolls. */
+enum pawl_err pawl__pg_show(struct pawl__backend *pg, bool ready)
+{
+    (void)ready;
+    return pawl__pg_rolls_flush(pg);
+}
+
 enum pawl_err pawl__pg_commit(struct pawl__backend *pg)
 {
     enum pawl_err err = pawl__pg_rolls_flush(pg);
@@ -185,25 +183,9 @@ enum pawl__retry pawl__pg_retry(struct pawl__backend *pg)
 enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag)
 {
-    pg->diag = diag;
-    pg->set.table = &pawl__pg_core;
-    pg->set.backend = pg;
-    pg->set.rng = &pg->rng;
-    pg->set.tale = &pg->tale;
-    pg->set.catalog = &pg->catalog;
-    pg->set.diag = diag;
+    pg->diag = pg->set.diag = diag;
     enum pawl_err err = pawl__core_apply(&pg->set, ops, count);
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);
     return err;
-}
-
-void pawl__pg_note(struct pawl__backend *pg, bool all_moves)
-{
-    pg->tale.all_moves = all_moves;
-}
-
-bool pawl__pg_told(struct pawl__backend *pg, struct pawl__notice *out)
-{
-    return pawl__tale_tell(&pg->tale, pg->now_ms, out);
 }

@@ -59,31 +59,3 @@ enum pawl_err pawl__pg_load_named(struct pawl__backend *pg, struct pawl__set *se
     }
     return err;
 }
-
-/* About how many jobs are available: as of the last fold of their counters. */
-enum pawl_err pawl__pg_census(struct pawl__backend *pg, const char *name, struct pawl_census *out,
-                              int64_t *silent)
-{
-    pawl__pg_call(&pg->writer, PG_NODE_CENSUS);
-    pawl__pg_bind(&pg->writer, PG_NODE_CENSUS_now_ms, pg->now_ms);
-    pawl__pg_bind_string(&pg->writer, PG_NODE_CENSUS_name, name);
-    PGresult *row;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
-    if (err) return err;
-    out->alive = pawl__pg_int(row, 0, 0);
-    *silent = pawl__pg_int(row, 0, 1);
-    out->ready = pawl__pg_int(row, 0, 2);
-    out->silent_at_ms = pawl__pg_int(row, 0, 3); // 0 for NULL
-    return PAWL_OK;
-}
-
-enum pawl_err pawl__pg_scan_silent(struct pawl__backend *pg, int64_t limit)
-{
-    pawl__pg_call(&pg->writer, PG_NODE_SILENT);
-    pawl__pg_bind(&pg->writer, PG_NODE_SILENT_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_NODE_SILENT_limit, limit);
-    PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    if (!err) read_rows(pg, rows, PAWL__NAMED_NODE);
-    return err;
-}

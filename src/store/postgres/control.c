@@ -16,7 +16,7 @@ static void audit(struct pawl__backend *pg, const struct pawl__op *op)
 }
 
 /* The catalog grows first: like whoever makes a queue, in one order. */
-enum pawl_err pawl__pg_op_queue_pause(struct pawl__backend *pg, struct pawl__op *op)
+enum pawl_err pawl__pg_handle(struct pawl__backend *pg, struct pawl__op *op)
 {
     struct pawl__queue *queue = pawl__catalog_queue(&pg->catalog, op->queue.queue);
     if (!queue) return pawl__fail(op->diag, PAWL_ERR_ARG, "the queue's name is not UTF-8");

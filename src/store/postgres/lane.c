@@ -9,47 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOT_LANES = PAWL__PG_SLOTS - 2, SLOT_QUEUES = PAWL__PG_SLOTS - 1 };
-
-static enum pawl_err learn_queue(struct pawl__backend *pg, const PGresult *rows, int row)
-{
-    return pawl__catalog_learn_queue(&pg->catalog, pawl__pg_int(rows, row, 0),
-                                     pawl__pg_raw(rows, row, 1).at, pawl__pg_bool(rows, row, 2),
-                                     pg->diag);
-}
-
-static enum pawl_err learn_lane(struct pawl__backend *pg, const PGresult *rows, int row)
-{
-    return pawl__catalog_learn_lane(&pg->catalog, pawl__pg_int(rows, row, 0),
-                                    pawl__pg_int(rows, row, 1), pawl__pg_raw(rows, row, 2).at,
-                                    pg->diag);
-}
-
-/* What is new is added; nothing that is here moves, for others point to it by number. Lanes are
- * read before queues, so that every lane's queue is among them. */
-static enum pawl_err load(struct pawl__backend *pg)
-{
-    struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, PG_LANE_ALL);
-    pawl__pg_send_keep(conn, SLOT_LANES);
-    pawl__pg_call(conn, PG_QUEUE_ALL);
-    pawl__pg_send_keep(conn, SLOT_QUEUES);
-    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
-    if (err) return err;
-    const PGresult *queues = conn->kept[SLOT_QUEUES], *lanes = conn->kept[SLOT_LANES];
-    for (int i = 0; !err && i < PQntuples(queues); i++) {
-        err = learn_queue(pg, queues, i);
-    }
-    for (int i = 0; !err && i < PQntuples(lanes); i++) {
-        err = learn_lane(pg, lanes, i);
-    }
-    return err;
-}
-
 enum pawl_err pawl__pg_catalog_refresh(struct pawl__backend *pg, int64_t version)
 {
     if (version == pg->catalog_version) return PAWL_OK;
-    enum pawl_err err = load(pg);
+    enum pawl_err err = pawl__sql_catalog_read(pg, 0); // one with a lower number may come later
     if (!err) pg->catalog_version = version;
     return err;
 }
@@ -135,24 +98,7 @@ enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, cons
     return PAWL_OK;
 }
 
-enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__lane **out)
-{
-    *out = pawl__catalog_lane_by_id(&pg->catalog, id);
-    if (*out) return PAWL_OK;
-    enum pawl_err err = load(pg); // made while this transaction was under way
-    if (err) return err;
-    *out = pawl__catalog_lane_by_id(&pg->catalog, id);
-    return *out ? PAWL_OK : pawl__catalog_refuse_lane(id, pg->diag);
-}
-
 /* ---- counters ---- */
-
-void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl_state from,
-                    enum pawl_state to)
-{
-    pawl__catalog_count(&pg->catalog, lane, from, to);
-    pg->worn++;
-}
 
 static void fold(struct pawl__backend *pg)
 {

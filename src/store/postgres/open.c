@@ -14,18 +14,6 @@ struct pawl__pg_open pawl__pg_how(const struct pawl__backend *pg, bool write)
                                    .relaxed = pg->durability == PAWL_DURABILITY_RELAXED };
 }
 
-static enum pawl_err read_boost(struct pawl__backend *pg, struct pawl_diag *diag)
-{
-    pawl__pg_call(&pg->writer, PG_SETTING_GET);
-    pawl__pg_bind_string(&pg->writer, PG_SETTING_GET_name, "rank.boost_ms");
-    PGresult *row;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, diag);
-    if (err) return err;
-    pg->boost_ms = PAWL__RANK_BOOST_MS;
-    if (PQntuples(row)) pg->boost_ms = strtoll(pawl__pg_raw(row, 0, 0).at, NULL, 10);
-    return PAWL_OK;
-}
-
 /* Stores in different schemas of one database do not wake each other. */
 static enum pawl_err name_channel(struct pawl__backend *pg, struct pawl_diag *diag)
 {
@@ -67,7 +55,7 @@ static enum pawl_err connect_writer(struct pawl__backend *pg, const struct pawl_
 {
     enum pawl_err err = migrate(pg, how, diag);
     if (!err) err = pawl__pg_reconnect(pg, diag);
-    if (!err) err = read_boost(pg, diag);
+    if (!err) err = pawl__sql_boost_read(pg, &pg->boost_ms, diag);
     return err || pg->read_only ? err : pawl__pg_turns_forget(pg, diag);
 }
 
@@ -92,12 +80,19 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
 {
     struct pawl__backend *pg = calloc(1, sizeof *pg);
     if (!pg) return NULL;
-    pg->sql.reads = &pawl__pg_reads;
     pawl__pool_init(&pg->sql.pool, PAWL__READERS_MAX);
     pawl__pg_janitor_init(pg);
     pg->home = pg;
     pawl__rng_seed(&pg->rng, seed);
     pg->catalog.seed = pawl__rng_next(&pg->rng);
+    pg->set.table = &pawl__pg_core;
+    pg->set.backend = pg;
+    pg->set.rng = &pg->rng;
+    pg->set.tale = &pg->tale;
+    pg->set.catalog = &pg->catalog;
+    pg->sql.reads = &pawl__pg_reads;
+    pg->sql.set = &pg->set;
+    pg->sql.catalog = &pg->catalog;
     pg->tag = pawl__rng_system_seed(); // not from the seed: it tells those who write apart
     pg->url = strdup(url);
     if (pg->url) return pg;
@@ -142,7 +137,7 @@ static enum pawl_err join_store(struct pawl__backend *home, struct pawl__backend
     pg->busy_timeout_ms = home->busy_timeout_ms;
     pg->clock = home->clock;
     enum pawl_err err = pawl__pg_reconnect(pg, diag);
-    if (!err) err = read_boost(pg, diag);
+    if (!err) err = pawl__sql_boost_read(pg, &pg->boost_ms, diag);
     if (err) {
         close_store(pg);
         return err;
@@ -191,13 +186,13 @@ static const struct pawl__backend_table table = {
     .session_max = PAWL__PG_SESSIONS_MAX,
     .join = join_store,
     .order = order_commits,
-    .note = pawl__pg_note,
-    .told = pawl__pg_told,
+    .note = pawl__sql_note,
+    .told = pawl__sql_told,
     .wake = pawl__pg_wake,
     .identify = pawl__pg_identify,
     .get = pawl__read_get,
-    .query = pawl__pg_query,
-    .count = pawl__pg_query_count,
+    .query = pawl__read_query,
+    .count = pawl__read_count,
     .story = pawl__read_story,
     .stats = pawl__read_stats,
     .nodes = pawl__read_nodes,

@@ -90,7 +90,7 @@ static size_t pick_ends(const struct turn *turns, size_t count, bool plain, stru
 static enum pawl_err note_end(struct pawl__backend *pg, const struct turn *turn, int64_t lane_id)
 {
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__pg_lane_by_id(pg, lane_id, &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(pg, lane_id, &lane);
     if (err) return err;
     assert(!turn->end->done);
     turn->end->done = true;

@@ -35,7 +35,7 @@
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
-#include "store/sql/read.h"
+#include "store/sql/scan.h"
 #include "store/tale.h"
 
 #include "postgres_sql.h"
@@ -351,14 +351,6 @@ enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op
                                        size_t count);
 /* Inside it: learn of what others made, if the catalog's version is not the one we know. */
 enum pawl_err pawl__pg_catalog_refresh(struct pawl__backend *pg, int64_t version);
-/* CORRUPT: a row names a lane that does not exist. */
-enum pawl_err pawl__pg_lane_by_id(struct pawl__backend *pg, int64_t id, struct pawl__lane **out);
-/* The index of a lane, for the core. ARG: there is none. */
-enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, const char *type,
-                               uint32_t *out, struct pawl_diag *diag);
-/* A job of `lane` left `from` for `to`. */
-void pawl__pg_count(struct pawl__backend *pg, struct pawl__lane *lane, enum pawl_state from,
-                    enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
 
@@ -366,10 +358,8 @@ void pawl__pg_lists_release(struct pawl__pg_gather *gather);
 
 /* ---- what goes without the working set (plain.c): see struct pawl__quick ---- */
 
-enum pawl_err pawl__pg_submit_plain(struct pawl__backend *pg, const struct pawl__new *news,
-                                    size_t count, bool *taken);
-enum pawl_err pawl__pg_finish_plain(struct pawl__backend *pg, struct pawl__ending *ends,
-                                    size_t count);
+pawl__submit_plain_fn pawl__pg_submit_plain;
+pawl__finish_plain_fn pawl__pg_finish_plain;
 
 /* ---- the working set (set_load.c, set_store.c, sweep.c) ---- */
 
@@ -380,25 +370,21 @@ enum { PAWL__PG_OFF_ROLL = sizeof(struct pawl__pg_tid) };
 extern const struct pawl__core_table pawl__pg_core;
 void pawl__pg_set_release(struct pawl__backend *pg);
 /* See struct pawl__core_table. */
-enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait);
-enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, int64_t limit,
-                                struct pawl_job_id *ids, size_t *count, bool *more);
-enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
-                                     struct pawl_job_id *ids, size_t *count, int64_t *moved,
-                                     bool *more);
-enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms);
-enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit);
-enum pawl_err pawl__pg_scan_ended(struct pawl__backend *pg, const struct pawl__ended *what,
-                                  bool *more);
-enum pawl_err pawl__pg_load_named(struct pawl__backend *pg, struct pawl__set *set);
-enum pawl_err pawl__pg_census(struct pawl__backend *pg, const char *name, struct pawl_census *out,
-                              int64_t *silent);
-enum pawl_err pawl__pg_scan_silent(struct pawl__backend *pg, int64_t limit);
-enum pawl_err pawl__pg_scan_ready(struct pawl__backend *pg, struct pawl__claim *claim);
-enum pawl_err pawl__pg_claim_plain(struct pawl__backend *pg, struct pawl__claim *claim);
-enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t after,
-                                 int64_t limit);
-enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms);
+pawl__load_fn pawl__pg_set_load;
+pawl__load_named_fn pawl__pg_load_named;
+pawl__lane_fn pawl__pg_lane_at;
+pawl__scan_due_fn pawl__pg_scan_due;
+pawl__promote_plain_fn pawl__pg_promote_plain;
+pawl__next_due_fn pawl__pg_next_due;
+pawl__scan_ended_fn pawl__pg_scan_ended;
+pawl__scan_ready_fn pawl__pg_scan_ready, pawl__pg_claim_plain;
+pawl__peek_fn pawl__pg_look;
+pawl__begin_fn pawl__pg_begin;
+pawl__commit_fn pawl__pg_commit;
+pawl__rollback_fn pawl__pg_rollback;
+pawl__retry_fn pawl__pg_retry;
+pawl__show_fn pawl__pg_show;
+pawl__handle_fn pawl__pg_handle;
 
 /* ---- rolls (roll.c) ---- */
 
@@ -431,11 +417,6 @@ void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
 enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows,
                                   struct pawl_job_id **out);
 bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_job_id id);
-
-/* ---- what commits tell (apply.c) ---- */
-
-pawl__note_fn pawl__pg_note;
-pawl__told_fn pawl__pg_told;
 
 /* ---- other processes (herald.c) ---- */
 
@@ -543,33 +524,11 @@ enum pawl_err pawl__pg_births_store(struct pawl__backend *pg);
 /* The locks of all keys that the operations' jobs bring, or may take back; before any other lock is
  * taken. */
 enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
-/* See struct pawl__core_table. */
-enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set);
+pawl__load_keys_fn pawl__pg_keys_load;
 
-/* ---- more that operations share ---- */
+/* ---- batches (apply.c) ---- */
 
-/* Ids that match, oldest first, on `conn`; in `arena` (query.c). */
-enum pawl_err pawl__pg_match(struct pawl__pg_conn *conn, const struct pawl_filter *filter,
-                             int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
-                             size_t *count, struct pawl_diag *diag);
-
-/* ---- operations: OK or the operation's own error in the return value; anything that
- *      pawl__err_is_own does not know fails the whole transaction ---- */
-
-typedef enum pawl_err pawl__pg_op_fn(struct pawl__backend *pg, struct pawl__op *op);
-
-pawl__pg_op_fn pawl__pg_op_queue_pause;
-
-enum pawl_err pawl__pg_begin(struct pawl__backend *pg, struct pawl__op **ops, size_t count);
-enum pawl_err pawl__pg_commit(struct pawl__backend *pg);
-void pawl__pg_rollback(struct pawl__backend *pg);
-enum pawl__retry pawl__pg_retry(struct pawl__backend *pg);
-enum pawl_err pawl__pg_handle(struct pawl__backend *pg, struct pawl__op *op);
 pawl__apply_fn pawl__pg_apply;
-/* Answer what a look shows to be in vain (look.c). How many of the batch are left: all of them, or
- * those that `left`, which has room for all, was filled with. */
-size_t pawl__pg_look(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
-                     struct pawl__op **left);
 /* Forget the numbers of this process's transactions, and of those that are long gone. */
 enum pawl_err pawl__pg_turns_forget(struct pawl__backend *pg, struct pawl_diag *diag);
 /* Connect the writer anew, whatever became of it before. */
@@ -578,8 +537,7 @@ enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *dia
 /* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
 
 extern const struct pawl__reads pawl__pg_reads;
-pawl__query_fn pawl__pg_query;
-pawl__count_fn pawl__pg_query_count;
+extern const struct pawl__pages pawl__pg_pages;
 pawl__backup_fn pawl__pg_backup;
 pawl__check_fn pawl__pg_check;
 

@@ -48,7 +48,7 @@ static enum pawl_err take_held(struct pawl__backend *pg, enum pawl_state state,
 {
     for (int i = 0; i < PQntuples(held); i++) {
         struct pawl__lane *lane;
-        enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(held, i, 1), &lane);
+        enum pawl_err err = pawl__sql_lane_by_id(pg, pawl__pg_int(held, i, 1), &lane);
         if (err) return err;
         (void)pawl__set_ended(&pg->set, pawl__pg_id(held, i, 0), lane->at, state);
     }

@@ -1,7 +1,6 @@
 /* The working set on PostgreSQL: how it is read and locked, by one statement for a whole batch.
  *
  * Runs on: the session's thread, inside a transaction. */
-#include "store/core/settle.h"
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
@@ -21,7 +20,7 @@ static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, in
                               struct pawl__row *row, enum pawl__found found)
 {
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, i, GOT_LANE), &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(pg, pawl__pg_int(rows, i, GOT_LANE), &lane);
     if (err) return err;
     row->lane = lane->at;
     row->arrival = pawl__pg_id(rows, i, GOT_ARRIVAL);
@@ -300,36 +299,5 @@ enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set,
     if (err || !send_notes(pg)) return err;
     err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err) read_notes(pg);
-    return err;
-}
-
-/* ---- entries of pawl_unsettled ---- */
-
-enum pawl_err pawl__pg_unsettled(struct pawl__backend *pg, int32_t ties, int64_t after,
-                                 int64_t limit)
-{
-    const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_UNSETTLED];
-    pawl__pg_call(&pg->writer, PG_UNSETTLED_LIST);
-    pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_ties, ties);
-    pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_after, after);
-    pawl__pg_bind(&pg->writer, PG_UNSETTLED_LIST_limit, limit);
-    PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
-    for (int i = 0; !err && i < PQntuples(rows); i++) {
-        struct pawl__unsettled entry = { .seq = pawl__pg_int(rows, i, 0) };
-        if (pawl__pg_read(rows, i, 1, of->fields, of->count, &pg->set.arena, &entry))
-            pg->set.failed = true;
-        pawl__settle_again(&pg->set, &entry);
-    }
-    return err;
-}
-
-enum pawl_err pawl__pg_next_unsettled(struct pawl__backend *pg, int32_t ties, int64_t *at_ms)
-{
-    pawl__pg_call(&pg->writer, PG_UNSETTLED_NEXT);
-    pawl__pg_bind(&pg->writer, PG_UNSETTLED_NEXT_ties, ties);
-    PGresult *row;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
-    if (!err && PQntuples(row)) *at_ms = pawl__pg_int(row, 0, 0);
     return err;
 }

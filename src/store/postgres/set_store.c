@@ -116,35 +116,19 @@ static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 
 /* ---- other tables ---- */
 
-static const struct {
-    enum pawl__pg sql;
-    bool exact; /* it touches as many rows as it is given */
-    bool races; /* or another session was faster */
-} statements[PAWL__TABLES] = {
-    [PAWL__TABLE_FAILURE] = { PG_SET_FAILURE, true },
-    [PAWL__TABLE_TRIM] = { PG_SET_TRIM, false },
-    [PAWL__TABLE_AUDIT] = { PG_SET_AUDIT, true },
-    [PAWL__TABLE_KEY_DROP] = { PG_SET_KEY_DROP, false },
-    [PAWL__TABLE_KEY_PUT] = { PG_SET_KEY_PUT, true },
-    [PAWL__TABLE_PROGRESS] = { PG_SET_PROGRESS, true, true },
-    [PAWL__TABLE_CHECKPOINT_DROP] = { PG_SET_CHECKPOINT_DROP, false },
-    [PAWL__TABLE_CHECKPOINT_PUT] = { PG_SET_CHECKPOINT_PUT, true, true },
-    [PAWL__TABLE_LINE] = { PG_SET_LINE, true },
-    [PAWL__TABLE_LINE_TRIM] = { PG_SET_LINE_TRIM, false },
-    [PAWL__TABLE_FOLLOWED] = { PG_SET_FOLLOWED, true },
-    [PAWL__TABLE_UNSETTLED] = { PG_SET_UNSETTLED, true },
-    [PAWL__TABLE_NODE_NEW] = { PG_SET_NODE_NEW, false },
-    [PAWL__TABLE_NODE_PUT] = { PG_SET_NODE_PUT, false },
-    [PAWL__TABLE_NODE_DROP] = { PG_SET_NODE_DROP, false },
-    [PAWL__TABLE_NODE_FORGET] = { PG_SET_NODE_FORGET, false },
-    [PAWL__TABLE_RUNS_END] = { PG_SET_RUNS_END, false },
-    [PAWL__TABLE_LOCKS_END] = { PG_SET_LOCKS_END, false },
-    [PAWL__TABLE_LOCK_NEW] = { PG_SET_LOCK_NEW, false },
-    [PAWL__TABLE_LOCK_PUT] = { PG_SET_LOCK_PUT, false },
-    [PAWL__TABLE_SETTING_PUT] = { PG_SET_SETTING_PUT, false },
-    [PAWL__TABLE_SETTING_DROP] = { PG_SET_SETTING_DROP, false },
-    [PAWL__TABLE_TOKEN_NEW] = { PG_SET_TOKEN_NEW, false },
-    [PAWL__TABLE_TOKEN_PUT] = { PG_SET_TOKEN_PUT, false },
+#define X(name, ...) PG_SET_##name,
+static const enum pawl__pg statements[PAWL__TABLES] = { PAWL__SET_TABLES(X) };
+#undef X
+
+/* Those that touch as many rows as they are given; or not, where another session was faster. */
+static const enum {
+    EXACT = 1,
+    RACES
+} checks[PAWL__TABLES] = {
+    [PAWL__TABLE_FAILURE] = EXACT,        [PAWL__TABLE_AUDIT] = EXACT,
+    [PAWL__TABLE_KEY_PUT] = EXACT,        [PAWL__TABLE_PROGRESS] = RACES,
+    [PAWL__TABLE_CHECKPOINT_PUT] = RACES, [PAWL__TABLE_LINE] = EXACT,
+    [PAWL__TABLE_FOLLOWED] = EXACT,       [PAWL__TABLE_UNSETTLED] = EXACT,
 };
 
 /* What belongs to a job begins with its row. */
@@ -160,10 +144,10 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
         if (of->of_job) pawl__pg_list_add_id(&pg->set_lists[0], (*job)->id);
         list_fields(&pg->set_lists[of->of_job], of->fields, of->count, row);
     }
-    bind_lists(pg, statements[table].sql, of->count + of->of_job);
-    if (statements[table].races) {
+    bind_lists(pg, statements[table], of->count + of->of_job);
+    if (checks[table] == RACES) {
         pawl__pg_send_race(&pg->writer, (int32_t)list->count);
-    } else if (statements[table].exact) {
+    } else if (checks[table] == EXACT) {
         pawl__pg_send_exact(&pg->writer, (int32_t)list->count);
     } else {
         pawl__pg_send(&pg->writer);
@@ -250,17 +234,8 @@ void pawl__pg_set_release(struct pawl__backend *pg)
 
 static void count(struct pawl__backend *pg, uint32_t lane, enum pawl_state from, enum pawl_state to)
 {
-    pawl__pg_count(pg, pg->catalog.lanes[lane], from, to);
-}
-
-/* Jobs of some states are found by rolls. */
-static enum pawl_err match(struct pawl__backend *pg, const struct pawl_filter *filter,
-                           int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
-                           size_t *found)
-{
-    enum pawl_err err = pawl__pg_rolls_flush(pg);
-    if (err) return err;
-    return pawl__pg_match(&pg->writer, filter, limit, arena, ids, found, pg->diag);
+    pawl__catalog_count(&pg->catalog, pg->catalog.lanes[lane], from, to);
+    pg->worn++;
 }
 
 const struct pawl__core_table pawl__pg_core = {
@@ -268,6 +243,7 @@ const struct pawl__core_table pawl__pg_core = {
     .commit = pawl__pg_commit,
     .rollback = pawl__pg_rollback,
     .retry = pawl__pg_retry,
+    .show = pawl__pg_show,
     .handle = pawl__pg_handle,
     .quick = { .for_one = true,
                .submit_plain = pawl__pg_submit_plain,
@@ -283,12 +259,12 @@ const struct pawl__core_table pawl__pg_core = {
     .count = count,
     .scan_due = pawl__pg_scan_due,
     .next_due = pawl__pg_next_due,
-    .forget_keys = pawl__pg_forget_keys,
-    .unsettled = pawl__pg_unsettled,
-    .next_unsettled = pawl__pg_next_unsettled,
+    .forget_keys = pawl__sql_forget_keys,
+    .unsettled = pawl__sql_unsettled,
+    .next_unsettled = pawl__sql_next_unsettled,
     .scan_ended = pawl__pg_scan_ended,
-    .census = pawl__pg_census,
-    .scan_silent = pawl__pg_scan_silent,
+    .census = pawl__sql_census,
+    .scan_silent = pawl__sql_scan_silent,
     .scan_ready = pawl__pg_scan_ready,
-    .match = match,
+    .match = pawl__sql_match,
 };

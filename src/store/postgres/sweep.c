@@ -10,15 +10,6 @@
 enum { ROLL_ROWS = 16 }; /* taken at a time */
 enum { GOES_MAX = 8 };   /* in one sweep */
 
-static enum pawl_err read_next(struct pawl__backend *pg, enum pawl__pg sql, int64_t *next_at_ms)
-{
-    pawl__pg_call(&pg->writer, sql);
-    PGresult *row;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
-    if (!err) *next_at_ms = pawl__pg_int(row, 0, 0); // 0 for NULL: nothing waits
-    return err;
-}
-
 /* Jobs whose lease has run out and that were not taken, because somebody holds them or they are too
  * many, stay on the roll. */
 static enum pawl_err keep_lapsed(struct pawl__backend *pg, const PGresult *lapsed,
@@ -160,7 +151,7 @@ static enum pawl_err promote_row(struct pawl__backend *pg, const PGresult *rows,
     enum pawl_state from = (enum pawl_state)pawl__pg_int(rows, at, DUE_STATE);
     assert(pawl__lifecycle_next(from, PAWL_EVENT_DUE, PAWL_STATE_NONE) == PAWL_STATE_AVAILABLE);
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__pg_lane_by_id(pg, pawl__pg_int(rows, at, DUE_LANE), &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(pg, pawl__pg_int(rows, at, DUE_LANE), &lane);
     if (err) return err;
     struct pawl_span place = pawl__pg_raw(rows, at, DUE_PLACE);
     pawl__pg_list_add_bytes(&pg->set_lists[0], place.at, place.len);
@@ -205,17 +196,8 @@ enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
 
 enum pawl_err pawl__pg_next_due(struct pawl__backend *pg, enum pawl__due what, int64_t *at_ms)
 {
-    if (what == PAWL__DUE_RUN) return read_next(pg, PG_JOB_NEXT_DUE, at_ms);
-    if (what == PAWL__DUE_EXPIRY) return read_next(pg, PG_JOB_NEXT_EXPIRY, at_ms);
+    if (what == PAWL__DUE_RUN) return pawl__sql_number(pg, PAWL__READ_JOB_NEXT_DUE, at_ms);
+    if (what == PAWL__DUE_EXPIRY) return pawl__sql_number(pg, PAWL__READ_JOB_NEXT_EXPIRY, at_ms);
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     return err ? err : next_lease(pg, at_ms);
-}
-
-enum pawl_err pawl__pg_forget_keys(struct pawl__backend *pg, int64_t limit)
-{
-    pawl__pg_call(&pg->writer, PG_KEY_FORGET);
-    pawl__pg_bind(&pg->writer, PG_KEY_FORGET_now_ms, pg->now_ms);
-    pawl__pg_bind(&pg->writer, PG_KEY_FORGET_limit, limit);
-    pawl__pg_send(&pg->writer);
-    return PAWL_OK;
 }

@@ -30,7 +30,12 @@ struct pawl__dialect {
 };
 
 struct pawl__value {
-    enum pawl__value_kind { PAWL__VALUE_NUMBER, PAWL__VALUE_TEXT, PAWL__VALUE_ID } kind;
+    enum pawl__value_kind {
+        PAWL__VALUE_NUMBER,
+        PAWL__VALUE_TEXT,
+        PAWL__VALUE_ID,
+        PAWL__VALUE_JOB /* the id of a job; what is kept with one may go by another key */
+    } kind;
     union {
         int64_t number;
         struct pawl_span text; /* borrowed */

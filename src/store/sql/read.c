@@ -1,4 +1,4 @@
-/* Reads other than queries, over a backend's statements. */
+/* Reads but for queries, over a backend's statements. */
 #include "store/sql/read.h"
 
 #include "base/diag.h"
@@ -8,10 +8,7 @@
 
 /* ---- one read ---- */
 
-/* What is to be done with a reader between begin and end. May be called twice: it starts anew. */
-typedef enum pawl_err read_fn(struct pawl__reader *reader, void *out);
-
-static enum pawl_err read_once(struct pawl__reader reader, read_fn *fn, void *out)
+static enum pawl_err read_once(struct pawl__reader reader, pawl__read_fn *fn, void *out)
 {
     enum pawl_err err = reader.reads->begin(&reader);
     if (err) return err;
@@ -20,16 +17,17 @@ static enum pawl_err read_once(struct pawl__reader reader, read_fn *fn, void *ou
     return err;
 }
 
-static enum pawl_err read_with(struct pawl__reader reader, read_fn *fn, void *out)
+enum pawl_err pawl__read_with(struct pawl__reader reader, pawl__read_fn *fn, void *out)
 {
     reader.reads = ((const struct pawl__sql_base *)reader.backend)->reads;
     enum pawl_err err = read_once(reader, fn, out);
-    return err == PAWL_ERR_IO && reader.reads->again ? read_once(reader, fn, out) : err;
+    bool again = reader.reads->again && !reader.inside;
+    return err == PAWL_ERR_IO && again ? read_once(reader, fn, out) : err;
 }
 
 static enum pawl_err ask(struct pawl__reader *reader, int slot, enum pawl__read what)
 {
-    return reader->reads->ask(reader, slot, what, (struct pawl__read_arg){ 0 });
+    return reader->reads->ask(reader, slot, what, NULL);
 }
 
 /* ---- rows ---- */
@@ -52,7 +50,7 @@ struct shape {
 static enum pawl_err read_row(struct pawl__reader *reader, int slot, const struct shape *shape,
                               void *out)
 {
-    enum pawl_err err = reader->reads->row(reader, slot, shape->fields, shape->count, out);
+    enum pawl_err err = reader->reads->row(reader, slot, 0, shape->fields, shape->count, out);
     return err ? pawl__fail_nomem(reader->diag) : PAWL_OK;
 }
 
@@ -71,6 +69,14 @@ static void *grow(struct pawl__arena *arena, void *array, size_t count, size_t b
     void *grown = pawl__arena_calloc(arena, count ? count * 2 : 1, bytes);
     if (grown && array) memcpy(grown, array, count * bytes);
     return grown;
+}
+
+enum pawl_err pawl__read_number(struct pawl__reader *reader, int slot, int64_t *out)
+{
+    static const struct pawl__field number = { "number", PAWL__KIND_I64, 0 };
+    static const struct shape shape = { &number, 1, sizeof *out };
+    bool found;
+    return next_row(reader, slot, &shape, out, &found);
 }
 
 struct list {
@@ -123,7 +129,7 @@ enum pawl_err pawl__read_get(struct pawl__backend *backend, const struct pawl_jo
     struct pawl__reader reader = {
         .backend = backend, .arena = arena, .diag = diag, .ids = ids, .id_count = count
     };
-    enum pawl_err err = read_with(reader, read_jobs, &jobs);
+    enum pawl_err err = pawl__read_with(reader, read_jobs, &jobs);
     *out_count = jobs.count;
     return err;
 }
@@ -178,10 +184,12 @@ static enum pawl_err ask_story(struct pawl__reader *reader, const struct told *t
                                                   [DEEDS] = PAWL__READ_STORY_DEEDS,
                                                   [PROGRESS] = PAWL__READ_STORY_PROGRESS,
                                                   [CHECKPOINT] = PAWL__READ_STORY_CHECKPOINT };
+    struct pawl__value job = { PAWL__VALUE_JOB, .id = told->id };
     enum pawl_err err = PAWL_OK;
     if (!told->known) reader->reads->ask_jobs(reader);
     for (int i = 0; !err && i < PARTS; i++) {
-        err = reader->reads->ask(reader, i, parts[i], (struct pawl__read_arg){ .id = &told->id });
+        job.kind = i == DEEDS ? PAWL__VALUE_ID : PAWL__VALUE_JOB; // the audit outlives the job
+        err = reader->reads->ask(reader, i, parts[i], &job);
     }
     return err ? err : reader->reads->run(reader);
 }
@@ -248,7 +256,7 @@ enum pawl_err pawl__read_story(struct pawl__backend *backend, struct pawl_job_id
     struct pawl__reader reader = {
         .backend = backend, .arena = arena, .diag = diag, .ids = &told.id, .id_count = 1
     };
-    return read_with(reader, read_story, &told);
+    return pawl__read_with(reader, read_story, &told);
 }
 
 /* ---- statistics ---- */
@@ -312,15 +320,6 @@ static enum pawl_err read_counts(struct pawl__reader *reader, int slot, struct p
     }
 }
 
-/* The one number of the one row; NULL is 0. */
-static enum pawl_err read_number(struct pawl__reader *reader, int slot, int64_t *out)
-{
-    static const struct pawl__field number = { "number", PAWL__KIND_I64, 0 };
-    static const struct shape shape = { &number, 1, sizeof *out };
-    bool found;
-    return next_row(reader, slot, &shape, out, &found);
-}
-
 static enum pawl_err count_rows(struct pawl__reader *reader, int slot, int32_t *out)
 {
     bool found;
@@ -337,13 +336,13 @@ static enum pawl_err read_stats(struct pawl__reader *reader, void *out)
     struct pawl_stats *stats = out;
     *stats = (struct pawl_stats){ .owned = stats->owned };
     enum pawl_err err = ask(reader, COUNTS, PAWL__READ_STATS_COUNTS);
-    if (!err) err = ask(reader, DUE, PAWL__READ_NEXT_DUE);
+    if (!err) err = ask(reader, DUE, PAWL__READ_JOB_NEXT_DUE);
     if (!err) err = ask(reader, BYTES, PAWL__READ_STATS_BYTES);
     if (!err) err = ask(reader, MIGRATIONS, PAWL__READ_MIGRATION_ALL);
     if (!err) err = reader->reads->run(reader);
     if (!err) err = read_counts(reader, COUNTS, stats);
-    if (!err) err = read_number(reader, DUE, &stats->next_due_at_ms);
-    if (!err) err = read_number(reader, BYTES, &stats->store_bytes);
+    if (!err) err = pawl__read_number(reader, DUE, &stats->next_due_at_ms);
+    if (!err) err = pawl__read_number(reader, BYTES, &stats->store_bytes);
     return err ? err : count_rows(reader, MIGRATIONS, &stats->schema_version);
 }
 
@@ -351,7 +350,7 @@ enum pawl_err pawl__read_stats(struct pawl__backend *backend, struct pawl__arena
                                struct pawl_stats *out, struct pawl_diag *diag)
 {
     struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag };
-    return read_with(reader, read_stats, out);
+    return pawl__read_with(reader, read_stats, out);
 }
 
 /* ---- nodes, locks, settings, tokens: one statement each ---- */
@@ -379,7 +378,7 @@ static const struct shape token_shape =
 struct rows {
     enum pawl__read what;
     const struct shape *shape;
-    const char *text; /* what the statement takes, or NULL */
+    const char *text; /* what the statement takes, if it does */
     struct list list; /* what came of it */
     int64_t now_ms;
 };
@@ -387,8 +386,9 @@ struct rows {
 static enum pawl_err read_rows(struct pawl__reader *reader, void *out)
 {
     struct rows *rows = out;
-    enum pawl_err err =
-        reader->reads->ask(reader, 0, rows->what, (struct pawl__read_arg){ .text = rows->text });
+    struct pawl__value text = { PAWL__VALUE_TEXT };
+    if (rows->text) text.text = (struct pawl_span){ rows->text, strlen(rows->text) };
+    enum pawl_err err = reader->reads->ask(reader, 0, rows->what, &text);
     if (!err) err = reader->reads->run(reader);
     rows->now_ms = reader->now_ms;
     return err ? err : read_list(reader, 0, rows->shape, &rows->list);
@@ -401,7 +401,7 @@ enum pawl_err pawl__read_nodes(struct pawl__backend *backend, struct pawl__arena
     struct pawl__reader reader = {
         .backend = backend, .arena = arena, .diag = diag, .lone = true, .timed = true
     };
-    enum pawl_err err = read_with(reader, read_rows, &rows);
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
     *out = (struct pawl_nodes){ rows.list.at, rows.list.count, rows.now_ms, out->owned };
     return err;
 }
@@ -413,7 +413,7 @@ enum pawl_err pawl__read_locks(struct pawl__backend *backend, struct pawl__arena
     struct pawl__reader reader = {
         .backend = backend, .arena = arena, .diag = diag, .lone = true, .timed = true
     };
-    enum pawl_err err = read_with(reader, read_rows, &rows);
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
     *out = (struct pawl_locks){ rows.list.at, rows.list.count, rows.now_ms, out->owned };
     return err;
 }
@@ -424,7 +424,7 @@ enum pawl_err pawl__read_settings(struct pawl__backend *backend, const char *pre
 {
     struct rows rows = { PAWL__READ_SETTING_LIST, .shape = &setting_shape, .text = prefix };
     struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
-    enum pawl_err err = read_with(reader, read_rows, &rows);
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
     *out = (struct pawl_settings){ rows.list.at, rows.list.count, out->owned };
     return err;
 }
@@ -434,7 +434,7 @@ enum pawl_err pawl__read_tokens(struct pawl__backend *backend, struct pawl__aren
 {
     struct rows rows = { .what = PAWL__READ_TOKEN_ALL, .shape = &token_shape };
     struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
-    enum pawl_err err = read_with(reader, read_rows, &rows);
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
     *out = (struct pawl_tokens){ rows.list.at, rows.list.count, out->owned };
     return err;
 }
@@ -445,7 +445,7 @@ enum pawl_err pawl__read_setting(struct pawl__backend *backend, const char *name
 {
     struct rows rows = { PAWL__READ_SETTING_GET, .shape = &value_shape, .text = name };
     struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
-    enum pawl_err err = read_with(reader, read_rows, &rows);
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
     if (err) return err;
     if (!rows.list.count) {
         return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no setting \"%s\"", name);

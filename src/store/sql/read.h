@@ -1,6 +1,5 @@
-/* Reads other than queries: jobs by id, a job's story, statistics, nodes, locks, settings, tokens.
- * Each is written once, over statements that every SQL backend has and a few functions that run
- * them.
+/* Reads: jobs by id and by filter, a job's story, statistics, nodes, locks, settings, tokens. Each
+ * is written once, over statements that every SQL backend has and a few functions that run them.
  *
  * A read asks all its statements first, runs them, and then reads their rows: that is one round
  * trip on PostgreSQL, one transaction on both.
@@ -12,32 +11,54 @@
 #include "base/arena.h"
 #include "fields/fields.h"
 #include "store/backend.h"
+#include "store/sql/filter.h"
 #include "store/sql/pool.h"
 
-/* Statements by name. What they take, and which columns they give, is said in read.c. */
-#define PAWL__READS(X)                                                                             \
-    X(STORY_FAILURES)                                                                              \
-    X(STORY_LOG)                                                                                   \
-    X(STORY_DEEDS)                                                                                 \
-    X(STORY_PROGRESS)                                                                              \
-    X(STORY_CHECKPOINT)                                                                            \
-    X(STATS_COUNTS)                                                                                \
-    X(STATS_BYTES)                                                                                 \
-    X(NEXT_DUE)                                                                                    \
-    X(MIGRATION_ALL)                                                                               \
-    X(NODES_ALL)                                                                                   \
-    X(LOCKS_ALL)                                                                                   \
-    X(SETTING_GET)                                                                                 \
-    X(SETTING_LIST)                                                                                \
-    X(TOKEN_ALL)
+/* Statements, X(name, parameters), and the parameters of each, P(name, parameter), which every
+ * backend has by these names. Which columns they give is said in read.c. */
+#define PAWL__READS(X, P)                                                                          \
+    X(STORY_FAILURES, P(STORY_FAILURES, job))                                                      \
+    X(STORY_LOG, P(STORY_LOG, job))                                                                \
+    X(STORY_DEEDS, P(STORY_DEEDS, job_id))                                                         \
+    X(STORY_PROGRESS, P(STORY_PROGRESS, job))                                                      \
+    X(STORY_CHECKPOINT, P(STORY_CHECKPOINT, job))                                                  \
+    X(STATS_COUNTS, )                                                                              \
+    X(STATS_BYTES, )                                                                               \
+    X(JOB_NEXT_DUE, )                                                                              \
+    X(MIGRATION_ALL, )                                                                             \
+    X(NODES_ALL, )                                                                                 \
+    X(LOCKS_ALL, )                                                                                 \
+    X(SETTING_GET, P(SETTING_GET, name))                                                           \
+    X(SETTING_LIST, P(SETTING_LIST, prefix))                                                       \
+    X(TOKEN_ALL, )                                                                                 \
+    X(QUEUE_ALL, )                                                                                 \
+    X(LANE_SINCE, P(LANE_SINCE, id))                                                               \
+    X(JOB_NEXT_EXPIRY, )                                                                           \
+    X(KEY_FORGET, P(KEY_FORGET, now_ms) P(KEY_FORGET, limit))                                      \
+    X(UNSETTLED_LIST, P(UNSETTLED_LIST, ties) P(UNSETTLED_LIST, after) P(UNSETTLED_LIST, limit))   \
+    X(UNSETTLED_NEXT, P(UNSETTLED_NEXT, ties))                                                     \
+    X(NODE_CENSUS, P(NODE_CENSUS, now_ms) P(NODE_CENSUS, name))                                    \
+    X(NODE_SILENT, P(NODE_SILENT, now_ms) P(NODE_SILENT, limit))
 
-#define X(name) PAWL__READ_##name,
-enum pawl__read { PAWL__READS(X) PAWL__READ_END };
+#define X(name, params) PAWL__READ_##name,
+enum pawl__read { PAWL__READS(X, P) PAWL__READ_END };
 #undef X
 
-enum { PAWL__READ_SLOTS = 6 };
+enum { PAWL__READ_PARAMS_MAX = 4 };
 
+/* A backend's table of them is made by these, with `P` as the name of a parameter's number and a
+ * comma behind it: zero ends the list. */
+struct pawl__read_statement {
+    int sql; /* the backend's number of it */
+    int params[PAWL__READ_PARAMS_MAX + 1];
+};
+
+enum { PAWL__READ_SLOTS = 8 };
+
+struct pawl__catalog;
+struct pawl__pages;
 struct pawl__reads;
+struct pawl__set;
 
 /* A read under way. */
 struct pawl__reader {
@@ -45,6 +66,7 @@ struct pawl__reader {
     const struct pawl__reads *reads;
     struct pawl__arena *arena; /* what is read is copied there */
     struct pawl_diag *diag;
+    bool inside;                   /* the session's transaction, on its connection */
     bool lone;                     /* one statement is all: it needs no transaction around it */
     bool timed;                    /* `run` is to set: */
     int64_t now_ms;                /* the store's time */
@@ -55,12 +77,6 @@ struct pawl__reader {
     int at[PAWL__READ_SLOTS];
 };
 
-/* The one parameter of a statement: a text, or a job by its id. */
-struct pawl__read_arg {
-    const char *text;
-    const struct pawl_job_id *id;
-};
-
 enum { PAWL__READ_JOBS = PAWL__READ_SLOTS - 1 }; /* the slot of the jobs */
 
 /* What a backend supplies. Errors are said in reader->diag. */
@@ -68,28 +84,49 @@ struct pawl__reads {
     bool again; /* an idle connection may have been cut: after IO, once more with another */
     enum pawl_err (*begin)(struct pawl__reader *reader);
     void (*end)(struct pawl__reader *reader);
-    /* `slot` is where its rows will be. Of a job that is not there, there are none. */
+    /* `slot` is where its rows will be; there is a value for each parameter. Of a job that is not
+     * there, there are no rows. */
     enum pawl_err (*ask)(struct pawl__reader *reader, int slot, enum pawl__read what,
-                         struct pawl__read_arg arg);
+                         const struct pawl__value *values);
+    /* The same for a statement that was drafted. */
+    enum pawl_err (*ask_draft)(struct pawl__reader *reader, int slot,
+                               const struct pawl__draft *draft);
     /* The jobs in reader->ids, in that order, live or archived; in slot PAWL__READ_JOBS. */
     void (*ask_jobs)(struct pawl__reader *reader);
     /* After all was asked. */
     enum pawl_err (*run)(struct pawl__reader *reader);
     enum pawl_err (*next)(struct pawl__reader *reader, int slot, bool *found);
-    /* Columns of the row that `next` found. NOMEM, without a diagnosis. */
-    enum pawl_err (*row)(struct pawl__reader *reader, int slot, const struct pawl__field *fields,
-                         size_t count, void *out);
+    /* Columns of the row that `next` found, from `first` on. NOMEM, without a diagnosis. */
+    enum pawl_err (*row)(struct pawl__reader *reader, int slot, int first,
+                         const struct pawl__field *fields, size_t count, void *out);
+    /* A statement that gives no rows; need not wait for the answer. */
+    enum pawl_err (*tell)(struct pawl__reader *reader, enum pawl__read what,
+                          const struct pawl__value *values);
     /* The next job that there is. */
     enum pawl_err (*next_job)(struct pawl__reader *reader, struct pawl_job *job, bool *found);
+    /* The job of a page's row, and the position of that. NOMEM, without a diagnosis. */
+    enum pawl_err (*job)(struct pawl__reader *reader, int slot, struct pawl_job *job);
+    struct pawl__position (*position)(struct pawl__reader *reader, int slot, bool ids);
+    const struct pawl__pages *pages; /* query.h */
 };
 
 /* What a backend that has its reads from here begins with: struct pawl__backend's first member. */
 struct pawl__sql_base {
     const struct pawl__reads *reads;
     struct pawl__pool pool;
+    struct pawl__set *set; /* the session's; scan.h */
+    struct pawl__catalog *catalog;
 };
 
+/* What is to be done with a reader between begin and end. May be called twice: it starts anew. */
+typedef enum pawl_err pawl__read_fn(struct pawl__reader *reader, void *out);
+enum pawl_err pawl__read_with(struct pawl__reader reader, pawl__read_fn *fn, void *out);
+/* The one number of the one row; NULL is 0. */
+enum pawl_err pawl__read_number(struct pawl__reader *reader, int slot, int64_t *out);
+
 pawl__get_fn pawl__read_get;
+pawl__query_fn pawl__read_query;
+pawl__count_fn pawl__read_count;
 pawl__story_fn pawl__read_story;
 pawl__stats_fn pawl__read_stats;
 pawl__nodes_fn pawl__read_nodes;
@@ -97,5 +134,10 @@ pawl__locks_fn pawl__read_locks;
 pawl__setting_fn pawl__read_setting;
 pawl__settings_fn pawl__read_settings;
 pawl__tokens_fn pawl__read_tokens;
+
+/* Ids that match, oldest first, inside the session's transaction; in `arena`. */
+enum pawl_err pawl__read_match(struct pawl__backend *backend, const struct pawl_filter *filter,
+                               int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
+                               size_t *count, struct pawl_diag *diag);
 
 #endif

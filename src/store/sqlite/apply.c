@@ -3,27 +3,7 @@
  * Runs on: the committer's thread. */
 #include "store/sqlite/sqlite.h"
 
-static pawl__sq_op_fn *const handlers[PAWL__OP_END] = {
-    [PAWL__OP_QUEUE_PAUSE] = pawl__sq_op_queue_pause,
-};
-
-enum pawl_err pawl__sq_handle(struct pawl__backend *sq, struct pawl__op *op)
-{
-    return handlers[op->kind](sq, op);
-}
-
 /* ---- the begin ---- */
-
-static void prepare_set(struct pawl__backend *sq, struct pawl_diag *diag)
-{
-    sq->diag = diag;
-    sq->set.table = &pawl__sq_core;
-    sq->set.backend = sq;
-    sq->set.rng = &sq->rng;
-    sq->set.tale = &sq->tale;
-    sq->set.catalog = &sq->catalog;
-    sq->set.diag = diag;
-}
 
 /* Inside a transaction that has the lock. */
 static enum pawl_err settle_in(struct pawl__backend *sq)
@@ -97,7 +77,7 @@ enum pawl_err pawl__sq_commit(struct pawl__backend *sq)
 enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op,
                                    struct pawl_diag *diag)
 {
-    prepare_set(sq, diag);
+    sq->diag = sq->set.diag = diag;
     pawl__tale_begin(&sq->tale);
     enum pawl_err err = settle_in(sq);
     if (!err) err = pawl__core_do(&sq->set, &op, 1);
@@ -115,20 +95,10 @@ enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, si
         enum pawl_err err = pawl__sq_reader_take(sq, &own, diag);
         if (err) return err;
     }
-    prepare_set(sq, diag);
+    sq->diag = sq->set.diag = diag;
     enum pawl_err err = pawl__core_apply(&sq->set, ops, count);
     sq->diag = NULL;
     if (own) pawl__sq_reader_give(sq, own);
     if (!err) pawl__sq_checkpoint_consider(sq);
     return err;
-}
-
-void pawl__sq_note(struct pawl__backend *sq, bool all_moves)
-{
-    sq->tale.all_moves = all_moves;
-}
-
-bool pawl__sq_told(struct pawl__backend *sq, struct pawl__notice *out)
-{
-    return pawl__tale_tell(&sq->tale, sq->now_ms, out);
 }

@@ -160,11 +160,16 @@ void pawl__sq_bind_null(sqlite3_stmt *stmt, int at)
 
 void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span)
 {
-    if (!stmt) return;
-    if (span.len == 0) {
+    if (span.len) {
+        pawl__sq_bind_whole(stmt, at, span);
+    } else {
         pawl__sq_bind_null(stmt, at);
-        return;
     }
+}
+
+void pawl__sq_bind_whole(sqlite3_stmt *stmt, int at, struct pawl_span span)
+{
+    if (!stmt) return;
     int code = sqlite3_bind_text(stmt, at, span.at, (int)span.len, SQLITE_STATIC);
     assert(code == SQLITE_OK);
     (void)code;

@@ -14,7 +14,7 @@ static enum pawl_err audit(struct pawl__backend *sq, const struct pawl__op *op)
     return pawl__sq_run(&sq->writer, stmt, sq->diag);
 }
 
-enum pawl_err pawl__sq_op_queue_pause(struct pawl__backend *sq, struct pawl__op *op)
+enum pawl_err pawl__sq_handle(struct pawl__backend *sq, struct pawl__op *op)
 {
     struct pawl__queue *queue;
     enum pawl_err err = pawl__sq_queue_of(sq, op->queue.queue, &queue);

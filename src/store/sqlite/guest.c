@@ -31,7 +31,7 @@ static enum pawl_err apply(struct pawl__backend *sq, struct pawl__op *op, struct
 {
     enum pawl_err err = take_lock(sq, diag);
     if (!err) err = pawl__sq_migrate(&sq->writer, sq->clock, true, diag);
-    if (!err) err = pawl__sq_read_boost(sq, diag);
+    if (!err) err = pawl__sql_boost_read(sq, &sq->boost_ms, diag);
     if (!err) err = pawl__sq_set_attach(sq, diag);
     return err ? err : pawl__sq_apply_guest(sq, op, diag);
 }
@@ -56,7 +56,7 @@ static void tell_others(struct pawl__backend *sq)
     const char *path = sqlite3_db_filename(sq->writer.db, "main");
     struct pawl__notice notice;
     struct pawl__wake *wake = NULL;
-    if (!path || !*path || !pawl__sq_told(sq, &notice)) return;
+    if (!path || !*path || !pawl__sql_told(sq, &notice)) return;
     sq->turnstile = pawl__sq_turnstile_open(path);
     if (!pawl__sq_wake(sq, NULL, &wake, NULL) && wake) {
         wake->table->tell(wake, &notice);
@@ -73,8 +73,7 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sq->writer.db = db;
     sq->clock = &pawl__clock_system;
     sq->catalog_stale = true;
-    pawl__rng_seed(&sq->rng, pawl__rng_system_seed());
-    sq->catalog.seed = pawl__rng_next(&sq->rng);
+    pawl__sq_init(sq, pawl__rng_system_seed());
     op->diag = diag;
     enum pawl_err err = in_savepoint(sq, op, diag);
     if (!err) tell_others(sq);

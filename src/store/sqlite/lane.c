@@ -8,44 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum pawl_err read_queues(struct pawl__backend *sq)
+static int64_t last_lane(const struct pawl__catalog *catalog)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_QUEUE_ALL);
-    bool found;
-    enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 1);
-        err = name ? pawl__catalog_learn_queue(&sq->catalog, sqlite3_column_int64(stmt, 0), name,
-                                               sqlite3_column_int(stmt, 2) != 0, sq->diag)
-                   : pawl__fail_nomem(sq->diag);
-        if (err) {
-            sqlite3_reset(stmt);
-            return err;
-        }
-    }
-    return err;
-}
-
-static enum pawl_err read_new_lanes(struct pawl__backend *sq)
-{
-    struct pawl__catalog *catalog = &sq->catalog;
-    const struct pawl__lane *last = catalog->lane_count ? catalog->lanes[catalog->lane_count - 1]
-                                                        : NULL;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_LANE_SINCE);
-    pawl__sq_bind(stmt, SQL_LANE_SINCE_id, last ? last->id : 0);
-    bool found;
-    enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        const char *type = (const char *)sqlite3_column_text(stmt, 2);
-        err = type ? pawl__catalog_learn_lane(catalog, sqlite3_column_int64(stmt, 0),
-                                              sqlite3_column_int64(stmt, 1), type, sq->diag)
-                   : pawl__fail_nomem(sq->diag);
-        if (err) {
-            sqlite3_reset(stmt);
-            return err;
-        }
-    }
-    return err;
+    return catalog->lane_count ? catalog->lanes[catalog->lane_count - 1]->id : 0;
 }
 
 static enum pawl_err read_archive_high(struct pawl__backend *sq)
@@ -72,8 +37,7 @@ enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq)
     sq->fresh.valid = false;
     if (sq->catalog_stale) pawl__catalog_clear(&sq->catalog);
     sq->catalog_stale = true; // unless both succeed
-    err = read_queues(sq);
-    if (!err) err = read_new_lanes(sq);
+    err = pawl__sql_catalog_read(sq, last_lane(&sq->catalog));
     if (!err) err = read_archive_high(sq);
     if (err) return err;
     sq->catalog_stale = false;
@@ -124,18 +88,6 @@ enum pawl_err pawl__sq_lane_at(struct pawl__backend *sq, const char *queue, cons
     enum pawl_err err = pawl__sq_lane_of(sq, queue, type, &lane);
     if (!err) *out = lane->at;
     return err;
-}
-
-enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__lane **out)
-{
-    *out = pawl__catalog_lane_by_id(&sq->catalog, id);
-    return *out ? PAWL_OK : pawl__catalog_refuse_lane(id, sq->diag);
-}
-
-void pawl__sq_count(struct pawl__backend *sq, struct pawl__lane *lane, enum pawl_state from,
-                    enum pawl_state to)
-{
-    pawl__catalog_count(&sq->catalog, lane, from, to);
 }
 
 static enum pawl_err flush_lane(struct pawl__backend *sq, struct pawl__lane *lane)

@@ -65,7 +65,7 @@ static void expect_lanes_as_stored(struct kit *kit)
         struct pawl__lane *lane = lane_of(kit, queue, type);
         assert_int_equal(lane->id, id);
         struct pawl__lane *found;
-        assert_int_equal(pawl__sq_lane_by_id(kit->sq, id, &found), PAWL_OK);
+        assert_int_equal(pawl__sql_lane_by_id(kit->sq, id, &found), PAWL_OK);
         assert_ptr_equal(found, lane);
         struct pawl__queue *owner = pawl__catalog_queue(&kit->sq->catalog, queue);
         assert_non_null(owner);
@@ -111,9 +111,9 @@ static void hundreds_of_lanes_are_found_again(void **state)
     expect_chains(&kit);
     assert_int_equal(kit.sq->catalog.queue_count, QUEUES);
     struct pawl__lane *none;
-    assert_int_equal(pawl__sq_lane_by_id(kit.sq, 0, &none), PAWL_ERR_CORRUPT);
-    assert_int_equal(pawl__sq_lane_by_id(kit.sq, -1, &none), PAWL_ERR_CORRUPT);
-    assert_int_equal(pawl__sq_lane_by_id(kit.sq, INT64_MAX, &none), PAWL_ERR_CORRUPT);
+    assert_int_equal(pawl__sql_lane_by_id(kit.sq, 0, &none), PAWL_ERR_CORRUPT);
+    assert_int_equal(pawl__sql_lane_by_id(kit.sq, -1, &none), PAWL_ERR_CORRUPT);
+    assert_int_equal(pawl__sql_lane_by_id(kit.sq, INT64_MAX, &none), PAWL_ERR_CORRUPT);
     assert_null(pawl__catalog_queue(&kit.sq->catalog, "queue"));
     commit(&kit);
 
@@ -176,11 +176,13 @@ static void counts_are_written_with_the_commit(void **state)
     begin(&kit);
     int64_t id = nth_lane(&kit, 0)->id, other = nth_lane(&kit, 1)->id;
     for (int i = 0; i < 5; i++) {
-        pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL__OUTSIDE, PAWL_STATE_AVAILABLE);
+        pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL__OUTSIDE,
+                            PAWL_STATE_AVAILABLE);
     }
-    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_PENDING);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__OUTSIDE);
+    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL_STATE_AVAILABLE,
+                        PAWL_STATE_ACTIVE);
+    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_PENDING);
+    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__OUTSIDE);
     assert_int_equal(count_rows(&kit, "pawl_count"), 0);
     commit(&kit);
     assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
@@ -188,7 +190,8 @@ static void counts_are_written_with_the_commit(void **state)
     assert_int_equal(count_rows(&kit, "pawl_count"), 2); // what comes to nothing is not written
 
     begin(&kit);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_ACTIVE, PAWL_STATE_NONE); // the archive
+    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL_STATE_ACTIVE,
+                        PAWL_STATE_NONE); // the archive
     commit(&kit);
     assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
     assert_int_equal(counted(&kit, id, PAWL_STATE_ACTIVE), 0);
@@ -202,7 +205,8 @@ static void no_count_goes_below_zero(void **state)
     struct kit kit;
     kit_open_memory(&kit);
     begin(&kit);
-    pawl__sq_count(kit.sq, nth_lane(&kit, 0), PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL_STATE_ACTIVE,
+                        PAWL_STATE_COMPLETED);
     assert_int_equal(pawl__sq_counts_flush(kit.sq), PAWL_ERR_CORRUPT);
     kit_close(&kit);
 }

@@ -241,20 +241,6 @@ static enum pawl_err check_path(const struct pawl_config *config, const char *pa
     return config->allow_network_fs ? PAWL_OK : check_file_system(path, diag);
 }
 
-enum pawl_err pawl__sq_read_boost(struct pawl__backend *sq, struct pawl_diag *diag)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_SETTING_GET);
-    pawl__sq_bind_text(stmt, SQL_SETTING_GET_name, "rank.boost_ms");
-    bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, diag);
-    sq->boost_ms = PAWL__RANK_BOOST_MS;
-    if (!err && found) {
-        sq->boost_ms = sqlite3_column_int64(stmt, 0);
-        sqlite3_reset(stmt);
-    }
-    return err;
-}
-
 /* After a failed sync the kernel may show us a log that is not on the disk and never will be: pages
  * that could not be written are forgotten as if they had been. Nothing may be built on it. So the
  * whole log is written back into the database, which is synced, and begun anew. */
@@ -309,7 +295,7 @@ static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
     sq->catalog_stale = true;
-    err = pawl__sq_read_boost(sq, diag);
+    err = pawl__sql_boost_read(sq, &sq->boost_ms, diag);
     return err ? err : pawl__sq_checkpointer_open(sq, diag);
 }
 
@@ -326,6 +312,20 @@ static enum pawl_err connect_reader(struct pawl__backend *sq, struct pawl_diag *
     err = pawl__sq_migrate(conn, sq->clock, true, diag);
     pawl__sq_reader_give(sq, conn);
     return err;
+}
+
+void pawl__sq_init(struct pawl__backend *sq, uint64_t seed)
+{
+    pawl__rng_seed(&sq->rng, seed);
+    sq->catalog.seed = pawl__rng_next(&sq->rng);
+    sq->set.table = &pawl__sq_core;
+    sq->set.backend = sq;
+    sq->set.rng = &sq->rng;
+    sq->set.tale = &sq->tale;
+    sq->set.catalog = &sq->catalog;
+    sq->sql.reads = &pawl__sq_reads;
+    sq->sql.set = &sq->set;
+    sq->sql.catalog = &sq->catalog;
 }
 
 static void disconnect(struct pawl__backend *sq)
@@ -362,7 +362,6 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     if (err) return err;
     struct pawl__backend *sq = calloc(1, sizeof *sq);
     if (!sq) return pawl__fail_nomem(diag);
-    sq->sql.reads = &pawl__sq_reads;
     pawl__pool_init(&sq->sql.pool, memory ? 1 : PAWL__READERS_MAX);
     pawl__mutex_init(&sq->checkpoint_mutex);
     pawl__cond_init(&sq->checkpoint_wanted);
@@ -372,8 +371,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     sq->busy_timeout_ms = config->busy_timeout_ms;
     sq->clock = config->clock;
     sq->turnstile = -1;
-    pawl__rng_seed(&sq->rng, config->seed);
-    sq->catalog.seed = pawl__rng_next(&sq->rng);
+    pawl__sq_init(sq, config->seed);
     sq->path = strdup(path);
     if (!sq->path) {
         err = pawl__fail_nomem(diag);
@@ -454,13 +452,13 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .close = close_store,
     .apply = pawl__sq_apply,
     .reopen = reopen_store,
-    .note = pawl__sq_note,
-    .told = pawl__sq_told,
+    .note = pawl__sql_note,
+    .told = pawl__sql_told,
     .wake = pawl__sq_wake,
     .identify = pawl__sq_identify,
     .get = pawl__read_get,
-    .query = pawl__sq_query,
-    .count = pawl__sq_query_count,
+    .query = pawl__read_query,
+    .count = pawl__read_count,
     .story = pawl__read_story,
     .stats = pawl__read_stats,
     .nodes = pawl__read_nodes,

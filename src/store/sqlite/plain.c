@@ -201,7 +201,7 @@ enum pawl_err pawl__sq_finish_plain(struct pawl__backend *sq, struct pawl__endin
         struct pawl__lane *lane;
         ends[i].done = plain->ended[i].n[END_OWNED];
         if (!ends[i].done) continue;
-        err = pawl__sq_lane_by_id(sq, plain->ended[i].lane, &lane);
+        err = pawl__sql_lane_by_id(sq, plain->ended[i].lane, &lane);
         if (!err) ends[i].lane = lane->at;
     }
     return err;

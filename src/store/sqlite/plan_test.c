@@ -107,10 +107,6 @@ static void statements_that_are_bound_alike_take_the_same(void **state)
         { SQL_JOB_FACTS_BRIEF, ":key", NULL, NULL },
         { SQL_GET_LIVE, ":key", NULL, NULL },
         { SQL_GET_ARCHIVED, ":key", NULL, NULL },
-        { SQL_STORY_FAILURES, ":key", NULL, NULL },
-        { SQL_STORY_LOG, ":key", NULL, NULL },
-        { SQL_STORY_PROGRESS, ":key", NULL, NULL },
-        { SQL_STORY_CHECKPOINT, ":key", NULL, NULL },
     };
     struct kit kit;
     kit_open_memory(&kit);
@@ -155,7 +151,8 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_SET_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
     SQL_LOCKS_ALL,      SQL_STATS_COUNTS, SQL_MIGRATION_ALL, SQL_MIGRATION_TABLE_EXISTS,
     SQL_QUERY_LIVE, // until query.c puts its filters behind them
-    SQL_QUERY_ARCHIVE,  SQL_COUNT_LIVE,   SQL_COUNT_ARCHIVE,
+    SQL_QUERY_ARCHIVE,  SQL_MATCH_LIVE,   SQL_MATCH_ARCHIVE, SQL_COUNT_LIVE,
+    SQL_COUNT_ARCHIVE,
     SQL_CHECK_PLACE, // looks at everything: that is its task
     SQL_CHECK_ORPHANS,  SQL_CHECK_FACTS,  SQL_CHECK_COUNTS,
 };
@@ -363,8 +360,8 @@ static struct pawl__buf plans_of_query(struct kit *kit, const struct pawl_filter
     struct pawl_jobs jobs = { 0 };
     sqlite3 *db = kit->sq->writer.db; // in memory it is the readers' too
     sqlite3_trace_v2(db, SQLITE_TRACE_STMT, catch_query, &caught);
-    kit_ok(kit, pawl__sq_query(kit->sq, filter, &(struct pawl_page){ .limit = 10, .count = true },
-                               &kit->arena, &jobs, &kit->diag));
+    kit_ok(kit, pawl__read_query(kit->sq, filter, &(struct pawl_page){ .limit = 10, .count = true },
+                                 &kit->arena, &jobs, &kit->diag));
     sqlite3_trace_v2(db, 0, NULL, NULL);
     assert_false(caught.overflow);
     assert_int_equal(caught.count, (filter->archived ? 4 : 2) * (filter->id_prefix ? 2 : 1));
@@ -567,17 +564,9 @@ static void bind_anything(sqlite3_stmt *stmt, int64_t limit, int64_t after)
         const char *name;
         int64_t value;
     } values[] = {
-        { ":lane", 1 },
-        { ":rank", 7 },
-        { ":key", 7 },
-        { ":head", 7 },
-        { ":tail", 7 },
-        { ":now_ms", 1000000 },
-        { ":until", 1000000 },
-        { ":state", 10 },
-        { ":run", 1 },
-        { ":base_run", 0 },
-        { ":before_ms", 1000000 },
+        { ":lane", 1 },   { ":rank", 7 }, { ":key", 7 },          { ":job", 7 },
+        { ":head", 7 },   { ":tail", 7 }, { ":now_ms", 1000000 }, { ":until", 1000000 },
+        { ":state", 10 }, { ":run", 1 },  { ":base_run", 0 },     { ":before_ms", 1000000 },
     };
     for (size_t i = 0; i < COUNT(values); i++) {
         int at = sqlite3_bind_parameter_index(stmt, values[i].name);
@@ -621,7 +610,7 @@ static void costs_do_not_grow_with_the_store(void **state)
         SQL_PROMOTE_ENTER,
         SQL_PROMOTE_LEAVE,
         SQL_WAIT_LAPSED,
-        SQL_WAIT_NEXT_DUE,
+        SQL_JOB_NEXT_DUE,
         SQL_WAIT_NEXT_LEASE,
         SQL_DONE_ENDED,
         SQL_DONE_COMPLETED,
@@ -629,7 +618,7 @@ static void costs_do_not_grow_with_the_store(void **state)
         SQL_ARCHIVE_COMPLETED,
         SQL_ARCHIVE_HIGH,
         SQL_EXPIRY_DUE,
-        SQL_EXPIRY_NEXT,
+        SQL_JOB_NEXT_EXPIRY,
         SQL_KEY_FORGET,
         SQL_JOB_KEY,
         SQL_ARCHIVE_KEY_DISPLACED,

@@ -1,12 +1,7 @@
-/* Finding jobs: one statement for each source of jobs, run and merged by key.
- *
- * Live and archived jobs are in two tables of the same shape; what is asked of them is merged by
- * key, which for ids that begin with the time is the order of creation. The WHERE clauses are
- * sql/filter.c's. */
-#include "store/sql/filter.h"
+/* Finding jobs by a filter: what is SQLite's own in sql/query.c and sql/filter.c. Jobs are in order
+ * of key, which for ids that begin with the time is the order of creation. */
+#include "store/sql/query.h"
 #include "store/sqlite/sqlite.h"
-
-#include <assert.h>
 
 /* ---- the dialect ---- */
 
@@ -94,292 +89,39 @@ static const struct pawl__dialect dialect = {
     .ids = id_terms,
 };
 
-static const struct pawl__cursor cursor = { .digits = 16 }; // a position's number is a key
-
-/* ---- statements ---- */
-
-static enum pawl_err prepare(struct pawl__sq_conn *conn, const struct pawl__draft *draft,
-                             sqlite3_stmt **out, struct pawl_diag *diag)
-{
-    *out = NULL;
-    if (draft->sql.failed) return pawl__fail_nomem(diag);
-    if (sqlite3_prepare_v2(conn->db, draft->sql.at, (int)draft->sql.len, out, NULL) != SQLITE_OK) {
-        return pawl__sq_error(conn, diag, "prepare a query");
-    }
-    for (int i = 0; i < (int)draft->count; i++) {
-        const struct pawl__value *value = &draft->values[i];
-        if (value->kind == PAWL__VALUE_TEXT) {
-            sqlite3_bind_text(*out, i + 1, value->text.at, (int)value->text.len, SQLITE_STATIC);
-        } else {
-            assert(value->kind == PAWL__VALUE_NUMBER);
-            sqlite3_bind_int64(*out, i + 1, value->number);
-        }
-    }
-    return PAWL_OK;
-}
-
-/* Where to look: the order is that of preference among equal keys. */
-struct source {
-    bool archive, displaced;
-};
+/* ---- pages ---- */
 
 /* Jobs whose id begins with a prefix are found by key, and those that are displaced by head: each
  * has an index, and one statement would use neither. */
-static size_t sources_of(const struct pawl_filter *filter, struct source out[4])
+static enum pawl_err find_sources(struct pawl__reader *reader, const struct pawl_filter *filter,
+                                  struct pawl__source out[PAWL__SOURCES_MAX], size_t *count)
 {
-    size_t count = 0;
+    (void)reader;
+    *count = 0;
     for (int archive = 0; archive <= filter->archived; archive++) {
         for (int displaced = 0; displaced <= (filter->id_prefix != NULL); displaced++) {
-            out[count++] = (struct source){ archive, displaced };
+            out[(*count)++] = (struct pawl__source){ archive, displaced };
         }
     }
-    return count;
-}
-
-/* One page of one source. */
-struct ask {
-    const struct pawl_filter *filter;
-    struct source source;
-    bool oldest_first;
-    bool brief; /* without arguments and results */
-    struct pawl__position after;
-    int64_t limit;
-};
-
-static void begin_draft(struct pawl__draft *draft, struct source source)
-{
-    pawl__draft_init(draft, &dialect);
-    draft->archive = source.archive;
-    draft->flag = source.displaced;
-}
-
-static enum pawl_err open_ask(struct pawl__sq_conn *conn, const struct ask *ask, sqlite3_stmt **out,
-                              struct pawl_diag *diag)
-{
-    struct pawl__draft draft;
-    begin_draft(&draft, ask->source);
-    pawl__draft_text(&draft, draft.archive ? SQL_TEXT_query_archive : SQL_TEXT_query_live);
-    pawl__draft_given(&draft, ask->brief); // the first parameter of both
-    pawl__draft_filter(&draft, ask->filter);
-    if (ask->after.given) {
-        pawl__draft_term(&draft, ask->oldest_first ? "j.key > ?" : "j.key < ?");
-        pawl__draft_number(&draft, ask->after.number);
-    }
-    pawl__draft_add(&draft,
-                    ask->oldest_first ? " ORDER BY j.key LIMIT ?" : " ORDER BY j.key DESC LIMIT ?");
-    pawl__draft_number(&draft, ask->limit);
-    enum pawl_err err = prepare(conn, &draft, out, diag);
-    pawl__draft_release(&draft);
-    return err;
-}
-
-static enum pawl_err step(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *found,
-                          struct pawl_diag *diag)
-{
-    *found = false;
-    int code = sqlite3_step(stmt);
-    *found = code == SQLITE_ROW;
-    if (code == SQLITE_ROW || code == SQLITE_DONE) return PAWL_OK;
-    return pawl__sq_error(conn, diag, "read from the store");
-}
-
-/* The statement whose row comes next; `count`: none has one. */
-static size_t next_of(sqlite3_stmt *const *stmts, const bool *found, size_t count,
-                      bool oldest_first)
-{
-    size_t next = count;
-    for (size_t i = 0; i < count; i++) {
-        if (!found[i]) continue;
-        if (next == count) {
-            next = i;
-            continue;
-        }
-        int64_t best = sqlite3_column_int64(stmts[next], COL_KEY);
-        int64_t key = sqlite3_column_int64(stmts[i], COL_KEY);
-        if (oldest_first ? key < best : key > best) next = i;
-    }
-    return next;
-}
-
-/* Visits up to `limit` matching rows of all sources in order of key, or until one is enough. */
-typedef enum pawl_err visit_fn(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag);
-
-static enum pawl_err walk(struct pawl__sq_conn *conn, struct ask ask, visit_fn *visit, void *ctx,
-                          struct pawl_diag *diag)
-{
-    struct source sources[4];
-    sqlite3_stmt *stmts[4] = { NULL };
-    bool found[4] = { false };
-    size_t count = sources_of(ask.filter, sources);
-    enum pawl_err err = PAWL_OK;
-    bool enough = false;
-    for (size_t i = 0; !err && i < count; i++) {
-        ask.source = sources[i];
-        err = open_ask(conn, &ask, &stmts[i], diag);
-        if (!err) err = step(conn, stmts[i], &found[i], diag);
-    }
-    for (int64_t n = 0; !err && !enough && n < ask.limit; n++) {
-        size_t next = next_of(stmts, found, count, ask.oldest_first);
-        if (next == count) break;
-        err = visit(ctx, stmts[next], &enough, diag);
-        if (!err && !enough) err = step(conn, stmts[next], &found[next], diag);
-    }
-    for (size_t i = 0; i < count; i++) {
-        sqlite3_finalize(stmts[i]);
-    }
-    return err;
-}
-
-struct page_ctx {
-    struct pawl__arena *arena;
-    struct pawl_jobs *out;
-    int64_t limit;
-    int64_t bytes_max; /* 0: no bound */
-    int64_t least;     /* that many come whatever their length */
-    int64_t bytes;     /* of those in `out` */
-    struct pawl__position last;
-    bool brief;
-    bool more;
-};
-
-static bool is_full(const struct page_ctx *page, int64_t bytes)
-{
-    int64_t count = (int64_t)page->out->count;
-    return count == page->limit ||
-           (page->bytes_max && count >= page->least && page->bytes + bytes > page->bytes_max);
-}
-
-static enum pawl_err visit_job(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag)
-{
-    struct page_ctx *page = ctx;
-    int64_t bytes = (int64_t)sqlite3_column_bytes(row, COL_args) +
-                    sqlite3_column_bytes(row, COL_meta) + sqlite3_column_bytes(row, COL_result);
-    *enough = page->more = is_full(page, bytes);
-    if (*enough) return PAWL_OK;
-    page->bytes += bytes;
-    struct pawl_job *job = &page->out->at[page->out->count];
-    if (pawl__sq_read_job(row, page->arena, job)) return pawl__fail_nomem(diag);
-    job->brief = page->brief;
-    page->out->count++;
-    page->last =
-        (struct pawl__position){ .given = true, .number = sqlite3_column_int64(row, COL_KEY) };
     return PAWL_OK;
 }
 
-static enum pawl_err count_in(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
-                              struct source source, int64_t *out, struct pawl_diag *diag)
+static void draft_page(struct pawl__draft *draft, const struct pawl__ask *ask)
 {
-    struct pawl__draft draft;
-    begin_draft(&draft, source);
-    pawl__draft_text(&draft, source.archive ? SQL_TEXT_count_archive : SQL_TEXT_count_live);
-    pawl__draft_filter(&draft, filter);
-    sqlite3_stmt *stmt;
-    enum pawl_err err = prepare(conn, &draft, &stmt, diag);
-    bool found;
-    if (!err) err = step(conn, stmt, &found, diag);
-    if (!err) *out += sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    pawl__draft_release(&draft);
-    return err;
+    static const char *const jobs[] = { SQL_TEXT_query_live, SQL_TEXT_query_archive };
+    static const char *const ids[] = { SQL_TEXT_match_live, SQL_TEXT_match_archive };
+    _Static_assert(SQL_QUERY_LIVE_brief == 1 && SQL_QUERY_ARCHIVE_brief == 1, "given first");
+    if (!ask->ids) pawl__draft_given(draft, ask->brief);
+    pawl__draft_page(draft, &pawl__sq_pages, ask, (ask->ids ? ids : jobs)[draft->archive],
+                     ask->oldest_first ? "j.key" : "j.key DESC");
 }
 
-static enum pawl_err count_all(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
-                               int64_t *out, struct pawl_diag *diag)
-{
-    struct source sources[4];
-    size_t count = sources_of(filter, sources);
-    enum pawl_err err = PAWL_OK;
-    *out = 0;
-    for (size_t i = 0; !err && i < count; i++) {
-        err = count_in(conn, filter, sources[i], out, diag);
-    }
-    return err;
-}
-
-/* What does not fit any more is read from where that began, without what makes it long. */
-static enum pawl_err read_page(struct pawl__sq_conn *conn, struct ask ask,
-                               const struct pawl_page *asked, struct page_ctx *page,
-                               struct pawl_diag *diag)
-{
-    bool some_whole = !asked->brief || asked->bytes_max;
-    enum pawl_err err = some_whole ? walk(conn, ask, visit_job, page, diag) : PAWL_OK;
-    int64_t left = asked->limit - (int64_t)page->out->count;
-    if (err || !asked->brief || (some_whole && !page->more) || !left) return err;
-    if (page->out->count) {
-        ask.after = page->last;
-    }
-    ask.brief = page->brief = true;
-    ask.limit = left + 1;
-    page->bytes_max = 0;
-    page->more = false;
-    return walk(conn, ask, visit_job, page, diag);
-}
-
-enum pawl_err pawl__sq_query(struct pawl__backend *sq, const struct pawl_filter *filter,
-                             const struct pawl_page *page, struct pawl__arena *arena,
-                             struct pawl_jobs *out, struct pawl_diag *diag)
-{
-    struct ask ask = { .filter = filter,
-                       .oldest_first = page->oldest_first,
-                       .limit = page->limit + 1 }; // one more tells whether there is more
-    struct page_ctx ctx = { .arena = arena,
-                            .out = out,
-                            .limit = page->limit,
-                            .bytes_max = page->bytes_max,
-                            .least = page->brief ? 0 : 1 };
-    enum pawl_err err = pawl__page_begin(&cursor, filter, page, &ask.after, out, diag);
-    if (err) return err;
-    out->at = pawl__arena_calloc(arena, (size_t)page->limit, sizeof *out->at);
-    if (!out->at) return pawl__fail_nomem(diag);
-    struct pawl__sq_conn *conn;
-    err = pawl__sq_read_begin(sq, &conn, diag);
-    if (err) return err;
-    err = read_page(conn, ask, page, &ctx, diag);
-    if (!err && page->count) err = count_all(conn, filter, &out->total, diag);
-    pawl__sq_read_end(sq, conn);
-    if (!err && ctx.more) pawl__page_continues(&cursor, page, &ctx.last, out);
-    return err;
-}
-
-enum pawl_err pawl__sq_query_count(struct pawl__backend *sq, const struct pawl_filter *filter,
-                                   int64_t *out, struct pawl_diag *diag)
-{
-    enum pawl_err err = pawl__filter_check(filter, diag);
-    if (err) return err;
-    struct pawl__sq_conn *conn;
-    err = pawl__sq_read_begin(sq, &conn, diag);
-    if (err) return err;
-    err = count_all(conn, filter, out, diag);
-    pawl__sq_read_end(sq, conn);
-    return err;
-}
-
-struct ids_ctx {
-    struct pawl_job_id *ids;
-    size_t count;
+const struct pawl__pages pawl__sq_pages = {
+    .dialect = &dialect,
+    .cursor = { .digits = 16 }, // a position's number is a key
+    .lazy = true,
+    .count = { SQL_TEXT_count_live, SQL_TEXT_count_archive },
+    .after = { "j.key < ?", "j.key > ?" },
+    .sources = find_sources,
+    .draft = draft_page,
 };
-
-static enum pawl_err visit_id(void *ctx, sqlite3_stmt *row, bool *enough, struct pawl_diag *diag)
-{
-    (void)enough;
-    (void)diag;
-    struct ids_ctx *list = ctx;
-    list->ids[list->count++] = pawl__sq_row_id(row);
-    return PAWL_OK;
-}
-
-enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
-                             int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
-                             size_t *count, struct pawl_diag *diag)
-{
-    enum pawl_err err = pawl__filter_check(filter, diag);
-    if (err) return err;
-    struct ids_ctx list = { .ids = pawl__arena_alloc(arena, (size_t)limit * sizeof **out) };
-    if (!list.ids) return pawl__fail_nomem(diag);
-    err = walk(
-        conn, (struct ask){ .filter = filter, .oldest_first = true, .brief = true, .limit = limit },
-        visit_id, &list, diag);
-    *out = list.ids;
-    *count = list.count;
-    return err;
-}

@@ -1,41 +1,45 @@
-/* Running the statements of sql/read.c.
+/* Running the statements of sql/read.c and sql/query.c.
  *
- * Runs on: the caller's thread, with a connection from the pool. */
+ * Runs on: the caller's thread, with a connection from the pool; or the committer's, with its own.
+ */
 #include "store/sqlite/sqlite.h"
 
-#include <assert.h>
-
-static const enum pawl__sql statements[PAWL__READ_END] = {
-    [PAWL__READ_STORY_FAILURES] = SQL_STORY_FAILURES,
-    [PAWL__READ_STORY_LOG] = SQL_STORY_LOG,
-    [PAWL__READ_STORY_DEEDS] = SQL_STORY_DEEDS,
-    [PAWL__READ_STORY_PROGRESS] = SQL_STORY_PROGRESS,
-    [PAWL__READ_STORY_CHECKPOINT] = SQL_STORY_CHECKPOINT,
-    [PAWL__READ_STATS_COUNTS] = SQL_STATS_COUNTS,
-    [PAWL__READ_STATS_BYTES] = SQL_STATS_BYTES,
-    [PAWL__READ_NEXT_DUE] = SQL_WAIT_NEXT_DUE,
-    [PAWL__READ_MIGRATION_ALL] = SQL_MIGRATION_ALL,
-    [PAWL__READ_NODES_ALL] = SQL_NODES_ALL,
-    [PAWL__READ_LOCKS_ALL] = SQL_LOCKS_ALL,
-    [PAWL__READ_SETTING_GET] = SQL_SETTING_GET,
-    [PAWL__READ_SETTING_LIST] = SQL_SETTING_LIST,
-    [PAWL__READ_TOKEN_ALL] = SQL_TOKEN_ALL,
-};
+#define P(statement, param) SQL_##statement##_##param,
+#define X(name, params) [PAWL__READ_##name] = { SQL_##name, { params 0 } },
+static const struct pawl__read_statement statements[PAWL__READ_END] = { PAWL__READS(X, P) };
+#undef X
+#undef P
 
 static enum pawl_err begin(struct pawl__reader *reader)
 {
-    struct pawl__sq_conn *conn;
-    enum pawl_err err = reader->lone ? pawl__sq_reader_take(reader->backend, &conn, reader->diag)
-                                     : pawl__sq_read_begin(reader->backend, &conn, reader->diag);
+    struct pawl__sq_conn *conn = &reader->backend->writer;
+    enum pawl_err err = reader->inside ? PAWL_OK
+                        : reader->lone ? pawl__sq_reader_take(reader->backend, &conn, reader->diag)
+                                       : pawl__sq_read_begin(reader->backend, &conn, reader->diag);
     if (!err) reader->conn = conn;
     return err;
+}
+
+/* A statement that was drafted is for one use. */
+enum { DRAFTED = 1 };
+
+static void leave(struct pawl__reader *reader, int slot)
+{
+    if (reader->at[slot] == DRAFTED) {
+        sqlite3_finalize(reader->rows[slot]);
+    } else {
+        sqlite3_reset(reader->rows[slot]); // one that was read to its end is reset already
+    }
+    reader->rows[slot] = NULL;
+    reader->at[slot] = 0;
 }
 
 static void end(struct pawl__reader *reader)
 {
     for (int i = 0; i < PAWL__READ_SLOTS; i++) {
-        sqlite3_reset(reader->rows[i]); // one that was read to its end is reset already
+        leave(reader, i);
     }
+    if (reader->inside) return;
     if (reader->lone) {
         pawl__sq_reader_give(reader->backend, reader->conn);
     } else {
@@ -51,30 +55,67 @@ static enum pawl_err find(struct pawl__sq_conn *conn, struct pawl_job_id id, boo
     return *archived ? pawl__sq_find_archived(conn, id, key, diag) : err;
 }
 
-/* What is kept with a job is found by its key, but for the audit. */
-static enum pawl_err bind_job(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, enum pawl__read what,
-                              const struct pawl_job_id *id, struct pawl_diag *diag)
+/* What is kept with a job is found by its key. */
+static enum pawl_err bind_job(struct pawl__reader *reader, sqlite3_stmt *stmt, int at,
+                              struct pawl_job_id id)
 {
     bool archived;
     int64_t key;
-    if (what == PAWL__READ_STORY_DEEDS) {
-        pawl__sq_bind_bytes(stmt, 1, id->b, sizeof id->b);
-        return PAWL_OK;
-    }
-    enum pawl_err err = find(conn, *id, &archived, &key, diag);
-    if (!err) pawl__sq_bind(stmt, 1, key);
+    enum pawl_err err = find(reader->conn, id, &archived, &key, reader->diag);
+    if (!err) pawl__sq_bind(stmt, at, key);
     if (err != PAWL_ERR_NOT_FOUND) return err;
-    pawl__sq_bind_null(stmt, 1);
+    pawl__sq_bind_null(stmt, at);
+    return PAWL_OK;
+}
+
+static enum pawl_err bind(struct pawl__reader *reader, sqlite3_stmt *stmt, int at,
+                          const struct pawl__value *value)
+{
+    switch (value->kind) {
+    case PAWL__VALUE_NUMBER:
+        pawl__sq_bind(stmt, at, value->number);
+        break;
+    case PAWL__VALUE_TEXT:
+        pawl__sq_bind_whole(stmt, at, value->text);
+        break;
+    case PAWL__VALUE_ID:
+        pawl__sq_bind_bytes(stmt, at, value->id.b, sizeof value->id.b);
+        break;
+    case PAWL__VALUE_JOB:
+        return bind_job(reader, stmt, at, value->id);
+    }
     return PAWL_OK;
 }
 
 static enum pawl_err ask(struct pawl__reader *reader, int slot, enum pawl__read what,
-                         struct pawl__read_arg arg)
+                         const struct pawl__value *values)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(reader->conn, statements[what]);
+    const int *params = statements[what].params;
+    sqlite3_stmt *stmt = pawl__sq_use(reader->conn, (enum pawl__sql)statements[what].sql);
+    enum pawl_err err = PAWL_OK;
     reader->rows[slot] = stmt;
-    if (arg.text) pawl__sq_bind_text(stmt, 1, arg.text);
-    return arg.id ? bind_job(reader->conn, stmt, what, arg.id, reader->diag) : PAWL_OK;
+    for (size_t i = 0; !err && params[i]; i++) {
+        err = bind(reader, stmt, params[i], &values[i]);
+    }
+    return err;
+}
+
+static enum pawl_err ask_draft(struct pawl__reader *reader, int slot,
+                               const struct pawl__draft *draft)
+{
+    struct pawl__sq_conn *conn = reader->conn;
+    sqlite3_stmt *stmt = NULL;
+    leave(reader, slot);
+    if (sqlite3_prepare_v2(conn->db, draft->sql.at, (int)draft->sql.len, &stmt, NULL)) {
+        return pawl__sq_error(conn, reader->diag, "prepare a query");
+    }
+    reader->rows[slot] = stmt;
+    reader->at[slot] = DRAFTED;
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < draft->count; i++) {
+        err = bind(reader, stmt, (int)i + 1, &draft->values[i]);
+    }
+    return err;
 }
 
 static void ask_jobs(struct pawl__reader *reader)
@@ -93,10 +134,17 @@ static enum pawl_err next(struct pawl__reader *reader, int slot, bool *found)
     return pawl__sq_row(reader->conn, reader->rows[slot], found, reader->diag);
 }
 
-static enum pawl_err row(struct pawl__reader *reader, int slot, const struct pawl__field *fields,
-                         size_t count, void *out)
+static enum pawl_err row(struct pawl__reader *reader, int slot, int first,
+                         const struct pawl__field *fields, size_t count, void *out)
 {
-    return pawl__sq_read(reader->rows[slot], 0, fields, count, reader->arena, out);
+    return pawl__sq_read(reader->rows[slot], first, fields, count, reader->arena, out);
+}
+
+static enum pawl_err tell(struct pawl__reader *reader, enum pawl__read what,
+                          const struct pawl__value *values)
+{
+    enum pawl_err err = ask(reader, 0, what, values);
+    return err ? err : pawl__sq_run(reader->conn, reader->rows[0], reader->diag);
 }
 
 /* NOT_FOUND, without a diagnosis. */
@@ -129,13 +177,31 @@ static enum pawl_err next_job(struct pawl__reader *reader, struct pawl_job *job,
     return PAWL_OK;
 }
 
+static enum pawl_err job(struct pawl__reader *reader, int slot, struct pawl_job *out)
+{
+    return pawl__sq_read_job(reader->rows[slot], reader->arena, out);
+}
+
+static struct pawl__position position(struct pawl__reader *reader, int slot, bool ids)
+{
+    (void)ids; // rows of jobs and of ids begin alike
+    sqlite3_stmt *stmt = reader->rows[slot];
+    return (struct pawl__position){ true, sqlite3_column_int64(stmt, COL_KEY),
+                                    pawl__sq_row_id(stmt) };
+}
+
 const struct pawl__reads pawl__sq_reads = {
     .begin = begin,
     .end = end,
     .ask = ask,
+    .ask_draft = ask_draft,
     .ask_jobs = ask_jobs,
     .run = run,
     .next = next,
     .row = row,
+    .tell = tell,
     .next_job = next_job,
+    .job = job,
+    .position = position,
+    .pages = &pawl__sq_pages,
 };

@@ -17,7 +17,7 @@ static enum pawl_err take(struct pawl__backend *sq, sqlite3_stmt *stmt,
         return PAWL_OK;
     }
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, ENDED_LANE), &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(sq, sqlite3_column_int64(stmt, ENDED_LANE), &lane);
     if (err) return err;
     struct pawl__row *row = pawl__set_ended(&sq->set, id, lane->at, what->state);
     if (row) row->own.key = sqlite3_column_int64(stmt, ENDED_KEY);

@@ -89,39 +89,22 @@ static void write_schema(char out[PAWL__SQ_SET_SCHEMA_BYTES], const char *own,
 
 /* ---- attaching ---- */
 
-static const char *const names[PAWL__TABLES] = {
-    [PAWL__TABLE_FAILURE] = "pawl_set_failure",
-    [PAWL__TABLE_TRIM] = "pawl_set_trim",
-    [PAWL__TABLE_AUDIT] = "pawl_set_audit",
-    [PAWL__TABLE_KEY_DROP] = "pawl_set_key_drop",
-    [PAWL__TABLE_KEY_PUT] = "pawl_set_key_put",
-    [PAWL__TABLE_PROGRESS] = "pawl_set_progress",
-    [PAWL__TABLE_CHECKPOINT_DROP] = "pawl_set_checkpoint_drop",
-    [PAWL__TABLE_CHECKPOINT_PUT] = "pawl_set_checkpoint_put",
-    [PAWL__TABLE_LINE] = "pawl_set_line",
-    [PAWL__TABLE_LINE_TRIM] = "pawl_set_line_trim",
-    [PAWL__TABLE_FOLLOWED] = "pawl_set_followed",
-    [PAWL__TABLE_UNSETTLED] = "pawl_set_unsettled",
-    [PAWL__TABLE_NODE_NEW] = "pawl_set_node_new",
-    [PAWL__TABLE_NODE_PUT] = "pawl_set_node_put",
-    [PAWL__TABLE_NODE_DROP] = "pawl_set_node_drop",
-    [PAWL__TABLE_NODE_FORGET] = "pawl_set_node_forget",
-    [PAWL__TABLE_RUNS_END] = "pawl_set_runs_end",
-    [PAWL__TABLE_LOCKS_END] = "pawl_set_locks_end",
-    [PAWL__TABLE_LOCK_NEW] = "pawl_set_lock_new",
-    [PAWL__TABLE_LOCK_PUT] = "pawl_set_lock_put",
-    [PAWL__TABLE_SETTING_PUT] = "pawl_set_setting_put",
-    [PAWL__TABLE_SETTING_DROP] = "pawl_set_setting_drop",
-    [PAWL__TABLE_TOKEN_NEW] = "pawl_set_token_new",
-    [PAWL__TABLE_TOKEN_PUT] = "pawl_set_token_put",
-};
+/* A virtual table has the name of the statement that reads it: pawl_set_failure. */
+#define X(upper, lower) [SQL_##upper] = "pawl_" #lower,
+static const char *const by_statement[SQL_END] = { SQL_STATEMENTS(X) };
+#undef X
+
+static const char *name_of(enum pawl__table table)
+{
+    return by_statement[pawl__sq_put[table]];
+}
 
 static int attach_list(sqlite3 *db, struct pawl__sq_set_list *list, enum pawl__table table)
 {
     list->of = &pawl__set_tables[table];
     write_schema(list->schema, list->of->of_job ? "key" : "", list->of->fields, list->of->count);
     list->source = (struct pawl__sq_source){ .schema = list->schema, .column = list_column };
-    return pawl__sq_source_attach(db, names[table], &list->source);
+    return pawl__sq_source_attach(db, name_of(table), &list->source);
 }
 
 enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag)
@@ -146,7 +129,7 @@ void pawl__sq_set_detach(sqlite3 *db)
     (void)pawl__sq_source_attach(db, "pawl_set_new", NULL);
     (void)pawl__sq_source_attach(db, "pawl_set_key", NULL);
     for (int i = 0; i < PAWL__TABLES; i++) {
-        (void)pawl__sq_source_attach(db, names[i], NULL);
+        (void)pawl__sq_source_attach(db, name_of((enum pawl__table)i), NULL);
     }
 }
 
@@ -196,14 +179,7 @@ void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table)
 
 static void count(struct pawl__backend *sq, uint32_t lane, enum pawl_state from, enum pawl_state to)
 {
-    pawl__sq_count(sq, sq->catalog.lanes[lane], from, to);
-}
-
-static enum pawl_err match(struct pawl__backend *sq, const struct pawl_filter *filter,
-                           int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
-                           size_t *found)
-{
-    return pawl__sq_match(&sq->writer, filter, limit, arena, ids, found, sq->diag);
+    pawl__catalog_count(&sq->catalog, sq->catalog.lanes[lane], from, to);
 }
 
 const struct pawl__core_table pawl__sq_core = {
@@ -225,12 +201,12 @@ const struct pawl__core_table pawl__sq_core = {
     .count = count,
     .scan_due = pawl__sq_scan_due,
     .next_due = pawl__sq_next_due,
-    .forget_keys = pawl__sq_forget_keys,
-    .unsettled = pawl__sq_unsettled,
-    .next_unsettled = pawl__sq_next_unsettled,
+    .forget_keys = pawl__sql_forget_keys,
+    .unsettled = pawl__sql_unsettled,
+    .next_unsettled = pawl__sql_next_unsettled,
     .scan_ended = pawl__sq_scan_ended,
-    .census = pawl__sq_census,
-    .scan_silent = pawl__sq_scan_silent,
+    .census = pawl__sql_census,
+    .scan_silent = pawl__sql_scan_silent,
     .scan_ready = pawl__sq_scan_ready,
-    .match = match,
+    .match = pawl__sql_match,
 };

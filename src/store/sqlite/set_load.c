@@ -1,7 +1,6 @@
 /* The working set on SQLite: how it is read.
  *
  * Runs on: the committer's thread, inside a transaction. */
-#include "store/core/settle.h"
 #include "store/sqlite/sqlite.h"
 
 /* Columns of the statements that read rows. */
@@ -11,7 +10,7 @@ static enum pawl_err read_row(struct pawl__backend *sq, sqlite3_stmt *stmt, stru
                               enum pawl__found found)
 {
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, GOT_LANE), &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(sq, sqlite3_column_int64(stmt, GOT_LANE), &lane);
     if (err) return err;
     row->own.key = sqlite3_column_int64(stmt, GOT_KEY);
     if (row->own.key != pawl__sq_split(row->id).head) row->arrival = pawl__sq_join(row->own.key, 0);
@@ -166,35 +165,41 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
     return err;
 }
 
-/* ---- entries of pawl_unsettled ---- */
+/* ---- nodes, locks and tokens ---- */
 
-enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t after,
-                                 int64_t limit)
+static enum pawl_err read_named(struct pawl__backend *sq, sqlite3_stmt *stmt,
+                                enum pawl__named_kind kind)
 {
-    const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_UNSETTLED];
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_UNSETTLED_LIST);
-    pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_ties, ties);
-    pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_after, after);
-    pawl__sq_bind(stmt, SQL_UNSETTLED_LIST_limit, limit);
-    bool found;
-    enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
-        struct pawl__unsettled entry = { .seq = sqlite3_column_int64(stmt, 0) };
-        if (pawl__sq_read(stmt, 1, of->fields, of->count, &sq->set.arena, &entry))
-            sq->set.failed = true;
-        pawl__settle_again(&sq->set, &entry);
-    }
-    return err;
-}
-
-enum pawl_err pawl__sq_next_unsettled(struct pawl__backend *sq, int32_t ties, int64_t *at_ms)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_UNSETTLED_NEXT);
-    pawl__sq_bind(stmt, SQL_UNSETTLED_NEXT_ties, ties);
+    const struct pawl__set_table *of = pawl__named_table(kind);
+    union pawl__named_row row = { .name = NULL };
     bool found;
     enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
     if (err || !found) return err;
-    *at_ms = sqlite3_column_int64(stmt, 0);
+    err = pawl__sq_read(stmt, 0, of->fields, of->count, &sq->set.arena, &row);
     sqlite3_reset(stmt);
+    if (err) return pawl__fail_nomem(sq->diag);
+    (void)pawl__set_named_loaded(&sq->set, kind, &row);
     return PAWL_OK;
+}
+
+/* One by one: a batch names few. */
+enum pawl_err pawl__sq_load_named(struct pawl__backend *sq, struct pawl__set *set)
+{
+    static const struct {
+        enum pawl__sql sql;
+        int name;
+    } loads[PAWL__NAMED_KINDS] = {
+        [PAWL__NAMED_NODE] = { SQL_NODE_LOAD, SQL_NODE_LOAD_name },
+        [PAWL__NAMED_LOCK] = { SQL_LOCK_LOAD, SQL_LOCK_LOAD_name },
+        [PAWL__NAMED_TOKEN] = { SQL_TOKEN_LOAD, SQL_TOKEN_LOAD_name },
+    };
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < set->names.count; i++) {
+        const struct pawl__named *named = set->names.at[i];
+        if (named->read) continue;
+        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, loads[named->kind].sql);
+        pawl__sq_bind_text(stmt, loads[named->kind].name, named->row.name);
+        err = read_named(sq, stmt, named->kind);
+    }
+    return err;
 }

@@ -250,32 +250,9 @@ static enum pawl_err write_rows(struct pawl__backend *sq, size_t count, const st
 
 /* ---- other tables ---- */
 
-static const enum pawl__sql statements[PAWL__TABLES] = {
-    [PAWL__TABLE_FAILURE] = SQL_SET_FAILURE,
-    [PAWL__TABLE_TRIM] = SQL_SET_TRIM,
-    [PAWL__TABLE_AUDIT] = SQL_SET_AUDIT,
-    [PAWL__TABLE_KEY_DROP] = SQL_SET_KEY_DROP,
-    [PAWL__TABLE_KEY_PUT] = SQL_SET_KEY_PUT,
-    [PAWL__TABLE_PROGRESS] = SQL_SET_PROGRESS,
-    [PAWL__TABLE_CHECKPOINT_DROP] = SQL_SET_CHECKPOINT_DROP,
-    [PAWL__TABLE_CHECKPOINT_PUT] = SQL_SET_CHECKPOINT_PUT,
-    [PAWL__TABLE_LINE] = SQL_SET_LINE,
-    [PAWL__TABLE_LINE_TRIM] = SQL_SET_LINE_TRIM,
-    [PAWL__TABLE_FOLLOWED] = SQL_SET_FOLLOWED,
-    [PAWL__TABLE_UNSETTLED] = SQL_SET_UNSETTLED,
-    [PAWL__TABLE_NODE_NEW] = SQL_SET_NODE_NEW,
-    [PAWL__TABLE_NODE_PUT] = SQL_SET_NODE_PUT,
-    [PAWL__TABLE_NODE_DROP] = SQL_SET_NODE_DROP,
-    [PAWL__TABLE_NODE_FORGET] = SQL_SET_NODE_FORGET,
-    [PAWL__TABLE_RUNS_END] = SQL_SET_RUNS_END,
-    [PAWL__TABLE_LOCKS_END] = SQL_SET_LOCKS_END,
-    [PAWL__TABLE_LOCK_NEW] = SQL_SET_LOCK_NEW,
-    [PAWL__TABLE_LOCK_PUT] = SQL_SET_LOCK_PUT,
-    [PAWL__TABLE_SETTING_PUT] = SQL_SET_SETTING_PUT,
-    [PAWL__TABLE_SETTING_DROP] = SQL_SET_SETTING_DROP,
-    [PAWL__TABLE_TOKEN_NEW] = SQL_SET_TOKEN_NEW,
-    [PAWL__TABLE_TOKEN_PUT] = SQL_SET_TOKEN_PUT,
-};
+#define X(name, ...) SQL_SET_##name,
+const enum pawl__sql pawl__sq_put[PAWL__TABLES] = { PAWL__SET_TABLES(X) };
+#undef X
 
 static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__set *set)
 {
@@ -283,7 +260,7 @@ static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__se
     for (int i = 0; !err && i < PAWL__TABLES; i++) {
         if (!set->lists[i].count) continue;
         pawl__sq_set_show_list(sq, (enum pawl__table)i);
-        err = pawl__sq_exec(&sq->writer, statements[i], sq->diag);
+        err = pawl__sq_exec(&sq->writer, pawl__sq_put[i], sq->diag);
     }
     return err;
 }

@@ -15,7 +15,7 @@
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
-#include "store/sql/read.h"
+#include "store/sql/scan.h"
 #include "store/tale.h"
 
 #include "sqlite_sql.h"
@@ -214,8 +214,9 @@ void pawl__sq_conn_release(struct pawl__sq_conn *conn);
 
 void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value);
 void pawl__sq_bind_null(sqlite3_stmt *stmt, int at);
-void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span); /* empty: NULL */
-void pawl__sq_bind_text(sqlite3_stmt *stmt, int at, const char *text);      /* NULL or "": NULL */
+void pawl__sq_bind_span(sqlite3_stmt *stmt, int at, struct pawl_span span);  /* empty: NULL */
+void pawl__sq_bind_text(sqlite3_stmt *stmt, int at, const char *text);       /* NULL or "": NULL */
+void pawl__sq_bind_whole(sqlite3_stmt *stmt, int at, struct pawl_span span); /* "" is "" */
 void pawl__sq_bind_bytes(sqlite3_stmt *stmt, int at, const void *bytes, size_t len);
 
 /* A connection to read with; give it back. Waits for one when all are out. */
@@ -247,7 +248,8 @@ bool pawl__sq_is_settled(const char *path);
 bool pawl__sq_file_name(const char *path, char out[PAWL__SQ_PATH_BYTES]);
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
                                  struct pawl_diag *diag);
-enum pawl_err pawl__sq_read_boost(struct pawl__backend *sq, struct pawl_diag *diag);
+/* What a session begins with. */
+void pawl__sq_init(struct pawl__backend *sq, uint64_t seed);
 /* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. */
 enum pawl_err pawl__sq_migrate(struct pawl__sq_conn *conn, const struct pawl_clock *clock,
                                bool no_migrate, struct pawl_diag *diag);
@@ -277,16 +279,8 @@ enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq);
 /* Find or make. */
 enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, const char *type,
                                struct pawl__lane **out);
-/* The same, for the core: its index. Nothing is written to `diag`. */
-enum pawl_err pawl__sq_lane_at(struct pawl__backend *sq, const char *queue, const char *type,
-                               uint32_t *out, struct pawl_diag *diag);
 enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
                                 struct pawl__queue **out);
-/* CORRUPT: a row names a lane that does not exist. */
-enum pawl_err pawl__sq_lane_by_id(struct pawl__backend *sq, int64_t id, struct pawl__lane **out);
-/* A job of `lane` left `from` for `to`. */
-void pawl__sq_count(struct pawl__backend *sq, struct pawl__lane *lane, enum pawl_state from,
-                    enum pawl_state to);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
 
@@ -299,11 +293,9 @@ int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source
 
 enum pawl_err pawl__sq_plain_attach(struct pawl__backend *sq, struct pawl_diag *diag);
 void pawl__sq_plain_release(struct pawl__sq_plain *plain);
-bool pawl__sq_suits(struct pawl__backend *sq, const struct pawl__new_job *job);
-enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl__new *news,
-                                    size_t count, bool *taken);
-enum pawl_err pawl__sq_finish_plain(struct pawl__backend *sq, struct pawl__ending *ends,
-                                    size_t count);
+pawl__suits_fn pawl__sq_suits;
+pawl__submit_plain_fn pawl__sq_submit_plain;
+pawl__finish_plain_fn pawl__sq_finish_plain;
 /* A run that was claimed; and write all of them: before places are read, or jobs looked for that
  * stand nowhere. */
 enum pawl_err pawl__sq_runs_add(struct pawl__backend *sq, const struct pawl__sq_run_row *row);
@@ -328,15 +320,17 @@ enum pawl_err pawl__sq_births_store(struct pawl__backend *sq, struct pawl__row *
 /* ---- keys (keys.c) ---- */
 
 int pawl__sq_keys_attach(struct pawl__backend *sq);
-enum pawl_err pawl__sq_keys_load(struct pawl__backend *sq, struct pawl__set *set);
+pawl__load_keys_fn pawl__sq_keys_load;
 
-/* ---- the working set (set.c, set_load.c, set_store.c, sweep.c, retire.c, cluster.c) ---- */
+/* ---- the working set (set.c, set_load.c, set_store.c, sweep.c, retire.c) ---- */
 
 extern const struct pawl__core_table pawl__sq_core;
 /* The virtual tables of the writer's connection. */
 enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag);
 void pawl__sq_set_detach(sqlite3 *db);
 void pawl__sq_set_release(struct pawl__backend *sq);
+/* What writes the rows of each table of PAWL__SET_TABLES. */
+extern const enum pawl__sql pawl__sq_put[PAWL__TABLES];
 /* Room for so many rows in set_tables.list and changed. */
 PAWL_MUST_CHECK enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, size_t count);
 /* The first `count` rows of set_tables.list are pawl_set_row from now on. */
@@ -344,26 +338,20 @@ void pawl__sq_set_show(struct pawl__backend *sq, size_t count);
 /* The same for rows of another table. */
 void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table);
 /* See struct pawl__core_table. */
-enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set, bool wait);
-enum pawl_err pawl__sq_unsettled(struct pawl__backend *sq, int32_t ties, int64_t after,
-                                 int64_t limit);
-enum pawl_err pawl__sq_next_unsettled(struct pawl__backend *sq, int32_t ties, int64_t *at_ms);
-enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set);
-enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, int64_t limit,
-                                struct pawl_job_id *ids, size_t *count, bool *more);
-enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
-                                     struct pawl_job_id *ids, size_t *count, int64_t *moved,
-                                     bool *more);
-enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms);
-enum pawl_err pawl__sq_forget_keys(struct pawl__backend *sq, int64_t limit);
-enum pawl_err pawl__sq_scan_ended(struct pawl__backend *sq, const struct pawl__ended *what,
-                                  bool *more);
-enum pawl_err pawl__sq_load_named(struct pawl__backend *sq, struct pawl__set *set);
-enum pawl_err pawl__sq_census(struct pawl__backend *sq, const char *name, struct pawl_census *out,
-                              int64_t *silent);
-enum pawl_err pawl__sq_scan_silent(struct pawl__backend *sq, int64_t limit);
-enum pawl_err pawl__sq_scan_ready(struct pawl__backend *sq, struct pawl__claim *claim);
-enum pawl_err pawl__sq_claim_plain(struct pawl__backend *sq, struct pawl__claim *claim);
+pawl__load_fn pawl__sq_set_load;
+pawl__load_named_fn pawl__sq_load_named;
+pawl__store_fn pawl__sq_set_store;
+pawl__lane_fn pawl__sq_lane_at;
+pawl__scan_due_fn pawl__sq_scan_due;
+pawl__promote_plain_fn pawl__sq_promote_plain;
+pawl__next_due_fn pawl__sq_next_due;
+pawl__scan_ended_fn pawl__sq_scan_ended;
+pawl__scan_ready_fn pawl__sq_scan_ready, pawl__sq_claim_plain;
+pawl__begin_fn pawl__sq_begin;
+pawl__commit_fn pawl__sq_commit;
+pawl__rollback_fn pawl__sq_rollback;
+pawl__show_fn pawl__sq_show;
+pawl__handle_fn pawl__sq_handle;
 
 /* ---- jobs that have just come (fresh.c) ---- */
 
@@ -380,11 +368,6 @@ enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq);
 /* Before the commit: write down what is in memory. */
 enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq);
 void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh);
-
-/* ---- what commits tell (apply.c) ---- */
-
-pawl__note_fn pawl__sq_note;
-pawl__told_fn pawl__sq_told;
 
 /* ---- other processes (wake.c) ---- */
 
@@ -466,23 +449,8 @@ enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, i
 enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
                                      int64_t *key, struct pawl_diag *diag);
 
-/* Ids that match, oldest first, on `conn`; in `arena`. */
-enum pawl_err pawl__sq_match(struct pawl__sq_conn *conn, const struct pawl_filter *filter,
-                             int64_t limit, struct pawl__arena *arena, struct pawl_job_id **out,
-                             size_t *count, struct pawl_diag *diag);
+/* ---- batches (apply.c) ---- */
 
-/* ---- operations: OK or the operation's own error in the return value; anything that
- *      pawl__err_is_own does not know fails the whole transaction ---- */
-
-typedef enum pawl_err pawl__sq_op_fn(struct pawl__backend *sq, struct pawl__op *op);
-
-pawl__sq_op_fn pawl__sq_op_queue_pause;
-
-enum pawl_err pawl__sq_begin(struct pawl__backend *sq, struct pawl__op **ops, size_t count);
-enum pawl_err pawl__sq_commit(struct pawl__backend *sq);
-void pawl__sq_rollback(struct pawl__backend *sq);
-enum pawl_err pawl__sq_show(struct pawl__backend *sq, bool ready);
-enum pawl_err pawl__sq_handle(struct pawl__backend *sq, struct pawl__op *op);
 /* One operation, alone, in a transaction that is under way and has the lock; the rest as in
  * struct pawl__backend_table. An operation that failed for reasons of its own has written nothing
  * that others can see. */
@@ -493,8 +461,7 @@ pawl__apply_fn pawl__sq_apply;
 /* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
 
 extern const struct pawl__reads pawl__sq_reads;
-pawl__query_fn pawl__sq_query;
-pawl__count_fn pawl__sq_query_count;
+extern const struct pawl__pages pawl__sq_pages;
 pawl__backup_fn pawl__sq_backup;
 pawl__check_fn pawl__sq_check;
 

@@ -6,18 +6,6 @@
 
 #include <assert.h>
 
-static enum pawl_err read_next(struct pawl__backend *sq, enum pawl__sql sql, int64_t *next_at_ms)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
-    bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
-    if (err || !found) return err;
-    int64_t at_ms = sqlite3_column_int64(stmt, 0); // 0 for NULL: nothing waits
-    sqlite3_reset(stmt);
-    if (at_ms && (!*next_at_ms || at_ms < *next_at_ms)) *next_at_ms = at_ms;
-    return PAWL_OK;
-}
-
 /* How many rows a statement that takes now and a limit finds, and the ids of those that are jobs:
  * two halves. */
 static enum pawl_err list_ids(struct pawl__backend *sq, enum pawl__sql sql, int64_t limit,
@@ -95,7 +83,7 @@ static enum pawl_err note_promoted(struct pawl__backend *sq, sqlite3_stmt *stmt,
     enum pawl_state from = (enum pawl_state)sqlite3_column_int(stmt, DUE_STATE);
     assert(pawl__lifecycle_next(from, PAWL_EVENT_DUE, PAWL_STATE_NONE) == PAWL_STATE_AVAILABLE);
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__sq_lane_by_id(sq, sqlite3_column_int64(stmt, DUE_LANE), &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(sq, sqlite3_column_int64(stmt, DUE_LANE), &lane);
     if (err) return err;
     pawl__set_moved(&sq->set,
                     &(struct pawl__plain_move){ .id = id,
@@ -142,18 +130,22 @@ enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
 
 /* ---- what is due next ---- */
 
-enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms)
+static enum pawl_err read_next(struct pawl__backend *sq, enum pawl__sql sql, int64_t *next_at_ms)
 {
-    if (what == PAWL__DUE_RUN) return read_next(sq, SQL_WAIT_NEXT_DUE, at_ms);
-    if (what == PAWL__DUE_EXPIRY) return read_next(sq, SQL_EXPIRY_NEXT, at_ms);
-    enum pawl_err err = read_next(sq, SQL_ACTIVE_NEXT_LEASE, at_ms);
-    return err ? err : read_next(sq, SQL_WAIT_NEXT_LEASE, at_ms);
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    bool found;
+    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    if (err || !found) return err;
+    int64_t at_ms = sqlite3_column_int64(stmt, 0); // 0 for NULL: nothing waits
+    sqlite3_reset(stmt);
+    if (at_ms && (!*next_at_ms || at_ms < *next_at_ms)) *next_at_ms = at_ms;
+    return PAWL_OK;
 }
 
-enum pawl_err pawl__sq_forget_keys(struct pawl__backend *sq, int64_t limit)
+enum pawl_err pawl__sq_next_due(struct pawl__backend *sq, enum pawl__due what, int64_t *at_ms)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_KEY_FORGET);
-    pawl__sq_bind(stmt, SQL_KEY_FORGET_now_ms, sq->now_ms);
-    pawl__sq_bind(stmt, SQL_KEY_FORGET_limit, limit);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+    if (what == PAWL__DUE_RUN) return pawl__sql_number(sq, PAWL__READ_JOB_NEXT_DUE, at_ms);
+    if (what == PAWL__DUE_EXPIRY) return pawl__sql_number(sq, PAWL__READ_JOB_NEXT_EXPIRY, at_ms);
+    enum pawl_err err = read_next(sq, SQL_ACTIVE_NEXT_LEASE, at_ms);
+    return err ? err : read_next(sq, SQL_WAIT_NEXT_LEASE, at_ms);
 }

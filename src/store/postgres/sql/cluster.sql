@@ -103,9 +103,10 @@ UPDATE pawl_queue
 SET paused = :paused, forgotten = :forgotten, named = true
 WHERE id = :id
 
--- name: lane_all
+-- name: lane_since
 SELECT id, queue_id, type
 FROM pawl_lane
+WHERE id > :id
 ORDER BY id
 
 -- name: lane_insert
@@ -191,7 +192,7 @@ SELECT value
 FROM pawl_setting
 WHERE name = :name
 
--- name: setting_all
+-- name: setting_list
 SELECT name, value
 FROM pawl_setting
 WHERE starts_with(name, :prefix)

@@ -4,30 +4,30 @@
 SELECT run, attempt, lapsed, started_at_ms, failed_at_ms, coalesce(retry_delay_ms, -1), worker,
     type, code, message, details
 FROM pawl_failure
-WHERE id = :id
+WHERE id = :job
 ORDER BY run
 
 -- name: story_log
 SELECT line, at_ms, run, level, text
 FROM pawl_log
-WHERE id = :id
+WHERE id = :job
 ORDER BY line, seq
 
 -- name: story_deeds
 SELECT at_ms, action, actor, reason, from_state, to_state
 FROM pawl_deed
-WHERE job_id = :id
+WHERE job_id = :job_id
 ORDER BY seq
 
 -- name: story_progress
 SELECT run, at_ms, value, message, data
 FROM pawl_progress
-WHERE id = :id
+WHERE id = :job
 
 -- name: story_checkpoint
 SELECT sequence, at_ms, state
 FROM pawl_checkpoint
-WHERE id = :id
+WHERE id = :job
 
 -- fragment: counts
     (SELECT lane, state, n FROM pawl_count

@@ -103,8 +103,7 @@ WHERE name = :name
 -- name: setting_list
 SELECT name, value
 FROM pawl_setting
-WHERE name >= coalesce(:prefix, '') -- an empty one comes as NULL
-    AND substr(name, 1, coalesce(length(:prefix), 0)) = coalesce(:prefix, '')
+WHERE name >= :prefix AND substr(name, 1, length(:prefix)) = :prefix
 ORDER BY name
 
 -- name: migration_table

@@ -81,6 +81,17 @@ FROM pawl_archive AS j
 {{lanes}}
 WHERE j.key = :key
 
+-- name: match_live
+SELECT j.key, j.tail, j.head
+FROM pawl_job AS j
+{{places}}
+{{lanes}}
+
+-- name: match_archive
+SELECT j.key, j.tail, j.head
+FROM pawl_archive AS j
+{{lanes}}
+
 -- name: count_live
 SELECT count(*)
 FROM pawl_job AS j

@@ -77,7 +77,7 @@ WHERE key IN (
 {{due_plain}}
 )
 
--- name: wait_next_due
+-- name: job_next_due
 SELECT min(due_at_ms)
 FROM pawl_wait
 WHERE state IN (1, 5)
@@ -151,7 +151,7 @@ WHERE (at_ms, key) IN (
     LIMIT :limit
 )
 
--- name: expiry_next
+-- name: job_next_expiry
 SELECT min(at_ms)
 FROM pawl_expiry
 

@@ -4,13 +4,13 @@
 SELECT run, attempt, lapsed, started_at_ms, failed_at_ms, coalesce(retry_delay_ms, -1), worker,
     type, code, message, details
 FROM pawl_failure
-WHERE key = :key
+WHERE key = :job
 ORDER BY run
 
 -- name: story_log
 SELECT seq, at_ms, run, level, text
 FROM pawl_log
-WHERE key = :key
+WHERE key = :job
 ORDER BY seq
 
 -- name: story_deeds
@@ -22,12 +22,12 @@ ORDER BY seq
 -- name: story_progress
 SELECT run, at_ms, value, message, data
 FROM pawl_progress
-WHERE key = :key
+WHERE key = :job
 
 -- name: story_checkpoint
 SELECT sequence, at_ms, state
 FROM pawl_checkpoint
-WHERE key = :key
+WHERE key = :job
 
 -- name: stats_counts
 SELECT q.name, q.paused, c.state, sum(c.n), q.created_at_ms,

@@ -1,0 +1,41 @@
+/* What the core asks for that is a statement or two, the same in every SQL store; see
+ * struct pawl__core_table. A backend's functions for the rest use some of it too.
+ *
+ * Threads: the session's, inside its transaction. */
+#ifndef PAWL_STORE_SQL_SCAN_H
+#define PAWL_STORE_SQL_SCAN_H
+
+#include "store/core/set.h"
+#include "store/sql/read.h"
+
+pawl__note_fn pawl__sql_note;
+pawl__told_fn pawl__sql_told;
+
+/* ---- the catalogue ---- */
+
+/* Learn of queues, and of lanes with a higher number than `since`. What is here stays where it is.
+ */
+enum pawl_err pawl__sql_catalog_read(struct pawl__backend *backend, int64_t since);
+/* CORRUPT: a row names a lane that does not exist. */
+enum pawl_err pawl__sql_lane_by_id(struct pawl__backend *backend, int64_t id,
+                                   struct pawl__lane **out);
+/* What the store was made with. */
+enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, int64_t *out,
+                                   struct pawl_diag *diag);
+
+/* ---- the core's table ---- */
+
+pawl__forget_keys_fn pawl__sql_forget_keys;
+pawl__unsettled_fn pawl__sql_unsettled;
+pawl__next_unsettled_fn pawl__sql_next_unsettled;
+pawl__census_fn pawl__sql_census;
+pawl__scan_silent_fn pawl__sql_scan_silent;
+pawl__match_fn pawl__sql_match;
+
+/* The number that a statement without parameters gives; NULL is 0. */
+enum pawl_err pawl__sql_number(struct pawl__backend *backend, enum pawl__read what, int64_t *out);
+/* Rows of nodes, locks and so on that a statement with these values finds, into the set. */
+enum pawl_err pawl__sql_scan_named(struct pawl__backend *backend, enum pawl__read what,
+                                   const struct pawl__value *values, enum pawl__named_kind kind);
+
+#endif
