@@ -128,14 +128,14 @@ void pawl__pg_call(struct pawl__pg_conn *conn, enum pawl__pg sql)
     assert(sql < PG_END);
     conn->sql = sql;
     conn->text = NULL;
-    conn->count = 0;
+    conn->count = conn->list_count = 0;
 }
 
 void pawl__pg_call_text(struct pawl__pg_conn *conn, const char *text)
 {
     conn->sql = PG_END;
     conn->text = text;
-    conn->count = 0;
+    conn->count = conn->list_count = 0;
 }
 
 static void bind_value(struct pawl__pg_conn *conn, int at, Oid type, const void *value, size_t len)
@@ -202,18 +202,22 @@ void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text)
 
 /* ---- lists ---- */
 
-void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind)
+struct pawl__pg_list *pawl__pg_list(struct pawl__pg_conn *conn, int at, enum pawl__pg_kind kind)
 {
     static const Oid kinds[] = {
         [PAWL__PG_INTS] = OID_INT8,   [PAWL__PG_TEXTS] = OID_TEXT, [PAWL__PG_IDS] = OID_UUID,
         [PAWL__PG_BYTES] = OID_BYTEA, [PAWL__PG_TIDS] = OID_TID,   [PAWL__PG_REALS] = OID_FLOAT8
     };
     static const char header[LIST_HEADER_BYTES] = { 0 };
+    assert(at >= 1 && conn->list_count < PAWL__PG_LISTS_MAX);
+    struct pawl__pg_list *list = &conn->lists[conn->list_count++];
     pawl__buf_clear(&list->bytes);
     pawl__buf_add(&list->bytes, header, sizeof header);
     list->type = kinds[kind];
+    list->at = at;
     list->count = 0;
     list->nulls = false;
+    return list;
 }
 
 static void add_length(struct pawl__pg_list *list, int64_t len)
@@ -285,11 +289,6 @@ void pawl__pg_list_add_text(struct pawl__pg_list *list, const char *text)
     pawl__pg_list_add_span(list, (struct pawl_span){ text, text ? strlen(text) : 0 });
 }
 
-void pawl__pg_list_release(struct pawl__pg_list *list)
-{
-    pawl__buf_release(&list->bytes);
-}
-
 static Oid list_type(Oid type)
 {
     switch (type) {
@@ -318,7 +317,7 @@ static void write_header(uint8_t *to, Oid type, int32_t count, bool nulls)
     }
 }
 
-void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list)
+static void bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list)
 {
     if (list->bytes.failed) {
         note_nomem(conn);
@@ -326,6 +325,23 @@ void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list
     }
     write_header((uint8_t *)list->bytes.at, list->type, list->count, list->nulls);
     bind_value(conn, at, list_type(list->type), list->bytes.at, list->bytes.len);
+    list->at = 0;
+}
+
+void pawl__pg_list_again(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list)
+{
+    int place = (int)(list - conn->lists);
+    assert(place >= conn->list_count);
+    conn->list_count = place + 1;
+    bind_list(conn, at, list);
+}
+
+/* Those of the call under construction are complete. */
+static void bind_lists(struct pawl__pg_conn *conn)
+{
+    for (int i = 0; i < conn->list_count; i++) {
+        if (conn->lists[i].at) bind_list(conn, conn->lists[i].at, &conn->lists[i]);
+    }
 }
 
 /* ---- sending ---- */
@@ -352,6 +368,7 @@ static void read_answers(struct pawl__pg_conn *conn);
 static void transmit(struct pawl__pg_conn *conn, int slot, int32_t expect)
 {
     static const int binary[PAWL__PG_PARAMS_MAX] = { [0 ... PAWL__PG_PARAMS_MAX - 1] = 1 };
+    bind_lists(conn);
     if (!conn->err && conn->pending_count + 2 > PAWL__PG_PENDING_MAX) read_answers(conn);
     if (conn->err) return;
     const char *text = conn->text ? conn->text : texts[conn->sql];

@@ -39,12 +39,14 @@ static size_t found(const struct scan *scan)
 
 /* ---- picks in order of id ---- */
 
-static void list_picks(const struct scan *scan, struct pawl__pg_list *list)
+/* Those that are not settled, as a parameter of the call under construction. */
+static struct pawl__pg_list *list_picks(const struct scan *scan, int at)
 {
-    pawl__pg_list_begin(list, PAWL__PG_IDS);
+    struct pawl__pg_list *list = pawl__pg_list(&scan->pg->writer, at, PAWL__PG_IDS);
     for (size_t i = 0; i < scan->ready.pick_count; i++) {
         if (!scan->ready.picks[i].settled) pawl__pg_list_add_id(list, scan->ready.picks[i].id);
     }
+    return list;
 }
 
 static int compare_picks(const void *a, const void *b)
@@ -138,7 +140,7 @@ static void send_take(struct scan *scan)
     pawl__pg_bind(conn, PG_CLAIM_TAKE_lease_ms, op->claim.lease_ms);
     pawl__pg_bind_bool(conn, PG_CLAIM_TAKE_timed, op->claim.timed);
     pawl__pg_bind_string(conn, PG_CLAIM_TAKE_worker, scan->claim->worker);
-    pawl__pg_bind_list(conn, PG_CLAIM_TAKE_ids, &scan->pg->gather.lists[0]);
+    list_picks(scan, PG_CLAIM_TAKE_ids);
     pawl__pg_bind(conn, PG_CLAIM_TAKE_rank_max, scan->ready.rank_max);
     if (light) {
         pawl__pg_bind(conn, PG_CLAIM_TAKE_LIGHT_bytes_max,
@@ -160,7 +162,6 @@ _Static_assert((int)PG_CLAIM_TAKE_now_ms == (int)PG_CLAIM_TAKE_LIGHT_now_ms &&
 /* With a bound in bytes all of them, or none. */
 static enum pawl_err take_plain(struct scan *scan)
 {
-    list_picks(scan, &scan->pg->gather.lists[0]);
     send_take(scan);
     enum pawl_err err = pawl__pg_sync(&scan->pg->writer, scan->pg->diag);
     if (err) return err;
@@ -175,18 +176,17 @@ static enum pawl_err take_plain(struct scan *scan)
 
 /* ---- what is left ---- */
 
-static enum pawl_err hold_left(struct scan *scan)
+static enum pawl_err hold_left(struct scan *scan, bool *any)
 {
     struct pawl__pg_conn *conn = &scan->pg->writer;
-    struct pawl__pg_list *ids = &scan->pg->gather.lists[0];
-    list_picks(scan, ids);
-    if (!ids->count) return PAWL_OK;
     pawl__pg_call(conn, PG_CLAIM_LEFT);
-    pawl__pg_bind_list(conn, PG_CLAIM_LEFT_ids, ids);
+    struct pawl__pg_list *ids = list_picks(scan, PG_CLAIM_LEFT_ids);
+    *any = ids->count > 0;
+    if (!*any) return PAWL_OK;
     pawl__pg_bind(conn, PG_CLAIM_LEFT_rank_max, scan->ready.rank_max);
     pawl__pg_send_keep(conn, SLOT_LEFT);
     pawl__pg_call(conn, PG_CLAIM_HOLD);
-    pawl__pg_bind_list(conn, PG_CLAIM_HOLD_ids, ids);
+    pawl__pg_list_again(conn, PG_CLAIM_HOLD_ids, ids);
     pawl__pg_bind(conn, PG_CLAIM_HOLD_rank_max, scan->ready.rank_max);
     pawl__pg_send_keep(conn, SLOT_HELD);
     return pawl__pg_sync(conn, scan->pg->diag);
@@ -232,8 +232,9 @@ static enum pawl_err find_held(struct scan *scan, const PGresult *held)
 static enum pawl_err look_at_left(struct scan *scan)
 {
     PGresult **kept = scan->pg->writer.kept;
-    enum pawl_err err = hold_left(scan);
-    if (err || !scan->pg->gather.lists[0].count) return err;
+    bool any;
+    enum pawl_err err = hold_left(scan, &any);
+    if (err || !any) return err;
     err = put_back(scan, kept[SLOT_LEFT], kept[SLOT_HELD]);
     return err ? err : find_held(scan, kept[SLOT_HELD]);
 }

@@ -20,28 +20,23 @@ static void read_rows(struct pawl__backend *pg, const PGresult *rows, enum pawl_
 static const struct {
     enum pawl__named_kind kind;
     enum pawl__pg sql;
-} loads[] = { { PAWL__NAMED_NODE, PG_NODE_LOAD },
-              { PAWL__NAMED_LOCK, PG_LOCK_LOAD },
-              { PAWL__NAMED_TOKEN, PG_TOKEN_LOAD } };
-
-_Static_assert((int)PG_NODE_LOAD_names == 1 && (int)PG_LOCK_LOAD_names == 1 &&
-                   (int)PG_TOKEN_LOAD_names == 1,
-               "bound alike");
+    int names;
+} loads[] = { { PAWL__NAMED_NODE, PG_NODE_LOAD, PG_NODE_LOAD_names },
+              { PAWL__NAMED_LOCK, PG_LOCK_LOAD, PG_LOCK_LOAD_names },
+              { PAWL__NAMED_TOKEN, PG_TOKEN_LOAD, PG_TOKEN_LOAD_names } };
 
 enum { LOADS = sizeof loads / sizeof *loads };
 
 static bool send_load(struct pawl__backend *pg, int at)
 {
-    struct pawl__pg_list *names = &pg->set_lists[at];
-    pawl__pg_list_begin(names, PAWL__PG_TEXTS);
+    pawl__pg_call(&pg->writer, loads[at].sql);
+    struct pawl__pg_list *names = pawl__pg_list(&pg->writer, loads[at].names, PAWL__PG_TEXTS);
     for (size_t i = 0; i < pg->set.names.count; i++) {
         const struct pawl__named *named = pg->set.names.at[i];
         if (named->read || named->kind != loads[at].kind) continue;
         pawl__pg_list_add_text(names, named->row.name);
     }
     if (!names->count) return false;
-    pawl__pg_call(&pg->writer, loads[at].sql);
-    pawl__pg_bind_list(&pg->writer, 1, names);
     pawl__pg_send_keep(&pg->writer, at);
     return true;
 }

@@ -245,6 +245,9 @@ void pawl__pg_conn_release(struct pawl__pg_conn *conn)
     for (int i = 0; i < PAWL__PG_SLOTS; i++) {
         PQclear(conn->kept[i]);
     }
+    for (int i = 0; i < PAWL__PG_LISTS_MAX; i++) {
+        pawl__buf_release(&conn->lists[i].bytes);
+    }
     PQfinish(conn->pg);
     pawl__arena_release(&conn->scratch);
     memset(conn, 0, sizeof *conn);

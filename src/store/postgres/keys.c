@@ -41,16 +41,21 @@ static void lock_numbers(struct pawl__backend *pg, int64_t *numbers, size_t coun
         lock_all(pg);
         return;
     }
-    struct pawl__pg_list *list = &pg->gather.lists[0];
-    pawl__pg_list_begin(list, PAWL__PG_INTS);
+    pawl__pg_call(conn, PG_KEY_LOCK);
+    pawl__pg_bind(conn, PG_KEY_LOCK_number, PAWL__PG_LOCK_KEYS);
+    struct pawl__pg_list *list = pawl__pg_list(conn, PG_KEY_LOCK_numbers, PAWL__PG_INTS);
     qsort(numbers, count, sizeof *numbers, compare_numbers);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || numbers[i] != numbers[i - 1]) pawl__pg_list_add(list, numbers[i]);
     }
-    pawl__pg_call(conn, PG_KEY_LOCK);
-    pawl__pg_bind(conn, PG_KEY_LOCK_number, PAWL__PG_LOCK_KEYS);
-    pawl__pg_bind_list(conn, PG_KEY_LOCK_numbers, list);
     pawl__pg_send(conn);
+}
+
+/* Asks for the keys of jobs; their ids are to be listed. */
+static struct pawl__pg_list *call_records(struct pawl__backend *pg)
+{
+    pawl__pg_call(&pg->writer, PG_KEY_RECORDS);
+    return pawl__pg_list(&pg->writer, PG_KEY_RECORDS_ids, PAWL__PG_IDS);
 }
 
 /* Those that a batch needs. */
@@ -82,15 +87,6 @@ static void look_at(struct needed *needed, const struct pawl__op *op)
     }
 }
 
-static enum pawl_err read_records(struct pawl__backend *pg, struct needed *needed, PGresult **out)
-{
-    *out = NULL;
-    if (!needed->ids->count) return PAWL_OK;
-    pawl__pg_call(&pg->writer, PG_KEY_RECORDS);
-    pawl__pg_bind_list(&pg->writer, PG_KEY_RECORDS_ids, needed->ids);
-    return pawl__pg_ask(&pg->writer, out, pg->diag);
-}
-
 static void number_submitted(struct needed *needed, const struct pawl__op *op)
 {
     for (size_t i = 0; op->kind == PAWL__OP_SUBMIT && i < op->submit.count; i++) {
@@ -113,15 +109,15 @@ static void number_records(struct needed *needed, const PGresult *records)
 
 enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
-    struct needed needed = { .ids = &pg->gather.lists[0] };
-    pawl__pg_list_begin(needed.ids, PAWL__PG_IDS);
+    struct needed needed = { .ids = call_records(pg) };
     for (size_t i = 0; i < count; i++) {
         look_at(&needed, ops[i]);
     }
+    bool returns = needed.ids->count > 0; // some may
+    PGresult *records = NULL;
     if (needed.all) lock_all(pg);
-    if (needed.all || (!needed.submitted && !needed.ids->count)) return PAWL_OK;
-    PGresult *records;
-    enum pawl_err err = read_records(pg, &needed, &records);
+    if (needed.all || (!needed.submitted && !returns)) return PAWL_OK;
+    enum pawl_err err = returns ? pawl__pg_ask(&pg->writer, &records, pg->diag) : PAWL_OK;
     if (err) return err;
     size_t cap = needed.submitted + (size_t)(records ? PQntuples(records) : 0) * PAWL__KEYS_MAX;
     needed.numbers = pawl__arena_alloc(&pg->arena, (cap + 1) * sizeof *needed.numbers);
@@ -141,16 +137,13 @@ enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops
  * are locked; then all that is asked about is locked at once, in one order. */
 static enum pawl_err want_records(struct pawl__backend *pg, struct pawl__set *set)
 {
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    struct pawl__pg_list *ids = call_records(pg);
     for (size_t i = 0; i < set->unread_count; i++) {
         const struct pawl__row *row = set->unread[i];
         if (row->need & PAWL__NEED_HOLDERS) pawl__pg_list_add_id(ids, row->id);
     }
     if (!ids->count) return PAWL_OK;
     PGresult *records;
-    pawl__pg_call(&pg->writer, PG_KEY_RECORDS);
-    pawl__pg_bind_list(&pg->writer, PG_KEY_RECORDS_ids, ids);
     enum pawl_err err = pawl__pg_ask(&pg->writer, &records, pg->diag);
     for (int i = 0; !err && i < PQntuples(records); i++) {
         pawl__keys_want(set, pawl__pg_raw(records, i, 0));
@@ -162,14 +155,13 @@ enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set
 {
     enum pawl_err err = want_records(pg, set);
     if (err || !set->unread_keys) return err;
-    struct pawl__pg_list *digests = &pg->gather.lists[0];
-    pawl__pg_list_begin(digests, PAWL__PG_BYTES);
+    pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
+    struct pawl__pg_list *digests =
+        pawl__pg_list(&pg->writer, PG_SET_HOLDERS_digests, PAWL__PG_BYTES);
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         pawl__pg_list_add_bytes(digests, set->keys[i].digest, sizeof set->keys[i].digest);
     }
     PGresult *rows;
-    pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
-    pawl__pg_bind_list(&pg->writer, PG_SET_HOLDERS_digests, digests);
     err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         const uint8_t *digest = (const uint8_t *)pawl__pg_raw(rows, i, 0).at;

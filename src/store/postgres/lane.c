@@ -17,21 +17,20 @@ enum pawl_err pawl__pg_catalog_refresh(struct pawl__backend *pg, int64_t version
     return err;
 }
 
+/* What the operations of a batch name and the catalogue has not; the lists may be NULL. */
 struct missing {
-    struct pawl__pg_list queues, types;
+    bool any;
+    struct pawl__pg_list *queues, *types;
 };
 
 static void miss(struct missing *missing, const char *queue, const char *type)
 {
-    if (!missing->queues.type) {
-        pawl__pg_list_begin(&missing->queues, PAWL__PG_TEXTS);
-        pawl__pg_list_begin(&missing->types, PAWL__PG_TEXTS);
-    }
-    pawl__pg_list_add_text(&missing->queues, queue);
-    pawl__pg_list_add_text(&missing->types, type);
+    missing->any = true;
+    if (missing->queues) pawl__pg_list_add_text(missing->queues, queue);
+    if (missing->types) pawl__pg_list_add_text(missing->types, type);
 }
 
-static void look_for_missing(struct pawl__backend *pg, const struct pawl__op *op,
+static void look_for_missing(const struct pawl__backend *pg, const struct pawl__op *op,
                              struct missing *missing)
 {
     if (op->kind == PAWL__OP_QUEUE_PAUSE) {
@@ -47,9 +46,18 @@ static void look_for_missing(struct pawl__backend *pg, const struct pawl__op *op
     }
 }
 
+static bool list_missing(const struct pawl__backend *pg, struct pawl__op **ops, size_t count,
+                         struct missing missing)
+{
+    for (size_t i = 0; i < count; i++) {
+        look_for_missing(pg, ops[i], &missing);
+    }
+    return missing.any;
+}
+
 /* The catalog's row comes first and makes those who do this wait for each other, so that they never
  * meet in the tables behind it. */
-static enum pawl_err make_missing(struct pawl__backend *pg, struct missing *missing)
+static enum pawl_err make_missing(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     struct pawl__pg_open how = pawl__pg_how(pg, true);
@@ -61,11 +69,15 @@ static enum pawl_err make_missing(struct pawl__backend *pg, struct missing *miss
     pawl__pg_call(conn, PG_QUEUE_INSERT);
     pawl__pg_bind_some(conn, PG_QUEUE_INSERT_now_ms,
                        pg->clock ? pawl__clock_wall_ms(pg->clock) : 0); // else the server's
-    pawl__pg_bind_list(conn, PG_QUEUE_INSERT_names, &missing->queues);
+    list_missing(
+        pg, ops, count,
+        (struct missing){ .queues = pawl__pg_list(conn, PG_QUEUE_INSERT_names, PAWL__PG_TEXTS) });
     pawl__pg_send(conn);
     pawl__pg_call(conn, PG_LANE_INSERT);
-    pawl__pg_bind_list(conn, PG_LANE_INSERT_names, &missing->queues);
-    pawl__pg_bind_list(conn, PG_LANE_INSERT_types, &missing->types);
+    list_missing(
+        pg, ops, count,
+        (struct missing){ .queues = pawl__pg_list(conn, PG_LANE_INSERT_names, PAWL__PG_TEXTS),
+                          .types = pawl__pg_list(conn, PG_LANE_INSERT_types, PAWL__PG_TEXTS) });
     pawl__pg_send(conn);
     pawl__pg_say(conn, PG_COMMIT);
     enum pawl_err err = pawl__pg_sync(conn, pg->diag);
@@ -77,14 +89,8 @@ static enum pawl_err make_missing(struct pawl__backend *pg, struct missing *miss
 enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op **ops,
                                        size_t count)
 {
-    struct missing missing = { 0 };
-    for (size_t i = 0; i < count; i++) {
-        look_for_missing(pg, ops[i], &missing);
-    }
-    enum pawl_err err = missing.queues.type ? make_missing(pg, &missing) : PAWL_OK;
-    pawl__pg_list_release(&missing.queues);
-    pawl__pg_list_release(&missing.types);
-    return err;
+    bool missing = list_missing(pg, ops, count, (struct missing){ .any = false });
+    return missing ? make_missing(pg, ops, count) : PAWL_OK;
 }
 
 enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, const char *type,
@@ -111,11 +117,11 @@ static void fold(struct pawl__backend *pg)
 
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *lanes = &pg->gather.lists[0], *states = &pg->gather.lists[1],
-                         *deltas = &pg->gather.lists[2];
-    pawl__pg_list_begin(lanes, PAWL__PG_INTS);
-    pawl__pg_list_begin(states, PAWL__PG_INTS);
-    pawl__pg_list_begin(deltas, PAWL__PG_INTS);
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_COUNT_ADD);
+    struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_COUNT_ADD_lanes, PAWL__PG_INTS);
+    struct pawl__pg_list *states = pawl__pg_list(conn, PG_COUNT_ADD_states, PAWL__PG_INTS);
+    struct pawl__pg_list *deltas = pawl__pg_list(conn, PG_COUNT_ADD_deltas, PAWL__PG_INTS);
     for (uint32_t i = 0; i < pg->catalog.touched_count; i++) {
         const struct pawl__lane *lane = pg->catalog.lanes[pg->catalog.touched[i]];
         for (int state = 0; state < PAWL_STATE_END; state++) {
@@ -126,11 +132,7 @@ enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg)
         }
     }
     if (!lanes->count) return PAWL_OK;
-    pawl__pg_call(&pg->writer, PG_COUNT_ADD);
-    pawl__pg_bind_list(&pg->writer, PG_COUNT_ADD_lanes, lanes);
-    pawl__pg_bind_list(&pg->writer, PG_COUNT_ADD_states, states);
-    pawl__pg_bind_list(&pg->writer, PG_COUNT_ADD_deltas, deltas);
-    pawl__pg_send(&pg->writer);
+    pawl__pg_send(conn);
     if (++pg->unfolded >= PAWL__PG_FOLD_COMMITS) fold(pg);
     return PAWL_OK;
 }

@@ -58,6 +58,28 @@ static bool add_wish(struct wish *wish, const struct pawl__op *op)
     }
 }
 
+/* All lanes that the claims may take from, and a few more: types are not asked about. How many;
+ * they are listed, unless `list` is NULL. */
+static size_t list_lanes(const struct pawl__backend *pg, struct pawl__op **ops, size_t count,
+                         struct pawl__pg_list *list)
+{
+    const struct pawl__catalog *catalog = &pg->catalog;
+    size_t lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i]->kind != PAWL__OP_CLAIM) continue;
+        for (size_t k = 0; k < ops[i]->claim.queue_count; k++) {
+            const struct pawl__queue *queue =
+                pawl__catalog_queue(&pg->catalog, ops[i]->claim.queues[k]);
+            if (!queue || queue->paused) continue;
+            for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+                if (list) pawl__pg_list_add(list, catalog->lanes[at - 1]->id);
+                lanes++;
+            }
+        }
+    }
+    return lanes;
+}
+
 /* Heartbeats neither move a job nor wait for one. Whatever else is in the batch, it has a
  * transaction anyway; and a claim after one that found jobs will find more, if it has any lanes. */
 static bool is_worth_it(const struct pawl__backend *pg, struct pawl__op **ops, size_t count,
@@ -69,49 +91,27 @@ static bool is_worth_it(const struct pawl__backend *pg, struct pawl__op **ops, s
         if (!answers && ops[i]->kind != PAWL__OP_NODE_PUT) return false;
         can += answers;
     }
-    bool barren = pg->claims_empty || !pg->gather.lists[0].count;
+    bool barren = pg->claims_empty || !list_lanes(pg, ops, count, NULL);
     return can && (!wish->claims || barren);
-}
-
-/* All lanes that the claims may take from, and a few more: types are not asked about. */
-static void list_lanes(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
-{
-    const struct pawl__catalog *catalog = &pg->catalog;
-    struct pawl__pg_list *list = &pg->gather.lists[0];
-    pawl__pg_list_begin(list, PAWL__PG_INTS);
-    for (size_t i = 0; i < count; i++) {
-        if (ops[i]->kind != PAWL__OP_CLAIM) continue;
-        for (size_t k = 0; k < ops[i]->claim.queue_count; k++) {
-            const struct pawl__queue *queue =
-                pawl__catalog_queue(&pg->catalog, ops[i]->claim.queues[k]);
-            if (!queue || queue->paused) continue;
-            for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
-                pawl__pg_list_add(list, catalog->lanes[at - 1]->id);
-            }
-        }
-    }
 }
 
 static void list_states(struct pawl__pg_list *list, uint32_t states)
 {
-    pawl__pg_list_begin(list, PAWL__PG_INTS);
     for (int state = PAWL_STATE_COMPLETED; state < PAWL_STATE_END; state++) {
         if (states & PAWL_STATE_BIT(state)) pawl__pg_list_add(list, state);
     }
 }
 
-static enum pawl_err ask(struct pawl__backend *pg, const struct wish *wish, const PGresult **out)
+static enum pawl_err ask(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
+                         const struct wish *wish, const PGresult **out)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     struct pawl__pg_open how = pawl__pg_how(pg, true);
-    struct pawl__pg_list *ended = &pg->gather.lists[1], *old = &pg->gather.lists[2];
-    list_states(ended, wish->ended_states);
-    list_states(old, wish->old_states);
     if (conn->pooled) pawl__pg_conduct(conn, &how); // up to the sync it is one transaction
     pawl__pg_call(conn, PG_LOOK);
-    pawl__pg_bind_list(conn, PG_LOOK_lanes, &pg->gather.lists[0]);
-    pawl__pg_bind_list(conn, PG_LOOK_ended_states, ended);
-    pawl__pg_bind_list(conn, PG_LOOK_old_states, old);
+    list_lanes(pg, ops, count, pawl__pg_list(conn, PG_LOOK_lanes, PAWL__PG_INTS));
+    list_states(pawl__pg_list(conn, PG_LOOK_ended_states, PAWL__PG_INTS), wish->ended_states);
+    list_states(pawl__pg_list(conn, PG_LOOK_old_states, PAWL__PG_INTS), wish->old_states);
     pawl__pg_bind(conn, PG_LOOK_ended_age_ms, wish->ended_age_ms);
     pawl__pg_bind(conn, PG_LOOK_old_age_ms, wish->old_age_ms);
     pawl__pg_bind(conn, PG_LOOK_ties, pawl__settle_known());
@@ -189,9 +189,8 @@ size_t pawl__pg_look(struct pawl__backend *pg, struct pawl__op **ops, size_t cou
     struct wish wish = { .claims = false };
     const PGresult *seen;
     if (!pg->writer.pg || !pg->catalog_version) return count;
-    list_lanes(pg, ops, count);
     if (!is_worth_it(pg, ops, count, &wish)) return count;
-    if (ask(pg, &wish, &seen)) return count; // whatever is wrong, the long way says so
+    if (ask(pg, ops, count, &wish, &seen)) return count; // whatever is wrong, the long way says so
     if (pawl__pg_int(seen, 0, LOOK_VERSION) != pg->catalog_version) return count;
     for (size_t i = 0; i < count; i++) {
         if (!is_nothing(ops[i], seen)) return count;

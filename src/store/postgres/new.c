@@ -28,13 +28,6 @@ struct pawl__pg_new_row *pawl__pg_new_reserve(struct pawl__backend *pg, size_t c
     return &news->rows[news->count];
 }
 
-void pawl__pg_lists_release(struct pawl__pg_gather *gather)
-{
-    for (int i = 0; i < PAWL__PG_LISTS; i++) {
-        pawl__pg_list_release(&gather->lists[i]);
-    }
-}
-
 void pawl__pg_new_release(struct pawl__pg_news *news)
 {
     free(news->rows);
@@ -43,29 +36,18 @@ void pawl__pg_new_release(struct pawl__pg_news *news)
 
 /* ---- of any kind ---- */
 
-/* Lists of gather->lists, one for each column. */
+/* A list for each column. */
 enum { L_ID, L_LANE, L_RANK, L_STATE, L_ARRIVAL, L_KEYS, L_FACTS };
-_Static_assert(L_FACTS + PAWL__JOB_FACTS_COUNT == PAWL__PG_LISTS, "a list for each column");
+enum { LISTS = L_FACTS + PAWL__JOB_FACTS_COUNT };
+_Static_assert((int)LISTS <= (int)PAWL__PG_LISTS_MAX, "a list for each column");
 
-/* The parameters that take the facts. */
+/* The parameters that take them, which both statements number alike. */
 enum { PG_NEW_JOBS_created_at_ms = 0 }; // is none: it is now_ms for all
 #define X(member, column, ...) PG_NEW_JOBS_##column,
-static const int fact_params[] = { PAWL__JOB_FACTS(X) };
+static const int params[LISTS] = { PG_NEW_JOBS_ids,    PG_NEW_JOBS_lanes,    PG_NEW_JOBS_ranks,
+                                   PG_NEW_JOBS_states, PG_NEW_JOBS_arrivals, PG_NEW_JOBS_keys,
+                                   PAWL__JOB_FACTS(X) };
 #undef X
-
-static void begin_lists(struct pawl__pg_gather *gather)
-{
-    static const enum pawl__pg_kind own[L_FACTS] = {
-        [L_ID] = PAWL__PG_IDS, [L_ARRIVAL] = PAWL__PG_IDS, [L_KEYS] = PAWL__PG_BYTES
-    };
-    for (int i = 0; i < L_FACTS; i++) {
-        pawl__pg_list_begin(&gather->lists[i], own[i]);
-    }
-    for (int i = 0; i < PAWL__JOB_FACTS_COUNT; i++) {
-        pawl__pg_list_begin(&gather->lists[L_FACTS + i],
-                            pawl__pg_list_kind(pawl__new_facts[i].kind));
-    }
-}
 
 static bool has_extras(const struct pawl__pg_new_row *row)
 {
@@ -86,19 +68,36 @@ static const struct pawl_job_id *arrival_of(const struct pawl__new_job *job)
     return own ? NULL : &job->arrival;
 }
 
-static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_new_row *row, bool extras)
+static enum pawl__pg_kind kind_of(int list)
 {
-    pawl__pg_list_add_id(&lists[L_ID], row->job->id);
-    pawl__pg_list_add(&lists[L_LANE], row->lane_id);
-    pawl__pg_list_add(&lists[L_RANK], row->settled.rank);
-    pawl__pg_list_add(&lists[L_STATE], row->settled.state);
+    static const enum pawl__pg_kind own[L_FACTS] = {
+        [L_ID] = PAWL__PG_IDS, [L_ARRIVAL] = PAWL__PG_IDS, [L_KEYS] = PAWL__PG_BYTES
+    };
+    return list < L_FACTS ? own[list] : pawl__pg_list_kind(pawl__new_facts[list - L_FACTS].kind);
+}
+
+static void begin_lists(struct pawl__pg_conn *conn, bool extras, struct pawl__pg_list *lists[LISTS])
+{
+    for (int i = 0; i < L_FACTS + fact_count(extras); i++) {
+        bool none = !params[i] || (i == L_KEYS && !extras);
+        lists[i] = none ? NULL : pawl__pg_list(conn, params[i], kind_of(i));
+    }
+}
+
+static void list_row(struct pawl__pg_list *lists[LISTS], const struct pawl__pg_new_row *row,
+                     bool extras)
+{
+    pawl__pg_list_add_id(lists[L_ID], row->job->id);
+    pawl__pg_list_add(lists[L_LANE], row->lane_id);
+    pawl__pg_list_add(lists[L_RANK], row->settled.rank);
+    pawl__pg_list_add(lists[L_STATE], row->settled.state);
     const struct pawl_job_id *arrival = arrival_of(row->job);
-    pawl__pg_list_add_bytes(&lists[L_ARRIVAL], arrival, arrival ? sizeof *arrival : 0);
-    if (extras) pawl__pg_list_add_bytes(&lists[L_KEYS], row->keys.at, row->keys.len);
+    pawl__pg_list_add_bytes(lists[L_ARRIVAL], arrival, arrival ? sizeof *arrival : 0);
+    if (extras) pawl__pg_list_add_bytes(lists[L_KEYS], row->keys.at, row->keys.len);
     for (int i = 0; i < fact_count(extras); i++) {
         const struct pawl__new_field *field = &pawl__new_facts[i];
-        if (!fact_params[i]) continue;
-        pawl__pg_list_offer(&lists[L_FACTS + i], field->kind,
+        if (!lists[L_FACTS + i]) continue;
+        pawl__pg_list_offer(lists[L_FACTS + i], field->kind,
                             pawl__new_value(field, row->job, &row->settled));
     }
 }
@@ -106,17 +105,13 @@ static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_new_row 
 static void send_jobs(struct pawl__backend *pg, bool extras)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    struct pawl__pg_list *lists = pg->gather.lists;
+    struct pawl__pg_list *lists[LISTS];
     pawl__pg_call(conn, extras ? PG_NEW_JOBS : PG_NEW_JOBS_PLAIN);
-    // the statements number their parameters alike
     pawl__pg_bind(conn, PG_NEW_JOBS_now_ms, pg->now_ms);
-    for (int i = L_ID; i <= L_ARRIVAL; i++) {
-        pawl__pg_bind_list(conn, PG_NEW_JOBS_ids + i, &lists[i]);
+    begin_lists(conn, extras, lists);
+    for (size_t i = 0; i < pg->news.count; i++) {
+        list_row(lists, &pg->news.rows[i], extras);
     }
-    for (int i = 0; i < fact_count(extras); i++) {
-        if (fact_params[i]) pawl__pg_bind_list(conn, fact_params[i], &lists[L_FACTS + i]);
-    }
-    if (extras) pawl__pg_bind_list(conn, PG_NEW_JOBS_keys, &lists[L_KEYS]);
     pawl__pg_send(conn);
 }
 enum { PG_NEW_JOBS_PLAIN_created_at_ms = 0 };
@@ -127,25 +122,25 @@ PAWL__JOB_HEAD(X)
 #undef X
 _Static_assert((int)PG_NEW_JOBS_PLAIN_now_ms == (int)PG_NEW_JOBS_now_ms &&
                    (int)PG_NEW_JOBS_PLAIN_ids == (int)PG_NEW_JOBS_ids &&
-                   PG_NEW_JOBS_arrivals - PG_NEW_JOBS_ids == L_ARRIVAL,
-               "parameters are numbered as the lists are");
+                   (int)PG_NEW_JOBS_PLAIN_lanes == (int)PG_NEW_JOBS_lanes &&
+                   (int)PG_NEW_JOBS_PLAIN_ranks == (int)PG_NEW_JOBS_ranks &&
+                   (int)PG_NEW_JOBS_PLAIN_states == (int)PG_NEW_JOBS_states &&
+                   (int)PG_NEW_JOBS_PLAIN_arrivals == (int)PG_NEW_JOBS_arrivals,
+               "parameters are numbered alike");
 
 static void send_tags(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->gather.lists[0], *tags = &pg->gather.lists[1];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    pawl__pg_list_begin(tags, PAWL__PG_TEXTS);
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_TAG_INSERT);
+    struct pawl__pg_list *ids = pawl__pg_list(conn, PG_TAG_INSERT_ids, PAWL__PG_IDS);
+    struct pawl__pg_list *tags = pawl__pg_list(conn, PG_TAG_INSERT_tags, PAWL__PG_TEXTS);
     for (size_t i = 0; i < pg->news.count; i++) {
         const struct pawl__new_job *job = pg->news.rows[i].job;
         if (!job->tags.len) continue;
         pawl__pg_list_add_id(ids, job->id);
         pawl__pg_list_add_span(tags, job->tags);
     }
-    if (!ids->count) return;
-    pawl__pg_call(&pg->writer, PG_TAG_INSERT);
-    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_ids, ids);
-    pawl__pg_bind_list(&pg->writer, PG_TAG_INSERT_tags, tags);
-    pawl__pg_send(&pg->writer);
+    if (ids->count) pawl__pg_send(conn);
 }
 
 /* ---- that differ in little ---- */
@@ -181,10 +176,10 @@ static bool sort_alike(struct pawl__backend *pg, size_t *kinds)
 static void send_alike(struct pawl__backend *pg, size_t kind)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    struct pawl__pg_list *ids = &pg->gather.lists[0], *args = &pg->gather.lists[1];
     const struct pawl__pg_new_row *one = NULL;
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    pawl__pg_list_begin(args, PAWL__PG_TEXTS);
+    pawl__pg_call(conn, PG_NEW_JOBS_ALIKE);
+    struct pawl__pg_list *ids = pawl__pg_list(conn, PG_NEW_JOBS_ALIKE_ids, PAWL__PG_IDS);
+    struct pawl__pg_list *args = pawl__pg_list(conn, PG_NEW_JOBS_ALIKE_args, PAWL__PG_TEXTS);
     for (size_t i = 0; i < pg->news.count; i++) {
         const struct pawl__pg_new_row *row = &pg->news.rows[i];
         if (row->alike != kind) continue;
@@ -193,7 +188,6 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
         pawl__pg_list_offer(args, PAWL__KIND_ARGS, &row->job->spec->args);
     }
     assert(one); // no kind is without a row
-    pawl__pg_call(conn, PG_NEW_JOBS_ALIKE);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_lane, one->lane_id);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_priority, one->job->spec->priority);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_attempts_max, one->job->spec->retry.attempts_max);
@@ -203,8 +197,6 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_state, one->settled.state);
     pawl__pg_bind_bool(conn, PG_NEW_JOBS_ALIKE_waits, one->settled.state == PAWL_STATE_SCHEDULED);
     pawl__pg_bind_bool(conn, PG_NEW_JOBS_ALIKE_held, one->settled.state == PAWL_STATE_PENDING);
-    pawl__pg_bind_list(conn, PG_NEW_JOBS_ALIKE_ids, ids);
-    pawl__pg_bind_list(conn, PG_NEW_JOBS_ALIKE_args, args);
     pawl__pg_send(conn);
 }
 
@@ -215,10 +207,6 @@ static void send_any(struct pawl__backend *pg)
     bool extras = false;
     for (size_t i = 0; i < pg->news.count; i++) {
         extras |= has_extras(&pg->news.rows[i]);
-    }
-    begin_lists(&pg->gather);
-    for (size_t i = 0; i < pg->news.count; i++) {
-        list_row(pg->gather.lists, &pg->news.rows[i], extras);
     }
     send_jobs(pg, extras);
     if (extras) send_tags(pg);
@@ -240,15 +228,13 @@ void pawl__pg_new_write(struct pawl__backend *pg)
  * archive since it was looked for. */
 static enum pawl_err look_for_archived(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_call(&pg->writer, PG_ARCHIVE_HAS);
+    struct pawl__pg_list *ids = pawl__pg_list(&pg->writer, PG_ARCHIVE_HAS_ids, PAWL__PG_IDS);
     for (size_t i = 0; i < pg->news.count; i++) {
         const struct pawl__new_job *job = pg->news.rows[i].job;
         if (!job->fresh_id) pawl__pg_list_add_id(ids, job->id);
     }
     if (!ids->count) return PAWL_OK;
-    pawl__pg_call(&pg->writer, PG_ARCHIVE_HAS);
-    pawl__pg_bind_list(&pg->writer, PG_ARCHIVE_HAS_ids, ids);
     pawl__pg_send_keep(&pg->writer, SLOT_ARCHIVED);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
     if (err || !PQntuples(pg->writer.kept[SLOT_ARCHIVED])) return err;

@@ -108,15 +108,14 @@ static int find_turn(const void *key, const void *element)
 static enum pawl_err end_plain(struct pawl__backend *pg, const struct turn *turns, size_t count)
 {
     if (!count) return PAWL_OK;
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_call(&pg->writer, PG_GATHERED_DONE_ALIKE);
+    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_run, ref_of(&turns[0])->run);
+    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_now_ms, pg->now_ms);
+    struct pawl__pg_list *ids =
+        pawl__pg_list(&pg->writer, PG_GATHERED_DONE_ALIKE_ids, PAWL__PG_IDS);
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add_id(ids, ref_of(&turns[i])->id);
     }
-    pawl__pg_call(&pg->writer, PG_GATHERED_DONE_ALIKE);
-    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_ALIKE_ids, ids);
-    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_run, ref_of(&turns[0])->run);
-    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_now_ms, pg->now_ms);
     pawl__pg_send_keep(&pg->writer, SLOT_ENDS);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
     const PGresult *rows = pg->writer.kept[SLOT_ENDS];
@@ -132,11 +131,12 @@ static enum pawl_err end_plain(struct pawl__backend *pg, const struct turn *turn
 /* The run of a repeat is one that nobody has: it finds nothing, and goes the long way. */
 static void send_ends(struct pawl__backend *pg, const struct turn *turns, size_t count)
 {
-    struct pawl__pg_list *ids = &pg->gather.lists[0], *runs = &pg->gather.lists[1],
-                         *results = &pg->gather.lists[2];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    pawl__pg_list_begin(runs, PAWL__PG_INTS);
-    pawl__pg_list_begin(results, PAWL__PG_TEXTS);
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_GATHERED_DONE);
+    pawl__pg_bind(conn, PG_GATHERED_DONE_now_ms, pg->now_ms);
+    struct pawl__pg_list *ids = pawl__pg_list(conn, PG_GATHERED_DONE_ids, PAWL__PG_IDS);
+    struct pawl__pg_list *runs = pawl__pg_list(conn, PG_GATHERED_DONE_runs, PAWL__PG_INTS);
+    struct pawl__pg_list *results = pawl__pg_list(conn, PG_GATHERED_DONE_results, PAWL__PG_TEXTS);
     for (size_t i = 0; i < count; i++) {
         const struct pawl_run *ref = ref_of(&turns[i]);
         bool repeat = is_repeat(turns, i);
@@ -144,12 +144,7 @@ static void send_ends(struct pawl__backend *pg, const struct turn *turns, size_t
         pawl__pg_list_add(runs, repeat ? -1 : ref->run);
         pawl__pg_list_add_span(results, turns[i].end->op->complete.result);
     }
-    pawl__pg_call(&pg->writer, PG_GATHERED_DONE);
-    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_ids, ids);
-    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_runs, runs);
-    pawl__pg_bind_list(&pg->writer, PG_GATHERED_DONE_results, results);
-    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_now_ms, pg->now_ms);
-    pawl__pg_send_keep(&pg->writer, SLOT_ENDS);
+    pawl__pg_send_keep(conn, SLOT_ENDS);
 }
 
 static enum pawl_err end_others(struct pawl__backend *pg, const struct turn *turns, size_t count)

@@ -54,7 +54,7 @@ enum {
     PAWL__PG_SESSIONS_MAX = 3,       /* more add little: the server's processors are busy by then */
     PAWL__PG_PARAMS_MAX = 512,       /* of one statement; query.c needs the most */
     PAWL__PG_PENDING_MAX = 1024,     /* statements sent before their answers are read */
-    PAWL__PG_SET_LISTS = 20,         /* set_store.c: the most that a statement takes */
+    PAWL__PG_LISTS_MAX = 48,         /* of which so many may be lists; new.c needs the most */
     PAWL__PG_SLOTS = 8,              /* answers that are kept at a time; the last two: lane.c */
     PAWL__PG_KEY_LOCKS_MAX = 256,    /* of one batch; with more keys it locks them all at once */
     PAWL__PG_FOLD_COMMITS = 32,      /* commits between two folds of the counters */
@@ -70,6 +70,24 @@ enum {
 #define PAWL__PG_LOCK_KEYS INT64_C(0x7061776c00000003)
 
 /* ---- connections, calls and answers (conn.c, call.c) ---- */
+
+/* A list of values for one parameter. */
+struct pawl__pg_list {
+    struct pawl__buf bytes;
+    Oid type;
+    int at; /* the parameter; 0: it is bound */
+    int32_t count;
+    bool nulls;
+};
+
+enum pawl__pg_kind {
+    PAWL__PG_INTS,
+    PAWL__PG_TEXTS,
+    PAWL__PG_IDS,
+    PAWL__PG_BYTES,
+    PAWL__PG_TIDS,
+    PAWL__PG_REALS
+};
 
 struct pawl__pg_pending {
     enum pawl__pg sql;
@@ -97,6 +115,8 @@ struct pawl__pg_conn {
     const char *values[PAWL__PG_PARAMS_MAX];
     int lengths[PAWL__PG_PARAMS_MAX];
     uint8_t numbers[PAWL__PG_PARAMS_MAX][8];
+    struct pawl__pg_list lists[PAWL__PG_LISTS_MAX]; /* their memory is kept */
+    int list_count;
 
     struct pawl__pg_pending pending[PAWL__PG_PENDING_MAX];
     size_t pending_count;
@@ -162,24 +182,11 @@ bool pawl__pg_await(PGconn *pg, int64_t timeout_ms);
 /* Send with slot 0, sync, and the answer; NULL on failure. */
 enum pawl_err pawl__pg_ask(struct pawl__pg_conn *conn, PGresult **out, struct pawl_diag *diag);
 
-/* A list of values for one parameter. Zeroes are an empty one. */
-struct pawl__pg_list {
-    struct pawl__buf bytes;
-    Oid type;
-    int32_t count;
-    bool nulls;
-};
-
-enum pawl__pg_kind {
-    PAWL__PG_INTS,
-    PAWL__PG_TEXTS,
-    PAWL__PG_IDS,
-    PAWL__PG_BYTES,
-    PAWL__PG_TIDS,
-    PAWL__PG_REALS
-};
-
-void pawl__pg_list_begin(struct pawl__pg_list *list, enum pawl__pg_kind kind);
+/* An empty list as a parameter of the call under construction. What is added to it until the call
+ * is sent counts. */
+struct pawl__pg_list *pawl__pg_list(struct pawl__pg_conn *conn, int at, enum pawl__pg_kind kind);
+/* A list of the call before this one, once more, and ahead of new ones. */
+void pawl__pg_list_again(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list);
 void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value);
 void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value);         /* 0: NULL */
 void pawl__pg_list_add_maybe(struct pawl__pg_list *list, const int64_t *value); /* NULL: NULL */
@@ -188,9 +195,6 @@ void pawl__pg_list_add_span(struct pawl__pg_list *list, struct pawl_span span); 
 void pawl__pg_list_add_text(struct pawl__pg_list *list, const char *text);      /* "" too: NULL */
 void pawl__pg_list_add_bytes(struct pawl__pg_list *list, const void *bytes, size_t len);
 void pawl__pg_list_add_real(struct pawl__pg_list *list, double value); /* negative: NULL */
-void pawl__pg_list_release(struct pawl__pg_list *list);
-/* The list must live until the call is sent. */
-void pawl__pg_bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list);
 
 /* Values of an answer; NULL is 0, false, "". */
 int64_t pawl__pg_int(const PGresult *result, int row, int column);
@@ -227,13 +231,6 @@ struct pawl__pg_news {
 
 struct pawl__pg_tid {
     uint8_t b[6]; /* as the server sends it */
-};
-
-/* One for each column of a new job: see new.c. */
-enum { PAWL__PG_LISTS = 6 + PAWL__JOB_FACTS_COUNT };
-
-struct pawl__pg_gather {
-    struct pawl__pg_list lists[PAWL__PG_LISTS];
 };
 
 /* ---- rolls (roll.c) ---- */
@@ -295,10 +292,8 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__catalog catalog;
     int64_t catalog_version; /* of the store's that all this was read from; 0: none */
-    struct pawl__pg_gather gather;
     struct pawl__pg_news news;
     struct pawl__set set;
-    struct pawl__pg_list set_lists[PAWL__PG_SET_LISTS];
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
     struct pawl__tale tale;
     struct pawl__arena arena; /* of the transaction under way */
@@ -354,8 +349,6 @@ enum pawl_err pawl__pg_catalog_refresh(struct pawl__backend *pg, int64_t version
 /* Before the commit: write the counters. */
 enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg);
 
-void pawl__pg_lists_release(struct pawl__pg_gather *gather);
-
 /* ---- what goes without the working set (plain.c): see struct pawl__quick ---- */
 
 pawl__submit_plain_fn pawl__pg_submit_plain;
@@ -409,7 +402,9 @@ struct pawl__pg_taken {
 /* What the call under construction finds: a place and a list of ids in each row. In the
  * transaction's arena. */
 enum pawl_err pawl__pg_roll_take(struct pawl__backend *pg, struct pawl__pg_taken *out);
-void pawl__pg_list_taken(struct pawl__pg_list *list, const struct pawl__pg_taken *taken);
+/* The ids, as a parameter of the call under construction. */
+struct pawl__pg_list *pawl__pg_list_taken(struct pawl__backend *pg, int at,
+                                          const struct pawl__pg_taken *taken);
 /* Delete rows of a roll that are locked; `sql` takes their places. */
 void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
                           const struct pawl__pg_tid *places, size_t count);

@@ -86,15 +86,12 @@ static enum pawl_err ask_draft(struct pawl__reader *reader, int slot,
 
 static void ask_jobs(struct pawl__reader *reader)
 {
-    struct pawl__pg_list list = { 0 };
-    pawl__pg_list_begin(&list, PAWL__PG_IDS);
-    for (size_t i = 0; i < reader->id_count; i++) {
-        pawl__pg_list_add_id(&list, reader->ids[i]);
-    }
     pawl__pg_call(conn_of(reader), PG_GET_MANY);
-    pawl__pg_bind_list(conn_of(reader), PG_GET_MANY_ids, &list);
+    struct pawl__pg_list *ids = pawl__pg_list(conn_of(reader), PG_GET_MANY_ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < reader->id_count; i++) {
+        pawl__pg_list_add_id(ids, reader->ids[i]);
+    }
     pawl__pg_send_keep(conn_of(reader), PAWL__READ_JOBS);
-    pawl__pg_list_release(&list);
 }
 
 /* The store's time is the server's, unless a test moves it by hand. */

@@ -80,24 +80,20 @@ static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_curs
                               size_t count, int64_t limit)
 {
     struct pawl__pg_conn *conn = &ready->pg->writer;
-    struct pawl__pg_list *lanes = &ready->pg->gather.lists[0], *ranks = &ready->pg->gather.lists[1],
-                         *seats = &ready->pg->gather.lists[2];
-    pawl__pg_list_begin(lanes, PAWL__PG_INTS);
-    pawl__pg_list_begin(ranks, PAWL__PG_INTS);
-    pawl__pg_list_begin(seats, PAWL__PG_IDS);
+    pawl__pg_call(conn, PG_READY_NEXT);
+    pawl__pg_bind(conn, PG_READY_NEXT_limit, limit);
+    struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_READY_NEXT_lanes, PAWL__PG_INTS);
+    struct pawl__pg_list *ranks = pawl__pg_list(conn, PG_READY_NEXT_ranks, PAWL__PG_INTS);
+    struct pawl__pg_list *seats = pawl__pg_list(conn, PG_READY_NEXT_seats, PAWL__PG_IDS);
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add(lanes, lane_of(ready, asked[i])->id);
         pawl__pg_list_add(ranks, asked[i]->rank);
         pawl__pg_list_add_id(seats, asked[i]->seat);
     }
-    pawl__pg_call(conn, PG_READY_NEXT);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_lanes, lanes);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_ranks, ranks);
-    pawl__pg_bind_list(conn, PG_READY_NEXT_seats, seats);
-    pawl__pg_bind(conn, PG_READY_NEXT_limit, limit);
     pawl__pg_send_keep(conn, 0);
     return pawl__pg_sync(conn, ready->pg->diag);
 }
+
 static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answer, int at,
                               struct pawl__pg_cursor *cursor)
 {
@@ -207,13 +203,11 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__cla
 enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__claim *claim,
                                  bool *any)
 {
-    struct pawl__pg_list *list = &pg->gather.lists[0];
-    pawl__pg_list_begin(list, PAWL__PG_INTS);
+    pawl__pg_call(&pg->writer, PG_READY_ANY);
+    struct pawl__pg_list *list = pawl__pg_list(&pg->writer, PG_READY_ANY_lanes, PAWL__PG_INTS);
     for (size_t i = 0; i < claim->lane_count; i++) {
         pawl__pg_list_add(list, pg->catalog.lanes[claim->lanes[i].at]->id);
     }
-    pawl__pg_call(&pg->writer, PG_READY_ANY);
-    pawl__pg_bind_list(&pg->writer, PG_READY_ANY_lanes, list);
     PGresult *row;
     enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
     *any = !err && pawl__pg_bool(row, 0, 0);
@@ -253,29 +247,23 @@ enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bo
 /* Rows of which all is taken go; of one at most, some is left. */
 void pawl__pg_ready_strike(struct pawl__pg_ready *ready)
 {
-    struct pawl__backend *pg = ready->pg;
-    struct pawl__pg_list *places = &pg->gather.lists[0], *ids = &pg->gather.lists[1];
-    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    struct pawl__pg_conn *conn = &ready->pg->writer;
+    pawl__pg_call(conn, PG_READY_DELETE);
+    struct pawl__pg_list *places = pawl__pg_list(conn, PG_READY_DELETE_places, PAWL__PG_TIDS);
     for (size_t i = 0; i < ready->first; i++) {
         pawl__pg_list_add_bytes(places, ready->rows[i].place.b, sizeof ready->rows[i].place.b);
     }
-    if (places->count) {
-        pawl__pg_call(&pg->writer, PG_READY_DELETE);
-        pawl__pg_bind_list(&pg->writer, PG_READY_DELETE_places, places);
-        pawl__pg_send_exact(&pg->writer, places->count);
-    }
+    if (places->count) pawl__pg_send_exact(conn, places->count);
     if (ready->first == ready->count || !ready->rows[ready->first].at) return;
     const struct pawl__pg_ready_row *row = &ready->rows[ready->first];
-    pawl__pg_list_begin(places, PAWL__PG_TIDS);
+    pawl__pg_call(conn, PG_READY_REST);
+    places = pawl__pg_list(conn, PG_READY_REST_places, PAWL__PG_TIDS);
     pawl__pg_list_add_bytes(places, row->place.b, sizeof row->place.b);
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    struct pawl__pg_list *ids = pawl__pg_list(conn, PG_READY_REST_ids, PAWL__PG_IDS);
     for (size_t i = row->at; i < row->count; i++) {
         pawl__pg_list_add_id(ids, row->ids[i]);
     }
-    pawl__pg_call(&pg->writer, PG_READY_REST);
-    pawl__pg_bind_list(&pg->writer, PG_READY_REST_ids, ids);
-    pawl__pg_bind_list(&pg->writer, PG_READY_REST_places, places);
-    pawl__pg_send_exact(&pg->writer, 1);
+    pawl__pg_send_exact(conn, 1);
 }
 
 void pawl__pg_ready_release(struct pawl__pg_ready *ready)

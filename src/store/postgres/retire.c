@@ -12,15 +12,13 @@ static void send_ended(struct pawl__backend *pg, const struct pawl__ended *what,
                        const struct pawl__pg_taken *taken, int64_t limit)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_taken(ids, taken);
     pawl__pg_call(conn, PG_ENDED_OLD);
-    pawl__pg_bind_list(conn, PG_ENDED_OLD_ids, ids);
+    struct pawl__pg_list *ids = pawl__pg_list_taken(pg, PG_ENDED_OLD_ids, taken);
     pawl__pg_bind(conn, PG_ENDED_OLD_state, what->state);
     pawl__pg_bind(conn, PG_ENDED_OLD_before_ms, what->before_ms);
     pawl__pg_send_keep(conn, SLOT_OLD);
     pawl__pg_call(conn, PG_ENDED_HOLD);
-    pawl__pg_bind_list(conn, PG_ENDED_HOLD_ids, ids);
+    pawl__pg_list_again(conn, PG_ENDED_HOLD_ids, ids);
     pawl__pg_bind(conn, PG_ENDED_HOLD_state, what->state);
     pawl__pg_bind(conn, PG_ENDED_HOLD_before_ms, what->before_ms);
     pawl__pg_bind(conn, PG_ENDED_HOLD_limit, limit);

@@ -78,8 +78,40 @@ static int compare_entries(const void *a, const void *b)
     return way ? way : memcmp(left->seat.b, right->seat.b, sizeof left->seat.b);
 }
 
-/* Lists of pg->gather.lists, one for each parameter. */
-enum { L_FIRSTS, L_SECONDS, L_FROM, L_TO, L_IDS, L_SEATS };
+/* A list for each parameter of the statements. */
+enum { L_FIRSTS, L_SECONDS, L_FROM, L_TO, L_IDS, L_SEATS, LISTS };
+
+static const struct {
+    enum pawl__pg sql;
+    enum pawl__pg_kind second;
+    int params[LISTS]; /* 0: it has none */
+} statements[] = {
+    [PAWL__PG_ROLL_READY] = { PG_READY_PUT,
+                              PAWL__PG_INTS,
+                              { PG_READY_PUT_lanes, PG_READY_PUT_ranks, PG_READY_PUT_firsts,
+                                PG_READY_PUT_lasts, PG_READY_PUT_ids, PG_READY_PUT_seats } },
+    [PAWL__PG_ROLL_LEASE] = { PG_LEASE_PUT,
+                              PAWL__PG_TEXTS,
+                              { PG_LEASE_PUT_untils, PG_LEASE_PUT_workers, PG_LEASE_PUT_firsts,
+                                PG_LEASE_PUT_lasts, PG_LEASE_PUT_ids } },
+    [PAWL__PG_ROLL_ENDED] = { PG_ENDED_PUT,
+                              PAWL__PG_INTS,
+                              { PG_ENDED_PUT_states, PG_ENDED_PUT_finished, PG_ENDED_PUT_firsts,
+                                PG_ENDED_PUT_lasts, PG_ENDED_PUT_ids } },
+};
+
+static void begin_put(struct pawl__backend *pg, enum pawl__pg_roll_kind kind,
+                      struct pawl__pg_list *lists[LISTS])
+{
+    const enum pawl__pg_kind kinds[LISTS] = {
+        [L_SECONDS] = statements[kind].second, [L_IDS] = PAWL__PG_IDS, [L_SEATS] = PAWL__PG_IDS
+    };
+    pawl__pg_call(&pg->writer, statements[kind].sql);
+    for (int i = 0; i < LISTS; i++) {
+        int at = statements[kind].params[i];
+        lists[i] = at ? pawl__pg_list(&pg->writer, at, kinds[i]) : NULL;
+    }
+}
 
 /* Entries from `at` on that have the same key. */
 static size_t count_alike(const struct pawl__pg_roll *roll, size_t at)
@@ -114,63 +146,30 @@ static size_t row_length(const struct pawl__pg_roll *roll, size_t at, size_t mos
     return length;
 }
 
-static void list_row(struct pawl__pg_list *lists, const struct pawl__pg_roll *roll,
+static void list_row(struct pawl__pg_list *lists[LISTS], const struct pawl__pg_roll *roll,
                      enum pawl__pg_roll_kind kind, size_t from, size_t count)
 {
     const struct pawl__pg_roll_entry *entry = &roll->entries[from];
-    pawl__pg_list_add(&lists[L_FIRSTS], entry->first);
+    pawl__pg_list_add(lists[L_FIRSTS], entry->first);
     if (kind == PAWL__PG_ROLL_LEASE) {
-        pawl__pg_list_add_text(&lists[L_SECONDS], entry->worker);
+        pawl__pg_list_add_text(lists[L_SECONDS], entry->worker);
     } else {
-        pawl__pg_list_add(&lists[L_SECONDS], entry->second);
+        pawl__pg_list_add(lists[L_SECONDS], entry->second);
     }
-    pawl__pg_list_add(&lists[L_FROM], (int64_t)from + 1);
-    pawl__pg_list_add(&lists[L_TO], (int64_t)(from + count));
-    pawl__pg_list_add_id(&lists[L_SEATS], entry->seat);
+    pawl__pg_list_add(lists[L_FROM], (int64_t)from + 1);
+    pawl__pg_list_add(lists[L_TO], (int64_t)(from + count));
+    if (lists[L_SEATS]) pawl__pg_list_add_id(lists[L_SEATS], entry->seat);
     for (size_t i = from; i < from + count; i++) {
-        pawl__pg_list_add_id(&lists[L_IDS], roll->entries[i].id);
+        pawl__pg_list_add_id(lists[L_IDS], roll->entries[i].id);
     }
 }
-
-static void send(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
-{
-    static const enum pawl__pg put[] = { [PAWL__PG_ROLL_READY] = PG_READY_PUT,
-                                         [PAWL__PG_ROLL_LEASE] = PG_LEASE_PUT,
-                                         [PAWL__PG_ROLL_ENDED] = PG_ENDED_PUT };
-    struct pawl__pg_conn *conn = &pg->writer;
-    struct pawl__pg_list *lists = pg->gather.lists;
-    pawl__pg_call(conn, put[kind]);
-    // the statements number their parameters alike
-    pawl__pg_bind_list(conn, PG_READY_PUT_lanes, &lists[L_FIRSTS]);
-    pawl__pg_bind_list(conn, PG_READY_PUT_ranks, &lists[L_SECONDS]);
-    pawl__pg_bind_list(conn, PG_READY_PUT_firsts, &lists[L_FROM]);
-    pawl__pg_bind_list(conn, PG_READY_PUT_lasts, &lists[L_TO]);
-    pawl__pg_bind_list(conn, PG_READY_PUT_ids, &lists[L_IDS]);
-    if (kind == PAWL__PG_ROLL_READY) pawl__pg_bind_list(conn, PG_READY_PUT_seats, &lists[L_SEATS]);
-    pawl__pg_send_exact(conn, lists[L_FIRSTS].count);
-}
-
-_Static_assert((int)PG_READY_PUT_ids == (int)PG_LEASE_PUT_ids &&
-                   (int)PG_READY_PUT_ids == (int)PG_ENDED_PUT_ids &&
-                   (int)PG_READY_PUT_lanes == (int)PG_LEASE_PUT_untils &&
-                   (int)PG_READY_PUT_lanes == (int)PG_ENDED_PUT_states &&
-                   (int)PG_READY_PUT_ranks == (int)PG_LEASE_PUT_workers &&
-                   (int)PG_READY_PUT_ranks == (int)PG_ENDED_PUT_finished &&
-                   (int)PG_READY_PUT_lasts == (int)PG_LEASE_PUT_lasts &&
-                   (int)PG_READY_PUT_lasts == (int)PG_ENDED_PUT_lasts,
-               "parameters are numbered alike");
 
 static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
 {
     struct pawl__pg_roll *roll = &pg->rolls[kind];
-    struct pawl__pg_list *lists = pg->gather.lists;
+    struct pawl__pg_list *lists[LISTS];
     qsort(roll->entries, roll->count, sizeof *roll->entries, compare_entries);
-    for (int i = L_FIRSTS; i <= L_IDS; i++) {
-        pawl__pg_list_begin(&lists[i], PAWL__PG_INTS);
-    }
-    if (kind == PAWL__PG_ROLL_LEASE) pawl__pg_list_begin(&lists[L_SECONDS], PAWL__PG_TEXTS);
-    pawl__pg_list_begin(&lists[L_IDS], PAWL__PG_IDS);
-    pawl__pg_list_begin(&lists[L_SEATS], PAWL__PG_IDS);
+    begin_put(pg, kind, lists);
     for (size_t at = 0; at < roll->count;) {
         size_t alike = count_alike(roll, at), size = row_size(kind, alike);
         for (size_t end = at + alike; at < end;) {
@@ -180,7 +179,7 @@ static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
         }
     }
     roll->count = 0;
-    send(pg, kind);
+    pawl__pg_send_exact(&pg->writer, lists[L_FIRSTS]->count);
 }
 
 enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg)
@@ -235,25 +234,25 @@ enum pawl_err pawl__pg_roll_take(struct pawl__backend *pg, struct pawl__pg_taken
     return add_ids(rows, &pg->arena, out) ? PAWL_OK : pawl__fail_nomem(pg->diag);
 }
 
-void pawl__pg_list_taken(struct pawl__pg_list *list, const struct pawl__pg_taken *taken)
+struct pawl__pg_list *pawl__pg_list_taken(struct pawl__backend *pg, int at,
+                                          const struct pawl__pg_taken *taken)
 {
-    pawl__pg_list_begin(list, PAWL__PG_IDS);
+    struct pawl__pg_list *list = pawl__pg_list(&pg->writer, at, PAWL__PG_IDS);
     for (size_t i = 0; i < taken->count; i++) {
         pawl__pg_list_add_id(list, taken->ids[i]);
     }
+    return list;
 }
 
 void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
                           const struct pawl__pg_tid *places, size_t count)
 {
-    struct pawl__pg_list *list = &pg->gather.lists[0];
     if (!count) return;
-    pawl__pg_list_begin(list, PAWL__PG_TIDS);
+    pawl__pg_call(&pg->writer, sql);
+    struct pawl__pg_list *list = pawl__pg_list(&pg->writer, 1, PAWL__PG_TIDS); // all it takes
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add_bytes(list, places[i].b, sizeof places[i].b);
     }
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_bind_list(&pg->writer, 1, list);
     pawl__pg_send_exact(&pg->writer, (int32_t)count);
 }
 

@@ -47,29 +47,38 @@ static enum pawl_err read_rows(struct pawl__backend *pg, int slot, enum pawl__fo
     return err;
 }
 
-/* How many were not found so far; their ids are listed. */
-static size_t list_unread(struct pawl__backend *pg, struct pawl__pg_list *ids)
+/* Statements that take the ids of jobs, and where their answers are kept. */
+struct call {
+    enum pawl__pg sql;
+    int ids;
+    int slot;
+};
+#define CALL(name, slot) ((struct call){ PG_##name, PG_##name##_ids, slot })
+
+static struct pawl__pg_list *begin_call(struct pawl__backend *pg, struct call call)
 {
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    pawl__pg_call(&pg->writer, call.sql);
+    return pawl__pg_list(&pg->writer, call.ids, PAWL__PG_IDS);
+}
+
+/* True: it was sent, for there are some. */
+static bool send_call(struct pawl__backend *pg, struct call call, const struct pawl__pg_list *ids)
+{
+    if (ids->count) pawl__pg_send_keep(&pg->writer, call.slot);
+    return ids->count > 0;
+}
+
+/* About all that were not found so far, which are some. */
+static struct pawl__pg_list *send_unread(struct pawl__backend *pg, struct call call)
+{
+    struct pawl__pg_list *ids = begin_call(pg, call);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         const struct pawl__row *row = pg->set.unread[i];
         if (row->found == PAWL__FOUND_UNREAD) pawl__pg_list_add_id(ids, row->id);
     }
-    return (size_t)ids->count;
+    pawl__pg_send_keep(&pg->writer, call.slot);
+    return ids;
 }
-
-static void send_ids(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids,
-                     int slot)
-{
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_bind_list(&pg->writer, 1, ids);
-    pawl__pg_send_keep(&pg->writer, slot);
-}
-_Static_assert(PG_SET_LIVE_ids == 1 && PG_SET_ARCHIVED_ids == 1 && PG_SET_LIVE_FREE_ids == 1 &&
-                   PG_SET_ARCHIVED_FREE_ids == 1 && PG_SET_KNOWN_ids == 1 &&
-                   PG_SET_LIVE_SHARED_ids == 1 && PG_SET_CRASHES_ids == 1 &&
-                   PG_SET_PROGRESS_READ_ids == 1 && PG_SET_NOTES_READ_ids == 1,
-               "parameters are numbered alike");
 
 /* What is in neither table, as of one instant, is absent. The rest has moved meanwhile. */
 static void read_known(struct pawl__backend *pg)
@@ -86,40 +95,50 @@ static void read_known(struct pawl__backend *pg)
     }
 }
 
-static enum pawl_err look_in_archive(struct pawl__backend *pg, struct pawl__pg_list *ids, bool wait)
+static bool has_unread(const struct pawl__backend *pg)
 {
-    send_ids(pg, wait ? PG_SET_ARCHIVED : PG_SET_ARCHIVED_FREE, ids, SLOT_ROWS);
-    send_ids(pg, PG_SET_KNOWN, ids, SLOT_KNOWN);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        if (pg->set.unread[i]->found == PAWL__FOUND_UNREAD) return true;
+    }
+    return false;
+}
+
+static enum pawl_err look_in_archive(struct pawl__backend *pg, struct call call)
+{
+    struct pawl__pg_list *ids = send_unread(pg, call);
+    pawl__pg_call(&pg->writer, PG_SET_KNOWN);
+    pawl__pg_list_again(&pg->writer, PG_SET_KNOWN_ids, ids);
+    pawl__pg_send_keep(&pg->writer, SLOT_KNOWN);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_ARCHIVED);
+    if (!err) err = read_rows(pg, call.slot, PAWL__FOUND_ARCHIVED);
     if (!err) read_known(pg);
     return err;
 }
 
-/* Jobs that were not found live, of which `ids` is the list. A job moves to the archive, which is
- * the order in which it is looked for, so one that moves meanwhile is met all the same; for one
- * that comes back, look again. */
-static enum pawl_err look_again(struct pawl__backend *pg, struct pawl__pg_list *ids)
+/* Jobs that were not found live. A job moves to the archive, which is the order in which it is
+ * looked for, so one that moves meanwhile is met all the same; for one that comes back, look again.
+ */
+static enum pawl_err look_again(struct pawl__backend *pg)
 {
     enum pawl_err err = PAWL_OK;
-    for (int i = 0; !err && i < LOOKS_MAX && list_unread(pg, ids); i++) {
-        err = look_in_archive(pg, ids, true);
-        if (err || !list_unread(pg, ids)) continue;
-        send_ids(pg, PG_SET_LIVE, ids, SLOT_ROWS);
+    for (int i = 0; !err && i < LOOKS_MAX && has_unread(pg); i++) {
+        err = look_in_archive(pg, CALL(SET_ARCHIVED, SLOT_ROWS));
+        if (err || !has_unread(pg)) return err;
+        send_unread(pg, CALL(SET_LIVE, SLOT_ROWS));
         err = pawl__pg_sync(&pg->writer, pg->diag);
         if (!err) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
     }
-    if (err || !list_unread(pg, ids)) return err;
+    if (err || !has_unread(pg)) return err;
     pg->writer.again = true; // nothing has happened so far
     return pawl__fail(pg->diag, PAWL_ERR_BUSY,
                       "could not read a job: it moves between the store and its archive");
 }
 
 /* The same without waiting: what is known and was not read is held by others, or has just moved. */
-static enum pawl_err look_past(struct pawl__backend *pg, struct pawl__pg_list *ids)
+static enum pawl_err look_past(struct pawl__backend *pg)
 {
-    if (!list_unread(pg, ids)) return PAWL_OK;
-    enum pawl_err err = look_in_archive(pg, ids, false);
+    if (!has_unread(pg)) return PAWL_OK;
+    enum pawl_err err = look_in_archive(pg, CALL(SET_ARCHIVED_FREE, SLOT_ROWS));
     for (size_t i = 0; !err && i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
         if (row->found == PAWL__FOUND_UNREAD) row->found = PAWL__FOUND_HELD;
@@ -131,16 +150,15 @@ static enum pawl_err look_past(struct pawl__backend *pg, struct pawl__pg_list *i
 
 static bool send_crashes(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[1];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    const struct call call = CALL(SET_CRASHES, SLOT_CRASHES);
+    struct pawl__pg_list *ids = begin_call(pg, call);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
         if (!(row->need & ~row->has & PAWL__NEED_CRASHES)) continue;
         row->crashes = 0;
         pawl__pg_list_add_id(ids, row->id);
     }
-    if (ids->count) send_ids(pg, PG_SET_CRASHES, ids, SLOT_CRASHES);
-    return ids->count > 0;
+    return send_call(pg, call, ids);
 }
 
 /* Those of this series of attempts. */
@@ -162,19 +180,15 @@ static void read_crashes(struct pawl__backend *pg)
 
 static bool send_jobs(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[3];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    const struct call call = CALL(SET_JOB, SLOT_JOBS);
+    struct pawl__pg_list *ids = begin_call(pg, call);
+    pawl__pg_bind(&pg->writer, PG_SET_JOB_args_max,
+                  pg->set.args_max ? pg->set.args_max : INT64_MAX);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         const struct pawl__row *row = pg->set.unread[i];
         if (row->need & PAWL__NEED_JOB) pawl__pg_list_add_id(ids, row->id);
     }
-    if (!ids->count) return false;
-    pawl__pg_call(&pg->writer, PG_SET_JOB);
-    pawl__pg_bind_list(&pg->writer, PG_SET_JOB_ids, ids);
-    pawl__pg_bind(&pg->writer, PG_SET_JOB_args_max,
-                  pg->set.args_max ? pg->set.args_max : INT64_MAX);
-    pawl__pg_send_keep(&pg->writer, SLOT_JOBS);
-    return true;
+    return send_call(pg, call, ids);
 }
 
 /* The row is locked by now, or held by others and of no use. */
@@ -194,16 +208,15 @@ static void read_jobs(struct pawl__backend *pg)
 /* Of some nothing more is asked; they are not locked. */
 static bool send_asked(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[2];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    const struct call call = CALL(SET_KNOWN, SLOT_ASKED);
+    struct pawl__pg_list *ids = begin_call(pg, call);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
         if (row->need) continue;
         row->found = PAWL__FOUND_ABSENT; // unless it is found
         pawl__pg_list_add_id(ids, row->id);
     }
-    if (ids->count) send_ids(pg, PG_SET_KNOWN, ids, SLOT_ASKED);
-    return ids->count > 0;
+    return send_call(pg, call, ids);
 }
 
 static void read_asked(struct pawl__backend *pg)
@@ -220,23 +233,31 @@ static void read_asked(struct pawl__backend *pg)
 
 enum { SLOT_PROGRESS, SLOT_NOTES };
 
-static bool send_notes(struct pawl__backend *pg)
+static bool lacks_notes(const struct pawl__row *row)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[0], *reports = &pg->set_lists[1];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    pawl__pg_list_begin(reports, PAWL__PG_IDS);
+    bool known = row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED;
+    return known && (row->need & ~row->has & PAWL__NEED_NOTES);
+}
+
+/* Progress is asked for of those alone that report some. */
+static void send_notes(struct pawl__backend *pg)
+{
+    const struct call progress = CALL(SET_PROGRESS_READ, SLOT_PROGRESS);
+    const struct call notes = CALL(SET_NOTES_READ, SLOT_NOTES);
+    struct pawl__pg_list *ids = begin_call(pg, progress);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        const struct pawl__row *row = pg->set.unread[i];
+        if (lacks_notes(row) && row->notes->reports) pawl__pg_list_add_id(ids, row->id);
+    }
+    pawl__pg_send_keep(&pg->writer, progress.slot);
+    ids = begin_call(pg, notes);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         struct pawl__row *row = pg->set.unread[i];
-        bool known = row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED;
-        if (!known || !(row->need & ~row->has & PAWL__NEED_NOTES)) continue;
+        if (!lacks_notes(row)) continue;
         pawl__pg_list_add_id(ids, row->id);
-        if (row->notes->reports) pawl__pg_list_add_id(reports, row->id);
         row->has |= PAWL__NEED_NOTES;
     }
-    if (!ids->count) return false;
-    send_ids(pg, PG_SET_PROGRESS_READ, reports, SLOT_PROGRESS);
-    send_ids(pg, PG_SET_NOTES_READ, ids, SLOT_NOTES);
-    return true;
+    (void)send_call(pg, notes, ids);
 }
 
 static void read_notes(struct pawl__backend *pg)
@@ -260,43 +281,43 @@ static void read_notes(struct pawl__backend *pg)
 }
 
 /* The first look, where most jobs are. True: some were looked for. */
-static bool send_live(struct pawl__backend *pg, struct pawl__pg_list *ids, bool wait)
+static bool send_live(struct pawl__backend *pg, struct call call, bool shared)
 {
-    struct pawl__pg_list *shared = &pg->set_lists[4];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
-    pawl__pg_list_begin(shared, PAWL__PG_IDS);
+    struct pawl__pg_list *ids = begin_call(pg, call);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         const struct pawl__row *row = pg->set.unread[i];
-        if (row->found == PAWL__FOUND_UNREAD)
-            pawl__pg_list_add_id(row->shared ? shared : ids, row->id);
+        bool wanted = row->found == PAWL__FOUND_UNREAD && row->shared == shared;
+        if (wanted) pawl__pg_list_add_id(ids, row->id);
     }
-    if (ids->count) send_ids(pg, wait ? PG_SET_LIVE : PG_SET_LIVE_FREE, ids, SLOT_ROWS);
-    if (shared->count) send_ids(pg, PG_SET_LIVE_SHARED, shared, SLOT_SHARED);
-    return ids->count || shared->count;
+    return send_call(pg, call, ids);
 }
 
-static enum pawl_err read_live(struct pawl__backend *pg)
+static bool any_lacks_notes(const struct pawl__backend *pg)
 {
-    enum pawl_err err = PAWL_OK;
-    if (pg->set_lists[0].count) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
-    if (!err && pg->set_lists[4].count) err = read_rows(pg, SLOT_SHARED, PAWL__FOUND_LIVE);
-    return err;
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        if (lacks_notes(pg->set.unread[i])) return true;
+    }
+    return false;
 }
 
 /* One round trip, if all are live, and one more for notes. */
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait)
 {
     (void)set;
-    struct pawl__pg_list *ids = &pg->set_lists[0];
-    bool asked = send_asked(pg), rows = send_live(pg, ids, wait);
+    bool asked = send_asked(pg);
+    bool rows =
+        send_live(pg, wait ? CALL(SET_LIVE, SLOT_ROWS) : CALL(SET_LIVE_FREE, SLOT_ROWS), false);
+    bool shared = send_live(pg, CALL(SET_LIVE_SHARED, SLOT_SHARED), true);
     bool crashes = send_crashes(pg), jobs = send_jobs(pg);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err && rows) err = read_live(pg);
-    if (!err && rows) err = wait ? look_again(pg, ids) : look_past(pg, ids);
+    if (!err && rows) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
+    if (!err && shared) err = read_rows(pg, SLOT_SHARED, PAWL__FOUND_LIVE);
+    if (!err && (rows || shared)) err = wait ? look_again(pg) : look_past(pg);
     if (!err && crashes) read_crashes(pg);
     if (!err && jobs) read_jobs(pg);
     if (!err && asked) read_asked(pg);
-    if (err || !send_notes(pg)) return err;
+    if (err || !any_lacks_notes(pg)) return err;
+    send_notes(pg);
     err = pawl__pg_sync(&pg->writer, pg->diag);
     if (!err) read_notes(pg);
     return err;

@@ -9,33 +9,42 @@
 
 /* ---- lists of a statement's parameters ---- */
 
-/* `first` is what names the job or its row, and comes before the fields. */
-static void begin_lists(struct pawl__backend *pg, const enum pawl__pg_kind *first,
-                        const struct pawl__field *fields, size_t count)
+enum { LISTS_MAX = 20 };
+
+/* A list for each parameter: they are in the order of the fields. `first` is what names the job or
+ * its row, and comes before those. */
+static void begin_lists(struct pawl__backend *pg, enum pawl__pg sql,
+                        const enum pawl__pg_kind *first, const struct pawl__field *fields,
+                        size_t count, struct pawl__pg_list *lists[LISTS_MAX])
 {
-    struct pawl__pg_list *to = pg->set_lists;
-    assert(count < PAWL__PG_SET_LISTS);
-    if (first) pawl__pg_list_begin(to++, *first);
-    for (size_t i = 0; i < count; i++) {
-        pawl__pg_list_begin(to++, pawl__pg_list_kind(fields[i].kind));
+    int at = 0;
+    assert(count < LISTS_MAX);
+    pawl__pg_call(&pg->writer, sql);
+    if (first) lists[at++] = pawl__pg_list(&pg->writer, 1, *first);
+    for (size_t i = 0; i < count; i++, at++) {
+        lists[at] = pawl__pg_list(&pg->writer, at + 1, pawl__pg_list_kind(fields[i].kind));
     }
 }
 
-static void list_fields(struct pawl__pg_list *to, const struct pawl__field *fields, size_t count,
+static void list_fields(struct pawl__pg_list **to, const struct pawl__field *fields, size_t count,
                         const void *row)
 {
     for (size_t i = 0; i < count; i++) {
-        pawl__pg_list_offer(to++, fields[i].kind, (const char *)row + fields[i].offset);
+        pawl__pg_list_offer(to[i], fields[i].kind, (const char *)row + fields[i].offset);
     }
 }
 
-/* In the order of the statement. */
-static void bind_lists(struct pawl__backend *pg, enum pawl__pg sql, size_t count)
+/* A statement that takes the ids of jobs, and nothing else. */
+static struct pawl__pg_list *begin_ids(struct pawl__backend *pg, enum pawl__pg sql)
 {
     pawl__pg_call(&pg->writer, sql);
-    for (size_t i = 0; i < count; i++) {
-        pawl__pg_bind_list(&pg->writer, (int)i + 1, &pg->set_lists[i]);
-    }
+    return pawl__pg_list(&pg->writer, 1, PAWL__PG_IDS);
+}
+
+static void bind_again(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids)
+{
+    pawl__pg_call(&pg->writer, sql);
+    pawl__pg_list_again(&pg->writer, 1, ids);
 }
 
 /* ---- rows ---- */
@@ -55,14 +64,14 @@ static enum origin origin_of(const struct pawl__row *row)
     return row->birth ? BIRTH : row->restored ? ARCHIVE : PLACE;
 }
 
-static void list_row(struct pawl__backend *pg, const struct pawl__row *row)
+static void list_row(struct pawl__pg_list **lists, const struct pawl__row *row)
 {
     if (origin_of(row) == PLACE) {
-        pawl__pg_list_add_bytes(&pg->set_lists[0], row->own.b, sizeof(struct pawl__pg_tid));
+        pawl__pg_list_add_bytes(lists[0], row->own.b, sizeof(struct pawl__pg_tid));
     } else {
-        pawl__pg_list_add_id(&pg->set_lists[0], row->id);
+        pawl__pg_list_add_id(lists[0], row->id);
     }
-    list_fields(&pg->set_lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
+    list_fields(&lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
 }
 
 static bool is_written(const struct pawl__row *row)
@@ -70,22 +79,29 @@ static bool is_written(const struct pawl__row *row)
     return row->wrote & (PAWL__WROTE_STAND | PAWL__WROTE_FACTS | PAWL__WROTE_LEASE);
 }
 
+static void restore_rows(struct pawl__backend *pg)
+{
+    struct pawl__pg_list *ids = begin_ids(pg, PG_SET_RESTORE);
+    for (size_t i = 0; i < pg->set.row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(&pg->set, i);
+        if (is_written(row) && origin_of(row) == ARCHIVE) pawl__pg_list_add_id(ids, row->id);
+    }
+    pawl__pg_send_exact(&pg->writer, ids->count);
+}
+
+/* There are some. */
 static void write_rows(struct pawl__backend *pg, enum origin origin)
 {
     const enum pawl__pg_kind first = origin == PLACE ? PAWL__PG_TIDS : PAWL__PG_IDS;
-    begin_lists(pg, &first, written, PAWL__ROW_WRITTEN_COUNT);
+    struct pawl__pg_list *lists[LISTS_MAX];
+    if (origin == ARCHIVE) restore_rows(pg);
+    begin_lists(pg, origin == PLACE ? PG_SET_WRITE : PG_SET_WRITE_RESTORED, &first, written,
+                PAWL__ROW_WRITTEN_COUNT, lists);
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
-        if (is_written(row) && origin_of(row) == origin) list_row(pg, row);
+        if (is_written(row) && origin_of(row) == origin) list_row(lists, row);
     }
-    if (!pg->set_lists[0].count) return;
-    if (origin == ARCHIVE) {
-        bind_lists(pg, PG_SET_RESTORE, 1);
-        pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
-    }
-    bind_lists(pg, origin == PLACE ? PG_SET_WRITE : PG_SET_WRITE_RESTORED,
-               PAWL__ROW_WRITTEN_COUNT + 1);
-    pawl__pg_send_exact(&pg->writer, pg->set_lists[0].count);
+    pawl__pg_send_exact(&pg->writer, lists[0]->count);
 }
 
 /* The roll is written when the set is empty again. */
@@ -137,14 +153,14 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
     static const enum pawl__pg_kind ids = PAWL__PG_IDS;
     const struct pawl__set_table *of = &pawl__set_tables[table];
     const struct pawl__list *list = &pg->set.lists[table];
-    begin_lists(pg, of->of_job ? &ids : NULL, of->fields, of->count);
+    struct pawl__pg_list *lists[LISTS_MAX];
+    begin_lists(pg, statements[table], of->of_job ? &ids : NULL, of->fields, of->count, lists);
     for (size_t i = 0; i < list->count; i++) {
         const char *row = (const char *)list->rows + i * of->bytes;
         const struct pawl__row *const *job = (const void *)row;
-        if (of->of_job) pawl__pg_list_add_id(&pg->set_lists[0], (*job)->id);
-        list_fields(&pg->set_lists[of->of_job], of->fields, of->count, row);
+        if (of->of_job) pawl__pg_list_add_id(lists[0], (*job)->id);
+        list_fields(&lists[of->of_job], of->fields, of->count, row);
     }
-    bind_lists(pg, statements[table], of->count + of->of_job);
     if (checks[table] == RACES) {
         pawl__pg_send_race(&pg->writer, (int32_t)list->count);
     } else if (checks[table] == EXACT) {
@@ -156,24 +172,21 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
 
 static void archive_rows(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    struct pawl__pg_list *ids = begin_ids(pg, PG_SET_ARCHIVE);
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (row->wrote & PAWL__WROTE_ARCHIVE) pawl__pg_list_add_id(ids, row->id);
     }
-    if (!ids->count) return;
-    bind_lists(pg, PG_SET_ARCHIVE, 1);
     pawl__pg_send_exact(&pg->writer, ids->count);
 }
 
 /* What is kept with jobs by their ids alone. */
-static void drop_kept(struct pawl__backend *pg)
+static void drop_kept(struct pawl__backend *pg, struct pawl__pg_list *ids)
 {
     static const enum pawl__pg kept[] = { PG_FAILURE_DELETE, PG_PROGRESS_DELETE,
                                           PG_CHECKPOINT_DELETE, PG_LOG_DELETE, PG_DEED_DELETE };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        bind_lists(pg, kept[i], 1);
+        bind_again(pg, kept[i], ids);
         pawl__pg_send(&pg->writer);
     }
 }
@@ -182,18 +195,16 @@ static void drop_kept(struct pawl__backend *pg)
  * goes too. The jobs first, which waits for who takes notes of one: so the notes are seen. */
 static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pawl__pg sql)
 {
-    struct pawl__pg_list *ids = &pg->set_lists[0];
-    pawl__pg_list_begin(ids, PAWL__PG_IDS);
+    struct pawl__pg_list *ids = begin_ids(pg, PG_SET_DROP_TAGS); // which the jobs name
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (row->gone == from) pawl__pg_list_add_id(ids, row->id);
     }
     if (!ids->count) return;
-    bind_lists(pg, PG_SET_DROP_TAGS, 1); // which the jobs name
     pawl__pg_send(&pg->writer);
-    bind_lists(pg, sql, 1);
+    bind_again(pg, sql, ids);
     pawl__pg_send_exact(&pg->writer, ids->count);
-    drop_kept(pg);
+    drop_kept(pg, ids);
 }
 
 static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
@@ -225,9 +236,6 @@ void pawl__pg_set_release(struct pawl__backend *pg)
 {
     pawl__set_release(&pg->set);
     pawl__pg_new_release(&pg->news);
-    for (size_t i = 0; i < PAWL__PG_SET_LISTS; i++) {
-        pawl__pg_list_release(&pg->set_lists[i]);
-    }
 }
 
 /* ---- what the core asks for ---- */

@@ -33,14 +33,12 @@ static enum pawl_err hold_lapsed(struct pawl__backend *pg, const struct pawl__pg
                                  int64_t limit)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    struct pawl__pg_list *ids = &pg->gather.lists[0];
-    pawl__pg_list_taken(ids, taken);
     pawl__pg_call(conn, PG_LEASE_LAPSED);
-    pawl__pg_bind_list(conn, PG_LEASE_LAPSED_ids, ids);
+    struct pawl__pg_list *ids = pawl__pg_list_taken(pg, PG_LEASE_LAPSED_ids, taken);
     pawl__pg_bind(conn, PG_LEASE_LAPSED_now_ms, pg->now_ms);
     pawl__pg_send_keep(conn, SLOT_LAPSED);
     pawl__pg_call(conn, PG_LEASE_HOLD);
-    pawl__pg_bind_list(conn, PG_LEASE_HOLD_ids, ids);
+    pawl__pg_list_again(conn, PG_LEASE_HOLD_ids, ids);
     pawl__pg_bind(conn, PG_LEASE_HOLD_now_ms, pg->now_ms);
     pawl__pg_bind(conn, PG_LEASE_HOLD_limit, limit);
     pawl__pg_send_keep(conn, SLOT_HELD);
@@ -153,8 +151,6 @@ static enum pawl_err promote_row(struct pawl__backend *pg, const PGresult *rows,
     struct pawl__lane *lane;
     enum pawl_err err = pawl__sql_lane_by_id(pg, pawl__pg_int(rows, at, DUE_LANE), &lane);
     if (err) return err;
-    struct pawl_span place = pawl__pg_raw(rows, at, DUE_PLACE);
-    pawl__pg_list_add_bytes(&pg->set_lists[0], place.at, place.len);
     pawl__set_moved(&pg->set, &(struct pawl__plain_move){ .id = id,
                                                           .run = pawl__pg_int(rows, at, DUE_RUN),
                                                           .lane = lane->at,
@@ -168,27 +164,34 @@ static enum pawl_err promote_row(struct pawl__backend *pg, const PGresult *rows,
     return PAWL_OK;
 }
 
+/* Those without ties, of which there are `count`, become available. */
+static void send_promoted(struct pawl__backend *pg, const PGresult *rows, int32_t count)
+{
+    pawl__pg_call(&pg->writer, PG_JOB_PROMOTE);
+    struct pawl__pg_list *places = pawl__pg_list(&pg->writer, PG_JOB_PROMOTE_places, PAWL__PG_TIDS);
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct pawl_span place = pawl__pg_raw(rows, i, DUE_PLACE);
+        if (!pawl__pg_int(rows, i, DUE_TIES)) pawl__pg_list_add_bytes(places, place.at, place.len);
+    }
+    pawl__pg_send_exact(&pg->writer, count);
+}
+
 enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
                                      struct pawl_job_id *ids, size_t *count, int64_t *moved,
                                      bool *more)
 {
-    struct pawl__pg_list *places = &pg->set_lists[0];
     PGresult *rows;
     enum pawl_err err = ask_due(pg, PG_JOB_DUE, limit, &rows);
-    if (err) return err;
-    pawl__pg_list_begin(places, PAWL__PG_TIDS);
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         struct pawl_job_id id = pawl__pg_id(rows, i, DUE_ID);
         bool tied = pawl__pg_int(rows, i, DUE_TIES);
         if (tied) ids[(*count)++] = id;
         if (!tied) err = promote_row(pg, rows, i, id);
+        *moved += !tied;
     }
-    *moved = places->count;
+    if (err) return err;
     *more = PQntuples(rows) == limit;
-    if (err || !places->count) return err;
-    pawl__pg_call(&pg->writer, PG_JOB_PROMOTE);
-    pawl__pg_bind_list(&pg->writer, PG_JOB_PROMOTE_places, places);
-    pawl__pg_send_exact(&pg->writer, places->count);
+    if (*moved) send_promoted(pg, rows, (int32_t)*moved);
     return PAWL_OK;
 }
 
