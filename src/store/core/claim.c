@@ -225,6 +225,13 @@ static enum pawl_err take_found(struct pawl__claim *claim)
 
 /* ---- order ---- */
 
+int pawl__claim_compare(const struct pawl__claim_order *a, const struct pawl__claim_order *b)
+{
+    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return memcmp(a->seat.b, b->seat.b, sizeof a->seat.b);
+}
+
 struct ordered {
     struct pawl__claim_order order;
     struct pawl_job job;
@@ -232,11 +239,8 @@ struct ordered {
 
 static int compare(const void *a, const void *b)
 {
-    const struct pawl__claim_order *left = &((const struct ordered *)a)->order,
-                                   *right = &((const struct ordered *)b)->order;
-    if (left->turn != right->turn) return left->turn < right->turn ? -1 : 1;
-    if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
-    return memcmp(left->seat.b, right->seat.b, sizeof left->seat.b);
+    return pawl__claim_compare(&((const struct ordered *)a)->order,
+                               &((const struct ordered *)b)->order);
 }
 
 /* What claim_plain gave comes before what the rule took, whatever their ranks. */

@@ -26,12 +26,14 @@ struct pawl__claim_lane {
     const char *queue, *type; /* as long-lived as the jobs; NULL until one is given */
 };
 
-/* By which jobs are in order, behind the turn of their queue: by rank, then by arrival. */
+/* By which jobs are in order: the turn of their queue, their rank, their arrival. */
 struct pawl__claim_order {
-    uint32_t turn; /* claim.c's */
+    uint32_t turn; /* claim.c's; 0 elsewhere */
     int64_t rank;
     struct pawl_job_id seat; /* the arrival of the job, or its id where that is one */
 };
+/* Less than 0: `a` comes before `b`. */
+int pawl__claim_compare(const struct pawl__claim_order *a, const struct pawl__claim_order *b);
 
 struct pawl__claim {
     struct pawl__set *set;

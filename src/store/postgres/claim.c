@@ -9,7 +9,6 @@
  * and those whose row is or was locked, are left to the core.
  *
  * Runs on: the session's thread, inside a transaction. */
-#include "store/core/claim.h"
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
@@ -77,15 +76,14 @@ static void settle(struct scan *scan, struct pawl_job_id id)
 
 /* Rows of an answer, in the order in which the claimer shall have them. */
 struct turn {
-    int64_t rank;
+    struct pawl__claim_order order;
     const struct pawl__pg_pick *pick;
     int at;
 };
 
 static int compare_turns(const void *a, const void *b)
 {
-    const struct turn *left = a, *right = b;
-    return pawl__pg_compare_ranks(left->rank, &left->pick->seat, right->rank, &right->pick->seat);
+    return pawl__claim_compare(&((const struct turn *)a)->order, &((const struct turn *)b)->order);
 }
 
 static enum pawl_err sort_rows(struct scan *scan, const PGresult *rows, int rank, int id,
@@ -95,8 +93,11 @@ static enum pawl_err sort_rows(struct scan *scan, const PGresult *rows, int rank
     *out = pawl__arena_alloc(&scan->pg->arena, (count + 1) * sizeof **out);
     if (!*out) return pawl__fail_nomem(scan->pg->diag);
     for (size_t i = 0; i < count; i++) {
-        (*out)[i] = (struct turn){ pawl__pg_int(rows, (int)i, rank),
-                                   find_pick(scan, pawl__pg_id(rows, (int)i, id)), (int)i };
+        const struct pawl__pg_pick *pick = find_pick(scan, pawl__pg_id(rows, (int)i, id));
+        (*out)[i] = (struct turn){ .order = { .rank = pawl__pg_int(rows, (int)i, rank),
+                                              .seat = pick->seat },
+                                   .pick = pick,
+                                   .at = (int)i };
     }
     qsort(*out, count, sizeof **out, compare_turns);
     return PAWL_OK;
@@ -112,7 +113,7 @@ static enum pawl_err give_row(struct scan *scan, const PGresult *rows, const str
         return pawl__fail_nomem(pg->diag);
     }
     const struct pawl__claim_stand stand = {
-        .order = { .rank = turn->rank, .seat = turn->pick->seat },
+        .order = turn->order,
         .run = pawl__pg_int(rows, turn->at, TAKE_RUN),
         .base_run = pawl__pg_int(rows, turn->at, TAKE_BASE),
         .free_runs = pawl__pg_int(rows, turn->at, TAKE_FREE),

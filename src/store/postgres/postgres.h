@@ -32,6 +32,7 @@
 #include "base/sync.h"
 #include "store/backend.h"
 #include "store/core/catalog.h"
+#include "store/core/claim.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
 #include "store/decide.h"
@@ -465,9 +466,8 @@ enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind);
 /* Where a lane's reading has come to. */
 struct pawl__pg_cursor {
     struct pawl__claim_lane *lane;
-    bool drained; /* nothing behind it */
-    int64_t rank; /* the last one read */
-    struct pawl_job_id seat;
+    bool drained;                   /* nothing behind it */
+    struct pawl__claim_order order; /* of the last row read */
 };
 
 /* An id that was dealt out, to be claimed if the job says so. */
@@ -499,9 +499,6 @@ enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bo
 /* Take what was dealt out off the roll. */
 void pawl__pg_ready_strike(struct pawl__pg_ready *ready);
 void pawl__pg_ready_release(struct pawl__pg_ready *ready);
-/* Which comes first? By rank, then by seat. */
-int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t other_rank,
-                           const struct pawl_job_id *other_seat);
 
 /* ---- new jobs (new.c) ---- */
 

@@ -8,12 +8,10 @@
  * that were read and not dealt out are free again when the transaction ends.
  *
  * Runs on: the session's thread, inside a transaction. */
-#include "store/core/claim.h"
 #include "store/postgres/postgres.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DENSITY_FIRST = 8 }; /* ids in a row, before we have seen one */
 
@@ -23,24 +21,16 @@ enum { NEXT_AT, NEXT_RANK, NEXT_SEAT, NEXT_PLACE, NEXT_IDS };
 /* A row of the roll; its ids from `at` on are not dealt out yet. */
 struct pawl__pg_ready_row {
     struct pawl__pg_cursor *cursor;
-    int64_t rank;
-    struct pawl_job_id seat;
+    struct pawl__claim_order order;
     struct pawl__pg_tid place;
     struct pawl_job_id *ids;
     size_t at, count;
 };
 
-int pawl__pg_compare_ranks(int64_t rank, const struct pawl_job_id *seat, int64_t other_rank,
-                           const struct pawl_job_id *other_seat)
-{
-    if (rank != other_rank) return rank < other_rank ? -1 : 1;
-    return memcmp(seat->b, other_seat->b, sizeof seat->b);
-}
-
 static int compare_rows(const void *a, const void *b)
 {
     const struct pawl__pg_ready_row *left = a, *right = b;
-    return pawl__pg_compare_ranks(left->rank, &left->seat, right->rank, &right->seat);
+    return pawl__claim_compare(&left->order, &right->order);
 }
 
 /* ---- reading ---- */
@@ -87,8 +77,8 @@ static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_curs
     struct pawl__pg_list *seats = pawl__pg_list(conn, PG_READY_NEXT_seats, PAWL__PG_IDS);
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add(lanes, lane_of(ready, asked[i])->id);
-        pawl__pg_list_add(ranks, asked[i]->rank);
-        pawl__pg_list_add_id(seats, asked[i]->seat);
+        pawl__pg_list_add(ranks, asked[i]->order.rank);
+        pawl__pg_list_add_id(seats, asked[i]->order.seat);
     }
     pawl__pg_send_keep(conn, 0);
     return pawl__pg_sync(conn, ready->pg->diag);
@@ -98,8 +88,8 @@ static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answ
                               struct pawl__pg_cursor *cursor)
 {
     struct pawl__pg_ready_row row = { .cursor = cursor,
-                                      .rank = pawl__pg_int(answer, at, NEXT_RANK),
-                                      .seat = pawl__pg_id(answer, at, NEXT_SEAT),
+                                      .order = { .rank = pawl__pg_int(answer, at, NEXT_RANK),
+                                                 .seat = pawl__pg_id(answer, at, NEXT_SEAT) },
                                       .place = pawl__pg_tid(answer, at, NEXT_PLACE),
                                       .count = pawl__pg_ids_count(answer, at, NEXT_IDS) };
     row.ids = pawl__arena_alloc(&ready->pg->arena, (row.count + 1) * sizeof *row.ids);
@@ -107,10 +97,7 @@ static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answ
     pawl__pg_ids(answer, at, NEXT_IDS, row.ids);
     assert(ready->rows && ready->count < ready->cap);
     ready->rows[ready->count++] = row;
-    if (pawl__pg_compare_ranks(row.rank, &row.seat, cursor->rank, &cursor->seat) > 0) {
-        cursor->rank = row.rank;
-        cursor->seat = row.seat;
-    }
+    if (pawl__claim_compare(&row.order, &cursor->order) > 0) cursor->order = row.order;
     return PAWL_OK;
 }
 
@@ -157,8 +144,7 @@ static bool is_best(const struct pawl__pg_ready *ready, const struct pawl__pg_re
     for (size_t i = 0; i < ready->cursor_count; i++) {
         const struct pawl__pg_cursor *cursor = &ready->cursors[i];
         if (cursor->drained || cursor == row->cursor) continue;
-        if (pawl__pg_compare_ranks(row->rank, &row->seat, cursor->rank, &cursor->seat) > 0)
-            return false;
+        if (pawl__claim_compare(&row->order, &cursor->order) > 0) return false;
     }
     return true;
 }
@@ -176,9 +162,7 @@ static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
     for (size_t i = 0; i < ready->cursor_count; i++) {
         struct pawl__pg_cursor *cursor = &ready->cursors[i];
         if (cursor->drained) continue;
-        if (best &&
-            pawl__pg_compare_ranks(best->rank, &best->seat, cursor->rank, &cursor->seat) <= 0)
-            continue;
+        if (best && pawl__claim_compare(&best->order, &cursor->order) <= 0) continue;
         asked[count++] = cursor;
     }
     *more = count > 0;
@@ -195,7 +179,7 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__cla
     if (!ready->cursors) return pawl__fail_nomem(ready->pg->diag);
     for (size_t i = 0; i < count; i++) {
         ready->cursors[ready->cursor_count++] =
-            (struct pawl__pg_cursor){ .lane = &lanes[i], .rank = INT64_MIN };
+            (struct pawl__pg_cursor){ .lane = &lanes[i], .order.rank = INT64_MIN };
     }
     return PAWL_OK;
 }
@@ -232,11 +216,11 @@ enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bo
             if (!*more) break;
             continue;
         }
-        ready->rank_max = row->rank;
+        ready->rank_max = row->order.rank;
         while (row->at < row->count && ready->pick_count < limit) {
             const struct pawl_job_id id = row->ids[row->at++];
             ready->picks[ready->pick_count++] = (struct pawl__pg_pick){
-                .id = id, .seat = row->count == 1 ? row->seat : id, .cursor = row->cursor
+                .id = id, .seat = row->count == 1 ? row->order.seat : id, .cursor = row->cursor
             };
         }
         if (row->at == row->count) ready->first++;
