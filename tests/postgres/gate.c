@@ -62,6 +62,7 @@ static enum gate_fate stand_before(struct gate *gate)
 {
     pthread_mutex_lock(&gate->mutex);
     gate->waiting = gate->closed;
+    gate->trips++;
     pthread_cond_broadcast(&gate->changed);
     while (gate->closed && !gate->granted)
         pthread_cond_wait(&gate->changed, &gate->mutex);
@@ -224,6 +225,14 @@ bool gate_waiting(struct gate *gate)
     bool waiting = gate->waiting && !gate->granted;
     pthread_mutex_unlock(&gate->mutex);
     return waiting;
+}
+
+int gate_trips(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->mutex);
+    int trips = gate->trips;
+    pthread_mutex_unlock(&gate->mutex);
+    return trips;
 }
 
 static void grant(struct gate *gate, enum gate_fate fate, bool closed)

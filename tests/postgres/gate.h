@@ -30,6 +30,7 @@ struct gate {
     bool granted; /* it may go on */
     bool roused;
     enum gate_fate fate; /* of what waits, once it is granted */
+    int trips;           /* that came by */
     bool closing;
     int open; /* connections under way */
 };
@@ -43,6 +44,8 @@ void gate_url(const struct gate *gate, const char *url, const char *more, char *
 /* From now on the writer stops (shut) or passes. */
 void gate_set(struct gate *gate, bool shut);
 bool gate_waiting(struct gate *gate);
+/* How many round trips of the writer came by so far. */
+int gate_trips(struct gate *gate);
 /* Let through what waits. */
 void gate_pass(struct gate *gate);
 /* What waits meets its fate, and from now on the writer passes. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AHEAD_FACTOR = 8 };
+
 /* ---- where to take from ---- */
 
 /* The lanes of a queue that are wanted go to `lanes`, unless that is NULL; how many. */
@@ -84,6 +86,12 @@ static bool name_lane(const struct pawl__claim *claim, struct pawl__claim_lane *
     return lane->queue && lane->type;
 }
 
+/* May more jobs be given? */
+static bool has_room(const struct pawl__op *op)
+{
+    return op->claim.job_count < (size_t)op->claim.limit;
+}
+
 /* ---- what a scan finds ---- */
 
 void pawl__claim_found(struct pawl__claim *claim, struct pawl_job_id id, int64_t args_bytes)
@@ -121,7 +129,7 @@ static struct pawl_job *give(struct pawl__claim *claim, struct pawl__claim_lane 
 {
     struct pawl__op *op = claim->op;
     bool routed = op->kind == PAWL__OP_ROUTE;
-    assert(op->claim.job_count < (size_t)op->claim.limit);
+    assert(has_room(op));
     if (!name_lane(claim, lane)) return NULL;
     struct pawl_job *job = &op->claim.jobs[op->claim.job_count];
     *job = *facts;
@@ -195,7 +203,7 @@ static void want_taken(const struct pawl__claim *claim)
     struct pawl__claim ahead = *claim;
     struct pawl__op op = { .kind = claim->op->kind, .claim = claim->op->claim };
     ahead.op = &op;
-    for (size_t i = 0; i < claim->set->scanned_count; i++) {
+    for (size_t i = 0; i < claim->set->scanned_count && has_room(&op); i++) {
         const struct pawl__row *row = claim->set->scanned[i];
         if (pawl__claim_expired(claim, row->expires_at_ms)) continue;
         if (!pawl__claim_fits(&ahead, row->args_bytes)) return;
@@ -209,7 +217,7 @@ static enum pawl_err take_found(struct pawl__claim *claim)
 {
     const struct pawl__set *set = claim->set;
     enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < set->scanned_count; i++) {
+    for (size_t i = 0; !err && i < set->scanned_count && has_room(claim->op); i++) {
         struct pawl__row *row = set->scanned[i];
         assert(row->found == PAWL__FOUND_LIVE && row->state == PAWL_STATE_AVAILABLE);
         if (pawl__claim_expired(claim, row->expires_at_ms)) {
@@ -264,14 +272,28 @@ static enum pawl_err sort_jobs(struct pawl__claim *claim)
 
 /* ---- one scan ---- */
 
+/* How many jobs to look at beyond those that can still be given. The last scan found only jobs that
+ * had expired: the next one looks at several times as many as were met so far, so that a thousand
+ * of them cost five scans. What it finds beyond its need it has locked, and leaves as it is. */
+static size_t look_ahead(const struct pawl__claim *claim)
+{
+    int64_t rest = PAWL__MAINTENANCE_MAX - claim->expired, ahead = AHEAD_FACTOR * claim->expired;
+    bool gave = claim->op->claim.job_count > claim->first;
+    if (gave) return 0;
+    return (size_t)(ahead < rest ? ahead : rest);
+}
+
 enum pawl_err pawl__scan_claim(struct pawl__set *set, struct pawl__op *op)
 {
     struct pawl__claim *claim = set->claim;
     const struct pawl__core_table *table = set->table;
     pawl__scan_ready_fn *claim_plain = pawl__core_quick(table)->claim_plain;
-    bool plain = op->kind == PAWL__OP_CLAIM && claim_plain;
+    size_t ahead = look_ahead(claim);
+    bool plain = op->kind == PAWL__OP_CLAIM && claim_plain && !ahead;
     claim->first = op->claim.job_count;
-    claim->wanted = (size_t)op->claim.limit - claim->first;
+    claim->wanted = (size_t)op->claim.limit - claim->first + ahead;
+    claim->need = PAWL__NEED_RUN | PAWL__NEED_FACTS;
+    if (!op->claim.bytes_max && !ahead) claim->need |= PAWL__NEED_JOB; // most will be taken
     claim->again = claim->passed_over = false;
     set->args_max = op->kind == PAWL__OP_CLAIM ? op->claim.args_max : 0;
     return (plain ? claim_plain : table->scan_ready)(set->backend, claim);
@@ -297,8 +319,6 @@ static bool begin(struct pawl__claim *claim)
     op->claim.jobs = pawl__arena_calloc(&op->arena, limit, sizeof *op->claim.jobs);
     claim->orders = pawl__arena_alloc(&op->arena, limit * sizeof *claim->orders);
     claim->worker = pawl__arena_dup(&op->arena, op->claim.worker, strlen(op->claim.worker));
-    claim->need = PAWL__NEED_RUN | PAWL__NEED_FACTS;
-    if (!op->claim.bytes_max) claim->need |= PAWL__NEED_JOB; // most of them will be taken
     return op->claim.jobs && claim->orders && claim->worker && plan_lanes(claim);
 }
 
@@ -308,7 +328,7 @@ static enum pawl_err scan_all(struct pawl__claim *claim)
     const struct pawl__op *op = claim->op;
     enum pawl_err err = PAWL_OK;
     claim->again = claim->lane_count > 0;
-    while (!err && claim->again && !claim->full && op->claim.job_count < (size_t)op->claim.limit &&
+    while (!err && claim->again && !claim->full && has_room(op) &&
            claim->expired < PAWL__MAINTENANCE_MAX) {
         err = pawl__core_scan_once(claim->set, claim->op);
     }
@@ -326,9 +346,8 @@ enum pawl_err pawl__core_claim(struct pawl__set *set, struct pawl__op *op)
     set->claim = &claim;
     enum pawl_err err = scan_all(&claim);
     set->claim = NULL;
-    bool fewer = op->claim.job_count < (size_t)op->claim.limit;
     bool cut = claim.full || claim.expired >= PAWL__MAINTENANCE_MAX;
-    op->claim.more = fewer && (cut || claim.passed_over);
+    op->claim.more = has_room(op) && (cut || claim.passed_over);
     return err;
 }
 

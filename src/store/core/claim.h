@@ -3,7 +3,7 @@
  * 1. Queues are emptied from left to right, and a paused one gives nothing. Within a queue the best
  *    rank comes first, whatever the type; of one rank the job that arrived first.
  * 2. A job whose time to live is over is ended and not given, about PAWL__MAINTENANCE_MAX in one
- *    claim.
+ *    claim. Where a scan finds no others the next one looks at more jobs than it may give.
  * 3. The claim ends before the job whose arguments would exceed bytes_max, unless it is the first.
  *    Arguments longer than args_max are left out.
  * 4. Jobs that other transactions hold are passed over.
@@ -41,7 +41,8 @@ struct pawl__claim {
     const char *worker;             /* as long-lived as the jobs */
     struct pawl__claim_lane *lanes; /* those of one queue side by side, in order of the queues */
     size_t lane_count;
-    size_t wanted;    /* how many jobs this scan may find, those that it gives included */
+    size_t wanted;    /* how many jobs this scan may find, those that it gives included; claim_plain
+                         is never asked for more than may be given */
     uint8_t need;     /* what the rule needs of the others */
     bool passed_over; /* the scan's answer: others hold some, or may do */
 

@@ -312,9 +312,33 @@ static void a_claim_ends_no_more_than_a_sweep_does(void **state)
     struct pawl__op op = claim(b, (struct pawl__op){ .claim.limit = 100 });
     assert_int_equal(op.claim.job_count, 0);
     assert_true(op.claim.more);
-    assert_int_equal(b->scans, PAWL__MAINTENANCE_MAX / 100);
+    assert_int_equal(b->scans, 2); // of 100, and of the rest
+    assert_int_equal(b->jobs[PAWL__MAINTENANCE_MAX - 1].row.state, PAWL_STATE_EXPIRED);
+    assert_int_equal(b->jobs[PAWL__MAINTENANCE_MAX].row.state, PAWL_STATE_AVAILABLE);
     pawl__arena_release(&op.arena);
     close_store(b);
+}
+
+static void expired_jobs_in_front_cost_few_scans(void **state)
+{
+    (void)state;
+    enum { EXPIRED = 800 };
+    for (size_t i = 0; i < 2; i++) {
+        struct pawl__backend *b = open_store(ways[i]);
+        for (int n = 0; n < EXPIRED; n++) {
+            put(b, 0)->expires_at_ms = 1;
+        }
+        put(b, 0);
+        put(b, 0);
+        struct pawl__op op = claim(b, (struct pawl__op){ .claim.limit = 1 });
+        assert_false(op.claim.more);
+        GIVEN(&op, EXPIRED);
+        assert_int_equal(b->scans, 4); // 1 + 9 + 81 + 729 jobs
+        assert_int_equal(b->whole, 2); // the first that was met, and the one that was given
+        assert_int_equal(b->jobs[EXPIRED - 1].row.state, PAWL_STATE_EXPIRED);
+        assert_int_equal(b->jobs[EXPIRED + 1].row.state, PAWL_STATE_AVAILABLE);
+        close_store(b);
+    }
 }
 
 static void arguments_are_bounded_but_for_the_first(void **state)
@@ -486,6 +510,7 @@ int main(void)
         cmocka_unit_test(queues_are_emptied_from_left_to_right),
         cmocka_unit_test(what_expired_is_ended_and_does_not_count),
         cmocka_unit_test(a_claim_ends_no_more_than_a_sweep_does),
+        cmocka_unit_test(expired_jobs_in_front_cost_few_scans),
         cmocka_unit_test(arguments_are_bounded_but_for_the_first),
         cmocka_unit_test(jobs_that_others_hold_are_passed_over),
         cmocka_unit_test(a_claim_of_a_job_with_ties_is_followed_up),
