@@ -1,6 +1,6 @@
 /* Another session holds rows that a claim wants. The claim does not wait for it: it takes the rest,
- * says that more may be there, and whoever asks again after the rows are free gets them. Nor does
- * who takes notes of a run wait for a transaction that ends it. */
+ * says that more may be there, and whoever asks again after the rows are free gets them. Notes of a
+ * run do not wait for a transaction that ends it, and sweeps do not wait for another's turn. */
 #include "engine/stand.h"
 #include "postgres/session.h"
 #include "support/ops.h"
@@ -152,6 +152,51 @@ static void notes_do_not_wait_for_who_ends_the_run(void **state)
     rig_close(&rig);
 }
 
+static int64_t archive_in_turn(struct rig *rig, const char *owner)
+{
+    struct pawl__op op = {
+        .kind = PAWL__OP_ARCHIVE,
+        .diag = &rig->diag,
+        .retire = { .states = TERMINAL_STATES, .limit = 10, .owner = owner, .pause_ms = 1000 }
+    };
+    assert_ok(rig, pawl__store_do(rig->store, &op));
+    pawl__arena_release(&op.arena);
+    return op.retire.moved;
+}
+
+static void end_one(struct rig *rig)
+{
+    submit_one(rig, NULL);
+    struct pawl_job job = claim_one(rig, "default");
+    assert_ok(rig, complete(rig, ref_of(&job), "[]"));
+    rig_advance(rig, 2000);
+}
+
+/* A node is suspended in the middle of its turn, or of the first one of a new store. The others
+ * leave it its turn, and go on with all else. */
+static void sweeps_do_not_wait_for_a_turn(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, session_kind());
+    end_one(&rig);
+    for (int i = 1; i <= 2; i++) {
+        PGconn *pg = hold(rig.url, "UPDATE pawl_lock SET owner = 'suspended', fence = fence + 1"
+                                   " WHERE name = 'upkeep.archive'");
+        assert_i64(0, archive_in_turn(&rig, "a"));
+        submit_one(&rig, &(struct pawl_job_spec){ .delay_ms = 1 });
+        rig_advance(&rig, 1);
+        assert_i64(1, promote(&rig).moved);
+        let_go(pg);
+        assert_i64(i, archive_in_turn(&rig, "a"));
+        struct pawl_job job = claim_one(&rig, "default");
+        assert_ok(&rig, complete(&rig, ref_of(&job), "[]"));
+        end_one(&rig);
+    }
+    rig_check(&rig);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     if (session_kind() == NULL) {
@@ -165,6 +210,7 @@ int main(void)
         cmocka_unit_test(node_asks_again_at_once),
         cmocka_unit_test(node_that_got_a_part_asks_for_the_rest),
         cmocka_unit_test(notes_do_not_wait_for_who_ends_the_run),
+        cmocka_unit_test(sweeps_do_not_wait_for_a_turn),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }

@@ -75,12 +75,79 @@ PLANS = {
     "archive_old": ("bigint, bigint, bigint, bigint", "pawl_archive_ended"),
     "node_load": ("text[]", "pawl_node_pkey"),
     "lock_load": ("text[]", "pawl_lock_pkey"),
+    "lock_turn": ("text[]", "pawl_lock_pkey"),
     "token_load": ("text[]", "pawl_token_pkey"),
-    "set_node_put": ("text[], text[], bigint[], bigint[], bigint[], bigint[]", "pawl_node_pkey"),
-    "set_lock_put": ("text[], text[], bigint[], bigint[], bigint[]", "pawl_lock_pkey"),
+    "set_node_put": (NODE_LISTS, "pawl_node_pkey"),
+    "set_lock_put": (LOCK_LISTS, "pawl_lock_pkey"),
     "set_setting_drop": ("text[], text[]", "pawl_setting_pkey"),
     "key_records": ("uuid[]", "pawl_job_pkey"),
+    "claim_take_light": ("bigint, bigint, bigint, boolean, text, uuid[], bigint, bigint, bigint",
+                         "pawl_job_pkey"),
+    "archive_has": ("uuid[]", "pawl_archive_pkey"),
+    "job_delete": ("uuid[]", "pawl_job_pkey"),
+    "archive_delete": ("uuid[]", "pawl_archive_pkey"),
+    "failure_delete": ("uuid[]", "pawl_failure_pkey"),
+    "progress_delete": ("uuid[]", "pawl_progress_pkey"),
+    "checkpoint_delete": ("uuid[]", "pawl_checkpoint_pkey"),
+    "log_delete": ("uuid[]", "pawl_log_pkey"),
+    "deed_delete": ("uuid[]", "pawl_deed_job"),
+    "lease_delete": ("tid[]", "Tid Scan on pawl_lease"),
+    "ended_delete": ("tid[]", "Tid Scan on pawl_ended"),
+    "set_key_put": ("bytea[], uuid[], bigint[]", "pawl_key_pkey"),
+    "set_progress": ("uuid[], bigint[], bigint[], float8[], text[], text[]", "pawl_progress_pkey"),
+    "set_checkpoint_drop": ("uuid[], bigint[], bigint[], text[]", "pawl_checkpoint_pkey"),
+    "set_checkpoint_put": ("uuid[], bigint[], bigint[], text[]", "pawl_checkpoint_pkey"),
+    "set_node_drop": (NODE_LISTS, "pawl_node_pkey"),
+    "set_token_put": (TOKEN_LISTS, "pawl_token_pkey"),
+    "set_setting_put": ("text[], text[]", "pawl_setting_pkey"),
+    # these read nothing but their parameters
+    "ready_put": ("uuid[], bigint[], bigint[], bigint[], bigint[], uuid[]", "Insert on pawl_ready"),
+    "lease_put": ("uuid[], bigint[], text[], bigint[], bigint[]", "Insert on pawl_lease"),
+    "ended_put": ("uuid[], bigint[], bigint[], bigint[], bigint[]", "Insert on pawl_ended"),
+    "new_jobs_plain": ("bigint, uuid[], bigint[], bigint[], bigint[], uuid[], bigint[], bigint[], "
+                       "bigint[], text[]", "Insert on pawl_job"),
+    "new_jobs_alike": (", ".join(["bigint"] * 7) + ", boolean, boolean, uuid[], text[]",
+                       "Insert on pawl_job"),
+    "new_jobs": ("bigint, uuid[], bigint[], bigint[], bigint[], uuid[], " + FACT_LISTS + ", bytea[]",
+                 "Insert on pawl_job"),
+    "set_failure": (", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 5),
+                    "Insert on pawl_failure"),
+    "set_audit": ("bigint[], uuid[], text[], text[], text[], text[], bigint[], bigint[]",
+                  "Insert on pawl_deed"),
+    "set_line": ("uuid[], bigint[], bigint[], bigint[], bigint[], text[]", "Insert on pawl_log"),
+    "set_unsettled": (", ".join(["bigint[]", "uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 5),
+                      "Insert on pawl_unsettled"),
+    "tag_insert": ("uuid[], text[]", "Insert on pawl_tag"),
+    "set_node_new": (NODE_LISTS, "Insert on pawl_node"),
+    "set_lock_new": (LOCK_LISTS, "Insert on pawl_lock"),
+    "set_token_new": (TOKEN_LISTS, "Insert on pawl_token"),
+    "count_add": ("bigint[], bigint[], bigint[]", "Insert on pawl_count_delta"),
 }
+
+# All other statements, by the reason why their plan is of no interest.
+EXCEPTIONS = {
+    "has no plan to choose": """
+        begin begin_read commit rollback conduct_write conduct_read conduct_migrate conduct_check
+        who_serves turn_begin turn_mark turn_settle now notify key_lock key_lock_all
+        migration_lock migration_insert queue_deed""",
+    "reads a small table as a whole, and is rare": """
+        identify catalog_grow queue_all queue_insert queue_pause lane_all lane_insert node_census
+        node_silent nodes_all locks_all token_all setting_all set_node_forget set_locks_end
+        stats_counts count_fold turn_forget""",
+    "reads the roll of leases as a whole, when a node is gone": "set_runs_end",
+    "is put together from filters: sql/filter_test.c, and below": """
+        query_live query_archive page_sized query_within match_live match_archive count_live
+        count_archive""",
+    "is a reader's, who plans as usual: by the statistics of the moment": """
+        get_many story_failures story_log story_deeds story_progress story_checkpoint
+        setting_get""",
+    "looks at everything: that is its task": """
+        check_rolls check_orphans check_facts check_counts stats_bytes""",
+    "is the schema's own": """
+        migration_1 migration_table migration_table_exists migration_all script_may script_get
+        script_put""",
+}
+MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
                  "unsettled_list", "unsettled_next"}

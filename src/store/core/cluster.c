@@ -201,7 +201,7 @@ void pawl__want_lock(struct pawl__set *set, const struct pawl__op *op)
 static struct pawl__named *find_lock(struct pawl__set *set, const char *name)
 {
     struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_LOCK, name);
-    assert(named && named->read); // or the load had failed
+    assert(named && named->read && !named->held); // or the load had failed
     return named;
 }
 

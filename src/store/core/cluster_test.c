@@ -26,6 +26,7 @@ struct pawl__backend {
     struct pawl__catalog catalog;
     struct pawl_diag diag;
     int loads, put[PAWL__TABLES];
+    bool held;                                    /* another transaction has all locks */
     char runs_end[TEXT_MAX], locks_end[TEXT_MAX]; /* the newest */
     uint32_t ended[PAWL_STATE_END];               /* how many jobs there are to be retired */
     int64_t asked_before_ms;
@@ -71,7 +72,12 @@ static enum pawl_err load_named(struct pawl__backend *b, struct pawl__set *set)
     for (size_t i = 0; i < set->names.count; i++) {
         const struct pawl__named *named = set->names.at[i];
         const struct kept *kept = find(b, named->kind, named->row.name);
-        if (!named->read && kept) (void)pawl__set_named_loaded(set, named->kind, &kept->row);
+        if (named->read || !kept) continue;
+        if (named->turn && b->held) {
+            pawl__set_named_held(set, named->row.name);
+        } else {
+            (void)pawl__set_named_loaded(set, named->kind, &kept->row);
+        }
     }
     return PAWL_OK;
 }
@@ -517,6 +523,26 @@ static void one_owner_at_a_time_retires(void **state)
     close_store(b);
 }
 
+/* Held is neither free nor absent: the lock is not even written. */
+static void a_turn_that_another_transaction_has_is_not_waited_for(void **state)
+{
+    struct pawl__backend *b = open_store();
+    b->ended[PAWL_STATE_COMPLETED] = 1;
+    struct pawl__op first = retire_op(PAWL__OP_ARCHIVE, "a", 10);
+    struct pawl__op next = retire_op(PAWL__OP_ARCHIVE, "b", 10);
+    run_ops(b, &first, 1);
+    b->set.now_ms += 1000;
+    b->held = true;
+    run_ops(b, &next, 1);
+    assert_int_equal(next.retire.moved, 0);
+    assert_false(next.retire.more);
+    assert_int_equal(b->put[PAWL__TABLE_LOCK_NEW] + b->put[PAWL__TABLE_LOCK_PUT], 1);
+    b->held = false;
+    run_ops(b, &next, 1);
+    assert_int_equal(next.retire.moved, 1);
+    close_store(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +556,7 @@ int main(void)
         cmocka_unit_test(rows_are_found_among_many),
         cmocka_unit_test(jobs_are_retired_up_to_a_limit),
         cmocka_unit_test(one_owner_at_a_time_retires),
+        cmocka_unit_test(a_turn_that_another_transaction_has_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,13 @@ struct pawl__named *pawl__set_want_named(struct pawl__set *set, enum pawl__named
     return named;
 }
 
+struct pawl__named *pawl__set_want_turn(struct pawl__set *set, const char *name)
+{
+    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_LOCK, name);
+    if (named) named->turn = true;
+    return named;
+}
+
 struct pawl__named *pawl__set_name(struct pawl__set *set, enum pawl__named_kind kind,
                                    const char *name)
 {
@@ -127,6 +134,13 @@ struct pawl__named *pawl__set_named_loaded(struct pawl__set *set, enum pawl__nam
     return named;
 }
 
+void pawl__set_named_held(struct pawl__set *set, const char *name)
+{
+    struct pawl__named *named = find(&set->names, PAWL__NAMED_LOCK, name);
+    assert(named && named->turn && !named->read);
+    named->held = true;
+}
+
 void pawl__named_were_read(struct pawl__set *set)
 {
     for (size_t i = 0; i < set->names.count; i++) {
@@ -142,6 +156,7 @@ void pawl__named_list(struct pawl__set *set)
     for (size_t i = 0; i < set->names.count; i++) {
         const struct pawl__named *named = set->names.at[i];
         if (!named->changed) continue;
+        assert(!named->held);
         enum pawl__table table = !named->there   ? tables[named->kind].dropped
                                  : named->stored ? tables[named->kind].put
                                                  : tables[named->kind].added;

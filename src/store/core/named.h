@@ -60,6 +60,8 @@ union pawl__named_row {
 struct pawl__named {
     enum pawl__named_kind kind;
     bool read;    /* or never asked for */
+    bool turn;    /* a lock that its transaction does not wait for */
+    bool held;    /* that is so: another transaction has it, and nothing is known of it */
     bool stored;  /* there was one when it was read */
     bool there;   /* there is one now */
     bool changed; /* to be written, or deleted if it is not there any more */
@@ -81,6 +83,9 @@ const struct pawl__set_table *pawl__named_table(enum pawl__named_kind kind);
 /* The row of a name, which is borrowed; it is read before the rule is called again. */
 struct pawl__named *pawl__set_want_named(struct pawl__set *set, enum pawl__named_kind kind,
                                          const char *name);
+/* The same for a lock by which nodes take turns. If another transaction has locked its row it is
+ * `held`: that is another's turn, even if the node is suspended. */
+struct pawl__named *pawl__set_want_turn(struct pawl__set *set, const char *name);
 /* The same without reading it: it will be overwritten or deleted, whatever there is. */
 struct pawl__named *pawl__set_name(struct pawl__set *set, enum pawl__named_kind kind,
                                    const char *name);
@@ -88,6 +93,8 @@ struct pawl__named *pawl__set_name(struct pawl__set *set, enum pawl__named_kind 
  * failed. */
 struct pawl__named *pawl__set_named_loaded(struct pawl__set *set, enum pawl__named_kind kind,
                                            const union pawl__named_row *row);
+/* For load: another transaction has the lock of this name, which is a turn. */
+void pawl__set_named_held(struct pawl__set *set, const char *name);
 /* Changed rows go onto the lists of their tables. */
 void pawl__named_list(struct pawl__set *set);
 /* What was wanted is read; that which was not found is not there. */

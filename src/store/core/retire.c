@@ -5,16 +5,18 @@
 #define LOCK_ARCHIVE "upkeep.archive"
 #define LOCK_PURGE "upkeep.purge"
 
-/* Is it this operation's turn? The next one need not look before the pause is over. */
+/* Is it this operation's turn? The next one need not look before the pause is over, and none waits
+ * for one that is under way: its node may be suspended. */
 static enum pawl_err take_turn(struct pawl__set *set, const struct pawl__op *op, bool *ours)
 {
     *ours = true;
     if (!op->retire.owner) return PAWL_OK;
     const char *name = op->kind == PAWL__OP_PURGE ? LOCK_PURGE : LOCK_ARCHIVE;
-    (void)pawl__set_want_named(set, PAWL__NAMED_LOCK, name);
+    const struct pawl__named *turn = pawl__set_want_turn(set, name);
     enum pawl_err err = pawl__set_load(set, true);
-    if (!err) *ours = pawl__lock_take(set, name, op->retire.owner, op->retire.pause_ms);
-    return err;
+    if (err) return err;
+    *ours = !turn->held && pawl__lock_take(set, name, op->retire.owner, op->retire.pause_ms);
+    return PAWL_OK;
 }
 
 static enum pawl_err scan_state(struct pawl__set *set, struct pawl__op *op, enum pawl_state state,

@@ -153,7 +153,8 @@ struct pawl__core_table {
     pawl__lane_fn *lane;
     /* Read the rows of `names` that are wanted and were not read: pawl__set_named_loaded is called
      * for each that there is. Where several transactions write at once they are locked until the
-     * end. */
+     * end; of those that are a `turn`, pawl__set_named_held is called for one that another
+     * transaction has locked, without waiting for it. */
     pawl__load_named_fn *load_named;
     /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
      * may ask about a key has locked it when the transaction began; so the keys of the rows of

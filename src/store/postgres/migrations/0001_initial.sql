@@ -307,6 +307,9 @@ CREATE TABLE pawl_lock (
     locked_at_ms  bigint NOT NULL,
     expires_at_ms bigint NOT NULL
 ) WITH (fillfactor = 50);
+-- Nodes take turns by these and do not wait for each other, as one that inserts a name would.
+INSERT INTO pawl_lock (name, owner, fence, locked_at_ms, expires_at_ms)
+VALUES ('upkeep.archive', '', 0, 0, 0), ('upkeep.purge', '', 0, 0, 0);
 
 CREATE TABLE pawl_setting (
     name  text COLLATE "C" PRIMARY KEY,

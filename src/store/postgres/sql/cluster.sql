@@ -175,6 +175,18 @@ WHERE name = ANY (:names)
 ORDER BY name
 FOR UPDATE
 
+-- name: lock_turn
+-- What another transaction has locked is there with its name alone.
+SELECT {{lock.fields of t}}, l.name
+FROM pawl_lock AS l
+LEFT JOIN LATERAL (
+    SELECT {{lock.fields}}
+    FROM pawl_lock
+    WHERE name = l.name
+    FOR UPDATE SKIP LOCKED
+) AS t ON true
+WHERE l.name = ANY (:names)
+
 -- name: token_load
 SELECT {{token.fields}}
 FROM pawl_token
