@@ -19,7 +19,7 @@ enum { CHUNK_MAX = 64 };
 struct row {
     int64_t rank, key, run, base_run, free_runs;
     int64_t bytes; /* of the arguments */
-    bool brief;    /* which were not read */
+    int extras;    /* what was not read */
     struct pawl_job job;
 };
 
@@ -43,18 +43,10 @@ struct scan {
     struct cursor *cursors;
     size_t cursor_count;
     size_t found;       /* given or put into the set */
-    int64_t read_bytes; /* of arguments */
+    sqlite3_blob *args; /* to know the length of long ones */
 };
 
 /* ---- reading ---- */
-
-/* Are the arguments read before it is known whether the job is given? */
-static bool is_brief(const struct scan *scan, int64_t bytes)
-{
-    int64_t max = scan->claim->op->claim.bytes_max;
-    bool bounded = max && scan->read_bytes && scan->read_bytes + bytes > max;
-    return !scan->gives || bounded || pawl__claim_omits(scan->claim, bytes);
-}
 
 /* A statement that is bound to the row's key gives one row. */
 static enum pawl_err step_one(struct pawl__backend *sq, sqlite3_stmt *stmt)
@@ -79,6 +71,18 @@ static enum pawl_err read_job(struct pawl__backend *sq, int64_t key, bool brief,
     return err ? pawl__fail_nomem(sq->diag) : PAWL_OK;
 }
 
+/* Long arguments: how long, without reading them. */
+static enum pawl_err measure_args(struct scan *scan, struct row *row)
+{
+    struct pawl__sq_conn *conn = &scan->sq->writer;
+    int code = scan->args ? sqlite3_blob_reopen(scan->args, row->key)
+                          : sqlite3_blob_open(conn->db, "main", "pawl_job", "args", row->key, 0,
+                                              &scan->args);
+    if (code) return pawl__sq_error(conn, scan->sq->diag, "read a job's arguments");
+    row->bytes = sqlite3_blob_bytes(scan->args);
+    return PAWL_OK;
+}
+
 static enum pawl_err read_args(const struct scan *scan, struct row *row)
 {
     struct pawl__backend *sq = scan->sq;
@@ -88,7 +92,6 @@ static enum pawl_err read_args(const struct scan *scan, struct row *row)
     if (err) return err;
     bool ok = pawl__sq_column_span(stmt, 0, &scan->claim->op->arena, &row->job.args);
     sqlite3_reset(stmt);
-    row->brief = false;
     return ok ? PAWL_OK : pawl__fail_nomem(sq->diag);
 }
 
@@ -100,6 +103,7 @@ enum {
     NEXT_BASE,
     NEXT_FREE,
     NEXT_TAIL,
+    NEXT_ID_HEAD,
     NEXT_EXTRAS,
     NEXT_HEAD, /* {{job.head}} */
     NEXT_ARGS = NEXT_HEAD + PAWL__JOB_HEAD_COUNT - 1
@@ -107,27 +111,37 @@ enum {
 _Static_assert(PAWL__JOB_args == PAWL__JOB_FACTS_FIRST + PAWL__JOB_HEAD_COUNT - 1,
                "args is the last of PAWL__JOB_HEAD");
 
-/* A job without extras is in the row already; of another the rest is read. */
+/* A job without extras is in the row already. */
 static enum pawl_err read_row(struct scan *scan, sqlite3_stmt *stmt, struct row *row)
 {
-    struct pawl__arena *arena = &scan->claim->op->arena;
     row->rank = sqlite3_column_int64(stmt, NEXT_RANK);
     row->key = sqlite3_column_int64(stmt, NEXT_KEY);
     row->run = sqlite3_column_int64(stmt, NEXT_RUN);
     row->base_run = sqlite3_column_int64(stmt, NEXT_BASE);
     row->free_runs = sqlite3_column_int64(stmt, NEXT_FREE);
-    row->bytes = sqlite3_column_bytes(stmt, NEXT_ARGS);
-    row->brief = is_brief(scan, row->bytes);
-    if (!row->brief) scan->read_bytes += row->bytes;
-    if (sqlite3_column_int(stmt, NEXT_EXTRAS)) {
-        return read_job(scan->sq, row->key, row->brief, arena, &row->job);
-    }
+    row->bytes = sqlite3_column_bytes(stmt, NEXT_ARGS); // 0 if they are long
+    row->extras = sqlite3_column_int(stmt, NEXT_EXTRAS);
+    bool displaced = sqlite3_column_type(stmt, NEXT_ID_HEAD) != SQLITE_NULL;
+    int64_t head = displaced ? sqlite3_column_int64(stmt, NEXT_ID_HEAD) : row->key;
     row->job = pawl__job_empty;
-    row->job.id = pawl__sq_join(row->key, sqlite3_column_int64(stmt, NEXT_TAIL));
-    size_t count = PAWL__JOB_HEAD_COUNT - (row->brief ? 1 : 0); // the last one is args
+    row->job.id = pawl__sq_join(head, sqlite3_column_int64(stmt, NEXT_TAIL));
+    if (!scan->gives || row->extras & PAWL__SQ_EXTRAS_FIELDS) return PAWL_OK;
+    bool brief = row->extras || pawl__claim_omits(scan->claim, row->bytes);
+    size_t count = PAWL__JOB_HEAD_COUNT - (brief ? 1 : 0); // the last one is args
     enum pawl_err err = pawl__sq_read(stmt, NEXT_HEAD, &pawl__job_fields[PAWL__JOB_FACTS_FIRST],
-                                      count, arena, &row->job);
+                                      count, &scan->claim->op->arena, &row->job);
     return err ? pawl__fail_nomem(scan->sq->diag) : PAWL_OK;
+}
+
+/* What the row lacks to decide about it. Of a job that is not given in the end, so much is read for
+ * nothing; it is the last one. */
+static enum pawl_err read_extras(struct scan *scan, struct row *row)
+{
+    bool is_long = row->extras & PAWL__SQ_EXTRAS_ARGS;
+    enum pawl_err err = is_long ? measure_args(scan, row) : PAWL_OK;
+    if (err || !scan->gives || !(row->extras & PAWL__SQ_EXTRAS_FIELDS)) return err;
+    bool brief = is_long || pawl__claim_omits(scan->claim, row->bytes);
+    return read_job(scan->sq, row->key, brief, &scan->claim->op->arena, &row->job);
 }
 
 static enum pawl_err read_fresh(struct scan *scan, struct cursor *cursor)
@@ -145,7 +159,6 @@ static enum pawl_err read_fresh(struct scan *scan, struct cursor *cursor)
         row->job.args.at = pawl__arena_dup(&scan->claim->op->arena, from->args, from->args_len);
         row->job.args.len = from->args_len;
         row->bytes = from->args_len;
-        scan->read_bytes += row->bytes;
         if (!row->job.args.at) return pawl__fail_nomem(scan->sq->diag);
         cursor->fresh_at = from->next;
     }
@@ -278,7 +291,7 @@ static enum pawl_err give_row(struct scan *scan, struct cursor *cursor, struct r
 {
     struct pawl__backend *sq = scan->sq;
     struct pawl__claim *claim = scan->claim;
-    bool lacks = row->brief && !pawl__claim_omits(claim, row->bytes);
+    bool lacks = row->extras & PAWL__SQ_EXTRAS_ARGS && !pawl__claim_omits(claim, row->bytes);
     enum pawl_err err = lacks ? read_args(scan, row) : PAWL_OK;
     if (err) return err;
     const struct pawl__sq_halves halves = pawl__sq_split(row->job.id);
@@ -310,6 +323,8 @@ static enum pawl_err meet_row(struct scan *scan, struct cursor *cursor)
 {
     struct row *row = &cursor->rows[cursor->at];
     struct pawl__claim *claim = scan->claim;
+    enum pawl_err err = read_extras(scan, row);
+    if (err) return err;
     if (row->job.ties || pawl__claim_expired(claim, row->job.expires_at_ms)) scan->gives = false;
     if (scan->gives && !pawl__claim_fits(claim, row->bytes)) return PAWL_OK;
     cursor->at++;
@@ -341,6 +356,7 @@ static enum pawl_err scan_queues(struct scan *scan)
         if (scan->found == claim->wanted || claim->full) break;
         err = scan_lanes(scan, &claim->lanes[at], count);
     }
+    sqlite3_blob_close(scan->args); // NULL is fine
     return err;
 }
 

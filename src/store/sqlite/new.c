@@ -30,6 +30,12 @@ static const char new_table[] =
         pawl__sq_result(to, PAWL__KIND_##kind, &value);                                            \
         break;
 
+static int64_t extras_of(const struct pawl__sq_new_row *row)
+{
+    bool is_long = row->job->spec->args.len > PAWL__SQ_ARGS_SHORT;
+    return (row->extras ? PAWL__SQ_EXTRAS_FIELDS : 0) | (is_long ? PAWL__SQ_EXTRAS_ARGS : 0);
+}
+
 static void new_column(const void *rows, size_t at, int column, sqlite3_context *to)
 {
     const struct pawl__sq_new_row *row = &((const struct pawl__sq_new_row *)rows)[at];
@@ -50,7 +56,7 @@ static void new_column(const void *rows, size_t at, int column, sqlite3_context 
         sqlite3_result_int64(to, row->settled.rank);
         break;
     case COL_EXTRAS:
-        sqlite3_result_int64(to, row->extras);
+        sqlite3_result_int64(to, extras_of(row));
         break;
     case COL_KEYS:
         if (row->keys.len) {

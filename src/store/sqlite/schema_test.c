@@ -91,7 +91,8 @@ static void rows_that_make_no_sense_are_refused(void **state)
         { WAIT_ROW("6, 2, 99"), false },
         { JOB_ROW("1", "0"), true },
         { JOB_ROW("0", "0"), false },
-        { JOB_ROW("1", "2"), false },
+        { JOB_ROW("1", "3"), true },
+        { JOB_ROW("1", "4"), false },
         { ACTIVE_ROW("1", "0"), true }, // whoever runs has been claimed
         { ACTIVE_ROW("0", "-1"), false },
         { ACTIVE_ROW("3", "3"), false },

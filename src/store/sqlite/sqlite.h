@@ -37,6 +37,7 @@ enum pawl__sql { SQL_STATEMENTS(X) SQL_END };
 enum {
     PAWL__SQ_PATH_BYTES = 4096,
     PAWL__SQ_PAGE_BYTES = 8192,
+    PAWL__SQ_ARGS_SHORT = 4096,       /* bytes of arguments that are read with the job */
     PAWL__SQ_CACHE_KIB = 65536,       /* the writer's */
     PAWL__SQ_READER_CACHE_KIB = 8192, /* each: the system caches the file as well */
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
@@ -44,6 +45,12 @@ enum {
     PAWL__SQ_FRESH_MAX = 8192,        /* jobs kept out of pawl_ready */
     PAWL__SQ_FRESH_ARGS_MAX = 256,    /* bytes of arguments that such a job may have */
     PAWL__SQ_FRESH_TURNS_MAX = 32     /* transactions that it may wait */
+};
+
+/* Bits of the column extras. */
+enum {
+    PAWL__SQ_EXTRAS_FIELDS = 1, /* any field behind args is set, or head or keys */
+    PAWL__SQ_EXTRAS_ARGS = 2    /* args are longer than PAWL__SQ_ARGS_SHORT */
 };
 
 struct pawl__sq_conn {

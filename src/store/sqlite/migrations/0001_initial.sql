@@ -32,17 +32,18 @@ CREATE TABLE pawl_lane (
 -- key is the first half of the UUID and tail the second: ids begin with the time, so rows append
 -- and need no index of their own. An id that was not made when the job came, or whose first half is
 -- taken, gets the first half of one that was, and keeps its own in head: the job is displaced. So
--- keys are in order of arrival, and jobs of one rank run in it; see pawl__sq_key_time. extras tells
--- whether any column behind args is set, or head or keys. Columns are in the order in which
--- statements list them, the store's own before those of src/fields: in another, SQLite copies every
--- value of an INSERT ... SELECT once more.
+-- keys are in order of arrival, and jobs of one rank run in it; see pawl__sq_key_time. extras: 1 if
+-- any column behind args is set, or head or keys, and 2 more if args are longer than
+-- PAWL__SQ_ARGS_SHORT. Columns are in the order in which statements list them, the store's own
+-- before those of src/fields: in another, SQLite copies every value of an INSERT ... SELECT once
+-- more.
 CREATE TABLE pawl_job (
     key             INTEGER PRIMARY KEY,
     tail            INTEGER NOT NULL,
     head            INTEGER,
     lane            INTEGER NOT NULL,
     rank            INTEGER NOT NULL,
-    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
+    extras          INTEGER NOT NULL CHECK (extras BETWEEN 0 AND 3),
     keys            BLOB,
     priority        INTEGER NOT NULL,
     attempts_max    INTEGER NOT NULL CHECK (attempts_max >= 1),
@@ -156,7 +157,7 @@ CREATE TABLE pawl_archive (
     head            INTEGER,
     lane            INTEGER NOT NULL,
     rank            INTEGER NOT NULL,
-    extras          INTEGER NOT NULL CHECK (extras IN (0, 1)),
+    extras          INTEGER NOT NULL CHECK (extras BETWEEN 0 AND 3),
     keys            BLOB,
     priority        INTEGER NOT NULL,
     attempts_max    INTEGER NOT NULL,

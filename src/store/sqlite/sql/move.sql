@@ -2,7 +2,9 @@
 
 -- name: ready_next
 -- The index is the table: nothing is sorted. CROSS JOIN keeps the planner from turning it round.
-SELECT r.rank, r.key, r.run, r.base_run, r.free_runs, j.tail, j.extras, {{job.head of j}}
+-- Long arguments lie on pages of their own, which are read only for a job that is given.
+SELECT r.rank, r.key, r.run, r.base_run, r.free_runs, j.tail, j.head, j.extras,
+    {{job.head of j | args = CASE WHEN j.extras < 2 THEN j.args END}}
 FROM pawl_ready AS r
 CROSS JOIN pawl_job AS j ON j.key = r.key
 WHERE r.lane = :lane AND (r.rank, r.key) > (:rank, :key)
