@@ -157,6 +157,7 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_CHECK_ORPHANS,  SQL_CHECK_FACTS,  SQL_CHECK_COUNTS,
 };
 
+/* Every statement of the .sql files is planned here, so a new one is judged or excepted. */
 static void nothing_else_scans_or_sorts(void **state)
 {
     struct kit kit;
