@@ -378,6 +378,53 @@ static void job_paused_from_discarded_has_not_ended(struct rig *rig)
     assert_ok(rig, delete_job(rig, id));
 }
 
+/* It comes back from the archive for it, and keeps its end: as long as it is paused it is not among
+ * those that have ended, and when it is resumed all is as before. */
+static void pause_discarded(struct rig *rig, struct pawl_job_id id)
+{
+    struct pawl_job before = job_get(rig, id);
+    struct pawl_by by = { .actor = "ada", .reason = "to be looked at" };
+    assert_ok(rig, control_by(rig, id, PAWL_CONTROL_PAUSE, 0, by, NULL));
+    struct pawl_job paused = job_get(rig, id);
+    assert_state(PAUSED, paused.state);
+    assert_state(DISCARDED, paused.paused_from);
+    assert_false(paused.archived);
+    assert_i64(before.finished_at_ms, paused.finished_at_ms);
+    assert_int_equal(before.dead_letter, paused.dead_letter);
+    assert_text("to be looked at", paused.reason);
+    assert_span(before.result, paused.result);
+    rig_advance(rig, 1000);
+    assert_i64(0, archive_all(rig));
+    assert_err(rig, PAWL_ERR_STATE, control(rig, id, PAWL_CONTROL_RETRY));
+    assert_ok(rig, control(rig, id, PAWL_CONTROL_RESUME));
+    struct pawl_job after = job_get(rig, id);
+    assert_state(DISCARDED, after.state);
+    assert_i64(before.finished_at_ms, after.finished_at_ms);
+    assert_text(before.reason, after.reason);
+    assert_i64(1, archive_all(rig));
+}
+
+/* Of the jobs that have ended, those that were discarded can be paused: they may be wanted again.
+ */
+static void pausing_an_ended_job(struct rig *rig)
+{
+    for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
+        if (!(TERMINAL_STATES & PAWL_STATE_BIT(state))) continue;
+        for (int archived = 0; archived < 2; archived++) {
+            struct pawl_job_id id = job_in(rig, state, NULL);
+            rig_advance(rig, 5);
+            if (archived) assert_i64(1, archive_all(rig));
+            if (state == PAWL_STATE_DISCARDED) {
+                pause_discarded(rig, id);
+                continue;
+            }
+            assert_control(rig, id, PAWL_CONTROL_PAUSE, state, NO);
+            assert_int_equal(archived, job_get(rig, id).archived);
+            assert_i64(!archived, archive_all(rig));
+        }
+    }
+}
+
 static void deleted_job_leaves_nothing_behind(struct rig *rig)
 {
     const char *const tags[] = { "red" };
@@ -509,6 +556,7 @@ int main(void)
         CONTRACT(priority_given_while_waiting_counts_later),
         CONTRACT(delete_in_every_state),
         CONTRACT(job_paused_from_discarded_has_not_ended),
+        CONTRACT(pausing_an_ended_job),
         CONTRACT(deleted_job_leaves_nothing_behind),
     };
     return contract_run("control", tests, COUNT(tests));
