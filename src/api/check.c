@@ -272,18 +272,6 @@ enum pawl_err pawl__check_time(const char *field, enum pawl__time_kind kind, int
     return PAWL_OK;
 }
 
-enum pawl_err pawl__check_times(const struct pawl__time_rule *rules, size_t count, const void *base,
-                                struct pawl_diag *diag)
-{
-    for (size_t i = 0; i < count; i++) {
-        int64_t value_ms;
-        memcpy(&value_ms, (const char *)base + rules[i].offset, sizeof value_ms);
-        enum pawl_err err = pawl__check_time(rules[i].field, rules[i].kind, value_ms, diag);
-        if (err) return err;
-    }
-    return PAWL_OK;
-}
-
 /* ---- tags ---- */
 
 enum pawl_err pawl__tag_clean(const char *tag, const char *field, struct pawl__tag *out,

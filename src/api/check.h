@@ -62,19 +62,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__check_priority(int32_t priority, struct pawl
 /* `by` may be NULL. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_by(const struct pawl_by *by, struct pawl_diag *diag);
 
-/* One of the int64_t members of a struct that hold times. */
 /* A lease is a duration of at least PAWL_LEASE_MIN_MS: a shorter one ends before a worker has
  * begun, and the job is soon taken for one that kills its workers. */
 enum pawl__time_kind { PAWL__TIME_INSTANT, PAWL__TIME_DURATION, PAWL__TIME_LEASE };
-struct pawl__time_rule {
-    const char *field;
-    enum pawl__time_kind kind;
-    size_t offset;
-};
-/* 0, "not given", or within the kind's bounds. `base` is the struct whose members the rules name.
- */
-PAWL_MUST_CHECK enum pawl_err pawl__check_times(const struct pawl__time_rule *rules, size_t count,
-                                                const void *base, struct pawl_diag *diag);
+/* 0, "not given", or within the kind's bounds. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_time(const char *field, enum pawl__time_kind kind,
                                                int64_t value_ms, struct pawl_diag *diag);
 

@@ -6,79 +6,54 @@
 #include "api/check.h"
 #include "base/diag.h"
 #include "base/id.h"
+#include "fields/fields.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #define PAGE_LIMIT_DEFAULT 50
 
-#define FILTER_TIMES(X)                                                                            \
-    X(created_from_ms)                                                                             \
-    X(created_until_ms)                                                                            \
-    X(due_from_ms)                                                                                 \
-    X(due_until_ms)                                                                                \
-    X(finished_from_ms)                                                                            \
-    X(finished_until_ms)
-
-static enum pawl_err check_range(const char *field, int64_t from_ms, int64_t until_ms,
-                                 struct pawl_diag *diag)
+static enum pawl_err check_states(uint32_t states, struct pawl_diag *diag)
 {
-    if (!until_ms || from_ms <= until_ms) return PAWL_OK;
-    return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s must not be before its beginning",
-                            field);
+    if (!(states & ~pawl__states_known)) return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "filter.states",
+                            "filter.states 0x%x has unknown states", states);
 }
-
-static enum pawl_err check_times(const struct pawl_filter *filter, struct pawl_diag *diag)
-{
-#define X(member) { "filter." #member, PAWL__TIME_INSTANT, offsetof(struct pawl_filter, member) },
-    static const struct pawl__time_rule rules[] = { FILTER_TIMES(X) };
-#undef X
-    enum pawl_err err = pawl__check_times(rules, sizeof rules / sizeof rules[0], filter, diag);
-    if (!err) {
-        err = check_range("filter.created_until_ms", filter->created_from_ms,
-                          filter->created_until_ms, diag);
-    }
-    if (!err) {
-        err = check_range("filter.due_until_ms", filter->due_from_ms, filter->due_until_ms, diag);
-    }
-    if (!err) {
-        err = check_range("filter.finished_until_ms", filter->finished_from_ms,
-                          filter->finished_until_ms, diag);
-    }
-    return err;
-}
-
-#define FILTER_TEXTS(X)                                                                            \
-    X(business_key, PAWL_KEY_BYTES_MAX)                                                            \
-    X(idempotency_key, PAWL_KEY_BYTES_MAX)                                                         \
-    X(principal, PAWL_KEY_BYTES_MAX)                                                               \
-    X(worker, PAWL_WORKER_BYTES_MAX)                                                               \
-    X(trace_id, PAWL_KEY_BYTES_MAX)                                                                \
-    X(meta_key, PAWL_KEY_BYTES_MAX)                                                                \
-    X(meta_value, PAWL__META_VALUE_BYTES_MAX)
 
 /* NULL does not restrict; "" is refused, for it would look like a restriction and be none. */
-static enum pawl_err check_texts(const struct pawl_filter *filter, struct pawl_diag *diag)
+static enum pawl_err check_text(const char *field, size_t bytes_max, const char *text,
+                                struct pawl_diag *diag)
 {
-    const struct {
-        struct pawl__text_rule rule;
-        const char *text;
-    } texts[] = {
-#define X(member, bytes_max) { { "filter." #member, bytes_max }, filter->member },
-        FILTER_TEXTS(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (!texts[i].text) continue;
-        enum pawl_err err = pawl__check_text(&texts[i].rule, texts[i].text, diag);
-        if (err) return err;
-    }
-    if (!filter->meta_key != !filter->meta_value) {
-        const char *field = filter->meta_key ? "filter.meta_value" : "filter.meta_key";
-        return pawl__fail_field(diag, PAWL_ERR_ARG, field,
-                                "filter.meta_key and filter.meta_value need each other");
-    }
-    return PAWL_OK;
+    if (!text) return PAWL_OK;
+    return pawl__check_text(&(struct pawl__text_rule){ field, bytes_max }, text, diag);
+}
+
+static enum pawl_err check_meta(const struct pawl_filter *filter, struct pawl_diag *diag)
+{
+    const char *key = filter->meta_key, *value = filter->meta_value;
+    enum pawl_err err = check_text("filter.meta_key", PAWL_KEY_BYTES_MAX, key, diag);
+    if (!err) err = check_text("filter.meta_value", PAWL__META_VALUE_BYTES_MAX, value, diag);
+    if (err || !key == !value) return err;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, key ? "filter.meta_value" : "filter.meta_key",
+                            "filter.meta_key and filter.meta_value need each other");
+}
+
+static enum pawl_err check_priority(const struct pawl_filter *filter, struct pawl_diag *diag)
+{
+    if (!filter->priority_given || filter->priority_min <= filter->priority_max) return PAWL_OK;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "filter.priority_max",
+                            "filter.priority_max %d is below filter.priority_min %d",
+                            filter->priority_max, filter->priority_min);
+}
+
+/* `from` and `until` are the names of the members. */
+static enum pawl_err check_range(const char *from, int64_t from_ms, const char *until,
+                                 int64_t until_ms, struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__check_time(from, PAWL__TIME_INSTANT, from_ms, diag);
+    if (!err) err = pawl__check_time(until, PAWL__TIME_INSTANT, until_ms, diag);
+    if (err || !until_ms || from_ms <= until_ms) return err;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, until, "%s must not be before its beginning",
+                            until);
 }
 
 static enum pawl_err check_prefix(const struct pawl_filter *filter, struct pawl_diag *diag)
@@ -90,14 +65,18 @@ static enum pawl_err check_prefix(const struct pawl_filter *filter, struct pawl_
                             pawl__quote(filter->id_prefix).text);
 }
 
-static enum pawl_err check_lists(const struct pawl_filter *filter, struct pawl_diag *diag)
+static enum pawl_err check_queues(const struct pawl_filter *filter, struct pawl_diag *diag)
 {
-    static const struct pawl__list_rule queues = { { "filter.queues", PAWL_QUEUE_BYTES_MAX },
-                                                   PAWL__LIST_MAX };
-    static const struct pawl__list_rule types = { { "filter.types", PAWL_TYPE_BYTES_MAX },
-                                                  PAWL__LIST_MAX };
-    enum pawl_err err = pawl__check_list(&queues, filter->queues, filter->queue_count, diag);
-    if (!err) err = pawl__check_list(&types, filter->types, filter->type_count, diag);
+    static const struct pawl__list_rule rule = { { "filter.queues", PAWL_QUEUE_BYTES_MAX },
+                                                 PAWL__LIST_MAX };
+    return pawl__check_list(&rule, filter->queues, filter->queue_count, diag);
+}
+
+static enum pawl_err check_types(const struct pawl_filter *filter, struct pawl_diag *diag)
+{
+    static const struct pawl__list_rule rule = { { "filter.types", PAWL_TYPE_BYTES_MAX },
+                                                 PAWL__LIST_MAX };
+    enum pawl_err err = pawl__check_list(&rule, filter->types, filter->type_count, diag);
     for (size_t i = 0; !err && i < filter->type_count; i++) {
         err = pawl__check_star("filter.types", filter->types[i], diag);
     }
@@ -140,24 +119,30 @@ static enum pawl_err clean_tags(struct pawl_filter *filter, struct pawl__arena *
     return PAWL_OK;
 }
 
+/* For each kind of the list: the check of a member. */
+#define CHECK_STATES(member) check_states(out->member, diag)
+#define CHECK_PREFIX(member) check_prefix(out, diag)
+#define CHECK_NAMES(member) check_##member##s(out, diag)
+#define CHECK_TAGS(member) clean_tags(out, arena, diag)
+#define CHECK_KEY(member) check_text("filter." #member, PAWL_KEY_BYTES_MAX, out->member, diag)
+#define CHECK_WORKER(member) check_text("filter." #member, PAWL_WORKER_BYTES_MAX, out->member, diag)
+#define CHECK_PAIR(member) check_##member(out, diag)
+#define CHECK_NUMBERS(member) check_##member(out, diag)
+#define CHECK_RANGE(member)                                                                        \
+    check_range("filter." #member "_from_ms", out->member##_from_ms,                               \
+                "filter." #member "_until_ms", out->member##_until_ms, diag)
+#define CHECK_FLAG(member) PAWL_OK
+#define CHECK_ARCHIVE(member) PAWL_OK
+
 enum pawl_err pawl__filter_complete(const struct pawl_filter *given, struct pawl__arena *arena,
                                     struct pawl_filter *out, struct pawl_diag *diag)
 {
     *out = given ? *given : (struct pawl_filter){ .states = 0 };
-    if (out->states & ~pawl__states_known) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "filter.states",
-                                "filter.states 0x%x has unknown states", out->states);
-    }
-    if (out->priority_given && out->priority_min > out->priority_max) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "filter.priority_max",
-                                "filter.priority_max %d is below filter.priority_min %d",
-                                out->priority_max, out->priority_min);
-    }
-    enum pawl_err err = check_times(out, diag);
-    if (!err) err = check_texts(out, diag);
-    if (!err) err = check_prefix(out, diag);
-    if (!err) err = check_lists(out, diag);
-    if (!err) err = clean_tags(out, arena, diag);
+    enum pawl_err err = PAWL_OK;
+#define X(member, kind, ...)                                                                       \
+    if (!err) err = CHECK_##kind(member);
+    PAWL__FILTER_FIELDS(X)
+#undef X
     return err;
 }
 

@@ -69,26 +69,24 @@ static enum pawl_err check_id(const struct pawl_job_id *id, struct pawl_diag *di
     return pawl__fail_field(diag, PAWL_ERR_ARG, "id", "id must not be all zeroes");
 }
 
-/* What rule a field has; false: it is not a time. */
-static bool time_rule(const struct pawl__spec_field *field, struct pawl__time_rule *out)
+/* False: it is not a time. */
+static bool time_kind(enum pawl__spec_kind kind, enum pawl__time_kind *out)
 {
-    bool lasts = field->kind == PAWL__SPEC_KIND_MS, lease = field->kind == PAWL__SPEC_KIND_LEASE;
-    *out = (struct pawl__time_rule){ field->name,
-                                     lasts   ? PAWL__TIME_DURATION
-                                     : lease ? PAWL__TIME_LEASE
-                                             : PAWL__TIME_INSTANT,
-                                     field->offset };
-    return lasts || lease || field->kind == PAWL__SPEC_KIND_AT;
+    bool lasts = kind == PAWL__SPEC_KIND_MS, lease = kind == PAWL__SPEC_KIND_LEASE;
+    *out = lasts ? PAWL__TIME_DURATION : lease ? PAWL__TIME_LEASE : PAWL__TIME_INSTANT;
+    return lasts || lease || kind == PAWL__SPEC_KIND_AT;
 }
 
 static enum pawl_err check_times(const struct pawl_job_spec *spec, struct pawl_diag *diag)
 {
-    enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < PAWL__SPEC_END; i++) {
-        struct pawl__time_rule rule;
-        if (time_rule(&pawl__spec_fields[i], &rule)) err = pawl__check_times(&rule, 1, spec, diag);
+    for (size_t i = 0; i < PAWL__SPEC_END; i++) {
+        const struct pawl__spec_field *field = &pawl__spec_fields[i];
+        const void *at = (const char *)spec + field->offset;
+        enum pawl__time_kind kind;
+        if (!time_kind(field->kind, &kind)) continue;
+        enum pawl_err err = pawl__check_time(field->name, kind, *(const int64_t *)at, diag);
+        if (err) return err;
     }
-    if (err) return err;
     if (spec->delay_ms && spec->due_at_ms) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "due_at_ms",
                                 "due_at_ms and delay_ms cannot both be given");
@@ -104,32 +102,29 @@ static enum pawl_err check_times(const struct pawl_job_spec *spec, struct pawl_d
     return PAWL_OK;
 }
 
+static enum pawl_err check_texts(const struct pawl_job_spec *spec, struct pawl_diag *diag)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < PAWL__SPEC_END; i++) {
+        const struct pawl__spec_field *field = &pawl__spec_fields[i];
+        const struct pawl__text_rule rule = { field->name, PAWL_KEY_BYTES_MAX };
+        const char *const *text = (const void *)((const char *)spec + field->offset);
+        if (field->kind == PAWL__SPEC_KIND_KEY && *text) {
+            err = pawl__check_text(&rule, *text, diag);
+        } else if (field->kind == PAWL__SPEC_KIND_NOTE) {
+            err = pawl__check_optional(&rule, *text, diag);
+        }
+    }
+    return err;
+}
+
 static enum pawl_err check_keys(const struct pawl_job_spec *spec, struct pawl_diag *diag)
 {
-    static const struct pawl__text_rule idempotency = { "idempotency_key", PAWL_KEY_BYTES_MAX };
-    static const struct pawl__text_rule business = { "business_key", PAWL_KEY_BYTES_MAX };
-    enum pawl_err err = PAWL_OK;
-    if (spec->idempotency_key) err = pawl__check_text(&idempotency, spec->idempotency_key, diag);
-    if (!err && spec->business_key) err = pawl__check_text(&business, spec->business_key, diag);
-    if (err) return err;
     if (spec->idempotency_ms && !spec->idempotency_key) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "idempotency_ms",
                                 "idempotency_ms needs an idempotency_key");
     }
     return pawl__unique_check(&spec->unique, diag);
-}
-
-static enum pawl_err check_notes(const struct pawl_job_spec *spec, struct pawl_diag *diag)
-{
-    enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < PAWL__SPEC_END; i++) {
-        const struct pawl__spec_field *field = &pawl__spec_fields[i];
-        if (field->kind != PAWL__SPEC_KIND_NOTE) continue;
-        const struct pawl__text_rule rule = { field->name, PAWL_KEY_BYTES_MAX };
-        const void *at = (const char *)spec + field->offset;
-        err = pawl__check_optional(&rule, *(const char *const *)at, diag);
-    }
-    return err;
 }
 
 /* Everything but payloads and tags, which are checked where they are read. */
@@ -140,8 +135,8 @@ static enum pawl_err check_members(const struct pawl_job_spec *spec, struct pawl
     if (!err) err = pawl__check_queue(spec->queue, diag);
     if (!err) err = pawl__check_priority(spec->priority, diag);
     if (!err) err = check_times(spec, diag);
+    if (!err) err = check_texts(spec, diag);
     if (!err) err = check_keys(spec, diag);
-    if (!err) err = check_notes(spec, diag);
     return err;
 }
 

@@ -53,7 +53,11 @@ const struct pawl_job pawl__job_empty = { PAWL__JOB_FIELDS(X) };
 const struct pawl__field pawl__job_fields[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X) };
 #undef X
 
-/* ---- specs and retry policies ---- */
+#define X(member, column, kind, origin, name, ...) name,
+const char *const pawl__job_names[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X) };
+#undef X
+
+/* ---- specs, retry policies and filters ---- */
 
 #define NONE_ID_AT NULL
 #define NONE_TYPE NULL
@@ -79,13 +83,23 @@ const struct pawl__field pawl__job_fields[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X)
         0                                                                                          \
     }
 #define NONE_UNIQUE NONE_RETRY
+#define NONE_STATES 0
+#define NONE_PREFIX NULL
+#define NONE_NAMES NULL, 0
+#define NONE_WORKER NULL
+#define NONE_PAIR NULL, NULL
+#define NONE_NUMBERS false, 0, 0
+#define NONE_RANGE 0, 0
+#define NONE_FLAG false
+#define NONE_ARCHIVE false
 
 /* As above: these do not compile when a member is missing in the list. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 #define X(member, kind, ...) NONE_##kind,
-__attribute__((unused)) static const struct pawl_job_spec spec_is_whole = { PAWL__SPEC_FIELDS(X) };
-__attribute__((unused)) static const struct pawl_retry retry_is_whole = { PAWL__RETRY_FIELDS(X) };
+__attribute__((unused)) static const struct pawl_job_spec spec_whole = { PAWL__SPEC_FIELDS(X) };
+__attribute__((unused)) static const struct pawl_retry retry_whole = { PAWL__RETRY_FIELDS(X) };
+__attribute__((unused)) static const struct pawl_filter filter_whole = { PAWL__FILTER_FIELDS(X) };
 #undef X
 #pragma GCC diagnostic pop
 

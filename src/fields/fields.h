@@ -1,8 +1,9 @@
-/* The fields of a job, of a spec and of a retry policy, each as a list.
+/* The fields of a job, of a spec, of a retry policy and of a filter, each as a list.
  *
  * A field is named once here. From these lists come what the stores read and write (column lists of
- * the .sql files, readers, binders), the members of the remote protocol, checks of a spec, copies
- * of jobs, JSON, and tables in docs/. CONTRIBUTING.md says how to add a field.
+ * the .sql files, readers, binders), the members of the remote protocol, checks of specs and
+ * filters, copies of jobs, JSON, terms of queries, and tables in docs/. CONTRIBUTING.md says how to
+ * add a field.
  *
  * Each list is in the order of its struct in <pawl/job.h>. fields.c does not compile when a member
  * of the struct is missing here, or has another type than its kind says. mk/embed_sql.py reads this
@@ -125,7 +126,7 @@ struct pawl__kinds { PAWL__KINDS(X) };
 
 /* ---- struct pawl_job_spec ----
  *
- * member, KIND, "documentation"
+ * member, KIND, "name in JSON", "documentation"
  *
  * TYPE, ARGS, META, TAGS, RETRY and UNIQUE are read and checked by code of their own. A KEY has
  * 1 to PAWL_KEY_BYTES_MAX bytes, a NOTE none or as many. MS is a duration, LEASE one that has a
@@ -135,36 +136,35 @@ struct pawl__kinds { PAWL__KINDS(X) };
     X(UNIQUE) X(NOTE) X(BOOL)
 
 #define PAWL__SPEC_FIELDS(X)                                                                       \
-    X(id,              ID_AT,  "its id; otherwise a new one is made")                              \
-    X(type,            TYPE,   "what is to be done")                                               \
-    X(queue,           QUEUE,  "where it waits")                                                   \
-    X(args,            ARGS,   "its arguments, an array")                                          \
-    X(meta,            META,   "an object of the submitter's")                                     \
-    X(extra,           META,   "an object of further members")                                     \
-    X(tags,            TAGS,   "labels to find it by")                                             \
-    X(priority,        I32,    "higher runs sooner")                                               \
-    X(delay_ms,        MS,     "due this long after submission")                                   \
-    X(due_at_ms,       AT,     "or at this instant")                                               \
-    X(expires_in_ms,   MS,     "not started this long after it is due: expired")                   \
-    X(expires_at_ms,   AT,     "or at this instant")                                               \
-    X(timeout_ms,      MS,     "how long a run may take")                                          \
-    X(lease_ms,        LEASE,  "how long a claim holds without a heartbeat")                       \
-    X(sla_soft_at_ms,  AT,     "wanted by")                                                        \
-    X(sla_hard_at_ms,  AT,     "needed by")                                                        \
-    X(keep_ms,         MS,     "how long its record is kept at least")                             \
-    X(retry,           RETRY,  "when and whether it runs again")                                   \
-    X(idempotency_key, KEY,    "a repeat with it gets the first job back")                         \
-    X(idempotency_ms,  MS,     "for this long")                                                    \
-    X(business_key,    KEY,    "unique among live jobs")                                           \
-    X(unique,          UNIQUE, "what makes another job the same")                                  \
-    X(principal,       NOTE,   "on whose behalf")                                                  \
-    X(trace_id,        NOTE,   "of the trace that it belongs to")                                  \
-    X(pending,         BOOL,   "held until it is activated")
+    X(id,              ID_AT,  "id",              "its id; otherwise a new one is made")           \
+    X(type,            TYPE,   "type",            "what is to be done")                            \
+    X(queue,           QUEUE,  "queue",           "where it waits")                                \
+    X(args,            ARGS,   "args",            "its arguments, an array")                       \
+    X(meta,            META,   "meta",            "an object of the submitter's")                  \
+    X(extra,           META,   "extra",           "an object of further members")                  \
+    X(tags,            TAGS,   "tags",            "labels to find it by")                          \
+    X(priority,        I32,    "priority",        "higher runs sooner")                            \
+    X(delay_ms,        MS,     "delay_ms",        "due this long after submission")                \
+    X(due_at_ms,       AT,     "due_at",          "or at this instant")                            \
+    X(expires_in_ms,   MS,     "expires_in_ms",   "not started so long after it is due: expired")  \
+    X(expires_at_ms,   AT,     "expires_at",      "or at this instant")                            \
+    X(timeout_ms,      MS,     "timeout_ms",      "how long a run may take")                       \
+    X(lease_ms,        LEASE,  "lease_ms",        "how long a claim holds without a heartbeat")    \
+    X(sla_soft_at_ms,  AT,     "sla_soft_at",     "wanted by")                                     \
+    X(sla_hard_at_ms,  AT,     "sla_hard_at",     "needed by")                                     \
+    X(keep_ms,         MS,     "keep_ms",         "how long its record is kept at least")          \
+    X(retry,           RETRY,  "retry",           "when and whether it runs again")                \
+    X(idempotency_key, KEY,    "idempotency_key", "a repeat with it gets the first job back")      \
+    X(idempotency_ms,  MS,     "idempotency_ms",  "for this long")                                 \
+    X(business_key,    KEY,    "business_key",    "unique among live jobs")                        \
+    X(unique,          UNIQUE, "unique",          "what makes another job the same")               \
+    X(principal,       NOTE,   "principal",       "on whose behalf")                               \
+    X(trace_id,        NOTE,   "trace_id",        "of the trace that it belongs to")               \
+    X(pending,         BOOL,   "pending",         "held until it is activated")
 
 /* ---- struct pawl_retry ----
  *
- * member, KIND, "documentation". pawl__policy and its functions in the migrations of PostgreSQL
- * repeat the members. */
+ * member, KIND, "documentation". A member's name in JSON is its own. */
 #define PAWL__RETRY_FIELDS(X)                                                                      \
     X(attempts_max,  I32,        "runs in all, the first included")                                \
     X(backoff,       BACKOFF,    "how the wait grows")                                             \
@@ -177,6 +177,34 @@ struct pawl__kinds { PAWL__KINDS(X) };
     X(jitter_high,   REAL,       "and less than this")                                             \
     X(non_retryable, TEXTS,      "error types that end the job")                                   \
     X(on_exhaustion, EXHAUSTION, "what becomes of a job without attempts left")
+
+/* ---- struct pawl_filter ----
+ *
+ * member, KIND, column
+ *
+ * A KEY or a WORKER is what the column equals, a FLAG asks for a column that is true, a RANGE is
+ * two members, from_ms and until_ms, between which the column is. FACT(column) is written once for
+ * each job, STAND(column) depends on where the job stands and on the store. The other kinds have
+ * checks and terms of their own: NAMES and TAGS are a list and its count, PAIR is a key and a
+ * value, NUMBERS a flag and two bounds; ARCHIVE says which tables are searched. */
+#define PAWL__FILTER_FIELDS(X)                                                                     \
+    X(states,          STATES,  NONE())                                                            \
+    X(id_prefix,       PREFIX,  NONE())                                                            \
+    X(queue,           NAMES,   NONE())                                                            \
+    X(type,            NAMES,   NONE())                                                            \
+    X(tag,             TAGS,    NONE())                                                            \
+    X(business_key,    KEY,     FACT(business_key))                                                \
+    X(idempotency_key, KEY,     FACT(idempotency_key))                                             \
+    X(principal,       KEY,     FACT(principal))                                                   \
+    X(worker,          WORKER,  STAND(worker))                                                     \
+    X(trace_id,        KEY,     FACT(trace_id))                                                    \
+    X(meta,            PAIR,    NONE())                                                            \
+    X(priority,        NUMBERS, NONE())                                                            \
+    X(created,         RANGE,   FACT(created_at_ms))                                               \
+    X(due,             RANGE,   FACT(due_at_ms))                                                   \
+    X(finished,        RANGE,   STAND(finished_at_ms))                                             \
+    X(dead_letter,     FLAG,    STAND(dead_letter))                                                \
+    X(archived,        ARCHIVE, NONE())
 
 /* clang-format on */
 
@@ -209,8 +237,9 @@ enum {
 };
 #undef X
 
-/* All fields of struct pawl_job. */
+/* All fields of struct pawl_job, and their names in JSON; "": it has none. */
 extern const struct pawl__field pawl__job_fields[PAWL__JOB_END];
+extern const char *const pawl__job_names[PAWL__JOB_END];
 
 #define X(name) PAWL__SPEC_KIND_##name,
 enum pawl__spec_kind { PAWL__SPEC_KINDS(X) PAWL__SPEC_KIND_END };

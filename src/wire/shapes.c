@@ -1,5 +1,6 @@
-/* The structs that travel, as tables. Jobs, specs and retry policies are those of src/fields; a
- * field that is added to another public struct must be added here, or it does not travel. */
+/* The structs that travel, as tables. Jobs, specs, retry policies and filters are those of
+ * src/fields; a field that is added to another public struct must be added here, or it does not
+ * travel. */
 #include "wire/inside.h"
 
 #include "fields/fields.h"
@@ -122,15 +123,22 @@ static const struct pawl__wire_shape spec_shape = SHAPE(spec_fields);
 #undef S
 #undef X
 
+#define FILTER_STATES(member) MASK(member)
+#define FILTER_PREFIX(member) TEXT(member)
+#define FILTER_NAMES(member) TEXTS(member##s, member##_count)
+#define FILTER_TAGS(member) TEXTS(member##s, member##_count)
+#define FILTER_KEY(member) TEXT(member)
+#define FILTER_WORKER(member) TEXT(member)
+#define FILTER_PAIR(member) TEXT(member##_key), TEXT(member##_value)
+#define FILTER_NUMBERS(member) BOOL(member##_given), INT32(member##_min), INT32(member##_max)
+#define FILTER_RANGE(member) INT64(member##_from_ms), INT64(member##_until_ms)
+#define FILTER_FLAG(member) BOOL(member)
+#define FILTER_ARCHIVE(member) BOOL(member)
+
 #define S struct pawl_filter
-static const struct pawl__wire_field filter_fields[] = {
-    MASK(states), TEXT(id_prefix), TEXTS(queues, queue_count), TEXTS(types, type_count),
-    TEXTS(tags, tag_count), TEXT(business_key), TEXT(idempotency_key), TEXT(principal),
-    TEXT(worker), TEXT(trace_id), TEXT(meta_key), TEXT(meta_value), BOOL(priority_given),
-    INT32(priority_min), INT32(priority_max), INT64(created_from_ms), INT64(created_until_ms),
-    INT64(due_from_ms), INT64(due_until_ms), INT64(finished_from_ms), INT64(finished_until_ms),
-    BOOL(dead_letter), BOOL(archived),
-};
+#define X(member, kind, ...) FILTER_##kind(member),
+static const struct pawl__wire_field filter_fields[] = { PAWL__FILTER_FIELDS(X) };
+#undef X
 static const struct pawl__wire_shape filter_shape = SHAPE(filter_fields);
 #undef S
 

@@ -2,6 +2,7 @@
 #include "store/sql/filter.h"
 
 #include "base/id.h"
+#include "fields/fields.h"
 #include "lifecycle/lifecycle.h"
 
 #include <assert.h>
@@ -107,6 +108,12 @@ static void number_term(struct pawl__draft *draft, const char *column, const cha
     pawl__draft_number(draft, number);
 }
 
+static void range_terms(struct pawl__draft *draft, const char *column, int64_t from, int64_t until)
+{
+    number_term(draft, column, " >= ?", from);
+    number_term(draft, column, " < ?", until);
+}
+
 static void string_term(struct pawl__draft *draft, const char *column, const char *value)
 {
     if (!value || !*value) return;
@@ -140,6 +147,16 @@ static void add_type(struct pawl__draft *draft, const char *type)
         pawl__draft_add(draft, " = ?");
         add_string(draft, type);
     }
+}
+
+static void queue_term(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    list_term(draft, "q.name", filter->queues, filter->queue_count, ")");
+}
+
+static void tag_term(struct pawl__draft *draft, const struct pawl_filter *filter)
+{
+    list_term(draft, draft->dialect->tagged, filter->tags, filter->tag_count, "))");
 }
 
 static void type_term(struct pawl__draft *draft, const struct pawl_filter *filter)
@@ -185,32 +202,30 @@ static void priority_term(struct pawl__draft *draft, const struct pawl_filter *f
     pawl__draft_number(draft, filter->priority_max);
 }
 
-static void range_terms(struct pawl__draft *draft, const char *column, int64_t from, int64_t until)
-{
-    number_term(draft, column, " >= ?", from);
-    number_term(draft, column, " < ?", until);
-}
+/* For each kind of the list: the term of a member. */
+#define FACT(column) "j." #column
+#define STAND(column) columns->column
+#define TERM_KEY(member, column) string_term(draft, column, filter->member)
+#define TERM_WORKER(member, column) string_term(draft, column, filter->member)
+#define TERM_RANGE(member, column)                                                                 \
+    range_terms(draft, column, filter->member##_from_ms, filter->member##_until_ms)
+#define TERM_FLAG(member, column)                                                                  \
+    if (filter->member) pawl__draft_term(draft, column)
+#define TERM_STATES(member, none)                                                                  \
+    if (filter->member) dialect->states(draft, filter->member)
+#define TERM_PREFIX(member, none) prefix_term(draft, filter)
+#define TERM_NAMES(member, none) member##_term(draft, filter)
+#define TERM_TAGS(member, none) member##_term(draft, filter)
+#define TERM_PAIR(member, none) member##_term(draft, filter)
+#define TERM_NUMBERS(member, none) member##_term(draft, filter)
+#define TERM_ARCHIVE(member, none) // the caller asks the archive or does not
 
 void pawl__draft_filter(struct pawl__draft *draft, const struct pawl_filter *filter)
 {
     const struct pawl__dialect *dialect = draft->dialect;
     const struct pawl__dialect_columns *columns = draft->archive ? &dialect->archive
                                                                  : &dialect->live;
-    prefix_term(draft, filter);
-    if (filter->states) dialect->states(draft, filter->states);
-    list_term(draft, "q.name", filter->queues, filter->queue_count, ")");
-    type_term(draft, filter);
-    list_term(draft, dialect->tagged, filter->tags, filter->tag_count, "))");
-    string_term(draft, "j.business_key", filter->business_key);
-    string_term(draft, "j.idempotency_key", filter->idempotency_key);
-    string_term(draft, "j.principal", filter->principal);
-    string_term(draft, "j.trace_id", filter->trace_id);
-    string_term(draft, columns->worker, filter->worker);
-    meta_term(draft, filter);
-    priority_term(draft, filter);
-    range_terms(draft, "j.created_at_ms", filter->created_from_ms, filter->created_until_ms);
-    range_terms(draft, "j.due_at_ms", filter->due_from_ms, filter->due_until_ms);
-    range_terms(draft, columns->finished_at_ms, filter->finished_from_ms,
-                filter->finished_until_ms);
-    if (filter->dead_letter) pawl__draft_term(draft, columns->dead_letter);
+#define X(member, kind, column) TERM_##kind(member, column);
+    PAWL__FILTER_FIELDS(X)
+#undef X
 }

@@ -97,12 +97,12 @@ static void every_member_is_a_term(void **ctx)
     pawl__draft_filter(&draft, &filter);
     expect(&draft, " WHERE new IN (1, 7) AND q.name IN (#1, #2) AND type IN (#3)"
                    " AND (tag IN (#4, #5)) AND j.business_key = #6 AND j.idempotency_key = #7"
-                   " AND j.principal = #8 AND j.trace_id = #9 AND w = #10 AND meta(#11, #12)"
+                   " AND j.principal = #8 AND w = #9 AND j.trace_id = #10 AND meta(#11, #12)"
                    " AND j.priority BETWEEN #13 AND #14 AND j.created_at_ms >= #15"
                    " AND j.created_at_ms < #16 AND j.due_at_ms >= #17 AND j.due_at_ms < #18"
                    " AND f >= #19 AND f < #20 AND d");
     expect_text(&draft, 1, "b");
-    expect_text(&draft, 9, "w");
+    expect_text(&draft, 8, "w");
     expect_text(&draft, 11, ""); // a value that is not given is the empty one
     expect_number(&draft, 12, -5);
     expect_number(&draft, 19, 6);
