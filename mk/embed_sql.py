@@ -47,18 +47,27 @@ def compact(sql):
     return [line for line in lines if line and not line.startswith("--")]
 
 
-def read_fields(*paths):
-    """{"job.facts": [column, ...]}: every list in the headers, as "#define PAWL__JOB_FACTS(X) ..."
-    with an X( ... ) a field, or with lists that came before it."""
+ROW = r'\bX\(((?:[^()"]|"[^"]*"|\([^()]*\))*)\)|PAWL__(\w+)\(X\)'
+
+
+def read_lists(*paths):
+    """{"JOB_FACTS": [["priority", "priority", "I32", ...], ...]}: every list in the headers, as
+    "#define PAWL__JOB_FACTS(X) ..." with an X( ... ) a row, or with lists that came before it."""
     text = "".join(open(path, encoding="utf-8").read() for path in paths)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     lists = {}
     for name, body in re.findall(r"#define PAWL__(\w+)\(X\)((?:[^\n]*\\\n)*[^\n]*)", text):
-        columns = []
-        for row, other in re.findall(r"\bX\(\w+,\s*(\w+)|PAWL__(\w+)\(X\)", body):
-            columns += lists[other] if other else [row]
-        lists[name] = columns
-    return {name.lower().replace("_", ".", 1): columns for name, columns in lists.items()}
+        rows = lists[name] = []
+        for row, other in re.findall(ROW, body.replace("\\\n", "")):
+            words = re.findall(r'(?:[^,"(]|"[^"]*"|\([^()]*\))+', row)
+            rows += lists[other] if other else [[word.strip(' "') for word in words]]
+    return lists
+
+
+def read_fields(*paths):
+    """{"job.facts": [column, ...]} of every list whose rows have a column."""
+    return {name.lower().replace("_", ".", 1): [row[1] for row in rows]
+            for name, rows in read_lists(*paths).items() if all(len(row) > 1 for row in rows)}
 
 
 def expand_list(found, lists):

@@ -1,6 +1,7 @@
 /* JSON for programs. Times are RFC 3339, durations end in _ms, what is not there is left out. */
 #include "cli/cli.h"
 #include "base/time_text.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <math.h>
@@ -101,12 +102,17 @@ void pawl__cli_json_state(const struct pawl__cli *cli, struct pawl__cli_json *js
     }
 }
 
+static void put_id(struct pawl__cli_json *json, const char *name, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    pawl__cli_json_text(json, name, text);
+}
+
 void pawl__cli_json_brief(const struct pawl__cli *cli, struct pawl__cli_json *json,
                           const struct pawl_job *job)
 {
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(job->id, id);
-    pawl__cli_json_text(json, "id", id);
+    put_id(json, "id", job->id);
     pawl__cli_json_text(json, "type", job->type);
     pawl__cli_json_text(json, "queue", job->queue);
     pawl__cli_json_text(json, "state", pawl__cli_state_text(cli, job->state));
@@ -118,44 +124,68 @@ static struct pawl_span or_else(struct pawl_span span, const char *text)
     return span.len ? span : (struct pawl_span){ text, strlen(text) };
 }
 
-static void put_times(struct pawl__cli_json *json, const struct pawl_job *job)
+/* What is empty or zero is left out. */
+static void put_field(const struct pawl__cli *cli, struct pawl__cli_json *json,
+                      const struct pawl_job *job, size_t i)
 {
-    pawl__cli_json_instant(json, "created_at", job->created_at_ms);
-    pawl__cli_json_instant(json, "due_at", job->due_at_ms);
-    pawl__cli_json_instant(json, "expires_at", job->expires_at_ms);
-    pawl__cli_json_instant(json, "started_at", job->started_at_ms);
-    pawl__cli_json_instant(json, "lease_until", job->lease_until_ms);
-    pawl__cli_json_instant(json, "finished_at", job->finished_at_ms);
-    pawl__cli_json_instant(json, "sla_soft_at", job->sla_soft_at_ms);
-    pawl__cli_json_instant(json, "sla_hard_at", job->sla_hard_at_ms);
-    pawl__cli_json_some_int(json, "timeout_ms", job->timeout_ms);
-    pawl__cli_json_some_int(json, "lease_ms", job->lease_ms);
-    pawl__cli_json_some_int(json, "keep_ms", job->keep_ms);
+    const char *name = pawl__job_names[i];
+    const void *at = (const char *)job + pawl__job_fields[i].offset;
+    switch (pawl__job_fields[i].kind) {
+    case PAWL__KIND_ID:
+        put_id(json, name, *(const struct pawl_job_id *)at);
+        break;
+    case PAWL__KIND_TEXT:
+        pawl__cli_json_some_text(json, name, *(const char *const *)at);
+        break;
+    case PAWL__KIND_JSON:
+    case PAWL__KIND_ARGS:
+    case PAWL__KIND_BYTES:
+        pawl__cli_json_some_raw(json, name, *(const struct pawl_span *)at);
+        break;
+    case PAWL__KIND_I32:
+    case PAWL__KIND_BITS:
+        pawl__cli_json_some_int(json, name, *(const int32_t *)at);
+        break;
+    case PAWL__KIND_I64:
+    case PAWL__KIND_MS:
+        pawl__cli_json_some_int(json, name, *(const int64_t *)at);
+        break;
+    case PAWL__KIND_TIME:
+    case PAWL__KIND_AT:
+        pawl__cli_json_instant(json, name, *(const int64_t *)at);
+        break;
+    case PAWL__KIND_REAL:
+        pawl__cli_json_number(json, name, *(const double *)at);
+        break;
+    case PAWL__KIND_BOOL:
+        if (*(const bool *)at) pawl__cli_json_bool(json, name, true);
+        break;
+    case PAWL__KIND_STATE:
+    case PAWL__KIND_SOME_STATE:
+        pawl__cli_json_state(cli, json, name, *(const enum pawl_state *)at);
+        break;
+    case PAWL__KIND_END:
+        break;
+    }
 }
 
 void pawl__cli_json_job(const struct pawl__cli *cli, struct pawl__cli_json *json,
                         const struct pawl_job *job)
 {
+    // always there, and first
+    static const bool done[PAWL__JOB_END] = {
+        [PAWL__JOB_id] = true,       [PAWL__JOB_type] = true,    [PAWL__JOB_queue] = true,
+        [PAWL__JOB_state] = true,    [PAWL__JOB_attempt] = true, [PAWL__JOB_attempts_max] = true,
+        [PAWL__JOB_priority] = true, [PAWL__JOB_args] = true,    [PAWL__JOB_meta] = true,
+        [PAWL__JOB_tags] = true,
+    };
     pawl__cli_json_brief(cli, json, job);
     pawl__cli_json_int(json, "max_attempts", job->attempts_max);
     pawl__cli_json_int(json, "priority", job->priority);
     pawl__cli_json_raw(json, "args", or_else(job->args, "[]"));
     pawl__cli_json_raw(json, "meta", or_else(job->meta, "{}"));
     pawl__cli_json_raw(json, "tags", or_else(job->tags, "[]"));
-    put_times(json, job);
-    pawl__cli_json_state(cli, json, "paused_from", job->paused_from);
-    pawl__cli_json_some_int(json, "run", job->run);
-    pawl__cli_json_some_int(json, "free_runs", job->free_runs);
-    pawl__cli_json_some_text(json, "worker", job->worker);
-    pawl__cli_json_some_text(json, "reason", job->reason);
-    pawl__cli_json_some_text(json, "idempotency_key", job->idempotency_key);
-    pawl__cli_json_some_text(json, "business_key", job->business_key);
-    pawl__cli_json_some_text(json, "principal", job->principal);
-    pawl__cli_json_some_text(json, "trace_id", job->trace_id);
-    pawl__cli_json_some_raw(json, "retry", job->retry);
-    pawl__cli_json_some_raw(json, "unique", job->unique);
-    pawl__cli_json_some_raw(json, "result", job->result);
-    pawl__cli_json_some_raw(json, "extra", job->extra);
-    if (job->dead_letter) pawl__cli_json_bool(json, "dead_letter", true);
-    if (job->archived) pawl__cli_json_bool(json, "archived", true);
+    for (size_t i = 0; i < PAWL__JOB_END; i++) {
+        if (!done[i] && *pawl__job_names[i]) put_field(cli, json, job, i);
+    }
 }

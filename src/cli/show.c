@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/json.h"
 #include "base/time_text.h"
+#include "fields/fields.h"
 
 #include <inttypes.h>
 
@@ -238,6 +239,42 @@ static void put_extra(struct pawl__cli *cli, struct pawl_span extra)
     pawl__buf_release(&rest);
 }
 
+/* What people call a field, or its name in JSON. "": it is shown elsewhere, or to nobody. */
+static const char *label_of(size_t field)
+{
+    static const char *const labels[PAWL__JOB_END] = {
+        [PAWL__JOB_expires_at_ms] = "",
+        [PAWL__JOB_timeout_ms] = "timeout",
+        [PAWL__JOB_lease_ms] = "lease",
+        [PAWL__JOB_sla_soft_at_ms] = "wanted by",
+        [PAWL__JOB_sla_hard_at_ms] = "needed by",
+        [PAWL__JOB_keep_ms] = "kept for",
+        [PAWL__JOB_extra] = "",
+        [PAWL__JOB_idempotency_key] = "key",
+        [PAWL__JOB_business_key] = "business key",
+        [PAWL__JOB_trace_id] = "trace",
+    };
+    return labels[field] ? labels[field] : pawl__job_names[field];
+}
+
+#define SHOW_TEXT put_field
+#define SHOW_JSON put_span
+#define SHOW_MS put_duration
+#define SHOW_AT put_instant
+#define SHOW_BITS(...) (void)0
+
+/* What was submitted with it and most jobs do not have. */
+static void put_extras(struct pawl__cli *cli, const struct pawl_job *job)
+{
+#define X(member, column, kind, ...)                                                               \
+    if (*label_of(PAWL__JOB_##member)) {                                                           \
+        SHOW_##kind(cli, label_of(PAWL__JOB_##member), job->member);                               \
+    }
+    PAWL__JOB_EXTRAS(X)
+#undef X
+    put_extra(cli, job->extra);
+}
+
 static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
 {
     char id[PAWL_JOB_ID_TEXT_BYTES];
@@ -249,20 +286,7 @@ static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
     put_field(cli, "reason", job->reason);
     put_field(cli, "worker", job->worker);
     put_instant(cli, "lease until", job->lease_until_ms);
-    put_span(cli, "tags", job->tags);
-    put_span(cli, "meta", job->meta);
-    put_field(cli, "key", job->idempotency_key);
-    put_field(cli, "business key", job->business_key);
-    put_field(cli, "principal", job->principal);
-    put_field(cli, "trace", job->trace_id);
-    put_instant(cli, "wanted by", job->sla_soft_at_ms);
-    put_instant(cli, "needed by", job->sla_hard_at_ms);
-    put_duration(cli, "timeout", job->timeout_ms);
-    put_duration(cli, "lease", job->lease_ms);
-    put_duration(cli, "kept for", job->keep_ms);
-    put_span(cli, "retry", job->retry);
-    put_span(cli, "unique", job->unique);
-    put_extra(cli, job->extra);
+    put_extras(cli, job);
 }
 
 /* ---- the rest ---- */

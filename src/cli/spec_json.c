@@ -1,14 +1,15 @@
 /* A line of JSON as a job to be.
  *
- * The members are lists: name, what the value is, where it goes. Null means not given. What the
- * store itself decides (state, attempt, ...) is passed over, as OJS asks; members of a job that are
- * in no list are kept with it and reported, but inside of "retry" and "unique", where a misspelt
- * name would change what happens, they are refused. */
+ * The members are lists: name, what the value is, where it goes. Our own are those of src/fields.
+ * Null means not given. What the store itself decides (state, attempt, ...) is passed over, as OJS
+ * asks; members of a job that are in no list are kept with it and reported, but inside of "retry"
+ * and "unique", where a misspelt name would change what happens, they are refused. */
 #include "cli/cli.h"
 #include "base/diag.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/time_text.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -342,30 +343,31 @@ static enum pawl_err refuse_zero(struct reader *reader, const char *name, uint32
     return number == 0 ? must_be(reader, name, "above zero") : PAWL_OK;
 }
 
-/* OJS's names, and ours as "pawl list" prints them. */
+/* Our own names by the list, as "pawl list" prints them. Above them what is read otherwise, for
+ * the first that fits is taken, and the names of OJS. */
 #define RETRY(field) offsetof(struct pawl_retry, field)
+#define RETRY_I32(field) INT, RETRY(field), 0, refuse_zero
+#define RETRY_I64(field) MS, RETRY(field), 0, refuse_zero
+#define RETRY_REAL(field) NUMBER, RETRY(field), 0, refuse_zero
+#define RETRY_BACKOFF(field) SPECIAL, 0, 0, read_strategy
+#define RETRY_JITTER(field) SPECIAL, 0, 0, read_jitter
+#define RETRY_TEXTS(field) NAMES, RETRY(field), RETRY(field##_count), NULL
+#define RETRY_EXHAUSTION(field) SPECIAL, 0, 0, read_exhaustion
+#define X(field, kind, ...) { #field, RETRY_##kind(field) },
 static const struct member retry_members[] = {
     { "max_attempts", SPECIAL, 0, 0, read_attempts },
     { "attempts_max", SPECIAL, 0, 0, read_attempts },
-    { "initial_interval", DURATION, RETRY(initial_ms), 0, refuse_zero },
-    { "initial_interval_ms", MS, RETRY(initial_ms), 0, refuse_zero },
-    { "initial_ms", MS, RETRY(initial_ms), 0, refuse_zero },
-    { "backoff_coefficient", NUMBER, RETRY(coefficient), 0, refuse_zero },
-    { "coefficient", NUMBER, RETRY(coefficient), 0, refuse_zero },
-    { "max_interval", DURATION, RETRY(cap_ms), 0, refuse_zero },
-    { "max_interval_ms", MS, RETRY(cap_ms), 0, refuse_zero },
-    { "cap_ms", MS, RETRY(cap_ms), 0, refuse_zero },
-    { "exponent_max", INT, RETRY(exponent_max), 0, refuse_zero },
-    { "jitter", SPECIAL, 0, 0, read_jitter },
     { "jitter_low", NUMBER, RETRY(jitter_low), 0, NULL },
-    { "jitter_high", NUMBER, RETRY(jitter_high), 0, refuse_zero },
-    { "backoff_strategy", SPECIAL, 0, 0, read_strategy },
-    { "backoff", SPECIAL, 0, 0, read_strategy },
-    { "non_retryable_errors", NAMES, RETRY(non_retryable), RETRY(non_retryable_count), NULL },
-    { "non_retryable", NAMES, RETRY(non_retryable), RETRY(non_retryable_count), NULL },
-    { "on_exhaustion", SPECIAL, 0, 0, read_exhaustion },
+    { "initial_interval", DURATION, RETRY(initial_ms), 0, refuse_zero },
+    { "initial_interval_ms", RETRY_I64(initial_ms) },
+    { "backoff_coefficient", RETRY_REAL(coefficient) },
+    { "max_interval", DURATION, RETRY(cap_ms), 0, refuse_zero },
+    { "max_interval_ms", RETRY_I64(cap_ms) },
+    { "backoff_strategy", RETRY_BACKOFF(backoff) },
+    { "non_retryable_errors", RETRY_TEXTS(non_retryable) },
+    PAWL__RETRY_FIELDS(X)
 };
-#undef RETRY
+#undef X
 
 static enum pawl_err read_retry(struct reader *reader, const char *name, uint32_t token)
 {
@@ -479,14 +481,26 @@ static enum pawl_err read_id(struct reader *reader, const char *name, uint32_t t
 static enum pawl_err read_options(struct reader *reader, const char *name, uint32_t token);
 static enum pawl_err read_extra(struct reader *reader, const char *name, uint32_t token);
 
+/* As for "retry": our own names by the list, under what takes their place. */
 #define SPEC(field) offsetof(struct pawl_job_spec, field)
+#define SPEC_ID_AT(field) SPECIAL, 0, 0, read_id
+#define SPEC_TYPE(field) TEXT, SPEC(field), 0, NULL
+#define SPEC_QUEUE(field) TEXT, SPEC(field), 0, NULL
+#define SPEC_KEY(field) TEXT, SPEC(field), 0, NULL
+#define SPEC_NOTE(field) TEXT, SPEC(field), 0, NULL
+#define SPEC_ARGS(field) ARRAY, SPEC(field), 0, NULL
+#define SPEC_META(field) OBJECT, SPEC(field), 0, NULL
+#define SPEC_TAGS(field) NAMES, SPEC(field), SPEC(tag_count), NULL
+#define SPEC_I32(field) INT, SPEC(field), 0, NULL
+#define SPEC_MS(field) MS, SPEC(field), 0, NULL
+#define SPEC_LEASE(field) MS, SPEC(field), 0, NULL
+#define SPEC_AT(field) INSTANT, SPEC(field), 0, NULL
+#define SPEC_BOOL(field) BOOL, SPEC(field), 0, NULL
+#define SPEC_RETRY(field) SPECIAL, 0, 0, read_retry
+#define SPEC_UNIQUE(field) SPECIAL, 0, 0, read_unique
+#define OURS(field, kind, name, ...) { name, SPEC_##kind(field) },
+#define DECIDED(field, column, kind, origin, name, ...) { name, IGNORED, 0, 0, NULL },
 static const struct member job_members[] = {
-    { "type", TEXT, SPEC(type), 0, NULL },
-    { "args", ARRAY, SPEC(args), 0, NULL },
-    { "queue", TEXT, SPEC(queue), 0, NULL },
-    { "priority", INT, SPEC(priority), 0, NULL },
-    { "meta", OBJECT, SPEC(meta), 0, NULL },
-    { "tags", NAMES, SPEC(tags), SPEC(tag_count), NULL },
     { "delay", DURATION, SPEC(delay_ms), 0, clear_due },
     { "delay_ms", MS, SPEC(delay_ms), 0, clear_due },
     { "at", INSTANT, SPEC(due_at_ms), 0, clear_due },
@@ -496,53 +510,27 @@ static const struct member job_members[] = {
     { "expires_at", INSTANT, SPEC(expires_at_ms), 0, clear_expires },
     { "expires_in", DURATION, SPEC(expires_in_ms), 0, clear_expires },
     { "expires_in_ms", MS, SPEC(expires_in_ms), 0, clear_expires },
+    { "extra", SPECIAL, 0, 0, read_extra },
     { "timeout", SECONDS, SPEC(timeout_ms), 0, NULL },
-    { "timeout_ms", MS, SPEC(timeout_ms), 0, NULL },
     { "lease", DURATION, SPEC(lease_ms), 0, NULL },
-    { "lease_ms", MS, SPEC(lease_ms), 0, NULL },
     { "visibility_timeout", SECONDS, SPEC(lease_ms), 0, NULL },
     { "visibility_timeout_ms", MS, SPEC(lease_ms), 0, NULL },
     { "keep", DURATION, SPEC(keep_ms), 0, NULL },
-    { "keep_ms", MS, SPEC(keep_ms), 0, NULL },
-    { "sla_soft_at", INSTANT, SPEC(sla_soft_at_ms), 0, NULL },
-    { "sla_hard_at", INSTANT, SPEC(sla_hard_at_ms), 0, NULL },
     { "max_attempts", SPECIAL, 0, 0, read_attempts },
-    { "retry", SPECIAL, 0, 0, read_retry },
-    { "unique", SPECIAL, 0, 0, read_unique },
-    { "id", SPECIAL, 0, 0, read_id },
-    { "idempotency_key", TEXT, SPEC(idempotency_key), 0, NULL },
     { "idempotency_ttl", DURATION, SPEC(idempotency_ms), 0, NULL },
-    { "idempotency_ms", MS, SPEC(idempotency_ms), 0, NULL },
-    { "business_key", TEXT, SPEC(business_key), 0, NULL },
-    { "principal", TEXT, SPEC(principal), 0, NULL },
-    { "trace_id", TEXT, SPEC(trace_id), 0, NULL },
-    { "pending", BOOL, SPEC(pending), 0, NULL },
     { "options", SPECIAL, 0, 0, read_options },
-    { "extra", SPECIAL, 0, 0, read_extra },
-    // What the store decides, in our words and in those of OJS.
-    { "specversion", IGNORED, 0, 0, NULL },
-    { "state", IGNORED, 0, 0, NULL },
-    { "paused_from", IGNORED, 0, 0, NULL },
-    { "attempt", IGNORED, 0, 0, NULL },
-    { "run", IGNORED, 0, 0, NULL },
-    { "free_runs", IGNORED, 0, 0, NULL },
+    // What the store decides, in the words of OJS and in ours.
     { "created_at", IGNORED, 0, 0, NULL },
+    { "archived", IGNORED, 0, 0, NULL },
+    { "specversion", IGNORED, 0, 0, NULL },
     { "enqueued_at", IGNORED, 0, 0, NULL },
-    { "started_at", IGNORED, 0, 0, NULL },
-    { "lease_until", IGNORED, 0, 0, NULL },
-    { "finished_at", IGNORED, 0, 0, NULL },
     { "completed_at", IGNORED, 0, 0, NULL },
     { "cancelled_at", IGNORED, 0, 0, NULL },
     { "discarded_at", IGNORED, 0, 0, NULL },
-    { "worker", IGNORED, 0, 0, NULL },
-    { "reason", IGNORED, 0, 0, NULL },
-    { "dead_letter", IGNORED, 0, 0, NULL },
-    { "archived", IGNORED, 0, 0, NULL },
     { "error", IGNORED, 0, 0, NULL },
     { "errors", IGNORED, 0, 0, NULL },
-    { "result", IGNORED, 0, 0, NULL },
+    PAWL__JOB_STAND(DECIDED) PAWL__SPEC_FIELDS(OURS)
 };
-#undef SPEC
 
 static const struct shape job_shape = { job_members, sizeof job_members / sizeof job_members[0],
                                         NULL };

@@ -3,10 +3,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import uuid
 
-from kit import Skip, Terminal, equal, has, test
+from kit import ROOT, Skip, Terminal, equal, has, test
+
+sys.path.append(os.path.join(ROOT, "mk"))
+import embed_sql  # the lists of src/fields, as the build reads them
 
 SOME_ID = "01890000-0000-7000-8000-000000000001"
 
@@ -176,6 +180,34 @@ def lines_take_every_member(box):
     for part in ("e.*", "polynomial", "dead_letter"):
         has(json.dumps(job["retry"]), part)
     equal(job["unique"]["on_conflict"], "replace")
+
+
+def every_field():
+    """{name: (value in JSON, as people see it)} of all fields that need no code of their own."""
+    fields = embed_sql.read_lists(os.path.join(ROOT, "src/fields/fields.h"))
+    kept = {name for _, _, _, _, name, _ in fields["JOB_EXTRAS"]}
+    made = {}
+    for day, (_, kind, name, _) in enumerate(fields["SPEC_FIELDS"], 1):
+        if name in kept and kind in ("KEY", "NOTE"):
+            made[name] = (f"some {name}", f"some {name}")
+        elif name in kept and kind in ("MS", "LEASE"):
+            made[name] = (day * 86400000, f"{day}d")
+        elif name in kept and kind == "AT":
+            instant = f"2031-01-{day:02}T00:00:00.000Z"
+            made[name] = (instant, instant)
+    return made
+
+
+@test
+def lines_take_and_show_prints_every_field_of_the_list(box):
+    fields = every_field()
+    line = {name: value for name, (value, _) in fields.items()}
+    job_id = box.ok("submit", "-", "--json", stdin=json.dumps({"type": "t", **line})).json["id"]
+    job = box.job(job_id)
+    equal({name: job.get(name) for name in line}, line)
+    shown = box.ok("show", job_id).out
+    for _, text in fields.values():
+        has(shown, text)
 
 
 @test

@@ -32,22 +32,17 @@ def read(path):
         return file.read()
 
 
-def kinds():
-    """{"MS": "duration"}"""
-    return dict(re.findall(r'X\((\w+),\s+[\w *]+,\s+"(\w+)"\)', read("src/fields/fields.h")))
-
-
-def job_fields():
-    """(member, column, kind, JSON name, documentation) of each."""
-    text = read("src/fields/fields.h").replace("\\\n", "")
-    return re.findall(r'X\((\w+), (\w+), (\w+), \w+\([\w.]*\), "(\w*)",\s+"([^"]*)"\)', text)
+def lists():
+    """{"JOB_FIELDS": rows}"""
+    return embed_sql.read_lists(os.path.join(ROOT, "src/fields/fields.h"))
 
 
 def table():
     """The fields of a job, for people."""
     lines = ["| field | JSON | kind | what it is |", "|---|---|---|---|"]
-    for member, _, kind, json, doc in job_fields():
-        lines.append(f"| `{member}` | {f'`{json}`' if json else ''} | {kinds()[kind]} | {doc} |")
+    kinds = {name: text for name, _, text in lists()["KINDS"]}
+    for member, _, kind, _, json, doc in lists()["JOB_FIELDS"]:
+        lines.append(f"| `{member}` | {f'`{json}`' if json else ''} | {kinds[kind]} | {doc} |")
     return "\n".join(lines) + "\n"
 
 
@@ -79,7 +74,8 @@ def complains(header, struct_end):
 def a_member_that_is_not_listed_does_not_compile():
     for last in ("bool brief; /* args and result were left out: see struct pawl_page */",
                  "bool pending; /* held until PAWL_CONTROL_ACTIVATE */",
-                 "enum pawl_exhaustion on_exhaustion;"):
+                 "enum pawl_exhaustion on_exhaustion;",
+                 "bool archived;    /* the archive too */"):
         said = complains("include/pawl/job.h", last)
         assert "forgotten" in said or "missing" in said, (last, said)
 
@@ -97,17 +93,24 @@ def every_store_has_the_columns():
 
 @test
 def the_docs_have_the_list():
-    assert len(job_fields()) == len(embed_sql.read_fields(
-        os.path.join(ROOT, "src/fields/fields.h"))["job.fields"])
     page = read("docs/store.md")
     shown = page[page.index(BEGIN) + len(BEGIN):page.index(END)]
     assert shown == table(), "run tests/fields/fields_test.py . --doc"
 
 
 @test
-def the_command_prints_every_field_that_has_a_name_in_json():
-    printed = read("src/cli/json_out.c")
-    missing = [json for _, _, _, json, _ in job_fields() if json and f'"{json}"' not in printed]
+def the_docs_name_every_parameter_of_pawl_submit():
+    others = {"unique": "uniqueness", "idempotency_ms": "idempotency_for"}
+    page = read("docs/sql.md")
+    wanted = [others.get(row[0], row[0].removesuffix("_ms")) for row in lists()["SPEC_FIELDS"]]
+    missing = [name for name in wanted if f"`{name}`" not in page]
+    assert not missing, missing
+
+
+@test
+def the_docs_name_every_member_of_a_retry_policy():
+    page = read("docs/lifecycle.md")
+    missing = [row[0] for row in lists()["RETRY_FIELDS"] if f"| `{row[0]}` |" not in page]
     assert not missing, missing
 
 
