@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,26 +61,35 @@ static int64_t time_to_live(const struct pawl_job *job)
     return job->expires_at_ms > due_at_ms ? job->expires_at_ms - due_at_ms : 1;
 }
 
+/* A field of each kind in a new spec. */
+#define AGAIN_TEXT(value) text_or_none(value)
+#define AGAIN_AT(value) shifted(job, value, now_ms)
+#define AGAIN_ID(value) (value)
+#define AGAIN_JSON(value) (value)
+#define AGAIN_ARGS(value) (value)
+#define AGAIN_I32(value) (value)
+#define AGAIN_BITS(value) (value)
+#define AGAIN_TIME(value) (value)
+#define AGAIN_MS(value) (value)
+
+/* What a job has from its spec goes back to where it came from: see PAWL__JOB_FIELDS. */
+static void copy_submitted(const struct pawl_job *job, int64_t now_ms, struct pawl_job_spec *out)
+{
+#define SPEC(origin) out->origin =
+#define TEXTS(origin) (void)
+#define SETTLED(origin) (void)
+#define X(member, column, kind, origin, ...) origin AGAIN_##kind(job->member);
+    PAWL__JOB_NAMES(X)
+    PAWL__JOB_FACTS(X)
+#undef X
+    out->idempotency_key = NULL; // it would get the first job back
+}
+
 static enum pawl_err spec_of(const struct pawl_job *job, int64_t now_ms, struct pawl__arena *arena,
                              struct pawl_job_spec *out, struct pawl_diag *diag)
 {
-    *out = (struct pawl_job_spec){
-        .type = job->type,
-        .queue = job->queue,
-        .args = job->args,
-        .meta = job->meta,
-        .extra = job->extra,
-        .priority = job->priority,
-        .expires_in_ms = time_to_live(job),
-        .timeout_ms = job->timeout_ms,
-        .lease_ms = job->lease_ms,
-        .sla_soft_at_ms = shifted(job, job->sla_soft_at_ms, now_ms),
-        .sla_hard_at_ms = shifted(job, job->sla_hard_at_ms, now_ms),
-        .keep_ms = job->keep_ms,
-        .business_key = text_or_none(job->business_key),
-        .principal = text_or_none(job->principal),
-        .trace_id = text_or_none(job->trace_id),
-    };
+    *out = (struct pawl_job_spec){ .expires_in_ms = time_to_live(job) };
+    copy_submitted(job, now_ms, out);
     return read_kept(job, arena, out, diag);
 }
 

@@ -446,6 +446,21 @@ static void rerun_submits_the_same_once_more(struct rig *rig)
     pawl_close(pawl);
 }
 
+static void rerun_keeps_every_field_of_the_list(struct rig *rig)
+{
+    struct pawl *pawl = open_api(rig);
+    struct pawl_job_spec spec = spec_full(rig);
+    struct pawl_jobs jobs = { 0 };
+    struct pawl_submitted out = { 0 };
+    struct pawl_job_id id = submit_api(rig, pawl, &spec);
+    assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_SKIP, NULL, NULL, &rig->diag));
+    assert_ok(rig, pawl_rerun(pawl, id, &out, &rig->diag));
+    spec.idempotency_key = ""; // the clock stands still, so instants stay as they were
+    assert_submitted(&spec, get_api(rig, pawl, out.id, &jobs));
+    pawl_jobs_release(&jobs);
+    pawl_close(pawl);
+}
+
 /* It runs at once, and lives as long as the first one could once it was due. */
 static void rerun_leaves_the_delay_out(struct rig *rig)
 {
@@ -487,6 +502,7 @@ int main(void)
         CONTRACT(repeats_at_once_all_get_the_one_job),
         CONTRACT(upkeep_does_what_time_asks_for),
         CONTRACT(rerun_submits_the_same_once_more),
+        CONTRACT(rerun_keeps_every_field_of_the_list),
         CONTRACT(rerun_leaves_the_delay_out),
         CONTRACT(an_empty_queue_can_be_deleted),
         CONTRACT_SHARED(upkeep_takes_back_lapsed_leases),

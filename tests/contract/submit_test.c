@@ -99,6 +99,38 @@ static void everything_given_comes_back(struct rig *rig)
     assert_text("4bf92f3577b34da6a3ce929d0e0e4736", job.trace_id);
 }
 
+/* Read, claimed and archived. */
+static void fields_come_back(struct rig *rig, const struct pawl_job_spec *spec, size_t count)
+{
+    struct pawl_job_id *ids = submit_n(rig, count, spec);
+    for (size_t i = 0; i < count; i++) {
+        struct pawl_job job = job_get(rig, ids[i]);
+        assert_submitted(spec, &job);
+    }
+    struct claimed claimed = claim_n(rig, "full", 100);
+    assert_int_equal(count, claimed.count);
+    for (size_t i = 0; i < count; i++) {
+        assert_submitted(spec, &claimed.at[i]);
+        assert_ok(rig, complete(rig, ref_of(&claimed.at[i]), NULL));
+    }
+    rig_advance(rig, 10 * spec->keep_ms);
+    assert_i64((int64_t)count, archive_all(rig));
+    for (size_t i = 0; i < count; i++) {
+        struct pawl_job job = job_get(rig, ids[i]);
+        assert_true(job.archived);
+        assert_submitted(spec, &job);
+    }
+}
+
+static void every_field_of_the_list_comes_back(struct rig *rig)
+{
+    struct pawl_job_spec spec = spec_full(rig);
+    fields_come_back(rig, &spec, 1);
+    spec.idempotency_key = spec.business_key = NULL; // and on the fast path
+    spec.idempotency_ms = 0;
+    fields_come_back(rig, &spec, 8);
+}
+
 static void first_state_follows_from_the_spec(struct rig *rig)
 {
     int64_t now = rig_now(rig);
@@ -381,6 +413,7 @@ int main(void)
         CONTRACT(plain_job_is_available_at_once),
         CONTRACT(what_was_not_given_is_empty),
         CONTRACT(everything_given_comes_back),
+        CONTRACT(every_field_of_the_list_comes_back),
         CONTRACT(first_state_follows_from_the_spec),
         CONTRACT(held_job_is_not_handed_out_until_activated),
         CONTRACT(taken_id_is_refused_by_name),

@@ -22,6 +22,12 @@ struct pawl_job_id submit_one(struct rig *rig, const struct pawl_job_spec *spec)
 /* `count` alike, in one operation; ids ascend. */
 struct pawl_job_id *submit_n(struct rig *rig, size_t count, const struct pawl_job_spec *spec);
 
+/* A job in queue "full" that is available at once, with a value for every other field that the list
+ * of src/fields has and that needs no code of its own. */
+struct pawl_job_spec spec_full(struct rig *rig);
+/* Has the job all that the spec says, by that list? */
+void assert_submitted(const struct pawl_job_spec *spec, const struct pawl_job *job);
+
 /* ---- workers ---- */
 
 #define WORKER "worker-1"

@@ -1,6 +1,7 @@
 #include "support/ops.h"
 
 #include "base/buf.h"
+#include "fields/fields.h"
 
 struct pawl_job job_get(struct rig *rig, struct pawl_job_id id)
 {
@@ -86,46 +87,48 @@ static void add_span(struct pawl__buf *buf, const char *name, struct pawl_span s
     pawl__buf_add_text(buf, "\n");
 }
 
+static void add_id(struct pawl__buf *buf, const char *name, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    pawl__buf_printf(buf, "%s=%s\n", name, text);
+}
+
+static void add_text(struct pawl__buf *buf, const char *name, const char *text)
+{
+    pawl__buf_printf(buf, "%s=%s\n", name, text);
+}
+
+static void add_number(struct pawl__buf *buf, const char *name, int64_t number)
+{
+    pawl__buf_printf(buf, "%s=%lld\n", name, (long long)number);
+}
+
+static void add_state(struct pawl__buf *buf, const char *name, enum pawl_state state)
+{
+    pawl__buf_printf(buf, "%s=%d %s\n", name, (int)state,
+                     state ? pawl_state_name(state, PAWL_VOCABULARY_PAWL) : "");
+}
+
+#define ADD_ID add_id
+#define ADD_TEXT add_text
+#define ADD_JSON add_span
+#define ADD_ARGS add_span
+#define ADD_I32 add_number
+#define ADD_I64 add_number
+#define ADD_BITS add_number
+#define ADD_TIME add_number
+#define ADD_AT add_number
+#define ADD_MS add_number
+#define ADD_BOOL add_number
+#define ADD_STATE add_state
+#define ADD_SOME_STATE add_state
+
 static void add_job(struct pawl__buf *buf, const struct pawl_job *job)
 {
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(job->id, id);
-    pawl__buf_printf(buf, "id=%s type=%s queue=%s state=%s paused_from=%d\n", id, job->type,
-                     job->queue, pawl_state_name(job->state, PAWL_VOCABULARY_PAWL),
-                     (int)job->paused_from);
-    pawl__buf_printf(buf, "priority=%d attempts_max=%d dead_letter=%d archived=%d\n",
-                     (int)job->priority, (int)job->attempts_max, job->dead_letter, job->archived);
-#define NUMBER(field) pawl__buf_printf(buf, #field "=%lld\n", (long long)job->field)
-    NUMBER(attempt);
-    NUMBER(run);
-    NUMBER(free_runs);
-    NUMBER(created_at_ms);
-    NUMBER(due_at_ms);
-    NUMBER(expires_at_ms);
-    NUMBER(started_at_ms);
-    NUMBER(lease_until_ms);
-    NUMBER(finished_at_ms);
-    NUMBER(timeout_ms);
-    NUMBER(lease_ms);
-    NUMBER(sla_soft_at_ms);
-    NUMBER(sla_hard_at_ms);
-    NUMBER(keep_ms);
-#undef NUMBER
-#define TEXT(field) pawl__buf_printf(buf, #field "=%s\n", job->field)
-    TEXT(worker);
-    TEXT(reason);
-    TEXT(idempotency_key);
-    TEXT(business_key);
-    TEXT(principal);
-    TEXT(trace_id);
-#undef TEXT
-    add_span(buf, "args", job->args);
-    add_span(buf, "meta", job->meta);
-    add_span(buf, "extra", job->extra);
-    add_span(buf, "tags", job->tags);
-    add_span(buf, "retry", job->retry);
-    add_span(buf, "unique", job->unique);
-    add_span(buf, "result", job->result);
+#define X(member, column, kind, ...) ADD_##kind(buf, #member, job->member);
+    PAWL__JOB_FIELDS(X)
+#undef X
 }
 
 static void add_story(struct pawl__buf *buf, const struct pawl_story *story)
