@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "base/utf8.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <math.h>
@@ -94,20 +95,23 @@ struct pawl_retry pawl__retry_marie(int32_t limit, int64_t delay_ms, bool backof
 
 /* ---- resolve and check ---- */
 
+#define RESOLVE(member)                                                                            \
+    if (retry->member == 0) retry->member = defaults.member;
+#define RESOLVE_I32(member) RESOLVE(member)
+#define RESOLVE_I64(member) RESOLVE(member)
+#define RESOLVE_REAL(member) RESOLVE(member)
+#define RESOLVE_BACKOFF(member) RESOLVE(member)
+#define RESOLVE_JITTER(member) RESOLVE(member)
+#define RESOLVE_EXHAUSTION(member) RESOLVE(member)
+#define RESOLVE_TEXTS(member) // none is none
+
 void pawl__retry_resolve(struct pawl_retry *retry)
 {
-    if (!retry->attempts_max) retry->attempts_max = defaults.attempts_max;
-    if (!retry->backoff) retry->backoff = defaults.backoff;
-    if (!retry->initial_ms) retry->initial_ms = defaults.initial_ms;
-    if (retry->coefficient == 0) retry->coefficient = defaults.coefficient;
-    if (!retry->cap_ms) {
-        // a long first wait alone is a wish, not a contradiction
-        retry->cap_ms = clamp(retry->initial_ms, defaults.cap_ms, INT64_MAX);
-    }
-    if (!retry->jitter) retry->jitter = defaults.jitter;
-    if (retry->jitter_low == 0) retry->jitter_low = defaults.jitter_low;
-    if (retry->jitter_high == 0) retry->jitter_high = defaults.jitter_high;
-    if (!retry->on_exhaustion) retry->on_exhaustion = defaults.on_exhaustion;
+    // a long first wait alone is a wish, not a contradiction
+    if (!retry->cap_ms) retry->cap_ms = clamp(retry->initial_ms, defaults.cap_ms, INT64_MAX);
+#define X(member, kind, ...) RESOLVE_##kind(member)
+    PAWL__RETRY_FIELDS(X)
+#undef X
 }
 
 static bool is_utf8(const char *at, size_t len)

@@ -1,4 +1,5 @@
 /* Retry policies: the three systems' own numbers, the arithmetic at its ends, what is refused. */
+#include "fields/fields.h"
 #include "lifecycle/dice_test.h"
 #include "lifecycle/lifecycle.h"
 
@@ -549,6 +550,34 @@ static void a_broken_rule_is_named(void **ctx)
     }
 }
 
+#define WRONG_I32(member) .member = -1
+#define WRONG_I64(member) .member = -1
+#define WRONG_REAL(member) .member = NAN
+#define WRONG_BACKOFF(member) .member = PAWL_BACKOFF_END
+#define WRONG_JITTER(member) .member = (enum pawl_jitter)9
+#define WRONG_EXHAUSTION(member) .member = (enum pawl_exhaustion)9
+#define WRONG_TEXTS(member) .member##_count = 1
+
+static void every_member_of_the_list_has_a_check(void **ctx)
+{
+    (void)ctx;
+    const struct {
+        struct pawl_retry retry;
+        const char *field;
+    } cases[] = {
+#define X(member, kind, ...) { { WRONG_##kind(member) }, "retry." #member },
+        PAWL__RETRY_FIELDS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pawl_retry retry = cases[i].retry;
+        struct pawl_diag diag = { 0 };
+        pawl__retry_resolve(&retry);
+        assert_int_equal(pawl__retry_check(&retry, &diag), PAWL_ERR_ARG);
+        assert_string_equal(diag.field, cases[i].field);
+    }
+}
+
 static void the_ends_of_what_is_allowed_pass(void **ctx)
 {
     (void)ctx;
@@ -605,6 +634,7 @@ int main(void)
         cmocka_unit_test(given_fields_stay_as_they_are),
         cmocka_unit_test(a_long_first_wait_lifts_the_cap_that_was_not_given),
         cmocka_unit_test(a_broken_rule_is_named),
+        cmocka_unit_test(every_member_of_the_list_has_a_check),
         cmocka_unit_test(the_ends_of_what_is_allowed_pass),
     };
     return cmocka_run_group_tests_name("lifecycle/retry", tests, NULL, NULL);
