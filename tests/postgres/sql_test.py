@@ -16,10 +16,13 @@ import urllib.parse
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "sql"))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.join(ROOT, "mk"))
+import embed_sql  # the lists of src/fields, as the build reads them
 import server
 from kit import PATIENCE_S, Program, run_all, test, timeless
 
-MISSION = os.path.join(os.path.dirname(os.path.dirname(HERE)), "..", "shared", "mission")
+MISSION = os.path.join(ROOT, "..", "shared", "mission")
 
 
 class Refused(Exception):
@@ -406,13 +409,28 @@ def an_application_in_c_does_it_in_its_transaction(place):
 # ---- the same as the library ----
 
 YEAR_3000 = 32503680000
+FIELDS = embed_sql.read_lists(os.path.join(ROOT, "src/fields/fields.h"))
+
+
+def parameters(*kinds):
+    """What pawl_submit calls the fields of these kinds."""
+    return [{"idempotency_ms": "idempotency_for"}.get(member, member.removesuffix("_ms"))
+            for member, kind, *_ in FIELDS["SPEC_FIELDS"] if kind in kinds]
+
+
+DURATIONS, INSTANTS = parameters("MS", "LEASE"), parameters("AT")
+APART = ("delay", "due_at", "expires_in", "expires_at", "idempotency_for")
+EVERY = {name: 86400000 + i if name in DURATIONS else YEAR_3000 + i if name in INSTANTS
+         else f"some {name}"
+         for i, name in enumerate(parameters("MS", "LEASE", "AT", "NOTE")) if name not in APART}
 SPECS = [
     {},
     {"args": '[1, 2.50,{"b":[null,true],"a":"\\u00e9 \\" "}]', "queue": "q.1", "priority": -7},
     {"args": "[]", "delay": 3600000, "expires_in": 60000, "timeout": 1500, "lease": 90000},
     {"due_at": YEAR_3000, "expires_at": YEAR_3000 + 5, "keep": 86400000, "pending": True},
     {"due_at": 5, "sla_soft_at": YEAR_3000, "sla_hard_at": YEAR_3000 + 1, "priority": 100},
-    {"sla_hard_at": 1000, "principal": "ann", "trace_id": "00-ab"},
+    {"sla_hard_at": 1000},
+    EVERY,
     {"meta": '{ "tenant" : "t1", "n": 1e2}', "tags": [" A ", "b", "a", "", "é"]},
     {"extra": '{"x":[1]}', "retry": '{"attempts_max":9}'},
     {"retry": '{"backoff":"constant","initial_ms":600000,"jitter":false}'},
@@ -439,8 +457,8 @@ SPECS = [
     {"uniqueness": '{"keys":["type"],"on_conflict":"ignore"}', "type": "u.six"},
     {"idempotency_key": "i1", "business_key": "b ä"},
 ]
-DURATIONS = ("delay", "expires_in", "timeout", "lease", "keep", "idempotency_for")
-INSTANTS = ("due_at", "expires_at", "sla_soft_at", "sla_hard_at")
+FACTS = [column for _, column, *_ in FIELDS["JOB_FACTS"]
+         if column not in ("created_at_ms", "due_at_ms", "expires_at_ms", "ties")]
 
 
 def quote(text):
@@ -486,9 +504,7 @@ SELECT json_build_object('type', n.type, 'queue', q.name, 'wait', (j.due_at_ms -
     'held', (SELECT json_agg(json_build_array(encode(k.digest, 'hex'), k.until_ms - j.created_at_ms)
         ORDER BY k.digest) FROM pawl_key AS k WHERE k.id = j.id),
     'tagged', (SELECT json_agg(t.tag ORDER BY t.tag) FROM pawl_tag AS t WHERE t.id = j.id),
-    'facts', json_build_array(j.attempts_max, j.priority, j.args, j.timeout_ms, j.lease_ms,
-        j.sla_soft_at_ms, j.sla_hard_at_ms, j.keep_ms, j.meta, j.extra, j.tags, j.retry,
-        j.uniqueness, j.idempotency_key, j.business_key, j.principal, j.trace_id),
+    'facts', json_build_object({facts}),
     'deeds', (SELECT json_agg(json_build_array(e.action, e.reason, e.from_state, e.to_state))
         FROM pawl_deed AS e WHERE e.job_id = j.id),
     'failures', (SELECT json_agg(json_build_array(f.run, f.attempt, f.lapsed, f.retry_delay_ms,
@@ -506,7 +522,7 @@ FROM pawl_job AS j
 JOIN pawl_lane AS n ON n.id = j.lane
 JOIN pawl_queue AS q ON q.id = n.queue_id
 ORDER BY j.created_at_ms, j.id
-"""
+""".replace("{facts}", ", ".join(f"'{column}', j.{column}" for column in FACTS))
 
 
 def rows(place):
@@ -527,7 +543,7 @@ def resolved(policy):
 def compare(ours, theirs):
     for row in ours + theirs:
         if "facts" in row:
-            row["facts"][11] = resolved(json.loads(row["facts"][11] or "{}"))
+            row["facts"]["retry"] = resolved(json.loads(row["facts"]["retry"] or "{}"))
         if "retry" in row:
             row["retry"] = resolved(row["retry"])
     assert len(ours) == len(theirs), (len(ours), len(theirs))
@@ -630,7 +646,7 @@ def fails_as_the_library_fails(place):
     ours, theirs = rows(place), rows(other)
     for row in ours + theirs:
         for failure in row["failures"]:
-            if '"jitter":false' not in (row["facts"][11] or ""):
+            if '"jitter":false' not in (row["facts"]["retry"] or ""):
                 failure[3] = failure[3] is not None  # drawn by lot
         row["wait"] = row["rank"] = row["live"] = None
         if row["state"] in (2, 5):
