@@ -45,13 +45,10 @@ static bool room_for(struct pawl__set *set, size_t jobs)
     struct pawl__op **submits =
         PAWL__SET_GROW(set, gathered->submits, gathered->submit_cap, gathered->submit_count);
     if (submits) gathered->submits = submits;
-    while (submits && gathered->new_count + jobs > gathered->new_cap) {
-        struct pawl__new *news =
-            PAWL__SET_GROW(set, gathered->news, gathered->new_cap, gathered->new_cap);
-        if (!news) return false;
-        gathered->news = news;
-    }
-    return submits != NULL;
+    struct pawl__new *news = pawl__room_for(gathered->news, &gathered->new_cap,
+                                            gathered->new_count + jobs + 1, sizeof *news);
+    if (news) gathered->news = news;
+    return submits && news;
 }
 
 /* Nothing is gathered of an operation of which a job has to go through the set. */

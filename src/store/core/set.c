@@ -7,13 +7,22 @@
 
 enum { BLOCK_ROWS = 64 };
 
+void *pawl__room_for(void *array, size_t *cap, size_t count, size_t bytes)
+{
+    if (count <= *cap) return array;
+    size_t want = *cap ? *cap * 2 : 64;
+    while (want < count) {
+        want *= 2;
+    }
+    void *grown = realloc(array, want * bytes);
+    if (grown) *cap = want;
+    return grown;
+}
+
 void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t count, size_t bytes)
 {
-    if (count < *cap) return array;
-    size_t want = *cap ? *cap * 2 : 64;
-    void *grown = realloc(array, want * bytes);
+    void *grown = pawl__room_for(array, cap, count + 1, bytes);
     if (!grown) set->failed = true;
-    if (grown) *cap = want;
     return grown;
 }
 

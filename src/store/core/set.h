@@ -393,7 +393,10 @@ void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *ro
 
 /* The newest move is an operator's, of a job that ran. */
 void pawl__set_control(struct pawl__set *set);
-/* Room for one more in a growing array, which is kept between batches. NULL: no memory, and
+/* Room for `count`, which are some, in a growing array that is kept between batches. NULL: no
+ * memory, and the array is as it was. */
+void *pawl__room_for(void *array, size_t *cap, size_t count, size_t bytes);
+/* Room for one more in such an array. NULL: no memory, and
  * `failed` is set. */
 void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t count, size_t bytes);
 #define PAWL__SET_GROW(set, array, cap, count)                                                     \

@@ -1,70 +1,73 @@
-/* Fields and what PostgreSQL has in their place: columns of an answer, parameters of a call, values
- * of a list. Each kind of field is known here and nowhere else. */
+/* Fields and what PostgreSQL has in their place: columns of an answer, values of a list. */
 #include "store/postgres/postgres.h"
-
-#include <string.h>
+#include "store/sql/columns.h"
 
 /* ---- reading ---- */
 
-static bool read_field(const PGresult *result, int row, int column, enum pawl__kind kind,
-                       struct pawl__arena *arena, void *at)
+struct row {
+    const PGresult *result;
+    int at;
+};
+
+static bool get_null(const void *row, int column)
 {
-    switch (kind) {
-    case PAWL__KIND_TEXT:
-        return (*(const char **)at = pawl__pg_text(result, row, column, arena)) != NULL;
-    case PAWL__KIND_JSON:
-    case PAWL__KIND_ARGS:
-    case PAWL__KIND_BYTES:
-        return pawl__pg_span(result, row, column, arena, at);
-    case PAWL__KIND_I64:
-    case PAWL__KIND_TIME:
-    case PAWL__KIND_AT:
-    case PAWL__KIND_MS:
-        *(int64_t *)at = pawl__pg_int(result, row, column);
-        return true;
-    case PAWL__KIND_I32:
-    case PAWL__KIND_BITS:
-        *(int32_t *)at = (int32_t)pawl__pg_int(result, row, column);
-        return true;
-    case PAWL__KIND_REAL:
-        *(double *)at = PQgetisnull(result, row, column) ? -1
-                                                         : pawl__pg_double(result, row, column);
-        return true;
-    case PAWL__KIND_BOOL:
-        *(bool *)at = pawl__pg_bool(result, row, column);
-        return true;
-    case PAWL__KIND_STATE:
-    case PAWL__KIND_SOME_STATE:
-        *(enum pawl_state *)at = (enum pawl_state)pawl__pg_int(result, row, column);
-        return true;
-    case PAWL__KIND_ID:
-        *(struct pawl_job_id *)at = pawl__pg_id(result, row, column);
-        return true;
-    case PAWL__KIND_END:
-        break;
-    }
-    return true;
+    const struct row *of = row;
+    return PQgetisnull(of->result, of->at, column);
 }
 
-enum pawl_err pawl__pg_read(const PGresult *result, int row, int column,
+static int64_t get_number(const void *row, int column)
+{
+    const struct row *of = row;
+    return pawl__pg_int(of->result, of->at, column);
+}
+
+static double get_real(const void *row, int column)
+{
+    const struct row *of = row;
+    return pawl__pg_double(of->result, of->at, column);
+}
+
+static struct pawl_job_id get_id(const void *row, int column)
+{
+    const struct row *of = row;
+    return pawl__pg_id(of->result, of->at, column);
+}
+
+static bool get_span(const void *row, int column, struct pawl__arena *arena, struct pawl_span *out)
+{
+    const struct row *of = row;
+    return pawl__pg_span(of->result, of->at, column, arena, out);
+}
+
+static const struct pawl__columns columns = { get_null, get_number, get_real, get_id, get_span };
+
+enum pawl_err pawl__pg_read(const PGresult *result, int row, int first,
                             const struct pawl__field *fields, size_t count,
                             struct pawl__arena *arena, void *out)
 {
-    bool ok = true;
-    for (size_t i = 0; ok && i < count; i++) {
-        ok = read_field(result, row, column + (int)i, fields[i].kind, arena,
-                        (char *)out + fields[i].offset);
-    }
-    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
+    return pawl__columns_read(&columns, &(struct row){ result, row }, first, fields, count, arena,
+                              out);
+}
+
+enum pawl_err pawl__pg_read_facts(const PGresult *result, int row, int first,
+                                  struct pawl__arena *arena, struct pawl_job *job)
+{
+    enum pawl_err err =
+        pawl__columns_facts(&columns, &(struct row){ result, row }, first + COL_FACTS, arena, job);
+    job->id = pawl__pg_id(result, row, first + COL_ID);
+    return err;
+}
+
+enum pawl_err pawl__pg_read_job(const PGresult *result, int row, struct pawl__arena *arena,
+                                struct pawl_job *job)
+{
+    enum pawl_err err =
+        pawl__columns_job(&columns, &(struct row){ result, row }, COL_FACTS, arena, job);
+    job->id = pawl__pg_id(result, row, COL_ID);
+    return err;
 }
 
 /* ---- writing ---- */
-
-static struct pawl_span args_or_none(const void *at)
-{
-    const struct pawl_span *args = at;
-    return args->len ? *args : (struct pawl_span){ "[]", 2 };
-}
 
 enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind)
 {
@@ -86,52 +89,22 @@ enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind)
 
 void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const void *at)
 {
-    switch (kind) {
-    case PAWL__KIND_TEXT:
-        pawl__pg_list_add_text(list, *(const char *const *)at);
+    const struct pawl__stored value = pawl__stored_of(kind, at);
+    switch (value.is) {
+    case PAWL__STORED_NULL:
+        pawl__pg_list_add_bytes(list, NULL, 0);
         break;
-    case PAWL__KIND_JSON:
-        pawl__pg_list_add_span(list, *(const struct pawl_span *)at);
+    case PAWL__STORED_NUMBER:
+        pawl__pg_list_add(list, value.number);
         break;
-    case PAWL__KIND_ARGS:
-        pawl__pg_list_add_span(list, args_or_none(at));
+    case PAWL__STORED_REAL:
+        pawl__pg_list_add_real(list, value.real);
         break;
-    case PAWL__KIND_BYTES: {
-        const struct pawl_span *bytes = at;
-        if (bytes->len) pawl__pg_list_add_bytes(list, bytes->at, bytes->len);
-        if (!bytes->len) pawl__pg_list_add_maybe(list, NULL);
+    case PAWL__STORED_TEXT:
+        pawl__pg_list_add_span(list, value.span);
         break;
-    }
-    case PAWL__KIND_BOOL: // 0 or 1
-        pawl__pg_list_add(list, *(const bool *)at);
-        break;
-    case PAWL__KIND_I64:
-    case PAWL__KIND_TIME:
-        pawl__pg_list_add(list, *(const int64_t *)at);
-        break;
-    case PAWL__KIND_AT:
-    case PAWL__KIND_MS:
-        pawl__pg_list_add_some(list, *(const int64_t *)at);
-        break;
-    case PAWL__KIND_I32:
-        pawl__pg_list_add(list, *(const int32_t *)at);
-        break;
-    case PAWL__KIND_BITS:
-        pawl__pg_list_add_some(list, *(const int32_t *)at);
-        break;
-    case PAWL__KIND_STATE:
-        pawl__pg_list_add(list, *(const enum pawl_state *)at);
-        break;
-    case PAWL__KIND_SOME_STATE:
-        pawl__pg_list_add_some(list, *(const enum pawl_state *)at);
-        break;
-    case PAWL__KIND_ID:
-        pawl__pg_list_add_id(list, *(const struct pawl_job_id *)at);
-        break;
-    case PAWL__KIND_REAL:
-        pawl__pg_list_add_real(list, *(const double *)at);
-        break;
-    case PAWL__KIND_END:
+    case PAWL__STORED_BYTES:
+        pawl__pg_list_add_bytes(list, value.span.at, value.span.len);
         break;
     }
 }

@@ -12,27 +12,11 @@ enum { SLOT_ARCHIVED = 0 };
 
 enum { ALIKE_MAX = 8 }; /* kinds of new jobs that are written each by itself */
 
-struct pawl__pg_new_row *pawl__pg_new_reserve(struct pawl__backend *pg, size_t count)
-{
-    struct pawl__pg_news *news = &pg->news;
-    if (news->count + count > news->cap) {
-        size_t cap = news->cap ? news->cap * 2 : 1024;
-        while (cap < news->count + count) {
-            cap *= 2;
-        }
-        struct pawl__pg_new_row *grown = realloc(news->rows, cap * sizeof *grown);
-        if (!grown) return NULL;
-        news->rows = grown;
-        news->cap = cap;
-    }
-    return &news->rows[news->count];
-}
-
-void pawl__pg_new_release(struct pawl__pg_news *news)
-{
-    free(news->rows);
-    memset(news, 0, sizeof *news);
-}
+/* Those that are written together. */
+struct news {
+    struct pawl__pg_new_row *rows;
+    size_t count;
+};
 
 /* ---- of any kind ---- */
 
@@ -102,15 +86,15 @@ static void list_row(struct pawl__pg_list *lists[LISTS], const struct pawl__pg_n
     }
 }
 
-static void send_jobs(struct pawl__backend *pg, bool extras)
+static void send_jobs(struct pawl__backend *pg, const struct news *news, bool extras)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     struct pawl__pg_list *lists[LISTS];
     pawl__pg_call(conn, extras ? PG_NEW_JOBS : PG_NEW_JOBS_PLAIN);
     pawl__pg_bind(conn, PG_NEW_JOBS_now_ms, pg->now_ms);
     begin_lists(conn, extras, lists);
-    for (size_t i = 0; i < pg->news.count; i++) {
-        list_row(lists, &pg->news.rows[i], extras);
+    for (size_t i = 0; i < news->count; i++) {
+        list_row(lists, &news->rows[i], extras);
     }
     pawl__pg_send(conn);
 }
@@ -128,14 +112,14 @@ _Static_assert((int)PG_NEW_JOBS_PLAIN_now_ms == (int)PG_NEW_JOBS_now_ms &&
                    (int)PG_NEW_JOBS_PLAIN_arrivals == (int)PG_NEW_JOBS_arrivals,
                "parameters are numbered alike");
 
-static void send_tags(struct pawl__backend *pg)
+static void send_tags(struct pawl__backend *pg, const struct news *news)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     pawl__pg_call(conn, PG_TAG_INSERT);
     struct pawl__pg_list *ids = pawl__pg_list(conn, PG_TAG_INSERT_ids, PAWL__PG_IDS);
     struct pawl__pg_list *tags = pawl__pg_list(conn, PG_TAG_INSERT_tags, PAWL__PG_TEXTS);
-    for (size_t i = 0; i < pg->news.count; i++) {
-        const struct pawl__new_job *job = pg->news.rows[i].job;
+    for (size_t i = 0; i < news->count; i++) {
+        const struct pawl__new_job *job = news->rows[i].job;
         if (!job->tags.len) continue;
         pawl__pg_list_add_id(ids, job->id);
         pawl__pg_list_add_span(tags, job->tags);
@@ -154,12 +138,12 @@ static bool are_alike(const struct pawl__pg_new_row *a, const struct pawl__pg_ne
 }
 
 /* Number the rows by what they have in common. False: they have too little, or one needs care. */
-static bool sort_alike(struct pawl__backend *pg, size_t *kinds)
+static bool sort_alike(const struct news *news, size_t *kinds)
 {
     const struct pawl__pg_new_row *first[ALIKE_MAX];
     *kinds = 0;
-    for (size_t i = 0; i < pg->news.count; i++) {
-        struct pawl__pg_new_row *row = &pg->news.rows[i];
+    for (size_t i = 0; i < news->count; i++) {
+        struct pawl__pg_new_row *row = &news->rows[i];
         if (!row->job->fresh_id || has_extras(row)) return false;
         size_t kind = 0;
         while (kind < *kinds && !are_alike(first[kind], row)) {
@@ -173,15 +157,15 @@ static bool sort_alike(struct pawl__backend *pg, size_t *kinds)
 }
 
 /* Needs no answer: all are written, or the transaction fails. */
-static void send_alike(struct pawl__backend *pg, size_t kind)
+static void send_alike(struct pawl__backend *pg, const struct news *news, size_t kind)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     const struct pawl__pg_new_row *one = NULL;
     pawl__pg_call(conn, PG_NEW_JOBS_ALIKE);
     struct pawl__pg_list *ids = pawl__pg_list(conn, PG_NEW_JOBS_ALIKE_ids, PAWL__PG_IDS);
     struct pawl__pg_list *args = pawl__pg_list(conn, PG_NEW_JOBS_ALIKE_args, PAWL__PG_TEXTS);
-    for (size_t i = 0; i < pg->news.count; i++) {
-        const struct pawl__pg_new_row *row = &pg->news.rows[i];
+    for (size_t i = 0; i < news->count; i++) {
+        const struct pawl__pg_new_row *row = &news->rows[i];
         if (row->alike != kind) continue;
         one = row;
         pawl__pg_list_add_id(ids, row->job->id);
@@ -202,36 +186,37 @@ static void send_alike(struct pawl__backend *pg, size_t kind)
 
 /* ---- together ---- */
 
-static void send_any(struct pawl__backend *pg)
+static void send_any(struct pawl__backend *pg, const struct news *news)
 {
     bool extras = false;
-    for (size_t i = 0; i < pg->news.count; i++) {
-        extras |= has_extras(&pg->news.rows[i]);
+    for (size_t i = 0; i < news->count; i++) {
+        extras |= has_extras(&news->rows[i]);
     }
-    send_jobs(pg, extras);
-    if (extras) send_tags(pg);
+    send_jobs(pg, news, extras);
+    if (extras) send_tags(pg, news);
 }
 
-void pawl__pg_new_write(struct pawl__backend *pg)
+void pawl__pg_new_write(struct pawl__backend *pg, struct pawl__pg_new_row *rows, size_t count)
 {
+    const struct news news = { rows, count };
     size_t kinds;
-    if (!sort_alike(pg, &kinds)) {
-        send_any(pg);
+    if (!sort_alike(&news, &kinds)) {
+        send_any(pg, &news);
         return;
     }
     for (size_t i = 0; i < kinds; i++) {
-        send_alike(pg, i);
+        send_alike(pg, &news, i);
     }
 }
 
 /* An id that the caller chose, which is not among the live ones, may have come and gone to the
  * archive since it was looked for. */
-static enum pawl_err look_for_archived(struct pawl__backend *pg)
+static enum pawl_err look_for_archived(struct pawl__backend *pg, const struct news *news)
 {
     pawl__pg_call(&pg->writer, PG_ARCHIVE_HAS);
     struct pawl__pg_list *ids = pawl__pg_list(&pg->writer, PG_ARCHIVE_HAS_ids, PAWL__PG_IDS);
-    for (size_t i = 0; i < pg->news.count; i++) {
-        const struct pawl__new_job *job = pg->news.rows[i].job;
+    for (size_t i = 0; i < news->count; i++) {
+        const struct pawl__new_job *job = news->rows[i].job;
         if (!job->fresh_id) pawl__pg_list_add_id(ids, job->id);
     }
     if (!ids->count) return PAWL_OK;
@@ -244,22 +229,23 @@ static enum pawl_err look_for_archived(struct pawl__backend *pg)
 
 enum pawl_err pawl__pg_births_store(struct pawl__backend *pg)
 {
-    assert(!pg->news.count); // what was gathered is written before the set
+    struct news news = { .count = 0 };
+    for (size_t i = 0; i < pg->set.row_count; i++) {
+        news.count += pawl__set_at(&pg->set, i)->birth != NULL;
+    }
+    if (!news.count) return PAWL_OK;
+    news.rows = pawl__arena_alloc(&pg->arena, news.count * sizeof *news.rows);
+    if (!news.rows) return pawl__fail_nomem(pg->diag);
+    struct pawl__pg_new_row *to = news.rows;
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (!row->birth) continue;
-        struct pawl__pg_new_row *to = pawl__pg_new_reserve(pg, 1);
-        if (!to) return pawl__fail_nomem(pg->diag);
-        pg->news.count++;
-        *to = (struct pawl__pg_new_row){ .job = row->birth->job,
-                                         .lane_id = pg->catalog.lanes[row->lane]->id,
-                                         .settled = row->birth->settled,
-                                         .lane = row->lane,
-                                         .keys = row->keys };
+        *to++ = (struct pawl__pg_new_row){ .job = row->birth->job,
+                                           .lane_id = pg->catalog.lanes[row->lane]->id,
+                                           .settled = row->birth->settled,
+                                           .lane = row->lane,
+                                           .keys = row->keys };
     }
-    if (!pg->news.count) return PAWL_OK;
-    pawl__pg_new_write(pg);
-    enum pawl_err err = look_for_archived(pg);
-    pg->news.count = 0;
-    return err;
+    pawl__pg_new_write(pg, news.rows, news.count);
+    return look_for_archived(pg, &news);
 }

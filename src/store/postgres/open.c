@@ -66,7 +66,7 @@ static void close_store(struct pawl__backend *pg)
     pawl__pg_conn_release(&pg->writer);
     pawl__pg_readers_drop(pg);
     pawl__catalog_release(&pg->catalog);
-    pawl__pg_set_release(pg);
+    pawl__set_release(&pg->set);
     pawl__pg_rolls_release(pg);
     pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);

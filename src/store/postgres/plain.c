@@ -15,7 +15,7 @@ enum { SLOT_ENDS = 2 };
 enum pawl_err pawl__pg_submit_plain(struct pawl__backend *pg, const struct pawl__new *news,
                                     size_t count, bool *taken)
 {
-    struct pawl__pg_new_row *rows = pawl__pg_new_reserve(pg, count);
+    struct pawl__pg_new_row *rows = pawl__arena_alloc(&pg->arena, count * sizeof *rows);
     if (!rows) return pawl__fail_nomem(pg->diag);
     *taken = false;
     for (size_t i = 0; i < count; i++) {
@@ -30,9 +30,7 @@ enum pawl_err pawl__pg_submit_plain(struct pawl__backend *pg, const struct pawl_
                                                             .id = news[i].job->id,
                                                             .arrival = news[i].job->arrival });
     }
-    pg->news.count = count;
-    pawl__pg_new_write(pg);
-    pg->news.count = 0;
+    pawl__pg_new_write(pg, rows, count);
     return PAWL_OK;
 }
 

@@ -224,12 +224,6 @@ struct pawl__pg_new_row {
     uint8_t alike;         /* number of those that differ in id and arguments alone */
 };
 
-/* New jobs to be written; see new.c. */
-struct pawl__pg_news {
-    struct pawl__pg_new_row *rows;
-    size_t count, cap;
-};
-
 struct pawl__pg_tid {
     uint8_t b[6]; /* as the server sends it */
 };
@@ -293,7 +287,6 @@ struct pawl__backend {
     struct pawl__rng rng;
     struct pawl__catalog catalog;
     int64_t catalog_version; /* of the store's that all this was read from; 0: none */
-    struct pawl__pg_news news;
     struct pawl__set set;
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
     struct pawl__tale tale;
@@ -362,7 +355,6 @@ pawl__finish_plain_fn pawl__pg_finish_plain;
 enum { PAWL__PG_OFF_ROLL = sizeof(struct pawl__pg_tid) };
 
 extern const struct pawl__core_table pawl__pg_core;
-void pawl__pg_set_release(struct pawl__backend *pg);
 /* See struct pawl__core_table. */
 pawl__load_fn pawl__pg_set_load;
 pawl__load_named_fn pawl__pg_load_named;
@@ -426,7 +418,7 @@ void pawl__pg_janitor_init(struct pawl__backend *pg);
 void pawl__pg_janitor_consider(struct pawl__backend *pg);
 void pawl__pg_janitor_close(struct pawl__backend *pg);
 
-/* ---- jobs (job.c) ---- */
+/* ---- fields and jobs (columns.c) ---- */
 
 /* Columns of {{facts}}, {{stand}}, archived, {{names}}, in that order. */
 enum {
@@ -449,11 +441,9 @@ enum pawl_err pawl__pg_read_facts(const PGresult *result, int row, int first,
 enum pawl_err pawl__pg_read_job(const PGresult *result, int row, struct pawl__arena *arena,
                                 struct pawl_job *job);
 
-/* ---- fields (columns.c) ---- */
-
-/* `count` columns from `column` on into the members of the struct at `out`. NULL is 0, false or "".
+/* `count` columns from `first` on into the members of the struct at `out`. NULL is 0, false or "".
  * Strings are copied into `arena`. NOMEM. */
-enum pawl_err pawl__pg_read(const PGresult *result, int row, int column,
+enum pawl_err pawl__pg_read(const PGresult *result, int row, int first,
                             const struct pawl__field *fields, size_t count,
                             struct pawl__arena *arena, void *out);
 /* The value at `at` as the next of a list. */
@@ -502,12 +492,8 @@ void pawl__pg_ready_release(struct pawl__pg_ready *ready);
 
 /* ---- new jobs (new.c) ---- */
 
-void pawl__pg_new_release(struct pawl__pg_news *news);
-/* Room for `count` more behind those that are there. NULL: no memory. */
-struct pawl__pg_new_row *pawl__pg_new_reserve(struct pawl__backend *pg, size_t count);
-/* Write all of them, with their tags. Needs no answer: all are written, or the transaction fails.
- */
-void pawl__pg_new_write(struct pawl__backend *pg);
+/* Write new jobs, with their tags. Needs no answer: all are written, or the transaction fails. */
+void pawl__pg_new_write(struct pawl__backend *pg, struct pawl__pg_new_row *rows, size_t count);
 /* Write the new rows of the working set as they came. */
 enum pawl_err pawl__pg_births_store(struct pawl__backend *pg);
 

@@ -37,13 +37,11 @@ static int compare_rows(const void *a, const void *b)
 
 static bool room_for_rows(struct pawl__pg_ready *ready, size_t more)
 {
-    if (ready->count + more <= ready->cap) return true;
-    size_t cap = (ready->count + more) * 2;
-    struct pawl__pg_ready_row *grown = realloc(ready->rows, cap * sizeof *grown);
-    if (!grown) return false;
-    ready->rows = grown;
-    ready->cap = cap;
-    return true;
+    if (!more) return true;
+    void *rows =
+        pawl__room_for(ready->rows, &ready->cap, ready->count + more, sizeof *ready->rows);
+    if (rows) ready->rows = rows;
+    return rows != NULL;
 }
 
 static struct pawl__lane *lane_of(const struct pawl__pg_ready *ready,

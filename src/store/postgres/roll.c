@@ -21,15 +21,12 @@ static void add(struct pawl__backend *pg, enum pawl__pg_roll_kind kind,
                 const struct pawl__pg_roll_entry *entry)
 {
     struct pawl__pg_roll *roll = &pg->rolls[kind];
-    if (roll->count == roll->cap) {
-        size_t cap = roll->cap ? roll->cap * 2 : 1024;
-        struct pawl__pg_roll_entry *grown = realloc(roll->entries, cap * sizeof *grown);
-        if (!grown) roll->failed = true;
-        if (!grown) return;
-        roll->entries = grown;
-        roll->cap = cap;
-    }
-    roll->entries[roll->count++] = *entry;
+    struct pawl__pg_roll_entry *entries =
+        pawl__room_for(roll->entries, &roll->cap, roll->count + 1, sizeof *entry);
+    if (!entries) roll->failed = true;
+    if (!entries) return;
+    roll->entries = entries;
+    entries[roll->count++] = *entry;
 }
 
 void pawl__pg_roll_ready(struct pawl__backend *pg, const struct pawl__pg_waiting *job)

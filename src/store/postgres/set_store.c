@@ -232,12 +232,6 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
     return PAWL_OK;
 }
 
-void pawl__pg_set_release(struct pawl__backend *pg)
-{
-    pawl__set_release(&pg->set);
-    pawl__pg_new_release(&pg->news);
-}
-
 /* ---- what the core asks for ---- */
 
 static void count(struct pawl__backend *pg, uint32_t lane, enum pawl_state from, enum pawl_state to)

@@ -1,4 +1,4 @@
-/* A job's row and the job that callers see: ids and keys, columns and fields. */
+/* The ids of jobs and the keys that they are stored by. */
 #include "store/sqlite/sqlite.h"
 
 #include <string.h>
@@ -63,30 +63,6 @@ struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt)
     bool displaced = sqlite3_column_type(stmt, COL_HEAD) != SQLITE_NULL;
     return pawl__sq_join(sqlite3_column_int64(stmt, displaced ? COL_HEAD : COL_KEY),
                          sqlite3_column_int64(stmt, COL_TAIL));
-}
-
-enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
-                                  struct pawl_job *job)
-{
-    *job = pawl__job_empty;
-    job->id = pawl__sq_row_id(stmt);
-    return pawl__sq_read(stmt, COL_FACTS, &pawl__job_fields[PAWL__JOB_FACTS_FIRST],
-                         PAWL__JOB_FACTS_COUNT, arena, job);
-}
-
-enum pawl_err pawl__sq_read_job(sqlite3_stmt *stmt, struct pawl__arena *arena, struct pawl_job *job)
-{
-    enum pawl_err err = pawl__sq_read_facts(stmt, arena, job);
-    if (!err) {
-        err = pawl__sq_read(stmt, COL_STAND, &pawl__job_fields[PAWL__JOB_STAND_FIRST],
-                            PAWL__JOB_STAND_COUNT, arena, job);
-    }
-    if (err) return err;
-    job->attempt = job->run - job->attempt; // the column is base_run
-    job->archived = sqlite3_column_int(stmt, COL_ARCHIVED) != 0;
-    bool ok = (job->queue = pawl__sq_column_text(stmt, COL_QUEUE, arena)) &&
-              (job->type = pawl__sq_column_text(stmt, COL_TYPE, arena));
-    return ok ? PAWL_OK : PAWL_ERR_NOMEM;
 }
 
 static enum pawl_err find_in(struct pawl__sq_conn *conn, enum pawl__sql sql,

@@ -84,22 +84,6 @@ void pawl__sq_new_show(struct pawl__backend *sq, const struct pawl__sq_new_row *
     sq->news.source.count = count;
 }
 
-struct pawl__sq_new_row *pawl__sq_new_reserve(struct pawl__backend *sq, size_t count)
-{
-    struct pawl__sq_news *news = &sq->news;
-    if (news->count + count > news->cap) {
-        size_t cap = news->cap ? news->cap * 2 : 1024;
-        while (cap < news->count + count) {
-            cap *= 2;
-        }
-        struct pawl__sq_new_row *grown = realloc(news->rows, cap * sizeof *grown);
-        if (!grown) return NULL;
-        news->rows = grown;
-        news->cap = cap;
-    }
-    return &news->rows[news->count];
-}
-
 void pawl__sq_new_release(struct pawl__sq_news *news)
 {
     free(news->rows);
@@ -239,8 +223,7 @@ static enum pawl_err fill(struct pawl__backend *sq, const struct pawl__row *row,
 enum pawl_err pawl__sq_births_store(struct pawl__backend *sq, struct pawl__row **born, size_t count)
 {
     if (!count) return PAWL_OK;
-    assert(!sq->news.count); // what was gathered is written before the set
-    struct pawl__sq_new_row *rows = pawl__sq_new_reserve(sq, count);
+    struct pawl__sq_new_row *rows = pawl__sq_new_room(sq, count);
     if (!rows) return pawl__fail_nomem(sq->diag);
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < count; i++) {

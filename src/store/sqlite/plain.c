@@ -11,21 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `more` in a growing array; the memory is kept from one transaction to the next. */
-static bool reserve(void **array, size_t *cap, size_t count, size_t more, size_t bytes)
-{
-    if (count + more <= *cap) return true;
-    size_t want = *cap ? *cap * 2 : 1024;
-    while (want < count + more) {
-        want *= 2;
-    }
-    void *grown = realloc(*array, want * bytes);
-    if (!grown) return false;
-    *array = grown;
-    *cap = want;
-    return true;
-}
-
 /* ---- new jobs: see new.c ---- */
 
 /* A job that gets the first half of its id for a key. */
@@ -49,7 +34,7 @@ static bool keep_fresh(struct pawl__backend *sq, struct pawl__sq_new_row *rows, 
 enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl__new *news,
                                     size_t count, bool *taken)
 {
-    struct pawl__sq_new_row *rows = pawl__sq_new_reserve(sq, count);
+    struct pawl__sq_new_row *rows = pawl__sq_new_room(sq, count);
     if (!rows) return pawl__fail_nomem(sq->diag);
     bool extras = false, waits = false, expires = false;
     for (size_t i = 0; i < count; i++) {
@@ -90,11 +75,11 @@ static void run_column(const void *rows, size_t at, int column, sqlite3_context 
 enum pawl_err pawl__sq_runs_add(struct pawl__backend *sq, const struct pawl__sq_run_row *row)
 {
     struct pawl__sq_plain *plain = &sq->plain;
-    if (!reserve((void **)&plain->claimed, &plain->claimed_cap, plain->claimed_count, 1,
-                 sizeof *plain->claimed)) {
-        return pawl__fail_nomem(sq->diag);
-    }
-    plain->claimed[plain->claimed_count++] = *row;
+    struct pawl__sq_run_row *claimed = pawl__room_for(plain->claimed, &plain->claimed_cap,
+                                                      plain->claimed_count + 1, sizeof *claimed);
+    if (!claimed) return pawl__fail_nomem(sq->diag);
+    plain->claimed = claimed;
+    claimed[plain->claimed_count++] = *row;
     return PAWL_OK;
 }
 
@@ -146,9 +131,9 @@ static void note_owned(sqlite3_context *to, int argc, sqlite3_value **argv)
 static bool list_ends(struct pawl__backend *sq, const struct pawl__ending *ends, size_t count)
 {
     struct pawl__sq_plain *plain = &sq->plain;
-    if (!reserve((void **)&plain->ended, &plain->ended_cap, 0, count, sizeof *plain->ended)) {
-        return false;
-    }
+    void *ended = pawl__room_for(plain->ended, &plain->ended_cap, count, sizeof *plain->ended);
+    if (!ended) return false;
+    plain->ended = ended;
     for (size_t i = 0; i < count; i++) {
         struct pawl__sq_halves halves = pawl__sq_split(ends[i].op->complete.ref.id);
         struct pawl__sq_end_row *row = &plain->ended[i];
@@ -171,9 +156,9 @@ static int compare_turns(const void *a, const void *b)
 /* In order of key the same pages are met again and again: that saves more than sorting costs. */
 static bool sort_ends(struct pawl__sq_plain *plain, size_t count)
 {
-    if (!reserve((void **)&plain->turns, &plain->turn_cap, 0, count, sizeof *plain->turns)) {
-        return false;
-    }
+    void *turns = pawl__room_for(plain->turns, &plain->turn_cap, count, sizeof *plain->turns);
+    if (!turns) return false;
+    plain->turns = turns;
     for (size_t i = 0; i < count; i++) {
         plain->turns[i] = (struct pawl__sq_turn){ .key = plain->ended[i].n[END_KEY], .at = i };
     }

@@ -147,14 +147,12 @@ void pawl__sq_set_release(struct pawl__backend *sq)
 enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, size_t count)
 {
     struct pawl__sq_set *tables = &sq->set_tables;
-    if (count <= tables->cap) return PAWL_OK;
-    size_t cap = tables->cap ? tables->cap : 64;
-    while (cap < count) {
-        cap *= 2;
-    }
-    struct pawl__row **list = realloc(tables->list, cap * sizeof(struct pawl__row *));
+    size_t cap = tables->cap; // of each of them
+    if (count <= cap) return PAWL_OK;
+    void *list = pawl__room_for(tables->list, &cap, count, sizeof *tables->list);
     if (list) tables->list = list;
-    struct pawl__row **changed = realloc(tables->changed, cap * sizeof(struct pawl__row *));
+    cap = tables->cap;
+    void *changed = pawl__room_for(tables->changed, &cap, count, sizeof *tables->changed);
     if (changed) tables->changed = changed;
     if (!list || !changed) return pawl__fail_nomem(sq->diag);
     tables->cap = cap;

@@ -103,7 +103,7 @@ struct pawl__sq_new_row {
 struct pawl__sq_news {
     struct pawl__sq_source source;
     struct pawl__sq_new_row *rows;
-    size_t count, cap;
+    size_t cap;
 };
 
 struct pawl__sq_run_row {
@@ -313,8 +313,12 @@ enum pawl_err pawl__sq_runs_flush(struct pawl__backend *sq);
 /* SQLite's code. */
 int pawl__sq_new_attach(struct pawl__backend *sq);
 void pawl__sq_new_release(struct pawl__sq_news *news);
-/* Room for `count` more behind those that are there. NULL: no memory. */
-struct pawl__sq_new_row *pawl__sq_new_reserve(struct pawl__backend *sq, size_t count);
+/* Room for so many. NULL: no memory. */
+static inline struct pawl__sq_new_row *pawl__sq_new_room(struct pawl__backend *sq, size_t count)
+{
+    void *rows = pawl__room_for(sq->news.rows, &sq->news.cap, count, sizeof *sq->news.rows);
+    return rows ? sq->news.rows = rows : NULL;
+}
 void pawl__sq_new_fill(const struct pawl__backend *sq, const struct pawl__new_job *job,
                        const struct pawl__settled *settled, uint32_t lane,
                        struct pawl__sq_new_row *out);
@@ -431,6 +435,12 @@ struct pawl__sq_halves pawl__sq_split(struct pawl_job_id id);
 struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail);
 /* The id in a row that begins with {{facts}}. */
 struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt);
+/* ---- fields (columns.c) ---- */
+
+/* `count` columns from `first` on into the members of the struct at `out`. NULL is 0, false or "".
+ * Strings are copied into `arena`. NOMEM. */
+enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int first, const struct pawl__field *fields,
+                            size_t count, struct pawl__arena *arena, void *out);
 /* The columns {{facts}} of a row into `job`, whose other fields become empty. Strings are copied
  * into `arena`. NOMEM. */
 enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
@@ -438,15 +448,7 @@ enum pawl_err pawl__sq_read_facts(sqlite3_stmt *stmt, struct pawl__arena *arena,
 /* All columns up to COL_TYPE. */
 enum pawl_err pawl__sq_read_job(sqlite3_stmt *stmt, struct pawl__arena *arena,
                                 struct pawl_job *job);
-
-/* ---- fields (columns.c) ---- */
-
-/* `count` columns from `column` on into the members of the struct at `out`. NULL is 0, false or "".
- * Strings are copied into `arena`. NOMEM. */
-enum pawl_err pawl__sq_read(sqlite3_stmt *stmt, int column, const struct pawl__field *fields,
-                            size_t count, struct pawl__arena *arena, void *out);
-/* A text column as a string in `arena`; "" for NULL. NULL: no memory. */
-const char *pawl__sq_column_text(sqlite3_stmt *stmt, int column, struct pawl__arena *arena);
+/* A column's text in `arena`; "" for NULL. False: no memory. */
 bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *arena,
                           struct pawl_span *out);
 
