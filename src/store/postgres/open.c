@@ -175,6 +175,18 @@ static enum pawl_err read_schema(const struct pawl_config *config, struct pawl_s
     return err;
 }
 
+static enum pawl_err refuse_backup(struct pawl__backend *pg, const char *path,
+                                   pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag)
+{
+    (void)pg;
+    (void)path;
+    (void)progress;
+    (void)ctx;
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
+                            "a store on PostgreSQL is backed up with PostgreSQL's own tools: use "
+                            "pg_dump or pg_basebackup");
+}
+
 static const struct pawl__backend_table table = {
     .scheme = "postgres://",
     .name = "postgres",
@@ -199,8 +211,8 @@ static const struct pawl__backend_table table = {
     .setting = pawl__read_setting,
     .settings = pawl__read_settings,
     .tokens = pawl__read_tokens,
-    .backup = pawl__pg_backup,
-    .check = pawl__pg_check,
+    .backup = refuse_backup,
+    .check = pawl__read_check,
     .schema = read_schema,
 };
 

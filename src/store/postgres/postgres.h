@@ -512,11 +512,9 @@ enum pawl_err pawl__pg_turns_forget(struct pawl__backend *pg, struct pawl_diag *
 /* Connect the writer anew, whatever became of it before. */
 enum pawl_err pawl__pg_reconnect(struct pawl__backend *pg, struct pawl_diag *diag);
 
-/* ---- reads (read.c, query.c, upkeep.c): see struct pawl__backend_table ---- */
+/* ---- reads (read.c, query.c): see struct pawl__backend_table ---- */
 
 extern const struct pawl__reads pawl__pg_reads;
 extern const struct pawl__pages pawl__pg_pages;
-pawl__backup_fn pawl__pg_backup;
-pawl__check_fn pawl__pg_check;
 
 #endif

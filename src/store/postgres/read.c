@@ -154,6 +154,14 @@ static struct pawl__position position(struct pawl__reader *reader, int slot, boo
                                     pawl__pg_id(rows, at, COL_ID) };
 }
 
+/* The pages are the server's to check (pg_amcheck, data checksums). What follows may take long. */
+static enum pawl_err check(struct pawl__reader *reader, struct pawl__findings *findings)
+{
+    (void)findings;
+    pawl__pg_say(conn_of(reader), PG_CONDUCT_CHECK);
+    return PAWL_OK;
+}
+
 const struct pawl__reads pawl__pg_reads = {
     .again = true,
     .begin = begin,
@@ -169,4 +177,5 @@ const struct pawl__reads pawl__pg_reads = {
     .job = job,
     .position = position,
     .pages = &pawl__pg_pages,
+    .check = check,
 };

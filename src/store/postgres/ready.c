@@ -38,8 +38,7 @@ static int compare_rows(const void *a, const void *b)
 static bool room_for_rows(struct pawl__pg_ready *ready, size_t more)
 {
     if (!more) return true;
-    void *rows =
-        pawl__room_for(ready->rows, &ready->cap, ready->count + more, sizeof *ready->rows);
+    void *rows = pawl__room_for(ready->rows, &ready->cap, ready->count + more, sizeof *ready->rows);
     if (rows) ready->rows = rows;
     return rows != NULL;
 }

@@ -1,5 +1,6 @@
 /* Fields and columns: what a field is when it is stored, and a row's columns into the members of a
- * struct. Each kind of field is known here; how a database gives and takes a value is the backend's.
+ * struct. Each kind of field is known here; how a database gives and takes a value is the
+ * backend's.
  *
  * All of it is inline. Where the kind is known when it is compiled no switch is left, and no call
  * through a table that is constant. */
@@ -181,12 +182,7 @@ static inline enum pawl_err pawl__columns_job(const struct pawl__columns *get, c
                                               int first, struct pawl__arena *arena,
                                               struct pawl_job *job)
 {
-    enum {
-        STAND = PAWL__JOB_FACTS_COUNT,
-        ARCHIVED = STAND + PAWL__JOB_STAND_COUNT,
-        QUEUE,
-        TYPE
-    };
+    enum { STAND = PAWL__JOB_FACTS_COUNT, ARCHIVED = STAND + PAWL__JOB_STAND_COUNT, QUEUE, TYPE };
     enum pawl_err err = pawl__columns_facts(get, row, first, arena, job);
     if (!err) {
         err = pawl__columns_read(get, row, first + STAND, &pawl__job_fields[PAWL__JOB_STAND_FIRST],

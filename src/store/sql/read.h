@@ -38,7 +38,11 @@
     X(UNSETTLED_LIST, P(UNSETTLED_LIST, ties) P(UNSETTLED_LIST, after) P(UNSETTLED_LIST, limit))   \
     X(UNSETTLED_NEXT, P(UNSETTLED_NEXT, ties))                                                     \
     X(NODE_CENSUS, P(NODE_CENSUS, now_ms) P(NODE_CENSUS, name))                                    \
-    X(NODE_SILENT, P(NODE_SILENT, now_ms) P(NODE_SILENT, limit))
+    X(NODE_SILENT, P(NODE_SILENT, now_ms) P(NODE_SILENT, limit))                                   \
+    X(CHECK_PLACES, )                                                                              \
+    X(CHECK_ORPHANS, )                                                                             \
+    X(CHECK_FACTS, )                                                                               \
+    X(CHECK_COUNTS, )
 
 #define X(name, params) PAWL__READ_##name,
 enum pawl__read { PAWL__READS(X, P) PAWL__READ_END };
@@ -79,6 +83,14 @@ struct pawl__reader {
 
 enum { PAWL__READ_JOBS = PAWL__READ_SLOTS - 1 }; /* the slot of the jobs */
 
+/* What a check has found. */
+struct pawl__findings {
+    pawl_finding_fn *report;
+    void *ctx;
+    int64_t count;
+};
+void pawl__findings_add(struct pawl__findings *findings, const char *text);
+
 /* What a backend supplies. Errors are said in reader->diag. */
 struct pawl__reads {
     bool again; /* an idle connection may have been cut: after IO, once more with another */
@@ -108,6 +120,8 @@ struct pawl__reads {
     enum pawl_err (*job)(struct pawl__reader *reader, int slot, struct pawl_job *job);
     struct pawl__position (*position)(struct pawl__reader *reader, int slot, bool ids);
     const struct pawl__pages *pages; /* query.h */
+    /* Before a check's statements are asked: what else is to be done or looked at. */
+    enum pawl_err (*check)(struct pawl__reader *reader, struct pawl__findings *findings);
 };
 
 /* What a backend that has its reads from here begins with: struct pawl__backend's first member. */
@@ -134,6 +148,7 @@ pawl__locks_fn pawl__read_locks;
 pawl__setting_fn pawl__read_setting;
 pawl__settings_fn pawl__read_settings;
 pawl__tokens_fn pawl__read_tokens;
+pawl__check_fn pawl__read_check;
 
 /* Ids that match, oldest first, inside the session's transaction; in `arena`. */
 enum pawl_err pawl__read_match(struct pawl__backend *backend, const struct pawl_filter *filter,

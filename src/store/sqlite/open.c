@@ -467,6 +467,6 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .settings = pawl__read_settings,
     .tokens = pawl__read_tokens,
     .backup = pawl__sq_backup,
-    .check = pawl__sq_check,
+    .check = pawl__read_check,
     .schema = read_schema,
 };

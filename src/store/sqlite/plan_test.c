@@ -153,7 +153,7 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_QUERY_LIVE, // until query.c puts its filters behind them
     SQL_QUERY_ARCHIVE,  SQL_MATCH_LIVE,   SQL_MATCH_ARCHIVE, SQL_COUNT_LIVE,
     SQL_COUNT_ARCHIVE,
-    SQL_CHECK_PLACE, // looks at everything: that is its task
+    SQL_CHECK_PLACES, // looks at everything: that is its task
     SQL_CHECK_ORPHANS,  SQL_CHECK_FACTS,  SQL_CHECK_COUNTS,
 };
 

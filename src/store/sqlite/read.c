@@ -204,4 +204,5 @@ const struct pawl__reads pawl__sq_reads = {
     .job = job,
     .position = position,
     .pages = &pawl__sq_pages,
+    .check = pawl__sq_check_file,
 };

@@ -230,7 +230,7 @@ static inline void kit_show_finding(void *ctx, const char *text)
 /* The store's own check finds nothing. */
 static inline void kit_check(struct kit *kit)
 {
-    kit_ok(kit, pawl__sq_check(kit->sq, kit_show_finding, NULL, &kit->diag));
+    kit_ok(kit, pawl__read_check(kit->sq, kit_show_finding, NULL, &kit->diag));
 }
 
 /* ---- the database, asked directly ---- */

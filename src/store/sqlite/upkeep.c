@@ -11,56 +11,29 @@
 
 enum { BACKUP_STEP_PAGES = 1024 };
 
-struct findings {
-    pawl_finding_fn *report;
-    void *ctx;
-    int64_t count;
-};
-
 /* SQLite puts several findings into one row. */
-static void report_lines(struct findings *findings, const char *text)
+static void report_lines(struct pawl__findings *findings, const char *text)
 {
     char line[512];
     while (*text) {
         size_t len = strcspn(text, "\n");
         snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
-        findings->count += len > 0;
-        if (len && findings->report) findings->report(findings->ctx, line);
+        if (len) pawl__findings_add(findings, line);
         text += len + (text[len] == '\n');
     }
 }
 
-static enum pawl_err run_check(struct pawl__sq_conn *conn, enum pawl__sql sql,
-                               struct findings *findings, struct pawl_diag *diag)
+/* First the file, then our own invariants: on a damaged file their answers would mean little. */
+enum pawl_err pawl__sq_check_file(struct pawl__reader *reader, struct pawl__findings *findings)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(conn, sql);
+    sqlite3_stmt *stmt = pawl__sq_use(reader->conn, SQL_CHECK_SQLITE);
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(conn, stmt, &found, diag)) && found) {
+    while (!(err = pawl__sq_row(reader->conn, stmt, &found, reader->diag)) && found) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);
-        if (!text || strcmp(text, "ok") == 0) continue;
-        report_lines(findings, text);
+        if (text && strcmp(text, "ok") != 0) report_lines(findings, text);
     }
     return err;
-}
-
-/* First the file, then our own invariants: on a damaged file their answers would mean little. */
-enum pawl_err pawl__sq_check(struct pawl__backend *sq, pawl_finding_fn *report, void *ctx,
-                             struct pawl_diag *diag)
-{
-    static const enum pawl__sql checks[] = { SQL_CHECK_SQLITE, SQL_CHECK_PLACE, SQL_CHECK_ORPHANS,
-                                             SQL_CHECK_FACTS, SQL_CHECK_COUNTS };
-    struct findings findings = { .report = report, .ctx = ctx };
-    struct pawl__sq_conn *conn;
-    enum pawl_err err = pawl__sq_read_begin(sq, &conn, diag);
-    if (err) return err;
-    for (size_t i = 0; !err && i < sizeof checks / sizeof *checks && !findings.count; i++) {
-        err = run_check(conn, checks[i], &findings, diag);
-    }
-    pawl__sq_read_end(sq, conn);
-    if (err || !findings.count) return err;
-    return pawl__fail(diag, PAWL_ERR_CORRUPT, "the check found %lld fault%s",
-                      (long long)findings.count, findings.count == 1 ? "" : "s");
 }
 
 /* The read transaction pins what is copied: without it every commit would begin the copy anew. */

@@ -75,7 +75,7 @@ ORDER BY name
 SELECT set_config('enable_nestloop', 'off', true)
 
 -- Each of these finds what must not be: a row is a finding, in words.
--- name: check_rolls
+-- name: check_places
 -- At exactly its own rank or time: a claim and a sweep that find it anywhere sooner strike it off,
 -- for its time has not come.
 SELECT 'job ' || j.id || ' is on no roll of the jobs that are available'

@@ -58,7 +58,7 @@ WHERE owner <> ''
 ORDER BY name
 
 -- Each of these finds what must not be: a row is a finding, in words.
--- name: check_place
+-- name: check_places
 SELECT 'job ' || j.key || ' stands in ' || ((w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10)
         + (a.key IS NOT NULL) + (d.key IS NOT NULL) + (r.key IS NOT NULL)) || ' places'
 FROM pawl_job AS j
