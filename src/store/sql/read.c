@@ -172,7 +172,8 @@ enum { FAILURES, LOG, DEEDS, PROGRESS, CHECKPOINT, PARTS };
 _Static_assert((int)PARTS <= (int)PAWL__READ_JOBS, "the last slot is the job's");
 
 struct told {
-    struct pawl_job_id id;
+    struct pawl__value job;       /* what the statements take */
+    struct pawl__value id;        /* but for the audit, which outlives the job */
     const struct pawl_job *known; /* NULL: it is to be read */
     struct pawl_story *story;
 };
@@ -184,12 +185,10 @@ static enum pawl_err ask_story(struct pawl__reader *reader, const struct told *t
                                                   [DEEDS] = PAWL__READ_STORY_DEEDS,
                                                   [PROGRESS] = PAWL__READ_STORY_PROGRESS,
                                                   [CHECKPOINT] = PAWL__READ_STORY_CHECKPOINT };
-    struct pawl__value job = { PAWL__VALUE_JOB, .id = told->id };
     enum pawl_err err = PAWL_OK;
     if (!told->known) reader->reads->ask_jobs(reader);
     for (int i = 0; !err && i < PARTS; i++) {
-        job.kind = i == DEEDS ? PAWL__VALUE_ID : PAWL__VALUE_JOB; // the audit outlives the job
-        err = reader->reads->ask(reader, i, parts[i], &job);
+        err = reader->reads->ask(reader, i, parts[i], i == DEEDS ? &told->id : &told->job);
     }
     return err ? err : reader->reads->run(reader);
 }
@@ -245,16 +244,19 @@ static enum pawl_err read_story(struct pawl__reader *reader, void *out)
         err = reader->reads->next_job(reader, &story->job, &found);
     }
     if (err) return err;
-    return found ? read_parts(reader, story) : pawl__fail_unknown(reader->diag, told->id);
+    return found ? read_parts(reader, story) : pawl__fail_unknown(reader->diag, told->id.id);
 }
 
 enum pawl_err pawl__read_story(struct pawl__backend *backend, struct pawl_job_id id,
                                const struct pawl_job *known, struct pawl__arena *arena,
                                struct pawl_story *out, struct pawl_diag *diag)
 {
-    struct told told = { .id = id, .known = known, .story = out };
+    struct told told = { .job = { PAWL__VALUE_JOB, .id = id },
+                         .id = { PAWL__VALUE_ID, .id = id },
+                         .known = known,
+                         .story = out };
     struct pawl__reader reader = {
-        .backend = backend, .arena = arena, .diag = diag, .ids = &told.id, .id_count = 1
+        .backend = backend, .arena = arena, .diag = diag, .ids = &told.id.id, .id_count = 1
     };
     return pawl__read_with(reader, read_story, &told);
 }

@@ -96,8 +96,8 @@ struct pawl__reads {
     bool again; /* an idle connection may have been cut: after IO, once more with another */
     enum pawl_err (*begin)(struct pawl__reader *reader);
     void (*end)(struct pawl__reader *reader);
-    /* `slot` is where its rows will be; there is a value for each parameter. Of a job that is not
-     * there, there are no rows. */
+    /* `slot` is where its rows will be; there is a value for each parameter, which must live until
+     * the rows are read. Of a job that is not there, there are no rows. */
     enum pawl_err (*ask)(struct pawl__reader *reader, int slot, enum pawl__read what,
                          const struct pawl__value *values);
     /* The same for a statement that was drafted. */
