@@ -3,6 +3,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "fields/fields.h"
 #include "lifecycle/lifecycle.h"
 
 #include <assert.h>
@@ -10,20 +11,31 @@
 
 enum { DEPTH_MAX = 1024 }; /* what is stored was checked when it came */
 
-static bool is_among(const char *text, const char *const *list, size_t count)
+static bool has_state(uint32_t states, enum pawl_state state)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(list[i], text) == 0) return true;
-    }
-    return count == 0;
+    return !states || states & PAWL_STATE_BIT(state);
 }
 
-static bool has_type(const struct pawl_filter *filter, const char *type)
+static bool has_queue(const struct pawl_filter *filter, const struct pawl_job *job)
+{
+    for (size_t i = 0; i < filter->queue_count; i++) {
+        if (strcmp(filter->queues[i], job->queue) == 0) return true;
+    }
+    return filter->queue_count == 0;
+}
+
+static bool has_type(const struct pawl_filter *filter, const struct pawl_job *job)
 {
     for (size_t i = 0; i < filter->type_count; i++) {
-        if (pawl__type_matches(filter->types[i], type)) return true;
+        if (pawl__type_matches(filter->types[i], job->type)) return true;
     }
     return filter->type_count == 0;
+}
+
+static bool has_priority(const struct pawl_filter *filter, const struct pawl_job *job)
+{
+    return !filter->priority_given ||
+           (filter->priority_min <= job->priority && job->priority <= filter->priority_max);
 }
 
 static bool begins_with(const struct pawl_filter *filter, const struct pawl_job_id *id)
@@ -87,36 +99,28 @@ static bool has_tag(const struct pawl_filter *filter, struct pawl_span tags,
     return false;
 }
 
-static bool has_times(const struct pawl_filter *filter, const struct pawl_job *job)
-{
-    return is_within(job->created_at_ms, filter->created_from_ms, filter->created_until_ms) &&
-           is_within(job->due_at_ms, filter->due_from_ms, filter->due_until_ms) &&
-           is_within(job->finished_at_ms, filter->finished_from_ms, filter->finished_until_ms);
-}
-
-static bool has_texts(const struct pawl_filter *filter, const struct pawl_job *job)
-{
-    return is_among(job->queue, filter->queues, filter->queue_count) &&
-           has_type(filter, job->type) && equals(filter->business_key, job->business_key) &&
-           equals(filter->idempotency_key, job->idempotency_key) &&
-           equals(filter->principal, job->principal) && equals(filter->trace_id, job->trace_id) &&
-           equals(filter->worker, job->worker);
-}
+/* For each kind of the list: does the job pass? */
+#define FACT(column) job->column
+#define STAND(column) job->column
+#define PASSES_STATES(member, none) has_state(filter->member, job->state)
+#define PASSES_PREFIX(member, none) begins_with(filter, &job->id)
+#define PASSES_NAMES(member, none) has_##member(filter, job)
+#define PASSES_TAGS(member, none) has_tag(filter, job->tags, scratch)
+#define PASSES_PAIR(member, none) has_meta(filter, job->meta, scratch)
+#define PASSES_NUMBERS(member, none) has_##member(filter, job)
+#define PASSES_KEY(member, value) equals(filter->member, value)
+#define PASSES_WORKER(member, value) equals(filter->member, value)
+#define PASSES_RANGE(member, value)                                                                \
+    is_within(value, filter->member##_from_ms, filter->member##_until_ms)
+#define PASSES_FLAG(member, value) (!filter->member || (value))
+#define PASSES_ARCHIVE(member, none) (filter->member || !job->archived)
 
 bool pawl__mem_passes(const struct pawl_filter *filter, const struct pawl_job *job,
                       struct pawl__arena *scratch)
 {
-    if (job->archived && !filter->archived) return false;
-    if (filter->states && !(filter->states & PAWL_STATE_BIT(job->state))) return false;
-    if (filter->priority_given &&
-        (job->priority < filter->priority_min || job->priority > filter->priority_max)) {
-        return false;
-    }
-    if (filter->dead_letter && !job->dead_letter) return false;
-    if (!begins_with(filter, &job->id) || !has_times(filter, job) || !has_texts(filter, job)) {
-        return false;
-    }
-    bool passes = has_tag(filter, job->tags, scratch) && has_meta(filter, job->meta, scratch);
+#define X(member, kind, value) &&PASSES_##kind(member, value)
+    bool passes = true PAWL__FILTER_FIELDS(X);
+#undef X
     pawl__arena_reset(scratch);
     return passes;
 }
