@@ -98,12 +98,26 @@ def the_docs_have_the_list():
     assert shown == table(), "run tests/fields/fields_test.py . --doc"
 
 
+def parameters():
+    """What pawl_submit calls the fields of a spec."""
+    others = {"unique": "uniqueness", "idempotency_ms": "idempotency_for"}
+    return [others.get(row[0], row[0].removesuffix("_ms")) for row in lists()["SPEC_FIELDS"]]
+
+
+@test
+def pawl_submit_has_every_parameter():
+    text = read("src/store/postgres/script/submit.sql")
+    calls = re.findall(r"FUNCTION pawl_submit\((.*?)\)\s*RETURNS", text, re.DOTALL)
+    assert calls
+    for call in calls:
+        missing = [name for name in parameters() if not re.search(rf"\b{name} \w", call)]
+        assert not missing, missing
+
+
 @test
 def the_docs_name_every_parameter_of_pawl_submit():
-    others = {"unique": "uniqueness", "idempotency_ms": "idempotency_for"}
     page = read("docs/sql.md")
-    wanted = [others.get(row[0], row[0].removesuffix("_ms")) for row in lists()["SPEC_FIELDS"]]
-    missing = [name for name in wanted if f"`{name}`" not in page]
+    missing = [name for name in parameters() if f"`{name}`" not in page]
     assert not missing, missing
 
 
