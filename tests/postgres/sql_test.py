@@ -549,8 +549,9 @@ def compare(ours, theirs):
     assert len(ours) == len(theirs), (len(ours), len(theirs))
     for here, there in zip(ours, theirs):
         # they were submitted one after the other: the minute may have changed between them
-        waits = here.pop("wait", None), there.pop("wait", None)
-        assert waits[0] == waits[1] or abs(waits[0] - waits[1]) <= 1, (waits, here)
+        for name in ("wait", "rank"):
+            minutes = here.pop(name, None), there.pop(name, None)
+            assert minutes[0] == minutes[1] or abs(minutes[0] - minutes[1]) <= 1, (minutes, here)
         assert here == there, f"\nSQL:     {here}\nlibrary: {there}"
 
 
