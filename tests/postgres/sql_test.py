@@ -724,6 +724,8 @@ REFUSED = [
      "more than 32"),
     ("id => '00000000-0000-0000-0000-000000000000'", "PW001", "id", "all zeroes"),
 ]
+REFUSED += [(f"{name} => repeat('x', 256)", "PW017", name, "is longer than 255 bytes")
+            for name in parameters("KEY", "NOTE")]
 
 
 @test
