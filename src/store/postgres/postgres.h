@@ -398,8 +398,8 @@ enum pawl_err pawl__pg_roll_take(struct pawl__backend *pg, struct pawl__pg_taken
 /* The ids, as a parameter of the call under construction. */
 struct pawl__pg_list *pawl__pg_list_taken(struct pawl__backend *pg, int at,
                                           const struct pawl__pg_taken *taken);
-/* Delete rows of a roll that are locked; `sql` takes their places. */
-void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
+/* Delete rows of a roll that are locked; `sql` takes their places as its parameter `at`. */
+void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql, int at,
                           const struct pawl__pg_tid *places, size_t count);
 /* The ids in the first column, sorted, for pawl__pg_ids_have; in the transaction's arena. */
 enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows,

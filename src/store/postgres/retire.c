@@ -23,7 +23,8 @@ static void send_ended(struct pawl__backend *pg, const struct pawl__ended *what,
     pawl__pg_bind(conn, PG_ENDED_HOLD_before_ms, what->before_ms);
     pawl__pg_bind(conn, PG_ENDED_HOLD_limit, limit);
     pawl__pg_send_keep(conn, SLOT_HELD);
-    pawl__pg_roll_delete(pg, PG_ENDED_DELETE, taken->places, taken->row_count);
+    pawl__pg_roll_delete(pg, PG_ENDED_DELETE, PG_ENDED_DELETE_places, taken->places,
+                         taken->row_count);
 }
 
 /* What is not archived now, because others hold it or there are too many, stays on the roll. */

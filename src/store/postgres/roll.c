@@ -241,12 +241,12 @@ struct pawl__pg_list *pawl__pg_list_taken(struct pawl__backend *pg, int at,
     return list;
 }
 
-void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql,
+void pawl__pg_roll_delete(struct pawl__backend *pg, enum pawl__pg sql, int at,
                           const struct pawl__pg_tid *places, size_t count)
 {
     if (!count) return;
     pawl__pg_call(&pg->writer, sql);
-    struct pawl__pg_list *list = pawl__pg_list(&pg->writer, 1, PAWL__PG_TIDS); // all it takes
+    struct pawl__pg_list *list = pawl__pg_list(&pg->writer, at, PAWL__PG_TIDS);
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add_bytes(list, places[i].b, sizeof places[i].b);
     }

@@ -35,16 +35,25 @@ static void list_fields(struct pawl__pg_list **to, const struct pawl__field *fie
 }
 
 /* A statement that takes the ids of jobs, and nothing else. */
-static struct pawl__pg_list *begin_ids(struct pawl__backend *pg, enum pawl__pg sql)
+struct by_ids {
+    enum pawl__pg sql;
+    int ids;
+};
+#define BY_IDS(name)                                                                               \
+    {                                                                                              \
+        PG_##name, PG_##name##_ids                                                                 \
+    }
+
+static struct pawl__pg_list *begin_ids(struct pawl__backend *pg, struct by_ids call)
 {
-    pawl__pg_call(&pg->writer, sql);
-    return pawl__pg_list(&pg->writer, 1, PAWL__PG_IDS);
+    pawl__pg_call(&pg->writer, call.sql);
+    return pawl__pg_list(&pg->writer, call.ids, PAWL__PG_IDS);
 }
 
-static void bind_again(struct pawl__backend *pg, enum pawl__pg sql, struct pawl__pg_list *ids)
+static void begin_again(struct pawl__backend *pg, struct by_ids call, struct pawl__pg_list *ids)
 {
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_list_again(&pg->writer, 1, ids);
+    pawl__pg_call(&pg->writer, call.sql);
+    pawl__pg_list_again(&pg->writer, call.ids, ids);
 }
 
 /* ---- rows ---- */
@@ -81,7 +90,7 @@ static bool is_written(const struct pawl__row *row)
 
 static void restore_rows(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = begin_ids(pg, PG_SET_RESTORE);
+    struct pawl__pg_list *ids = begin_ids(pg, (struct by_ids)BY_IDS(SET_RESTORE));
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (is_written(row) && origin_of(row) == ARCHIVE) pawl__pg_list_add_id(ids, row->id);
@@ -172,7 +181,7 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
 
 static void archive_rows(struct pawl__backend *pg)
 {
-    struct pawl__pg_list *ids = begin_ids(pg, PG_SET_ARCHIVE);
+    struct pawl__pg_list *ids = begin_ids(pg, (struct by_ids)BY_IDS(SET_ARCHIVE));
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (row->wrote & PAWL__WROTE_ARCHIVE) pawl__pg_list_add_id(ids, row->id);
@@ -183,26 +192,28 @@ static void archive_rows(struct pawl__backend *pg)
 /* What is kept with jobs by their ids alone. */
 static void drop_kept(struct pawl__backend *pg, struct pawl__pg_list *ids)
 {
-    static const enum pawl__pg kept[] = { PG_FAILURE_DELETE, PG_PROGRESS_DELETE,
-                                          PG_CHECKPOINT_DELETE, PG_LOG_DELETE, PG_DEED_DELETE };
+    static const struct by_ids kept[] = { BY_IDS(FAILURE_DELETE), BY_IDS(PROGRESS_DELETE),
+                                          BY_IDS(CHECKPOINT_DELETE), BY_IDS(LOG_DELETE),
+                                          BY_IDS(DEED_DELETE) };
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        bind_again(pg, kept[i], ids);
+        begin_again(pg, kept[i], ids);
         pawl__pg_send(&pg->writer);
     }
 }
 
 /* With all that is kept with them. After all other tables: what was written there in the same batch
  * goes too. The jobs first, which waits for who takes notes of one: so the notes are seen. */
-static void delete_rows(struct pawl__backend *pg, enum pawl__found from, enum pawl__pg sql)
+static void delete_rows(struct pawl__backend *pg, enum pawl__found from, struct by_ids jobs)
 {
-    struct pawl__pg_list *ids = begin_ids(pg, PG_SET_DROP_TAGS); // which the jobs name
+    struct pawl__pg_list *ids =
+        begin_ids(pg, (struct by_ids)BY_IDS(SET_DROP_TAGS)); // which the jobs name
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (row->gone == from) pawl__pg_list_add_id(ids, row->id);
     }
     if (!ids->count) return;
     pawl__pg_send(&pg->writer);
-    bind_again(pg, sql, ids);
+    begin_again(pg, jobs, ids);
     pawl__pg_send_exact(&pg->writer, ids->count);
     drop_kept(pg, ids);
 }
@@ -227,8 +238,8 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
         if (set->lists[i].count) put_list(pg, (enum pawl__table)i);
     }
     if (archived) archive_rows(pg);
-    if (gone) delete_rows(pg, PAWL__FOUND_LIVE, PG_JOB_DELETE);
-    if (gone) delete_rows(pg, PAWL__FOUND_ARCHIVED, PG_ARCHIVE_DELETE);
+    if (gone) delete_rows(pg, PAWL__FOUND_LIVE, (struct by_ids)BY_IDS(JOB_DELETE));
+    if (gone) delete_rows(pg, PAWL__FOUND_ARCHIVED, (struct by_ids)BY_IDS(ARCHIVE_DELETE));
     return PAWL_OK;
 }
 

@@ -42,7 +42,8 @@ static enum pawl_err hold_lapsed(struct pawl__backend *pg, const struct pawl__pg
     pawl__pg_bind(conn, PG_LEASE_HOLD_now_ms, pg->now_ms);
     pawl__pg_bind(conn, PG_LEASE_HOLD_limit, limit);
     pawl__pg_send_keep(conn, SLOT_HELD);
-    pawl__pg_roll_delete(pg, PG_LEASE_DELETE, taken->places, taken->row_count);
+    pawl__pg_roll_delete(pg, PG_LEASE_DELETE, PG_LEASE_DELETE_places, taken->places,
+                         taken->row_count);
     enum pawl_err err = pawl__pg_sync(conn, pg->diag);
     return err ? err : keep_lapsed(pg, conn->kept[SLOT_LAPSED], conn->kept[SLOT_HELD]);
 }
@@ -103,24 +104,27 @@ static enum pawl_err scan_leases(struct pawl__backend *pg, int64_t limit, struct
     return err;
 }
 
-/* By a statement that takes now and a limit. */
-static enum pawl_err ask_due(struct pawl__backend *pg, enum pawl__pg sql, int64_t limit,
+/* Statements that take now and a limit. */
+struct sweep {
+    enum pawl__pg sql;
+    int now_ms, limit;
+};
+#define SWEEP(name) ((struct sweep){ PG_##name, PG_##name##_now_ms, PG_##name##_limit })
+
+static enum pawl_err ask_due(struct pawl__backend *pg, struct sweep sweep, int64_t limit,
                              PGresult **rows)
 {
-    pawl__pg_call(&pg->writer, sql);
-    pawl__pg_bind(&pg->writer, 1, pg->now_ms);
-    pawl__pg_bind(&pg->writer, 2, limit);
+    pawl__pg_call(&pg->writer, sweep.sql);
+    pawl__pg_bind(&pg->writer, sweep.now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, sweep.limit, limit);
     return pawl__pg_ask(&pg->writer, rows, pg->diag);
 }
-_Static_assert((int)PG_JOB_DUE_now_ms == 1 && (int)PG_JOB_DUE_limit == 2 &&
-                   (int)PG_JOB_EXPIRING_now_ms == 1 && (int)PG_JOB_EXPIRING_limit == 2,
-               "parameters are numbered alike");
 
-static enum pawl_err scan_jobs(struct pawl__backend *pg, enum pawl__pg sql, int64_t limit,
+static enum pawl_err scan_jobs(struct pawl__backend *pg, struct sweep sweep, int64_t limit,
                                struct pawl_job_id *ids, size_t *count, bool *more)
 {
     PGresult *rows;
-    enum pawl_err err = ask_due(pg, sql, limit, &rows);
+    enum pawl_err err = ask_due(pg, sweep, limit, &rows);
     if (err) return err;
     for (int i = 0; i < PQntuples(rows); i++) {
         ids[(*count)++] = pawl__pg_id(rows, i, 0);
@@ -134,8 +138,8 @@ enum pawl_err pawl__pg_scan_due(struct pawl__backend *pg, enum pawl__due what, i
 {
     *count = 0;
     if (what == PAWL__DUE_LEASE) return scan_leases(pg, limit, ids, count, more);
-    enum pawl__pg sql = what == PAWL__DUE_RUN ? PG_JOB_DUE : PG_JOB_EXPIRING;
-    return scan_jobs(pg, sql, limit, ids, count, more);
+    struct sweep sweep = what == PAWL__DUE_RUN ? SWEEP(JOB_DUE) : SWEEP(JOB_EXPIRING);
+    return scan_jobs(pg, sweep, limit, ids, count, more);
 }
 
 /* ---- promotion of jobs without ties ---- */
@@ -181,7 +185,7 @@ enum pawl_err pawl__pg_promote_plain(struct pawl__backend *pg, int64_t limit,
                                      bool *more)
 {
     PGresult *rows;
-    enum pawl_err err = ask_due(pg, PG_JOB_DUE, limit, &rows);
+    enum pawl_err err = ask_due(pg, SWEEP(JOB_DUE), limit, &rows);
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         struct pawl_job_id id = pawl__pg_id(rows, i, DUE_ID);
         bool tied = pawl__pg_int(rows, i, DUE_TIES);

@@ -65,12 +65,19 @@ struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt)
                          sqlite3_column_int64(stmt, COL_TAIL));
 }
 
-static enum pawl_err find_in(struct pawl__sq_conn *conn, enum pawl__sql sql,
+/* Statements that find a key by both halves of an id. */
+struct look {
+    enum pawl__sql sql;
+    int head, tail;
+};
+#define LOOK(name) ((struct look){ SQL_##name, SQL_##name##_head, SQL_##name##_tail })
+
+static enum pawl_err find_in(struct pawl__sq_conn *conn, struct look look,
                              struct pawl__sq_halves halves, int64_t *key, struct pawl_diag *diag)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(conn, sql);
-    pawl__sq_bind(stmt, 1, halves.head);
-    pawl__sq_bind(stmt, 2, halves.tail);
+    sqlite3_stmt *stmt = pawl__sq_use(conn, look.sql);
+    pawl__sq_bind(stmt, look.head, halves.head);
+    pawl__sq_bind(stmt, look.tail, halves.tail);
     bool found;
     enum pawl_err err = pawl__sq_row(conn, stmt, &found, diag);
     if (err) return err;
@@ -84,16 +91,16 @@ enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, i
                             struct pawl_diag *diag)
 {
     struct pawl__sq_halves halves = pawl__sq_split(id);
-    enum pawl_err err = find_in(conn, SQL_JOB_KEY, halves, key, diag);
+    enum pawl_err err = find_in(conn, LOOK(JOB_KEY), halves, key, diag);
     if (err != PAWL_ERR_NOT_FOUND) return err;
-    return find_in(conn, SQL_JOB_KEY_DISPLACED, halves, key, diag);
+    return find_in(conn, LOOK(JOB_KEY_DISPLACED), halves, key, diag);
 }
 
 enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
                                      int64_t *key, struct pawl_diag *diag)
 {
     struct pawl__sq_halves halves = pawl__sq_split(id);
-    enum pawl_err err = find_in(conn, SQL_ARCHIVE_KEY, halves, key, diag);
+    enum pawl_err err = find_in(conn, LOOK(ARCHIVE_KEY), halves, key, diag);
     if (err != PAWL_ERR_NOT_FOUND) return err;
-    return find_in(conn, SQL_ARCHIVE_KEY_DISPLACED, halves, key, diag);
+    return find_in(conn, LOOK(ARCHIVE_KEY_DISPLACED), halves, key, diag);
 }

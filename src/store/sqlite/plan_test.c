@@ -92,21 +92,10 @@ static void statements_that_are_bound_alike_take_the_same(void **state)
         enum pawl__sql sql;
         const char *first, *second, *third;
     } rows[] = {
-        { SQL_JOB_KEY, ":head", ":tail", NULL },
-        { SQL_JOB_KEY_DISPLACED, ":head", ":tail", NULL },
-        { SQL_ARCHIVE_KEY, ":head", ":tail", NULL },
-        { SQL_ARCHIVE_KEY_DISPLACED, ":head", ":tail", NULL },
         { SQL_READY_DELETE, ":lane", ":rank", ":key" },
         { SQL_READY_DELETE_THROUGH, ":lane", ":rank", ":key" },
-        { SQL_ACTIVE_LAPSED, ":now_ms", ":limit", NULL },
-        { SQL_WAIT_LAPSED, ":now_ms", ":limit", NULL },
-        { SQL_WAIT_DUE, ":now_ms", ":limit", NULL },
-        { SQL_PROMOTE_ENTER, ":now_ms", ":limit", NULL },
-        { SQL_PROMOTE_LEAVE, ":now_ms", ":limit", NULL },
         { SQL_JOB_FACTS, ":key", NULL, NULL },
         { SQL_JOB_FACTS_BRIEF, ":key", NULL, NULL },
-        { SQL_GET_LIVE, ":key", NULL, NULL },
-        { SQL_GET_ARCHIVED, ":key", NULL, NULL },
     };
     struct kit kit;
     kit_open_memory(&kit);

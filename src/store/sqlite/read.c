@@ -157,7 +157,7 @@ static enum pawl_err read_job(struct pawl__sq_conn *conn, struct pawl_job_id id,
     enum pawl_err err = find(conn, id, &archived, &key, diag);
     if (err) return err;
     sqlite3_stmt *stmt = pawl__sq_use(conn, archived ? SQL_GET_ARCHIVED : SQL_GET_LIVE);
-    pawl__sq_bind(stmt, 1, key);
+    pawl__sq_bind(stmt, archived ? (int)SQL_GET_ARCHIVED_key : (int)SQL_GET_LIVE_key, key);
     err = pawl__sq_row(conn, stmt, &found, diag);
     if (err || !found) return err ? err : PAWL_ERR_NOT_FOUND;
     err = pawl__sq_read_job(stmt, arena, job);

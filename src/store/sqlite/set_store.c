@@ -42,40 +42,15 @@ static bool left(const struct pawl__row *row, enum place place)
     return moved(row) && was_there(row) && place_of(row->was.state) == place;
 }
 
-static bool left_ready(const struct pawl__row *row)
+static bool entered(const struct pawl__row *row, enum place place)
 {
-    return left(row, READY);
-}
-
-static bool left_active(const struct pawl__row *row)
-{
-    return left(row, ACTIVE);
-}
-
-static bool left_wait(const struct pawl__row *row)
-{
-    return left(row, WAIT);
+    return moved(row) && place_of(row->state) == place;
 }
 
 /* A job that is paused after its end keeps the row there. */
 static bool left_done(const struct pawl__row *row)
 {
     return moved(row) && was_there(row) && row->was.has_end && !pawl__row_keeps_end(row);
-}
-
-static bool entered_ready(const struct pawl__row *row)
-{
-    return moved(row) && place_of(row->state) == READY;
-}
-
-static bool entered_active(const struct pawl__row *row)
-{
-    return moved(row) && place_of(row->state) == ACTIVE;
-}
-
-static bool entered_wait(const struct pawl__row *row)
-{
-    return moved(row) && place_of(row->state) == WAIT;
 }
 
 static bool entered_done(const struct pawl__row *row)
@@ -129,10 +104,18 @@ static bool gone_archived(const struct pawl__row *row)
     return row->gone == PAWL__FOUND_ARCHIVED;
 }
 
+/* A statement and the rows that it is about: those that it `concerns`, or that changed places. */
 struct write {
     enum pawl__sql sql;
     bool (*concerns)(const struct pawl__row *row);
+    bool (*moves)(const struct pawl__row *row, enum place place);
+    enum place place;
 };
+
+static bool is_about(const struct write *write, const struct pawl__row *row)
+{
+    return write->moves ? write->moves(row, write->place) : write->concerns(row);
+}
 
 /* In this order. */
 static const struct write writes[] = {
@@ -141,13 +124,13 @@ static const struct write writes[] = {
     { SQL_SET_LEAVE_ARCHIVE, restored },
     { SQL_SET_PLAN, wrote_plan },
     { SQL_SET_LEASE, extended },
-    { SQL_SET_LEAVE_READY, left_ready },
-    { SQL_SET_LEAVE_ACTIVE, left_active },
-    { SQL_SET_LEAVE_WAIT, left_wait },
+    { SQL_SET_LEAVE_READY, .moves = left, .place = READY },
+    { SQL_SET_LEAVE_ACTIVE, .moves = left, .place = ACTIVE },
+    { SQL_SET_LEAVE_WAIT, .moves = left, .place = WAIT },
     { SQL_SET_LEAVE_DONE, left_done },
-    { SQL_SET_ENTER_READY, entered_ready },
-    { SQL_SET_ENTER_ACTIVE, entered_active },
-    { SQL_SET_ENTER_WAIT, entered_wait },
+    { SQL_SET_ENTER_READY, .moves = entered, .place = READY },
+    { SQL_SET_ENTER_ACTIVE, .moves = entered, .place = ACTIVE },
+    { SQL_SET_ENTER_WAIT, .moves = entered, .place = WAIT },
     { SQL_SET_ENTER_DONE, entered_done },
     { SQL_SET_EXPIRY, may_expire_again },
     { SQL_SET_ARCHIVE, archived },
@@ -199,13 +182,12 @@ static void raise_archive(struct pawl__backend *sq, size_t count)
 }
 
 /* How many of the `count` rows that were changed a statement is about; those are shown. */
-static size_t show_concerned(struct pawl__backend *sq, size_t count,
-                             bool (*concerns)(const struct pawl__row *row))
+static size_t show_concerned(struct pawl__backend *sq, size_t count, const struct write *write)
 {
     struct pawl__sq_set *tables = &sq->set_tables;
     size_t shown = 0;
     for (size_t i = 0; i < count; i++) {
-        if (concerns(tables->changed[i])) tables->list[shown++] = tables->changed[i];
+        if (is_about(write, tables->changed[i])) tables->list[shown++] = tables->changed[i];
     }
     pawl__sq_set_show(sq, shown);
     return shown;
@@ -214,7 +196,7 @@ static size_t show_concerned(struct pawl__backend *sq, size_t count,
 /* May it be one that is in memory and not in the file? What can expire never is. */
 static bool may_be_fresh(const struct pawl__row *row)
 {
-    return left_ready(row) && !row->expires_at_ms;
+    return left(row, READY) && !row->expires_at_ms;
 }
 
 /* What is written expects its jobs in the file, not in memory. Before any job is written that does
@@ -242,7 +224,7 @@ static enum pawl_err write_rows(struct pawl__backend *sq, size_t count, const st
 {
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < length; i++) {
-        if (!show_concerned(sq, count, list[i].concerns)) continue;
+        if (!show_concerned(sq, count, &list[i])) continue;
         err = pawl__sq_exec(&sq->writer, list[i].sql, sq->diag);
     }
     return err;
@@ -275,6 +257,6 @@ enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set
     raise_archive(sq, count);
     err = write_rows(sq, count, writes, sizeof writes / sizeof *writes);
     if (!err) err = store_lists(sq, set);
-    if (err || !show_concerned(sq, count, gone)) return err;
+    if (err || !show_concerned(sq, count, &(struct write){ .concerns = gone })) return err;
     return write_rows(sq, count, drops, sizeof drops / sizeof *drops);
 }

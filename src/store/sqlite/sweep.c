@@ -6,14 +6,26 @@
 
 #include <assert.h>
 
-/* How many rows a statement that takes now and a limit finds, and the ids of those that are jobs:
- * two halves. */
-static enum pawl_err list_ids(struct pawl__backend *sq, enum pawl__sql sql, int64_t limit,
+/* Statements that take now and a limit. */
+struct sweep {
+    enum pawl__sql sql;
+    int now_ms, limit;
+};
+#define SWEEP(name) ((struct sweep){ SQL_##name, SQL_##name##_now_ms, SQL_##name##_limit })
+
+static sqlite3_stmt *use(struct pawl__backend *sq, struct sweep sweep, int64_t limit)
+{
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sweep.sql);
+    pawl__sq_bind(stmt, sweep.now_ms, sq->now_ms);
+    pawl__sq_bind(stmt, sweep.limit, limit);
+    return stmt;
+}
+
+/* How many rows one finds, and the ids of those that are jobs: two halves. */
+static enum pawl_err list_ids(struct pawl__backend *sq, struct sweep sweep, int64_t limit,
                               struct pawl_job_id *ids, size_t *count, int64_t *rows)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
-    pawl__sq_bind(stmt, 1, sq->now_ms);
-    pawl__sq_bind(stmt, 2, limit);
+    sqlite3_stmt *stmt = use(sq, sweep, limit);
     bool found;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
@@ -33,7 +45,7 @@ static enum pawl_err refuse_damaged(struct pawl__backend *sq)
 static enum pawl_err scan_waiting(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
                                   size_t *count, int64_t *rows)
 {
-    enum pawl_err err = list_ids(sq, SQL_WAIT_DUE, limit, ids, count, rows);
+    enum pawl_err err = list_ids(sq, SWEEP(WAIT_DUE), limit, ids, count, rows);
     return err || (int64_t)*count == *rows ? err : refuse_damaged(sq);
 }
 
@@ -41,9 +53,9 @@ static enum pawl_err scan_waiting(struct pawl__backend *sq, int64_t limit, struc
 static enum pawl_err scan_leases(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
                                  size_t *count, int64_t *rows)
 {
-    enum pawl_err err = list_ids(sq, SQL_ACTIVE_LAPSED, limit, ids, count, rows);
+    enum pawl_err err = list_ids(sq, SWEEP(ACTIVE_LAPSED), limit, ids, count, rows);
     if (!err && *rows < limit) {
-        err = list_ids(sq, SQL_WAIT_LAPSED, limit - *rows, ids, count, rows);
+        err = list_ids(sq, SWEEP(WAIT_LAPSED), limit - *rows, ids, count, rows);
     }
     return err || (int64_t)*count == *rows ? err : refuse_damaged(sq);
 }
@@ -52,12 +64,9 @@ static enum pawl_err scan_leases(struct pawl__backend *sq, int64_t limit, struct
 static enum pawl_err scan_expiries(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
                                    size_t *count, int64_t *rows)
 {
-    enum pawl_err err = list_ids(sq, SQL_EXPIRY_DUE, limit, ids, count, rows);
+    enum pawl_err err = list_ids(sq, SWEEP(EXPIRY_DUE), limit, ids, count, rows);
     if (err || !*rows) return err;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_EXPIRY_FORGET);
-    pawl__sq_bind(stmt, SQL_EXPIRY_FORGET_now_ms, sq->now_ms);
-    pawl__sq_bind(stmt, SQL_EXPIRY_FORGET_limit, limit);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
+    return pawl__sq_run(&sq->writer, use(sq, SWEEP(EXPIRY_FORGET), limit), sq->diag);
 }
 
 enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, int64_t limit,
@@ -94,21 +103,11 @@ static enum pawl_err note_promoted(struct pawl__backend *sq, sqlite3_stmt *stmt,
     return PAWL_OK;
 }
 
-static enum pawl_err promote_by(struct pawl__backend *sq, enum pawl__sql sql, int64_t limit)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
-    pawl__sq_bind(stmt, 1, sq->now_ms);
-    pawl__sq_bind(stmt, 2, limit);
-    return pawl__sq_run(&sq->writer, stmt, sq->diag);
-}
-
 enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
                                      struct pawl_job_id *ids, size_t *count, int64_t *moved,
                                      bool *more)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_WAIT_DUE);
-    pawl__sq_bind(stmt, SQL_WAIT_DUE_now_ms, sq->now_ms);
-    pawl__sq_bind(stmt, SQL_WAIT_DUE_limit, limit);
+    sqlite3_stmt *stmt = use(sq, SWEEP(WAIT_DUE), limit);
     bool found = false;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
@@ -123,9 +122,10 @@ enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
     }
     if (found) sqlite3_reset(stmt);
     *more = *moved + (int64_t)*count == limit;
-    if (!err && *moved) err = promote_by(sq, SQL_PROMOTE_ENTER, *moved);
-    if (!err && *moved) err = promote_by(sq, SQL_PROMOTE_LEAVE, *moved);
-    return err;
+    if (err || !*moved) return err;
+    err = pawl__sq_run(&sq->writer, use(sq, SWEEP(PROMOTE_ENTER), *moved), sq->diag);
+    if (err) return err;
+    return pawl__sq_run(&sq->writer, use(sq, SWEEP(PROMOTE_LEAVE), *moved), sq->diag);
 }
 
 /* ---- what is due next ---- */
