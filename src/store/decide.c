@@ -334,12 +334,6 @@ enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)
     return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\"", text);
 }
 
-const char *pawl__queue_deed(const struct pawl__op *op)
-{
-    if (op->queue.forgotten) return "delete queue";
-    return op->queue.paused ? "pause queue" : "resume queue";
-}
-
 enum pawl_err pawl__fail_state(struct pawl_diag *diag, struct pawl_job_id id, enum pawl_state state,
                                const char *verb)
 {

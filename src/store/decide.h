@@ -136,9 +136,6 @@ enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
 
 /* ---- refusals: the same words in every store ---- */
 
-/* How the audit calls what a QUEUE_PAUSE does. */
-const char *pawl__queue_deed(const struct pawl__op *op);
-
 /* NOT_FOUND. */
 enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id);
 /* STATE: "cannot <verb> job ...: it is completed". */

@@ -9,63 +9,74 @@
 
 enum { LOADS_MAX = 8 }; /* for one operation */
 
-/* What is known of each kind of operation that is decided here. */
-static const struct {
-    pawl__wants_fn *want; /* NULL: it looks for jobs itself, by `scan` */
+/* What is known of a kind of operation. */
+struct kind {
+    pawl__wants_fn *want; /* NULL: it is run alone, and looks for jobs itself, by `scan` */
     pawl__rule_fn *rule;
-    pawl__rule_fn *scan, *after;
-    pawl__rule_fn *run; /* it may scan several times */
+    pawl__rule_fn *scan, *after; /* NULL: there is nothing to be done */
+    pawl__rule_fn *run;          /* it may scan several times */
     bool apart; /* it leaves available jobs alone, or finds them by scan_ready; or load does */
-} kinds[PAWL__OP_END] = {
-    [PAWL__OP_SUBMIT] = { .want = pawl__want_submit, .rule = pawl__rule_submit },
-    [PAWL__OP_CLAIM] = { .rule = pawl__rule_claim,
-                         .scan = pawl__scan_claim,
-                         .run = pawl__core_claim },
-    [PAWL__OP_ROUTE] = { .rule = pawl__rule_claim,
-                         .scan = pawl__scan_claim,
-                         .run = pawl__core_claim },
-    [PAWL__OP_ASSIGN] = { .want = pawl__want_assign, .rule = pawl__rule_assign },
-    [PAWL__OP_COMPLETE] = { .want = pawl__want_complete, .rule = pawl__rule_complete },
-    [PAWL__OP_FAIL] = { .want = pawl__want_fail, .rule = pawl__rule_fail },
-    [PAWL__OP_SNOOZE] = { .want = pawl__want_snooze, .rule = pawl__rule_snooze },
-    [PAWL__OP_CONTROL] = { .want = pawl__want_control, .rule = pawl__rule_control },
-    [PAWL__OP_PRIORITY] = { .want = pawl__want_priority, .rule = pawl__rule_priority },
-    [PAWL__OP_DELETE] = { .want = pawl__want_delete, .rule = pawl__rule_delete },
-    [PAWL__OP_EXTEND] = { .want = pawl__want_extend, .rule = pawl__rule_extend },
-    [PAWL__OP_PROGRESS] = { .want = pawl__want_progress, .rule = pawl__rule_progress },
-    [PAWL__OP_CHECKPOINT] = { .want = pawl__want_checkpoint, .rule = pawl__rule_checkpoint },
-    [PAWL__OP_LOG] = { .want = pawl__want_log, .rule = pawl__rule_log },
-    [PAWL__OP_LOCK_TRY] = { .want = pawl__want_lock, .rule = pawl__rule_lock_try },
-    [PAWL__OP_LOCK_RENEW] = { .want = pawl__want_lock, .rule = pawl__rule_lock_renew },
-    [PAWL__OP_LOCK_RELEASE] = { .want = pawl__want_lock, .rule = pawl__rule_lock_release },
-    [PAWL__OP_SETTING_PUT] = { .want = pawl__want_setting, .rule = pawl__rule_setting },
-    [PAWL__OP_TOKEN_PUT] = { .want = pawl__want_token, .rule = pawl__rule_token },
-    [PAWL__OP_BULK] = { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk },
-    [PAWL__OP_PROMOTE] = { .rule = pawl__rule_promote,
-                           .scan = pawl__scan_promote,
-                           .after = pawl__after_promote,
-                           .apart = true },
-    [PAWL__OP_LAPSE] = { .rule = pawl__rule_lapse,
-                         .scan = pawl__scan_lapse,
-                         .after = pawl__after_lapse,
-                         .apart = true },
-    [PAWL__OP_EXPIRE] = { .rule = pawl__rule_expire,
-                          .scan = pawl__scan_expire,
-                          .after = pawl__after_expire,
-                          .apart = true },
-    [PAWL__OP_SETTLE] = { .rule = pawl__rule_settle,
-                          .scan = pawl__scan_settle,
-                          .after = pawl__after_settle,
-                          .apart = true },
-    [PAWL__OP_ARCHIVE] = { .rule = pawl__rule_archive, .scan = pawl__scan_retire, .apart = true },
-    [PAWL__OP_PURGE] = { .rule = pawl__rule_purge, .scan = pawl__scan_retire, .apart = true },
-    [PAWL__OP_NODE_JOIN] = { .rule = pawl__rule_node_join, .scan = pawl__scan_node, .apart = true },
-    [PAWL__OP_NODE_PUT] = { .rule = pawl__rule_node_put,
-                            .scan = pawl__scan_node,
-                            .after = pawl__after_node_put,
-                            .apart = true },
-    [PAWL__OP_NODE_DROP] = { .rule = pawl__rule_node_drop, .scan = pawl__scan_node, .apart = true },
 };
+
+#define WANTS(what, name)                                                                          \
+    {                                                                                              \
+        .want = pawl__want_##what, .rule = pawl__rule_##name                                       \
+    }
+#define NAMES(name) WANTS(name, name)
+#define CLAIMS                                                                                     \
+    {                                                                                              \
+        .rule = pawl__rule_claim, .scan = pawl__scan_claim, .run = pawl__core_claim                \
+    }
+#define SWEEPS(name)                                                                               \
+    {                                                                                              \
+        .rule = pawl__rule_##name, .scan = pawl__scan_##name, .after = pawl__after_##name,         \
+        .apart = true                                                                              \
+    }
+#define ALONE(name, ...)                                                                           \
+    {                                                                                              \
+        .rule = pawl__rule_##name, .apart = true, __VA_ARGS__                                      \
+    }
+
+/* clang-format off */
+#define KINDS(X)                                                                                   \
+    X(SUBMIT,       NAMES(submit))                                                                 \
+    X(CLAIM,        CLAIMS)                                                                        \
+    X(ROUTE,        CLAIMS)                                                                        \
+    X(ASSIGN,       NAMES(assign))                                                                 \
+    X(COMPLETE,     NAMES(complete))                                                               \
+    X(FAIL,         NAMES(fail))                                                                   \
+    X(SNOOZE,       NAMES(snooze))                                                                 \
+    X(EXTEND,       NAMES(extend))                                                                 \
+    X(CONTROL,      NAMES(control))                                                                \
+    X(BULK,         { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk })                          \
+    X(PRIORITY,     NAMES(priority))                                                               \
+    X(DELETE,       NAMES(delete))                                                                 \
+    X(PROGRESS,     NAMES(progress))                                                               \
+    X(CHECKPOINT,   NAMES(checkpoint))                                                             \
+    X(LOG,          NAMES(log))                                                                    \
+    X(PROMOTE,      SWEEPS(promote))                                                               \
+    X(LAPSE,        SWEEPS(lapse))                                                                 \
+    X(EXPIRE,       SWEEPS(expire))                                                                \
+    X(ARCHIVE,      ALONE(archive, .scan = pawl__scan_retire))                                     \
+    X(PURGE,        ALONE(purge, .scan = pawl__scan_retire))                                       \
+    X(SETTLE,       SWEEPS(settle))                                                                \
+    X(NODE_JOIN,    ALONE(node_join, .scan = pawl__scan_node))                                     \
+    X(NODE_PUT,     ALONE(node_put, .scan = pawl__scan_node, .after = pawl__after_node_put))       \
+    X(NODE_DROP,    ALONE(node_drop, .scan = pawl__scan_node))                                     \
+    X(LOCK_TRY,     WANTS(lock, lock_try))                                                         \
+    X(LOCK_RENEW,   WANTS(lock, lock_renew))                                                       \
+    X(LOCK_RELEASE, WANTS(lock, lock_release))                                                     \
+    X(SETTING_PUT,  NAMES(setting))                                                                \
+    X(TOKEN_PUT,    NAMES(token))                                                                  \
+    X(QUEUE_PAUSE,  ALONE(queue_pause, .after = pawl__after_queue_pause))
+/* clang-format on */
+
+#define X(name, ...) [PAWL__OP_##name] = __VA_ARGS__,
+static const struct kind kinds[] = { KINDS(X) };
+#undef X
+#define X(...) +1
+_Static_assert(0 KINDS(X) == PAWL__OP_END, "a row for each kind of PAWL__OPS");
+#undef X
 
 bool pawl__core_decides(const struct pawl__op *op)
 {
@@ -99,11 +110,6 @@ bool pawl__core_precedes(const struct pawl__set *set, const struct pawl__op *op)
         if (row && row->may_go) return true;
     }
     return false;
-}
-
-bool pawl__core_scans(const struct pawl__op *op)
-{
-    return kinds[op->kind].scan != NULL;
 }
 
 enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op)
@@ -276,7 +282,8 @@ enum pawl_err pawl__core_run(struct pawl__set *set)
 /* All or nothing: what an operation that fails has changed is in the set alone. */
 static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op)
 {
-    enum pawl_err err = kinds[op->kind].scan(set, op);
+    pawl__rule_fn *find = kinds[op->kind].scan;
+    enum pawl_err err = find ? find(set, op) : PAWL_OK;
     if (!err) err = pawl__set_load(set, true);
     if (!err) err = decide(set, op);
     return err || op->err ? err : settle_and_store(set);
@@ -298,11 +305,6 @@ enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op)
     pawl__rule_fn *after = kinds[op->kind].after;
     enum pawl_err err = PAWL_OK;
     if (table->show && !claims) err = table->show(set->backend, !kinds[op->kind].apart);
-    if (err) return err;
-    if (!kinds[op->kind].scan) {
-        op->err = table->handle(set->backend, op);
-        return pawl__err_is_own(op->err) ? PAWL_OK : op->err;
-    }
-    err = whole(set, op);
+    if (!err) err = whole(set, op);
     return err || op->err || !after ? err : after(set, op);
 }

@@ -1,4 +1,4 @@
-/* The rules about nodes, locks, settings and retention, without a database. */
+/* The rules about nodes, queues, locks, settings and retention, without a database. */
 #include "store/core/set.h"
 
 #include "base/diag.h"
@@ -199,7 +199,15 @@ static enum pawl_err scan_ended(struct pawl__backend *b, const struct pawl__ende
     return PAWL_OK;
 }
 
+/* A name with a "?" cannot be stored here. */
+static enum pawl_err queue(struct pawl__backend *b, const char *name, struct pawl_diag *diag)
+{
+    if (strchr(name, '?')) return pawl__fail(diag, PAWL_ERR_ARG, "not a name");
+    return pawl__catalog_learn_queue(&b->catalog, b->catalog.queue_count + 1, name, false, diag);
+}
+
 static const struct pawl__core_table table = {
+    .queue = queue,
     .load_named = load_named,
     .load_keys = load_keys,
     .load = load,
@@ -228,6 +236,7 @@ static void close_store(struct pawl__backend *b)
     assert_true(pawl__set_is_empty(&b->set) && b->set.names.count == 0);
     pawl__set_release(&b->set);
     pawl__tale_release(&b->tale);
+    pawl__catalog_release(&b->catalog);
 }
 
 /* Alone, or together with others where that is possible. */
@@ -236,10 +245,10 @@ static void run_ops(struct pawl__backend *b, struct pawl__op *ops, size_t count)
     for (size_t i = 0; i < count; i++) {
         ops[i].diag = &b->diag;
         ops[i].now_ms = b->set.now_ms;
-        if (pawl__core_scans(&ops[i])) {
-            assert_int_equal(pawl__core_scan(&b->set, &ops[i]), PAWL_OK);
-        } else {
+        if (pawl__core_decides(&ops[i])) {
             assert_int_equal(pawl__core_add(&b->set, &ops[i]), PAWL_OK);
+        } else {
+            assert_int_equal(pawl__core_scan(&b->set, &ops[i]), PAWL_OK);
         }
     }
     assert_int_equal(pawl__core_run(&b->set), PAWL_OK);
@@ -333,6 +342,43 @@ static void silent_nodes_are_given_up_unless_they_said_no_lease(void **state)
     struct pawl__op join = node_op(PAWL__OP_NODE_JOIN, "gone", 0);
     run_ops(b, &join, 1);
     assert_int_equal(join.err, PAWL_OK); // at once: the name is free
+    close_store(b);
+}
+
+/* ---- queues ---- */
+
+static struct pawl__op pause_op(const char *name, bool paused)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_QUEUE_PAUSE,
+                              .queue = { .queue = name, .paused = paused } };
+}
+
+static void pause_is_written_and_seen_at_once(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op pause = pause_op("mail", true), resume = pause_op("mail", false);
+    run_ops(b, &pause, 1);
+    assert_int_equal(pause.err, PAWL_OK);
+    assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 1);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
+    assert_true(pawl__catalog_queue(&b->catalog, "mail")->paused);
+    assert_false(b->tale.ready);
+    run_ops(b, &resume, 1);
+    assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 2);
+    assert_false(pawl__catalog_queue(&b->catalog, "mail")->paused);
+    assert_true(b->tale.ready); // what waits there can be claimed
+    close_store(b);
+}
+
+static void pause_of_no_queue_is_refused_alone(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__op ops[] = { pause_op("?", true), pause_op("mail", true) };
+    run_ops(b, ops, 2);
+    assert_int_equal(ops[0].err, PAWL_ERR_ARG);
+    assert_int_equal(ops[1].err, PAWL_OK);
+    assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 1);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
     close_store(b);
 }
 
@@ -549,6 +595,8 @@ int main(void)
         cmocka_unit_test(a_name_is_free_when_its_lease_is_over),
         cmocka_unit_test(only_the_newest_start_is_heard),
         cmocka_unit_test(silent_nodes_are_given_up_unless_they_said_no_lease),
+        cmocka_unit_test(pause_is_written_and_seen_at_once),
+        cmocka_unit_test(pause_of_no_queue_is_refused_alone),
         cmocka_unit_test(operations_on_a_lock_see_those_before_them),
         cmocka_unit_test(a_lock_that_ran_out_is_taken_and_not_renewed),
         cmocka_unit_test(of_a_setting_the_last_value_counts),

@@ -1,4 +1,4 @@
-/* What operators do to jobs: each deed leaves an audit entry. */
+/* What operators do to jobs and queues: each deed leaves an audit entry. */
 #include "store/core/keys.h"
 
 #include <assert.h>
@@ -237,4 +237,37 @@ enum pawl_err pawl__scan_bulk(struct pawl__set *set, struct pawl__op *op)
         pawl__set_scanned(set, ids[i], need_of(op->bulk.control));
     }
     return err;
+}
+
+/* ---- queues ---- */
+
+static const char *queue_action(const struct pawl__op *op)
+{
+    if (op->queue.forgotten) return "delete queue";
+    return op->queue.paused ? "pause queue" : "resume queue";
+}
+
+enum pawl_err pawl__rule_queue_pause(struct pawl__set *set, struct pawl__op *op)
+{
+    enum pawl_err err = set->table->queue(set->backend, op->queue.queue, op->diag);
+    if (err) return err;
+    pawl__set_put(set, PAWL__TABLE_QUEUE_PUT,
+                  &(struct pawl__queue_row){ .name = op->queue.queue,
+                                             .paused = op->queue.paused,
+                                             .forgotten = op->queue.forgotten });
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .subject = op->queue.queue,
+                                         .action = queue_action(op),
+                                         .actor = op->queue.by.actor,
+                                         .reason = op->queue.by.reason });
+    return PAWL_OK;
+}
+
+/* Claims of the same transaction see it. A rollback makes the backend read its queues again. */
+enum pawl_err pawl__after_queue_pause(struct pawl__set *set, struct pawl__op *op)
+{
+    pawl__catalog_queue(set->catalog, op->queue.queue)->paused = op->queue.paused;
+    set->tale->ready |= !op->queue.paused;
+    return PAWL_OK;
 }

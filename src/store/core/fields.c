@@ -85,6 +85,9 @@ static const struct pawl__field pawl__setting_fields[] = { PAWL__SETTING_FIELDS(
 #define OF struct pawl_token
 static const struct pawl__field pawl_token_fields[] = { PAWL__TOKEN_FIELDS(X) };
 #undef OF
+#define OF struct pawl__queue_row
+static const struct pawl__field pawl__queue_row_fields[] = { PAWL__QUEUE_FIELDS(X) };
+#undef OF
 #define OF struct pawl__gone
 static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
 #undef OF

@@ -195,6 +195,11 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(expires_at_ms,  expires_at_ms,  AT)                                                          \
     X(revoked_at_ms,  revoked_at_ms,  AT)                                                          \
     X(used_at_ms,     used_at_ms,     AT)
+/* struct pawl__queue_row */
+#define PAWL__QUEUE_FIELDS(X)                                                                      \
+    X(name,           name,           TEXT)                                                        \
+    X(paused,         paused,         BOOL)                                                        \
+    X(forgotten,      forgotten,      BOOL)
 /* struct pawl__gone */
 #define PAWL__GONE_FIELDS(X)                                                                       \
     X(name,           name,           TEXT)                                                        \
@@ -229,7 +234,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(SETTING_PUT, pawl__setting, PAWL__SETTING_FIELDS, false)                                     \
     X(SETTING_DROP, pawl__setting, PAWL__SETTING_FIELDS, false)                                    \
     X(TOKEN_NEW, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
-    X(TOKEN_PUT, pawl_token,   PAWL__TOKEN_FIELDS,   false)
+    X(TOKEN_PUT, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
+    X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */
 
 /* clang-format on */
 

@@ -14,7 +14,7 @@ static void a_bulk_that_meets_a_taken_key_moves_nothing(void **state)
     struct pawl__op bulk = { .kind = PAWL__OP_BULK,
                              .bulk = {
                                  .filter = &filter, .control = PAWL_CONTROL_RETRY, .limit = 10 } };
-    assert_true(pawl__core_scans(&bulk));
+    assert_false(pawl__core_decides(&bulk));
     assert_int_equal(pawl__core_scan(&b->set, &bulk), PAWL_OK);
     assert_int_equal(bulk.err, PAWL_ERR_DUPLICATE);
     assert_int_equal(bulk.bulk.moved, 0);

@@ -235,6 +235,13 @@ struct pawl__unsettled {
     struct pawl_span details;
 };
 
+/* What operators say of a queue. */
+struct pawl__queue_row {
+    const char *name;
+    bool paused;
+    bool forgotten; /* it is listed only while it has a job */
+};
+
 /* An entry that is done. */
 struct pawl__followed {
     int64_t seq;
@@ -487,11 +494,12 @@ pawl__rule_fn pawl__rule_assign, pawl__rule_complete, pawl__rule_fail, pawl__rul
     pawl__rule_progress, pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_promote,
     pawl__rule_lapse, pawl__rule_expire, pawl__rule_settle, pawl__rule_archive, pawl__rule_purge,
     pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop, pawl__rule_lock_try,
-    pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting, pawl__rule_token;
-/* Operations that look for their jobs: what finds them, and what comes after the store. */
+    pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting, pawl__rule_token,
+    pawl__rule_queue_pause;
+/* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
     pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
-    pawl__scan_retire, pawl__scan_node, pawl__after_node_put;
+    pawl__scan_retire, pawl__scan_node, pawl__after_node_put, pawl__after_queue_pause;
 /* Take a lock that was read. False: another owner has it. */
 bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms);
 /* A claim or a route, which may scan several times (claim.c). */
@@ -520,8 +528,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl_
 void pawl__core_came_first(struct pawl__set *set, size_t count);
 /* Read, decide all that was added, write; the set is empty afterwards. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_run(struct pawl__set *set);
-/* Does the operation look for jobs itself? Then it is run alone, by this, with an empty set. */
-bool pawl__core_scans(const struct pawl__op *op);
+/* An operation that does not name its jobs is run alone, with an empty set. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_scan(struct pawl__set *set, struct pawl__op *op);
 /* Scan, load, decide, write: the set is empty before and afterwards. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct pawl__op *op);

@@ -67,7 +67,8 @@ typedef enum pawl_err pawl__commit_fn(struct pawl__backend *backend);
 typedef void pawl__rollback_fn(struct pawl__backend *backend);
 typedef enum pawl__retry pawl__retry_fn(struct pawl__backend *backend);
 typedef enum pawl_err pawl__show_fn(struct pawl__backend *backend, bool ready);
-typedef enum pawl_err pawl__handle_fn(struct pawl__backend *backend, struct pawl__op *op);
+typedef enum pawl_err pawl__queue_fn(struct pawl__backend *backend, const char *name,
+                                     struct pawl_diag *diag);
 typedef enum pawl_err pawl__lane_fn(struct pawl__backend *backend, const char *queue,
                                     const char *type, uint32_t *out, struct pawl_diag *diag);
 typedef enum pawl_err pawl__load_named_fn(struct pawl__backend *backend, struct pawl__set *set);
@@ -140,14 +141,14 @@ struct pawl__core_table {
     pawl__rollback_fn *rollback;
     /* Optional: asked after that. */
     pawl__retry_fn *retry;
-    /* Optional: an operation is about to look for jobs otherwise than by scan_ready, or to be
-     * handled by the backend. Write what was put off; with `ready`, put available jobs where they
-     * are found. */
+    /* Optional: an operation is about to look for jobs otherwise than by scan_ready. Write what was
+     * put off; with `ready`, put available jobs where they are found. */
     pawl__show_fn *show;
-    /* An operation that no rule decides. OK, or its own error. */
-    pawl__handle_fn *handle;
     struct pawl__quick quick;
 
+    /* Find or make a queue, which is in the catalogue then. One that was made stays. ARG: there can
+     * be none, told to `diag`. */
+    pawl__queue_fn *queue;
     /* Find or make the lane of a queue and a type: its index in the catalogue. A lane that was made
      * stays. ARG: there can be none, told to `diag`. */
     pawl__lane_fn *lane;

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
-#include "store/decide.h"
+#include "lifecycle/lifecycle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,15 @@ const struct pawl__mem_queue *pawl__mem_queue_find(const struct pawl__backend *m
     return row ? row->data : NULL;
 }
 
-static enum pawl_err queue_of(struct pawl__backend *mem, const char *name, struct pawl__queue **out)
+static enum pawl_err make_queue(struct pawl__backend *mem, const char *name, struct pawl_diag *diag)
 {
-    *out = pawl__catalog_queue(&mem->catalog, name);
-    if (*out) return PAWL_OK;
+    (void)diag;
+    if (pawl__catalog_queue(&mem->catalog, name)) return PAWL_OK;
     const struct pawl__mem_queue queue = { .name = name, .created_at_ms = mem->now_ms };
     enum pawl_err err = pawl__mem_put(mem, PAWL__MEM_QUEUE, pawl__mem_no_job, &queue);
-    if (!err) {
-        err = pawl__catalog_learn_queue(&mem->catalog, mem->catalog.queue_count + 1, name, false,
-                                        mem->diag);
-    }
-    if (!err) *out = pawl__catalog_queue(&mem->catalog, name);
-    return err;
+    if (err) return err;
+    return pawl__catalog_learn_queue(&mem->catalog, mem->catalog.queue_count + 1, name, false,
+                                     mem->diag);
 }
 
 /* Counters for one more lane. */
@@ -52,38 +49,18 @@ enum pawl_err pawl__mem_lane(struct pawl__backend *mem, const char *queue, const
     (void)diag;
     const struct pawl__lane *lane = pawl__catalog_lane(&mem->catalog, queue, type);
     if (!lane) {
-        struct pawl__queue *owner;
-        enum pawl_err err = queue_of(mem, queue, &owner);
+        enum pawl_err err = make_queue(mem, queue, NULL);
         if (!err) err = room_for_lane(mem);
         if (!err) {
-            err = pawl__catalog_learn_lane(&mem->catalog, mem->catalog.lane_count + 1, owner->id,
-                                           type, mem->diag);
+            err = pawl__catalog_learn_lane(&mem->catalog, mem->catalog.lane_count + 1,
+                                           pawl__catalog_queue(&mem->catalog, queue)->id, type,
+                                           mem->diag);
         }
         if (err) return err;
         lane = pawl__catalog_lane(&mem->catalog, queue, type);
     }
     *out = lane->at;
     return PAWL_OK;
-}
-
-/* The one operation that no rule decides. */
-static enum pawl_err pause_queue(struct pawl__backend *mem, struct pawl__op *op)
-{
-    struct pawl__queue *queue;
-    enum pawl_err err = queue_of(mem, op->queue.queue, &queue);
-    if (err) return err;
-    struct pawl__mem_queue changed = *pawl__mem_queue_find(mem, op->queue.queue);
-    changed.paused = queue->paused = op->queue.paused; // a rollback looks again
-    changed.forgotten = op->queue.forgotten;
-    err = pawl__mem_put(mem, PAWL__MEM_QUEUE, pawl__mem_no_job, &changed);
-    if (err) return err;
-    mem->tale.ready |= !op->queue.paused;
-    return pawl__mem_put(mem, PAWL__MEM_AUDIT, pawl__mem_no_job,
-                         &(struct pawl__audit){ .at_ms = mem->now_ms,
-                                                .subject = op->queue.queue,
-                                                .action = pawl__queue_deed(op),
-                                                .actor = op->queue.by.actor,
-                                                .reason = op->queue.by.reason });
 }
 
 /* ---- transactions ---- */
@@ -164,7 +141,7 @@ const struct pawl__core_table pawl__mem_core = {
     .commit = commit,
     .rollback = rollback,
     .retry = retry,
-    .handle = pause_queue,
+    .queue = make_queue,
     .lane = pawl__mem_lane,
     .load_named = pawl__mem_load_named,
     .load_keys = pawl__mem_load_keys,

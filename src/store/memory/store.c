@@ -130,6 +130,15 @@ static enum pawl_err put_audit(struct pawl__backend *mem, const void *data)
     return pawl__mem_put(mem, PAWL__MEM_AUDIT, ((const struct pawl__audit *)data)->id, data);
 }
 
+static enum pawl_err put_queue(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__queue_row *row = data;
+    struct pawl__mem_queue queue = *pawl__mem_queue_find(mem, row->name);
+    queue.paused = row->paused;
+    queue.forgotten = row->forgotten;
+    return pawl__mem_put(mem, PAWL__MEM_QUEUE, pawl__mem_no_job, &queue);
+}
+
 static enum pawl_err drop_followed(struct pawl__backend *mem, const void *data)
 {
     int64_t seq = ((const struct pawl__followed *)data)->seq;
@@ -215,6 +224,7 @@ static const struct {
     [PAWL__TABLE_SETTING_DROP] = { DROP, PAWL__MEM_SETTING },
     [PAWL__TABLE_TOKEN_NEW] = { PUT, PAWL__MEM_TOKEN },
     [PAWL__TABLE_TOKEN_PUT] = { PUT, PAWL__MEM_TOKEN },
+    [PAWL__TABLE_QUEUE_PUT] = { .apply = put_queue },
 };
 
 static enum pawl_err write_one(struct pawl__backend *mem, int list, const void *data)

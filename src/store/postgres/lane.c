@@ -93,11 +93,18 @@ enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op
     return missing ? make_missing(pg, ops, count) : PAWL_OK;
 }
 
+/* All that can be made was made before the transaction began. */
+enum pawl_err pawl__pg_queue(struct pawl__backend *pg, const char *name, struct pawl_diag *diag)
+{
+    if (pawl__catalog_queue(&pg->catalog, name)) return PAWL_OK;
+    return pawl__fail(diag, PAWL_ERR_ARG, "the queue's name is not UTF-8");
+}
+
 enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, const char *type,
                                uint32_t *out, struct pawl_diag *diag)
 {
     const struct pawl__lane *lane = pawl__catalog_lane(&pg->catalog, queue, type);
-    if (!lane) { // all that can have a lane got one before the transaction began
+    if (!lane) {
         return pawl__fail(diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
     }
     *out = lane->at;

@@ -358,6 +358,7 @@ extern const struct pawl__core_table pawl__pg_core;
 /* See struct pawl__core_table. */
 pawl__load_fn pawl__pg_set_load;
 pawl__load_named_fn pawl__pg_load_named;
+pawl__queue_fn pawl__pg_queue;
 pawl__lane_fn pawl__pg_lane_at;
 pawl__scan_due_fn pawl__pg_scan_due;
 pawl__promote_plain_fn pawl__pg_promote_plain;
@@ -370,7 +371,6 @@ pawl__commit_fn pawl__pg_commit;
 pawl__rollback_fn pawl__pg_rollback;
 pawl__retry_fn pawl__pg_retry;
 pawl__show_fn pawl__pg_show;
-pawl__handle_fn pawl__pg_handle;
 
 /* ---- rolls (roll.c) ---- */
 

@@ -154,6 +154,7 @@ static const enum {
     [PAWL__TABLE_KEY_PUT] = EXACT,        [PAWL__TABLE_PROGRESS] = RACES,
     [PAWL__TABLE_CHECKPOINT_PUT] = RACES, [PAWL__TABLE_LINE] = EXACT,
     [PAWL__TABLE_FOLLOWED] = EXACT,       [PAWL__TABLE_UNSETTLED] = EXACT,
+    [PAWL__TABLE_QUEUE_PUT] = EXACT,
 };
 
 /* What belongs to a job begins with its row. */
@@ -257,13 +258,13 @@ const struct pawl__core_table pawl__pg_core = {
     .rollback = pawl__pg_rollback,
     .retry = pawl__pg_retry,
     .show = pawl__pg_show,
-    .handle = pawl__pg_handle,
     .quick = { .for_one = true,
                .submit_plain = pawl__pg_submit_plain,
                .finish_plain = pawl__pg_finish_plain,
                .claim_plain = pawl__pg_claim_plain,
                .promote_plain = pawl__pg_promote_plain,
                .peek = pawl__pg_look },
+    .queue = pawl__pg_queue,
     .lane = pawl__pg_lane_at,
     .load_named = pawl__pg_load_named,
     .load_keys = pawl__pg_keys_load,

@@ -45,20 +45,17 @@ enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq)
     return PAWL_OK;
 }
 
-enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
-                                struct pawl__queue **out)
+enum pawl_err pawl__sq_queue(struct pawl__backend *sq, const char *name, struct pawl_diag *diag)
 {
-    *out = pawl__catalog_queue(&sq->catalog, name);
-    if (*out) return PAWL_OK;
+    (void)diag;
+    if (pawl__catalog_queue(&sq->catalog, name)) return PAWL_OK;
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_QUEUE_INSERT);
     pawl__sq_bind_text(stmt, SQL_QUEUE_INSERT_name, name);
     pawl__sq_bind(stmt, SQL_QUEUE_INSERT_created_at_ms, sq->now_ms);
     enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
     if (err) return err;
-    err = pawl__catalog_learn_queue(&sq->catalog, sqlite3_last_insert_rowid(sq->writer.db), name,
-                                    false, sq->diag);
-    if (!err) *out = pawl__catalog_queue(&sq->catalog, name);
-    return err;
+    return pawl__catalog_learn_queue(&sq->catalog, sqlite3_last_insert_rowid(sq->writer.db), name,
+                                     false, sq->diag);
 }
 
 enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, const char *type,
@@ -66,9 +63,9 @@ enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, cons
 {
     *out = pawl__catalog_lane(&sq->catalog, queue, type);
     if (*out) return PAWL_OK;
-    struct pawl__queue *owner;
-    enum pawl_err err = pawl__sq_queue_of(sq, queue, &owner);
+    enum pawl_err err = pawl__sq_queue(sq, queue, NULL);
     if (err) return err;
+    const struct pawl__queue *owner = pawl__catalog_queue(&sq->catalog, queue);
     sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_LANE_INSERT);
     pawl__sq_bind(stmt, SQL_LANE_INSERT_queue_id, owner->id);
     pawl__sq_bind_text(stmt, SQL_LANE_INSERT_type, type);

@@ -286,8 +286,6 @@ enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq);
 /* Find or make. */
 enum pawl_err pawl__sq_lane_of(struct pawl__backend *sq, const char *queue, const char *type,
                                struct pawl__lane **out);
-enum pawl_err pawl__sq_queue_of(struct pawl__backend *sq, const char *name,
-                                struct pawl__queue **out);
 /* Before the commit: write the counters. */
 enum pawl_err pawl__sq_counts_flush(struct pawl__backend *sq);
 
@@ -352,6 +350,7 @@ void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table);
 pawl__load_fn pawl__sq_set_load;
 pawl__load_named_fn pawl__sq_load_named;
 pawl__store_fn pawl__sq_set_store;
+pawl__queue_fn pawl__sq_queue;
 pawl__lane_fn pawl__sq_lane_at;
 pawl__scan_due_fn pawl__sq_scan_due;
 pawl__promote_plain_fn pawl__sq_promote_plain;
@@ -362,7 +361,6 @@ pawl__begin_fn pawl__sq_begin;
 pawl__commit_fn pawl__sq_commit;
 pawl__rollback_fn pawl__sq_rollback;
 pawl__show_fn pawl__sq_show;
-pawl__handle_fn pawl__sq_handle;
 
 /* ---- jobs that have just come (fresh.c) ---- */
 

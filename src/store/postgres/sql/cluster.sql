@@ -98,11 +98,6 @@ SELECT g.name, coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000):
 FROM (SELECT DISTINCT name FROM unnest(:names) AS n (name)) AS g
 WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.name = g.name)
 
--- name: queue_pause
-UPDATE pawl_queue
-SET paused = :paused, forgotten = :forgotten, named = true
-WHERE id = :id
-
 -- name: lane_since
 SELECT id, queue_id, type
 FROM pawl_lane

@@ -142,10 +142,6 @@ FROM unnest(:ids, :tags) AS g (id, tags)
 CROSS JOIN LATERAL json_array_elements_text(g.tags::json) AS t (tag)
 ON CONFLICT DO NOTHING
 
--- name: queue_deed
-INSERT INTO pawl_deed (at_ms, subject, action, actor, reason)
-VALUES (:at_ms, :queue, :action, :actor, :reason)
-
 -- name: deed_delete
 DELETE FROM pawl_deed
 WHERE job_id = ANY (:ids)

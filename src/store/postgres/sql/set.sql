@@ -369,3 +369,18 @@ WHERE name = ANY (ARRAY (
     SELECT g.name
     FROM unnest({{setting.fields bound}}) AS g ({{setting.fields}})
 ))
+
+-- name: set_queue_put
+-- The catalogue's row is locked before the queues, as by those who make queues.
+WITH grown AS (
+    UPDATE pawl_catalog
+    SET version = version + 1
+    WHERE id = 1
+    RETURNING version
+)
+UPDATE pawl_queue AS q
+SET {{queue.fields set g | no name | paused = g.paused <> 0 | forgotten = g.forgotten <> 0}},
+    named = true
+FROM grown
+CROSS JOIN unnest({{queue.fields bound}}) AS g ({{queue.fields}})
+WHERE q.name = g.name

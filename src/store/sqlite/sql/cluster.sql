@@ -39,11 +39,6 @@ ORDER BY id
 INSERT INTO pawl_queue (name, created_at_ms)
 VALUES (:name, :created_at_ms)
 
--- name: queue_pause
-UPDATE pawl_queue
-SET paused = :paused, forgotten = :forgotten
-WHERE id = :id
-
 -- name: lane_since
 SELECT id, queue_id, type
 FROM pawl_lane

@@ -146,7 +146,3 @@ FROM pawl_archive
 SELECT 1
 FROM pawl_archive
 WHERE key = :key
-
--- name: queue_deed
-INSERT INTO pawl_deed (at_ms, subject, action, actor, reason)
-VALUES (:at_ms, :queue, :action, :actor, :reason)

@@ -356,3 +356,9 @@ FROM pawl_set_setting_put
 -- name: set_setting_drop
 DELETE FROM pawl_setting
 WHERE name IN (SELECT name FROM pawl_set_setting_drop)
+
+-- name: set_queue_put
+UPDATE pawl_queue
+SET {{queue.fields set s | no name}}
+FROM pawl_set_queue_put AS s
+WHERE pawl_queue.name = s.name
