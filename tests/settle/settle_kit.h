@@ -7,6 +7,7 @@
 
 #include <semaphore.h>
 
+enum { TIE_FAILED = 1 << 0, TIE_PUT_OFF = 1 << 1 };                 /* see core/settle.h */
 enum { TIE_WATCH = 1 << 3, TIE_ECHO = 1 << 4, TIE_DOUBT = 1 << 5 }; /* see ties.h */
 
 /* The first is available, the others are pending. Ids follow each other. */

@@ -197,6 +197,24 @@ static void tie_survives_the_archive(struct rig *rig)
     assert_state(CANCELLED, state_of(rig, ids[1]));
 }
 
+/* What was told of a run goes with it; other ties stay. */
+static void tie_of_a_run_goes_with_it(struct rig *rig)
+{
+    static const int32_t told[] = { TIE_FAILED, TIE_PUT_OFF, TIE_FAILED | TIE_PUT_OFF };
+    for (size_t i = 0; i < COUNT(told); i++) {
+        const struct pawl_job_spec spec = { .delay_ms = 100 };
+        struct pawl_job_id plain = chain_of(rig, 1, told[i], &spec)[0];
+        struct pawl_job_id tied = chain_of(rig, 1, told[i] | TIE_ECHO, &spec)[0];
+        assert_i64(told[i], job_get(rig, plain).ties);
+        assert_ok(rig, control(rig, plain, PAWL_CONTROL_PROMOTE));
+        assert_ok(rig, control(rig, tied, PAWL_CONTROL_CANCEL));
+        assert_i64(0, job_get(rig, plain).ties);
+        assert_i64(TIE_ECHO, job_get(rig, tied).ties);
+        struct pawl_job job = claim_one(rig, "default");
+        assert_ok(rig, complete(rig, ref_of(&job), NULL)); // as any other job
+    }
+}
+
 /* ---- in a list ---- */
 
 /* What follows from an operation happens before the next one of its list, as if they had come one
@@ -461,6 +479,7 @@ int main(void)
         CONTRACT(every_end_is_followed),
         CONTRACT(retry_keeps_the_tie),
         CONTRACT(tie_survives_the_archive),
+        CONTRACT(tie_of_a_run_goes_with_it),
         CONTRACT(consequence_comes_before_the_next_of_a_list),
         CONTRACT(assignments_of_a_list_are_in_order),
         CONTRACT(consequences_have_consequences),

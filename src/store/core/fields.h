@@ -62,14 +62,14 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(sla_soft_at_ms, sla_soft_at_ms, AT)                                                          \
     X(sla_hard_at_ms, sla_hard_at_ms, AT)                                                          \
     X(retry,          retry,          JSON)                                                        \
-    X(keys,           keys,           BYTES)                                                       \
-    X(ties,           ties,           BITS)
-/* when it is to run, */
+    X(keys,           keys,           BYTES)
+/* when it is to run, and what depends on it, */
 #define PAWL__ROW_PLAN(X)                                                                          \
     X(priority,       priority,       I32)                                                         \
     X(due_at_ms,      due_at_ms,      TIME)                                                        \
     X(rank,           rank,           I64)                                                         \
-    X(expires_at_ms,  expires_at_ms,  AT)
+    X(expires_at_ms,  expires_at_ms,  AT)                                                          \
+    X(ties,           ties,           BITS)
 /* where it stands, */
 #define PAWL__ROW_STAND(X)                                                                         \
     X(state,          state,          STATE)                                                       \

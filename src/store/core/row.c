@@ -50,6 +50,14 @@ static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at
     row->wrote |= PAWL__WROTE_FACTS;
 }
 
+/* What was told of a run goes with it. */
+static void forget_told(struct pawl__row *row)
+{
+    if (!(row->ties & PAWL__TIES_TOLD)) return;
+    row->ties &= ~PAWL__TIES_TOLD;
+    row->wrote |= PAWL__WROTE_FACTS;
+}
+
 static void forget_end(struct pawl__row *row)
 {
     row->has_end = row->end_new = row->dead_letter = false;
@@ -141,7 +149,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
     enter(set, row, to, target);
     row->state = to;
     row->wrote |= PAWL__WROTE_STAND;
-    if (to != PAWL_STATE_ACTIVE) row->ties &= ~PAWL__TIES_TOLD;
+    if (to != PAWL_STATE_ACTIVE) forget_told(row);
     if (row->was.has_end) row->wrote |= PAWL__WROTE_FACTS; // it got a new rank when it was read
     bool waits = to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE;
     pawl__set_note_move(set, &(struct pawl__set_move){ .row = row,

@@ -34,7 +34,6 @@ static void write_fields(struct pawl__mem_job *job, const struct pawl__row *row)
     PAWL__ROW_PLAN(X)
     PAWL__ROW_STAND(X)
 #undef X
-    job->ties = row->ties; // some go with the run
     if (!pawl__row_keeps_end(row)) job->result = row->result;
 }
 

@@ -91,7 +91,6 @@ FROM gone
     | end_reason = CASE WHEN g.finished_at_ms IS NOT NULL AND g.state < 7 THEN g.end_reason END
     | result = CASE WHEN g.end_new <> 0 THEN g.result
                     WHEN g.finished_at_ms IS NOT NULL THEN j.result END}},
-    ties = CASE WHEN g.state = 4 THEN j.ties ELSE nullif(j.ties & ~3::smallint, 0) END,
     waits = g.state IN (1, 5), held = g.state IN (3, 6),
     perishes = g.expires_at_ms IS NOT NULL AND g.state IN (1, 2, 3, 5)
 
