@@ -21,7 +21,7 @@ FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gath
          "sql/set.sql", "sql/new.sql", "sql/cluster.sql", "sql/read.sql"]
 
 # Of set_write and set_write_restored.
-SET_LISTS = ", ".join(["bigint[]"] * 13 + ["text[]"] * 3 + ["bigint[]", "text[]"])
+SET_LISTS = ", ".join(["bigint[]"] * 14 + ["text[]"] * 3 + ["bigint[]", "text[]"])
 
 NODE_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 4)
 LOCK_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 3)
@@ -136,10 +136,10 @@ EXCEPTIONS = {
     "has no plan to choose": """
         begin begin_read commit rollback conduct_write conduct_read conduct_migrate conduct_check
         who_serves turn_begin turn_mark turn_settle now notify key_lock key_lock_all
-        migration_lock migration_insert queue_deed""",
+        migration_lock migration_insert""",
     "reads a small table as a whole, and is rare": """
-        identify catalog_grow queue_all queue_insert queue_pause lane_since lane_insert node_census
-        node_silent nodes_all locks_all token_all setting_list set_node_forget set_locks_end
+        identify catalog_grow queue_all queue_insert set_queue_put lane_since lane_insert
+        node_census node_silent node_old nodes_all lock_owned locks_all token_all setting_list
         stats_counts count_fold turn_forget""",
     "reads the roll of leases as a whole, when a node is gone": "set_runs_end",
     "is put together from filters: sql/filter_test.c, and below": """

@@ -2,7 +2,7 @@
  * tokens.
  *
  * Operations on nodes are run alone, because what a node leaves behind is found by its name and not
- * in the set: its runs' leases and its locks end by one statement each, whatever their number. */
+ * in the set: its locks by a scan; its runs' leases end by one statement, whatever their number. */
 #include "store/core/set.h"
 
 #include "base/diag.h"
@@ -47,19 +47,32 @@ static void beat(struct pawl__set *set, struct pawl__named *named, const struct 
     named->there = named->changed = true;
 }
 
-static void end_locks(struct pawl__set *set, const char *name)
+static void release(struct pawl__named *lock)
 {
-    pawl__set_put(set, PAWL__TABLE_LOCKS_END,
-                  &(struct pawl__gone){ .name = name, .at_ms = set->now_ms });
+    lock->row.lock.owner = "";
+    lock->row.lock.expires_at_ms = 0;
+    lock->changed = true;
+}
+
+/* Those that a node holds. One that the scan does not find, because another transaction has it or
+ * there are very many, ends with its time. */
+static enum pawl_err release_locks(struct pawl__set *set, const char *owner)
+{
+    size_t before = set->names.count;
+    enum pawl_err err = set->table->scan_locks(set->backend, owner, PAWL__MAINTENANCE_MAX);
+    for (size_t i = before; !err && i < set->names.count; i++) {
+        release(set->names.at[i]);
+    }
+    return err;
 }
 
 /* What a node that is gone leaves behind is free for others. The next sweep charges its runs and
  * makes them available. */
-static void end_work(struct pawl__set *set, const char *name)
+static enum pawl_err end_work(struct pawl__set *set, const char *name)
 {
     pawl__set_put(set, PAWL__TABLE_RUNS_END,
                   &(struct pawl__gone){ .name = name, .at_ms = set->now_ms });
-    end_locks(set, name);
+    return release_locks(set, name);
 }
 
 enum pawl_err pawl__scan_node(struct pawl__set *set, struct pawl__op *op)
@@ -96,11 +109,24 @@ enum pawl_err pawl__rule_node_join(struct pawl__set *set, struct pawl__op *op)
     if (alive) return fail_held(set, op, node);
     int64_t before_ms = named->there ? node->started_at_ms : 0;
     op->node.started_at_ms = before_ms < set->now_ms ? set->now_ms : before_ms + 1;
-    if (named->there) end_work(set, node->name);
+    enum pawl_err err = named->there ? end_work(set, node->name) : PAWL_OK;
     beat(set, named, op);
-    pawl__set_put(set, PAWL__TABLE_NODE_FORGET,
-                  &(struct pawl__forgotten){ .before_ms = set->now_ms - NODE_KEPT_MS });
-    return PAWL_OK;
+    return err;
+}
+
+/* Nodes that were not heard of for long are forgotten. */
+enum pawl_err pawl__after_node_join(struct pawl__set *set, struct pawl__op *op)
+{
+    (void)op;
+    enum pawl_err err = set->table->scan_nodes(set->backend, PAWL__NODES_OLD,
+                                               set->now_ms - NODE_KEPT_MS, PAWL__MAINTENANCE_MAX);
+    for (size_t i = 0; !err && i < set->names.count; i++) {
+        set->names.at[i]->there = false;
+        set->names.at[i]->changed = true;
+    }
+    if (!err) err = pawl__set_store(set);
+    pawl__set_clear(set);
+    return err;
 }
 
 /* The name's newest start wins; an older one's late heartbeat changes nothing. */
@@ -124,8 +150,7 @@ enum pawl_err pawl__rule_node_drop(struct pawl__set *set, struct pawl__op *op)
     }
     named->there = false;
     named->changed = true;
-    end_locks(set, op->node.name);
-    return PAWL_OK;
+    return release_locks(set, op->node.name);
 }
 
 /* ---- nodes that fall silent ---- */
@@ -157,24 +182,23 @@ static const char *mark_lapsed(struct pawl__set *set, const char *info)
 
 /* The next number is nobody's: a heartbeat that comes after all is refused, so that its sender
  * learns that it was given up. */
-static void give_up(struct pawl__set *set, struct pawl__named *named)
+static enum pawl_err give_up(struct pawl__set *set, struct pawl__named *named)
 {
     struct pawl__node *node = &named->row.node;
     node->started_at_ms++;
     node->info = mark_lapsed(set, node->info);
     node->alive_until_ms = node->lease_ms = 0;
     named->changed = true;
-    end_work(set, node->name);
+    return end_work(set, node->name);
 }
 
 static enum pawl_err give_up_silent(struct pawl__set *set, struct pawl__op *op)
 {
-    enum pawl_err err = set->table->scan_silent(set->backend, PAWL__MAINTENANCE_MAX);
-    for (size_t i = 0; !err && i < set->names.count; i++) {
-        struct pawl__named *named = set->names.at[i];
-        const struct pawl__node *node = &named->row.node;
-        if (!node->lease_ms || node->alive_until_ms > set->now_ms) continue;
-        give_up(set, named);
+    enum pawl_err err = set->table->scan_nodes(set->backend, PAWL__NODES_SILENT, set->now_ms,
+                                               PAWL__MAINTENANCE_MAX);
+    size_t count = set->names.count; // their locks come behind them
+    for (size_t i = 0; !err && i < count; i++) {
+        err = give_up(set, set->names.at[i]);
         op->node.census.given_up++;
     }
     if (!err) err = pawl__set_store(set);
@@ -255,9 +279,7 @@ enum pawl_err pawl__rule_lock_release(struct pawl__set *set, struct pawl__op *op
         return pawl__fail(op->diag, PAWL_ERR_STALE, "\"%s\" does not hold lock \"%s\"",
                           op->lock.owner, op->lock.name);
     }
-    named->row.lock.owner = "";
-    named->row.lock.expires_at_ms = 0;
-    named->changed = true;
+    release(named);
     return PAWL_OK;
 }
 

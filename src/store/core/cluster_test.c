@@ -26,9 +26,9 @@ struct pawl__backend {
     struct pawl__catalog catalog;
     struct pawl_diag diag;
     int loads, put[PAWL__TABLES];
-    bool held;                                    /* another transaction has all locks */
-    char runs_end[TEXT_MAX], locks_end[TEXT_MAX]; /* the newest */
-    uint32_t ended[PAWL_STATE_END];               /* how many jobs there are to be retired */
+    bool held;                      /* another transaction has all locks */
+    char runs_end[TEXT_MAX];        /* the newest */
+    uint32_t ended[PAWL_STATE_END]; /* how many jobs there are to be retired */
     int64_t asked_before_ms;
     int64_t archived, purged;
     int64_t counts[PAWL_STATE_END];
@@ -143,7 +143,6 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
         b->put[i] += (int)set->lists[i].count;
     }
     note_gone(&set->lists[PAWL__TABLE_RUNS_END], b->runs_end);
-    note_gone(&set->lists[PAWL__TABLE_LOCKS_END], b->locks_end);
     for (size_t i = 0; i < set->row_count; i++) {
         b->archived += (pawl__set_at(set, i)->wrote & PAWL__WROTE_ARCHIVE) != 0;
         b->purged += pawl__set_at(set, i)->gone == PAWL__FOUND_ARCHIVED;
@@ -158,10 +157,16 @@ static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, 
     if (to != PAWL__OUTSIDE) b->counts[to]++;
 }
 
-static bool is_silent(const struct pawl__backend *b, const struct kept *kept)
+static bool is_silent(const struct kept *kept, int64_t at_ms)
 {
     return kept->name[0] && kept->kind == PAWL__NAMED_NODE && kept->row.node.lease_ms &&
-           kept->row.node.alive_until_ms <= b->set.now_ms;
+           kept->row.node.alive_until_ms <= at_ms;
+}
+
+static bool is_old(const struct kept *kept, int64_t at_ms)
+{
+    return kept->name[0] && kept->kind == PAWL__NAMED_NODE &&
+           kept->row.node.heartbeat_at_ms < at_ms;
 }
 
 static enum pawl_err census(struct pawl__backend *b, const char *name, struct pawl_census *out,
@@ -171,17 +176,30 @@ static enum pawl_err census(struct pawl__backend *b, const char *name, struct pa
         const struct kept *kept = &b->kept[i];
         if (kept->kind != PAWL__NAMED_NODE || strcmp(kept->name, name) == 0) continue;
         out->alive += kept->row.node.alive_until_ms > b->set.now_ms;
-        *silent += is_silent(b, kept);
+        *silent += is_silent(kept, b->set.now_ms);
     }
     out->ready = 7;
     return PAWL_OK;
 }
 
-static enum pawl_err scan_silent(struct pawl__backend *b, int64_t limit)
+static enum pawl_err scan_nodes(struct pawl__backend *b, enum pawl__nodes which, int64_t at_ms,
+                                int64_t limit)
+{
+    bool (*fits)(const struct kept *, int64_t) = which == PAWL__NODES_SILENT ? is_silent : is_old;
+    for (size_t i = 0; limit > 0 && i < b->count; i++) {
+        if (!fits(&b->kept[i], at_ms)) continue;
+        (void)pawl__set_named_loaded(&b->set, PAWL__NAMED_NODE, &b->kept[i].row);
+        limit--;
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err scan_locks(struct pawl__backend *b, const char *owner, int64_t limit)
 {
     for (size_t i = 0; limit > 0 && i < b->count; i++) {
-        if (!is_silent(b, &b->kept[i])) continue;
-        (void)pawl__set_named_loaded(&b->set, PAWL__NAMED_NODE, &b->kept[i].row);
+        const struct kept *kept = &b->kept[i];
+        if (kept->kind != PAWL__NAMED_LOCK || strcmp(kept->row.lock.owner, owner) != 0) continue;
+        (void)pawl__set_named_loaded(&b->set, PAWL__NAMED_LOCK, &kept->row);
         limit--;
     }
     return PAWL_OK;
@@ -190,6 +208,7 @@ static enum pawl_err scan_silent(struct pawl__backend *b, int64_t limit)
 static enum pawl_err scan_ended(struct pawl__backend *b, const struct pawl__ended *what, bool *more)
 {
     b->asked_before_ms = what->before_ms;
+    assert_int_equal(what->kept_until_ms, b->set.now_ms);
     *more = false;
     for (uint32_t i = 0; i < b->ended[what->state] && (int64_t)i < what->limit; i++) {
         struct pawl_job_id id = { { (uint8_t)what->state, (uint8_t)(i >> 8), (uint8_t)i } };
@@ -214,7 +233,8 @@ static const struct pawl__core_table table = {
     .store = store,
     .count = count,
     .census = census,
-    .scan_silent = scan_silent,
+    .scan_nodes = scan_nodes,
+    .scan_locks = scan_locks,
     .scan_ended = scan_ended,
 };
 
@@ -261,6 +281,37 @@ static struct pawl__op node_op(enum pawl__op_kind kind, const char *name, int64_
     };
 }
 
+static struct pawl__op lock_op(enum pawl__op_kind kind, const char *name, const char *owner)
+{
+    return (struct pawl__op){ .kind = kind,
+                              .lock = { .name = name, .owner = owner, .ttl_ms = 1000 } };
+}
+
+/* Two locks of one owner, and one of another. */
+static void take_locks(struct pawl__backend *b, const char *owner)
+{
+    struct pawl__op ops[] = { lock_op(PAWL__OP_LOCK_TRY, "first", owner),
+                              lock_op(PAWL__OP_LOCK_TRY, "other", "somebody else"),
+                              lock_op(PAWL__OP_LOCK_TRY, "second", owner) };
+    run_ops(b, ops, COUNT(ops));
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        assert_int_equal(ops[i].err, PAWL_OK);
+    }
+}
+
+static void expect_locks(struct pawl__backend *b, const char *owner)
+{
+    static const char *const names[] = { "first", "second" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const struct pawl__lock *lock = &find(b, PAWL__NAMED_LOCK, names[i])->row.lock;
+        assert_string_equal(lock->owner, owner);
+        assert_int_equal(lock->fence, 1);
+        assert_int_equal(lock->expires_at_ms != 0, *owner != '\0');
+    }
+    const struct pawl__lock *other = &find(b, PAWL__NAMED_LOCK, "other")->row.lock;
+    assert_string_equal(other->owner, "somebody else");
+}
+
 static const struct pawl__node *node_of(struct pawl__backend *b, const char *name)
 {
     const struct kept *kept = find(b, PAWL__NAMED_NODE, name);
@@ -281,15 +332,17 @@ static void a_name_is_free_when_its_lease_is_over(void **state)
     assert_int_equal(node_of(b, "n")->lease_ms, 30000);
     assert_int_equal(b->put[PAWL__TABLE_NODE_NEW], 1);
     assert_int_equal(b->put[PAWL__TABLE_RUNS_END], 0);
+    take_locks(b, "n");
     b->set.now_ms += 29999;
     run_ops(b, &join, 1);
     assert_int_equal(join.err, PAWL_ERR_HELD);
     assert_non_null(strstr(b->diag.text, "29999 ms ago"));
+    expect_locks(b, "n");
     b->set.now_ms += 1;
     run_ops(b, &join, 1);
     assert_int_equal(join.err, PAWL_OK);
     assert_string_equal(b->runs_end, "n");
-    assert_string_equal(b->locks_end, "n");
+    expect_locks(b, "");
     assert_int_equal(b->put[PAWL__TABLE_NODE_PUT], 1);
     close_store(b);
 }
@@ -306,6 +359,7 @@ static void only_the_newest_start_is_heard(void **state)
     assert_int_equal(put[1].node.census.ready, 7);
     assert_int_equal(put[2].err, PAWL_ERR_STALE);
     assert_int_equal(put[2].node.census.alive, 0);
+    take_locks(b, "n");
     struct pawl__op drop[] = { node_op(PAWL__OP_NODE_DROP, "n", 5),
                                node_op(PAWL__OP_NODE_DROP, "n", 6),
                                node_op(PAWL__OP_NODE_DROP, "n", 0) };
@@ -313,8 +367,29 @@ static void only_the_newest_start_is_heard(void **state)
     assert_int_equal(drop[0].err, PAWL_ERR_NOT_FOUND);
     assert_int_equal(drop[1].err, PAWL_OK);
     assert_int_equal(drop[2].err, PAWL_ERR_NOT_FOUND);
-    assert_string_equal(b->locks_end, "n");
+    expect_locks(b, "");
     assert_int_equal(b->put[PAWL__TABLE_RUNS_END], 0); // its jobs may still be reported
+    close_store(b);
+}
+
+static void old_nodes_are_forgotten_when_one_joins(void **state)
+{
+    enum { DAY_MS = 86400000 };
+    struct pawl__backend *b = open_store();
+    struct pawl__op join[] = { node_op(PAWL__OP_NODE_JOIN, "a", 0),
+                               node_op(PAWL__OP_NODE_JOIN, "b", 0),
+                               node_op(PAWL__OP_NODE_JOIN, "c", 0) };
+    run_ops(b, &join[0], 1);
+    run_ops(b, &join[2], 1);
+    b->set.now_ms += DAY_MS;
+    run_ops(b, &join[1], 1);
+    assert_non_null(find(b, PAWL__NAMED_NODE, "a")); // not yet
+    b->set.now_ms += 1;
+    run_ops(b, &join[0], 1); // it was as old itself
+    assert_int_equal(join[0].err, PAWL_OK);
+    assert_non_null(find(b, PAWL__NAMED_NODE, "a"));
+    assert_non_null(find(b, PAWL__NAMED_NODE, "b"));
+    assert_null(find(b, PAWL__NAMED_NODE, "c"));
     close_store(b);
 }
 
@@ -329,11 +404,13 @@ static void silent_nodes_are_given_up_unless_they_said_no_lease(void **state)
     put[3].node.info = "{\"lease_ms\":-3}";
     run_ops(b, put, 4);
     assert_int_equal(put[3].node.census.alive, 4);
+    take_locks(b, "gone");
     b->set.now_ms += 30000;
     run_ops(b, put, 1);
     assert_int_equal(put[0].node.census.alive, 1);
     assert_int_equal(put[0].node.census.given_up, 1);
     assert_string_equal(b->runs_end, "gone");
+    expect_locks(b, "");
     assert_string_equal(node_of(b, "gone")->info, "{\"host\":\"h\",\"lapsed_lease_ms\":30000}");
     assert_int_equal(node_of(b, "gone")->started_at_ms, 6);
     run_ops(b, put, 2);
@@ -383,12 +460,6 @@ static void pause_of_no_queue_is_refused_alone(void **state)
 }
 
 /* ---- locks ---- */
-
-static struct pawl__op lock_op(enum pawl__op_kind kind, const char *name, const char *owner)
-{
-    return (struct pawl__op){ .kind = kind,
-                              .lock = { .name = name, .owner = owner, .ttl_ms = 1000 } };
-}
 
 static void operations_on_a_lock_see_those_before_them(void **state)
 {
@@ -594,6 +665,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_free_when_its_lease_is_over),
         cmocka_unit_test(only_the_newest_start_is_heard),
+        cmocka_unit_test(old_nodes_are_forgotten_when_one_joins),
         cmocka_unit_test(silent_nodes_are_given_up_unless_they_said_no_lease),
         cmocka_unit_test(pause_is_written_and_seen_at_once),
         cmocka_unit_test(pause_of_no_queue_is_refused_alone),

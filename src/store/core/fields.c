@@ -91,9 +91,6 @@ static const struct pawl__field pawl__queue_row_fields[] = { PAWL__QUEUE_FIELDS(
 #define OF struct pawl__gone
 static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
 #undef OF
-#define OF struct pawl__forgotten
-static const struct pawl__field pawl__forgotten_fields[] = { PAWL__FORGOTTEN_FIELDS(X) };
-#undef OF
 #undef X
 
 #define X(name, type, list, its_job)                                                               \

@@ -204,9 +204,6 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 #define PAWL__GONE_FIELDS(X)                                                                       \
     X(name,           name,           TEXT)                                                        \
     X(at_ms,          at_ms,          TIME)
-/* struct pawl__forgotten */
-#define PAWL__FORGOTTEN_FIELDS(X)                                                                  \
-    X(before_ms,      before_ms,      TIME)
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
@@ -226,9 +223,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(NODE_NEW, pawl__node,    PAWL__NODE_FIELDS,    false)                                        \
     X(NODE_PUT, pawl__node,    PAWL__NODE_FIELDS,    false)                                        \
     X(NODE_DROP, pawl__node,   PAWL__NODE_FIELDS,    false)                                        \
-    X(NODE_FORGET, pawl__forgotten, PAWL__FORGOTTEN_FIELDS, false)                                 \
     X(RUNS_END, pawl__gone,    PAWL__GONE_FIELDS,    false) /* leases of nodes that are gone */    \
-    X(LOCKS_END, pawl__gone,   PAWL__GONE_FIELDS,    false) /* their locks */                      \
     X(LOCK_NEW, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
     X(LOCK_PUT, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
     X(SETTING_PUT, pawl__setting, PAWL__SETTING_FIELDS, false)                                     \

@@ -29,15 +29,10 @@ struct pawl__setting {
     const char *name, *value;
 };
 
-/* A node that is gone, or an owner of locks. */
+/* A node that is gone: the leases of its runs that end later than `at_ms` end then. */
 struct pawl__gone {
     const char *name;
     int64_t at_ms;
-};
-
-/* Nodes without a heartbeat since then are forgotten. */
-struct pawl__forgotten {
-    int64_t before_ms;
 };
 
 enum pawl__named_kind {

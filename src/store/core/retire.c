@@ -25,7 +25,8 @@ static enum pawl_err scan_state(struct pawl__set *set, struct pawl__op *op, enum
     struct pawl__ended what = { .archived = op->kind == PAWL__OP_PURGE,
                                 .state = state,
                                 .before_ms = set->now_ms - op->retire.age_ms,
-                                .limit = limit };
+                                .limit = limit,
+                                .kept_until_ms = set->now_ms };
     size_t before = set->scanned_count;
     bool more = false;
     enum pawl_err err = set->table->scan_ended(set->backend, &what, &more);

@@ -499,7 +499,8 @@ pawl__rule_fn pawl__rule_assign, pawl__rule_complete, pawl__rule_fail, pawl__rul
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
     pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
-    pawl__scan_retire, pawl__scan_node, pawl__after_node_put, pawl__after_queue_pause;
+    pawl__scan_retire, pawl__scan_node, pawl__after_node_join, pawl__after_node_put,
+    pawl__after_queue_pause;
 /* Take a lock that was read. False: another owner has it. */
 bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms);
 /* A claim or a route, which may scan several times (claim.c). */

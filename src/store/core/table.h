@@ -25,9 +25,17 @@ enum pawl__due { PAWL__DUE_RUN, PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
 
 /* Jobs that ended before an instant, and what they ended as. */
 struct pawl__ended {
-    bool archived; /* those in the archive whose time there is over, and not the live ones */
+    bool archived; /* those in the archive, and not the live ones */
     enum pawl_state state;
     int64_t before_ms, limit;
+    int64_t kept_until_ms; /* of those in the archive: a job with a keep_ms only if that was over by
+                              then, finished_at_ms + keep_ms <= kept_until_ms */
+};
+
+/* Nodes that are found otherwise than by name. */
+enum pawl__nodes {
+    PAWL__NODES_SILENT, /* lease_ms is set, and alive_until_ms is not after the instant */
+    PAWL__NODES_OLD     /* heartbeat_at_ms is before it */
 };
 
 /* May a batch that failed be done again? Nothing of it happened. */
@@ -92,7 +100,10 @@ typedef enum pawl_err pawl__scan_ended_fn(struct pawl__backend *backend,
                                           const struct pawl__ended *what, bool *more);
 typedef enum pawl_err pawl__census_fn(struct pawl__backend *backend, const char *name,
                                       struct pawl_census *out, int64_t *silent);
-typedef enum pawl_err pawl__scan_silent_fn(struct pawl__backend *backend, int64_t limit);
+typedef enum pawl_err pawl__scan_nodes_fn(struct pawl__backend *backend, enum pawl__nodes which,
+                                          int64_t at_ms, int64_t limit);
+typedef enum pawl_err pawl__scan_locks_fn(struct pawl__backend *backend, const char *owner,
+                                          int64_t limit);
 typedef enum pawl_err pawl__match_fn(struct pawl__backend *backend,
                                      const struct pawl_filter *filter, int64_t limit,
                                      struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -197,9 +208,11 @@ struct pawl__core_table {
     /* Count the nodes but `name`: those that are alive, and, as `*silent`, those that said a lease
      * and are not; the jobs that are available; and when the next of the nodes falls silent. */
     pawl__census_fn *census;
-    /* Hand nodes that said a lease and are not alive to pawl__set_named_loaded, by name, at most
-     * `limit`; locked until the end, and without those that others hold. */
-    pawl__scan_silent_fn *scan_silent;
+    /* Hand such nodes to pawl__set_named_loaded, by name, at most `limit`; locked until the end,
+     * and without those that others hold. */
+    pawl__scan_nodes_fn *scan_nodes;
+    /* The same for the locks of an owner. */
+    pawl__scan_locks_fn *scan_locks;
     /* The best ranked jobs that are available in the claim's lanes, queue by queue, at most
      * `wanted`: pawl__claim_found is called for each, best first. Locked until the end, and without
      * those that others hold; then `passed_over` is set. A job that was found and stays available

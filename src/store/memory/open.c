@@ -155,7 +155,8 @@ const struct pawl__core_table pawl__mem_core = {
     .next_unsettled = pawl__mem_next_unsettled,
     .scan_ended = pawl__mem_scan_ended,
     .census = pawl__mem_census,
-    .scan_silent = pawl__mem_scan_silent,
+    .scan_nodes = pawl__mem_scan_nodes,
+    .scan_locks = pawl__mem_scan_locks,
     .scan_ready = pawl__mem_scan_ready,
     .match = pawl__mem_match,
 };

@@ -114,9 +114,10 @@ enum pawl_err pawl__mem_forget_keys(struct pawl__backend *mem, int64_t limit)
 
 /* ---- jobs that have ended ---- */
 
-static bool is_kept(const struct pawl__backend *mem, const struct pawl__mem_job *job)
+static bool is_kept(const struct pawl__ended *what, const struct pawl__mem_job *job)
 {
-    return job->archived && job->keep_ms && job->finished_at_ms + job->keep_ms > mem->now_ms;
+    return what->archived && job->keep_ms &&
+           job->finished_at_ms + job->keep_ms > what->kept_until_ms;
 }
 
 enum pawl_err pawl__mem_scan_ended(struct pawl__backend *mem, const struct pawl__ended *what,
@@ -134,7 +135,7 @@ enum pawl_err pawl__mem_scan_ended(struct pawl__backend *mem, const struct pawl_
         bool fits = job->archived == what->archived && job->state == what->state &&
                     job->finished_at_ms < what->before_ms;
         if (!fits) break;
-        if (is_kept(mem, job)) continue;
+        if (is_kept(what, job)) continue;
         if (what->archived) pawl__set_scanned(&mem->set, row->of, PAWL__NEED_KEYS);
         if (!what->archived) pawl__set_ended(&mem->set, row->of, job->lane, job->state);
         found++;
@@ -179,9 +180,9 @@ enum pawl_err pawl__mem_next_unsettled(struct pawl__backend *mem, int32_t ties, 
 
 /* ---- nodes ---- */
 
-static bool is_silent(const struct pawl__backend *mem, const struct pawl__node *node)
+static bool is_silent(const struct pawl__node *node, int64_t at_ms)
 {
-    return node->lease_ms && node->alive_until_ms <= mem->now_ms;
+    return node->lease_ms && node->alive_until_ms <= at_ms;
 }
 
 static int64_t count_ready(const struct pawl__backend *mem)
@@ -204,22 +205,39 @@ enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, stru
         if (strcmp(node->name, name) == 0) continue;
         bool alive = node->alive_until_ms > mem->now_ms;
         out->alive += alive;
-        *silent += is_silent(mem, node);
+        *silent += is_silent(node, mem->now_ms);
         bool next = !out->silent_at_ms || node->alive_until_ms < out->silent_at_ms;
         if (alive && node->lease_ms && next) out->silent_at_ms = node->alive_until_ms;
     }
     return PAWL_OK;
 }
 
-enum pawl_err pawl__mem_scan_silent(struct pawl__backend *mem, int64_t limit)
+enum pawl_err pawl__mem_scan_nodes(struct pawl__backend *mem, enum pawl__nodes which, int64_t at_ms,
+                                   int64_t limit)
 {
     PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
     {
         const struct pawl__node *node = row->data;
+        bool found = which == PAWL__NODES_SILENT ? is_silent(node, at_ms)
+                                                 : node->heartbeat_at_ms < at_ms;
         if (limit == 0) break;
-        if (!is_silent(mem, node)) continue;
+        if (!found) continue;
         (void)pawl__set_named_loaded(&mem->set, PAWL__NAMED_NODE,
                                      &(union pawl__named_row){ .node = *node });
+        limit--;
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_scan_locks(struct pawl__backend *mem, const char *owner, int64_t limit)
+{
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_LOCK, PAWL__MEM_BY_KEY)
+    {
+        const struct pawl__lock *lock = row->data;
+        if (limit == 0) break;
+        if (strcmp(lock->owner, owner) != 0) continue;
+        (void)pawl__set_named_loaded(&mem->set, PAWL__NAMED_LOCK,
+                                     &(union pawl__named_row){ .lock = *lock });
         limit--;
     }
     return PAWL_OK;

@@ -147,20 +147,6 @@ static enum pawl_err drop_followed(struct pawl__backend *mem, const void *data)
     return row && row->seq == seq ? pawl__mem_drop(mem, PAWL__MEM_UNSETTLED, row) : PAWL_OK;
 }
 
-static enum pawl_err forget_nodes(struct pawl__backend *mem, const void *data)
-{
-    const struct pawl__forgotten *forgotten = data;
-    enum pawl_err err = PAWL_OK;
-    PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
-    {
-        const struct pawl__node *node = row->data;
-        if (node->heartbeat_at_ms >= forgotten->before_ms) continue;
-        err = pawl__mem_drop(mem, PAWL__MEM_NODE, row);
-        if (err) break;
-    }
-    return err;
-}
-
 static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
 {
     const struct pawl__gone *gone = data;
@@ -172,22 +158,6 @@ static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
         if (!its || job.lease_until_ms <= gone->at_ms) continue;
         job.lease_until_ms = gone->at_ms;
         err = pawl__mem_put(mem, PAWL__MEM_JOB, row->of, &job);
-        if (err) break;
-    }
-    return err;
-}
-
-static enum pawl_err end_locks(struct pawl__backend *mem, const void *data)
-{
-    const struct pawl__gone *gone = data;
-    enum pawl_err err = PAWL_OK;
-    PAWL__MEM_EACH(row, mem, PAWL__MEM_LOCK, PAWL__MEM_BY_KEY)
-    {
-        struct pawl__lock lock = *(const struct pawl__lock *)row->data;
-        if (strcmp(lock.owner, gone->name) != 0) continue;
-        lock.owner = "";
-        lock.expires_at_ms = 0;
-        err = pawl__mem_put(mem, PAWL__MEM_LOCK, pawl__mem_no_job, &lock);
         if (err) break;
     }
     return err;
@@ -214,9 +184,7 @@ static const struct {
     [PAWL__TABLE_NODE_NEW] = { PUT, PAWL__MEM_NODE },
     [PAWL__TABLE_NODE_PUT] = { PUT, PAWL__MEM_NODE },
     [PAWL__TABLE_NODE_DROP] = { DROP, PAWL__MEM_NODE },
-    [PAWL__TABLE_NODE_FORGET] = { .apply = forget_nodes },
     [PAWL__TABLE_RUNS_END] = { .apply = end_runs },
-    [PAWL__TABLE_LOCKS_END] = { .apply = end_locks },
     [PAWL__TABLE_LOCK_NEW] = { PUT, PAWL__MEM_LOCK },
     [PAWL__TABLE_LOCK_PUT] = { PUT, PAWL__MEM_LOCK },
     [PAWL__TABLE_SETTING_PUT] = { PUT, PAWL__MEM_SETTING },

@@ -91,7 +91,7 @@ static enum pawl_err scan_archive(struct pawl__backend *pg, const struct pawl__e
     pawl__pg_call(&pg->writer, PG_ARCHIVE_OLD);
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_state, what->state);
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_before_ms, what->before_ms);
-    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_kept_until_ms, what->kept_until_ms);
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_limit, what->limit);
     PGresult *rows;
     enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);

@@ -278,7 +278,8 @@ const struct pawl__core_table pawl__pg_core = {
     .next_unsettled = pawl__sql_next_unsettled,
     .scan_ended = pawl__pg_scan_ended,
     .census = pawl__sql_census,
-    .scan_silent = pawl__sql_scan_silent,
+    .scan_nodes = pawl__sql_scan_nodes,
+    .scan_locks = pawl__sql_scan_locks,
     .scan_ready = pawl__pg_scan_ready,
     .match = pawl__sql_match,
 };

@@ -39,6 +39,8 @@
     X(UNSETTLED_NEXT, P(UNSETTLED_NEXT, ties))                                                     \
     X(NODE_CENSUS, P(NODE_CENSUS, now_ms) P(NODE_CENSUS, name))                                    \
     X(NODE_SILENT, P(NODE_SILENT, now_ms) P(NODE_SILENT, limit))                                   \
+    X(NODE_OLD, P(NODE_OLD, before_ms) P(NODE_OLD, limit))                                         \
+    X(LOCK_OWNED, P(LOCK_OWNED, owner) P(LOCK_OWNED, limit))                                       \
     X(CHECK_PLACES, )                                                                              \
     X(CHECK_ORPHANS, )                                                                             \
     X(CHECK_FACTS, )                                                                               \

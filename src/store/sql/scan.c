@@ -255,10 +255,19 @@ enum pawl_err pawl__sql_scan_named(struct pawl__backend *backend, enum pawl__rea
     return err;
 }
 
-enum pawl_err pawl__sql_scan_silent(struct pawl__backend *backend, int64_t limit)
+enum pawl_err pawl__sql_scan_nodes(struct pawl__backend *backend, enum pawl__nodes which,
+                                   int64_t at_ms, int64_t limit)
 {
-    const struct pawl__value values[] = { number(base_of(backend)->set->now_ms), number(limit) };
-    return pawl__sql_scan_named(backend, PAWL__READ_NODE_SILENT, values, PAWL__NAMED_NODE);
+    const struct pawl__value values[] = { number(at_ms), number(limit) };
+    enum pawl__read what = which == PAWL__NODES_SILENT ? PAWL__READ_NODE_SILENT
+                                                       : PAWL__READ_NODE_OLD;
+    return pawl__sql_scan_named(backend, what, values, PAWL__NAMED_NODE);
+}
+
+enum pawl_err pawl__sql_scan_locks(struct pawl__backend *backend, const char *owner, int64_t limit)
+{
+    const struct pawl__value values[] = { text(owner), number(limit) };
+    return pawl__sql_scan_named(backend, PAWL__READ_LOCK_OWNED, values, PAWL__NAMED_LOCK);
 }
 
 enum pawl_err pawl__sql_match(struct pawl__backend *backend, const struct pawl_filter *filter,

@@ -29,7 +29,8 @@ pawl__forget_keys_fn pawl__sql_forget_keys;
 pawl__unsettled_fn pawl__sql_unsettled;
 pawl__next_unsettled_fn pawl__sql_next_unsettled;
 pawl__census_fn pawl__sql_census;
-pawl__scan_silent_fn pawl__sql_scan_silent;
+pawl__scan_nodes_fn pawl__sql_scan_nodes;
+pawl__scan_locks_fn pawl__sql_scan_locks;
 pawl__match_fn pawl__sql_match;
 
 /* The number that a statement without parameters gives; NULL is 0. */

@@ -135,8 +135,8 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_FRESH_ABSORB,
     SQL_UNSETTLED_NEXT, // in its order; holds what is left to be settled
     SQL_QUEUE_ALL,      // small, and wanted whole
-    SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_SET_NODE_FORGET,
-    SQL_SET_LOCKS_END,  SQL_TOKEN_ALL,
+    SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_NODE_OLD,
+    SQL_LOCK_OWNED,     SQL_TOKEN_ALL,
     SQL_SET_RUNS_END, // as ACTIVE_LAPSED, when a node is gone
     SQL_LOCKS_ALL,      SQL_STATS_COUNTS, SQL_MIGRATION_ALL, SQL_MIGRATION_TABLE_EXISTS,
     SQL_QUERY_LIVE, // until query.c puts its filters behind them

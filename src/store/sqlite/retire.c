@@ -24,12 +24,12 @@ static enum pawl_err take(struct pawl__backend *sq, sqlite3_stmt *stmt,
     return PAWL_OK;
 }
 
-static void bind_state(struct pawl__backend *sq, sqlite3_stmt *stmt, const struct pawl__ended *what)
+static void bind_state(sqlite3_stmt *stmt, const struct pawl__ended *what)
 {
     if (what->archived) {
         pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_state, what->state);
         pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_before_ms, what->before_ms);
-        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_now_ms, sq->now_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_kept_until_ms, what->kept_until_ms);
         pawl__sq_bind(stmt, SQL_ARCHIVE_OLD_limit, what->limit);
     } else {
         pawl__sq_bind(stmt, SQL_DONE_ENDED_state, what->state);
@@ -43,7 +43,7 @@ static enum pawl_err scan_state(struct pawl__backend *sq, const struct pawl__end
 {
     sqlite3_stmt *stmt =
         pawl__sq_use(&sq->writer, what->archived ? SQL_ARCHIVE_OLD : SQL_DONE_ENDED);
-    bind_state(sq, stmt, what);
+    bind_state(stmt, what);
     bool found;
     enum pawl_err err;
     while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
@@ -54,13 +54,12 @@ static enum pawl_err scan_state(struct pawl__backend *sq, const struct pawl__end
     return err;
 }
 
-static void bind_walk(struct pawl__backend *sq, sqlite3_stmt *stmt, const struct pawl__ended *what,
-                      int64_t after)
+static void bind_walk(sqlite3_stmt *stmt, const struct pawl__ended *what, int64_t after)
 {
     int64_t until = pawl__sq_key_at(what->before_ms + PAWL__SQ_KEY_SLACK_MS);
     if (what->archived) {
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_before_ms, what->before_ms);
-        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_now_ms, sq->now_ms);
+        pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_kept_until_ms, what->kept_until_ms);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_after, after);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_until, until);
         pawl__sq_bind(stmt, SQL_ARCHIVE_COMPLETED_limit, PAWL__MAINTENANCE_MAX);
@@ -81,7 +80,7 @@ static enum pawl_err walk_completed(struct pawl__backend *sq, const struct pawl_
     int64_t *through = what->archived ? &sq->purged_through : &sq->archived_through;
     sqlite3_stmt *stmt =
         pawl__sq_use(&sq->writer, what->archived ? SQL_ARCHIVE_COMPLETED : SQL_DONE_COMPLETED);
-    bind_walk(sq, stmt, what, *through);
+    bind_walk(stmt, what, *through);
     int64_t seen = 0, taken = 0;
     bool found;
     enum pawl_err err;

@@ -163,6 +163,23 @@ ORDER BY name
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
 
+-- name: node_old
+SELECT {{node.fields}}
+FROM pawl_node
+WHERE heartbeat_at_ms < :before_ms
+ORDER BY name
+LIMIT :limit
+FOR UPDATE SKIP LOCKED
+
+-- name: lock_owned
+-- One that another transaction has is passed over: its node may be suspended.
+SELECT {{lock.fields}}
+FROM pawl_lock
+WHERE owner = :owner
+ORDER BY name
+LIMIT :limit
+FOR UPDATE SKIP LOCKED
+
 -- name: lock_load
 SELECT {{lock.fields}}
 FROM pawl_lock

@@ -243,7 +243,7 @@ WHERE ctid = ANY (:places)
 SELECT id
 FROM pawl_archive
 WHERE state = :state AND finished_at_ms < :before_ms
-    AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
+    AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :kept_until_ms)
 ORDER BY finished_at_ms
 LIMIT :limit
 FOR UPDATE SKIP LOCKED

@@ -297,10 +297,6 @@ WHERE name = ANY (ARRAY (
     FROM unnest({{node.fields bound}}) AS g ({{node.fields}})
 ))
 
--- name: set_node_forget
-DELETE FROM pawl_node
-WHERE heartbeat_at_ms < (:before_ms)[1]
-
 -- name: set_runs_end
 -- Of workers that are gone. A job that another transaction moves just now needs no end. It is the
 -- same instant for all.
@@ -327,12 +323,6 @@ SELECT lease_until_ms, worker, array_agg(id)
 FROM (SELECT id, worker, lease_until_ms, row_number() OVER (PARTITION BY worker) / 64 AS part
     FROM ended) AS g
 GROUP BY lease_until_ms, worker, part
-
--- name: set_locks_end
-UPDATE pawl_lock
-SET owner = '', expires_at_ms = 0
-FROM unnest({{gone.fields bound}}) AS g ({{gone.fields}})
-WHERE owner = g.name
 
 -- name: set_lock_new
 INSERT INTO pawl_lock ({{lock.fields}})

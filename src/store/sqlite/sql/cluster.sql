@@ -75,6 +75,20 @@ WHERE {{node_silent}}
 ORDER BY name
 LIMIT :limit
 
+-- name: node_old
+SELECT {{node.fields}}
+FROM pawl_node
+WHERE heartbeat_at_ms < :before_ms
+ORDER BY name
+LIMIT :limit
+
+-- name: lock_owned
+SELECT {{lock.fields}}
+FROM pawl_lock
+WHERE owner = :owner
+ORDER BY name
+LIMIT :limit
+
 -- name: lock_load
 SELECT {{lock.fields}}
 FROM pawl_lock

@@ -120,7 +120,7 @@ LIMIT :limit
 -- name: archive_completed
 SELECT key, coalesce(head, key), tail, lane,
     state = 7 AND finished_at_ms < :before_ms
-        AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
+        AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :kept_until_ms)
 FROM pawl_archive
 WHERE key > :after AND key < :until
 ORDER BY key
@@ -130,7 +130,7 @@ LIMIT :limit
 SELECT key, coalesce(head, key), tail, lane
 FROM pawl_archive
 WHERE state <> 7 AND state = :state AND finished_at_ms < :before_ms
-    AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :now_ms)
+    AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :kept_until_ms)
 ORDER BY finished_at_ms
 LIMIT :limit
 

@@ -312,21 +312,12 @@ FROM pawl_set_node_put
 DELETE FROM pawl_node
 WHERE name IN (SELECT name FROM pawl_set_node_drop)
 
--- name: set_node_forget
-DELETE FROM pawl_node
-WHERE heartbeat_at_ms < (SELECT max(before_ms) FROM pawl_set_node_forget)
-
 -- name: set_runs_end
 -- It is the same instant for all.
 UPDATE pawl_active
 SET lease_until_ms = (SELECT max(at_ms) FROM pawl_set_runs_end)
 WHERE worker IN (SELECT name FROM pawl_set_runs_end)
     AND lease_until_ms > (SELECT max(at_ms) FROM pawl_set_runs_end)
-
--- name: set_locks_end
-UPDATE pawl_lock
-SET owner = '', expires_at_ms = 0
-WHERE owner IN (SELECT name FROM pawl_set_locks_end)
 
 -- name: set_lock_new
 INSERT INTO pawl_lock ({{lock.fields}})
