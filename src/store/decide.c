@@ -325,6 +325,21 @@ enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
                             pawl_state_name(holder->state, PAWL_VOCABULARY_PAWL), what);
 }
 
+/* ---- reads ---- */
+
+bool pawl__progress_shows(const struct pawl_job *job, int64_t run)
+{
+    return job->state != PAWL_STATE_ACTIVE || job->run == run;
+}
+
+bool pawl__queue_is_listed(const struct pawl_queue_stats *queue, bool forgotten)
+{
+    for (int state = 1; forgotten && state < PAWL_STATE_END; state++) {
+        if (queue->count[state]) return true;
+    }
+    return !forgotten;
+}
+
 /* ---- refusals ---- */
 
 enum pawl_err pawl__fail_unknown(struct pawl_diag *diag, struct pawl_job_id id)

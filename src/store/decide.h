@@ -134,6 +134,14 @@ int64_t pawl__key_until(const struct pawl__key *key, int64_t now_ms);
 enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
                                const struct pawl__holder *holder);
 
+/* ---- reads ---- */
+
+/* Is the progress that `run` reported last the job's? A run that is under way shows its own, not an
+ * earlier one's. */
+bool pawl__progress_shows(const struct pawl_job *job, int64_t run);
+/* Is a queue listed? One that was deleted is so while it has a job that is not archived. */
+bool pawl__queue_is_listed(const struct pawl_queue_stats *queue, bool forgotten);
+
 /* ---- refusals: the same words in every store ---- */
 
 /* NOT_FOUND. */

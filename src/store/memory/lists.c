@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
+#include "store/decide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -219,16 +220,6 @@ static void convert_queue(const struct pawl__backend *mem, const void *data, voi
     }
 }
 
-static int64_t count_live(const struct pawl_queue_stats *queue)
-{
-    int64_t count = 0;
-    for (int state = 1; state < PAWL_STATE_END; state++) {
-        count += queue->count[state];
-    }
-    return count;
-}
-
-/* A queue that was deleted is listed while it has a job; its archived ones are counted. */
 static void sum_queues(const struct pawl__backend *mem, struct pawl_stats *stats)
 {
     size_t listed = 0;
@@ -239,7 +230,7 @@ static void sum_queues(const struct pawl__backend *mem, struct pawl_stats *stats
             stats->count[state] += queue.count[state];
         }
         bool forgotten = pawl__mem_queue_find(mem, queue.queue)->forgotten;
-        if (!forgotten || count_live(&queue)) stats->queues[listed++] = queue;
+        if (pawl__queue_is_listed(&queue, forgotten)) stats->queues[listed++] = queue;
     }
     stats->queue_count = listed;
 }

@@ -125,7 +125,6 @@ static bool read_parts(const struct pawl__backend *mem, struct pawl_job_id id,
     return true;
 }
 
-/* A run that is under way shows its own progress, not an earlier one's. */
 static bool read_progress(const struct pawl__backend *mem, struct pawl_job_id id,
                           struct pawl__arena *arena, struct pawl_story *story)
 {
@@ -133,7 +132,7 @@ static bool read_progress(const struct pawl__backend *mem, struct pawl_job_id id
     struct pawl__progress newest;
     if (!row) return true;
     if (!pawl__mem_copy(PAWL__MEM_PROGRESS, row->data, arena, &newest)) return false;
-    if (story->job.state == PAWL_STATE_ACTIVE && newest.run != story->job.run) return true;
+    if (!pawl__progress_shows(&story->job, newest.run)) return true;
     story->progress = newest.value;
     story->progress_at_ms = newest.at_ms;
     story->progress_message = newest.message.at;

@@ -193,14 +193,12 @@ static enum pawl_err ask_story(struct pawl__reader *reader, const struct told *t
     return err ? err : reader->reads->run(reader);
 }
 
-/* A run that is under way shows its own progress, not an earlier one's. */
 static enum pawl_err read_progress(struct pawl__reader *reader, struct pawl_story *story)
 {
     struct progress newest;
     bool found;
     enum pawl_err err = next_row(reader, PROGRESS, &progress_shape, &newest, &found);
-    if (err || !found) return err;
-    if (story->job.state == PAWL_STATE_ACTIVE && newest.run != story->job.run) return PAWL_OK;
+    if (err || !found || !pawl__progress_shows(&story->job, newest.run)) return err;
     story->progress = newest.value;
     story->progress_at_ms = newest.at_ms;
     story->progress_message = newest.message;
@@ -271,13 +269,13 @@ struct count {
     enum pawl_state state; /* NONE: archived */
     int64_t n;
     int64_t created_at_ms;
-    bool deleted; /* at most its archived jobs are left */
+    bool forgotten; /* an operator deleted it */
 };
 
 #define ROW struct count
 static const struct shape count_shape = SHAPE(ROW, F(queue, TEXT), F(paused, BOOL),
                                               F(state, SOME_STATE), F(n, I64),
-                                              F(created_at_ms, TIME), F(deleted, BOOL));
+                                              F(created_at_ms, TIME), F(forgotten, BOOL));
 #undef ROW
 
 static bool add_queue(struct pawl_stats *stats, const struct count *row, struct pawl__arena *arena)
@@ -291,15 +289,8 @@ static bool add_queue(struct pawl_stats *stats, const struct count *row, struct 
     return true;
 }
 
-static bool add_count(struct pawl_stats *stats, const struct count *row, struct pawl__arena *arena)
+static void add_count(struct pawl_stats *stats, const struct count *row)
 {
-    if (row->deleted) {
-        stats->archived += row->n;
-        return true;
-    }
-    bool same = stats->queue_count &&
-                strcmp(stats->queues[stats->queue_count - 1].queue, row->queue) == 0;
-    if (!same && !add_queue(stats, row, arena)) return false;
     struct pawl_queue_stats *last = &stats->queues[stats->queue_count - 1];
     if (row->state == PAWL_STATE_NONE) {
         last->archived += row->n;
@@ -308,17 +299,25 @@ static bool add_count(struct pawl_stats *stats, const struct count *row, struct 
         last->count[row->state] += row->n;
         stats->count[row->state] += row->n;
     }
-    return true;
 }
 
+/* The rows of a queue follow each other; at its last one it is known whether it is listed. */
 static enum pawl_err read_counts(struct pawl__reader *reader, int slot, struct pawl_stats *stats)
 {
+    struct count row = { .queue = NULL };
     for (;;) {
-        struct count row;
+        struct count before = row;
         bool found;
         enum pawl_err err = next_row(reader, slot, &count_shape, &row, &found);
-        if (err || !found) return err;
-        if (!add_count(stats, &row, reader->arena)) return pawl__fail_nomem(reader->diag);
+        if (err) return err;
+        bool same = found && before.queue && strcmp(before.queue, row.queue) == 0;
+        if (!same && before.queue &&
+            !pawl__queue_is_listed(&stats->queues[stats->queue_count - 1], before.forgotten)) {
+            stats->queue_count--;
+        }
+        if (!found) return PAWL_OK;
+        if (!same && !add_queue(stats, &row, reader->arena)) return pawl__fail_nomem(reader->diag);
+        add_count(stats, &row);
     }
 }
 

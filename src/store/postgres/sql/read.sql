@@ -35,11 +35,7 @@ WHERE id = :job
     SELECT lane, state, delta FROM pawl_count_delta)
 
 -- name: stats_counts
-SELECT q.name, q.paused, c.state, sum(c.n)::bigint, q.created_at_ms,
-    q.forgotten AND 0 = (SELECT coalesce(sum(k.n), 0)
-        FROM pawl_lane AS m
-        JOIN {{counts}} AS k ON k.lane = m.id
-        WHERE m.queue_id = q.id AND k.state <> 0)
+SELECT q.name, q.paused, c.state, sum(c.n)::bigint, q.created_at_ms, q.forgotten
 FROM pawl_queue AS q
 LEFT JOIN pawl_lane AS n ON n.queue_id = q.id
 LEFT JOIN {{counts}} AS c ON c.lane = n.id

@@ -30,11 +30,7 @@ FROM pawl_checkpoint
 WHERE key = :job
 
 -- name: stats_counts
-SELECT q.name, q.paused, c.state, sum(c.n), q.created_at_ms,
-    q.forgotten AND NOT EXISTS (SELECT 1
-        FROM pawl_lane AS m
-        JOIN pawl_count AS k ON k.lane = m.id
-        WHERE m.queue_id = q.id AND k.state <> 0 AND k.n > 0)
+SELECT q.name, q.paused, c.state, sum(c.n), q.created_at_ms, q.forgotten
 FROM pawl_queue AS q
 LEFT JOIN pawl_lane AS l ON l.queue_id = q.id
 LEFT JOIN pawl_count AS c ON c.lane = l.id
