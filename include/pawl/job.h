@@ -241,7 +241,7 @@ struct pawl_filter {
     const char *worker;
     const char *trace_id;
     const char *meta_key;   /* member of meta ... */
-    const char *meta_value; /* ... that equals this string, number or boolean */
+    const char *meta_value; /* ... that equals this string, number as it was written, or boolean */
     bool priority_given;
     int32_t priority_min;
     int32_t priority_max;

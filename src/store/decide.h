@@ -141,6 +141,11 @@ enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
 bool pawl__progress_shows(const struct pawl_job *job, int64_t run);
 /* Is a queue listed? One that was deleted is so while it has a job that is not archived. */
 bool pawl__queue_is_listed(const struct pawl_queue_stats *queue, bool forgotten);
+/* Has an object, NULL or of no bytes if there is none, a member of that name and value? A string is
+ * compared by what it says, anything else by how it is written. NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__meta_has(struct pawl_span meta, const char *name,
+                                             struct pawl_span value, struct pawl__arena *scratch,
+                                             bool *out);
 
 /* ---- refusals: the same words in every store ---- */
 

@@ -228,6 +228,49 @@ static void meta_filters_by_value(struct rig *rig)
                count_jobs(rig, &(struct pawl_filter){ .meta_key = "deep.n", .meta_value = "7" }));
 }
 
+/* A number is compared as it was written, on every store. */
+static void meta_numbers_filter_as_written(struct rig *rig)
+{
+    static const struct {
+        const char *name, *value;
+        bool found;
+    } cases[] = {
+        { "whole", "100", true },
+        { "whole", "1e2", false },
+        { "power", "1e2", true },
+        { "power", "100", false },
+        { "power", "100.0", false },
+        { "point", "1.0", true },
+        { "point", "1", false },
+        { "small", "-0", true },
+        { "small", "0", false },
+        { "long", "123456789012345678901234567890", true },
+        { "long", "1.23456789012346e+29", false },
+        { "fine", "0.1000000000000000055511151231257827", true },
+        { "fine", "0.1", false },
+        { "say \"so\"", "7", true }, // a name that no path could hold
+        { "$.whole", "8", true },
+        { "nothing", "null", false },
+        { "text", "caf\xc3\xa9", true },
+        { "text", "caf\\u00e9", false },
+        { "empty", "", true },
+    };
+    struct pawl_job_id id = submit_one(
+        rig, &(struct pawl_job_spec){
+                 .meta = span_of("{\"whole\":100,\"power\":1e2,\"point\":1.0,\"small\":-0,"
+                                 "\"long\":123456789012345678901234567890,"
+                                 "\"fine\":0.1000000000000000055511151231257827,"
+                                 "\"say \\\"so\\\"\":7,\"$.whole\":8,\"nothing\":null,"
+                                 "\"text\":\"caf\\u00e9\",\"empty\":\"\"}") });
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pawl_filter filter = { .meta_key = cases[i].name, .meta_value = cases[i].value };
+        int64_t count = count_jobs(rig, &filter);
+        if (count != cases[i].found)
+            fail_msg("%s=%s: %lld jobs", cases[i].name, cases[i].value, (long long)count);
+        if (cases[i].found) ASSERT_FOUND(rig, &filter, id);
+    }
+}
+
 static void numbers_and_times_filter(struct rig *rig)
 {
     struct pawl_job_id id[6];
@@ -637,6 +680,7 @@ int main(void)
         CONTRACT(the_beginning_of_an_id_filters),
         CONTRACT(tags_filter_any_of),
         CONTRACT(meta_filters_by_value),
+        CONTRACT(meta_numbers_filter_as_written),
         CONTRACT(numbers_and_times_filter),
         CONTRACT(workers_jobs_are_found),
         CONTRACT(dead_letters_are_found),

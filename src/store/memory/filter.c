@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "fields/fields.h"
 #include "lifecycle/lifecycle.h"
+#include "store/decide.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,27 +61,15 @@ static bool is_within(int64_t at_ms, int64_t from_ms, int64_t until_ms)
     return at_ms && (!from_ms || at_ms >= from_ms) && (!until_ms || at_ms < until_ms);
 }
 
-static bool equals_value(const struct pawl__json *json, uint32_t token, const char *wanted,
-                         struct pawl__arena *scratch)
-{
-    struct pawl_span span = pawl__json_span(json, token);
-    if (json->tokens[token].type == PAWL__JSON_NULL) return false;
-    if (json->tokens[token].type == PAWL__JSON_STRING) {
-        span.at = pawl__json_string(json, token, scratch, &span.len);
-        if (!span.at) return false;
-    }
-    return span.len == strlen(wanted) && memcmp(span.at, wanted, span.len) == 0;
-}
-
 static bool has_meta(const struct pawl_filter *filter, struct pawl_span meta,
                      struct pawl__arena *scratch)
 {
-    struct pawl__json json;
     if (!filter->meta_key) return true;
-    if (!meta.len || pawl__json_parse(meta, DEPTH_MAX, scratch, &json, NULL)) return false;
-    uint32_t value = pawl__json_member(&json, 0, filter->meta_key);
     const char *wanted = filter->meta_value ? filter->meta_value : "";
-    return value && equals_value(&json, value, wanted, scratch);
+    bool has;
+    enum pawl_err err = pawl__meta_has(meta, filter->meta_key,
+                                       (struct pawl_span){ wanted, strlen(wanted) }, scratch, &has);
+    return !err && has;
 }
 
 /* Any of them. */
@@ -92,8 +81,9 @@ static bool has_tag(const struct pawl_filter *filter, struct pawl_span tags,
     if (!tags.len || pawl__json_parse(tags, DEPTH_MAX, scratch, &json, NULL)) return false;
     uint32_t token = pawl__json_first(0);
     for (uint32_t i = 0; i < json.tokens[0].count; i++, token = json.tokens[token].next) {
-        for (size_t k = 0; k < filter->tag_count; k++) {
-            if (equals_value(&json, token, filter->tags[k], scratch)) return true;
+        const char *tag = pawl__json_string(&json, token, scratch, NULL);
+        for (size_t k = 0; tag && k < filter->tag_count; k++) {
+            if (strcmp(filter->tags[k], tag) == 0) return true;
         }
     }
     return false;

@@ -181,7 +181,8 @@ enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__s
         goto fail;
     }
     sqlite3_busy_timeout(out->db, (int)how->busy_timeout_ms);
-    err = set_up(how, out, diag);
+    if (pawl__sq_query_attach(out->db) != SQLITE_OK) err = fail_open(how, out, diag);
+    if (!err) err = set_up(how, out, diag);
     if (!err) err = prepare_endings(how, out, diag);
     if (err) goto fail;
     return PAWL_OK;

@@ -71,14 +71,37 @@ static void id_terms(struct pawl__draft *draft, struct pawl_job_id low, struct p
     range_term(draft, "j.tail BETWEEN ? AND ?", from.tail, to.tail);
 }
 
+static struct pawl_span span_of(sqlite3_value *value)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    return (struct pawl_span){ text ? text : "", text ? (size_t)sqlite3_value_bytes(value) : 0 };
+}
+
+static void meta_has(sqlite3_context *ctx, int count, sqlite3_value **args)
+{
+    (void)count;
+    struct pawl__arena scratch = { 0 };
+    bool has = false;
+    enum pawl_err err =
+        pawl__meta_has(span_of(args[0]), span_of(args[1]).at, span_of(args[2]), &scratch, &has);
+    if (err) sqlite3_result_error_nomem(ctx);
+    if (!err) sqlite3_result_int(ctx, has);
+    pawl__arena_release(&scratch);
+}
+
+int pawl__sq_query_attach(sqlite3 *db)
+{
+    return sqlite3_create_function_v2(db, "pawl_meta_has", 3,
+                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+                                      meta_has, NULL, NULL, NULL);
+}
+
 static const struct pawl__dialect dialect = {
     .mark = '?',
     .type = "l.type",
     .type_begins = "instr(l.type, ?) = 1", // not GLOB: it has more wildcards than the one star
     .tagged = "j.key IN (SELECT key FROM pawl_tag WHERE tag",
-    .meta = "EXISTS (SELECT 1 FROM json_each(j.meta) AS m WHERE m.key = ?"
-            " AND (CASE m.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'"
-            " ELSE CAST(m.value AS TEXT) END) = ?)",
+    .meta = "pawl_meta_has(j.meta, ?, ?)", // SQLite's own functions write numbers anew
     .live = { .worker = "coalesce(w.worker, a.worker, d.worker)",
               .finished_at_ms = "d.finished_at_ms",
               .dead_letter = "d.dead_letter = 1" },

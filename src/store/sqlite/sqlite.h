@@ -469,6 +469,8 @@ pawl__apply_fn pawl__sq_apply;
 
 extern const struct pawl__reads pawl__sq_reads;
 extern const struct pawl__pages pawl__sq_pages;
+/* For each connection: what filters call. SQLite's code. */
+int pawl__sq_query_attach(sqlite3 *db);
 pawl__backup_fn pawl__sq_backup;
 /* The file itself, before a check of what is in it. */
 enum pawl_err pawl__sq_check_file(struct pawl__reader *reader, struct pawl__findings *findings);
