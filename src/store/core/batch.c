@@ -269,12 +269,14 @@ static enum pawl_err transact(struct pawl__set *set, struct pawl__op **ops, size
     return err;
 }
 
-enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops, size_t count)
+enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops, size_t count,
+                               struct pawl_diag *diag)
 {
     const struct pawl__core_table *table = set->table;
     pawl__peek_fn *peek = pawl__core_quick(table)->peek;
     struct pawl__op *left[PEEK_MAX];
     enum pawl_err err = PAWL_OK;
+    set->diag = diag;
     set->careful = false;
     if (peek && count <= PEEK_MAX) {
         size_t all = count;
@@ -288,5 +290,6 @@ enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops, siz
         if (retry == PAWL__RETRY_NO || tries == TRIES_MAX) break;
         set->careful |= retry == PAWL__RETRY_CAREFULLY;
     }
+    set->diag = NULL;
     return err;
 }

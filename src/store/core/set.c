@@ -252,6 +252,15 @@ void pawl__set_clear(struct pawl__set *set)
     pawl__arena_reset(&set->arena);
 }
 
+void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
+                    struct pawl__backend *backend, struct pawl__rng *rng, struct pawl__tale *tale,
+                    const struct pawl__catalog *catalog)
+{
+    *set = (struct pawl__set){
+        .table = table, .backend = backend, .rng = rng, .tale = tale, .catalog = catalog
+    };
+}
+
 void pawl__set_release(struct pawl__set *set)
 {
     for (size_t i = 0; i < set->block_count; i++) {

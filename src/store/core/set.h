@@ -350,6 +350,10 @@ struct pawl__set {
     struct pawl__arena arena; /* texts of the rows */
 };
 
+/* An empty set of a backend's session. All pointers are borrowed until the release. */
+void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
+                    struct pawl__backend *backend, struct pawl__rng *rng, struct pawl__tale *tale,
+                    const struct pawl__catalog *catalog);
 void pawl__set_release(struct pawl__set *set);
 /* Forget everything; the memory is kept. */
 void pawl__set_clear(struct pawl__set *set);
@@ -539,11 +543,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct
 /* Is this an operation's own failure (a lost race, a broken rule)? Anything else fails the batch.
  */
 bool pawl__err_is_own(enum pawl_err err);
-/* All of them in one transaction, in order; see pawl__apply_fn in backend.h. `diag` of the set is
- * where a failure is told. */
+/* All of them in one transaction, in order; see pawl__apply_fn in backend.h. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops,
-                                               size_t count);
-/* The same inside of a transaction that is under way. */
+                                               size_t count, struct pawl_diag *diag);
+/* The same inside of a transaction that is under way; a failure is told to the set's `diag`. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_do(struct pawl__set *set, struct pawl__op **ops,
                                             size_t count);
 /* Sets op->err. An error that is returned fails the transaction. */

@@ -119,9 +119,9 @@ static enum pawl_err apply(struct pawl__backend *mem, struct pawl__op **ops, siz
                            struct pawl_diag *diag)
 {
     pawl__lock(&mem->mutex);
-    mem->diag = mem->set.diag = diag;
-    enum pawl_err err = pawl__core_apply(&mem->set, ops, count);
-    mem->diag = mem->set.diag = NULL;
+    mem->diag = diag;
+    enum pawl_err err = pawl__core_apply(&mem->set, ops, count, diag);
+    mem->diag = NULL;
     pawl__unlock(&mem->mutex);
     return err;
 }
@@ -187,6 +187,7 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     pawl__mutex_init(&mem->mutex);
     pawl__rng_seed(&mem->rng, config->seed);
     mem->catalog.seed = pawl__rng_next(&mem->rng);
+    pawl__set_init(&mem->set, &pawl__mem_core, mem, &mem->rng, &mem->tale, &mem->catalog);
     for (int table = 0; table < PAWL__MEM_TABLES; table++) {
         for (size_t i = 0; i < pawl__mem_shapes[table].order_count; i++) {
             mem->tables[table][i] =
@@ -194,11 +195,6 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
                                           .at = i };
         }
     }
-    mem->set.table = &pawl__mem_core;
-    mem->set.backend = mem;
-    mem->set.rng = &mem->rng;
-    mem->set.tale = &mem->tale;
-    mem->set.catalog = &mem->catalog;
     *out = mem;
     return PAWL_OK;
 }

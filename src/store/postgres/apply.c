@@ -183,8 +183,8 @@ enum pawl__retry pawl__pg_retry(struct pawl__backend *pg)
 enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag)
 {
-    pg->diag = pg->set.diag = diag;
-    enum pawl_err err = pawl__core_apply(&pg->set, ops, count);
+    pg->diag = diag;
+    enum pawl_err err = pawl__core_apply(&pg->set, ops, count, diag);
     pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);
     return err;

@@ -84,11 +84,7 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
     pg->home = pg;
     pawl__rng_seed(&pg->rng, seed);
     pg->catalog.seed = pawl__rng_next(&pg->rng);
-    pg->set.table = &pawl__pg_core;
-    pg->set.backend = pg;
-    pg->set.rng = &pg->rng;
-    pg->set.tale = &pg->tale;
-    pg->set.catalog = &pg->catalog;
+    pawl__set_init(&pg->set, &pawl__pg_core, pg, &pg->rng, &pg->tale, &pg->catalog);
     pg->sql.reads = &pawl__pg_reads;
     pg->sql.set = &pg->set;
     pg->sql.catalog = &pg->catalog;

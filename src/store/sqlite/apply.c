@@ -82,7 +82,7 @@ enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op
     enum pawl_err err = settle_in(sq);
     if (!err) err = pawl__core_do(&sq->set, &op, 1);
     if (!err) err = write_rest(sq);
-    sq->diag = NULL;
+    sq->diag = sq->set.diag = NULL;
     return err ? err : op->err;
 }
 
@@ -95,8 +95,8 @@ enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, si
         enum pawl_err err = pawl__sq_reader_take(sq, &own, diag);
         if (err) return err;
     }
-    sq->diag = sq->set.diag = diag;
-    enum pawl_err err = pawl__core_apply(&sq->set, ops, count);
+    sq->diag = diag;
+    enum pawl_err err = pawl__core_apply(&sq->set, ops, count, diag);
     sq->diag = NULL;
     if (own) pawl__sq_reader_give(sq, own);
     if (!err) pawl__sq_checkpoint_consider(sq);

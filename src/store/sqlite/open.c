@@ -319,11 +319,7 @@ void pawl__sq_init(struct pawl__backend *sq, uint64_t seed)
 {
     pawl__rng_seed(&sq->rng, seed);
     sq->catalog.seed = pawl__rng_next(&sq->rng);
-    sq->set.table = &pawl__sq_core;
-    sq->set.backend = sq;
-    sq->set.rng = &sq->rng;
-    sq->set.tale = &sq->tale;
-    sq->set.catalog = &sq->catalog;
+    pawl__set_init(&sq->set, &pawl__sq_core, sq, &sq->rng, &sq->tale, &sq->catalog);
     sq->sql.reads = &pawl__sq_reads;
     sq->sql.set = &sq->set;
     sq->sql.catalog = &sq->catalog;
