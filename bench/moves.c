@@ -101,17 +101,15 @@ static void fill(struct moves *moves, struct act *act, const char *queue)
     act->ref = (struct pawl_run){ .id = act->job.job.id };
 }
 
-/* So many from `first` on, a few in a call. */
-static void submit(struct moves *moves, int first, int count, const char *queue)
+/* Those from `first` on, a few in a call. */
+static void submit_filled(struct moves *moves, int first, int count)
 {
     struct pawl__new_job *jobs = pawl__bench_calloc(CALL_JOBS, sizeof *jobs);
     struct pawl_submitted *out = pawl__bench_calloc(CALL_JOBS, sizeof *out);
     for (int at = 0; at < count; at += CALL_JOBS) {
         const int some = count - at < CALL_JOBS ? count - at : CALL_JOBS;
         for (int i = 0; i < some; i++) {
-            struct act *act = &moves->acts[first + at + i];
-            fill(moves, act, queue);
-            jobs[i] = act->job.job;
+            jobs[i] = moves->acts[first + at + i].job.job;
         }
         struct pawl__op op = { .kind = PAWL__OP_SUBMIT };
         op.submit.jobs = jobs;
@@ -122,6 +120,14 @@ static void submit(struct moves *moves, int first, int count, const char *queue)
     }
     free(jobs);
     free(out);
+}
+
+static void submit(struct moves *moves, int first, int count, const char *queue)
+{
+    for (int i = first; i < first + count; i++) {
+        fill(moves, &moves->acts[i], queue);
+    }
+    submit_filled(moves, first, count);
 }
 
 static void claim(struct moves *moves, int first, int count)
@@ -194,6 +200,7 @@ static void set_keyed(struct act *act)
 struct load {
     const char *name, *note;
     int complete, fail, snooze, cancel, keyed;
+    bool held; /* another job has the key, and is given back */
 };
 
 static const struct load loads[] = {
@@ -202,6 +209,10 @@ static const struct load loads[] = {
     { .name = "snooze", .snooze = 10 },
     { .name = "cancel", .cancel = 10, .note = "of jobs that wait" },
     { .name = "keyed submit", .keyed = 10, .note = "each with a unique key of its own" },
+    { .name = "keyed repeat",
+      .keyed = 10,
+      .held = true,
+      .note = "each with a key that a waiting job holds, which is given back" },
     { .name = "mixed moves",
       .complete = 6,
       .fail = 2,
@@ -233,6 +244,22 @@ static bool is_about_active(const struct load *load, int number)
     return number * 7 % 10 < load->complete + load->fail + load->snooze;
 }
 
+/* Each key is held by a job that was submitted before. */
+static void prepare_holders(struct moves *moves)
+{
+    for (int i = 0; i < moves->count; i++) {
+        fill(moves, &moves->acts[i], queue_waiting);
+        set_keyed(&moves->acts[i]);
+    }
+    submit_filled(moves, 0, moves->count);
+}
+
+static void repeat(struct moves *moves, struct act *act)
+{
+    act->job.job.keys[0].on_conflict = PAWL_CONFLICT_IGNORE;
+    act->job.job.id = pawl__idgen_next(&moves->bench->ids);
+}
+
 /* Claimed jobs first, then those that wait; acts are put in order by set_up's rule. */
 static void prepare(struct moves *moves, const struct load *load)
 {
@@ -240,7 +267,9 @@ static void prepare(struct moves *moves, const struct load *load)
     const int waiting = moves->count - active;
     submit(moves, 0, active, queue_active);
     claim(moves, 0, active);
-    if (load->keyed) {
+    if (load->held) {
+        prepare_holders(moves);
+    } else if (load->keyed) {
         for (int i = active; i < moves->count; i++) {
             fill(moves, &moves->acts[i], queue_waiting);
         }
@@ -258,6 +287,7 @@ static void prepare(struct moves *moves, const struct load *load)
         act->op = (struct pawl__op){ .done = done, .user = moves };
         act->ref = refs[i];
         set_up(load, act, i);
+        if (load->held) repeat(moves, act);
     }
     free(refs);
 }

@@ -216,7 +216,7 @@ struct pawl__pg_list *pawl__pg_list(struct pawl__pg_conn *conn, int at, enum paw
     list->type = kinds[kind];
     list->at = at;
     list->count = 0;
-    list->nulls = false;
+    list->nulls = 0;
     return list;
 }
 
@@ -231,7 +231,7 @@ static void add_length(struct pawl__pg_list *list, int64_t len)
 void pawl__pg_list_add_bytes(struct pawl__pg_list *list, const void *bytes, size_t len)
 {
     add_length(list, len ? (int64_t)len : -1);
-    list->nulls |= len == 0;
+    list->nulls += len == 0;
     pawl__buf_add(&list->bytes, bytes, len);
 }
 
@@ -317,14 +317,17 @@ static void write_header(uint8_t *to, Oid type, int32_t count, bool nulls)
     }
 }
 
+/* Of NULLs alone it is NULL as a whole: beside another list, unnest takes both for the same, and
+ * this costs nothing. */
 static void bind_list(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list)
 {
     if (list->bytes.failed) {
         note_nomem(conn);
         return;
     }
-    write_header((uint8_t *)list->bytes.at, list->type, list->count, list->nulls);
-    bind_value(conn, at, list_type(list->type), list->bytes.at, list->bytes.len);
+    bool empty = list->count && list->nulls == list->count;
+    write_header((uint8_t *)list->bytes.at, list->type, list->count, list->nulls > 0);
+    bind_value(conn, at, list_type(list->type), empty ? NULL : list->bytes.at, list->bytes.len);
     list->at = 0;
 }
 

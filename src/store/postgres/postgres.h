@@ -78,7 +78,7 @@ struct pawl__pg_list {
     Oid type;
     int at; /* the parameter; 0: it is bound */
     int32_t count;
-    bool nulls;
+    int32_t nulls; /* of those */
 };
 
 enum pawl__pg_kind {
