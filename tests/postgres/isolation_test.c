@@ -6,7 +6,23 @@
  * The ways are found by trying: a choice is remembered wherever both could go on, and the last one
  * that was not yet taken the other way is taken next time. Who waits for a lock cannot go on. Where
  * one or both make many round trips (claims, sweeps) there would be thousands: they change places a
- * few times at most. */
+ * few times at most.
+ *
+ * There are five ways to lock jobs. A finish is written blindly, guarded by its run; operations
+ * that name their jobs load them, and wait for others; claims, sweeps, and the settling of what was
+ * left for later look for their jobs and pass over what others hold. Each meets each other, and
+ * itself, in a scene where one of them moves the job; the last test checks that:
+ *
+ *             finish    load      claim      sweep     settle
+ *   finish    runs
+ *   load      runs      runs
+ *   claim     begins    waits     waits
+ *   sweep     runs      runs      is late    runs
+ *   settle    reported  reported  unchecked  reported  reported
+ *
+ * "runs" is job_that_runs, and so on. Claims meet other sweeps in job_that_is_due and
+ * job_that_perishes, and the end of a run that was lost in job_that_came_back.
+ */
 #include "support/ops.h"
 #include "postgres/gate.h"
 
@@ -47,6 +63,7 @@ struct play {
     struct side sides[2];
     struct pawl_job_id id;
     struct pawl_run ref; /* of the run in the scene; else it never was */
+    bool moved;          /* what was last done in turn has changed the job */
 };
 
 struct act {
@@ -57,6 +74,7 @@ struct act {
     int64_t late_ms; /* the time has come for it only then */
     bool skips;      /* passes over what somebody holds */
     bool walks;      /* makes many round trips */
+    bool in_turn;    /* by a lock */
 };
 
 static const char *const queues[] = { QUEUE };
@@ -142,6 +160,8 @@ static void fill(struct play *play, struct side *side)
         op->retire.states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED);
         op->retire.age_ms = side->act->late_ms - LEASE_MS; // those that ended by then
         op->retire.limit = 5;
+        op->retire.owner = side->act->in_turn ? side->name : NULL;
+        op->retire.pause_ms = 1000;
         break;
     default:
         op->sweep.limit = 5;
@@ -178,6 +198,8 @@ static void tell(const struct side *side, struct pawl__buf *out)
             break;
         case PAWL__OP_LAPSE:
         case PAWL__OP_PROMOTE:
+        case PAWL__OP_EXPIRE:
+        case PAWL__OP_SETTLE:
             pawl__buf_printf(out, " %d", (int)op->sweep.moved);
             break;
         case PAWL__OP_ARCHIVE:
@@ -338,13 +360,19 @@ static void end_scene(struct play *play)
                 "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
                 "DELETE FROM pawl_unsettled; DELETE FROM pawl_progress; DELETE FROM "
                 "pawl_checkpoint; DELETE FROM pawl_log;"
-                "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count"));
+                "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count;"
+                "UPDATE pawl_lock SET owner = '', expires_at_ms = 0"));
 }
 
 /* ---- scenes ---- */
 
-/* Beside the states of a job: it runs, and an application has reported that the run failed. */
-#define REPORTED PAWL_STATE_END
+/* Beside the states of a job. */
+enum {
+    REPORTED = PAWL_STATE_END, /* it runs, and an application has reported that the run failed */
+    CAME_BACK,                 /* it is available again: the lease of its run has lapsed */
+    PERISHES,                  /* it is available, and expires before the late ones come */
+    UNCHECKED                  /* an application has submitted it with a policy of its own */
+};
 
 static void report(struct play *play)
 {
@@ -357,29 +385,56 @@ static void report(struct play *play)
     PQclear(say(play->watch, text));
 }
 
-static void set_scene(struct play *play, enum pawl_state state)
+/* As if it had been submitted when the scene begins: the server has a clock of its own. */
+static void submit_unchecked(struct play *play)
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES], text[512];
+    pawl_job_id_text(play->id, id);
+    snprintf(text, sizeof text,
+             "SELECT pawl_submit('work', queue => '" QUEUE "', id => '%1$s', business_key => 'k',"
+             " retry => '{\"attempts_max\": 5}');"
+             "UPDATE pawl_job SET created_at_ms = %2$lld, due_at_ms = %2$lld;"
+             "UPDATE pawl_unsettled SET at_ms = %2$lld",
+             id, (long long)(HAND_CLOCK_START_MS - 1000));
+    PQclear(say(play->watch, text));
+}
+
+static void lapse_run(struct play *play)
+{
+    hand_clock_set(play->rig.clock, HAND_CLOCK_START_MS - 1000 + LEASE_MS);
+    assert_i64(1, lapse(&play->rig).moved);
+    assert_state(AVAILABLE, state_of(&play->rig, play->id));
+}
+
+static void set_scene(struct play *play, int scene)
 {
     struct rig *rig = &play->rig;
     struct pawl_job_id id = numbered_id(1);
+    struct pawl_job_spec spec = { .id = &id, .business_key = "k" };
     hand_clock_set(rig->clock, HAND_CLOCK_START_MS - 1000);
-    play->id = submit_one(rig, &(struct pawl_job_spec){ .id = &id, .business_key = "k" });
+    play->id = id;
     play->ref = (struct pawl_run){ id, 1 };
-    if (state == PAWL_STATE_AVAILABLE) return;
+    if (scene == UNCHECKED) submit_unchecked(play);
+    if (scene == UNCHECKED) return;
+    if (scene == PERISHES) spec.expires_in_ms = LEASE_MS;
+    submit_one(rig, &spec);
+    if (scene == PAWL_STATE_AVAILABLE || scene == PERISHES) return;
     struct pawl_job job = claim_one(rig, QUEUE);
     assert_i64(1, job.run);
-    if (state == REPORTED) report(play);
-    if (state == PAWL_STATE_ACTIVE || state == REPORTED) return;
+    if (scene == REPORTED) report(play);
+    if (scene == CAME_BACK) lapse_run(play);
+    if (scene == PAWL_STATE_ACTIVE || scene == REPORTED || scene == CAME_BACK) return;
     struct pawl_report report = { .type = "fatal",
                                   .message = "hopeless",
-                                  .not_retryable = state == PAWL_STATE_DISCARDED };
+                                  .not_retryable = scene == PAWL_STATE_DISCARDED };
     assert_ok(rig, fail_run(rig, play->ref, report, NULL));
 }
 
 /* One after the other, the others not at all. */
-static char *in_turn(struct play *play, enum pawl_state scene, const struct act *acts[2], int first,
-                     bool both)
+static char *in_turn(struct play *play, int scene, const struct act *acts[2], int first, bool both)
 {
     set_scene(play, scene);
+    const char *before = job_text(&play->rig, play->id);
     for (int i = 0; i < 2; i++)
         play->sides[i].act = acts[i];
     for (int i = 0; i < (both ? 2 : 1); i++) {
@@ -391,12 +446,13 @@ static char *in_turn(struct play *play, enum pawl_state scene, const struct act 
         struct side *idle = &play->sides[1 - first];
         fill(play, idle); // what is told of one that found nothing
     }
+    play->moved = strcmp(before, job_text(&play->rig, play->id)) != 0;
     char *text = outcome(play);
     end_scene(play);
     return text;
 }
 
-static char *interleaved(struct play *play, enum pawl_state scene, struct way *way)
+static char *interleaved(struct play *play, int scene, struct way *way)
 {
     set_scene(play, scene);
     for (int i = 0; i < 2; i++)
@@ -423,9 +479,42 @@ static bool next_way(struct way *way)
     return true;
 }
 
-static int try_all(struct play *play, enum pawl_state scene, const struct act *acts[2])
+/* ---- which have met ---- */
+
+enum way_to_lock { FINISH, LOAD, CLAIM, SWEEP, SETTLE, WAYS_TO_LOCK };
+
+static bool have_met[WAYS_TO_LOCK][WAYS_TO_LOCK];
+
+static enum way_to_lock lock_of(const struct act *act)
+{
+    switch (act->kind) {
+    case PAWL__OP_COMPLETE:
+        return FINISH;
+    case PAWL__OP_CLAIM:
+        return CLAIM;
+    case PAWL__OP_LAPSE:
+    case PAWL__OP_PROMOTE:
+    case PAWL__OP_EXPIRE:
+    case PAWL__OP_ARCHIVE:
+        return SWEEP;
+    case PAWL__OP_SETTLE:
+        return SETTLE;
+    default:
+        return LOAD;
+    }
+}
+
+/* Where neither changes the job there is nothing to see. */
+static void note_meeting(const struct play *play, const struct act *acts[2])
+{
+    enum way_to_lock a = lock_of(acts[0]), b = lock_of(acts[1]);
+    if (play->moved) have_met[a][b] = have_met[b][a] = true;
+}
+
+static int try_all(struct play *play, int scene, const struct act *acts[2])
 {
     char *allowed[4] = { in_turn(play, scene, acts, 0, true), in_turn(play, scene, acts, 1, true) };
+    note_meeting(play, acts);
     for (int i = 0; i < 2; i++)
         if (acts[1 - i]->skips) allowed[2 + i] = in_turn(play, scene, acts, i, false);
     struct way way = { .switches_max = switches_max[acts[0]->walks + acts[1]->walks] };
@@ -450,8 +539,7 @@ static int try_all(struct play *play, enum pawl_state scene, const struct act *a
 }
 
 /* Pairs with one of the first `first`; the others have met elsewhere. */
-static void pairs_with(size_t first, struct play *play, enum pawl_state scene,
-                       const struct act *acts, size_t n)
+static void pairs_with(size_t first, struct play *play, int scene, const struct act *acts, size_t n)
 {
     int pairs = 0, ways = 0;
     for (size_t i = 0; i < first; i++)
@@ -463,7 +551,17 @@ static void pairs_with(size_t first, struct play *play, enum pawl_state scene,
     print_message("# %d pairs, %d ways\n", pairs, ways);
 }
 
-static void every_pair(struct play *play, enum pawl_state scene, const struct act *acts, size_t n)
+static void first_with_each(struct play *play, int scene, const struct act *acts, size_t n)
+{
+    int ways = 0;
+    for (size_t i = 1; i < n; i++) {
+        const struct act *pair[] = { &acts[0], &acts[i] };
+        ways += try_all(play, scene, pair);
+    }
+    print_message("# %zu pairs, %d ways\n", n - 1, ways);
+}
+
+static void every_pair(struct play *play, int scene, const struct act *acts, size_t n)
 {
     pairs_with(n, play, scene, acts, n);
 }
@@ -525,6 +623,65 @@ static void job_whose_run_was_reported(void **state)
     every_pair(*state, REPORTED, acts, COUNT(acts));
 }
 
+/* The run that is reported is the one that the claim begins. */
+static void job_whose_run_begins(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true },
+        { .name = "complete", .kind = PAWL__OP_COMPLETE },
+        { .name = "fail", .kind = PAWL__OP_FAIL },
+    };
+    first_with_each(*state, PAWL_STATE_AVAILABLE, acts, COUNT(acts));
+}
+
+/* The run that is reported is over, whatever the claim begins. */
+static void job_that_came_back(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true, LATE },
+        { .name = "complete", .kind = PAWL__OP_COMPLETE, LATE },
+        { .name = "fail", .kind = PAWL__OP_FAIL, LATE },
+    };
+    first_with_each(*state, CAME_BACK, acts, COUNT(acts));
+}
+
+static void job_that_is_late(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true, LATE },
+        { .name = "lapse", .kind = PAWL__OP_LAPSE, .skips = true, .walks = true, LATE },
+    };
+    first_with_each(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
+}
+
+static void job_that_is_due(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true, LATE },
+        { .name = "promote", .kind = PAWL__OP_PROMOTE, .skips = true, .walks = true, LATE },
+    };
+    first_with_each(*state, PAWL_STATE_RETRYABLE, acts, COUNT(acts));
+}
+
+static void job_that_perishes(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "expire", .kind = PAWL__OP_EXPIRE, .skips = true, .walks = true, LATE },
+        { .name = "claim in time", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true },
+        { .name = "claim too late", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true, LATE },
+    };
+    first_with_each(*state, PERISHES, acts, COUNT(acts));
+}
+
+static void job_that_is_unchecked(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "claim", .kind = PAWL__OP_CLAIM, .skips = true, .walks = true },
+        { .name = "settle", .kind = PAWL__OP_SETTLE, .skips = true, .walks = true },
+    };
+    first_with_each(*state, UNCHECKED, acts, COUNT(acts));
+}
+
 static void job_that_ended_badly(void **state)
 {
     static const struct act acts[] = {
@@ -535,6 +692,27 @@ static void job_that_ended_badly(void **state)
         { .name = "submit with its key", SUBMIT(REJECT), .walks = true },
     };
     every_pair(*state, PAWL_STATE_DISCARDED, acts, COUNT(acts));
+}
+
+static void nodes_that_take_turns(void **state)
+{
+    static const struct act archive = { .name = "archive in turn",
+                                        .kind = PAWL__OP_ARCHIVE,
+                                        .in_turn = true,
+                                        .skips = true,
+                                        .walks = true,
+                                        LATE };
+    const struct act acts[] = { archive, archive };
+    first_with_each(*state, PAWL_STATE_DISCARDED, acts, COUNT(acts));
+}
+
+static void each_way_to_lock_has_met_each_other(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "finish", "load", "claim", "sweep", "settle" };
+    for (int a = 0; a < WAYS_TO_LOCK; a++)
+        for (int b = 0; b <= a; b++)
+            if (!have_met[a][b]) fail_msg("%s and %s have not met", names[a], names[b]);
 }
 
 /* ---- the stage ---- */
@@ -600,7 +778,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notes_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_whose_run_was_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_whose_run_begins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_came_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_is_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_is_due, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_perishes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_that_is_unchecked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_ended_badly, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nodes_that_take_turns, set_up, tear_down),
+        cmocka_unit_test(each_way_to_lock_has_met_each_other),
     };
     return cmocka_run_group_tests_name("isolation", tests, NULL, NULL);
 }
