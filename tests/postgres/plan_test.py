@@ -117,6 +117,7 @@ PLANS = {
                        "Insert on pawl_job"),
     "new_jobs": (f"bigint, uuid[], bigint[], bigint[], bigint[], uuid[], {FACT_LISTS}, bytea[]",
                  "Insert on pawl_job"),
+    "set_key_new": ("bytea[], uuid[], bigint[]", "Insert on pawl_key"),
     "set_failure": (", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 5),
                     "Insert on pawl_failure"),
     "set_audit": ("bigint[], uuid[], text[], text[], text[], text[], bigint[], bigint[]",

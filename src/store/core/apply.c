@@ -194,7 +194,10 @@ static void list_keys(struct pawl__set *set)
             const struct pawl__key_holder *holder = &key->holders[k];
             bool drop = holder->removed && holder->stored;
             if (!drop && (!holder->added || holder->removed)) continue;
-            pawl__set_put(set, drop ? PAWL__TABLE_KEY_DROP : PAWL__TABLE_KEY_PUT,
+            enum pawl__table table = drop             ? PAWL__TABLE_KEY_DROP
+                                     : holder->stored ? PAWL__TABLE_KEY_PUT
+                                                      : PAWL__TABLE_KEY_NEW;
+            pawl__set_put(set, table,
                           &(struct pawl__key_row){
                               .digest = { (const char *)key->digest, sizeof key->digest },
                               .id = holder->id,

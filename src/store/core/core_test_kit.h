@@ -105,10 +105,10 @@ static inline enum pawl_err store(struct pawl__backend *b, struct pawl__set *set
         to->birth = NULL;
         if (row->birth) to->keys = (struct pawl_span){ "", 0 }; // not the set's memory
     }
-    const struct pawl__key_row *puts = set->lists[PAWL__TABLE_KEY_PUT].rows;
-    for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_PUT].count; i++) {
-        memcpy(b->held[b->held_count].digest, puts[i].digest.at, 16);
-        b->held[b->held_count++].id = puts[i].id;
+    const struct pawl__key_row *news = set->lists[PAWL__TABLE_KEY_NEW].rows;
+    for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_NEW].count; i++) {
+        memcpy(b->held[b->held_count].digest, news[i].digest.at, 16);
+        b->held[b->held_count++].id = news[i].id;
     }
     const struct pawl__key_row *drops = set->lists[PAWL__TABLE_KEY_DROP].rows;
     for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_DROP].count; i++) {

@@ -212,6 +212,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(TRIM,     pawl__trim,    PAWL__TRIM_FIELDS,    true)  /* failures that are forgotten */      \
     X(AUDIT,    pawl__audit,   PAWL__AUDIT_FIELDS,   false)                                        \
     X(KEY_DROP, pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
+    X(KEY_NEW,  pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
     X(KEY_PUT,  pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
     X(PROGRESS, pawl__progress, PAWL__PROGRESS_FIELDS, true)                                       \
     X(CHECKPOINT_DROP, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                            \

@@ -173,6 +173,7 @@ static const struct {
     [PAWL__TABLE_TRIM] = { .apply = trim_failures },
     [PAWL__TABLE_AUDIT] = { .apply = put_audit },
     [PAWL__TABLE_KEY_DROP] = { DROP, PAWL__MEM_KEY },
+    [PAWL__TABLE_KEY_NEW] = { PUT, PAWL__MEM_KEY },
     [PAWL__TABLE_KEY_PUT] = { PUT, PAWL__MEM_KEY },
     [PAWL__TABLE_PROGRESS] = { PUT, PAWL__MEM_PROGRESS },
     [PAWL__TABLE_CHECKPOINT_DROP] = { DROP, PAWL__MEM_CHECKPOINT },

@@ -283,6 +283,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_AUDIT, "SCAN pawl_set_audit VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_KEY_DROP, "SEARCH pawl_key USING PRIMARY KEY (digest=? AND id=?)\n"
                             "LIST SUBQUERY 1\nSCAN pawl_set_key_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_KEY_NEW, "SCAN pawl_set_key_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_KEY_PUT, "SCAN pawl_set_key_put VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_LEASE, JOINS("pawl_active") },
         { SQL_SET_PROGRESS_READ, JOINS("p") },

@@ -157,6 +157,12 @@ WHERE ctid = ANY (ARRAY (
     ) AS k
 ))
 
+-- name: set_key_new
+-- Whoever writes a key has its lock and has read its holders: this one is not among them.
+INSERT INTO pawl_key ({{key.fields}})
+SELECT {{key.fields of g}}
+FROM unnest({{key.fields bound}}) AS g ({{key.fields}})
+
 -- name: set_key_put
 INSERT INTO pawl_key ({{key.fields}})
 SELECT {{key.fields of g}}

@@ -174,6 +174,11 @@ FROM pawl_set_audit
 DELETE FROM pawl_key
 WHERE (digest, id) IN (SELECT digest, id FROM pawl_set_key_drop)
 
+-- name: set_key_new
+INSERT INTO pawl_key ({{key.fields}})
+SELECT {{key.fields}}
+FROM pawl_set_key_new
+
 -- name: set_key_put
 INSERT INTO pawl_key ({{key.fields}})
 SELECT {{key.fields}}
