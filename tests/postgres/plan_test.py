@@ -150,7 +150,7 @@ EXCEPTIONS = {
         get_many story_failures story_log story_deeds story_progress story_checkpoint
         setting_get""",
     "looks at everything: that is its task": """
-        check_rolls check_orphans check_facts check_counts stats_bytes""",
+        check_places check_orphans check_facts check_counts stats_bytes""",
     "is the schema's own": """
         migration_1 migration_table migration_table_exists migration_all script_may script_get
         script_put""",
