@@ -108,7 +108,6 @@ static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set, bool w
         size_t at = index_of(b, row->id);
         *row = b->jobs[at].row;
         row->need = asked.need;
-        row->slot = asked.slot;
         row->args_bytes = asked.args_bytes;
         row->job_arena = asked.job_arena;
         pawl__row_loaded(set, row, PAWL__FOUND_LIVE);

@@ -61,7 +61,6 @@ static inline enum pawl_err load(struct pawl__backend *b, struct pawl__set *set,
         if (from) *row = *from;
         if (!from) row->found = PAWL__FOUND_ABSENT;
         row->need = asked.need;
-        row->slot = asked.slot;
         row->notes = asked.notes;
         if (from) pawl__row_loaded(set, row, (enum pawl__found)from->found);
         row->has |= PAWL__NEED_CRASHES | PAWL__NEED_NOTES;

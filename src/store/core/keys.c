@@ -13,43 +13,21 @@
 /* ---- keys by digest ---- */
 
 /* A digest is random in all its bytes. */
-static size_t hash_digest(const uint8_t digest[16])
+static uint32_t hash_digest(const uint8_t digest[16])
 {
-    uint64_t half;
-    memcpy(&half, digest, sizeof half);
-    return (size_t)half;
-}
-
-static size_t find_slot(const struct pawl__set *set, const uint8_t digest[16])
-{
-    size_t mask = set->by_digest.cap - 1, i = hash_digest(digest) & mask;
-    while (set->by_digest.slots[i] &&
-           memcmp(set->keys[set->by_digest.slots[i] - 1].digest, digest, 16) != 0) {
-        i = (i + 1) & mask;
-    }
-    return i;
-}
-
-/* At most half of the slots are used. */
-static bool room_for_slot(struct pawl__set *set)
-{
-    if ((set->key_count + 1) * 2 <= set->by_digest.cap) return true;
-    size_t cap = set->by_digest.cap ? set->by_digest.cap * 2 : 256;
-    uint32_t *slots = calloc(cap, sizeof *slots);
-    if (!slots) return false;
-    free(set->by_digest.slots);
-    set->by_digest = (struct pawl__index){ slots, cap };
-    for (size_t i = 0; i < set->key_count; i++) {
-        slots[find_slot(set, set->keys[i].digest)] = (uint32_t)i + 1;
-    }
-    return true;
+    uint32_t hash;
+    memcpy(&hash, digest, sizeof hash);
+    return hash;
 }
 
 struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint8_t digest[16])
 {
-    if (!set->key_count) return NULL;
-    uint32_t at = set->by_digest.slots[find_slot(set, digest)];
-    return at ? &set->keys[at - 1] : NULL;
+    uint32_t hash = hash_digest(digest);
+    size_t place;
+    for (size_t at = hash; pawl__index_next(&set->by_digest, hash, &at, &place);) {
+        if (memcmp(set->keys[place].digest, digest, 16) == 0) return &set->keys[place];
+    }
+    return NULL;
 }
 
 struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
@@ -58,13 +36,11 @@ struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t di
     if (key) return key;
     struct pawl__set_key *keys = PAWL__SET_GROW(set, set->keys, set->key_cap, set->key_count);
     if (keys) set->keys = keys;
-    if (!keys || !room_for_slot(set)) {
+    if (!keys || !pawl__index_add(&set->by_digest, hash_digest(digest), set->key_count)) {
         set->failed = true;
         return NULL;
     }
-    size_t slot = find_slot(set, digest);
     key = &keys[set->key_count++];
-    set->by_digest.slots[slot] = (uint32_t)set->key_count;
     *key = (struct pawl__set_key){ .read = false };
     memcpy(key->digest, digest, sizeof key->digest);
     set->unread_keys++;
@@ -84,15 +60,14 @@ void pawl__set_want_holders(struct pawl__set *set)
 
 void pawl__keys_clear(struct pawl__set *set)
 {
-    if (!set->key_count) return;
-    memset(set->by_digest.slots, 0, set->by_digest.cap * sizeof *set->by_digest.slots);
+    pawl__index_clear(&set->by_digest);
     set->key_count = set->unread_keys = 0;
 }
 
 void pawl__keys_release(struct pawl__set *set)
 {
     free(set->keys);
-    free(set->by_digest.slots);
+    pawl__index_release(&set->by_digest);
 }
 
 /* ---- holders ---- */

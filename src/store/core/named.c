@@ -26,54 +26,25 @@ const struct pawl__set_table *pawl__named_table(enum pawl__named_kind kind)
 /* ---- rows by name ---- */
 
 /* FNV-1a. */
-static uint64_t hash_name(enum pawl__named_kind kind, const char *name)
+static uint32_t hash_name(enum pawl__named_kind kind, const char *name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)kind;
     for (; *name; name++) {
         hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
     }
-    return hash;
-}
-
-static bool is(const struct pawl__named *named, enum pawl__named_kind kind, uint64_t hash,
-               const char *name)
-{
-    return named->hash == hash && named->kind == kind && strcmp(named->row.name, name) == 0;
-}
-
-static size_t find_slot(const struct pawl__named_rows *names, enum pawl__named_kind kind,
-                        uint64_t hash, const char *name)
-{
-    size_t mask = names->slot_cap - 1, i = (size_t)hash & mask;
-    while (names->slots[i] && !is(names->at[names->slots[i] - 1], kind, hash, name)) {
-        i = (i + 1) & mask;
-    }
-    return i;
-}
-
-/* At most half of the slots are used. */
-static bool room_for_slot(struct pawl__named_rows *names)
-{
-    if ((names->count + 1) * 2 <= names->slot_cap) return true;
-    size_t cap = names->slot_cap ? names->slot_cap * 2 : 64;
-    uint32_t *slots = calloc(cap, sizeof *slots);
-    if (!slots) return false;
-    free(names->slots);
-    names->slots = slots;
-    names->slot_cap = cap;
-    for (size_t i = 0; i < names->count; i++) {
-        const struct pawl__named *named = names->at[i];
-        slots[find_slot(names, named->kind, named->hash, named->row.name)] = (uint32_t)i + 1;
-    }
-    return true;
+    return (uint32_t)(hash ^ (hash >> 32));
 }
 
 static struct pawl__named *find(const struct pawl__named_rows *names, enum pawl__named_kind kind,
                                 const char *name)
 {
-    if (!names->count) return NULL;
-    uint32_t at = names->slots[find_slot(names, kind, hash_name(kind, name), name)];
-    return at ? names->at[at - 1] : NULL;
+    uint32_t hash = hash_name(kind, name);
+    size_t place;
+    for (size_t at = hash; pawl__index_next(&names->by_name, hash, &at, &place);) {
+        struct pawl__named *named = names->at[place];
+        if (named->kind == kind && strcmp(named->row.name, name) == 0) return named;
+    }
+    return NULL;
 }
 
 static struct pawl__named *add(struct pawl__set *set, enum pawl__named_kind kind, const char *name)
@@ -82,16 +53,12 @@ static struct pawl__named *add(struct pawl__set *set, enum pawl__named_kind kind
     struct pawl__named **at = PAWL__SET_GROW(set, names->at, names->cap, names->count);
     if (at) names->at = at;
     struct pawl__named *named = pawl__arena_calloc(&set->arena, 1, sizeof *named);
-    if (!at || !named || !room_for_slot(names)) {
+    if (!at || !named || !pawl__index_add(&names->by_name, hash_name(kind, name), names->count)) {
         set->failed = true;
         return NULL;
     }
-    *named = (struct pawl__named){ .kind = kind,
-                                   .hash = hash_name(kind, name),
-                                   .row = { .name = name } };
-    size_t slot = find_slot(names, kind, named->hash, name);
+    *named = (struct pawl__named){ .kind = kind, .row = { .name = name } };
     at[names->count++] = named;
-    names->slots[slot] = (uint32_t)names->count;
     return named;
 }
 
@@ -167,14 +134,13 @@ void pawl__named_list(struct pawl__set *set)
 
 void pawl__named_clear(struct pawl__named_rows *names)
 {
-    if (!names->count) return;
-    memset(names->slots, 0, names->slot_cap * sizeof *names->slots);
+    pawl__index_clear(&names->by_name);
     names->count = names->unread = 0;
 }
 
 void pawl__named_release(struct pawl__named_rows *names)
 {
     free(names->at);
-    free(names->slots);
+    pawl__index_release(&names->by_name);
     *names = (struct pawl__named_rows){ .at = NULL };
 }

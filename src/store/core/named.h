@@ -6,6 +6,7 @@
 #define PAWL_STORE_CORE_NAMED_H
 
 #include "store/core/fields.h"
+#include "store/core/index.h"
 
 struct pawl__set;
 
@@ -60,7 +61,6 @@ struct pawl__named {
     bool stored;  /* there was one when it was read */
     bool there;   /* there is one now */
     bool changed; /* to be written, or deleted if it is not there any more */
-    uint64_t hash;
     union pawl__named_row row; /* texts in the set's arena, or borrowed from an operation */
 };
 
@@ -68,8 +68,7 @@ struct pawl__named_rows {
     struct pawl__named **at;
     size_t count, cap;
     size_t unread; /* how many are wanted and were not read */
-    uint32_t *slots;
-    size_t slot_cap;
+    struct pawl__index by_name;
 };
 
 /* The fields of a kind. */

@@ -29,11 +29,11 @@ void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t cou
 /* ---- rows by id ---- */
 
 /* The second half of an id, which is random where the first is time. */
-static size_t hash_id(struct pawl_job_id id)
+static uint32_t hash_id(struct pawl_job_id id)
 {
     uint64_t half;
     memcpy(&half, id.b + 8, sizeof half);
-    return (size_t)(half ^ (half >> 29));
+    return (uint32_t)(half ^ (half >> 29));
 }
 
 struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at)
@@ -44,39 +44,13 @@ struct pawl__row *pawl__set_at(const struct pawl__set *set, size_t at)
 
 struct pawl__row *pawl__set_find(const struct pawl__set *set, struct pawl_job_id id)
 {
-    if (!set->row_count) return NULL;
-    size_t mask = set->by_id.cap - 1;
-    for (size_t i = hash_id(id) & mask; set->by_id.slots[i]; i = (i + 1) & mask) {
-        struct pawl__row *row = pawl__set_at(set, set->by_id.slots[i] - 1);
+    uint32_t hash = hash_id(id);
+    size_t place;
+    for (size_t at = hash; pawl__index_next(&set->by_id, hash, &at, &place);) {
+        struct pawl__row *row = pawl__set_at(set, place);
         if (memcmp(&row->id, &id, sizeof id) == 0) return row;
     }
     return NULL;
-}
-
-static void put_slot(struct pawl__set *set, size_t at)
-{
-    size_t mask = set->by_id.cap - 1;
-    size_t i = hash_id(pawl__set_at(set, at)->id) & mask;
-    while (set->by_id.slots[i]) {
-        i = (i + 1) & mask;
-    }
-    set->by_id.slots[i] = (uint32_t)at + 1;
-    pawl__set_at(set, at)->slot = (uint32_t)i;
-}
-
-/* At most half of the slots are used. */
-static bool room_for_slot(struct pawl__set *set)
-{
-    if ((set->row_count + 1) * 2 <= set->by_id.cap) return true;
-    size_t cap = set->by_id.cap ? set->by_id.cap * 2 : 256;
-    uint32_t *slots = calloc(cap, sizeof *slots);
-    if (!slots) return false;
-    free(set->by_id.slots);
-    set->by_id = (struct pawl__index){ slots, cap };
-    for (size_t i = 0; i < set->row_count; i++) {
-        put_slot(set, i);
-    }
-    return true;
 }
 
 static bool room_for_row(struct pawl__set *set)
@@ -93,14 +67,13 @@ static bool room_for_row(struct pawl__set *set)
 
 static struct pawl__row *add_row(struct pawl__set *set, struct pawl_job_id id)
 {
-    if (!room_for_row(set) || !room_for_slot(set)) {
+    if (!room_for_row(set) || !pawl__index_add(&set->by_id, hash_id(id), set->row_count)) {
         set->failed = true;
         return NULL;
     }
     size_t at = set->row_count++;
     struct pawl__row *row = pawl__set_at(set, at);
     *row = (struct pawl__row){ .id = id };
-    put_slot(set, at);
     return row;
 }
 
@@ -224,22 +197,10 @@ void pawl__set_control(struct pawl__set *set)
 
 /* ---- the end ---- */
 
-/* An index that a large batch has left behind is not wiped for a few rows. */
-static void clear_index(struct pawl__set *set)
-{
-    if (set->row_count > set->by_id.cap / 16) {
-        memset(set->by_id.slots, 0, set->by_id.cap * sizeof *set->by_id.slots);
-        return;
-    }
-    for (size_t i = 0; i < set->row_count; i++) {
-        set->by_id.slots[pawl__set_at(set, i)->slot] = 0;
-    }
-}
-
 void pawl__set_clear(struct pawl__set *set)
 {
     assert(!set->journal.open);
-    clear_index(set);
+    pawl__index_clear(&set->by_id);
     pawl__keys_clear(set);
     pawl__named_clear(&set->names);
     for (size_t i = 0; i < PAWL__TABLES; i++) {
@@ -267,7 +228,7 @@ void pawl__set_release(struct pawl__set *set)
         free(set->blocks[i]);
     }
     free(set->blocks);
-    free(set->by_id.slots);
+    pawl__index_release(&set->by_id);
     free(set->gathered.submits);
     free(set->gathered.news);
     free(set->gathered.ends);

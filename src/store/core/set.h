@@ -19,6 +19,7 @@
 #include "base/rng.h"
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
+#include "store/core/index.h"
 #include "store/core/named.h"
 #include "store/core/table.h"
 #include "store/tale.h"
@@ -73,8 +74,7 @@ struct pawl__row {
     struct pawl_job_id id;
     uint8_t found; /* enum pawl__found */
     uint8_t need, has, wrote;
-    bool shared;   /* nobody changes it; see pawl__set_want_shared */
-    uint32_t slot; /* in the index */
+    bool shared; /* nobody changes it; see pawl__set_want_shared */
 
     struct { /* as it was read */
         enum pawl_state state;
@@ -299,11 +299,6 @@ struct pawl__gathered {
     size_t new_count, new_cap;
     struct pawl__ending *ends;
     size_t end_count, end_cap;
-};
-
-struct pawl__index { /* open addressing: place + 1 by hash */
-    uint32_t *slots;
-    size_t cap;
 };
 
 struct pawl__set {

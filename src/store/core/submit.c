@@ -47,7 +47,6 @@ static void fill(struct pawl__set *set, struct pawl__row *row, const struct pawl
                                .found = PAWL__FOUND_LIVE,
                                .need = row->need,
                                .has = PAWL__NEED_ALL,
-                               .slot = row->slot,
                                .notes = row->notes,
                                .may_go = row->may_go,
                                .state = birth->settled.state,
