@@ -23,15 +23,6 @@ struct pawl {
     int64_t posted; /* calls whose answer has not been given */
 };
 
-/* Masks of states, made from the list. */
-#define X(number, name, canonical, ojs, ratchet, marie, ending, meaning)                           \
-    | (PAWL_ENDING_##ending == PAWL_ENDING_LIVE ? PAWL_STATE_BIT(number) : 0)
-static const uint32_t pawl__states_live = 0 PAWL_STATES(X);
-#undef X
-#define X(number, ...) | PAWL_STATE_BIT(number)
-static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
-#undef X
-
 /* `given` (may be NULL) with its defaults filled in, checked. Borrows what it points to. ARG. */
 PAWL_MUST_CHECK enum pawl_err pawl__config_complete(const struct pawl_config *given,
                                                     struct pawl_config *out,

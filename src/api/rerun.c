@@ -1,6 +1,5 @@
 /* A job that has ended, once more: a new job with the same specification. */
 #include "api/api.h"
-#include "api/unique.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/json.h"

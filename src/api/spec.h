@@ -2,7 +2,6 @@
 #ifndef PAWL_API_SPEC_H
 #define PAWL_API_SPEC_H
 
-#include "api/unique.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "store/store.h"

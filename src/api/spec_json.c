@@ -1,7 +1,6 @@
 /* A spec from JSON, with the names of struct pawl_job_spec's fields: for those who have no struct.
  * A member that is not known is refused, for it is a wish. Null is as if it were not there. */
 #include "api/api.h"
-#include "api/unique.h"
 #include "base/diag.h"
 #include "base/json.h"
 #include "fields/fields.h"

@@ -1,6 +1,5 @@
 /* Fingerprints: which specs are the same, and the keys that say so. */
 #include "api/spec.h"
-#include "api/unique.h"
 #include "api/test_kit.h"
 
 #define JSON(text)                                                                                 \

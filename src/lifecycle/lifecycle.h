@@ -6,10 +6,20 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/rng.h"
 
 #include <pawl/job.h>
 #include <pawl/state.h>
+
+/* Masks of states: those that have not ended, and all. */
+#define X(number, name, canonical, ojs, ratchet, marie, ending, meaning)                           \
+    | (PAWL_ENDING_##ending == PAWL_ENDING_LIVE ? PAWL_STATE_BIT(number) : 0)
+static const uint32_t pawl__states_live = 0 PAWL_STATES(X);
+#undef X
+#define X(number, ...) | PAWL_STATE_BIT(number)
+static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
+#undef X
 
 /* NAME, text, who causes it */
 #define PAWL_EVENTS(X)                                                                             \
@@ -149,6 +159,40 @@ struct pawl__verdict {
 struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
                                         const struct pawl_report *report, int64_t charged,
                                         struct pawl__rng *rng);
+
+/* ---- what makes two jobs the same ---- */
+
+/* A spec's payloads as tokens. meta.count is 0 when there is no meta. */
+struct pawl__payloads {
+    struct pawl__json args; /* an array */
+    struct pawl__json meta; /* an object */
+};
+
+/* ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl__unique_check(const struct pawl_unique *unique,
+                                                 struct pawl_diag *diag);
+/* The policy that pawl__unique_print prints, or that somebody wrote in its form. What it points to
+ * lives in `arena`. ARG, LIMIT: not such an object; what it says is not checked. NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__unique_parse(struct pawl_span json, struct pawl__arena *arena,
+                                                 struct pawl_unique *out, struct pawl_diag *diag);
+/* The policy as JSON into an empty buffer: its dimensions and conflict rule, the rest only where it
+ * was given. Nothing for no policy. */
+void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out);
+/* What a policy says, or what it means by saying nothing. */
+enum pawl_conflict pawl__unique_conflict(const struct pawl_unique *unique);
+uint32_t pawl__unique_states(const struct pawl_unique *unique);
+
+/* One canonical JSON object of the dimensions that count for a checked policy:
+ *
+ *     {"args":[1,{"to":"a"}],"meta":{"tenant":"t"},"queue":"default","type":"mail.send"}
+ *
+ * With args_keys, "args" is an object instead: each name with the list of values it has in the
+ * object elements of args. Digests of it are stored, so this form must not change. `scratch` is
+ * used on the way. ARG: args_keys names a member that no object in args has. NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__fingerprint(const struct pawl_job_spec *spec,
+                                                const struct pawl__payloads *payloads,
+                                                struct pawl__arena *scratch, struct pawl__buf *out,
+                                                struct pawl_diag *diag);
 
 /* ---- order ---- */
 

@@ -13,12 +13,6 @@ struct pawl__wake;
 
 typedef void pawl__order_fn(void *ctx);
 
-/* A job in one of these has not ended. */
-#define PAWL__LIVE_STATES                                                                          \
-    (PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_AVAILABLE) |                 \
-     PAWL_STATE_BIT(PAWL_STATE_PENDING) | PAWL_STATE_BIT(PAWL_STATE_ACTIVE) |                      \
-     PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) | PAWL_STATE_BIT(PAWL_STATE_PAUSED))
-
 /* What backends declare their functions by; what each must do is said in the table. */
 typedef enum pawl_err pawl__apply_fn(struct pawl__backend *backend, struct pawl__op **ops,
                                      size_t count, struct pawl_diag *diag);

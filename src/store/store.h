@@ -95,6 +95,17 @@ struct pawl__key {
     enum pawl_conflict on_conflict;
 };
 
+/* A digest is the first 16 bytes of SHA-256 over a byte for the kind of key and then, for
+ * idempotency and business keys, the key's text; for a unique policy, the job's fingerprint
+ * (lifecycle.h).
+ *
+ * The key of a checked unique policy. `scratch` and `buf` are used on the way. ARG: args_keys names
+ * a member that no object in args has. NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__key_unique(const struct pawl_job_spec *spec,
+                                               const struct pawl__payloads *payloads,
+                                               struct pawl__arena *scratch, struct pawl__buf *buf,
+                                               struct pawl__key *out, struct pawl_diag *diag);
+
 /* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
 struct pawl__new_job {
     struct pawl_job_id id;
@@ -109,6 +120,12 @@ struct pawl__new_job {
     size_t key_count;
     int32_t ties; /* what else depends on its moves: core/settle.h; 0: nothing */
 };
+
+/* The keys of a checked spec, into job->keys and job->key_count; otherwise as pawl__key_unique. */
+PAWL_MUST_CHECK enum pawl_err pawl__keys_make(const struct pawl_job_spec *spec,
+                                              const struct pawl__payloads *payloads,
+                                              struct pawl__arena *scratch, struct pawl__buf *buf,
+                                              struct pawl__new_job *job, struct pawl_diag *diag);
 
 struct pawl__op {
     enum pawl__op_kind kind;

@@ -292,7 +292,7 @@ enum pawl_err pawl__keys_ask_back(struct pawl__set *set, const struct pawl__row 
     {
         if (*record != PAWL__KEY_BUSINESS) continue;
         struct pawl__key key = { .kind = PAWL__KEY_BUSINESS,
-                                 .states = PAWL__LIVE_STATES,
+                                 .states = pawl__states_live,
                                  .on_conflict = PAWL_CONFLICT_REJECT };
         memcpy(key.digest, record + 1, sizeof key.digest);
         struct walk walk = { .key = &key, .entry = pawl__set_want_key(set, key.digest) };

@@ -130,7 +130,7 @@ static void add_key(struct world *world, struct pawl__new_job *job, struct pawl_
     spec->business_key = text(world, "key ", 10);
     job->key_count = 1;
     job->keys[0] = (struct pawl__key){ .kind = PAWL__KEY_BUSINESS,
-                                       .states = PAWL__LIVE_STATES,
+                                       .states = pawl__states_live,
                                        .on_conflict = conflicts[below(world, COUNT(conflicts))] };
     memcpy(job->keys[0].digest, spec->business_key, strlen(spec->business_key));
 }

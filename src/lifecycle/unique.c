@@ -1,14 +1,14 @@
-/* What makes two jobs the same; the manual is unique.h. */
-#include "api/unique.h"
+/* What makes two jobs the same: the unique policy, and fingerprints. Pure; any thread. */
+#include "lifecycle/lifecycle.h"
 
-#include "api/api.h"
-#include "api/check.h"
+#include "base/check.h"
 #include "base/diag.h"
-#include "base/sha256.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NAMES_MAX = 32 }; /* args_keys and meta_keys */
 
 /* ---- the policy ---- */
 
@@ -51,9 +51,9 @@ static enum pawl_err check_keys(const struct pawl_unique *unique, struct pawl_di
 static enum pawl_err check_names(const struct pawl_unique *unique, struct pawl_diag *diag)
 {
     static const struct pawl__list_rule args = { { "unique.args_keys", PAWL_KEY_BYTES_MAX },
-                                                 PAWL__NAMES_MAX };
+                                                 NAMES_MAX };
     static const struct pawl__list_rule meta = { { "unique.meta_keys", PAWL_KEY_BYTES_MAX },
-                                                 PAWL__NAMES_MAX };
+                                                 NAMES_MAX };
     if (unique->args_key_count && !(unique->keys & PAWL_UNIQUE_ARGS)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "unique.args_keys",
                                 "unique.args_keys needs \"args\" among unique.keys");
@@ -91,12 +91,12 @@ enum pawl_err pawl__unique_check(const struct pawl_unique *unique, struct pawl_d
     return PAWL_OK;
 }
 
-static enum pawl_conflict conflict_of(const struct pawl_unique *unique)
+enum pawl_conflict pawl__unique_conflict(const struct pawl_unique *unique)
 {
     return unique->on_conflict ? unique->on_conflict : PAWL_CONFLICT_REJECT;
 }
 
-static uint32_t states_of(const struct pawl_unique *unique)
+uint32_t pawl__unique_states(const struct pawl_unique *unique)
 {
     return unique->states ? unique->states : pawl__states_live;
 }
@@ -156,7 +156,7 @@ void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out)
     }
     print_states(out, unique->states);
     pawl__buf_add_text(out, ",\"on_conflict\":\"");
-    pawl__buf_add_text(out, conflicts[conflict_of(unique)]);
+    pawl__buf_add_text(out, conflicts[pawl__unique_conflict(unique)]);
     pawl__buf_add_text(out, "\"}");
 }
 
@@ -306,7 +306,7 @@ static int by_text(const void *a, const void *b)
 /* A policy means the same whatever the order of its names, and however often one is given. */
 static size_t sort_names(const char *const *list, size_t count, const char *sorted[])
 {
-    assert(count <= PAWL__NAMES_MAX);
+    assert(count <= NAMES_MAX);
     for (size_t i = 0; i < count; i++) {
         sorted[i] = list[i];
     }
@@ -352,7 +352,7 @@ static bool write_argument(struct writer *writer, const char *name)
 static enum pawl_err write_chosen_args(struct writer *writer, struct pawl_diag *diag)
 {
     const struct pawl_unique *unique = &writer->spec->unique;
-    const char *names[PAWL__NAMES_MAX];
+    const char *names[NAMES_MAX];
     size_t count = sort_names(unique->args_keys, unique->args_key_count, names);
     pawl__buf_add(writer->out, "{", 1);
     for (size_t i = 0; i < count; i++) {
@@ -384,7 +384,7 @@ static void write_meta(struct writer *writer)
 {
     const struct pawl_unique *unique = &writer->spec->unique;
     const struct pawl__json *meta = &writer->payloads->meta;
-    const char *names[PAWL__NAMES_MAX];
+    const char *names[NAMES_MAX];
     size_t count = sort_names(unique->meta_keys, unique->meta_key_count, names);
     bool first = true;
     pawl__buf_add_text(writer->out, "\"meta\":{");
@@ -398,72 +398,25 @@ static void write_meta(struct writer *writer)
     pawl__buf_add_text(writer->out, "},");
 }
 
-static enum pawl_err write_fingerprint(struct writer *writer, struct pawl_diag *diag)
+enum pawl_err pawl__fingerprint(const struct pawl_job_spec *spec,
+                                const struct pawl__payloads *payloads, struct pawl__arena *scratch,
+                                struct pawl__buf *out, struct pawl_diag *diag)
 {
-    const struct pawl_job_spec *spec = writer->spec;
-    pawl__buf_clear(writer->out);
-    pawl__buf_add(writer->out, "{", 1);
+    struct writer writer = { spec, payloads, scratch, out };
+    pawl__buf_clear(out);
+    pawl__buf_add(out, "{", 1);
     if (spec->unique.keys & PAWL_UNIQUE_ARGS) {
-        enum pawl_err err = write_args(writer, diag);
+        enum pawl_err err = write_args(&writer, diag);
         if (err) return err;
     }
-    if (spec->unique.keys & PAWL_UNIQUE_META) write_meta(writer);
+    if (spec->unique.keys & PAWL_UNIQUE_META) write_meta(&writer);
     if (spec->unique.keys & PAWL_UNIQUE_QUEUE) {
-        write_name(writer, "queue", true);
-        pawl__buf_add_json(writer->out, spec->queue, strlen(spec->queue));
-        pawl__buf_add(writer->out, ",", 1);
+        write_name(&writer, "queue", true);
+        pawl__buf_add_json(out, spec->queue, strlen(spec->queue));
+        pawl__buf_add(out, ",", 1);
     }
-    write_name(writer, "type", true);
-    pawl__buf_add_json(writer->out, spec->type, strlen(spec->type));
-    pawl__buf_add(writer->out, "}", 1);
-    return writer->out->failed ? pawl__fail_nomem(diag) : PAWL_OK;
-}
-
-/* ---- keys ---- */
-
-static struct pawl__key *key_add(struct pawl__new_job *job, enum pawl__key_kind kind,
-                                 const char *at, size_t len)
-{
-    assert(job->key_count < PAWL__KEYS_MAX);
-    struct pawl__key *key = &job->keys[job->key_count++];
-    *key = (struct pawl__key){ .kind = kind };
-    struct pawl__sha256 sha;
-    uint8_t digest[32];
-    uint8_t prefix = (uint8_t)kind;
-    pawl__sha256_init(&sha);
-    pawl__sha256_add(&sha, &prefix, 1);
-    pawl__sha256_add(&sha, at, len);
-    pawl__sha256_end(&sha, digest);
-    memcpy(key->digest, digest, sizeof key->digest);
-    return key;
-}
-
-enum pawl_err pawl__keys_make(const struct pawl_job_spec *spec,
-                              const struct pawl__payloads *payloads, struct pawl__arena *scratch,
-                              struct pawl__buf *buf, struct pawl__new_job *job,
-                              struct pawl_diag *diag)
-{
-    job->key_count = 0; // kinds ascend: the store relies on it
-    if (spec->idempotency_key) {
-        const char *text = spec->idempotency_key;
-        struct pawl__key *key = key_add(job, PAWL__KEY_IDEMPOTENCY, text, strlen(text));
-        key->states = pawl__states_known;
-        key->period_ms = spec->idempotency_ms;
-        key->on_conflict = PAWL_CONFLICT_IGNORE;
-    }
-    if (spec->business_key) {
-        const char *text = spec->business_key;
-        struct pawl__key *key = key_add(job, PAWL__KEY_BUSINESS, text, strlen(text));
-        key->states = pawl__states_live;
-        key->on_conflict = PAWL_CONFLICT_REJECT;
-    }
-    if (!spec->unique.keys) return PAWL_OK;
-    struct writer writer = { spec, payloads, scratch, buf };
-    enum pawl_err err = write_fingerprint(&writer, diag);
-    if (err) return err;
-    struct pawl__key *key = key_add(job, PAWL__KEY_UNIQUE, buf->at, buf->len);
-    key->states = states_of(&spec->unique);
-    key->period_ms = spec->unique.period_ms;
-    key->on_conflict = conflict_of(&spec->unique);
-    return PAWL_OK;
+    write_name(&writer, "type", true);
+    pawl__buf_add_json(out, spec->type, strlen(spec->type));
+    pawl__buf_add(out, "}", 1);
+    return out->failed ? pawl__fail_nomem(diag) : PAWL_OK;
 }
