@@ -30,8 +30,13 @@ extern "C" {
 
 struct pg_conn;
 
-/* See pawl_submit. ARG, LIMIT, EXISTS, DUPLICATE. UNSUPPORTED: a job with keys in a transaction
- * that is REPEATABLE READ or SERIALIZABLE, which would not see who took them meanwhile. */
+/* See pawl_submit. A job with a unique policy is pending when the transaction commits. Whether
+ * another job holds its unique key is decided by a node a moment later: then it takes the key, and
+ * becomes what it would have been, or it is cancelled and the reason says why. So `replaced` is
+ * never told, and `deduplicated` only of an idempotency key. ARG, LIMIT, EXISTS, DUPLICATE.
+ * UNSUPPORTED: a job with an idempotency or business key in a transaction that is REPEATABLE READ
+ * or SERIALIZABLE, which would not see who took them meanwhile; or JSON that PostgreSQL cannot
+ * read. */
 PAWL_MUST_CHECK enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pawl_job_spec *spec,
                                              struct pawl_submitted *out, struct pawl_diag *diag);
 /* See pawl_complete. The job's row is locked until the transaction ends, and heartbeats of its

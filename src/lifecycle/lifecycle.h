@@ -32,7 +32,7 @@ static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
     X(FAIL, "fail", "worker")                                                                      \
     X(EXHAUST, "exhaust", "worker, time or operator")                                              \
     X(LAPSE, "lapse", "time")                                                                      \
-    X(SNOOZE, "snooze", "worker")                                                                  \
+    X(SNOOZE, "snooze", "worker or store")                                                         \
     X(SKIP, "skip", "flow or operator")                                                            \
     X(CANCEL, "cancel", "operator")                                                                \
     X(PAUSE, "pause", "operator")                                                                  \
@@ -59,6 +59,7 @@ enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
     X(AVAILABLE, EXPIRE, EXPIRED)                                                                  \
     X(AVAILABLE, SKIP, SKIPPED)                                                                    \
     X(PENDING, ACTIVATE, AVAILABLE)                                                                \
+    X(PENDING, SNOOZE, SCHEDULED)                                                                  \
     X(PENDING, ASSIGN, ACTIVE)                                                                     \
     X(PENDING, LAPSE, AVAILABLE)                                                                   \
     X(PENDING, CANCEL, CANCELLED)                                                                  \

@@ -136,37 +136,32 @@ static int64_t int_at(const PGresult *row, int column)
     return strtoll(PQgetvalue(row, 0, column), NULL, 10);
 }
 
-static void put_times(struct call *call, const struct pawl_job_spec *spec)
-{
-    put_int(call, spec->priority);
-    put_some(call, spec->delay_ms);
-    put_some(call, spec->due_at_ms);
-    put_some(call, spec->expires_in_ms);
-    put_some(call, spec->expires_at_ms);
-    put_some(call, spec->timeout_ms);
-    put_some(call, spec->lease_ms);
-    put_some(call, spec->sla_soft_at_ms);
-    put_some(call, spec->sla_hard_at_ms);
-    put_some(call, spec->keep_ms);
-}
-
 static void put_spec(struct call *call, const struct pawl__spec_texts *texts)
 {
     const struct pawl_job_spec *spec = &texts->spec;
     put_text(call, spec->type);
     put_span(call, spec->args);
     put_text(call, spec->queue);
-    put_span(call, spec->meta);
-    put_span(call, spec->extra);
-    put_span(call, texts->tags);
-    put_times(call, spec);
+    put_int(call, spec->priority);
+    put_some(call, spec->delay_ms);
+    put_some(call, spec->due_at_ms);
     put_span(call, texts->retry);
+    put_some(call, spec->timeout_ms);
+    put_some(call, spec->expires_in_ms);
+    put_some(call, spec->expires_at_ms);
     put_text(call, spec->idempotency_key);
     put_some(call, spec->idempotency_ms);
     put_text(call, spec->business_key);
     put_span(call, texts->unique);
+    put_span(call, texts->tags);
+    put_span(call, spec->meta);
+    put_some(call, spec->lease_ms);
+    put_some(call, spec->sla_soft_at_ms);
+    put_some(call, spec->sla_hard_at_ms);
+    put_some(call, spec->keep_ms);
     put_text(call, spec->principal);
     put_text(call, spec->trace_id);
+    put_span(call, spec->extra);
     put_text(call, spec->pending ? "true" : "false");
     if (spec->id) {
         put_id(call, *spec->id);
@@ -179,13 +174,18 @@ enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pawl_job_spec *spe
                              struct pawl_submitted *out, struct pawl_diag *diag)
 {
     assert(pg && spec && out);
+#define MS(n) "$" #n "::bigint * interval '1 millisecond', "
+#define AT(n) "to_timestamp(0) + " MS(n)
     struct call call = {
-        .text = "SELECT id, state, deduplicated, replaced FROM pawl__submit($1::text, $2::text, "
-                "$3::text, $4::text, $5::text, ARRAY(SELECT json_array_elements_text($6::json)), "
-                "$7::integer, $8::bigint, $9::bigint, $10::bigint, $11::bigint, $12::bigint, "
-                "$13::bigint, $14::bigint, $15::bigint, $16::bigint, $17::text, $18::text, "
-                "$19::bigint, $20::text, $21::text, $22::text, $23::text, $24::boolean, $25::uuid)",
+        .text = "SELECT id, state, deduplicated FROM pawl__submit($1::text, $2::text, $3::text, "
+                "$4::integer, " MS(5) AT(6) "NULL, $7::text, " MS(8) MS(9) AT(10) "$11::text, " MS(
+                    12) "$13::text, $14::text, ARRAY(SELECT json_array_elements_text($15::json)), "
+                        "$16::text, " MS(17) AT(18) AT(19)
+                            MS(20) "$21::text, $22::text, $23::text, "
+                                   "$24::boolean, $25::uuid, true)",
     };
+#undef MS
+#undef AT
     struct pawl__spec_texts texts;
     enum pawl_err err = pawl__spec_check(spec, &call.arena, &texts, diag);
     if (err) {
@@ -197,8 +197,7 @@ enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pawl_job_spec *spe
     err = run(&call, pg, &row, diag);
     if (err) return err;
     *out = (struct pawl_submitted){ .state = (enum pawl_state)int_at(row, 1),
-                                    .deduplicated = PQgetvalue(row, 0, 2)[0] == 't',
-                                    .replaced = PQgetvalue(row, 0, 3)[0] == 't' };
+                                    .deduplicated = PQgetvalue(row, 0, 2)[0] == 't' };
     err = pawl_job_id_parse(PQgetvalue(row, 0, 0), &out->id);
     PQclear(row);
     return err;

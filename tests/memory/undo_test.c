@@ -106,7 +106,7 @@ static void add_submit(struct bench *b, uint8_t number, bool fresh_id, const cha
                                           .spec = &b->specs[at],
                                           .keys = { { .kind = PAWL__KEY_BUSINESS,
                                                       .digest = { number },
-                                                      .states = PAWL__LIVE_STATES } },
+                                                      .states = pawl__states_live } },
                                           .key_count = fresh_id ? 0 : 1 };
     struct pawl__op *op = add(b, PAWL__OP_SUBMIT);
     op->submit.jobs = &b->jobs[at];

@@ -71,6 +71,7 @@ struct act {
     enum pawl__op_kind kind;
     enum pawl_control control;
     enum pawl_conflict on_conflict;
+    bool unique;     /* a submit with the unique key of UNCHECKED */
     int64_t late_ms; /* the time has come for it only then */
     bool skips;      /* passes over what somebody holds */
     bool walks;      /* makes many round trips */
@@ -86,10 +87,27 @@ static struct pawl_job_id numbered_id(uint8_t number)
     return id;
 }
 
+/* The digest is the library's: a node makes the same from a job that came by SQL. */
+static struct pawl__key unique_key(const struct pawl_job_spec *spec)
+{
+    struct pawl__payloads none = { .meta.count = 0 };
+    struct pawl__arena scratch = { .chunks = NULL };
+    struct pawl__buf buf = { 0 };
+    struct pawl__key key;
+    assert_int_equal(PAWL_OK, pawl__key_unique(spec, &none, &scratch, &buf, &key, NULL));
+    pawl__arena_release(&scratch);
+    pawl__buf_release(&buf);
+    return key;
+}
+
 static void fill_submit(struct play *play, struct side *side)
 {
     struct pawl_job_id id = numbered_id((uint8_t)(2 + (side - play->sides)));
     side->new_job = job_new(&play->rig, &(struct pawl_job_spec){ .id = &id, .business_key = "k" });
+    if (side->act->unique) {
+        struct pawl_job_spec spec = { .type = "work", .unique.keys = PAWL_UNIQUE_TYPE };
+        side->new_job.keys[0] = unique_key(&spec);
+    }
     side->new_job.keys[0].on_conflict = side->act->on_conflict;
     side->op.submit.jobs = &side->new_job;
     side->op.submit.count = 1;
@@ -371,7 +389,7 @@ enum {
     REPORTED = PAWL_STATE_END, /* it runs, and an application has reported that the run failed */
     CAME_BACK,                 /* it is available again: the lease of its run has lapsed */
     PERISHES,                  /* it is available, and expires before the late ones come */
-    UNCHECKED                  /* an application has submitted it with a policy of its own */
+    UNCHECKED                  /* an application has submitted it with policies of its own */
 };
 
 static void report(struct play *play)
@@ -392,7 +410,8 @@ static void submit_unchecked(struct play *play)
     pawl_job_id_text(play->id, id);
     snprintf(text, sizeof text,
              "SELECT pawl_submit('work', queue => '" QUEUE "', id => '%1$s', business_key => 'k',"
-             " retry => '{\"attempts_max\": 5}');"
+             " retry => '{\"attempts_max\": 5}',"
+             " uniqueness => '{\"keys\": [\"type\"], \"on_conflict\": \"replace\"}');"
              "UPDATE pawl_job SET created_at_ms = %2$lld, due_at_ms = %2$lld;"
              "UPDATE pawl_unsettled SET at_ms = %2$lld",
              id, (long long)(HAND_CLOCK_START_MS - 1000));
@@ -682,6 +701,19 @@ static void job_that_is_unchecked(void **state)
     first_with_each(*state, UNCHECKED, acts, COUNT(acts));
 }
 
+/* The locks of keys come before those of rows, but for who settles: that passes over a key which
+ * another transaction has. Whoever is first, one of the two jobs holds the key. */
+static void job_whose_key_was_not_asked_for(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "settle", .kind = PAWL__OP_SETTLE, .skips = true, .walks = true },
+        { .name = "submit the same", SUBMIT(REJECT), .unique = true, .walks = true },
+        { .name = "submit in its place", SUBMIT(REPLACE), .unique = true, .walks = true },
+        { .name = "cancel", CONTROL(CANCEL) },
+    };
+    pairs_with(1, *state, UNCHECKED, acts, COUNT(acts));
+}
+
 static void job_that_ended_badly(void **state)
 {
     static const struct act acts[] = {
@@ -784,6 +816,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(job_that_is_due, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_perishes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_is_unchecked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(job_whose_key_was_not_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_ended_badly, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nodes_that_take_turns, set_up, tear_down),
         cmocka_unit_test(each_way_to_lock_has_met_each_other),

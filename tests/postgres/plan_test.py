@@ -55,6 +55,7 @@ PLANS = {
     "set_live_free": ("uuid[]", "pawl_job_pkey"),
     "set_live_shared": ("uuid[]", "pawl_job_pkey"),
     "set_archived_free": ("uuid[]", "pawl_archive_pkey"),
+    "set_checked": ("uuid[], bytea[]", "pawl_job_pkey"),
     "set_followed": ("bigint[]", "pawl_unsettled_pkey"),
     "unsettled_list": ("bigint, bigint, bigint", "pawl_unsettled_pkey"),
     "unsettled_next": ("bigint", "pawl_unsettled_pkey"),
@@ -123,7 +124,7 @@ PLANS = {
     "set_audit": ("bigint[], uuid[], text[], text[], text[], text[], bigint[], bigint[]",
                   "Insert on pawl_deed"),
     "set_line": ("uuid[], bigint[], bigint[], bigint[], bigint[], text[]", "Insert on pawl_log"),
-    "set_unsettled": (", ".join(["bigint[]", "uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 5),
+    "set_unsettled": (", ".join(["bigint[]", "uuid[]"] + ["bigint[]"] * 7 + ["text[]"] * 5),
                       "Insert on pawl_unsettled"),
     "tag_insert": ("uuid[], text[]", "Insert on pawl_tag"),
     "set_node_new": (NODE_LISTS, "Insert on pawl_node"),
@@ -136,7 +137,7 @@ PLANS = {
 EXCEPTIONS = {
     "has no plan to choose": """
         begin begin_read commit rollback conduct_write conduct_read conduct_migrate conduct_check
-        who_serves turn_begin turn_mark turn_settle now notify key_lock key_lock_all
+        who_serves turn_begin turn_mark turn_settle now notify key_lock key_lock_all key_try
         migration_lock migration_insert""",
     "reads a small table as a whole, and is rare": """
         identify catalog_grow queue_all queue_insert set_queue_put lane_since lane_insert

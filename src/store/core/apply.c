@@ -152,7 +152,7 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
 {
     if (set->failed) return pawl__fail_nomem(set->diag);
     if (!pawl__set_lacks(set)) return PAWL_OK;
-    enum pawl_err err = set->table->load_keys(set->backend, set);
+    enum pawl_err err = set->table->load_keys(set->backend, set, wait);
     if (err) return err;
     pawl__set_want_holders(set);
     if (set->failed) return pawl__fail_nomem(set->diag);

@@ -94,9 +94,9 @@ static size_t index_of(struct pawl__backend *b, struct pawl_job_id id)
     return i;
 }
 
-static enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set)
+static enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set, bool wait)
 {
-    (void)b, (void)set;
+    (void)b, (void)set, (void)wait;
     return PAWL_OK;
 }
 

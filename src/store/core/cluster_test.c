@@ -82,9 +82,9 @@ static enum pawl_err load_named(struct pawl__backend *b, struct pawl__set *set)
     return PAWL_OK;
 }
 
-static enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set)
+static enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set, bool wait)
 {
-    (void)b, (void)set;
+    (void)b, (void)set, (void)wait;
     return PAWL_OK;
 }
 

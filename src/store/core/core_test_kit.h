@@ -27,6 +27,7 @@ struct pawl__backend {
     size_t count;
     struct held held[HOLDERS_MAX];
     size_t held_count;
+    bool keys_held; /* by another transaction, for who does not wait */
     struct pawl__set set;
     struct pawl__rng rng;
     struct pawl_diag diag;
@@ -64,13 +65,15 @@ static inline enum pawl_err load(struct pawl__backend *b, struct pawl__set *set,
         row->notes = asked.notes;
         if (from) pawl__row_loaded(set, row, (enum pawl__found)from->found);
         row->has |= PAWL__NEED_CRASHES | PAWL__NEED_NOTES;
+        if (row->job) row->has |= PAWL__NEED_JOB;
     }
     return PAWL_OK;
 }
 
-static inline enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set)
+static inline enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set, bool wait)
 {
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
+        set->keys[i].held = !wait && b->keys_held;
         for (size_t k = 0; k < b->held_count; k++) {
             if (memcmp(b->held[k].digest, set->keys[i].digest, 16) != 0) continue;
             pawl__key_hold(set, &set->keys[i],
@@ -96,13 +99,14 @@ static inline enum pawl_err store(struct pawl__backend *b, struct pawl__set *set
         if (!row->wrote && !row->birth) continue;
         struct pawl__row *to = row->birth ? &b->rows[b->count++] : stored(b, row->id);
         int64_t rank = row->birth || row->wrote & PAWL__WROTE_FACTS ? row->rank : to->rank;
+        struct pawl_span keys = row->birth ? (struct pawl_span){ "", 0 } : to->keys;
         *to = *row;
         to->rank = rank;
+        to->keys = keys; // not the set's memory
         if (row->gone) to->found = PAWL__FOUND_ABSENT;
         to->wrote = to->need = to->gone = 0;
         to->restored = to->end_new = false;
         to->birth = NULL;
-        if (row->birth) to->keys = (struct pawl_span){ "", 0 }; // not the set's memory
     }
     const struct pawl__key_row *news = set->lists[PAWL__TABLE_KEY_NEW].rows;
     for (size_t i = 0; i < set->lists[PAWL__TABLE_KEY_NEW].count; i++) {

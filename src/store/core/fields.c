@@ -55,6 +55,9 @@ static const struct pawl__field pawl__audit_fields[] = { PAWL__AUDIT_FIELDS(X) }
 #define OF struct pawl__key_row
 static const struct pawl__field pawl__key_row_fields[] = { PAWL__KEY_FIELDS(X) };
 #undef OF
+#define OF struct pawl__checked
+static const struct pawl__field pawl__checked_fields[] = { PAWL__CHECKED_FIELDS(X) };
+#undef OF
 #define OF struct pawl__progress
 static const struct pawl__field pawl__progress_fields[] = { PAWL__PROGRESS_FIELDS(X) };
 #undef OF

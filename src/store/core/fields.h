@@ -147,6 +147,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(id,             id,             ID)                                                          \
     X(until_ms,       until_ms,       AT)
 
+/* struct pawl__checked */
+#define PAWL__CHECKED_FIELDS(X)                                                                    \
+    X(keys,           keys,           BYTES)
 /* struct pawl__followed */
 #define PAWL__FOLLOWED_FIELDS(X)                                                                   \
     X(seq,            seq,            I64)
@@ -155,6 +158,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(at_ms,          at_ms,          TIME)                                                        \
     X(id,             job_id,         ID)                                                          \
     X(ties,           ties,           BITS)                                                        \
+    X(bytes,          bytes,          MS)          /* not a time; 0 is NULL */                     \
     X(run,            run,            I64)                                                         \
     X(from,           from_state,     SOME_STATE)                                                  \
     X(to,             to_state,       SOME_STATE)                                                  \
@@ -214,6 +218,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(KEY_DROP, pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
     X(KEY_NEW,  pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
     X(KEY_PUT,  pawl__key_row, PAWL__KEY_FIELDS,     false)                                        \
+    X(CHECKED,  pawl__checked, PAWL__CHECKED_FIELDS, true)                                         \
     X(PROGRESS, pawl__progress, PAWL__PROGRESS_FIELDS, true)                                       \
     X(CHECKPOINT_DROP, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                            \
     X(CHECKPOINT_PUT, pawl__checkpoint, PAWL__CHECKPOINT_FIELDS, true)                             \

@@ -208,7 +208,8 @@ void pawl__set_clear(struct pawl__set *set)
     }
     set->row_count = set->op_count = set->unread_count = set->scanned_count = 0;
     set->move_count = set->unsettled_count = set->unsettled_done = 0;
-    set->failed = set->open_ended = false;
+    set->failed = set->open_ended = set->unsettled_more = false;
+    set->unsettled_bytes = 0;
     set->args_max = 0;
     pawl__arena_reset(&set->arena);
 }

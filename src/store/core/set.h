@@ -184,6 +184,12 @@ struct pawl__key_row {
     int64_t until_ms;
 };
 
+/* A job from SQL that got its unique key: all that it has. */
+struct pawl__checked {
+    const struct pawl__row *row;
+    struct pawl_span keys;
+};
+
 /* What a run has reported of itself. */
 struct pawl__progress {
     const struct pawl__row *row;
@@ -225,11 +231,13 @@ struct pawl__unsettled {
     int64_t seq; /* of its entry in the store; 0: it has none */
     int64_t at_ms;
     struct pawl_job_id id;
-    int32_t ties; /* those that are left to do */
+    int32_t ties;  /* those that are left to do */
+    int64_t bytes; /* UNCHECKED: of the job, which is read whole; 0: that is not needed */
     int64_t run;
     enum pawl_state from, to;
     /* What was reported of the run, where the entry is not about a move. */
-    int64_t delay_ms;      /* until the next run; 0: as the policy says */
+    int64_t delay_ms;      /* until the next run; 0: as the policy says. UNCHECKED: from when the
+                              job is due until it expires; 0: that does not depend on when it is */
     int32_t not_retryable; /* 0 or 1 */
     const char *type, *code, *error_class, *message;
     struct pawl_span details;
@@ -264,6 +272,7 @@ struct pawl__key_holder {
 struct pawl__set_key {
     uint8_t digest[16];
     bool read;
+    bool held;                        /* by another transaction, when it was read without waiting */
     struct pawl__key_holder *holders; /* by id, oldest first; in the set's arena */
     size_t count, cap;
 };
@@ -339,8 +348,10 @@ struct pawl__set {
     size_t move_count, move_cap;
     struct pawl__unsettled *unsettled; /* moves of jobs with ties */
     size_t unsettled_count, unsettled_cap;
-    size_t unsettled_done; /* the first so many were followed up, or left in the store */
-    int64_t swept_seq;     /* where the next sweep over entries goes on; stays between batches */
+    size_t unsettled_done;   /* the first so many were followed up, or left in the store */
+    int64_t unsettled_bytes; /* see PAWL__SETTLE_BYTES_MAX */
+    bool unsettled_more;     /* there are entries that were not taken up because of that */
+    int64_t swept_seq;       /* where the next sweep over entries goes on; stays between batches */
     struct pawl__list lists[PAWL__TABLES];
     struct pawl__arena arena; /* texts of the rows */
 };

@@ -31,7 +31,14 @@ void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum 
 
 void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    pawl__set_want(set, entry->id, PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+    uint8_t need = PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND;
+    set->unsettled_bytes += entry->bytes;
+    bool fits = !set->unsettled_count || set->unsettled_bytes <= PAWL__SETTLE_BYTES_MAX;
+    set->unsettled_more |= !fits;
+    if (set->unsettled_more) return;
+    if (entry->bytes) need |= PAWL__NEED_JOB;
+    struct pawl__row *row = pawl__set_want(set, entry->id, need);
+    if (row) row->job_arena = &set->arena;
     pawl__set_unsettle(set, entry);
 }
 
@@ -148,7 +155,7 @@ enum pawl_err pawl__scan_settle(struct pawl__set *set, struct pawl__op *op)
     if (!err && set->failed) err = pawl__fail_nomem(set->diag);
     if (err) return err;
     size_t found = set->unsettled_count;
-    op->sweep.more = found && found == (size_t)limit;
+    op->sweep.more = set->unsettled_more || (found && found == (size_t)limit);
     set->swept_seq = op->sweep.more ? set->unsettled[found - 1].seq : 0;
     return pawl__set_load(set, false);
 }

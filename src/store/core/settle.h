@@ -18,7 +18,8 @@
  * cannot ask the rules here. It leaves an entry with what it reports, and a tie of PAWL__TIES_TOLD
  * on the job: that run is over, for its owner and for everybody else, and what becomes of the job
  * is decided when the entry is followed up (finish.c). The tie goes with the run. A job that was
- * submitted there with a retry policy is held until its entry is followed up: submit.c.
+ * submitted there with a retry policy or a unique policy is held until its entry is followed up:
+ * unchecked.c.
  *
  * Threads: the set's. */
 #ifndef PAWL_STORE_CORE_SETTLE_H
@@ -33,7 +34,7 @@
 #define PAWL__TIES(X)                                                                              \
     X(0, FAILED, "nothing: its run was reported as failed")                                        \
     X(1, PUT_OFF, "nothing: its run was given back, for later")                                    \
-    X(2, UNCHECKED, "nothing: its retry policy is yet to be checked")                              \
+    X(2, UNCHECKED, "nothing: its policies are yet to be checked")                                 \
     PAWL__TIES_MORE(X)
 
 /* How many moves are followed up in one transaction. */
@@ -41,8 +42,12 @@
 #define PAWL__SETTLE_MAX PAWL__COMMIT_WEIGHT_MAX
 #endif
 
+/* How much of jobs that have to be read whole, but at least one job. */
+#define PAWL__SETTLE_BYTES_MAX (INT64_C(16) << 20)
+
 struct pawl__tie {
-    /* Note the rows that following needs; NULL: none but the job itself. */
+    /* Note the rows and keys that following needs; NULL: none but the job itself. An entry's job
+     * was read before. */
     void (*want)(struct pawl__set *set, const struct pawl__unsettled *move);
     /* They were read, but others may hold some (HELD). True: the move was followed up, or something
      * more is wanted: then nothing was changed, and it is called again when that was read. False:

@@ -1,7 +1,6 @@
 /* Submitting: the keys of a new job are asked first, then it is a row of the set like any other, so
  * that those behind it in the batch find it there. */
 #include "store/core/keys.h"
-#include "store/core/settle.h"
 
 #include "base/diag.h"
 
@@ -139,35 +138,3 @@ enum pawl_err pawl__rule_submit(struct pawl__set *set, struct pawl__op *op)
     memcpy(op->submit.out, out, count * sizeof *out);
     return PAWL_OK;
 }
-
-/* ---- a job from SQL whose retry policy was not checked ---- */
-
-static void refuse_policy(struct pawl__set *set, struct pawl__row *row, const char *why)
-{
-    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
-    struct pawl__target target = { .reason = pawl__set_text(set, why, strlen(why) + 1) };
-    bool ran = row->state == PAWL_STATE_ACTIVE;
-    if (!pawl__row_move(set, row, cancel, 1, &target) && ran) pawl__set_control(set);
-}
-
-/* It is held, unless it is not due yet; `to` is PENDING where it was to be held in any case. */
-static bool follow_unchecked(struct pawl__set *set, const struct pawl__unsettled *told)
-{
-    static const enum pawl_event activate[] = { PAWL_EVENT_ACTIVATE };
-    struct pawl__row *row = pawl__set_find(set, told->id);
-    struct pawl_retry retry;
-    struct pawl_diag diag = { 0 };
-    if (!row || row->found != PAWL__FOUND_LIVE || pawl_state_is_terminal(row->state)) return true;
-    enum pawl_err err = pawl__retry_parse(row->retry, &set->arena, &retry, &diag);
-    if (err == PAWL_ERR_NOMEM) set->failed = true;
-    if (err) refuse_policy(set, row, diag.text);
-    if (err || told->to == PAWL_STATE_PENDING) return true;
-    if (row->state == PAWL_STATE_PAUSED) return row->paused_from != PAWL_STATE_PENDING;
-    if (row->state == PAWL_STATE_PENDING &&
-        pawl__row_move(set, row, activate, 1, &(struct pawl__target){ 0 })) {
-        set->failed = true;
-    }
-    return true;
-}
-
-const struct pawl__tie pawl__tie_UNCHECKED = { .follow = follow_unchecked };

@@ -80,7 +80,8 @@ typedef enum pawl_err pawl__queue_fn(struct pawl__backend *backend, const char *
 typedef enum pawl_err pawl__lane_fn(struct pawl__backend *backend, const char *queue,
                                     const char *type, uint32_t *out, struct pawl_diag *diag);
 typedef enum pawl_err pawl__load_named_fn(struct pawl__backend *backend, struct pawl__set *set);
-typedef enum pawl_err pawl__load_keys_fn(struct pawl__backend *backend, struct pawl__set *set);
+typedef enum pawl_err pawl__load_keys_fn(struct pawl__backend *backend, struct pawl__set *set,
+                                         bool wait);
 typedef enum pawl_err pawl__load_fn(struct pawl__backend *backend, struct pawl__set *set,
                                     bool wait);
 typedef enum pawl_err pawl__store_fn(struct pawl__backend *backend, struct pawl__set *set);
@@ -170,7 +171,8 @@ struct pawl__core_table {
     pawl__load_named_fn *load_named;
     /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
      * may ask about a key has locked it when the transaction began; so the keys of the rows of
-     * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. */
+     * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. Without
+     * `wait` the keys may be others: they are locked here, and those that cannot be are `held`. */
     pawl__load_keys_fn *load_keys;
     /* Read all rows of `unread`, which are in ascending order of id. For each row that there is
      * pawl__row_loaded is called, with at least what it needs; where that is nothing, it is enough

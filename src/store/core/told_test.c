@@ -1,4 +1,4 @@
-/* What SQL functions have left to be decided: ends of runs, and retry policies. */
+/* What SQL functions have left to be decided: ends of runs, retry policies and unique policies. */
 #include "store/core/core_test_kit.h"
 #include "store/core/settle.h"
 
@@ -43,14 +43,19 @@ static void told(struct pawl__unsettled entry)
     entries[entry_count++] = entry;
 }
 
-static void settle_told(struct pawl__backend *b)
+static struct pawl__op sweep_told(struct pawl__backend *b)
 {
     struct pawl__op settle = { .kind = PAWL__OP_SETTLE, .sweep = { .limit = 10 } };
     assert_int_equal(pawl__core_scan(&b->set, &settle), PAWL_OK);
-    assert_int_equal(settle.sweep.moved, entry_count);
+    pawl__arena_release(&settle.arena);
+    return settle;
+}
+
+static void settle_told(struct pawl__backend *b)
+{
+    assert_int_equal(sweep_told(b).sweep.moved, entry_count);
     assert_int_equal(b->put[PAWL__TABLE_FOLLOWED], entry_count);
     assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 0);
-    pawl__arena_release(&settle.arena);
 }
 
 static void what_was_reported_is_decided_as_of_then(void **state)
@@ -110,8 +115,9 @@ static void a_job_is_held_until_its_policy_is_checked(void **state)
                                   bad = { "{\"tries\":1}", 11 };
     struct pawl__backend *b = open_with_entries();
     for (uint32_t i = 1; i <= 4; i++) {
-        struct pawl__row *row = put(b, i, i < 4 ? PAWL_STATE_PENDING : PAWL_STATE_SCHEDULED);
+        struct pawl__row *row = put(b, i, PAWL_STATE_PENDING);
         row->retry = i == 2 ? bad : good;
+        if (i == 4) row->due_at_ms = NOW_MS + 1;
         told((struct pawl__unsettled){ .id = id_of(i),
                                        .ties = PAWL__TIE_UNCHECKED,
                                        .to = i == 3 ? PAWL_STATE_PENDING : PAWL_STATE_NONE });
@@ -124,12 +130,103 @@ static void a_job_is_held_until_its_policy_is_checked(void **state)
     close_store(b);
 }
 
+/* ---- unique policies ---- */
+
+/* A job with a unique policy over its type, of which nothing has been checked. */
+static struct pawl__row *put_unique(struct pawl__backend *b, uint32_t n, const char *on_conflict)
+{
+    static struct pawl_job jobs[8];
+    static char policies[8][80];
+    struct pawl__row *row = put(b, n, PAWL_STATE_PENDING);
+    int len = snprintf(policies[n], sizeof policies[n],
+                       "{\"keys\":[\"type\"],\"on_conflict\":\"%s\"}", on_conflict);
+    jobs[n] = (struct pawl_job){ .args = { "[1]", 3 }, .unique = { policies[n], (size_t)len } };
+    row->job = &jobs[n];
+    told((struct pawl__unsettled){
+        .id = id_of(n), .ties = PAWL__TIE_UNCHECKED, .bytes = 3, .delay_ms = 40 });
+    return row;
+}
+
+static void a_unique_key_is_taken_once(void **state)
+{
+    (void)state;
+    static const char *const conflicts[] = { "reject", "ignore", "fight" };
+    for (size_t i = 0; i < 3; i++) {
+        struct pawl__backend *b = open_with_entries();
+        put_unique(b, 1, "reject");
+        put_unique(b, 2, conflicts[i]);
+        settle_told(b);
+        assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+        assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
+        assert_int_equal(b->put[PAWL__TABLE_CHECKED], 1);
+        assert_int_equal(b->held_count, 1);
+        assert_memory_equal(&b->held[0].id, &b->rows[0].id, sizeof b->held[0].id);
+        close_store(b);
+    }
+}
+
+static void a_unique_job_takes_the_place_of_another(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    put_unique(b, 1, "reject")->due_at_ms = NOW_MS + 500;
+    put_unique(b, 2, "replace_except_schedule");
+    settle_told(b);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_CANCELLED);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_SCHEDULED);
+    assert_int_equal(b->rows[1].due_at_ms, NOW_MS + 500);
+    assert_int_equal(b->rows[1].expires_at_ms, NOW_MS + 540);
+    assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
+    entry_count = 0;
+    put_unique(b, 3, "replace");
+    assert_int_equal(sweep_told(b).sweep.moved, 1);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_AVAILABLE);
+    close_store(b);
+}
+
+static void a_key_that_is_held_is_asked_later(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    put_unique(b, 1, "reject");
+    b->keys_held = true;
+    assert_int_equal(sweep_told(b).sweep.moved, 0);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_PENDING);
+    assert_int_equal(b->put[PAWL__TABLE_FOLLOWED] + b->put[PAWL__TABLE_KEY_NEW], 0);
+    b->keys_held = false;
+    settle_told(b);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    close_store(b);
+}
+
+static void only_so_much_is_read_at_once(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    for (uint32_t i = 1; i <= 3; i++) {
+        put_unique(b, i, "ignore");
+        entries[i - 1].bytes = i == 1 ? PAWL__SETTLE_BYTES_MAX * 2 : PAWL__SETTLE_BYTES_MAX / 2;
+    }
+    struct pawl__op first = sweep_told(b);
+    assert_int_equal(first.sweep.moved, 1);
+    assert_true(first.sweep.more);
+    struct pawl__op second = sweep_told(b); // goes on behind that
+    assert_int_equal(second.sweep.moved, 2);
+    assert_false(second.sweep.more);
+    close_store(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_reported_is_decided_as_of_then),
         cmocka_unit_test(a_reported_run_is_over_and_no_lost_lease),
         cmocka_unit_test(a_job_is_held_until_its_policy_is_checked),
+        cmocka_unit_test(a_unique_key_is_taken_once),
+        cmocka_unit_test(a_unique_job_takes_the_place_of_another),
+        cmocka_unit_test(a_key_that_is_held_is_asked_later),
+        cmocka_unit_test(only_so_much_is_read_at_once),
     };
     return cmocka_run_group_tests_name("told", tests, NULL, NULL);
 }

@@ -106,8 +106,9 @@ static void read_holders(struct pawl__backend *mem, struct pawl__set_key *key)
     }
 }
 
-enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *set)
+enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *set, bool wait)
 {
+    (void)wait;
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         read_holders(mem, &set->keys[i]);
     }

@@ -217,7 +217,7 @@ const struct pawl__mem_queue *pawl__mem_queue_find(const struct pawl__backend *m
 enum pawl_err pawl__mem_lane(struct pawl__backend *mem, const char *queue, const char *type,
                              uint32_t *out, struct pawl_diag *diag);
 enum pawl_err pawl__mem_load(struct pawl__backend *mem, struct pawl__set *set, bool wait);
-enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *set);
+enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *set, bool wait);
 enum pawl_err pawl__mem_load_named(struct pawl__backend *mem, struct pawl__set *set);
 enum pawl_err pawl__mem_store(struct pawl__backend *mem, struct pawl__set *set);
 enum pawl_err pawl__mem_scan_due(struct pawl__backend *mem, enum pawl__due what, int64_t limit,

@@ -138,6 +138,14 @@ static enum pawl_err put_queue(struct pawl__backend *mem, const void *data)
     return pawl__mem_put(mem, PAWL__MEM_QUEUE, pawl__mem_no_job, &queue);
 }
 
+static enum pawl_err put_keys(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__checked *checked = data;
+    struct pawl__mem_job job = *pawl__mem_job_of(pawl__mem_job_find(mem, checked->row->id));
+    job.keys = checked->keys;
+    return pawl__mem_put(mem, PAWL__MEM_JOB, checked->row->id, &job);
+}
+
 static enum pawl_err drop_followed(struct pawl__backend *mem, const void *data)
 {
     int64_t seq = ((const struct pawl__followed *)data)->seq;
@@ -175,6 +183,7 @@ static const struct {
     [PAWL__TABLE_KEY_DROP] = { DROP, PAWL__MEM_KEY },
     [PAWL__TABLE_KEY_NEW] = { PUT, PAWL__MEM_KEY },
     [PAWL__TABLE_KEY_PUT] = { PUT, PAWL__MEM_KEY },
+    [PAWL__TABLE_CHECKED] = { .apply = put_keys },
     [PAWL__TABLE_PROGRESS] = { PUT, PAWL__MEM_PROGRESS },
     [PAWL__TABLE_CHECKPOINT_DROP] = { DROP, PAWL__MEM_CHECKPOINT },
     [PAWL__TABLE_CHECKPOINT_PUT] = { PUT, PAWL__MEM_CHECKPOINT },

@@ -133,8 +133,9 @@ enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops
 
 /* ---- loading ---- */
 
-/* The keys of jobs never change, so those of jobs that may take them back are known before the jobs
- * are locked; then all that is asked about is locked at once, in one order. */
+/* The keys of a job do not change once it was checked (core/unchecked.c), so those of jobs that may
+ * take them back are known before the jobs are locked; then all that is asked about is locked at
+ * once, in one order. */
 static enum pawl_err want_records(struct pawl__backend *pg, struct pawl__set *set)
 {
     struct pawl__pg_list *ids = call_records(pg);
@@ -151,18 +152,45 @@ static enum pawl_err want_records(struct pawl__backend *pg, struct pawl__set *se
     return err;
 }
 
-enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set)
+enum { SLOT_LOCKED, SLOT_HOLDERS };
+
+/* The locks of as many as we may have, if they are free. */
+static void send_try(struct pawl__backend *pg, const struct pawl__set_key *keys, size_t count)
+{
+    pawl__pg_call(&pg->writer, PG_KEY_TRY);
+    pawl__pg_bind(&pg->writer, PG_KEY_TRY_number, PAWL__PG_LOCK_KEYS);
+    struct pawl__pg_list *numbers = pawl__pg_list(&pg->writer, PG_KEY_TRY_numbers, PAWL__PG_INTS);
+    for (size_t i = 0; i < count && i < PAWL__PG_KEY_LOCKS_MAX; i++) {
+        pawl__pg_list_add(numbers, lock_number(keys[i].digest));
+    }
+    pawl__pg_send_keep(&pg->writer, SLOT_LOCKED);
+}
+
+static void read_try(struct pawl__backend *pg, struct pawl__set_key *keys, size_t count)
+{
+    const PGresult *locked = pg->writer.kept[SLOT_LOCKED];
+    for (size_t i = 0; i < count; i++) {
+        keys[i].held = (int)i >= PQntuples(locked) || !pawl__pg_bool(locked, (int)i, 0);
+    }
+}
+
+/* Behind the locks: what was written by who had them is seen. */
+enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set, bool wait)
 {
     enum pawl_err err = want_records(pg, set);
     if (err || !set->unread_keys) return err;
+    struct pawl__set_key *keys = &set->keys[set->key_count - set->unread_keys];
+    if (!wait) send_try(pg, keys, set->unread_keys);
     pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
     struct pawl__pg_list *digests =
         pawl__pg_list(&pg->writer, PG_SET_HOLDERS_digests, PAWL__PG_BYTES);
-    for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
-        pawl__pg_list_add_bytes(digests, set->keys[i].digest, sizeof set->keys[i].digest);
+    for (size_t i = 0; i < set->unread_keys; i++) {
+        pawl__pg_list_add_bytes(digests, keys[i].digest, sizeof keys[i].digest);
     }
-    PGresult *rows;
-    err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    pawl__pg_send_keep(&pg->writer, SLOT_HOLDERS);
+    err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (!err && !wait) read_try(pg, keys, set->unread_keys);
+    const PGresult *rows = pg->writer.kept[SLOT_HOLDERS];
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         const uint8_t *digest = (const uint8_t *)pawl__pg_raw(rows, i, 0).at;
         struct pawl__key_holder holder = { .id = pawl__pg_id(rows, i, 1),

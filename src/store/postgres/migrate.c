@@ -27,7 +27,6 @@ static const struct pawl__migration migrations[] = { MIGRATIONS(X) };
 #define SCRIPT(X)                                                                                  \
     X(script_begin)                                                                                \
     X(script_check)                                                                                \
-    X(script_unique)                                                                               \
     X(script_place)                                                                                \
     X(script_submit)                                                                               \
     X(script_finish)                                                                               \

@@ -20,8 +20,9 @@ int pawl__sq_keys_attach(struct pawl__backend *sq)
     return pawl__sq_source_attach(sq->writer.db, "pawl_set_key", &sq->keys);
 }
 
-enum pawl_err pawl__sq_keys_load(struct pawl__backend *sq, struct pawl__set *set)
+enum pawl_err pawl__sq_keys_load(struct pawl__backend *sq, struct pawl__set *set, bool wait)
 {
+    (void)wait; // one transaction writes at a time
     struct pawl__set_key *keys = set->keys + (set->key_count - set->unread_keys);
     if (!set->unread_keys) return PAWL_OK;
     sq->keys.rows = keys;

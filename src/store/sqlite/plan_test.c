@@ -294,6 +294,8 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                               "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_DROP_PROGRESS, LEAVES("pawl_progress") },
         { SQL_SET_DROP_CHECKPOINT, LEAVES("pawl_checkpoint") },
+        { SQL_SET_CHECKED, "SCAN s VIRTUAL TABLE INDEX 0:\n"
+                           "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_SET_FOLLOWED, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid=?)\n"
                             "LIST SUBQUERY 1\nSCAN pawl_set_followed VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_UNSETTLED, "SCAN pawl_set_unsettled VIRTUAL TABLE INDEX 0:\n" },

@@ -336,6 +336,7 @@ CREATE TABLE pawl_unsettled (
     at_ms         bigint NOT NULL,
     job_id        uuid NOT NULL,
     ties          smallint NOT NULL,
+    bytes         bigint, -- of a job that is read whole
     run           bigint NOT NULL,
     from_state    smallint,
     to_state      smallint,
@@ -350,7 +351,7 @@ CREATE TABLE pawl_unsettled (
     autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 
 -- Which script made the functions and views for SQL (postgres/script): of what version of pawl, the
--- checksum of its text, and the functions and types to be dropped before the next one. One row.
+-- checksum of its text, and the functions to be dropped before the next one. One row.
 CREATE TABLE pawl_script (
     id            smallint PRIMARY KEY CHECK (id = 1),
     version       text NOT NULL,

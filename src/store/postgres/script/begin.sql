@@ -11,8 +11,7 @@
 --    whose result or parameters have changed: then the whole script runs once more, and
 --    script_clear drops what it can first. What a grant was given on gets it back in the end.
 -- 2. Views are always replaced. A view's columns stay as they are, and new ones come last.
--- 3. A type cannot be replaced. One that has changed is dropped as well.
--- 4. It needs the newest schema and changes no table.
+-- 3. It needs the newest schema and changes no table.
 --
 -- Errors have an SQLSTATE of "PW" and the library's number of three digits (PW001 is ARG); the
 -- field that broke a rule is the error's column name.
@@ -40,8 +39,7 @@ DECLARE
 BEGIN
     FOR object IN SELECT regexp_replace(m.object, ' ', ' IF EXISTS ')
         FROM pawl_script AS s
-        CROSS JOIN LATERAL unnest(s.made) WITH ORDINALITY AS m (object, at)
-        ORDER BY m.at
+        CROSS JOIN LATERAL unnest(s.made) AS m (object)
     LOOP
         BEGIN
             EXECUTE 'DROP ' || object;

@@ -1,21 +1,5 @@
--- What a value may be, as src/api/check.c has it; and what every function uses.
+-- What every function uses, and what a value may be, as src/api has it.
 -- name: script_check
--- Made unless it is there. One that is not the same is in the way, as a function is that cannot be
--- replaced (duplicate_object): then script_clear drops it first.
-CREATE OR REPLACE FUNCTION pawl__type(name text, attributes text) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    current text := (SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod),
-            ', ' ORDER BY a.attnum) FROM pg_attribute AS a
-        WHERE a.attrelid = to_regclass(name) AND a.attnum > 0 AND NOT a.attisdropped);
-BEGIN
-    IF current IS NULL THEN
-        EXECUTE format('CREATE TYPE %I AS (%s)', name, attributes);
-    ELSIF current <> attributes THEN
-        RAISE duplicate_object USING MESSAGE = format('type "%s" is in use as (%s)', name, current);
-    END IF;
-END $$;
-
 CREATE OR REPLACE FUNCTION pawl__refuse(number integer, field text, message text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -67,145 +51,56 @@ BEGIN
     END IF;
 END $$;
 
--- NULL and 0: not given.
-CREATE OR REPLACE FUNCTION pawl__check_time(field text, value_ms bigint, most_ms bigint)
-RETURNS void
+-- An interval or a timestamptz in milliseconds; NULL for 0, which is as if it were not given.
+CREATE OR REPLACE FUNCTION pawl__ms(field text, value anyelement) RETURNS bigint
 LANGUAGE plpgsql AS $$
+DECLARE
+    ms numeric := round(extract(epoch FROM value)::numeric * 1000);
+    lasts boolean := pg_typeof(value) = 'interval'::regtype;
 BEGIN
-    IF value_ms < 0 THEN
+    IF ms < 0 THEN
         PERFORM pawl__refuse(1, field, format('%s must not be negative', field));
-    ELSIF value_ms > most_ms THEN
-        PERFORM pawl__refuse(1, field, CASE WHEN most_ms = 3155760000000
-            THEN format('%s is more than 100 years', field)
-            ELSE format('%s is beyond the year 9999', field) END);
+    ELSIF ms > (CASE WHEN lasts THEN 3155760000000 ELSE 253402300799999 END) THEN
+        PERFORM pawl__refuse(1, field, format(CASE WHEN lasts THEN '%s is more than 100 years'
+            ELSE '%s is beyond the year 9999' END, field));
     END IF;
+    RETURN nullif(ms::bigint, 0);
 END $$;
 
-CREATE OR REPLACE FUNCTION pawl__check_names(queue text, type text) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF type IS NULL THEN
-        PERFORM pawl__refuse(1, 'type', 'type is missing');
-    ELSIF octet_length(type) > 255 THEN
-        PERFORM pawl__refuse(17, 'type', 'type is longer than 255 bytes');
-    ELSIF type COLLATE "C" !~ '^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*(@[0-9]+\.[0-9]+)?$' THEN
-        PERFORM pawl__refuse(1, 'type', format('type "%s" must be lower-case words joined by dots, '
-            'as in "mail.send" or "mail.send@1.0"', pawl__quoted(type)));
-    ELSIF octet_length(queue) > 128 THEN
-        PERFORM pawl__refuse(17, 'queue', 'queue is longer than 128 bytes');
-    ELSIF queue COLLATE "C" !~ '^[a-z0-9][a-z0-9._-]*$' THEN
-        PERFORM pawl__refuse(1, 'queue', format('queue "%s" must be a-z, 0-9, ".", "_" and "-", '
-            'and begin with a letter or digit', pawl__quoted(queue)));
-    END IF;
-END $$;
-
--- What is inside a value, for it is well-formed already: depth, and names that occur twice.
-CREATE OR REPLACE FUNCTION pawl__check_inside(field text, value json, room integer) RETURNS void
+-- `kind`: what it must be; NULL: anything. The pattern leaves of a text the colons outside of its
+-- strings: as many as there are members, but for those that jsonb drops because they occur twice.
+CREATE OR REPLACE FUNCTION pawl__json(field text, value text, bytes_max integer, kind text)
+RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
-    kind text := json_typeof(value);
-    part record;
-BEGIN
-    IF kind NOT IN ('array', 'object') THEN
-        RETURN;
-    ELSIF room = 0 THEN
-        PERFORM pawl__refuse(17, field, format('%s: JSON is nested deeper than 32 levels', field));
-    END IF;
-    IF kind = 'array' THEN
-        FOR part IN SELECT e.value FROM json_array_elements(value) AS e (value)
-            WHERE json_typeof(e.value) IN ('array', 'object')
-        LOOP
-            PERFORM pawl__check_inside(field, part.value, room - 1);
-        END LOOP;
-        RETURN;
-    END IF;
-    FOR part IN SELECT min(e.key) AS key FROM json_each(value) AS e (key, value)
-        GROUP BY e.key COLLATE "C" HAVING count(*) > 1
-    LOOP
-        PERFORM pawl__refuse(1, field, format('%s: not valid JSON: member "%s" occurs twice', field,
-            pawl__quoted(part.key)));
-    END LOOP;
-    FOR part IN SELECT e.value FROM json_each(value) AS e (key, value)
-        WHERE json_typeof(e.value) IN ('array', 'object')
-    LOOP
-        PERFORM pawl__check_inside(field, part.value, room - 1);
-    END LOOP;
-END $$;
-
--- `kind`: what it must be; NULL: anything.
-CREATE OR REPLACE FUNCTION pawl__check_json(field text, value text, bytes_max integer, kind text)
-RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    parsed json;
-    reason text;
+    parsed jsonb;
+    why text;
 BEGIN
     IF octet_length(value) > bytes_max THEN
         PERFORM pawl__refuse(17, field, format('%s is longer than %s bytes', field, bytes_max));
     END IF;
     BEGIN
-        parsed := value::json;
-        IF value LIKE '%\\u%' AND regexp_replace(replace(value, '\\', ''),
-            '\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')
-            ~ '\\u[dD][89a-fA-F]'
-        THEN
-            reason := 'a surrogate without its partner';
-        ELSIF json_typeof(parsed) IN ('array', 'object') THEN
-            PERFORM pawl__check_inside(field, parsed, 32);
-        END IF;
+        parsed := value::jsonb;
     EXCEPTION
-        WHEN invalid_text_representation OR statement_too_complex OR untranslatable_character THEN
-            GET STACKED DIAGNOSTICS reason = PG_EXCEPTION_DETAIL;
-            reason := coalesce(nullif(reason, ''), SQLERRM);
+        WHEN untranslatable_character OR numeric_value_out_of_range OR statement_too_complex
+        THEN
+            PERFORM pawl__refuse(18, field, format('%s cannot be given from SQL: %s', field,
+                SQLERRM));
+        WHEN invalid_text_representation THEN
+            GET STACKED DIAGNOSTICS why = PG_EXCEPTION_DETAIL;
+            PERFORM pawl__refuse(1, field, format('%s: not valid JSON: %s', field,
+                lower(left(why, 1)) || rtrim(substr(why, 2), '.')));
     END;
-    IF reason IS NOT NULL THEN
-        PERFORM pawl__refuse(1, field, format('%s: not valid JSON: %s', field,
-            lower(left(reason, 1)) || rtrim(substr(reason, 2), '.')));
-    ELSIF json_typeof(parsed) <> kind THEN
+    IF jsonb_typeof(parsed) <> kind THEN
         PERFORM pawl__refuse(1, field, format('%s must be a JSON %s', field, kind));
-    END IF;
-END $$;
-
--- A list of names from JSON, in order.
-CREATE OR REPLACE FUNCTION pawl__names(field text, value json) RETURNS text[]
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF json_typeof(value) <> 'array' THEN
-        PERFORM pawl__refuse(1, field, format('"%s" must be an array', field));
-    ELSIF EXISTS (SELECT 1 FROM json_array_elements(value) AS e (value)
-        WHERE json_typeof(e.value) <> 'string')
+    ELSIF jsonb_path_exists(parsed,
+        'strict $.**{32} ? (@.type() == "array" || @.type() == "object")')
     THEN
-        PERFORM pawl__refuse(1, field, format('"%s" must hold strings alone', field));
-    END IF;
-    RETURN ARRAY(SELECT e.value FROM json_array_elements_text(value) WITH ORDINALITY
-        AS e (value, at) ORDER BY e.at);
-END $$;
-
-CREATE OR REPLACE FUNCTION pawl__whole(field text, value json) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    number numeric;
-BEGIN
-    IF json_typeof(value) = 'number' AND length(value::text) < 100
-        AND value::text !~ '[eE][+-]?[0-9]{4}'
+        PERFORM pawl__refuse(17, field, format('%s: JSON is nested deeper than 32 levels', field));
+    ELSIF length(regexp_replace(value, '"([^"\\]|\\.)*"|[^":]+', '', 'g')) <> (SELECT count(*)
+        FROM jsonb_path_query(parsed, 'strict $.** ? (@.type() == "object").keyvalue()'))
     THEN
-        number := value::text::numeric;
+        PERFORM pawl__refuse(1, field, format('%s: not valid JSON: a member occurs twice', field));
     END IF;
-    IF number IS NULL OR number <> trunc(number)
-        OR number NOT BETWEEN -9223372036854775808 AND 9223372036854775807
-    THEN
-        PERFORM pawl__refuse(1, field, format('"%s" must be a whole number that fits', field));
-    END IF;
-    RETURN number;
-END $$;
-
-CREATE OR REPLACE FUNCTION pawl__word(field text, value json, known text[]) RETURNS text
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF json_typeof(value) <> 'string' THEN
-        PERFORM pawl__refuse(1, field, format('"%s" must be a string', field));
-    ELSIF value #>> '{}' <> ALL (known) THEN
-        PERFORM pawl__refuse(1, field, format('"%s" is not a word that is known', field));
-    END IF;
-    RETURN value #>> '{}';
+    RETURN parsed;
 END $$;

@@ -31,19 +31,23 @@ BEGIN
     RETURN j;
 END $$;
 
--- The run is done.
-CREATE OR REPLACE FUNCTION pawl_complete(job uuid, run bigint, result text DEFAULT NULL)
+-- The run is done. The result is JSON, as text or jsonb.
+CREATE OR REPLACE FUNCTION pawl_complete(job uuid, run bigint, result anycompatible DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    outcome text := nullif(result::text, '');
+    now_ms bigint := pawl__now();
+    j pawl_job;
 BEGIN
-    PERFORM pawl__check_json('result', nullif(result, ''), 1048576, NULL);
-    PERFORM pawl__end(pawl__owned(job, run), 7, NULL, nullif(result, ''));
+    PERFORM pawl__json('result', outcome, 1048576, NULL);
+    j := pawl__owned(job, run);
+    UPDATE pawl_job
+    SET state = 7, lease_until_ms = NULL, finished_at_ms = now_ms, reason = NULL, result = outcome
+    WHERE id = j.id;
+    INSERT INTO pawl_ended (state, finished_at_ms, ids) VALUES (7, now_ms, ARRAY[j.id]);
+    PERFORM pawl__moved(j, 7);
 END $$;
-
-CREATE OR REPLACE FUNCTION pawl_complete(job uuid, run bigint, result jsonb) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-    SELECT pawl_complete(job, run, result::text)
-$$;
 
 -- The run has failed: the job's retry policy will say what follows.
 CREATE OR REPLACE FUNCTION pawl_fail(job uuid, run bigint, message text DEFAULT NULL,
@@ -54,18 +58,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     j pawl_job;
 BEGIN
-    PERFORM pawl__check_text('type', nullif(type, ''), 255);
-    PERFORM pawl__check_text('code', nullif(code, ''), 255);
-    PERFORM pawl__check_text('error_class', nullif(error_class, ''), 255);
+    PERFORM pawl__check_text(t.field, nullif(t.value, ''), 255)
+    FROM (VALUES ('type', type), ('code', code), ('error_class', error_class)) AS t (field, value);
     IF octet_length(message) > 1048576 THEN
         PERFORM pawl__refuse(17, 'message', 'message is longer than 1048576 bytes');
     END IF;
-    PERFORM pawl__check_json('details', nullif(details, ''), 1048576, NULL);
+    PERFORM pawl__json('details', nullif(details, ''), 1048576, NULL);
     j := pawl__owned(job, run);
     UPDATE pawl_job SET ties = coalesce(ties, 0) | 1 WHERE id = j.id;
     INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, delay_ms, not_retryable, type, code,
         error_class, message, details)
-    VALUES (pawl__now(), j.id, 1, j.run, nullif(pawl__ms('retry_after', retry_after), 0),
+    VALUES (pawl__now(), j.id, 1, j.run, pawl__ms('retry_after', retry_after),
         CASE WHEN NOT retryable THEN 1 END, nullif(type, ''), nullif(code, ''),
         nullif(error_class, ''), nullif(message, ''), nullif(details, ''));
     PERFORM pawl__tell('');
@@ -90,7 +93,7 @@ BEGIN
     SET state = 2, free_runs = free_runs + 1, perishes = expires_at_ms IS NOT NULL,
         started_at_ms = NULL, lease_until_ms = NULL, worker = NULL, reason = NULL
     WHERE id = j.id;
-    PERFORM pawl__enrol(j.lane, j.rank, j.id, j.arrival);
+    PERFORM pawl__enrol(j);
     PERFORM pawl__moved(j, 2);
     PERFORM pawl__tell('r');
 END $$;

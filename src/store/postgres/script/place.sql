@@ -1,4 +1,4 @@
--- Where a job stands, and its moves: rows, rolls and counts.
+-- Where a job stands, and its moves: rolls and counts.
 -- name: script_place
 CREATE OR REPLACE FUNCTION pawl__count(lane integer, from_state integer, to_state integer)
 RETURNS void
@@ -21,21 +21,6 @@ BEGIN
     END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION pawl__end(j pawl_job, to_state integer, why text, outcome text)
-RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    now_ms bigint := pawl__now();
-BEGIN
-    UPDATE pawl_job
-    SET state = to_state, waits = false, held = false, perishes = false, paused_from = NULL,
-        lease_until_ms = NULL, finished_at_ms = now_ms, dead_letter = false, reason = why,
-        end_reason = NULL, result = outcome, ties = nullif(ties & ~3, 0)
-    WHERE id = j.id;
-    INSERT INTO pawl_ended (state, finished_at_ms, ids) VALUES (to_state, now_ms, ARRAY[j.id]);
-    PERFORM pawl__moved(j, to_state);
-END $$;
-
 CREATE OR REPLACE FUNCTION pawl__rank(due bigint, priority integer, sla_soft_at_ms bigint,
     sla_hard_at_ms bigint) RETURNS bigint
 LANGUAGE sql STABLE AS $$
@@ -47,8 +32,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Onto the roll that claims read.
-CREATE OR REPLACE FUNCTION pawl__enrol(lane integer, rank bigint, id uuid, arrival uuid)
-RETURNS void
+CREATE OR REPLACE FUNCTION pawl__enrol(j pawl_job) RETURNS void
 LANGUAGE sql AS $$
-    INSERT INTO pawl_ready (lane, rank, seat, ids) VALUES ($1, $2, coalesce($4, $3), ARRAY[$3])
+    INSERT INTO pawl_ready (lane, rank, seat, ids)
+    VALUES (j.lane, j.rank, coalesce(j.arrival, j.id), ARRAY[j.id])
 $$;

@@ -1,4 +1,5 @@
--- Submitting, as src/api/spec.c has it.
+-- Submitting, as src/api/spec.c has it. A retry policy and a unique policy are checked by a node, a
+-- moment after the commit: src/store/core/unchecked.c.
 -- name: script_submit
 -- UUIDv7. The fraction of the millisecond stands behind it, so that those of one transaction sort
 -- as they were made.
@@ -32,81 +33,14 @@ BEGIN
     RETURN found_lane;
 END $$;
 
--- A key that a new job brings. kind: 1 idempotency, 2 business, 3 unique.
-SELECT pawl__type('pawl__key_of',
-    'kind integer, digest bytea, states text[], period_ms bigint, on_conflict text');
+-- As src/store/digest.c has it. kind: 1 idempotency, 2 business.
+CREATE OR REPLACE FUNCTION pawl__digest(kind integer, value text) RETURNS bytea
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT substr(sha256(set_byte('\x00'::bytea, 0, kind) || convert_to(value, 'UTF8')), 1, 16)
+$$;
 
--- What asking one key came to; adds to what those before it said.
-SELECT pawl__type('pawl__answer',
-    'stands_in uuid, state smallint, replaced boolean, due_at_ms bigint');
-
-CREATE OR REPLACE FUNCTION pawl__meet(key pawl__key_of, j pawl_job, now_ms bigint,
-    answer pawl__answer)
-RETURNS pawl__answer
-LANGUAGE plpgsql AS $$
-DECLARE
-    field text := ('{idempotency_key,business_key,unique}'::text[])[key.kind];
-BEGIN
-    IF key.on_conflict = 'ignore' THEN
-        answer.stands_in := j.id;
-        answer.state := j.state;
-    ELSIF key.on_conflict = 'reject' THEN
-        PERFORM pawl__refuse(5, field, format('job "%s", which is %s, holds the same %s', j.id,
-            pawl__state_name(j.state), CASE key.kind WHEN 3 THEN 'unique key' ELSE field END));
-    ELSIF j.state < 7 THEN
-        answer.replaced := true;
-        IF key.on_conflict = 'replace_except_schedule' THEN
-            answer.due_at_ms := j.due_at_ms;
-        END IF;
-        PERFORM pawl__end(j, 9, 'replaced', NULL);
-        INSERT INTO pawl_deed (at_ms, job_id, action, reason, from_state, to_state)
-        VALUES (now_ms, j.id, 'replace', 'replaced by a job with the same key', j.state, 9);
-        IF j.state = 4 THEN
-            PERFORM pawl__tell('c');
-        END IF;
-    END IF;
-    RETURN answer;
-END $$;
-
-CREATE OR REPLACE FUNCTION pawl__ask(key pawl__key_of, now_ms bigint, answer pawl__answer)
-RETURNS pawl__answer
-LANGUAGE plpgsql AS $$
-DECLARE
-    holder record;
-    j pawl_job;
-    ended integer := 0;
-    over boolean;
-BEGIN
-    FOR holder IN SELECT k.id, k.until_ms FROM pawl_key AS k WHERE k.digest = key.digest
-        ORDER BY k.id DESC
-    LOOP
-        SELECT * INTO j FROM pawl_job AS o WHERE o.id = holder.id FOR NO KEY UPDATE;
-        IF NOT FOUND THEN
-            SELECT a.state, a.created_at_ms INTO j.state, j.created_at_ms FROM pawl_archive AS a
-            WHERE a.id = holder.id;
-        END IF;
-        IF key.kind = 1 AND (holder.until_ms IS NULL OR holder.until_ms > now_ms)
-            OR key.kind <> 1 AND pawl__state_name(j.state) = ANY (key.states)
-            AND (key.period_ms = 0 OR j.created_at_ms + key.period_ms > now_ms)
-        THEN
-            j.id := holder.id; -- the record may be gone, and only the key is left
-            answer := pawl__meet(key, j, now_ms, answer);
-            EXIT WHEN answer.stands_in IS NOT NULL;
-            CONTINUE;
-        END IF;
-        over := j.state IS NULL OR j.state >= 7;
-        IF over AND key.kind <> 1 THEN
-            ended := ended + 1;
-        END IF;
-        IF over AND (key.kind = 1 OR ended > 16 OR j.state IS NULL) THEN
-            DELETE FROM pawl_key AS k WHERE k.digest = key.digest AND k.id = holder.id;
-        END IF;
-    END LOOP;
-    RETURN answer;
-END $$;
-
--- The locks of all keys that one job brings, in the order that everybody takes them.
-CREATE OR REPLACE FUNCTION pawl__keys_lock(keys pawl__key_of[]) RETURNS void
+-- The locks of a job's keys, in the order that everybody takes them.
+CREATE OR REPLACE FUNCTION pawl__keys_lock(digests bytea[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     number bigint;
@@ -117,74 +51,59 @@ BEGIN
             upper(current_setting('transaction_isolation'))));
     END IF;
     PERFORM pg_advisory_xact_lock_shared(8097884910729035779);
-    FOR number IN SELECT DISTINCT ('x' || encode(substr(k.digest, 1, 8), 'hex'))::bit(64)::bigint
-        FROM unnest(keys) AS k ORDER BY 1
+    FOR number IN SELECT DISTINCT ('x' || encode(substr(d, 1, 8), 'hex'))::bit(64)::bigint
+        FROM unnest(digests) AS d WHERE d IS NOT NULL ORDER BY 1
     LOOP
         PERFORM pg_advisory_xact_lock(number);
     END LOOP;
 END $$;
 
+-- The newest job in the way of one that brings this key: one that lives for a business key, for an
+-- idempotency key any, even if only the key is left of it. Who asks has the key's lock, and so has
+-- who brings a job back to life. Of those that have ended the sixteen newest are remembered.
+CREATE OR REPLACE FUNCTION pawl__holder(key bytea, live boolean, now_ms bigint, OUT id uuid,
+    OUT state integer)
+LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM pawl_key AS k
+    USING (SELECT h.id FROM pawl_key AS h LEFT JOIN pawl_job AS o ON o.id = h.id
+        WHERE live AND h.digest = key AND coalesce(o.state, 7) >= 7
+        ORDER BY h.id DESC OFFSET 16) AS old
+    WHERE k.digest = key AND k.id = old.id;
+    SELECT k.id, coalesce(o.state, a.state, 0) INTO id, state
+    FROM pawl_key AS k
+    LEFT JOIN pawl_job AS o ON o.id = k.id
+    LEFT JOIN pawl_archive AS a ON a.id = k.id
+    WHERE k.digest = key
+        AND CASE WHEN live THEN o.state < 7 ELSE coalesce(k.until_ms > now_ms, true) END
+    ORDER BY k.id DESC
+    LIMIT 1;
+END $$;
+
 CREATE OR REPLACE FUNCTION pawl__tags(tags text[]) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-    kept text[] := '{}';
-    tag text;
+    kept text[] := ARRAY(
+        SELECT lower(btrim(t.tag, E' \t\n\x0b\f\r') COLLATE "C")
+        FROM unnest(tags) WITH ORDINALITY AS t (tag, at)
+        GROUP BY 1 HAVING btrim(min(t.tag), E' \t\n\x0b\f\r') <> '' ORDER BY min(t.at));
 BEGIN
-    FOREACH tag IN ARRAY coalesce(tags, '{}') LOOP
-        IF tag IS NULL THEN
-            PERFORM pawl__refuse(1, 'tags', 'tags is missing');
-        END IF;
-        tag := btrim(tag, E' \t\n\x0b\f\r');
-        IF octet_length(tag) > 64 THEN
-            PERFORM pawl__refuse(17, 'tags', format('tag "%s" is longer than 64 bytes',
-                pawl__quoted(tag)));
-        ELSIF tag ~ '[\u0001-\u001f\u007f-\u009f]' THEN
-            PERFORM pawl__refuse(1, 'tags', format(
-                'tag "%s" must be UTF-8 without control characters', pawl__quoted(tag)));
-        END IF;
-        tag := lower(tag COLLATE "C");
-        CONTINUE WHEN tag = '' OR tag = ANY (kept);
-        kept := kept || tag;
-        IF cardinality(kept) > 32 THEN
-            PERFORM pawl__refuse(17, 'tags', 'tags has more than 32 members');
-        END IF;
-    END LOOP;
-    RETURN pawl__list_print(kept);
-END $$;
-
-CREATE OR REPLACE FUNCTION pawl__keys(type text, queue text, args text, meta text, u pawl__same,
-    idempotency_key text, idempotency_ms bigint, business_key text) RETURNS pawl__key_of[]
-LANGUAGE plpgsql AS $$
-DECLARE
-    live text[] := '{scheduled,available,pending,active,retryable,paused}';
-    keys pawl__key_of[] := '{}';
-BEGIN
-    IF idempotency_key IS NOT NULL THEN
-        keys := keys || (1, pawl__digest(1, idempotency_key), NULL, coalesce(idempotency_ms, 0),
-            'ignore')::pawl__key_of;
+    PERFORM pawl__check_text('tags', t, 64) FROM unnest(kept) AS t;
+    IF array_position(tags, NULL) IS NOT NULL THEN
+        PERFORM pawl__refuse(1, 'tags', 'tags is missing');
+    ELSIF cardinality(kept) > 32 THEN
+        PERFORM pawl__refuse(17, 'tags', 'tags has more than 32 members');
     END IF;
-    IF business_key IS NOT NULL THEN
-        keys := keys || (2, pawl__digest(2, business_key), live, 0, 'reject')::pawl__key_of;
-    END IF;
-    IF u.keys IS NOT NULL THEN
-        keys := keys || (3, pawl__digest(3, pawl__fingerprint(u, type, queue, args, meta)),
-            CASE WHEN u.states = '{}' THEN live ELSE u.states END, u.period_ms,
-            u.on_conflict)::pawl__key_of;
-    END IF;
-    RETURN keys;
+    RETURN '[' || (SELECT string_agg(to_json(t.tag)::text, ',' ORDER BY t.at)
+        FROM unnest(kept) WITH ORDINALITY AS t (tag, at)) || ']';
 END $$;
 
 -- The rows of a job whose facts have been checked and whose keys are its own.
--- unchecked: a node looks at its retry policy before it may run.
-CREATE OR REPLACE FUNCTION pawl__enter(j pawl_job, keys pawl__key_of[], pending boolean,
-    unchecked boolean, now_ms bigint)
-RETURNS smallint
+CREATE OR REPLACE FUNCTION pawl__enter(j pawl_job, idempotency_until_ms bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     taken boolean;
 BEGIN
-    j.state := CASE WHEN pending THEN 3 WHEN j.due_at_ms > now_ms THEN 1 WHEN unchecked THEN 3
-        ELSE 2 END;
     j.rank := pawl__rank(j.due_at_ms, j.priority, j.sla_soft_at_ms, j.sla_hard_at_ms);
     j.run := 0;
     j.base_run := 0;
@@ -199,229 +118,149 @@ BEGIN
         PERFORM pawl__refuse(4, 'id', format('there is a job "%s" already', j.id));
     END IF;
     IF j.state = 2 THEN
-        PERFORM pawl__enrol(j.lane, j.rank, j.id, j.arrival);
+        PERFORM pawl__enrol(j);
     END IF;
     INSERT INTO pawl_tag (tag, id)
     SELECT t.tag, j.id FROM json_array_elements_text(j.tags::json) AS t (tag)
     ON CONFLICT DO NOTHING;
     INSERT INTO pawl_key (digest, id, until_ms)
-    SELECT k.digest, j.id, CASE WHEN k.kind = 1 AND k.period_ms > 0 THEN now_ms + k.period_ms END
-    FROM unnest(keys) AS k
+    SELECT k.digest, j.id, k.until_ms
+    FROM (VALUES (pawl__digest(1, j.idempotency_key), idempotency_until_ms),
+        (pawl__digest(2, j.business_key), NULL)) AS k (digest, until_ms)
+    WHERE k.digest IS NOT NULL
     ON CONFLICT (digest, id) DO UPDATE SET until_ms = excluded.until_ms;
     PERFORM pawl__count(j.lane, NULL, j.state);
-    IF unchecked THEN
-        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, to_state)
-        VALUES (now_ms, j.id, 4, 0, CASE WHEN pending THEN 3 END);
-    END IF;
-    IF unchecked OR NOT pending THEN
-        PERFORM pawl__tell(CASE j.state WHEN 2 THEN 'r' ELSE '' END);
-    END IF;
-    RETURN j.state;
 END $$;
 
--- All that a job may be, times in milliseconds, NULL where nothing is given; what the library's
--- pawl_submit_pq calls, which has checked the retry policy. state is 0 when the job that stands in
--- is gone and only its key is left.
+-- All that a job may be, NULL where nothing is given. `checked`: the library has checked the retry
+-- policy. state is 0 when the job that stands in is gone and only its key is left.
 CREATE OR REPLACE FUNCTION pawl__submit(
-    type text, args text, queue text, meta text, extra text, tags text[], priority integer,
-    delay_ms bigint, due_at_ms bigint, expires_in_ms bigint, expires_at_ms bigint,
-    timeout_ms bigint, lease_ms bigint, sla_soft_at_ms bigint, sla_hard_at_ms bigint,
-    keep_ms bigint, retry text, idempotency_key text, idempotency_ms bigint, business_key text,
-    uniqueness text, principal text, trace_id text, pending boolean, given uuid,
-    attempts_max bigint DEFAULT NULL, unchecked boolean DEFAULT false,
-    OUT id uuid, OUT state integer, OUT deduplicated boolean, OUT replaced boolean)
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT AS $$
+    type text, args text, queue text, priority integer, delay interval, due_at timestamptz,
+    attempts_max integer, retry text, timeout interval, expires_in interval,
+    expires_at timestamptz, idempotency_key text, idempotency_for interval, business_key text,
+    uniqueness text, tags text[], meta text, lease interval, sla_soft_at timestamptz,
+    sla_hard_at timestamptz, keep interval, principal text, trace_id text, extra text,
+    pending boolean, given uuid, checked boolean,
+    OUT id uuid, OUT state integer, OUT deduplicated boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    hundred_years CONSTANT bigint := 3155760000000;
-    year_9999 CONSTANT bigint := 253402300799999;
-    same pawl__same;
-    keys pawl__key_of[];
-    key pawl__key_of;
-    answer pawl__answer;
     j pawl_job;
+    policy jsonb := pawl__json('retry', nullif(retry, ''), 65536, 'object');
+    attempts numeric;
+    same jsonb := pawl__json('unique', nullif(uniqueness, ''), 65536, 'object');
+    lives_ms bigint := pawl__ms('expires_in', expires_in);
+    kept_ms bigint := pawl__ms('idempotency_for', idempotency_for);
+    digests bytea[] := ARRAY[pawl__digest(1, idempotency_key), pawl__digest(2, business_key)];
+    unchecked boolean := same IS NOT NULL OR policy IS NOT NULL AND NOT checked;
     now_ms bigint;
 BEGIN
-    IF given = '00000000-0000-0000-0000-000000000000' THEN
-        PERFORM pawl__refuse(1, 'id', 'id must not be all zeroes');
-    END IF;
     queue := coalesce(queue, 'default');
-    args := coalesce(nullif(args, ''), '[]');
-    meta := nullif(meta, '');
-    extra := nullif(extra, '');
-    priority := coalesce(priority, 0);
-    PERFORM pawl__check_names(queue, type);
-    IF priority NOT BETWEEN -100 AND 100 THEN
-        PERFORM pawl__refuse(1, 'priority', format('priority %s must lie between -100 and 100',
-            priority));
-    END IF;
-    PERFORM pawl__check_time('delay_ms', delay_ms, hundred_years);
-    PERFORM pawl__check_time('due_at_ms', due_at_ms, year_9999);
-    PERFORM pawl__check_time('expires_in_ms', expires_in_ms, hundred_years);
-    PERFORM pawl__check_time('expires_at_ms', expires_at_ms, year_9999);
-    PERFORM pawl__check_time('timeout_ms', timeout_ms, hundred_years);
-    PERFORM pawl__check_time('lease_ms', lease_ms, hundred_years);
-    IF lease_ms BETWEEN 1 AND 99 THEN
-        PERFORM pawl__refuse(1, 'lease_ms', 'lease_ms is less than 100 ms');
-    END IF;
-    PERFORM pawl__check_time('sla_soft_at_ms', sla_soft_at_ms, year_9999);
-    PERFORM pawl__check_time('sla_hard_at_ms', sla_hard_at_ms, year_9999);
-    PERFORM pawl__check_time('keep_ms', keep_ms, hundred_years);
-    PERFORM pawl__check_time('idempotency_ms', idempotency_ms, hundred_years);
-    IF delay_ms > 0 AND due_at_ms > 0 THEN
-        PERFORM pawl__refuse(1, 'due_at_ms', 'due_at_ms and delay_ms cannot both be given');
-    ELSIF expires_in_ms > 0 AND expires_at_ms > 0 THEN
-        PERFORM pawl__refuse(1, 'expires_at_ms',
-            'expires_at_ms and expires_in_ms cannot both be given');
-    ELSIF sla_hard_at_ms > 0 AND sla_soft_at_ms > sla_hard_at_ms THEN
-        PERFORM pawl__refuse(1, 'sla_soft_at_ms',
-            'sla_soft_at_ms must not be after sla_hard_at_ms');
-    END IF;
-    PERFORM pawl__check_text('idempotency_key', idempotency_key, 255);
-    PERFORM pawl__check_text('business_key', business_key, 255);
-    IF idempotency_ms > 0 AND idempotency_key IS NULL THEN
-        PERFORM pawl__refuse(1, 'idempotency_ms', 'idempotency_ms needs an idempotency_key');
-    END IF;
-    PERFORM pawl__check_json('unique', nullif(uniqueness, ''), 65536, 'object');
-    IF uniqueness <> '' THEN
-        same := pawl__same_read(uniqueness);
-    END IF;
-    PERFORM pawl__check_text('principal', nullif(principal, ''), 255);
-    PERFORM pawl__check_text('trace_id', nullif(trace_id, ''), 255);
-    PERFORM pawl__check_json('args', args, 10485760, 'array');
-    PERFORM pawl__check_json('meta', meta, 65536, 'object');
-    PERFORM pawl__check_json('extra', extra, 10485760, 'object');
-    j.tags := pawl__tags(tags);
-    PERFORM pawl__check_json('retry', nullif(retry, ''), 65536, 'object');
-    IF retry <> '' AND retry::json -> 'attempts_max' IS NOT NULL THEN
-        attempts_max := nullif(pawl__whole('retry.attempts_max', retry::json -> 'attempts_max'), 0);
-    END IF;
-    IF attempts_max NOT BETWEEN 1 AND 2147483647 THEN
-        PERFORM pawl__refuse(1, 'retry.attempts_max', '"retry.attempts_max" must be at least 1');
-    END IF;
-    keys := pawl__keys(type, queue, args, meta, same, idempotency_key, idempotency_ms,
-        business_key);
-    IF keys <> '{}' THEN
-        PERFORM pawl__keys_lock(keys);
-    END IF;
-    now_ms := pawl__now(); -- when we have the locks
-    FOREACH key IN ARRAY keys LOOP
-        answer := pawl__ask(key, now_ms, answer);
-        EXIT WHEN answer.stands_in IS NOT NULL;
-    END LOOP;
-    deduplicated := answer.stands_in IS NOT NULL;
-    replaced := coalesce(answer.replaced, false) AND NOT deduplicated;
-    IF deduplicated THEN
-        id := answer.stands_in;
-        state := coalesce(answer.state, 0);
-        RETURN;
-    END IF;
-    id := coalesce(given, pawl__id());
-    j.id := id;
-    j.arrival := CASE WHEN given IS NOT NULL THEN pawl__id() END;
-    j.created_at_ms := now_ms;
-    j.due_at_ms := greatest(now_ms, coalesce(answer.due_at_ms, nullif(due_at_ms, 0),
-        now_ms + coalesce(delay_ms, 0)));
-    j.lane := pawl__lane(queue, type);
-    j.attempts_max := coalesce(attempts_max, 3);
-    j.priority := priority;
-    j.args := args;
-    j.expires_at_ms := coalesce(j.due_at_ms + nullif(expires_in_ms, 0), nullif(expires_at_ms, 0));
-    j.timeout_ms := nullif(timeout_ms, 0);
-    j.lease_ms := nullif(lease_ms, 0);
-    j.sla_soft_at_ms := nullif(sla_soft_at_ms, 0);
-    j.sla_hard_at_ms := nullif(sla_hard_at_ms, 0);
-    j.keep_ms := nullif(keep_ms, 0);
-    j.meta := meta;
-    j.extra := extra;
-    j.retry := coalesce(nullif(retry, ''), '{"attempts_max":' || nullif(attempts_max, 3) || '}');
-    j.uniqueness := CASE WHEN same.keys IS NOT NULL THEN pawl__same_print(same) END;
-    j.keys := (SELECT string_agg(set_byte('\x00'::bytea, 0, k.kind) || k.digest, '' ORDER BY k.kind)
-        FROM unnest(keys) AS k);
+    j.priority := coalesce(priority, 0);
+    j.args := coalesce(nullif(args, ''), '[]');
+    j.meta := nullif(meta, '');
+    j.extra := nullif(extra, '');
     j.idempotency_key := idempotency_key;
     j.business_key := business_key;
     j.principal := nullif(principal, '');
     j.trace_id := nullif(trace_id, '');
-    state := pawl__enter(j, keys, coalesce(pending, false), unchecked AND retry <> '', now_ms);
+    j.timeout_ms := pawl__ms('timeout', timeout);
+    j.lease_ms := pawl__ms('lease', lease);
+    j.sla_soft_at_ms := pawl__ms('sla_soft_at', sla_soft_at);
+    j.sla_hard_at_ms := pawl__ms('sla_hard_at', sla_hard_at);
+    j.keep_ms := pawl__ms('keep', keep);
+    PERFORM pawl__refuse(r.number, r.field, r.message) FROM (VALUES
+        (1, 'id', given = '00000000-0000-0000-0000-000000000000', 'id must not be all zeroes'),
+        (1, 'type', type IS NULL, 'type is missing'),
+        (17, 'type', octet_length(type) > 255, 'type is longer than 255 bytes'),
+        (1, 'type', type COLLATE "C" !~ '^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*(@[0-9]+\.[0-9]+)?$',
+            format('type "%s" must be lower-case words joined by dots, as in "mail.send" or '
+            '"mail.send@1.0"', pawl__quoted(type))),
+        (17, 'queue', octet_length(queue) > 128, 'queue is longer than 128 bytes'),
+        (1, 'queue', queue COLLATE "C" !~ '^[a-z0-9][a-z0-9._-]*$', format('queue "%s" must be '
+            'a-z, 0-9, ".", "_" and "-", and begin with a letter or digit', pawl__quoted(queue))),
+        (1, 'priority', j.priority NOT BETWEEN -100 AND 100,
+            format('priority %s must lie between -100 and 100', j.priority)),
+        (1, 'due_at', due_at IS NOT NULL AND delay IS NOT NULL,
+            'due_at and delay cannot both be given'),
+        (1, 'expires_at', expires_at IS NOT NULL AND expires_in IS NOT NULL,
+            'expires_at and expires_in cannot both be given'),
+        (1, 'lease', j.lease_ms < 100, 'lease is less than 100 ms'),
+        (1, 'sla_soft_at', j.sla_soft_at_ms > j.sla_hard_at_ms,
+            'sla_soft_at must not be after sla_hard_at'),
+        (1, 'idempotency_for', kept_ms IS NOT NULL AND idempotency_key IS NULL,
+            'idempotency_for needs an idempotency_key'),
+        (1, 'attempts_max', attempts_max < 1, 'attempts_max must be at least 1'),
+        (1, 'attempts_max', attempts_max IS NOT NULL AND policy ? 'attempts_max',
+            'attempts_max and retry.attempts_max cannot both be given'),
+        (1, 'unique.keys', coalesce(same -> 'keys', '[]') = '[]' AND same IS NOT NULL,
+            'unique.keys must say what makes two jobs the same')
+    ) AS r (number, field, broken, message) WHERE r.broken;
+    PERFORM pawl__check_text(t.field, t.value, 255) FROM (VALUES
+        ('idempotency_key', idempotency_key), ('business_key', business_key),
+        ('principal', j.principal), ('trace_id', j.trace_id)) AS t (field, value);
+    PERFORM pawl__json('args', j.args, 10485760, 'array'), pawl__json('meta', j.meta, 65536,
+        'object'), pawl__json('extra', j.extra, 10485760, 'object');
+    j.tags := pawl__tags(tags);
+    IF idempotency_key IS NOT NULL OR business_key IS NOT NULL THEN
+        PERFORM pawl__keys_lock(digests);
+    END IF;
+    now_ms := pawl__now(); -- when we have the locks
+    SELECT h.id, h.state INTO id, state FROM pawl__holder(digests[1], false, now_ms) AS h;
+    deduplicated := id IS NOT NULL;
+    IF deduplicated THEN
+        RETURN;
+    END IF;
+    PERFORM pawl__refuse(5, 'business_key', format('job "%s", which is %s, holds the same '
+        'business_key', h.id, pawl__state_name(h.state)))
+    FROM pawl__holder(digests[2], true, now_ms) AS h WHERE h.id IS NOT NULL;
+    id := coalesce(given, pawl__id());
+    j.id := id;
+    j.arrival := CASE WHEN given IS NOT NULL THEN pawl__id() END;
+    j.created_at_ms := now_ms;
+    j.due_at_ms := greatest(now_ms, coalesce(pawl__ms('due_at', due_at),
+        now_ms + pawl__ms('delay', delay)));
+    j.expires_at_ms := coalesce(j.due_at_ms + lives_ms, pawl__ms('expires_at', expires_at));
+    j.lane := pawl__lane(queue, type);
+    IF jsonb_typeof(policy -> 'attempts_max') = 'number' THEN
+        attempts := (policy ->> 'attempts_max')::numeric;
+    END IF;
+    j.attempts_max := CASE WHEN attempts BETWEEN 1 AND 2147483647 AND attempts = trunc(attempts)
+        THEN attempts ELSE coalesce(attempts_max, 3) END;
+    j.retry := coalesce(nullif(retry, ''), '{"attempts_max":' || nullif(attempts_max, 3) || '}');
+    j.uniqueness := nullif(uniqueness, '');
+    j.keys := nullif(coalesce('\x01'::bytea || digests[1], '') || coalesce('\x02'::bytea
+        || digests[2], ''), '');
+    j.state := CASE WHEN pending OR unchecked THEN 3 WHEN j.due_at_ms > now_ms THEN 1 ELSE 2 END;
+    state := j.state;
+    PERFORM pawl__enter(j, now_ms + kept_ms);
+    IF unchecked THEN
+        INSERT INTO pawl_unsettled (at_ms, job_id, ties, bytes, run, to_state, delay_ms)
+        VALUES (now_ms, j.id, 4, CASE WHEN same IS NOT NULL
+            THEN octet_length(concat(j.args, j.meta, j.extra)) END, 0,
+            CASE WHEN pending THEN 3 END, lives_ms);
+    END IF;
+    IF unchecked OR pending IS NOT TRUE THEN
+        PERFORM pawl__tell(CASE j.state WHEN 2 THEN 'r' ELSE '' END);
+    END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION pawl__ms(field text, value interval) RETURNS bigint
-LANGUAGE plpgsql STRICT AS $$
-DECLARE
-    ms numeric := extract(epoch FROM value)::numeric * 1000;
-BEGIN
-    PERFORM pawl__check_time(field, least(greatest(ms, -1), 3155760000001)::bigint, 3155760000000);
-    RETURN ms::bigint;
-END $$;
-
-CREATE OR REPLACE FUNCTION pawl__ms(field text, value timestamptz) RETURNS bigint
-LANGUAGE plpgsql STRICT AS $$
-DECLARE
-    at_s double precision := extract(epoch FROM value); -- infinity too
-BEGIN
-    PERFORM pawl__check_time(field, (least(greatest(at_s, -1), 253402300800) * 1000)::bigint,
-        253402300799999);
-    RETURN (extract(epoch FROM value) * 1000)::bigint;
-END $$;
-
--- Only `type` is required. The manual is docs/sql.md.
+-- Only `type` is required. The manual is docs/sql.md. What is JSON may be text or jsonb.
 CREATE OR REPLACE FUNCTION pawl_submit(
-    type text, args text DEFAULT '[]', queue text DEFAULT 'default', priority integer DEFAULT 0,
-    delay interval DEFAULT NULL, due_at timestamptz DEFAULT NULL,
-    attempts_max integer DEFAULT NULL, retry text DEFAULT NULL,
+    type text, args anycompatible DEFAULT NULL, queue text DEFAULT 'default',
+    priority integer DEFAULT 0, delay interval DEFAULT NULL, due_at timestamptz DEFAULT NULL,
+    attempts_max integer DEFAULT NULL, retry anycompatible DEFAULT NULL,
     timeout interval DEFAULT NULL, expires_in interval DEFAULT NULL,
     expires_at timestamptz DEFAULT NULL, idempotency_key text DEFAULT NULL,
     idempotency_for interval DEFAULT NULL, business_key text DEFAULT NULL,
-    uniqueness text DEFAULT NULL, tags text[] DEFAULT NULL, meta text DEFAULT NULL,
-    lease interval DEFAULT NULL, sla_soft_at timestamptz DEFAULT NULL,
-    sla_hard_at timestamptz DEFAULT NULL, keep interval DEFAULT NULL,
-    principal text DEFAULT NULL, trace_id text DEFAULT NULL, extra text DEFAULT NULL,
-    pending boolean DEFAULT false, id uuid DEFAULT NULL) RETURNS uuid
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path FROM CURRENT AS $$
-BEGIN
-    IF delay IS NOT NULL AND due_at IS NOT NULL THEN
-        PERFORM pawl__refuse(1, 'due_at', 'due_at and delay cannot both be given');
-    ELSIF expires_in IS NOT NULL AND expires_at IS NOT NULL THEN
-        PERFORM pawl__refuse(1, 'expires_at', 'expires_at and expires_in cannot both be given');
-    ELSIF idempotency_for IS NOT NULL AND idempotency_key IS NULL THEN
-        PERFORM pawl__refuse(1, 'idempotency_for', 'idempotency_for needs an idempotency_key');
-    END IF;
-    IF attempts_max IS NOT NULL THEN
-        PERFORM pawl__check_json('retry', retry, 65536, 'object');
-        IF attempts_max < 1 THEN
-            PERFORM pawl__refuse(1, 'attempts_max', 'attempts_max must be at least 1');
-        ELSIF retry::json -> 'attempts_max' IS NOT NULL THEN
-            PERFORM pawl__refuse(1, 'attempts_max',
-                'attempts_max and retry.attempts_max cannot both be given');
-        END IF;
-    END IF;
-    RETURN (pawl__submit(type, args, queue, meta, extra, tags, priority, pawl__ms('delay', delay),
-        pawl__ms('due_at', due_at), pawl__ms('expires_in', expires_in),
-        pawl__ms('expires_at', expires_at), pawl__ms('timeout', timeout), pawl__ms('lease', lease),
-        pawl__ms('sla_soft_at', sla_soft_at), pawl__ms('sla_hard_at', sla_hard_at),
-        pawl__ms('keep', keep), retry, idempotency_key,
-        pawl__ms('idempotency_for', idempotency_for), business_key, uniqueness, principal, trace_id,
-        pending, id, attempts_max, true)).id;
-END $$;
-
--- The same for those who have jsonb in their hands. args is required, which tells the two apart.
-CREATE OR REPLACE FUNCTION pawl_submit(
-    type text, args jsonb, queue text DEFAULT 'default', priority integer DEFAULT 0,
-    delay interval DEFAULT NULL, due_at timestamptz DEFAULT NULL,
-    attempts_max integer DEFAULT NULL, retry jsonb DEFAULT NULL,
-    timeout interval DEFAULT NULL, expires_in interval DEFAULT NULL,
-    expires_at timestamptz DEFAULT NULL, idempotency_key text DEFAULT NULL,
-    idempotency_for interval DEFAULT NULL, business_key text DEFAULT NULL,
-    uniqueness jsonb DEFAULT NULL, tags text[] DEFAULT NULL, meta jsonb DEFAULT NULL,
-    lease interval DEFAULT NULL, sla_soft_at timestamptz DEFAULT NULL,
-    sla_hard_at timestamptz DEFAULT NULL, keep interval DEFAULT NULL,
-    principal text DEFAULT NULL, trace_id text DEFAULT NULL, extra jsonb DEFAULT NULL,
-    pending boolean DEFAULT false, id uuid DEFAULT NULL) RETURNS uuid
-LANGUAGE sql SECURITY DEFINER
-SET search_path FROM CURRENT AS $$
-    SELECT pawl_submit(type, args::text, queue, priority, delay, due_at, attempts_max, retry::text,
-        timeout, expires_in, expires_at, idempotency_key, idempotency_for, business_key,
-        uniqueness::text, tags, meta::text, lease, sla_soft_at, sla_hard_at, keep, principal,
-        trace_id, extra::text, pending, id)
+    uniqueness anycompatible DEFAULT NULL, tags text[] DEFAULT NULL,
+    meta anycompatible DEFAULT NULL, lease interval DEFAULT NULL,
+    sla_soft_at timestamptz DEFAULT NULL, sla_hard_at timestamptz DEFAULT NULL,
+    keep interval DEFAULT NULL, principal text DEFAULT NULL, trace_id text DEFAULT NULL,
+    extra anycompatible DEFAULT NULL, pending boolean DEFAULT false, id uuid DEFAULT NULL)
+RETURNS uuid
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT s.id FROM pawl__submit(type, args::text, queue, priority, delay, due_at, attempts_max,
+        retry::text, timeout, expires_in, expires_at, idempotency_key, idempotency_for,
+        business_key, uniqueness::text, tags, meta::text, lease, sla_soft_at, sla_hard_at, keep,
+        principal, trace_id, extra::text, pending, id, false) AS s
 $$;

@@ -254,20 +254,13 @@ SELECT version, checksum
 FROM pawl_script
 
 -- name: script_put
--- Functions and types are those that this transaction made, and older ones that could not be
--- dropped, in the order in which they can be.
+-- Functions that this transaction made, and older ones that could not be dropped.
 INSERT INTO pawl_script (id, version, checksum, applied_at_ms, made)
 VALUES (1, :version, :checksum, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     ARRAY(SELECT 'FUNCTION ' || p.oid::regprocedure::text
         FROM pg_proc AS p
         WHERE p.pronamespace = quote_ident(current_schema())::regnamespace
             AND (p.xmin = pg_current_xact_id()::xid OR 'FUNCTION ' || p.oid::regprocedure::text
-                IN (SELECT unnest(s.made) FROM pawl_script AS s)))
-    || ARRAY(SELECT 'TYPE ' || t.oid::regtype::text
-        FROM pg_type AS t
-        JOIN pg_class AS c ON c.oid = t.typrelid AND c.relkind = 'c'
-        WHERE t.typnamespace = quote_ident(current_schema())::regnamespace
-            AND (t.xmin = pg_current_xact_id()::xid OR 'TYPE ' || t.oid::regtype::text
                 IN (SELECT unnest(s.made) FROM pawl_script AS s))))
 ON CONFLICT (id) DO UPDATE
 SET version = excluded.version, checksum = excluded.checksum,

@@ -125,8 +125,15 @@ UNION ALL
 SELECT pg_advisory_xact_lock(g.n)
 FROM unnest(:numbers) AS g (n)
 
+-- name: key_try
+-- Whether each of them is ours now; nobody is waited for.
+SELECT a.free AND pg_try_advisory_xact_lock(g.n)
+FROM (SELECT pg_try_advisory_xact_lock_shared(:number) AS free OFFSET 0) AS a
+CROSS JOIN unnest(:numbers) AS g (n)
+
 -- name: key_records
--- The keys of jobs, which never change; read without a lock, before the locks.
+-- The keys of jobs, which do not change once a job was checked; read without a lock, before the
+-- locks.
 SELECT keys
 FROM pawl_job
 WHERE id = ANY (:ids) AND keys IS NOT NULL

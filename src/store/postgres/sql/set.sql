@@ -258,6 +258,22 @@ WHERE ctid = ANY (ARRAY (
     ) AS l
 ))
 
+-- name: set_checked
+WITH g AS MATERIALIZED (
+    SELECT r.place, {{checked.fields of l}}
+    FROM unnest(:id, {{checked.fields bound}}) AS l (id, {{checked.fields}})
+    CROSS JOIN LATERAL (
+        SELECT j.ctid AS place
+        FROM pawl_job AS j
+        WHERE j.id = l.id
+        OFFSET 0
+    ) AS r
+)
+UPDATE pawl_job AS j
+SET {{checked.fields set g}}
+FROM g
+WHERE j.ctid = g.place
+
 -- name: set_followed
 DELETE FROM pawl_unsettled
 WHERE seq = ANY (:seq)

@@ -278,6 +278,12 @@ WHERE (at_ms, key) IN (SELECT expires_at_ms, key FROM pawl_set_row)
 DELETE FROM pawl_job
 WHERE key IN (SELECT key FROM pawl_set_row)
 
+-- name: set_checked
+UPDATE pawl_job
+SET {{checked.fields set s}}
+FROM pawl_set_checked AS s
+WHERE pawl_job.key = s.key
+
 -- name: set_followed
 DELETE FROM pawl_unsettled
 WHERE seq IN (SELECT seq FROM pawl_set_followed)
