@@ -156,7 +156,8 @@ def check_clang_build():
     if found:
         return found
     objects = run(["ninja", "-C", BUILD, "-t", "targets", "rule", "c_COMPILER"])[1].split()
-    return complaints_of(["ninja", "-C", BUILD, "--quiet", "libpawl.a", "libpawl.so", *objects])
+    shared = os.path.basename(os.path.realpath(f"{BUILD}/libpawl.so"))  # with its version
+    return complaints_of(["ninja", "-C", BUILD, "--quiet", "libpawl.a", shared, *objects])
 
 
 def need_build():
