@@ -275,11 +275,12 @@ static enum pawl_err sort_jobs(struct pawl__claim *claim)
 /* How many jobs to look at beyond those that can still be given. The last scan found only jobs that
  * had expired: the next one looks at several times as many as were met so far, so that a thousand
  * of them cost five scans. What it finds beyond its need it has locked, and leaves as it is. */
-static size_t look_ahead(const struct pawl__claim *claim)
+static size_t look_ahead(const struct pawl__claim *claim, size_t lacking)
 {
-    int64_t rest = PAWL__MAINTENANCE_MAX - claim->expired, ahead = AHEAD_FACTOR * claim->expired;
+    int64_t rest = PAWL__MAINTENANCE_MAX - claim->expired - (int64_t)lacking;
+    int64_t ahead = AHEAD_FACTOR * claim->expired;
     bool gave = claim->op->claim.job_count > claim->first;
-    if (gave) return 0;
+    if (gave || rest < 0) return 0;
     return (size_t)(ahead < rest ? ahead : rest);
 }
 
@@ -288,10 +289,11 @@ enum pawl_err pawl__scan_claim(struct pawl__set *set, struct pawl__op *op)
     struct pawl__claim *claim = set->claim;
     const struct pawl__core_table *table = set->table;
     pawl__scan_ready_fn *claim_plain = pawl__core_quick(table)->claim_plain;
-    size_t ahead = look_ahead(claim);
+    size_t lacking = (size_t)op->claim.limit - op->claim.job_count;
+    size_t ahead = look_ahead(claim, lacking);
     bool plain = op->kind == PAWL__OP_CLAIM && claim_plain && !ahead;
     claim->first = op->claim.job_count;
-    claim->wanted = (size_t)op->claim.limit - claim->first + ahead;
+    claim->wanted = lacking + ahead;
     claim->need = PAWL__NEED_RUN | PAWL__NEED_FACTS;
     if (!op->claim.bytes_max && !ahead) claim->need |= PAWL__NEED_JOB; // most will be taken
     claim->again = claim->passed_over = false;
