@@ -253,7 +253,6 @@ static void meta_numbers_filter_as_written(struct rig *rig)
         { "nothing", "null", false },
         { "text", "caf\xc3\xa9", true },
         { "text", "caf\\u00e9", false },
-        { "empty", "", true },
     };
     struct pawl_job_id id = submit_one(
         rig, &(struct pawl_job_spec){
@@ -261,7 +260,7 @@ static void meta_numbers_filter_as_written(struct rig *rig)
                                  "\"long\":123456789012345678901234567890,"
                                  "\"fine\":0.1000000000000000055511151231257827,"
                                  "\"say \\\"so\\\"\":7,\"$.whole\":8,\"nothing\":null,"
-                                 "\"text\":\"caf\\u00e9\",\"empty\":\"\"}") });
+                                 "\"text\":\"caf\\u00e9\"}") });
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct pawl_filter filter = { .meta_key = cases[i].name, .meta_value = cases[i].value };
         int64_t count = count_jobs(rig, &filter);
