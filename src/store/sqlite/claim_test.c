@@ -28,13 +28,16 @@ static void open_long(struct kit *kit, struct pawl_job_spec spec)
     kit_reopen(kit);
 }
 
-static int64_t misses(const struct kit *kit)
+/* What this process has read from files so far. SQLite's own count leaves out pages that it reads
+ * past its cache, as newer versions do with long values. */
+static int64_t bytes_read(void)
 {
-    int count, high;
-    assert_int_equal(
-        sqlite3_db_status(kit->sq->writer.db, SQLITE_DBSTATUS_CACHE_MISS, &count, &high, 0),
-        SQLITE_OK);
-    return count;
+    long long bytes = 0;
+    FILE *io = fopen("/proc/self/io", "r");
+    assert_non_null(io);
+    assert_int_equal(fscanf(io, "rchar: %lld", &bytes), 1);
+    fclose(io);
+    return bytes;
 }
 
 /* How many pages are read to claim all of them, within these bounds; `given` of them are. */
@@ -47,9 +50,9 @@ static int64_t pages_read(struct kit *kit, struct pawl__op op, size_t given, siz
     op.claim.limit = JOBS;
     op.claim.worker = "worker";
     op.claim.lease_ms = KIT_LEASE_MS;
-    int64_t before = misses(kit);
+    int64_t before = bytes_read();
     kit_ok(kit, kit_do(kit, &op));
-    int64_t read = misses(kit) - before;
+    int64_t read = (bytes_read() - before) / PAWL__SQ_PAGE_BYTES;
     assert_int_equal(op.claim.job_count, given);
     for (size_t i = 0; i < given; i++) {
         assert_int_equal(op.claim.jobs[i].args.len, args_len);
@@ -79,13 +82,14 @@ static void arguments_beyond_the_bound_are_not_read(void **state)
 }
 
 /* Fields behind the arguments are found by way of their pages: of those that are given, and of the
- * first that is not. */
+ * first that is not. Where SQLite does not keep such pages, it reads them for the arguments and
+ * again for the fields. */
 static void fields_are_read_of_one_job_too_many_at_most(void **state)
 {
     struct kit kit;
     open_long(&kit, (struct pawl_job_spec){ .timeout_ms = 5000 });
     struct pawl__op op = { .claim.bytes_max = LONG + 10 };
-    assert_in_range(pages_read(&kit, op, 1, LONG), PAGES_OF_LONG, 2 * PAGES_OF_LONG + PAGES_ASIDE);
+    assert_in_range(pages_read(&kit, op, 1, LONG), PAGES_OF_LONG, 4 * PAGES_OF_LONG + PAGES_ASIDE);
     kit_check(&kit);
     kit_close(&kit);
 }
