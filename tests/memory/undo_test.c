@@ -11,9 +11,11 @@ enum { ROWS = 300, OPS = 10 };
 /* ---- indexes ---- */
 
 struct item {
-    struct pawl__mem_row row;
-    struct pawl__mem_node node;
     bool linked;
+    union {
+        struct pawl__mem_row row;
+        char room[sizeof(struct pawl__mem_row) + sizeof(struct pawl__mem_node)];
+    };
 };
 
 static int by_seq(const struct pawl__mem_row *a, const struct pawl__mem_row *b)
