@@ -12,13 +12,14 @@
 #
 # PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
 # a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
-# outside for long run without sanitizers, except for the server's.
+# outside for long run without sanitizers, except for the server's; so does "slow", for the store in
+# memory takes the same paths.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 results=build-results
 scale=${PAWL_TEST_SCALE:-50}
 tsan_suites=(base store sqlite api engine contract threads)
-not_asan_suites=(cli cluster conformance deploy docs install postgres remote tidy wake work)
+not_asan_suites=(cli cluster conformance deploy docs install postgres remote slow tidy wake work)
 processes=$(($(nproc) * 2)) # many only wait
 
 # Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
