@@ -89,7 +89,7 @@ static void list_row(struct pawl__pg_list *lists[LISTS], const struct pawl__pg_n
 static void send_jobs(struct pawl__backend *pg, const struct news *news, bool extras)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    struct pawl__pg_list *lists[LISTS];
+    struct pawl__pg_list *lists[LISTS] = { NULL };
     pawl__pg_call(conn, extras ? PG_NEW_JOBS : PG_NEW_JOBS_PLAIN);
     pawl__pg_bind(conn, PG_NEW_JOBS_now_ms, pg->now_ms);
     begin_lists(conn, extras, lists);

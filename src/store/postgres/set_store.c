@@ -102,7 +102,7 @@ static void restore_rows(struct pawl__backend *pg)
 static void write_rows(struct pawl__backend *pg, enum origin origin)
 {
     const enum pawl__pg_kind first = origin == PLACE ? PAWL__PG_TIDS : PAWL__PG_IDS;
-    struct pawl__pg_list *lists[LISTS_MAX];
+    struct pawl__pg_list *lists[LISTS_MAX] = { NULL };
     if (origin == ARCHIVE) restore_rows(pg);
     begin_lists(pg, origin == PLACE ? PG_SET_WRITE : PG_SET_WRITE_RESTORED, &first, written,
                 PAWL__ROW_WRITTEN_COUNT, lists);
@@ -163,7 +163,7 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
     static const enum pawl__pg_kind ids = PAWL__PG_IDS;
     const struct pawl__set_table *of = &pawl__set_tables[table];
     const struct pawl__list *list = &pg->set.lists[table];
-    struct pawl__pg_list *lists[LISTS_MAX];
+    struct pawl__pg_list *lists[LISTS_MAX] = { NULL };
     begin_lists(pg, statements[table], of->of_job ? &ids : NULL, of->fields, of->count, lists);
     for (size_t i = 0; i < list->count; i++) {
         const char *row = (const char *)list->rows + i * of->bytes;
