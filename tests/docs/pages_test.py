@@ -435,8 +435,9 @@ def make_targets_exist():
 
 @test
 def what_is_on_the_map_is_there():
-    """The map is the README's last table: its first column holds paths."""
-    section = re.search(r"^## The map$(.*?)(?=^## |\Z)", read("README.md"), re.M | re.S)
+    """The map is the README's table of the source tree: its first column holds paths."""
+    section = re.search(r"^## Source tree and documentation$(.*?)(?=^## |\Z)", read("README.md"),
+                        re.M | re.S)
     assert section, "README.md has no map"
     found = re.findall(r"^\| \[?`([^`]+)`", section.group(1), re.MULTILINE)
     assert len(found) > 8, found
