@@ -1,4 +1,4 @@
-/* What is made of the lists, and the proof that they are complete.
+/* The tables made from the lists, and compile-time checks that the lists are complete.
  *
  * Pure; any thread. */
 #include "fields/fields.h"
@@ -40,8 +40,8 @@
 PAWL__JOB_FIELDS(X)
 #undef X
 
-/* Without names, so that a member that is missing in the list has no initialiser, which is an error
- * here. */
+/* Without member names, so that a member missing from the list has no initializer, which is an
+ * error here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 #define X(member, column, kind, ...) EMPTY_##kind,
@@ -93,7 +93,7 @@ const char *const pawl__job_names[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X) };
 #define NONE_FLAG false
 #define NONE_ARCHIVE false
 
-/* As above: these do not compile when a member is missing in the list. */
+/* As above: these do not compile if a member is missing from the list. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 #define X(member, kind, ...) NONE_##kind,
@@ -133,7 +133,7 @@ size_t pawl__job_text_bytes(const struct pawl_job *job)
     return bytes;
 }
 
-/* Returns where it was put. */
+/* Returns the address of the copy. */
 static const char *put(char **room, const char *at, size_t len)
 {
     char *start = *room;

@@ -1,5 +1,5 @@
-/* What is made of the list of fields. That the list is complete is checked by the compiler, see
- * fields.c, and that this check works by tests/fields. */
+/* Tests the tables made from the list of fields. The compiler checks that the list is complete (see
+ * fields.c), and tests/fields checks that this check works. */
 #include "base/test_kit.h"
 #include "fields/fields.h"
 
@@ -31,7 +31,7 @@ static void an_empty_job_has_no_null(void **state)
     assert_int_equal(pawl__job_empty.state, PAWL_STATE_NONE);
 }
 
-/* Each string has another text, in `texts`. */
+/* Each string is different; they are stored in `texts`. */
 static struct pawl_job full_job(char texts[PAWL__JOB_END][8])
 {
     struct pawl_job job = pawl__job_empty;
