@@ -1,9 +1,9 @@
-/* Prints docs/lifecycle.md from the lifecycle's own tables and functions, so that the page cannot
- * say what the code does not do.
+/* Generates docs/lifecycle.md from the tables and functions of src/lifecycle, so that the page
+ * cannot contradict the code.
  *
  *     lifecycle_doc                 prints the page
  *     lifecycle_doc write FILE      replaces FILE
- *     lifecycle_doc check FILE      one TAP line: is FILE what would be printed? */
+ *     lifecycle_doc check FILE      prints one TAP line: is FILE up to date? */
 #include "base/buf.h"
 #include "base/time_text.h"
 #include "lifecycle/decimal.h"
@@ -50,15 +50,14 @@ static void add_opening(struct pawl__buf *out)
 {
     pawl__buf_add_text(
         out,
-        "# The lifecycle of a job\n\n"
+        "# Job lifecycle\n\n"
         "<!-- Printed by mk/lifecycle_doc.c: change that, or the tables it reads, then run\n"
         "     `ninja -C build docs-lifecycle`. A test compares this page with the code. -->\n\n"
         "A job is always in exactly one state. Events move it, and only as the table below "
         "allows:\n"
-        "a move that is not there is refused, and the answer names the state that the job is in.\n"
-        "Waiting, running again and ending are all told in these words, whichever way you talk to\n"
-        "pawl. Three other systems have words of their own for the same things; pawl understands\n"
-        "and speaks those too.\n\n");
+        "any other move is refused, and the error names the state that the job is in. All\n"
+        "interfaces of pawl use these states and events. Three other systems have their own names\n"
+        "for the same states; pawl accepts and shows those too.\n\n");
 }
 
 static void add_states(struct pawl__buf *out)
@@ -76,18 +75,18 @@ static void add_states(struct pawl__buf *out)
 #undef X
     pawl__buf_add_text(
         out,
-        "\nThe numbers are what the store keeps; they never change. A name in another vocabulary\n"
-        "may stand for several states: looking for Ratchet's `PENDING` finds all that it covers,\n"
-        "and the case of letters does not matter.\n\n"
-        "- A job has *ended* when nothing more happens to it by itself. It ended *well* when it\n"
-        "  did its work or was deliberately left out.\n"
-        "- Whether a job *was executed* is counted, not guessed from its state: it was, when a\n"
-        "  worker has held it at least once. A cancelled job may have run or not.\n\n");
+        "\nThe store contains the numbers; they never change. A name in another vocabulary may\n"
+        "cover several states: a query for Ratchet's `PENDING` finds all of them. Names are not\n"
+        "case-sensitive.\n\n"
+        "- A job has *ended* when only an operator can still move it. It ended *well* if it did\n"
+        "  its work or was deliberately skipped.\n"
+        "- Whether a job *was executed* is counted, not derived from its state: it was executed if\n"
+        "  a worker has claimed it at least once. A cancelled job may have run or not.\n\n");
 }
 
 /* ---- moves ---- */
 
-/* All events that lead from one state to another, as "a, b"; empty when none does. */
+/* All events that lead from one state to another, as "a, b"; empty if there is none. */
 static void label_of(int from, int to, bool operators, char out[LABEL_BYTES])
 {
     out[0] = '\0';
@@ -124,9 +123,8 @@ static void add_resumes(struct pawl__buf *out)
 static void add_diagrams(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "## Moves\n\n"
-                            "What happens in the ordinary course of things. A new job begins as\n"
-                            "`scheduled` when it is due later, as `pending` when it is held, else\n"
-                            "as `available`.\n\n"
+                            "Moves in normal operation. A new job starts as `scheduled` if it is\n"
+                            "due later, as `pending` if it is held, else as `available`.\n\n"
                             "```mermaid\nstateDiagram-v2\n"
                             "    [*] --> scheduled\n"
                             "    [*] --> available\n"
@@ -138,8 +136,8 @@ static void add_diagrams(struct pawl__buf *out)
         }
     }
     pawl__buf_add_text(out, "```\n\n"
-                            "What operators can do besides. Resuming leads back to the state that\n"
-                            "pausing left; reviving is how what ended badly is run again.\n\n"
+                            "Moves by operators. Resuming restores the state before the pause;\n"
+                            "reviving runs a job again that ended badly.\n\n"
                             "```mermaid\nstateDiagram-v2\n");
     add_edges(out, true);
     add_resumes(out);
@@ -154,15 +152,15 @@ static void add_moves_from(struct pawl__buf *out, int from)
         bool resume = from == PAWL_STATE_PAUSED && event == PAWL_EVENT_RESUME;
         if (!to && !resume) continue;
         pawl__buf_printf(out, "| %s | %s | %s |\n", any ? "" : name_of(from),
-                         pawl__event_name(event), resume ? "*where it was*" : name_of(to));
+                         pawl__event_name(event), resume ? "*the state before the pause*" : name_of(to));
         any = true;
     }
-    if (!any) pawl__buf_printf(out, "| %s | | *stays* |\n", name_of(from));
+    if (!any) pawl__buf_printf(out, "| %s | | *none* |\n", name_of(from));
 }
 
 static void add_moves(struct pawl__buf *out)
 {
-    pawl__buf_add_text(out, "All of it as a table:\n\n"
+    pawl__buf_add_text(out, "All moves:\n\n"
                             "| from | event | to |\n"
                             "|------|-------|----|\n");
     for (int from = 1; from < PAWL_STATE_END; from++) {
@@ -175,7 +173,7 @@ static void add_moves(struct pawl__buf *out)
 
 static void add_event(struct pawl__buf *out, int event)
 {
-    const char *to = "*where it was*", *comma = "";
+    const char *to = "*the state before the pause*", *comma = "";
     pawl__buf_printf(out, "| %s | %s | ", pawl__event_name(event), causes[event]);
     for (int from = 1; from < PAWL_STATE_END; from++) {
         bool resume = from == PAWL_STATE_PAUSED && event == PAWL_EVENT_RESUME;
@@ -197,10 +195,10 @@ static void add_events(struct pawl__buf *out)
     }
     pawl__buf_add_text(
         out,
-        "\nConditions choose the event, the table says what follows. A lease that runs out is\n"
-        "`lapse` while the job may run again and `exhaust` when it may not, or a job that kills\n"
-        "its workers would live for ever. Some things are two events in one step: a job that is\n"
-        "given back unharmed is snoozed and due at once, which costs it no attempt.\n\n");
+        "\nConditions select the event, and the table gives the next state. The end of a lease is\n"
+        "`lapse` while the job may run again and `exhaust` otherwise; without that, a job that\n"
+        "kills its workers would run for ever. Some changes are two events in one step: a job\n"
+        "that is given back is snoozed and due at once, which costs no attempt.\n\n");
 }
 
 /* ---- retry: the policy ---- */
@@ -230,25 +228,25 @@ static void add_policy(struct pawl__buf *out)
     struct pawl_retry retry = { 0 };
     pawl__retry_resolve(&retry);
     assert(retry.exponent_max == 0); // the page calls it "no limit"
-    pawl__buf_add_text(out, "## Running again\n\n"
-                            "When a run fails, the job's retry policy says whether and when it\n"
+    pawl__buf_add_text(out, "## Retry policy\n\n"
+                            "When a run fails, the job's retry policy decides whether and when it\n"
                             "runs again. A field that is not given takes its default.\n\n"
                             "| field | default | meaning |\n"
                             "|-------|--------:|---------|\n");
-    add_default_int(out, "attempts_max", retry.attempts_max, "runs in all, the first included");
+    add_default_int(out, "attempts_max", retry.attempts_max, "total runs, including the first");
     add_default(out, "backoff", backoffs[retry.backoff], "how the wait grows");
     add_default_int(out, "initial_ms", retry.initial_ms, "*I*, the first wait");
     add_default_double(out, "coefficient", retry.coefficient, "*C*, at least 1");
     add_default_int(out, "cap_ms", retry.cap_ms,
-                    "no wait is longer; if not given, never below `initial_ms`");
+                    "the longest wait; if not given, at least `initial_ms`");
     add_default(out, "exponent_max", "no limit", "where the power of *C* stops growing");
     add_default(out, "jitter", jitters[retry.jitter],
-                "draw the wait, so that jobs which failed "
-                "together do not come back together");
-    add_default_double(out, "jitter_low", retry.jitter_low, "the least factor");
-    add_default_double(out, "jitter_high", retry.jitter_high, "the factor that is just not drawn");
+                "randomize the wait, so that jobs that failed "
+                "together are not retried together");
+    add_default_double(out, "jitter_low", retry.jitter_low, "the lowest factor");
+    add_default_double(out, "jitter_high", retry.jitter_high, "the upper bound of the factor, exclusive");
     add_default(out, "non_retryable", "none",
-                "error types that end the job; `auth.*` is all that begins with `auth.`");
+                "error types that are not retried; `auth.*` is a prefix");
     add_default(out, "on_exhaustion", exhaustions[retry.on_exhaustion],
                 "or `dead_letter`: listed among the dead letters");
 }
@@ -262,11 +260,11 @@ static void add_formulas(struct pawl__buf *out)
     PAWL_BACKOFFS(X)
 #undef X
     pawl__buf_add_text(out,
-                       "\nand then, in this order: at most `cap_ms`; with jitter, times a number "
-                       "drawn evenly from\n"
-                       "`jitter_low` up to `jitter_high`; at most `cap_ms` again. Without jitter "
-                       "and with a whole\n"
-                       "coefficient a wait is exact to the millisecond, whatever the numbers.\n\n");
+                       "\nThe wait is then limited to `cap_ms`, with jitter multiplied by a random "
+                       "number, uniform in\n"
+                       "[`jitter_low`, `jitter_high`), and limited to `cap_ms` again. Without "
+                       "jitter and with an\n"
+                       "integer coefficient, a wait is exact to the millisecond.\n\n");
 }
 
 /* ---- retry: a worked table ---- */
@@ -335,19 +333,19 @@ static void add_systems(struct pawl__buf *out)
     struct pawl_retry ratchet =
         pawl__retry_ratchet(PAWL__RATCHET_EXPONENTIAL, RATCHET_RETRIES, RATCHET_BASE_MS);
     struct pawl_retry marie = pawl__retry_marie(MARIE_LIMIT, MARIE_DELAY_MS, true, true);
-    pawl__buf_add_text(out, "\nMilliseconds, as the code computes them. ");
+    pawl__buf_add_text(out, "\nMilliseconds, as computed by the code. ");
     pawl__buf_printf(out,
                      "The default policy is that of OJS. Ratchet's\n"
                      "doubles at most %" PRId32 " times, stops at %" PRId64 " hours and has no "
                      "jitter. Marie's doubles at most\n"
-                     "%" PRId32 " times; its jitter, where asked for, is a factor from ",
+                     "%" PRId32 " times; its jitter, if enabled, is a factor from ",
                      ratchet.exponent_max, ratchet.cap_ms / 3600000, marie.exponent_max);
     pawl__decimal_print(marie.jitter_low, out);
     pawl__buf_add_text(out, " up to ");
     pawl__decimal_print(marie.jitter_high, out);
-    pawl__buf_add_text(out, ".\nAll three are the same policy with other numbers. In the store a "
-                            "policy is JSON, and only what\ndiffers from the default is kept; "
-                            "Ratchet's, above, is\n\n```json\n");
+    pawl__buf_add_text(out, ".\nAll three are the same policy with different parameters. The store "
+                            "keeps a policy as JSON, without\nthe fields that have their default. "
+                            "Ratchet's policy above is\n\n```json\n");
     pawl__retry_print(&ratchet, out);
     pawl__buf_add_text(out, "\n```\n\n");
 }
@@ -386,7 +384,7 @@ static void add_decision(struct pawl__buf *out)
     pawl__retry_resolve(&retry);
     pawl__buf_printf(
         out,
-        "Whether there is a next time is decided by the first line that applies. The example has\n"
+        "The first matching line decides whether the job is retried. The example has\n"
         "`attempts_max` %" PRId32 ", `non_retryable` `auth.*`, no jitter, and "
         "`on_exhaustion` `%s`.\n\n"
         "| the worker reports | attempt | the job is then | after ms | reason |\n"
@@ -443,8 +441,8 @@ static void add_waiting(struct pawl__buf *out)
         { "audit", { .due_at_ms = NOON, .sla_hard_at_ms = NOON + 96 * HOUR } },
     };
     qsort(jobs, sizeof jobs / sizeof *jobs, sizeof *jobs, by_rank);
-    pawl__buf_add_text(out, "| place | job | due | priority | wanted by | needed by | rank |\n"
-                            "|------:|-----|-----|---------:|-----------|-----------|------|\n");
+    pawl__buf_add_text(out, "| place | job | due | priority | soft deadline | hard deadline | rank |\n"
+                            "|------:|-----|-----|---------:|---------------|---------------|------|\n");
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         pawl__buf_printf(out, "| %zu | %s |", i + 1, jobs[i].what);
         add_instant(out, jobs[i].of.due_at_ms);
@@ -461,29 +459,28 @@ static void add_rank(struct pawl__buf *out)
     pawl__buf_printf(
         out,
         "## Order\n\n"
-        "Of the jobs that wait in a queue the one with the smallest rank is taken first:\n\n"
-        "    rank = the least of   due - priority * %" PRId64 " min\n"
-        "                          wanted by (soft deadline) - %" PRId64 " h\n"
-        "                          needed by (hard deadline) - %" PRId64 " h\n\n",
+        "A claim takes the available job with the lowest rank in a queue first:\n\n"
+        "    rank = minimum of   due - priority * %" PRId64 " min\n"
+        "                        soft deadline - %" PRId64 " h\n"
+        "                        hard deadline - %" PRId64 " h\n\n",
         PAWL__RANK_BOOST_MS / MINUTE, PAWL__RANK_SLA_LEAD_MS / HOUR,
         2 * PAWL__RANK_SLA_LEAD_MS / HOUR);
     pawl__buf_printf(
         out,
         "A rank is an instant. It is computed once, when a job becomes available, and stored in "
         "an\n"
-        "index; taking the next job looks at nothing else, however many wait. One step of "
-        "priority\n"
-        "is worth %" PRId64 " minutes of waiting, so nothing starves: a job of priority 0 that has "
+        "index, so a claim costs the same however many jobs wait. One step of priority is worth\n"
+        "%" PRId64 " minutes of waiting, which prevents starvation: a job of priority 0 that has "
         "waited for\n"
-        "%" PRId64 " minutes stands level with a fresh one of priority 4. That is the order of "
-        "\"priority plus age\",\n"
-        "which would otherwise have to be computed anew for every waiting job at every look. A\n"
-        "deadline that is far off changes nothing; one that is near brings the job forward, and\n"
-        "never puts it back. Jobs of equal rank run in the order in which they were submitted, and "
-        "in a\n"
-        "batch as they stand there, whatever their ids are; one that comes back at its old rank "
-        "takes\n"
-        "its old place.\n\n"
+        "%" PRId64 " minutes ranks equal to a new one of priority 4. The order is the same as that "
+        "of\n"
+        "\"priority plus age\", which would have to be recomputed for every waiting job at every\n"
+        "claim. A distant deadline has no effect; a near one moves the job forward, and never\n"
+        "back. Jobs of equal rank run in the order in which they were submitted, within a batch "
+        "in\n"
+        "the order of the batch, regardless of their ids. A job that returns with the same rank "
+        "as\n"
+        "before also returns to its former place.\n\n"
         "An example, at 12:00 on 2 March:\n\n",
         PAWL__RANK_BOOST_MS / MINUTE, 4 * PAWL__RANK_BOOST_MS / MINUTE);
     add_waiting(out);

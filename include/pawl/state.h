@@ -1,7 +1,8 @@
-/* The canonical lifecycle's states and their names in the vocabularies that pawl speaks.
+/* The states of the lifecycle and their names in the vocabularies that pawl supports.
  *
- * One list makes the enum, the lookups both ways, the schema's CHECKs (a test compares) and the
- * tables of docs/lifecycle.md. Numbers are stored: append, never reuse. */
+ * The enum, the lookups in both directions and the tables of docs/lifecycle.md are generated from
+ * one list; a test compares the schema's CHECK constraints with it. Numbers are stored: append,
+ * never reuse. */
 #ifndef PAWL_STATE_H
 #define PAWL_STATE_H
 
@@ -29,17 +30,17 @@ enum pawl_ending { PAWL_ENDING_LIVE, PAWL_ENDING_SUCCESS, PAWL_ENDING_FAILURE };
     X(5, RETRYABLE, "retryable", "retryable", "PENDING", "RETRY", LIVE,                            \
       "failed, will run again when due")                                                           \
     X(6, PAUSED, "paused", "pending", "PAUSED", "CREATED", LIVE,                                   \
-      "set aside by an operator; remembers from where")                                            \
+      "set aside by an operator; keeps its former state")                                          \
     X(7, COMPLETED, "completed", "completed", "SUCCEEDED", "COMPLETED", SUCCESS,                   \
       "handler succeeded")                                                                         \
     X(8, SKIPPED, "skipped", "completed", "SUCCEEDED", "SKIPPED", SUCCESS,                         \
-      "branch not taken; never ran")                                                               \
+      "branch not taken, or skipped on request")                                                   \
     X(9, CANCELLED, "cancelled", "cancelled", "CANCELED", "CANCELLED", FAILURE,                    \
       "stopped on request")                                                                        \
     X(10, DISCARDED, "discarded", "discarded", "FAILED", "FAILED", FAILURE,                        \
-      "retries spent or not retryable: the dead letters")                                          \
+      "no attempts left, or not retryable")                                                        \
     X(11, EXPIRED, "expired", "discarded", "FAILED", "EXPIRED", FAILURE,                           \
-      "its time to live ended before it could run")
+      "its time to live ended before it ran")
 
 #define X(number, name, ...) PAWL_STATE_##name = number,
 enum pawl_state { PAWL_STATE_NONE = 0, PAWL_STATES(X) PAWL_STATE_END };
@@ -48,7 +49,7 @@ enum pawl_state { PAWL_STATE_NONE = 0, PAWL_STATES(X) PAWL_STATE_END };
 /* A set of states is a mask of these bits. */
 #define PAWL_STATE_BIT(state) (UINT32_C(1) << (state))
 
-/* NUMBER, NAME, name for people */
+/* NUMBER, NAME, text */
 #define PAWL_VOCABULARIES(X)                                                                       \
     X(0, PAWL, "pawl")                                                                             \
     X(1, OJS, "ojs")                                                                               \
@@ -61,14 +62,14 @@ enum pawl_vocabulary { PAWL_VOCABULARIES(X) PAWL_VOCABULARY_END };
 
 /* The name of `state` in a vocabulary; "none" for PAWL_STATE_NONE. Never NULL. Any thread. */
 const char *pawl_state_name(enum pawl_state state, enum pawl_vocabulary vocabulary);
-/* The mask of all states that a vocabulary calls `name`, whatever its letter case; 0 when it knows
- * no such name. One name may stand for several states: Ratchet's PENDING is four of ours. */
+/* The mask of all states that a vocabulary calls `name`, ignoring case; 0 if it has no such name.
+ * One name may stand for several states: Ratchet's PENDING is four of ours. */
 uint32_t pawl_state_mask(const char *name, enum pawl_vocabulary vocabulary);
-/* Nothing follows by itself; operators may still revive what ended badly. */
+/* True if only an operator can still move the job. */
 bool pawl_state_is_terminal(enum pawl_state state);
 /* Completed, or deliberately not run. */
 bool pawl_state_is_successful(enum pawl_state state);
-/* A worker held the job at least once: counted, not guessed from the state. */
+/* True if a worker has claimed the job at least once. */
 bool pawl_was_executed(int64_t attempt);
 
 #if defined(__GNUC__)
