@@ -166,8 +166,8 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
         set->keys[i].read = true;
     }
     set->unread_count = set->unread_keys = 0;
-    if (!err && set->names.unread) err = set->table->load_named(set->backend, set);
-    if (!err) pawl__named_were_read(set);
+    if (!err && set->records.unread) err = set->table->load_records(set->backend, set);
+    if (!err) pawl__records_were_read(set);
     return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
 }
 
@@ -250,7 +250,7 @@ enum pawl_err pawl__set_store(struct pawl__set *set)
 {
     list_keys(set);
     pawl__notes_list(set);
-    pawl__named_list(set);
+    pawl__records_list(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
     enum pawl_err err = set->table->store(set->backend, set);
     if (!err) note_moves(set);

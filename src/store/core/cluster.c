@@ -36,18 +36,18 @@ static int64_t lease_of(struct pawl__set *set, const char *info)
     return said && lease_ms > 0 && lease_ms <= LEASE_MAX_MS ? lease_ms : 0;
 }
 
-static void beat(struct pawl__set *set, struct pawl__named *named, const struct pawl__op *op)
+static void beat(struct pawl__set *set, struct pawl__record *record, const struct pawl__op *op)
 {
-    struct pawl__node *node = &named->row.node;
+    struct pawl__node *node = &record->row.node;
     node->info = op->node.info ? op->node.info : "";
     node->started_at_ms = op->node.started_at_ms;
     node->heartbeat_at_ms = set->now_ms;
     node->lease_ms = lease_of(set, node->info);
     node->alive_until_ms = set->now_ms + (node->lease_ms ? node->lease_ms : LEASE_ASSUMED_MS);
-    named->there = named->changed = true;
+    record->there = record->changed = true;
 }
 
-static void release(struct pawl__named *lock)
+static void release(struct pawl__record *lock)
 {
     lock->row.lock.owner = "";
     lock->row.lock.expires_at_ms = 0;
@@ -58,10 +58,10 @@ static void release(struct pawl__named *lock)
  * there are very many, ends with its time. */
 static enum pawl_err release_locks(struct pawl__set *set, const char *owner)
 {
-    size_t before = set->names.count;
+    size_t before = set->records.count;
     enum pawl_err err = set->table->scan_locks(set->backend, owner, PAWL__MAINTENANCE_MAX);
-    for (size_t i = before; !err && i < set->names.count; i++) {
-        release(set->names.at[i]);
+    for (size_t i = before; !err && i < set->records.count; i++) {
+        release(set->records.at[i]->first);
     }
     return err;
 }
@@ -75,18 +75,24 @@ static enum pawl_err end_work(struct pawl__set *set, const char *name)
     return release_locks(set, name);
 }
 
+static struct pawl__record *want_node(struct pawl__set *set, const struct pawl__op *op)
+{
+    return pawl__set_want_record(set, PAWL__RECORD_NODE,
+                                 &(struct pawl__node){ .name = op->node.name });
+}
+
 enum pawl_err pawl__scan_node(struct pawl__set *set, struct pawl__op *op)
 {
     op->node.census = (struct pawl_census){ 0 };
-    (void)pawl__set_want_named(set, PAWL__NAMED_NODE, op->node.name);
+    (void)want_node(set, op);
     return PAWL_OK;
 }
 
-static struct pawl__named *find_node(struct pawl__set *set, const struct pawl__op *op)
+static struct pawl__record *find_node(struct pawl__set *set, const struct pawl__op *op)
 {
-    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_NODE, op->node.name);
-    assert(named && named->read); // or the load had failed
-    return named;
+    struct pawl__record *record = want_node(set, op);
+    assert(record && record->of->read); // or the load had failed
+    return record;
 }
 
 static enum pawl_err fail_held(const struct pawl__set *set, const struct pawl__op *op,
@@ -103,14 +109,14 @@ static enum pawl_err fail_held(const struct pawl__set *set, const struct pawl__o
 
 enum pawl_err pawl__rule_node_join(struct pawl__set *set, struct pawl__op *op)
 {
-    struct pawl__named *named = find_node(set, op);
-    const struct pawl__node *node = &named->row.node;
-    bool alive = named->there && node->alive_until_ms > set->now_ms;
+    struct pawl__record *record = find_node(set, op);
+    const struct pawl__node *node = &record->row.node;
+    bool alive = record->there && node->alive_until_ms > set->now_ms;
     if (alive) return fail_held(set, op, node);
-    int64_t before_ms = named->there ? node->started_at_ms : 0;
+    int64_t before_ms = record->there ? node->started_at_ms : 0;
     op->node.started_at_ms = before_ms < set->now_ms ? set->now_ms : before_ms + 1;
-    enum pawl_err err = named->there ? end_work(set, node->name) : PAWL_OK;
-    beat(set, named, op);
+    enum pawl_err err = record->there ? end_work(set, node->name) : PAWL_OK;
+    beat(set, record, op);
     return err;
 }
 
@@ -120,9 +126,9 @@ enum pawl_err pawl__after_node_join(struct pawl__set *set, struct pawl__op *op)
     (void)op;
     enum pawl_err err = set->table->scan_nodes(set->backend, PAWL__NODES_OLD,
                                                set->now_ms - NODE_KEPT_MS, PAWL__MAINTENANCE_MAX);
-    for (size_t i = 0; !err && i < set->names.count; i++) {
-        set->names.at[i]->there = false;
-        set->names.at[i]->changed = true;
+    for (size_t i = 0; !err && i < set->records.count; i++) {
+        set->records.at[i]->first->there = false;
+        set->records.at[i]->first->changed = true;
     }
     if (!err) err = pawl__set_store(set);
     pawl__set_clear(set);
@@ -132,24 +138,24 @@ enum pawl_err pawl__after_node_join(struct pawl__set *set, struct pawl__op *op)
 /* The name's newest start wins; an older one's late heartbeat changes nothing. */
 enum pawl_err pawl__rule_node_put(struct pawl__set *set, struct pawl__op *op)
 {
-    struct pawl__named *named = find_node(set, op);
-    if (named->there && op->node.started_at_ms < named->row.node.started_at_ms) {
+    struct pawl__record *record = find_node(set, op);
+    if (record->there && op->node.started_at_ms < record->row.node.started_at_ms) {
         return pawl__fail(op->diag, PAWL_ERR_STALE, "a node \"%s\" has been started since",
                           op->node.name);
     }
-    beat(set, named, op);
+    beat(set, record, op);
     return PAWL_OK;
 }
 
 enum pawl_err pawl__rule_node_drop(struct pawl__set *set, struct pawl__op *op)
 {
-    struct pawl__named *named = find_node(set, op);
+    struct pawl__record *record = find_node(set, op);
     int64_t started_at_ms = op->node.started_at_ms; // 0: whichever there is
-    if (!named->there || (started_at_ms && started_at_ms != named->row.node.started_at_ms)) {
+    if (!record->there || (started_at_ms && started_at_ms != record->row.node.started_at_ms)) {
         return pawl__fail(op->diag, PAWL_ERR_NOT_FOUND, "there is no node \"%s\"", op->node.name);
     }
-    named->there = false;
-    named->changed = true;
+    record->there = false;
+    record->changed = true;
     return release_locks(set, op->node.name);
 }
 
@@ -182,13 +188,13 @@ static const char *mark_lapsed(struct pawl__set *set, const char *info)
 
 /* The next number is nobody's: a heartbeat that comes after all is refused, so that its sender
  * learns that it was given up. */
-static enum pawl_err give_up(struct pawl__set *set, struct pawl__named *named)
+static enum pawl_err give_up(struct pawl__set *set, struct pawl__record *record)
 {
-    struct pawl__node *node = &named->row.node;
+    struct pawl__node *node = &record->row.node;
     node->started_at_ms++;
     node->info = mark_lapsed(set, node->info);
     node->alive_until_ms = node->lease_ms = 0;
-    named->changed = true;
+    record->changed = true;
     return end_work(set, node->name);
 }
 
@@ -196,9 +202,9 @@ static enum pawl_err give_up_silent(struct pawl__set *set, struct pawl__op *op)
 {
     enum pawl_err err = set->table->scan_nodes(set->backend, PAWL__NODES_SILENT, set->now_ms,
                                                PAWL__MAINTENANCE_MAX);
-    size_t count = set->names.count; // their locks come behind them
+    size_t count = set->records.count; // their locks come behind them
     for (size_t i = 0; !err && i < count; i++) {
-        err = give_up(set, set->names.at[i]);
+        err = give_up(set, set->records.at[i]->first);
         op->node.census.given_up++;
     }
     if (!err) err = pawl__set_store(set);
@@ -217,42 +223,49 @@ enum pawl_err pawl__after_node_put(struct pawl__set *set, struct pawl__op *op)
 
 /* ---- locks ---- */
 
+static struct pawl__record *want_lock(struct pawl__set *set, const struct pawl__op *op)
+{
+    return pawl__set_want_record(set, PAWL__RECORD_LOCK,
+                                 &(struct pawl__lock){ .name = op->lock.name });
+}
+
 void pawl__want_lock(struct pawl__set *set, const struct pawl__op *op)
 {
-    (void)pawl__set_want_named(set, PAWL__NAMED_LOCK, op->lock.name);
+    (void)want_lock(set, op);
 }
 
-static struct pawl__named *find_lock(struct pawl__set *set, const char *name)
+static struct pawl__record *find_lock(struct pawl__set *set, const struct pawl__op *op)
 {
-    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_LOCK, name);
-    assert(named && named->read && !named->held); // or the load had failed
-    return named;
+    struct pawl__record *record = want_lock(set, op);
+    assert(record && record->of->read); // or the load had failed
+    return record;
 }
 
-static bool holds(const struct pawl__named *named, const char *owner)
+static bool holds(const struct pawl__record *record, const char *owner)
 {
-    return named->there && strcmp(named->row.lock.owner, owner) == 0;
+    return record->there && strcmp(record->row.lock.owner, owner) == 0;
 }
 
-bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms)
+bool pawl__lock_take(const struct pawl__set *set, struct pawl__record *record, const char *owner,
+                     int64_t ttl_ms)
 {
-    assert(ttl_ms > 0);
-    struct pawl__named *named = find_lock(set, name);
-    struct pawl__lock *lock = &named->row.lock;
-    bool held = named->there && lock->expires_at_ms > set->now_ms;
-    if (held && !holds(named, owner)) return false;
+    assert(ttl_ms > 0 && record->of->read && !record->of->held);
+    struct pawl__lock *lock = &record->row.lock; // or that of a turn, which is the same struct
+    bool held = record->there && lock->expires_at_ms > set->now_ms;
+    if (held && !holds(record, owner)) return false;
     lock->owner = owner;
     lock->fence++;
     lock->locked_at_ms = set->now_ms;
     lock->expires_at_ms = set->now_ms + ttl_ms;
-    named->there = named->changed = true;
+    record->there = record->changed = true;
     return true;
 }
 
 enum pawl_err pawl__rule_lock_try(struct pawl__set *set, struct pawl__op *op)
 {
-    bool taken = pawl__lock_take(set, op->lock.name, op->lock.owner, op->lock.ttl_ms);
-    const struct pawl__lock *lock = &find_lock(set, op->lock.name)->row.lock;
+    struct pawl__record *record = find_lock(set, op);
+    bool taken = pawl__lock_take(set, record, op->lock.owner, op->lock.ttl_ms);
+    const struct pawl__lock *lock = &record->row.lock;
     op->lock.fence = lock->fence;
     if (taken) return PAWL_OK;
     return pawl__fail(op->diag, PAWL_ERR_HELD, "\"%s\" holds lock \"%s\" for another %lld ms",
@@ -262,41 +275,47 @@ enum pawl_err pawl__rule_lock_try(struct pawl__set *set, struct pawl__op *op)
 enum pawl_err pawl__rule_lock_renew(struct pawl__set *set, struct pawl__op *op)
 {
     assert(op->lock.ttl_ms > 0);
-    struct pawl__named *named = find_lock(set, op->lock.name);
-    if (!holds(named, op->lock.owner) || named->row.lock.expires_at_ms <= set->now_ms) {
+    struct pawl__record *record = find_lock(set, op);
+    if (!holds(record, op->lock.owner) || record->row.lock.expires_at_ms <= set->now_ms) {
         return pawl__fail(op->diag, PAWL_ERR_STALE, "\"%s\" does not hold lock \"%s\" any more",
                           op->lock.owner, op->lock.name);
     }
-    named->row.lock.expires_at_ms = set->now_ms + op->lock.ttl_ms;
-    named->changed = true;
+    record->row.lock.expires_at_ms = set->now_ms + op->lock.ttl_ms;
+    record->changed = true;
     return PAWL_OK;
 }
 
 enum pawl_err pawl__rule_lock_release(struct pawl__set *set, struct pawl__op *op)
 {
-    struct pawl__named *named = find_lock(set, op->lock.name);
-    if (!holds(named, op->lock.owner)) {
+    struct pawl__record *record = find_lock(set, op);
+    if (!holds(record, op->lock.owner)) {
         return pawl__fail(op->diag, PAWL_ERR_STALE, "\"%s\" does not hold lock \"%s\"",
                           op->lock.owner, op->lock.name);
     }
-    release(named);
+    release(record);
     return PAWL_OK;
 }
 
 /* ---- settings ---- */
 
+static struct pawl__record *want_setting(struct pawl__set *set, const struct pawl__op *op)
+{
+    return pawl__set_want_record(set, PAWL__RECORD_SETTING,
+                                 &(struct pawl__setting){ .name = op->setting.name });
+}
+
 void pawl__want_setting(struct pawl__set *set, const struct pawl__op *op)
 {
-    (void)set, (void)op; // it is overwritten, whatever it was
+    (void)want_setting(set, op);
 }
 
 enum pawl_err pawl__rule_setting(struct pawl__set *set, struct pawl__op *op)
 {
-    struct pawl__named *named = pawl__set_name(set, PAWL__NAMED_SETTING, op->setting.name);
-    if (!named) return PAWL_OK; // the set has failed
-    named->row.setting.value = op->setting.value;
-    named->there = op->setting.value != NULL;
-    named->changed = true;
+    struct pawl__record *record = want_setting(set, op);
+    assert(record && record->of->read); // or the load had failed
+    record->row.setting.value = op->setting.value;
+    record->there = op->setting.value != NULL;
+    record->changed = true;
     return PAWL_OK;
 }
 
@@ -304,26 +323,26 @@ enum pawl_err pawl__rule_setting(struct pawl__set *set, struct pawl__op *op)
 
 void pawl__want_token(struct pawl__set *set, const struct pawl__op *op)
 {
-    (void)pawl__set_want_named(set, PAWL__NAMED_TOKEN, op->token->id);
+    (void)pawl__set_want_record(set, PAWL__RECORD_TOKEN, op->token);
 }
 
 /* Of one that is there the first revocation and the last use count: a server that notes a use never
  * takes back a revocation. */
 enum pawl_err pawl__rule_token(struct pawl__set *set, struct pawl__op *op)
 {
-    struct pawl__named *named = pawl__set_want_named(set, PAWL__NAMED_TOKEN, op->token->id);
-    struct pawl_token *token = &named->row.token;
-    assert(named->read); // or the load had failed
-    if (!named->there && !op->token->hash.len) {
+    struct pawl__record *record = pawl__set_want_record(set, PAWL__RECORD_TOKEN, op->token);
+    struct pawl_token *token = &record->row.token;
+    assert(record && record->of->read); // or the load had failed
+    if (!record->there && !op->token->hash.len) {
         return pawl__fail_field(op->diag, PAWL_ERR_NOT_FOUND, "id", "there is no token \"%s\"",
                                 op->token->id);
     }
-    if (!named->there) {
+    if (!record->there) {
         *token = *op->token;
     } else {
         if (!token->revoked_at_ms) token->revoked_at_ms = op->token->revoked_at_ms;
         if (op->token->used_at_ms > token->used_at_ms) token->used_at_ms = op->token->used_at_ms;
     }
-    named->there = named->changed = true;
+    record->there = record->changed = true;
     return PAWL_OK;
 }

@@ -13,8 +13,8 @@ enum { NAMES_MAX = 32, TEXT_MAX = 100 };
 
 /* A row that was stored. */
 struct kept {
-    enum pawl__named_kind kind;
-    union pawl__named_row row;
+    enum pawl__record_kind kind;
+    union pawl__record_row row;
     char name[TEXT_MAX], text[TEXT_MAX];
 };
 
@@ -34,7 +34,7 @@ struct pawl__backend {
     int64_t counts[PAWL_STATE_END];
 };
 
-static struct kept *find(struct pawl__backend *b, enum pawl__named_kind kind, const char *name)
+static struct kept *find(struct pawl__backend *b, enum pawl__record_kind kind, const char *name)
 {
     for (size_t i = 0; i < b->count; i++) {
         if (b->kept[i].kind == kind && strcmp(b->kept[i].name, name) == 0) return &b->kept[i];
@@ -44,13 +44,14 @@ static struct kept *find(struct pawl__backend *b, enum pawl__named_kind kind, co
 
 static const char **text_of(struct kept *kept)
 {
-    return kept->kind == PAWL__NAMED_NODE    ? &kept->row.node.info
-           : kept->kind == PAWL__NAMED_LOCK  ? &kept->row.lock.owner
-           : kept->kind == PAWL__NAMED_TOKEN ? &kept->row.token.scopes
-                                             : &kept->row.setting.value;
+    return kept->kind == PAWL__RECORD_NODE    ? &kept->row.node.info
+           : kept->kind == PAWL__RECORD_LOCK  ? &kept->row.lock.owner
+           : kept->kind == PAWL__RECORD_TOKEN ? &kept->row.token.scopes
+                                              : &kept->row.setting.value;
 }
 
-static void keep(struct pawl__backend *b, enum pawl__named_kind kind, const void *row, size_t bytes)
+static void keep(struct pawl__backend *b, enum pawl__record_kind kind, const void *row,
+                 size_t bytes)
 {
     const char *name = *(const char *const *)row;
     struct kept *to = find(b, kind, name);
@@ -62,21 +63,28 @@ static void keep(struct pawl__backend *b, enum pawl__named_kind kind, const void
     snprintf(text, sizeof text, "%s", *text_of(to));
     memmove(to->name, name, strlen(name) + 1);
     memcpy(to->text, text, sizeof text);
-    to->row.name = to->name;
+    to->row.lock.name = to->name;
     *text_of(to) = to->text;
 }
 
-static enum pawl_err load_named(struct pawl__backend *b, struct pawl__set *set)
+static enum pawl_err load_records(struct pawl__backend *b, struct pawl__set *set)
 {
     b->loads++;
-    for (size_t i = 0; i < set->names.count; i++) {
-        const struct pawl__named *named = set->names.at[i];
-        const struct kept *kept = find(b, named->kind, named->row.name);
-        if (named->read || !kept) continue;
-        if (named->turn && b->held) {
-            pawl__set_named_held(set, named->row.name);
-        } else {
-            (void)pawl__set_named_loaded(set, named->kind, &kept->row);
+    for (int kind = 0; kind < PAWL__RECORD_KINDS; kind++) {
+        bool turn = kind == PAWL__RECORD_TURN; // of which there are locks
+        const struct pawl__list *wanted = &set->records.wanted[kind];
+        size_t bytes = pawl__record_shapes[kind].of->bytes;
+        for (size_t i = 0; i < wanted->count; i++) {
+            const void *key = (const char *)wanted->rows + i * bytes;
+            const struct kept *kept = find(b,
+                                           turn ? PAWL__RECORD_LOCK : (enum pawl__record_kind)kind,
+                                           *(const char *const *)key);
+            if (!kept) continue;
+            if (turn && b->held) {
+                pawl__set_record_held(set, PAWL__RECORD_TURN, key);
+            } else {
+                (void)pawl__set_record_loaded(set, (enum pawl__record_kind)kind, &kept->row);
+            }
         }
     }
     return PAWL_OK;
@@ -102,18 +110,19 @@ static enum pawl_err load(struct pawl__backend *b, struct pawl__set *set, bool w
 
 static const struct {
     enum pawl__table table;
-    enum pawl__named_kind kind;
+    enum pawl__record_kind kind;
     bool drop;
 } kinds[] = {
-    { PAWL__TABLE_NODE_NEW, PAWL__NAMED_NODE, false },
-    { PAWL__TABLE_NODE_PUT, PAWL__NAMED_NODE, false },
-    { PAWL__TABLE_NODE_DROP, PAWL__NAMED_NODE, true },
-    { PAWL__TABLE_LOCK_NEW, PAWL__NAMED_LOCK, false },
-    { PAWL__TABLE_LOCK_PUT, PAWL__NAMED_LOCK, false },
-    { PAWL__TABLE_TOKEN_NEW, PAWL__NAMED_TOKEN, false },
-    { PAWL__TABLE_TOKEN_PUT, PAWL__NAMED_TOKEN, false },
-    { PAWL__TABLE_SETTING_PUT, PAWL__NAMED_SETTING, false },
-    { PAWL__TABLE_SETTING_DROP, PAWL__NAMED_SETTING, true },
+    { PAWL__TABLE_NODE_NEW, PAWL__RECORD_NODE, false },
+    { PAWL__TABLE_NODE_PUT, PAWL__RECORD_NODE, false },
+    { PAWL__TABLE_NODE_DROP, PAWL__RECORD_NODE, true },
+    { PAWL__TABLE_LOCK_NEW, PAWL__RECORD_LOCK, false },
+    { PAWL__TABLE_LOCK_PUT, PAWL__RECORD_LOCK, false },
+    { PAWL__TABLE_TOKEN_NEW, PAWL__RECORD_TOKEN, false },
+    { PAWL__TABLE_TOKEN_PUT, PAWL__RECORD_TOKEN, false },
+    { PAWL__TABLE_SETTING_NEW, PAWL__RECORD_SETTING, false },
+    { PAWL__TABLE_SETTING_PUT, PAWL__RECORD_SETTING, false },
+    { PAWL__TABLE_SETTING_DROP, PAWL__RECORD_SETTING, true },
 };
 
 static void store_list(struct pawl__backend *b, const struct pawl__set *set, size_t at)
@@ -159,13 +168,13 @@ static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, 
 
 static bool is_silent(const struct kept *kept, int64_t at_ms)
 {
-    return kept->name[0] && kept->kind == PAWL__NAMED_NODE && kept->row.node.lease_ms &&
+    return kept->name[0] && kept->kind == PAWL__RECORD_NODE && kept->row.node.lease_ms &&
            kept->row.node.alive_until_ms <= at_ms;
 }
 
 static bool is_old(const struct kept *kept, int64_t at_ms)
 {
-    return kept->name[0] && kept->kind == PAWL__NAMED_NODE &&
+    return kept->name[0] && kept->kind == PAWL__RECORD_NODE &&
            kept->row.node.heartbeat_at_ms < at_ms;
 }
 
@@ -174,7 +183,7 @@ static enum pawl_err census(struct pawl__backend *b, const char *name, struct pa
 {
     for (size_t i = 0; i < b->count; i++) {
         const struct kept *kept = &b->kept[i];
-        if (kept->kind != PAWL__NAMED_NODE || strcmp(kept->name, name) == 0) continue;
+        if (kept->kind != PAWL__RECORD_NODE || strcmp(kept->name, name) == 0) continue;
         out->alive += kept->row.node.alive_until_ms > b->set.now_ms;
         *silent += is_silent(kept, b->set.now_ms);
     }
@@ -188,7 +197,7 @@ static enum pawl_err scan_nodes(struct pawl__backend *b, enum pawl__nodes which,
     bool (*fits)(const struct kept *, int64_t) = which == PAWL__NODES_SILENT ? is_silent : is_old;
     for (size_t i = 0; limit > 0 && i < b->count; i++) {
         if (!fits(&b->kept[i], at_ms)) continue;
-        (void)pawl__set_named_loaded(&b->set, PAWL__NAMED_NODE, &b->kept[i].row);
+        (void)pawl__set_record_loaded(&b->set, PAWL__RECORD_NODE, &b->kept[i].row);
         limit--;
     }
     return PAWL_OK;
@@ -198,8 +207,8 @@ static enum pawl_err scan_locks(struct pawl__backend *b, const char *owner, int6
 {
     for (size_t i = 0; limit > 0 && i < b->count; i++) {
         const struct kept *kept = &b->kept[i];
-        if (kept->kind != PAWL__NAMED_LOCK || strcmp(kept->row.lock.owner, owner) != 0) continue;
-        (void)pawl__set_named_loaded(&b->set, PAWL__NAMED_LOCK, &kept->row);
+        if (kept->kind != PAWL__RECORD_LOCK || strcmp(kept->row.lock.owner, owner) != 0) continue;
+        (void)pawl__set_record_loaded(&b->set, PAWL__RECORD_LOCK, &kept->row);
         limit--;
     }
     return PAWL_OK;
@@ -227,7 +236,7 @@ static enum pawl_err queue(struct pawl__backend *b, const char *name, struct paw
 
 static const struct pawl__core_table table = {
     .queue = queue,
-    .load_named = load_named,
+    .load_records = load_records,
     .load_keys = load_keys,
     .load = load,
     .store = store,
@@ -253,7 +262,7 @@ static struct pawl__backend *open_store(void)
 
 static void close_store(struct pawl__backend *b)
 {
-    assert_true(pawl__set_is_empty(&b->set) && b->set.names.count == 0);
+    assert_true(pawl__set_is_empty(&b->set) && b->set.records.count == 0);
     pawl__set_release(&b->set);
     pawl__tale_release(&b->tale);
     pawl__catalog_release(&b->catalog);
@@ -303,18 +312,18 @@ static void expect_locks(struct pawl__backend *b, const char *owner)
 {
     static const char *const names[] = { "first", "second" };
     for (size_t i = 0; i < COUNT(names); i++) {
-        const struct pawl__lock *lock = &find(b, PAWL__NAMED_LOCK, names[i])->row.lock;
+        const struct pawl__lock *lock = &find(b, PAWL__RECORD_LOCK, names[i])->row.lock;
         assert_string_equal(lock->owner, owner);
         assert_int_equal(lock->fence, 1);
         assert_int_equal(lock->expires_at_ms != 0, *owner != '\0');
     }
-    const struct pawl__lock *other = &find(b, PAWL__NAMED_LOCK, "other")->row.lock;
+    const struct pawl__lock *other = &find(b, PAWL__RECORD_LOCK, "other")->row.lock;
     assert_string_equal(other->owner, "somebody else");
 }
 
 static const struct pawl__node *node_of(struct pawl__backend *b, const char *name)
 {
-    const struct kept *kept = find(b, PAWL__NAMED_NODE, name);
+    const struct kept *kept = find(b, PAWL__RECORD_NODE, name);
     assert_non_null(kept);
     return &kept->row.node;
 }
@@ -383,13 +392,13 @@ static void old_nodes_are_forgotten_when_one_joins(void **state)
     run_ops(b, &join[2], 1);
     b->set.now_ms += DAY_MS;
     run_ops(b, &join[1], 1);
-    assert_non_null(find(b, PAWL__NAMED_NODE, "a")); // not yet
+    assert_non_null(find(b, PAWL__RECORD_NODE, "a")); // not yet
     b->set.now_ms += 1;
     run_ops(b, &join[0], 1); // it was as old itself
     assert_int_equal(join[0].err, PAWL_OK);
-    assert_non_null(find(b, PAWL__NAMED_NODE, "a"));
-    assert_non_null(find(b, PAWL__NAMED_NODE, "b"));
-    assert_null(find(b, PAWL__NAMED_NODE, "c"));
+    assert_non_null(find(b, PAWL__RECORD_NODE, "a"));
+    assert_non_null(find(b, PAWL__RECORD_NODE, "b"));
+    assert_null(find(b, PAWL__RECORD_NODE, "c"));
     close_store(b);
 }
 
@@ -482,7 +491,7 @@ static void operations_on_a_lock_see_those_before_them(void **state)
     assert_int_equal(ops[3].lock.fence, 2);
     assert_int_equal(ops[7].lock.fence, 3);
     assert_int_equal(b->put[PAWL__TABLE_LOCK_NEW], 2); // one row a lock, and none for "n"
-    const struct pawl__lock *lock = &find(b, PAWL__NAMED_LOCK, "l")->row.lock;
+    const struct pawl__lock *lock = &find(b, PAWL__RECORD_LOCK, "l")->row.lock;
     assert_string_equal(lock->owner, "b");
     assert_int_equal(lock->expires_at_ms, NOW_MS + 1000);
     close_store(b);
@@ -520,10 +529,10 @@ static void of_a_setting_the_last_value_counts(void **state)
     ops[COUNT(values)] =
         (struct pawl__op){ .kind = PAWL__OP_SETTING_PUT, .setting = { .name = "c" } };
     run_ops(b, ops, COUNT(ops));
-    assert_string_equal(find(b, PAWL__NAMED_SETTING, "a")->row.setting.value, "2");
-    assert_string_equal(find(b, PAWL__NAMED_SETTING, "b")->row.setting.value, "");
-    assert_null(find(b, PAWL__NAMED_SETTING, "c"));
-    assert_int_equal(b->loads, 0);
+    assert_string_equal(find(b, PAWL__RECORD_SETTING, "a")->row.setting.value, "2");
+    assert_string_equal(find(b, PAWL__RECORD_SETTING, "b")->row.setting.value, "");
+    assert_null(find(b, PAWL__RECORD_SETTING, "c"));
+    assert_int_equal(b->loads, 1);
     close_store(b);
 }
 
@@ -549,7 +558,7 @@ static void a_use_never_takes_back_a_revocation(void **state)
     for (size_t i = 0; i < COUNT(ops); i++) {
         assert_int_equal(ops[i].err, i ? PAWL_OK : PAWL_ERR_NOT_FOUND);
     }
-    const struct pawl_token *token = &find(b, PAWL__NAMED_TOKEN, "t")->row.token;
+    const struct pawl_token *token = &find(b, PAWL__RECORD_TOKEN, "t")->row.token;
     assert_string_equal(token->scopes, "read");
     assert_int_equal(token->created_at_ms, 2);
     assert_int_equal(token->revoked_at_ms, 30);
@@ -558,20 +567,27 @@ static void a_use_never_takes_back_a_revocation(void **state)
     close_store(b);
 }
 
+static struct pawl__record *want(struct pawl__backend *b, enum pawl__record_kind kind,
+                                 const char *name)
+{
+    return pawl__set_want_record(&b->set, kind, &(union pawl__record_row){ .lock.name = name });
+}
+
 static void rows_are_found_among_many(void **state)
 {
     struct pawl__backend *b = open_store();
-    struct pawl__named *wanted[1000];
+    struct pawl__record *wanted[1000];
     char names[1000][16];
     for (size_t i = 0; i < COUNT(wanted); i++) {
         snprintf(names[i], sizeof names[i], "%zu", i);
-        wanted[i] = pawl__set_want_named(&b->set, PAWL__NAMED_LOCK, names[i]);
+        wanted[i] = want(b, PAWL__RECORD_LOCK, names[i]);
     }
+    assert_int_equal(b->set.records.unread, COUNT(wanted));
     for (size_t i = 0; i < COUNT(wanted); i++) {
-        assert_ptr_equal(pawl__set_want_named(&b->set, PAWL__NAMED_LOCK, names[i]), wanted[i]);
-        assert_ptr_not_equal(pawl__set_name(&b->set, PAWL__NAMED_SETTING, names[i]), wanted[i]);
+        assert_ptr_equal(want(b, PAWL__RECORD_LOCK, names[i]), wanted[i]);
+        assert_ptr_not_equal(want(b, PAWL__RECORD_SETTING, names[i]), wanted[i]);
     }
-    assert_int_equal(b->set.names.unread, COUNT(wanted));
+    assert_int_equal(b->set.records.wanted[PAWL__RECORD_LOCK].count, COUNT(wanted));
     pawl__set_clear(&b->set);
     close_store(b);
 }

@@ -3,6 +3,8 @@
 
 #include "store/core/set.h"
 
+#include <string.h>
+
 #define SPEC(member) .origin = PAWL__ORIGIN_SPEC, .offset = offsetof(struct pawl_job_spec, member)
 #define TEXTS(member) .origin = PAWL__ORIGIN_TEXTS, .offset = offsetof(struct pawl__new_job, member)
 #define SETTLED(member)                                                                            \
@@ -103,3 +105,65 @@ static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
                              .of_job = its_job },
 const struct pawl__set_table pawl__set_tables[PAWL__TABLES] = { PAWL__SET_TABLES(X) };
 #undef X
+
+/* ---- members of any of these structs ---- */
+
+#define X(name, c_type, ...) [PAWL__KIND_##name] = sizeof(c_type),
+static const size_t kind_bytes[PAWL__KIND_END] = { PAWL__KINDS(X) };
+#undef X
+
+struct pawl_span pawl__field_bytes(const struct pawl__field *field, const void *row)
+{
+    const void *at = (const char *)row + field->offset;
+    switch (field->kind) {
+    case PAWL__KIND_TEXT: {
+        const char *text = *(const char *const *)at;
+        return (struct pawl_span){ text, text ? strlen(text) : 0 };
+    }
+    case PAWL__KIND_JSON:
+    case PAWL__KIND_ARGS:
+    case PAWL__KIND_BYTES:
+        return *(const struct pawl_span *)at;
+    default:
+        return (struct pawl_span){ at, kind_bytes[field->kind] };
+    }
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_bytes(struct pawl_span a, struct pawl_span b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.at, b.at, len) : 0;
+    return order ? order : compare_numbers((int64_t)a.len, (int64_t)b.len);
+}
+
+static int compare_field(const struct pawl__field *field, const void *a, const void *b)
+{
+    const void *left = (const char *)a + field->offset, *right = (const char *)b + field->offset;
+    switch (field->kind) {
+    case PAWL__KIND_I64:
+    case PAWL__KIND_TIME:
+    case PAWL__KIND_AT:
+    case PAWL__KIND_MS:
+        return compare_numbers(*(const int64_t *)left, *(const int64_t *)right);
+    case PAWL__KIND_I32:
+    case PAWL__KIND_BITS:
+        return compare_numbers(*(const int32_t *)left, *(const int32_t *)right);
+    default:
+        return compare_bytes(pawl__field_bytes(field, a), pawl__field_bytes(field, b));
+    }
+}
+
+int pawl__fields_compare(const struct pawl__field *fields, size_t count, const void *a,
+                         const void *b)
+{
+    int order = 0;
+    for (size_t i = 0; !order && i < count; i++) {
+        order = compare_field(&fields[i], a, b);
+    }
+    return order;
+}

@@ -211,6 +211,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
+#ifndef PAWL__SET_TABLES_MORE /* tests bring tables of their own: tests/settle/ties.h */
+#define PAWL__SET_TABLES_MORE(X)
+#endif
 #define PAWL__SET_TABLES(X)                                                                        \
     X(FAILURE,  pawl__failure, PAWL__FAILURE_FIELDS, true)                                         \
     X(TRIM,     pawl__trim,    PAWL__TRIM_FIELDS,    true)  /* failures that are forgotten */      \
@@ -232,11 +235,13 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(RUNS_END, pawl__gone,    PAWL__GONE_FIELDS,    false) /* leases of nodes that are gone */    \
     X(LOCK_NEW, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
     X(LOCK_PUT, pawl__lock,    PAWL__LOCK_FIELDS,    false)                                        \
+    X(SETTING_NEW, pawl__setting, PAWL__SETTING_FIELDS, false)                                     \
     X(SETTING_PUT, pawl__setting, PAWL__SETTING_FIELDS, false)                                     \
     X(SETTING_DROP, pawl__setting, PAWL__SETTING_FIELDS, false)                                    \
     X(TOKEN_NEW, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
     X(TOKEN_PUT, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
-    X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */
+    X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */        \
+    PAWL__SET_TABLES_MORE(X)
 
 /* clang-format on */
 
@@ -265,5 +270,17 @@ struct pawl__set_table {
     bool of_job;
 };
 extern const struct pawl__set_table pawl__set_tables[PAWL__TABLES];
+
+/* Structs of a table. */
+struct pawl__list {
+    void *rows;
+    size_t count, cap;
+};
+
+/* What a member of the struct at `row` says, as bytes: those of a text, or of the value. */
+struct pawl_span pawl__field_bytes(const struct pawl__field *field, const void *row);
+/* Two structs by the first `count` of their fields. Less than 0: `a` comes before `b`. */
+int pawl__fields_compare(const struct pawl__field *fields, size_t count, const void *a,
+                         const void *b);
 
 #endif

@@ -12,10 +12,11 @@ static enum pawl_err take_turn(struct pawl__set *set, const struct pawl__op *op,
     *ours = true;
     if (!op->retire.owner) return PAWL_OK;
     const char *name = op->kind == PAWL__OP_PURGE ? LOCK_PURGE : LOCK_ARCHIVE;
-    const struct pawl__named *turn = pawl__set_want_turn(set, name);
+    struct pawl__record *turn =
+        pawl__set_want_record(set, PAWL__RECORD_TURN, &(struct pawl__lock){ .name = name });
     enum pawl_err err = pawl__set_load(set, true);
     if (err) return err;
-    *ours = !turn->held && pawl__lock_take(set, name, op->retire.owner, op->retire.pause_ms);
+    *ours = !turn->of->held && pawl__lock_take(set, turn, op->retire.owner, op->retire.pause_ms);
     return PAWL_OK;
 }
 

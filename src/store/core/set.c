@@ -180,14 +180,17 @@ void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *mov
     moves[set->unsettled_count++] = *move;
 }
 
-void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row)
+void pawl__list_add(struct pawl__set *set, struct pawl__list *list, size_t bytes, const void *row)
 {
-    struct pawl__list *list = &set->lists[table];
-    size_t bytes = pawl__set_tables[table].bytes;
     char *rows = pawl__set_grow(set, list->rows, &list->cap, list->count, bytes);
     if (!rows) return;
     list->rows = rows;
     memcpy(rows + list->count++ * bytes, row, bytes);
+}
+
+void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row)
+{
+    pawl__list_add(set, &set->lists[table], pawl__set_tables[table].bytes, row);
 }
 
 void pawl__set_control(struct pawl__set *set)
@@ -202,7 +205,7 @@ void pawl__set_clear(struct pawl__set *set)
     assert(!set->journal.open);
     pawl__index_clear(&set->by_id);
     pawl__keys_clear(set);
-    pawl__named_clear(&set->names);
+    pawl__records_clear(&set->records);
     for (size_t i = 0; i < PAWL__TABLES; i++) {
         set->lists[i].count = 0;
     }
@@ -242,7 +245,7 @@ void pawl__set_release(struct pawl__set *set)
         free(set->lists[i].rows);
     }
     pawl__keys_release(set);
-    pawl__named_release(&set->names);
+    pawl__records_release(&set->records);
     pawl__journal_release(&set->journal);
     pawl__arena_release(&set->arena);
     memset(set, 0, sizeof *set);

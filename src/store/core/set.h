@@ -20,7 +20,7 @@
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/index.h"
-#include "store/core/named.h"
+#include "store/core/records.h"
 #include "store/core/table.h"
 #include "store/tale.h"
 
@@ -255,11 +255,6 @@ struct pawl__followed {
     int64_t seq;
 };
 
-struct pawl__list {
-    void *rows;
-    size_t count, cap;
-};
-
 /* A job that holds or held a key. */
 struct pawl__key_holder {
     struct pawl_job_id id;
@@ -341,7 +336,7 @@ struct pawl__set {
     size_t key_count, key_cap;
     size_t unread_keys; /* the last so many */
     struct pawl__index by_digest;
-    struct pawl__named_rows names;
+    struct pawl__record_set records;
     struct pawl__journal journal;
 
     struct pawl__set_move *moves;
@@ -366,7 +361,7 @@ void pawl__set_clear(struct pawl__set *set);
 static inline bool pawl__set_is_empty(const struct pawl__set *set)
 {
     return set->row_count == 0 && set->op_count == 0 && set->key_count == 0 &&
-           set->names.count == 0;
+           set->records.count == 0;
 }
 
 /* The row of a job, if it is in the set. */
@@ -391,7 +386,7 @@ void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct 
 /* Is anything wanted that was not read? */
 static inline bool pawl__set_lacks(const struct pawl__set *set)
 {
-    return set->unread_count || set->unread_keys || set->names.unread;
+    return set->unread_count || set->unread_keys || set->records.unread;
 }
 /* A copy in the set's arena; "" without memory, and `failed` is set. */
 const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
@@ -405,6 +400,8 @@ struct pawl__plain_move {
 };
 void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move);
 void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move);
+/* One more struct of so many bytes in a list. */
+void pawl__list_add(struct pawl__set *set, struct pawl__list *list, size_t bytes, const void *row);
 /* One more row of a table: a struct that PAWL__SET_TABLES names. */
 void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row);
 
@@ -511,8 +508,9 @@ pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__sc
     pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
     pawl__scan_retire, pawl__scan_node, pawl__after_node_join, pawl__after_node_put,
     pawl__after_queue_pause;
-/* Take a lock that was read. False: another owner has it. */
-bool pawl__lock_take(struct pawl__set *set, const char *name, const char *owner, int64_t ttl_ms);
+/* Take a lock, or a turn, that was read. False: another owner has it. */
+bool pawl__lock_take(const struct pawl__set *set, struct pawl__record *record, const char *owner,
+                     int64_t ttl_ms);
 /* A claim or a route, which may scan several times (claim.c). */
 pawl__rule_fn pawl__core_claim, pawl__scan_claim, pawl__rule_claim;
 /* Where a job goes whose time to live is over. */

@@ -79,7 +79,7 @@ typedef enum pawl_err pawl__queue_fn(struct pawl__backend *backend, const char *
                                      struct pawl_diag *diag);
 typedef enum pawl_err pawl__lane_fn(struct pawl__backend *backend, const char *queue,
                                     const char *type, uint32_t *out, struct pawl_diag *diag);
-typedef enum pawl_err pawl__load_named_fn(struct pawl__backend *backend, struct pawl__set *set);
+typedef enum pawl_err pawl__load_records_fn(struct pawl__backend *backend, struct pawl__set *set);
 typedef enum pawl_err pawl__load_keys_fn(struct pawl__backend *backend, struct pawl__set *set,
                                          bool wait);
 typedef enum pawl_err pawl__load_fn(struct pawl__backend *backend, struct pawl__set *set,
@@ -164,11 +164,12 @@ struct pawl__core_table {
     /* Find or make the lane of a queue and a type: its index in the catalogue. A lane that was made
      * stays. ARG: there can be none, told to `diag`. */
     pawl__lane_fn *lane;
-    /* Read the rows of `names` that are wanted and were not read: pawl__set_named_loaded is called
-     * for each that there is. Where several transactions write at once they are locked until the
-     * end; of those that are a `turn`, pawl__set_named_held is called for one that another
-     * transaction has locked, without waiting for it. */
-    pawl__load_named_fn *load_named;
+    /* Read the records of all keys of `records.wanted`, kind by kind in the order of PAWL__RECORDS:
+     * pawl__set_record_loaded is called for each that there is, those of one key in order of the
+     * fields that tell them apart. Where several transactions write at once records are locked
+     * until the end, as the kind needs it; of a TURN that another transaction has locked
+     * pawl__set_record_held is called, without waiting for it. */
+    pawl__load_records_fn *load_records;
     /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
      * may ask about a key has locked it when the transaction began; so the keys of the rows of
      * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. Without
@@ -210,7 +211,7 @@ struct pawl__core_table {
     /* Count the nodes but `name`: those that are alive, and, as `*silent`, those that said a lease
      * and are not; the jobs that are available; and when the next of the nodes falls silent. */
     pawl__census_fn *census;
-    /* Hand such nodes to pawl__set_named_loaded, by name, at most `limit`; locked until the end,
+    /* Hand such nodes to pawl__set_record_loaded, by name, at most `limit`; locked until the end,
      * and without those that others hold. */
     pawl__scan_nodes_fn *scan_nodes;
     /* The same for the locks of an owner. */

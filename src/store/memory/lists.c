@@ -95,8 +95,8 @@ static int compare_nodes(const void *a, const void *b)
 enum pawl_err pawl__mem_nodes(struct pawl__backend *mem, struct pawl__arena *arena,
                               struct pawl_nodes *out, struct pawl_diag *diag)
 {
-    static const struct pawl__mem_listing nodes = { PAWL__MEM_NODE, sizeof(struct pawl_node), NULL,
-                                                    convert_node };
+    static const struct pawl__mem_listing nodes = { PAWL__MEM_RECORD(NODE),
+                                                    sizeof(struct pawl_node), NULL, convert_node };
     struct pawl__mem_list list;
     enum pawl_err err = read_all(mem, &nodes, NULL, arena, &list, diag);
     if (err) return err;
@@ -127,8 +127,9 @@ static void convert_lock(const struct pawl__backend *mem, const void *data, void
 enum pawl_err pawl__mem_locks(struct pawl__backend *mem, struct pawl__arena *arena,
                               struct pawl_locks *out, struct pawl_diag *diag)
 {
-    static const struct pawl__mem_listing locks = { PAWL__MEM_LOCK, sizeof(struct pawl_lock),
-                                                    is_locked, convert_lock };
+    static const struct pawl__mem_listing locks = { PAWL__MEM_RECORD(LOCK),
+                                                    sizeof(struct pawl_lock), is_locked,
+                                                    convert_lock };
     struct pawl__mem_list list;
     enum pawl_err err = read_all(mem, &locks, NULL, arena, &list, diag);
     if (err) return err;
@@ -155,7 +156,7 @@ enum pawl_err pawl__mem_settings(struct pawl__backend *mem, const char *prefix,
                                  struct pawl__arena *arena, struct pawl_settings *out,
                                  struct pawl_diag *diag)
 {
-    static const struct pawl__mem_listing settings = { PAWL__MEM_SETTING,
+    static const struct pawl__mem_listing settings = { PAWL__MEM_RECORD(SETTING),
                                                        sizeof(struct pawl_setting), begins,
                                                        convert_setting };
     struct pawl__mem_list list;
@@ -172,8 +173,8 @@ enum pawl_err pawl__mem_setting(struct pawl__backend *mem, const char *name,
     bool copied = false;
     pawl__lock(&mem->mutex);
     const struct pawl__mem_row *row =
-        pawl__mem_find(mem, PAWL__MEM_SETTING, pawl__mem_no_job, &setting);
-    if (row) copied = pawl__mem_copy(PAWL__MEM_SETTING, row->data, arena, &setting);
+        pawl__mem_find(mem, PAWL__MEM_RECORD(SETTING), pawl__mem_no_job, &setting);
+    if (row) copied = pawl__mem_copy(PAWL__MEM_RECORD(SETTING), row->data, arena, &setting);
     pawl__unlock(&mem->mutex);
     if (!row) return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no setting \"%s\"", name);
     if (!copied) return pawl__fail_nomem(diag);
@@ -192,8 +193,9 @@ static void convert_token(const struct pawl__backend *mem, const void *data, voi
 enum pawl_err pawl__mem_tokens(struct pawl__backend *mem, struct pawl__arena *arena,
                                struct pawl_tokens *out, struct pawl_diag *diag)
 {
-    static const struct pawl__mem_listing tokens = { PAWL__MEM_TOKEN, sizeof(struct pawl_token),
-                                                     NULL, convert_token };
+    static const struct pawl__mem_listing tokens = { PAWL__MEM_RECORD(TOKEN),
+                                                     sizeof(struct pawl_token), NULL,
+                                                     convert_token };
     struct pawl__mem_list list;
     enum pawl_err err = read_all(mem, &tokens, NULL, arena, &list, diag);
     if (err) return err;

@@ -115,23 +115,29 @@ enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *s
     return PAWL_OK;
 }
 
-enum pawl_err pawl__mem_load_named(struct pawl__backend *mem, struct pawl__set *set)
+/* In order of what tells them apart, of which the key comes first. */
+static void load_key(struct pawl__backend *mem, enum pawl__record_kind kind, const void *key)
 {
-    static const enum pawl__mem_table tables[PAWL__NAMED_KINDS] = {
-        [PAWL__NAMED_NODE] = PAWL__MEM_NODE,
-        [PAWL__NAMED_LOCK] = PAWL__MEM_LOCK,
-        [PAWL__NAMED_SETTING] = PAWL__MEM_SETTING,
-        [PAWL__NAMED_TOKEN] = PAWL__MEM_TOKEN,
-    };
-    for (size_t i = 0; i < set->names.count; i++) {
-        const struct pawl__named *named = set->names.at[i];
-        if (named->read) continue;
-        const struct pawl__mem_row *row =
-            pawl__mem_find(mem, tables[named->kind], pawl__mem_no_job, &named->row);
-        if (!row) continue;
-        union pawl__named_row copy;
-        memcpy(&copy, row->data, pawl__named_table(named->kind)->bytes);
-        (void)pawl__set_named_loaded(set, named->kind, &copy);
+    const struct pawl__record_shape *shape = &pawl__record_shapes[kind];
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, pawl__mem_table_of(kind), PAWL__MEM_BY_KEY);
+    const struct pawl__mem_shape by_key = { .of = shape->of, .ids = shape->keys };
+    const struct pawl__mem_row probe = { .shape = &by_key, .data = key };
+    const struct pawl__mem_row *row = pawl__mem_from(index, &probe);
+    for (; row && index->compare(row, &probe) == 0; row = pawl__mem_after(index, row)) {
+        (void)pawl__set_record_loaded(&mem->set, kind, row->data);
+    }
+}
+
+enum pawl_err pawl__mem_load_records(struct pawl__backend *mem, struct pawl__set *set)
+{
+    for (int kind = 0; kind < PAWL__RECORD_KINDS; kind++) {
+        const struct pawl__list *wanted = &set->records.wanted[kind];
+        const char *keys = wanted->rows;
+        for (size_t i = 0; i < wanted->count; i++) {
+            load_key(mem, (enum pawl__record_kind)kind,
+                     keys + i * pawl__record_shapes[kind].of->bytes);
+        }
     }
     return PAWL_OK;
 }

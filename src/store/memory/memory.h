@@ -29,9 +29,10 @@ enum {
 struct pawl__mem_row {
     struct pawl_job_id of; /* the job that it is, or belongs to */
     int64_t seq;           /* when it came; its successors keep that */
-    uint64_t weight;       /* by chance: keeps the indexes balanced */
-    size_t bytes;          /* of the block */
-    const void *data;      /* a struct of its table */
+    const struct pawl__mem_shape *shape;
+    uint64_t weight;  /* by chance: keeps the indexes balanced */
+    size_t bytes;     /* of the block */
+    const void *data; /* a struct of its table */
     struct pawl__mem_node {
         struct pawl__mem_row *left, *right;
     } nodes[]; /* one for each index of its table */
@@ -71,12 +72,10 @@ enum pawl__mem_table {
     PAWL__MEM_LINE,
     PAWL__MEM_AUDIT,
     PAWL__MEM_UNSETTLED,
-    PAWL__MEM_NODE,
-    PAWL__MEM_LOCK,
-    PAWL__MEM_SETTING,
-    PAWL__MEM_TOKEN,
-    PAWL__MEM_TABLES
+    PAWL__MEM_RECORDS, /* and behind it: one for each kind, see pawl__mem_table_of */
+    PAWL__MEM_TABLES = PAWL__MEM_RECORDS + PAWL__RECORD_KINDS
 };
+#define PAWL__MEM_RECORD(name) (PAWL__MEM_RECORDS + PAWL__RECORD_##name)
 
 /* The first index of a table tells its rows apart. */
 enum { PAWL__MEM_BY_KEY };
@@ -119,11 +118,15 @@ struct pawl__mem_order {
 /* `of`: the struct of its rows, and the fields whose texts are copied. */
 struct pawl__mem_shape {
     const struct pawl__set_table *of;
+    size_t ids; /* BY_KEY: by how many of its fields a record is told apart */
     size_t order_count;
     struct pawl__mem_order orders[PAWL__MEM_ORDERS_MAX];
 };
 
 extern const struct pawl__mem_shape pawl__mem_shapes[PAWL__MEM_TABLES];
+
+/* Where records of a kind are kept; kinds that are written alike share a table. */
+enum pawl__mem_table pawl__mem_table_of(enum pawl__record_kind kind);
 
 /* ---- the store ---- */
 
@@ -218,7 +221,7 @@ enum pawl_err pawl__mem_lane(struct pawl__backend *mem, const char *queue, const
                              uint32_t *out, struct pawl_diag *diag);
 enum pawl_err pawl__mem_load(struct pawl__backend *mem, struct pawl__set *set, bool wait);
 enum pawl_err pawl__mem_load_keys(struct pawl__backend *mem, struct pawl__set *set, bool wait);
-enum pawl_err pawl__mem_load_named(struct pawl__backend *mem, struct pawl__set *set);
+enum pawl_err pawl__mem_load_records(struct pawl__backend *mem, struct pawl__set *set);
 enum pawl_err pawl__mem_store(struct pawl__backend *mem, struct pawl__set *set);
 enum pawl_err pawl__mem_scan_due(struct pawl__backend *mem, enum pawl__due what, int64_t limit,
                                  struct pawl_job_id *ids, size_t *count, bool *more);

@@ -88,6 +88,7 @@ static struct pawl__mem_row *new_row(struct pawl__backend *mem, const struct paw
     own_texts(shape, copy, copy + shape->of->bytes);
     row->weight = pawl__rng_next(&mem->rng);
     row->bytes = bytes;
+    row->shape = shape;
     row->data = copy;
     mem->bytes += (int64_t)bytes;
     return row;
@@ -145,7 +146,9 @@ struct pawl__mem_row *pawl__mem_find(const struct pawl__backend *mem, enum pawl_
                                      struct pawl_job_id of, const void *data)
 {
     const struct pawl__mem_index *index = pawl__mem_index_of(mem, table, PAWL__MEM_BY_KEY);
-    struct pawl__mem_row probe = { .of = of, .seq = mem->seq + 1, .data = data };
+    struct pawl__mem_row probe = {
+        .of = of, .seq = mem->seq + 1, .shape = &pawl__mem_shapes[table], .data = data
+    };
     struct pawl__mem_row *row = pawl__mem_from(index, &probe);
     return row && index->compare(row, &probe) == 0 ? row : NULL;
 }

@@ -199,7 +199,7 @@ enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, stru
 {
     out->alive = out->silent_at_ms = *silent = 0;
     out->ready = count_ready(mem);
-    PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(NODE), PAWL__MEM_BY_KEY)
     {
         const struct pawl__node *node = row->data;
         if (strcmp(node->name, name) == 0) continue;
@@ -215,15 +215,14 @@ enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, stru
 enum pawl_err pawl__mem_scan_nodes(struct pawl__backend *mem, enum pawl__nodes which, int64_t at_ms,
                                    int64_t limit)
 {
-    PAWL__MEM_EACH(row, mem, PAWL__MEM_NODE, PAWL__MEM_BY_KEY)
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(NODE), PAWL__MEM_BY_KEY)
     {
         const struct pawl__node *node = row->data;
         bool found = which == PAWL__NODES_SILENT ? is_silent(node, at_ms)
                                                  : node->heartbeat_at_ms < at_ms;
         if (limit == 0) break;
         if (!found) continue;
-        (void)pawl__set_named_loaded(&mem->set, PAWL__NAMED_NODE,
-                                     &(union pawl__named_row){ .node = *node });
+        (void)pawl__set_record_loaded(&mem->set, PAWL__RECORD_NODE, node);
         limit--;
     }
     return PAWL_OK;
@@ -231,13 +230,12 @@ enum pawl_err pawl__mem_scan_nodes(struct pawl__backend *mem, enum pawl__nodes w
 
 enum pawl_err pawl__mem_scan_locks(struct pawl__backend *mem, const char *owner, int64_t limit)
 {
-    PAWL__MEM_EACH(row, mem, PAWL__MEM_LOCK, PAWL__MEM_BY_KEY)
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(LOCK), PAWL__MEM_BY_KEY)
     {
         const struct pawl__lock *lock = row->data;
         if (limit == 0) break;
         if (strcmp(lock->owner, owner) != 0) continue;
-        (void)pawl__set_named_loaded(&mem->set, PAWL__NAMED_LOCK,
-                                     &(union pawl__named_row){ .lock = *lock });
+        (void)pawl__set_record_loaded(&mem->set, PAWL__RECORD_LOCK, lock);
         limit--;
     }
     return PAWL_OK;

@@ -41,7 +41,7 @@ static void write_fields(struct pawl__mem_job *job, const struct pawl__row *row)
 static enum pawl_err refuse_taken(struct pawl__backend *mem)
 {
     mem->taken = true;
-    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "an id that was made up is taken");
+    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "what was made up is there already");
 }
 
 static enum pawl_err write_row(struct pawl__backend *mem, const struct pawl__row *row)
@@ -171,42 +171,52 @@ static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
     return err;
 }
 
-/* Where the rows of a list go: they are put into a table, dropped from it, or what `apply` says. */
+/* Where the rows of a list go, but for those of records: they are put into a table, dropped from
+ * it, or what `apply` says. */
 static const struct {
-    enum { PUT, DROP } how;
+    enum { RECORD, PUT, DROP, APPLY } how;
     enum pawl__mem_table table;
     enum pawl_err (*apply)(struct pawl__backend *mem, const void *data);
 } writes[PAWL__TABLES] = {
     [PAWL__TABLE_FAILURE] = { PUT, PAWL__MEM_FAILURE },
-    [PAWL__TABLE_TRIM] = { .apply = trim_failures },
-    [PAWL__TABLE_AUDIT] = { .apply = put_audit },
+    [PAWL__TABLE_TRIM] = { APPLY, .apply = trim_failures },
+    [PAWL__TABLE_AUDIT] = { APPLY, .apply = put_audit },
     [PAWL__TABLE_KEY_DROP] = { DROP, PAWL__MEM_KEY },
     [PAWL__TABLE_KEY_NEW] = { PUT, PAWL__MEM_KEY },
     [PAWL__TABLE_KEY_PUT] = { PUT, PAWL__MEM_KEY },
-    [PAWL__TABLE_CHECKED] = { .apply = put_keys },
+    [PAWL__TABLE_CHECKED] = { APPLY, .apply = put_keys },
     [PAWL__TABLE_PROGRESS] = { PUT, PAWL__MEM_PROGRESS },
     [PAWL__TABLE_CHECKPOINT_DROP] = { DROP, PAWL__MEM_CHECKPOINT },
     [PAWL__TABLE_CHECKPOINT_PUT] = { PUT, PAWL__MEM_CHECKPOINT },
     [PAWL__TABLE_LINE] = { PUT, PAWL__MEM_LINE },
-    [PAWL__TABLE_LINE_TRIM] = { .apply = trim_lines },
-    [PAWL__TABLE_FOLLOWED] = { .apply = drop_followed },
+    [PAWL__TABLE_LINE_TRIM] = { APPLY, .apply = trim_lines },
+    [PAWL__TABLE_FOLLOWED] = { APPLY, .apply = drop_followed },
     [PAWL__TABLE_UNSETTLED] = { PUT, PAWL__MEM_UNSETTLED },
-    [PAWL__TABLE_NODE_NEW] = { PUT, PAWL__MEM_NODE },
-    [PAWL__TABLE_NODE_PUT] = { PUT, PAWL__MEM_NODE },
-    [PAWL__TABLE_NODE_DROP] = { DROP, PAWL__MEM_NODE },
-    [PAWL__TABLE_RUNS_END] = { .apply = end_runs },
-    [PAWL__TABLE_LOCK_NEW] = { PUT, PAWL__MEM_LOCK },
-    [PAWL__TABLE_LOCK_PUT] = { PUT, PAWL__MEM_LOCK },
-    [PAWL__TABLE_SETTING_PUT] = { PUT, PAWL__MEM_SETTING },
-    [PAWL__TABLE_SETTING_DROP] = { DROP, PAWL__MEM_SETTING },
-    [PAWL__TABLE_TOKEN_NEW] = { PUT, PAWL__MEM_TOKEN },
-    [PAWL__TABLE_TOKEN_PUT] = { PUT, PAWL__MEM_TOKEN },
-    [PAWL__TABLE_QUEUE_PUT] = { .apply = put_queue },
+    [PAWL__TABLE_RUNS_END] = { APPLY, .apply = end_runs },
+    [PAWL__TABLE_QUEUE_PUT] = { APPLY, .apply = put_queue },
 };
+
+/* Records are written as their kind says. */
+static enum pawl_err write_record(struct pawl__backend *mem, int list, const void *data)
+{
+    int kind = 0;
+    const struct pawl__record_shape *shape = pawl__record_shapes;
+    for (; kind < PAWL__RECORD_KINDS; kind++, shape++) {
+        if (list == (int)shape->added || list == (int)shape->changed) break;
+        if (list == (int)shape->dropped) break;
+    }
+    assert(kind < PAWL__RECORD_KINDS); // or nobody knows where the list goes
+    enum pawl__mem_table table = pawl__mem_table_of((enum pawl__record_kind)kind);
+    bool is_new = list == (int)shape->added;
+    if (list == (int)shape->dropped) return drop_found(mem, table, pawl__mem_no_job, data);
+    if (is_new && pawl__mem_find(mem, table, pawl__mem_no_job, data)) return refuse_taken(mem);
+    return pawl__mem_put(mem, table, pawl__mem_no_job, data);
+}
 
 static enum pawl_err write_one(struct pawl__backend *mem, int list, const void *data)
 {
-    if (writes[list].apply) return writes[list].apply(mem, data);
+    if (writes[list].how == RECORD) return write_record(mem, list, data);
+    if (writes[list].how == APPLY) return writes[list].apply(mem, data);
     struct pawl_job_id of = pawl__set_tables[list].of_job ? job_of(data) : pawl__mem_no_job;
     return writes[list].how == PUT ? pawl__mem_put(mem, writes[list].table, of, data)
                                    : drop_found(mem, writes[list].table, of, data);

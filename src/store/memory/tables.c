@@ -58,7 +58,13 @@ static int by_line(const struct pawl__mem_row *a, const struct pawl__mem_row *b)
     return order ? order : OR_BEFORE(a, b, compare_lines(a->data, b->data));
 }
 
-/* Queues, nodes, locks, settings and tokens begin with their name. */
+/* Records, by the fields that tell them apart, or those that a probe has. */
+static int by_fields(const struct pawl__mem_row *a, const struct pawl__mem_row *b)
+{
+    size_t ids = a->shape->ids < b->shape->ids ? a->shape->ids : b->shape->ids;
+    return pawl__fields_compare(a->shape->of->fields, ids, a->data, b->data);
+}
+
 static int by_name(const struct pawl__mem_row *a, const struct pawl__mem_row *b)
 {
     return strcmp(*(const char *const *)a->data, *(const char *const *)b->data);
@@ -187,8 +193,21 @@ const struct pawl__mem_shape pawl__mem_shapes[PAWL__MEM_TABLES] = {
     [PAWL__MEM_LINE] = { SET(LINE), .orders = { { by_line } } },
     [PAWL__MEM_AUDIT] = { SET(AUDIT), .orders = { { by_job_and_seq } } },
     [PAWL__MEM_UNSETTLED] = { SET(UNSETTLED), .orders = { { by_seq } } },
-    [PAWL__MEM_NODE] = { SET(NODE_PUT), .orders = { { by_name } } },
-    [PAWL__MEM_LOCK] = { SET(LOCK_PUT), .orders = { { by_name } } },
-    [PAWL__MEM_SETTING] = { SET(SETTING_PUT), .orders = { { by_name } } },
-    [PAWL__MEM_TOKEN] = { SET(TOKEN_PUT), .orders = { { by_name } } },
+#define X(name, member, type, keys, its_ids, added, changed, ...)                                  \
+    [PAWL__MEM_RECORD(name)] = { .of = &pawl__set_tables[PAWL__##changed],                         \
+                                 .ids = (its_ids),                                                 \
+                                 .order_count = 1,                                                 \
+                                 .orders = { { by_fields } } },
+    PAWL__RECORDS(X)
+#undef X
 };
+
+enum pawl__mem_table pawl__mem_table_of(enum pawl__record_kind kind)
+{
+    enum pawl__table written = pawl__record_shapes[kind].changed;
+    int first = 0;
+    while (pawl__record_shapes[first].changed != written) {
+        first++;
+    }
+    return (enum pawl__mem_table)(PAWL__MEM_RECORDS + first);
+}

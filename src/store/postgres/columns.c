@@ -108,3 +108,19 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
         break;
     }
 }
+
+void pawl__pg_lists(struct pawl__pg_conn *conn, int first, const struct pawl__field *fields,
+                    size_t count, struct pawl__pg_list **out)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = pawl__pg_list(conn, first + (int)i, pawl__pg_list_kind(fields[i].kind));
+    }
+}
+
+void pawl__pg_lists_offer(struct pawl__pg_list **lists, const struct pawl__field *fields,
+                          size_t count, const void *row)
+{
+    for (size_t i = 0; i < count; i++) {
+        pawl__pg_list_offer(lists[i], fields[i].kind, (const char *)row + fields[i].offset);
+    }
+}

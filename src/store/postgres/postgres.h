@@ -357,7 +357,7 @@ enum { PAWL__PG_OFF_ROLL = sizeof(struct pawl__pg_tid) };
 extern const struct pawl__core_table pawl__pg_core;
 /* See struct pawl__core_table. */
 pawl__load_fn pawl__pg_set_load;
-pawl__load_named_fn pawl__pg_load_named;
+pawl__load_records_fn pawl__pg_load_records;
 pawl__queue_fn pawl__pg_queue;
 pawl__lane_fn pawl__pg_lane_at;
 pawl__scan_due_fn pawl__pg_scan_due;
@@ -450,6 +450,11 @@ enum pawl_err pawl__pg_read(const PGresult *result, int row, int first,
 void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const void *at);
 /* What a list of such values is. */
 enum pawl__pg_kind pawl__pg_list_kind(enum pawl__kind kind);
+/* A list for each field, as parameters from `first` on; and a struct as the next of each. */
+void pawl__pg_lists(struct pawl__pg_conn *conn, int first, const struct pawl__field *fields,
+                    size_t count, struct pawl__pg_list **out);
+void pawl__pg_lists_offer(struct pawl__pg_list **lists, const struct pawl__field *fields,
+                          size_t count, const void *row);
 
 /* ---- reading the roll of what is ready (ready.c) ---- */
 

@@ -21,17 +21,7 @@ static void begin_lists(struct pawl__backend *pg, enum pawl__pg sql,
     assert(count < LISTS_MAX);
     pawl__pg_call(&pg->writer, sql);
     if (first) lists[at++] = pawl__pg_list(&pg->writer, 1, *first);
-    for (size_t i = 0; i < count; i++, at++) {
-        lists[at] = pawl__pg_list(&pg->writer, at + 1, pawl__pg_list_kind(fields[i].kind));
-    }
-}
-
-static void list_fields(struct pawl__pg_list **to, const struct pawl__field *fields, size_t count,
-                        const void *row)
-{
-    for (size_t i = 0; i < count; i++) {
-        pawl__pg_list_offer(to[i], fields[i].kind, (const char *)row + fields[i].offset);
-    }
+    pawl__pg_lists(&pg->writer, at + 1, fields, count, &lists[at]);
 }
 
 /* A statement that takes the ids of jobs, and nothing else. */
@@ -80,7 +70,7 @@ static void list_row(struct pawl__pg_list **lists, const struct pawl__row *row)
     } else {
         pawl__pg_list_add_id(lists[0], row->id);
     }
-    list_fields(&lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
+    pawl__pg_lists_offer(&lists[1], written, PAWL__ROW_WRITTEN_COUNT, row);
 }
 
 static bool is_written(const struct pawl__row *row)
@@ -169,7 +159,7 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
         const char *row = (const char *)list->rows + i * of->bytes;
         const struct pawl__row *const *job = (const void *)row;
         if (of->of_job) pawl__pg_list_add_id(lists[0], (*job)->id);
-        list_fields(&lists[of->of_job], of->fields, of->count, row);
+        pawl__pg_lists_offer(&lists[of->of_job], of->fields, of->count, row);
     }
     if (checks[table] == RACES) {
         pawl__pg_send_race(&pg->writer, (int32_t)list->count);
@@ -266,7 +256,7 @@ const struct pawl__core_table pawl__pg_core = {
                .peek = pawl__pg_look },
     .queue = pawl__pg_queue,
     .lane = pawl__pg_lane_at,
-    .load_named = pawl__pg_load_named,
+    .load_records = pawl__pg_load_records,
     .load_keys = pawl__pg_keys_load,
     .load = pawl__pg_set_load,
     .store = store,

@@ -236,19 +236,20 @@ enum pawl_err pawl__sql_census(struct pawl__backend *backend, const char *name,
     return PAWL_OK;
 }
 
-enum pawl_err pawl__sql_scan_named(struct pawl__backend *backend, enum pawl__read what,
-                                   const struct pawl__value *values, enum pawl__named_kind kind)
+/* Records that a statement with these values finds. */
+static enum pawl_err scan_records(struct pawl__backend *backend, enum pawl__read what,
+                                  const struct pawl__value *values, enum pawl__record_kind kind)
 {
-    const struct pawl__set_table *of = pawl__named_table(kind);
+    const struct pawl__set_table *of = pawl__record_shapes[kind].of;
     struct pawl__set *set = base_of(backend)->set;
     struct pawl__reader reader = open_reader(backend);
     enum pawl_err err = ask(&reader, what, values);
     while (next(&reader, &err)) {
-        union pawl__named_row row = { .name = NULL };
+        union pawl__record_row row;
         if (reader.reads->row(&reader, 0, 0, of->fields, of->count, &row)) {
             set->failed = true;
         } else {
-            (void)pawl__set_named_loaded(set, kind, &row);
+            (void)pawl__set_record_loaded(set, kind, &row);
         }
     }
     reader.reads->end(&reader);
@@ -261,13 +262,13 @@ enum pawl_err pawl__sql_scan_nodes(struct pawl__backend *backend, enum pawl__nod
     const struct pawl__value values[] = { number(at_ms), number(limit) };
     enum pawl__read what = which == PAWL__NODES_SILENT ? PAWL__READ_NODE_SILENT
                                                        : PAWL__READ_NODE_OLD;
-    return pawl__sql_scan_named(backend, what, values, PAWL__NAMED_NODE);
+    return scan_records(backend, what, values, PAWL__RECORD_NODE);
 }
 
 enum pawl_err pawl__sql_scan_locks(struct pawl__backend *backend, const char *owner, int64_t limit)
 {
     const struct pawl__value values[] = { text(owner), number(limit) };
-    return pawl__sql_scan_named(backend, PAWL__READ_LOCK_OWNED, values, PAWL__NAMED_LOCK);
+    return scan_records(backend, PAWL__READ_LOCK_OWNED, values, PAWL__RECORD_LOCK);
 }
 
 enum pawl_err pawl__sql_match(struct pawl__backend *backend, const struct pawl_filter *filter,

@@ -35,8 +35,4 @@ pawl__match_fn pawl__sql_match;
 
 /* The number that a statement without parameters gives; NULL is 0. */
 enum pawl_err pawl__sql_number(struct pawl__backend *backend, enum pawl__read what, int64_t *out);
-/* Rows of nodes, locks and so on that a statement with these values finds, into the set. */
-enum pawl_err pawl__sql_scan_named(struct pawl__backend *backend, enum pawl__read what,
-                                   const struct pawl__value *values, enum pawl__named_kind kind);
-
 #endif

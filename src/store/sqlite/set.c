@@ -165,12 +165,13 @@ void pawl__sq_set_show(struct pawl__backend *sq, size_t count)
     sq->set_tables.rows.count = count;
 }
 
-void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table)
+void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table,
+                            const struct pawl__list *rows)
 {
     struct pawl__sq_set_list *list = &sq->set_tables.lists[table];
-    list->list = &sq->set.lists[table];
+    list->list = rows;
     list->source.rows = list;
-    list->source.count = list->list->count;
+    list->source.count = rows->count;
 }
 
 /* ---- what the core asks for ---- */
@@ -192,7 +193,7 @@ const struct pawl__core_table pawl__sq_core = {
                .promote_plain = pawl__sq_promote_plain },
     .queue = pawl__sq_queue,
     .lane = pawl__sq_lane_at,
-    .load_named = pawl__sq_load_named,
+    .load_records = pawl__sq_load_records,
     .load_keys = pawl__sq_keys_load,
     .load = pawl__sq_set_load,
     .store = pawl__sq_set_store,

@@ -165,41 +165,38 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
     return err;
 }
 
-/* ---- nodes, locks and tokens ---- */
+/* ---- nodes, locks and other records ---- */
 
-static enum pawl_err read_named(struct pawl__backend *sq, sqlite3_stmt *stmt,
-                                enum pawl__named_kind kind)
+static enum pawl_err read_records(struct pawl__backend *sq, enum pawl__record_kind kind,
+                                  enum pawl__sql sql)
 {
-    const struct pawl__set_table *of = pawl__named_table(kind);
-    union pawl__named_row row = { .name = NULL };
+    const struct pawl__set_table *of = pawl__record_shapes[kind].of;
+    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
     bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
-    if (err || !found) return err;
-    err = pawl__sq_read(stmt, 0, of->fields, of->count, &sq->set.arena, &row);
-    sqlite3_reset(stmt);
-    if (err) return pawl__fail_nomem(sq->diag);
-    (void)pawl__set_named_loaded(&sq->set, kind, &row);
-    return PAWL_OK;
+    enum pawl_err err;
+    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+        union pawl__record_row row;
+        if (pawl__sq_read(stmt, 0, of->fields, of->count, &sq->set.arena, &row)) {
+            sqlite3_reset(stmt);
+            return pawl__fail_nomem(sq->diag);
+        }
+        (void)pawl__set_record_loaded(&sq->set, kind, &row);
+    }
+    return err;
 }
 
-/* One by one: a batch names few. */
-enum pawl_err pawl__sq_load_named(struct pawl__backend *sq, struct pawl__set *set)
+#define X(name, ...) SQL_##name##_LOAD,
+static const enum pawl__sql loads[PAWL__RECORD_KINDS] = { PAWL__RECORDS(X) };
+#undef X
+
+/* The virtual table of a list that is to be written shows what is wanted of its table. */
+enum pawl_err pawl__sq_load_records(struct pawl__backend *sq, struct pawl__set *set)
 {
-    static const struct {
-        enum pawl__sql sql;
-        int name;
-    } loads[PAWL__NAMED_KINDS] = {
-        [PAWL__NAMED_NODE] = { SQL_NODE_LOAD, SQL_NODE_LOAD_name },
-        [PAWL__NAMED_LOCK] = { SQL_LOCK_LOAD, SQL_LOCK_LOAD_name },
-        [PAWL__NAMED_TOKEN] = { SQL_TOKEN_LOAD, SQL_TOKEN_LOAD_name },
-    };
     enum pawl_err err = PAWL_OK;
-    for (size_t i = 0; !err && i < set->names.count; i++) {
-        const struct pawl__named *named = set->names.at[i];
-        if (named->read) continue;
-        sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, loads[named->kind].sql);
-        pawl__sq_bind_text(stmt, loads[named->kind].name, named->row.name);
-        err = read_named(sq, stmt, named->kind);
+    for (int i = 0; !err && i < PAWL__RECORD_KINDS; i++) {
+        if (!set->records.wanted[i].count) continue;
+        pawl__sq_set_show_list(sq, pawl__record_shapes[i].changed, &set->records.wanted[i]);
+        err = read_records(sq, (enum pawl__record_kind)i, loads[i]);
     }
     return err;
 }

@@ -241,7 +241,7 @@ static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__se
     enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < PAWL__TABLES; i++) {
         if (!set->lists[i].count) continue;
-        pawl__sq_set_show_list(sq, (enum pawl__table)i);
+        pawl__sq_set_show_list(sq, (enum pawl__table)i, &set->lists[i]);
         err = pawl__sq_exec(&sq->writer, pawl__sq_put[i], sq->diag);
     }
     return err;

@@ -345,10 +345,11 @@ PAWL_MUST_CHECK enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, siz
 /* The first `count` rows of set_tables.list are pawl_set_row from now on. */
 void pawl__sq_set_show(struct pawl__backend *sq, size_t count);
 /* The same for rows of another table. */
-void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table);
+void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table,
+                            const struct pawl__list *rows);
 /* See struct pawl__core_table. */
 pawl__load_fn pawl__sq_set_load;
-pawl__load_named_fn pawl__sq_load_named;
+pawl__load_records_fn pawl__sq_load_records;
 pawl__store_fn pawl__sq_set_store;
 pawl__queue_fn pawl__sq_queue;
 pawl__lane_fn pawl__sq_lane_at;

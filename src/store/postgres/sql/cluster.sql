@@ -133,13 +133,6 @@ FROM taken
 GROUP BY lane, state
 ON CONFLICT (lane, state) DO UPDATE SET n = pawl_count.n + excluded.n
 
--- name: node_load
-SELECT {{node.fields}}
-FROM pawl_node
-WHERE name = ANY (:names)
-ORDER BY name
-FOR UPDATE
-
 -- Those that said a lease and were not heard of since it ended.
 -- fragment: node_silent
     lease_ms IS NOT NULL AND alive_until_ms <= :now_ms
@@ -179,32 +172,6 @@ WHERE owner = :owner
 ORDER BY name
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
-
--- name: lock_load
-SELECT {{lock.fields}}
-FROM pawl_lock
-WHERE name = ANY (:names)
-ORDER BY name
-FOR UPDATE
-
--- name: lock_turn
--- What another transaction has locked is there with its name alone.
-SELECT {{lock.fields of t}}, l.name
-FROM pawl_lock AS l
-LEFT JOIN LATERAL (
-    SELECT {{lock.fields}}
-    FROM pawl_lock
-    WHERE name = l.name
-    FOR UPDATE SKIP LOCKED
-) AS t ON true
-WHERE l.name = ANY (:names)
-
--- name: token_load
-SELECT {{token.fields}}
-FROM pawl_token
-WHERE id = ANY (:names)
-ORDER BY id
-FOR UPDATE
 
 -- name: token_all
 SELECT {{token.fields}}

@@ -301,6 +301,46 @@ LIMIT 1
 -- Nodes, locks, settings, tokens. A row that is put was locked when it was read. One that is new,
 -- but is there all the same, fails the batch, which is then done again.
 
+-- name: node_load
+SELECT {{node.fields}}
+FROM pawl_node
+WHERE name = ANY (:name)
+ORDER BY name
+FOR UPDATE
+
+-- name: lock_load
+SELECT {{lock.fields}}
+FROM pawl_lock
+WHERE name = ANY (:name)
+ORDER BY name
+FOR UPDATE
+
+-- name: turn_load
+-- What another transaction has locked is there with its key alone, behind the other columns.
+SELECT {{lock.fields of t}}, l.name
+FROM pawl_lock AS l
+LEFT JOIN LATERAL (
+    SELECT {{lock.fields}}
+    FROM pawl_lock
+    WHERE name = l.name
+    FOR UPDATE SKIP LOCKED
+) AS t ON true
+WHERE l.name = ANY (:name)
+
+-- name: setting_load
+SELECT {{setting.fields}}
+FROM pawl_setting
+WHERE name = ANY (:name)
+ORDER BY name
+FOR UPDATE
+
+-- name: token_load
+SELECT {{token.fields}}
+FROM pawl_token
+WHERE id = ANY (:id)
+ORDER BY id
+FOR UPDATE
+
 -- name: set_node_new
 INSERT INTO pawl_node ({{node.fields}})
 SELECT {{node.fields of g}}
@@ -367,6 +407,11 @@ INSERT INTO pawl_token ({{token.fields}})
 SELECT {{token.fields of g}}
 FROM unnest({{token.fields bound}}) AS g ({{token.fields}})
 ON CONFLICT (id) DO UPDATE SET {{token.fields set excluded | no id}}
+
+-- name: set_setting_new
+INSERT INTO pawl_setting ({{setting.fields}})
+SELECT {{setting.fields of g | value = coalesce(g.value, '')}}
+FROM unnest({{setting.fields bound}}) AS g ({{setting.fields}})
 
 -- name: set_setting_put
 INSERT INTO pawl_setting ({{setting.fields}})

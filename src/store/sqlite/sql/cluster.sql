@@ -49,11 +49,6 @@ ORDER BY id
 INSERT INTO pawl_lane (queue_id, type)
 VALUES (:queue_id, :type)
 
--- name: node_load
-SELECT {{node.fields}}
-FROM pawl_node
-WHERE name = :name
-
 -- Those that said a lease and were not heard of since it ended.
 -- fragment: node_silent
     lease_ms IS NOT NULL AND alive_until_ms <= :now_ms
@@ -88,16 +83,6 @@ FROM pawl_lock
 WHERE owner = :owner
 ORDER BY name
 LIMIT :limit
-
--- name: lock_load
-SELECT {{lock.fields}}
-FROM pawl_lock
-WHERE name = :name
-
--- name: token_load
-SELECT {{token.fields}}
-FROM pawl_token
-WHERE id = :name
 
 -- name: token_all
 SELECT {{token.fields}}

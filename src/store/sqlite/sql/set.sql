@@ -307,7 +307,34 @@ WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
--- Nodes, locks, settings, tokens.
+-- Nodes, locks, settings, tokens. What is wanted of a table is shown by the virtual table of a list
+-- that is written to it: its first columns are the key.
+
+-- name: node_load
+SELECT {{node.fields of n}}
+FROM pawl_set_node_put AS s
+CROSS JOIN pawl_node AS n ON n.name = s.name
+
+-- fragment: lock_wanted
+SELECT {{lock.fields of l}}
+FROM pawl_set_lock_put AS s
+CROSS JOIN pawl_lock AS l ON l.name = s.name
+
+-- name: lock_load
+{{lock_wanted}}
+
+-- name: turn_load
+{{lock_wanted}}
+
+-- name: setting_load
+SELECT {{setting.fields of t}}
+FROM pawl_set_setting_put AS s
+CROSS JOIN pawl_setting AS t ON t.name = s.name
+
+-- name: token_load
+SELECT {{token.fields of t}}
+FROM pawl_set_token_put AS s
+CROSS JOIN pawl_token AS t ON t.id = s.id
 
 -- name: set_node_new
 INSERT INTO pawl_node ({{node.fields}})
@@ -349,6 +376,11 @@ FROM pawl_set_token_new
 INSERT OR REPLACE INTO pawl_token ({{token.fields}})
 SELECT {{token.fields}}
 FROM pawl_set_token_put
+
+-- name: set_setting_new
+INSERT INTO pawl_setting ({{setting.fields}})
+SELECT {{setting.fields | value = coalesce(value, '')}}
+FROM pawl_set_setting_new
 
 -- name: set_setting_put
 INSERT OR REPLACE INTO pawl_setting ({{setting.fields}})

@@ -1,0 +1,189 @@
+/* See records.h. */
+#include "store/core/set.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define X(name, member, type, its_keys, its_ids, its_added, its_changed, its_dropped)              \
+    [PAWL__RECORD_##name] = { .keys = (its_keys),                                                  \
+                              .ids = (its_ids),                                                    \
+                              .added = PAWL__##its_added,                                          \
+                              .changed = PAWL__##its_changed,                                      \
+                              .dropped = PAWL__##its_dropped,                                      \
+                              .of = &pawl__set_tables[PAWL__##its_changed] },
+const struct pawl__record_shape pawl__record_shapes[PAWL__RECORD_KINDS] = { PAWL__RECORDS(X) };
+#undef X
+
+static bool is_single(enum pawl__record_kind kind)
+{
+    return pawl__record_shapes[kind].keys == pawl__record_shapes[kind].ids;
+}
+
+/* ---- records by key ---- */
+
+/* FNV-1a. */
+static uint32_t hash_key(enum pawl__record_kind kind, const void *key)
+{
+    const struct pawl__record_shape *shape = &pawl__record_shapes[kind];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)kind;
+    for (size_t i = 0; i < shape->keys; i++) {
+        struct pawl_span bytes = pawl__field_bytes(&shape->of->fields[i], key);
+        for (size_t at = 0; at < bytes.len; at++) {
+            hash = (hash ^ (uint8_t)bytes.at[at]) * UINT64_C(0x100000001b3);
+        }
+    }
+    return (uint32_t)(hash ^ (hash >> 32));
+}
+
+static struct pawl__records *find(const struct pawl__record_set *records,
+                                  enum pawl__record_kind kind, const void *key)
+{
+    const struct pawl__record_shape *shape = &pawl__record_shapes[kind];
+    uint32_t hash = hash_key(kind, key);
+    size_t place;
+    for (size_t at = hash; pawl__index_next(&records->by_key, hash, &at, &place);) {
+        struct pawl__records *found = records->at[place];
+        if (found->kind != kind) continue;
+        if (!pawl__fields_compare(shape->of->fields, shape->keys, &found->key, key)) return found;
+    }
+    return NULL;
+}
+
+static struct pawl__record *append(struct pawl__set *set, struct pawl__records *records,
+                                   const void *row)
+{
+    struct pawl__record *record = pawl__arena_calloc(&set->arena, 1, sizeof *record);
+    if (!record) set->failed = true;
+    if (!record) return NULL;
+    record->of = records;
+    memcpy(&record->row, row, pawl__record_shapes[records->kind].of->bytes);
+    if (records->last) records->last->next = record;
+    if (!records->first) records->first = record;
+    records->last = record;
+    return record;
+}
+
+static struct pawl__records *add(struct pawl__set *set, enum pawl__record_kind kind,
+                                 const void *key)
+{
+    struct pawl__record_set *all = &set->records;
+    struct pawl__records **at = PAWL__SET_GROW(set, all->at, all->cap, all->count);
+    if (at) all->at = at;
+    struct pawl__records *records = pawl__arena_calloc(&set->arena, 1, sizeof *records);
+    if (!at || !records || !pawl__index_add(&all->by_key, hash_key(kind, key), all->count)) {
+        set->failed = true;
+        return NULL;
+    }
+    records->kind = kind;
+    memcpy(&records->key, key, pawl__record_shapes[kind].of->bytes);
+    at[all->count++] = records;
+    if (is_single(kind) && !append(set, records, key)) return NULL;
+    return records;
+}
+
+struct pawl__records *pawl__set_want_records(struct pawl__set *set, enum pawl__record_kind kind,
+                                             const void *key)
+{
+    struct pawl__records *records = find(&set->records, kind, key);
+    if (records) return records;
+    records = add(set, kind, key);
+    if (!records) return NULL;
+    pawl__list_add(set, &set->records.wanted[kind], pawl__record_shapes[kind].of->bytes, key);
+    set->records.unread++;
+    return records;
+}
+
+struct pawl__record *pawl__set_want_record(struct pawl__set *set, enum pawl__record_kind kind,
+                                           const void *key)
+{
+    assert(is_single(kind));
+    struct pawl__records *records = pawl__set_want_records(set, kind, key);
+    return records ? records->first : NULL;
+}
+
+struct pawl__record *pawl__records_add(struct pawl__set *set, struct pawl__records *records,
+                                       const void *row)
+{
+    assert(!is_single(records->kind) && records->read && !records->held);
+    struct pawl__record *record = append(set, records, row);
+    if (record) record->there = record->changed = true;
+    return record;
+}
+
+struct pawl__record *pawl__set_record_loaded(struct pawl__set *set, enum pawl__record_kind kind,
+                                             const void *row)
+{
+    struct pawl__records *records = find(&set->records, kind, row);
+    assert(records || is_single(kind)); // a scan would not bring all of a key
+    if (!records) records = add(set, kind, row);
+    if (!records) return NULL;
+    assert(!records->read);
+    records->read = is_single(kind);
+    struct pawl__record *record = is_single(kind) ? records->first : append(set, records, row);
+    if (!record) return NULL;
+    memcpy(&record->row, row, pawl__record_shapes[kind].of->bytes);
+    record->stored = record->there = true;
+    return record;
+}
+
+void pawl__set_record_held(struct pawl__set *set, enum pawl__record_kind kind, const void *key)
+{
+    struct pawl__records *records = find(&set->records, kind, key);
+    assert(records && !records->read);
+    records->held = true;
+}
+
+void pawl__records_were_read(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->records.count; i++) {
+        set->records.at[i]->read = true;
+    }
+    for (size_t i = 0; i < PAWL__RECORD_KINDS; i++) {
+        set->records.wanted[i].count = 0;
+    }
+    set->records.unread = 0;
+}
+
+/* ---- the end ---- */
+
+static void list_record(struct pawl__set *set, const struct pawl__record *record)
+{
+    const struct pawl__record_shape *shape = &pawl__record_shapes[record->of->kind];
+    assert(!record->of->held);
+    if (!record->there && !record->stored) return; // it came and went in this batch
+    enum pawl__table table = !record->there   ? shape->dropped
+                             : record->stored ? shape->changed
+                                              : shape->added;
+    assert(table != PAWL__TABLES);
+    pawl__set_put(set, table, &record->row);
+}
+
+void pawl__records_list(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->records.count; i++) {
+        const struct pawl__record *record = set->records.at[i]->first;
+        for (; record; record = record->next) {
+            if (record->changed) list_record(set, record);
+        }
+    }
+}
+
+void pawl__records_clear(struct pawl__record_set *records)
+{
+    pawl__index_clear(&records->by_key);
+    for (size_t i = 0; i < PAWL__RECORD_KINDS; i++) {
+        records->wanted[i].count = 0;
+    }
+    records->count = records->unread = 0;
+}
+
+void pawl__records_release(struct pawl__record_set *records)
+{
+    free(records->at);
+    for (size_t i = 0; i < PAWL__RECORD_KINDS; i++) {
+        free(records->wanted[i].rows);
+    }
+    pawl__index_release(&records->by_key);
+    *records = (struct pawl__record_set){ .at = NULL };
+}
