@@ -97,6 +97,7 @@ static const struct pawl__field pawl__queue_row_fields[] = { PAWL__QUEUE_FIELDS(
 static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
 #undef OF
 #undef X
+PAWL__SET_FIELDS_MORE
 
 #define X(name, type, list, its_job)                                                               \
     [PAWL__TABLE_##name] = { .fields = type##_fields,                                              \

@@ -213,6 +213,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
  * begins with the row of the job that it belongs to. Rows are written in this order. */
 #ifndef PAWL__SET_TABLES_MORE /* tests bring tables of their own: tests/settle/ties.h */
 #define PAWL__SET_TABLES_MORE(X)
+#define PAWL__SET_FIELDS_MORE
 #endif
 #define PAWL__SET_TABLES(X)                                                                        \
     X(FAILURE,  pawl__failure, PAWL__FAILURE_FIELDS, true)                                         \
