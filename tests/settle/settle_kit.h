@@ -7,8 +7,13 @@
 
 #include <semaphore.h>
 
-enum { TIE_FAILED = 1 << 0, TIE_PUT_OFF = 1 << 1 };                 /* see core/settle.h */
-enum { TIE_WATCH = 1 << 3, TIE_ECHO = 1 << 4, TIE_DOUBT = 1 << 5, TIE_JOIN = 1 << 6 }; /* see ties.h */
+enum { TIE_FAILED = 1 << 0, TIE_PUT_OFF = 1 << 1 }; /* see core/settle.h */
+enum {
+    TIE_WATCH = 1 << 3,
+    TIE_ECHO = 1 << 4,
+    TIE_DOUBT = 1 << 5,
+    TIE_JOIN = 1 << 6
+}; /* see ties.h */
 
 /* The first is available, the others are pending. Ids follow each other. */
 static inline struct pawl_job_id *chain_of(struct rig *rig, size_t count, int32_t ties,

@@ -5,7 +5,7 @@
 #define PAWL__TIES_MORE(X)                                                                         \
     X(3, WATCH, "the job whose id comes next")                                                     \
     X(4, ECHO, "what is said of each move")                                                        \
-    X(5, DOUBT, "whether the job whose id comes next has ended")                                       \
+    X(5, DOUBT, "whether the job whose id comes next has ended")                                   \
     X(6, JOIN, "jobs that wait for several others: tables.h")
 #define PAWL__SETTLE_MAX 8
 

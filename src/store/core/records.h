@@ -52,11 +52,12 @@ struct pawl__gone {
 #define PAWL__RECORDS_MORE(X)
 #endif
 #define PAWL__RECORDS(X)                                                                           \
-    X(NODE,    node,    pawl__node,    1, 1, TABLE_NODE_NEW,    TABLE_NODE_PUT,    TABLE_NODE_DROP)    \
-    X(LOCK,    lock,    pawl__lock,    1, 1, TABLE_LOCK_NEW,    TABLE_LOCK_PUT,    TABLES)             \
-    X(TURN,    turn,    pawl__lock,    1, 1, TABLE_LOCK_NEW,    TABLE_LOCK_PUT,    TABLES)             \
-    X(SETTING, setting, pawl__setting, 1, 1, TABLE_SETTING_NEW, TABLE_SETTING_PUT, TABLE_SETTING_DROP) \
-    X(TOKEN,   token,   pawl_token,    1, 1, TABLE_TOKEN_NEW,   TABLE_TOKEN_PUT,   TABLES)             \
+    X(NODE, node, pawl__node, 1, 1, TABLE_NODE_NEW, TABLE_NODE_PUT, TABLE_NODE_DROP)               \
+    X(LOCK, lock, pawl__lock, 1, 1, TABLE_LOCK_NEW, TABLE_LOCK_PUT, TABLES)                        \
+    X(TURN, turn, pawl__lock, 1, 1, TABLE_LOCK_NEW, TABLE_LOCK_PUT, TABLES)                        \
+    X(SETTING, setting, pawl__setting, 1, 1, TABLE_SETTING_NEW, TABLE_SETTING_PUT,                 \
+      TABLE_SETTING_DROP)                                                                          \
+    X(TOKEN, token, pawl_token, 1, 1, TABLE_TOKEN_NEW, TABLE_TOKEN_PUT, TABLES)                    \
     PAWL__RECORDS_MORE(X)
 
 /* clang-format on */
