@@ -9,7 +9,7 @@ The rules, and nothing else, are in this file's tables:
 - of another room it sees the door alone (src/store/store.h), except of base, whose headers are
   all doors;
 - a folder inside a room sees the folders of that room that its own arrows lead to: a backend does
-  not see another one;
+  not see another one; and of a folder that has a door it sees the door alone;
 - the command line is a customer: base, fields and <pawl/...>;
 - what is installed, and the examples, include nothing of ours but <pawl/...>;
 - sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests,
@@ -40,7 +40,10 @@ ROOMS = {
 }
 # The one header of a room that others may include: src/ROOM/ROOM.h. Each of base's is a door.
 DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}
-# Folder inside a room, or the room's own files: the folders of that room it may include.
+# Folder inside a room, or the room's own files: the folders of that room it may include, or single
+# headers of them.
+HTTP = ["http/transport", "http/events", "http/local", "http/ojs", "http/admin", "http/marie",
+        "http/remote"]
 FOLDERS = {
     "store": ["store/core"],
     "store/core": ["store"],
@@ -50,7 +53,17 @@ FOLDERS = {
     "store/postgres": ["store", "store/core", "store/sql"],
     "store/remote": ["store"],
     "store/redis": ["store"],
+    "http": HTTP,
+    "http/transport": ["http/http.h"],
+    "http/events": ["http/transport"],
+    "http/local": ["http/events", "http/transport"],
+    "http/ojs": ["http/local", "http/events", "http/transport"],
+    "http/admin": ["http/ojs", "http/local", "http/events", "http/transport"],
+    "http/marie": ["http/ojs", "http/local", "http/transport"],
+    "http/remote": ["http/transport"],
 }
+# The one header of such a folder that the room's other folders may include.
+FOLDER_DOORS = {folder: f"{folder}/{os.path.basename(folder)}.h" for folder in HTTP}
 # Header of a database: the folders that may include it.
 DATABASES = {"sqlite3.h": ["src/store/sqlite/", "tests/", "bench/"],
              "sqlite3ext.h": ["src/store/sqlite/", "src/sql/"],
@@ -89,12 +102,20 @@ def complain_public(what, quote):
     return None
 
 
+def complain_door(doors, other, relative):
+    if other in doors and relative != doors[other]:
+        return f"\"{relative}\" is private to {other}: its door is \"{doors[other]}\""
+    return None
+
+
 def complain_folder(path, relative):
     """The same inside one room: `path` includes `relative`, both begin behind src/."""
     folder, other = os.path.dirname(path), os.path.dirname(relative)
-    if folder == other or folder not in FOLDERS or other in FOLDERS[folder]:
+    if folder == other or folder not in FOLDERS or relative in FOLDERS[folder]:
         return None
-    return f"{folder} may not include {other} (\"{relative}\")"
+    if other not in FOLDERS[folder]:
+        return f"{folder} may not include {other} (\"{relative}\")"
+    return complain_door(FOLDER_DOORS, other, relative)
 
 
 def complain_room(path, target):
@@ -106,9 +127,7 @@ def complain_room(path, target):
         return f'"{relative}" is in no known room'
     if other not in ROOMS[room]:
         return f"{room} may not include {other} (\"{relative}\")"
-    if other in DOORS and relative != DOORS[other]:
-        return f"\"{relative}\" is private to {other}: its door is \"{DOORS[other]}\""
-    return None
+    return complain_door(DOORS, other, relative)
 
 
 def check_file(root, path):

@@ -5,8 +5,6 @@
 #include "http/auth.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "http/log.h"
-#include "http/server.h"
 
 #include <assert.h>
 #include <stdio.h>

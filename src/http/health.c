@@ -1,6 +1,6 @@
 /* What it is, whether it is alive, whether it serves, whether the store is well. */
 #include "base/clock.h"
-#include "http/rooms.h"
+#include "http/routes.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* GET /ojs/manifest: what this server is and can do. A claim needs the route that it is about; a
  * route alone does not make it true, so look at both when one is added. */
-#include "http/envelope.h"
-#include "http/rooms.h"
+#include "http/ojs/ojs.h"
+#include "http/routes.h"
 
 #include <string.h>
 

@@ -2,13 +2,11 @@
 #include "http/metrics.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "http/crew.h"
-#include "http/events.h"
+#include "http/local/local.h"
+#include "http/events/events.h"
 #include "http/metrics_inside.h"
-#include "http/names.h"
-#include "http/rooms.h"
-#include "http/streams.h"
-#include "http/waiters.h"
+#include "base/names.h"
+#include "http/routes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -207,7 +205,7 @@ enum pawl_err pawl__metrics_new(struct pawl__server *server, struct pawl_diag *d
     metrics->index = calloc(INDEX_PLACES, sizeof *metrics->index);
     metrics->routes = calloc(pawl__route_count + 1, sizeof *metrics->routes);
     if (!metrics->series || !metrics->index || !metrics->routes) return pawl__fail_nomem(diag);
-    return PAWL_OK; // on failure the rooms are closed, and this one with them
+    return PAWL_OK; // on failure the components are closed, and this one with them
 }
 
 void pawl__metrics_free(struct pawl__metrics *metrics)

@@ -5,7 +5,7 @@
 #ifndef PAWL_HTTP_METRICS_H
 #define PAWL_HTTP_METRICS_H
 
-#include "http/server.h"
+#include "http/transport/transport.h"
 
 enum { PAWL__METRIC_SERIES_MAX = 500, PAWL__METRIC_BUCKETS_MAX = 16 };
 

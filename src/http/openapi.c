@@ -1,7 +1,7 @@
 /* The OpenAPI document, made from the list of routes and from what openapi_words.h adds. */
 #include "http/openapi.h"
 #include "http/openapi_words.h"
-#include "http/rooms.h"
+#include "http/components.h"
 
 #include <string.h>
 

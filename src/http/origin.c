@@ -5,9 +5,7 @@
  * through: a change that comes from another origin, and anything for a name that is not ours,
  * because somebody else's DNS may have pointed it here. The first is told by Origin, Sec-Fetch-Site
  * and Referer, which programs do not send; the second by Host, checked for every client. */
-#include "http/host.h"
 #include "http/routes.h"
-#include "http/server.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 /* From a path to its handler. */
 #include "http/auth.h"
-#include "http/conn.h"
-#include "http/rooms.h"
+#include "http/components.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -282,69 +281,6 @@ static bool check_room(struct pawl__request *request)
     pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "",
                        "too many large replies are under way");
     return false;
-}
-
-/* ---- the pool ---- */
-
-struct errand {
-    uv_work_t work;
-    struct pawl__request *request;
-    pawl__handler_fn *fn;
-};
-
-static void run_errand(uv_work_t *work)
-{
-    struct errand *errand = work->data;
-    errand->fn(errand->request);
-    assert(errand->request->status || errand->request->parking);
-}
-
-void pawl__request_park(struct pawl__request *request)
-{
-    assert(request->on_pool && request->parked);
-    request->parking = true;
-}
-
-void pawl__request_to_loop(struct pawl__request *request, pawl__handler_fn *fn)
-{
-    assert(request->on_pool);
-    request->parked = fn;
-    request->parking = request->returning = true;
-}
-
-static void errand_done(uv_work_t *work, int status)
-{
-    (void)status;
-    struct pawl__request *request = ((struct errand *)work->data)->request;
-    request->server->working--;
-    request->on_pool = false;
-    if (request->status) {
-        pawl__conn_send(request);
-    } else if (!request->conn && !request->returning) { // meanwhile: nobody waits
-        pawl__reply_refuse(request, PAWL__FAULT_REQUEST_TIMEOUT, "", "%s", PAWL__HUNG_UP_TEXT);
-    } else {
-        request->parking = request->returning = false;
-        request->parked(request);
-    }
-}
-
-void pawl__request_to_pool(struct pawl__request *request, pawl__handler_fn *fn)
-{
-    struct errand *errand = pawl__arena_calloc(&request->arena, 1, sizeof *errand);
-    if (!errand) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
-    errand->request = request;
-    errand->fn = fn;
-    errand->work.data = errand;
-    request->on_pool = true;
-    request->server->working++;
-    if (uv_queue_work(&request->server->loop, &errand->work, run_errand, errand_done)) {
-        request->server->working--;
-        request->on_pool = false;
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "the server is too busy");
-    }
 }
 
 void pawl__dispatch(struct pawl__request *request)

@@ -2,14 +2,11 @@
  *
  * Stopping is a state: no more connections, idle ones closed, parked requests answered, what is
  * under way finished until the deadline, the rest cut off. */
-#include "http/server.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/notify.h"
 #include "http/auth.h"
-#include "http/host.h"
-#include "http/log.h"
-#include "http/rooms.h"
+#include "http/components.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -19,52 +16,6 @@
 #include <string.h>
 
 enum { BACKLOG = 1024, TICK_MS = 500 };
-
-/* ---- answers come in ---- */
-
-void pawl__request_answered(struct pawl_answer *taken_answer)
-{
-    struct pawl__request *request = taken_answer->ctx;
-    struct pawl__server *server = request->server;
-    request->answer = taken_answer;
-    pawl__lock(&server->mutex);
-    bool first = !server->answers;
-    request->next = server->answers;
-    server->answers = request;
-    pawl__unlock(&server->mutex);
-    if (first) uv_async_send(&server->answered);
-}
-
-static struct pawl__request *take_answers(struct pawl__server *server)
-{
-    pawl__lock(&server->mutex);
-    struct pawl__request *newest = server->answers;
-    server->answers = NULL;
-    pawl__unlock(&server->mutex);
-    struct pawl__request *oldest = NULL;
-    while (newest) {
-        struct pawl__request *next = newest->next;
-        newest->next = oldest;
-        oldest = newest;
-        newest = next;
-    }
-    return oldest;
-}
-
-static void on_answered(uv_async_t *async)
-{
-    struct pawl__server *server = async->data;
-    struct pawl__request *request = take_answers(server);
-    while (request) {
-        struct pawl__request *next = request->next;
-        struct pawl_answer *answer = request->answer;
-        request->next = NULL;
-        request->answer = NULL;
-        server->working--;
-        request->then(request, answer);
-        request = next;
-    }
-}
 
 /* ---- stopping ---- */
 
@@ -104,7 +55,7 @@ static void begin_stop(struct pawl__server *server)
             pawl__notify("STOPPING=1");
             pawl__log(server->log, PAWL__LOG_INFO, NULL, "stopping");
         }
-        pawl__rooms_drain(server);
+        pawl__components_drain(server);
         uv_check_start(&server->ending, on_ending);
     }
     pawl__conns_drain(server, pawl__server_now(server) >= server->stop_at_ms);
@@ -133,7 +84,7 @@ static void on_asked_to_stop(uv_async_t *async)
 static void on_hangup(uv_signal_t *signal, int number)
 {
     (void)number;
-    pawl__rooms_reload(signal->data);
+    pawl__components_reload(signal->data);
 }
 
 static void close_all(uv_handle_t *handle, void *arg)
@@ -147,7 +98,7 @@ static void on_tick(uv_timer_t *timer)
     struct pawl__server *server = timer->data;
     pawl__conn_accept_again(server);
     pawl__conns_tick(server);
-    pawl__rooms_tick(server);
+    pawl__components_tick(server);
     int64_t now_ms = pawl__server_now(server);
     if (server->stopping) {
         pawl__conns_drain(server, now_ms >= server->stop_at_ms);
@@ -262,7 +213,7 @@ static bool init_handles(struct pawl__server *server)
 {
     if (uv_loop_init(&server->loop)) return false;
     bool ok = !uv_tcp_init(&server->loop, &server->listener) &&
-              !uv_async_init(&server->loop, &server->answered, on_answered) &&
+              !uv_async_init(&server->loop, &server->answered, pawl__answers_read) &&
               !uv_async_init(&server->loop, &server->asked_to_stop, on_asked_to_stop) &&
               !uv_timer_init(&server->loop, &server->tick) &&
               !uv_check_init(&server->loop, &server->ending) &&
@@ -326,6 +277,7 @@ enum pawl_err pawl__http_open(const struct pawl__http_config *config, struct paw
     struct pawl__server *server = calloc(1, sizeof *server);
     if (!server) return pawl__fail_nomem(diag);
     complete_config(server, config);
+    server->hooks = &pawl__server_hooks;
     server->pawl = config->pawl;
     server->started_at_ms = pawl__clock_wall_ms(&pawl__clock_system);
     pawl__mutex_init(&server->mutex);
@@ -334,7 +286,7 @@ enum pawl_err pawl__http_open(const struct pawl__http_config *config, struct paw
     enum pawl_err err = PAWL_OK;
     if (!init_handles(server)) err = pawl__fail(diag, PAWL_ERR_NOMEM, "could not make a loop");
     if (!err) err = check_config(server, &address, diag);
-    if (!err) err = pawl__rooms_open(server, diag);
+    if (!err) err = pawl__components_open(server, diag);
     if (!err) err = check_exposure(server, diag);
     if (!err) err = listen_at(server, &address, diag);
     if (!err && !config->metrics_only && !take_signals(server))
@@ -362,7 +314,7 @@ void pawl__http_run(struct pawl__server *server)
 void pawl__http_close(struct pawl__server *server)
 {
     if (!server) return;
-    pawl__rooms_close(server);
+    pawl__components_close(server);
     uv_walk(&server->loop, close_all, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
     uv_loop_close(&server->loop);

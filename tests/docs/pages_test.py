@@ -540,8 +540,9 @@ def amount(value, unit):
 
 def listed():
     """The first words of a table's heading, and the rows that belong below it."""
+    refusals = rows_of("src/http/transport/fault.h", "PAWL__FAULTS")
     faults = [(status, f"`{code}`", "yes" if again == "true" else "no", text)
-              for _, status, code, again, text in rows_of("src/http/fault.h", "PAWL__FAULTS")]
+              for _, status, code, again, text in refusals]
     scopes = [(f"`{text}`", what) for _, text, what in rows_of("src/http/http.h", "PAWL__SCOPES")]
     limits = []
     for name, value, unit, what in rows_of("src/http/http.h", "PAWL__HTTP_LIMITS"):
@@ -588,7 +589,7 @@ def write_tables():
 
 @test
 def paths_of_the_server_are_served():
-    routes = {path for file in glob.glob("src/http/routes_*.h", root_dir=ROOT)
+    routes = {path for file in glob.glob("src/http/**/*.h", root_dir=ROOT, recursive=True)
               for path in re.findall(r'X\("[A-Z]+",\s*"([^"]+)"', read(file))}
     assert len(routes) > 50, routes
     text, seen = read(HTTP), 0

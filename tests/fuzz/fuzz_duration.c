@@ -1,7 +1,7 @@
 /* What holds for any text: if it reads as a duration of OJS it lies between nothing and a hundred
  * years; and where the library's own reader takes the text too, both mean the same. */
 #include "base/time_text.h"
-#include "http/envelope.h"
+#include "http/ojs/envelope.h"
 #include "fuzz.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  *    same way; what the printer kept can be read again.
  *
  * The first byte chooses the rules, so that headers and test mode have their share. */
-#include "http/envelope.h"
+#include "http/ojs/envelope.h"
 #include "fuzz.h"
 
 #include <string.h>
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pawl__json json;
     if (size == 0) return 0;
     struct pawl_span text = { (const char *)data + 1, size - 1 };
-    if (!pawl__json_parse_by(text, &PAWL__OJS_JSON_RULES, &arena, &json, NULL)) {
+    if (!pawl__json_parse_by(text, &PAWL__BODY_JSON_RULES, &arena, &json, NULL)) {
         bool batch = json.tokens[0].type == PAWL__JSON_ARRAY;
         uint32_t count = batch ? json.tokens[0].count : 1, token = batch ? 1 : 0;
         for (uint32_t i = 0; i < count; i++, token = json.tokens[token].next) {

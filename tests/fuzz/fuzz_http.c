@@ -6,7 +6,7 @@
  *
  * The server is the real one, on a store in memory, driven by this thread. */
 #include "fuzz.h"
-#include "http/server.h"
+#include "http/transport/transport.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -225,7 +225,7 @@ def routes():
     """(method, path, scope) of every route, from the lists that the server is made from."""
     row = re.compile(r'X\("([A-Z]+)", "([^"]+)", (\w+), (\w+), (\w+),')
     found = []
-    for name in sorted(glob.glob(os.path.join(ROOT, "src/http/routes_*.h"))):
+    for name in sorted(glob.glob(os.path.join(ROOT, "src/http/**/*.h"), recursive=True)):
         with open(name, encoding="utf-8") as file:
             for method, path, _, scope, _ in row.findall(file.read().replace("\\\n", "")):
                 found.append((method, path, scope))

@@ -119,6 +119,20 @@ def finds_backend_that_knows_another(root):
 
 
 @test
+def finds_header_behind_the_door_of_a_folder(root):
+    plant(root, {"src/http/http.h": "", "src/http/transport/transport.h": "",
+                 "src/http/transport/conn.h": "", "src/http/server.h": "",
+                 "src/http/ojs/a.c": '#include "http/transport/transport.h"\n',
+                 "src/http/transport/b.c": '#include "http/http.h"\n'})
+    expect(include_complaints(root, "src/http/ojs/x.c", '#include "http/transport/conn.h"\n'),
+           "\"http/transport/conn.h\" is private to http/transport")
+    expect(include_complaints(root, "src/http/ojs/x.c", '#include "http/server.h"\n'),
+           "http/ojs may not include http (")
+    expect(include_complaints(root, "src/http/ojs/x.c", '#include "http/http.h"\n'),
+           "http/ojs may not include http (")
+
+
+@test
 def finds_installed_header_that_includes_a_private_one(root):
     expect(include_complaints(root, "include/pawl/x.h", '#include "base/buf.h"\n'),
            "not there for those who have pawl installed")

@@ -1,0 +1,91 @@
+/* A hash table of things that carry their own link: chains, doubled when they grow long. */
+#include "base/hashtable.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { SLOTS_MIN = 64 };
+
+static struct pawl__link **slot_of(const struct pawl__table *table, uint64_t hash)
+{
+    return &table->slots[hash & (table->cap - 1)];
+}
+
+static bool grow(struct pawl__table *table)
+{
+    struct pawl__table more = { .cap = table->cap ? 2 * table->cap : SLOTS_MIN };
+    more.slots = calloc(more.cap, sizeof *more.slots);
+    if (!more.slots) return false;
+    for (size_t i = 0; i < table->cap; i++) {
+        struct pawl__link *next;
+        for (struct pawl__link *link = table->slots[i]; link; link = next) {
+            next = link->next;
+            struct pawl__link **slot = slot_of(&more, link->hash);
+            link->next = *slot;
+            *slot = link;
+        }
+    }
+    more.count = table->count;
+    free(table->slots);
+    *table = more;
+    return true;
+}
+
+bool pawl__table_add(struct pawl__table *table, struct pawl__link *link, uint64_t hash)
+{
+    // long chains are slow, but no reason to refuse
+    if (table->count == table->cap && !grow(table) && !table->cap) return false;
+    struct pawl__link **slot = slot_of(table, hash);
+    link->hash = hash;
+    link->next = *slot;
+    *slot = link;
+    table->count++;
+    return true;
+}
+
+void pawl__table_remove(struct pawl__table *table, struct pawl__link *link)
+{
+    assert(table->count);
+    struct pawl__link **at = slot_of(table, link->hash);
+    while (*at != link) {
+        assert(*at);
+        at = &(*at)->next;
+    }
+    *at = link->next;
+    link->next = NULL;
+    table->count--;
+}
+
+static struct pawl__link *seek(struct pawl__link *link, uint64_t hash)
+{
+    while (link && link->hash != hash) {
+        link = link->next;
+    }
+    return link;
+}
+
+struct pawl__link *pawl__table_first(const struct pawl__table *table, uint64_t hash)
+{
+    return table->cap ? seek(*slot_of(table, hash), hash) : NULL;
+}
+
+struct pawl__link *pawl__table_next(const struct pawl__link *link)
+{
+    return seek(link->next, link->hash);
+}
+
+void pawl__table_release(struct pawl__table *table)
+{
+    free(table->slots);
+    *table = (struct pawl__table){ 0 };
+}
+
+/* FNV-1a, stirred: the low bits choose the slot. */
+uint64_t pawl__hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++) {
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    }
+    return hash ^ hash >> 29;
+}

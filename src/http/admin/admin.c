@@ -1,0 +1,398 @@
+/* Administration: counts, lists with numbered pages, operations on many jobs that must be
+ * confirmed, workers, and in test mode the reset. */
+#include "http/admin/admin.h"
+#include "base/time_text.h"
+#include "http/local/local.h"
+#include "http/ojs/ojs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- counts ---- */
+
+struct overview {
+    size_t workers;
+    struct pawl__pace pace;
+};
+
+static void reply_stats(struct pawl__request *request)
+{
+    const struct overview *overview = request->state;
+    struct pawl_stats stats = { 0 };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &stats, &diag);
+    if (err) {
+        pawl_stats_release(&stats);
+        pawl__reply_err(request, err, &diag);
+        return;
+    }
+    struct pawl_queue_stats all = { .queue = "" };
+    memcpy(all.count, stats.count, sizeof all.count);
+    struct pawl__buf *out = &request->reply;
+    pawl__buf_printf(out, "{\"queues\":%zu,\"workers\":%zu,\"jobs\":{", stats.queue_count,
+                     overview->workers);
+    pawl__queue_print_counts(out, &all);
+    pawl__buf_printf(out,
+                     "},\"throughput\":{\"processed_per_minute\":%lld,\"failed_per_minute\":%lld},"
+                     "\"store_bytes\":%lld,\"archived\":%lld,\"uptime_seconds\":%lld}",
+                     (long long)overview->pace.completed_last_minute,
+                     (long long)overview->pace.failed_last_minute, (long long)stats.store_bytes,
+                     (long long)stats.archived,
+                     (long long)((request->now_ms - request->server->started_at_ms) / 1000));
+    pawl_stats_release(&stats);
+    pawl__reply(request, 200);
+}
+
+void pawl__on_admin_stats(struct pawl__request *request)
+{
+    struct overview *overview = pawl__arena_calloc(&request->arena, 1, sizeof *overview);
+    if (!overview) {
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        return;
+    }
+    overview->workers = pawl__crew_count(request->server->crew);
+    overview->pace = pawl__paces_of(request->server->paces, NULL, request->now_ms);
+    request->state = overview;
+    pawl__request_to_pool(request, reply_stats);
+}
+
+static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *queue,
+                        const struct pawl__pace *pace)
+{
+    pawl__buf_printf(out, "{\"name\":\"%s\",\"state\":\"%s\",\"counts\":{", queue->queue,
+                     queue->paused ? "paused" : "active");
+    pawl__queue_print_counts(out, queue);
+    pawl__buf_printf(out,
+                     "},\"depth\":%lld,\"throughput\":{\"processed_per_minute\":%lld,"
+                     "\"failed_per_minute\":%lld},\"latency_ms\":%lld,\"paused\":%s,"
+                     "\"created_at\":",
+                     (long long)pawl__queue_depth(queue), (long long)pace->completed_last_minute,
+                     (long long)pace->failed_last_minute, (long long)pace->wait_ms,
+                     queue->paused ? "true" : "false");
+    pawl__print_instant(out, queue->created_at_ms);
+    pawl__buf_add_text(out, "}");
+}
+
+/* One page of queues: the loop says how fast they go, the store all the rest. */
+struct queue_page {
+    struct pawl__pages pages;
+    struct pawl__pace_list paces;
+};
+
+static void reply_queues(struct pawl__request *request)
+{
+    const struct queue_page *page = request->state;
+    struct pawl_stats stats = { 0 };
+    struct pawl_diag diag;
+    struct pawl__buf *out = &request->reply;
+    int64_t first = (page->pages.page - 1) * page->pages.per_page;
+    enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &stats, &diag);
+    int64_t total = (int64_t)stats.queue_count;
+    pawl__buf_add_text(out, "{\"items\":[");
+    for (int64_t i = first; !err && i < total && i < first + page->pages.per_page; i++) {
+        struct pawl__pace pace = pawl__pace_find(&page->paces, stats.queues[i].queue);
+        if (i > first) pawl__buf_add(out, ",", 1);
+        print_queue(out, &stats.queues[i], &pace);
+    }
+    pawl_stats_release(&stats);
+    if (err) {
+        pawl__reply_err(request, err, &diag);
+        return;
+    }
+    pawl__buf_add_text(out, "],");
+    pawl__pages_print(out, &page->pages, total);
+    pawl__buf_add_text(out, "}");
+    pawl__reply(request, 200);
+}
+
+void pawl__on_admin_queues(struct pawl__request *request)
+{
+    struct queue_page *page = pawl__arena_calloc(&request->arena, 1, sizeof *page);
+    if (page && !pawl__pages_read(request, &page->pages)) return;
+    if (!page ||
+        !pawl__paces_list(request->server->paces, request->now_ms, &request->arena, &page->paces)) {
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        return;
+    }
+    request->state = page;
+    pawl__request_to_pool(request, reply_queues);
+}
+
+/* ---- jobs ---- */
+
+/* Bare: not wrapped in {"job":...}. */
+void pawl__on_admin_job(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_story story = { 0 };
+    struct pawl_diag diag;
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, &story, &diag);
+    if (err) {
+        pawl__job_reply_err(request, id, err, &diag);
+    } else {
+        struct pawl__envelope_more more = { .failures = story.failures,
+                                            .failure_count = story.failure_count,
+                                            .admin = true };
+        pawl__envelope_print(&request->reply, &story.job, &more);
+        pawl__reply(request, 200);
+    }
+    pawl_story_release(&story);
+}
+
+void pawl__on_admin_job_retry(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_RETRY);
+}
+
+void pawl__on_admin_job_pause(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_PAUSE);
+}
+
+void pawl__on_admin_job_resume(struct pawl__request *request)
+{
+    pawl__job_move(request, PAWL_CONTROL_RESUME);
+}
+
+void pawl__on_admin_job_delete(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_diag diag;
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    struct pawl_by by = pawl__request_by(request);
+    enum pawl_err err = pawl_delete(pawl__request_pawl(request), id, &by, &diag);
+    if (err) {
+        pawl__job_reply_err(request, id, err, &diag);
+    } else {
+        pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}",
+                         request->parts[0]);
+        pawl__reply(request, 200);
+    }
+}
+
+/* ---- many jobs, confirmed ---- */
+
+/* The body's filter, if it says "confirm": true. False: answered. */
+static bool read_confirmed(struct pawl__request *request, struct pawl_filter *out)
+{
+    struct pawl__json json;
+    if (!pawl__request_json(request, false, &json)) return false;
+    uint32_t confirm = pawl__json_member(&json, 0, "confirm");
+    uint32_t filter = pawl__json_member(&json, 0, "filter");
+    if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "confirm",
+                           "this changes many jobs: confirm must be true");
+        return false;
+    }
+    if (!filter || json.tokens[filter].type != PAWL__JSON_OBJECT) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "filter",
+                           "filter must be an object that says which jobs");
+        return false;
+    }
+    return pawl__filter_read(request, &json, filter, out);
+}
+
+struct moved {
+    int64_t matched, moved;
+};
+
+/* False: answered. */
+static bool move_all(struct pawl__request *request, enum pawl_control control,
+                     struct pawl_filter *filter, struct moved *out)
+{
+    struct pawl_diag diag;
+    *out = (struct moved){ 0 };
+    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &out->matched, &diag);
+    if (!err) err = pawl__bulk_move(request, filter, control, out->matched, &out->moved, &diag);
+    if (err) pawl__reply_err(request, err, &diag);
+    return !err;
+}
+
+static void print_moved(struct pawl__buf *out, const char *action, const struct moved *moved)
+{
+    int64_t left = moved->matched - moved->moved;
+    pawl__buf_printf(out,
+                     "\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
+                     "\"errors\":[]",
+                     action, (long long)moved->matched, (long long)moved->moved,
+                     (long long)(left > 0 ? left : 0));
+}
+
+static void reply_moved(struct pawl__request *request, const char *action,
+                        const struct moved *moved)
+{
+    pawl__buf_add_text(&request->reply, "{");
+    print_moved(&request->reply, action, moved);
+    pawl__buf_add_text(&request->reply, "}");
+    pawl__reply(request, 200);
+}
+
+static void move_confirmed(struct pawl__request *request, const char *action,
+                           enum pawl_control control, struct pawl_filter *filter)
+{
+    struct moved moved;
+    if (move_all(request, control, filter, &moved)) reply_moved(request, action, &moved);
+}
+
+void pawl__on_admin_bulk_retry(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
+}
+
+void pawl__on_admin_bulk_promote(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "promote", PAWL_CONTROL_PROMOTE, &filter);
+}
+
+void pawl__on_admin_bulk_cancel(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "cancel", PAWL_CONTROL_CANCEL, &filter);
+}
+
+void pawl__on_admin_bulk_delete(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    move_confirmed(request, "delete", PAWL_CONTROL_NONE, &filter);
+}
+
+/* ---- deleting what has ended ---- */
+
+/* "P7D", "7d" or an instant; `text` NULL: of any age. False: answered. */
+static bool read_older_than(struct pawl__request *request, const char *text,
+                            struct pawl_filter *filter)
+{
+    int64_t age_ms, until_ms;
+    if (!text) return true;
+    if (pawl__ojs_duration(text, &age_ms) == PAWL_OK ||
+        pawl__duration_parse(text, &age_ms) == PAWL_OK) {
+        until_ms = request->now_ms - age_ms;
+    } else if (pawl__instant_parse(text, &until_ms) != PAWL_OK) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
+                           "older_than must be a duration like P7D or a timestamp");
+        return false;
+    }
+    filter->finished_until_ms = pawl__bound(until_ms);
+    return true;
+}
+
+/* The console reads "purged_count", the ojs CLI "deleted". */
+static void purge(struct pawl__request *request, struct pawl_filter *filter)
+{
+    struct moved moved;
+    struct pawl__buf *out = &request->reply;
+    if (!move_all(request, PAWL_CONTROL_NONE, filter, &moved)) return;
+    pawl__buf_add_text(out, "{");
+    print_moved(out, "delete", &moved);
+    pawl__buf_printf(out, ",\"purged_count\":%lld,\"deleted\":%lld}", (long long)moved.moved,
+                     (long long)moved.moved);
+    pawl__reply(request, 200);
+}
+
+static void purge_queue(struct pawl__request *request, const struct pawl__json *json)
+{
+    static const char *const known[] = { "state", "states", "older_than", "confirm", NULL };
+    struct pawl_filter filter = { .queues = &request->parts[0], .queue_count = 1 };
+    const char *older_than = NULL;
+    if (pawl__body_knows(request, json, 0, known) &&
+        pawl__filter_states(request, json, 0, &filter.states) &&
+        pawl__body_text(request, json, 0, "older_than", &older_than) &&
+        read_older_than(request, older_than, &filter)) {
+        purge(request, &filter);
+    }
+}
+
+/* {states, older_than} */
+void pawl__on_queue_purge(struct pawl__request *request)
+{
+    struct pawl__json json;
+    if (pawl__request_json(request, false, &json)) purge_queue(request, &json);
+}
+
+/* {states, older_than, confirm} */
+void pawl__on_admin_queue_purge(struct pawl__request *request)
+{
+    struct pawl__json json;
+    if (!pawl__request_json(request, false, &json)) return;
+    uint32_t confirm = pawl__json_member(&json, 0, "confirm");
+    if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "confirm",
+                           "this deletes many jobs: confirm must be true");
+        return;
+    }
+    purge_queue(request, &json);
+}
+
+/* ---- dead letters ---- */
+
+static const struct pawl_filter dead_letters = {
+    .states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED),
+    .dead_letter = true,
+};
+
+/* older_than in the query or in the body. */
+void pawl__on_dead_letters_purge(struct pawl__request *request)
+{
+    static const char *const known[] = { "older_than", NULL };
+    struct pawl_filter filter = dead_letters;
+    struct pawl__json json;
+    const char *in_query, *in_body;
+    if (pawl__request_only(request, "older_than", &in_query) &&
+        pawl__request_json(request, true, &json) && pawl__body_knows(request, &json, 0, known) &&
+        pawl__body_text(request, &json, 0, "older_than", &in_body) &&
+        read_older_than(request, in_query ? in_query : in_body, &filter)) {
+        purge(request, &filter);
+    }
+}
+
+static void reply_items(struct pawl__request *request, const struct pawl_filter *filter,
+                        const struct pawl__pages *pages)
+{
+    struct pawl_jobs jobs = { 0 };
+    struct pawl__paging paging = pawl__pages_paging(pages);
+    if (!pawl__paging_query(request, filter, &paging, &jobs)) return;
+    pawl__buf_add_text(&request->reply, "{\"items\":[");
+    pawl__jobs_print_stories(request, &jobs);
+    pawl__buf_add_text(&request->reply, "],");
+    pawl__pages_print(&request->reply, pages, jobs.total);
+    pawl__buf_add_text(&request->reply, "}");
+    pawl_jobs_release(&jobs);
+    pawl__reply(request, 200);
+}
+
+void pawl__on_admin_dead_letters(struct pawl__request *request)
+{
+    struct pawl__pages pages;
+    struct pawl_filter filter = dead_letters;
+    const char *queue = pawl__request_query(request, "queue");
+    if (queue) {
+        filter.queues = &queue;
+        filter.queue_count = 1;
+    }
+    if (pawl__pages_read(request, &pages)) reply_items(request, &filter, &pages);
+}
+
+void pawl__on_admin_dead_letters_retry(struct pawl__request *request)
+{
+    struct pawl_filter filter = { 0 };
+    if (!read_confirmed(request, &filter)) return;
+    filter.states = filter.states ? filter.states & dead_letters.states : dead_letters.states;
+    filter.dead_letter = true;
+    if (!filter.states) { // none of those is a dead letter; no state at all would mean any
+        reply_moved(request, "retry", &(struct moved){ 0 });
+        return;
+    }
+    move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
+}
+
+void pawl__on_admin_dead_letter_delete(struct pawl__request *request)
+{
+    if (pawl__dead_letter_delete(request)) pawl__reply(request, 204);
+}

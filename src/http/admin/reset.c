@@ -1,0 +1,85 @@
+/* Test mode: forget everything, so that one test case does not see the last one's jobs. */
+#include "http/admin/admin.h"
+#include "http/local/local.h"
+#include "http/events/events.h"
+#include "http/ojs/ojs.h"
+
+#include <string.h>
+
+static enum pawl_err forget_jobs(struct pawl__request *request, struct pawl_diag *diag)
+{
+    struct pawl_filter all = { .archived = true };
+    struct pawl_filter live = { 0 };
+    int64_t moved;
+    enum pawl_err err =
+        pawl__bulk_move(request, &live, PAWL_CONTROL_CANCEL, INT64_MAX, &moved, diag);
+    if (err) return err;
+    return pawl__bulk_move(request, &all, PAWL_CONTROL_NONE, INT64_MAX, &moved, diag);
+}
+
+static enum pawl_err resume_queues(struct pawl *pawl, struct pawl_diag *diag)
+{
+    struct pawl_stats stats = { 0 };
+    enum pawl_err err = pawl_stats_get(pawl, &stats, diag);
+    for (size_t i = 0; !err && i < stats.queue_count; i++) {
+        if (!stats.queues[i].paused) continue;
+        err = pawl_queue_pause(pawl, stats.queues[i].queue, false, NULL, diag);
+    }
+    pawl_stats_release(&stats);
+    return err;
+}
+
+/* Tokens stay: who may reset should be able to go on. */
+static enum pawl_err forget_settings(struct pawl *pawl, struct pawl_diag *diag)
+{
+    struct pawl_settings settings = { 0 };
+    enum pawl_err err = pawl_settings_get(pawl, "", &settings, diag);
+    for (size_t i = 0; !err && i < settings.count; i++) {
+        err = pawl_setting_put(pawl, settings.at[i].name, NULL, diag);
+    }
+    pawl_settings_release(&settings);
+    return err;
+}
+
+/* What the loop keeps, once the store is empty: claims and limits of what is gone. */
+static void forget(struct pawl__request *request)
+{
+    struct pawl__server *server = request->server;
+    pawl__claims_clear(server->claims);
+    pawl__crew_clear(server->crew);
+    pawl__rates_clear(server->rates);
+    pawl__paces_clear(server->paces);
+    pawl__events_forget(server);
+}
+
+static void finish(struct pawl__request *request)
+{
+    forget(request); // once more: what was cancelled has been told of meanwhile
+    pawl__buf_add_text(&request->reply, "{\"reset\":true}");
+    pawl__reply(request, 200);
+}
+
+static void reset_store(struct pawl__request *request)
+{
+    struct pawl *pawl = pawl__request_pawl(request);
+    struct pawl_diag diag;
+    enum pawl_err err = forget_jobs(request, &diag);
+    if (!err) err = resume_queues(pawl, &diag);
+    if (!err) err = forget_settings(pawl, &diag);
+    if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        pawl__request_to_loop(request, finish);
+    }
+}
+
+void pawl__on_admin_reset(struct pawl__request *request)
+{
+    if (!request->server->config.test_mode) {
+        pawl__reply_refuse(request, PAWL__FAULT_DENIED, "",
+                           "reset is possible in test mode alone: pawl serve --test-mode");
+        return;
+    }
+    forget(request);
+    pawl__request_to_pool(request, reset_store);
+}

@@ -1,0 +1,191 @@
+/* Marie's job routes: her state names, her shapes, and answers that are true.
+ *
+ * A path's last part is a job's id if it looks like one and a state otherwise; no state looks like
+ * an id. Stopping is possible by GET, as her documents have it, and by POST. */
+#include "http/marie/marie.h"
+#include "base/time_text.h"
+#include "http/ojs/ojs.h"
+
+#include <string.h>
+
+/* Replies of these routes are plain JSON. */
+static void plain(struct pawl__request *request)
+{
+    request->content_type = "application/json";
+}
+
+/* ---- printing ---- */
+
+static void print_time(struct pawl__buf *out, const char *name, int64_t at_ms)
+{
+    pawl__buf_printf(out, ",\"%s\":", name);
+    pawl__print_instant(out, at_ms);
+}
+
+static void print_text(struct pawl__buf *out, const char *name, const char *text)
+{
+    pawl__buf_printf(out, ",\"%s\":", name);
+    pawl__buf_add_json(out, text, strlen(text));
+}
+
+static void print_job(struct pawl__buf *out, const struct pawl_job *job)
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    int64_t tries = job->attempt - job->free_runs;
+    pawl_job_id_text(job->id, id);
+    pawl__buf_printf(out, "{\"id\":\"%s\",\"dag_id\":\"%s\"", id, id);
+    print_text(out, "name", job->queue);
+    print_text(out, "type", job->type);
+    print_text(out, "state", pawl_state_name(job->state, PAWL_VOCABULARY_MARIE));
+    pawl__buf_printf(out, ",\"priority\":%d,\"retry_limit\":%d,\"retry_count\":%lld,\"data\":",
+                     job->priority, job->attempts_max - 1, (long long)(tries > 1 ? tries - 1 : 0));
+    pawl__buf_add_text(out, job->brief ? "null,\"data_omitted\":true" : "");
+    pawl__buf_add(out, job->args.at, job->args.len);
+    pawl__buf_add_text(out, ",\"metadata\":");
+    pawl__buf_add_text(out, job->meta.len ? "" : "{}");
+    pawl__buf_add(out, job->meta.at, job->meta.len);
+    print_time(out, "created_on", job->created_at_ms);
+    print_time(out, "start_after", job->due_at_ms);
+    print_time(out, "started_on", job->started_at_ms);
+    print_time(out, "completed_on", job->finished_at_ms);
+    print_time(out, "expires_on", job->expires_at_ms);
+    print_time(out, "soft_sla", job->sla_soft_at_ms);
+    print_time(out, "hard_sla", job->sla_hard_at_ms);
+    print_text(out, "run_owner", job->worker);
+    print_time(out, "run_lease_expires_at", job->lease_until_ms);
+    pawl__buf_add_text(out, ",\"output\":");
+    pawl__buf_add_text(out, job->result.len ? "" : "null");
+    pawl__buf_add(out, job->result.at, job->result.len);
+    pawl__buf_add_text(out, "}");
+}
+
+/* ---- looking ---- */
+
+static void reply_jobs(struct pawl__request *request, const struct pawl_filter *filter)
+{
+    struct pawl__paging paging;
+    struct pawl_jobs jobs = { 0 };
+    if (!pawl__paging_read(request, request->server->config.limits.page_size_max, &paging)) return;
+    if (!pawl__paging_query(request, filter, &paging, &jobs)) return;
+    pawl__buf_add_text(&request->reply, "{\"status\":\"OK\",\"result\":[");
+    for (size_t i = 0; i < jobs.count; i++) {
+        if (i) pawl__buf_add(&request->reply, ",", 1);
+        print_job(&request->reply, &jobs.at[i]);
+    }
+    pawl__buf_add_text(&request->reply, "],");
+    pawl__paging_print(&request->reply, &paging, jobs.total, jobs.next);
+    pawl__buf_add_text(&request->reply, "}");
+    pawl_jobs_release(&jobs);
+    pawl__reply(request, 200);
+}
+
+static void reply_job(struct pawl__request *request, struct pawl_job_id id, bool listed)
+{
+    struct pawl_jobs jobs = { 0 };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_get(pawl__request_pawl(request), id, &jobs, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        char text[PAWL_JOB_ID_TEXT_BYTES];
+        pawl_job_id_text(id, text);
+        pawl__reply_not_found(request, "job", text);
+    } else if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        pawl__buf_add_text(&request->reply, listed ? "{\"status\":\"OK\",\"result\":["
+                                                   : "{\"status\":\"OK\",\"result\":");
+        print_job(&request->reply, &jobs.at[0]);
+        pawl__buf_add_text(&request->reply, listed ? "]}" : "}");
+        pawl__reply(request, 200);
+    }
+    pawl_jobs_release(&jobs);
+}
+
+void pawl__on_marie_jobs(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_filter filter = { 0 };
+    plain(request);
+    const char *dag = pawl__request_query(request, "dag_id");
+    if (!dag) {
+        reply_jobs(request, &filter);
+    } else if (pawl_job_id_parse(dag, &id) == PAWL_OK) {
+        reply_job(request, id, true); // a job that was submitted alone is its own graph
+    } else {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "dag_id", "dag_id must be an id");
+    }
+}
+
+void pawl__on_marie_job(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    plain(request);
+    if (pawl_job_id_parse(request->parts[0], &id) == PAWL_OK) {
+        reply_job(request, id, false);
+        return;
+    }
+    struct pawl_filter filter = {
+        .states = pawl_state_mask(request->parts[0], PAWL_VOCABULARY_MARIE),
+    };
+    if (filter.states) {
+        reply_jobs(request, &filter);
+    } else {
+        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state",
+                           "\"%.40s\" is neither a job's id nor a state: CREATED, RETRY, ACTIVE, "
+                           "COMPLETED, SKIPPED, EXPIRED, CANCELLED or FAILED",
+                           request->parts[0]);
+    }
+}
+
+/* ---- moving ---- */
+
+static void move(struct pawl__request *request, enum pawl_control control, const char *said)
+{
+    struct pawl_job_id id;
+    struct pawl_diag diag;
+    enum pawl_state state = PAWL_STATE_NONE;
+    plain(request);
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    struct pawl_by by = pawl__request_by(request);
+    enum pawl_err err =
+        control ? pawl_control(pawl__request_pawl(request), id, control, &by, &state, &diag)
+                : pawl_delete(pawl__request_pawl(request), id, &by, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_not_found(request, "job", request->parts[0]);
+    } else if (err == PAWL_ERR_STATE) {
+        if (!control) state = pawl__job_state(request, id);
+        pawl__job_refuse_state(request, &diag, state, PAWL_VOCABULARY_MARIE);
+    } else if (err) {
+        pawl__reply_err(request, err, &diag);
+    } else {
+        pawl__buf_printf(&request->reply, "{\"status\":\"OK\",\"result\":\"%s\",\"job_id\":\"%s\"}",
+                         said, request->parts[0]);
+        pawl__reply(request, 200);
+    }
+}
+
+void pawl__on_marie_stop(struct pawl__request *request)
+{
+    move(request, PAWL_CONTROL_CANCEL, "Job stopped");
+}
+
+void pawl__on_marie_delete(struct pawl__request *request)
+{
+    move(request, PAWL_CONTROL_NONE, "Job deleted");
+}
+
+/* Only what was cancelled is resumed. */
+void pawl__on_marie_resume(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_diag diag;
+    plain(request);
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    enum pawl_state state = pawl__job_state(request, id);
+    if (state == PAWL_STATE_CANCELLED || !state) {
+        move(request, PAWL_CONTROL_RETRY, "Job resumed");
+        return;
+    }
+    snprintf(diag.text, sizeof diag.text, "only a cancelled job is resumed, and this one is %s",
+             pawl_state_name(state, PAWL_VOCABULARY_MARIE));
+    pawl__job_refuse_state(request, &diag, state, PAWL_VOCABULARY_MARIE);
+}

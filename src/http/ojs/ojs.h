@@ -1,0 +1,111 @@
+/* The Open Job Spec: job envelopes, and the routes of jobs, workers, queues, dead letters and
+ * schemas. Its door: the lists of those routes, the components behind them, and what administration
+ * and Marie's routes share with them. Handlers parse, call the public functions and print. */
+#ifndef PAWL_HTTP_OJS_OJS_H
+#define PAWL_HTTP_OJS_OJS_H
+
+#include "http/ojs/dead_letters.h"
+#include "http/ojs/jobs.h"
+#include "http/ojs/lists.h"
+#include "http/ojs/results.h"
+#include "http/transport/transport.h"
+
+/* See routes.h. Workers: fetching, reporting, heartbeats, progress, checkpoints. */
+#define PAWL__ROUTES_WORKERS(X)                                                                    \
+    X("POST", "/ojs/v1/workers/fetch", fetch, WORK, LOOP, "Fetch jobs, waiting for them if asked") \
+    X("POST", "/ojs/v1/workers/ack", ack, WORK, LOOP, "Report that a job is done")                 \
+    X("POST", "/ojs/v1/workers/nack", nack, WORK, LOOP, "Report that a job failed")                \
+    X("POST", "/ojs/v1/workers/heartbeat", heartbeat, WORK, LOOP,                                  \
+      "Say that a worker is alive and what it runs")                                               \
+    X("POST", "/ojs/v1/workers/beat", heartbeat, WORK, LOOP,                                       \
+      "Say that a worker is alive and what it runs")                                               \
+    X("POST", "/ojs/v1/workers/progress", progress_put, WORK, LOOP, "Report a job's progress")     \
+    X("GET", "/ojs/v1/workers/{id}/health", worker_health, READ, LOOP, "How a worker is")          \
+    X("POST", "/ojs/v1/jobs/fetch", fetch, WORK, LOOP, "Fetch jobs, waiting for them if asked")    \
+    X("POST", "/ojs/v1/jobs/{id}/ack", ack, WORK, LOOP, "Report that a job is done")               \
+    X("POST", "/ojs/v1/jobs/{id}/nack", nack, WORK, LOOP, "Report that a job failed")              \
+    X("PUT", "/ojs/v1/jobs/{id}/progress", progress_put, WORK, LOOP, "Report a job's progress")    \
+    X("GET", "/ojs/v1/jobs/{id}/progress", progress_get, READ, WORK, "A job's progress")           \
+    X("PUT", "/ojs/v1/jobs/{id}/checkpoint", checkpoint_save, WORK, LOOP, "Keep a job's state")    \
+    X("POST", "/ojs/v1/jobs/{id}/checkpoint", checkpoint_save, WORK, LOOP, "Keep a job's state")   \
+    X("GET", "/ojs/v1/jobs/{id}/checkpoint", checkpoint_get, READ, WORK,                           \
+      "The state that a job left")                                                                 \
+    X("DELETE", "/ojs/v1/jobs/{id}/checkpoint", checkpoint_delete, WORK, WORK,                     \
+      "Forget a job's state")                                                                      \
+    X("POST", "/ojs/v1/checkpoints/{id}", checkpoint_save, WORK, LOOP, "Keep a job's state")       \
+    X("DELETE", "/ojs/v1/checkpoints/{id}", checkpoint_delete, WORK, WORK, "Forget a job's state") \
+    X("GET", "/ojs/v1/checkpoints/{id}/resume", checkpoint_resume, READ, WORK,                     \
+      "The state that a job left, if it did")
+
+/* Jobs: submitting, reading, moving, results, bulk. */
+#define PAWL__ROUTES_JOBS(X)                                                                       \
+    X("POST", "/ojs/v1/jobs", submit, SUBMIT, LOOP, "Submit a job")                                \
+    X("GET", "/ojs/v1/jobs", jobs, READ, WORK, "List jobs")                                        \
+    X("POST", "/ojs/v1/jobs/batch", submit_batch, SUBMIT, LOOP, "Submit jobs, all or none")        \
+    X("POST", "/ojs/v1/jobs/results", results, READ, WORK, "Results of several jobs")              \
+    X("POST", "/ojs/v1/jobs/bulk", bulk_submit, SUBMIT, WORK, "Submit jobs, each by itself")       \
+    X("POST", "/ojs/v1/jobs/bulk/cancel", bulk_cancel, ADMIN, WORK, "Cancel several jobs")         \
+    X("POST", "/ojs/v1/jobs/bulk/retry", bulk_retry, ADMIN, WORK, "Retry several jobs")            \
+    X("POST", "/ojs/v1/jobs/bulk/promote", bulk_promote, ADMIN, WORK, "Run several jobs now")      \
+    X("POST", "/ojs/v1/jobs/bulk/delete", bulk_delete, ADMIN, WORK, "Delete several jobs")         \
+    X("GET", "/ojs/v1/jobs/{id}", job_get, READ, WORK, "Look at a job")                            \
+    X("DELETE", "/ojs/v1/jobs/{id}", job_cancel, SUBMIT, WORK, "Cancel a job")                     \
+    X("PATCH", "/ojs/v1/jobs/{id}", job_patch, SUBMIT, WORK, "Change a waiting job's priority")    \
+    X("POST", "/ojs/v1/jobs/{id}/cancel", job_cancel, SUBMIT, WORK, "Cancel a job")                \
+    X("POST", "/ojs/v1/jobs/{id}/activate", job_activate, SUBMIT, WORK, "Release a held job")      \
+    X("POST", "/ojs/v1/jobs/{id}/promote", job_promote, ADMIN, WORK,                               \
+      "Run a scheduled or retryable job now")                                                      \
+    X("POST", "/ojs/v1/jobs/{id}/rerun", job_rerun, SUBMIT, WORK,                                  \
+      "Submit a finished job again as a new one")                                                  \
+    X("GET", "/ojs/v1/jobs/{id}/result", result, READ, LOOP, "A job's result, waiting for it")
+
+/* Queues and dead letters. */
+#define PAWL__ROUTES_QUEUES(X)                                                                     \
+    X("GET", "/ojs/v1/queues", queues, READ, WORK, "List the queues")                              \
+    X("POST", "/ojs/v1/queues", queue_create, ADMIN, WORK, "Create a queue")                       \
+    X("GET", "/ojs/v1/queues/{name}", queue_get, READ, LOOP, "A queue, its counts and settings")   \
+    X("GET", "/ojs/v1/queues/{name}/stats", queue_stats, READ, LOOP, "A queue's counts")           \
+    X("GET", "/ojs/v1/queues/{name}/config", queue_config, READ, WORK, "A queue's settings")       \
+    X("PUT", "/ojs/v1/queues/{name}/config", queue_config_put, ADMIN, LOOP,                        \
+      "Set a queue's settings")                                                                    \
+    X("POST", "/ojs/v1/queues/{name}/pause", queue_pause, ADMIN, WORK,                             \
+      "Hand out no more of a queue's jobs")                                                        \
+    X("POST", "/ojs/v1/queues/{name}/resume", queue_resume, ADMIN, WORK,                           \
+      "Hand out a queue's jobs again")                                                             \
+    X("POST", "/ojs/v1/queues/{name}/purge", queue_purge, ADMIN, WORK,                             \
+      "Delete a queue's jobs that have ended")                                                     \
+    X("GET", "/ojs/v1/dead-letter", dead_letters, READ, WORK, "List the dead letters")             \
+    X("GET", "/ojs/v1/dead-letter/stats", dead_letter_stats, READ, WORK, "Count the dead letters") \
+    X("POST", "/ojs/v1/dead-letter/purge", dead_letters_purge, ADMIN, WORK,                        \
+      "Forget the dead letters")                                                                   \
+    X("POST", "/ojs/v1/dead-letter/{id}/retry", dead_letter_retry, ADMIN, WORK,                    \
+      "Run a dead letter again")                                                                   \
+    X("DELETE", "/ojs/v1/dead-letter/{id}", dead_letter_delete, ADMIN, WORK, "Forget a dead letter")
+
+/* Schemas. */
+#define PAWL__ROUTES_SCHEMAS(X)                                                                    \
+    X("GET", "/ojs/v1/schemas", schemas, READ, WORK, "List the schemas")                           \
+    X("POST", "/ojs/v1/schemas", schema_add, ADMIN, WORK, "Keep a schema under its URI")           \
+    X("GET", "/ojs/v1/schemas/{uri}", schema_get, READ, WORK, "A schema by its URI")               \
+    X("DELETE", "/ojs/v1/schemas/{uri}", schema_delete, ADMIN, WORK, "Forget a schema")            \
+    X("GET", "/ojs/v1/admin/schemas", type_schemas, ADMIN, WORK, "List the schemas of types")      \
+    X("GET", "/ojs/v1/admin/schemas/{type}", type_schema_newest, ADMIN, WORK,                      \
+      "The newest schema of a type")                                                               \
+    X("GET", "/ojs/v1/admin/schemas/{type}/versions", type_schema_versions, ADMIN, WORK,           \
+      "The versions of a type's schema")                                                           \
+    X("PUT", "/ojs/v1/admin/schemas/{type}/{version}", type_schema_put, ADMIN, WORK,               \
+      "Keep a schema of a type")                                                                   \
+    X("GET", "/ojs/v1/admin/schemas/{type}/{version}", type_schema_get, ADMIN, WORK,               \
+      "A schema of a type")                                                                        \
+    X("DELETE", "/ojs/v1/admin/schemas/{type}/{version}", type_schema_delete, ADMIN, WORK,         \
+      "Forget a schema of a type")
+
+PAWL__ROUTES_WORKERS(PAWL__DECLARE_HANDLER)
+PAWL__ROUTES_JOBS(PAWL__DECLARE_HANDLER)
+PAWL__ROUTES_QUEUES(PAWL__DECLARE_HANDLER)
+PAWL__ROUTES_SCHEMAS(PAWL__DECLARE_HANDLER)
+
+/* Handlers of administration that share what is behind the routes above. */
+pawl__handler_fn pawl__on_admin_jobs, pawl__on_queue_rate_put;
+
+#endif

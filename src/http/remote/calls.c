@@ -1,0 +1,185 @@
+/* The protocol between programs of pawl: operations as calls of the library, one function each. An
+ * operation of wire/ops.h that has none here does not compile. */
+#include "http/remote/calls.h"
+
+#include "base/diag.h"
+
+/* ---- posted ---- */
+
+static enum pawl_err post_submit(const struct pawl__remote_call *call)
+{
+    return pawl_post_submit(call->pawl, call->op->jobs, call->op->job_count, call->posted,
+                            call->ctx, call->diag);
+}
+
+/* Within what a reply may hold. */
+static enum pawl_err post_claim(const struct pawl__remote_call *call)
+{
+    struct pawl_claim claim = call->op->claim;
+    int64_t max = call->reply_bytes_max;
+    if (claim.bytes_max <= 0 || claim.bytes_max > max) claim.bytes_max = max;
+    return pawl_post_claim(call->pawl, &claim, call->posted, call->ctx, call->diag);
+}
+
+static enum pawl_err post_complete(const struct pawl__remote_call *call)
+{
+    return pawl_post_complete(call->pawl, &call->run, call->op->data, call->posted, call->ctx,
+                              call->diag);
+}
+
+static enum pawl_err post_fail(const struct pawl__remote_call *call)
+{
+    return pawl_post_fail(call->pawl, &call->run, &call->op->report, call->posted, call->ctx,
+                          call->diag);
+}
+
+static enum pawl_err post_extend(const struct pawl__remote_call *call)
+{
+    const struct pawl_extension extension = { .runs = call->op->runs,
+                                              .count = call->op->run_count,
+                                              .lease_ms = call->op->lease_ms,
+                                              .timed = call->op->timed };
+    return pawl_post_extend(call->pawl, &extension, call->posted, call->ctx, call->diag);
+}
+
+/* ---- what workers report ---- */
+
+static enum pawl_err call_snooze(const struct pawl__remote_call *call)
+{
+    return pawl_give_back(call->pawl, &call->run, call->op->delay_ms, call->diag);
+}
+
+/* The states are told on refusals too. */
+static enum pawl_err call_control(const struct pawl__remote_call *call)
+{
+    struct pawl_controlled moved = { .from = PAWL_STATE_NONE };
+    enum pawl_err err =
+        pawl_control_run(call->pawl, &call->run, call->op->control, &call->by, &moved, call->diag);
+    call->out->from = moved.from;
+    call->out->to = moved.to;
+    return err;
+}
+
+/* Without a run it would be an operator's, which this path's scope does not cover. */
+static enum pawl_err call_end(const struct pawl__remote_call *call)
+{
+    if (call->run.run >= 1) return call_control(call);
+    return pawl__fail_field(call->diag, PAWL_ERR_ARG, "run", "run is missing");
+}
+
+static enum pawl_err call_progress(const struct pawl__remote_call *call)
+{
+    const struct pawl_progress progress = { .value = call->op->value,
+                                            .message = call->op->text,
+                                            .data = call->op->data };
+    return pawl_progress(call->pawl, &call->run, &progress, call->diag);
+}
+
+static enum pawl_err call_checkpoint(const struct pawl__remote_call *call)
+{
+    return pawl_checkpoint(call->pawl, &call->run, call->op->data, &call->out->sequence,
+                           call->diag);
+}
+
+static enum pawl_err call_log(const struct pawl__remote_call *call)
+{
+    const char *text = call->op->text ? call->op->text : "";
+    return pawl_log(call->pawl, &call->run, call->op->level, text, call->diag);
+}
+
+static struct pawl_node node_of(const struct pawl__wire_op *op)
+{
+    return (
+        struct pawl_node){ .name = op->name, .info = op->text, .started_at_ms = op->started_at_ms };
+}
+
+static enum pawl_err call_node_join(const struct pawl__remote_call *call)
+{
+    const struct pawl_node node = node_of(call->op);
+    return pawl_node_join(call->pawl, &node, &call->out->started_at_ms, call->diag);
+}
+
+static enum pawl_err call_node_put(const struct pawl__remote_call *call)
+{
+    const struct pawl_node node = node_of(call->op);
+    return pawl_node_put(call->pawl, &node, &call->out->census, call->diag);
+}
+
+static enum pawl_err call_node_drop(const struct pawl__remote_call *call)
+{
+    return pawl_node_drop(call->pawl, call->op->name, call->op->started_at_ms, call->diag);
+}
+
+/* ---- what operators do ---- */
+
+static enum pawl_err call_bulk(const struct pawl__remote_call *call)
+{
+    const struct pawl__wire_op *op = call->op;
+    int64_t *moved = &call->out->moved;
+    return op->control
+               ? pawl_control_many(call->pawl, &op->filter, op->control, op->limit, &call->by,
+                                   moved, call->diag)
+               : pawl_delete_many(call->pawl, &op->filter, op->limit, &call->by, moved, call->diag);
+}
+
+static enum pawl_err call_priority(const struct pawl__remote_call *call)
+{
+    return pawl_priority(call->pawl, call->op->id, call->op->priority, &call->by,
+                         &call->out->before, call->diag);
+}
+
+static enum pawl_err call_delete(const struct pawl__remote_call *call)
+{
+    return pawl_delete(call->pawl, call->op->id, &call->by, call->diag);
+}
+
+static enum pawl_err call_lock_try(const struct pawl__remote_call *call)
+{
+    return pawl_lock_try(call->pawl, call->op->name, call->op->owner, call->op->ttl_ms,
+                         &call->out->fence, call->diag);
+}
+
+static enum pawl_err call_lock_renew(const struct pawl__remote_call *call)
+{
+    return pawl_lock_renew(call->pawl, call->op->name, call->op->owner, call->op->ttl_ms,
+                           call->diag);
+}
+
+static enum pawl_err call_lock_release(const struct pawl__remote_call *call)
+{
+    return pawl_lock_release(call->pawl, call->op->name, call->op->owner, call->diag);
+}
+
+static enum pawl_err call_setting_put(const struct pawl__remote_call *call)
+{
+    return pawl_setting_put(call->pawl, call->op->name, call->op->text, call->diag);
+}
+
+static enum pawl_err call_queue_pause(const struct pawl__remote_call *call)
+{
+    const struct pawl__wire_op *op = call->op;
+    return op->forgotten
+               ? pawl_queue_delete(call->pawl, op->name, &call->by, call->diag)
+               : pawl_queue_pause(call->pawl, op->name, op->paused, &call->by, call->diag);
+}
+
+/* ---- all ---- */
+
+typedef enum pawl_err call_fn(const struct pawl__remote_call *call);
+
+bool pawl__remote_is_posted(enum pawl__wire_op_kind kind)
+{
+    enum { call, post };
+#define X(name, text, path, how) [PAWL__WIRE_OP_##name] = how,
+    static const uint8_t hows[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
+#undef X
+    return hows[kind] == post;
+}
+
+enum pawl_err pawl__remote_call(const struct pawl__remote_call *call)
+{
+#define X(name, text, path, how) [PAWL__WIRE_OP_##name] = how##_##text,
+    static call_fn *const calls[PAWL__WIRE_OP_LAST] = { PAWL__WIRE_OPS(X) };
+#undef X
+    return calls[call->op->op](call);
+}

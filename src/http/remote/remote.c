@@ -1,0 +1,188 @@
+/* The protocol between programs of pawl: questions. The answers to operations are in
+ * ops.c. */
+#include "http/remote/calls.h"
+
+#include "base/diag.h"
+#include "http/remote/remote.h"
+
+#include <string.h>
+
+struct pawl__wire_refusal pawl__remote_refusal(struct pawl__request *request, enum pawl_err err,
+                                               const struct pawl_diag *diag)
+{
+    struct pawl__fault fault = { 0 };
+    pawl__refuse_err(&fault, err, diag);
+    if (diag && diag->text[0] && strcmp(diag->text, fault.message) != 0) {
+        pawl__log(request->server->log, PAWL__LOG_ERROR, request, "%s", diag->text);
+    }
+    return (struct pawl__wire_refusal){
+        .err = err,
+        .field = pawl__arena_dup(&request->arena, fault.field, strlen(fault.field)),
+        .text = pawl__arena_dup(&request->arena, fault.message, strlen(fault.message)),
+    };
+}
+
+void pawl__remote_refuse(struct pawl__request *request, enum pawl_err err,
+                         const struct pawl_diag *diag)
+{
+    struct pawl__wire_refusal refusal = pawl__remote_refusal(request, err, diag);
+    request->reply.len = 0;
+    pawl__wire_print(&request->reply, &pawl__wire_refusal_shape, &refusal);
+    pawl__reply(request, pawl_err_status(err));
+}
+
+/* The body as a question. False: answered. */
+static bool read_ask(struct pawl__request *request, struct pawl__wire_ask *out)
+{
+    struct pawl_diag diag;
+    struct pawl_span body = request->body.len ? request->body : (struct pawl_span){ "{}", 2 };
+    enum pawl_err err =
+        pawl__wire_read(body, &pawl__wire_ask_shape, true, &request->arena, out, &diag);
+    if (err) pawl__remote_refuse(request, err, &diag);
+    return !err;
+}
+
+static void answer(struct pawl__request *request, enum pawl_err err, const struct pawl_diag *diag,
+                   const struct pawl__wire_shape *shape, const void *at)
+{
+    if (err) {
+        pawl__remote_refuse(request, err, diag);
+        return;
+    }
+    pawl__wire_print(&request->reply, shape, at);
+    pawl__reply(request, 200);
+}
+
+void pawl__on_remote_hello(struct pawl__request *request)
+{
+    struct pawl__wire_hello hello = { .pawl = PAWL_VERSION,
+                                      .protocol = PAWL__WIRE_PROTOCOL,
+                                      .body_max = request->server->config.limits.body_bytes_max,
+                                      .now_ms = request->now_ms };
+    answer(request, PAWL_OK, NULL, &pawl__wire_hello_shape, &hello);
+}
+
+/* Those that are there, in the order asked for; each owns what it points to. */
+static enum pawl_err get_all(struct pawl__request *request, const struct pawl__wire_ask *ask,
+                             struct pawl_jobs *each, struct pawl_jobs *out, struct pawl_diag *diag)
+{
+    int64_t left = request->server->config.limits.reply_bytes_max;
+    for (size_t i = 0; i < ask->id_count; i++) {
+        enum pawl_err err = pawl_get(pawl__request_pawl(request), ask->ids[i], &each[i], diag);
+        if (err == PAWL_ERR_NOT_FOUND) continue;
+        if (err) return err;
+        const struct pawl_job *job = &each[i].at[0];
+        left -= (int64_t)(job->args.len + job->meta.len + job->result.len);
+        if (left < 0 && out->count) {
+            return pawl__fail_field(diag, PAWL_ERR_LIMIT, "ids",
+                                    "these jobs are too long for one reply: ask for fewer");
+        }
+        out->at[out->count++] = *job;
+    }
+    return PAWL_OK;
+}
+
+void pawl__on_remote_get(struct pawl__request *request)
+{
+    struct pawl__wire_ask ask;
+    struct pawl_diag diag = { 0 };
+    struct pawl_jobs found = { .total = -1 };
+    if (!read_ask(request, &ask)) return;
+    if (!ask.id_count || ask.id_count > PAWL__WIRE_GET_MAX) {
+        enum pawl_err err = pawl__fail_field(&diag, PAWL_ERR_LIMIT, "ids", "ask for 1 to %d ids",
+                                             PAWL__WIRE_GET_MAX);
+        pawl__remote_refuse(request, err, &diag);
+        return;
+    }
+    struct pawl_jobs *each = pawl__arena_calloc(&request->arena, ask.id_count, sizeof *each);
+    found.at = pawl__arena_calloc(&request->arena, ask.id_count, sizeof *found.at);
+    enum pawl_err err = each && found.at ? PAWL_OK : pawl__fail_nomem(&diag);
+    if (!err) err = get_all(request, &ask, each, &found, &diag);
+    answer(request, err, &diag, &pawl__wire_jobs_shape, &found);
+    for (size_t i = 0; each && i < ask.id_count; i++) {
+        pawl_jobs_release(&each[i]);
+    }
+}
+
+/* Within what a reply may hold. */
+static void bound(const struct pawl__request *request, struct pawl_page *page)
+{
+    int64_t max = request->server->config.limits.reply_bytes_max;
+    bool none = page->brief && !page->bytes_max;
+    if (!none && (page->bytes_max <= 0 || page->bytes_max > max)) page->bytes_max = max;
+}
+
+void pawl__on_remote_query(struct pawl__request *request)
+{
+    struct pawl__wire_ask ask;
+    struct pawl_diag diag;
+    struct pawl_jobs found = { 0 };
+    if (!read_ask(request, &ask)) return;
+    bound(request, &ask.page);
+    enum pawl_err err =
+        pawl_query(pawl__request_pawl(request), &ask.filter, &ask.page, &found, &diag);
+    answer(request, err, &diag, &pawl__wire_jobs_shape, &found);
+    pawl_jobs_release(&found);
+}
+
+void pawl__on_remote_count(struct pawl__request *request)
+{
+    struct pawl__wire_ask ask;
+    struct pawl_diag diag;
+    struct pawl__wire_count found = { 0 };
+    if (!read_ask(request, &ask)) return;
+    enum pawl_err err = pawl_count(pawl__request_pawl(request), &ask.filter, &found.count, &diag);
+    answer(request, err, &diag, &pawl__wire_count_shape, &found);
+}
+
+void pawl__on_remote_story(struct pawl__request *request)
+{
+    struct pawl__wire_ask ask;
+    struct pawl_diag diag;
+    struct pawl_story found = { 0 };
+    if (!read_ask(request, &ask)) return;
+    enum pawl_err err = ask.id_count == 1
+                            ? pawl_story_get(pawl__request_pawl(request), ask.ids[0], &found, &diag)
+                            : pawl__fail_field(&diag, PAWL_ERR_ARG, "ids", "ask for one id");
+    answer(request, err, &diag, &pawl__wire_story_shape, &found);
+    pawl_story_release(&found);
+}
+
+void pawl__on_remote_stats(struct pawl__request *request)
+{
+    struct pawl_diag diag;
+    struct pawl_stats found = { 0 };
+    enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &found, &diag);
+    answer(request, err, &diag, &pawl__wire_stats_shape, &found);
+    pawl_stats_release(&found);
+}
+
+void pawl__on_remote_nodes(struct pawl__request *request)
+{
+    struct pawl_diag diag;
+    struct pawl_nodes found = { 0 };
+    enum pawl_err err = pawl_nodes_get(pawl__request_pawl(request), &found, &diag);
+    answer(request, err, &diag, &pawl__wire_nodes_shape, &found);
+    pawl_nodes_release(&found);
+}
+
+void pawl__on_remote_locks(struct pawl__request *request)
+{
+    struct pawl_diag diag;
+    struct pawl_locks found = { 0 };
+    enum pawl_err err = pawl_locks_get(pawl__request_pawl(request), &found, &diag);
+    answer(request, err, &diag, &pawl__wire_locks_shape, &found);
+    pawl_locks_release(&found);
+}
+
+void pawl__on_remote_settings(struct pawl__request *request)
+{
+    struct pawl__wire_ask ask;
+    struct pawl_diag diag;
+    struct pawl_settings found = { 0 };
+    if (!read_ask(request, &ask)) return;
+    enum pawl_err err =
+        pawl_settings_get(pawl__request_pawl(request), ask.prefix ? ask.prefix : "", &found, &diag);
+    answer(request, err, &diag, &pawl__wire_settings_shape, &found);
+    pawl_settings_release(&found);
+}

@@ -1,0 +1,155 @@
+/* Work on other threads, and its way back to the loop: answers of the store to posted calls,
+ * handlers that block, and background tasks that no request waits for. */
+#include "http/transport/conn.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- posted calls: their answers come to the loop ---- */
+
+void pawl__request_answered(struct pawl_answer *taken_answer)
+{
+    struct pawl__request *request = taken_answer->ctx;
+    struct pawl__server *server = request->server;
+    request->answer = taken_answer;
+    pawl__lock(&server->mutex);
+    bool first = !server->answers;
+    request->next = server->answers;
+    server->answers = request;
+    pawl__unlock(&server->mutex);
+    if (first) uv_async_send(&server->answered);
+}
+
+static struct pawl__request *take_answers(struct pawl__server *server)
+{
+    pawl__lock(&server->mutex);
+    struct pawl__request *newest = server->answers;
+    server->answers = NULL;
+    pawl__unlock(&server->mutex);
+    struct pawl__request *oldest = NULL;
+    while (newest) {
+        struct pawl__request *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+void pawl__answers_read(uv_async_t *async)
+{
+    struct pawl__server *server = async->data;
+    struct pawl__request *request = take_answers(server);
+    while (request) {
+        struct pawl__request *next = request->next;
+        struct pawl_answer *answer = request->answer;
+        request->next = NULL;
+        request->answer = NULL;
+        server->working--;
+        request->then(request, answer);
+        request = next;
+    }
+}
+
+/* ---- requests on the pool ---- */
+
+struct errand {
+    uv_work_t work;
+    struct pawl__request *request;
+    pawl__handler_fn *fn;
+};
+
+static void run_errand(uv_work_t *work)
+{
+    struct errand *errand = work->data;
+    errand->fn(errand->request);
+    assert(errand->request->status || errand->request->parking);
+}
+
+void pawl__request_park(struct pawl__request *request)
+{
+    assert(request->on_pool && request->parked);
+    request->parking = true;
+}
+
+void pawl__request_to_loop(struct pawl__request *request, pawl__handler_fn *fn)
+{
+    assert(request->on_pool);
+    request->parked = fn;
+    request->parking = request->returning = true;
+}
+
+static void errand_done(uv_work_t *work, int status)
+{
+    (void)status;
+    struct pawl__request *request = ((struct errand *)work->data)->request;
+    request->server->working--;
+    request->on_pool = false;
+    if (request->status) {
+        pawl__conn_send(request);
+    } else if (!request->conn && !request->returning) { // meanwhile: nobody waits
+        pawl__reply_refuse(request, PAWL__FAULT_REQUEST_TIMEOUT, "", "%s", PAWL__HUNG_UP_TEXT);
+    } else {
+        request->parking = request->returning = false;
+        request->parked(request);
+    }
+}
+
+void pawl__request_to_pool(struct pawl__request *request, pawl__handler_fn *fn)
+{
+    struct errand *errand = pawl__arena_calloc(&request->arena, 1, sizeof *errand);
+    if (!errand) {
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        return;
+    }
+    errand->request = request;
+    errand->fn = fn;
+    errand->work.data = errand;
+    request->on_pool = true;
+    request->server->working++;
+    if (uv_queue_work(&request->server->loop, &errand->work, run_errand, errand_done)) {
+        request->server->working--;
+        request->on_pool = false;
+        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "the server is too busy");
+    }
+}
+
+/* ---- background tasks ---- */
+
+struct background {
+    uv_work_t work;
+    struct pawl__server *server;
+    void (*run)(void *ctx);
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+static void run_background(uv_work_t *work)
+{
+    struct background *task = work->data;
+    task->run(task->ctx);
+}
+
+static void background_done(uv_work_t *work, int status)
+{
+    (void)status;
+    struct background *task = work->data;
+    task->server->working--;
+    task->done(task->ctx);
+    free(task);
+}
+
+bool pawl__background_run(struct pawl__server *server, void (*work)(void *ctx),
+                          void (*done)(void *ctx), void *ctx)
+{
+    struct background *task = malloc(sizeof *task);
+    if (!task) return false;
+    *task = (struct background){ .server = server, .run = work, .done = done, .ctx = ctx };
+    task->work.data = task;
+    if (uv_queue_work(&server->loop, &task->work, run_background, background_done)) {
+        free(task);
+        return false;
+    }
+    server->working++;
+    return true;
+}
