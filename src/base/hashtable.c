@@ -6,21 +6,21 @@
 
 enum { SLOTS_MIN = 64 };
 
-static struct pawl__link **slot_of(const struct pawl__table *table, uint64_t hash)
+static struct pawl__hash_link **slot_of(const struct pawl__hashtable *table, uint64_t hash)
 {
     return &table->slots[hash & (table->cap - 1)];
 }
 
-static bool grow(struct pawl__table *table)
+static bool grow(struct pawl__hashtable *table)
 {
-    struct pawl__table more = { .cap = table->cap ? 2 * table->cap : SLOTS_MIN };
+    struct pawl__hashtable more = { .cap = table->cap ? 2 * table->cap : SLOTS_MIN };
     more.slots = calloc(more.cap, sizeof *more.slots);
     if (!more.slots) return false;
     for (size_t i = 0; i < table->cap; i++) {
-        struct pawl__link *next;
-        for (struct pawl__link *link = table->slots[i]; link; link = next) {
+        struct pawl__hash_link *next;
+        for (struct pawl__hash_link *link = table->slots[i]; link; link = next) {
             next = link->next;
-            struct pawl__link **slot = slot_of(&more, link->hash);
+            struct pawl__hash_link **slot = slot_of(&more, link->hash);
             link->next = *slot;
             *slot = link;
         }
@@ -31,11 +31,11 @@ static bool grow(struct pawl__table *table)
     return true;
 }
 
-bool pawl__table_add(struct pawl__table *table, struct pawl__link *link, uint64_t hash)
+bool pawl__hashtable_add(struct pawl__hashtable *table, struct pawl__hash_link *link, uint64_t hash)
 {
     // long chains are slow, but no reason to refuse
     if (table->count == table->cap && !grow(table) && !table->cap) return false;
-    struct pawl__link **slot = slot_of(table, hash);
+    struct pawl__hash_link **slot = slot_of(table, hash);
     link->hash = hash;
     link->next = *slot;
     *slot = link;
@@ -43,10 +43,10 @@ bool pawl__table_add(struct pawl__table *table, struct pawl__link *link, uint64_
     return true;
 }
 
-void pawl__table_remove(struct pawl__table *table, struct pawl__link *link)
+void pawl__hashtable_remove(struct pawl__hashtable *table, struct pawl__hash_link *link)
 {
     assert(table->count);
-    struct pawl__link **at = slot_of(table, link->hash);
+    struct pawl__hash_link **at = slot_of(table, link->hash);
     while (*at != link) {
         assert(*at);
         at = &(*at)->next;
@@ -56,7 +56,7 @@ void pawl__table_remove(struct pawl__table *table, struct pawl__link *link)
     table->count--;
 }
 
-static struct pawl__link *seek(struct pawl__link *link, uint64_t hash)
+static struct pawl__hash_link *seek(struct pawl__hash_link *link, uint64_t hash)
 {
     while (link && link->hash != hash) {
         link = link->next;
@@ -64,20 +64,20 @@ static struct pawl__link *seek(struct pawl__link *link, uint64_t hash)
     return link;
 }
 
-struct pawl__link *pawl__table_first(const struct pawl__table *table, uint64_t hash)
+struct pawl__hash_link *pawl__hashtable_first(const struct pawl__hashtable *table, uint64_t hash)
 {
     return table->cap ? seek(*slot_of(table, hash), hash) : NULL;
 }
 
-struct pawl__link *pawl__table_next(const struct pawl__link *link)
+struct pawl__hash_link *pawl__hashtable_next(const struct pawl__hash_link *link)
 {
     return seek(link->next, link->hash);
 }
 
-void pawl__table_release(struct pawl__table *table)
+void pawl__hashtable_release(struct pawl__hashtable *table)
 {
     free(table->slots);
-    *table = (struct pawl__table){ 0 };
+    *table = (struct pawl__hashtable){ 0 };
 }
 
 /* FNV-1a, stirred: the low bits choose the slot. */

@@ -22,13 +22,13 @@ struct pawl__names {
     size_t count;
 };
 
-/* Frees them all, whoever still holds one. */
+/* Frees them all, also those that are still held. */
 void pawl__names_release(struct pawl__names *names);
 /* One more holder of the name; NULL: no memory. */
 struct pawl__name *pawl__names_hold(struct pawl__names *names, const char *text);
 /* One holder less; with the last one the name goes. NULL is fine. */
 void pawl__names_drop(struct pawl__names *names, struct pawl__name *name);
-/* NULL: nobody holds it. */
+/* NULL: it is not held. */
 struct pawl__name *pawl__names_find(const struct pawl__names *names, const char *text);
 uint32_t pawl__hash(const void *at, size_t len);
 

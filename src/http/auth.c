@@ -62,7 +62,7 @@ static bool adopt(struct pawl__auth *auth, struct pawl__tokens *fresh)
     return true;
 }
 
-static void run_errand(uv_work_t *work)
+static void refresh(uv_work_t *work)
 {
     struct pawl__auth *auth = work->data;
     auth->err = PAWL_OK;
@@ -74,7 +74,7 @@ static void run_errand(uv_work_t *work)
     if (err) auth->err = err;
 }
 
-static void errand_done(uv_work_t *work, int status)
+static void refreshed(uv_work_t *work, int status)
 {
     struct pawl__auth *auth = work->data;
     auth->busy = false;
@@ -115,7 +115,7 @@ void pawl__auth_tick(struct pawl__auth *auth)
     if (auth->busy || server->stopping || pawl__server_now(server) < auth->read_at_ms) return;
     gather_uses(auth);
     auth->work.data = auth;
-    auth->busy = uv_queue_work(&server->loop, &auth->work, run_errand, errand_done) == 0;
+    auth->busy = uv_queue_work(&server->loop, &auth->work, refresh, refreshed) == 0;
     if (auth->busy) server->working++;
 }
 

@@ -21,13 +21,13 @@ enum pawl_err pawl__components_open(struct pawl__server *server, struct pawl_dia
     if (!err) err = pawl__auth_new(server, &server->auth, diag);
     if (err) return err;
     server->results = pawl__results_new(server);
-    server->claims = pawl__claims_new();
-    server->crew = pawl__crew_new();
+    server->leases = pawl__leases_new();
+    server->workers = pawl__workers_new();
     server->rates = pawl__rates_new();
-    server->paces = pawl__paces_new();
+    server->throughput = pawl__throughput_new();
     server->remote = pawl__remote_new();
-    if (!server->results || !server->claims || !server->crew || !server->rates || !server->paces ||
-        !server->remote) {
+    if (!server->results || !server->leases || !server->workers || !server->rates ||
+        !server->throughput || !server->remote) {
         return pawl__fail_nomem(diag);
     }
     err = pawl__queues_load(server, diag);
@@ -46,7 +46,7 @@ void pawl__components_tick(struct pawl__server *server)
 {
     pawl__auth_tick(server->auth);
     pawl__results_tick(server->results);
-    pawl__crew_tick(server);
+    pawl__workers_tick(server);
     pawl__waiters_tick(server);
     pawl__streams_tick(server->streams);
     pawl__remote_tick(server);
@@ -68,10 +68,10 @@ static void answered(struct pawl__request *request)
 
 static void moved(struct pawl__server *server, const struct pawl_moved *move, int64_t since_ms)
 {
-    pawl__claims_moved(server, move);
+    pawl__leases_moved(server, move);
     pawl__results_moved(server->results, move);
     pawl__remote_moved(server, move);
-    pawl__paces_moved(server->paces, move, since_ms);
+    pawl__throughput_moved(server->throughput, move, since_ms);
     pawl__metrics_moved(server->metrics, move, since_ms);
 }
 
@@ -111,9 +111,9 @@ void pawl__components_close(struct pawl__server *server)
     pawl__waiters_free(server);
     pawl__rates_free(server->rates);
     pawl__remote_free(server->remote);
-    pawl__paces_free(server->paces);
-    pawl__crew_free(server->crew);
-    pawl__claims_free(server->claims);
+    pawl__throughput_free(server->throughput);
+    pawl__workers_free(server->workers);
+    pawl__leases_free(server->leases);
     pawl__tls_context_free(server->tls);
     pawl__auth_free(server->auth);
     pawl__log_free(server->log);

@@ -119,10 +119,10 @@ struct asked {
     struct pawl__gauges gauges;
 };
 
-static void count_workers(const struct pawl__crew *crew, struct pawl__gauges *gauges)
+static void count_workers(const struct pawl__workers *workers, struct pawl__gauges *gauges)
 {
     const struct pawl__worker *worker = NULL;
-    while ((worker = pawl__crew_next(crew, worker))) {
+    while ((worker = pawl__workers_next(workers, worker))) {
         bool alive = worker->beats && !worker->dead;
         gauges->workers_active += alive;
         gauges->workers_busy += alive && worker->active > 0;
@@ -153,7 +153,7 @@ static struct asked *copy_all(struct pawl__metrics *metrics, struct pawl__reques
         .requests_working = server->working,
         .fetches_waiting = (int64_t)pawl__waiters_waiting(server->waiters),
     };
-    count_workers(server->crew, &asked->gauges);
+    count_workers(server->workers, &asked->gauges);
     return asked;
 }
 

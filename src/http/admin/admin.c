@@ -12,7 +12,7 @@
 
 struct overview {
     size_t workers;
-    struct pawl__pace pace;
+    struct pawl__recent recent;
 };
 
 static void reply_stats(struct pawl__request *request)
@@ -35,8 +35,8 @@ static void reply_stats(struct pawl__request *request)
     pawl__buf_printf(out,
                      "},\"throughput\":{\"processed_per_minute\":%lld,\"failed_per_minute\":%lld},"
                      "\"store_bytes\":%lld,\"archived\":%lld,\"uptime_seconds\":%lld}",
-                     (long long)overview->pace.completed_last_minute,
-                     (long long)overview->pace.failed_last_minute, (long long)stats.store_bytes,
+                     (long long)overview->recent.completed_last_minute,
+                     (long long)overview->recent.failed_last_minute, (long long)stats.store_bytes,
                      (long long)stats.archived,
                      (long long)((request->now_ms - request->server->started_at_ms) / 1000));
     pawl_stats_release(&stats);
@@ -50,14 +50,14 @@ void pawl__on_admin_stats(struct pawl__request *request)
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
         return;
     }
-    overview->workers = pawl__crew_count(request->server->crew);
-    overview->pace = pawl__paces_of(request->server->paces, NULL, request->now_ms);
+    overview->workers = pawl__workers_count(request->server->workers);
+    overview->recent = pawl__throughput_of(request->server->throughput, NULL, request->now_ms);
     request->state = overview;
     pawl__request_to_pool(request, reply_stats);
 }
 
 static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *queue,
-                        const struct pawl__pace *pace)
+                        const struct pawl__recent *recent)
 {
     pawl__buf_printf(out, "{\"name\":\"%s\",\"state\":\"%s\",\"counts\":{", queue->queue,
                      queue->paused ? "paused" : "active");
@@ -66,8 +66,8 @@ static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *qu
                      "},\"depth\":%lld,\"throughput\":{\"processed_per_minute\":%lld,"
                      "\"failed_per_minute\":%lld},\"latency_ms\":%lld,\"paused\":%s,"
                      "\"created_at\":",
-                     (long long)pawl__queue_depth(queue), (long long)pace->completed_last_minute,
-                     (long long)pace->failed_last_minute, (long long)pace->wait_ms,
+                     (long long)pawl__queue_depth(queue), (long long)recent->completed_last_minute,
+                     (long long)recent->failed_last_minute, (long long)recent->wait_ms,
                      queue->paused ? "true" : "false");
     pawl__print_instant(out, queue->created_at_ms);
     pawl__buf_add_text(out, "}");
@@ -76,7 +76,7 @@ static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *qu
 /* One page of queues: the loop says how fast they go, the store all the rest. */
 struct queue_page {
     struct pawl__pages pages;
-    struct pawl__pace_list paces;
+    struct pawl__recent_list recents;
 };
 
 static void reply_queues(struct pawl__request *request)
@@ -90,9 +90,9 @@ static void reply_queues(struct pawl__request *request)
     int64_t total = (int64_t)stats.queue_count;
     pawl__buf_add_text(out, "{\"items\":[");
     for (int64_t i = first; !err && i < total && i < first + page->pages.per_page; i++) {
-        struct pawl__pace pace = pawl__pace_find(&page->paces, stats.queues[i].queue);
+        struct pawl__recent recent = pawl__recent_find(&page->recents, stats.queues[i].queue);
         if (i > first) pawl__buf_add(out, ",", 1);
-        print_queue(out, &stats.queues[i], &pace);
+        print_queue(out, &stats.queues[i], &recent);
     }
     pawl_stats_release(&stats);
     if (err) {
@@ -109,8 +109,8 @@ void pawl__on_admin_queues(struct pawl__request *request)
 {
     struct queue_page *page = pawl__arena_calloc(&request->arena, 1, sizeof *page);
     if (page && !pawl__pages_read(request, &page->pages)) return;
-    if (!page ||
-        !pawl__paces_list(request->server->paces, request->now_ms, &request->arena, &page->paces)) {
+    if (!page || !pawl__throughput_list(request->server->throughput, request->now_ms,
+                                        &request->arena, &page->recents)) {
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
         return;
     }

@@ -41,14 +41,14 @@ static enum pawl_err forget_settings(struct pawl *pawl, struct pawl_diag *diag)
     return err;
 }
 
-/* What the loop keeps, once the store is empty: claims and limits of what is gone. */
+/* What the loop keeps, once the store is empty: leases and limits of what is gone. */
 static void forget(struct pawl__request *request)
 {
     struct pawl__server *server = request->server;
-    pawl__claims_clear(server->claims);
-    pawl__crew_clear(server->crew);
+    pawl__leases_clear(server->leases);
+    pawl__workers_clear(server->workers);
     pawl__rates_clear(server->rates);
-    pawl__paces_clear(server->paces);
+    pawl__throughput_clear(server->throughput);
     pawl__events_forget(server);
 }
 

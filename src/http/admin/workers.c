@@ -9,11 +9,11 @@ struct census {
     int64_t running, quiet, stale;
 };
 
-static struct census take_census(const struct pawl__crew *crew)
+static struct census take_census(const struct pawl__workers *workers)
 {
     struct census census = { 0 };
     const struct pawl__worker *worker = NULL;
-    while ((worker = pawl__crew_next(crew, worker))) {
+    while ((worker = pawl__workers_next(workers, worker))) {
         census.stale += worker->dead;
         census.running += !worker->dead && pawl__worker_takes(worker);
         census.quiet += !worker->dead && !pawl__worker_takes(worker);
@@ -23,8 +23,8 @@ static struct census take_census(const struct pawl__crew *crew)
 
 void pawl__on_admin_workers(struct pawl__request *request)
 {
-    const struct pawl__crew *crew = request->server->crew;
-    struct census census = take_census(crew);
+    const struct pawl__workers *workers = request->server->workers;
+    struct census census = take_census(workers);
     struct pawl__buf *out = &request->reply;
     int64_t page = 1, per_page = 20, place = 0;
     if (!pawl__request_int(request, "page", 1, 100000, &page) ||
@@ -34,7 +34,7 @@ void pawl__on_admin_workers(struct pawl__request *request)
     int64_t first = (page - 1) * per_page;
     const struct pawl__worker *worker = NULL;
     pawl__buf_add_text(out, "{\"items\":[");
-    while ((worker = pawl__crew_next(crew, worker)) && place < first + per_page) {
+    while ((worker = pawl__workers_next(workers, worker)) && place < first + per_page) {
         if (place >= first) {
             if (place > first) pawl__buf_add(out, ",", 1);
             pawl__worker_print(out, worker);
@@ -44,16 +44,16 @@ void pawl__on_admin_workers(struct pawl__request *request)
     pawl__buf_printf(out,
                      "],\"summary\":{\"total\":%zu,\"running\":%lld,\"quiet\":%lld,\"stale\":%lld},"
                      "\"pagination\":{\"total\":%zu,\"page\":%lld,\"per_page\":%lld}}",
-                     pawl__crew_count(crew), (long long)census.running, (long long)census.quiet,
-                     (long long)census.stale, pawl__crew_count(crew), (long long)page,
-                     (long long)per_page);
+                     pawl__workers_count(workers), (long long)census.running,
+                     (long long)census.quiet, (long long)census.stale, pawl__workers_count(workers),
+                     (long long)page, (long long)per_page);
     pawl__reply(request, 200);
 }
 
 /* NULL: answered. */
 static struct pawl__worker *find(struct pawl__request *request)
 {
-    struct pawl__worker *worker = pawl__crew_find(request->server->crew, request->parts[0]);
+    struct pawl__worker *worker = pawl__workers_find(request->server->workers, request->parts[0]);
     if (!worker) pawl__reply_not_found(request, "worker", request->parts[0]);
     return worker;
 }
@@ -69,7 +69,7 @@ void pawl__on_admin_worker(struct pawl__request *request)
 void pawl__on_admin_worker_forget(struct pawl__request *request)
 {
     if (!find(request)) return;
-    pawl__crew_forget(request->server->crew, request->parts[0]);
+    pawl__workers_forget(request->server->workers, request->parts[0]);
     pawl__buf_add_text(&request->reply, "{\"deleted\":true,\"worker_id\":");
     pawl__buf_add_json(&request->reply, request->parts[0], strlen(request->parts[0]));
     pawl__buf_add_text(&request->reply, "}");
@@ -78,7 +78,7 @@ void pawl__on_admin_worker_forget(struct pawl__request *request)
 
 static void direct(struct pawl__request *request, enum pawl__worker_state directive)
 {
-    if (!pawl__crew_direct(request->server, request->parts[0], directive)) {
+    if (!pawl__workers_direct(request->server, request->parts[0], directive)) {
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
         return;
     }
@@ -106,7 +106,7 @@ void pawl__on_admin_worker_resume(struct pawl__request *request)
 /* {directive}: for all workers that are there. */
 void pawl__on_admin_workers_direct(struct pawl__request *request)
 {
-    struct pawl__crew *crew = request->server->crew;
+    struct pawl__workers *workers = request->server->workers;
     struct pawl__json json;
     const char *text = NULL;
     if (!pawl__request_json(request, false, &json) ||
@@ -120,8 +120,8 @@ void pawl__on_admin_workers_direct(struct pawl__request *request)
                            "directive must be \"quiet\", \"resume\" or \"terminate\"");
         return;
     }
-    pawl__crew_direct_all(crew, directive);
+    pawl__workers_direct_all(workers, directive);
     pawl__buf_printf(&request->reply, "{\"directive\":\"%s\",\"workers\":%zu}",
-                     pawl__worker_state_name(directive), pawl__crew_count(crew));
+                     pawl__worker_state_name(directive), pawl__workers_count(workers));
     pawl__reply(request, 200);
 }

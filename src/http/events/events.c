@@ -18,7 +18,7 @@ enum {
     INBOX_TEXT_MAX = 64 * 1024 * 1024,
     INBOX_KEPT_BYTES = 1024 * 1024,
     NOTE_DATA_MAX = 64 * 1024,
-    LIVES_MAX = 262144,
+    LATENCY_JOBS_MAX = 262144,
     NO_TEXT = 0 /* offset of "" in every inbox's text */
 };
 
@@ -51,13 +51,13 @@ struct pawl__events {
     /* the loop's: */
     struct inbox reading;
     struct pawl__names names;
-    struct pawl__lives *lives;
+    struct pawl__latency *latency;
     struct pawl__record *ring;
     size_t max, head, count;
     size_t text_max, text_bytes; /* of the records' own texts */
     struct pawl_job_id floor;    /* everything after this event is in the ring */
     int64_t lost;
-    int64_t untold; /* lost, and the next move shall say so */
+    int64_t unreported; /* lost, and the next move shall say so */
     bool listening, watching;
 };
 
@@ -261,19 +261,19 @@ static void take_in(struct pawl__events *events, const struct inbox *inbox, cons
                                     .run = news->run,
                                     .queue = text + news->queue,
                                     .type = text + news->type,
-                                    .lost = events->untold };
-        events->untold = 0;
-        record.since_ms = pawl__lives_move(events->lives, &moved);
+                                    .lost = events->unreported };
+        events->unreported = 0;
+        record.since_ms = pawl__latency_move(events->latency, &moved);
         events->server->hooks->moved(events->server, &moved, record.since_ms);
     }
-    pawl__streams_tell(events->server->streams, keep(events, &record));
+    pawl__streams_notify(events->server->streams, keep(events, &record));
 }
 
 static void note_lost(struct pawl__events *events, int64_t lost)
 {
     if (!lost) return;
     events->lost += lost;
-    events->untold += lost;
+    events->unreported += lost;
     pawl__streams_gap(events->server->streams);
 }
 
@@ -325,7 +325,7 @@ void pawl__events_foreign(struct pawl__events *events, const struct pawl_moved *
                                    .progress = -1,
                                    .queue = hold(events, moved->queue),
                                    .type = hold(events, moved->type) };
-    pawl__streams_tell(events->server->streams, keep(events, &record));
+    pawl__streams_notify(events->server->streams, keep(events, &record));
 }
 
 /* ---- looking ---- */
@@ -392,10 +392,10 @@ enum pawl_err pawl__events_new(struct pawl__server *server, struct pawl_diag *di
     events->max = (size_t)server->config.limits.events_max;
     events->text_max = (size_t)server->config.limits.events_bytes_max;
     events->ring = calloc(events->max, sizeof *events->ring);
-    events->lives = pawl__lives_new(LIVES_MAX);
-    if (!events->ring || !events->lives ||
+    events->latency = pawl__latency_new(LATENCY_JOBS_MAX);
+    if (!events->ring || !events->latency ||
         uv_async_init(&server->loop, &events->news, on_news) != 0) {
-        pawl__lives_free(events->lives);
+        pawl__latency_free(events->latency);
         free(events->ring);
         free(events);
         return pawl__fail_nomem(diag);
@@ -432,7 +432,7 @@ void pawl__events_free(struct pawl__events *events)
     if (events->listening) (void)!pawl_listen(server->pawl, NULL, NULL, NULL);
     forget_all(events);
     pawl__names_release(&events->names);
-    pawl__lives_free(events->lives);
+    pawl__latency_free(events->latency);
     free(events->ring);
     release_inbox(&events->inbox);
     release_inbox(&events->reading);

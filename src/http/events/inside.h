@@ -40,7 +40,7 @@ struct pawl__listener {
     pawl__kinds kinds;
     bool progress;        /* of the progress alone, in its own words */
     bool cut;             /* lags: waits for its last words to be taken */
-    int64_t told_ms;      /* loop time of the last thing it was sent */
+    int64_t sent_ms;      /* loop time of the last thing it was sent */
     struct pawl__buf own; /* what it alone gets with the next flush */
 };
 

@@ -1,5 +1,5 @@
 /* Since when jobs wait or run: open addressing with linear probing, and deletion that closes the
- * gap, so that lookups never pass over the dead. */
+ * gap, so that lookups never pass over removed entries. */
 #include "http/events/latency.h"
 #include "base/names.h"
 
@@ -7,95 +7,95 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct life {
+struct entry {
     struct pawl_job_id id;
     int64_t since_ms;
     uint8_t state; /* NONE: an empty place */
 };
 
-struct pawl__lives {
-    struct life *at;
+struct pawl__latency {
+    struct entry *at;
     size_t mask; /* places - 1 */
     size_t max, count;
 };
 
-struct pawl__lives *pawl__lives_new(size_t max)
+struct pawl__latency *pawl__latency_new(size_t max)
 {
     assert(max >= 4);
-    struct pawl__lives *lives = calloc(1, sizeof *lives);
+    struct pawl__latency *latency = calloc(1, sizeof *latency);
     size_t places = 8;
     while (places < max + max / 2) {
         places *= 2;
     }
-    if (lives) lives->at = calloc(places, sizeof *lives->at);
-    if (!lives || !lives->at) {
-        free(lives);
+    if (latency) latency->at = calloc(places, sizeof *latency->at);
+    if (!latency || !latency->at) {
+        free(latency);
         return NULL;
     }
-    lives->mask = places - 1;
-    lives->max = max;
-    return lives;
+    latency->mask = places - 1;
+    latency->max = max;
+    return latency;
 }
 
-void pawl__lives_free(struct pawl__lives *lives)
+void pawl__latency_free(struct pawl__latency *latency)
 {
-    if (!lives) return;
-    free(lives->at);
-    free(lives);
+    if (!latency) return;
+    free(latency->at);
+    free(latency);
 }
 
-static size_t home(const struct pawl__lives *lives, const struct pawl_job_id *id)
+static size_t home(const struct pawl__latency *latency, const struct pawl_job_id *id)
 {
-    return pawl__hash(id->b, sizeof id->b) & lives->mask;
+    return pawl__hash(id->b, sizeof id->b) & latency->mask;
 }
 
 /* Where it is, or the empty place where it would be. */
-static size_t place(const struct pawl__lives *lives, const struct pawl_job_id *id)
+static size_t place(const struct pawl__latency *latency, const struct pawl_job_id *id)
 {
-    size_t i = home(lives, id);
-    while (lives->at[i].state && memcmp(lives->at[i].id.b, id->b, sizeof id->b) != 0) {
-        i = (i + 1) & lives->mask;
+    size_t i = home(latency, id);
+    while (latency->at[i].state && memcmp(latency->at[i].id.b, id->b, sizeof id->b) != 0) {
+        i = (i + 1) & latency->mask;
     }
     return i;
 }
 
-static void take_out(struct pawl__lives *lives, size_t gap)
+static void take_out(struct pawl__latency *latency, size_t gap)
 {
-    lives->count--;
-    for (size_t i = (gap + 1) & lives->mask; lives->at[i].state; i = (i + 1) & lives->mask) {
-        size_t from_home = (i - home(lives, &lives->at[i].id)) & lives->mask;
-        if (from_home >= ((i - gap) & lives->mask)) {
-            lives->at[gap] = lives->at[i];
+    latency->count--;
+    for (size_t i = (gap + 1) & latency->mask; latency->at[i].state; i = (i + 1) & latency->mask) {
+        size_t from_home = (i - home(latency, &latency->at[i].id)) & latency->mask;
+        if (from_home >= ((i - gap) & latency->mask)) {
+            latency->at[gap] = latency->at[i];
             gap = i;
         }
     }
-    lives->at[gap].state = PAWL_STATE_NONE;
+    latency->at[gap].state = PAWL_STATE_NONE;
 }
 
-static bool is_kept(const struct pawl__lives *lives, enum pawl_state state)
+static bool is_kept(const struct pawl__latency *latency, enum pawl_state state)
 {
-    if (state == PAWL_STATE_ACTIVE) return lives->count < lives->max;
-    return state == PAWL_STATE_AVAILABLE && lives->count < lives->max - lives->max / 4;
+    if (state == PAWL_STATE_ACTIVE) return latency->count < latency->max;
+    return state == PAWL_STATE_AVAILABLE && latency->count < latency->max - latency->max / 4;
 }
 
-int64_t pawl__lives_move(struct pawl__lives *lives, const struct pawl_moved *moved)
+int64_t pawl__latency_move(struct pawl__latency *latency, const struct pawl_moved *moved)
 {
-    size_t i = place(lives, &moved->id);
-    struct life *life = &lives->at[i];
+    size_t i = place(latency, &moved->id);
+    struct entry *entry = &latency->at[i];
     int64_t since_ms = 0;
-    if (life->state) {
-        if (life->state == moved->from) since_ms = life->since_ms;
-        take_out(lives, i);
+    if (entry->state) {
+        if (entry->state == moved->from) since_ms = entry->since_ms;
+        take_out(latency, i);
     }
-    if (is_kept(lives, moved->to)) {
-        i = place(lives, &moved->id);
-        lives->at[i] = (struct life){ moved->id, moved->at_ms, (uint8_t)moved->to };
-        lives->count++;
+    if (is_kept(latency, moved->to)) {
+        i = place(latency, &moved->id);
+        latency->at[i] = (struct entry){ moved->id, moved->at_ms, (uint8_t)moved->to };
+        latency->count++;
     }
     return since_ms;
 }
 
-size_t pawl__lives_count(const struct pawl__lives *lives)
+size_t pawl__latency_count(const struct pawl__latency *latency)
 {
-    return lives->count;
+    return latency->count;
 }

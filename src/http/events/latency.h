@@ -6,14 +6,14 @@
 
 #include <pawl/pawl.h>
 
-struct pawl__lives;
+struct pawl__latency;
 
 /* At most `max` jobs, of which waiting ones may take three quarters. NULL: no memory. */
-struct pawl__lives *pawl__lives_new(size_t max);
-void pawl__lives_free(struct pawl__lives *lives); /* NULL is fine */
+struct pawl__latency *pawl__latency_new(size_t max);
+void pawl__latency_free(struct pawl__latency *latency); /* NULL is fine */
 /* The job left `moved->from`, where it was since the instant that is returned; 0: not known. What
  * it is in now is remembered if it waits for a worker or runs. */
-int64_t pawl__lives_move(struct pawl__lives *lives, const struct pawl_moved *moved);
-size_t pawl__lives_count(const struct pawl__lives *lives);
+int64_t pawl__latency_move(struct pawl__latency *latency, const struct pawl_moved *moved);
+size_t pawl__latency_count(const struct pawl__latency *latency);
 
 #endif

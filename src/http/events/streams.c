@@ -195,7 +195,7 @@ static void share(struct pawl__listener *listener, struct pawl__block *block)
     if (listener->cut) return;
     size_t more = pawl__block_len(block) + PAWL__STREAM_RESERVE_BYTES;
     struct pawl__request *request = listener->request;
-    listener->told_ms = pawl__server_now(request->server);
+    listener->sent_ms = pawl__server_now(request->server);
     if (pawl__stream_lags(request, more)) pawl__stream_pump(request); // it may wait for its turn
     if (pawl__stream_lags(request, more)) {
         cut_off(listener);
@@ -258,8 +258,8 @@ static void note_state(struct pawl__channel *channel, const struct pawl__record 
 }
 
 /* `usual`: the record as most get it; empty when they do not. */
-static void tell_channel(struct pawl__streams *streams, struct pawl__channel *channel,
-                         const struct pawl__record *record, const struct pawl__buf *usual)
+static void notify_channel(struct pawl__streams *streams, struct pawl__channel *channel,
+                           const struct pawl__record *record, const struct pawl__buf *usual)
 {
     if (!channel) return;
     note_state(channel, record);
@@ -277,7 +277,7 @@ static void tell_channel(struct pawl__streams *streams, struct pawl__channel *ch
     if (most > PAWL__STREAM_BATCH_BYTES) flush_channel(streams, channel);
 }
 
-void pawl__streams_tell(struct pawl__streams *streams, const struct pawl__record *record)
+void pawl__streams_notify(struct pawl__streams *streams, const struct pawl__record *record)
 {
     if (!streams->count) return;
     struct pawl__listener usual = { .kinds = PAWL__KINDS_USUAL };
@@ -298,7 +298,7 @@ void pawl__streams_tell(struct pawl__streams *streams, const struct pawl__record
     pawl__stream_print_for(&text, record, &usual);
     if (text.failed) pawl__buf_clear(&text);
     for (int i = 0; i < 3; i++) {
-        tell_channel(streams, channels[i], record, &text);
+        notify_channel(streams, channels[i], record, &text);
     }
     pawl__buf_release(&text);
 }
@@ -420,7 +420,7 @@ void pawl__streams_tick(struct pawl__streams *streams)
         next = at->next_all;
         if (pawl__stream_is_broken(at->request) || (at->cut && has_taken_all(at))) {
             pawl__listener_end(at);
-        } else if (!at->cut && now_ms - at->told_ms >= PAWL__STREAM_HEARTBEAT_MS) {
+        } else if (!at->cut && now_ms - at->sent_ms >= PAWL__STREAM_HEARTBEAT_MS) {
             if (!block) {
                 block = pawl__stream_block(streams->server, heartbeat, sizeof heartbeat - 1);
             }

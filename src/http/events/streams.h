@@ -19,7 +19,7 @@ void pawl__streams_tick(struct pawl__streams *streams);
 void pawl__streams_drain(struct pawl__streams *streams);
 
 /* Something happened. It is sent with the next flush. */
-void pawl__streams_tell(struct pawl__streams *streams, const struct pawl__record *record);
+void pawl__streams_notify(struct pawl__streams *streams, const struct pawl__record *record);
 /* Something happened that nobody knows. */
 void pawl__streams_gap(struct pawl__streams *streams);
 /* Send what was told, now or soon. */

@@ -1,4 +1,4 @@
-/* Claims made through this server.
+/* Leases that this server gave out.
  *
  * 1. An entry is in the table and in the list, oldest first; beyond CLAIMS_MAX the oldest goes.
  * 2. Copies of jobs are kept so that an ack can be answered without asking the store, as long as
@@ -21,15 +21,15 @@ enum {
 };
 
 struct mark {
-    struct pawl__link link; /* first */
+    struct pawl__hash_link link; /* first */
     struct pawl_job_id id;
 };
 
-struct pawl__claims {
-    struct pawl__table table;
-    struct pawl__claim *oldest, *newest;
+struct pawl__leases {
+    struct pawl__hashtable table;
+    struct pawl__lease *oldest, *newest;
     size_t job_bytes;
-    struct pawl__table marks;
+    struct pawl__hashtable marks;
     bool marks_lost;
 };
 
@@ -73,168 +73,168 @@ static struct pawl_job *copy_job(const struct pawl_job *job, size_t bytes)
     return copy;
 }
 
-static void forget_job(struct pawl__claims *claims, struct pawl__claim *claim)
+static void forget_job(struct pawl__leases *leases, struct pawl__lease *lease)
 {
-    if (!claim->job) return;
-    claims->job_bytes -= bytes_of(claim->job);
-    free(claim->job);
-    claim->job = NULL;
+    if (!lease->job) return;
+    leases->job_bytes -= bytes_of(lease->job);
+    free(lease->job);
+    lease->job = NULL;
 }
 
-struct pawl_job *pawl__claim_take_job(struct pawl__claims *claims, struct pawl__claim *claim)
+struct pawl_job *pawl__lease_take_job(struct pawl__leases *leases, struct pawl__lease *lease)
 {
-    struct pawl_job *job = claim->job;
-    if (job) claims->job_bytes -= bytes_of(job);
-    claim->job = NULL;
+    struct pawl_job *job = lease->job;
+    if (job) leases->job_bytes -= bytes_of(job);
+    lease->job = NULL;
     return job;
 }
 
-static void keep_job(struct pawl__claims *claims, struct pawl__claim *claim,
+static void keep_job(struct pawl__leases *leases, struct pawl__lease *lease,
                      const struct pawl_job *job)
 {
     size_t bytes = bytes_of(job);
-    if (bytes > JOB_BYTES_MAX || claims->job_bytes + bytes > JOBS_BYTES_MAX) return;
-    claim->job = copy_job(job, bytes);
-    if (claim->job) claims->job_bytes += bytes;
+    if (bytes > JOB_BYTES_MAX || leases->job_bytes + bytes > JOBS_BYTES_MAX) return;
+    lease->job = copy_job(job, bytes);
+    if (lease->job) leases->job_bytes += bytes;
 }
 
 /* ---- entries ---- */
 
-struct pawl__claims *pawl__claims_new(void)
+struct pawl__leases *pawl__leases_new(void)
 {
-    return calloc(1, sizeof(struct pawl__claims));
+    return calloc(1, sizeof(struct pawl__leases));
 }
 
-static void drop(struct pawl__claims *claims, struct pawl__claim *claim)
+static void drop(struct pawl__leases *leases, struct pawl__lease *lease)
 {
-    *(claim->older ? &claim->older->newer : &claims->oldest) = claim->newer;
-    *(claim->newer ? &claim->newer->older : &claims->newest) = claim->older;
-    pawl__table_remove(&claims->table, &claim->link);
-    forget_job(claims, claim);
-    free(claim);
+    *(lease->older ? &lease->older->newer : &leases->oldest) = lease->newer;
+    *(lease->newer ? &lease->newer->older : &leases->newest) = lease->older;
+    pawl__hashtable_remove(&leases->table, &lease->link);
+    forget_job(leases, lease);
+    free(lease);
 }
 
-void pawl__claims_clear(struct pawl__claims *claims)
+void pawl__leases_clear(struct pawl__leases *leases)
 {
-    while (claims->oldest) {
-        drop(claims, claims->oldest);
+    while (leases->oldest) {
+        drop(leases, leases->oldest);
     }
-    assert(!claims->job_bytes);
-    for (size_t i = 0; i < claims->marks.cap; i++) {
-        struct pawl__link *next;
-        for (struct pawl__link *link = claims->marks.slots[i]; link; link = next) {
+    assert(!leases->job_bytes);
+    for (size_t i = 0; i < leases->marks.cap; i++) {
+        struct pawl__hash_link *next;
+        for (struct pawl__hash_link *link = leases->marks.slots[i]; link; link = next) {
             next = link->next;
             free((struct mark *)link);
         }
     }
-    pawl__table_release(&claims->marks);
-    claims->marks_lost = false;
+    pawl__hashtable_release(&leases->marks);
+    leases->marks_lost = false;
 }
 
-void pawl__claims_free(struct pawl__claims *claims)
+void pawl__leases_free(struct pawl__leases *leases)
 {
-    if (!claims) return;
-    pawl__claims_clear(claims);
-    pawl__table_release(&claims->table);
-    free(claims);
+    if (!leases) return;
+    pawl__leases_clear(leases);
+    pawl__hashtable_release(&leases->table);
+    free(leases);
 }
 
-struct pawl__claim *pawl__claims_find(const struct pawl__claims *claims, struct pawl_job_id id)
+struct pawl__lease *pawl__leases_find(const struct pawl__leases *leases, struct pawl_job_id id)
 {
-    struct pawl__link *link = pawl__table_first(&claims->table, hash_of(id));
-    for (; link; link = pawl__table_next(link)) {
-        struct pawl__claim *claim = (struct pawl__claim *)link;
-        if (same(claim->id, id)) return claim;
+    struct pawl__hash_link *link = pawl__hashtable_first(&leases->table, hash_of(id));
+    for (; link; link = pawl__hashtable_next(link)) {
+        struct pawl__lease *lease = (struct pawl__lease *)link;
+        if (same(lease->id, id)) return lease;
     }
     return NULL;
 }
 
-struct pawl__claim *pawl__claims_next(const struct pawl__claims *claims,
-                                      const struct pawl__claim *after)
+struct pawl__lease *pawl__leases_next(const struct pawl__leases *leases,
+                                      const struct pawl__lease *after)
 {
-    return after ? after->newer : claims->oldest;
+    return after ? after->newer : leases->oldest;
 }
 
-static struct pawl__claim *new_claim(const struct pawl_job *job)
+static struct pawl__lease *new_lease(const struct pawl_job *job)
 {
     size_t queue_len = strlen(job->queue) + 1, worker_len = strlen(job->worker) + 1;
-    struct pawl__claim *claim = malloc(sizeof *claim + queue_len + worker_len);
-    if (!claim) return NULL;
-    char *to = (char *)(claim + 1);
-    *claim = (struct pawl__claim){ .id = job->id,
+    struct pawl__lease *lease = malloc(sizeof *lease + queue_len + worker_len);
+    if (!lease) return NULL;
+    char *to = (char *)(lease + 1);
+    *lease = (struct pawl__lease){ .id = job->id,
                                    .run = job->run,
                                    .attempt = job->attempt,
                                    .lease_until_ms = job->lease_until_ms,
                                    .named = pawl__worker_is_named(job->worker) };
-    claim->queue = put(&to, job->queue, queue_len);
-    claim->worker = put(&to, job->worker, worker_len);
-    return claim;
+    lease->queue = put(&to, job->queue, queue_len);
+    lease->worker = put(&to, job->worker, worker_len);
+    return lease;
 }
 
-void pawl__claims_put(struct pawl__claims *claims, const struct pawl_job *job, int64_t lease_ms)
+void pawl__leases_put(struct pawl__leases *leases, const struct pawl_job *job, int64_t lease_ms)
 {
-    struct pawl__claim *before = pawl__claims_find(claims, job->id);
-    if (before) drop(claims, before);
-    if (claims->table.count == CLAIMS_MAX) drop(claims, claims->oldest);
-    struct pawl__claim *claim = new_claim(job);
-    if (!claim) return;
-    claim->lease_ms = job->lease_ms ? job->lease_ms : lease_ms;
-    if (!pawl__table_add(&claims->table, &claim->link, hash_of(job->id))) {
-        free(claim);
+    struct pawl__lease *before = pawl__leases_find(leases, job->id);
+    if (before) drop(leases, before);
+    if (leases->table.count == CLAIMS_MAX) drop(leases, leases->oldest);
+    struct pawl__lease *lease = new_lease(job);
+    if (!lease) return;
+    lease->lease_ms = job->lease_ms ? job->lease_ms : lease_ms;
+    if (!pawl__hashtable_add(&leases->table, &lease->link, hash_of(job->id))) {
+        free(lease);
         return;
     }
-    claim->older = claims->newest;
-    *(claim->older ? &claim->older->newer : &claims->oldest) = claim;
-    claims->newest = claim;
-    keep_job(claims, claim, job);
+    lease->older = leases->newest;
+    *(lease->older ? &lease->older->newer : &leases->oldest) = lease;
+    leases->newest = lease;
+    keep_job(leases, lease, job);
 }
 
-void pawl__claims_drop(struct pawl__claims *claims, struct pawl_job_id id, int64_t run)
+void pawl__leases_drop(struct pawl__leases *leases, struct pawl_job_id id, int64_t run)
 {
-    struct pawl__claim *claim = pawl__claims_find(claims, id);
-    if (claim && claim->run == run) drop(claims, claim);
+    struct pawl__lease *lease = pawl__leases_find(leases, id);
+    if (lease && lease->run == run) drop(leases, lease);
 }
 
 /* ---- marks ---- */
 
-static struct mark *find_mark(const struct pawl__claims *claims, struct pawl_job_id id)
+static struct mark *find_mark(const struct pawl__leases *leases, struct pawl_job_id id)
 {
-    struct pawl__link *link = pawl__table_first(&claims->marks, hash_of(id));
-    for (; link; link = pawl__table_next(link)) {
+    struct pawl__hash_link *link = pawl__hashtable_first(&leases->marks, hash_of(id));
+    for (; link; link = pawl__hashtable_next(link)) {
         struct mark *mark = (struct mark *)link;
         if (same(mark->id, id)) return mark;
     }
     return NULL;
 }
 
-static void unmark(struct pawl__claims *claims, struct pawl_job_id id)
+static void unmark(struct pawl__leases *leases, struct pawl_job_id id)
 {
-    struct mark *mark = claims->marks.count ? find_mark(claims, id) : NULL;
+    struct mark *mark = leases->marks.count ? find_mark(leases, id) : NULL;
     if (!mark) return;
-    pawl__table_remove(&claims->marks, &mark->link);
+    pawl__hashtable_remove(&leases->marks, &mark->link);
     free(mark);
 }
 
-void pawl__claims_moved(struct pawl__server *server, const struct pawl_moved *moved)
+void pawl__leases_moved(struct pawl__server *server, const struct pawl_moved *moved)
 {
     if (moved->from == PAWL_STATE_ACTIVE && moved->to != PAWL_STATE_ACTIVE) {
-        pawl__claims_drop(server->claims, moved->id, moved->run);
+        pawl__leases_drop(server->leases, moved->id, moved->run);
     }
-    if (pawl_state_is_terminal(moved->to)) unmark(server->claims, moved->id);
+    if (pawl_state_is_terminal(moved->to)) unmark(server->leases, moved->id);
 }
 
-void pawl__claims_mark(struct pawl__claims *claims, struct pawl_job_id id)
+void pawl__leases_mark(struct pawl__leases *leases, struct pawl_job_id id)
 {
-    if (claims->marks_lost || find_mark(claims, id)) return;
-    struct mark *mark = claims->marks.count < MARKS_MAX ? malloc(sizeof *mark) : NULL;
+    if (leases->marks_lost || find_mark(leases, id)) return;
+    struct mark *mark = leases->marks.count < MARKS_MAX ? malloc(sizeof *mark) : NULL;
     if (mark) mark->id = id;
-    if (!mark || !pawl__table_add(&claims->marks, &mark->link, hash_of(id))) {
+    if (!mark || !pawl__hashtable_add(&leases->marks, &mark->link, hash_of(id))) {
         free(mark);
-        claims->marks_lost = true;
+        leases->marks_lost = true;
     }
 }
 
-bool pawl__claims_has_past(const struct pawl__claims *claims, const struct pawl_job *job)
+bool pawl__leases_has_past(const struct pawl__leases *leases, const struct pawl_job *job)
 {
-    return job->run > 1 || claims->marks_lost || find_mark(claims, job->id);
+    return job->run > 1 || leases->marks_lost || find_mark(leases, job->id);
 }

@@ -11,8 +11,8 @@
 enum { RATES_MAX = 10000 };
 
 struct bucket {
-    struct pawl__link link; /* first */
-    struct pawl__rate rate; /* limit 0: only paused */
+    struct pawl__hash_link link; /* first */
+    struct pawl__rate rate;      /* limit 0: only paused */
     double tokens;
     int64_t filled_at_ms;
     int64_t paused_until_ms;
@@ -20,7 +20,7 @@ struct bucket {
 };
 
 struct pawl__rates {
-    struct pawl__table buckets;
+    struct pawl__hashtable buckets;
 };
 
 /* ---- buckets ---- */
@@ -33,13 +33,13 @@ struct pawl__rates *pawl__rates_new(void)
 void pawl__rates_clear(struct pawl__rates *rates)
 {
     for (size_t i = 0; i < rates->buckets.cap; i++) {
-        struct pawl__link *next;
-        for (struct pawl__link *link = rates->buckets.slots[i]; link; link = next) {
+        struct pawl__hash_link *next;
+        for (struct pawl__hash_link *link = rates->buckets.slots[i]; link; link = next) {
             next = link->next;
             free((struct bucket *)link);
         }
     }
-    pawl__table_release(&rates->buckets);
+    pawl__hashtable_release(&rates->buckets);
 }
 
 void pawl__rates_free(struct pawl__rates *rates)
@@ -56,8 +56,8 @@ bool pawl__rates_any(const struct pawl__rates *rates)
 
 static struct bucket *find(const struct pawl__rates *rates, const char *queue)
 {
-    struct pawl__link *link = pawl__table_first(&rates->buckets, pawl__hash_text(queue));
-    for (; link; link = pawl__table_next(link)) {
+    struct pawl__hash_link *link = pawl__hashtable_first(&rates->buckets, pawl__hash_text(queue));
+    for (; link; link = pawl__hashtable_next(link)) {
         struct bucket *bucket = (struct bucket *)link;
         if (strcmp(bucket->queue, queue) == 0) return bucket;
     }
@@ -73,7 +73,7 @@ static struct bucket *find_or_add(struct pawl__rates *rates, const char *queue, 
     if (!bucket) return NULL;
     memcpy(bucket->queue, queue, len);
     bucket->filled_at_ms = now_ms;
-    if (!pawl__table_add(&rates->buckets, &bucket->link, pawl__hash_text(queue))) {
+    if (!pawl__hashtable_add(&rates->buckets, &bucket->link, pawl__hash_text(queue))) {
         free(bucket);
         return NULL;
     }
@@ -94,7 +94,7 @@ static void fill(struct bucket *bucket, int64_t now_ms)
 static void remove_if_idle(struct pawl__rates *rates, struct bucket *bucket, int64_t now_ms)
 {
     if (bucket->rate.limit || bucket->paused_until_ms > now_ms) return;
-    pawl__table_remove(&rates->buckets, &bucket->link);
+    pawl__hashtable_remove(&rates->buckets, &bucket->link);
     free(bucket);
 }
 

@@ -25,7 +25,7 @@ enum {
 };
 
 struct pawl__waiters_line {
-    struct pawl__link link; /* first */
+    struct pawl__hash_link link; /* first */
     struct pawl__waiters_line *next;
     struct pawl__waiter *first, *last;
     size_t asking, window;
@@ -39,7 +39,7 @@ struct pawl__waiters {
     struct pawl__server *server;
     uv_timer_t timer;
     int64_t timer_at_ms; /* 0: not set */
-    struct pawl__table table;
+    struct pawl__hashtable table;
     struct pawl__waiters_line *lines;
     uint64_t wakes;
     int64_t woken_at_ms;
@@ -189,8 +189,8 @@ static void came_to_nothing(struct pawl__waiters *waiters, struct pawl__waiters_
 
 static struct pawl__waiters_line *find_line(const struct pawl__waiters *waiters, const char *queues)
 {
-    struct pawl__link *link = pawl__table_first(&waiters->table, pawl__hash_text(queues));
-    for (; link; link = pawl__table_next(link)) {
+    struct pawl__hash_link *link = pawl__hashtable_first(&waiters->table, pawl__hash_text(queues));
+    for (; link; link = pawl__hashtable_next(link)) {
         struct pawl__waiters_line *line = (struct pawl__waiters_line *)link;
         if (strcmp(line->queues, queues) == 0) return line;
     }
@@ -206,7 +206,7 @@ static struct pawl__waiters_line *line_for(struct pawl__waiters *waiters, const 
     if (!line) return NULL;
     memcpy(line->queues, queues, len);
     line->window = 1;
-    if (!pawl__table_add(&waiters->table, &line->link, pawl__hash_text(queues))) {
+    if (!pawl__hashtable_add(&waiters->table, &line->link, pawl__hash_text(queues))) {
         free(line);
         return NULL;
     }
@@ -325,7 +325,7 @@ static void drop_empty(struct pawl__waiters *waiters)
             continue;
         }
         *at = line->next;
-        pawl__table_remove(&waiters->table, &line->link);
+        pawl__hashtable_remove(&waiters->table, &line->link);
         free(line);
     }
 }
@@ -342,7 +342,7 @@ void pawl__waiters_free(struct pawl__server *server)
     server->waiters = NULL;
     drop_empty(waiters);
     assert(!waiters->lines); // connections go before components do
-    pawl__table_release(&waiters->table);
+    pawl__hashtable_release(&waiters->table);
     uv_close((uv_handle_t *)&waiters->timer, on_closed);
 }
 

@@ -1,8 +1,9 @@
 /* Fetches that wait for jobs. On the loop.
  *
- * Those that want the same queues stand in one line, in order of arrival. When there may be more to
- * claim, the first of each line asks; each one that gets something lets two more ask, and the first
- * that gets nothing ends it. So thousands who wait cost one empty claim for each line. */
+ * Fetches that want the same queues are in one line, in order of arrival. When there may be more to
+ * claim, the first of each line claims; each claim that finds something lets two more follow, and
+ * the first that finds nothing ends it. So thousands of waiting fetches cost one empty claim a
+ * line. */
 #ifndef PAWL_HTTP_LOCAL_WAITERS_H
 #define PAWL_HTTP_LOCAL_WAITERS_H
 
@@ -12,7 +13,7 @@
 struct pawl__waiters;
 struct pawl__waiters_line;
 
-/* One who waits: request->state, or the beginning of it. Zeroes: waits nowhere. */
+/* A fetch that waits: request->state, or the beginning of it. Zeroes: it is in no line. */
 struct pawl__waiter {
     struct pawl__request *request;
     int64_t until_ms; /* loop time */
@@ -33,26 +34,26 @@ PAWL_MUST_CHECK enum pawl_err pawl__waiters_new(struct pawl__server *server,
                                                 struct pawl_diag *diag);
 void pawl__waiters_free(struct pawl__server *server);
 void pawl__waiters_tick(struct pawl__server *server);
-/* The server stops: answer everybody. */
+/* The server stops: answer all. */
 void pawl__waiters_drain(struct pawl__server *server);
 /* There may be more to claim. */
 void pawl__waiters_wake(struct pawl__server *server);
 
-/* How often they were woken so far: who asks before he waits notes it first. */
+/* How often they were woken so far: a fetch that claims before it waits notes it first. */
 uint64_t pawl__waiters_count(const struct pawl__waiters *waiters);
 /* How many wait now. */
 size_t pawl__waiters_waiting(const struct pawl__waiters *waiters);
-/* Do others stand in line already who want these queues? Then asking would be out of turn. */
+/* Do other fetches wait for these queues already? Then claiming would be out of turn. */
 bool pawl__waiters_has_line(const struct pawl__waiters *waiters, const char *queues);
-/* Stand in line. `queues` tells lines apart; `asked_at`: what the count was when the waiter asked
- * and got nothing, NEVER when he did not. False: no memory. */
+/* Join the line that `queues` names. `asked_at`: the count when the waiter claimed and found
+ * nothing, NEVER when it did not. False: no memory. */
 #define PAWL__WAITERS_NEVER UINT64_MAX
 PAWL_MUST_CHECK bool pawl__waiters_join(struct pawl__server *server, struct pawl__waiter *waiter,
                                         const char *queues, uint64_t asked_at);
-/* The claim that `ask` posted was answered. With something found he has left the line; else he
- * stands where he stood. Nothing to do for one who waits nowhere. */
+/* The claim that `ask` posted was answered. If it found something the waiter leaves the line, else
+ * it keeps its place. Does nothing for a waiter that is in no line. */
 void pawl__waiters_answered(struct pawl__server *server, struct pawl__waiter *waiter, bool found);
-/* Out of the line, if he stands in one. */
+/* Out of the line, if it is in one. */
 void pawl__waiters_leave(struct pawl__server *server, struct pawl__waiter *waiter);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * 1. The list is in order of when a worker was heard of last, so the silent are at one end.
  * 2. Beyond WORKERS_MAX, and after FORGET_MS, the most silent one is forgotten.
- * 3. Who is dead stays dead until he is heard of again.
- * 4. Silence counts only while we listen: after a stall of this process everybody gets his time
- *    anew, because what they sent meanwhile has not been read yet. */
+ * 3. A dead worker stays dead until it is heard of again.
+ * 4. Silence counts only while this process listens: after a stall every worker gets the full time
+ *    again, because what it sent meanwhile has not been read yet. */
 #include "http/local/workers.h"
 #include "http/local/leases.h"
 #include "http/events/events.h"
@@ -19,11 +19,11 @@ enum {
     DEAD_MS = 30000,
     STALL_MS = 10000, /* between two ticks, of which there should be two in a second */
     FORGET_MS = 3600000,
-    LEASE_SLACK_MS = 1000 /* a lease that ends this much later was extended by somebody else */
+    LEASE_SLACK_MS = 1000 /* a lease that ends this much later was extended by another server */
 };
 
-struct pawl__crew {
-    struct pawl__table table;
+struct pawl__workers {
+    struct pawl__hashtable table;
     struct pawl__worker *oldest, *newest;
     int64_t ticked_ms;   /* loop time; 0: not yet */
     int64_t awake_at_ms; /* loop time: since when there was no stall */
@@ -75,82 +75,83 @@ bool pawl__worker_id_ok(struct pawl__request *request, const char *id)
 
 /* ---- coming and going ---- */
 
-struct pawl__crew *pawl__crew_new(void)
+struct pawl__workers *pawl__workers_new(void)
 {
-    return calloc(1, sizeof(struct pawl__crew));
+    return calloc(1, sizeof(struct pawl__workers));
 }
 
-static void unlink_worker(struct pawl__crew *crew, struct pawl__worker *worker)
+static void unlink_worker(struct pawl__workers *workers, struct pawl__worker *worker)
 {
-    *(worker->older ? &worker->older->newer : &crew->oldest) = worker->newer;
-    *(worker->newer ? &worker->newer->older : &crew->newest) = worker->older;
+    *(worker->older ? &worker->older->newer : &workers->oldest) = worker->newer;
+    *(worker->newer ? &worker->newer->older : &workers->newest) = worker->older;
     worker->older = worker->newer = NULL;
 }
 
-static void link_newest(struct pawl__crew *crew, struct pawl__worker *worker)
+static void link_newest(struct pawl__workers *workers, struct pawl__worker *worker)
 {
-    worker->older = crew->newest;
-    *(worker->older ? &worker->older->newer : &crew->oldest) = worker;
-    crew->newest = worker;
+    worker->older = workers->newest;
+    *(worker->older ? &worker->older->newer : &workers->oldest) = worker;
+    workers->newest = worker;
 }
 
-static void forget(struct pawl__crew *crew, struct pawl__worker *worker)
+static void forget(struct pawl__workers *workers, struct pawl__worker *worker)
 {
-    unlink_worker(crew, worker);
-    pawl__table_remove(&crew->table, &worker->link);
+    unlink_worker(workers, worker);
+    pawl__hashtable_remove(&workers->table, &worker->link);
     free(worker->info);
     free(worker);
 }
 
-void pawl__crew_clear(struct pawl__crew *crew)
+void pawl__workers_clear(struct pawl__workers *workers)
 {
-    while (crew->oldest) {
-        forget(crew, crew->oldest);
+    while (workers->oldest) {
+        forget(workers, workers->oldest);
     }
-    crew->directive_count = 0;
+    workers->directive_count = 0;
 }
 
-void pawl__crew_free(struct pawl__crew *crew)
+void pawl__workers_free(struct pawl__workers *workers)
 {
-    if (!crew) return;
-    pawl__crew_clear(crew);
-    pawl__table_release(&crew->table);
-    free(crew);
+    if (!workers) return;
+    pawl__workers_clear(workers);
+    pawl__hashtable_release(&workers->table);
+    free(workers);
 }
 
-struct pawl__worker *pawl__crew_find(const struct pawl__crew *crew, const char *id)
+struct pawl__worker *pawl__workers_find(const struct pawl__workers *workers, const char *id)
 {
-    struct pawl__link *link = pawl__table_first(&crew->table, pawl__hash_text(id));
-    for (; link; link = pawl__table_next(link)) {
+    struct pawl__hash_link *link = pawl__hashtable_first(&workers->table, pawl__hash_text(id));
+    for (; link; link = pawl__hashtable_next(link)) {
         struct pawl__worker *worker = (struct pawl__worker *)link;
         if (strcmp(worker->id, id) == 0) return worker;
     }
     return NULL;
 }
 
-static struct pawl__worker *add(struct pawl__crew *crew, const char *id)
+static struct pawl__worker *add(struct pawl__workers *workers, const char *id)
 {
     size_t len = strlen(id) + 1;
     struct pawl__worker *worker = calloc(1, sizeof *worker + len);
     if (!worker) return NULL;
     memcpy(worker->id, id, len);
-    if (!pawl__table_add(&crew->table, &worker->link, pawl__hash_text(id))) {
+    if (!pawl__hashtable_add(&workers->table, &worker->link, pawl__hash_text(id))) {
         free(worker);
         return NULL;
     }
-    if (crew->table.count > WORKERS_MAX) forget(crew, crew->oldest);
-    link_newest(crew, worker);
+    if (workers->table.count > WORKERS_MAX) forget(workers, workers->oldest);
+    link_newest(workers, worker);
     return worker;
 }
 
-struct pawl__worker *pawl__crew_heard(struct pawl__server *server, const char *id, int64_t now_ms)
+struct pawl__worker *pawl__workers_heard(struct pawl__server *server, const char *id,
+                                         int64_t now_ms)
 {
-    struct pawl__crew *crew = server->crew;
-    struct pawl__worker *worker = pawl__crew_find(crew, id);
-    if (!worker) worker = add(crew, id);
+    struct pawl__workers *workers = server->workers;
+    struct pawl__worker *worker = pawl__workers_find(workers, id);
+    if (!worker) worker = add(workers, id);
     if (!worker) return NULL;
-    unlink_worker(crew, worker);
-    link_newest(crew, worker);
+    unlink_worker(workers, worker);
+    link_newest(workers, worker);
     if (!worker->first_at_ms) worker->first_at_ms = now_ms;
     worker->heard_at_ms = now_ms;
     worker->heard_ms = pawl__server_now(server);
@@ -158,16 +159,17 @@ struct pawl__worker *pawl__crew_heard(struct pawl__server *server, const char *i
     return worker;
 }
 
-void pawl__worker_tell(struct pawl__worker *worker, char *taken_info)
+void pawl__worker_set_info(struct pawl__worker *worker, char *taken_info)
 {
     free(worker->info);
     worker->info = taken_info;
 }
 
-/* ---- the dead ---- */
+/* ---- dead workers ---- */
 
-/* What a dead worker held, and until when at most if nobody but us extended it. */
-struct grave {
+/* The runs of a dead worker, and until when their leases last at most if no other server extended
+ * them. */
+struct lost_runs {
     struct pawl *pawl;
     size_t count;
     struct {
@@ -176,18 +178,18 @@ struct grave {
     } held[];
 };
 
-/* A worker that is silent here may talk to another server: then its leases have moved on. */
-static bool is_still_dead(struct pawl *pawl, const struct pawl_run *run, int64_t until_ms)
+/* False for a worker that is silent here but talks to another server, which extends its leases. */
+static bool is_still_held(struct pawl *pawl, const struct pawl_run *run, int64_t until_ms)
 {
     struct pawl_jobs jobs = { 0 };
-    bool dead = pawl_get(pawl, run->id, &jobs, NULL) == PAWL_OK && jobs.count == 1 &&
+    bool held = pawl_get(pawl, run->id, &jobs, NULL) == PAWL_OK && jobs.count == 1 &&
                 jobs.at[0].state == PAWL_STATE_ACTIVE && jobs.at[0].run == run->run &&
                 jobs.at[0].lease_until_ms <= until_ms + LEASE_SLACK_MS;
     pawl_jobs_release(&jobs);
-    return dead;
+    return held;
 }
 
-static void bury(void *ctx)
+static void fail_runs(void *ctx)
 {
     static const struct pawl_report report = {
         .type = "worker_death",
@@ -195,66 +197,68 @@ static void bury(void *ctx)
         .message = "the worker sent no heartbeat for 30 s",
         .lapse = true,
     };
-    struct grave *grave = ctx;
-    for (size_t i = 0; i < grave->count; i++) {
-        const struct pawl_run *run = &grave->held[i].run;
-        if (!is_still_dead(grave->pawl, run, grave->held[i].until_ms)) continue;
-        (void)!pawl_fail(grave->pawl, run, &report, NULL, NULL); // else its lease ends some day
+    struct lost_runs *lost = ctx;
+    for (size_t i = 0; i < lost->count; i++) {
+        const struct pawl_run *run = &lost->held[i].run;
+        if (!is_still_held(lost->pawl, run, lost->held[i].until_ms)) continue;
+        (void)!pawl_fail(lost->pawl, run, &report, NULL,
+                         NULL); // on failure the lease ends by itself
     }
 }
 
-static bool holds(const struct pawl__worker *worker, const struct pawl__claim *claim)
+static bool holds(const struct pawl__worker *worker, const struct pawl__lease *lease)
 {
-    return claim->named && strcmp(claim->worker, worker->id) == 0;
+    return lease->named && strcmp(lease->worker, worker->id) == 0;
 }
 
-static void die(struct pawl__server *server, struct pawl__worker *worker)
+static void declare_dead(struct pawl__server *server, struct pawl__worker *worker)
 {
     size_t count = 0;
-    struct pawl__claim *claim = NULL;
+    struct pawl__lease *lease = NULL;
     worker->dead = true;
     worker->active = 0;
     struct pawl__note note = { .kind = PAWL__EVENT_WORKER_STOPPED, .subject = worker->id };
     if (server->events) pawl__events_note(server, &note);
-    while ((claim = pawl__claims_next(server->claims, claim))) {
-        count += holds(worker, claim);
+    while ((lease = pawl__leases_next(server->leases, lease))) {
+        count += holds(worker, lease);
     }
-    struct grave *grave = NULL;
-    if (count) grave = malloc(sizeof *grave + count * sizeof grave->held[0]);
-    if (!grave) return;
-    *grave = (struct grave){ .pawl = server->pawl };
-    while ((claim = pawl__claims_next(server->claims, claim))) {
-        if (!holds(worker, claim)) continue;
-        grave->held[grave->count].run = (struct pawl_run){ claim->id, claim->run };
-        grave->held[grave->count++].until_ms = claim->lease_until_ms;
+    struct lost_runs *lost = NULL;
+    if (count) lost = malloc(sizeof *lost + count * sizeof lost->held[0]);
+    if (!lost) return;
+    *lost = (struct lost_runs){ .pawl = server->pawl };
+    while ((lease = pawl__leases_next(server->leases, lease))) {
+        if (!holds(worker, lease)) continue;
+        lost->held[lost->count].run = (struct pawl_run){ lease->id, lease->run };
+        lost->held[lost->count++].until_ms = lease->lease_until_ms;
     }
-    if (!pawl__background_run(server, bury, free, grave)) free(grave);
+    if (!pawl__background_run(server, fail_runs, free, lost)) free(lost);
 }
 
-void pawl__crew_tick(struct pawl__server *server)
+void pawl__workers_tick(struct pawl__server *server)
 {
-    struct pawl__crew *crew = server->crew;
+    struct pawl__workers *workers = server->workers;
     int64_t now_ms = pawl__server_now(server);
-    while (crew->oldest && now_ms - crew->oldest->heard_ms >= FORGET_MS) {
-        forget(crew, crew->oldest);
+    while (workers->oldest && now_ms - workers->oldest->heard_ms >= FORGET_MS) {
+        forget(workers, workers->oldest);
     }
-    if (crew->ticked_ms && now_ms - crew->ticked_ms >= STALL_MS) crew->awake_at_ms = now_ms;
-    crew->ticked_ms = now_ms;
-    if (crew->awake_at_ms && now_ms - crew->awake_at_ms < DEAD_MS) return;
-    struct pawl__worker *worker = crew->oldest;
+    if (workers->ticked_ms && now_ms - workers->ticked_ms >= STALL_MS)
+        workers->awake_at_ms = now_ms;
+    workers->ticked_ms = now_ms;
+    if (workers->awake_at_ms && now_ms - workers->awake_at_ms < DEAD_MS) return;
+    struct pawl__worker *worker = workers->oldest;
     for (; worker && now_ms - worker->heard_ms >= DEAD_MS; worker = worker->newer) {
-        if (worker->beats && !worker->dead) die(server, worker);
+        if (worker->beats && !worker->dead) declare_dead(server, worker);
     }
 }
 
 /* ---- operators ---- */
 
-bool pawl__crew_direct(struct pawl__server *server, const char *id,
-                       enum pawl__worker_state directive)
+bool pawl__workers_direct(struct pawl__server *server, const char *id,
+                          enum pawl__worker_state directive)
 {
-    struct pawl__worker *worker = pawl__crew_find(server->crew, id);
+    struct pawl__worker *worker = pawl__workers_find(server->workers, id);
     if (!worker) {
-        worker = add(server->crew, id);
+        worker = add(server->workers, id);
         if (!worker) return false;
         worker->heard_ms = pawl__server_now(server);
     }
@@ -262,50 +266,52 @@ bool pawl__crew_direct(struct pawl__server *server, const char *id,
     return true;
 }
 
-void pawl__crew_direct_all(struct pawl__crew *crew, enum pawl__worker_state directive)
+void pawl__workers_direct_all(struct pawl__workers *workers, enum pawl__worker_state directive)
 {
-    for (struct pawl__worker *worker = crew->newest; worker; worker = worker->older) {
+    for (struct pawl__worker *worker = workers->newest; worker; worker = worker->older) {
         worker->directive = directive;
     }
 }
 
-bool pawl__crew_forget(struct pawl__crew *crew, const char *id)
+bool pawl__workers_forget(struct pawl__workers *workers, const char *id)
 {
-    struct pawl__worker *worker = pawl__crew_find(crew, id);
-    if (worker) forget(crew, worker);
+    struct pawl__worker *worker = pawl__workers_find(workers, id);
+    if (worker) forget(workers, worker);
     return worker != NULL;
 }
 
-const struct pawl__worker *pawl__crew_next(const struct pawl__crew *crew,
-                                           const struct pawl__worker *after)
+const struct pawl__worker *pawl__workers_next(const struct pawl__workers *workers,
+                                              const struct pawl__worker *after)
 {
-    return after ? after->older : crew->newest;
+    return after ? after->older : workers->newest;
 }
 
-size_t pawl__crew_count(const struct pawl__crew *crew)
+size_t pawl__workers_count(const struct pawl__workers *workers)
 {
-    return crew->table.count;
+    return workers->table.count;
 }
 
 /* ---- test mode ---- */
 
-void pawl__crew_directive(struct pawl__server *server, struct pawl_job_id id, const char *directive)
+void pawl__workers_directive(struct pawl__server *server, struct pawl_job_id id,
+                             const char *directive)
 {
-    struct pawl__crew *crew = server->crew;
+    struct pawl__workers *workers = server->workers;
     enum pawl__worker_state state = pawl__worker_state_of(directive);
     if (!server->config.test_mode || state == PAWL__WORKER_STATE_END) return;
-    size_t at = crew->directive_count++ % DIRECTIVES_MAX;
-    crew->directives[at].id = id;
-    crew->directives[at].state = state;
+    size_t at = workers->directive_count++ % DIRECTIVES_MAX;
+    workers->directives[at].id = id;
+    workers->directives[at].state = state;
 }
 
-enum pawl__worker_state pawl__crew_directive_of(const struct pawl__crew *crew,
-                                                struct pawl_job_id id)
+enum pawl__worker_state pawl__workers_directive_of(const struct pawl__workers *workers,
+                                                   struct pawl_job_id id)
 {
-    size_t count = crew->directive_count;
+    size_t count = workers->directive_count;
     if (count > DIRECTIVES_MAX) count = DIRECTIVES_MAX;
     for (size_t i = 0; i < count; i++) {
-        if (memcmp(&crew->directives[i].id, &id, sizeof id) == 0) return crew->directives[i].state;
+        if (memcmp(&workers->directives[i].id, &id, sizeof id) == 0)
+            return workers->directives[i].state;
     }
     return PAWL__WORKER_STATE_END;
 }

@@ -86,7 +86,7 @@ void pawl__on_marie_capacity(struct pawl__request *request)
     request->state = totals;
     pawl__buf_add_text(&request->reply, "{\"slots\":[");
     const struct pawl__worker *worker = NULL;
-    while ((worker = pawl__crew_next(request->server->crew, worker))) {
+    while ((worker = pawl__workers_next(request->server->workers, worker))) {
         if (worker->dead || !pawl__worker_takes(worker)) continue;
         add_row(request, totals, worker->id, concurrency(request, worker), worker->active,
                 "worker");

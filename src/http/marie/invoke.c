@@ -220,7 +220,7 @@ static void submit(struct pawl__request *request, struct invoke *invoke)
     }
 }
 
-static void tell_state(struct pawl__request *request, struct invoke *invoke)
+static void reply_state(struct pawl__request *request, struct invoke *invoke)
 {
     struct pawl_jobs jobs = { 0 };
     struct pawl_diag diag;
@@ -258,7 +258,7 @@ void pawl__on_marie_invoke(struct pawl__request *request)
     if (job && action && strcmp(action, "submit") == 0) {
         submit(request, invoke);
     } else if (job && action && strcmp(action, "status") == 0) {
-        tell_state(request, invoke);
+        reply_state(request, invoke);
     } else {
         pawl__reply_refuse(request, PAWL__FAULT_UNSUPPORTED, "action",
                            "only command \"job\" with action \"submit\" or \"status\" is "

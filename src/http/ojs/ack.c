@@ -151,7 +151,7 @@ static void on_completed(struct pawl__request *request, struct pawl_answer *answ
     ack->now_ms = answer->now_ms;
     pawl_answer_free(answer);
     if (!err || err == PAWL_ERR_STALE || err == PAWL_ERR_NOT_FOUND) {
-        pawl__claims_drop(request->server->claims, ack->owner.id, ack->run);
+        pawl__leases_drop(request->server->leases, ack->owner.id, ack->run);
     }
     if (!err && ack->job && ack->job->run == 1) { // it never failed: there is nothing to read
         reply_claimed(request);
@@ -168,14 +168,14 @@ static void on_completed(struct pawl__request *request, struct pawl_answer *answ
     }
 }
 
-static void post_completion(struct pawl__request *request, struct pawl__claim *claim)
+static void post_completion(struct pawl__request *request, struct pawl__lease *lease)
 {
     struct ack *ack = request->state;
-    struct pawl_run run = { claim->id, claim->run };
+    struct pawl_run run = { lease->id, lease->run };
     struct pawl_diag diag;
-    ack->run = claim->run;
+    ack->run = lease->run;
     // ours from now on: the claim may be dropped before the answer comes
-    ack->job = pawl__claim_take_job(request->server->claims, claim);
+    ack->job = pawl__lease_take_job(request->server->leases, lease);
     pawl__request_posting(request, on_completed);
     enum pawl_err err = pawl_post_complete(request->server->pawl, &run, ack->result,
                                            pawl__request_answered, request, &diag);
@@ -210,10 +210,10 @@ void pawl__on_ack(struct pawl__request *request)
     }
     request->state = ack;
     if (!read_ack(request, ack)) return;
-    struct pawl__claim *claim = pawl__claims_find(request->server->claims, ack->owner.id);
+    struct pawl__lease *lease = pawl__leases_find(request->server->leases, ack->owner.id);
     // a claim that does not fit may be an old one: then the store knows better
-    if (claim && pawl__owner_matches(&ack->owner, claim->worker, claim->attempt)) {
-        post_completion(request, claim);
+    if (lease && pawl__owner_matches(&ack->owner, lease->worker, lease->attempt)) {
+        post_completion(request, lease);
     } else {
         pawl__request_to_pool(request, settle);
     }

@@ -6,33 +6,33 @@
 enum { IDS_MAX = 10000 };
 
 /* What a bulk operation does: control NONE deletes. */
-struct deed {
+struct operation {
     enum pawl_control control;
     const char *done;  /* what the reply calls it */
     uint32_t possible; /* states it is for; the lifecycle may allow fewer */
     uint32_t usual;    /* those of a filter that names none */
 };
 
-static enum pawl_err move_one(struct pawl__request *request, const struct deed *deed,
+static enum pawl_err move_one(struct pawl__request *request, const struct operation *operation,
                               struct pawl_job_id id, struct pawl_diag *diag)
 {
     struct pawl *pawl = pawl__request_pawl(request);
     struct pawl_by by = pawl__request_by(request);
     struct pawl_jobs jobs = { 0 };
     enum pawl_err err = pawl_get(pawl, id, &jobs, diag);
-    bool possible = !err && (deed->possible & PAWL_STATE_BIT(jobs.at[0].state));
+    bool possible = !err && (operation->possible & PAWL_STATE_BIT(jobs.at[0].state));
     pawl_jobs_release(&jobs);
     if (err) return err;
     if (!possible) {
         snprintf(diag->text, sizeof diag->text, "the job's state does not allow this");
         return PAWL_ERR_STATE;
     }
-    return deed->control ? pawl_control(pawl, id, deed->control, &by, NULL, diag)
-                         : pawl_delete(pawl, id, &by, diag);
+    return operation->control ? pawl_control(pawl, id, operation->control, &by, NULL, diag)
+                              : pawl_delete(pawl, id, &by, diag);
 }
 
 static void move_ids(struct pawl__request *request, const struct pawl__json *json,
-                     const struct deed *deed)
+                     const struct operation *operation)
 {
     struct pawl__buf items = { 0 };
     struct pawl__ids ids;
@@ -41,11 +41,11 @@ static void move_ids(struct pawl__request *request, const struct pawl__json *jso
     for (size_t i = 0; i < ids.count; i++) {
         struct pawl_diag diag = { 0 };
         char text[PAWL_JOB_ID_TEXT_BYTES];
-        enum pawl_err err = move_one(request, deed, ids.at[i], &diag);
+        enum pawl_err err = move_one(request, operation, ids.at[i], &diag);
         moved += !err;
         pawl_job_id_text(ids.at[i], text);
         pawl__buf_printf(&items, "%s{\"job_id\":\"%s\",\"status\":\"%s\"", i ? "," : "", text,
-                         err ? "skipped" : deed->done);
+                         err ? "skipped" : operation->done);
         if (err) {
             struct pawl__fault fault;
             pawl__refuse_err(&fault, err, &diag);
@@ -56,7 +56,7 @@ static void move_ids(struct pawl__request *request, const struct pawl__json *jso
     }
     pawl__buf_printf(&request->reply,
                      "{\"total_matched\":%zu,\"%s\":%zu,\"skipped\":%zu,\"items\":[", ids.count,
-                     deed->done, moved, ids.count - moved);
+                     operation->done, moved, ids.count - moved);
     pawl__buf_add(&request->reply, items.at, items.len);
     pawl__buf_add_text(&request->reply, "]}");
     if (items.failed) request->reply.failed = true;
@@ -65,7 +65,7 @@ static void move_ids(struct pawl__request *request, const struct pawl__json *jso
 }
 
 static void move_matching(struct pawl__request *request, const struct pawl__json *json,
-                          uint32_t object, const struct deed *deed)
+                          uint32_t object, const struct operation *operation)
 {
     struct pawl_filter filter = { 0 };
     struct pawl_diag diag;
@@ -78,21 +78,21 @@ static void move_matching(struct pawl__request *request, const struct pawl__json
     }
     struct pawl *pawl = pawl__request_pawl(request);
     enum pawl_err err = pawl_count(pawl, &filter, &matched, &diag);
-    filter.states = filter.states ? filter.states & deed->possible : deed->usual;
+    filter.states = filter.states ? filter.states & operation->possible : operation->usual;
     if (!err && filter.states)
-        err = pawl__bulk_move(request, &filter, deed->control, matched, &moved, &diag);
+        err = pawl__bulk_move(request, &filter, operation->control, matched, &moved, &diag);
     if (err) {
         pawl__reply_err(request, err, &diag);
         return;
     }
     pawl__buf_printf(&request->reply,
                      "{\"total_matched\":%lld,\"%s\":%lld,\"skipped\":%lld,\"items\":[]}",
-                     (long long)matched, deed->done, (long long)moved,
+                     (long long)matched, operation->done, (long long)moved,
                      (long long)(matched > moved ? matched - moved : 0));
     pawl__reply(request, 200);
 }
 
-static void move_many(struct pawl__request *request, const struct deed *deed)
+static void move_many(struct pawl__request *request, const struct operation *operation)
 {
     struct pawl__json json;
     if (!pawl__request_json(request, false, &json)) return;
@@ -105,9 +105,9 @@ static void move_many(struct pawl__request *request, const struct deed *deed)
         pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "filter",
                            "filter must be an object that says which jobs");
     } else if (ids) {
-        move_ids(request, &json, deed);
+        move_ids(request, &json, operation);
     } else {
-        move_matching(request, &json, filter, deed);
+        move_matching(request, &json, filter, operation);
     }
 }
 
@@ -125,7 +125,7 @@ static void move_many(struct pawl__request *request, const struct deed *deed)
 
 void pawl__on_bulk_cancel(struct pawl__request *request)
 {
-    static const struct deed cancel = { PAWL_CONTROL_CANCEL, "cancelled", WAITING, WAITING };
+    static const struct operation cancel = { PAWL_CONTROL_CANCEL, "cancelled", WAITING, WAITING };
     move_many(request, &cancel);
 }
 
@@ -133,18 +133,18 @@ void pawl__on_bulk_retry(struct pawl__request *request)
 {
     // A job named by its id or its state is retried if the lifecycle allows it. A filter that names
     // no state means failed jobs: those that were cancelled should stay so.
-    static const struct deed retry = { PAWL_CONTROL_RETRY, "retried", UINT32_MAX, DISCARDED };
+    static const struct operation retry = { PAWL_CONTROL_RETRY, "retried", UINT32_MAX, DISCARDED };
     move_many(request, &retry);
 }
 
 void pawl__on_bulk_promote(struct pawl__request *request)
 {
-    static const struct deed promote = { PAWL_CONTROL_PROMOTE, "promoted", DELAYED, DELAYED };
+    static const struct operation promote = { PAWL_CONTROL_PROMOTE, "promoted", DELAYED, DELAYED };
     move_many(request, &promote);
 }
 
 void pawl__on_bulk_delete(struct pawl__request *request)
 {
-    static const struct deed forget = { PAWL_CONTROL_NONE, "deleted", ENDED, ENDED };
+    static const struct operation forget = { PAWL_CONTROL_NONE, "deleted", ENDED, ENDED };
     move_many(request, &forget);
 }

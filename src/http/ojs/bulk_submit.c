@@ -14,7 +14,7 @@
 enum { KEY_BYTES_MAX = 128, KEPT_MS = 86400000, SHARD_DIGITS = 2 };
 
 /* A posted call, and what came of it. */
-struct errand {
+struct posted {
     struct bulk *bulk;
     struct pawl_answer *answer; /* NULL: `err` says why it was not posted */
     enum pawl_err err;
@@ -27,7 +27,7 @@ struct item {
     struct pawl__fault fault; /* why it is not in; kind NONE: it is */
     struct pawl_submitted submitted, holder;
     bool clash; /* `holder` is in its way */
-    struct errand errand;
+    struct posted posted;
 };
 
 struct bulk {
@@ -39,7 +39,7 @@ struct bulk {
     int status;
     enum pawl_err trouble; /* the store's, nobody's fault */
     struct pawl_diag diag; /* of the trouble */
-    struct errand all;     /* of an atomic request */
+    struct posted all;     /* of an atomic request */
     struct pawl__warnings warnings;
     struct pawl__mutex mutex;
     struct pawl__cond all_in;
@@ -51,24 +51,24 @@ struct bulk {
 
 static void answered(struct pawl_answer *taken_answer)
 {
-    struct errand *errand = taken_answer->ctx;
-    struct bulk *bulk = errand->bulk;
-    errand->answer = taken_answer;
+    struct posted *posted = taken_answer->ctx;
+    struct bulk *bulk = posted->bulk;
+    posted->answer = taken_answer;
     pawl__lock(&bulk->mutex);
     if (!--bulk->missing) pawl__cond_signal(&bulk->all_in);
     pawl__unlock(&bulk->mutex);
 }
 
-static void post(struct pawl__request *request, struct bulk *bulk, struct errand *errand,
+static void post(struct pawl__request *request, struct bulk *bulk, struct posted *posted,
                  const struct pawl_job_spec *specs, size_t count)
 {
-    errand->bulk = bulk;
+    posted->bulk = bulk;
     pawl__lock(&bulk->mutex);
     bulk->missing++;
     pawl__unlock(&bulk->mutex);
-    errand->err = pawl_post_submit(pawl__request_pawl(request), specs, count, answered, errand,
-                                   &errand->diag);
-    if (!errand->err) return;
+    posted->err = pawl_post_submit(pawl__request_pawl(request), specs, count, answered, posted,
+                                   &posted->diag);
+    if (!posted->err) return;
     pawl__lock(&bulk->mutex);
     bulk->missing--;
     pawl__unlock(&bulk->mutex);
@@ -94,7 +94,7 @@ static void note_failure(struct bulk *bulk, struct item *item, enum pawl_err err
     }
     pawl__refuse_err(&item->fault, err, diag);
     item->clash = err == PAWL_ERR_DUPLICATE || err == PAWL_ERR_EXISTS;
-    bool stored = bulk->all.answer || item->errand.answer; // else another job here has its id
+    bool stored = bulk->all.answer || item->posted.answer; // else another job here has its id
     if (err == PAWL_ERR_EXISTS && stored) item->holder.id = item->envelope.id;
 }
 
@@ -102,16 +102,16 @@ static void submit_each(struct pawl__request *request, struct bulk *bulk)
 {
     for (size_t i = 0; i < bulk->count; i++) { // all are posted first: they share a few commits
         struct item *item = &bulk->items[i];
-        if (!item->fault.kind) post(request, bulk, &item->errand, &item->envelope.spec, 1);
+        if (!item->fault.kind) post(request, bulk, &item->posted, &item->envelope.spec, 1);
     }
     wait_for_all(bulk);
     for (size_t i = 0; i < bulk->count; i++) {
         struct item *item = &bulk->items[i];
-        struct pawl_answer *answer = item->errand.answer;
+        struct pawl_answer *answer = item->posted.answer;
         if (item->fault.kind) continue;
         if (answer) item->holder = answer->holder;
         if (!answer) {
-            note_failure(bulk, item, item->errand.err, &item->errand.diag);
+            note_failure(bulk, item, item->posted.err, &item->posted.diag);
         } else if (answer->err) {
             note_failure(bulk, item, answer->err, &answer->diag);
         } else {
@@ -133,7 +133,7 @@ static void fail_others(struct bulk *bulk)
     }
 }
 
-static size_t blamed(const struct errand *all)
+static size_t blamed(const struct posted *all)
 {
     const char *field = all->diag.field;
     if (all->answer) return all->answer->failed_index;
@@ -142,7 +142,7 @@ static size_t blamed(const struct errand *all)
 
 static void submit_all(struct pawl__request *request, struct bulk *bulk)
 {
-    struct errand *all = &bulk->all;
+    struct posted *all = &bulk->all;
     for (size_t i = 0; i < bulk->count; i++) {
         bulk->specs[i] = bulk->items[i].envelope.spec;
         if (bulk->items[i].fault.kind) {
@@ -227,7 +227,7 @@ static void finish(struct pawl__request *request)
     const struct bulk *bulk = request->state;
     for (size_t i = 0; i < bulk->count; i++) {
         const struct item *item = &bulk->items[i];
-        if (!item->fault.kind) pawl__job_tell_rooms(request, &item->envelope, item->submitted.id);
+        if (!item->fault.kind) pawl__job_put_in_force(request, &item->envelope, item->submitted.id);
     }
     pawl__reply(request, bulk->status);
 }

@@ -157,7 +157,7 @@ static void refuse_save(struct pawl__request *request, const struct save *save)
 static void saved(struct pawl__request *request)
 {
     const struct save *save = request->state;
-    pawl__claims_mark(request->server->claims, save->owner.id);
+    pawl__leases_mark(request->server->leases, save->owner.id);
     pawl__reply(request, 200);
 }
 

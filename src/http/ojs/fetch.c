@@ -181,7 +181,7 @@ static void give_back(struct pawl__request *request, struct fetch *fetch)
         for (size_t k = 0; k < answer->job_count; k++) {
             assert(count < PAWL_CLAIM_MAX);
             runs[count++] = (struct pawl_run){ answer->jobs[k].id, answer->jobs[k].run };
-            pawl__claims_drop(request->server->claims, answer->jobs[k].id, answer->jobs[k].run);
+            pawl__leases_drop(request->server->leases, answer->jobs[k].id, answer->jobs[k].run);
         }
     }
     give_back_runs(request->server, runs, count);
@@ -258,15 +258,15 @@ static void printed(void *ctx)
     hand_over(ctx);
 }
 
-static bool note_claims(struct pawl__request *request, const struct fetch *fetch)
+static bool note_leases(struct pawl__request *request, const struct fetch *fetch)
 {
-    struct pawl__claims *claims = request->server->claims;
+    struct pawl__leases *leases = request->server->leases;
     bool past = false;
     for (size_t i = 0; i < fetch->answer_count; i++) {
         const struct pawl_answer *answer = fetch->answers[i];
         for (size_t k = 0; k < answer->job_count; k++) {
-            past = past || pawl__claims_has_past(claims, &answer->jobs[k]);
-            pawl__claims_put(claims, &answer->jobs[k], fetch->lease_ms);
+            past = past || pawl__leases_has_past(leases, &answer->jobs[k]);
+            pawl__leases_put(leases, &answer->jobs[k], fetch->lease_ms);
         }
     }
     return past;
@@ -279,7 +279,7 @@ static void reply_jobs(struct pawl__request *request)
         hand_over(request);
         return;
     }
-    fetch->past = note_claims(request, fetch);
+    fetch->past = note_leases(request, fetch);
     bool slow = fetch->past || fetch->bytes > PAWL__LARGE_BYTES;
     if (slow && pawl__background_run(request->server, print_on_pool, printed, request)) return;
     print_jobs(request, print_plain);
@@ -416,7 +416,7 @@ static void ask_next(struct pawl__request *request)
 static bool takes_jobs(struct pawl__request *request, const struct fetch *fetch)
 {
     if (!fetch->named) return true;
-    const struct pawl__worker *worker = pawl__crew_find(request->server->crew, fetch->worker);
+    const struct pawl__worker *worker = pawl__workers_find(request->server->workers, fetch->worker);
     return !worker || pawl__worker_takes(worker);
 }
 
@@ -452,7 +452,7 @@ void pawl__on_fetch(struct pawl__request *request)
     fetch->waiter.request = request;
     fetch->waiter.ask = ask;
     fetch->waiter.give_up = reply_nothing;
-    if (fetch->named) (void)pawl__crew_heard(server, fetch->worker, request->now_ms);
+    if (fetch->named) (void)pawl__workers_heard(server, fetch->worker, request->now_ms);
     // others wait for the same already: their turn comes first
     if (fetch->waiter.until_ms && !server->stopping && !pawl__request_gone(request) &&
         takes_jobs(request, fetch) && pawl__waiters_has_line(server->waiters, fetch->line) &&

@@ -79,7 +79,7 @@ static void assert_given_back(struct world *world, int64_t runs)
     assert_int_equal(jobs.at[0].run, runs);
     assert_int_equal(jobs.at[0].free_runs, runs); // none was charged
     pawl_jobs_release(&jobs);
-    assert_null(pawl__claims_find(world->server->claims, world->id));
+    assert_null(pawl__leases_find(world->server->leases, world->id));
 }
 
 static void claims_nothing_for_a_client_that_is_gone(void **state)
@@ -107,13 +107,13 @@ static void gives_back_when_the_client_goes_during_the_claim(void **state)
 static void gives_back_when_the_client_goes_during_the_reading(void **state)
 {
     struct world *world = *state;
-    pawl__claims_mark(world->server->claims, world->id);
+    pawl__leases_mark(world->server->leases, world->id);
     struct pawl__request *request = new_fetch(world);
     pawl__on_fetch(request);
-    while (!pawl__claims_find(world->server->claims, world->id)) {
+    while (!pawl__leases_find(world->server->leases, world->id)) {
         uv_run(&world->server->loop, UV_RUN_ONCE);
     }
-    assert_int_equal(world->server->working, 1); // the chore
+    assert_int_equal(world->server->working, 1); // the background task
     request->conn = NULL;
     run_until_idle(world);
     assert_given_back(world, 1);

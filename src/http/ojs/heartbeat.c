@@ -165,13 +165,13 @@ static bool hear(struct pawl__request *request, struct beat *beat, enum pawl__wo
                  int64_t active, char *taken_info)
 {
     struct pawl__server *server = request->server;
-    struct pawl__worker *worker = pawl__crew_heard(server, beat->worker, request->now_ms);
+    struct pawl__worker *worker = pawl__workers_heard(server, beat->worker, request->now_ms);
     if (!worker) {
         free(taken_info);
         pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
         return false;
     }
-    pawl__worker_tell(worker, taken_info);
+    pawl__worker_set_info(worker, taken_info);
     if (!worker->beats) note_worker(server, worker, PAWL__EVENT_WORKER_STARTED);
     if (worker->state != state && state != PAWL__WORKER_RUNNING) {
         note_worker(server, worker,
@@ -190,11 +190,11 @@ static bool hear(struct pawl__request *request, struct beat *beat, enum pawl__wo
 static void hear_of_holders(struct pawl__request *request, struct beat *beat)
 {
     for (size_t i = 0; i < beat->count; i++) {
-        const struct pawl__claim *claim =
-            pawl__claims_find(request->server->claims, beat->listed[i].id);
-        if (!claim || !claim->named) continue;
+        const struct pawl__lease *lease =
+            pawl__leases_find(request->server->leases, beat->listed[i].id);
+        if (!lease || !lease->named) continue;
         const struct pawl__worker *worker =
-            pawl__crew_heard(request->server, claim->worker, request->now_ms);
+            pawl__workers_heard(request->server, lease->worker, request->now_ms);
         if (worker) beat->reply = worker->directive;
     }
 }
@@ -255,9 +255,9 @@ static void reply_beat(struct pawl__request *request)
 
 static void remember(struct pawl__server *server, const struct beat *beat, size_t i)
 {
-    struct pawl__claim *claim = pawl__claims_find(server->claims, beat->listed[i].id);
-    if (claim && claim->run == beat->listed[i].run) {
-        claim->lease_until_ms = beat->now_ms + beat->listed[i].lease_ms;
+    struct pawl__lease *lease = pawl__leases_find(server->leases, beat->listed[i].id);
+    if (lease && lease->run == beat->listed[i].run) {
+        lease->lease_until_ms = beat->now_ms + beat->listed[i].lease_ms;
     }
 }
 
@@ -340,7 +340,7 @@ static void extended_on_pool(void *ctx)
     for (size_t i = 0; i < beat->count; i++) {
         struct listed *listed = &beat->listed[i];
         if (listed->extended && listed->read.count) {
-            pawl__claims_put(request->server->claims, &listed->read.at[0], listed->lease_ms);
+            pawl__leases_put(request->server->leases, &listed->read.at[0], listed->lease_ms);
         }
         pawl_jobs_release(&listed->read);
         if (listed->extended) remember(request->server, beat, i);
@@ -376,7 +376,7 @@ static void on_extended(struct pawl__request *request, struct pawl_answer *answe
         if (listed->extended) {
             remember(request->server, beat, beat->index[i]);
         } else {
-            pawl__claims_drop(request->server->claims, listed->id, listed->run);
+            pawl__leases_drop(request->server->leases, listed->id, listed->run);
             listed->run = 0;
             all = false;
         }
@@ -401,26 +401,27 @@ static void post_extension(struct pawl__request *request, struct beat *beat)
     pawl__reply_err(request, err, &diag);
 }
 
-static bool fits(const struct pawl__claim *claim, const struct beat *beat,
+static bool fits(const struct pawl__lease *lease, const struct beat *beat,
                  const struct listed *listed)
 {
-    return (!beat->worker || !claim->named || strcmp(claim->worker, beat->worker) == 0) &&
-           (!listed->attempt || listed->attempt == claim->attempt);
+    return (!beat->worker || !lease->named || strcmp(lease->worker, beat->worker) == 0) &&
+           (!listed->attempt || listed->attempt == lease->attempt);
 }
 
 /* What is known here of the listed jobs. False: something is not, or the leases differ. */
-static bool find_claims(struct pawl__request *request, struct beat *beat)
+static bool find_leases(struct pawl__request *request, struct beat *beat)
 {
     bool known = true;
     for (size_t i = 0; i < beat->count; i++) {
         struct listed *listed = &beat->listed[i];
-        const struct pawl__claim *claim = pawl__claims_find(request->server->claims, listed->id);
-        enum pawl__worker_state told = pawl__crew_directive_of(request->server->crew, listed->id);
+        const struct pawl__lease *lease = pawl__leases_find(request->server->leases, listed->id);
+        enum pawl__worker_state told =
+            pawl__workers_directive_of(request->server->workers, listed->id);
         if (told != PAWL__WORKER_STATE_END) beat->reply = told;
-        known = known && claim && fits(claim, beat, listed);
-        if (!claim || !fits(claim, beat, listed)) continue;
-        listed->run = claim->run;
-        listed->lease_ms = beat->lease_ms ? beat->lease_ms : claim->lease_ms;
+        known = known && lease && fits(lease, beat, listed);
+        if (!lease || !fits(lease, beat, listed)) continue;
+        listed->run = lease->run;
+        listed->lease_ms = beat->lease_ms ? beat->lease_ms : lease->lease_ms;
         beat->runs[beat->run_count] = (struct pawl_run){ listed->id, listed->run };
         beat->index[beat->run_count++] = i;
         known = known && listed->lease_ms == beat->listed[beat->index[0]].lease_ms;
@@ -454,7 +455,7 @@ void pawl__on_heartbeat(struct pawl__request *request)
     } else if (!hear(request, beat, state, active, info_of(&json))) {
         return;
     }
-    if (!find_claims(request, beat)) {
+    if (!find_leases(request, beat)) {
         look_further(request);
     } else if (beat->run_count) {
         post_extension(request, beat);
@@ -501,7 +502,7 @@ void pawl__worker_print(struct pawl__buf *out, const struct pawl__worker *worker
 void pawl__on_worker_health(struct pawl__request *request)
 {
     const char *id = request->parts[0];
-    const struct pawl__worker *worker = pawl__crew_find(request->server->crew, id);
+    const struct pawl__worker *worker = pawl__workers_find(request->server->workers, id);
     if (!worker) {
         pawl__reply_not_found(request, "worker", id);
         return;

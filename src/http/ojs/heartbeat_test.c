@@ -14,15 +14,15 @@ static int begin(void **state)
 {
     (void)state;
     assert_int_equal(uv_loop_init(&server.loop), 0);
-    server.crew = pawl__crew_new();
-    assert_non_null(server.crew);
+    server.workers = pawl__workers_new();
+    assert_non_null(server.workers);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    pawl__crew_free(server.crew);
+    pawl__workers_free(server.workers);
     return uv_loop_close(&server.loop);
 }
 
@@ -30,10 +30,10 @@ static void prints_what_is_known_of_a_worker(void **state)
 {
     (void)state;
     struct pawl__buf out = { 0 };
-    struct pawl__worker *worker = pawl__crew_heard(&server, "w\"1", 0);
+    struct pawl__worker *worker = pawl__workers_heard(&server, "w\"1", 0);
     worker->active = 3;
-    pawl__worker_tell(worker, strdup(",\"pid\":7"));
-    pawl__worker_tell(worker, strdup(",\"pid\":8"));
+    pawl__worker_set_info(worker, strdup(",\"pid\":7"));
+    pawl__worker_set_info(worker, strdup(",\"pid\":8"));
     pawl__worker_print(&out, worker);
     assert_string_equal(out.at, "{\"id\":\"w\\\"1\",\"worker_id\":\"w\\\"1\",\"state\":\"running\","
                                 "\"directive\":\"running\",\"active_jobs\":3,\"pid\":8}");

@@ -50,8 +50,8 @@ struct pawl__refused {
 };
 void pawl__job_reply_refused(struct pawl__request *request, const struct pawl__refused *refused);
 /* Rate limits and test directives of an envelope, for those who keep them. On the loop. */
-void pawl__job_tell_rooms(struct pawl__request *request, const struct pawl__envelope *envelope,
-                          struct pawl_job_id id);
+void pawl__job_put_in_force(struct pawl__request *request, const struct pawl__envelope *envelope,
+                            struct pawl_job_id id);
 
 /* ---- heartbeat.c ---- */
 

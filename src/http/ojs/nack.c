@@ -150,7 +150,7 @@ static void begin_reply(struct pawl__request *request)
 }
 
 /* Somebody may have fetched it again already: the reply tells how this run left it. */
-static void tell_as_left(struct pawl_job *job, const struct nack *nack)
+static void show_as_left(struct pawl_job *job, const struct nack *nack)
 {
     if (job->state == nack->failed.to) return;
     job->state = nack->failed.to;
@@ -170,7 +170,7 @@ static void reply_failed(struct pawl__request *request)
     }
     begin_reply(request);
     if (known) {
-        tell_as_left(&story.job, nack);
+        show_as_left(&story.job, nack);
         pawl__buf_printf(&request->reply, ",\"max_attempts\":%lld,\"job\":",
                          (long long)pawl__envelope_attempts_max(&story.job));
         pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
@@ -246,7 +246,7 @@ static void on_failed(struct pawl__request *request, struct pawl_answer *answer)
     nack->now_ms = answer->now_ms;
     nack->failed = answer->failed;
     if (!err || lost) {
-        pawl__claims_drop(request->server->claims, nack->owner.id, nack->run);
+        pawl__leases_drop(request->server->leases, nack->owner.id, nack->run);
     }
     if (!err) {
         pause_queue(request, nack);
@@ -259,13 +259,13 @@ static void on_failed(struct pawl__request *request, struct pawl_answer *answer)
     pawl_answer_free(answer);
 }
 
-static void post_failure(struct pawl__request *request, const struct pawl__claim *claim)
+static void post_failure(struct pawl__request *request, const struct pawl__lease *lease)
 {
     struct nack *nack = request->state;
-    struct pawl_run run = { claim->id, claim->run };
+    struct pawl_run run = { lease->id, lease->run };
     struct pawl_diag diag;
-    nack->run = claim->run;
-    nack->queue = pawl__arena_dup(&request->arena, claim->queue, strlen(claim->queue));
+    nack->run = lease->run;
+    nack->queue = pawl__arena_dup(&request->arena, lease->queue, strlen(lease->queue));
     pawl__request_posting(request, on_failed);
     enum pawl_err err = pawl_post_fail(request->server->pawl, &run, &nack->report,
                                        pawl__request_answered, request, &diag);
@@ -283,9 +283,9 @@ void pawl__on_nack(struct pawl__request *request)
     }
     request->state = nack;
     if (!read_nack(request, nack)) return;
-    const struct pawl__claim *claim = pawl__claims_find(request->server->claims, nack->owner.id);
-    if (claim && pawl__owner_matches(&nack->owner, claim->worker, claim->attempt)) {
-        post_failure(request, claim);
+    const struct pawl__lease *lease = pawl__leases_find(request->server->leases, nack->owner.id);
+    if (lease && pawl__owner_matches(&nack->owner, lease->worker, lease->attempt)) {
+        post_failure(request, lease);
     } else {
         pawl__request_to_pool(request, settle);
     }

@@ -243,7 +243,7 @@ void pawl__on_progress_put(struct pawl__request *request)
     }
     request->state = report;
     if (!read_report(request, report)) return;
-    const struct pawl__claim *claim = pawl__claims_find(request->server->claims, report->owner.id);
-    if (claim) report->lease_ms = claim->lease_ms;
+    const struct pawl__lease *lease = pawl__leases_find(request->server->leases, report->owner.id);
+    if (lease) report->lease_ms = lease->lease_ms;
     pawl__request_to_pool(request, report_on_pool);
 }

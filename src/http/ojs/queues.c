@@ -63,15 +63,15 @@ void pawl__queue_print_counts(struct pawl__buf *out, const struct pawl_queue_sta
     pawl__buf_add_text(out, stats->paused ? "\"paused\":true" : "\"paused\":false");
 }
 
-static void print_pace(struct pawl__buf *out, const struct pawl__pace *pace)
+static void print_recent(struct pawl__buf *out, const struct pawl__recent *recent)
 {
     pawl__buf_printf(out,
                      ",\"completed_last_hour\":%lld,\"failed_last_hour\":%lld,"
                      "\"avg_duration_ms\":%lld,\"avg_wait_ms\":%lld,"
                      "\"throughput_per_second\":%.3f",
-                     (long long)pace->completed_last_hour, (long long)pace->failed_last_hour,
-                     (long long)pace->run_ms, (long long)pace->wait_ms,
-                     (double)(pace->completed_last_minute + pace->failed_last_minute) / 60);
+                     (long long)recent->completed_last_hour, (long long)recent->failed_last_hour,
+                     (long long)recent->run_ms, (long long)recent->wait_ms,
+                     (double)(recent->completed_last_minute + recent->failed_last_minute) / 60);
 }
 
 /* In /stats "queue" is a string by the text of the spec, and to the SDKs and the CLI; the
@@ -102,7 +102,7 @@ static void print_stats(struct pawl__request *request, const struct pawl_queue_s
                      stats->paused ? "paused" : "active", stats->queue,
                      (long long)pawl__queue_depth(stats));
     pawl__queue_print_counts(out, stats);
-    print_pace(out, request->state);
+    print_recent(out, request->state);
     pawl__buf_add_text(out, "},\"computed_at\":");
     pawl__print_instant(out, request->now_ms);
     if (config) {
@@ -176,13 +176,13 @@ static void reply_queue(struct pawl__request *request)
 /* What the loop knows first, then what the store knows. */
 static void look_at_queue(struct pawl__request *request, pawl__handler_fn *then)
 {
-    struct pawl__pace *pace = pawl__arena_calloc(&request->arena, 1, sizeof *pace);
-    if (!pace) {
+    struct pawl__recent *recent = pawl__arena_calloc(&request->arena, 1, sizeof *recent);
+    if (!recent) {
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
         return;
     }
-    *pace = pawl__paces_of(request->server->paces, request->parts[0], request->now_ms);
-    request->state = pace;
+    *recent = pawl__throughput_of(request->server->throughput, request->parts[0], request->now_ms);
+    request->state = recent;
     pawl__request_to_pool(request, then);
 }
 

@@ -24,7 +24,7 @@ enum {
 };
 
 struct wait {
-    struct pawl__link link; /* first; by the job's id */
+    struct pawl__hash_link link; /* first; by the job's id */
     struct pawl__request *request;
     struct wait *prev, *next;
     struct pawl_job_id id;
@@ -39,7 +39,7 @@ struct wait {
 struct pawl__results {
     struct pawl__server *server;
     struct wait *waits; /* newest first */
-    struct pawl__table by_id;
+    struct pawl__hashtable by_id;
     struct pawl_job_id ring[ENDED_KEPT];
     uint64_t ended;    /* jobs, ever; the newest is before ring[ended % ENDED_KEPT] */
     uint64_t notices;  /* from elsewhere */
@@ -57,7 +57,7 @@ struct pawl__results *pawl__results_new(struct pawl__server *server)
 void pawl__results_free(struct pawl__results *results)
 {
     if (!results) return;
-    pawl__table_release(&results->by_id);
+    pawl__hashtable_release(&results->by_id);
     free(results);
 }
 
@@ -110,7 +110,7 @@ static bool same(const struct pawl_job_id *a, const struct pawl_job_id *b)
 /* False: no memory. */
 static bool list_wait(struct pawl__results *results, struct wait *wait)
 {
-    if (!pawl__table_add(&results->by_id, &wait->link, hash_of(&wait->id))) return false;
+    if (!pawl__hashtable_add(&results->by_id, &wait->link, hash_of(&wait->id))) return false;
     wait->next = results->waits;
     wait->prev = NULL;
     if (wait->next) wait->next->prev = wait;
@@ -122,7 +122,7 @@ static bool list_wait(struct pawl__results *results, struct wait *wait)
 static void unlist(struct pawl__results *results, struct wait *wait)
 {
     if (!wait->listed) return;
-    pawl__table_remove(&results->by_id, &wait->link);
+    pawl__hashtable_remove(&results->by_id, &wait->link);
     if (wait->next) wait->next->prev = wait->prev;
     if (wait->prev) wait->prev->next = wait->next;
     if (results->waits == wait) results->waits = wait->next;
@@ -222,11 +222,11 @@ void pawl__results_moved(struct pawl__results *results, const struct pawl_moved 
     if (moved->lost) pawl__results_foreign(results); // one of those may be waited for
     if (!pawl_state_is_terminal(moved->to)) return;
     results->ring[results->ended++ % ENDED_KEPT] = moved->id;
-    struct pawl__link *next;
-    struct pawl__link *link = pawl__table_first(&results->by_id, hash_of(&moved->id));
+    struct pawl__hash_link *next;
+    struct pawl__hash_link *link = pawl__hashtable_first(&results->by_id, hash_of(&moved->id));
     for (; link; link = next) {
         struct wait *wait = (struct wait *)link;
-        next = pawl__table_next(link);
+        next = pawl__hashtable_next(link);
         if (same(&wait->id, &moved->id)) look_again(results, wait, false);
     }
 }

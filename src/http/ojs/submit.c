@@ -57,7 +57,7 @@ struct submission {
 };
 
 /* The job that a spec became, unless the store decided more than its id and state. */
-static bool is_told(const struct pawl_submitted *submitted)
+static bool is_plain(const struct pawl_submitted *submitted)
 {
     return !submitted->deduplicated && !submitted->replaced;
 }
@@ -161,7 +161,7 @@ static void look_and_reply(struct pawl__request *request)
     struct pawl_jobs *known = pawl__arena_calloc(&request->arena, submission->count, sizeof *known);
     enum pawl_err err = known ? PAWL_OK : PAWL_ERR_NOMEM;
     for (size_t i = 0; !err && i < submission->count; i++) {
-        if (is_told(&submission->submitted[i])) continue;
+        if (is_plain(&submission->submitted[i])) continue;
         err = pawl_get(pawl__request_pawl(request), submission->submitted[i].id, &known[i], &diag);
         if (err == PAWL_ERR_NOT_FOUND) err = PAWL_OK; // gone already: what was asked for is shown
     }
@@ -175,20 +175,20 @@ static void look_and_reply(struct pawl__request *request)
     }
 }
 
-void pawl__job_tell_rooms(struct pawl__request *request, const struct pawl__envelope *envelope,
-                          struct pawl_job_id id)
+void pawl__job_put_in_force(struct pawl__request *request, const struct pawl__envelope *envelope,
+                            struct pawl_job_id id)
 {
     const char *queue = envelope->spec.queue ? envelope->spec.queue : "default";
     if (envelope->rate_limit.len) pawl__rates_noted(request->server, queue, envelope->rate_limit);
     if (envelope->test_directive) {
-        pawl__crew_directive(request->server, id, envelope->test_directive);
+        pawl__workers_directive(request->server, id, envelope->test_directive);
     }
 }
 
-static void tell_rooms(struct pawl__request *request, const struct submission *submission)
+static void put_in_force(struct pawl__request *request, const struct submission *submission)
 {
     for (size_t i = 0; i < submission->count; i++) {
-        pawl__job_tell_rooms(request, &submission->envelopes[i], submission->submitted[i].id);
+        pawl__job_put_in_force(request, &submission->envelopes[i], submission->submitted[i].id);
     }
     const struct pawl__envelope *first = &submission->envelopes[0];
     if (!submission->batch && first->rate_limit.len) {
@@ -267,7 +267,7 @@ static void submitted(struct pawl__request *request, struct pawl_answer *answer)
         pawl_answer_free(answer);
         return;
     }
-    bool told = true;
+    bool plain = true;
     submission->now_ms = answer->now_ms;
     submission->submitted =
         pawl__arena_calloc(&request->arena, submission->count, sizeof *submission->submitted);
@@ -280,10 +280,10 @@ static void submitted(struct pawl__request *request, struct pawl_answer *answer)
            submission->count * sizeof *submission->submitted);
     pawl_answer_free(answer);
     for (size_t i = 0; i < submission->count; i++) {
-        told = told && is_told(&submission->submitted[i]);
+        plain = plain && is_plain(&submission->submitted[i]);
     }
-    tell_rooms(request, submission);
-    if (told && !is_long(request)) {
+    put_in_force(request, submission);
+    if (plain && !is_long(request)) {
         reply_submitted(request, NULL);
     } else {
         pawl__request_to_pool(request, look_and_reply);

@@ -49,8 +49,8 @@ static void wait_for_answers(struct batch *batch)
     pawl__unlock(&batch->mutex);
 }
 
-static void tell_refusal(struct batch *batch, struct pawl__wire_answer *out, enum pawl_err err,
-                         const struct pawl_diag *diag)
+static void put_refusal(struct batch *batch, struct pawl__wire_answer *out, enum pawl_err err,
+                        const struct pawl_diag *diag)
 {
     struct pawl__wire_refusal refusal = pawl__remote_refusal(batch->request, err, diag);
     out->err = err;
@@ -99,12 +99,12 @@ static struct pawl__remote_call call_of(struct batch *batch, size_t i, struct pa
 /* ---- posted ---- */
 
 /* What a posted call brought. */
-static void tell_answer(struct batch *batch, const struct pawl_answer *answer,
-                        struct pawl__wire_answer *out)
+static void put_answer(struct batch *batch, const struct pawl_answer *answer,
+                       struct pawl__wire_answer *out)
 {
     out->now_ms = answer->now_ms;
     if (answer->err) {
-        tell_refusal(batch, out, answer->err, &answer->diag);
+        put_refusal(batch, out, answer->err, &answer->diag);
         out->holder = answer->holder;
     }
     out->submitted = answer->submitted;
@@ -144,14 +144,14 @@ static void do_posted(struct batch *batch, size_t first, size_t count)
         pawl__lock(&batch->mutex);
         batch->waiting--;
         pawl__unlock(&batch->mutex);
-        tell_refusal(batch, &batch->answers[i], err, &diag);
+        put_refusal(batch, &batch->answers[i], err, &diag);
         batch->answers[i].failed_index = blamed(&diag);
     }
     wait_for_answers(batch);
     for (size_t i = first; i < first + count; i++) {
         const struct pawl_answer *answer = batch->slots[i].answer;
         if (!answer) continue;
-        tell_answer(batch, answer, &batch->answers[i]);
+        put_answer(batch, answer, &batch->answers[i]);
         if (answer->err && answer->failed_index < batch->ops[i].job_count) {
             batch->answers[i].failed_index = (int64_t)answer->failed_index + 1;
         }
@@ -166,7 +166,7 @@ static void do_one(struct batch *batch, size_t i)
     const struct pawl__remote_call call = call_of(batch, i, &diag);
     enum pawl_err err = pawl__remote_call(&call);
     batch->answers[i].now_ms = batch->request->now_ms;
-    if (err) tell_refusal(batch, &batch->answers[i], err, &diag);
+    if (err) put_refusal(batch, &batch->answers[i], err, &diag);
 }
 
 /* ---- a request ---- */

@@ -42,7 +42,7 @@ static void abandon(struct pawl__request *request)
     unlist(request->server->remote, request->state);
 }
 
-static void tell(struct pawl__request *request)
+static void answer_wait(struct pawl__request *request)
 {
     const struct pawl__remote *remote = request->server->remote;
     struct pawl__wire_wait now = { .ready = remote->ready, .control = remote->control };
@@ -73,7 +73,7 @@ static void answer_some(struct pawl__server *server, bool all)
         struct pawl__request *request = wait->request;
         unlist(server->remote, wait);
         request->abandon = NULL;
-        tell(request);
+        answer_wait(request);
     }
 }
 
@@ -123,7 +123,7 @@ void pawl__on_remote_wait(struct pawl__request *request)
     }
     int64_t wait_ms = wait->seen.wait_ms < most_ms ? wait->seen.wait_ms : most_ms;
     if (has_news(remote, wait) || wait_ms <= 0 || server->stopping) {
-        tell(request);
+        answer_wait(request);
         return;
     }
     wait->request = request;

@@ -31,7 +31,7 @@ struct pawl__block {
 };
 
 /* Blocks that are yet to be sent, in order: a ring. */
-struct pawl__queue {
+struct pawl__send_queue {
     struct pawl__block **at;
     size_t first, count, cap;
     size_t bytes; /* of all, but for what was sent of the first: */
@@ -57,7 +57,7 @@ struct pawl__conn {
     const char *fault_text;
     struct pawl__buf pending;      /* came while a request was handled */
     struct pawl__buf out, sending; /* not yet given to the socket; given */
-    struct pawl__queue queue;      /* behind them */
+    struct pawl__send_queue queue; /* behind them */
     struct pawl__conn *prev_due, *next_due;
     bool due; /* has its turn to send soon */
     uv_write_t write;

@@ -53,17 +53,17 @@ void pawl__answers_read(uv_async_t *async)
 
 /* ---- requests on the pool ---- */
 
-struct errand {
+struct task {
     uv_work_t work;
     struct pawl__request *request;
     pawl__handler_fn *fn;
 };
 
-static void run_errand(uv_work_t *work)
+static void run_task(uv_work_t *work)
 {
-    struct errand *errand = work->data;
-    errand->fn(errand->request);
-    assert(errand->request->status || errand->request->parking);
+    struct task *task = work->data;
+    task->fn(task->request);
+    assert(task->request->status || task->request->parking);
 }
 
 void pawl__request_park(struct pawl__request *request)
@@ -79,15 +79,15 @@ void pawl__request_to_loop(struct pawl__request *request, pawl__handler_fn *fn)
     request->parking = request->returning = true;
 }
 
-static void errand_done(uv_work_t *work, int status)
+static void task_done(uv_work_t *work, int status)
 {
     (void)status;
-    struct pawl__request *request = ((struct errand *)work->data)->request;
+    struct pawl__request *request = ((struct task *)work->data)->request;
     request->server->working--;
     request->on_pool = false;
     if (request->status) {
         pawl__conn_send(request);
-    } else if (!request->conn && !request->returning) { // meanwhile: nobody waits
+    } else if (!request->conn && !request->returning) { // the client went away meanwhile
         pawl__reply_refuse(request, PAWL__FAULT_REQUEST_TIMEOUT, "", "%s", PAWL__HUNG_UP_TEXT);
     } else {
         request->parking = request->returning = false;
@@ -97,17 +97,17 @@ static void errand_done(uv_work_t *work, int status)
 
 void pawl__request_to_pool(struct pawl__request *request, pawl__handler_fn *fn)
 {
-    struct errand *errand = pawl__arena_calloc(&request->arena, 1, sizeof *errand);
-    if (!errand) {
+    struct task *task = pawl__arena_calloc(&request->arena, 1, sizeof *task);
+    if (!task) {
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
         return;
     }
-    errand->request = request;
-    errand->fn = fn;
-    errand->work.data = errand;
+    task->request = request;
+    task->fn = fn;
+    task->work.data = task;
     request->on_pool = true;
     request->server->working++;
-    if (uv_queue_work(&request->server->loop, &errand->work, run_errand, errand_done)) {
+    if (uv_queue_work(&request->server->loop, &task->work, run_task, task_done)) {
         request->server->working--;
         request->on_pool = false;
         pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "the server is too busy");

@@ -47,7 +47,7 @@ struct pawl__request {
     size_t header_count;
     struct pawl_span body;
     char id[PAWL__REQUEST_ID_BYTES + 1];
-    const char *token_name; /* who asks, for the audit; NULL: nobody knows */
+    const char *token_name; /* who asks, for the audit; NULL: not known */
     int64_t now_ms;         /* when it was read */
     int64_t began_us;
 

@@ -71,7 +71,7 @@ struct pawl__server {
     bool exposed;            /* can be reached from other machines */
     int64_t working;         /* requests on the pool or posted, their connection alive or not */
     bool stopping;
-    int64_t leave_at_ms; /* loop time: not ready until then, then stopping; 0: nobody asked */
+    int64_t leave_at_ms; /* loop time: not ready until then, then stopping; 0: not set */
     int64_t stop_at_ms;  /* loop time: when what is left is cut off */
     int64_t started_at_ms;
     char date[32]; /* for the head of replies */
@@ -84,13 +84,13 @@ struct pawl__server {
 
     /* components: each is made and freed by its room, in the order of components.c */
     struct pawl__auth *auth;
-    struct pawl__claims *claims;
-    struct pawl__crew *crew;
+    struct pawl__leases *leases;
+    struct pawl__workers *workers;
     struct pawl__waiters *waiters;
     struct pawl__rates *rates;
     struct pawl__remote *remote;
     struct pawl__results *results;
-    struct pawl__paces *paces;
+    struct pawl__throughput *throughput;
     struct pawl__events *events;
     struct pawl__streams *streams;
     struct pawl__metrics *metrics;

@@ -46,11 +46,11 @@ void pawl__block_unref(struct pawl__block *block)
 
 static struct pawl__block *queued(const struct pawl__conn *conn, size_t nth)
 {
-    const struct pawl__queue *queue = &conn->queue;
+    const struct pawl__send_queue *queue = &conn->queue;
     return queue->at[(queue->first + nth) & (queue->cap - 1)];
 }
 
-static bool make_room(struct pawl__queue *queue)
+static bool make_room(struct pawl__send_queue *queue)
 {
     if (queue->count < queue->cap) return true;
     size_t cap = queue->cap ? queue->cap * 2 : QUEUE_MIN;
@@ -74,7 +74,7 @@ static void set_deadline(struct pawl__conn *conn)
 
 static bool enqueue(struct pawl__conn *conn, struct pawl__block *block)
 {
-    struct pawl__queue *queue = &conn->queue;
+    struct pawl__send_queue *queue = &conn->queue;
     if (!make_room(queue)) return false;
     if (!queue->count) set_deadline(conn);
     queue->at[(queue->first + queue->count++) & (queue->cap - 1)] = block;
@@ -85,7 +85,7 @@ static bool enqueue(struct pawl__conn *conn, struct pawl__block *block)
 
 static void dequeue(struct pawl__conn *conn)
 {
-    struct pawl__queue *queue = &conn->queue;
+    struct pawl__send_queue *queue = &conn->queue;
     pawl__block_unref(queued(conn, 0));
     queue->first = (queue->first + 1) & (queue->cap - 1);
     queue->count--;
@@ -96,7 +96,7 @@ static void dequeue(struct pawl__conn *conn)
 /* So many bytes from the front have gone. */
 static void advance(struct pawl__conn *conn, size_t bytes)
 {
-    struct pawl__queue *queue = &conn->queue;
+    struct pawl__send_queue *queue = &conn->queue;
     queue->bytes -= bytes;
     while (queue->count && queue->sent + bytes >= queued(conn, 0)->bytes.len) {
         bytes -= queued(conn, 0)->bytes.len - queue->sent;
@@ -124,7 +124,7 @@ static unsigned next_slice(const struct pawl__conn *conn, uv_buf_t out[SLICE_BLO
 
 void pawl__conn_drop_queue(struct pawl__conn *conn)
 {
-    struct pawl__queue *queue = &conn->queue;
+    struct pawl__send_queue *queue = &conn->queue;
     size_t begun = queue->flying ? queue->flying_count : queue->sent > 0;
     while (queue->count > begun) {
         struct pawl__block *last = queued(conn, --queue->count);
@@ -139,7 +139,7 @@ static void queue_release(struct pawl__conn *conn)
         dequeue(conn);
     }
     free(conn->queue.at);
-    conn->queue = (struct pawl__queue){ 0 };
+    conn->queue = (struct pawl__send_queue){ 0 };
 }
 
 /* ---- sending ---- */
