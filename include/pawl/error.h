@@ -1,7 +1,7 @@
-/* Errors: what every call of pawl returns, and the caller's note about what went wrong.
+/* Errors: the return values of all functions, and the struct that describes an error to the caller.
  *
  * The numbers are part of the ABI: append, never reuse. The HTTP status is what the server answers
- * for the error; the text is what a message falls back on when nothing more is known. */
+ * for the error; the text is used when no more specific message is known. */
 #ifndef PAWL_ERROR_H
 #define PAWL_ERROR_H
 
@@ -43,13 +43,13 @@ extern "C" {
     X(18, UNSUPPORTED, 422, "not supported")
 
 #define X(number, name, status, text) PAWL_ERR_##name = number,
-#define PAWL_ERR_OK PAWL_OK /* the list says OK; the world says PAWL_OK */
+#define PAWL_ERR_OK PAWL_OK /* the list says OK; the public name is PAWL_OK */
 enum pawl_err { PAWL_ERRORS(X) PAWL_ERR_END };
 #undef X
 #undef PAWL_ERR_OK
 
-/* What went wrong, for people. Written only on failure, and whole: a caller may print `text` as it
- * is. `field` names the argument that broke a rule, "" when none did. */
+/* A description of the error. Written only on failure, and then completely: a caller may print
+ * `text` as it is. `field` names the invalid argument, "" if there is none. */
 struct pawl_diag {
     enum pawl_err err;
     char field[48];

@@ -1,11 +1,11 @@
-/* Calls that do not wait: posted now, answered after the commit. For programs with a loop that must
- * not block.
+/* Asynchronous calls: posted now, answered after the commit. For programs with an event loop that
+ * must not block.
  *
- * Posting checks the arguments: when it returns an error nothing was posted and no answer comes.
- * Otherwise `fn` is called exactly once, on a thread of the library's, and must be short: hand the
- * answer to the loop. All that was passed is borrowed until then. The answer belongs to the callee:
- * pawl_answer_free it, from any thread, also after pawl_close, which waits for answers that are to
- * come. Hooks after a submit are called on that thread too. */
+ * Posting checks the arguments: if it returns an error, nothing was posted and no answer follows.
+ * Otherwise `fn` is called exactly once, on a thread of the library, and must return quickly: pass
+ * the answer on to the loop. All arguments are borrowed until then. The answer belongs to the
+ * callee: pawl_answer_free it, from any thread, also after pawl_close, which waits for outstanding
+ * answers. Hooks after a submit are called on the same thread. */
 #ifndef PAWL_POST_H
 #define PAWL_POST_H
 
@@ -21,15 +21,15 @@ extern "C" {
 struct pawl_answer {
     void *ctx; /* the caller's */
     enum pawl_err err;
-    struct pawl_diag diag; /* when err */
-    int64_t now_ms;        /* the store's time at which it happened */
-    /* Of the call that was posted, on success; pointers are valid until it is freed: */
+    struct pawl_diag diag; /* set if err */
+    int64_t now_ms;        /* the store's time of the change */
+    /* The results of the posted call, on success; pointers are valid until the answer is freed: */
     struct pawl_submitted *submitted;
     size_t submitted_count;
-    struct pawl_submitted holder; /* of a key, when err is DUPLICATE; zeros when it is a job of the
-                                     same batch: none of it was submitted */
-    size_t failed_index;          /* of a batch, when one spec is to blame; else the count */
-    struct pawl_job *jobs;        /* claimed */
+    struct pawl_submitted holder; /* holder of the key, if err is DUPLICATE; zeros if it is a job of
+                                     the same batch: none of the batch was submitted */
+    size_t failed_index;          /* index of the spec of a batch that failed; else the count */
+    struct pawl_job *jobs;        /* claimed jobs */
     size_t job_count;
     bool more; /* of a claim: see pawl_claim */
     struct pawl_failed failed;
@@ -39,7 +39,7 @@ struct pawl_answer {
 
 typedef void pawl_answer_fn(struct pawl_answer *taken_answer);
 
-void pawl_answer_free(struct pawl_answer *answer); /* NULL is fine */
+void pawl_answer_free(struct pawl_answer *answer); /* NULL is allowed */
 
 /* See pawl_submit_many, pawl_claim, pawl_complete, pawl_fail, pawl_extend. */
 PAWL_MUST_CHECK enum pawl_err pawl_post_submit(struct pawl *pawl, const struct pawl_job_spec *specs,

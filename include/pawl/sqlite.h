@@ -1,18 +1,18 @@
 /* Jobs in the transactions of an application that keeps its own tables in the store's file: a job
  * is submitted, or finished, together with what the application writes, or not at all.
  *
- * `db` is the application's own connection, open on the store's file; its tables are in "main".
- * What these functions do belongs to the transaction that is open there. Without one each commits
- * by itself. Rolled back means never seen, committed means that nodes are woken. Begin with BEGIN
- * IMMEDIATE: a transaction that has read before it writes may be refused (BUSY), as always in
- * SQLite.
+ * `db` is the application's own connection, open on the store's file; its tables are in "main". The
+ * changes belong to the transaction that is open there. Without one, each call commits by itself. A
+ * job that is rolled back is never visible; a commit wakes nodes. Begin with BEGIN IMMEDIATE: a
+ * transaction that has read before it writes may be refused (BUSY), as always in SQLite.
  *
- * Everything is as in <pawl/pawl.h> but where it says otherwise: the same rules, the same errors.
- * Hooks are not called: there is no struct pawl. On the caller's thread, which has `db` for itself;
- * not inside a callback of SQLite's. While the transaction is open do not wait for a function that
- * has the store open by itself to change it: it waits for the transaction.
- * Errors of all: NOT_FOUND: there is no store in that database. SCHEMA, BUSY, IO, NOMEM. After any
- * error nothing of the call is left behind; the transaction goes on, unless SQLite says otherwise
+ * Rules and errors are as in <pawl/pawl.h> unless said otherwise. Hooks are not called: there is no
+ * struct pawl. The functions run on the caller's thread, which has exclusive use of `db`, and must
+ * not be called inside a callback of SQLite. While the transaction is open, do not wait for a
+ * change made through another connection to the store: it waits for the transaction.
+ *
+ * Errors of all functions: NOT_FOUND: the database has no store. SCHEMA, BUSY, IO, NOMEM. After an
+ * error no change of the call remains; the transaction continues, unless SQLite has ended it
  * (sqlite3_get_autocommit). */
 #ifndef PAWL_SQLITE_H
 #define PAWL_SQLITE_H

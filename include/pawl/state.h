@@ -16,7 +16,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* How a state ends a job: not at all, well, or badly. */
+/* Whether a job in a state has not ended, has ended well, or has ended badly. */
 enum pawl_ending { PAWL_ENDING_LIVE, PAWL_ENDING_SUCCESS, PAWL_ENDING_FAILURE };
 
 /* number, NAME, canonical, OJS, Ratchet, Marie, ending, meaning */

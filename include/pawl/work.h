@@ -1,9 +1,9 @@
 /* Running jobs: handlers, the node that runs them, listeners, counters.
  *
- * Register handlers by job type, then start: a node claims jobs of those types, and only those,
- * from the queues it is told of, and calls the handlers on its own threads. What is not registered
- * is never run. Everything here may be called from any thread unless it says otherwise; but setting
- * up (handlers, hooks, a listener, the start) is for one thread at a time. */
+ * Register handlers by job type, then start the node: it claims jobs of those types, and only
+ * those, from its queues, and calls the handlers on its own threads. Functions may be called from
+ * any thread unless said otherwise; but setup (handlers, hooks, a listener, the start) is for one
+ * thread at a time. */
 #ifndef PAWL_WORK_H
 #define PAWL_WORK_H
 
@@ -20,7 +20,7 @@ struct pawl;
 
 /* ---- handlers ---- */
 
-/* NUMBER, NAME, text, what becomes of the job */
+/* NUMBER, NAME, text, what happens to the job */
 #define PAWL_OUTCOMES(X)                                                                           \
     X(0, DONE, "done", "completed, with the result if one was set")                                \
     X(1, RETRY, "retry", "failed: runs again as its policy says")                                  \
@@ -34,51 +34,52 @@ struct pawl;
 enum pawl_outcome { PAWL_OUTCOMES(X) PAWL_OUTCOME_END };
 #undef X
 
-/* One run of one job, as its handler sees it. Only the thread that runs the handler may use it, and
- * only until the handler returns; pawl_task_cancelled may be asked from any thread until then. */
+/* One run of one job, as passed to its handler. Only the thread that runs the handler may use it,
+ * and only until the handler returns; pawl_task_cancelled may be called from any thread until then.
+ */
 struct pawl_task;
 
 typedef enum pawl_outcome pawl_handler_fn(struct pawl_task *task, void *ctx);
 
 const struct pawl_job *pawl_task_job(const struct pawl_task *task);
-/* Has the job been cancelled, has its time run out, is its lease lost or the node stopping? Then
- * what the handler still does may be for nothing; return soon. */
+/* True if the job has been cancelled, has timed out or has lost its lease, or if the node is
+ * stopping. Further work may be in vain; return soon. */
 bool pawl_task_cancelled(const struct pawl_task *task);
-/* Sleep up to `timeout_ms`, less if cancelled; true if cancelled. */
+/* Sleeps for up to `timeout_ms`, less if cancelled; true if cancelled. */
 bool pawl_task_wait(struct pawl_task *task, int64_t timeout_ms);
-/* When the run must have ended; 0: never. The store's time. */
+/* When the run must have ended; 0: no limit. By the store's clock. */
 int64_t pawl_task_deadline_ms(const struct pawl_task *task);
-/* What DONE leaves behind: JSON, copied. ARG: not JSON. LIMIT: over a MiB. */
+/* Sets the result for DONE: JSON, copied. ARG: not JSON. LIMIT: over 1 MiB. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_result(struct pawl_task *task, struct pawl_span json);
-/* What RETRY and DISCARD report. `type` is what non-retryable lists are matched with; `details` is
- * JSON, may be empty. Copied; cut to size rather than refused. */
+/* Sets the error for RETRY and DISCARD. `type` is matched with non-retryable lists; `details` is
+ * JSON and may be empty. Copied; truncated rather than refused. */
 void pawl_task_error(struct pawl_task *task, const char *type, struct pawl_span details,
                      const char *format, ...) PAWL_PRINTF(4, 5);
-/* For RETRY_AFTER and SNOOZE. Without one RETRY_AFTER waits as RETRY does, and a job that snoozes
- * may run again at once. */
+/* Sets the delay for RETRY_AFTER and SNOOZE. Without it RETRY_AFTER waits as RETRY does, and a
+ * snoozed job may run again at once. */
 void pawl_task_delay(struct pawl_task *task, int64_t delay_ms);
-/* 0..1, and a message that may be NULL. It never goes back. STALE: no longer ours. */
+/* Sets the progress, 0..1, and a message, which may be NULL. A lower value is ignored. STALE: the
+ * run is no longer current. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_progress(struct pawl_task *task, double value,
                                                  const char *message);
-/* JSON that a later run of the job finds again; empty deletes it. Durable when it returns. STALE.
- */
+/* Saves JSON for a later run of the job; empty deletes it. Durable on return. STALE. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_checkpoint(struct pawl_task *task, struct pawl_span json,
                                                    struct pawl_diag *diag);
-/* What an earlier run left; empty when there is none. Valid until the handler returns. */
+/* Reads what an earlier run saved; empty if nothing. Valid until the handler returns. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
                                                struct pawl_diag *diag);
-/* The lease and the time limit count anew from now. The lease is renewed by itself; this is for
- * work that needs longer than its timeout. STALE. */
+/* Restarts the lease and the time limit. The lease is renewed automatically; this is for work that
+ * needs longer than its timeout. STALE. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms,
                                                struct pawl_diag *diag);
-/* A line of the job's own log, kept with it. Does not wait for the store. Levels as in struct
- * pawl_log_line. */
+/* Adds a line to the job's own log. Does not wait for the store. Levels as in struct pawl_log_line.
+ */
 void pawl_task_log(struct pawl_task *task, int32_t level, const char *format, ...)
     PAWL_PRINTF(3, 4);
 
-/* Before pawl_start. `type` may be "mail.*", for every type that begins with "mail.", or "*": types
- * without a handler of their own are run by that of the longest prefix. EXISTS: the type has a
- * handler. ARG. `ctx` is borrowed until pawl_close. */
+/* Registers a handler. Call before pawl_start. `type` may be "mail.*", for every type that begins
+ * with "mail.", or "*": a type without a handler of its own is run by that of the longest prefix.
+ * EXISTS: the type has a handler. ARG. `ctx` is borrowed until pawl_close. */
 PAWL_MUST_CHECK enum pawl_err pawl_handle(struct pawl *pawl, const char *type, pawl_handler_fn *fn,
                                           void *ctx, struct pawl_diag *diag);
 
@@ -86,27 +87,28 @@ PAWL_MUST_CHECK enum pawl_err pawl_handle(struct pawl *pawl, const char *type, p
 
 struct pawl_node_queue {
     const char *name;
-    int32_t concurrency; /* of this queue's jobs on this node [no limit of its own] */
+    int32_t concurrency; /* limit on this queue's running jobs on this node [none] */
 };
 
-/* Called around submits and runs, in the order they are listed. May be NULL each. */
+/* Called around submits and runs, in the order in which they were added. Each may be NULL. */
 struct pawl_hooks {
     /* May change the spec, or refuse it by returning an error and filling in the diagnosis. */
     enum pawl_err (*before_submit)(void *ctx, struct pawl_job_spec *spec, struct pawl_diag *diag);
     void (*after_submit)(void *ctx, const struct pawl_submitted *submitted);
-    /* On the worker's thread, before and after the handler. A gate: false gives the job back, free
-     * of charge, to run after `*delay_ms` (0: a second). For circuit breakers and permits. A gate
-     * that let a run pass hears how it ended, the last first; SNOOZE when a later gate was shut. */
+    /* Called on the worker's thread, before and after the handler. before_run is a gate: if it
+     * returns false, the job is given back, at no cost in attempts, to run after `*delay_ms` (0: a
+     * second). For circuit breakers and permits. after_run is called for every gate that let the
+     * run pass, in reverse order; with SNOOZE if a later gate refused it. */
     bool (*before_run)(void *ctx, struct pawl_task *task, int64_t *delay_ms);
     void (*after_run)(void *ctx, struct pawl_task *task, enum pawl_outcome outcome);
     void *ctx;
 };
 
-/* In the order given; at most 16. Before pawl_start. LIMIT. */
+/* Adds hooks, in the order of the calls; at most 16. Call before pawl_start. LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_hook(struct pawl *pawl, const struct pawl_hooks *hooks,
                                         struct pawl_diag *diag);
 
-/* NUMBER, NAME, text, what it means */
+/* NUMBER, NAME, text, meaning */
 #define PAWL_NODE_STATES(X)                                                                        \
     X(1, LIVE, "live", "its last heartbeat is younger than its lease")                             \
     X(2, DRAINING, "draining", "live, but it stops: it takes no more jobs")                        \
@@ -116,69 +118,70 @@ PAWL_MUST_CHECK enum pawl_err pawl_hook(struct pawl *pawl, const struct pawl_hoo
 enum pawl_node_state { PAWL_NODE_NONE = 0, PAWL_NODE_STATES(X) PAWL_NODE_END };
 #undef X
 
-/* "live", "draining", "stale"; "" for what is none of them. Never NULL. */
+/* "live", "draining", "stale"; "" for any other value. Never NULL. */
 const char *pawl_node_state_text(enum pawl_node_state state);
 
 /* A zero field takes the default in brackets. */
 struct pawl_node_config {
-    const char *name; /* [HOSTNAME, else the host's name; while a live node has that, the process id
-                         is added] */
+    const char *name; /* [HOSTNAME, else the host's name; the process id is appended while a live
+                         node has that name] */
     const struct pawl_node_queue *queues; /* left to right ["default"] */
     size_t queue_count;
-    int32_t workers;         /* threads [as many as processors]; -1: none, upkeep alone */
+    int32_t workers;         /* threads [one per processor]; -1: none, maintenance only */
     int64_t lease_ms;        /* from PAWL_LEASE_MIN_MS to a day [30000] */
-    int64_t poll_min_ms;     /* the safety poll, beneath the wake-ups [2000] */
+    int64_t poll_min_ms;     /* the safety poll, in case notices are lost [2000] */
     int64_t poll_max_ms;     /* [30000] */
-    int64_t claim_bytes_max; /* of arguments of claimed jobs, held in memory before they run: those
-                                that would exceed it are read when their run starts [16 MiB] */
+    int64_t claim_bytes_max; /* limit on memory for the arguments of claimed jobs before they run;
+                                arguments beyond it are read when their run starts [16 MiB] */
     struct pawl_retention retention;
-    bool no_upkeep; /* leave promoting, reaping, archiving to other nodes */
+    bool no_upkeep; /* leave promoting, expiring, archiving etc. to other nodes */
 };
 
-/* Drain in phases: no more claims; wait for what runs; signal cancel; give back, free of charge. */
+/* Drains in phases: no more claims; wait for running handlers; signal cancel; give back, at no cost
+ * in attempts. */
 struct pawl_drain {
-    int64_t finish_ms; /* how long running handlers may go on undisturbed [10000]; negative: none */
-    int64_t cancel_ms; /* how long after they were told to stop [5000]; negative: none */
+    int64_t finish_ms; /* how long running handlers may continue [10000]; negative: no time */
+    int64_t cancel_ms; /* how long they may take after being told to stop [5000]; negative: no
+                          time */
 };
 
-/* Registers the node with the store and starts threads. ARG, NOMEM; STATE: it runs already. HELD:
- * a live node has the name that was given; the diagnosis says since when and where. The name of one
- * that fell silent for longer than its lease is taken over, and its jobs with it. What the store
- * says when it is in trouble. */
+/* Registers the node with the store and starts its threads. ARG, NOMEM. STATE: it is already
+ * running. HELD: a live node has the given name; the diagnosis says since when and where. If a node
+ * of that name is dead, its name and its jobs are taken over. Also any error of the store. */
 PAWL_MUST_CHECK enum pawl_err pawl_start(struct pawl *pawl, const struct pawl_node_config *config,
                                          struct pawl_diag *diag);
-/* Drains, then stops the threads; NULL: with defaults. `*given_back` (may be NULL) is how many runs
- * did not end in time: their jobs are available again, their handlers' threads are waited for.
- * Blocks, so not from a handler, hook or listener; several threads may, and all wait. Nothing to do
- * when it does not run. */
+/* Drains the node, then stops its threads; NULL: with defaults. `*given_back` (may be NULL) is the
+ * number of runs that did not end in time: their jobs are available again; their handlers are still
+ * waited for. Blocks, so it must not be called from a handler, hook or listener; several threads
+ * may call it, and all wait. Does nothing if no node runs. */
 void pawl_stop(struct pawl *pawl, const struct pawl_drain *drain, int64_t *given_back);
-/* Make a pawl_stop that waits go on to the next phase at once. Async-signal-safe. */
+/* Makes a waiting pawl_stop continue with the next phase at once. Async-signal-safe. */
 void pawl_stop_hurry(struct pawl *pawl);
-/* Blocks until nothing is available, active or due within `horizon_ms`, or `timeout_ms` is over
+/* Blocks until no job is available, active or due within `horizon_ms`, or `timeout_ms` has passed
  * (then false). For tests and demonstrations. */
 bool pawl_idle(struct pawl *pawl, int64_t horizon_ms, int64_t timeout_ms);
 
-/* How this process's node fares, as it knows itself. */
+/* The condition of this process's node, as the node itself knows it. */
 struct pawl_node_status {
-    char name[PAWL_WORKER_BYTES_MAX + 1]; /* "": none runs */
-    enum pawl_node_state state; /* NONE: none runs. STALE: it could not say that it is there for so
-                                   long that others may have its jobs: it takes none */
-    bool fenced;     /* another node has taken its name over: it takes no more jobs. Stop it */
-    bool store_lost; /* the store could not be reached the last time it was asked */
-    int64_t store_changed_at_ms; /* since when; 0: it never was otherwise */
-    char reason[336];            /* of being fenced, or of the store's trouble */
+    char name[PAWL_WORKER_BYTES_MAX + 1]; /* "": no node runs */
+    enum pawl_node_state state; /* NONE: no node runs. STALE: it could not send heartbeats for so
+                                   long that others may have its jobs: it claims none */
+    bool fenced;     /* another node has taken its name over: it claims no more jobs. Stop it */
+    bool store_lost; /* the store was unreachable at the last attempt */
+    int64_t store_changed_at_ms; /* when store_lost last changed; 0: never */
+    char reason[336];            /* why it is fenced, or the store's error */
 };
 
-/* For monitoring: does not ask the store, and does not block. */
+/* For monitoring: does not access the store, and does not block. */
 void pawl_node_status_get(struct pawl *pawl, struct pawl_node_status *out);
 
 /* ---- listening ---- */
 
-/* A move that has been committed by this process; to be archived or deleted is none. Strings are
- * valid during the call. */
+/* A move committed by this process; archiving and deleting are not moves. Strings are valid during
+ * the call. */
 struct pawl_moved {
     struct pawl_job_id id;
-    enum pawl_state from; /* NONE: it was just submitted */
+    enum pawl_state from; /* NONE: newly submitted */
     enum pawl_state to;
     int64_t at_ms;
     int64_t run;
@@ -187,11 +190,12 @@ struct pawl_moved {
     int64_t lost; /* moves dropped before this one, because the listener was slow */
 };
 
-/* After the commit, in order per job, one at a time, on a thread of its own: may block. */
+/* Called after the commit, in order per job, one at a time, on a thread of its own: may block. */
 typedef void pawl_listener_fn(void *ctx, const struct pawl_moved *moved);
 
-/* One listener for what is committed through this `pawl`; other handles and processes are not
- * heard. NULL ends it, after it has been called for all that waits. Not from a listener. NOMEM. */
+/* Sets the listener for moves committed through this `pawl`; those of other handles and processes
+ * are not reported. NULL removes it, after it has been called for all pending moves. Not from a
+ * listener. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl_listen(struct pawl *pawl, pawl_listener_fn *fn, void *ctx,
                                           struct pawl_diag *diag);
 
@@ -237,21 +241,22 @@ struct pawl_counters {
 #define X(name, text) int64_t name;
     PAWL_COUNTERS(X)
 #undef X
-    int64_t running;               /* handlers under way */
+    int64_t running;               /* handlers in progress */
     int64_t waiting;               /* claimed, not yet running */
-    int64_t wake_trouble;          /* 1: what pawl_wake_check says is not OK */
-    int64_t store_reachable;       /* 1: the store answered when it was last asked; 0: it did not */
-    struct pawl_histogram wait_us; /* due until started */
-    struct pawl_histogram run_us;  /* started until ended */
+    int64_t wake_trouble;          /* 1: pawl_wake_check does not return OK */
+    int64_t store_reachable;       /* 1: the store was reachable at the last attempt; 0: it was
+                                      not */
+    struct pawl_histogram wait_us; /* from due to started */
+    struct pawl_histogram run_us;  /* from started to ended */
     struct pawl_histogram commit_us;
     struct pawl_histogram batch; /* operations per transaction; not a time */
 };
 
 void pawl_counters_get(struct pawl *pawl, struct pawl_counters *out);
-/* Do this process and others that share the store wake each other as pawl_config.wake says? Where
- * they do not, they find work by polling, which is slower and loses nothing. OK, also where
- * there is nothing to wake. IO: not at the moment; it is retried. ARG: refused where it has to log
- * in. UNSUPPORTED: a pooler is in the way. Any thread; does not block. */
+/* Checks whether this process and others that share the store wake each other as pawl_config.wake
+ * says. If they do not, they find work by polling, which is slower and loses nothing. OK, also if
+ * there is nothing to wake. IO: not at the moment; it is retried. ARG: the login was refused.
+ * UNSUPPORTED: a pooler prevents it. Any thread; does not block. */
 PAWL_MUST_CHECK enum pawl_err pawl_wake_check(struct pawl *pawl, struct pawl_diag *diag);
 /* The q-quantile (0..1) of a histogram, to within its buckets; 0 when it is empty. */
 int64_t pawl_histogram_quantile(const struct pawl_histogram *histogram, double q);
