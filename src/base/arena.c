@@ -1,6 +1,6 @@
-/* Chunks in a list, newest first; only the newest is carved. Chunks double in size, so that a big
- * unit of work takes few of them. Under AddressSanitizer what has not been handed out is poisoned,
- * which makes a step past the end of an allocation a report and not a riddle. */
+/* A list of chunks, newest first; allocations come from the newest. Chunks double in size, so that
+ * a large unit of work needs few of them. Under AddressSanitizer memory that has not been allocated
+ * is poisoned, so that an access past the end of an allocation is reported. */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -27,9 +27,9 @@
 
 enum {
     ALIGN = alignof(max_align_t),
-    CHUNK_MIN = 4096,       /* header included */
-    CHUNK_MAX = 256 * 1024, /* where doubling ends; a bigger request gets a chunk of its own */
-    KEPT_MAX = 1024 * 1024  /* a reset keeps no more than this */
+    CHUNK_MIN = 4096,       /* including the header */
+    CHUNK_MAX = 256 * 1024, /* doubling ends here; a larger request gets a chunk of its own */
+    KEPT_MAX = 1024 * 1024  /* a reset keeps at most this */
 };
 
 struct pawl__arena_chunk {
@@ -63,7 +63,7 @@ static void *carve(struct pawl__arena_chunk *chunk, size_t rounded, size_t bytes
     return at;
 }
 
-/* The newest chunk has no room for `rounded` bytes: make one that has. */
+/* The newest chunk has no room for `rounded` bytes: allocates one that has. */
 static void *alloc_slow(struct pawl__arena *arena, size_t rounded, size_t bytes)
 {
     struct pawl__arena_chunk *newest = arena->chunks;
@@ -72,7 +72,7 @@ static void *alloc_slow(struct pawl__arena *arena, size_t rounded, size_t bytes)
     bool alone = rounded > cap / 2;
     struct pawl__arena_chunk *chunk = chunk_new(alone ? rounded : cap);
     if (!chunk) return NULL;
-    if (alone && newest) { // behind the newest, whose free end stays in use
+    if (alone && newest) { // inserted after the newest, whose free space stays in use
         chunk->older = newest->older;
         newest->older = chunk;
     } else {
@@ -84,7 +84,9 @@ static void *alloc_slow(struct pawl__arena *arena, size_t rounded, size_t bytes)
 
 void *pawl__arena_alloc(struct pawl__arena *arena, size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2) return NULL; // no such memory, and the sums below cannot wrap
+    if (bytes > SIZE_MAX / 2)
+        return NULL; // cannot be satisfied; also keeps the sums below from
+                     // wrapping
     size_t rounded = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     struct pawl__arena_chunk *newest = arena->chunks;
     if (!newest || newest->cap - newest->used < rounded) return alloc_slow(arena, rounded, bytes);

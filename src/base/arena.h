@@ -1,6 +1,5 @@
-/* Memory that goes away all at once: one arena per unit of work.
- *
- * Any thread, one at a time. Nothing here aborts: NULL means out of memory. */
+/* Memory that is freed all at once: one arena per unit of work. Any thread, one at a time. Nothing
+ * here aborts: NULL means out of memory. */
 #ifndef PAWL_BASE_ARENA_H
 #define PAWL_BASE_ARENA_H
 
@@ -14,17 +13,17 @@ struct pawl__arena {
     struct pawl__arena_chunk *chunks; /* newest first */
 };
 
-/* Zeroes are an empty arena. */
+/* All zeros is an empty arena. */
 void pawl__arena_init(struct pawl__arena *arena);
-/* `bytes` of memory aligned for anything, not cleared. */
+/* `bytes` of memory, aligned for any type, not cleared. */
 void *pawl__arena_alloc(struct pawl__arena *arena, size_t bytes);
-/* Cleared, for `count` things of `bytes` each; NULL on overflow too. */
+/* Cleared memory for `count` elements of `bytes` each; NULL on overflow too. */
 void *pawl__arena_calloc(struct pawl__arena *arena, size_t count, size_t bytes);
-/* A copy with a NUL behind it. */
+/* A NUL-terminated copy. */
 char *pawl__arena_dup(struct pawl__arena *arena, const void *at, size_t len);
-/* Forgets everything, keeps the newest chunk (unless it is over 1 MiB) for what comes next. */
+/* Frees everything, but keeps the newest chunk (unless it is over 1 MiB) for reuse. */
 void pawl__arena_reset(struct pawl__arena *arena);
-/* Safe to call again. */
+/* May be called again. */
 void pawl__arena_release(struct pawl__arena *arena);
 
 #endif

@@ -1,4 +1,5 @@
-/* Included by every .c file of pawl through the build (-include): these do not compile. */
+/* The build includes this in every .c file of pawl (-include): calls of these functions do not
+ * compile. */
 #ifndef PAWL_BASE_BANNED_H
 #define PAWL_BASE_BANNED_H
 
@@ -9,8 +10,8 @@
 
 #pragma GCC poison strcpy strcat sprintf vsprintf atoi atol atoll localtime gmtime srand
 
-/* These are also names of members and arguments in headers of libraries: only calls are refused
- * (by gcc; clang wants the attribute in the very first declaration). */
+/* These are also names of members and arguments in headers of libraries, so only calls are refused
+ * (by gcc; clang requires the attribute on the first declaration). */
 #if !defined(__clang__)
 time_t time(time_t *) __attribute__((error("take a struct pawl_clock")));
 int rand(void) __attribute__((error("take a struct pawl__rng")));

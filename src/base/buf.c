@@ -1,4 +1,4 @@
-/* Growing by doubling; always one byte beyond `len` for the NUL. */
+/* Grows by doubling; there is always one byte beyond `len` for the NUL. */
 #include "base/buf.h"
 
 #include "base/utf8.h"
@@ -23,7 +23,7 @@ void pawl__buf_clear(struct pawl__buf *buf)
     if (buf->at) buf->at[0] = '\0';
 }
 
-/* Room for `more` bytes and the NUL. */
+/* Reserves room for `more` bytes and the NUL. */
 static bool reserve(struct pawl__buf *buf, size_t more)
 {
     if (buf->failed) return false;
@@ -61,14 +61,14 @@ void pawl__buf_add_text(struct pawl__buf *buf, const char *text)
 
 void pawl__buf_add_again(struct pawl__buf *buf, size_t from, size_t to)
 {
-    if (buf->failed) return; // it may be shorter than the caller thinks
+    if (buf->failed) return; // it may be shorter than the caller expects
     assert(from <= to && to <= buf->len);
     if (reserve(buf, to - from)) pawl__buf_add(buf, buf->at + from, to - from);
 }
 
 void pawl__buf_add_int(struct pawl__buf *buf, int64_t value)
 {
-    char digits[20]; // "-9223372036854775808" is twenty
+    char digits[20]; // "-9223372036854775808" has twenty
     char *end = digits + sizeof digits, *at = end;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     do {
@@ -95,7 +95,7 @@ void pawl__buf_printf(struct pawl__buf *buf, const char *format, ...)
     va_end(args);
     if (len < 0) buf->failed = true; // longer than INT_MAX, or out of memory within
     if (buf->failed) {
-        buf->at[buf->len] = '\0'; // a piece that did not fit leaves no trace
+        buf->at[buf->len] = '\0'; // removes a part that did not fit
         return;
     }
     buf->len += (size_t)len;
@@ -120,7 +120,7 @@ void pawl__buf_add_json(struct pawl__buf *buf, const char *at, size_t len)
     const char *end = len > 0 ? at + len : at; // an empty span may be NULL
     pawl__buf_add(buf, "\"", 1);
     while (at < end) {
-        const char *plain = at; // as long a run as needs no change, added in one go
+        const char *plain = at; // the longest run that needs no change is added at once
         int step = 1;
         while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\' &&
                (step = pawl__utf8_step(at, end)) > 0) {

@@ -31,7 +31,8 @@ struct pawl__quoted pawl__quote(const char *text)
 {
     struct pawl__quoted out;
     size_t room = sizeof out.text - sizeof "...";
-    const char *end = text + strnlen(text, sizeof out.text + 4); // enough to see it does not fit
+    const char *end = text + strnlen(text, sizeof out.text + 4); // enough to detect that it does
+                                                                 // not fit
     size_t used = 0;
     while (text < end) {
         int step = pawl__utf8_step(text, end);
@@ -137,7 +138,7 @@ enum pawl_err pawl__check_time(const char *field, enum pawl__time_kind kind, int
     return PAWL_OK;
 }
 
-/* ---- where it went wrong ---- */
+/* ---- fields of errors ---- */
 
 void pawl__diag_index(struct pawl_diag *diag, size_t index)
 {

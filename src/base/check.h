@@ -1,12 +1,12 @@
-/* Rules for values that come from outside: text, lists and times. Each check names the member that
- * broke a rule in diag->field and the rule in diag->text. Sizes and counts beyond a limit are
- * PAWL_ERR_LIMIT, all else PAWL_ERR_ARG. Pure: no memory is taken, any thread. */
+/* Checks of values from outside: text, lists and times. Each check names the invalid member in
+ * diag->field and the rule in diag->text. Sizes and counts beyond a limit are PAWL_ERR_LIMIT, all
+ * else PAWL_ERR_ARG. Pure: allocates no memory, any thread. */
 #ifndef PAWL_BASE_CHECK_H
 #define PAWL_BASE_CHECK_H
 
 #include <pawl/job.h>
 
-/* 9999-12-31T23:59:59.999Z and a hundred years: sums of a few of these stay far from overflow. */
+/* 9999-12-31T23:59:59.999Z and a hundred years: the sum of a few of these does not overflow. */
 #define PAWL__INSTANT_MAX_MS INT64_C(253402300799999)
 #define PAWL__DURATION_MAX_MS INT64_C(3155760000000)
 
@@ -33,10 +33,11 @@ PAWL_MUST_CHECK enum pawl_err pawl__check_text(const struct pawl__text_rule *rul
 /* The same, but NULL and "" mean "not given". */
 PAWL_MUST_CHECK enum pawl_err pawl__check_optional(const struct pawl__text_rule *rule,
                                                    const char *text, struct pawl_diag *diag);
-/* Text of many lines: UTF-8 of at most bytes_max bytes. NULL and "" are fine. */
+/* Text of several lines: UTF-8 of at most bytes_max bytes. NULL and "" are allowed. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_utf8(const struct pawl__text_rule *rule, const char *text,
                                                struct pawl_diag *diag);
-/* A NULL-free list of texts, of at most count_max; the field of a bad one is "field[i]". */
+/* A list of at most count_max texts, none of them NULL; the field of an invalid one is "field[i]".
+ */
 struct pawl__list_rule {
     struct pawl__text_rule each;
     size_t count_max;
@@ -47,17 +48,17 @@ PAWL_MUST_CHECK enum pawl_err pawl__check_list(const struct pawl__list_rule *rul
 
 /* ---- times ---- */
 
-/* A lease is a duration of at least PAWL_LEASE_MIN_MS: a shorter one ends before a worker has
- * begun, and the job is soon taken for one that kills its workers. */
+/* A lease is a duration of at least PAWL_LEASE_MIN_MS. A shorter one would end before the worker
+ * has started, and the job would soon be discarded as a poison pill. */
 enum pawl__time_kind { PAWL__TIME_INSTANT, PAWL__TIME_DURATION, PAWL__TIME_LEASE };
-/* 0, "not given", or within the kind's bounds. */
+/* 0 ("not given") or within the bounds of the kind. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_time(const char *field, enum pawl__time_kind kind,
                                                int64_t value_ms, struct pawl_diag *diag);
 
-/* ---- where it went wrong ---- */
+/* ---- fields of errors ---- */
 
-/* Put an index behind the field, "tags" -> "tags[3]", or before it, "queue" -> "[3].queue", where
- * the text gets it too. `diag` may be NULL. */
+/* Adds an index after the field, "tags" -> "tags[3]", or before it, "queue" -> "[3].queue"; in the
+ * second case to the text too. `diag` may be NULL. */
 void pawl__diag_index(struct pawl_diag *diag, size_t index);
 void pawl__diag_within(struct pawl_diag *diag, size_t index);
 

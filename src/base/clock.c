@@ -7,7 +7,7 @@ static struct timespec read_clock(clockid_t id)
 {
     struct timespec now;
     int failed = clock_gettime(id, &now);
-    assert(!failed); // only for a clock that does not exist
+    assert(!failed); // fails only for an unknown clock
     (void)failed;
     return now;
 }

@@ -1,4 +1,4 @@
-/* The system's clock, for those who were not handed another. */
+/* The system's clock, used if the caller supplies no other. */
 #ifndef PAWL_BASE_CLOCK_H
 #define PAWL_BASE_CLOCK_H
 

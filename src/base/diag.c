@@ -1,5 +1,5 @@
-/* The text is made beside the diagnosis and then copied, because a message may quote the very
- * diagnosis that it is about to replace ("could not open the store: %s", diag->text). */
+/* The text is formatted in a separate buffer and then copied, because a message may quote the
+ * diagnosis that it replaces ("could not open the store: %s", diag->text). */
 #define PAWL__DIAG_ITSELF // see diag.h
 #include "base/diag.h"
 
@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Make the end of `text`, which was cut, say so; never leave half a character before it. */
+/* Marks `text` as truncated, without splitting a character. */
 static void mark_cut(char *text, size_t bytes)
 {
-    size_t len = bytes - sizeof "..."; // of what stays
+    size_t len = bytes - sizeof "..."; // length that is kept
     while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
         len--;
     }

@@ -11,10 +11,10 @@ enum pawl_err pawl__fail(struct pawl_diag *diag, enum pawl_err err, const char *
     PAWL_PRINTF(3, 4);
 enum pawl_err pawl__fail_field(struct pawl_diag *diag, enum pawl_err err, const char *field,
                                const char *format, ...) PAWL_PRINTF(4, 5);
-/* For PAWL_ERR_NOMEM, which has nothing more to say. */
+/* For PAWL_ERR_NOMEM, which needs no further text. */
 enum pawl_err pawl__fail_nomem(struct pawl_diag *diag);
 
-/* clang's analyzer sees no further than one file: show it what these return. */
+/* clang's analyzer sees only one file at a time: this shows it what the functions return. */
 #if defined(__clang_analyzer__) && !defined(PAWL__DIAG_ITSELF)
 #define pawl__fail(diag, err, ...) ((void)pawl__fail(diag, err, __VA_ARGS__), (err))
 #define pawl__fail_field(diag, err, ...) ((void)pawl__fail_field(diag, err, __VA_ARGS__), (err))

@@ -1,4 +1,4 @@
-/* The error list, looked up. A number that occurs twice does not compile (-Woverride-init). */
+/* Lookups in the list of errors. A number that occurs twice does not compile (-Woverride-init). */
 #include <pawl/error.h>
 
 #include <stddef.h>

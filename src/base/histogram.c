@@ -1,5 +1,5 @@
-/* Durations in powers of two: small, mergeable, good to a factor of two and, between bucket ends,
- * by interpolation. */
+/* Durations in powers of two: compact, mergeable, accurate to a factor of two and interpolated
+ * between bucket ends. */
 #include "base/histogram.h"
 
 #include <assert.h>

@@ -10,9 +10,9 @@
 
 enum {
     COUNTER_MAX = 0xfff,
-    COUNTER_START = 0x100, /* a ms begins below this: some guessing to do, most numbers left */
-    ADOPT_MS_MAX = 1000,   /* how old an id may be that another generator made */
-    PREFIX_DIGITS_MIN = 8  /* fewer would be days of jobs */
+    COUNTER_START = 0x100, /* a ms starts below this: hard to guess, yet most numbers are left */
+    ADOPT_MS_MAX = 1000,   /* maximum age of an id from another generator */
+    PREFIX_DIGITS_MIN = 8  /* fewer digits would cover days of jobs */
 };
 #define MS_MAX ((INT64_C(1) << 48) - 1)
 
@@ -35,7 +35,7 @@ static void start_ms(struct pawl__idgen *gen, int64_t ms)
     gen->counter = (uint32_t)pawl__rng_below(&gen->rng, COUNTER_START);
 }
 
-/* Move to the number after the last one; `now_ms` may lie behind it. */
+/* Advances to the number after the last one; `now_ms` may lie before it. */
 static void advance(struct pawl__idgen *gen, int64_t now_ms)
 {
     if (now_ms > gen->ms) {
@@ -43,7 +43,7 @@ static void advance(struct pawl__idgen *gen, int64_t now_ms)
     } else if (gen->counter < COUNTER_MAX) {
         gen->counter++;
     } else {
-        start_ms(gen, gen->ms + 1); // run ahead of the clock rather than wait for it
+        start_ms(gen, gen->ms + 1); // run ahead of the clock instead of waiting for it
     }
 }
 
@@ -80,7 +80,7 @@ static int64_t read_clock(const struct pawl__idgen *gen)
     return now_ms > MS_MAX / 2 ? MS_MAX / 2 : now_ms; // the year 6429; room to run ahead
 }
 
-/* Take the id for one of our own if it is of just now and above the last. */
+/* Adopts an id from elsewhere if it was generated just now and is above the last one. */
 static bool adopt(struct pawl__idgen *gen, int64_t now_ms, const struct pawl_job_id *id)
 {
     int64_t ms = (int64_t)read_be(id->b, 6);
@@ -94,7 +94,7 @@ static bool adopt(struct pawl__idgen *gen, int64_t now_ms, const struct pawl_job
 
 void pawl__idgen_follow(struct pawl__idgen *gen, struct pawl_job_id *ids, size_t count)
 {
-    int64_t now_ms = read_clock(gen); // before the lock: it is the caller's code
+    int64_t now_ms = read_clock(gen); // before the lock: this calls the caller's code
     pawl__lock(&gen->mutex);
     for (size_t i = 0; i < count; i++) {
         if (adopt(gen, now_ms, &ids[i])) continue;
@@ -117,7 +117,7 @@ struct pawl_job_id pawl__idgen_next(struct pawl__idgen *gen)
     return id;
 }
 
-/* The text has a dash behind these bytes. */
+/* True if the text has a dash after this byte. */
 static bool dash_after(size_t byte)
 {
     return byte == 3 || byte == 5 || byte == 7 || byte == 9;
@@ -139,7 +139,7 @@ static int hex_value(char c)
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1; // the NUL too, so a short text ends the reading
+    return -1; // also for the NUL, so a short text ends the loop
 }
 
 enum pawl_err pawl_job_id_parse(const char *text, struct pawl_job_id *out)

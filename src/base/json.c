@@ -1,12 +1,12 @@
 /* The tokenizer: one pass, no recursion, no stack of its own.
  *
  * 1. An open container's `next` holds the index of the container around it; closing it restores
- *    that one and sets `next` to what it is for. So depth costs nothing but a counter.
+ *    that one and sets `next` to its final meaning. So depth costs only a counter.
  * 2. A string's `count` is its length once unescaped: equal to the raw length means no escapes.
- * 3. Duplicate members are looked for when an object closes: pairwise in small objects, by sorting
- *    in large ones. Sorting cannot be made slow by a clever choice of names, as a hash could.
- * 4. Where the last of them wins, the names of the others lose their type. Behind each of them
- *    stands another member, so that cutting from name to name leaves no comma too many. */
+ * 3. Duplicate members are searched for when an object closes: pairwise in small objects, by
+ *    sorting in large ones. Unlike a hash, sorting cannot be slowed down by chosen names.
+ * 4. If the last duplicate wins, the names of the others lose their type. Each of them is followed
+ *    by another member, so cutting from name to name leaves no extra comma. */
 #include "base/json.h"
 
 #include "base/diag.h"
@@ -19,9 +19,9 @@
 #define NONE UINT32_MAX
 
 enum {
-    PAIRWISE_MAX = 32,        /* members compared each with each */
-    TOKENS_FIRST_MAX = 1024,  /* what the first guess may reserve */
-    NAME_SHOWN_BYTES_MAX = 64 /* of a name in a message */
+    PAIRWISE_MAX = 32,        /* members compared pairwise */
+    TOKENS_FIRST_MAX = 1024,  /* maximum of the first reservation */
+    NAME_SHOWN_BYTES_MAX = 64 /* length of a name in a message */
 };
 
 struct parser {
@@ -32,7 +32,7 @@ struct parser {
     uint32_t open; /* innermost container that is not closed, or NONE */
     uint32_t depth;
     const struct pawl__json_rules *rules;
-    bool repeats; /* some members have been overruled */
+    bool repeats; /* some members have been overridden */
     struct pawl__arena *arena;
     struct pawl_diag *diag;
 };
@@ -65,7 +65,7 @@ static enum pawl_err grow(struct parser *p)
         return pawl__fail(p->diag, PAWL_ERR_LIMIT, "JSON holds more than %u values and names",
                           most);
     }
-    if (cap > UINT32_MAX) cap = UINT32_MAX; // a token takes a byte of text at least
+    if (cap > UINT32_MAX) cap = UINT32_MAX; // a token takes at least one byte of text
     if (most && cap > most) cap = most;
     struct pawl__json_token *tokens = pawl__arena_alloc(p->arena, cap * sizeof *tokens);
     if (!tokens) return pawl__fail_nomem(p->diag);
@@ -75,7 +75,7 @@ static enum pawl_err grow(struct parser *p)
     return PAWL_OK;
 }
 
-/* Add the token that begins at `from` and ends at p->at. */
+/* Adds the token that begins at `from` and ends at p->at. */
 static inline enum pawl_err push(struct parser *p, enum pawl__json_type type, const char *from,
                                  uint32_t count)
 {
@@ -155,7 +155,7 @@ static inline bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* One digit or more. */
+/* Skips one digit or more. */
 static inline bool skip_digits(struct parser *p)
 {
     const char *from = p->at;
@@ -170,7 +170,7 @@ static enum pawl_err parse_number(struct parser *p)
     const char *from = p->at;
     if (*p->at == '-') p->at++;
     if (p->at < p->end && *p->at == '0') {
-        p->at++; // nothing but a point or an exponent may follow
+        p->at++; // only a point or an exponent may follow
     } else if (!skip_digits(p)) {
         return fail(p, "a number without digits");
     }
@@ -223,14 +223,14 @@ static enum pawl_err fail_duplicate(struct parser *p, uint32_t token)
     if (shown > NAME_SHOWN_BYTES_MAX) {
         shown = NAME_SHOWN_BYTES_MAX;
         while (((unsigned char)name.at[shown] & 0xc0) == 0x80) {
-            shown--; // not half a character
+            shown--; // do not split a character
         }
     }
     return pawl__fail(p->diag, PAWL_ERR_ARG, "not valid JSON: member %.*s occurs twice, at byte %u",
                       shown, name.at, p->json.tokens[token].at);
 }
 
-/* `later` has the name of `earlier`: refuse it, or let it win. */
+/* `later` has the same name as `earlier`: refuses it, or lets it win. */
 static enum pawl_err found_twice(struct parser *p, uint32_t earlier, uint32_t later)
 {
     if (!p->rules->last_wins) return fail_duplicate(p, later);
@@ -253,7 +253,7 @@ static enum pawl_err compare_pairwise(struct parser *p, const struct pawl__json_
     return PAWL_OK;
 }
 
-/* Sorting keeps the order of equal names. */
+/* Sorting is stable: equal names keep their order. */
 static enum pawl_err compare_adjacent(struct parser *p, const struct pawl__json_name *names,
                                       uint32_t count)
 {
@@ -332,7 +332,7 @@ static enum pawl_err parse_name(struct parser *p)
     return PAWL_OK;
 }
 
-/* In an open container: its end, or its next element. */
+/* Inside an open container: parses its end, or its next element. */
 static enum pawl_err parse_inside(struct parser *p)
 {
     struct pawl__json_token *container = &p->json.tokens[p->open];
@@ -359,7 +359,7 @@ static enum pawl_err parse_inside(struct parser *p)
 
 static enum pawl_err parse_text(struct parser *p)
 {
-    p->cap = (uint32_t)(p->json.text.len / 8 + 4); // one token in eight bytes is usual
+    p->cap = (uint32_t)(p->json.text.len / 8 + 4); // typically one token in eight bytes
     if (p->cap > TOKENS_FIRST_MAX) p->cap = TOKENS_FIRST_MAX;
     if (p->rules->tokens_max && p->cap > p->rules->tokens_max) p->cap = p->rules->tokens_max;
     p->json.tokens = pawl__arena_alloc(p->arena, p->cap * sizeof *p->json.tokens);
@@ -374,14 +374,14 @@ static enum pawl_err parse_text(struct parser *p)
     return p->at < p->end ? fail(p, "more text behind the value") : PAWL_OK;
 }
 
-/* The text without the members that were overruled. */
+/* A copy of the text without the overridden members. */
 static char *copy_without_repeats(struct parser *p, size_t *len)
 {
     const struct pawl__json_token *tokens = p->json.tokens;
     const char *text = p->json.text.at;
     char *copy = pawl__arena_alloc(p->arena, p->json.text.len), *out = copy;
     if (!copy) return NULL;
-    size_t from = 0; // what stands before it is copied or cut
+    size_t from = 0; // everything before it has been copied or cut
     for (uint32_t i = 0; i < p->json.count;) {
         if (tokens[i].type != PAWL__JSON_NONE) {
             i++;

@@ -1,6 +1,7 @@
 /* JSON (RFC 8259) as tokens over the caller's bytes: nothing is copied, numbers keep their
- * spelling, a value is passed on by copying its span. Strict: UTF-8 checked, no lone surrogates, no
- * duplicate members (compared after unescaping) unless asked for, depth bounded, no recursion. */
+ * spelling, and a value is passed on by copying its span. Strict: UTF-8 is checked, lone surrogates
+ * and (unless allowed) duplicate members, compared after unescaping, are refused, depth is bounded,
+ * no recursion. */
 #ifndef PAWL_BASE_JSON_H
 #define PAWL_BASE_JSON_H
 
@@ -29,9 +30,9 @@ enum pawl__json_type {
 struct pawl__json_token {
     enum pawl__json_type type;
     uint32_t at;    /* offset of the first byte; a string's quote */
-    uint32_t len;   /* bytes, quotes and brackets included */
-    uint32_t next;  /* index of the token behind this value, its children included */
-    uint32_t count; /* elements of an array, members of an object, bytes of a string unescaped */
+    uint32_t len;   /* bytes, including quotes and brackets */
+    uint32_t next;  /* index of the token after this value and its children */
+    uint32_t count; /* elements of an array, members of an object, or unescaped bytes of a string */
 };
 
 struct pawl__json {
@@ -40,51 +41,52 @@ struct pawl__json {
     uint32_t count;
 };
 
-/* Parse all of `text`, one value with white space around it. Tokens live in `arena`. ARG: not JSON;
- * the diagnosis says what and at which byte, counted from 0. LIMIT: deeper than `depth_max` or 4
- * GiB. */
+/* Parses `text`: one value, with optional white space around it. Tokens are allocated in `arena`.
+ * ARG: not JSON; the diagnosis says what and at which byte, counted from 0. LIMIT: deeper than
+ * `depth_max` or over 4 GiB. */
 PAWL_MUST_CHECK enum pawl_err pawl__json_parse(struct pawl_span text, uint32_t depth_max,
                                                struct pawl__arena *arena, struct pawl__json *out,
                                                struct pawl_diag *diag);
 
 struct pawl__json_rules {
     uint32_t depth_max;
-    uint32_t members_max; /* of one object; 0: as many as there are */
-    uint32_t tokens_max;  /* values and names in all; 0: likewise */
-    bool last_wins;       /* of members with one name the last one counts [they are refused] */
+    uint32_t members_max; /* per object; 0: no limit */
+    uint32_t tokens_max;  /* values and names in total; 0: no limit */
+    bool last_wins;       /* of duplicate members the last one counts [they are refused] */
 };
 
-/* The same by other rules. Where a name occurs twice and the last one wins, out->text is a copy in
- * `arena` that lacks the earlier ones, so that every span taken from it is strict JSON. LIMIT: too
- * many members or tokens, too. Time n log n whatever the names, memory in proportion to the text.
- */
+/* The same with other rules. If a name occurs twice and the last one wins, out->text is a copy in
+ * `arena` without the earlier ones, so that every span taken from it is strict JSON. LIMIT: also
+ * too many members or tokens. Takes O(n log n) time whatever the names, and memory in proportion to
+ * the text. */
 PAWL_MUST_CHECK enum pawl_err pawl__json_parse_by(struct pawl_span text,
                                                   const struct pawl__json_rules *rules,
                                                   struct pawl__arena *arena, struct pawl__json *out,
                                                   struct pawl_diag *diag);
 
-/* The root is token 0. The value of member `name` of object `object`; 0: there is none. */
+/* The value of member `name` of object `object`; 0: there is none. The root is token 0. */
 uint32_t pawl__json_member(const struct pawl__json *json, uint32_t object, const char *name);
-/* First child of an array or object, `count` times: in an array go on at tokens[i].next; in an
- * object i is a name and i + 1 its value, go on at tokens[i + 1].next. */
+/* The first child of an array or object; it has `count` children. In an array continue with
+ * tokens[i].next; in an object i is a name and i + 1 its value, continue with tokens[i + 1].next.
+ */
 static inline uint32_t pawl__json_first(uint32_t container)
 {
     return container + 1;
 }
-/* The bytes of a value as they stand. */
+/* The bytes of a value as written. */
 struct pawl_span pawl__json_span(const struct pawl__json *json, uint32_t token);
-/* A string's content, unescaped, NUL-terminated in `arena`; NULL: no memory. It may hold NULs.
- * `len` may be NULL. */
+/* A string's content, unescaped, NUL-terminated in `arena`; NULL: out of memory. It may contain
+ * NULs. `len` may be NULL. */
 char *pawl__json_string(const struct pawl__json *json, uint32_t token, struct pawl__arena *arena,
                         size_t *len);
-/* False when it is not a whole number or does not fit. "1e3" and "5.0" are whole numbers. */
+/* False if it is not an integer or does not fit. "1e3" and "5.0" are integers. */
 bool pawl__json_int(const struct pawl__json *json, uint32_t token, int64_t *out);
-/* Locale-independent. False when it is not a finite number. */
+/* Locale-independent. False if it is not a finite number. */
 bool pawl__json_double(const struct pawl__json *json, uint32_t token, double *out);
-/* A form in which equal values are equal bytes: members sorted by their names' bytes, no white
- * space, minimal escapes, numbers as exact decimals (1, 1.0 and 10e-1 are one). For fingerprints,
- * in the spirit of RFC 8785 but without the loss of passing through a double. Appends to `out`;
- * out->failed when there is no memory. `arena` is for scratch. */
+/* Appends a canonical form, in which equal values are equal bytes: members sorted by the bytes of
+ * their names, no white space, minimal escapes, numbers as exact decimals (1, 1.0 and 10e-1 are
+ * equal). For fingerprints; similar to RFC 8785, but without conversion to double. out->failed: out
+ * of memory. `arena` is scratch memory. */
 void pawl__json_canonical(const struct pawl__json *json, uint32_t token, struct pawl__arena *arena,
                           struct pawl__buf *out);
 

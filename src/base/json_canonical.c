@@ -1,6 +1,6 @@
-/* The canonical form. Where RFC 8785 can be followed without passing through a double it is: a
- * number is laid out as ECMAScript would, but keeps all its digits. Members are ordered by the
- * bytes of their names (RFC 8785 orders by UTF-16 units, which differs beyond U+FFFF only). */
+/* The canonical form. It follows RFC 8785 wherever that is possible without conversion to double: a
+ * number has ECMAScript's layout, but keeps all its digits. Members are ordered by the bytes of
+ * their names (RFC 8785 orders by UTF-16 units, which differs only beyond U+FFFF). */
 #include "base/json.h"
 
 #include "base/json_inside.h"
@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* An open container; they hang together innermost first. */
+/* An open container; they form a list, innermost first. */
 struct frame {
     struct frame *outer;
     struct pawl__json_name *names; /* of an object, sorted */
@@ -42,8 +42,8 @@ static void add_digits(struct pawl__buf *out, const struct pawl__json_decimal *d
     }
 }
 
-/* The exponent `decimal->huge_digits` changed by `by`, which is far smaller: worked out on the
- * digits, from the last. */
+/* Adds the exponent `decimal->huge_digits` changed by `by`, which is far smaller; computed on the
+ * digits, starting with the last. */
 static void add_huge_exponent(struct pawl__buf *out, const struct pawl__json_decimal *decimal,
                               int64_t by, struct pawl__arena *arena)
 {
@@ -55,7 +55,7 @@ static void add_huge_exponent(struct pawl__buf *out, const struct pawl__json_dec
     }
     digits[0] = '0';
     memcpy(digits + 1, decimal->huge_digits.at, decimal->huge_digits.len);
-    int64_t carry = decimal->huge_negative ? -by : by; // of the magnitude
+    int64_t carry = decimal->huge_negative ? -by : by; // applied to the magnitude
     for (size_t i = len; i-- > 0 && carry != 0;) {
         int64_t sum = digits[i] - '0' + carry % 10;
         carry /= 10;
@@ -69,7 +69,7 @@ static void add_huge_exponent(struct pawl__buf *out, const struct pawl__json_dec
         digits[i] = (char)('0' + sum);
     }
     size_t zeros = 0;
-    while (digits[zeros] == '0') { // ends: the sum is far from zero
+    while (digits[zeros] == '0') { // terminates: the sum is far from zero
         zeros++;
     }
     add_char(out, decimal->huge_negative ? '-' : '+');
@@ -98,7 +98,7 @@ static void add_number(struct pawl__buf *out, struct pawl_span text, struct pawl
 {
     struct pawl__json_decimal decimal = pawl__json_decimal(text);
     int64_t n = decimal.exponent, k = decimal.digits;
-    if (decimal.zero) { // minus zero too
+    if (decimal.zero) { // also minus zero
         add_char(out, '0');
         return;
     }
@@ -160,7 +160,8 @@ static struct frame *enter(const struct pawl__json *json, uint32_t container, st
     return frame;
 }
 
-/* Write what stands before the next value of the container, and say which value that is. */
+/* Writes the separator or name before the next value of the container, and returns the index of
+ * that value. */
 static uint32_t next_value(const struct pawl__json *json, struct frame *frame,
                            struct pawl__buf *out)
 {

@@ -1,4 +1,4 @@
-/* Numbers taken apart as decimals, so that nothing is lost or rounded before it has to be. */
+/* Numbers parsed as exact decimals, so that nothing is rounded too early. */
 #include "base/json.h"
 
 #include "base/json_inside.h"
@@ -11,7 +11,7 @@
 
 enum {
     EXPONENT_DIGITS_MAX = 18, /* fit an int64_t, and so does the sum with any `shift` */
-    DOUBLE_DIGITS_MAX = 768 /* more digits cannot change which double is nearest, only break ties */
+    DOUBLE_DIGITS_MAX = 768   /* more digits cannot change the nearest double, only break ties */
 };
 
 static void read_exponent(struct pawl__json_decimal *decimal, const char *at, const char *end)
@@ -52,7 +52,7 @@ struct pawl__json_decimal pawl__json_decimal(struct pawl_span number)
     decimal.end = last + 1;
     decimal.digits = (uint32_t)(decimal.end - decimal.first);
     if (decimal.first < point && point < last) decimal.digits--;
-    decimal.shift = point - decimal.first; // digits before the point, or minus zeros behind it
+    decimal.shift = point - decimal.first; // digits before the point, or minus the zeros after it
     if (decimal.shift < 0) decimal.shift++;
     read_exponent(&decimal, at < end ? at + 1 : end, end);
     return decimal;
@@ -66,7 +66,7 @@ bool pawl__json_int(const struct pawl__json *json, uint32_t token, int64_t *out)
         *out = 0;
         return true;
     }
-    // A whole number has no digit behind the point; nineteen digits fit an uint64_t.
+    // An integer has no digit after the point; nineteen digits fit an uint64_t.
     if (decimal.huge || decimal.exponent < decimal.digits || decimal.exponent > 19) return false;
     uint64_t value = 0;
     for (const char *at = decimal.first; at < decimal.end; at++) {
@@ -80,7 +80,7 @@ bool pawl__json_int(const struct pawl__json *json, uint32_t token, int64_t *out)
     return true;
 }
 
-/* Correctly rounded and without the host's locale, in which the point may be a comma. */
+/* Correctly rounded, and independent of the host's locale, in which the point may be a comma. */
 static double read_double(const char *text)
 {
     locale_t locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -90,7 +90,8 @@ static double read_double(const char *text)
     return value;
 }
 
-/* Is rewritten as "0.ddd...e±x" first: the text has no NUL behind it, and may be of any length. */
+/* The number is rewritten as "0.ddd...e±x" first: the text is not NUL-terminated, and may have any
+ * length. */
 bool pawl__json_double(const struct pawl__json *json, uint32_t token, double *out)
 {
     if (json->tokens[token].type != PAWL__JSON_NUMBER) return false;
@@ -104,7 +105,9 @@ bool pawl__json_double(const struct pawl__json *json, uint32_t token, double *ou
         for (; at < decimal.end && len <= DOUBLE_DIGITS_MAX; at++) {
             if (*at != '.') text[len++] = *at;
         }
-        if (at < decimal.end) text[len++] = '1'; // the last digit is not 0: it is just above a tie
+        if (at < decimal.end)
+            text[len++] = '1'; // the last digit is not 0: the number is just
+                               // above a tie
         snprintf(text + len, sizeof text - len, "e%lld", (long long)decimal.exponent);
         value = read_double(text);
     }

@@ -1,4 +1,4 @@
-/* Reading what the tokenizer found: strings, members and their order. */
+/* Reads tokens: strings, members and their order. */
 #include "base/json.h"
 
 #include "base/json_inside.h"
@@ -17,7 +17,7 @@ static int hex_value(char c)
     return -1;
 }
 
-/* "\uXXXX" at `at`; -1 when it is not that. */
+/* "\uXXXX" at `at`; -1 if it is not that. */
 static int32_t read_u(const char *at, const char *end)
 {
     if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
@@ -30,7 +30,7 @@ static int32_t read_u(const char *at, const char *end)
     return unit;
 }
 
-/* Unicode escapes, of which a character beyond U+FFFF takes two: a high and a low surrogate. */
+/* A Unicode escape; a character beyond U+FFFF takes two, a high and a low surrogate. */
 static const char *read_unicode(const char **at, const char *end, uint32_t *code)
 {
     int32_t unit = read_u(*at, end);
@@ -104,7 +104,7 @@ char *pawl__json_string(const struct pawl__json *json, uint32_t token, struct pa
     return copy;
 }
 
-/* Unescapes as it goes, since a lookup has no memory to do it in. */
+/* Unescapes while comparing, since a lookup has no memory for a copy. */
 static bool escaped_equals(const char *at, const char *end, const char *text)
 {
     while (at < end) {
@@ -120,7 +120,7 @@ static bool escaped_equals(const char *at, const char *end, const char *text)
             at++;
         }
         if (memcmp(utf8, text, (size_t)len) != 0) return false;
-        text += len; // the whole length is known to be equal, so this stays inside
+        text += len; // the total lengths are known to be equal, so this stays in bounds
     }
     return true;
 }
@@ -150,8 +150,8 @@ struct pawl_span pawl__json_span(const struct pawl__json *json, uint32_t token)
 
 /* ---- members ---- */
 
-/* The first eight bytes as a big-endian number, zeros behind a shorter name. `readable` bytes may
- * be looked at: with eight of them one load does it. */
+/* The first eight bytes as a big-endian number, padded with zeros. `readable` bytes may be read: if
+ * they are at least eight, one load is enough. */
 static inline uint64_t name_prefix(const char *at, size_t len, size_t readable)
 {
     uint64_t prefix = 0;
@@ -207,7 +207,7 @@ static void merge(const struct pawl__json_name *a, const struct pawl__json_name 
     memcpy(out + (a_end - a), b, (size_t)(b_end - b) * sizeof *out);
 }
 
-/* Merges runs of 1, 2, 4, ...; to and fro between the two arrays. */
+/* Merges runs of 1, 2, 4, ..., alternating between the two arrays. */
 void pawl__json_names_sort(struct pawl__json_name *names, struct pawl__json_name *spare,
                            size_t count)
 {

@@ -1,5 +1,5 @@
-/* A document for tests. Its text is a copy of exactly its length, so that a step beyond the end is
- * a sanitizer's report. */
+/* A document for tests. Its text is a copy of exactly its length, so that a sanitizer reports an
+ * access beyond the end. */
 #ifndef PAWL_BASE_JSON_TEST_KIT_H
 #define PAWL_BASE_JSON_TEST_KIT_H
 

@@ -36,7 +36,7 @@ static void add_name(struct pawl__log_entry *entry, const char *name)
     pawl__buf_printf(entry->out, is_json(entry) ? ",\"%s\":" : " %s=", name);
 }
 
-/* Nothing in it could be taken for the end of the value. */
+/* True if nothing in it could be mistaken for the end of the value. */
 static bool is_word(const char *text)
 {
     for (; *text > ' ' && *text < 0x7f && !strchr("\"\\=", *text); text++) {

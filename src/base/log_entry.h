@@ -29,7 +29,7 @@ struct pawl__log_entry {
 /* Time, level and message; `out` and `format` are set. */
 void pawl__log_entry_begin(struct pawl__log_entry *entry, enum pawl__log_level level, int64_t at_ms,
                            const char *message, size_t len);
-/* Nothing when `text` is NULL or empty. */
+/* Adds nothing if `text` is NULL or empty. */
 void pawl__log_entry_text(struct pawl__log_entry *entry, const char *name, const char *text);
 void pawl__log_entry_int(struct pawl__log_entry *entry, const char *name, int64_t value);
 /* Microseconds, written as milliseconds: "1.250". */

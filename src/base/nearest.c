@@ -1,5 +1,5 @@
-/* Words are short: a table of all prefixes fits on the stack. Candidates whose length alone rules
- * them out are not compared, so that a hostile word costs no more than a misspelt one. */
+/* Words are short: a table of all prefixes fits on the stack. Candidates that the length alone
+ * rules out are not compared, so a hostile word costs no more than a misspelt one. */
 #include "base/nearest.h"
 
 #include <stdint.h>
@@ -42,7 +42,7 @@ void pawl__nearest_offer(struct pawl__nearest *nearest, const char *candidate)
     if (apart <= allowed && len <= WORD_MAX && other <= WORD_MAX) {
         d = distance(nearest->word, len, candidate, other);
     }
-    // An unfinished word is as good as a misspelt one.
+    // A prefix counts as a misspelling.
     if (len >= 3 && strncmp(nearest->word, candidate, len) == 0) d = least(d, 1);
     if (d > allowed || (nearest->best && d >= nearest->distance)) return;
     nearest->best = candidate;

@@ -1,4 +1,4 @@
-/* "did you mean": the nearest of a few known words to one that is not among them. */
+/* "did you mean": the known word that is nearest to an unknown one. */
 #ifndef PAWL_BASE_NEAREST_H
 #define PAWL_BASE_NEAREST_H
 
@@ -7,7 +7,7 @@
 /* Set `word`, offer every known word, then read `best`. */
 struct pawl__nearest {
     const char *word;
-    const char *best; /* NULL: nothing is near */
+    const char *best; /* NULL: none is near */
     size_t distance;
 };
 

@@ -1,4 +1,4 @@
-/* A name in NOTIFY_SOCKET that begins with @ is one in Linux's abstract namespace. */
+/* A name in NOTIFY_SOCKET that begins with @ is in Linux's abstract namespace. */
 #include "base/notify.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* Controls, line separators, and what reorders the text around it. */
+/* Control characters, line separators, and characters that reorder the text around them. */
 static bool is_unsafe(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||

@@ -1,5 +1,5 @@
 /* xoshiro256** 1.0 by David Blackman and Sebastiano Vigna (public domain), its state filled by
- * their splitmix64 so that any seed, 0 too, gives a state that is not all zero. */
+ * their splitmix64 so that any seed, including 0, gives a state that is not all zero. */
 #include "base/rng.h"
 
 #include <assert.h>
@@ -45,7 +45,8 @@ uint64_t pawl__rng_next(struct pawl__rng *rng)
 uint64_t pawl__rng_below(struct pawl__rng *rng, uint64_t bound)
 {
     assert(bound > 0);
-    uint64_t unfair = (0 - bound) % bound; // 2^64 mod bound: so many draws have one partner more
+    uint64_t unfair = (0 - bound) % bound; // 2^64 mod bound: this many values would occur once more
+                                           // than others
     for (;;) {
         uint64_t draw = pawl__rng_next(rng);
         if (draw >= unfair) return draw % bound;
@@ -65,7 +66,7 @@ uint64_t pawl__rng_system_seed(void)
         got = getrandom(&seed, sizeof seed, 0);
     } while (got < 0 && errno == EINTR);
     if (got == (ssize_t)sizeof seed) return seed;
-    // A kernel without getrandom: two processes, or two calls, should still differ.
+    // For a kernel without getrandom: two processes, or two calls, should still differ.
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     seed = (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 40 ^

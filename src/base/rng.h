@@ -1,4 +1,4 @@
-/* Dice: xoshiro256**, seeded. Not for secrets. One thread at a time. */
+/* Random numbers: xoshiro256**, seeded. Not for secrets. One thread at a time. */
 #ifndef PAWL_BASE_RNG_H
 #define PAWL_BASE_RNG_H
 
@@ -8,7 +8,7 @@ struct pawl__rng {
     uint64_t s[4];
 };
 
-void pawl__rng_seed(struct pawl__rng *rng, uint64_t seed); /* any seed will do, 0 too */
+void pawl__rng_seed(struct pawl__rng *rng, uint64_t seed); /* any seed is valid, including 0 */
 uint64_t pawl__rng_next(struct pawl__rng *rng);
 uint64_t pawl__rng_below(struct pawl__rng *rng, uint64_t bound); /* bound > 0; unbiased */
 double pawl__rng_unit(struct pawl__rng *rng);                    /* [0, 1) */

@@ -1,6 +1,6 @@
-/* Error-checking mutexes: to lock twice, or to unlock what another thread holds, asserts here and
- * does not hang or corrupt. The analysis is switched off inside, since pthread's own functions
- * carry no annotations. */
+/* Error-checking mutexes: locking twice, or unlocking a mutex that another thread holds, fails an
+ * assertion instead of hanging or corrupting data. The analysis is disabled inside, since pthread's
+ * own functions carry no annotations. */
 #include "base/sync.h"
 
 #include <signal.h>

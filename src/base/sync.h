@@ -33,13 +33,14 @@ void pawl__mutex_release(struct pawl__mutex *mutex);
 void pawl__lock(struct pawl__mutex *mutex) PAWL__ACQUIRE(*mutex);
 void pawl__unlock(struct pawl__mutex *mutex) PAWL__RELEASE(*mutex);
 
-/* A thread that takes no signals: they are for the host's own. False: there is none to be had. */
+/* Starts a thread that receives no signals: they are for the host's own threads. False: it could
+ * not be created. */
 bool pawl__thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
 
 void pawl__cond_init(struct pawl__cond *cond);
 void pawl__cond_release(struct pawl__cond *cond);
 void pawl__cond_wait(struct pawl__cond *cond, struct pawl__mutex *mutex) PAWL__REQUIRES(*mutex);
-/* Waits at most `timeout_us`; false when that time has passed. */
+/* Waits at most `timeout_us`; false if that time has passed. */
 bool pawl__cond_wait_us(struct pawl__cond *cond, struct pawl__mutex *mutex, int64_t timeout_us)
     PAWL__REQUIRES(*mutex);
 void pawl__cond_signal(struct pawl__cond *cond);

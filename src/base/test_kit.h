@@ -1,6 +1,6 @@
-/* What this room's tests share: cmocka with what it needs before it, and randomised runs whose
- * failures name their seed. PAWL_TEST_SEED=N runs that one seed, PAWL_TEST_SCALE is the percentage
- * of them that is run otherwise. */
+/* Shared by this room's tests: cmocka with the headers that it needs, and randomized runs whose
+ * failures print their seed. PAWL_TEST_SEED=N runs only that seed; otherwise PAWL_TEST_SCALE is the
+ * percentage of seeds that are run. */
 #ifndef PAWL_BASE_TEST_KIT_H
 #define PAWL_BASE_TEST_KIT_H
 
@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* `seed` must be in scope, so that whoever reads the failure can repeat it. */
+/* `seed` must be in scope; the failure prints it, so that the run can be repeated. */
 #define prove(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

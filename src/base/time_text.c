@@ -17,7 +17,7 @@
 
 /* ---- durations ---- */
 
-/* A decimal number: `fraction` counts in units of 1/scale. */
+/* A decimal number: `fraction` is in units of 1/scale. */
 struct decimal {
     int64_t whole;
     int64_t fraction;
@@ -29,10 +29,10 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads digits and perhaps a fraction; false when there is no number or it is absurdly large. */
+/* Reads digits and an optional fraction; false if there is no number or it is far too large. */
 static bool read_decimal(const char **at, struct decimal *out)
 {
-    const int64_t scale_max = INT64_C(10000000000); // times a week in ms, it still fits
+    const int64_t scale_max = INT64_C(10000000000); // still fits when multiplied by a week in ms
     *out = (struct decimal){ .scale = 1 };
     const char *c = *at;
     if (!is_digit(*c)) return false;
@@ -43,7 +43,7 @@ static bool read_decimal(const char **at, struct decimal *out)
     if (*c == '.' || *c == ',') {
         if (!is_digit(*++c)) return false;
         for (; is_digit(*c); c++) {
-            if (out->scale == scale_max) continue; // far below a ms
+            if (out->scale == scale_max) continue; // far less than a ms
             out->fraction = out->fraction * 10 + (*c - '0');
             out->scale *= 10;
         }
@@ -52,7 +52,7 @@ static bool read_decimal(const char **at, struct decimal *out)
     return true;
 }
 
-/* *sum += number * unit_ms; false when it passes the maximum. */
+/* sum += number * unit_ms; false if it exceeds the maximum. */
 static bool add_units(int64_t *sum, const struct decimal *number, int64_t unit_ms)
 {
     if (number->whole > DURATION_MS_MAX / unit_ms) return false;
@@ -65,7 +65,7 @@ struct unit {
     int64_t ms;
 };
 
-/* "90s", "1h30m", "2m 5s": large units first, each once at most. */
+/* "90s", "1h30m", "2m 5s": large units first, each at most once. */
 static enum pawl_err parse_plain(const char *text, int64_t *out_ms)
 {
     static const struct unit units[] = { { "d", MS_PER_DAY },
@@ -96,11 +96,12 @@ static enum pawl_err parse_plain(const char *text, int64_t *out_ms)
 
 struct iso_unit {
     char letter;
-    bool of_time; /* stands behind the T */
+    bool of_time; /* comes after the T */
     int64_t ms;
 };
 
-/* Behind the "P". Units come in this order, each once at most, the T before the first of time. */
+/* The part after the "P". Units come in this order, each at most once, with a T before the first
+ * unit of time. */
 static enum pawl_err parse_iso(const char *text, int64_t *out_ms)
 {
     static const struct iso_unit units[] = { { 'W', false, 7 * MS_PER_DAY },
@@ -143,7 +144,7 @@ void pawl__duration_text(int64_t ms, char out[PAWL__DURATION_TEXT_BYTES])
     };
     const char *sign = ms < 0 ? "-" : "";
     uint64_t left = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms;
-    for (size_t i = 0; i < 3; i++) { // the two largest units; what is smaller is noise
+    for (size_t i = 0; i < 3; i++) { // the two largest units; smaller ones are dropped
         uint64_t big = left / (uint64_t)units[i].ms;
         uint64_t small = left % (uint64_t)units[i].ms / (uint64_t)units[i + 1].ms;
         if (big == 0) continue;
@@ -181,7 +182,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 static int64_t days_from_date(struct date date)
 {
-    int64_t year = date.year - (date.month <= 2); // of the March that began it
+    int64_t year = date.year - (date.month <= 2); // of the March in which it began
     int64_t era = floor_div(year, 400);
     int64_t year_of_era = year - era * 400;
     int64_t month = date.month > 2 ? date.month - 3 : date.month + 9; // March is 0
@@ -218,7 +219,7 @@ static bool read_field(const char **at, int digits, int min, int max, int *out)
 {
     int value = 0;
     for (int i = 0; i < digits; i++, (*at)++) {
-        if (!is_digit(**at)) return false; // the NUL too, so nothing behind it is read
+        if (!is_digit(**at)) return false; // also for the NUL, so nothing after it is read
         value = value * 10 + (**at - '0');
     }
     *out = value;
@@ -289,7 +290,7 @@ enum pawl_err pawl__instant_parse(const char *text, int64_t *out_ms)
                     second * MS_PER_S + fraction_ms;
     if (second == 60 && !begins_month(at_ms)) return PAWL_ERR_ARG;
     int64_t year = date_from_days(floor_div(at_ms, MS_PER_DAY)).year;
-    if (year < 0 || year > 9999) return PAWL_ERR_ARG; // the offset led out of what can be written
+    if (year < 0 || year > 9999) return PAWL_ERR_ARG; // the offset leads out of the valid range
     *out_ms = at_ms;
     return PAWL_OK;
 }

@@ -1,4 +1,4 @@
-/* Durations and instants as text. */
+/* Conversion of durations and instants from and to text. */
 #ifndef PAWL_BASE_TIME_TEXT_H
 #define PAWL_BASE_TIME_TEXT_H
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define PAWL__INSTANT_TEXT_BYTES 32 /* with the NUL */
+#define PAWL__INSTANT_TEXT_BYTES 32 /* including the NUL */
 #define PAWL__DURATION_TEXT_BYTES 32
 
 /* "500ms", "5s", "2m", "1.5h", "3d", several of them ("1h30m", "2m 5s"), or ISO 8601 ("PT1.5S",
@@ -18,7 +18,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__duration_parse(const char *text, int64_t *ou
 PAWL_MUST_CHECK enum pawl_err pawl__instant_parse(const char *text, int64_t *out_ms);
 /* "2026-03-31T10:00:05.123Z"; years beyond four digits carry a sign, which does not parse back. */
 void pawl__instant_text(int64_t at_ms, char out[PAWL__INSTANT_TEXT_BYTES]);
-/* For people: "0s", "850ms", "1.5s", "2m 5s", "3h 20m", "4d 2h"; cut, not rounded. */
+/* For display: "0s", "850ms", "1.5s", "2m 5s", "3h 20m", "4d 2h"; truncated, not rounded. */
 void pawl__duration_text(int64_t ms, char out[PAWL__DURATION_TEXT_BYTES]);
 
 #endif

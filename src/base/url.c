@@ -1,9 +1,9 @@
-/* Finding what is secret in a URL, or in what was meant to be one. */
+/* Finds secrets in a URL, or in text that was meant to be one. */
 #include "base/url.h"
 
 #include <string.h>
 
-static const char parameter[] = "password="; // of "sslpassword=" too
+static const char parameter[] = "password="; // also matches "sslpassword="
 
 /* Where a user, a password or a token would begin. */
 static const char *user_of(const char *url)
@@ -21,7 +21,7 @@ static const char *last_at(const char *from, size_t len)
     return last;
 }
 
-/* "HOST:PORT", "[::1]:5432", several with commas between them; without a port as well. */
+/* "HOST:PORT", "[::1]:5432", also several separated by commas, and without a port. */
 static bool are_hosts(const char *at, const char *end)
 {
     while (at < end) {
@@ -36,7 +36,7 @@ static bool are_hosts(const char *at, const char *end)
     return true;
 }
 
-/* The @ before the host; NULL: there is none. "HOST:PORT/a@b" has none, "ann:a/b@HOST" has. */
+/* The @ before the host; NULL: there is none. "HOST:PORT/a@b" has none, "ann:a/b@HOST" has one. */
 static const char *host_mark(const char *user)
 {
     size_t first = strcspn(user, "/@");

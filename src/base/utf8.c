@@ -1,5 +1,5 @@
-/* UTF-8, a character at a time. What a lead byte allows its second byte to be decides everything
- * (Unicode table 3-7); the bytes behind that one are plain continuations. */
+/* UTF-8, one character at a time. The lead byte determines the range of the second byte (Unicode
+ * table 3-7); further bytes are plain continuations. */
 #include "base/utf8.h"
 
 #include <assert.h>
