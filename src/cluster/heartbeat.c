@@ -1,11 +1,11 @@
-/* How often a node says that it is there. */
+/* The interval of a node's heartbeats. */
 #include "cluster/cluster.h"
 
 #include <assert.h>
 
 enum { BASE_PART = 3, LEAST_MS = 5000, RETRY_LEAST_PART = 30, RETRY_MOST_PART = 6 };
 
-/* Up to `most`, this many tenths. */
+/* Up to `most`, the interval is scaled by this many tenths. */
 struct step {
     int64_t most;
     int32_t tenths;
@@ -40,7 +40,7 @@ int64_t pawl__heartbeat_ms(int64_t lease_ms, const struct pawl_census *census)
     int64_t base_ms = lease_ms / BASE_PART;
     int64_t ms = base_ms * tenths_of(by_nodes, census->alive) * tenths_of(by_jobs, census->ready);
     ms /= 100;
-    // five seconds at least, but a short lease cannot wait for them
+    // at least five seconds, but a short lease cannot wait for them
     int64_t low_ms = least(base_ms, LEAST_MS);
     if (low_ms < base_ms / 4) low_ms = base_ms / 4;
     int64_t high_ms = 2 * base_ms;

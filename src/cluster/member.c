@@ -1,7 +1,5 @@
-/* A node's name, and what it says of itself.
- *
- * The store finds the lease in that text by its name, "lease_ms", and renames it when it gives the
- * node up: see store/core/cluster.c. */
+/* A node's name and description. The store finds the lease in the description by its name,
+ * "lease_ms", and renames it when it gives the node up: see store/core/cluster.c. */
 #include "cluster/cluster.h"
 #include "base/json.h"
 

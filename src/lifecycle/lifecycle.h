@@ -1,6 +1,6 @@
 /* The lifecycle as data: which event moves a job from which state to which, when a failed job runs
- * again, and in what order waiting jobs are taken. Pure: no I/O, no clock, no dice of its own.
- * The states themselves are in <pawl/state.h>, because callers see them. */
+ * again, and the order of waiting jobs. Pure: no I/O, no clock, no random numbers of its own. The
+ * states themselves are in <pawl/state.h>, because callers see them. */
 #ifndef PAWL_LIFECYCLE_H
 #define PAWL_LIFECYCLE_H
 
@@ -21,7 +21,7 @@ static const uint32_t pawl__states_live = 0 PAWL_STATES(X);
 static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
 #undef X
 
-/* NAME, text, who causes it */
+/* NAME, text, caused by */
 #define PAWL_EVENTS(X)                                                                             \
     X(DUE, "due", "time or operator")                                                              \
     X(ACTIVATE, "activate", "flow or operator")                                                    \
@@ -45,8 +45,8 @@ static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
 enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
 #undef X
 
-/* from, event, to. A move that is not here is refused. RESUME is not a row but a rule: it leads
- * back to the state that PAUSE left, which the job remembers. */
+/* from, event, to. A move that is not listed is refused. RESUME has no row: it restores the state
+ * before PAUSE, which the job remembers. */
 #define PAWL_MOVES(X)                                                                              \
     X(SCHEDULED, DUE, AVAILABLE)                                                                   \
     X(SCHEDULED, CANCEL, CANCELLED)                                                                \
@@ -87,50 +87,54 @@ enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
 
 const char *pawl__event_name(enum pawl_event event);
 
-/* The state after `event`, or NONE: refused. `remembered` matters for RESUME of a paused job alone,
- * and must be a state that PAUSE can leave, or that is refused too. */
+/* The state after `event`, or NONE: refused. `remembered` is used only for RESUME of a paused job,
+ * and must be a state that can be paused; otherwise that is refused too. */
 enum pawl_state pawl__lifecycle_next(enum pawl_state from, enum pawl_event event,
                                      enum pawl_state remembered);
 
 /* ---- retry ---- */
 
-#define PAWL__RETRY_MS_MAX INT64_C(3155760000000) /* a hundred years: no wait is longer */
+#define PAWL__RETRY_MS_MAX INT64_C(3155760000000) /* a hundred years: the longest wait */
 
 enum { PAWL__NON_RETRYABLE_MAX = 100, PAWL__NON_RETRYABLE_BYTES_MAX = 255 };
 
-/* The three systems' own policies, complete; they pass pawl__retry_check whatever the arguments. */
+/* The default policies of the three systems, complete; they pass pawl__retry_check for all
+ * arguments. */
 struct pawl_retry pawl__retry_ojs(void); /* 3 runs, 1 s doubling to 5 min, jitter 0.5 to 1.5 */
 enum pawl__ratchet_backoff { PAWL__RATCHET_NONE, PAWL__RATCHET_FIXED, PAWL__RATCHET_EXPONENTIAL };
-/* `retries` after the first run; base*2^min(n-1,20), at most 24 h, no jitter; ends among the dead
- * letters. */
+/* `retries` after the first run; base*2^min(n-1,20), at most 24 h, no jitter; an exhausted job
+ * becomes a dead letter. */
 struct pawl_retry pawl__retry_ratchet(enum pawl__ratchet_backoff backoff, int32_t retries,
                                       int64_t base_ms);
-/* `limit` retries after the first run; d, 2d, 4d ... 32768d with backoff, else d; jitter, when
- * asked for, multiplies by [1, 2). With backoff a delay of 0 counts as 1 s. */
+/* `limit` retries after the first run; d, 2d, 4d ... 32768d with backoff, else d; jitter, if
+ * enabled, multiplies by [1, 2). With backoff a delay of 0 counts as 1 s. */
 struct pawl_retry pawl__retry_marie(int32_t limit, int64_t delay_ms, bool backoff, bool jitter);
 
-/* Fill in what is zero. A cap that is not given is never below initial_ms. Idempotent. */
+/* Fills in defaults for fields that are zero. A cap that is not given is at least initial_ms.
+ * Idempotent. */
 void pawl__retry_resolve(struct pawl_retry *retry);
-/* For a policy that was resolved. ARG, and LIMIT for a list or an entry that is too long; the field
- * is "retry." and the member's name. */
+/* Checks a resolved policy. ARG, and LIMIT for a list or an entry that is too long; the field is
+ * "retry." and the member's name. */
 PAWL_MUST_CHECK enum pawl_err pawl__retry_check(const struct pawl_retry *retry,
                                                 struct pawl_diag *diag);
-/* The wait after the n-th charged failure of a resolved policy; never negative, never over cap_ms,
- * whatever the numbers. Without jitter it is exact while the coefficient is a whole number, else
- * rounded to the nearest ms, and `rng` is not touched. With jitter it is rounded down. */
+/* The wait after the n-th charged failure under a resolved policy; never negative, never over
+ * cap_ms, for any numbers. Without jitter it is exact if the coefficient is an integer, else
+ * rounded to the nearest ms, and `rng` is not used. With jitter it is rounded down. */
 int64_t pawl__retry_delay(const struct pawl_retry *retry, int64_t n, struct pawl__rng *rng);
-/* Is `type` on the list? Exact, or an entry "a.*" and a type that begins with "a.". NULL is not. */
+/* True if `type` is on the list: exactly, or by an entry "a.*" if it begins with "a.". NULL is not.
+ */
 bool pawl__retry_is_final(const struct pawl_retry *retry, const char *type);
-/* Does an entry mean several types: "a.*", those that begin with "a.", or "*"? */
+/* True if an entry matches several types: "a.*", those that begin with "a.", or "*". */
 bool pawl__type_is_wild(const char *entry);
-/* Is a type meant: exactly, or by an entry that means several? */
+/* True if an entry matches a type, exactly or as a pattern. */
 bool pawl__type_matches(const char *entry, const char *type);
 
-/* Policy as JSON, for the store; only what differs from the default. "" for the default. Members
- * are named as in struct pawl_retry; jitter is true or false. The policy has passed the check. */
+/* Prints a policy as JSON, for the store: only what differs from the default, "" for the default.
+ * Members are named as in struct pawl_retry; jitter is true or false. The policy must have passed
+ * the check. */
 void pawl__retry_print(const struct pawl_retry *retry, struct pawl__buf *out);
-/* The way back: resolved and checked; lists live in `arena`. ARG (a member that is not known too),
- * LIMIT, NOMEM. */
+/* Parses such JSON; the result is resolved and checked, lists are allocated in `arena`. ARG (also
+ * for an unknown member), LIMIT, NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__retry_parse(struct pawl_span json, struct pawl__arena *arena,
                                                 struct pawl_retry *out, struct pawl_diag *diag);
 
@@ -138,7 +142,7 @@ enum pawl__verdict_kind {
     PAWL__VERDICT_REQUEUE,    /* available again at once */
     PAWL__VERDICT_RETRY,      /* retryable, after delay_ms */
     PAWL__VERDICT_DISCARD,    /* discarded */
-    PAWL__VERDICT_DEAD_LETTER /* discarded, listed among the dead letters */
+    PAWL__VERDICT_DEAD_LETTER /* discarded, and a dead letter */
 };
 
 struct pawl__verdict {
@@ -161,9 +165,9 @@ struct pawl__verdict pawl__retry_decide(const struct pawl_retry *retry,
                                         const struct pawl_report *report, int64_t charged,
                                         struct pawl__rng *rng);
 
-/* ---- what makes two jobs the same ---- */
+/* ---- unique policy ---- */
 
-/* A spec's payloads as tokens. meta.count is 0 when there is no meta. */
+/* A spec's payloads as tokens. meta.count is 0 if there is no meta. */
 struct pawl__payloads {
     struct pawl__json args; /* an array */
     struct pawl__json meta; /* an object */
@@ -172,14 +176,14 @@ struct pawl__payloads {
 /* ARG, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl__unique_check(const struct pawl_unique *unique,
                                                  struct pawl_diag *diag);
-/* The policy that pawl__unique_print prints, or that somebody wrote in its form. What it points to
- * lives in `arena`. ARG, LIMIT: not such an object; what it says is not checked. NOMEM. */
+/* Parses a policy in the form of pawl__unique_print. Its pointers refer to `arena`. ARG, LIMIT: not
+ * such an object; the contents are not checked. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__unique_parse(struct pawl_span json, struct pawl__arena *arena,
                                                  struct pawl_unique *out, struct pawl_diag *diag);
-/* The policy as JSON into an empty buffer: its dimensions and conflict rule, the rest only where it
- * was given. Nothing for no policy. */
+/* Prints a policy as JSON into an empty buffer: its dimensions and conflict rule, other members
+ * only if given. Prints nothing for no policy. */
 void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out);
-/* What a policy says, or what it means by saying nothing. */
+/* The conflict rule of a policy, or the default if it has none. */
 enum pawl_conflict pawl__unique_conflict(const struct pawl_unique *unique);
 uint32_t pawl__unique_states(const struct pawl_unique *unique);
 
@@ -205,14 +209,15 @@ PAWL_MUST_CHECK enum pawl_err pawl__fingerprint(const struct pawl_job_spec *spec
 struct pawl__rank_of {
     int64_t due_at_ms;
     int32_t priority;
-    int64_t boost_ms;       /* [PAWL__RANK_BOOST_MS]; a century: priority alone, no ageing */
+    int64_t boost_ms;       /* [PAWL__RANK_BOOST_MS]; a century: by priority alone, without
+                               ageing */
     int64_t sla_soft_at_ms; /* 0: none */
     int64_t sla_hard_at_ms; /* 0: none */
 };
 
-/* Smaller is sooner. It does not depend on now, so an index can hold it: priority + wait/boost
- * descending is the same order as due - priority*boost ascending. A deadline can only bring a job
- * forward. Cut to the range of int64_t at the ends. */
+/* Lower ranks run sooner. The rank does not depend on the current time, so an index can hold it:
+ * descending priority + wait/boost is the same order as ascending due - priority*boost. A deadline
+ * can only move a job forward. Clamped to the range of int64_t. */
 int64_t pawl__rank(const struct pawl__rank_of *of);
 
 #endif

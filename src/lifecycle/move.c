@@ -1,11 +1,12 @@
-/* The moves. Conditions choose the event, the table answers what follows; nothing else in pawl
- * decides what state a job gets.
+/* The moves. Conditions select the event, and the table gives the next state; no other code in pawl
+ * decides the state of a job.
+ *
  * Pure; any thread. */
 #include "lifecycle/lifecycle.h"
 
 #include <assert.h>
 
-/* A row given twice does not compile: -Woverride-init. */
+/* A duplicate row does not compile: -Woverride-init. */
 #define X(from, event, to) [PAWL_STATE_##from][PAWL_EVENT_##event] = PAWL_STATE_##to,
 static const uint8_t next_state[PAWL_STATE_END][PAWL_EVENT_END] = { PAWL_MOVES(X) };
 #undef X
@@ -20,7 +21,7 @@ const char *pawl__event_name(enum pawl_event event)
     return event_names[event];
 }
 
-/* What PAUSE cannot leave, RESUME cannot lead back to: a damaged memory is refused. */
+/* RESUME cannot restore a state that cannot be paused: a corrupt remembered state is refused. */
 static bool can_pause(enum pawl_state state)
 {
     return state > PAWL_STATE_NONE && state < PAWL_STATE_END &&

@@ -1,4 +1,5 @@
 /* The order of waiting jobs, as a number that is computed once.
+ *
  * Pure; any thread. */
 #include "lifecycle/lifecycle.h"
 
@@ -7,8 +8,8 @@ static __int128 least(__int128 a, __int128 b)
     return a < b ? a : b;
 }
 
-/* All sums are exact in 128 bits; only the answer is cut to what a column can hold, which keeps
- * the order (ends may tie, and ties go by id). */
+/* All sums are exact in 128 bits; only the result is clamped to the range of a column, which keeps
+ * the order (values at the limits may be equal, and equal ranks are ordered by id). */
 int64_t pawl__rank(const struct pawl__rank_of *of)
 {
     const int64_t soft_lead_ms = PAWL__RANK_SLA_LEAD_MS, hard_lead_ms = 2 * soft_lead_ms;

@@ -1,9 +1,12 @@
-/* When and whether a failed job runs again. One policy struct expresses all three systems; what
- * differs between them is numbers.
+/* Whether and when a failed job runs again. One policy struct expresses the policies of all three
+ * systems; they differ only in parameters.
  *
- * Invariants: 1. no wait is negative or over its cap, for any numbers in the policy, NaN included;
- * 2. a wait without jitter whose coefficient is a whole number is exact; 3. dice are drawn only for
- * jitter. Pure; any thread. */
+ * Invariants:
+ * 1. no wait is negative or over its cap, for any numbers in the policy, including NaN;
+ * 2. a wait without jitter whose coefficient is an integer is exact;
+ * 3. random numbers are drawn only for jitter.
+ *
+ * Pure; any thread. */
 #include "lifecycle/lifecycle.h"
 
 #include "base/diag.h"
@@ -13,7 +16,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* What a zero field means; pawl/job.h promises these. */
+/* The meaning of a zero field, as documented in pawl/job.h. */
 static const struct pawl_retry defaults = {
     .attempts_max = 3,
     .backoff = PAWL_BACKOFF_EXPONENTIAL,
@@ -45,7 +48,7 @@ struct pawl_retry pawl__retry_ojs(void)
     return defaults;
 }
 
-/* Both older systems count retries after the first run, we count runs. */
+/* Both older systems count retries after the first run; pawl counts runs. */
 static int32_t runs(int32_t retries)
 {
     return (int32_t)clamp((int64_t)retries + 1, 1, INT32_MAX);
@@ -57,11 +60,11 @@ struct pawl_retry pawl__retry_ratchet(enum pawl__ratchet_backoff backoff, int32_
     struct pawl_retry retry = defaults;
     retry.attempts_max = runs(retries);
     retry.jitter = PAWL_JITTER_OFF;
-    retry.on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER; // its FAILED rows are its dead letters
+    retry.on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER; // Ratchet's FAILED rows are its dead letters
     retry.cap_ms = RATCHET_CAP_MS;
     if (backoff == PAWL__RATCHET_NONE || base_ms <= 0) {
         retry.backoff = PAWL_BACKOFF_IMMEDIATE;
-    } else if (backoff == PAWL__RATCHET_FIXED) { // the cap is for growth alone
+    } else if (backoff == PAWL__RATCHET_FIXED) { // the cap applies to growing waits only
         retry.backoff = PAWL_BACKOFF_CONSTANT;
         retry.initial_ms = clamp(base_ms, 1, PAWL__RETRY_MS_MAX);
         retry.cap_ms = clamp(retry.initial_ms, RATCHET_CAP_MS, PAWL__RETRY_MS_MAX);
@@ -103,11 +106,11 @@ struct pawl_retry pawl__retry_marie(int32_t limit, int64_t delay_ms, bool backof
 #define RESOLVE_BACKOFF(member) RESOLVE(member)
 #define RESOLVE_JITTER(member) RESOLVE(member)
 #define RESOLVE_EXHAUSTION(member) RESOLVE(member)
-#define RESOLVE_TEXTS(member) // none is none
+#define RESOLVE_TEXTS(member) // an empty list stays empty
 
 void pawl__retry_resolve(struct pawl_retry *retry)
 {
-    // a long first wait alone is a wish, not a contradiction
+    // a long first wait without a cap is not a contradiction
     if (!retry->cap_ms) retry->cap_ms = clamp(retry->initial_ms, defaults.cap_ms, INT64_MAX);
 #define X(member, kind, ...) RESOLVE_##kind(member)
     PAWL__RETRY_FIELDS(X)
@@ -188,8 +191,9 @@ enum pawl_err pawl__retry_check(const struct pawl_retry *retry, struct pawl_diag
 
 /* ---- delay ---- */
 
-/* first * factor^power, stopped at the cap. For first and factor >= 1 no step can overflow: what is
- * multiplied is below the cap. Sixty-three steps at most, since a factor of 1 takes none. */
+/* first * factor^power, limited to the cap. If first and factor are >= 1 no step can overflow,
+ * since the multiplied value is below the cap. At most sixty-three steps, since a factor of 1 takes
+ * none. */
 static int64_t power_exact(int64_t first, int64_t factor, int64_t power, int64_t cap_ms)
 {
     unsigned __int128 wait = (unsigned __int128)first, cap = (unsigned __int128)cap_ms;
@@ -200,7 +204,7 @@ static int64_t power_exact(int64_t first, int64_t factor, int64_t power, int64_t
     return wait < cap ? (int64_t)wait : cap_ms;
 }
 
-/* The same for numbers with a fraction; infinity ends at the cap. */
+/* The same for numbers with a fraction; infinity is limited to the cap. */
 static int64_t power_rounded(int64_t first, double factor, double power, int64_t cap_ms)
 {
     double wait = round((double)first * pow(factor, power));
@@ -230,7 +234,7 @@ static int64_t polynomial(const struct pawl_retry *retry, double coefficient, in
     return power_rounded(retry->initial_ms, (double)n, coefficient, retry->cap_ms);
 }
 
-/* For an initial_ms and a cap_ms of at least 1, and n >= 1. */
+/* Requires initial_ms and cap_ms of at least 1, and n >= 1. */
 static int64_t plain_delay(const struct pawl_retry *retry, int64_t n)
 {
     double coefficient = retry->coefficient >= 1 ? retry->coefficient : 1; // NaN is not
@@ -257,7 +261,7 @@ static int64_t jittered(const struct pawl_retry *retry, int64_t wait_ms, struct 
 {
     double low = retry->jitter_low, high = retry->jitter_high;
     double factor = low + (high - low) * pawl__rng_unit(rng);
-    if (!(factor < high)) factor = low; // rounding may reach the end that is not ours
+    if (!(factor < high)) factor = low; // rounding may reach the exclusive bound
     double wait = floor((double)wait_ms * factor);
     if (!(wait > 0)) return 0; // NaN is not
     return wait < (double)retry->cap_ms ? (int64_t)wait : retry->cap_ms;
@@ -314,8 +318,8 @@ static struct pawl__verdict exhausted(const struct pawl_retry *retry, const char
     return ended(dead_letter ? PAWL__VERDICT_DEAD_LETTER : PAWL__VERDICT_DISCARD, reason);
 }
 
-/* A handler's orders, which the policy does not overrule. RETRY is one too, but asks for no more
- * than what happens anyway. */
+/* Commands of a handler, which take precedence over the policy. RETRY is one too, but it is what
+ * happens by default. */
 static bool ordered(const char *code, struct pawl__verdict *out)
 {
     static const struct {

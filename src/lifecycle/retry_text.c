@@ -1,5 +1,6 @@
-/* Retry policies as JSON and back, both from one list of members. What equals the default is left
- * out, so that the default costs a job no bytes and may be read in one glance.
+/* Retry policies as JSON and back, both from one list of members. Members that equal the default
+ * are omitted, so that the default takes no space and policies are short to read.
+ *
  * Pure; any thread. */
 #include "lifecycle/lifecycle.h"
 
@@ -11,11 +12,11 @@
 #include <assert.h>
 #include <stddef.h>
 
-enum { DEPTH_MAX = 4 }; // an object, a list in it, its entries
+enum { DEPTH_MAX = 4 }; // an object, a list in it, the list's entries
 
 enum kind { KIND_INT32, KIND_INT64, KIND_DOUBLE, KIND_JITTER, KIND_BACKOFF, KIND_EXHAUSTION };
 
-/* Of the kinds in src/fields. The list non_retryable comes last, by hand. */
+/* For the kinds in src/fields. The list non_retryable comes last, and is handled separately. */
 #define OF_I32(member) MEMBER(member, KIND_INT32)
 #define OF_I64(member) MEMBER(member, KIND_INT64)
 #define OF_REAL(member) MEMBER(member, KIND_DOUBLE)
@@ -53,7 +54,7 @@ static const char *const exhaustions[] = {
 _Static_assert(sizeof(enum pawl_backoff) == sizeof(unsigned), "enums are read as unsigned");
 _Static_assert(sizeof(enum pawl_exhaustion) == sizeof(unsigned), "enums are read as unsigned");
 
-/* The words that an enum's numbers stand for. */
+/* The words for the numbers of an enum. */
 static const char *const *words_of(enum kind kind, int *count)
 {
     *count = kind == KIND_BACKOFF ? PAWL_BACKOFF_END : PAWL_EXHAUSTION_DEAD_LETTER + 1;
@@ -159,7 +160,7 @@ static enum pawl_err parse_int(struct parser *p, const struct member *member, ui
 
 static bool is_word(const char *at, size_t len, const char *word)
 {
-    return strlen(word) == len && memcmp(at, word, len) == 0; // `at` may hold NULs
+    return strlen(word) == len && memcmp(at, word, len) == 0; // `at` may contain NULs
 }
 
 static enum pawl_err parse_word(struct parser *p, const struct member *member, uint32_t token,

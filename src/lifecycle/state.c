@@ -1,4 +1,5 @@
-/* States: their names in each vocabulary, the way back, and what a state says of a job.
+/* States: their names in each vocabulary, lookups by name, and properties.
+ *
  * Pure; any thread. */
 #include <pawl/state.h>
 
@@ -34,7 +35,7 @@ const char *pawl_state_name(enum pawl_state state, enum pawl_vocabulary vocabula
     return rows[state].names[vocabulary];
 }
 
-/* Not strcasecmp: in a Turkish locale "PENDING" and "pending" are different words. */
+/* Not strcasecmp: in a Turkish locale "PENDING" and "pending" are different. */
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

@@ -1,4 +1,6 @@
-/* What makes two jobs the same: the unique policy, and fingerprints. Pure; any thread. */
+/* The unique policy, which decides whether two jobs are equal, and its fingerprints.
+ *
+ * Pure; any thread. */
 #include "lifecycle/lifecycle.h"
 
 #include "base/check.h"
@@ -28,7 +30,8 @@ static const struct {
 } dimensions[] = { DIMENSIONS(X) };
 #undef X
 
-/* A policy without dimensions must say nothing else: whoever sets a period means to be unique. */
+/* A policy without dimensions must set nothing else: setting a period, for example, implies that a
+ * unique job is wanted. */
 static bool is_none(const struct pawl_unique *unique)
 {
     return !unique->keys && !unique->args_key_count && !unique->meta_key_count &&
@@ -103,8 +106,8 @@ uint32_t pawl__unique_states(const struct pawl_unique *unique)
 
 /* ---- the policy as JSON ---- */
 
-/* A member with a list of strings; an empty list is left out. The object's first brace or the comma
- * before the member is written too. */
+/* Prints a member with a list of strings, preceded by the opening brace or a comma; an empty list
+ * is left out. */
 static void print_member(struct pawl__buf *out, const char *name, const char *const *list,
                          size_t count)
 {
@@ -147,7 +150,8 @@ void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out)
 #undef X
     assert(out->len == 0);
     if (!unique->keys) return;
-    print_dimensions(out, unique->keys | PAWL_UNIQUE_TYPE); // which counts, named or not
+    print_dimensions(out, unique->keys | PAWL_UNIQUE_TYPE); // the type counts even if it is not
+                                                            // named
     print_member(out, "args_keys", unique->args_keys, unique->args_key_count);
     print_member(out, "meta_keys", unique->meta_keys, unique->meta_key_count);
     if (unique->period_ms) {
@@ -208,7 +212,7 @@ static uint32_t state_of(const char *name)
     return pawl_state_mask(name, PAWL_VOCABULARY_PAWL);
 }
 
-/* Names, as bits. */
+/* Parses names as bits. */
 static enum pawl_err parse_bits(struct parser *p, const char *field, uint32_t token,
                                 uint32_t (*bit_of)(const char *), uint32_t *out)
 {
@@ -290,7 +294,7 @@ enum pawl_err pawl__unique_parse(struct pawl_span json, struct pawl__arena *aren
 
 /* ---- fingerprints ---- */
 
-/* Where a fingerprint is written, and from what. */
+/* The output of a fingerprint and its sources. */
 struct writer {
     const struct pawl_job_spec *spec;
     const struct pawl__payloads *payloads;
@@ -303,7 +307,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A policy means the same whatever the order of its names, and however often one is given. */
+/* The order of names and repeated names make no difference to a policy. */
 static size_t sort_names(const char *const *list, size_t count, const char *sorted[])
 {
     assert(count <= NAMES_MAX);
@@ -331,7 +335,8 @@ static void write_value(struct writer *writer, const struct pawl__json *json, ui
     pawl__json_canonical(json, token, writer->scratch, writer->out);
 }
 
-/* The list of values that `name` has in the objects among the arguments; false: it has none. */
+/* Writes the list of values that `name` has in the objects among the arguments; false: there is
+ * none. */
 static bool write_argument(struct writer *writer, const char *name)
 {
     const struct pawl__json *args = &writer->payloads->args;
@@ -379,7 +384,7 @@ static enum pawl_err write_args(struct writer *writer, struct pawl_diag *diag)
     return err;
 }
 
-/* A member that the job lacks is left out: lacking it is not the same as null. */
+/* A member that the job lacks is left out, since that differs from null. */
 static void write_meta(struct writer *writer)
 {
     const struct pawl_unique *unique = &writer->spec->unique;

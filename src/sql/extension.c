@@ -1,12 +1,12 @@
-/* pawl_sqlite.so: SQL functions for whoever has the store's file open in SQLite, in any language.
+/* pawl_sqlite.so: SQL functions for programs in any language that open the store's file in SQLite.
  *
  *     SELECT pawl_submit('mail.send', '["ann@example.org"]', '{"queue":"mail"}');
  *     SELECT pawl_complete(id, run, result)
  *     SELECT pawl_fail(id, run, message, report)
  *     SELECT pawl_give_back(id, run, delay_ms)
  *
- * What they do belongs to the transaction that calls them; see <pawl/sqlite.h>. SQLite itself is
- * the host's, called through the table that it hands over: it may have one of its own inside.
+ * The changes belong to the calling transaction; see <pawl/sqlite.h>. SQLite itself is the host's,
+ * called through the table that it passes, since the host may have its own copy linked in.
  *
  * Runs on: the caller's thread. */
 #define sqlite3_api pawl__sqlite3_api
@@ -32,7 +32,7 @@ static void tell_failure(sqlite3_context *to, const struct pawl_diag *diag)
     if (diag->err == PAWL_ERR_NOMEM) sqlite3_result_error_nomem(to);
 }
 
-/* Empty for NULL. A text that SQLite has as UTF-16 is converted in place. */
+/* Empty for NULL. A UTF-16 text is converted in place. */
 static struct pawl_span span_of(sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -129,15 +129,15 @@ static void give_back(sqlite3_context *to, int count, sqlite3_value **values)
     answer(to, err, &diag);
 }
 
-/* name, function, arguments at least, at most */
+/* name, function, minimum and maximum number of arguments */
 #define FUNCTIONS(X)                                                                               \
     X("pawl_submit", submit, 1, 3)                                                                 \
     X("pawl_complete", complete, 2, 3)                                                             \
     X("pawl_fail", fail, 2, 5)                                                                     \
     X("pawl_give_back", give_back, 2, 3)
 
-/* What SQLite calls when the file is loaded as "pawl_sqlite". Not for triggers and views of a file
- * that somebody else wrote (DIRECTONLY). */
+/* Called by SQLite when the file is loaded as "pawl_sqlite". The functions cannot be used in
+ * triggers and views of a foreign file (DIRECTONLY). */
 __attribute__((visibility("default"))) int sqlite3_pawlsqlite_init(sqlite3 *db, char **why,
                                                                    const sqlite3_api_routines *api);
 

@@ -1,5 +1,7 @@
-/* Jobs in other people's transactions on PostgreSQL; the manual is <pawl/pq.h>. The store's
- * functions (store/postgres/script) do the work; here values are put in and errors come out. */
+/* Jobs in an application's own transactions on PostgreSQL; the manual is <pawl/pq.h>.
+ *
+ * The store's SQL functions (store/postgres/script) do the work; this file passes parameters and
+ * converts errors. */
 #include <pawl/pq.h>
 
 #include "api/api.h"
@@ -35,7 +37,7 @@ static void put_text(struct call *call, const char *text)
     call->values[call->count++] = text;
 }
 
-/* Empty: NULL. libpq wants a NUL behind it. */
+/* An empty span becomes NULL. libpq requires NUL-terminated text. */
 static void put_span(struct call *call, struct pawl_span span)
 {
     char *copy = span.len ? pawl__arena_alloc(&call->arena, span.len + 1) : NULL;
@@ -70,7 +72,8 @@ static void put_id(struct call *call, struct pawl_job_id id)
     put_span(call, (struct pawl_span){ text, strlen(text) });
 }
 
-/* Ours are "PW" and the number; of the others only what a caller can act on is told apart. */
+/* pawl's own codes are "PW" and the number; of the others, only those that a caller can act on are
+ * distinguished. */
 static enum pawl_err code_of(const char *state)
 {
     if (strncmp(state, "PW", 2) == 0) {
@@ -86,7 +89,7 @@ static enum pawl_err code_of(const char *state)
         { "55P03", PAWL_ERR_BUSY },      // lock timeout
         { "57014", PAWL_ERR_BUSY },      // statement timeout
         { "42501", PAWL_ERR_READONLY },  // not granted
-        { "25006", PAWL_ERR_READONLY },  // a transaction that only reads
+        { "25006", PAWL_ERR_READONLY },  // a read-only transaction
         { "53100", PAWL_ERR_FULL },      // disk full
         { "25P02", PAWL_ERR_STATE },     // the transaction is aborted already
     };
@@ -110,7 +113,7 @@ static enum pawl_err tell_failure(const PGconn *pg, const PGresult *result, stru
     return pawl__fail_field(diag, err, field ? field : "", "%s", text ? text : PQerrorMessage(pg));
 }
 
-/* The one row that it gives; the caller clears it. */
+/* Returns the one result row; the caller clears it. */
 static enum pawl_err run(struct call *call, PGconn *pg, PGresult **out, struct pawl_diag *diag)
 {
     if (call->failed) {
