@@ -1,0 +1,309 @@
+/* Structs as JSON and back, by tables: one reader and one writer for every surface.
+ *
+ * A shape lists the members of a JSON object: name, kind, place in a struct. The reader fills in
+ * the struct, the writer prints it, from the same table:
+ *
+ *     #define S struct point
+ *     static const struct pawl__member point_members[] = {
+ *         PAWL__MEMBER("name", TEXT, S, name, .flags = PAWL__REQUIRED, .max = 20),
+ *         PAWL__MEMBER("x", INT64, S, x, .flags = PAWL__ALWAYS),
+ *         PAWL__MEMBER("tags", TEXTS, S, tags, PAWL__COUNTED(S, tag_count)),
+ *     };
+ *     static const struct pawl__shape point_shape = PAWL__SHAPE(S, point_members);
+ *
+ * A table does not compile when a member's C type is not that of its kind.
+ *
+ * Names. A shape may have several members for one field: other spellings, which are ALIAS and are
+ * not printed. Of two members with one name the first counts, for the reader and the writer: so a
+ * list made by a macro may follow the few members that are treated otherwise. A member named ""
+ * is neither read nor printed. A lookup takes one hash, whatever the size of the table.
+ *
+ * Absent members. The reader leaves the field as it was (see pawl__shape_clear). The writer leaves
+ * out what is zero or empty, unless the member is ALWAYS.
+ *
+ * Tables are static. The reader borrows the text and allocates from the caller's arena, for
+ * strings, lists and ids only. Any thread. */
+#ifndef PAWL_BASE_SHAPE_H
+#define PAWL_BASE_SHAPE_H
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <pawl/job.h>
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* ---- tables ---- */
+
+/* NAME, C type of the field, or the size that it must have, which is what PAWL__FITS_NAME checks.
+ */
+enum pawl__as {
+    PAWL__AS_TEXT,     /* const char *; NULL is absent. `min` and `max` count bytes */
+    PAWL__AS_NAME,     /* const char *; "" is absent, and what pawl__shape_clear sets */
+    PAWL__AS_CHARS,    /* char[extent] */
+    PAWL__AS_INT64,    /* int64_t; from `min` to `max` unless both are 0 */
+    PAWL__AS_INT32,    /* int32_t; likewise */
+    PAWL__AS_MASK,     /* uint32_t, as a number */
+    PAWL__AS_SET,      /* uint32_t, as an array of `words`: bit n is word n */
+    PAWL__AS_BOOL,     /* bool */
+    PAWL__AS_SWITCH,   /* an enum: 1 is true, 2 is false, 0 is absent */
+    PAWL__AS_REAL,     /* double; printed with `extent` digits, or as many as give it back */
+    PAWL__AS_WORD,     /* an enum, as one of `words` */
+    PAWL__AS_INSTANT,  /* int64_t, ms since the epoch, as RFC 3339; see `now_ms` of the reader */
+    PAWL__AS_DURATION, /* int64_t, ms; reads "5s" and "PT5S", prints "PT5S" */
+    PAWL__AS_SECONDS,  /* int64_t, ms; reads a number of seconds too, prints as DURATION */
+    PAWL__AS_JSON,     /* struct pawl_span: any value as it stands */
+    PAWL__AS_ARRAY,    /* the same, an array; printed as [] when it is empty and ALWAYS */
+    PAWL__AS_OBJECT,   /* the same, an object; likewise */
+    PAWL__AS_ID,       /* struct pawl_job_id; zeroes are absent */
+    PAWL__AS_ID_AT,    /* const struct pawl_job_id *; NULL is absent */
+    PAWL__AS_ONE,      /* an object of `shape`; absent when all its members are */
+    PAWL__AS_PART,     /* a struct of `shape` whose members stand here; printed, not read */
+    PAWL__AS_ROW,      /* int64_t[extent]; never absent */
+    /* a pointer to as many as the size_t at count_offset says; `min` and `max` count elements: */
+    PAWL__AS_TEXTS,  /* const char * */
+    PAWL__AS_IDS,    /* struct pawl_job_id */
+    PAWL__AS_INT32S, /* int32_t */
+    PAWL__AS_MANY,   /* objects of `shape` */
+    PAWL__AS_OWN,    /* whatever `read` and `print` make of it */
+    PAWL__AS_NOTHING /* known, and passed over; not printed */
+};
+
+enum {
+    PAWL__ALIAS = 1,     /* read, not printed */
+    PAWL__ALWAYS = 2,    /* printed even if it is zero or empty */
+    PAWL__REQUIRED = 4,  /* refused when it is not there */
+    PAWL__NOT_ZERO = 8,  /* a number or duration of 0 is refused */
+    PAWL__NEGATIVE = 16, /* absent when it is negative, not when it is 0 */
+};
+
+struct pawl__shape;
+struct pawl__member;
+struct pawl__shape_reader;
+struct pawl__shape_writer;
+
+/* Called before the value at `token` is read, or instead, when the kind is OWN. `base` is the
+ * struct. */
+typedef enum pawl_err pawl__member_read_fn(struct pawl__shape_reader *reader,
+                                           const struct pawl__member *member, uint32_t token,
+                                           void *base);
+/* Prints the value, or nothing: then the member is left out. */
+typedef void pawl__member_print_fn(const struct pawl__shape_writer *writer,
+                                   const struct pawl__member *member, const void *base);
+
+/* The words of an enum, by number; NULL: there is no such number. */
+struct pawl__words {
+    const char *const *at;
+    uint32_t count;
+    bool any_case;     /* read in capital letters too */
+    const char *other; /* one more spelling that is read; NULL: none */
+    uint32_t other_is;
+};
+
+struct pawl__member {
+    const char *name;
+    const void *at; /* of a value that is in no struct (PAWL__HERE); else NULL */
+    const struct pawl__shape *shape;
+    const struct pawl__words *words;
+    pawl__member_read_fn *read;
+    pawl__member_print_fn *print;
+    int64_t min, max;
+    uint32_t offset;
+    uint32_t count_offset;
+    uint32_t extent;
+    uint8_t len;  /* of the name */
+    uint8_t kind; /* enum pawl__as */
+    uint8_t flags;
+};
+
+enum { PAWL__SHAPE_SLOTS = 256, PAWL__SHAPE_MEMBERS_MAX = 128 };
+
+/* Where each name is; made when it is first needed, by any thread. */
+struct pawl__shape_index {
+    _Atomic bool built;
+    _Atomic uint8_t slots[PAWL__SHAPE_SLOTS]; /* place + 1 */
+};
+
+struct pawl__shape {
+    const struct pawl__member *members;
+    size_t count;
+    size_t bytes;                    /* of the struct */
+    struct pawl__shape_index *index; /* NULL: names are compared one by one */
+    /* Which members it may have depends on the first one, a WORD. By number: the offsets of the
+     * others, until 0; NULL: none. NULL here: all, in any case. */
+    const uint16_t *const *choices;
+};
+
+#define PAWL__IS_OF(type, member, wanted)                                                          \
+    __builtin_types_compatible_p(typeof(((type *)0)->member), wanted)
+#define PAWL__IS_AS_LONG(type, member, bytes) (sizeof(((type *)0)->member) == (bytes))
+#define PAWL__FITS_TEXT(type, member) PAWL__IS_OF(type, member, const char *)
+#define PAWL__FITS_NAME PAWL__FITS_TEXT
+#define PAWL__FITS_CHARS(type, member) 1
+#define PAWL__FITS_INT64(type, member) PAWL__IS_OF(type, member, int64_t)
+#define PAWL__FITS_INSTANT PAWL__FITS_INT64
+#define PAWL__FITS_DURATION PAWL__FITS_INT64
+#define PAWL__FITS_SECONDS PAWL__FITS_INT64
+#define PAWL__FITS_INT32(type, member) PAWL__IS_OF(type, member, int32_t)
+#define PAWL__FITS_MASK(type, member) PAWL__IS_OF(type, member, uint32_t)
+#define PAWL__FITS_SET PAWL__FITS_MASK
+#define PAWL__FITS_BOOL(type, member) PAWL__IS_OF(type, member, bool)
+#define PAWL__FITS_REAL(type, member) PAWL__IS_OF(type, member, double)
+#define PAWL__FITS_SWITCH(type, member) PAWL__IS_AS_LONG(type, member, sizeof(uint32_t))
+#define PAWL__FITS_WORD PAWL__FITS_SWITCH
+#define PAWL__FITS_JSON(type, member) PAWL__IS_OF(type, member, struct pawl_span)
+#define PAWL__FITS_ARRAY PAWL__FITS_JSON
+#define PAWL__FITS_OBJECT PAWL__FITS_JSON
+#define PAWL__FITS_ID(type, member) PAWL__IS_OF(type, member, struct pawl_job_id)
+#define PAWL__FITS_ID_AT(type, member) PAWL__IS_OF(type, member, const struct pawl_job_id *)
+#define PAWL__FITS_ONE(type, member) 1
+#define PAWL__FITS_PART PAWL__FITS_ONE
+#define PAWL__FITS_ROW(type, member) PAWL__IS_OF(type, member[0], int64_t)
+#define PAWL__FITS_TEXTS(type, member) PAWL__IS_AS_LONG(type, member, sizeof(void *))
+#define PAWL__FITS_IDS PAWL__FITS_TEXTS
+#define PAWL__FITS_INT32S PAWL__FITS_TEXTS
+#define PAWL__FITS_MANY PAWL__FITS_TEXTS
+#define PAWL__FITS_OWN PAWL__FITS_ONE
+
+/* The offset of a member that is of its kind; an array of negative size otherwise. */
+#define PAWL__OFFSET(kind, type, member)                                                           \
+    (offsetof(type, member) + 0 * sizeof(char[PAWL__FITS_##kind(type, member) ? 1 : -1]))
+
+/* What follows the member is initialisers, such as .flags = PAWL__ALIAS. */
+#define PAWL__MEMBER(text, kind_name, type, member, ...)                                           \
+    {                                                                                              \
+        .name = (text), .len = sizeof(text) - 1, .kind = PAWL__AS_##kind_name,                     \
+        .offset = PAWL__OFFSET(kind_name, type, member), __VA_ARGS__                               \
+    }
+#define PAWL__COUNTED(type, counter) .count_offset = offsetof(type, counter)
+/* The struct itself, for an OWN, ONE or PART that is made of several of its fields. */
+#define PAWL__WHOLE(text, kind_name, ...)                                                          \
+    {                                                                                              \
+        .name = (text), .len = sizeof(text) - 1, .kind = PAWL__AS_##kind_name, __VA_ARGS__         \
+    }
+#define PAWL__SHAPE(type, array)                                                                   \
+    {                                                                                              \
+        .members = (array), .count = sizeof(array) / sizeof *(array), .bytes = sizeof(type),       \
+        .index = &(struct pawl__shape_index)                                                       \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/* A value that is in no struct, for an object of a few members that is printed in one place. HERE
+ * is printed always, SOME unless it is zero or empty. Lives as long as the block around it. */
+#define PAWL__HERE(text, kind_name, type, ...)                                                     \
+    {                                                                                              \
+        .name = (text), .kind = PAWL__AS_##kind_name, .at = &(type[1]){ __VA_ARGS__ },             \
+        .flags = PAWL__ALWAYS                                                                      \
+    }
+#define PAWL__SOME(text, kind_name, type, ...)                                                     \
+    {                                                                                              \
+        .name = (text), .kind = PAWL__AS_##kind_name, .at = &(type[1])                             \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+/* The members of the struct at `pointer`. */
+#define PAWL__PART(shape_pointer, pointer)                                                         \
+    {                                                                                              \
+        .name = "", .kind = PAWL__AS_PART, .at = (pointer), .shape = (shape_pointer)               \
+    }
+
+/* ---- the reader ---- */
+
+enum pawl__unknown {
+    PAWL__UNKNOWN_SKIP = 0,
+    PAWL__UNKNOWN_REFUSE,
+    PAWL__UNKNOWN_KEEP /* those of the outermost object; deeper ones are refused */
+};
+
+/* Told of each member that is not known, unless they are skipped; an error refuses it. */
+typedef enum pawl_err pawl__unknown_fn(struct pawl__shape_reader *reader,
+                                       const struct pawl__shape *shape, const char *name);
+
+struct pawl__shape_frame {
+    const struct pawl__shape_frame *up;
+    const struct pawl__member *member;
+};
+
+/* Set what is wanted, the rest is zero. One thread. */
+struct pawl__shape_reader {
+    struct pawl__json json;
+    struct pawl__arena *arena;
+    struct pawl_diag *diag; /* may be NULL */
+    const char *root;       /* the error when the outermost value is no object */
+    enum pawl__unknown unknown;
+    pawl__unknown_fn *told; /* NULL: as `unknown` says */
+    void *ctx;              /* of the functions */
+    bool null_is_absent;    /* null is as if the member were not there [it is of no kind] */
+    bool bits_are_bools;    /* 0 and 1 are read as false and true */
+    bool plain_names;       /* errors name a member without quotes */
+    bool paths;             /* errors name a member with those around it: "retry.jitter" */
+    const char *prefix;     /* what the paths begin with; may be NULL */
+    int64_t now_ms;         /* "+PT5S" is an instant that long after it; 0: it is none */
+    size_t list_bytes_max;  /* that the lists may take; 0: any number */
+    size_t list_bytes;      /* that they took so far */
+    const struct pawl__shape_frame *inside;
+    struct pawl__buf kept; /* unknown members, the closing brace left out; see pawl__shape_kept */
+};
+
+/* What absent members of a struct stand for: zero, and "" where a NAME or span is never NULL. */
+void pawl__shape_clear(const struct pawl__shape *shape, void *out);
+/* The object at `token` of reader->json, which has been parsed, into the struct at `out`. Members
+ * that are not there leave it as it was. ARG: a member is not of its kind, not known or missing;
+ * the diagnosis names it. LIMIT: longer than list_bytes_max. NOMEM. */
+PAWL_MUST_CHECK enum pawl_err pawl__shape_read(struct pawl__shape_reader *reader,
+                                               const struct pawl__shape *shape, uint32_t token,
+                                               void *out);
+/* Parses `text` into reader->json, then does the same with all of it. LIMIT: too deep. */
+PAWL_MUST_CHECK enum pawl_err pawl__shape_read_text(struct pawl__shape_reader *reader,
+                                                    struct pawl_span text, uint32_t depth_max,
+                                                    const struct pawl__shape *shape, void *out);
+/* The members that were kept as an object in the arena; empty when there are none. Releases them:
+ * to be called also after an error, when `out` may be NULL. */
+PAWL_MUST_CHECK enum pawl_err pawl__shape_kept(struct pawl__shape_reader *reader,
+                                               struct pawl_span *out);
+
+/* For functions of members and of unknown ones: */
+
+/* Returns ARG; the text is the member's name and the rule. */
+enum pawl_err pawl__shape_refuse(struct pawl__shape_reader *reader,
+                                 const struct pawl__member *member, const char *format, ...)
+    PAWL_PRINTF(3, 4);
+/* The value at `token` as `member` says, whatever else is called for it. */
+PAWL_MUST_CHECK enum pawl_err pawl__shape_value(struct pawl__shape_reader *reader,
+                                                const struct pawl__member *member, uint32_t token,
+                                                void *base);
+/* The known name that is meant by one that is not; NULL: none is near. */
+const char *pawl__shape_nearest(const struct pawl__shape *shape, const char *name);
+/* The member of that name; NULL: there is none. */
+const struct pawl__member *pawl__shape_find(const struct pawl__shape *shape, const char *name,
+                                            size_t len);
+
+/* ---- the writer ---- */
+
+struct pawl__shape_writer {
+    struct pawl__buf *out; /* out->failed: no memory */
+    const void *ctx;       /* of the functions */
+    bool compact;          /* payloads without the white space between their tokens */
+};
+
+/* Appends the struct at `at` as an object. */
+void pawl__shape_print(const struct pawl__shape_writer *writer, const struct pawl__shape *shape,
+                       const void *at);
+/* Appends `count` structs as an array. */
+void pawl__shape_print_list(const struct pawl__shape_writer *writer,
+                            const struct pawl__shape *shape, const void *list, size_t count);
+/* Appends an object of members that are in no table. */
+void pawl__members_print(const struct pawl__shape_writer *writer,
+                         const struct pawl__member *members, size_t count);
+#define PAWL__PRINT(writer, ...)                                                                   \
+    pawl__members_print((writer), (const struct pawl__member[]){ __VA_ARGS__ },                    \
+                        sizeof((const struct pawl__member[]){ __VA_ARGS__ }) /                     \
+                            sizeof(struct pawl__member))
+/* "PT1.5S" */
+void pawl__buf_add_iso_duration(struct pawl__buf *out, int64_t ms);
+
+#endif
