@@ -182,13 +182,11 @@ struct pawl__shape {
     {                                                                                              \
         .name = (text), .len = sizeof(text) - 1, .kind = PAWL__AS_##kind_name, __VA_ARGS__         \
     }
-#define PAWL__SHAPE(type, array)                                                                   \
+/* clang-format off */
+#define PAWL__SHAPE(type, array, ...)                                                              \
     {                                                                                              \
         .members = (array), .count = sizeof(array) / sizeof *(array), .bytes = sizeof(type),       \
-        .index = &(struct pawl__shape_index)                                                       \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
+        .index = &(struct pawl__shape_index){ 0 }, __VA_ARGS__                                     \
     }
 
 /* A value that is in no struct, for an object of a few members that is printed in one place. HERE
@@ -200,11 +198,9 @@ struct pawl__shape {
     }
 #define PAWL__SOME(text, kind_name, type, ...)                                                     \
     {                                                                                              \
-        .name = (text), .kind = PAWL__AS_##kind_name, .at = &(type[1])                             \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
+        .name = (text), .kind = PAWL__AS_##kind_name, .at = &(type[1]){ __VA_ARGS__ }              \
     }
+/* clang-format on */
 /* The members of the struct at `pointer`. */
 #define PAWL__PART(shape_pointer, pointer)                                                         \
     {                                                                                              \

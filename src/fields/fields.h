@@ -13,6 +13,8 @@
 #ifndef PAWL_FIELDS_H
 #define PAWL_FIELDS_H
 
+#include "base/shape.h"
+
 #include <pawl/job.h>
 
 #include <stdbool.h>
@@ -257,6 +259,21 @@ struct pawl__spec_field {
 
 /* All fields of struct pawl_job_spec. */
 extern const struct pawl__spec_field pawl__spec_fields[PAWL__SPEC_END];
+
+/* The words of the public enums, for tables of members; those of a few as lists, for words that are
+ * read with other rules. */
+enum { PAWL__UNIQUE_TEXTS = 4 };
+extern const char *const pawl__backoff_texts[PAWL_BACKOFF_END];
+extern const char *const pawl__conflict_texts[PAWL_CONFLICT_END];
+extern const char *const pawl__unique_texts[PAWL__UNIQUE_TEXTS];
+extern const struct pawl__words pawl__err_words;
+extern const struct pawl__words pawl__state_words;
+extern const struct pawl__words pawl__node_state_words;
+extern const struct pawl__words pawl__control_words;
+extern const struct pawl__words pawl__backoff_words;
+extern const struct pawl__words pawl__conflict_words;
+extern const struct pawl__words pawl__exhaustion_words;
+extern const struct pawl__words pawl__unique_words; /* for the bits of `keys` */
 
 /* An empty job: numbers are 0, strings "", spans empty and not NULL. */
 extern const struct pawl_job pawl__job_empty;

@@ -15,7 +15,7 @@
 #ifndef PAWL_WIRE_H
 #define PAWL_WIRE_H
 
-#include "base/json.h"
+#include "base/shape.h"
 #include "wire/ops.h"
 
 #include <pawl/pawl.h>
@@ -157,31 +157,29 @@ struct pawl__wire_wait {
     int64_t wait_ms; /* of the request */
 };
 
-struct pawl__wire_shape;
-
-extern const struct pawl__wire_shape pawl__wire_ops_shape;      /* struct pawl__wire_ops */
-extern const struct pawl__wire_shape pawl__wire_op_shape;       /* struct pawl__wire_op */
-extern const struct pawl__wire_shape pawl__wire_answers_shape;  /* struct pawl__wire_answers */
-extern const struct pawl__wire_shape pawl__wire_answer_shape;   /* struct pawl__wire_answer */
-extern const struct pawl__wire_shape pawl__wire_ask_shape;      /* struct pawl__wire_ask */
-extern const struct pawl__wire_shape pawl__wire_refusal_shape;  /* struct pawl__wire_refusal */
-extern const struct pawl__wire_shape pawl__wire_hello_shape;    /* struct pawl__wire_hello */
-extern const struct pawl__wire_shape pawl__wire_count_shape;    /* struct pawl__wire_count */
-extern const struct pawl__wire_shape pawl__wire_wait_shape;     /* struct pawl__wire_wait */
-extern const struct pawl__wire_shape pawl__wire_jobs_shape;     /* struct pawl_jobs */
-extern const struct pawl__wire_shape pawl__wire_story_shape;    /* struct pawl_story */
-extern const struct pawl__wire_shape pawl__wire_stats_shape;    /* struct pawl_stats */
-extern const struct pawl__wire_shape pawl__wire_nodes_shape;    /* struct pawl_nodes */
-extern const struct pawl__wire_shape pawl__wire_locks_shape;    /* struct pawl_locks */
-extern const struct pawl__wire_shape pawl__wire_settings_shape; /* struct pawl_settings */
+extern const struct pawl__shape pawl__wire_ops_shape;      /* struct pawl__wire_ops */
+extern const struct pawl__shape pawl__wire_op_shape;       /* struct pawl__wire_op */
+extern const struct pawl__shape pawl__wire_answers_shape;  /* struct pawl__wire_answers */
+extern const struct pawl__shape pawl__wire_answer_shape;   /* struct pawl__wire_answer */
+extern const struct pawl__shape pawl__wire_ask_shape;      /* struct pawl__wire_ask */
+extern const struct pawl__shape pawl__wire_refusal_shape;  /* struct pawl__wire_refusal */
+extern const struct pawl__shape pawl__wire_hello_shape;    /* struct pawl__wire_hello */
+extern const struct pawl__shape pawl__wire_count_shape;    /* struct pawl__wire_count */
+extern const struct pawl__shape pawl__wire_wait_shape;     /* struct pawl__wire_wait */
+extern const struct pawl__shape pawl__wire_jobs_shape;     /* struct pawl_jobs */
+extern const struct pawl__shape pawl__wire_story_shape;    /* struct pawl_story */
+extern const struct pawl__shape pawl__wire_stats_shape;    /* struct pawl_stats */
+extern const struct pawl__shape pawl__wire_nodes_shape;    /* struct pawl_nodes */
+extern const struct pawl__shape pawl__wire_locks_shape;    /* struct pawl_locks */
+extern const struct pawl__shape pawl__wire_settings_shape; /* struct pawl_settings */
 
 /* Appends the struct at `at` as a JSON object. out->failed: no memory. */
-void pawl__wire_print(struct pawl__buf *out, const struct pawl__wire_shape *shape, const void *at);
+void pawl__wire_print(struct pawl__buf *out, const struct pawl__shape *shape, const void *at);
 /* The way back: parses `text` and fills in all of the struct at `out`. What it points to lives in
  * `arena`, or is part of `text`. ARG: not JSON, a member that is not of its kind or, when
  * `strict`, that is not known; LIMIT: too deep or, when `strict`, too many; NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__wire_read(struct pawl_span text,
-                                              const struct pawl__wire_shape *shape, bool strict,
+                                              const struct pawl__shape *shape, bool strict,
                                               struct pawl__arena *arena, void *out,
                                               struct pawl_diag *diag);
 

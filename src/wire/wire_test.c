@@ -1,6 +1,6 @@
 /* Values on the wire: what is printed comes back, and what is not understood is refused. */
 #include "base/test_kit.h"
-#include "wire/inside.h"
+#include "wire/wire.h"
 
 static struct pawl_span span(const char *text)
 {
@@ -8,7 +8,7 @@ static struct pawl_span span(const char *text)
 }
 
 /* Prints, reads, prints again: the texts must be the same. `out` is what was read. */
-static void there_and_back(const struct pawl__wire_shape *shape, const void *in,
+static void there_and_back(const struct pawl__shape *shape, const void *in,
                            struct pawl__arena *arena, void *out)
 {
     struct pawl__buf first = { 0 }, second = { 0 };
@@ -195,7 +195,7 @@ static void wishes_that_are_not_known_are_refused_by_name(void **state)
         { "{\"op\":\"progress\",\"value\":\"1\"}", "value" },
         { "{\"op\":\"submit\",\"jobs\":{}}", "jobs" },
         { "{\"op\":\"log\",\"run\":1,\"text\":\"a\\u0000b\"}", "text" },
-        { "{\"op\":\"extend\",\"runs\":[1]}", "" },
+        { "{\"op\":\"extend\",\"runs\":[1]}", "runs" },
         { "{\"op\":\"complete\",\"delay_ms\":1}", "delay_ms" }, // of another operation
         { "{\"delay_ms\":1,\"op\":\"complete\"}", "delay_ms" },
         { "{\"name\":\"a\"}", "name" },
@@ -273,7 +273,7 @@ static void each_operation_has_a_path(void **state)
 static bool is_field(size_t offset)
 {
     for (size_t i = 0; i < pawl__wire_op_shape.count; i++) {
-        const struct pawl__wire_field *field = &pawl__wire_op_shape.fields[i];
+        const struct pawl__member *field = &pawl__wire_op_shape.members[i];
         if (field->offset == offset || field->count_offset == offset) return true;
     }
     return false;
@@ -284,7 +284,7 @@ static void each_member_of_a_form_travels(void **state)
 {
     (void)state;
     for (int kind = 1; kind < PAWL__WIRE_OP_LAST; kind++) {
-        const uint16_t *member = pawl__wire_op_shape.members[kind];
+        const uint16_t *member = pawl__wire_op_shape.choices[kind];
         assert_true(*member); // an operation is about something
         for (; *member; member++) {
             assert_true(is_field(*member));

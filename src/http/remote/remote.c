@@ -43,7 +43,7 @@ static bool read_ask(struct pawl__request *request, struct pawl__wire_ask *out)
 }
 
 static void answer(struct pawl__request *request, enum pawl_err err, const struct pawl_diag *diag,
-                   const struct pawl__wire_shape *shape, const void *at)
+                   const struct pawl__shape *shape, const void *at)
 {
     if (err) {
         pawl__remote_refuse(request, err, diag);

@@ -7,7 +7,7 @@
 
 /* The reply as a struct. The text is copied, because payloads stay part of it. */
 static enum pawl_err understand(struct pawl__backend *backend, const struct pawl__buf *reply,
-                                const struct pawl__wire_shape *shape, struct pawl__arena *arena,
+                                const struct pawl__shape *shape, struct pawl__arena *arena,
                                 void *out, struct pawl_diag *diag)
 {
     struct pawl_diag why = { 0 };
@@ -19,7 +19,7 @@ static enum pawl_err understand(struct pawl__backend *backend, const struct pawl
 }
 
 enum pawl_err pawl__rm_ask(struct pawl__backend *backend, enum pawl__wire_path path,
-                           const struct pawl__wire_ask *ask, const struct pawl__wire_shape *shape,
+                           const struct pawl__wire_ask *ask, const struct pawl__shape *shape,
                            struct pawl__arena *arena, void *out, struct pawl_diag *diag)
 {
     struct pawl__buf body = { 0 };

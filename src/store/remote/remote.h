@@ -80,7 +80,7 @@ pawl__wake_fn pawl__rm_wake;
 /* Ask and read the reply; what it points to lives in `arena`. */
 PAWL_MUST_CHECK enum pawl_err pawl__rm_ask(struct pawl__backend *backend, enum pawl__wire_path path,
                                            const struct pawl__wire_ask *ask,
-                                           const struct pawl__wire_shape *shape,
+                                           const struct pawl__shape *shape,
                                            struct pawl__arena *arena, void *out,
                                            struct pawl_diag *diag);
 pawl__get_fn pawl__rm_get;
