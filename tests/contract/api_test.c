@@ -456,7 +456,9 @@ static void rerun_keeps_every_field_of_the_list(struct rig *rig)
     assert_ok(rig, pawl_control(pawl, id, PAWL_CONTROL_SKIP, NULL, NULL, &rig->diag));
     assert_ok(rig, pawl_rerun(pawl, id, &out, &rig->diag));
     spec.idempotency_key = ""; // the clock stands still, so instants stay as they were
-    assert_submitted(&spec, get_api(rig, pawl, out.id, &jobs));
+    struct pawl__new_job wanted = job_new(rig, &spec);
+    wanted.id = out.id;
+    assert_submitted(&wanted, rig_now(rig), get_api(rig, pawl, out.id, &jobs));
     pawl_jobs_release(&jobs);
     pawl_close(pawl);
 }

@@ -102,15 +102,19 @@ static void everything_given_comes_back(struct rig *rig)
 /* Read, claimed and archived. */
 static void fields_come_back(struct rig *rig, const struct pawl_job_spec *spec, size_t count)
 {
+    int64_t at_ms = rig_now(rig);
+    struct pawl__new_job wanted = job_new(rig, spec);
     struct pawl_job_id *ids = submit_n(rig, count, spec);
     for (size_t i = 0; i < count; i++) {
         struct pawl_job job = job_get(rig, ids[i]);
-        assert_submitted(spec, &job);
+        wanted.id = ids[i];
+        assert_submitted(&wanted, at_ms, &job);
     }
     struct claimed claimed = claim_n(rig, "full", 100);
     assert_int_equal(count, claimed.count);
     for (size_t i = 0; i < count; i++) {
-        assert_submitted(spec, &claimed.at[i]);
+        wanted.id = ids[i];
+        assert_submitted(&wanted, at_ms, &claimed.at[i]);
         assert_ok(rig, complete(rig, ref_of(&claimed.at[i]), NULL));
     }
     rig_advance(rig, 10 * spec->keep_ms);
@@ -118,7 +122,8 @@ static void fields_come_back(struct rig *rig, const struct pawl_job_spec *spec, 
     for (size_t i = 0; i < count; i++) {
         struct pawl_job job = job_get(rig, ids[i]);
         assert_true(job.archived);
-        assert_submitted(spec, &job);
+        wanted.id = ids[i];
+        assert_submitted(&wanted, at_ms, &job);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "support/ops.h"
 
 #include "fields/fields.h"
+#include "store/decide.h"
 
 /* How far a time lies ahead, another one for each field. */
 static int64_t ahead_ms(size_t field)
@@ -40,6 +41,7 @@ struct pawl_job_spec spec_full(struct rig *rig)
     spec.args = span_of("[1]");
     spec.queue = "full";
     spec.retry.attempts_max = 7;
+    spec.retry.jitter = PAWL_JITTER_OFF;
     return spec;
 }
 
@@ -53,11 +55,13 @@ struct pawl_job_spec spec_full(struct rig *rig)
 #define SAME_AT assert_i64
 #define SAME_MS assert_i64
 
-void assert_submitted(const struct pawl_job_spec *spec, const struct pawl_job *job)
+void assert_submitted(const struct pawl__new_job *wanted, int64_t at_ms, const struct pawl_job *job)
 {
-#define SPEC(origin) spec->origin
-#define TEXTS(origin) job->origin // what the spec does not say: with itself
-#define SETTLED(origin) job->origin
+    const struct pawl__settled settled =
+        pawl__settle(wanted->spec, &(struct pawl__settling){ .now_ms = at_ms });
+#define SPEC(origin) wanted->spec->origin
+#define TEXTS(origin) wanted->origin
+#define SETTLED(origin) settled.origin
 #define X(member, column, kind, origin, ...) SAME_##kind(origin, job->member);
     PAWL__JOB_NAMES(X)
     PAWL__JOB_FACTS(X)

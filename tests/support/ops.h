@@ -25,8 +25,10 @@ struct pawl_job_id *submit_n(struct rig *rig, size_t count, const struct pawl_jo
 /* A job in queue "full" that is available at once, with a value for every other field that the list
  * of src/fields has and that needs no code of its own. */
 struct pawl_job_spec spec_full(struct rig *rig);
-/* Has the job all that the spec says, by that list? */
-void assert_submitted(const struct pawl_job_spec *spec, const struct pawl_job *job);
+/* Is it the job that was submitted at `at_ms`, with every field of that list? `wanted` is as
+ * job_new makes it. */
+void assert_submitted(const struct pawl__new_job *wanted, int64_t at_ms,
+                      const struct pawl_job *job);
 
 /* ---- workers ---- */
 
