@@ -272,6 +272,38 @@ static void id_that_is_taken_all_the_same_is_refused_alone(void **state)
     close_bench(&b);
 }
 
+/* No row of another table is overwritten by one that is to be new: the batch is done again. */
+static void row_that_is_there_all_the_same_fails_the_batch(void **state)
+{
+    (void)state;
+    static const union {
+        struct pawl__key_row key;
+        struct pawl__node node;
+        struct pawl__lock lock;
+        struct pawl_token token;
+    } rows[] = { { .key = { .digest = { "0123456789abcdef", 16 } } },
+                 { .node = { .name = "n" } },
+                 { .lock = { .name = "n", .owner = "o" } },
+                 { .token = { .id = "n" } } };
+    static const enum pawl__table tables[] = { PAWL__TABLE_KEY_NEW, PAWL__TABLE_NODE_NEW,
+                                               PAWL__TABLE_LOCK_NEW, PAWL__TABLE_TOKEN_NEW };
+    const struct pawl__core_table *core = &pawl__mem_core;
+    struct bench b;
+    open_bench(&b);
+    for (size_t i = 0; i < 2 * COUNT(tables); i++) {
+        size_t at = i % COUNT(tables);
+        bool there = i >= COUNT(tables);
+        assert_int_equal(PAWL_OK, core->begin(b.mem, NULL, 0));
+        pawl__set_put(&b.mem->set, tables[at], &rows[at]);
+        assert_int_equal(there ? PAWL_ERR_BUSY : PAWL_OK, core->store(b.mem, &b.mem->set));
+        pawl__set_clear(&b.mem->set);
+        if (!there) assert_int_equal(PAWL_OK, core->commit(b.mem));
+        if (there) core->rollback(b.mem);
+        assert_int_equal(there ? PAWL__RETRY_YES : PAWL__RETRY_NO, core->retry(b.mem));
+    }
+    close_bench(&b);
+}
+
 int main(void)
 {
     alloc_install();
@@ -279,6 +311,7 @@ int main(void)
         cmocka_unit_test(index_keeps_its_order),
         cmocka_unit_test(failed_transaction_leaves_every_row_in_its_place),
         cmocka_unit_test(id_that_is_taken_all_the_same_is_refused_alone),
+        cmocka_unit_test(row_that_is_there_all_the_same_fails_the_batch),
     };
     return cmocka_run_group_tests_name("undo", tests, NULL, NULL);
 }

@@ -91,8 +91,33 @@ static inline enum pawl_err lane(struct pawl__backend *b, const char *queue, con
     return queue ? PAWL_OK : pawl__fail(diag, PAWL_ERR_ARG, "no queue");
 }
 
+static inline bool is_holder(const struct pawl__backend *b, const struct pawl__key_row *key)
+{
+    for (size_t i = 0; i < b->held_count; i++) {
+        bool same = memcmp(b->held[i].digest, key->digest.at, 16) == 0 &&
+                    memcmp(&b->held[i].id, &key->id, sizeof key->id) == 0;
+        if (same) return true;
+    }
+    return false;
+}
+
+/* Is something there that is to be new? */
+static inline bool is_taken(struct pawl__backend *b, const struct pawl__set *set)
+{
+    const struct pawl__list *keys = &set->lists[PAWL__TABLE_KEY_NEW];
+    for (size_t i = 0; i < set->row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(set, i);
+        if (row->birth && stored(b, row->id)) return true;
+    }
+    for (size_t i = 0; i < keys->count; i++) {
+        if (is_holder(b, (const struct pawl__key_row *)keys->rows + i)) return true;
+    }
+    return false;
+}
+
 static inline enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
 {
+    if (is_taken(b, set)) return PAWL_ERR_BUSY;
     b->stores++;
     for (size_t i = 0; i < set->row_count; i++) {
         const struct pawl__row *row = pawl__set_at(set, i);

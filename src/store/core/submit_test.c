@@ -123,6 +123,29 @@ static void a_submit_that_fails_late_is_taken_back(void **state)
 }
 
 /* Whatever it is that refuses it, of one job or of several. */
+/* Another session wrote them meanwhile. */
+static void what_is_to_be_new_and_is_there_fails_the_batch(void **state)
+{
+    struct pawl__backend *b = open_store();
+    struct pawl__new_job jobs[] = { job_of(1, ""), job_of(2, "x") };
+    for (uint32_t i = 0; i < COUNT(jobs); i++) {
+        struct pawl_submitted out;
+        struct pawl__op op = submit_op(&jobs[i], 1, &out);
+        if (i == 0) put(b, 1, PAWL_STATE_AVAILABLE);
+        b->held_count = 0;
+        assert_int_equal(pawl__core_add(&b->set, &op), PAWL_OK);
+        assert_int_equal(pawl__set_load(&b->set, true), PAWL_OK);
+        assert_int_equal(pawl__rule_submit(&b->set, &op), PAWL_OK);
+        memset(b->held[0].digest, 'x', sizeof b->held[0].digest);
+        b->held[0].id = id_of(2);
+        b->held_count = 1;
+        assert_int_equal(pawl__set_store(&b->set), PAWL_ERR_BUSY);
+        pawl__set_clear(&b->set);
+    }
+    assert_int_equal(b->count, 1);
+    close_store(b);
+}
+
 static void a_refused_submit_leaves_its_keys_and_its_id_free(void **state)
 {
     struct pawl__backend *b = open_store();
@@ -173,6 +196,7 @@ int main(void)
         cmocka_unit_test(of_two_that_are_revived_the_first_has_the_key),
         cmocka_unit_test(jobs_of_a_batch_meet_in_memory),
         cmocka_unit_test(a_submit_that_fails_late_is_taken_back),
+        cmocka_unit_test(what_is_to_be_new_and_is_there_fails_the_batch),
         cmocka_unit_test(a_refused_submit_leaves_its_keys_and_its_id_free),
         cmocka_unit_test(of_the_holders_that_ended_the_newest_are_remembered),
     };

@@ -159,6 +159,7 @@ struct pawl__backend {
     int64_t now_ms;
     struct pawl_diag *diag;
     bool taken; /* an id that should be new was taken: the transaction is done again */
+    bool again; /* another row that should be new was there: the same */
 };
 
 extern const struct pawl__backend_table pawl__backend_memory;

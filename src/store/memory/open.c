@@ -72,7 +72,7 @@ static enum pawl_err begin(struct pawl__backend *mem, struct pawl__op **ops, siz
     mem->set.boost_ms = PAWL__RANK_BOOST_MS;
     mem->lane_count = mem->catalog.lane_count;
     mem->queue_count = mem->catalog.queue_count;
-    mem->taken = false;
+    mem->taken = mem->again = false;
     return PAWL_OK;
 }
 
@@ -112,7 +112,8 @@ static void rollback(struct pawl__backend *mem)
 
 static enum pawl__retry retry(struct pawl__backend *mem)
 {
-    return mem->taken ? PAWL__RETRY_CAREFULLY : PAWL__RETRY_NO;
+    if (mem->taken) return PAWL__RETRY_CAREFULLY;
+    return mem->again ? PAWL__RETRY_YES : PAWL__RETRY_NO;
 }
 
 static enum pawl_err apply(struct pawl__backend *mem, struct pawl__op **ops, size_t count,

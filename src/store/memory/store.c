@@ -41,7 +41,7 @@ static void write_fields(struct pawl__mem_job *job, const struct pawl__row *row)
 static enum pawl_err refuse_taken(struct pawl__backend *mem)
 {
     mem->taken = true;
-    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "what was made up is there already");
+    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "an id that was made up is taken");
 }
 
 static enum pawl_err write_row(struct pawl__backend *mem, const struct pawl__row *row)
@@ -174,7 +174,7 @@ static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
 /* Where the rows of a list go, but for those of records: they are put into a table, dropped from
  * it, or what `apply` says. */
 static const struct {
-    enum { RECORD, PUT, DROP, APPLY } how;
+    enum { RECORD, PUT, NEW, DROP, APPLY } how;
     enum pawl__mem_table table;
     enum pawl_err (*apply)(struct pawl__backend *mem, const void *data);
 } writes[PAWL__TABLES] = {
@@ -182,7 +182,7 @@ static const struct {
     [PAWL__TABLE_TRIM] = { APPLY, .apply = trim_failures },
     [PAWL__TABLE_AUDIT] = { APPLY, .apply = put_audit },
     [PAWL__TABLE_KEY_DROP] = { DROP, PAWL__MEM_KEY },
-    [PAWL__TABLE_KEY_NEW] = { PUT, PAWL__MEM_KEY },
+    [PAWL__TABLE_KEY_NEW] = { NEW, PAWL__MEM_KEY },
     [PAWL__TABLE_KEY_PUT] = { PUT, PAWL__MEM_KEY },
     [PAWL__TABLE_CHECKED] = { APPLY, .apply = put_keys },
     [PAWL__TABLE_PROGRESS] = { PUT, PAWL__MEM_PROGRESS },
@@ -196,30 +196,46 @@ static const struct {
     [PAWL__TABLE_QUEUE_PUT] = { APPLY, .apply = put_queue },
 };
 
+static enum pawl_err put_new(struct pawl__backend *mem, enum pawl__mem_table table,
+                             struct pawl_job_id of, const void *data)
+{
+    if (!pawl__mem_find(mem, table, of, data)) return pawl__mem_put(mem, table, of, data);
+    mem->again = true;
+    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "a row that was to be new is there already");
+}
+
 /* Records are written as their kind says. */
 static enum pawl_err write_record(struct pawl__backend *mem, int list, const void *data)
 {
-    int kind = 0;
     const struct pawl__record_shape *shape = pawl__record_shapes;
+    int kind = 0;
     for (; kind < PAWL__RECORD_KINDS; kind++, shape++) {
         if (list == (int)shape->added || list == (int)shape->changed) break;
         if (list == (int)shape->dropped) break;
     }
     assert(kind < PAWL__RECORD_KINDS); // or nobody knows where the list goes
     enum pawl__mem_table table = pawl__mem_table_of((enum pawl__record_kind)kind);
-    bool is_new = list == (int)shape->added;
-    if (list == (int)shape->dropped) return drop_found(mem, table, pawl__mem_no_job, data);
-    if (is_new && pawl__mem_find(mem, table, pawl__mem_no_job, data)) return refuse_taken(mem);
-    return pawl__mem_put(mem, table, pawl__mem_no_job, data);
+    if (list == (int)shape->added) return put_new(mem, table, pawl__mem_no_job, data);
+    return list == (int)shape->dropped ? drop_found(mem, table, pawl__mem_no_job, data)
+                                       : pawl__mem_put(mem, table, pawl__mem_no_job, data);
 }
 
 static enum pawl_err write_one(struct pawl__backend *mem, int list, const void *data)
 {
-    if (writes[list].how == RECORD) return write_record(mem, list, data);
-    if (writes[list].how == APPLY) return writes[list].apply(mem, data);
+    enum pawl__mem_table table = writes[list].table;
     struct pawl_job_id of = pawl__set_tables[list].of_job ? job_of(data) : pawl__mem_no_job;
-    return writes[list].how == PUT ? pawl__mem_put(mem, writes[list].table, of, data)
-                                   : drop_found(mem, writes[list].table, of, data);
+    switch (writes[list].how) {
+    case RECORD:
+        return write_record(mem, list, data);
+    case APPLY:
+        return writes[list].apply(mem, data);
+    case NEW:
+        return put_new(mem, table, of, data);
+    case DROP:
+        return drop_found(mem, table, of, data);
+    default:
+        return pawl__mem_put(mem, table, of, data);
+    }
 }
 
 static enum pawl_err write_lists(struct pawl__backend *mem, const struct pawl__set *set)
