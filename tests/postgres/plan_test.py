@@ -40,7 +40,8 @@ PLANS = {
                    "pawl_job_pkey"),
     "set_job": ("bigint, uuid[]", "pawl_job_pkey"),
     "claim_left": ("uuid[], bigint", "pawl_job_pkey"),
-    "claim_hold": ("uuid[], bigint", "pawl_job_pkey"),
+    "claim_hold": ("uuid[], bigint, bigint, bigint", "pawl_job_pkey"),
+    "ready_ahead": ("bigint, bigint[], bigint, bigint, bigint", "pawl_ready_next"),
     "gathered_done_alike": ("bigint, uuid[], bigint", "pawl_job_pkey"),
     "gathered_done": ("uuid[], bigint[], text[], bigint", "Tid Scan on pawl_job"),
     "look": ("bigint[], bigint[], bigint, bigint[], bigint, bigint, bigint", "pawl_ready_next"),
@@ -162,7 +163,7 @@ MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
                  "unsettled_list", "unsettled_next"}
-SORT_A_FEW = {"lease_hold", "ended_hold", "set_progress", "set_checkpoint_put"}
+SORT_A_FEW = {"claim_hold", "ready_ahead", "lease_hold", "ended_hold", "set_progress", "set_checkpoint_put"}
 
 FILL = """
 INSERT INTO pawl_queue (name, created_at_ms) VALUES ('q', 0);

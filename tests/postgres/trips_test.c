@@ -1,8 +1,12 @@
 /* How many round trips to the server an operation makes: a number that does not grow with what it
- * meets on its way. A round trip costs more than most of what is done in it. */
+ * meets on its way. A round trip costs more than most of what is done in it. And what an operation
+ * keeps from others between two of them: no more than it needs. */
 #include "postgres/gate.h"
 #include "postgres/session.h"
 #include "support/ops.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
 
 struct stage {
     char url[RIG_URL_BYTES];
@@ -57,6 +61,70 @@ static void claim_past_expired_jobs(void **state)
     close_stage(&stage);
 }
 
+/* ---- what others can have meanwhile ---- */
+
+struct claimer {
+    pthread_t thread;
+    struct stage *stage;
+    struct claimed claimed;
+    atomic_bool done;
+};
+
+static void *claim_job(void *arg)
+{
+    struct claimer *claimer = arg;
+    claimer->claimed = claim_n(&claimer->stage->rig, "default", 1);
+    atomic_store(&claimer->done, true);
+    gate_rouse(&claimer->stage->gate);
+    return NULL;
+}
+
+static int64_t ask(PGconn *pg, const char *text)
+{
+    PGresult *rows = PQexec(pg, text);
+    assert_int_equal(PGRES_TUPLES_OK, PQresultStatus(rows));
+    int64_t number = strtoll(PQgetvalue(rows, 0, 0), NULL, 10);
+    PQclear(rows);
+    return number;
+}
+
+/* A claim of one stands behind many whose time is over: at no moment does it keep others from jobs
+ * that it cannot give, nor from more of the roll than the rows that it takes from. */
+static void claim_holds_only_what_it_gives(void **state)
+{
+    (void)state;
+    enum { EXPIRED = 30, GOOD = 1000, ROW = 64 };
+    struct stage stage;
+    open_stage(&stage);
+    submit_n(&stage.rig, EXPIRED, &(struct pawl_job_spec){ .expires_in_ms = 1000 });
+    rig_advance(&stage.rig, 2000);
+    submit_n(&stage.rig, GOOD, NULL);
+    PGconn *pg = PQconnectdb(stage.url);
+    assert_int_equal(CONNECTION_OK, PQstatus(pg));
+    struct claimer claimer = { .stage = &stage };
+    gate_set(&stage.gate, true);
+    assert_int_equal(0, pthread_create(&claimer.thread, NULL, claim_job, &claimer));
+    while (!atomic_load(&claimer.done)) {
+        if (!gate_await(&stage.gate, 100000)) continue;
+        int64_t jobs = ask(pg, "SELECT count(*) FROM (SELECT 1 FROM pawl_job WHERE state = 2"
+                               " AND expires_at_ms IS NULL FOR UPDATE SKIP LOCKED) AS j");
+        int64_t ids = ask(pg, "SELECT sum(cardinality(r.ids)) FROM (SELECT ids FROM pawl_ready"
+                              " FOR UPDATE SKIP LOCKED) AS r");
+        if (jobs < GOOD - 1 || ids < GOOD - 2 * ROW) {
+            fail_msg("of %d jobs others can have %lld, and %lld by the roll", GOOD, (long long)jobs,
+                     (long long)ids);
+        }
+        gate_pass(&stage.gate);
+    }
+    gate_set(&stage.gate, false);
+    pthread_join(claimer.thread, NULL);
+    PQfinish(pg);
+    assert_int_equal(1, claimer.claimed.count);
+    assert_i64(EXPIRED, count_state(&stage.rig, PAWL_STATE_EXPIRED));
+    assert_int_equal(GOOD - 1, claim_n(&stage.rig, "default", GOOD).count);
+    close_stage(&stage);
+}
+
 int main(void)
 {
     if (session_kind() == NULL) {
@@ -65,6 +133,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_past_expired_jobs),
+        cmocka_unit_test(claim_holds_only_what_it_gives),
     };
     return cmocka_run_group_tests_name("trips", tests, NULL, NULL);
 }

@@ -274,7 +274,7 @@ static enum pawl_err sort_jobs(struct pawl__claim *claim)
 
 /* How many jobs to look at beyond those that can still be given. The last scan found only jobs that
  * had expired: the next one looks at several times as many as were met so far, so that a thousand
- * of them cost five scans. What it finds beyond its need it has locked, and leaves as it is. */
+ * of them cost five scans. */
 static size_t look_ahead(const struct pawl__claim *claim, size_t lacking)
 {
     int64_t rest = PAWL__MAINTENANCE_MAX - claim->expired - (int64_t)lacking;
@@ -294,6 +294,7 @@ enum pawl_err pawl__scan_claim(struct pawl__set *set, struct pawl__op *op)
     bool plain = op->kind == PAWL__OP_CLAIM && claim_plain && !ahead;
     claim->first = op->claim.job_count;
     claim->wanted = lacking + ahead;
+    claim->givable = lacking;
     claim->need = PAWL__NEED_RUN | PAWL__NEED_FACTS;
     if (!op->claim.bytes_max && !ahead) claim->need |= PAWL__NEED_JOB; // most will be taken
     claim->again = claim->passed_over = false;

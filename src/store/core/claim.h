@@ -3,7 +3,8 @@
  * 1. Queues are emptied from left to right, and a paused one gives nothing. Within a queue the best
  *    rank comes first, whatever the type; of one rank the job that arrived first.
  * 2. A job whose time to live is over is ended and not given, about PAWL__MAINTENANCE_MAX in one
- *    claim. Where a scan finds no others the next one looks at more jobs than it may give.
+ *    claim. Where a scan finds no others the next one looks at more jobs than it may give, but
+ *    keeps no more of those that are not over from other claims.
  * 3. The claim ends before the job whose arguments would exceed bytes_max, unless it is the first.
  *    Arguments longer than args_max are left out.
  * 4. Jobs that other transactions hold are passed over.
@@ -41,9 +42,10 @@ struct pawl__claim {
     const char *worker;             /* as long-lived as the jobs */
     struct pawl__claim_lane *lanes; /* those of one queue side by side, in order of the queues */
     size_t lane_count;
-    size_t wanted;    /* how many jobs this scan may find, those that it gives included; claim_plain
-                         is never asked for more than may be given */
-    uint8_t need;     /* what the rule needs of the others */
+    size_t wanted;  /* how many jobs this scan may find, those that it gives included */
+    size_t givable; /* how many of them have not expired, if it locks what it finds: as many as may
+                       be given. As `wanted`, for claim_plain */
+    uint8_t need;   /* what the rule needs of the others */
     bool passed_over; /* the scan's answer: others hold some, or may do */
 
     struct pawl__claim_order *orders; /* of the jobs that were given */

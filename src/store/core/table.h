@@ -217,9 +217,10 @@ struct pawl__core_table {
     /* The same for the locks of an owner. */
     pawl__scan_locks_fn *scan_locks;
     /* The best ranked jobs that are available in the claim's lanes, queue by queue, at most
-     * `wanted`: pawl__claim_found is called for each, best first. Locked until the end, and without
-     * those that others hold; then `passed_over` is set. A job that was found and stays available
-     * is found by the next scan. See claim.h. */
+     * `wanted`: pawl__claim_found is called for each, best first. Where several transactions write
+     * at once they are locked until the end, so there are at most `givable` that have not expired,
+     * and those that others hold are left out; then `passed_over` is set. A job that was found and
+     * stays available is found by the next scan. See claim.h. */
     pawl__scan_ready_fn *scan_ready;
     /* Jobs that match a filter, oldest first; not locked; `ids` in `arena`. */
     pawl__match_fn *match;

@@ -19,14 +19,15 @@
 enum { TAKE_RANK, TAKE_RUN, TAKE_BASE, TAKE_FREE, TAKE_LEASE_UNTIL, TAKE_BYTES, TAKE_FACTS };
 
 /* Columns of claim_hold. */
-enum { HELD_ID, HELD_RANK, HELD_BYTES };
+enum { HELD_ID, HELD_RANK, HELD_BYTES, HELD_EXPIRED };
 
 enum { SLOT_TAKEN, SLOT_LEFT, SLOT_HELD };
 
 struct scan {
     struct pawl__backend *pg;
     struct pawl__claim *claim;
-    bool takes; /* plain jobs, at once */
+    bool takes;     /* plain jobs, at once */
+    size_t expired; /* of those that were found */
     struct pawl__pg_ready ready;
 };
 
@@ -34,6 +35,14 @@ struct scan {
 static size_t found(const struct scan *scan)
 {
     return scan->claim->op->claim.job_count - scan->claim->first + scan->claim->set->scanned_count;
+}
+
+/* How many more may be found that have not expired. */
+static size_t givable(const struct scan *scan)
+{
+    size_t room = scan->claim->wanted - found(scan);
+    size_t good = scan->claim->givable - (found(scan) - scan->expired);
+    return good < room ? good : room;
 }
 
 /* ---- picks in order of id ---- */
@@ -189,11 +198,14 @@ static enum pawl_err hold_left(struct scan *scan, bool *any)
     pawl__pg_call(conn, PG_CLAIM_HOLD);
     pawl__pg_list_again(conn, PG_CLAIM_HOLD_ids, ids);
     pawl__pg_bind(conn, PG_CLAIM_HOLD_rank_max, scan->ready.rank_max);
+    pawl__pg_bind(conn, PG_CLAIM_HOLD_now_ms, scan->pg->now_ms);
+    pawl__pg_bind(conn, PG_CLAIM_HOLD_givable, (int64_t)givable(scan));
     pawl__pg_send_keep(conn, SLOT_HELD);
     return pawl__pg_sync(conn, scan->pg->diag);
 }
 
-/* What another transaction holds goes back onto the roll: it may leave the job as it is. */
+/* What is not ours goes back onto the roll: another transaction holds it, which may leave the job
+ * as it is, or it is more than can be given. */
 static enum pawl_err put_back(struct scan *scan, const PGresult *left, const PGresult *held)
 {
     struct pawl_job_id *ours;
@@ -219,8 +231,11 @@ static enum pawl_err find_held(struct scan *scan, const PGresult *held)
     struct turn *turns;
     enum pawl_err err = sort_rows(scan, held, HELD_RANK, HELD_ID, &turns);
     for (int i = 0; !err && i < PQntuples(held); i++) {
+        size_t before = found(scan);
         pawl__claim_found(scan->claim, turns[i].pick->id,
                           pawl__pg_int(held, turns[i].at, HELD_BYTES));
+        bool expired = pawl__pg_bool(held, turns[i].at, HELD_EXPIRED);
+        scan->expired += expired ? found(scan) - before : 0; // it may be listed twice
         struct pawl__row *row = pawl__set_find(scan->claim->set, turns[i].pick->id);
         if (row) row->own.b[PAWL__PG_OFF_ROLL] = true;
     }
@@ -242,14 +257,28 @@ static enum pawl_err look_at_left(struct scan *scan)
 
 /* ---- together ---- */
 
+/* How many to pick from these lanes: as many as can be given, and the expired ones before them. */
+static enum pawl_err look_ahead(struct scan *scan, const struct pawl__claim_lane *lanes,
+                                size_t count, struct pawl__pg_picks *picks)
+{
+    size_t wanted = scan->claim->wanted - found(scan), least = givable(scan);
+    *picks = (struct pawl__pg_picks){ .ids = least };
+    if (wanted == least) return PAWL_OK;
+    const struct pawl__pg_ahead ahead = { lanes, count, wanted, least };
+    enum pawl_err err = pawl__pg_ready_ahead(scan->pg, &ahead, picks);
+    if (picks->ids < least) picks->ids = least;
+    return err;
+}
+
 static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
 {
     struct pawl__pg_ready *ready = &scan->ready;
-    size_t wanted = scan->claim->wanted;
+    struct pawl__pg_picks picks;
     bool more = true;
-    enum pawl_err err = pawl__pg_ready_open(ready, lanes, count, wanted - found(scan));
-    while (!err && more && found(scan) < wanted) {
-        err = pawl__pg_ready_pick(ready, wanted - found(scan), &more);
+    enum pawl_err err = look_ahead(scan, lanes, count, &picks);
+    if (!err) err = pawl__pg_ready_open(ready, lanes, count, picks);
+    for (; !err && more && givable(scan); picks.ids = givable(scan)) {
+        err = pawl__pg_ready_pick(ready, picks.ids, &more);
         if (err || !ready->pick_count) break;
         qsort(ready->picks, ready->pick_count, sizeof *ready->picks, compare_picks);
         if (scan->takes) err = take_plain(scan);
@@ -264,8 +293,7 @@ static enum pawl_err scan_queues(struct scan *scan)
     struct pawl__claim *claim = scan->claim;
     enum pawl_err err = pawl__pg_rolls_flush(scan->pg);
     size_t count;
-    for (size_t at = 0; !err && at < claim->lane_count && found(scan) < claim->wanted;
-         at += count) {
+    for (size_t at = 0; !err && at < claim->lane_count && givable(scan); at += count) {
         count = pawl__claim_lanes(claim, at);
         err = scan_lanes(scan, &claim->lanes[at], count);
     }
@@ -277,8 +305,7 @@ static enum pawl_err scan_queues(struct scan *scan)
 static enum pawl_err look_for_more(struct scan *scan)
 {
     bool any = false;
-    bool all = found(scan) == scan->claim->wanted;
-    enum pawl_err err = all ? PAWL_OK : pawl__pg_ready_any(scan->pg, scan->claim, &any);
+    enum pawl_err err = !givable(scan) ? PAWL_OK : pawl__pg_ready_any(scan->pg, scan->claim, &any);
     scan->claim->passed_over |= any;
     return err;
 }

@@ -54,12 +54,13 @@ static struct pawl__lane *lane_of(const struct pawl__pg_ready *ready,
 static int64_t rows_to_ask(const struct pawl__pg_ready *ready, struct pawl__pg_cursor *const *asked,
                            size_t count)
 {
-    size_t density = DENSITY_FIRST;
+    size_t density = DENSITY_FIRST, cursors = ready->cursor_count;
+    if (ready->wanted.rows) return (int64_t)((ready->wanted.rows + cursors - 1) / cursors);
     for (size_t i = 0; i < count; i++) {
         size_t seen = lane_of(ready, asked[i])->own.density;
         if (seen && (i == 0 || seen < density)) density = seen;
     }
-    return (int64_t)(ready->wanted / ready->cursor_count / density + 1);
+    return (int64_t)(ready->wanted.ids / cursors / density + 1);
 }
 
 /* Ask for the next rows of each lane in `asked`. */
@@ -168,7 +169,7 @@ static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
 
 /* A cursor on each lane. */
 enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__claim_lane *lanes,
-                                  size_t count, size_t wanted)
+                                  size_t count, struct pawl__pg_picks wanted)
 {
     ready->first = ready->count = ready->cursor_count = 0;
     ready->wanted = wanted;
@@ -178,6 +179,27 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__cla
         ready->cursors[ready->cursor_count++] =
             (struct pawl__pg_cursor){ .lane = &lanes[i], .order.rank = INT64_MIN };
     }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__pg_ready_ahead(struct pawl__backend *pg, const struct pawl__pg_ahead *ahead,
+                                   struct pawl__pg_picks *out)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, PG_READY_AHEAD);
+    pawl__pg_bind(conn, PG_READY_AHEAD_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_READY_AHEAD_limit, (int64_t)(ahead->wanted / DENSITY_FIRST + 1));
+    pawl__pg_bind(conn, PG_READY_AHEAD_wanted, (int64_t)ahead->wanted);
+    pawl__pg_bind(conn, PG_READY_AHEAD_givable, (int64_t)ahead->givable);
+    struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_READY_AHEAD_lanes, PAWL__PG_INTS);
+    for (size_t i = 0; i < ahead->lane_count; i++) {
+        pawl__pg_list_add(lanes, pg->catalog.lanes[ahead->lanes[i].at]->id);
+    }
+    PGresult *row;
+    enum pawl_err err = pawl__pg_ask(conn, &row, pg->diag);
+    if (err) return err;
+    out->ids = (size_t)pawl__pg_int(row, 0, 0);
+    out->rows = (size_t)pawl__pg_int(row, 0, 1);
     return PAWL_OK;
 }
 

@@ -19,6 +19,34 @@ CROSS JOIN LATERAL (
     FOR UPDATE SKIP LOCKED
 ) AS r
 
+-- name: ready_ahead
+-- Of the first :wanted ids of these lanes, in order, those up to the last job that can be given: how
+-- many they are, and on how many rows of the roll. Nothing is locked: it says how much is to be.
+SELECT count(*), count(*) FILTER (WHERE c.at = 1)
+FROM (
+    SELECT s.at, count(*) FILTER (WHERE s.good) OVER (ORDER BY s.rank, s.seat, s.at
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM (
+        SELECT r.rank, r.seat, i.at, (
+            SELECT coalesce(j.expires_at_ms > :now_ms, true)
+            FROM pawl_job AS j
+            WHERE j.id = i.id AND j.state = 2
+        ) AS good
+        FROM unnest(:lanes) AS g (lane)
+        CROSS JOIN LATERAL (
+            SELECT l.rank, l.seat, l.ids
+            FROM pawl_ready AS l
+            WHERE l.lane = g.lane
+            ORDER BY l.rank, l.seat
+            LIMIT :limit
+        ) AS r
+        CROSS JOIN LATERAL unnest(r.ids) WITH ORDINALITY AS i (id, at)
+        ORDER BY r.rank, r.seat, i.at
+        LIMIT :wanted
+    ) AS s
+) AS c
+WHERE c.before < :givable
+
 -- name: ready_any
 SELECT EXISTS (SELECT 1 FROM pawl_ready WHERE lane = ANY (:lanes))
 
@@ -89,10 +117,26 @@ FROM pawl_job AS j
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
 
 -- name: claim_hold
-SELECT j.id, j.rank, octet_length(j.args)
-FROM pawl_job AS j
-WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
-FOR NO KEY UPDATE SKIP LOCKED
+-- Those that have expired, and of the others the best, as many as can be given.
+WITH expired AS MATERIALIZED (
+    SELECT j.id, j.rank, octet_length(j.args) AS bytes
+    FROM pawl_job AS j
+    WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.expires_at_ms <= :now_ms
+    FOR NO KEY UPDATE SKIP LOCKED
+), others AS MATERIALIZED (
+    SELECT j.id, j.rank, octet_length(j.args) AS bytes
+    FROM pawl_job AS j
+    WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max
+        AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
+    ORDER BY j.rank, coalesce(j.arrival, j.id)
+    LIMIT :givable
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT id, rank, bytes, true AS expired
+FROM expired
+UNION ALL
+SELECT id, rank, bytes, false
+FROM others
 
 -- Is the row of the roll of any use?
 -- fragment: lease_good
