@@ -81,7 +81,7 @@ static void unknown_ties_are_left_alone(void **state)
     chain(&rig, 1, 0);
     assert_i64(0, settle(&rig).next_at_ms); // from now on it looks first
     end(begin(&rig, "INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state)"
-                    " SELECT 1, id, 1 << 10, 0, 2, 7 FROM pawl_job"));
+                    " SELECT 1, id, 1 << 30, 0, 2, 7 FROM pawl_job"));
     PGconn *other = begin(&rig, "LOCK TABLE pawl_unsettled IN EXCLUSIVE MODE"); // but for readers
     assert_i64(0, settle(&rig).next_at_ms);
     end(other);

@@ -8,12 +8,13 @@
 #include <semaphore.h>
 
 enum { TIE_FAILED = 1 << 0, TIE_PUT_OFF = 1 << 1 }; /* see core/settle.h */
-enum {
-    TIE_WATCH = 1 << 3,
-    TIE_ECHO = 1 << 4,
-    TIE_DOUBT = 1 << 5,
-    TIE_JOIN = 1 << 6
-}; /* see ties.h */
+enum { /* see ties.h */
+       TIE_WATCH = 1 << 24,
+       TIE_ECHO = 1 << 25,
+       TIE_DOUBT = 1 << 26,
+       TIE_GRAFT = 1 << 27,
+       TIE_JOIN = 1 << 28
+};
 
 /* The first is available, the others are pending. Ids follow each other. */
 static inline struct pawl_job_id *chain_of(struct rig *rig, size_t count, int32_t ties,

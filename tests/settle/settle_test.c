@@ -439,6 +439,113 @@ static void leases_are_the_same_either_way(struct rig *rig)
     }
 }
 
+/* ---- ties that a job gets later: no fast path may take it from then on ---- */
+
+/* A job, plain so far, and the one before it; the end of that ties it. `together`: submitted with
+ * another one, as stores write many at once. */
+struct grafted {
+    struct pawl_job_id stock, id;
+};
+
+static struct grafted submit_plain_behind(struct rig *rig, const struct pawl_job_spec *spec,
+                                          bool together)
+{
+    const struct pawl_job_spec later = { .delay_ms = INT64_C(100) * 86400 * 1000 };
+    struct grafted it = { .stock = submit_tied(rig, TIE_GRAFT, &later) };
+    struct pawl__new_job jobs[] = { job_new(rig, spec),
+                                    job_new(rig, &(struct pawl_job_spec){ .queue = "elsewhere" }) };
+    struct pawl_submitted out[COUNT(jobs)];
+    jobs[0].id = it.id = watch_next(it.stock);
+    jobs[0].retry = jobs[1].retry =
+        (struct pawl_span){ "", 0 }; // nothing that most jobs do not have
+    assert_ok(rig, submit_jobs(rig, jobs, together ? 2 : 1, out, NULL));
+    return it;
+}
+
+static void tie_it(struct rig *rig, const struct grafted *it)
+{
+    assert_ok(rig, control(rig, it->stock, PAWL_CONTROL_CANCEL));
+    assert_i64(TIE_ECHO, job_get(rig, it->id).ties);
+    assert_int_equal(0, story_of(rig, it->id).deed_count);
+}
+
+static void waiting_job_is_tied_before_its_claim(struct rig *rig)
+{
+    for (int i = 0; i < 4; i++) {
+        struct grafted it = submit_plain_behind(rig, NULL, i % 2);
+        bool alone = i / 2; // or in the transaction in which it was tied
+        if (alone) tie_it(rig, &it);
+        struct pawl__op ops[] = {
+            { .kind = PAWL__OP_CONTROL,
+              .control = { .id = it.stock, .control = PAWL_CONTROL_CANCEL } },
+            { .kind = PAWL__OP_CLAIM,
+              .claim = { .queues = (const char *const[]){ "default" },
+                         .queue_count = 1,
+                         .limit = 1,
+                         .worker = WORKER,
+                         .lease_ms = LEASE_MS } },
+        };
+        do_together(rig, ops + alone, COUNT(ops) - alone);
+        assert_int_equal(1, ops[1].claim.job_count);
+        assert_id(it.id, ops[1].claim.jobs[0].id);
+        assert_moved(rig, it.id, PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
+        assert_ok(rig, complete(rig, ref_of(&ops[1].claim.jobs[0]), NULL));
+        assert_moved(rig, it.id, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+    }
+}
+
+static void running_job_is_tied_before_its_end(struct rig *rig)
+{
+    for (int together = 0; together < 2; together++) {
+        struct grafted it = submit_plain_behind(rig, NULL, together);
+        struct pawl_job job = claim_one(rig, "default");
+        assert_id(it.id, job.id);
+        tie_it(rig, &it);
+        rig_advance(rig, LEASE_MS - 1);
+        assert_ok(rig, extend(rig, ref_of(&job), LEASE_MS));
+        rig_advance(rig, LEASE_MS - 1);
+        assert_i64(0, lapse(rig).moved);
+        assert_ok(rig, complete(rig, ref_of(&job), "{\"n\":1}"));
+        assert_moved(rig, it.id, PAWL_STATE_ACTIVE, PAWL_STATE_COMPLETED);
+        assert_i64(1, job_get(rig, it.id).run);
+    }
+}
+
+/* Many at once, which is where stores take another way than for one. */
+static void running_jobs_are_tied_before_their_ends(struct rig *rig)
+{
+    enum { MANY = 5 };
+    struct grafted its[MANY];
+    struct pawl__op ops[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        its[i] = submit_plain_behind(rig, NULL, true);
+    }
+    struct claimed got = claim_n(rig, "default", MANY);
+    assert_int_equal(MANY, got.count);
+    tie_it(rig, &its[1]);
+    tie_it(rig, &its[3]);
+    for (size_t i = 0; i < MANY; i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_COMPLETE, .complete.ref = ref_of(&got.at[i]) };
+    }
+    do_together(rig, ops, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_state(COMPLETED, state_of(rig, its[i].id));
+        assert_int_equal(i % 2, story_of(rig, its[i].id).deed_count);
+    }
+}
+
+static void job_that_waits_for_a_time_is_tied_before_it(struct rig *rig)
+{
+    struct grafted it = submit_plain_behind(rig, &(struct pawl_job_spec){ .delay_ms = 100 }, true);
+    struct pawl_job_id plain = submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 100 });
+    tie_it(rig, &it);
+    rig_advance(rig, 200);
+    assert_i64(2, promote(rig).moved);
+    assert_moved(rig, it.id, PAWL_STATE_SCHEDULED, PAWL_STATE_AVAILABLE);
+    assert_state(AVAILABLE, state_of(rig, plain));
+    assert_int_equal(0, story_of(rig, plain).deed_count);
+}
+
 /* ---- together or not at all ---- */
 
 static void say(const struct rig *rig, const char *text)
@@ -491,6 +598,10 @@ int main(void)
         CONTRACT(order_is_kept_between_tied_and_plain_ones),
         CONTRACT(claim_ends_tied_jobs_that_expired),
         CONTRACT(leases_are_the_same_either_way),
+        CONTRACT(waiting_job_is_tied_before_its_claim),
+        CONTRACT(running_job_is_tied_before_its_end),
+        CONTRACT(running_jobs_are_tied_before_their_ends),
+        CONTRACT(job_that_waits_for_a_time_is_tied_before_it),
         CONTRACT(move_and_consequence_are_one),
     };
     return contract_run("settle", tests, COUNT(tests));

@@ -1,7 +1,7 @@
 /* The rules of the ties. WATCH: the end of a job decides about the job whose id comes next. After a
  * success that one is activated, after anything else it is cancelled. ECHO: each move of the job is
  * an entry of its audit trail. DOUBT: nothing follows as long as the next job has not ended, which
- * is looked at last. */
+ * is looked at last. GRAFT: the job whose id comes next has ECHO from then on. */
 #include "settle/watch.h"
 
 #include "store/core/settle.h"
@@ -49,6 +49,15 @@ static bool doubt(struct pawl__set *set, const struct pawl__unsettled *move)
     return next && next->found == PAWL__FOUND_LIVE && pawl_state_is_terminal(next->state);
 }
 
+static bool graft(struct pawl__set *set, const struct pawl__unsettled *move)
+{
+    struct pawl__row *next = pawl__set_find(set, watch_next(move->id));
+    if (next->found == PAWL__FOUND_HELD) return false;
+    if (next->found == PAWL__FOUND_LIVE) pawl__row_tie(set, next, next->ties | PAWL__TIE_ECHO);
+    return true;
+}
+
+const struct pawl__tie pawl__tie_GRAFT = { .want = want_next, .follow = graft };
 const struct pawl__tie pawl__tie_DOUBT = { .want = want_nothing, .follow = doubt };
 const struct pawl__tie pawl__tie_ECHO = { .want = want_nothing, .follow = say_move };
 const struct pawl__tie pawl__tie_WATCH = { .want = want_next, .follow = follow_end };

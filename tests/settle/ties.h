@@ -3,10 +3,11 @@
 #define TESTS_SETTLE_TIES_H
 
 #define PAWL__TIES_MORE(X)                                                                         \
-    X(3, WATCH, "the job whose id comes next")                                                     \
-    X(4, ECHO, "what is said of each move")                                                        \
-    X(5, DOUBT, "whether the job whose id comes next has ended")                                   \
-    X(6, JOIN, "jobs that wait for several others: tables.h")
+    X(24, WATCH, "the job whose id comes next")                                                    \
+    X(25, ECHO, "what is said of each move")                                                       \
+    X(26, DOUBT, "whether the job whose id comes next has ended")                                  \
+    X(27, GRAFT, "the ties of the job whose id comes next")                                        \
+    X(28, JOIN, "jobs that wait for several others: tables.h")
 #define PAWL__SETTLE_MAX 8
 
 #endif

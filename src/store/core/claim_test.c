@@ -270,9 +270,9 @@ static void queues_are_emptied_from_left_to_right(void **state)
     static const char *const queues[] = { "later", "shut", "nowhere", "mail", "later" };
     for (size_t i = 0; i < 2; i++) {
         struct pawl__backend *b = open_store(ways[i]);
-        put(b, 0)->ties = 1 << 20; // the rule's, on either way
+        put(b, 0)->ties = 1 << 30; // the rule's, on either way
         put(b, 1);
-        put(b, 1)->ties = 1 << 20;
+        put(b, 1)->ties = 1 << 30;
         put(b, 2);
         put(b, 0);
         put(b, 1);
@@ -387,7 +387,7 @@ static void a_claim_of_a_job_with_ties_is_followed_up(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct pawl__backend *b = open_store(ways[i]);
         put(b, 0);
-        put(b, 0)->ties = 1 << 20; // of a newer program: it is left for that
+        put(b, 0)->ties = 1 << 30; // of a newer program: it is left for that
         put(b, 0);
         struct pawl__op op = claim(b, (struct pawl__op){ .claim.limit = 9 });
         GIVEN(&op, 0, 1, 2);

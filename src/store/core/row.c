@@ -42,6 +42,13 @@ const struct pawl_job_id *pawl__row_seat(const struct pawl__row *row)
     return memcmp(&row->arrival, &none, sizeof none) == 0 ? &row->id : &row->arrival;
 }
 
+void pawl__row_tie(struct pawl__set *set, struct pawl__row *row, int32_t ties)
+{
+    pawl__row_save(set, row);
+    row->ties = ties;
+    row->wrote |= PAWL__WROTE_FACTS;
+}
+
 static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at_ms)
 {
     if (!due_at_ms || due_at_ms == row->due_at_ms) return;

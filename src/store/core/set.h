@@ -465,6 +465,8 @@ static inline bool pawl__row_keeps_end(const struct pawl__row *row)
 }
 /* In what order it is to be claimed, when it is due. */
 int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row);
+/* What else depends on the job's moves from now on: bits of PAWL__TIES. FACTS were read. */
+void pawl__row_tie(struct pawl__set *set, struct pawl__row *row, int32_t ties);
 /* The job comes back from the archive, as it had ended. */
 void pawl__row_restore(struct pawl__set *set, struct pawl__row *row);
 /* The job, which has ended, is no more, and neither is anything that is kept with it but its

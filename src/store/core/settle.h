@@ -27,7 +27,8 @@
 
 #include "store/core/set.h"
 
-/* bit, NAME, what depends on the job's moves. Numbers are stored: append, never reuse. */
+/* bit, NAME, what depends on the job's moves. Numbers are stored: append, never reuse. Bits from 24
+ * on are for tests. */
 #ifndef PAWL__TIES_MORE /* tests bring ties of their own: tests/settle/ties.h */
 #define PAWL__TIES_MORE(X)
 #endif

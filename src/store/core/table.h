@@ -113,8 +113,8 @@ typedef enum pawl_err pawl__scan_ready_fn(struct pawl__backend *backend, struct 
 typedef size_t pawl__peek_fn(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
                              struct pawl__op **left);
 
-/* Fast paths, each of which may be NULL: the set does the same with more work. None of them is for
- * jobs with ties. */
+/* Fast paths, each of which may be NULL: the set does the same with more work. None of them moves a
+ * job with ties. submit_plain writes new ones as well: no rule is told that a job came. */
 struct pawl__quick {
     bool for_one; /* submit_plain and finish_plain are worth it for a batch of one job as well */
     /* Is submit_plain for this job? NULL: for all of them. */

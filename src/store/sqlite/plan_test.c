@@ -288,7 +288,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                             "LIST SUBQUERY 1\nSCAN pawl_set_key_drop VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_KEY_NEW, "SCAN pawl_set_key_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_KEY_PUT, "SCAN pawl_set_key_put VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_SET_LEASE, JOINS("pawl_active") },
+        { SQL_SET_RUN, JOINS("pawl_active") },
         { SQL_SET_PROGRESS_READ, JOINS("p") },
         { SQL_SET_DROP_JOB, LEAVES("pawl_job") },
         { SQL_SET_DROP_LOG, "SEARCH pawl_log USING PRIMARY KEY (key=?)\n"

@@ -79,9 +79,11 @@ static bool restored_with_end(const struct pawl__row *row)
     return row->restored && pawl__row_keeps_end(row);
 }
 
-static bool extended(const struct pawl__row *row)
+/* It runs on. */
+static bool wrote_run(const struct pawl__row *row)
 {
-    return (row->wrote & PAWL__WROTE_LEASE) && !moved(row);
+    bool wrote = row->wrote & (PAWL__WROTE_LEASE | PAWL__WROTE_FACTS);
+    return wrote && !moved(row) && row->state == PAWL_STATE_ACTIVE;
 }
 
 static bool archived(const struct pawl__row *row)
@@ -123,7 +125,7 @@ static const struct write writes[] = {
     { SQL_SET_RESTORE_DONE, restored_with_end },
     { SQL_SET_LEAVE_ARCHIVE, restored },
     { SQL_SET_PLAN, wrote_plan },
-    { SQL_SET_LEASE, extended },
+    { SQL_SET_RUN, wrote_run },
     { SQL_SET_LEAVE_READY, .moves = left, .place = READY },
     { SQL_SET_LEAVE_ACTIVE, .moves = left, .place = ACTIVE },
     { SQL_SET_LEAVE_WAIT, .moves = left, .place = WAIT },
@@ -196,7 +198,8 @@ static size_t show_concerned(struct pawl__backend *sq, size_t count, const struc
 /* May it be one that is in memory and not in the file? What can expire never is. */
 static bool may_be_fresh(const struct pawl__row *row)
 {
-    return left(row, READY) && !row->expires_at_ms;
+    bool is_meant = moved(row) || wrote_plan(row);
+    return is_meant && was_there(row) && place_of(row->was.state) == READY && !row->expires_at_ms;
 }
 
 /* What is written expects its jobs in the file, not in memory. Before any job is written that does

@@ -92,7 +92,7 @@ CREATE TABLE pawl_job (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
-    ties            smallint,
+    ties            integer,
     arrival         uuid, -- made when the job came, unless its id was
     CONSTRAINT pawl_job_numbers CHECK (attempts_max >= 1 AND base_run <= run
         AND state BETWEEN 1 AND 11 AND waits = (state IN (1, 5)) AND held = (state IN (3, 6))
@@ -169,7 +169,7 @@ CREATE TABLE pawl_archive (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
-    ties            smallint,
+    ties            integer,
     finished_at_ms  bigint NOT NULL,
     run             bigint NOT NULL,
     base_run        bigint NOT NULL,
@@ -335,7 +335,7 @@ CREATE TABLE pawl_unsettled (
     seq           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at_ms         bigint NOT NULL,
     job_id        uuid NOT NULL,
-    ties          smallint NOT NULL,
+    ties          integer NOT NULL,
     bytes         bigint, -- of a job that is read whole
     run           bigint NOT NULL,
     from_state    smallint,

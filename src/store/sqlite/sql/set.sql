@@ -96,8 +96,10 @@ CROSS JOIN pawl_job AS j ON j.key = s.key
 CROSS JOIN pawl_done AS d ON d.key = j.key
 
 -- name: set_plan
+-- A column behind args may have got a value by that.
 UPDATE pawl_job
-SET {{row.plan set s}}
+SET {{row.plan set s}},
+    extras = extras | (s.expires_at_ms IS NOT NULL OR s.ties IS NOT NULL)
 FROM pawl_set_row AS s
 WHERE pawl_job.key = s.key
 
@@ -196,9 +198,10 @@ SELECT s.at, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.key = s.key),
     (SELECT max(l.seq) FROM pawl_log AS l WHERE l.key = s.key)
 FROM pawl_set_row AS s
 
--- name: set_lease
+-- name: set_run
+-- It goes on, with another lease or with other ties.
 UPDATE pawl_active
-SET lease_until_ms = s.lease_until_ms
+SET tail = CASE WHEN s.hidden THEN NULL ELSE s.tail END, lease_until_ms = s.lease_until_ms
 FROM pawl_set_row AS s
 WHERE pawl_active.key = s.key
 
