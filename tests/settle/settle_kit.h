@@ -8,7 +8,7 @@
 #include <semaphore.h>
 
 enum { TIE_FAILED = 1 << 0, TIE_PUT_OFF = 1 << 1 }; /* see core/settle.h */
-enum { /* see ties.h */
+enum {                                              /* see ties.h */
        TIE_WATCH = 1 << 24,
        TIE_ECHO = 1 << 25,
        TIE_DOUBT = 1 << 26,

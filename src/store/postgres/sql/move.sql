@@ -20,8 +20,9 @@ CROSS JOIN LATERAL (
 ) AS r
 
 -- name: ready_ahead
--- Of the first :wanted ids of these lanes, in order, those up to the last job that can be given: how
--- many they are, and on how many rows of the roll. Nothing is locked: it says how much is to be.
+-- Of the first :wanted ids of these lanes, in order, those up to the last job that can be given:
+-- how many they are, and on how many rows of the roll. Nothing is locked: it says how much is to
+-- be.
 SELECT count(*), count(*) FILTER (WHERE c.at = 1)
 FROM (
     SELECT s.at, count(*) FILTER (WHERE s.good) OVER (ORDER BY s.rank, s.seat, s.at
