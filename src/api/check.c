@@ -1,4 +1,4 @@
-/* Rules for a job's values; the manual is check.h. Letters are compared as ASCII, never through the
+/* Checks of a job's values; the manual is check.h. Letters are compared as ASCII, never through the
  * locale. */
 #include "api/check.h"
 
@@ -31,7 +31,7 @@ static const char *skip_digits(const char *at)
     return at;
 }
 
-/* "@1.0" and nothing behind it */
+/* "@1.0" and nothing after it */
 static bool is_version(const char *at)
 {
     const char *major = at + 1;

@@ -1,5 +1,5 @@
-/* Rules for a job's values that come from outside, beside those for any text and time, which are in
- * base/check.h. Errors are told as there. Pure: no memory is taken, any thread. */
+/* Checks of a job's values from outside; those for text and time in general are in base/check.h.
+ * Errors are reported as there. Pure: allocates no memory, any thread. */
 #ifndef PAWL_API_CHECK_H
 #define PAWL_API_CHECK_H
 
@@ -16,10 +16,10 @@ enum {
 
 /* ^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*(@\d+\.\d+)?$ */
 PAWL_MUST_CHECK enum pawl_err pawl__check_type(const char *type, struct pawl_diag *diag);
-/* A "*" elsewhere than in "*" and "mail.*" would find nothing. */
+/* Refuses a "*" in other places than "*" and "mail.*", which would find nothing. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_star(const char *field, const char *types,
                                                struct pawl_diag *diag);
-/* A type, or all that begin with some words ("mail.*"), or all ("*"). */
+/* A type, or a pattern for those with a prefix ("mail.*"), or for all ("*"). */
 PAWL_MUST_CHECK enum pawl_err pawl__check_types(const char *types, struct pawl_diag *diag);
 /* ^[a-z0-9][a-z0-9._-]*$ */
 PAWL_MUST_CHECK enum pawl_err pawl__check_queue(const char *queue, struct pawl_diag *diag);
@@ -27,8 +27,8 @@ PAWL_MUST_CHECK enum pawl_err pawl__check_priority(int32_t priority, struct pawl
 /* `by` may be NULL. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_by(const struct pawl_by *by, struct pawl_diag *diag);
 
-/* A tag as it is kept: white space around it gone, ASCII letters lower-case. A blank one is empty
- * (len 0), which is no error. `field` is used as it is. */
+/* A tag as it is stored: trimmed, ASCII letters in lower case. A blank one is empty (len 0), which
+ * is not an error. `field` is used as it is. */
 struct pawl__tag {
     size_t len;
     char text[PAWL_TAG_BYTES_MAX + 1];

@@ -1,4 +1,4 @@
-/* Checks of what owners of runs ask for. */
+/* Checks of the requests of owners of runs. */
 #include "api/claim.h"
 #include "api/check.h"
 #include "base/diag.h"
@@ -146,7 +146,7 @@ enum pawl_err pawl__extend_op(const struct pawl_extension *extension, enum pawl_
     enum pawl_err err =
         pawl__check_time("lease_ms", PAWL__TIME_DURATION, extension->lease_ms, diag);
     if (err) return err;
-    if (!extension->lease_ms) { // a member that was forgotten would end the runs
+    if (!extension->lease_ms) { // a forgotten member would end the runs
         return pawl__fail_field(diag, PAWL_ERR_ARG, "lease_ms", "lease_ms must be more than 0");
     }
     op->kind = PAWL__OP_EXTEND;

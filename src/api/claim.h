@@ -1,5 +1,5 @@
-/* What owners of runs ask for, checked and made into operations. Both forms of each call, blocking
- * and posting, begin here. Those that end a run are in api.h. */
+/* Checks requests of owners of runs and makes operations of them, for the blocking and the posting
+ * form of each call. Those that end a run are in api.h. */
 #ifndef PAWL_API_CLAIM_H
 #define PAWL_API_CLAIM_H
 
@@ -7,18 +7,18 @@
 
 PAWL_MUST_CHECK enum pawl_err pawl__claim_op(const struct pawl_claim *claim, struct pawl__op *op,
                                              struct pawl_diag *diag);
-/* `results` has room for extension->count, or is put into the operation later. */
+/* `results` has room for extension->count, or is set in the operation later. */
 PAWL_MUST_CHECK enum pawl_err pawl__extend_op(const struct pawl_extension *extension,
                                               enum pawl_err *results, struct pawl__op *op,
                                               struct pawl_diag *diag);
-/* ARG: less than `least`, which is 1 where a run must be named. */
+/* ARG: the run is less than `least`, which is 1 if a run must be named. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_run(const struct pawl_run *run, int64_t least,
                                               struct pawl_diag *diag);
-/* JSON of at most `bytes_max`; empty is fine. ARG, LIMIT. */
+/* JSON of at most `bytes_max` bytes; may be empty. ARG, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl__check_json(const char *field, struct pawl_span json,
                                                size_t bytes_max, struct pawl_diag *diag);
 
-/* The claim was answered: have the leases that it gave looked after. */
+/* Called after a claim was answered: schedules sweeps for its leases. */
 void pawl__claimed(struct pawl *pawl, const struct pawl__op *op);
 struct pawl_failed pawl__failed_of(const struct pawl__op *op);
 

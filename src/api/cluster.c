@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LEASE_ASSUMED_MS = 30000 }; /* as the stores do, of nodes that say nothing */
+enum { LEASE_ASSUMED_MS = 30000 }; /* for nodes that declare none, as in the stores */
 
 const char *pawl_node_state_text(enum pawl_node_state state)
 {
@@ -18,7 +18,7 @@ const char *pawl_node_state_text(enum pawl_node_state state)
     return state > PAWL_NODE_NONE && state < PAWL_NODE_END ? texts[state] : "";
 }
 
-/* What can be told from its row. */
+/* Fills in what can be derived from the node's row. */
 static void read_node(struct pawl_node *node, int64_t now_ms, struct pawl__arena *arena)
 {
     struct pawl__member member;
@@ -193,8 +193,8 @@ enum pawl_err pawl_lock_release(struct pawl *pawl, const char *name, const char 
 
 /* ---- start-up leases ---- */
 
-/* The lock of an action, and as whom this `pawl` holds it: where to look for it, and a number that
- * nobody else has. */
+/* The lock of an action, and the owner under which this `pawl` holds it: host, process and a unique
+ * number. */
 struct startup {
     char name[PAWL__LOCK_BYTES_MAX + 1];
     char owner[192];

@@ -1,4 +1,4 @@
-/* Moving jobs by hand: one, or as many as a filter finds. */
+/* Controls jobs: one, or those that a filter finds. */
 #include "api/api.h"
 #include "api/check.h"
 #include "api/claim.h"
@@ -61,7 +61,7 @@ enum pawl_err pawl_control(struct pawl *pawl, struct pawl_job_id id, enum pawl_c
     enum pawl_err err =
         pawl_control_run(pawl, &(struct pawl_run){ .id = id }, control, by, &moved, diag);
     if (to && !err) *to = moved.to;
-    if (to && err == PAWL_ERR_STATE) *to = moved.from; // where it still is
+    if (to && err == PAWL_ERR_STATE) *to = moved.from; // its current state
     return err;
 }
 
@@ -72,7 +72,7 @@ static enum pawl_err move_many(struct pawl *pawl, const struct pawl_filter *filt
 {
     struct pawl__arena arena;
     struct pawl_filter full;
-    // NULL would mean all jobs, which is too easily said by mistake
+    // NULL would mean all jobs, which happens too easily by mistake
     if (!filter) return pawl__fail_field(diag, PAWL_ERR_ARG, "filter", "filter is missing");
     if (limit < 1 || limit > PAWL_BULK_MAX) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "limit", "limit must lie between 1 and %d",
@@ -155,7 +155,7 @@ enum pawl_err pawl_queue_pause(struct pawl *pawl, const char *queue, bool paused
     return pawl__desk_do(pawl, &op, diag);
 }
 
-/* Outside of the commit: the store lists a queue that has jobs whatever is done to it. */
+/* Outside of the commit: the store keeps a queue that has jobs in the list anyway. */
 static enum pawl_err check_empty(struct pawl *pawl, const char *queue, struct pawl_diag *diag)
 {
     struct pawl_stats stats = { 0 };

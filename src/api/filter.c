@@ -1,5 +1,7 @@
-/* Filters and pages; the manual is filter.h. A filter's names are not held to the patterns of a
- * spec: asking for what cannot exist finds nothing, which is the truth. */
+/* Filters and pages; the manual is filter.h.
+ *
+ * Names in a filter need not match the patterns of a spec: a name that cannot exist finds nothing.
+ */
 #include "api/filter.h"
 
 #include "api/api.h"
@@ -19,7 +21,7 @@ static enum pawl_err check_states(uint32_t states, struct pawl_diag *diag)
                             "filter.states 0x%x has unknown states", states);
 }
 
-/* NULL does not restrict; "" is refused, for it would look like a restriction and be none. */
+/* NULL does not restrict; "" is refused, since it looks like a restriction but is none. */
 static enum pawl_err check_text(const char *field, size_t bytes_max, const char *text,
                                 struct pawl_diag *diag)
 {
@@ -90,7 +92,7 @@ static enum pawl_err check_tag(const char *given, struct pawl__tag *tag, struct 
     return pawl__fail_field(diag, PAWL_ERR_ARG, "filter.tags", "filter.tags must not be blank");
 }
 
-/* Tags are found by what was kept of them, so the filter's are cleaned in the same way. */
+/* Tags are stored in normalized form, so those of the filter are normalized in the same way. */
 static enum pawl_err clean_tags(struct pawl_filter *filter, struct pawl__arena *arena,
                                 struct pawl_diag *diag)
 {

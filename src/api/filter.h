@@ -1,4 +1,4 @@
-/* Filters and pages: checked, with defaults filled in and tags as they are kept. */
+/* Checks filters and pages, fills in defaults and normalizes tags. */
 #ifndef PAWL_API_FILTER_H
 #define PAWL_API_FILTER_H
 
@@ -12,7 +12,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__filter_complete(const struct pawl_filter *gi
                                                     struct pawl__arena *arena,
                                                     struct pawl_filter *out,
                                                     struct pawl_diag *diag);
-/* `given` may be NULL. An empty cursor means the first page, so that a loop may pass on `next` of a
+/* `given` may be NULL. An empty cursor means the first page, so that a loop may pass `next` of a
  * zeroed result. ARG. */
 PAWL_MUST_CHECK enum pawl_err pawl__page_complete(const struct pawl_page *given,
                                                   struct pawl_page *out, struct pawl_diag *diag);

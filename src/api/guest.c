@@ -1,4 +1,4 @@
-/* Jobs in other people's transactions on a SQLite store; the manual is <pawl/sqlite.h>. */
+/* Jobs in an application's own transactions on a SQLite store; the manual is <pawl/sqlite.h>. */
 #include <pawl/sqlite.h>
 
 #include "api/check.h"
@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Ids of one process increase, so that jobs of one transaction sort as they were made. A child
- * begins anew, or it would give out its parent's ids again. */
+/* Ids of one process increase, so that jobs of one transaction sort in order of submission. A
+ * forked child starts anew, or it would generate its parent's ids again. */
 static struct pawl__idgen ids;
 static pid_t ids_of;
 static pthread_mutex_t ids_mutex = PTHREAD_MUTEX_INITIALIZER;

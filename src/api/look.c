@@ -1,5 +1,5 @@
-/* Looking at jobs. A result is built beside `out` and handed over whole, so `out` is written only
- * on success, and a page's cursor may be the `next` of the very result that it replaces. */
+/* Queries. A result is built separately and then moved to `out`, so `out` is written only on
+ * success, and a page's cursor may be the `next` of the result that it replaces. */
 #include "api/api.h"
 #include "api/filter.h"
 #include "base/diag.h"

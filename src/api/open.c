@@ -1,4 +1,4 @@
-/* Opening and closing, and what every call needs: a store, a clock, a maker of ids. */
+/* Opening and closing, and what every call uses: a store, a clock, a generator of ids. */
 #include "api/api.h"
 #include "api/check.h"
 #include "base/clock.h"
@@ -59,7 +59,7 @@ enum pawl_err pawl_open(const struct pawl_config *config, struct pawl **out, str
         return err;
     }
     pawl->clock = complete.clock;
-    pawl->number = pawl__rng_system_seed(); // two may be opened with one seed
+    pawl->number = pawl__rng_system_seed(); // several may be opened with the same seed
     pawl__idgen_init(&pawl->ids, complete.clock, complete.seed);
     pawl__mutex_init(&pawl->mutex);
     pawl__cond_init(&pawl->answered);

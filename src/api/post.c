@@ -1,5 +1,5 @@
-/* Calls that do not wait. A call is one piece of memory, which the answer that the caller frees is
- * part of. */
+/* Asynchronous calls. A call is one block of memory, which contains the answer that the caller
+ * frees. */
 #include "api/check.h"
 #include "api/claim.h"
 #include "api/submit.h"
@@ -38,7 +38,7 @@ void pawl_answer_free(struct pawl_answer *answer)
     free(call);
 }
 
-/* Answers look at the engine, so closing must know of those that are to come. */
+/* Answers use the engine, so pawl_close must know of outstanding ones. */
 static void count_post(struct pawl *pawl, int64_t more)
 {
     pawl__lock(&pawl->mutex);
@@ -98,7 +98,7 @@ static void answered(struct pawl__op *op)
     count_post(pawl, -1);
 }
 
-/* Send it off, or give it up because of what the checks said. */
+/* Posts the call, or frees it if the checks failed. */
 static enum pawl_err post(struct call *call, enum pawl_err err)
 {
     if (err) {

@@ -1,4 +1,4 @@
-/* Work that is done elsewhere: the calls that wait. */
+/* External workers: the blocking calls. */
 #include "api/check.h"
 #include "api/claim.h"
 #include "base/diag.h"

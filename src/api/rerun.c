@@ -1,4 +1,4 @@
-/* A job that has ended, once more: a new job with the same specification. */
+/* Reruns a job that has ended: a new job with the same specification. */
 #include "api/api.h"
 #include "base/clock.h"
 #include "base/diag.h"
@@ -13,7 +13,7 @@ static const char *text_or_none(const char *text)
     return text && *text ? text : NULL;
 }
 
-/* An instant as far from now as it was from the first submission. */
+/* An instant as far from now as the original was from the first submission. */
 static int64_t shifted(const struct pawl_job *job, int64_t at_ms, int64_t now_ms)
 {
     return at_ms ? now_ms + (at_ms - job->created_at_ms) : 0;
@@ -40,7 +40,7 @@ static enum pawl_err read_tags(struct pawl_span text, struct pawl__arena *arena,
     return PAWL_OK;
 }
 
-/* What the store keeps as JSON, as it was submitted. */
+/* Restores the fields that the store keeps as JSON, as submitted. */
 static enum pawl_err read_kept(const struct pawl_job *job, struct pawl__arena *arena,
                                struct pawl_job_spec *out, struct pawl_diag *diag)
 {
@@ -51,8 +51,8 @@ static enum pawl_err read_kept(const struct pawl_job *job, struct pawl__arena *a
     return err;
 }
 
-/* How long it could wait once it was due. A job that ran more than once was due anew with each run,
- * and when it was due first is not known: its delay counts as time to live then. */
+/* The time to live after the due time. A job that ran more than once was due anew for each run, and
+ * its first due time is unknown: then its delay counts as time to live. */
 static int64_t time_to_live(const struct pawl_job *job)
 {
     if (!job->expires_at_ms) return 0;
@@ -60,7 +60,7 @@ static int64_t time_to_live(const struct pawl_job *job)
     return job->expires_at_ms > due_at_ms ? job->expires_at_ms - due_at_ms : 1;
 }
 
-/* A field of each kind in a new spec. */
+/* The value for a field of each kind in the new spec. */
 #define AGAIN_TEXT(value) text_or_none(value)
 #define AGAIN_AT(value) shifted(job, value, now_ms)
 #define AGAIN_ID(value) (value)
@@ -71,7 +71,7 @@ static int64_t time_to_live(const struct pawl_job *job)
 #define AGAIN_TIME(value) (value)
 #define AGAIN_MS(value) (value)
 
-/* What a job has from its spec goes back to where it came from: see PAWL__JOB_FIELDS. */
+/* Copies the fields of a job that came from its spec: see PAWL__JOB_FIELDS. */
 static void copy_submitted(const struct pawl_job *job, int64_t now_ms, struct pawl_job_spec *out)
 {
 #define SPEC(origin) out->origin =
@@ -81,7 +81,7 @@ static void copy_submitted(const struct pawl_job *job, int64_t now_ms, struct pa
     PAWL__JOB_NAMES(X)
     PAWL__JOB_FACTS(X)
 #undef X
-    out->idempotency_key = NULL; // it would get the first job back
+    out->idempotency_key = NULL; // it would return the first job
 }
 
 static enum pawl_err spec_of(const struct pawl_job *job, int64_t now_ms, struct pawl__arena *arena,

@@ -1,4 +1,4 @@
-/* Settings: small texts kept with the store. */
+/* Settings: small strings kept with the store. */
 #include "api/api.h"
 #include "api/check.h"
 #include "base/diag.h"

@@ -1,4 +1,4 @@
-/* From what a caller describes to what the store keeps; the manual is spec.h. */
+/* Converts specs to new jobs; the manual is spec.h. */
 #include "api/spec.h"
 
 #include "api/api.h"
@@ -69,7 +69,7 @@ static enum pawl_err check_id(const struct pawl_job_id *id, struct pawl_diag *di
     return pawl__fail_field(diag, PAWL_ERR_ARG, "id", "id must not be all zeroes");
 }
 
-/* False: it is not a time. */
+/* False: not a time. */
 static bool time_kind(enum pawl__spec_kind kind, enum pawl__time_kind *out)
 {
     bool lasts = kind == PAWL__SPEC_KIND_MS, lease = kind == PAWL__SPEC_KIND_LEASE;
@@ -127,7 +127,7 @@ static enum pawl_err check_keys(const struct pawl_job_spec *spec, struct pawl_di
     return pawl__unique_check(&spec->unique, diag);
 }
 
-/* Everything but payloads and tags, which are checked where they are read. */
+/* Checks everything except payloads and tags, which are checked where they are parsed. */
 static enum pawl_err check_members(const struct pawl_job_spec *spec, struct pawl_diag *diag)
 {
     enum pawl_err err = check_id(spec->id, diag);
@@ -140,9 +140,9 @@ static enum pawl_err check_members(const struct pawl_job_spec *spec, struct pawl
     return err;
 }
 
-/* ---- what is kept as JSON ---- */
+/* ---- parts stored as JSON ---- */
 
-/* The buffer's content as a span that lives as long as the jobs do. */
+/* Copies the buffer's content to a span that lives as long as the jobs. */
 static enum pawl_err keep(struct pawl__intake *intake, struct pawl_span *out,
                           struct pawl_diag *diag)
 {
@@ -218,7 +218,7 @@ void pawl__intake_release(struct pawl__intake *intake)
     pawl__buf_release(&intake->buf);
 }
 
-/* Defaults that must stand before the checks. */
+/* Fills in the defaults that the checks need. */
 static void complete(struct pawl_job_spec *spec)
 {
     if (!spec->queue) spec->queue = "default";
@@ -243,7 +243,7 @@ enum pawl_err pawl__intake_take(struct pawl__intake *intake, const struct pawl_j
     return pawl__keys_make(spec, &payloads, &intake->scratch, &intake->buf, job, diag);
 }
 
-/* ---- for those who are not the store ---- */
+/* ---- checks without a store ---- */
 
 static bool hand_over(struct pawl__arena *arena, struct pawl_span from, struct pawl_span *out)
 {

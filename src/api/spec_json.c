@@ -1,5 +1,6 @@
-/* A spec from JSON, with the names of struct pawl_job_spec's fields: for those who have no struct.
- * A member that is not known is refused, for it is a wish. Null is as if it were not there. */
+/* A spec from JSON, with the names of struct pawl_job_spec's fields, for callers without C structs.
+ * An unknown member is refused, since it would be ignored silently. Null means that the member is
+ * absent. */
 #include "api/api.h"
 #include "base/diag.h"
 #include "base/shape.h"
@@ -22,7 +23,7 @@ static enum pawl_err read_unique(struct pawl__shape_reader *reader,
     return pawl__unique_parse(text, reader->arena, &spec->unique, reader->diag);
 }
 
-/* The members of a spec. `type` and `args` come beside it. */
+/* The members of a spec. `type` and `args` are passed separately. */
 #define AS(kind, member, ...)                                                                      \
     PAWL__MEMBER(#member, kind, struct pawl_job_spec, member, __VA_ARGS__),
 #define OF_ID_AT(member) AS(ID_AT, member)

@@ -1,5 +1,5 @@
-/* Submitting: every spec is checked before the first one is sent, so that a batch is refused whole
- * and without a round trip. */
+/* Submitting: every spec is checked before the first one is sent, so that a batch is refused as a
+ * whole and without a round trip. */
 #include "api/api.h"
 #include "api/check.h"
 #include "api/submit.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When the first of these jobs expires, if one does. */
+/* Schedules a sweep for the first of these jobs that expires. */
 static void expect_expiry(struct pawl *pawl, const struct pawl__op *op)
 {
     int64_t first_ms = INT64_MAX;
@@ -24,7 +24,7 @@ static void expect_expiry(struct pawl *pawl, const struct pawl__op *op)
     if (first_ms < INT64_MAX) pawl__engine_expect_expiry(pawl->engine, first_ms, op->now_ms);
 }
 
-/* An id that a spec gives, and which spec that is. */
+/* An id given in a spec, and the index of that spec. */
 struct given_id {
     struct pawl_job_id id;
     size_t at;
@@ -37,7 +37,8 @@ static int compare_given(const void *a, const void *b)
     return way ? way : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The store would say that the job exists: the one that is undone together with this. */
+/* Finds ids that are given twice. The store would report that the job exists, although that job is
+ * rolled back together with this one. */
 static enum pawl_err check_repeats(const struct pawl_job_spec *specs, size_t count,
                                    struct pawl__arena *arena, size_t *bad, struct pawl_diag *diag)
 {
@@ -82,7 +83,7 @@ enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *gi
     for (size_t i = 0; i < count; i++) {
         if (specs[i].id) ids[i] = *specs[i].id;
     }
-    pawl__idgen_follow(&pawl->ids, ids, count); // in order, so that the batch sorts as given
+    pawl__idgen_follow(&pawl->ids, ids, count); // in order, so that the batch keeps its order
     for (size_t i = 0; i < count; i++) {
         jobs[i].id = specs[i].id ? *specs[i].id : ids[i];
         jobs[i].fresh_id = !specs[i].id;
@@ -102,7 +103,8 @@ void pawl__batch_answered(struct pawl *pawl, const struct pawl__op *op, struct p
     batch->bad = clash ? op->submit.failed_index : op->submit.count;
 }
 
-/* `*bad` is the index of the spec that failed, or `count` when none is to blame. */
+/* `*bad` is the index of the spec that failed, or `count` if the error concerns none in particular.
+ */
 static enum pawl_err submit(struct pawl *pawl, const struct pawl_job_spec *specs, size_t count,
                             struct pawl_submitted *out, size_t *bad, struct pawl_diag *diag)
 {

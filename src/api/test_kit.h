@@ -1,5 +1,5 @@
-/* For the tests of this room: a clock that is moved by hand, a store in memory, and checks that say
- * which row of a table failed. Not part of the library. */
+/* For the tests of this room: a clock that is moved by hand, a store in memory, and checks that
+ * name the failed row of a table. Not part of the library. */
 #ifndef PAWL_API_TEST_KIT_H
 #define PAWL_API_TEST_KIT_H
 
@@ -61,7 +61,7 @@ static inline int kit_close(void **state)
     return 0;
 }
 
-/* For calls that must succeed: shows what they said otherwise. */
+/* For calls that must succeed: shows the error otherwise. */
 #define KIT_OK(call)                                                                               \
     do {                                                                                           \
         struct pawl_diag diag = { .text = "" };                                                    \

@@ -1,4 +1,4 @@
-/* Tokens: who may use a server. */
+/* Tokens, which grant access to a server. */
 #include "api/api.h"
 #include "api/check.h"
 #include "base/diag.h"

@@ -1,5 +1,4 @@
-/* Work on the store as a whole: backup, check, schema, and one bounded turn of what time brings
- * about. */
+/* Operations on the whole store: backup, check, schema, and one bounded round of maintenance. */
 #include "api/api.h"
 #include "api/check.h"
 #include "base/clock.h"
@@ -57,15 +56,15 @@ bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out)
     return true;
 }
 
-/* ---- one turn ---- */
+/* ---- maintenance ---- */
 
 enum { TURN_OPS = 7 };
 
-/* Operations that are posted together and waited for together. */
+/* Operations that are posted together and awaited together. */
 struct turn {
     struct pawl__op ops[TURN_OPS];
     struct pawl_diag diags[TURN_OPS];
-    int64_t *moved[TURN_OPS]; /* where each one's count goes */
+    int64_t *moved[TURN_OPS]; /* where the count of each operation is added */
     size_t count;
     struct pawl__mutex mutex;
     struct pawl__cond answered;
@@ -78,7 +77,7 @@ static void turn_done(struct pawl__op *op)
     struct turn *turn = op->user;
     pawl__lock(&turn->mutex);
     if (--turn->waiting == 0) {
-        pawl__cond_signal(&turn->answered); // under the lock: the turn may be gone right after
+        pawl__cond_signal(&turn->answered); // under the lock: the turn may be freed right after
     }
     pawl__unlock(&turn->mutex);
 }
@@ -125,7 +124,7 @@ static void turn_run(struct turn *turn, struct pawl__store *store)
     pawl__mutex_release(&turn->mutex);
 }
 
-/* Gathers the counts; the first failure is the turn's. `*more`: some did not come to their end. */
+/* Collects the counts; returns the first error. `*more`: some did not complete. */
 static enum pawl_err turn_end(struct turn *turn, bool *more, struct pawl_diag *diag)
 {
     enum pawl_err err = PAWL_OK;
@@ -170,7 +169,8 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     if (err) return err;
     struct turn turn = { .count = 0 };
     int64_t settled;
-    turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // first: what ended need not lapse
+    turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // first: runs whose end was reported must not
+                                                  // lapse
     turn_sweep(&turn, PAWL__OP_PROMOTE, &moved.promoted);
     turn_sweep(&turn, PAWL__OP_LAPSE, &moved.lapsed);
     turn_sweep(&turn, PAWL__OP_EXPIRE, &moved.expired);
@@ -180,7 +180,7 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     if (keep.purge_after_ms > 0) {
         turn_retire(&turn, PAWL__OP_PURGE, keep.purge_after_ms, &moved.purged);
     }
-    turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // and what the others left for later
+    turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // and what the other sweeps deferred
     turn_run(&turn, pawl->store);
     err = turn_end(&turn, &moved.more, diag);
     if (!err && out) *out = moved;

@@ -1,4 +1,4 @@
-/* Handlers, the node, listeners, counters: checked here, done by the engine. */
+/* Handlers, the node, listeners, counters: arguments are checked here, the engine does the rest. */
 #include "api/api.h"
 #include "api/check.h"
 #include "base/diag.h"

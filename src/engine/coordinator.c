@@ -1,5 +1,5 @@
-/* The coordinator keeps time: leases, time limits, sweeps, the safety poll. It sleeps until the
- * earliest of them, or until it is called.
+/* The coordinator handles everything that is due at some time: leases, time limits, sweeps, the
+ * safety poll. It sleeps until the earliest of them, or until it is called.
  *
  * Runs on: its own thread; answers and notices arrive on the committer's. */
 #include "engine/inside.h"
@@ -9,15 +9,15 @@
 #include <string.h>
 
 enum {
-    VERIFY_PAUSE_US = 100000, /* at most this often because of what others did */
+    VERIFY_PAUSE_US = 100000, /* minimum pause between checks caused by other processes */
     FOREIGN_PAUSE_US = 20000,
-    BEAT_PAUSE_US = 10000, /* however short a job's own lease is */
+    BEAT_PAUSE_US = 10000, /* minimum, however short a job's own lease is */
     SWEEP_MIN_MS = 250,
     SWEEP_MAX_MS = 5000,
     RETIRE_STEP = 256,
-    RETIRE_REST = 9, /* rests nine times as long as a step took */
+    RETIRE_REST = 9, /* pauses nine times as long as a step took */
     RETIRE_IDLE_MS = 30000,
-    HELD_MS = 50, /* until others let go of what is due */
+    HELD_MS = 50, /* until others release locked rows that are due */
     TROUBLE_MS = 1000
 };
 
@@ -32,14 +32,14 @@ void pawl__coordinator_call_at(struct pawl__engine *engine, int64_t at_us)
     if (at_us < engine->turn_at_us) pawl__coordinator_call(engine);
 }
 
-/* ---- what commits tell ---- */
+/* ---- notices of commits ---- */
 
 static void wake_for(struct pawl__engine *engine, const struct pawl__notice *notice, int64_t now_us)
     PAWL__REQUIRES(engine->mutex)
 {
     struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
     struct pawl__sweep *settle = &engine->sweeps[PAWL__SWEEP_SETTLE];
-    if (notice->ready) { // left to right, from the beginning
+    if (notice->ready) { // start again with the leftmost group
         if (engine->claiming) {
             engine->again = true;
         } else {
@@ -53,7 +53,7 @@ static void wake_for(struct pawl__engine *engine, const struct pawl__notice *not
         pawl__poll_wake(&engine->poll, pawl__clock_wall_ms(engine->clock));
     }
     int64_t due_us = INT64_MAX;
-    if (notice->foreign) { // it may have scheduled something, or interfered with what we run
+    if (notice->foreign) { // it may have scheduled jobs, or changed those that we run
         due_us = promote->began_us + FOREIGN_PAUSE_US;
         engine->verify = true;
         pawl__coordinator_call_at(engine, engine->verified_us + VERIFY_PAUSE_US);
@@ -64,14 +64,14 @@ static void wake_for(struct pawl__engine *engine, const struct pawl__notice *not
         promote->next_us = due_us;
         pawl__coordinator_call_at(engine, due_us);
     }
-    // what is left unsettled is due at once
+    // unsettled entries are due at once
     if (due_us < settle->next_us && (notice->foreign || due_us <= now_us)) {
         settle->next_us = due_us;
         pawl__coordinator_call_at(engine, due_us);
     }
 }
 
-/* The run that `move` took from its owner, if it is ours. */
+/* The run that `move` took from its owner, if it is one of ours. */
 static struct pawl_task *find_task(struct pawl__engine *engine, const struct pawl__move *move)
 {
     for (struct pawl_task *task = engine->held; task; task = task->held_next) {
@@ -83,7 +83,7 @@ static struct pawl_task *find_task(struct pawl__engine *engine, const struct paw
     return NULL;
 }
 
-/* Somebody ended runs of ours: tell their handlers at once. */
+/* Other operations ended runs of ours: tells their handlers at once. */
 static void lose_moved(struct pawl__engine *engine, const struct pawl__notice *notice)
 {
     for (size_t i = 0; notice->control && i < notice->move_count; i++) {
@@ -130,7 +130,7 @@ void pawl__coordinator_notice(void *ctx, const struct pawl__notice *notice)
 
 /* ---- leases ---- */
 
-/* One operation for all runs whose leases are equally long. */
+/* One operation that extends all leases of equal length. */
 struct beat {
     struct pawl__op op;
     struct pawl__engine *engine;
@@ -182,10 +182,10 @@ static void beat_answered(struct pawl__op *op)
         struct pawl_task *task = beat->tasks[i];
         int64_t until_us = beat->posted_us + task->lease_ms * 900;
         if (!op->err && !beat->results[i]) {
-            // the handler may have extended it since
+            // the handler may have extended it in the meantime
             if (until_us > task->trust_until_us) task->trust_until_us = until_us;
         } else if (!op->err && pawl__task_decide(task)) {
-            beat->tasks[lost++] = task; // keeps this beat's pin until it is told
+            beat->tasks[lost++] = task; // keeps this beat's pin until it is notified
             continue;
         }
         pawl__task_unpin(task);
@@ -207,7 +207,7 @@ static bool wants_beat(const struct pawl_task *task, int64_t now_us, bool verify
     return verify || task->trust_until_us - now_us < task->lease_ms * 600;
 }
 
-/* A beat of the runs with this lease, linked before `first`. */
+/* A beat for the runs with this lease, linked before `first`. */
 static struct pawl__op *make_beat(struct pawl__engine *engine, int64_t lease_ms, int64_t now_us,
                                   bool verify, struct pawl__op *first)
 {
@@ -239,7 +239,7 @@ static struct pawl__op *make_beat(struct pawl__engine *engine, int64_t lease_ms,
 }
 
 /* Beats for every length of lease that is held; each length once, at its first task. None while
- * the last are under way: a store that is slow must not be asked again and again. */
+ * earlier beats are unanswered: a slow store must not be sent more and more of them. */
 static struct pawl__op *make_beats(struct pawl__engine *engine, int64_t now_us,
                                    struct pawl__op *first)
 {
@@ -294,8 +294,8 @@ static struct pawl__op *make_warning(struct pawl__engine *engine, const struct p
     return op;
 }
 
-/* Runs that are over their limit or whose lease we can no longer trust; one at a time, because
- * telling must not be done under the lock. `*late` says which of the two. */
+/* Finds a run that is over its limit or whose lease can no longer be trusted; one at a time,
+ * because handlers must not be notified under the lock. `*late` says which of the two applies. */
 static struct pawl_task *next_overdue(struct pawl__engine *engine, int64_t now_us, bool *late)
 {
     for (struct pawl_task *task = engine->held; task; task = task->held_next) {
@@ -307,7 +307,7 @@ static struct pawl_task *next_overdue(struct pawl__engine *engine, int64_t now_u
             atomic_store(&task->cancelled, true);
             task->timed_out = *late;
             engine->counters.timed_out += *late;
-            engine->asked += *late || !task->started_us; // a lost run is not told
+            engine->asked += *late || !task->started_us; // nothing is posted for a lost run
             pawl__cond_broadcast(&engine->change);
             return task;
         }
@@ -326,7 +326,8 @@ static void end_overdue(struct pawl__engine *engine, int64_t now_us)
         if (late) {
             pawl__finish_timeout(task);
         } else if (!task->started_us) {
-            pawl__finish_give_back(task, 0); // if it still is ours: why let it wait and be charged?
+            pawl__finish_give_back(task, 0); // if it is still ours, this spares it the wait and an
+                                             // attempt
         } else {
             pawl__finish_nothing(task);
         }
@@ -364,7 +365,7 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
     int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;
     if (until_ms < 0) until_ms = 0;
     if (!until_ms && !op->sweep.moved) until_ms = HELD_MS;
-    // told of what comes sooner, so the next due time would do; but notices can be lost
+    // earlier due times are notified, so waiting for the next one would do; but notices can be lost
     int64_t most_ms = kind == PAWL__SWEEP_PROMOTE ? engine->poll_rules.max_ms : interval_ms(engine);
     return until_ms < most_ms ? until_ms : most_ms;
 }
@@ -388,7 +389,9 @@ static void sweep_answered(struct pawl__op *op)
                           ? pawl__node_answered(engine, op, sweep->began_us, now_us)
                           : sweep_wait_ms(engine, kind, op, now_us - sweep->began_us);
     int64_t next_us = now_us + wait_ms * 1000;
-    if (next_us < sweep->next_us) sweep->next_us = next_us; // a notice may have asked for sooner
+    if (next_us < sweep->next_us)
+        sweep->next_us = next_us; // a notice may have requested an
+                                  // earlier time
     pawl__arena_release(&op->arena);
     pawl__coordinator_call_at(engine, sweep->next_us);
     pawl__cond_broadcast(&engine->change);
@@ -410,7 +413,7 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
         op->retire.states = ~UINT32_C(0);
         op->retire.limit = RETIRE_STEP;
         op->retire.owner = engine->name;
-        op->retire.pause_ms = RETIRE_IDLE_MS - 1; // before the holder itself looks again
+        op->retire.pause_ms = RETIRE_IDLE_MS - 1; // less than the holder's own interval
         op->retire.age_ms = kind == PAWL__SWEEP_PURGE ? engine->retention.purge_after_ms
                                                       : engine->retention.archive_after_ms;
         break;
@@ -438,7 +441,7 @@ static bool is_due(const struct pawl__engine *engine, int kind, int64_t now_us)
     return !sweep->under_way && now_us >= sweep->next_us && wants_sweep(engine, kind);
 }
 
-/* A sweep takes those along that would follow soon: they share a commit. */
+/* A sweep includes those that are due soon: they share a commit. */
 static struct pawl__op *make_sweeps(struct pawl__engine *engine, int64_t now_us,
                                     struct pawl__op *first)
 {
@@ -471,14 +474,14 @@ static int64_t next_turn(const struct pawl__engine *engine)
 {
     int64_t at_us = engine->draining ? INT64_MAX : engine->poll_us;
     if (engine->troubled) at_us = earlier(at_us, engine->retry_us);
-    bool beat = engine->held && !engine->beats; // else their answer calls
+    bool beat = engine->held && !engine->beats; // else their answer calls us
     if (beat) at_us = earlier(at_us, engine->beat_us);
     if (beat && engine->verify) {
         at_us = earlier(at_us, engine->verified_us + VERIFY_PAUSE_US);
     }
     for (int kind = 0; kind < PAWL__SWEEP_END; kind++) {
         const struct pawl__sweep *sweep = &engine->sweeps[kind];
-        if (sweep->under_way) continue; // its answer calls
+        if (sweep->under_way) continue; // its answer calls us
         if (wants_sweep(engine, kind)) at_us = earlier(at_us, sweep->next_us);
     }
     for (struct pawl_task *task = engine->held; task; task = task->held_next) {
@@ -505,10 +508,11 @@ int64_t pawl__coordinator_turn(struct pawl__engine *engine)
     pawl__lock(&engine->mutex);
     engine->turn_wanted = false;
     if (!engine->draining && now_us >= engine->poll_us) {
-        engine->counters.wakes_poll += !engine->poll.passed_streak; // else it was called back
+        engine->counters.wakes_poll += !engine->poll.passed_streak; // else it was a repetition
         engine->ready = true;
         if (engine->claiming) engine->again = true;
-        engine->poll_us = now_us + engine->poll_rules.max_ms * 1000; // until the answer says better
+        engine->poll_us = now_us + engine->poll_rules.max_ms * 1000; // until the answer sets a
+                                                                     // better time
     }
     struct pawl__op *first = make_warnings(engine, now_us, NULL);
     first = make_beats(engine, now_us, first);

@@ -1,4 +1,4 @@
-/* Setting up, starting and stopping: see engine.h for who runs what. */
+/* Setup, start and stop. engine.h describes the threads. */
 #include "engine/inside.h"
 
 #include <assert.h>
@@ -128,7 +128,7 @@ void pawl__engine_after_submit(struct pawl__engine *engine, const struct pawl_su
 
 /* ---- starting ---- */
 
-/* Neighbours without a limit of their own are claimed together, the others each by itself. */
+/* Adjacent queues without a limit of their own are claimed together, the others individually. */
 static enum pawl_err group_queues(struct pawl__engine *engine,
                                   const struct pawl_node_config *config, struct pawl_diag *diag)
 {
@@ -223,7 +223,7 @@ static void go(struct pawl__engine *engine)
     engine->rejoins = engine->fenced = false;
     engine->beats_failed = 0;
     engine->unsure_until_us = 0;
-    engine->ready = true; // there may be jobs from before
+    engine->ready = true; // there may already be jobs
     engine->claim_group = 0;
     engine->beat_us = INT64_MAX;
     engine->poll_us = now_us;
@@ -292,7 +292,7 @@ enum pawl_err pawl__engine_start_by_hand(struct pawl__engine *engine,
 
 /* ---- stopping ---- */
 
-/* An undecided task, decided; NULL: none is left. */
+/* Decides an undecided task and returns it; NULL: none is left. */
 static struct pawl_task *take_held(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
@@ -307,11 +307,13 @@ static struct pawl_task *take_held(struct pawl__engine *engine)
     return task;
 }
 
-/* Tasks that wait never started: they go back at once. */
+/* Waiting tasks have not started: gives them back at once. */
 static void give_back_waiting(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
-    if (!engine->draining) engine->sweeps[PAWL__SWEEP_NODE].next_us = 0; // say so
+    if (!engine->draining)
+        engine->sweeps[PAWL__SWEEP_NODE].next_us = 0; // report that it is
+                                                      // draining
     engine->draining = true;
     struct pawl_task *task = engine->queue_head;
     engine->queue_head = NULL;
@@ -333,13 +335,13 @@ static void give_back_waiting(struct pawl__engine *engine)
     }
 }
 
-/* Until no handler runs, the time is over, or somebody is in a hurry. True: none runs. */
+/* Waits until no handler runs, the time is over, or the stop is hurried. True: none runs. */
 static bool wait_for_handlers(struct pawl__engine *engine, int64_t timeout_ms, int hurry)
 {
     int64_t until_us = pawl__engine_in_us(engine, timeout_ms);
     pawl__lock(&engine->mutex);
     while (engine->active > 0 && !engine->by_hand && atomic_load(&engine->hurry) < hurry) {
-        if (engine->queue_head) { // a claim was under way when the drain began
+        if (engine->queue_head) { // a claim was in progress when the drain began
             pawl__unlock(&engine->mutex);
             give_back_waiting(engine);
             pawl__lock(&engine->mutex);
@@ -391,7 +393,7 @@ static void join_threads(struct pawl__engine *engine)
     engine->thread_count = 0;
 }
 
-/* One of those who ask does it, the others wait until it is done. True: it is us. */
+/* One of the callers stops the node, the others wait until it is done. True: this is the one. */
 static bool begin_stop(struct pawl__engine *engine)
 {
     pawl__lock(&engine->mutex);
@@ -428,7 +430,7 @@ void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *dra
     while ((task = take_held(engine))) {
         pawl__finish_give_back(task, 0);
     }
-    wait_for_answers(engine); // before the threads: a claim under way may still bring jobs
+    wait_for_answers(engine); // before the threads: a claim in progress may still bring jobs
     give_back_waiting(engine);
     join_threads(engine);
     pawl__finish_retry(engine, INT64_MAX);
@@ -449,7 +451,7 @@ void pawl__engine_hurry(struct pawl__engine *engine)
     atomic_fetch_add(&engine->hurry, 1);
 }
 
-/* ---- looking on ---- */
+/* ---- status ---- */
 
 static bool nothing_to_do(struct pawl__engine *engine, int64_t horizon_ms)
 {
@@ -528,13 +530,13 @@ void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *ou
 
 /* ---- by hand ---- */
 
-/* What a commit tells comes after its answers and before the next commit: so an operation that does
- * nothing, once answered, means that all has been told. */
+/* Notices of a commit arrive after its answers and before the next commit. So once an operation
+ * that does nothing has been answered, all notices have been delivered. */
 static void barrier(struct pawl__engine *engine)
 {
     struct pawl__op op = { .kind = PAWL__OP_EXTEND };
     if (pawl__store_do(engine->store, &op) != PAWL_OK) {
-        // a store in trouble has told what it had to tell all the same
+        // the error of the store does not matter: its notices have been delivered too
     }
     pawl__arena_release(&op.arena);
 }

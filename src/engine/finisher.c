@@ -1,4 +1,4 @@
-/* What becomes of a run: decided once, posted to the store with the number of the run, answered on
+/* The outcome of a run: decided once, posted to the store with the number of the run, answered on
  * the committer's thread. */
 #include "engine/inside.h"
 
@@ -76,8 +76,8 @@ static bool is_trouble(enum pawl_err err)
            err == PAWL_ERR_CORRUPT;
 }
 
-/* A store that is in trouble refuses for a while. The lease is still ours, so the same outcome is
- * tried again until the lease ends; then it lapses, and the job runs again. */
+/* If the store has an error, it refuses writes for a while. The lease is still ours, so the same
+ * outcome is retried until the lease ends; then it lapses, and the job runs again. */
 static bool put_aside(struct pawl_task *task)
 {
     struct pawl__engine *engine = task->engine;
@@ -161,7 +161,7 @@ void pawl__finish_outcome(struct pawl_task *task, enum pawl_outcome outcome)
     case PAWL_OUTCOME_SKIP:
         finish_control(task, PAWL_CONTROL_SKIP);
         break;
-    default: // RETRY, RETRY_AFTER, DISCARD, and whatever else a handler may return
+    default: // RETRY, RETRY_AFTER, DISCARD, and any other value that a handler may return
         finish_failure(task, outcome);
         break;
     }
@@ -192,7 +192,7 @@ void pawl__finish_nothing(struct pawl_task *task)
     end_outcome(task, NULL);
 }
 
-/* While quitting there is no later: put_aside refuses, so this try is the last. */
+/* While quitting nothing can be deferred: put_aside refuses, so this attempt is the last. */
 void pawl__finish_retry(struct pawl__engine *engine, int64_t now_us)
 {
     pawl__lock(&engine->mutex);

@@ -1,5 +1,5 @@
-/* The herald: tells the listener of committed moves, on a thread of its own, so that a slow
- * listener holds up nobody. What it cannot keep up with is counted, not kept. */
+/* The herald: calls the listener for committed moves, on a thread of its own, so that a slow
+ * listener delays nothing else. Moves that exceed the ring are counted and dropped. */
 #include "engine/inside.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
-/* The node as a member of the cluster: its name, its heartbeats, what becomes of it when the others
- * gave it up, and whether the store can be reached.
+/* The node as a member of the cluster: its name, its heartbeats, what happens when the others give
+ * it up, and whether the store can be reached.
  *
- * 1. A node claims and keeps jobs only while the others must take it for alive: until nine tenths
- *    of its lease after its last heartbeat was sent. So nobody runs a job that was taken from it.
- * 2. A heartbeat that is refused means that all it had is lost. It begins anew under its name; who
- *    finds the name in other hands takes another, or, if it was given one, stops for good. Those
- *    hands may be its own: of a try whose answer was lost. That one says nothing more, so whether
- *    it was shows within a lease.
+ * 1. A node claims and keeps jobs only while the others must consider it alive: until nine tenths
+ *    of its lease after its last heartbeat was sent. So no node runs a job that was taken from it.
+ * 2. If a heartbeat is refused, everything that the node held is lost. It joins again under its
+ *    name. If the name is taken, it uses another, or, if the name was given explicitly, stops for
+ *    good. The name may be held by an earlier attempt of the same node whose answer was lost; that
+ *    attempt sends no heartbeats, so this becomes clear within a lease.
  *
- * Runs on: the caller's thread at the start and the end, else as the coordinator's. */
+ * Runs on: the caller's thread at the start and the end, else on the coordinator's. */
 #include "engine/inside.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- its name ---- */
+/* ---- name ---- */
 
 static void find_host(struct pawl__engine *engine)
 {
@@ -49,20 +49,20 @@ enum pawl_err pawl__node_name(struct pawl__engine *engine, const char *name, str
     return engine->name ? PAWL_OK : pawl__fail_nomem(diag);
 }
 
-/* The name is another's. False: there is none left to try. Names that were used are kept: what was
- * asked in them may be under way. */
+/* The name is taken: chooses the next. False: there is none left to try. Names that were used are
+ * kept, since pending operations may refer to them. */
 static bool next_name(struct pawl__engine *engine)
 {
     char text[PAWL_WORKER_BYTES_MAX + 1];
     if (engine->named || ++engine->name_attempt == PAWL__MEMBER_NAMES_MAX) return false;
-    unsigned dice = (unsigned)pawl__rng_system_seed(); // a process may hold several
+    unsigned dice = (unsigned)pawl__rng_system_seed(); // a process may have several nodes
     pawl__member_name(text, sizeof text, engine->host, (long)getpid(), engine->name_attempt, dice);
     const char *name = pawl__arena_dup(&engine->kept, text, strlen(text));
     if (name) engine->name = name;
     return name != NULL;
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool say_info(struct pawl__engine *engine)
 {
     pawl__buf_clear(&engine->info);
@@ -75,7 +75,7 @@ static bool say_info(struct pawl__engine *engine)
     return !engine->info.failed;
 }
 
-/* ---- beginning and ending ---- */
+/* ---- join and leave ---- */
 
 static void believe(struct pawl__engine *engine, int64_t since_us)
 {
@@ -102,12 +102,14 @@ enum pawl_err pawl__node_join(struct pawl__engine *engine, struct pawl_diag *dia
 
 void pawl__node_leave(struct pawl__engine *engine)
 {
-    if (engine->fenced || !engine->started_at_ms) return; // the row is another's, or there is none
+    if (engine->fenced || !engine->started_at_ms)
+        return; // the row belongs to another, or there is
+                // none
     struct pawl__op op = { .kind = PAWL__OP_NODE_DROP,
                            .node = { .name = engine->name,
                                      .started_at_ms = engine->started_at_ms } };
     if (pawl__store_do(engine->store, &op) != PAWL_OK) {
-        // it was given up, or the store is in trouble: its heartbeat stops in any case
+        // it was given up, or the store has an error: heartbeats stop in any case
     }
     pawl__arena_release(&op.arena);
 }
@@ -116,7 +118,7 @@ void pawl__node_leave(struct pawl__engine *engine)
 
 void pawl__node_ask(struct pawl__engine *engine, struct pawl__op *op)
 {
-    if (!say_info(engine)) pawl__buf_clear(&engine->info); // "": it is there all the same
+    if (!say_info(engine)) pawl__buf_clear(&engine->info); // "": the heartbeat counts all the same
     op->kind = engine->rejoins ? PAWL__OP_NODE_JOIN : PAWL__OP_NODE_PUT;
     op->diag = &engine->node_diag;
     op->node.name = engine->name;
@@ -129,7 +131,7 @@ bool pawl__node_trusted(const struct pawl__engine *engine, int64_t now_us)
     return !engine->fenced && now_us < engine->member_until_us;
 }
 
-/* Taken: claim again, if that had to stop. */
+/* The heartbeat was accepted: claims resume if they had stopped. */
 static void take_heart(struct pawl__engine *engine, int64_t began_us, int64_t now_us)
     PAWL__REQUIRES(engine->mutex)
 {
@@ -145,7 +147,7 @@ static int64_t pause_ms(const struct pawl__engine *engine, const struct pawl__op
 {
     const struct pawl_census *census = &op->node.census;
     int64_t ms = pawl__heartbeat_ms(engine->lease_ms, census);
-    int64_t silent_ms = census->silent_at_ms - op->now_ms; // who falls silent is given up then
+    int64_t silent_ms = census->silent_at_ms - op->now_ms; // when the next silent node is given up
     return census->silent_at_ms && silent_ms < ms ? (silent_ms > 0 ? silent_ms : 1) : ms;
 }
 
@@ -158,7 +160,7 @@ static int64_t joined(struct pawl__engine *engine, const struct pawl__op *op, in
         engine->fenced = true; // rule 2
         return INT64_MAX / 2000;
     }
-    if (op->err && !unsure) { // twice: it may be on its way still
+    if (op->err && !unsure) { // twice: it may still be in transit
         engine->unsure_until_us = now_us + 2 * engine->lease_ms * 1000;
     }
     if (op->err) return pawl__heartbeat_retry_ms(engine->lease_ms, ++engine->beats_failed);
@@ -166,14 +168,14 @@ static int64_t joined(struct pawl__engine *engine, const struct pawl__op *op, in
     engine->started_at_ms = op->node.started_at_ms;
     engine->counters.rejoined++;
     take_heart(engine, began_us, now_us);
-    return 0; // and look round
+    return 0; // and look for work
 }
 
 int64_t pawl__node_answered(struct pawl__engine *engine, const struct pawl__op *op,
                             int64_t began_us, int64_t now_us)
 {
     if (op->kind == PAWL__OP_NODE_JOIN) return joined(engine, op, began_us, now_us);
-    if (op->err == PAWL_ERR_STALE) { // what we hold is lost: the next turn gives it up, then asks
+    if (op->err == PAWL_ERR_STALE) { // what we hold is lost: the next turn drops it, then joins
         engine->rejoins = true;
         engine->member_until_us = now_us;
         pawl__coordinator_call(engine);
@@ -182,7 +184,7 @@ int64_t pawl__node_answered(struct pawl__engine *engine, const struct pawl__op *
     if (op->err) return pawl__heartbeat_retry_ms(engine->lease_ms, ++engine->beats_failed);
     take_heart(engine, began_us, now_us);
     if (op->node.census.given_up) {
-        engine->sweeps[PAWL__SWEEP_LAPSE].next_us = now_us; // their jobs are to be had
+        engine->sweeps[PAWL__SWEEP_LAPSE].next_us = now_us; // their jobs can be taken over
         pawl__coordinator_call(engine);
     }
     return pause_ms(engine, op);

@@ -87,7 +87,7 @@ static int64_t steady_delay(const struct pawl__poll *poll, const struct pawl__po
     return delay;
 }
 
-/* Their transactions take milliseconds. One that was suspended may hold them for long. */
+/* Transactions of others take milliseconds, but a suspended process may hold one for long. */
 static int64_t passed_over_delay(const struct pawl__poll *poll,
                                  const struct pawl__poll_rules *rules)
 {
@@ -105,7 +105,7 @@ int64_t pawl__poll_delay(const struct pawl__poll *poll, const struct pawl__poll_
     if (poll->mode == PAWL__POLL_DEEP) return rules->deep_ms;
     if (poll->mode == PAWL__POLL_BURST) return rules->burst_ms;
     int64_t delay = steady_delay(poll, rules);
-    if (poll->full_streak) return delay; // there is more: the load decides how much is asked for
+    if (poll->full_streak) return delay; // there is more: the load determines how much is requested
     int64_t factor = 50 + 150 * (int64_t)clamp(busy_percent, 0, 100) / 100; // 0.5 to 2
     return clamp(delay * factor / 100, FLOOR_FULL_MS, rules->max_ms);
 }

@@ -1,5 +1,5 @@
-/* The safety poll: how long to wait before looking again although nobody called. All that is left
- * when notices are lost. Ratchet's adaptive strategy as a pure function of its inputs. */
+/* The safety poll: how long to wait before looking for jobs without a notice, in case notices are
+ * lost. Ratchet's adaptive strategy as a pure function of its inputs. */
 #ifndef PAWL_ENGINE_POLL_H
 #define PAWL_ENGINE_POLL_H
 
@@ -24,25 +24,26 @@ enum pawl__poll_mode { PAWL__POLL_NORMAL, PAWL__POLL_BURST, PAWL__POLL_DEEP };
 
 struct pawl__poll {
     enum pawl__poll_mode mode;
-    int32_t window[PAWL__POLL_WINDOW]; /* per cent of the batch that each of the last polls found */
+    int32_t window[PAWL__POLL_WINDOW]; /* fill level, in per cent, of each of the last polls */
     int32_t window_count, window_at;
-    int32_t full_streak;   /* polls in a row that found all they asked for */
-    int32_t empty_streak;  /* polls in a row that found nothing */
-    int32_t passed_streak; /* rounds in a row that only met jobs which others hold */
-    bool passed_over;      /* the round under way met some */
-    int64_t idle_since_ms; /* when the last job was found, or the poll began; 0: not begun */
+    int32_t full_streak;   /* consecutive polls that found as many as requested */
+    int32_t empty_streak;  /* consecutive polls that found nothing */
+    int32_t passed_streak; /* consecutive rounds that found only jobs locked by others */
+    bool passed_over;      /* the current round found some of those */
+    int64_t idle_since_ms; /* when the last job was found, or polling started; 0: not started */
 };
 
-/* A poll asked for `asked` > 0 jobs and found `found`; `more`: and fewer than there may be. A poll
- * that finds nothing although there may be more does not count as an empty one. */
+/* Records a poll that requested `asked` > 0 jobs and found `found`; `more`: fewer than may be
+ * available. A poll that finds nothing although more may be available does not count as empty. */
 void pawl__poll_note(struct pawl__poll *poll, const struct pawl__poll_rules *rules, int64_t now_ms,
                      int64_t asked, int64_t found, bool more);
-/* Every group of queues has been asked: `pawl__poll_delay` says when to ask again. */
+/* Ends a round, in which every group of queues was polled: `pawl__poll_delay` gives the time until
+ * the next. */
 void pawl__poll_round_end(struct pawl__poll *poll);
-/* Somebody called: out of deep idle, into a burst. */
+/* A notice arrived: leaves deep idle and starts a burst. */
 void pawl__poll_wake(struct pawl__poll *poll, int64_t now_ms);
-/* How long to wait. `busy_percent` is how much of the workers is in use: a busy node looks less
- * often, an idle one sooner. */
+/* How long to wait. `busy_percent` is the share of workers in use: a busy node polls less often, an
+ * idle one sooner. */
 int64_t pawl__poll_delay(const struct pawl__poll *poll, const struct pawl__poll_rules *rules,
                          int32_t busy_percent);
 

@@ -1,15 +1,15 @@
-/* Claiming: asks for as much as there is room for, as soon as there is reason to.
+/* Claiming: requests as many jobs as there is room for, as soon as there may be some. Any thread
+ * that makes room or learns of jobs may claim; one claim is in progress at a time.
  *
- * Any thread may claim when it makes room or learns of jobs; one claim is under way at a time.
- * Room is the free workers and, where runs are short, what the workers get through in a few
- * milliseconds: so a thousand no-ops share a commit, and a job of seconds is left to whoever is
- * free. */
+ * Room is the number of free workers and, if runs are short, what the workers run in a few
+ * milliseconds: so a thousand no-ops share a commit, and a long job is left to the next free
+ * worker. */
 #include "engine/inside.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* One claim is under way at a time: the longer it takes, the more it must bring. */
+/* One claim is in progress at a time: the longer it takes, the more jobs it must return. */
 static int64_t ahead_max(const struct pawl__engine *engine)
 {
     int64_t max = PAWL__AHEAD_MAX * (1 + engine->claim_us_mean / PAWL__AHEAD_CLAIM_US);
@@ -19,15 +19,17 @@ static int64_t ahead_max(const struct pawl__engine *engine)
 static int64_t ahead_of(const struct pawl__engine *engine)
 {
     int64_t mean = engine->run_us_mean;
-    if (mean < 0 || mean >= PAWL__AHEAD_RUN_US) return 0; // not known yet, or long
-    int64_t cover_us = engine->claim_us_mean * 4;         // never idle while more is on its way
+    if (mean < 0 || mean >= PAWL__AHEAD_RUN_US) return 0; // unknown, or long
+    int64_t cover_us = engine->claim_us_mean * 4;         // workers should not be idle during a
+                                                          // claim
     if (cover_us < PAWL__AHEAD_US) cover_us = PAWL__AHEAD_US;
     if (cover_us > PAWL__AHEAD_US_MAX) cover_us = PAWL__AHEAD_US_MAX;
     int64_t ahead = engine->workers * cover_us / (mean + 1), max = ahead_max(engine);
     return ahead < max ? ahead : max;
 }
 
-/* How many more to hold. With many ahead it waits until half are gone, so that claims are large. */
+/* How many more jobs to hold. With many ahead it waits until half of them are gone, so that claims
+ * are large. */
 static int64_t room(const struct pawl__engine *engine)
 {
     int64_t ahead = ahead_of(engine);
@@ -45,8 +47,8 @@ static int64_t room_in(const struct pawl__group *group, int64_t want)
     return left < want ? left : want;
 }
 
-/* Each job's share of the bytes that are left. What is longer is read when its run starts: so
- * however large the jobs are, claims hold no more than claim_bytes_max and what is small. */
+/* Each job's share of the remaining bytes. Longer arguments are read when the run starts: so
+ * however large the jobs are, claims hold at most claim_bytes_max, plus small arguments. */
 static int64_t args_max(const struct pawl__engine *engine, int64_t limit)
 {
     int64_t share = (engine->claim_bytes_max - engine->claim_bytes) / limit;
@@ -58,7 +60,7 @@ static int32_t busy_percent(const struct pawl__engine *engine)
     return (int32_t)(engine->active * 100 / engine->workers);
 }
 
-/* The jobs become tasks in the claim's own memory. */
+/* Creates tasks for the jobs, in the claim's own memory. */
 static bool make_tasks(struct pawl__claim *claim)
 {
     struct pawl__engine *engine = claim->engine;
@@ -74,7 +76,7 @@ static bool make_tasks(struct pawl__claim *claim)
         task->group = claim->group;
         task->lease_ms = job->lease_ms ? job->lease_ms : engine->lease_ms;
         task->trust_until_us = claim->posted_us + task->lease_ms * 900;
-        task->pins = 1; // the run queue's, later the run's
+        task->pins = 1; // held by the run queue, later by the run
         claim->bytes += (int64_t)job->args.len;
         atomic_init(&task->cancelled, false);
     }
@@ -107,9 +109,9 @@ static void queue_tasks(struct pawl__engine *engine, struct pawl__claim *claim)
     }
 }
 
-/* Which group is next, and whether there is more to be had at all. A claim that brought some and
- * says that more may be there is made again at once; one that only met jobs which others hold is
- * made again a moment later, behind the other groups. */
+/* Decides which group is next, and whether more may be available. A claim that returned some jobs
+ * and sets `more` is repeated at once; one that found only jobs locked by others is repeated a
+ * moment later, after the other groups. */
 static void note_answer(struct pawl__engine *engine, const struct pawl__claim *claim)
     PAWL__REQUIRES(engine->mutex)
 {
@@ -120,7 +122,7 @@ static void note_answer(struct pawl__engine *engine, const struct pawl__claim *c
     if (found == 0) engine->counters.claims_empty++;
     if (found == claim->asked) engine->counters.claims_full++;
     if (found < claim->asked && !(found && more)) engine->claim_group++;
-    if (engine->again) { // more has come: from the left again
+    if (engine->again) { // more have arrived: start with the leftmost group
         engine->again = false;
         engine->claim_group = 0;
         engine->ready = true;
@@ -141,8 +143,7 @@ static void free_claim(struct pawl__claim *claim)
     free(claim);
 }
 
-/* On the committer's thread. Without memory for tasks the jobs' leases lapse, which is what happens
- * to a node that has no memory. */
+/* On the committer's thread. If there is no memory for tasks, the jobs' leases lapse. */
 static void claim_answered(struct pawl__op *op)
 {
     struct pawl__claim *claim = op->user;
@@ -155,7 +156,7 @@ static void claim_answered(struct pawl__op *op)
     pawl__node_heard(engine, op->err);
     engine->claim_us_mean = (engine->claim_us_mean * 7 + now_us - claim->posted_us) / 8;
     if (op->err) {
-        engine->poll_us = now_us + engine->poll_rules.burst_ms * 1000; // the store is in trouble
+        engine->poll_us = now_us + engine->poll_rules.burst_ms * 1000; // the store has an error
         engine->ready = false;
         pawl__coordinator_call_at(engine, engine->poll_us);
     } else {
@@ -182,15 +183,15 @@ struct pawl__op *pawl__poller_claim(struct pawl__engine *engine)
     while (engine->claim_group < engine->group_count) {
         limit = room_in(&engine->groups[engine->claim_group], want);
         if (limit > 0) break;
-        engine->groups[engine->claim_group++].passed_over = true; // its next free place calls again
+        engine->groups[engine->claim_group++].passed_over = true; // its next free slot claims again
     }
     if (limit <= 0) {
         engine->claim_group = 0;
-        engine->ready = false; // until a place is free or more comes
+        engine->ready = false; // until a slot is free or more arrive
         return NULL;
     }
     struct pawl__claim *claim = calloc(1, sizeof *claim);
-    if (!claim) return NULL; // the safety poll tries again
+    if (!claim) return NULL; // the safety poll retries
     const struct pawl__group *group = &engine->groups[engine->claim_group];
     claim->engine = engine;
     claim->group = engine->claim_group;

@@ -1,4 +1,4 @@
-/* One run: the steps in order, and what a handler can do meanwhile.
+/* One run: its steps in order, and the functions for handlers.
  *
  * Runs on: a worker's thread. */
 #include "base/json.h"
@@ -18,7 +18,7 @@ static int compare_type(const void *type, const void *handler)
     return strcmp(type, ((const struct pawl__handler *)handler)->type);
 }
 
-/* Its own, else that of the longest prefix. */
+/* The type's own handler, else that of the longest prefix. */
 static const struct pawl__handler *find_handler(const struct pawl__engine *engine, const char *type)
 {
     const struct pawl__handler *best = bsearch(type, engine->handlers, engine->handler_count,
@@ -37,7 +37,7 @@ static int64_t bounded(int64_t ms)
     return ms < 0 ? 0 : ms > PAWL__RETRY_MS_MAX ? PAWL__RETRY_MS_MAX : ms;
 }
 
-/* The next that nobody has decided meanwhile. */
+/* The next task that has not been decided. */
 static struct pawl_task *take_next(struct pawl__engine *engine)
 {
     while (engine->queue_head && !engine->draining) {
@@ -52,7 +52,7 @@ static struct pawl_task *take_next(struct pawl__engine *engine)
     return NULL;
 }
 
-/* The time limit counts from here. */
+/* Starts the time limit. */
 static void start_limit(struct pawl__engine *engine, struct pawl_task *task)
     PAWL__REQUIRES(engine->mutex)
 {
@@ -64,7 +64,7 @@ static void start_limit(struct pawl__engine *engine, struct pawl_task *task)
     pawl__coordinator_call_at(engine, task->soft_us);
 }
 
-/* Take the next task and note that it runs. */
+/* Takes the next task and records that it runs. */
 static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(engine->mutex)
 {
     struct pawl_task *task = take_next(engine);
@@ -73,17 +73,19 @@ static struct pawl_task *begin_next(struct pawl__engine *engine) PAWL__REQUIRES(
     int64_t now_us = pawl__engine_now_us(engine);
     int64_t now_ms = pawl__clock_wall_ms(engine->clock);
     task->started_us = now_us;
-    // A claim that was answered late, or a node that slept: not begun, but given back.
+    // If a claim was answered late, or the node was suspended, the job is not started but given
+    // back.
     if (now_us >= task->trust_until_us || !pawl__node_trusted(engine, now_us)) {
         atomic_store(&task->cancelled, true);
     }
-    if (task->job->args.len) start_limit(engine, task); // else when they are loaded
+    if (task->job->args.len) start_limit(engine, task); // else after they are loaded
     int64_t wait_ms = now_ms - task->job->due_at_ms;
     pawl__histogram_add(&engine->counters.wait_us, wait_ms > 0 ? wait_ms * 1000 : 0);
     return task;
 }
 
-/* How long runs take decides how many are claimed ahead: what a gate turned away was none. */
+/* The mean run time determines how many jobs are claimed ahead; a run refused by a gate does not
+ * count. */
 static void note_run(struct pawl__engine *engine, const struct pawl_task *task, bool ran)
 {
     engine->active--;
@@ -94,8 +96,8 @@ static void note_run(struct pawl__engine *engine, const struct pawl_task *task, 
                                                   : (engine->run_us_mean * 7 + took_us) / 8;
 }
 
-/* The arguments, if they were too long for the claim. False: the store does not give them now, or
- * the job is gone. */
+/* Loads the arguments, if they were too long for the claim. False: the store cannot return them
+ * now, or the job is gone. */
 static bool load_args(struct pawl_task *task)
 {
     struct pawl__engine *engine = task->engine;
@@ -112,8 +114,8 @@ static bool load_args(struct pawl_task *task)
     return true;
 }
 
-/* The gates, then the handler. False: a gate is shut, and the job goes back for `*delay_ms`.
- * Whoever let it pass is told how it ended. */
+/* Calls the gates, then the handler. False: a gate refused, and the job is given back for
+ * `*delay_ms`. The gates that let it pass are told how it ended. */
 static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t *delay_ms)
 {
     struct pawl__engine *engine = task->engine;
@@ -125,7 +127,7 @@ static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t 
         shut = hooks->before_run && !hooks->before_run(hooks->ctx, task, delay_ms);
         passed += !shut;
     }
-    // one that names no time must not have the job claimed and given back without end
+    // without a delay the job would be claimed and given back endlessly
     if (shut && *delay_ms <= 0) *delay_ms = GATE_PAUSE_MS;
     *outcome = shut ? PAWL_OUTCOME_SNOOZE : task->handler->fn(task, task->handler->ctx);
     while (passed-- > 0) {
@@ -135,8 +137,8 @@ static bool execute(struct pawl_task *task, enum pawl_outcome *outcome, int64_t 
     return !shut;
 }
 
-/* The store is slower than the handlers: no more outcomes than it can be asked to keep up with. A
- * claim goes first: a stop waits for its answer. */
+/* Waits if the store is slower than the handlers, to bound the number of pending outcomes. A claim
+ * goes first: a stop waits for its answer. */
 static void wait_for_finishers(struct pawl__engine *engine, struct pawl__op **more)
     PAWL__REQUIRES(engine->mutex)
 {
@@ -153,8 +155,8 @@ static void wait_for_finishers(struct pawl__engine *engine, struct pawl__op **mo
     }
 }
 
-/* Let go of the worker's place, decide if nobody has yet. True: the outcome is ours to tell. `more`
- * is a claim to be posted after it, so that one commit serves both; NULL: none. */
+/* Frees the worker's slot, and decides the task unless that has happened. True: this thread posts
+ * the outcome. `more` is a claim to post after it, so that one commit serves both; NULL: none. */
 static bool end_run(struct pawl_task *task, bool ran, struct pawl__op **more)
 {
     struct pawl__engine *engine = task->engine;
@@ -165,13 +167,14 @@ static bool end_run(struct pawl_task *task, bool ran, struct pawl__op **more)
     pawl__cond_broadcast(&engine->change);
     if (ours) wait_for_finishers(engine, more);
     engine->asked += ours;
-    pawl__task_unpin(task); // the run's pin; the outcome, or whoever decided, holds another
+    pawl__task_unpin(task); // the run's pin; the outcome, or the thread that decided it, holds
+                            // another
     pawl__unlock(&engine->mutex);
     return ours;
 }
 
-/* The steps of a task: most of it was loaded by the claim; was it cancelled meanwhile; only what is
- * registered runs; load long arguments; the gates; execute; tell the outcome; release; clear. */
+/* The steps of a task: check for a cancellation, find the handler, load long arguments, call the
+ * gates and the handler, post the outcome, release. */
 static void run_task(struct pawl_task *task)
 {
     struct pawl__engine *engine = task->engine;
@@ -181,13 +184,13 @@ static void run_task(struct pawl_task *task)
     bool lost = atomic_load(&task->cancelled);
     bool loaded = !lost && task->handler && load_args(task);
     if (!loaded && !lost) delay_ms = LOAD_PAUSE_MS;
-    lost = atomic_load(&task->cancelled); // the load may have taken longer than the lease
+    lost = atomic_load(&task->cancelled); // loading may have taken longer than the lease
     bool ran = loaded && !lost && execute(task, &outcome, &delay_ms);
     struct pawl__op *more;
     bool ours = end_run(task, ran, &more);
     if (ours && ran) pawl__finish_outcome(task, outcome);
     if (ours && !ran) {
-        pawl__finish_give_back(task, bounded(delay_ms)); // a shut gate, or the node is stopping
+        pawl__finish_give_back(task, bounded(delay_ms)); // a gate refused, or the node is stopping
     }
     if (more) pawl__store_post(engine->store, more);
 }
@@ -220,7 +223,7 @@ void *pawl__worker_run(void *arg)
     return NULL;
 }
 
-/* ---- what a handler can do ---- */
+/* ---- functions for handlers ---- */
 
 const struct pawl_job *pawl_task_job(const struct pawl_task *task)
 {
@@ -277,7 +280,7 @@ enum pawl_err pawl_task_result(struct pawl_task *task, struct pawl_span json)
     return PAWL_OK;
 }
 
-/* A text that was cut ends with a whole character. */
+/* Truncates a text without splitting a character. */
 static void trim(char *text, int wanted_len, size_t size)
 {
     if (wanted_len < 0) text[0] = '\0';
@@ -375,14 +378,14 @@ enum pawl_err pawl_task_extend(struct pawl_task *task, int64_t timeout_ms, struc
     return PAWL_OK;
 }
 
-/* A line on its way to the store. */
+/* A posted log line. */
 struct line {
     struct pawl__op op;
     struct pawl__engine *engine;
     char text[];
 };
 
-/* One that could not be kept is lost; the outcome will meet the same store. */
+/* A line that could not be stored is lost; the outcome will meet the same error. */
 static void line_answered(struct pawl__op *op)
 {
     struct line *line = op->user;

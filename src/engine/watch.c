@@ -1,5 +1,5 @@
-/* Work that is done elsewhere: who claims for others is told when to look again, and the sweeps
- * come in time for what he holds. */
+/* External workers: notifies a watcher when there may be jobs to claim, and schedules sweeps for
+ * the leases that it holds. */
 #include "engine/inside.h"
 
 #include <assert.h>
