@@ -86,9 +86,10 @@ enum pawl_err pawl__check_star(const char *field, const char *types, struct pawl
     const char *star = strchr(types, '*');
     if (!star || strcmp(types, "*") == 0) return PAWL_OK;
     if (star[1] == '\0' && star - types > 1 && star[-1] == '.') return PAWL_OK;
-    return pawl__fail_field(diag, PAWL_ERR_ARG, field,
-                            "type \"%s\": \"*\" stands alone or after a last dot, as in \"mail.*\"",
-                            pawl__quote(types).text);
+    return pawl__fail_field(
+        diag, PAWL_ERR_ARG, field,
+        "type \"%s\": \"*\" must stand alone or after the last dot, as in \"mail.*\"",
+        pawl__quote(types).text);
 }
 
 enum pawl_err pawl__check_types(const char *types, struct pawl_diag *diag)

@@ -39,7 +39,7 @@ static void refusal_of_a_type_names_what_is_wrong(void **state)
     assert_int_equal(pawl__check_type("mail send", &why), PAWL_ERR_ARG);
     assert_null(strstr(why.text, "capital"));
     assert_int_equal(pawl__check_types("mail*", &why), PAWL_ERR_ARG);
-    assert_non_null(strstr(why.text, "\"*\" stands alone or after a last dot"));
+    assert_non_null(strstr(why.text, "\"*\" must stand alone or after the last dot"));
     assert_int_equal(pawl__check_types("*.send", &why), PAWL_ERR_ARG);
     assert_int_equal(pawl__check_types(NULL, &why), PAWL_ERR_ARG);
     assert_string_equal(why.text, "type is missing");

@@ -36,7 +36,7 @@ static enum pawl_err check_meta(const struct pawl_filter *filter, struct pawl_di
     if (!err) err = check_text("filter.meta_value", PAWL__META_VALUE_BYTES_MAX, value, diag);
     if (err || !key == !value) return err;
     return pawl__fail_field(diag, PAWL_ERR_ARG, key ? "filter.meta_value" : "filter.meta_key",
-                            "filter.meta_key and filter.meta_value need each other");
+                            "filter.meta_key and filter.meta_value must be given together");
 }
 
 static enum pawl_err check_priority(const struct pawl_filter *filter, struct pawl_diag *diag)
@@ -54,8 +54,7 @@ static enum pawl_err check_range(const char *from, int64_t from_ms, const char *
     enum pawl_err err = pawl__check_time(from, PAWL__TIME_INSTANT, from_ms, diag);
     if (!err) err = pawl__check_time(until, PAWL__TIME_INSTANT, until_ms, diag);
     if (err || !until_ms || from_ms <= until_ms) return err;
-    return pawl__fail_field(diag, PAWL_ERR_ARG, until, "%s must not be before its beginning",
-                            until);
+    return pawl__fail_field(diag, PAWL_ERR_ARG, until, "%s must not be before %s", until, from);
 }
 
 static enum pawl_err check_prefix(const struct pawl_filter *filter, struct pawl_diag *diag)
@@ -164,8 +163,7 @@ enum pawl_err pawl__page_complete(const struct pawl_page *given, struct pawl_pag
     }
     if (out->cursor && strnlen(out->cursor, PAWL_CURSOR_BYTES) == PAWL_CURSOR_BYTES) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "page.cursor",
-                                "page.cursor \"%s\" is not one of ours",
-                                pawl__quote(out->cursor).text);
+                                "page.cursor \"%s\" is not valid", pawl__quote(out->cursor).text);
     }
     return PAWL_OK;
 }

@@ -80,7 +80,7 @@ enum pawl_err pawl_progress(struct pawl *pawl, const struct pawl_run *run,
     enum pawl_err err = pawl__check_run(run, 0, diag);
     if (err) return err;
     if (isnan(progress->value) || progress->value > 1) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "value", "progress lies between 0 and 1");
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "value", "progress must lie between 0 and 1");
     }
     err = pawl__check_optional(&rule, progress->message, diag);
     if (!err) err = pawl__check_json("data", progress->data, PROGRESS_DATA_BYTES_MAX, diag);

@@ -131,7 +131,7 @@ enum pawl_err pawl__check_batch(size_t count, struct pawl_diag *diag)
     }
     if (count > PAWL_BATCH_MAX) {
         return pawl__fail_field(diag, PAWL_ERR_LIMIT, "count",
-                                "%zu jobs are more than the %d that one batch may hold", count,
+                                "%zu jobs exceed the limit of %d jobs in a batch", count,
                                 PAWL_BATCH_MAX);
     }
     return PAWL_OK;

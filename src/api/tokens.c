@@ -39,7 +39,8 @@ static enum pawl_err check(const struct pawl_token *token, struct pawl_diag *dia
     if (!err) err = pawl__check_utf8(&rule_name, token->name, diag);
     if (!err) err = pawl__check_utf8(&rule_scopes, token->scopes, diag);
     if (err || !token->hash.len || token->hash.len == HASH_BYTES) return err;
-    return pawl__fail_field(diag, PAWL_ERR_ARG, "hash", "a token's hash has %d bytes", HASH_BYTES);
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "hash", "a token's hash must have %d bytes",
+                            HASH_BYTES);
 }
 
 enum pawl_err pawl_token_put(struct pawl *pawl, const struct pawl_token *token,

@@ -62,7 +62,7 @@ static enum pawl_err grow(struct parser *p)
     uint64_t cap = (uint64_t)p->cap * 2;
     uint32_t most = p->rules->tokens_max;
     if (most && p->cap == most) {
-        return pawl__fail(p->diag, PAWL_ERR_LIMIT, "JSON holds more than %u values and names",
+        return pawl__fail(p->diag, PAWL_ERR_LIMIT, "JSON contains more than %u values and names",
                           most);
     }
     if (cap > UINT32_MAX) cap = UINT32_MAX; // a token takes at least one byte of text

@@ -245,7 +245,7 @@ static void there_are_no_more_tokens_than_the_rules_allow(void **state)
     for (size_t i = 0; i < COUNT(mosts); i++) {
         assert_int_equal(parse_numbers(mosts[i] - 1, mosts[i], &diag), PAWL_OK);
         assert_int_equal(parse_numbers(mosts[i], mosts[i], &diag), PAWL_ERR_LIMIT);
-        assert_non_null(strstr(diag.text, "JSON holds more than"));
+        assert_non_null(strstr(diag.text, "JSON contains more than"));
     }
     assert_int_equal(parse_numbers(5000, 0, &diag), PAWL_OK);
 }

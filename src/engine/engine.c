@@ -60,14 +60,15 @@ enum pawl_err pawl__engine_handle(struct pawl__engine *engine, const char *type,
                                   pawl_handler_fn *fn, void *ctx, struct pawl_diag *diag)
 {
     if (is_running(engine)) {
-        return pawl__fail(diag, PAWL_ERR_STATE, "handlers are registered before the start");
+        return pawl__fail(diag, PAWL_ERR_STATE,
+                          "handlers must be registered before the node starts");
     }
     size_t at = 0;
     while (at < engine->handler_count && strcmp(engine->handlers[at].type, type) < 0) {
         at++;
     }
     if (at < engine->handler_count && strcmp(engine->handlers[at].type, type) == 0) {
-        return pawl__fail_field(diag, PAWL_ERR_EXISTS, "type", "type \"%s\" has a handler already",
+        return pawl__fail_field(diag, PAWL_ERR_EXISTS, "type", "type \"%s\" already has a handler",
                                 type);
     }
     size_t count = engine->handler_count;
@@ -88,10 +89,10 @@ enum pawl_err pawl__engine_hook(struct pawl__engine *engine, const struct pawl_h
                                 struct pawl_diag *diag)
 {
     if (is_running(engine)) {
-        return pawl__fail(diag, PAWL_ERR_STATE, "hooks are registered before the start");
+        return pawl__fail(diag, PAWL_ERR_STATE, "hooks must be added before the node starts");
     }
     if (engine->hook_count == PAWL__HOOKS_MAX) {
-        return pawl__fail(diag, PAWL_ERR_LIMIT, "there may be %d hooks", PAWL__HOOKS_MAX);
+        return pawl__fail(diag, PAWL_ERR_LIMIT, "at most %d hooks are allowed", PAWL__HOOKS_MAX);
     }
     engine->hooks[engine->hook_count++] = *hooks;
     return PAWL_OK;
@@ -156,7 +157,7 @@ static enum pawl_err group_queues(struct pawl__engine *engine,
 static enum pawl_err list_types(struct pawl__engine *engine, struct pawl_diag *diag)
 {
     if (!engine->handler_count && engine->workers) {
-        return pawl__fail(diag, PAWL_ERR_ARG, "no handler is registered: nothing could run");
+        return pawl__fail(diag, PAWL_ERR_ARG, "no handler is registered");
     }
     free(engine->types);
     engine->types = calloc(engine->handler_count + 1, sizeof *engine->types);
@@ -178,11 +179,11 @@ static enum pawl_err set_up(struct pawl__engine *engine, const struct pawl_node_
 {
     if (config->workers < -1 || config->workers > PAWL__WORKERS_MAX) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "workers",
-                                "there may be 1 to %d workers, or -1 for none", PAWL__WORKERS_MAX);
+                                "workers must be 1 to %d, or -1 for none", PAWL__WORKERS_MAX);
     }
     if (config->lease_ms && (config->lease_ms < PAWL_LEASE_MIN_MS || config->lease_ms > DAY_MS)) {
-        return pawl__fail_field(diag, PAWL_ERR_ARG, "lease_ms", "a lease lasts from %d ms to a day",
-                                PAWL_LEASE_MIN_MS);
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "lease_ms",
+                                "lease_ms must lie between %d ms and a day", PAWL_LEASE_MIN_MS);
     }
     if (config->poll_min_ms < 0 || config->poll_min_ms > DAY_MS) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "poll_min_ms",
@@ -253,14 +254,14 @@ static enum pawl_err start_threads(struct pawl__engine *engine, struct pawl_diag
         engine->thread_count++;
     }
     if (engine->thread_count == engine->workers) return PAWL_OK;
-    return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start %d workers' threads", engine->workers);
+    return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start %d worker threads", engine->workers);
 }
 
 static enum pawl_err start(struct pawl__engine *engine, const struct pawl_node_config *config,
                            bool by_hand, struct pawl_diag *diag)
 {
     static const struct pawl_node_config usual = { 0 };
-    if (is_running(engine)) return pawl__fail(diag, PAWL_ERR_STATE, "the node runs already");
+    if (is_running(engine)) return pawl__fail(diag, PAWL_ERR_STATE, "the node is already running");
     enum pawl_err err = set_up(engine, config ? config : &usual, diag);
     if (err) return err;
     engine->by_hand = by_hand;

@@ -37,8 +37,8 @@ enum pawl_err pawl__node_name(struct pawl__engine *engine, const char *name, str
     engine->name_attempt = 0;
     find_host(engine);
     if (named && strlen(name) >= sizeof text) {
-        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "name", "a node's name may have %d bytes",
-                                PAWL_WORKER_BYTES_MAX);
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "name",
+                                "a node's name may have at most %d bytes", PAWL_WORKER_BYTES_MAX);
     }
     if (named) {
         snprintf(text, sizeof text, "%s", name);

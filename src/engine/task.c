@@ -263,7 +263,7 @@ static enum pawl_err check_json(struct pawl_task *task, struct pawl_span json, s
 {
     struct pawl__json parsed;
     if (json.len > len_max) {
-        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "json", "%zu bytes are more than %zu",
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "json", "%zu bytes exceed the limit of %zu",
                                 json.len, len_max);
     }
     if (!json.len) return PAWL_OK;

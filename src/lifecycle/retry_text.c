@@ -225,11 +225,11 @@ static enum pawl_err parse_list(struct parser *p, uint32_t token, struct pawl_re
     for (uint32_t i = 0; i < count; i++, child = tokens[child].next) {
         size_t len;
         if (tokens[child].type != PAWL__JSON_STRING) {
-            return refuse(p, list_name, "must hold strings alone");
+            return refuse(p, list_name, "must contain only strings");
         }
         list[i] = pawl__json_string(&p->json, child, p->arena, &len);
         if (!list[i]) return pawl__fail_nomem(p->diag);
-        if (strlen(list[i]) != len) return refuse(p, list_name, "holds a NUL");
+        if (strlen(list[i]) != len) return refuse(p, list_name, "contains a NUL");
     }
     retry->non_retryable = list;
     retry->non_retryable_count = count;

@@ -188,11 +188,11 @@ static enum pawl_err parse_names(struct parser *p, const char *field, uint32_t t
     for (uint32_t i = 0; i < tokens[token].count; i++, at = tokens[at].next) {
         size_t len;
         if (tokens[at].type != PAWL__JSON_STRING) {
-            return refuse(p, field, "must hold strings alone");
+            return refuse(p, field, "must contain only strings");
         }
         list[i] = pawl__json_string(&p->json, at, p->arena, &len);
         if (!list[i]) return pawl__fail_nomem(p->diag);
-        if (strlen(list[i]) != len) return refuse(p, field, "holds a NUL");
+        if (strlen(list[i]) != len) return refuse(p, field, "contains a NUL");
     }
     *out = list;
     *count = tokens[token].count;

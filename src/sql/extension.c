@@ -45,7 +45,7 @@ static enum pawl_err text_of(sqlite3_value *value, const char *field, const char
     struct pawl_span span = span_of(value);
     *out = span.at;
     if (!span.at || strlen(span.at) == span.len) return PAWL_OK;
-    return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s holds a NUL", field);
+    return pawl__fail_field(diag, PAWL_ERR_ARG, field, "%s contains a NUL", field);
 }
 
 static enum pawl_err read_spec(int count, sqlite3_value **values, struct pawl__arena *arena,

@@ -246,7 +246,9 @@ enum pawl_err pawl_fail_pq(struct pg_conn *pg, const struct pawl_run *ref,
     if (report->lapse || report->requeue) {
         return pawl__fail_field(
             diag, PAWL_ERR_UNSUPPORTED, report->lapse ? "lapse" : "requeue", "%s",
-            report->lapse ? "nobody reports a lapse of himself" : "use pawl_give_back_pq");
+            report->lapse
+                ? "\"lapse\" is set by the server only; to return a job use pawl_give_back_pq"
+                : "use pawl_give_back_pq");
     }
     struct pawl__op checked;
     enum pawl_err err = pawl__fail_op(ref, report, &checked, diag);
