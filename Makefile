@@ -1,5 +1,5 @@
-# The front door. Everything real is in meson.build and mk/; this only names it.
-# Targets install what they need and what is missing, or say what to install (mk/setup.sh).
+# Entry points. The build itself is in meson.build and mk/.
+# Targets install missing packages, or print what to install (mk/setup.sh).
 
 PREFIX ?= /usr/local
 LIBDIR ?= lib
@@ -16,7 +16,7 @@ BUILT = build build-test build-asan build-tsan build-tidy build-fuzz build-resul
 .DEFAULT_GOAL := build
 .PHONY: run build test ci bench conformance tidy format asan tsan fuzz roots docs install clean help
 
-run: build ## build, then show pawl at work on a SQLite file of its own
+run: build ## build, then demonstrate pawl on a temporary SQLite file
 	@mk/setup.sh run
 	@mk/demo.sh build/pawl
 
@@ -25,7 +25,7 @@ build: ## the optimised binary, at build/pawl
 	@mk/configure.sh build --prefix='$(PREFIX)' --libdir='$(LIBDIR)' -Dtests=false
 	@ninja -C build
 
-test: ## all tests but the longest, and the quick checks (ONLY='http_*': those of these names)
+test: ## all tests but the longest, and the quick checks (ONLY='http_*': matching names only)
 	@mk/setup.sh build test tidy
 	@mk/test.sh --only='$(ONLY)' plain $(if $(ONLY),,checks)
 
@@ -33,7 +33,7 @@ ci: ## make test, then the rest: long tests, sanitizers, static analysis, fuzzin
 	@mk/setup.sh build test tidy fuzz roots
 	@mk/test.sh all checks asan tsan tidy fuzz roots
 
-bench: build ## measure against raw SQLite (STORE=postgres: libpq); also in build/bench.json
+bench: build ## compare with raw SQLite (STORE=postgres: libpq); also in build/bench.json
 	@mk/bench.sh '$(STORE)' '$(SOAK)'
 
 conformance: build ## the Open Job Spec's test cases against build/pawl, as a table
@@ -43,7 +43,7 @@ tidy: ## format, includes, symbols, static analysis
 	@mk/setup.sh build test tidy
 	@mk/tidy.py
 
-format: ## put the C sources into the house format
+format: ## format the C sources
 	@mk/setup.sh tidy
 	@mk/tidy.py --fix-format
 
@@ -59,21 +59,21 @@ fuzz: ## fuzz every parser, each for FUZZ_SECONDS (60)
 	@mk/setup.sh build fuzz
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' mk/fuzz.sh
 
-roots: ## make run and the quick tests in bare roots of Debian 13 and Ubuntu 24.04 (as root)
+roots: ## make run and the quick tests in minimal chroots of Debian 13 and Ubuntu 24.04 (as root)
 	@mk/setup.sh roots
 	@mk/roots.sh
 
-docs: ## remake the documents that are made from the code
+docs: ## regenerate the documents that are generated from the code
 	@mk/setup.sh build test
 	@mk/configure.sh build-test
 	@ninja -C build-test --quiet pawl docs-lifecycle
 	@build-test/pawl __doc >build-test/cli.md && mv build-test/cli.md docs/cli.md
 
-install: build ## into DESTDIR/PREFIX (PREFIX is /usr/local, libraries go to PREFIX/LIBDIR)
+install: build ## install into DESTDIR/PREFIX (default /usr/local; libraries in PREFIX/LIBDIR)
 	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild
 	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" -ne 0 ] || ldconfig
 
-clean: ## remove all that was built
+clean: ## remove all build results
 	@rm -rf $(BUILT)
 
 help: ## this list

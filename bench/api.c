@@ -1,11 +1,11 @@
-/* A node in this process and clients that keep it busy, through the public API alone. */
+/* A node in this process and clients that keep it busy, using only the public API. */
 #include "bench.h"
 
 #include <stdatomic.h>
 
 enum {
     WORKERS = 2,
-    AHEAD_JOBS = 4000, /* submitted, but not handled yet */
+    AHEAD_JOBS = 4000, /* submitted but not yet handled */
     LOOK_US = 200
 };
 

@@ -1,6 +1,6 @@
-/* The cost of a claim by how many jobs wait. Two stores, alike but for their backlog, are claimed
- * from by turns, the same number of jobs in the same number of commits. After each round, outside
- * the measured time, what was claimed is completed and the backlog filled up again. */
+/* The cost of a claim by the number of waiting jobs. Two stores that differ only in their backlog
+ * are claimed from alternately, the same number of jobs in the same number of commits. After each
+ * round, outside the measured time, the claimed jobs are completed and the backlog is refilled. */
 #include "bench.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ struct backlog {
     struct pawl__bench *bench;
     struct pawl__store *store;
     struct pawl__bulk shape; /* jobs: how many should wait */
-    bool renewed;            /* after each round, not topped up */
+    bool renewed;            /* rebuilt after each round instead of refilled */
     bool grouped;            /* this round */
     struct pawl__op claims[CLAIMS_MAX];
     const char *queue;
@@ -45,7 +45,7 @@ static void claim_init(struct backlog *backlog, struct pawl__op *op, const char 
     op->claim.lease_ms = LEASE_MS;
 }
 
-/* Notes what a claim got, to be completed. */
+/* Records the jobs of a claim, to be completed. */
 static void take(struct backlog *backlog, const struct pawl__op *op)
 {
     static const char result[] = "{\"sent\":true}";
@@ -115,8 +115,8 @@ static void complete_taken(struct backlog *backlog)
     backlog->taken = 0;
 }
 
-/* A small backlog is emptied and made anew: were it only topped up, the best ranked of the new jobs
- * would always be taken, and what waits would soon no longer look like what waits in the large. */
+/* A small backlog is emptied and rebuilt: if it were only refilled, the new jobs of best rank would
+ * always be claimed, and its contents would soon differ from those of the large one. */
 static void drain(struct backlog *backlog)
 {
     struct pawl__op op = { 0 };
@@ -131,7 +131,7 @@ static void drain(struct backlog *backlog)
     pawl__arena_release(&op.arena);
 }
 
-/* What waits in a backlog has waited for a while: let the store no longer treat it as news. */
+/* Jobs of a backlog have waited for a while: makes the store no longer treat them as new. */
 static void settle(struct backlog *backlog)
 {
     struct pawl__op op = { .kind = PAWL__OP_QUEUE_PAUSE };
@@ -256,7 +256,7 @@ void pawl__backlog_run(struct pawl__bench *bench, const struct pawl__backlog_opt
     shape.jobs = bench->quick ? SMALL_QUICK : SMALL;
     struct backlog *small = open_backlog(bench, "small.db", &shape);
     small->renewed = true;
-    large->renewed = bench->quick && shape.queues > 1; // so few that some queues would run dry
+    large->renewed = bench->quick && shape.queues > 1; // so few that some queues would become empty
     const struct pawl__row row = compare(small, large, options, false);
     if (options->grouped) compare(small, large, options, true);
     if (options->beside) options->beside(bench, &row);

@@ -1,7 +1,7 @@
-/* pawl_bench: how fast pawl is, as ratios to what the machine can do in the same run.
+/* pawl_bench: measures pawl, as ratios to what the machine can do in the same run.
  *
  * Main thread: runs the measurements one after the other. A second thread waits for signals, so
- * that an interrupted run leaves no files behind either. */
+ * that an interrupted run leaves no files behind. */
 #include "bench.h"
 
 #include "base/clock.h"
@@ -50,7 +50,7 @@ void pawl__bench_die(const char *format, ...)
     va_end(args);
     fputc('\n', stderr);
     remove_temporary();
-    _exit(1); // not exit: other threads are in the middle of things
+    _exit(1); // not exit: other threads are still running
 }
 
 int64_t pawl__bench_now_us(void)

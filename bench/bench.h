@@ -47,10 +47,10 @@ struct pawl__bench {
     const char *dir;   /* temporary, on the disk that is measured */
     const char *build; /* the build directory */
     const char *pawl;  /* the command */
-    bool quick;        /* does it work at all? The figures mean nothing */
+    bool quick;        /* only checks that it works; the figures mean nothing */
     bool full;
     int64_t slice_us;
-    int64_t soak_us; /* 0: not asked for */
+    int64_t soak_us; /* 0: not requested */
     int pairs;
     int threads;
     struct pawl__idgen ids;
@@ -71,7 +71,7 @@ struct pawl__measurement {
 
 struct pawl__program {
     const char *about; /* for --help */
-    bool server;       /* has the stores: no files of ours, other options */
+    bool server;       /* the stores are on a server: no files, other options */
     const char *json;  /* file of results, in the build directory */
     const struct pawl__measurement *list;
     int count;
@@ -81,11 +81,11 @@ extern const struct pawl__program pawl__program;
 struct pawl__url {
     char text[PAWL__BENCH_PATH_BYTES + 8];
 };
-/* Of the store `name`, which may not be there yet. */
+/* The URL of the store `name`, which need not exist yet. */
 struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *name);
-/* Delete a store that is closed. */
+/* Deletes a closed store. */
 void pawl__bench_forget(const struct pawl__bench *bench, const char *name);
-/* Delete all of them: a full disk would be a poor result. */
+/* Deletes all of them, so that the disk does not fill up. */
 void pawl__bench_forget_all(const struct pawl__bench *bench);
 
 /* ---- bench.c ---- */
@@ -98,9 +98,9 @@ int64_t pawl__bench_now_us(void);
 int64_t pawl__bench_clock_us(clockid_t clock);
 void pawl__bench_path(const struct pawl__bench *bench, const char *name,
                       char out[PAWL__BENCH_PATH_BYTES]);
-/* Bytes this process has written so far; 0 when the system does not say. */
+/* Bytes that this process has written so far; 0 if the system does not report them. */
 int64_t pawl__bench_written(void);
-/* Empty the temporary folder. */
+/* Empties the temporary directory. */
 void pawl__bench_remove_files(void);
 void *pawl__bench_calloc(size_t count, size_t bytes);
 
@@ -110,7 +110,7 @@ void *pawl__bench_calloc(size_t count, size_t bytes);
  * store. */
 void pawl__payload(uint64_t n, char out[PAWL__BENCH_PAYLOAD_BYTES]);
 
-/* A new job with room for all it points to; must not move once made. */
+/* A new job with room for everything it points to; must not move once created. */
 struct pawl__bench_job {
     struct pawl__new_job job;
     struct pawl_job_spec spec;
@@ -119,15 +119,15 @@ struct pawl__bench_job {
 void pawl__bench_job_init(struct pawl__bench_job *job);
 
 struct pawl__store *pawl__bench_open(const struct pawl__bench *bench, const char *name);
-/* Ends the program when `op` failed. */
+/* Ends the program if `op` failed. */
 void pawl__bench_check(const struct pawl__op *op);
 /* Bytes of the database and its WAL. */
 int64_t pawl__bench_bytes(const struct pawl__bench *bench, const char *name);
 
-/* Where the jobs of a bulk submit go. Zeroes: all to "default", all alike. */
+/* How the jobs of a bulk submit are distributed. All zeros: all in "default", all alike. */
 struct pawl__bulk {
     int64_t jobs;
-    int queues;     /* above 1: dealt round robin to "q00", "q01", ... */
+    int queues;     /* above 1: round robin to "q00", "q01", ... */
     int priorities; /* above 1: drawn from 0 .. priorities - 1 */
 };
 /* Operations of 1000 jobs, a few posted ahead. */
@@ -135,14 +135,14 @@ void pawl__bulk_submit(struct pawl__bench *bench, struct pawl__store *store,
                        const struct pawl__bulk *bulk);
 const char *pawl__bulk_queue(int n); /* "q00" .. "q31" */
 
-/* ---- floor.c: SQLite with nothing on top ---- */
+/* ---- floor.c: SQLite alone ---- */
 
 struct pawl__floor;
 struct pawl__floor *pawl__floor_open(const struct pawl__bench *bench, const char *name);
 void pawl__floor_close(struct pawl__floor *floor);
 /* Insert for at least `us`, whole transactions of 1024 rows; rows per second. */
 double pawl__floor_run(struct pawl__floor *floor, int64_t us);
-/* The same with so many rows a transaction. */
+/* The same with the given number of rows per transaction. */
 double pawl__floor_small(struct pawl__floor *floor, int64_t us, int64_t rows);
 /* Insert `rows`; rows per second. */
 double pawl__floor_rows(struct pawl__floor *floor, int64_t rows);
@@ -155,22 +155,22 @@ struct pawl__crew;
 
 struct pawl__crew_options {
     struct pawl__store *store;
-    bool lifecycle;   /* claim and complete what was submitted, too */
+    bool lifecycle;   /* also claim and complete the submitted jobs */
     int threads;      /* 0: as many as the benchmark's setting */
     bool confined;    /* keep them off one CPU, where there are several */
     int64_t for_us;   /* submit this long, or ... */
-    int64_t jobs_max; /* ... this many; what was begun is then finished */
+    int64_t jobs_max; /* ... this many; then completes what was started */
 };
 
 struct pawl__crew_result {
-    int64_t jobs; /* that went all the way */
+    int64_t jobs; /* that were completed */
     int64_t us;
     int64_t committer_us; /* CPU time of the committer's thread */
     double per_s;
 };
 
-/* One crew for many runs. Free it after its store was closed: the committer may still be leaving a
- * callback when the run is over. */
+/* One crew for many runs. Free it after its store was closed: the committer may still be returning
+ * from a callback when the run is over. */
 struct pawl__crew *pawl__crew_new(struct pawl__bench *bench);
 void pawl__crew_free(struct pawl__crew *crew);
 struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
@@ -179,7 +179,7 @@ struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
 /* ---- hands.c: many threads that use the public API ---- */
 
 struct pawl *pawl__bench_pawl_open(const struct pawl__bench *bench, const char *name);
-/* Ends the program when a call failed. */
+/* Ends the program if a call failed. */
 void pawl__bench_pawl_check(enum pawl_err err, const struct pawl_diag *diag);
 void pawl__bench_sleep_us(int64_t us);
 
@@ -191,22 +191,23 @@ struct pawl__hands_options {
     int64_t for_us;                 /* submit this long, or ... */
     int64_t jobs_max;               /* ... this many */
     int64_t delay_ms;               /* until the jobs are due */
-    const _Atomic int64_t *handled; /* by the workers; NULL: they are not waited for */
+    const _Atomic int64_t *handled; /* by the workers; NULL: does not wait for them */
     int64_t ahead_max;              /* of them */
 };
 
-/* How many jobs were submitted. */
+/* Returns the number of submitted jobs. */
 int64_t pawl__hands_run(const struct pawl__hands_options *options);
 
 /* ---- child.c: processes that are measured ---- */
 
-/* What it prints goes to `output`; -1: nowhere. */
+/* Its output goes to `output`; -1: discarded. */
 pid_t pawl__child_start(char *const *argv, int output);
-/* Ends the program when it failed. */
+/* Ends the program if the child failed. */
 void pawl__child_wait(pid_t pid, const char *what);
-/* The same for those that shall not outlive us: two at a time. */
+/* The same for children that must not outlive the program: two at a time. */
 pid_t pawl__node_start(char *const *argv, int output);
-/* One that is spoken to through its standard input and output. `*out` is the caller's to close. */
+/* One that takes commands on its standard input and answers on its standard output. The caller
+ * closes `*out`. */
 pid_t pawl__node_talk(char *const *argv, FILE **out);
 void pawl__node_wait(pid_t pid, const char *what);
 void pawl__node_stop(pid_t pid, const char *what);
@@ -217,7 +218,7 @@ clockid_t pawl__child_clock(pid_t pid); /* CPU time of all its threads */
 
 /* ---- report.c ---- */
 
-/* At least and at most are about the ratio; below is about the value itself. */
+/* "At least" and "at most" apply to the ratio, "below" to the value itself. */
 enum pawl__goal {
     PAWL__GOAL_NONE,
     PAWL__GOAL_AT_LEAST,
@@ -245,7 +246,7 @@ void pawl__report_commits(struct pawl__store *store, const char *load);
 void pawl__report_print(FILE *out);
 void pawl__report_json(const char *path);
 
-/* What one slice gave: a rate, or a cost. */
+/* The result of one slice: a rate, or a cost. */
 typedef double pawl__slice_fn(void *ctx);
 
 struct pawl__pairs {
@@ -260,8 +261,8 @@ struct pawl__pairs {
     int count; /* 0: the setting's */
 };
 
-/* Runs floor and value by turns, each pair in the other order than the one before, and makes a row
- * of the medians. */
+/* Runs floor and value alternately, each pair in the opposite order to the one before, and makes a
+ * row of the medians. */
 struct pawl__row pawl__pairs_run(const struct pawl__bench *bench, const struct pawl__pairs *pairs);
 double pawl__median(double *values, int count); /* sorts them */
 
@@ -276,7 +277,7 @@ struct pawl__api {
     _Atomic int64_t handled;
 };
 
-/* A handler that does nothing but count. */
+/* A handler that only counts. */
 void pawl__api_handle(struct pawl__api *api);
 /* A node with two workers. */
 void pawl__api_start(struct pawl__api *api);
@@ -286,7 +287,7 @@ void pawl__api_wait(struct pawl__api *api, int64_t completed);
 /* A slice of submits, or of submits that the node runs; jobs per second. */
 double pawl__api_submit(struct pawl__api *api);
 double pawl__api_lifecycle(struct pawl__api *api);
-/* Pairs of jobs per second; the row's note says what a commit was like. */
+/* Pairs of jobs per second; the row's note describes the commits. */
 struct pawl__row pawl__api_pairs(struct pawl__api *api, const struct pawl__pairs *pairs,
                                  const char *note);
 
@@ -301,12 +302,12 @@ void pawl__moves_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
 /* ---- backlog.c: the cost of a claim by how many jobs wait ---- */
 
 struct pawl__backlog_options {
-    struct pawl__bulk shape; /* of the large one; the small one has 10,000 jobs */
-    const char *text;        /* what the row says of the shape */
+    struct pawl__bulk shape; /* of the large store; the small one has 10,000 jobs */
+    const char *text;        /* description for the row */
     double goal;
     int pairs;
     bool grouped; /* also with many claims in a commit */
-    /* While both stores ("small.db", "large.db") are there; `row` is that of single claims. */
+    /* Called while both stores ("small.db", "large.db") exist; `row` is that of single claims. */
     void (*beside)(struct pawl__bench *bench, const struct pawl__row *row);
 };
 

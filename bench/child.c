@@ -1,5 +1,5 @@
-/* Processes that are started to be measured: nodes, servers, commands. Those that still run when
- * the program ends early are killed. */
+/* Child processes to be measured: nodes, servers, commands. Those still running when the program
+ * ends early are killed. */
 #include "bench.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { NODES_MAX = 2 };
 
-static _Atomic pid_t nodes[NODES_MAX]; /* that run; 0: none */
+static _Atomic pid_t nodes[NODES_MAX]; /* running ones; 0: none */
 
 void pawl__bench_kill_nodes(void)
 {
@@ -23,7 +23,7 @@ void pawl__bench_kill_nodes(void)
     }
 }
 
-/* Signals of ours stay blocked in threads; a child shall not inherit that. */
+/* Signals are blocked in our threads; a child must not inherit that. */
 static pid_t spawn(char *const *argv, int input, int output)
 {
     posix_spawn_file_actions_t actions;
@@ -89,7 +89,7 @@ pid_t pawl__node_talk(char *const *argv, FILE **out)
     return pid;
 }
 
-/* Until it has been waited for, its number is nobody else's. */
+/* Until it has been waited for, its process id is not reused. */
 void pawl__node_wait(pid_t pid, const char *what)
 {
     siginfo_t info;

@@ -100,7 +100,7 @@ static void sleep_until(struct member *member, int target)
     atomic_store(&member->wake_at, target);
     if (atomic_load(&member->outstanding) <= target &&
         atomic_exchange(&member->wake_at, -1) != -1) {
-        return; // got there before anybody could have seen the wish
+        return; // done before the other thread could have seen the request
     }
     while (sem_wait(&member->wake) && errno == EINTR) {
     }
@@ -205,7 +205,7 @@ static void take_returned(struct member *member)
     }
 }
 
-/* A claim is worth its statement when it is full; the last ones may be smaller. */
+/* Only full claims are worth a statement; the last ones may be smaller. */
 static bool may_claim(const struct member *member)
 {
     return member->idle_claims && member->claimed_count == 0 &&
@@ -223,7 +223,7 @@ static void post_some(struct member *member)
     }
 }
 
-/* As if the clients were elsewhere: one CPU is left to the store. */
+/* Leaves one CPU to the store, as if the clients were on another machine. */
 static void keep_off_one_cpu(void)
 {
     cpu_set_t set;

@@ -1,5 +1,5 @@
-/* The floor: what SQLite itself does with the same payload and the same durability, and nothing on
- * top. One plain table, prepared inserts, WAL, synchronous FULL, everything else at its default. */
+/* The floor: SQLite alone with the same payload and the same durability. One plain table, prepared
+ * inserts, WAL, synchronous FULL, everything else at its default. */
 #include "bench.h"
 
 #include <sqlite3.h>

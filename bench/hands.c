@@ -12,10 +12,10 @@ enum { HANDS_MAX = 64, WINDOW = 64, AHEAD_PAUSE_US = 1000 };
 struct hands {
     const struct pawl__hands_options *options;
     int64_t until_us;
-    _Atomic int64_t submitted; /* or about to be */
+    _Atomic int64_t submitted; /* or about to be submitted */
 };
 
-/* One call with all that is borrowed for it. */
+/* One call with everything that it borrows. */
 struct call {
     struct hand *hand;
     struct pawl_job_spec *specs;
@@ -32,13 +32,13 @@ struct hand {
     int64_t count;
     struct call calls[WINDOW];
     struct call *idle;
-    int under_way; /* posted, and not taken back */
+    int under_way; /* posted, and not yet collected */
     struct pawl__mutex mutex;
     struct pawl__cond cond;
     /* guarded by mutex: */
     struct call *answered;
     int answered_count;
-    int wake_at; /* answers that the hand sleeps for; 0: it is awake */
+    int wake_at; /* number of answers that the hand sleeps for; 0: it is awake */
 };
 
 void pawl__bench_pawl_check(enum pawl_err err, const struct pawl_diag *diag)
@@ -108,7 +108,8 @@ static void call_and_wait(struct hand *hand, int64_t count)
 
 /* ---- posting ---- */
 
-/* On the committer's thread, so nothing is freed here, and a hand is woken once for many. */
+/* On the committer's thread, so nothing is freed here, and a hand is woken once for many answers.
+ */
 static void answered(struct pawl_answer *taken_answer)
 {
     struct call *call = taken_answer->ctx;
@@ -125,7 +126,7 @@ static void answered(struct pawl_answer *taken_answer)
     pawl__unlock(&hand->mutex);
 }
 
-/* Waits until at least so many were answered, and takes all that were. */
+/* Waits until at least `least` calls were answered, and collects all answers. */
 static void take_answers(struct hand *hand, int least)
 {
     pawl__lock(&hand->mutex);
@@ -175,7 +176,7 @@ static int64_t take_turn(struct hands *hands, int64_t mine)
     return left <= 0 ? 0 : left < options->per_call ? left : options->per_call;
 }
 
-/* Not further ahead of the workers than asked for; the end of the slice ends the wait too. */
+/* Waits while it is too far ahead of the workers; the end of the slice ends the wait too. */
 static void keep_pace(const struct hands *hands, int64_t mine)
 {
     const struct pawl__hands_options *options = hands->options;
@@ -219,7 +220,7 @@ static void hand_start(struct hand *hand, struct hands *hands, int number)
 static int64_t hand_join(struct hand *hand)
 {
     pthread_join(hand->thread, NULL);
-    pawl__lock(&hand->mutex); // the last answer may still be leaving
+    pawl__lock(&hand->mutex); // the last callback may still hold it
     pawl__unlock(&hand->mutex);
     for (int i = 0; i < WINDOW; i++) {
         call_release(&hand->calls[i]);

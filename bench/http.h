@@ -28,7 +28,7 @@ struct pawl__load_result {
     double p50_us, p99_us;
 };
 
-/* Ends when all that was asked is answered. */
+/* Ends when all requests have been answered. */
 struct pawl__load_result pawl__load_run(struct pawl__load *load,
                                         const struct pawl__load_options *options);
 

@@ -100,7 +100,7 @@ struct pawl__load *pawl__load_open(int port, int connections)
     load->epoll = epoll_create1(EPOLL_CLOEXEC);
     for (int i = 0; i < connections; i++) {
         struct connection *connection = &load->at[i];
-        // on edges: a reply is read to its end, and nothing comes before the next request
+        // edge-triggered: a reply is read to its end, and nothing arrives before the next request
         struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data = { .u32 = i } };
         connection->fd = pawl__http_connect(port);
         if (epoll_ctl(load->epoll, EPOLL_CTL_ADD, connection->fd, &event)) {
@@ -150,7 +150,7 @@ static bool take(struct pawl__load *load, struct connection *connection, struct 
 {
     if (!connection->part_len) {
         const ssize_t got = recv(connection->fd, load->buffer, REPLY_BYTES_MAX, MSG_DONTWAIT);
-        if (got < 0 && errno == EAGAIN) return false; // only room to write was told
+        if (got < 0 && errno == EAGAIN) return false; // the event was for writing only
         if (got <= 0) pawl__bench_die("the server closed a connection");
         if (reply_size(load->buffer, (size_t)got, body)) return true;
         if (!connection->part) connection->part = pawl__bench_calloc(1, REPLY_BYTES_MAX);

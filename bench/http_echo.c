@@ -1,5 +1,5 @@
-/* pawl_echo: what HTTP costs on libuv and llhttp (strict) with nothing behind it. Answers every
- * request with its own body; the floor of the server's measurements. One thread, one loop. */
+/* pawl_echo: measures the cost of HTTP on libuv and llhttp (strict) alone. Answers every request
+ * with its own body; the floor of the server's measurements. One thread, one loop. */
 #include <llhttp.h>
 #include <uv.h>
 
@@ -55,7 +55,8 @@ static int on_message_complete(llhttp_t *parser)
     uv_buf_t bufs[] = { uv_buf_init(head, (unsigned)len),
                         uv_buf_init(conn->body, (unsigned)conn->len) };
     const int sent = uv_try_write((uv_stream_t *)&conn->tcp, bufs, 2);
-    return sent == len + (int)conn->len ? 0 : -1; // so little always fits, unless nobody reads
+    return sent == len + (int)conn->len ? 0 : -1; // so little always fits, unless the client does
+                                                  // not read
 }
 
 static const llhttp_settings_t settings = {
@@ -98,7 +99,7 @@ static void on_signal(uv_signal_t *signal, int number)
     uv_stop(signal->loop);
 }
 
-/* As `pawl serve` says it. */
+/* Prints the address as `pawl serve` does. */
 static bool say_where(const uv_tcp_t *listener)
 {
     struct sockaddr_in address;

@@ -9,7 +9,7 @@
 
 enum { BULK_JOBS = 1000, BULK_AHEAD = 3, QUEUES_MAX = 32 };
 
-/* The digits are replaced, so that rows differ and nothing can be had by caching. */
+/* The digits are replaced, so that rows differ and caching has no effect. */
 #define PAYLOAD_FORM                                                                               \
     "[{\"to\":\"0000000000000000@example.org\",\"subject\":\"your order 7\",\"text\":"             \
     "\"it has been shipped, today\"}]"

@@ -1,6 +1,6 @@
-/* What moves a job but the plain lifecycle: failures, snoozes, cancels, submits with a key, and a
- * mix of them. Operations are posted one by one, all at once, so that commits are shared; each is
- * about a job of its own. There is no floor: rates and CPU are compared between commits of pawl. */
+/* Operations beside the plain lifecycle: failures, snoozes, cancels, submits with a key, and a mix
+ * of them. Operations are posted one by one without waiting, so that commits are shared; each is on
+ * a different job. There is no floor: rates and CPU are compared between versions of pawl. */
 #include "bench.h"
 
 #include <assert.h>
@@ -186,7 +186,7 @@ static void set_keyed(struct act *act)
                                                  PAWL_STATE_BIT(PAWL_STATE_ACTIVE),
                                        .on_conflict = PAWL_CONFLICT_REJECT };
     for (size_t i = 0; i < sizeof job->id.b; i++) {
-        job->keys[0].digest[i] = job->id.b[sizeof job->id.b - 1 - i]; // no key is near another
+        job->keys[0].digest[i] = job->id.b[sizeof job->id.b - 1 - i]; // keys are not adjacent
     }
     job->key_count = 1;
     job->unique = (struct pawl_span){ "{\"keys\":[\"args\"]}", 17 };
@@ -200,7 +200,7 @@ static void set_keyed(struct act *act)
 struct load {
     const char *name, *note;
     int complete, fail, snooze, cancel, keyed;
-    bool held; /* another job has the key, and is given back */
+    bool held; /* another job has the key, and its id is returned */
 };
 
 static const struct load loads[] = {
@@ -221,7 +221,7 @@ static const struct load loads[] = {
       .note = "60 % complete, 20 fail, 10 snooze, 10 cancel" },
 };
 
-/* Which of ten: the kinds lie mixed in what is posted. */
+/* Selects the kind, mixing kinds in the order of posting. */
 static void set_up(const struct load *load, struct act *act, int number)
 {
     const int nth = number * 7 % 10; // 7 and 10 have no divisor in common
@@ -328,7 +328,7 @@ static struct figures run(struct moves *moves)
 static void report(const struct load *load, const char *what, const char *unit, double value)
 {
     struct pawl__row row = { .unit = unit, .value = value };
-    if (value <= 0) return; // too little to be told
+    if (value <= 0) return; // too little to be reported
     snprintf(row.name, sizeof row.name, "%s, %s", load->name, what);
     if (load->note) snprintf(row.note, sizeof row.note, "%s", load->note);
     pawl__report_add(&row);
@@ -338,7 +338,7 @@ static void measure(struct moves *moves, const struct load *load)
 {
     const int rounds = moves->bench->pairs < ROUNDS_MAX ? moves->bench->pairs : ROUNDS_MAX;
     double per_s[ROUNDS_MAX], committer_us[ROUNDS_MAX], server_us[ROUNDS_MAX];
-    for (int i = -1; i < rounds; i++) { // the first is for what is done once
+    for (int i = -1; i < rounds; i++) { // the first one includes one-time work
         prepare(moves, load);
         const struct figures figures = run(moves);
         if (i < 0) continue;

@@ -125,7 +125,7 @@ static double drain_slice(void *ctx)
     return per_s;
 }
 
-/* What waits has waited for a while: a node that was started later finds it. */
+/* Reopens the store, so that the node finds jobs that have waited for a while. */
 static void reopen(struct node *node)
 {
     pawl_close(node->api.pawl);

@@ -1,7 +1,7 @@
 /* How long a job waits on an idle node: from the return of its submit to the start of its handler.
- * Beside it, what waking a thread through a pipe takes on this machine, and, because a claim is on
- * disk before its handler starts, what one raw transaction takes meanwhile. Between two samples
- * everybody sleeps, and not in step with anything. */
+ * For comparison, the time to wake a thread through a pipe on this machine, and, because a claim is
+ * on disk before its handler starts, that of one raw transaction. Between two samples all threads
+ * sleep for random times. */
 #include "bench.h"
 
 #include <stdatomic.h>

@@ -27,7 +27,7 @@ static int64_t time_us(const struct timeval *at)
     return (int64_t)at->tv_sec * 1000000 + at->tv_usec;
 }
 
-/* Of this process and of those that have ended, their own children included. */
+/* CPU time of this process and of its ended children, including theirs. */
 static int64_t cpu_us(void)
 {
     int64_t us = 0;
@@ -69,7 +69,7 @@ static double spawn_slice(void *ctx)
     return (double)exec->runs * 1e6 / (double)(pawl__bench_now_us() - start_us);
 }
 
-/* From the start of the node's process to its end, when all that waited is done. */
+/* From the start of the node's process to its end, when all jobs are done. */
 static double exec_slice(void *ctx)
 {
     struct exec *exec = ctx;
@@ -88,7 +88,7 @@ static double exec_slice(void *ctx)
     return (double)exec->runs * 1e6 / (double)(pawl__bench_now_us() - start_us);
 }
 
-/* Steadier than the rate: others on the machine hardly change it. */
+/* Steadier than the rate: other programs hardly affect it. */
 static void report_exec_cpu(const struct exec *exec)
 {
     struct pawl__row row = { .unit = "us/run" };
@@ -173,7 +173,7 @@ static void report_memory(const struct idle *empty, const struct idle *full)
     pawl__report_add(&row);
 }
 
-/* Both nodes at the same time: what others do on the machine hits them alike. */
+/* Both nodes at the same time, so that other programs affect both alike. */
 void pawl__bench_idle(struct pawl__bench *bench)
 {
     const int64_t window_us = bench->quick ? 100000 : 10 * bench->slice_us;

@@ -1,5 +1,5 @@
-/* Whole lifecycles with archive and purge beside them, against without. The tidier works as a node
- * would: a small step, then nine times as long a rest. */
+/* Whole lifecycles with concurrent archive and purge, compared with those without. The tidier works
+ * like a node: a small step, then a pause nine times as long. */
 #include "bench.h"
 
 #include <stdatomic.h>

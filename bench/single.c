@@ -55,7 +55,7 @@ void pawl__bench_single(struct pawl__bench *bench)
         .value_ctx = &single,
         .kind = PAWL__GOAL_AT_MOST,
         .goal = 1.3,
-        .count = 25, // short slices and many of them: the time of a sync wanders
+        .count = 25, // many short slices, since the time of a sync varies
     };
     const struct pawl__row row = pawl__pairs_run(bench, &pairs);
     pawl__report_add(&row);

@@ -1,4 +1,4 @@
-/* Bytes of database per finished job, beside those of a row in the plain table. */
+/* Bytes of database per finished job, compared with those of a row in the plain table. */
 #include "bench.h"
 
 static void report(const char *name, int64_t bytes, int64_t jobs, double floor)
@@ -39,7 +39,7 @@ void pawl__bench_size(struct pawl__bench *bench)
     struct pawl__store *store = pawl__bench_open(bench, "store.db");
     pawl__crew_run(
         crew, &(struct pawl__crew_options){ .store = store, .lifecycle = true, .jobs_max = jobs });
-    pawl__store_close(store); // the last one out checkpoints
+    pawl__store_close(store); // closing the last connection checkpoints
     pawl__crew_free(crew);
     report("database, finished job", pawl__bench_bytes(bench, "store.db"), jobs, floor);
     store = pawl__bench_open(bench, "store.db");

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A benchmark runs, cleans up after itself, and writes what docs/performance.md says it does.
+"""Tests that a benchmark runs, cleans up after itself, and writes the results as documented.
 
 Usage: smoke.py GOALS COMMAND...
 
-GOALS: how many rows have one. Where the command ends in "--dir", that is a folder of its own.
+GOALS: number of rows with a goal. If the command ends in "--dir", a directory is appended.
 """
 import json
 import os

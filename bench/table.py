@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a Markdown table of results.
+"""Formats results as a Markdown table.
 
 Usage: table.py RESULTS... [--write PAGE]
 

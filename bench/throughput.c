@@ -2,7 +2,7 @@
  * step is durable before it is answered. */
 #include "bench.h"
 
-/* What the rows of all slices cost. */
+/* The cost of the rows of all slices. */
 struct cost {
     int64_t bytes; /* written to files */
     int64_t us;    /* CPU of the one thread that writes */
@@ -67,7 +67,7 @@ static double crew_slice(void *ctx)
 static void report_cost(const char *load, const char *what, const char *unit, double value,
                         double floor)
 {
-    if (floor <= 0) return; // the system does not say
+    if (floor <= 0) return; // the system does not report it
     struct pawl__row row = { .unit = unit, .value = value, .floor = floor, .ratio = value / floor };
     snprintf(row.name, sizeof row.name, "%s, %s", load, what);
     pawl__report_add(&row);
@@ -95,8 +95,8 @@ static void run_pairs(struct throughput *of, const struct pawl__pairs *how, cons
     pawl__report_add(&row);
 }
 
-/* On a small machine the 32 threads take the committer's CPU away as often as not; how much that
- * costs is shown by a second run in which they are not allowed to. */
+/* On a small machine the 32 threads often run on the committer's CPU; a second run in which they
+ * may not shows how much that costs. */
 static void run_crew(struct pawl__bench *bench, const struct pawl__pairs *pairs, const char *load)
 {
     struct throughput of = { .lifecycle = strcmp(load, "lifecycle") == 0 };

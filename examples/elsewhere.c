@@ -1,5 +1,5 @@
-/* Workers that pawl does not run: a loop that claims for them, hears what became of their runs, and
- * never waits for the disk. Usage: elsewhere [STORE] */
+/* External workers: an event loop that claims jobs for them, receives their outcomes, and never
+ * waits for the disk. Usage: elsewhere [STORE] */
 #include <pawl/pawl.h>
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 enum { JOBS = 10 };
 
-/* What a socket or a pipe would be in a program with a real loop. */
+/* Takes the place of a socket or a pipe in a program with a real event loop. */
 struct loop {
     pthread_mutex_t mutex;
     pthread_cond_t change;
@@ -18,7 +18,7 @@ struct loop {
     bool ready;
 };
 
-/* On a thread of the library's: only hand it over. */
+/* On a thread of the library: only passes the answer on. */
 static void answered(struct pawl_answer *taken_answer)
 {
     struct loop *loop = taken_answer->ctx;
@@ -57,7 +57,7 @@ static void claim(struct pawl *pawl, struct loop *loop)
     if (pawl_post_claim(pawl, &claim, answered, loop, &diag)) fail_with(&diag);
 }
 
-/* A worker has done it, as the loop hears from its connection. */
+/* A worker has finished the job, as the loop learns from its connection. */
 static void complete(struct pawl *pawl, struct loop *loop, const struct pawl_job *job)
 {
     struct pawl_diag diag;
@@ -66,10 +66,10 @@ static void complete(struct pawl *pawl, struct loop *loop, const struct pawl_job
     if (pawl_post_complete(pawl, &run, result, answered, loop, &diag)) fail_with(&diag);
 }
 
-/* What it posts on hearing this; `*claimed` counts the jobs. */
+/* Handles an answer, and posts what follows from it; `*claimed` counts the jobs. */
 static int handle(struct pawl *pawl, struct loop *loop, struct pawl_answer *answer, int *claimed)
 {
-    if (answer->err == PAWL_ERR_STALE) return 0; // it took too long, another has the job now
+    if (answer->err == PAWL_ERR_STALE) return 0; // it took too long, another worker has the job now
     if (answer->err) fail_with(&answer->diag);
     for (size_t i = 0; i < answer->job_count; i++) {
         complete(pawl, loop, &answer->jobs[i]);
@@ -78,7 +78,7 @@ static int handle(struct pawl *pawl, struct loop *loop, struct pawl_answer *answ
     return (int)answer->job_count;
 }
 
-/* Until all were claimed, and it has heard that they are done. */
+/* Runs until all jobs have been claimed and completed. */
 static void run(struct pawl *pawl, struct loop *loop)
 {
     int claimed = 0, under_way = 0;
@@ -105,7 +105,7 @@ static void run(struct pawl *pawl, struct loop *loop)
 int main(int argc, char **argv)
 {
     struct pawl_config config = { .store = argc > 1 ? argv[1] : "sqlite:pawl.db" };
-    struct pawl_node_config node = { .workers = -1 }; // it keeps time, and runs nothing
+    struct pawl_node_config node = { .workers = -1 }; // timers and maintenance only
     struct loop loop = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, { NULL }, 0, true };
     struct pawl_job_spec specs[JOBS];
     struct pawl_submitted jobs[JOBS];

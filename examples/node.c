@@ -13,7 +13,7 @@ struct service {
     atomic_int completed;
 };
 
-/* The gate: a run needs a permit, or comes again a little later, free of charge. */
+/* The gate: a run needs a permit, or is retried a little later, at no cost in attempts. */
 static bool take_permit(void *ctx, struct pawl_task *task, int64_t *delay_ms)
 {
     struct service *service = ctx;
@@ -33,13 +33,13 @@ static void return_permit(void *ctx, struct pawl_task *task, enum pawl_outcome o
     atomic_fetch_add(&service->left, 1);
 }
 
-/* Takes its time, unless it is told to stop; a later run goes on where this one was. */
+/* Takes its time, unless it is told to stop; a later run continues where this one stopped. */
 static enum pawl_outcome work(struct pawl_task *task, void *ctx)
 {
     (void)ctx;
     if (!pawl_task_wait(task, 5)) return PAWL_OUTCOME_DONE;
     if (pawl_task_checkpoint(task, (struct pawl_span){ "{\"step\":1}", 10 }, NULL)) {
-        // not ours any more: nothing is kept, and nothing needs to be
+        // no longer ours: nothing is saved, and nothing needs to be
     }
     return PAWL_OUTCOME_SNOOZE;
 }
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         pawl_stop(pawl, &drain, &given_back);
         tell(pawl);
     }
-    pawl_close(pawl); // the listener has heard everything when it returns
+    pawl_close(pawl); // all moves have been reported when it returns
     printf("%d heard, %d times turned away\n", (int)service.completed, (int)service.turned_away);
     return err || service.completed != JOBS || service.left != 2;
 }

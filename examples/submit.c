@@ -1,4 +1,4 @@
-/* Keeps a job: when the id is printed, it is on the disk. Usage: submit [STORE] */
+/* Submits a job: once the id is printed, the job is on disk. Usage: submit [STORE] */
 #include <pawl/pawl.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* A walk through the C API, one stop a function; docs/embedding.md quotes from here.
- * Usage: tour [STORE]. Prints what it saw and exits with 1 at the first surprise. */
+/* A tour of the C API, one topic per function; docs/embedding.md quotes from it. Usage: tour
+ * [STORE]. Prints the results, and exits with 1 at the first surprise. */
 #include <pawl/pawl.h>
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the library says goes up; what we expected and did not see ends the walk here. */
+/* Errors of the library are returned; an unexpected result ends the program here. */
 static void expect(bool seen, const char *what)
 {
     if (seen) return;
@@ -80,8 +80,8 @@ static enum pawl_err see_idempotency(struct pawl *pawl, struct pawl_diag *diag)
     enum pawl_err err = pay_once(pawl, &first, diag);
     if (!err) err = pay_once(pawl, &again, diag);
     if (err) return err;
-    expect(again.deduplicated, "the second must be told that it is a repeat");
-    expect(memcmp(&first.id, &again.id, sizeof first.id) == 0, "and get the first one's id");
+    expect(again.deduplicated, "the second must be reported as a repeat");
+    expect(memcmp(&first.id, &again.id, sizeof first.id) == 0, "and return the first one's id");
     return PAWL_OK;
 }
 
@@ -123,8 +123,8 @@ static enum pawl_err stop_and_go(struct pawl *pawl, struct pawl_job_id id, struc
     if (!err) err = pawl_control(pawl, id, PAWL_CONTROL_RESUME, &by, &state, diag);
     if (err) return err;
     err = pawl_control(pawl, id, PAWL_CONTROL_RESUME, &by, &state, diag);
-    expect(err == PAWL_ERR_STATE, "what is not paused cannot be resumed");
-    expect(state == PAWL_STATE_AVAILABLE, "the state is told all the same");
+    expect(err == PAWL_ERR_STATE, "a job that is not paused cannot be resumed");
+    expect(state == PAWL_STATE_AVAILABLE, "the state is returned all the same");
     return PAWL_OK;
 }
 
@@ -231,7 +231,7 @@ static enum pawl_err keep_up(struct pawl *pawl, struct pawl_diag *diag)
 {
     struct pawl_retention retention = { .archive_after_ms = 86400000, .purge_after_ms = -1 };
     struct pawl_upkeep did;
-    do { // each turn is bounded, so that nobody waits long for it
+    do { // each turn is bounded, so that others do not wait long
         enum pawl_err err = pawl_upkeep_turn(pawl, &retention, &did, diag);
         if (err) return err;
     } while (did.more);

@@ -1,5 +1,5 @@
-/* Runs jobs: two handlers, a node with two threads, three jobs; prints what became of them.
- * Usage: worker [STORE] */
+/* Runs jobs: two handlers, a node with two threads, three jobs; prints their final states. Usage:
+ * worker [STORE] */
 #include <pawl/pawl.h>
 
 #include <stdio.h>
@@ -20,8 +20,8 @@ static enum pawl_outcome greet(struct pawl_task *task, void *ctx)
     return PAWL_OUTCOME_DONE;
 }
 
-/* Fails twice, as the world does. Between the steps of real work it would ask
- * pawl_task_cancelled(task), and return when told to. */
+/* Fails twice. A real handler would call pawl_task_cancelled(task) between its steps, and return
+ * when told to. */
 static enum pawl_outcome fetch(struct pawl_task *task, void *ctx)
 {
     const struct pawl_job *job = pawl_task_job(task);

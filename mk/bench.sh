@@ -1,14 +1,14 @@
 #!/bin/sh
-# Measures what is in build/ on one of the stores.
+# Runs the benchmarks of build/ on one of the stores.
 #
 # Usage: mk/bench.sh STORE [SECONDS]      STORE: sqlite or postgres
 #
-# SECONDS: soak the store for so long instead.
+# SECONDS: runs the soak test for this long instead.
 set -eu
 soak=${2:-}
 case $1 in
 sqlite)
-    [ -z "$soak" ] || { echo 'pawl: SOAK is for STORE=postgres' >&2; exit 2; }
+    [ -z "$soak" ] || { echo 'pawl: SOAK requires STORE=postgres' >&2; exit 2; }
     ninja -C build bench
     ;;
 postgres)
@@ -21,7 +21,7 @@ postgres)
     fi
     ;;
 *)
-    echo "pawl: STORE is sqlite or postgres, not \"$1\"" >&2
+    echo "pawl: STORE must be sqlite or postgres, not \"$1\"" >&2
     exit 2
     ;;
 esac

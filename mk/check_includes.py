@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that rooms include only what they may.
+"""Checks that rooms include only the headers that they may.
 
 Usage: check_includes.py ROOT
 

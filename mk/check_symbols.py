@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the names that the library shows to others.
+"""Checks the names that the library exports.
 
 Usage: check_symbols.py LIBPAWL.a LIBPAWL.so INCLUDE_DIR
 

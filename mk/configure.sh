@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures a build directory, once, and again when it is asked for with other options.
+# Configures a build directory, and reconfigures it if the options differ.
 #
 # Usage: mk/configure.sh DIR [meson options...]
 set -eu
@@ -12,7 +12,7 @@ if [ -f "$dir/build.ninja" ] && [ "$(cat "$asked" 2>/dev/null)" = "$wanted" ]; t
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# A directory made for another compiler, or left half made, cannot be reconfigured.
+# A directory made for another compiler, or left incomplete, cannot be reconfigured.
 rm -rf "$dir"
 if ! meson setup "$dir" "$@" >"$log" 2>&1; then
     cat "$log" >&2

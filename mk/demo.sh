@@ -1,6 +1,5 @@
 #!/bin/sh
-# The first minute with pawl: a server and a node at work on a store of their own, which is gone
-# afterwards.
+# Demonstrates pawl: a server and a node on a temporary store, which is removed afterwards.
 #
 # Usage: mk/demo.sh BINARY
 # shellcheck disable=SC2016 # commands are shown as they are typed, and expanded by eval
@@ -14,7 +13,7 @@ place=$(mktemp -d)
 server=
 node=
 
-# A second signal: what runs is not waited for.
+# A second signal: does not wait for running jobs.
 end() {
     kill "$1" 2>/dev/null && kill "$1" 2>/dev/null
     wait "$1" 2>/dev/null || :
@@ -59,7 +58,7 @@ await() {
     until eval "$1"; do
         tries=$((tries + 1))
         if [ $tries -gt 600 ]; then
-            echo "mk/demo.sh: this did not come true: $1" >&2
+            echo "mk/demo.sh: timed out waiting for: $1" >&2
             exit 1
         fi
         sleep 0.1
@@ -85,7 +84,7 @@ all_ended() {
     [ "$left" -eq 0 ]
 }
 
-say 'A server: the Open Job Spec over HTTP, on a SQLite file that it makes.'
+say 'A server: the Open Job Spec over HTTP, on a new SQLite file.'
 cat <<'END'
 $ pawl serve --listen 127.0.0.1:0 >server.log 2>&1 &
 END
@@ -95,7 +94,7 @@ await 'grep -q http: server.log'
 run 'cat server.log'
 run "url=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' server.log)"
 
-say 'A node: it takes jobs from queues of that file and runs the command for their type.'
+say 'A node: it claims jobs from queues of that file and runs the command for their type.'
 cat <<'END'
 $ pawl work --log-format text --workers 4 --queue default --queue images=2 --queue mail=1 \
     --exec 'sysinfo=uname -sr' \
@@ -116,14 +115,14 @@ node=$!
 await 'grep -q "is up" node.log'
 run 'cat node.log'
 
-say 'A job has a type and arguments. It is on disk before the answer comes, and runs at once.'
+say 'A job has a type and arguments. It is on disk before the reply is sent, and runs at once.'
 run 'jobs=$url/ojs/v1/jobs'
 run 'curl -s $jobs --json '\''{"type":"sysinfo","args":[]}'\'' | tee reply; echo'
 id=$(id_in reply)
 await '[ "$(pawl list --count --type sysinfo --state completed)" = 1 ]'
 run "curl -s \$jobs/$id; echo"
 
-say 'One that waits for its time, one that will fail twice, one that will fail for good.'
+say 'A delayed job, one that fails twice, and one that fails for good.'
 run 'curl -s $jobs --json '\''{"type":"mail.send","args":["dan@example.com"],
   "options":{"scheduled_at":"+PT2S"}}'\'' >reply'
 run 'curl -s $jobs --json '\''{"type":"invoice.fetch","args":[],
@@ -141,32 +140,32 @@ run 'curl -s $jobs/batch --json '\''{"jobs":[
   ]}'\'' >reply'
 run 'curl -s -X POST $url/ojs/v1/queues/mail/resume >reply'
 
-say 'One that is cancelled while it runs: its processes are killed.'
+say 'A job that is cancelled while it runs: its processes are killed.'
 run 'curl -s $jobs --json '\''{"type":"video.encode","args":[]}'\'' >reply'
 film=$(id_in reply)
 await '[ "$(pawl list --count --type video.encode --state active)" = 1 ]'
 run "curl -s -X DELETE \$jobs/$film; echo"
 
-say 'A hundred at once, from the command line; two at a time, as the queue says.'
+say 'A hundred jobs, from the command line; at most two run at a time, as set for the queue.'
 run 'seq 100 | sed '\''s/.*/{"type":"image.resize","queue":"images"}/'\'' | pawl submit -'
 
-say 'All of them have ended by now: so many jobs.'
+say 'Number of jobs, all of which have ended.'
 await all_ended
 if [ -t 1 ]; then printf '\r\033[K'; fi
 run 'pawl list --count'
 
-say 'What became of each.'
+say 'Their final states.'
 run 'pawl list --queue default --queue mail --oldest-first'
 run 'cat sent.log'
 
-say 'The one that failed twice, in full.'
+say 'The job that failed twice, with its history.'
 run "pawl show $flaky"
 
-say 'All in numbers, and a look for damage.'
+say 'Statistics, and a check for damage.'
 run 'pawl stats'
 run 'pawl check'
 
-say 'For programs: events, and metrics of this server; "pawl work --metrics" has those of a node.'
+say 'For programs: events, and metrics of this server; "pawl work --metrics" serves those of a node.'
 run 'curl -s "$url/ojs/v1/events?types=job.cancelled"; echo'
 run 'curl -s $url/metrics | grep ^ojs_job_enqueued_total'
 

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Prints the path of a tool that systems install under different names or in directories of its own:
-# the newest version that will do. Prints nothing and fails when there is none.
+# Prints the path of a tool that systems install under different names or in separate directories:
+# the newest suitable version. Prints nothing and fails if there is none.
 #
 # Usage: mk/find_tool.sh TOOL [VERSION]      TOOL: a name from the list below
 #
-# With VERSION, only that major version will do. Needs no more than a shell.
+# With VERSION, only that major version is suitable. Needs only a shell.
 set -eu
 
-# Name, oldest major version that will do, and where it may be beside the PATH: these come first,
-# since what belongs to a tool lies there with it.
+# Name, oldest suitable major version, and directories beside the PATH: these come first, since they
+# also contain the files that belong to the tool.
 tools() {
     cat <<'END'
 clang        14 /usr/lib/llvm*/bin:/usr/lib/llvm/*/bin:/opt/homebrew/opt/llvm*/bin
@@ -19,7 +19,7 @@ postgres     13 /usr/lib/postgresql/*/bin:/usr/pgsql-*/bin:/usr/libexec/postgres
 END
 }
 
-# The first number in what it says: "Debian clang version 14.0.6", "postgres (PostgreSQL) 17.6".
+# The first number in its output: "Debian clang version 14.0.6", "postgres (PostgreSQL) 17.6".
 major_of() {
     said=$("$1" --version 2>/dev/null) || return 1
     said=${said#"${said%%[0-9]*}"}

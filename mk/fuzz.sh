@@ -3,8 +3,8 @@
 #
 # Usage: FUZZ_SECONDS=N mk/fuzz.sh [TAP_FILE]
 #
-# Seeds are tests/fuzz/corpus/NAME; what a run learns stays in build-fuzz/corpus/NAME, so that the
-# next one goes on from there; inputs that break something are left in build-fuzz/broken/.
+# Seeds are tests/fuzz/corpus/NAME; inputs found by a run stay in build-fuzz/corpus/NAME, so that the
+# next one continues from there; inputs that cause failures are left in build-fuzz/broken/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 seconds=${FUZZ_SECONDS:-60}
@@ -21,7 +21,7 @@ if setarch -R true 2>/dev/null; then
     fixed_addresses=(setarch -R)
 fi
 
-# Only the fuzzers: no other program is made from this directory. Optimised no more than it takes.
+# Only the fuzzers: no other program is built in this directory. Optimized only as needed.
 clang=$(mk/find_tool.sh clang) || clang=clang
 if ! CC=$clang mk/configure.sh $dir -Doptimization=1 -Ddebug=false -Dc_args=-g1 \
         -Db_lundef=false -Db_sanitize=address,undefined -Dtests=false -Dbench=false -Dfuzz=true ||

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Tries pawl on other systems than this machine's, as a newcomer would: in a bare root of each, with
-# make and nothing else, runs `make run` and then the quick tests.
+# Tests pawl on other systems: in a minimal chroot of each, with nothing but make installed, runs
+# `make run` and then the quick tests.
 #
 # Usage: mk/roots.sh [TAP_FILE [SUITE...]]      SUITE: trixie (Debian 13) or noble (Ubuntu 24.04)
 #
-# debootstrap makes a bare root from the mirror of this machine's apt; it stays in build-roots/ with
-# the packages that were downloaded. Each run works on a layer above it, in namespaces of its own:
-# what it installs, mounts and starts is gone when it ends. Without root or a network the tests are
-# skipped; so is a root that cannot be made or takes longer than PAWL_ROOT_SECONDS (1800), for that
-# says nothing about pawl.
+# debootstrap creates a chroot from the mirror of this machine's apt; it stays in build-roots/ with
+# the downloaded packages. Each run works on an overlay above it, in separate namespaces: everything
+# it installs, mounts and starts is gone when it ends. Without root or a network the tests are
+# skipped; so is a chroot that cannot be created or takes longer than PAWL_ROOT_SECONDS (1800),
+# since that says nothing about pawl.
 # shellcheck disable=SC2016,SC2317 # expanded in the root; called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -21,7 +21,7 @@ tell() {
     echo "$*" | tee -a "$tap"
 }
 
-# ---- what there is to make a root from ----
+# ---- prerequisites ----
 
 # Suite, name, usual mirror, components, who signs it, and the script for a debootstrap that is
 # older than the suite.
@@ -51,19 +51,19 @@ obstacle() {
     if [ "$(id -u)" -ne 0 ]; then
         echo 'not root'
     elif ! command -v debootstrap >/dev/null; then
-        echo 'debootstrap is not here (mk/setup.sh roots)'
+        echo 'debootstrap is not installed (mk/setup.sh roots)'
     elif ! can_layer; then
-        echo 'no layer above a root can be mounted here'
+        echo 'overlay file systems cannot be mounted here'
     elif ! curl -fsS -m 30 -o /dev/null "${mirror}dists/$suite/InRelease" 2>/dev/null; then
         echo "no $suite at $mirror"
     elif [ ! -e "$keyring" ]; then
-        echo "no keys of $signer to check its packages with"
+        echo "the keys of $signer, which sign the packages, are not installed"
     fi
 }
 
 # ---- roots ----
 
-# enter COMMAND: runs it in a layer above the bare root, which is gone afterwards.
+# enter COMMAND: runs it in an overlay above the chroot, which is removed afterwards.
 enter() {
     local layer status
     layer=$(mktemp -d "$roots/layer.XXXXXX")

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes sure that what a purpose needs is on this machine. On Debian, Ubuntu and their kin installs
-# what is missing; on other systems says what to install, and how.
+# Checks that the packages for a purpose are installed. On Debian, Ubuntu and their derivatives
+# installs the missing ones; on other systems prints what to install, and how.
 #
 # Usage: mk/setup.sh PURPOSE...      PURPOSE: build, run, image, bench, unit, test, tidy,
 #                                             fuzz or roots
 #
-# Says nothing when nothing is missing. Needs no compiler, no Python and no root by itself; asks
-# sudo for root only when there is something to install.
+# Prints nothing if nothing is missing. Needs no compiler, no Python and no root itself; uses sudo
+# only if there is something to install.
 set -eu
 here=$(dirname "$0")
 
@@ -237,10 +237,10 @@ tell() {
         as='as root, run'
         if [ "$manager" = 'brew install' ]; then as=run; fi
         # shellcheck disable=SC2086 # one blank between words
-        say "something is missing; $as:" $manager $names
+        say "packages are missing; $as:" $manager $names
         return
     done
-    say "something is missing; install what your system calls these Debian packages:" \
+    say "packages are missing; install your system's equivalents of these Debian packages:" \
         "$(echo "$missing" | while read -r _ packages; do echo "${packages%%|*}"; done | xargs)"
 }
 
@@ -248,7 +248,7 @@ missing=
 for purpose in "$@"; do
     case $purpose in
     build | run | image | bench | unit | test | tidy | fuzz | roots) ;;
-    *) say "no such purpose: \"$purpose\""; exit 2 ;;
+    *) say "unknown purpose: \"$purpose\""; exit 2 ;;
     esac
     missing=$(printf '%s\n%s\n' "$missing" "$(missing_for "$purpose")")
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up what the test runs really did.
+"""Summarizes the results of the test runs.
 
 Usage: tally.py LABEL=LOG...
        tally.py --again LOG

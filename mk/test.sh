@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Runs the test steps that are named, all of them even when one fails, and adds up.
+# Runs the given test steps, all of them even if one fails, and prints a summary.
 #
 # Usage: mk/test.sh [--only=PATTERN] STEP...
 #
 #   plain    all tests but the suite "long"         tsan    those with threads, ThreadSanitizer
 #   checks   the quick checks of mk/tidy.py         tidy    the slow checks of mk/tidy.py
-#   all      plain and the suite "long"             fuzz    every parser, for a moment
+#   all      plain and the suite "long"             fuzz    every parser, for a short time
 #   asan     most tests, AddressSanitizer, UBSan    roots   Debian 13 (mk/roots.sh)
 #
-# --only: of plain, all, asan and tsan only tests whose name matches as a file's would ("http_*").
+# --only: of plain, all, asan and tsan, only tests whose name matches the shell pattern ("http_*").
 #
-# PAWL_TEST_SCALE is the percentage of rounds that the heavy suites run: 50 unless told otherwise,
-# a fifth of it under sanitizers, which are that much slower. Suites that drive the binary from
-# outside for long run without sanitizers, except for the server's; so does "slow", for the store in
-# memory takes the same paths.
+# PAWL_TEST_SCALE is the percentage of rounds that the long-running suites run: 50 by default, a
+# fifth of that under sanitizers, which are about five times slower. Suites that run the binary from
+# outside for long are not run under sanitizers, except for the server's; neither is "slow", since
+# the in-memory store takes the same paths.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 results=build-results
@@ -134,7 +134,7 @@ for step in "$@"; do
     case $step in
     plain | all | asan | tsan) logs+=("$step=$results/$step.json") ;;
     checks | tidy | fuzz | roots) logs+=("$step=$results/$step.tap") ;;
-    *) echo "mk/test.sh: no such step: \"$step\"" >&2; exit 2 ;;
+    *) echo "mk/test.sh: unknown step: \"$step\"" >&2; exit 2 ;;
     esac
 done
 case " $* " in *' roots '*) begin_roots ;; esac

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The house rules that a machine can check.
+"""Checks the style rules that can be checked automatically.
 
 Usage: tidy.py [--tap FILE] [--quick | --slow | CHECK...]      CHECK: a name from the list below
        tidy.py --fix-format
 
-Prints one TAP line for each check, with what it found under it; --tap appends the same to FILE.
-Exits with 0 only when all checks passed.
+Prints one TAP line for each check, followed by its findings; --tap appends the same to FILE.
+Exits with 0 only if all checks passed.
 """
 import argparse
 import concurrent.futures

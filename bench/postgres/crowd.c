@@ -1,5 +1,5 @@
-/* Several nodes on one server, each a process: how soon one picks up what another submitted,
- * whether two get more done than one, and what one asks the server while there is nothing to do. */
+/* Several nodes on one server, each a process: how soon one starts a job that another submitted,
+ * whether two have a higher throughput than one, and how many statements an idle one sends. */
 #include "bench/postgres/postgres.h"
 
 #include "base/rng.h"
@@ -14,7 +14,7 @@ enum {
     HELD_JOBS = 10000,
     SETTLE_US = 5000000, /* until a node that has just started is idle */
     WINDOW_US = 60000000,
-    JOBS_PER_S = 100000 /* that the nodes are thought able to run, at first */
+    JOBS_PER_S = 100000 /* initial estimate of the nodes' throughput */
 };
 
 /* ---- the nodes ---- */
@@ -69,7 +69,7 @@ static enum pawl_outcome nothing(struct pawl_task *task, void *ctx)
     return PAWL_OUTCOME_DONE;
 }
 
-/* A node too, but of other work. */
+/* Also a node, but for other types. */
 static struct pawl *open_submitter(struct pawl__bench *bench)
 {
     struct pawl *pawl = pawl__bench_pawl_open(bench, "node");
@@ -114,7 +114,7 @@ static void wait_notice(PGconn *conn)
     PQfreemem(notice);
 }
 
-/* The same with nothing on top: a durable row, a notice, and a durable claim. */
+/* The same with bare libpq: a durable row, a notice, and a durable claim. */
 static double sample_floor(struct pickup *pickup)
 {
     const int64_t start_us = pawl__bench_now_us();
@@ -177,7 +177,7 @@ struct pair {
     struct pawl__bench *bench;
     struct pawl *clients;
     struct pawl__pgnode nodes[2];
-    int64_t jobs_per_s; /* that there are jobs for */
+    int64_t jobs_per_s; /* for which there are jobs */
 };
 
 /* Earlier measurements may have left jobs too. */
@@ -226,8 +226,7 @@ static double drain_for_a_slice(struct pair *pair, int nodes)
     return per_s;
 }
 
-/* A slice that ran out of jobs says nothing: it is taken again with twice as many, until they
- * last. */
+/* A slice that ran out of jobs is invalid: it is repeated with twice as many, until they last. */
 static double drain(struct pair *pair, int nodes)
 {
     for (;; pair->jobs_per_s *= 2) {

@@ -208,8 +208,8 @@ static void insert_turn(struct lane *lane)
     lane->finished += lane->run->batch;
 }
 
-/* What has much to say is sent before what has much to answer: neither side waits for the other to
- * read. */
+/* Statements with large parameters are sent before those with large results: otherwise both sides
+ * could wait for the other to read. */
 static void lifecycle_turn(struct lane *lane)
 {
     send_complete(lane);

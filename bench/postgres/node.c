@@ -1,11 +1,11 @@
-/* pawl_bench_node: a node that does as it is told on its standard input, for the measurements that
+/* pawl_bench_node: a node that is controlled through its standard input, for the measurements that
  * need several processes.
  *
  * Usage: pawl_bench_node URL NAME
  *
  * Each of the commands "start", "stop" and "count" is answered with the number of runs that it has
  * completed. Jobs of the type "mail.send" do nothing; those of the type "bench.ring" print the
- * monotonic time. It ends with its input. */
+ * monotonic time. It ends at the end of its input. */
 #include "base/clock.h"
 
 #include <pawl/pawl.h>

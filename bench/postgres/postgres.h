@@ -1,7 +1,6 @@
-/* What the measurements on PostgreSQL share: a server that libpq's environment (PGHOST, PGUSER)
- * leads to, on which every store and floor is a database of its own, and the floor.
- *
- * Whatever goes wrong ends the program with a message, as in bench.h. */
+/* Shared by the measurements on PostgreSQL: a server, found through libpq's environment (PGHOST,
+ * PGUSER), on which every store and floor is a separate database, and the floor. Any error ends the
+ * program with a message, as in bench.h. */
 #ifndef PAWL_BENCH_POSTGRES_H
 #define PAWL_BENCH_POSTGRES_H
 
@@ -36,22 +35,22 @@ PAWL__PG_BENCHES(X)
 
 /* A connection to the database of the store or floor `name`; NULL: to the server's own. */
 PGconn *pawl__pg_dial(const char *name);
-/* Any number of statements, or ... */
+/* Runs any number of statements, or ... */
 void pawl__pg_run(PGconn *conn, const char *sql);
-/* ... one that gives a number. */
+/* ... one that returns a number. */
 double pawl__pg_number(PGconn *conn, const char *sql);
 /* What the server has spent so far. */
 struct pawl__pg_cost {
     double wal_bytes; /* of write-ahead log */
-    double cpu_us;    /* of the processes that there are; those of open connections among them */
+    double cpu_us;    /* of the current processes, including those of open connections */
 };
 struct pawl__pg_cost pawl__pg_cost(void);
 
-/* ---- floor.c: libpq with nothing on top ---- */
+/* ---- floor.c: libpq alone ---- */
 
 struct pawl__pgfloor;
 
-/* So many connections, each with a thread of its own while it is used. */
+/* `connections` connections, each with a thread of its own while it is used. */
 struct pawl__pgfloor *pawl__pgfloor_open(const struct pawl__bench *bench, const char *name,
                                          int connections);
 void pawl__pgfloor_close(struct pawl__pgfloor *floor);
@@ -80,9 +79,10 @@ struct pawl__pgnode {
 struct pawl__pgnode pawl__pgnode_open(const struct pawl__bench *bench, const char *store,
                                       const char *name);
 void pawl__pgnode_close(struct pawl__pgnode *node);
-/* Have it start or stop claiming, or nothing of the kind; how many runs it has completed. */
+/* Sends a command to the node ("start", "stop" or "count"); returns the number of runs that it has
+ * completed. */
 int64_t pawl__pgnode_ask(struct pawl__pgnode *node, const char *command);
-/* The next number that it says. */
+/* The next number that it prints. */
 int64_t pawl__pgnode_hear(struct pawl__pgnode *node);
 
 #endif

@@ -1,5 +1,5 @@
-/* pawl_bench_postgres: what is measured on PostgreSQL, and where its stores are. Each is a database
- * of its own, made when its URL is first asked for. */
+/* pawl_bench_postgres: the measurements on PostgreSQL, and the place of its stores. Each is a
+ * separate database, created when its URL is first requested. */
 #include "bench/postgres/postgres.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ const struct pawl__program pawl__program = {
     .count = sizeof list / sizeof *list,
 };
 
-static char stores[STORES_MAX][NAME_BYTES]; /* that there are; "": none */
+static char stores[STORES_MAX][NAME_BYTES]; /* existing ones; "": none */
 
 /* ---- the server ---- */
 
@@ -77,7 +77,7 @@ static void administer(const char *before, const char *database, const char *aft
     PQfinish(conn);
 }
 
-/* utime and stime of /proc/PID/stat, behind the name, which may hold anything. */
+/* utime and stime of /proc/PID/stat, after the name, which may contain any character. */
 static double process_cpu_us(const char *pid)
 {
     char path[64], line[1024] = "";
@@ -138,7 +138,7 @@ struct pawl__url pawl__bench_url(const struct pawl__bench *bench, const char *na
     if (!find(database)) {
         char *free_one = find("");
         assert(free_one);
-        administer("DROP DATABASE IF EXISTS", database, ""); // of a run that was cut short
+        administer("DROP DATABASE IF EXISTS", database, ""); // of an interrupted run
         administer("CREATE DATABASE", database, "");
         memcpy(free_one, database, sizeof database);
     }

@@ -14,7 +14,7 @@
 enum {
     CLAIM_JOBS = 100,
     AHEAD_JOBS = 20000,       /* or ... */
-    AHEAD_JOBS_QUICK = 10000, /* half of it is more than a node holds by itself */
+    AHEAD_JOBS_QUICK = 10000, /* half of it is more than a node holds */
     FILL_CALL_JOBS = 1000,
     LOOK_RUNS = 64,
     LOOK_US = 1000,
@@ -28,9 +28,10 @@ enum {
 struct soak {
     struct pawl__api api; /* the load */
     struct pawl *prober;
-    const char *period; /* what one is called */
-    int64_t ahead;      /* of the node are the clients, at most; half of it at least */
-    _Atomic bool over;  /* nobody looks any more */
+    const char *period; /* name of a period */
+    int64_t ahead;      /* at most this many jobs are the clients ahead of the node; at least
+                           half */
+    _Atomic bool over;  /* measurement is over */
     _Atomic int64_t unanswered;
     double samples[SAMPLES_MAX]; /* of this period: ms for a claim */
     int count;

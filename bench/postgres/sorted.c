@@ -1,6 +1,7 @@
-/* Claims by how many jobs wait, beside the query of a scheduler that computes how much a job has
- * aged when it claims: no index can give that order, so it reads and sorts all that waits. It runs
- * on a table of its own with the same rows and with the indexes that such a scheduler documents. */
+/* Claims by the number of waiting jobs, compared with the query of a scheduler that computes the
+ * age of jobs at claim time: no index can provide that order, so the query reads and sorts all
+ * waiting jobs. It runs on a separate table with the same rows and with the indexes that such a
+ * scheduler documents. */
 #include "bench/postgres/postgres.h"
 
 enum { CLAIM_JOBS = 100, PRIORITIES = 5, PAIRS = 9, SAMPLES = 5 };
@@ -23,7 +24,7 @@ static const char table_sql[] =
     " floor(extract(epoch FROM now() - scheduled_time) / 60 / 15) AS age_boost FROM sorted.job;"
     "SET search_path = sorted";
 
-/* As it is published, with a number for :batchSize. */
+/* As published, with a number for :batchSize. */
 static const char claim_sql[] = "SELECT * FROM scheduler_job\n"
                                 "WHERE status = 'PENDING'\n"
                                 "AND scheduled_time <= NOW()\n"

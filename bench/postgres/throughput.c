@@ -3,7 +3,7 @@
 
 enum { BATCH = 500, AHEAD_JOBS = 16000 };
 
-/* What the rows of all slices cost. */
+/* The cost of the rows of all slices. */
 struct total {
     struct pawl__pg_cost cost;
     double rows;
@@ -150,7 +150,7 @@ static void floor_alone(struct pawl__bench *bench, bool lifecycle, int connectio
     pawl__bench_forget(bench, "floor");
 }
 
-/* The floor alone, by how many connections it has: what the machine can do. */
+/* The floor alone, by number of connections: what the machine can do. */
 void pawl__bench_pg_floor(struct pawl__bench *bench)
 {
     for (int lifecycle = 0; lifecycle < 2; lifecycle++) {
