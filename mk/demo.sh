@@ -165,7 +165,7 @@ say 'Statistics, and a check for damage.'
 run 'pawl stats'
 run 'pawl check'
 
-say 'For programs: events, and metrics of this server; "pawl work --metrics" serves those of a node.'
+say 'For programs: events, and metrics of this server; "pawl work --metrics" has those of a node.'
 run 'curl -s "$url/ojs/v1/events?types=job.cancelled"; echo'
 run 'curl -s $url/metrics | grep ^ojs_job_enqueued_total'
 

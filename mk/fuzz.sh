@@ -3,8 +3,8 @@
 #
 # Usage: FUZZ_SECONDS=N mk/fuzz.sh [TAP_FILE]
 #
-# Seeds are tests/fuzz/corpus/NAME; inputs found by a run stay in build-fuzz/corpus/NAME, so that the
-# next one continues from there; inputs that cause failures are left in build-fuzz/broken/.
+# Seeds are tests/fuzz/corpus/NAME; inputs found by a run stay in build-fuzz/corpus/NAME, so that
+# the next one continues from there; inputs that cause failures are left in build-fuzz/broken/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 seconds=${FUZZ_SECONDS:-60}
