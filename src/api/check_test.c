@@ -1,4 +1,4 @@
-/* The rules for single values. */
+/* Tests the checks of single values. */
 #include "api/check.h"
 #include "api/test_kit.h"
 
@@ -237,7 +237,7 @@ static void quote_makes_any_text_fit_for_a_message(void **state)
     assert_int_equal(strlen(pawl__quote(cut).text), 63);
     assert_string_equal(pawl__quote(cut).text + 60, "...");
     char *wide = kit_repeat("\xf0\x9f\x98\x80", 100);
-    assert_int_equal(strlen(pawl__quote(wide).text), 63); // 15 whole ones and the dots
+    assert_int_equal(strlen(pawl__quote(wide).text), 63); // 15 whole characters and the dots
     free(fits);
     free(cut);
     free(wide);

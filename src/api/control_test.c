@@ -1,4 +1,4 @@
-/* Moving jobs by hand, through a real store in memory. */
+/* Tests the control of jobs, through a real store in memory. */
 #include "api/test_kit.h"
 
 static struct pawl *desk(void **state)
@@ -80,7 +80,7 @@ static void unknown_job_and_control_are_refused(void **state)
               "control");
     KIT_FAILS(pawl_control(desk(state), id, PAWL_CONTROL_END, NULL, &to, &diag), PAWL_ERR_ARG,
               "control");
-    // NONE would mean delete, inside
+    // internally, NONE means delete
     KIT_FAILS(pawl_control_many(desk(state), &all, PAWL_CONTROL_NONE, 1, NULL, &moved, &diag),
               PAWL_ERR_ARG, "control");
     assert_int_equal(moved, -7);

@@ -1,4 +1,4 @@
-/* Filters and pages: what is refused, at which member, and what the store gets. */
+/* Tests filters and pages: what is refused, with which field, and what the store gets. */
 #include "api/filter.h"
 #include "api/check.h"
 #include "api/test_kit.h"
@@ -53,7 +53,7 @@ static void states_and_priorities_keep_their_bounds(void **state)
         { { .priority_given = true, .priority_min = INT32_MIN, .priority_max = INT32_MAX }, FINE },
         { { .priority_given = true, .priority_min = 2, .priority_max = 1 },
           ARG("filter.priority_max") },
-        { { .priority_min = 2, .priority_max = 1 }, FINE }, // not asked for
+        { { .priority_min = 2, .priority_max = 1 }, FINE }, // not requested
     };
     try_rows(rows, COUNT(rows));
 }

@@ -1,4 +1,4 @@
-/* Looking at jobs, through a real store in memory. */
+/* Tests queries, through a real store in memory. */
 #include "api/test_kit.h"
 
 static struct pawl *desk(void **state)

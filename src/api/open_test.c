@@ -1,4 +1,4 @@
-/* Opening: what a configuration may say, and what its silence means. */
+/* Tests opening: valid configurations and defaults. */
 #include "api/test_kit.h"
 #include "base/clock.h"
 
@@ -116,7 +116,7 @@ static void note_refusal(struct pawl_answer *answer)
     pawl_answer_free(answer);
 }
 
-/* As post.h says: not on the caller's thread, which may hold what `fn` needs. */
+/* As documented in post.h: not on the caller's thread, which may hold a lock that `fn` needs. */
 static void assert_post_is_refused_later(struct pawl *reader)
 {
     struct refusal refusal = { .err = PAWL_OK };
@@ -127,7 +127,7 @@ static void assert_post_is_refused_later(struct pawl *reader)
     assert_false(pthread_equal(refusal.thread, pthread_self()));
 }
 
-/* A file of the store that is written, and one handle that only looks. */
+/* One handle writes to a store's file, the other only reads. */
 static void reads_while_another_handle_writes(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Calls that do not wait. Answers come on the committer's thread, which a plug can hold: so what is
- * posted meanwhile is surely under way. */
+/* Tests asynchronous calls. Answers arrive on the committer's thread, which a plug can block, so
+ * that calls posted in the meantime are certainly in progress. */
 #include "api/check.h"
 #include "api/test_kit.h"
 
@@ -78,7 +78,7 @@ static void hold(struct pawl__op *op)
     pawl__unlock(&tray->mutex);
 }
 
-/* From here on nothing is answered, until it is pulled. */
+/* Blocks all answers until the plug is pulled. */
 static void plug_in(struct pawl *pawl, struct tray *tray)
 {
     tray->plug = (struct pawl__op){ .kind = PAWL__OP_EXTEND, .done = hold, .user = tray };
@@ -340,7 +340,7 @@ static void batch_that_clashes_names_the_one(void **state)
     tray_release(&tray);
 }
 
-/* The blocking call says the same. */
+/* The blocking call reports the same. */
 static void both_forms_name_the_same_one(void **state)
 {
     struct pawl *pawl = desk(state);
@@ -360,8 +360,8 @@ static void both_forms_name_the_same_one(void **state)
 
 /* ---- memory ---- */
 
-/* Everything that was passed is looked at until the answer, and not after: the sanitizers see to
- * that. Texts are on the heap, so that they show it. */
+/* Arguments are read until the answer, and not after: the sanitizers check that. Texts are on the
+ * heap, so that an access is detected. */
 static void arguments_are_borrowed_until_the_answer(void **state)
 {
     struct pawl *pawl = desk(state);
@@ -447,7 +447,7 @@ static void *close_store(void *arg)
     return NULL;
 }
 
-/* Every one is answered, with what really happened, and a claim still finds its engine. */
+/* Every call is answered with its real result, and a claim still finds its engine. */
 static void closing_waits_for_answers_to_come(void **state)
 {
     struct kit *kit = *state;

@@ -1,4 +1,4 @@
-/* Claiming and reporting for workers elsewhere: the calls that wait. */
+/* Tests the blocking calls for external workers. */
 #include "api/check.h"
 #include "api/test_kit.h"
 
@@ -236,7 +236,7 @@ static void results_are_bounded_json(void **state)
 
 /* ---- whose run it is ---- */
 
-/* Every call of an owner, with a run that is not his. */
+/* Every call of an owner, with a run that it does not own. */
 static void assert_refused(struct pawl *pawl, struct pawl_run run, enum pawl_err expected,
                            const char *field)
 {
@@ -248,7 +248,7 @@ static void assert_refused(struct pawl *pawl, struct pawl_run run, enum pawl_err
     KIT_FAILS(pawl_fail(pawl, &run, &report, &failed, &diag), expected, field);
     KIT_FAILS(pawl_give_back(pawl, &run, 0, &diag), expected, field);
     KIT_FAILS(pawl_give_back(pawl, &run, 10, &diag), expected, field);
-    if (run.run) { // for these two 0 is whoever asks
+    if (run.run) { // for these two, 0 means any run
         KIT_FAILS(pawl_progress(pawl, &run, &progress, &diag), expected, field);
         KIT_FAILS(pawl_checkpoint(pawl, &run, kit_span("1"), &sequence, &diag), expected, field);
     }
@@ -338,7 +338,8 @@ static void worker_may_know_better_than_the_policy(void **state)
     assert_int_equal(failed.to, PAWL_STATE_AVAILABLE);
     run = claim_run(desk(state));
     report = (struct pawl_report){ .lapse = true };
-    KIT_OK(pawl_fail(desk(state), &run, &report, NULL, &diag)); // who does not want to know
+    KIT_OK(pawl_fail(desk(state), &run, &report, NULL, &diag)); // the caller does not need the
+                                                                // result
     assert_int_equal(state_of(desk(state), run.id), PAWL_STATE_AVAILABLE);
 }
 

@@ -1,4 +1,4 @@
-/* Specs: what is refused, at which member, and what the store gets. */
+/* Tests specs: what is refused, with which field, and what the store gets. */
 #include "api/spec.h"
 #include "api/check.h"
 #include "api/test_kit.h"
@@ -12,7 +12,7 @@
 struct row {
     struct pawl_job_spec spec;
     enum pawl_err err;
-    const char *field; /* "" when it is fine */
+    const char *field; /* "" if it is valid */
 };
 
 static enum pawl_err take(const struct pawl_job_spec *given, struct pawl_diag *diag)

@@ -1,4 +1,4 @@
-/* Fingerprints: which specs are the same, and the keys that say so. */
+/* Tests fingerprints: which specs are equal, and their keys. */
 #include "api/spec.h"
 #include "api/test_kit.h"
 
@@ -7,7 +7,7 @@
         text, sizeof text - 1                                                                      \
     }
 
-/* The keys of a spec that must be fine. */
+/* The keys of a spec that must be valid. */
 static struct pawl__new_job job_of(const struct pawl_job_spec *given)
 {
     struct pawl__intake intake = { .kept.chunks = NULL };
@@ -61,7 +61,7 @@ static void equal_dimensions_are_one_job(void **state)
             .args = JSON("[1]"),
             .priority = 5,
             .unique = { .keys = T } } },
-        // the type counts, named or not
+        // the type counts even if it is not named
         { { .type = "t", .unique = { .keys = T | Q } }, { .type = "t", .unique = { .keys = Q } } },
         { { .type = "t", .unique = { .keys = Q } },
           { .type = "t", .queue = "default", .unique = { .keys = Q } } },
@@ -98,7 +98,7 @@ static void equal_dimensions_are_one_job(void **state)
           { .type = "t",
             .meta = JSON("{\"other\":1}"),
             .unique = { .keys = M, META_KEYS("tenant", "gone") } } },
-        // what follows a conflict does not make the job another one
+        // the conflict rule does not distinguish jobs
         { { .type = "t", .unique = { .keys = T, .period_ms = 5 } },
           { .type = "t", .unique = { .keys = T, .states = 4, .on_conflict = 2 } } },
     };

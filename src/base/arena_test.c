@@ -128,7 +128,7 @@ static void release_may_be_repeated(void **state)
     assert_non_null(pawl__arena_alloc(&arena, 10));
     pawl__arena_release(&arena);
     pawl__arena_release(&arena);
-    assert_non_null(pawl__arena_alloc(&arena, 10)); // as good as new
+    assert_non_null(pawl__arena_alloc(&arena, 10)); // reusable
     pawl__arena_release(&arena);
 }
 

@@ -95,7 +95,7 @@ static void failure_is_remembered_until_cleared(void **state)
 {
     struct pawl__buf buf = { 0 };
     pawl__buf_add_text(&buf, "kept");
-    pawl__buf_add(&buf, "", SIZE_MAX - 2); // cannot be had; nothing of it is read
+    pawl__buf_add(&buf, "", SIZE_MAX - 2); // cannot be allocated; none of it is read
     assert_true(buf.failed);
     pawl__buf_add_text(&buf, "lost");
     pawl__buf_add_int(&buf, 5);

@@ -79,7 +79,7 @@ static void failure_fills_the_diagnosis_and_is_returned(void **state)
     assert_string_equal(diag.text, "bad \"x\"");
     assert_int_equal(pawl__fail_nomem(&diag), PAWL_ERR_NOMEM);
     assert_string_equal(diag.text, "out of memory");
-    assert_string_equal(diag.field, ""); // nothing stays of the one before
+    assert_string_equal(diag.field, ""); // nothing remains of the previous error
 }
 
 static void no_diagnosis_is_fine(void **state)

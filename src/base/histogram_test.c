@@ -1,4 +1,4 @@
-/* Histograms: where values are counted, and how near a quantile comes. */
+/* Tests histograms: the bucket of a value, and the accuracy of quantiles. */
 #include "base/histogram.h"
 
 #include "base/test_kit.h"
@@ -83,7 +83,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The bucket that holds a quantile is the one that the value itself is in. */
+/* A quantile is in the same bucket as the value itself. */
 static void quantiles_are_good_to_a_factor_of_two(void **state)
 {
     enum { N = 1000 };

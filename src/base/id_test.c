@@ -85,7 +85,7 @@ static void full_millisecond_runs_ahead_of_the_clock(void **state)
     }
     // 4096 numbers in a ms, of which fewer than 256 are left out at its start
     assert_in_range(id_ms(last), 1000000 + MANY / 4096, 1000000 + MANY / 3840);
-    hand.now_ms = 2000000; // when the clock has caught up it leads again
+    hand.now_ms = 2000000; // ids follow the clock again once it has caught up
     assert_int_equal(id_ms(pawl__idgen_next(&gen)), 2000000);
     pawl__idgen_release(&gen);
 }

@@ -1,7 +1,7 @@
-/* Another reader as witness. Documents are made at random as jansson's values and spelt at random
- * (order of members, white space, escapes, numbers): both readers must see the same, and all
- * spellings must have one canonical form. Then the text is damaged: both must agree on whether it
- * still is JSON. */
+/* Compares the parser with jansson. Documents are generated at random as jansson's values and spelt
+ * at random (order of members, white space, escapes, numbers): both parsers must read the same, and
+ * all spellings must have one canonical form. Then the text is damaged: both must agree on whether
+ * it is still JSON. */
 #include "base/utf8.h"
 
 #include <jansson.h>
@@ -131,8 +131,8 @@ static void spell_string(struct pawl__rng *rng, struct pawl__buf *out, const cha
     pawl__buf_add_text(out, "\"");
 }
 
-/* jansson tells integers from reals by how they are written, so that an integer stays one; a real
- * is written with all the digits that make it, in one of two ways. */
+/* jansson distinguishes integers from reals by their spelling, so an integer stays one; a real is
+ * written with all its digits, in one of two ways. */
 static void spell_number(struct pawl__rng *rng, struct pawl__buf *out, const json_t *value)
 {
     if (json_is_integer(value)) {

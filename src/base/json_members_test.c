@@ -39,7 +39,7 @@ static void duplicate_members_are_refused(void **state)
 static void names_that_only_look_alike_are_not_duplicates(void **state)
 {
     static const char *const texts[] = {
-        "{\"a\":1,\"a\\u0000\":2,\"a\\u0000\\u0000\":3}", // zeros beyond the end are no content
+        "{\"a\":1,\"a\\u0000\":2,\"a\\u0000\\u0000\":3}", // zeros beyond the end are not content
         "{\"\":1,\"\\u0000\":2}",
         "{\"abcdefgh\":1,\"abcdefghi\":2,\"abcdefgx\":3}",
         "{\"\\\\u0061\":1,\"a\":2}",
@@ -155,7 +155,7 @@ static void a_text_without_repeats_is_not_copied(void **state)
     pawl__arena_release(&arena);
 }
 
-/* Each value is its place in the text, so that the survivor of a name must be its greatest. */
+/* Each value is its position in the text, so the last value of a name is its greatest. */
 static void the_last_wins_in_objects_of_any_size(void **state)
 {
     for_seeds(seed, 100)
@@ -217,7 +217,7 @@ static void an_object_has_no_more_members_than_the_rules_allow(void **state)
     }
 }
 
-/* "[1,1,...]" of `count` numbers, of which the rules allow `most` tokens in all. */
+/* "[1,1,...]" of `count` numbers; the rules allow `most` tokens in total. */
 static enum pawl_err parse_numbers(size_t count, uint32_t most, struct pawl_diag *diag)
 {
     struct pawl__json_rules rules = { .depth_max = DEPTH, .tokens_max = most };

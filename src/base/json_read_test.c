@@ -1,4 +1,4 @@
-/* What is read out of a document: members, strings, numbers. */
+/* Tests access to the contents of a document: members, strings, numbers. */
 #include <math.h>
 
 #include "base/json_test_kit.h"
@@ -67,7 +67,7 @@ static void strings_are_unescaped(void **state)
         assert_int_equal(doc.err, PAWL_OK);
         char *content = pawl__json_string(&doc.json, 0, &doc.arena, &len);
         assert_int_equal(len, cases[i].len);
-        assert_memory_equal(content, cases[i].content, len + 1); // and a NUL behind it
+        assert_memory_equal(content, cases[i].content, len + 1); // and a NUL after it
         assert_non_null(pawl__json_string(&doc.json, 0, &doc.arena, NULL));
         doc_release(&doc);
     }
@@ -102,7 +102,7 @@ static void whole_numbers_are_integers_however_they_are_spelt(void **state)
         { "9223372036854775807.000", INT64_MAX },
         { "9.223372036854775807e18", INT64_MAX },
         { "-922337203685477580800e-2", INT64_MIN },
-        { "9007199254740993", INT64_C(9007199254740993) }, // which no double holds
+        { "9007199254740993", INT64_C(9007199254740993) }, // which no double can represent
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct doc doc;
@@ -199,7 +199,7 @@ static void what_is_not_finite_is_no_double(void **state)
     }
 }
 
-/* A tie that only the last of a thousand digits breaks. */
+/* A tie that only the last of a thousand digits decides. */
 static void far_digits_still_decide_a_tie(void **state)
 {
     char text[2000] = "9007199254740993.";

@@ -1,4 +1,4 @@
-/* What is a document, and what its tokens are. */
+/* Tests which texts are documents, and their tokens. */
 #include "base/json_test_kit.h"
 
 enum { DEPTH = 32 };
@@ -166,7 +166,7 @@ static void what_it_does_not_is_refused_and_placed(void **state)
     }
 }
 
-/* Strings are scanned in words of several bytes: no byte may hide in one. */
+/* Strings are scanned in words of several bytes: no byte may be missed. */
 static void bytes_in_a_string_are_judged_wherever_they_stand(void **state)
 {
     enum { LEN = 40 };
@@ -175,7 +175,7 @@ static void bytes_in_a_string_are_judged_wherever_they_stand(void **state)
         for (int at = 0; at < LEN; at++) {
             char text[LEN + 2];
             struct doc doc;
-            memset(text, at % 2 ? ' ' : 0x7f, sizeof text); // the neighbours of what is refused
+            memset(text, at % 2 ? ' ' : 0x7f, sizeof text); // next to a refused byte
             text[0] = text[LEN + 1] = '"';
             text[1 + at] = (char)byte;
             doc_parse(&doc, text, sizeof text, DEPTH);

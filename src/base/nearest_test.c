@@ -15,7 +15,7 @@ static const char *nearest(const char *word)
 static void finds_a_misspelt_word(void **state)
 {
     (void)state;
-    assert_string_equal(nearest("dealy"), "delay"); // neighbours swapped
+    assert_string_equal(nearest("dealy"), "delay"); // adjacent letters swapped
     assert_string_equal(nearest("qeue"), "queue");  // one missing
     assert_string_equal(nearest("retyr"), "retry");
     assert_string_equal(nearest("dealy_until"), "delay_until");

@@ -52,8 +52,8 @@ static void agrees_on_a_million_letters(void **state)
     assert_digest(&sha, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* Python's hashlib made the expected digest, which is one over the digests of 300 messages: every
- * way that a message can end in its last blocks. */
+/* The expected digest was computed by Python's hashlib. It is a digest over the digests of 300
+ * messages, which cover all lengths of the last block. */
 static void agrees_on_every_length(void **state)
 {
     struct pawl__sha256 all;

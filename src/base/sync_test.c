@@ -109,7 +109,7 @@ static void waiting_ends_when_its_time_has_passed(void **state)
         } // true without a signal is allowed, for ever is not
         assert_true(pawl__clock_mono_us(&pawl__clock_system) - from >= timeouts[i]);
     }
-    pawl__unlock(&shared.mutex); // we hold it again: else this asserts
+    pawl__unlock(&shared.mutex); // the lock is held again, or this asserts
     shared_release(&shared);
 }
 

@@ -309,7 +309,7 @@ static void instants_print(void **state)
     }
 }
 
-/* The C library is the witness here: another calendar, written by others. */
+/* Compares with the C library's independent calendar. */
 static void agrees_with_the_c_library(int64_t ms, uint64_t seed)
 {
     char text[PAWL__INSTANT_TEXT_BYTES], expected[64];

@@ -14,8 +14,8 @@ static void every_character_survives(void **state)
     }
 }
 
-/* The definition, read the slow way: decode without any check, then look whether the result may be
- * written so. */
+/* The definition, implemented the slow way: decode without checks, then test whether the result may
+ * be encoded so. */
 static bool is_character(const unsigned char *b, int len)
 {
     static const uint32_t min[5] = { 0, 0, 0x80, 0x800, 0x10000 };

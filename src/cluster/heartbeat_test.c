@@ -1,4 +1,4 @@
-/* Heartbeats: the documented factors, their bounds, and that a node has the time to try again. */
+/* Tests heartbeats: the documented factors, their bounds, and that a node has time to retry. */
 #include "cluster/cluster.h"
 
 #include "base/test_kit.h"
@@ -50,8 +50,7 @@ static void short_leases_are_kept_too(void **state)
     assert_int_equal(pause_ms(1, 7, 1000), 1);
 }
 
-/* Whatever it was told: after a heartbeat that failed there is time for more before the lease is
- * over. */
+/* In any situation, after a failed heartbeat there is time for another before the lease ends. */
 static void two_thirds_of_the_lease_at_most(void **state)
 {
     for_seeds(seed, 1000)

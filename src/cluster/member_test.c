@@ -1,4 +1,4 @@
-/* Members: names that differ, and what a node says of itself, there and back. */
+/* Tests members: distinct names, and descriptions that are read back. */
 #include "cluster/cluster.h"
 
 #include "base/test_kit.h"
@@ -43,7 +43,7 @@ static void member_comes_back(void **state)
     assert_int_equal(back.lease_ms, 30000);
     assert_true(back.draining);
     assert_false(back.given_up);
-    // what the stores look for, and what they make of it
+    // what the stores search for, and what they replace it with
     assert_non_null(strstr(buf.at, "\"lease_ms\":30000"));
     pawl__member_read("{\"lapsed_lease_ms\":30000}", &arena, &back);
     assert_true(back.given_up);

@@ -1,20 +1,20 @@
-/* The herald: everything in order, nobody held up, and what was lost is counted. */
+/* Tests the herald: moves arrive in order, nothing else is delayed, and lost moves are counted. */
 #include "engine/inside.h"
 
 #include <stdio.h>
 
 #include "base/test_kit.h"
 
-/* What was told, and a gate at which the listener can be held. */
+/* The reported moves, and a gate that can block the listener. */
 struct ear {
     struct pawl__mutex mutex;
     struct pawl__cond change;
     /* guarded by mutex: */
-    bool shut;        /* the listener stays inside */
+    bool shut;        /* blocks the listener */
     bool inside;      /* it is inside now */
-    int64_t told;     /* moves heard */
-    int64_t lost;     /* as they were told */
-    int64_t last_run; /* of the newest move */
+    int64_t told;     /* moves received */
+    int64_t lost;     /* as reported */
+    int64_t last_run; /* of the latest move */
     bool in_order;
     bool names_right;
     bool overlapped; /* two calls at once */
@@ -88,7 +88,8 @@ static struct pawl__herald *herald_of(struct ear *ear)
     return herald;
 }
 
-/* Moves number `from` to `until` - 1 of one job, in one notice; names live during the call only. */
+/* Sends moves number `from` to `until` - 1 of one job in one notice; names are valid during the
+ * call only. */
 static void tell(struct pawl__herald *herald, int64_t from, int64_t until)
 {
     size_t count = (size_t)(until - from);
@@ -161,7 +162,7 @@ static void tells_in_order_and_one_at_a_time(void **state)
     ear_release(&ear);
 }
 
-/* One is inside, so that exactly PAWL__HERALD_MAX fit behind it. */
+/* One move is being reported, so that exactly PAWL__HERALD_MAX fit into the ring. */
 static void slow_listener_loses_nothing_within_the_bound(void **state)
 {
     struct ear ear;
@@ -169,7 +170,7 @@ static void slow_listener_loses_nothing_within_the_bound(void **state)
     struct pawl__herald *herald = herald_of(&ear);
     tell(herald, 1, 2);
     wait_until_inside(&ear);
-    tell(herald, 2, 2 + PAWL__HERALD_MAX); // returns though nobody listens
+    tell(herald, 2, 2 + PAWL__HERALD_MAX); // returns although the listener is blocked
     ear_open(&ear);
     pawl__herald_free(herald);
     assert_int_equal(ear.told, 1 + PAWL__HERALD_MAX);
@@ -189,7 +190,7 @@ static void beyond_the_bound_losses_are_counted(void **state)
     tell(herald, 2, 1 + kept + lost);
     ear_open(&ear);
     wait_until_told(&ear, kept);
-    assert_int_equal(ear.lost, 0); // what was kept is the oldest, without a gap
+    assert_int_equal(ear.lost, 0); // the oldest moves were kept, without a gap
     tell(herald, 1 + kept + lost, 2 + kept + lost);
     pawl__herald_free(herald);
     assert_int_equal(ear.told, kept + 1);

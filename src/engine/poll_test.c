@@ -1,4 +1,5 @@
-/* The safety poll: its modes, its documented numbers, and what holds of it whatever it has seen. */
+/* Tests the safety poll: its modes, its documented numbers, and its invariants under random events.
+ */
 #include "engine/poll.h"
 
 #include "base/test_kit.h"
@@ -6,7 +7,7 @@
 #define START_MS INT64_C(1750000000000)
 #define MINUTE_MS INT64_C(60000)
 
-/* A third of the workers in use: where the load neither slows nor hastens. */
+/* A third of the workers in use: at this load the factor is 1. */
 enum { BUSY_NEUTRAL = 34, BATCH = 100 };
 
 struct stand {
@@ -66,7 +67,7 @@ static void defaults_leave_what_was_given(void **state)
     assert_memory_equal(&rules, &given, sizeof rules);
 }
 
-/* Whoever gives two of them need not think of the others. */
+/* A caller that sets two of them need not set the others. */
 static void defaults_keep_the_modes_in_order(void **state)
 {
     static const struct pawl__poll_rules given[] = {
@@ -137,7 +138,8 @@ static void full_batches_have_floors(void **state)
     assert_int_equal(delay(&stand, BUSY_NEUTRAL), 100);
 }
 
-/* How much is asked for follows the load already; more waits, so there is no reason to be slow. */
+/* The size of a claim depends on the load already; more jobs wait, so there is no reason to slow
+ * down. */
 static void load_does_not_slow_what_finds_full_batches(void **state)
 {
     struct stand stand;
@@ -195,8 +197,8 @@ static void use_of_the_workers_slows_polling(void **state)
     assert_int_equal(delay(&stand, 0), 1000);    // x 0.5
     assert_int_equal(delay(&stand, 50), 2500);   // x 1.25
     assert_int_equal(delay(&stand, 100), 4000);  // x 2
-    assert_int_equal(delay(&stand, -50), 1000);  // what cannot be counts as the nearest that can
-    assert_int_equal(delay(&stand, 1000), 4000); // more runs than workers: by hand, or at a stop
+    assert_int_equal(delay(&stand, -50), 1000);  // invalid values are clamped
+    assert_int_equal(delay(&stand, 1000), 4000); // more runs than workers: in tests, or at a stop
 }
 
 /* ---- idleness ---- */
@@ -273,7 +275,7 @@ static void job_ends_deep_idle(void **state)
     assert_int_equal(stand.poll.mode, PAWL__POLL_DEEP);
     find(&stand, 1);
     assert_int_equal(stand.poll.mode, PAWL__POLL_NORMAL);
-    stand.now_ms += 5 * MINUTE_MS - 1; // and it takes as long as before to come back
+    stand.now_ms += 5 * MINUTE_MS - 1; // and it takes as long as before to return to it
     find(&stand, 0);
     assert_int_equal(stand.poll.mode, PAWL__POLL_NORMAL);
 }
@@ -318,7 +320,7 @@ static void burst_ends_after_as_many_empty_polls_as_the_threshold(void **state)
     assert_true(delay(&stand, BUSY_NEUTRAL) >= 2000);
 }
 
-/* ---- whatever it has seen ---- */
+/* ---- random events ---- */
 
 static struct pawl__poll_rules some_rules(struct pawl__rng *rng)
 {
@@ -348,7 +350,7 @@ static void round_that_only_met_held_jobs_is_soon_made_again(void **state)
         pass_over(&stand);
         assert_int_equal(delay(&stand, 100), expected_ms[i]);
     }
-    find(&stand, 0); // another group is empty: that says nothing about the first
+    find(&stand, 0); // another group is empty, which does not matter for the first
     pass_over(&stand);
     assert_int_equal(delay(&stand, 100), 500);
 }
@@ -368,7 +370,7 @@ static void found_job_ends_the_wait_for_held_ones(void **state)
     assert_true(delay(&stand, BUSY_NEUTRAL) >= 2000); // the safety poll again
 }
 
-/* A long wait for a suspended process is no idleness. */
+/* A long wait for a suspended process does not count as idle. */
 static void held_jobs_are_no_empty_polls(void **state)
 {
     struct stand stand;
@@ -382,7 +384,7 @@ static void held_jobs_are_no_empty_polls(void **state)
     assert_int_equal(stand.poll.empty_streak, 0);
 }
 
-/* One thing that may happen to a poller. */
+/* A random event. */
 static void any_event(struct stand *stand, struct pawl__rng *rng)
 {
     stand->now_ms += (int64_t)pawl__rng_below(rng, 40000);
@@ -434,7 +436,7 @@ static void wait_stays_within_its_bounds(void **state)
     }
 }
 
-/* Of empty polls in a row each waits at least as long as the one before. */
+/* Each of several consecutive empty polls waits at least as long as the one before. */
 static void wait_grows_with_idleness(void **state)
 {
     for_seeds(seed, 200)
@@ -474,7 +476,7 @@ static void wait_grows_with_use(void **state)
     }
 }
 
-/* Left alone it ends in deep idle, within the five minutes and one wait. */
+/* Without events it enters deep idle within five minutes and one wait. */
 static void silence_ends_in_deep_idle(void **state)
 {
     for_seeds(seed, 200)

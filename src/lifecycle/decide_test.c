@@ -1,4 +1,4 @@
-/* What follows a failed run: the order of the questions, and each answer. */
+/* Tests the decision after a failed run: the order of the criteria, and each result. */
 #include "lifecycle/dice_test.h"
 #include "lifecycle/lifecycle.h"
 
@@ -30,7 +30,7 @@ static void a_star_matches_what_begins_with_the_rest(void **ctx)
     assert_false(pawl__retry_is_final(&(struct pawl_retry){ 0 }, "timeout"));
 }
 
-/* Each row differs from its neighbour in what should be decided first. */
+/* Adjacent rows differ in the criterion with precedence. */
 static void what_is_decided_first_wins(void **ctx)
 {
     (void)ctx;
@@ -127,7 +127,7 @@ static void on_exhaustion_chooses_where_a_job_ends(void **ctx)
     }
 }
 
-/* A handler's order is obeyed, whatever the policy does with the exhausted. */
+/* A handler's command takes precedence over on_exhaustion. */
 static void an_order_overrules_on_exhaustion(void **ctx)
 {
     (void)ctx;

@@ -1,6 +1,6 @@
-/* Reads docs/lifecycle.md as its readers do, and compares the tables and the diagrams with the
- * code. That the page is what mk/lifecycle_doc.c prints is another test; this one would notice if
- * that program left something out. */
+/* Parses docs/lifecycle.md and compares its tables and diagrams with the code. Another test checks
+ * that the page is what mk/lifecycle_doc.c prints; this one would detect if that program omitted
+ * something. */
 #include "lifecycle/lifecycle.h"
 #include "lifecycle/test_paths.h"
 
@@ -71,7 +71,7 @@ static void note_edge(const char *line, void *ctx)
     }
 }
 
-/* What the code says, resumes included. */
+/* The moves of the code, including resumes. */
 static bool is_move(int from, int event, int to)
 {
     if (from == PAWL_STATE_PAUSED && event == PAWL_EVENT_RESUME) {

@@ -52,7 +52,7 @@ static bool take_line(const char **text, char line[LINE_BYTES])
     return true;
 }
 
-/* How many lines differ; each is printed as a diff. */
+/* Prints differing lines as a diff and returns their number. */
 static int print_diff(const char *golden, const char *actual)
 {
     int differences = 0;
@@ -109,7 +109,7 @@ static void the_golden_file_leaves_no_pair_out(void **ctx)
     assert_int_equal(lines, 1 + STATES * EVENTS - 1 + STATES); // a title; resume once per memory
 }
 
-/* A diff that is blind would let the golden test pass for ever. */
+/* A diff that misses changes would let the golden test always pass. */
 static void the_diff_sees_every_kind_of_change(void **ctx)
 {
     (void)ctx;
@@ -143,7 +143,7 @@ static void no_move_stays_where_it_is(void **ctx)
     }
 }
 
-/* One event, one outcome, wherever it comes from: a reader of the history need not ask. */
+/* An event leads to the same state from any state, which makes a history easier to read. */
 static void an_event_always_leads_to_the_same_state(void **ctx)
 {
     (void)ctx;
@@ -216,7 +216,7 @@ static void memory_matters_for_resume_alone(void **ctx)
     }
 }
 
-/* Can a job get from `from` to an end by moves that need no operator? */
+/* True if a job can get from `from` to an end without an operator. */
 static bool ends_by_itself(enum pawl_state from)
 {
     uint32_t reached = PAWL_STATE_BIT(from), before = 0;

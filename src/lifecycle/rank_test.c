@@ -1,4 +1,4 @@
-/* The rank against the order that it stands for, and at the ends of what numbers can hold. */
+/* Compares the rank with the order that it represents, also at the limits of the numbers. */
 #include "lifecycle/dice_test.h"
 #include "lifecycle/lifecycle.h"
 
@@ -44,7 +44,7 @@ static struct job random_job(struct pawl__rng *rng, int64_t boost_ms)
     return job;
 }
 
-/* Ratchet's: the priority and one more for each full interval waited. */
+/* Ratchet's order: the priority, plus one for each full interval waited. */
 static int64_t effective(const struct pawl__rank_of *of, int64_t now_ms)
 {
     return of->priority + (now_ms - of->due_at_ms) / of->boost_ms;
@@ -65,7 +65,7 @@ static void order_is_that_of_priority_and_age(void **ctx)
     pawl__rng_seed(&rng, seed);
     for (int round = 0; round < ROUNDS; round++) {
         int64_t boost_ms = 1 + (int64_t)pawl__rng_below(&rng, 60 * MINUTE);
-        int64_t now_ms = NOW + (int64_t)pawl__rng_below(&rng, 30 * DAY); // whenever one looks
+        int64_t now_ms = NOW + (int64_t)pawl__rng_below(&rng, 30 * DAY); // at any time
         for (int i = 0; i < JOBS; i++) {
             jobs[i] = random_job(&rng, boost_ms);
         }
@@ -138,7 +138,7 @@ static void a_far_deadline_changes_nothing(void **ctx)
     assert_int_equal(pawl__rank(&of), NOW - 5 * PAWL__RANK_BOOST_MS);
 }
 
-/* A job with nothing but a hard deadline is sooner the nearer that is. */
+/* A job with only a hard deadline runs earlier the nearer it is. */
 static void a_hard_deadline_alone_gives_urgency(void **ctx)
 {
     (void)ctx;
@@ -149,8 +149,8 @@ static void a_hard_deadline_alone_gives_urgency(void **ctx)
     assert_true(pawl__rank(&later) < pawl__rank(&none));
 }
 
-/* Waiting jobs are overtaken less and less: against one that comes when the deadline has passed,
- * the late job is first without anybody having touched it. */
+/* Waiting jobs are overtaken less and less: a job whose deadline has passed precedes one that
+ * arrives afterwards, without an update of its rank. */
 static void a_job_that_is_late_is_before_what_comes_after(void **ctx)
 {
     (void)ctx;

@@ -1,4 +1,5 @@
-/* Retry policies: the three systems' own numbers, the arithmetic at its ends, what is refused. */
+/* Tests retry policies: the numbers of the three systems, the arithmetic at its limits, what is
+ * refused. */
 #include "fields/fields.h"
 #include "lifecycle/dice_test.h"
 #include "lifecycle/lifecycle.h"
@@ -259,7 +260,7 @@ static struct pawl__rng loaded_dice(void)
     return (struct pawl__rng){ .s = { 1, ((turned >> 7) | (turned << 57)) * inverse(5), 1, 1 } };
 }
 
-/* One plus the largest draw is two in doubles: rounding must not reach the end that is excluded. */
+/* In doubles, one plus the largest draw is two: rounding must not reach the exclusive bound. */
 static void the_upper_end_of_jitter_is_never_drawn(void **ctx)
 {
     (void)ctx;
@@ -374,7 +375,7 @@ static struct pawl_retry random_policy(struct pawl__rng *rng)
     return retry;
 }
 
-/* Not only of policies that would pass the check: what a damaged row holds must do no harm. */
+/* Also for policies that would not pass the check: a damaged row must do no harm. */
 static void no_policy_gives_a_wait_below_zero_or_over_its_cap(void **ctx)
 {
     (void)ctx;
@@ -413,7 +414,7 @@ static void without_jitter_waits_never_shrink(void **ctx)
     }
 }
 
-/* Against the formula in wider numbers, where those are good for it. */
+/* Compares with the formula in wider numbers, where those are accurate enough. */
 static void waits_agree_with_the_formulas(void **ctx)
 {
     (void)ctx;

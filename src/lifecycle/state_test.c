@@ -1,4 +1,4 @@
-/* States in four vocabularies: names, the way back, predicates. */
+/* Tests states in four vocabularies: names, lookups, predicates. */
 #include <pawl/state.h>
 
 #include <stdarg.h>
@@ -138,8 +138,8 @@ static void only_completed_and_skipped_are_successful(void **ctx)
     }
 }
 
-/* States that share a name elsewhere must agree on how a job ended, or a predicate asked in that
- * vocabulary could not be answered. */
+/* States that share a name in a vocabulary must agree on how a job ended, or a predicate could not
+ * be answered in that vocabulary. */
 static void every_vocabulary_can_answer_the_predicates(void **ctx)
 {
     (void)ctx;
