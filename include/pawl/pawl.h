@@ -196,9 +196,9 @@ struct pawl_by {
 #define PAWL_CONTROLS(X)                                                                           \
     X(1, CANCEL, "cancel", CANCEL, "stop a job that has not ended")                                \
     X(2, PAUSE, "pause", PAUSE, "hold back a waiting or discarded job")                            \
-    X(3, RESUME, "resume", RESUME, "put a paused job back where it was")                           \
+    X(3, RESUME, "resume", RESUME, "return a paused job to its former state")                      \
     X(4, RETRY, "retry", REVIVE, "run a discarded, cancelled or expired job again")                \
-    X(5, DISCARD, "discard", EXHAUST, "give up a running or retrying job")                         \
+    X(5, DISCARD, "discard", EXHAUST, "discard a running or retryable job")                        \
     X(6, ACTIVATE, "activate", ACTIVATE, "make a held job available")                              \
     X(7, SKIP, "skip", SKIP, "end a job as skipped, without running it")                           \
     X(8, PROMOTE, "promote", DUE, "run a scheduled or retryable job now")

@@ -23,12 +23,12 @@ struct pawl;
 /* NUMBER, NAME, text, what happens to the job */
 #define PAWL_OUTCOMES(X)                                                                           \
     X(0, DONE, "done", "completed, with the result if one was set")                                \
-    X(1, RETRY, "retry", "failed: runs again as its policy says")                                  \
-    X(2, RETRY_AFTER, "retry_after", "failed: runs again after the delay that was set")            \
+    X(1, RETRY, "retry", "failed: retried as its policy says")                                     \
+    X(2, RETRY_AFTER, "retry_after", "failed: retried after the delay that was set")               \
     X(3, DISCARD, "discard", "failed for good")                                                    \
-    X(4, SNOOZE, "snooze", "runs again after the delay that was set; charges no attempt")          \
+    X(4, SNOOZE, "snooze", "runs again after the delay that was set; costs no attempt")            \
     X(5, CANCEL, "cancel", "cancelled")                                                            \
-    X(6, SKIP, "skip", "ended well without having done anything")
+    X(6, SKIP, "skip", "ended well without doing anything")
 
 #define X(number, name, ...) PAWL_OUTCOME_##name = number,
 enum pawl_outcome { PAWL_OUTCOMES(X) PAWL_OUTCOME_END };
@@ -111,8 +111,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_hook(struct pawl *pawl, const struct pawl_hoo
 /* NUMBER, NAME, text, meaning */
 #define PAWL_NODE_STATES(X)                                                                        \
     X(1, LIVE, "live", "its last heartbeat is younger than its lease")                             \
-    X(2, DRAINING, "draining", "live, but it stops: it takes no more jobs")                        \
-    X(3, STALE, "stale", "silent for longer than its lease: its jobs and locks are others'")
+    X(2, DRAINING, "draining", "live, but stopping: it claims no more jobs")                       \
+    X(3, STALE, "stale", "no heartbeat within its lease: others may take its jobs and locks")
 
 #define X(number, name, ...) PAWL_NODE_##name = number,
 enum pawl_node_state { PAWL_NODE_NONE = 0, PAWL_NODE_STATES(X) PAWL_NODE_END };
@@ -214,27 +214,27 @@ struct pawl_histogram {
     X(claimed, "jobs claimed")                                                                     \
     X(completed, "runs that ended well")                                                           \
     X(failed, "runs that failed")                                                                  \
-    X(discarded, "jobs given up")                                                                  \
+    X(discarded, "jobs discarded")                                                                 \
     X(snoozed, "runs that snoozed or were given back")                                             \
     X(cancelled, "runs that were cancelled")                                                       \
-    X(timed_out, "runs that took too long")                                                        \
-    X(stale, "outcomes that came too late")                                                        \
-    X(lapsed, "leases that ran out")                                                               \
+    X(timed_out, "runs that timed out")                                                            \
+    X(stale, "outcomes refused as stale")                                                          \
+    X(lapsed, "leases that lapsed")                                                                \
     X(claims_empty, "claims that found nothing")                                                   \
-    X(claims_full, "claims that found as much as was asked for")                                   \
+    X(claims_full, "claims that returned as many jobs as requested")                               \
     X(wakes_local, "wake-ups by a commit of this process")                                         \
-    X(wakes_foreign, "wake-ups by another process")                                                \
-    X(wakes_due, "wake-ups because something was due")                                             \
+    X(wakes_foreign, "wake-ups by other processes")                                                \
+    X(wakes_due, "wake-ups by a due time")                                                         \
     X(wakes_poll, "wake-ups by the safety poll")                                                   \
     X(wake_told, "notices sent to other processes")                                                \
-    X(wake_heard, "notices of other processes")                                                    \
-    X(wake_reconnects, "times that the way to other processes was found again")                    \
-    X(store_losses, "times that the store could not be reached any more")                          \
-    X(store_returns, "times that it could be reached again")                                       \
-    X(rejoined, "times that others had given this node up and it rejoined")                        \
+    X(wake_heard, "notices received from other processes")                                         \
+    X(wake_reconnects, "reconnections of the wake-up channel")                                     \
+    X(store_losses, "times that the store became unreachable")                                     \
+    X(store_returns, "times that the store became reachable again")                                \
+    X(rejoined, "times that this node rejoined after others gave it up")                           \
     X(commits, "transactions")                                                                     \
     X(commits_failed, "transactions that failed")                                                  \
-    X(reopened, "times that the store was reopened after trouble")                                 \
+    X(reopened, "times that the store was reopened after an error")                                \
     X(operations, "operations in them")
 
 struct pawl_counters {
