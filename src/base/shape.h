@@ -201,6 +201,24 @@ struct pawl__shape {
         .name = (text), .kind = PAWL__AS_##kind_name, .at = &(type[1]){ __VA_ARGS__ }              \
     }
 /* clang-format on */
+struct pawl__texts {
+    const char *const *at;
+    size_t count;
+};
+
+#define PAWL__HERE_TEXT(text, value) PAWL__HERE(text, NAME, const char *, value)
+#define PAWL__HERE_INT(text, value) PAWL__HERE(text, INT64, int64_t, value)
+#define PAWL__HERE_BOOL(text, value) PAWL__HERE(text, BOOL, bool, value)
+#define PAWL__HERE_ID(text, value) PAWL__HERE(text, ID, struct pawl_job_id, value)
+#define PAWL__HERE_TEXTS(text, list, list_count)                                                   \
+    {                                                                                              \
+        .name = (text), .kind = PAWL__AS_TEXTS, .flags = PAWL__ALWAYS,                             \
+        .at = &(struct pawl__texts){ (list), (list_count) },                                       \
+        .count_offset = offsetof(struct pawl__texts, count)                                        \
+    }
+#define PAWL__SOME_TEXT(text, value) PAWL__SOME(text, NAME, const char *, value)
+#define PAWL__SOME_INT(text, value) PAWL__SOME(text, INT64, int64_t, value)
+#define PAWL__SOME_INSTANT(text, value) PAWL__SOME(text, INSTANT, int64_t, value)
 /* The members of the struct at `pointer`. */
 #define PAWL__PART(shape_pointer, pointer)                                                         \
     {                                                                                              \

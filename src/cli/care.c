@@ -9,14 +9,10 @@
 static void put_json(struct pawl__cli *cli, const struct pawl_schema *before,
                      const struct pawl_schema *after)
 {
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_int(&json, "before", before->version);
-    pawl__cli_json_int(&json, "after", after->version);
-    pawl__cli_json_some_int(&json, "newest", after->newest); // not known without a store
-    if (after->script_old) pawl__cli_json_bool(&json, "script_old", true);
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
+    PAWL__CLI_PUT(cli, PAWL__HERE_INT("before", before->version),
+                  PAWL__HERE_INT("after", after->version),
+                  PAWL__SOME_INT("newest", after->newest), // not known without a store
+                  PAWL__SOME("script_old", BOOL, bool, after->script_old));
 }
 
 static void put_versions(struct pawl__cli *cli, const struct pawl_schema *before,
@@ -132,11 +128,7 @@ int pawl__cli_backup(struct pawl__cli *cli)
     }
     if (err) return backup_failed(cli, err, path, &diag);
     if (cli->json) {
-        struct pawl__cli_json json;
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "file", path);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("file", path));
     } else if (!cli->quiet) {
         pawl__buf_add_text(&cli->out, "backed up to ");
         pawl__plain_add(&cli->out, path, strlen(path));
@@ -149,19 +141,20 @@ int pawl__cli_backup(struct pawl__cli *cli)
 
 struct findings {
     struct pawl__cli *cli;
-    struct pawl__cli_json array;
-    int64_t count;
+    struct pawl__cli_values list; /* for programs */
 };
 
 static void on_finding(void *ctx, const char *finding)
 {
     struct findings *findings = ctx;
-    findings->count++;
-    if (findings->cli->json) {
-        pawl__cli_json_text(&findings->array, NULL, finding);
+    struct pawl__cli *cli = findings->cli;
+    if (cli->json) {
+        pawl__cli_values_add(
+            cli, &findings->list,
+            pawl__cli_need(pawl__arena_dup(&cli->arena, finding, strlen(finding))));
     } else {
-        pawl__plain_add(&findings->cli->out, finding, strlen(finding));
-        pawl__buf_add_text(&findings->cli->out, "\n");
+        pawl__plain_add(&cli->out, finding, strlen(finding));
+        pawl__buf_add_text(&cli->out, "\n");
     }
 }
 
@@ -169,24 +162,16 @@ int pawl__cli_check(struct pawl__cli *cli)
 {
     struct pawl_diag diag = { 0 };
     struct findings findings = { .cli = cli };
-    struct pawl__cli_json json;
     int code = pawl__cli_open(cli);
     if (code) return code;
-    if (cli->json) {
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_name(&json, "findings");
-        pawl__cli_json_open(&findings.array, &cli->out, '[');
-    }
     enum pawl_err err = pawl_check(cli->pawl, on_finding, &findings, &diag);
     if (err && err != PAWL_ERR_CORRUPT) {
         pawl__buf_clear(&cli->out);
         return pawl__cli_fail(err, &diag);
     }
     if (cli->json) {
-        pawl__cli_json_close(&findings.array, ']');
-        pawl__cli_json_bool(&json, "ok", !err);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXTS("findings", findings.list.at, findings.list.count),
+                      PAWL__HERE_BOOL("ok", !err));
     } else if (!err && !cli->quiet) {
         pawl__buf_add_text(&cli->out, "no damage found\n");
     }
@@ -207,16 +192,15 @@ int pawl__cli_check(struct pawl__cli *cli)
     X(archived)                                                                                    \
     X(purged)
 
+#define X(name) PAWL__MEMBER(#name, INT64, struct pawl_upkeep, name, .flags = PAWL__ALWAYS),
+static const struct pawl__member upkeep_members[] = { KINDS(X) };
+#undef X
+static const struct pawl__shape upkeep_shape = PAWL__SHAPE(struct pawl_upkeep, upkeep_members);
+
 static void put_upkeep(struct pawl__cli *cli, const struct pawl_upkeep *total)
 {
-    struct pawl__cli_json json;
     if (cli->json) {
-        pawl__cli_json_open(&json, &cli->out, '{');
-#define X(name) pawl__cli_json_int(&json, #name, total->name);
-        KINDS(X)
-#undef X
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        pawl__cli_put_json(cli, &upkeep_shape, total);
     } else if (!cli->quiet) {
 #define X(name) pawl__buf_printf(&cli->out, "%-8s %" PRId64 "\n", #name, total->name);
         KINDS(X)

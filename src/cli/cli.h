@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/log_entry.h"
 #include "base/plain.h"
+#include "base/shape.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 
@@ -45,7 +46,7 @@ struct pawl__cli {
     const char *url;   /* of the store or server; set with the settings */
     const char *place; /* the same for people: without its secrets */
     struct pawl *pawl; /* the open store; NULL for commands that need none */
-    int64_t now_ms;    /* when the run began */
+    int64_t now_ms;    /* when the run began; the store's time, where that is known */
     enum pawl_vocabulary vocabulary;
     bool json;
     bool quiet;
@@ -166,53 +167,84 @@ const char *pawl__cli_plain(const struct pawl__cli *cli);
 
 /* ---- JSON out (json_out.c) ---- */
 
-/* An object under way: what is between its braces. */
-struct pawl__cli_json {
-    struct pawl__buf *buf;
-    bool some; /* a comma is due before the next member */
+/* How the run prints shapes: payloads on one line, states in its vocabulary. */
+struct pawl__shape_writer pawl__cli_writer(const struct pawl__cli *cli, struct pawl__buf *out);
+/* An object on a line of its own, into cli->out. */
+void pawl__cli_put_json(struct pawl__cli *cli, const struct pawl__shape *shape, const void *at);
+void pawl__cli_put_members(struct pawl__cli *cli, const struct pawl__member *members, size_t count);
+#define PAWL__CLI_PUT(cli, ...)                                                                    \
+    pawl__cli_put_members((cli), (const struct pawl__member[]){ __VA_ARGS__ },                     \
+                          sizeof((const struct pawl__member[]){ __VA_ARGS__ }) /                   \
+                              sizeof(struct pawl__member))
+
+extern const struct pawl__shape pawl__cli_job_shape;   /* struct pawl_job */
+extern const struct pawl__shape pawl__cli_brief_shape; /* what every answer about a job has of it:
+                                                          id, type, queue, state, attempt */
+
+/* A state, for tables of members. */
+pawl__member_print_fn pawl__cli_print_state;
+#define PAWL__CLI_STATE(text, type, member, ...)                                                   \
+    PAWL__MEMBER(text, OWN, type, member, .print = pawl__cli_print_state, __VA_ARGS__)
+#define PAWL__CLI_STATE_HERE(text, value)                                                          \
+    {                                                                                              \
+        .name = (text), .kind = PAWL__AS_OWN, .at = &(enum pawl_state){ value },                   \
+        .print = pawl__cli_print_state                                                             \
+    }
+/* What states a struct's jobs are in, and how many they are. */
+pawl__member_print_fn pawl__cli_print_counts;
+pawl__member_print_fn pawl__cli_print_total;
+#define PAWL__CLI_COUNTS(type, counts)                                                             \
+    PAWL__MEMBER("states", OWN, type, counts, .print = pawl__cli_print_counts),                    \
+        PAWL__MEMBER("total", OWN, type, counts, .print = pawl__cli_print_total)
+
+/* The names of states; several of ours may share one in the vocabulary. */
+struct pawl__cli_state_names {
+    const char *name[PAWL_STATE_END];
+    size_t of[PAWL_STATE_END]; /* state -> place in `name` */
+    size_t count;
 };
 
-void pawl__cli_json_open(struct pawl__cli_json *json, struct pawl__buf *buf, char bracket);
-void pawl__cli_json_close(struct pawl__cli_json *json, char bracket);
-/* A comma if one is due, and `"name":`; no name in an array. */
-void pawl__cli_json_name(struct pawl__cli_json *json, const char *name);
-void pawl__cli_json_text(struct pawl__cli_json *json, const char *name, const char *text);
-void pawl__cli_json_int(struct pawl__cli_json *json, const char *name, int64_t value);
-void pawl__cli_json_bool(struct pawl__cli_json *json, const char *name, bool value);
-void pawl__cli_json_number(struct pawl__cli_json *json, const char *name, double value);
-/* JSON as it is, without the white space between its tokens: it may stand on one line. */
-void pawl__cli_json_raw(struct pawl__cli_json *json, const char *name, struct pawl_span value);
-/* Nothing when empty or zero: */
-void pawl__cli_json_some_text(struct pawl__cli_json *json, const char *name, const char *text);
-void pawl__cli_json_some_int(struct pawl__cli_json *json, const char *name, int64_t value);
-void pawl__cli_json_some_raw(struct pawl__cli_json *json, const char *name, struct pawl_span value);
-void pawl__cli_json_instant(struct pawl__cli_json *json, const char *name, int64_t at_ms);
-void pawl__cli_json_state(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                          const char *name, enum pawl_state state);
-/* The members of a job. */
-void pawl__cli_json_job(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                        const struct pawl_job *job);
-/* The five that every answer about a job has: id, type, queue, state, attempt. */
-void pawl__cli_json_brief(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                          const struct pawl_job *job);
+void pawl__cli_state_names(struct pawl__cli_state_names *names, const struct pawl__cli *cli);
+/* Of the counts of states, those with that name; PAWL_STATE_END: of all, and names may be NULL. */
+int64_t pawl__cli_state_sum(const struct pawl__cli_state_names *names, const int64_t *count,
+                            size_t name);
 
 /* ---- tables (table.c) ---- */
 
 enum { PAWL__CLI_COLUMNS_MAX = 16 };
 
+struct pawl__cli_table;
+
 /* A column keeps at least `least` characters when the terminal is narrow; 0: it is never cut.
- * `droppable` columns may be left out then, those with the higher numbers first; 0 stays. */
+ * `droppable` columns may be left out then, those with the higher numbers first; 0 stays.
+ *
+ * What stands in it is the field at `offset` of a row: a TEXT, NAME, INT32, INT64, ID, JSON, BOOL
+ * ("yes" or nothing) or INSTANT (how long ago, or nothing); or what `cell` makes of the row. */
 struct pawl__cli_column {
     const char *title;
     bool right;
     size_t least;
     int droppable;
+    enum pawl__as kind;
+    size_t offset;
+    void (*cell)(struct pawl__cli_table *table, const void *row);
     /* The table's own: */
     size_t natural; /* the widest cell so far */
     size_t width;
     bool empty; /* no cell has anything in it */
     bool hidden;
 };
+
+/* A column with a field in it, and one with more. */
+#define PAWL__CLI_FIELD(text, kind_name, type, member, ...)                                        \
+    {                                                                                              \
+        .title = (text), .kind = PAWL__AS_##kind_name,                                             \
+        .offset = PAWL__OFFSET(kind_name, type, member), __VA_ARGS__                               \
+    }
+#define PAWL__CLI_CELL(text, function, ...)                                                        \
+    {                                                                                              \
+        .title = (text), .cell = (function), __VA_ARGS__                                           \
+    }
 
 struct pawl__cli_cell {
     const char *text;
@@ -231,16 +263,44 @@ struct pawl__cli_table {
     bool headed; /* the titles have been printed */
 };
 
-void pawl__cli_table_init(struct pawl__cli_table *table, struct pawl__cli *cli);
+void pawl__cli_table_init(struct pawl__cli_table *table, struct pawl__cli *cli,
+                          const struct pawl__cli_column *columns, size_t count);
 void pawl__cli_table_column(struct pawl__cli_table *table, struct pawl__cli_column column);
-/* Cells come row by row, one for each column. The text is copied and made safe. */
+/* A row, as its columns say. */
+void pawl__cli_table_row(struct pawl__cli_table *table, const void *row);
+/* Or its cells one by one, one for each column. The text is copied and made safe. */
 void pawl__cli_table_cell(struct pawl__cli_table *table, const char *text, size_t len,
                           const char *colour);
 void pawl__cli_table_text(struct pawl__cli_table *table, const char *text);
 void pawl__cli_table_int(struct pawl__cli_table *table, int64_t value);
+/* What was written into `buf`, which is emptied. */
+void pawl__cli_table_buf(struct pawl__cli_table *table, struct pawl__buf *buf);
+/* "5s ago"; nothing for 0. */
+void pawl__cli_table_when(struct pawl__cli_table *table, int64_t at_ms);
+/* Cells of rows that are, or begin with, a struct pawl_job: its state in its colour, and "1/3". */
+void pawl__cli_state_cell(struct pawl__cli_table *table, const void *row);
+void pawl__cli_try_cell(struct pawl__cli_table *table, const void *row);
 /* Into cli->out; more rows may follow, without the titles. */
 void pawl__cli_table_print(struct pawl__cli_table *table);
 void pawl__cli_table_release(struct pawl__cli_table *table);
+
+/* A list, for programs and for people. */
+struct pawl__cli_view {
+    const struct pawl__shape *shape;
+    const struct pawl__cli_column *columns;
+    size_t column_count;
+    const char *none; /* said when there are no rows; NULL: the titles alone */
+};
+
+#define PAWL__CLI_VIEW(of, titles, when_none)                                                      \
+    {                                                                                              \
+        .shape = &(of), .columns = (titles), .column_count = sizeof(titles) / sizeof *(titles),    \
+        .none = (when_none)                                                                        \
+    }
+
+/* An array of objects or a table, as the run wants it. */
+void pawl__cli_put_list(struct pawl__cli *cli, const struct pawl__cli_view *view, const void *rows,
+                        size_t count);
 
 /* ---- the terminal (term.c) ---- */
 

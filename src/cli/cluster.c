@@ -1,90 +1,79 @@
 /* pawl node and pawl lock: who works on the store, and who holds what. */
 #include "cli/cli.h"
 #include "base/time_text.h"
+#include "fields/fields.h"
 
 #include <inttypes.h>
 
-static void when_cell(struct pawl__cli_table *table, int64_t at_ms, int64_t now_ms)
-{
-    struct pawl__buf buf = { 0 };
-    pawl__cli_put_when(&buf, at_ms, now_ms);
-    if (buf.failed) pawl__cli_nomem();
-    pawl__cli_table_cell(table, buf.at, buf.len, NULL);
-    pawl__buf_release(&buf);
-}
-
 /* ---- nodes ---- */
 
-static void put_node_fields(struct pawl__cli_json *json, const struct pawl_node *node,
-                            int64_t now_ms)
+/* Of the store's time, which is the run's once nodes have been asked for. */
+static void print_age(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                      const void *base)
 {
-    pawl__cli_json_text(json, "name", node->name);
-    pawl__cli_json_text(json, "state", pawl_node_state_text(node->state));
-    pawl__cli_json_some_text(json, "info", node->info);
-    pawl__cli_json_instant(json, "started_at", node->started_at_ms);
-    pawl__cli_json_instant(json, "heartbeat_at", node->heartbeat_at_ms);
-    pawl__cli_json_int(json, "heartbeat_age_ms", now_ms - node->heartbeat_at_ms);
-    pawl__cli_json_int(json, "active", node->active);
-    pawl__cli_json_some_int(json, "workers", node->workers);
-    pawl__cli_json_some_int(json, "lease_ms", node->lease_ms);
-    pawl__cli_json_some_text(json, "host", node->host);
-    pawl__cli_json_some_int(json, "pid", node->pid);
-    pawl__cli_json_some_text(json, "version", node->version);
+    const struct pawl__cli *cli = writer->ctx;
+    const struct pawl_node *node = base;
+    pawl__buf_add_int(writer->out, cli->now_ms - node->heartbeat_at_ms);
 }
 
-static void put_node_json(struct pawl__cli *cli, const struct pawl_nodes *nodes)
+static void version_cell(struct pawl__cli_table *table, const void *row)
 {
-    struct pawl__cli_json array, json;
-    pawl__cli_json_open(&array, &cli->out, '[');
-    for (size_t i = 0; i < nodes->count; i++) {
-        pawl__cli_json_name(&array, NULL);
-        pawl__cli_json_open(&json, &cli->out, '{');
-        put_node_fields(&json, &nodes->at[i], nodes->now_ms);
-        pawl__cli_json_close(&json, '}');
-    }
-    pawl__cli_json_close(&array, ']');
-    pawl__buf_add_text(&cli->out, "\n");
+    const struct pawl_node *node = row;
+    pawl__cli_table_text(table, node->version[0] ? node->version : node->info);
 }
 
-static void put_node_table(struct pawl__cli *cli, const struct pawl_nodes *nodes)
+static void node_state_cell(struct pawl__cli_table *table, const void *row)
 {
-    struct pawl__cli_table table;
-    pawl__cli_table_init(&table, cli);
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "NODE", .least = 12 });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "STATE" });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "HEARTBEAT" });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "STARTED" });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "WORKERS", .right = true });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "ACTIVE", .right = true });
-    pawl__cli_table_column(
-        &table, (struct pawl__cli_column){ .title = "VERSION", .least = 10, .droppable = 1 });
-    for (size_t i = 0; i < nodes->count; i++) {
-        const struct pawl_node *node = &nodes->at[i];
-        pawl__cli_table_text(&table, node->name);
-        pawl__cli_table_text(&table, pawl_node_state_text(node->state));
-        when_cell(&table, node->heartbeat_at_ms, nodes->now_ms);
-        when_cell(&table, node->started_at_ms, nodes->now_ms);
-        pawl__cli_table_int(&table, node->workers);
-        pawl__cli_table_int(&table, node->active);
-        pawl__cli_table_text(&table, node->version[0] ? node->version : node->info);
-    }
-    if (nodes->count) pawl__cli_table_print(&table);
-    pawl__cli_table_release(&table);
-    if (!nodes->count && !cli->quiet) fputs("no nodes\n", stderr);
+    const struct pawl_node *node = row;
+    pawl__cli_table_text(table, pawl_node_state_text(node->state));
+}
+
+#define ALWAYS .flags = PAWL__ALWAYS
+
+#define S struct pawl_node
+static const struct pawl__member node_members[] = {
+    PAWL__MEMBER("name", NAME, S, name, ALWAYS),
+    PAWL__MEMBER("state", WORD, S, state, .words = &pawl__node_state_words),
+    PAWL__MEMBER("info", NAME, S, info),
+    PAWL__MEMBER("started_at", INSTANT, S, started_at_ms),
+    PAWL__MEMBER("heartbeat_at", INSTANT, S, heartbeat_at_ms),
+    PAWL__WHOLE("heartbeat_age_ms", OWN, .print = print_age),
+    PAWL__MEMBER("active", INT64, S, active, ALWAYS),
+    PAWL__MEMBER("workers", INT32, S, workers),
+    PAWL__MEMBER("lease_ms", INT64, S, lease_ms),
+    PAWL__MEMBER("host", NAME, S, host),
+    PAWL__MEMBER("pid", INT64, S, pid),
+    PAWL__MEMBER("version", NAME, S, version),
+};
+static const struct pawl__shape node_shape = PAWL__SHAPE(S, node_members);
+static const struct pawl__cli_column node_columns[] = {
+    PAWL__CLI_FIELD("NODE", NAME, S, name, .least = 12),
+    PAWL__CLI_CELL("STATE", node_state_cell),
+    PAWL__CLI_FIELD("HEARTBEAT", INSTANT, S, heartbeat_at_ms),
+    PAWL__CLI_FIELD("STARTED", INSTANT, S, started_at_ms),
+    PAWL__CLI_FIELD("WORKERS", INT32, S, workers, .right = true),
+    PAWL__CLI_FIELD("ACTIVE", INT64, S, active, .right = true),
+    PAWL__CLI_CELL("VERSION", version_cell, .least = 10, .droppable = 1),
+};
+#undef S
+
+static enum pawl_err get_nodes(struct pawl__cli *cli, struct pawl_nodes *nodes,
+                               struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl_nodes_get(cli->pawl, nodes, diag);
+    if (!err) cli->now_ms = nodes->now_ms;
+    return err;
 }
 
 int pawl__cli_node_list(struct pawl__cli *cli)
 {
+    static const struct pawl__cli_view view = PAWL__CLI_VIEW(node_shape, node_columns, "no nodes");
     struct pawl_diag diag = { 0 };
     struct pawl_nodes nodes = { 0 };
     int code = pawl__cli_open(cli);
     if (code) return code;
-    enum pawl_err err = pawl_nodes_get(cli->pawl, &nodes, &diag);
-    if (!err && cli->json) {
-        put_node_json(cli, &nodes);
-    } else if (!err) {
-        put_node_table(cli, &nodes);
-    }
+    enum pawl_err err = get_nodes(cli, &nodes, &diag);
+    if (!err) pawl__cli_put_list(cli, &view, nodes.at, nodes.count);
     pawl_nodes_release(&nodes);
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
@@ -102,16 +91,16 @@ static void put_fact_int(struct pawl__cli *cli, const char *title, int64_t value
     if (value) pawl__buf_printf(&cli->out, "  %-13s %" PRId64 "\n", title, value);
 }
 
-static void put_fact_when(struct pawl__cli *cli, const char *title, int64_t at_ms, int64_t now_ms)
+static void put_fact_when(struct pawl__cli *cli, const char *title, int64_t at_ms)
 {
     pawl__buf_printf(&cli->out, "  %-13s ", title);
     pawl__cli_put_instant(&cli->out, at_ms);
     pawl__buf_add_text(&cli->out, " (");
-    pawl__cli_put_when(&cli->out, at_ms, now_ms);
+    pawl__cli_put_when(&cli->out, at_ms, cli->now_ms);
     pawl__buf_add_text(&cli->out, ")\n");
 }
 
-static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node, int64_t now_ms)
+static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node)
 {
     char lease[PAWL__DURATION_TEXT_BYTES] = "";
     if (node->lease_ms) pawl__duration_text(node->lease_ms, lease);
@@ -119,8 +108,8 @@ static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node, 
     pawl__plain_add(&cli->out, node->name, strlen(node->name));
     pawl__buf_add_text(&cli->out, "\n");
     put_fact(cli, "state", pawl_node_state_text(node->state));
-    put_fact_when(cli, "heartbeat", node->heartbeat_at_ms, now_ms);
-    put_fact_when(cli, "started", node->started_at_ms, now_ms);
+    put_fact_when(cli, "heartbeat", node->heartbeat_at_ms);
+    put_fact_when(cli, "started", node->started_at_ms);
     put_fact(cli, "lease", lease);
     put_fact(cli, "host", node->host);
     put_fact_int(cli, "process id", node->pid);
@@ -130,60 +119,47 @@ static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node, 
     pawl__buf_printf(&cli->out, "  %-13s %" PRId64 "\n", "active", node->active);
 }
 
-static void put_runs_json(struct pawl__cli *cli, const struct pawl_node *node, int64_t now_ms,
-                          const struct pawl_jobs *jobs)
-{
-    struct pawl__cli_json json, array, run;
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl__cli_json_open(&json, &cli->out, '{');
-    put_node_fields(&json, node, now_ms);
-    pawl__cli_json_name(&json, "jobs");
-    pawl__cli_json_open(&array, &cli->out, '[');
-    for (size_t i = 0; i < jobs->count; i++) {
-        const struct pawl_job *job = &jobs->at[i];
-        pawl_job_id_text(job->id, id);
-        pawl__cli_json_name(&array, NULL);
-        pawl__cli_json_open(&run, &cli->out, '{');
-        pawl__cli_json_text(&run, "id", id);
-        pawl__cli_json_text(&run, "type", job->type);
-        pawl__cli_json_text(&run, "queue", job->queue);
-        pawl__cli_json_int(&run, "attempt", job->attempt);
-        pawl__cli_json_instant(&run, "started_at", job->started_at_ms);
-        pawl__cli_json_instant(&run, "lease_until", job->lease_until_ms);
-        pawl__cli_json_close(&run, '}');
-    }
-    pawl__cli_json_close(&array, ']');
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
-}
+#define S struct pawl_job
+static const struct pawl__member run_members[] = {
+    PAWL__MEMBER("id", ID, S, id),
+    PAWL__MEMBER("type", NAME, S, type, ALWAYS),
+    PAWL__MEMBER("queue", NAME, S, queue, ALWAYS),
+    PAWL__MEMBER("attempt", INT64, S, attempt, ALWAYS),
+    PAWL__MEMBER("started_at", INSTANT, S, started_at_ms),
+    PAWL__MEMBER("lease_until", INSTANT, S, lease_until_ms),
+};
+static const struct pawl__shape run_shape = PAWL__SHAPE(S, run_members);
+static const struct pawl__cli_column run_columns[] = {
+    PAWL__CLI_FIELD("JOB", ID, S, id),
+    PAWL__CLI_FIELD("TYPE", NAME, S, type, .least = 10),
+    PAWL__CLI_FIELD("QUEUE", NAME, S, queue, .least = 8, .droppable = 1),
+    PAWL__CLI_FIELD("ATTEMPT", INT64, S, attempt, .right = true),
+    PAWL__CLI_FIELD("SINCE", INSTANT, S, started_at_ms),
+};
+#undef S
 
-static void put_runs_table(struct pawl__cli *cli, const struct pawl_jobs *jobs, int64_t now_ms)
+static void put_node(struct pawl__cli *cli, const struct pawl_node *node,
+                     const struct pawl_jobs *jobs)
 {
-    struct pawl__cli_table table;
-    char id[PAWL_JOB_ID_TEXT_BYTES];
+    static const struct pawl__cli_view view = PAWL__CLI_VIEW(run_shape, run_columns, NULL);
+    if (cli->json) {
+        PAWL__CLI_PUT(cli, PAWL__PART(&node_shape, node),
+                      { .name = "jobs",
+                        .kind = PAWL__AS_MANY,
+                        .at = jobs,
+                        .offset = offsetof(struct pawl_jobs, at),
+                        PAWL__COUNTED(struct pawl_jobs, count),
+                        .shape = &run_shape,
+                        ALWAYS });
+        return;
+    }
+    put_node_facts(cli, node);
     if (!jobs->count) return;
     pawl__buf_add_text(&cli->out, "\n");
-    pawl__cli_table_init(&table, cli);
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "JOB" });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "TYPE", .least = 10 });
-    pawl__cli_table_column(
-        &table, (struct pawl__cli_column){ .title = "QUEUE", .least = 8, .droppable = 1 });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "ATTEMPT", .right = true });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "SINCE" });
-    for (size_t i = 0; i < jobs->count; i++) {
-        const struct pawl_job *job = &jobs->at[i];
-        pawl_job_id_text(job->id, id);
-        pawl__cli_table_text(&table, id);
-        pawl__cli_table_text(&table, job->type);
-        pawl__cli_table_text(&table, job->queue);
-        pawl__cli_table_int(&table, job->attempt);
-        when_cell(&table, job->started_at_ms, now_ms);
-    }
-    pawl__cli_table_print(&table);
-    pawl__cli_table_release(&table);
+    pawl__cli_put_list(cli, &view, jobs->at, jobs->count);
 }
 
-static int show_node(struct pawl__cli *cli, const struct pawl_node *node, int64_t now_ms)
+static int show_node(struct pawl__cli *cli, const struct pawl_node *node)
 {
     struct pawl_diag diag = { 0 };
     struct pawl_jobs jobs = { 0 };
@@ -191,12 +167,7 @@ static int show_node(struct pawl__cli *cli, const struct pawl_node *node, int64_
                                         .worker = node->name };
     const struct pawl_page page = { .limit = PAWL_PAGE_MAX, .oldest_first = true, .brief = true };
     enum pawl_err err = pawl_query(cli->pawl, &filter, &page, &jobs, &diag);
-    if (!err && cli->json) {
-        put_runs_json(cli, node, now_ms, &jobs);
-    } else if (!err) {
-        put_node_facts(cli, node, now_ms);
-        put_runs_table(cli, &jobs, now_ms);
-    }
+    if (!err) put_node(cli, node, &jobs);
     pawl_jobs_release(&jobs);
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
@@ -215,13 +186,13 @@ int pawl__cli_node_show(struct pawl__cli *cli)
     struct pawl_nodes nodes = { 0 };
     int code = pawl__cli_open(cli);
     if (code) return code;
-    enum pawl_err err = pawl_nodes_get(cli->pawl, &nodes, &diag);
+    enum pawl_err err = get_nodes(cli, &nodes, &diag);
     if (err) code = pawl__cli_fail(err, &diag);
     for (size_t i = 0; !err && i < cli->operands.count; i++) {
         const char *name = cli->operands.at[i];
         const struct pawl_node *node = find_node(&nodes, name);
         if (i && !cli->json) pawl__buf_add_text(&cli->out, "\n");
-        int shown = node ? show_node(cli, node, nodes.now_ms) : PAWL__CLI_EXIT_REFUSED;
+        int shown = node ? show_node(cli, node) : PAWL__CLI_EXIT_REFUSED;
         if (!node) pawl__cli_error("there is no node \"%s\"", pawl__cli_shown(cli, name));
         if (shown) code = shown;
     }
@@ -231,62 +202,46 @@ int pawl__cli_node_show(struct pawl__cli *cli)
 
 /* ---- locks ---- */
 
-static void put_lock_json(struct pawl__cli *cli, const struct pawl_locks *locks)
+static void print_expired(const struct pawl__shape_writer *writer,
+                          const struct pawl__member *member, const void *base)
 {
-    struct pawl__cli_json array, json;
-    pawl__cli_json_open(&array, &cli->out, '[');
-    for (size_t i = 0; i < locks->count; i++) {
-        const struct pawl_lock *lock = &locks->at[i];
-        pawl__cli_json_name(&array, NULL);
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "name", lock->name);
-        pawl__cli_json_text(&json, "owner", lock->owner);
-        pawl__cli_json_int(&json, "fence", lock->fence);
-        pawl__cli_json_instant(&json, "locked_at", lock->locked_at_ms);
-        pawl__cli_json_instant(&json, "expires_at", lock->expires_at_ms);
-        pawl__cli_json_bool(&json, "expired", lock->expires_at_ms <= locks->now_ms);
-        pawl__cli_json_close(&json, '}');
-    }
-    pawl__cli_json_close(&array, ']');
-    pawl__buf_add_text(&cli->out, "\n");
+    const struct pawl__cli *cli = writer->ctx;
+    const struct pawl_lock *lock = base;
+    pawl__buf_add_text(writer->out, lock->expires_at_ms <= cli->now_ms ? "true" : "false");
 }
 
-static void put_lock_table(struct pawl__cli *cli, const struct pawl_locks *locks)
-{
-    struct pawl__cli_table table;
-    pawl__cli_table_init(&table, cli);
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "LOCK", .least = 10 });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "OWNER", .least = 10 });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "FENCE", .right = true });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "TAKEN" });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "EXPIRES" });
-    for (size_t i = 0; i < locks->count; i++) {
-        const struct pawl_lock *lock = &locks->at[i];
-        pawl__cli_table_text(&table, lock->name);
-        pawl__cli_table_text(&table, lock->owner);
-        pawl__cli_table_int(&table, lock->fence);
-        when_cell(&table, lock->locked_at_ms, locks->now_ms);
-        when_cell(&table, lock->expires_at_ms, locks->now_ms);
-    }
-    if (locks->count) pawl__cli_table_print(&table);
-    pawl__cli_table_release(&table);
-    if (!locks->count && !cli->quiet) fputs("no locks\n", stderr);
-}
+#define S struct pawl_lock
+static const struct pawl__member lock_members[] = {
+    PAWL__MEMBER("name", NAME, S, name, ALWAYS),
+    PAWL__MEMBER("owner", NAME, S, owner, ALWAYS),
+    PAWL__MEMBER("fence", INT64, S, fence, ALWAYS),
+    PAWL__MEMBER("locked_at", INSTANT, S, locked_at_ms),
+    PAWL__MEMBER("expires_at", INSTANT, S, expires_at_ms),
+    PAWL__WHOLE("expired", OWN, .print = print_expired),
+};
+static const struct pawl__shape lock_shape = PAWL__SHAPE(S, lock_members);
+static const struct pawl__cli_column lock_columns[] = {
+    PAWL__CLI_FIELD("LOCK", NAME, S, name, .least = 10),
+    PAWL__CLI_FIELD("OWNER", NAME, S, owner, .least = 10),
+    PAWL__CLI_FIELD("FENCE", INT64, S, fence, .right = true),
+    PAWL__CLI_FIELD("TAKEN", INSTANT, S, locked_at_ms),
+    PAWL__CLI_FIELD("EXPIRES", INSTANT, S, expires_at_ms),
+};
+#undef S
 
 int pawl__cli_lock_list(struct pawl__cli *cli)
 {
+    static const struct pawl__cli_view view = PAWL__CLI_VIEW(lock_shape, lock_columns, "no locks");
     struct pawl_diag diag = { 0 };
     struct pawl_locks locks = { 0 };
     int code = pawl__cli_open(cli);
     if (code) return code;
     enum pawl_err err = pawl_locks_get(cli->pawl, &locks, &diag);
-    if (!err && cli->json) {
-        put_lock_json(cli, &locks);
-    } else if (!err) {
-        put_lock_table(cli, &locks);
-    }
+    if (err) return pawl__cli_fail(err, &diag);
+    cli->now_ms = locks.now_ms;
+    pawl__cli_put_list(cli, &view, locks.at, locks.count);
     pawl_locks_release(&locks);
-    return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+    return PAWL__CLI_EXIT_OK;
 }
 
 /* There is no default owner: two contenders that share one would both get the lock. */
@@ -304,14 +259,8 @@ static int end_lock(struct pawl__cli *cli, const char *owner, const char *action
 {
     const char *name = cli->operands.at[0];
     if (cli->json) {
-        struct pawl__cli_json json;
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "name", name);
-        pawl__cli_json_text(&json, "owner", owner);
-        pawl__cli_json_text(&json, "action", action);
-        pawl__cli_json_some_int(&json, "fence", fence);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("name", name), PAWL__HERE_TEXT("owner", owner),
+                      PAWL__HERE_TEXT("action", action), PAWL__SOME_INT("fence", fence));
         return PAWL__CLI_EXIT_OK;
     }
     if (fence) pawl__buf_printf(&cli->out, "%" PRId64 "\n", fence);

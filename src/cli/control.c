@@ -44,14 +44,8 @@ struct task {
 
 static void put_job(const struct task *task, const struct pawl_job *job)
 {
-    struct pawl__cli *cli = task->cli;
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_brief(cli, &json, job);
-    pawl__cli_json_text(&json, "action", task->deed->verb);
-    pawl__cli_json_bool(&json, "ok", true);
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
+    PAWL__CLI_PUT(task->cli, PAWL__PART(&pawl__cli_brief_shape, job),
+                  PAWL__HERE_TEXT("action", task->deed->verb), PAWL__HERE_BOOL("ok", true));
 }
 
 /* A deleted job is looked at before, the others after. */
@@ -122,18 +116,11 @@ static void hint_instead(const struct task *task, const char *id, enum pawl_stat
 static int put_refused(const struct task *task, const char *id, enum pawl_state to,
                        enum pawl_err err, const struct pawl_diag *diag)
 {
-    struct pawl__cli_json json;
     struct pawl__cli *cli = task->cli;
     if (cli->json) {
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "id", id);
-        pawl__cli_json_text(&json, "action", task->deed->verb);
-        pawl__cli_json_bool(&json, "ok", false);
-        pawl__cli_json_text(&json, "error", pawl_err_name(err));
-        pawl__cli_json_text(&json, "message", diag->text);
-        pawl__cli_json_state(cli, &json, "state", to);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("id", id), PAWL__HERE_TEXT("action", task->deed->verb),
+                      PAWL__HERE_BOOL("ok", false), PAWL__HERE_TEXT("error", pawl_err_name(err)),
+                      PAWL__HERE_TEXT("message", diag->text), PAWL__CLI_STATE_HERE("state", to));
     }
     int code = pawl__cli_flush(cli);
     if (code) return code;
@@ -216,13 +203,8 @@ static void put_bulk(const struct task *task, int64_t matched, int64_t changed)
 {
     struct pawl__cli *cli = task->cli;
     if (cli->json) {
-        struct pawl__cli_json json;
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "action", task->deed->verb);
-        pawl__cli_json_int(&json, "matched", matched);
-        pawl__cli_json_int(&json, "changed", changed);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("action", task->deed->verb),
+                      PAWL__HERE_INT("matched", matched), PAWL__HERE_INT("changed", changed));
     } else if (!cli->quiet) {
         pawl__buf_printf(&cli->out, "%s ", task->deed->past);
         pawl__cli_put_count(&cli->out, changed, "job");

@@ -102,10 +102,8 @@ void pawl__cli_exec_release(struct pawl__cli_exec *exec)
 
 static bool make_input(struct run *run)
 {
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &run->input, '{');
-    pawl__cli_json_job(run->exec->cli, &json, run->job);
-    pawl__cli_json_close(&json, '}');
+    struct pawl__shape_writer writer = pawl__cli_writer(run->exec->cli, &run->input);
+    pawl__shape_print(&writer, &pawl__cli_job_shape, run->job);
     pawl__buf_add_text(&run->input, "\n");
     run->child.input = (struct pawl_span){ run->input.at, run->input.len };
     return !run->input.failed;

@@ -260,7 +260,7 @@ int pawl__cli_help(struct pawl__cli *cli)
 int pawl__cli_version(struct pawl__cli *cli)
 {
     if (cli->json) {
-        pawl__buf_add_text(&cli->out, "{\"version\":\"" PAWL_VERSION "\"}\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("version", PAWL_VERSION));
     } else {
         pawl__buf_add_text(&cli->out, "pawl " PAWL_VERSION "\n");
     }

@@ -1,191 +1,124 @@
 /* JSON for programs. Times are RFC 3339, durations end in _ms, what is not there is left out. */
 #include "cli/cli.h"
-#include "base/time_text.h"
 #include "fields/fields.h"
 
-#include <assert.h>
-#include <math.h>
+/* ---- states ---- */
 
-void pawl__cli_json_open(struct pawl__cli_json *json, struct pawl__buf *buf, char bracket)
+void pawl__cli_print_state(const struct pawl__shape_writer *writer,
+                           const struct pawl__member *member, const void *base)
 {
-    *json = (struct pawl__cli_json){ .buf = buf };
-    pawl__buf_add(buf, &bracket, 1);
+    enum pawl_state state = *(const enum pawl_state *)((const char *)base + member->offset);
+    if (state == PAWL_STATE_NONE && !(member->flags & PAWL__ALWAYS)) return;
+    const char *text = pawl__cli_state_text(writer->ctx, state);
+    pawl__buf_add_json(writer->out, text, strlen(text));
 }
 
-void pawl__cli_json_close(struct pawl__cli_json *json, char bracket)
+void pawl__cli_state_names(struct pawl__cli_state_names *names, const struct pawl__cli *cli)
 {
-    pawl__buf_add(json->buf, &bracket, 1);
-}
-
-void pawl__cli_json_name(struct pawl__cli_json *json, const char *name)
-{
-    if (json->some) pawl__buf_add(json->buf, ",", 1);
-    json->some = true;
-    if (!name) return;
-    pawl__buf_add_json(json->buf, name, strlen(name));
-    pawl__buf_add(json->buf, ":", 1);
-}
-
-void pawl__cli_json_text(struct pawl__cli_json *json, const char *name, const char *text)
-{
-    pawl__cli_json_name(json, name);
-    pawl__buf_add_json(json->buf, text, strlen(text));
-}
-
-void pawl__cli_json_int(struct pawl__cli_json *json, const char *name, int64_t value)
-{
-    pawl__cli_json_name(json, name);
-    pawl__buf_add_int(json->buf, value);
-}
-
-void pawl__cli_json_bool(struct pawl__cli_json *json, const char *name, bool value)
-{
-    pawl__cli_json_name(json, name);
-    pawl__buf_add_text(json->buf, value ? "true" : "false");
-}
-
-void pawl__cli_json_number(struct pawl__cli_json *json, const char *name, double value)
-{
-    assert(isfinite(value));
-    pawl__cli_json_name(json, name);
-    pawl__buf_printf(json->buf, "%.6g", value); // only the character type of the locale is set
-}
-
-/* It was checked when it was stored, so quotes are all there is to look at. */
-void pawl__cli_json_raw(struct pawl__cli_json *json, const char *name, struct pawl_span value)
-{
-    pawl__cli_json_name(json, name);
-    bool quoted = false;
-    size_t from = 0;
-    for (size_t i = 0; i < value.len; i++) {
-        char c = value.at[i];
-        if (quoted && c == '\\') {
+    *names = (struct pawl__cli_state_names){ .count = 0 };
+    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
+        const char *name = pawl__cli_state_text(cli, state);
+        size_t i = 0;
+        while (i < names->count && strcmp(names->name[i], name) != 0) {
             i++;
-        } else if (c == '"') {
-            quoted = !quoted;
-        } else if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
-            pawl__buf_add(json->buf, value.at + from, i - from);
-            from = i + 1;
         }
-    }
-    if (value.len > from) pawl__buf_add(json->buf, value.at + from, value.len - from);
-}
-
-void pawl__cli_json_some_text(struct pawl__cli_json *json, const char *name, const char *text)
-{
-    if (text && *text) pawl__cli_json_text(json, name, text);
-}
-
-void pawl__cli_json_some_int(struct pawl__cli_json *json, const char *name, int64_t value)
-{
-    if (value) pawl__cli_json_int(json, name, value);
-}
-
-void pawl__cli_json_some_raw(struct pawl__cli_json *json, const char *name, struct pawl_span value)
-{
-    if (value.len) pawl__cli_json_raw(json, name, value);
-}
-
-void pawl__cli_json_instant(struct pawl__cli_json *json, const char *name, int64_t at_ms)
-{
-    char text[PAWL__INSTANT_TEXT_BYTES];
-    if (!at_ms) return;
-    pawl__instant_text(at_ms, text);
-    pawl__cli_json_text(json, name, text);
-}
-
-void pawl__cli_json_state(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                          const char *name, enum pawl_state state)
-{
-    if (state != PAWL_STATE_NONE) {
-        pawl__cli_json_text(json, name, pawl__cli_state_text(cli, state));
+        if (i == names->count) names->name[names->count++] = name;
+        names->of[state] = i;
     }
 }
 
-static void put_id(struct pawl__cli_json *json, const char *name, struct pawl_job_id id)
+int64_t pawl__cli_state_sum(const struct pawl__cli_state_names *names, const int64_t *count,
+                            size_t name)
 {
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(id, text);
-    pawl__cli_json_text(json, name, text);
-}
-
-void pawl__cli_json_brief(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                          const struct pawl_job *job)
-{
-    put_id(json, "id", job->id);
-    pawl__cli_json_text(json, "type", job->type);
-    pawl__cli_json_text(json, "queue", job->queue);
-    pawl__cli_json_text(json, "state", pawl__cli_state_text(cli, job->state));
-    pawl__cli_json_int(json, "attempt", job->attempt);
-}
-
-static struct pawl_span or_else(struct pawl_span span, const char *text)
-{
-    return span.len ? span : (struct pawl_span){ text, strlen(text) };
-}
-
-/* What is empty or zero is left out. */
-static void put_field(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                      const struct pawl_job *job, size_t i)
-{
-    const char *name = pawl__job_names[i];
-    const void *at = (const char *)job + pawl__job_fields[i].offset;
-    switch (pawl__job_fields[i].kind) {
-    case PAWL__KIND_ID:
-        put_id(json, name, *(const struct pawl_job_id *)at);
-        break;
-    case PAWL__KIND_TEXT:
-        pawl__cli_json_some_text(json, name, *(const char *const *)at);
-        break;
-    case PAWL__KIND_JSON:
-    case PAWL__KIND_ARGS:
-    case PAWL__KIND_BYTES:
-        pawl__cli_json_some_raw(json, name, *(const struct pawl_span *)at);
-        break;
-    case PAWL__KIND_I32:
-    case PAWL__KIND_BITS:
-        pawl__cli_json_some_int(json, name, *(const int32_t *)at);
-        break;
-    case PAWL__KIND_I64:
-    case PAWL__KIND_MS:
-        pawl__cli_json_some_int(json, name, *(const int64_t *)at);
-        break;
-    case PAWL__KIND_TIME:
-    case PAWL__KIND_AT:
-        pawl__cli_json_instant(json, name, *(const int64_t *)at);
-        break;
-    case PAWL__KIND_REAL:
-        pawl__cli_json_number(json, name, *(const double *)at);
-        break;
-    case PAWL__KIND_BOOL:
-        if (*(const bool *)at) pawl__cli_json_bool(json, name, true);
-        break;
-    case PAWL__KIND_STATE:
-    case PAWL__KIND_SOME_STATE:
-        pawl__cli_json_state(cli, json, name, *(const enum pawl_state *)at);
-        break;
-    case PAWL__KIND_END:
-        break;
+    int64_t sum = 0;
+    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
+        if (name == PAWL_STATE_END || names->of[state] == name) sum += count[state];
     }
+    return sum;
 }
 
-void pawl__cli_json_job(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                        const struct pawl_job *job)
+void pawl__cli_print_counts(const struct pawl__shape_writer *writer,
+                            const struct pawl__member *member, const void *base)
 {
-    // always there, and first
-    static const bool done[PAWL__JOB_END] = {
-        [PAWL__JOB_id] = true,       [PAWL__JOB_type] = true,    [PAWL__JOB_queue] = true,
-        [PAWL__JOB_state] = true,    [PAWL__JOB_attempt] = true, [PAWL__JOB_attempts_max] = true,
-        [PAWL__JOB_priority] = true, [PAWL__JOB_args] = true,    [PAWL__JOB_meta] = true,
-        [PAWL__JOB_tags] = true,
-    };
-    pawl__cli_json_brief(cli, json, job);
-    pawl__cli_json_int(json, "max_attempts", job->attempts_max);
-    pawl__cli_json_int(json, "priority", job->priority);
-    pawl__cli_json_raw(json, "args", or_else(job->args, "[]"));
-    pawl__cli_json_raw(json, "meta", or_else(job->meta, "{}"));
-    pawl__cli_json_raw(json, "tags", or_else(job->tags, "[]"));
-    for (size_t i = 0; i < PAWL__JOB_END; i++) {
-        if (!done[i] && *pawl__job_names[i]) put_field(cli, json, job, i);
+    const int64_t *count = (const int64_t *)((const char *)base + member->offset);
+    struct pawl__member members[PAWL_STATE_END];
+    struct pawl__cli_state_names names;
+    int64_t sums[PAWL_STATE_END];
+    pawl__cli_state_names(&names, writer->ctx);
+    for (size_t i = 0; i < names.count; i++) {
+        sums[i] = pawl__cli_state_sum(&names, count, i);
+        members[i] = (struct pawl__member){
+            .name = names.name[i], .kind = PAWL__AS_INT64, .at = &sums[i], .flags = PAWL__ALWAYS
+        };
     }
+    pawl__members_print(writer, members, names.count);
+}
+
+void pawl__cli_print_total(const struct pawl__shape_writer *writer,
+                           const struct pawl__member *member, const void *base)
+{
+    const int64_t *count = (const int64_t *)((const char *)base + member->offset);
+    pawl__buf_add_int(writer->out, pawl__cli_state_sum(NULL, count, PAWL_STATE_END));
+}
+
+/* ---- jobs ---- */
+
+#define S struct pawl_job
+#define ALWAYS(text, kind, member) PAWL__MEMBER(text, kind, S, member, .flags = PAWL__ALWAYS)
+#define STATE(text, member, ...) PAWL__CLI_STATE(text, S, member, __VA_ARGS__)
+
+#define BRIEF                                                                                      \
+    ALWAYS("id", ID, id), ALWAYS("type", NAME, type), ALWAYS("queue", NAME, queue),                \
+        STATE("state", state, .flags = PAWL__ALWAYS), ALWAYS("attempt", INT64, attempt)
+
+static const struct pawl__member brief_members[] = { BRIEF };
+const struct pawl__shape pawl__cli_brief_shape = PAWL__SHAPE(S, brief_members);
+
+#define JOB_ID(text, member) PAWL__MEMBER(text, ID, S, member)
+#define JOB_TEXT(text, member) PAWL__MEMBER(text, NAME, S, member)
+#define JOB_JSON(text, member) PAWL__MEMBER(text, JSON, S, member)
+#define JOB_ARGS(text, member) PAWL__MEMBER(text, JSON, S, member)
+#define JOB_I32(text, member) PAWL__MEMBER(text, INT32, S, member)
+#define JOB_BITS(text, member) PAWL__MEMBER(text, INT32, S, member)
+#define JOB_I64(text, member) PAWL__MEMBER(text, INT64, S, member)
+#define JOB_MS(text, member) PAWL__MEMBER(text, INT64, S, member)
+#define JOB_TIME(text, member) PAWL__MEMBER(text, INSTANT, S, member)
+#define JOB_AT(text, member) PAWL__MEMBER(text, INSTANT, S, member)
+#define JOB_BOOL(text, member) PAWL__MEMBER(text, BOOL, S, member)
+#define JOB_STATE(text, member) STATE(text, member)
+#define JOB_SOME_STATE(text, member) STATE(text, member)
+
+/* What is always there comes first; then all that the list has and was not yet printed. */
+#define X(member, column, kind, origin, name, ...) JOB_##kind(name, member),
+static const struct pawl__member job_members[] = {
+    BRIEF,
+    ALWAYS("max_attempts", INT32, attempts_max),
+    ALWAYS("priority", INT32, priority),
+    ALWAYS("args", ARRAY, args),
+    ALWAYS("meta", OBJECT, meta),
+    ALWAYS("tags", ARRAY, tags),
+    PAWL__JOB_FIELDS(X) // those above are not printed twice
+};
+#undef X
+const struct pawl__shape pawl__cli_job_shape = PAWL__SHAPE(S, job_members);
+
+/* ---- into the output ---- */
+
+struct pawl__shape_writer pawl__cli_writer(const struct pawl__cli *cli, struct pawl__buf *out)
+{
+    return (struct pawl__shape_writer){ .out = out, .ctx = cli, .compact = true };
+}
+
+void pawl__cli_put_json(struct pawl__cli *cli, const struct pawl__shape *shape, const void *at)
+{
+    struct pawl__shape_writer writer = pawl__cli_writer(cli, &cli->out);
+    pawl__shape_print(&writer, shape, at);
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+void pawl__cli_put_members(struct pawl__cli *cli, const struct pawl__member *members, size_t count)
+{
+    struct pawl__shape_writer writer = pawl__cli_writer(cli, &cli->out);
+    pawl__members_print(&writer, members, count);
+    pawl__buf_add_text(&cli->out, "\n");
 }

@@ -9,126 +9,94 @@ struct listing {
     struct pawl__cli *cli;
     struct pawl_filter filter;
     enum form form;
-    bool dead; /* why a job ended matters more than its arguments */
+    bool dead;
     struct pawl__cli_table table;
-    struct pawl__cli_json page; /* holds the array, and the cursor */
-    struct pawl__cli_json array;
     int64_t shown;
 };
 
 /* ---- one job ---- */
 
 /* When the next thing happens, or the last thing did. */
-static void put_when(struct pawl__buf *buf, const struct pawl_job *job, int64_t now_ms)
+static void when_cell(struct pawl__cli_table *table, const void *row)
 {
-    if (job->finished_at_ms) {
-        pawl__buf_add_text(buf, "ended ");
-        pawl__cli_put_when(buf, job->finished_at_ms, now_ms);
-    } else if (job->state == PAWL_STATE_ACTIVE) {
-        pawl__buf_add_text(buf, "since ");
-        pawl__cli_put_when(buf, job->started_at_ms, now_ms);
-    } else if (job->state == PAWL_STATE_SCHEDULED || job->state == PAWL_STATE_RETRYABLE) {
-        pawl__buf_add_text(buf, "due ");
-        pawl__cli_put_when(buf, job->due_at_ms, now_ms);
-    }
-}
-
-static void buffer_cell(struct pawl__cli_table *table, struct pawl__buf *buf)
-{
-    if (buf->failed) pawl__cli_nomem();
-    pawl__cli_table_cell(table, buf->len ? buf->at : "", buf->len, NULL);
-    pawl__buf_clear(buf);
-}
-
-static void add_row(struct listing *listing, const struct pawl_job *job)
-{
-    struct pawl__cli *cli = listing->cli;
-    struct pawl__cli_table *table = &listing->table;
+    const struct pawl_job *job = row;
+    int64_t now_ms = table->cli->now_ms;
     struct pawl__buf buf = { 0 };
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(job->id, id);
-    const char *state = pawl__cli_state_text(cli, job->state);
-    pawl__cli_table_text(table, id);
-    pawl__cli_table_cell(table, state, strlen(state), pawl__cli_state_colour(cli, job->state));
-    pawl__cli_table_text(table, job->queue);
-    pawl__cli_table_text(table, job->type);
-    pawl__cli_table_int(table, job->priority);
-    pawl__buf_printf(&buf, "%" PRId64 "/%" PRId32, pawl__cli_tries(job), job->attempts_max);
-    buffer_cell(table, &buf);
-    pawl__cli_put_when(&buf, job->created_at_ms, cli->now_ms);
-    buffer_cell(table, &buf);
-    put_when(&buf, job, cli->now_ms);
-    buffer_cell(table, &buf);
-    if (listing->dead) {
-        pawl__cli_table_text(table, job->dead_letter ? "yes" : "");
-        pawl__cli_table_text(table, job->reason);
-    } else {
-        pawl__cli_table_cell(table, job->args.len ? job->args.at : "", job->args.len, NULL);
+    if (job->finished_at_ms) {
+        pawl__buf_add_text(&buf, "ended ");
+        pawl__cli_put_when(&buf, job->finished_at_ms, now_ms);
+    } else if (job->state == PAWL_STATE_ACTIVE) {
+        pawl__buf_add_text(&buf, "since ");
+        pawl__cli_put_when(&buf, job->started_at_ms, now_ms);
+    } else if (job->state == PAWL_STATE_SCHEDULED || job->state == PAWL_STATE_RETRYABLE) {
+        pawl__buf_add_text(&buf, "due ");
+        pawl__cli_put_when(&buf, job->due_at_ms, now_ms);
     }
-    pawl__buf_release(&buf);
+    pawl__cli_table_buf(table, &buf);
 }
+
+#define FIELD(text, kind, member, ...)                                                             \
+    PAWL__CLI_FIELD(text, kind, struct pawl_job, member, __VA_ARGS__)
+#define COLUMNS                                                                                    \
+    FIELD("ID", ID, id), PAWL__CLI_CELL("STATE", pawl__cli_state_cell),                            \
+        FIELD("QUEUE", NAME, queue, .least = 7, .droppable = 1),                                   \
+        FIELD("TYPE", NAME, type, .least = 9),                                                     \
+        FIELD("PRI", INT32, priority, .right = true, .droppable = 4),                              \
+        PAWL__CLI_CELL("TRY", pawl__cli_try_cell, .right = true, .droppable = 3),                  \
+        FIELD("CREATED", INSTANT, created_at_ms, .droppable = 6),                                  \
+        PAWL__CLI_CELL("WHEN", when_cell, .droppable = 2)
+
+static const struct pawl__cli_column columns[] = {
+    COLUMNS,
+    FIELD("ARGS", JSON, args, .least = 10, .droppable = 7),
+};
+/* Why a job ended matters more than its arguments. */
+static const struct pawl__cli_column dead_columns[] = {
+    COLUMNS,
+    FIELD("LETTER", BOOL, dead_letter, .droppable = 5),
+    FIELD("REASON", NAME, reason, .least = 12, .droppable = 7),
+};
 
 static bool has_array(const struct listing *listing)
 {
     return listing->form == FORM_ARRAY || listing->form == FORM_PAGE;
 }
 
-static void add_json(struct listing *listing, const struct pawl_job *job)
+static void add_json(struct listing *listing, const struct pawl_job *job, bool first)
 {
-    struct pawl__cli_json object;
     struct pawl__buf *out = &listing->cli->out;
-    if (has_array(listing)) {
-        pawl__cli_json_name(&listing->array, NULL);
-        pawl__buf_add_text(out, "\n");
-    }
-    pawl__cli_json_open(&object, out, '{');
-    pawl__cli_json_job(listing->cli, &object, job);
-    pawl__cli_json_close(&object, '}');
+    struct pawl__shape_writer writer = pawl__cli_writer(listing->cli, out);
+    if (has_array(listing)) pawl__buf_add_text(out, first ? "\n" : ",\n");
+    pawl__shape_print(&writer, &pawl__cli_job_shape, job);
     if (listing->form == FORM_LINES) pawl__buf_add_text(out, "\n");
 }
 
 /* ---- the listing ---- */
 
+static void add_name(struct pawl__buf *out, const char *before, const char *name)
+{
+    pawl__buf_add_text(out, before);
+    pawl__buf_add_json(out, name, strlen(name));
+    pawl__buf_add_text(out, ":");
+}
+
 static void begin(struct listing *listing)
 {
-    struct pawl__cli_table *table = &listing->table;
-    if (listing->form == FORM_PAGE) {
-        pawl__cli_json_open(&listing->page, &listing->cli->out, '{');
-        pawl__cli_json_name(&listing->page, "jobs");
-    }
-    if (has_array(listing)) {
-        pawl__cli_json_open(&listing->array, &listing->cli->out, '[');
-    }
-    pawl__cli_table_init(table, listing->cli);
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "ID" });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "STATE" });
-    pawl__cli_table_column(
-        table, (struct pawl__cli_column){ .title = "QUEUE", .least = 7, .droppable = 1 });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "TYPE", .least = 9 });
-    pawl__cli_table_column(
-        table, (struct pawl__cli_column){ .title = "PRI", .right = true, .droppable = 4 });
-    pawl__cli_table_column(
-        table, (struct pawl__cli_column){ .title = "TRY", .right = true, .droppable = 3 });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "CREATED", .droppable = 6 });
-    pawl__cli_table_column(table, (struct pawl__cli_column){ .title = "WHEN", .droppable = 2 });
-    if (listing->dead) {
-        pawl__cli_table_column(table,
-                               (struct pawl__cli_column){ .title = "LETTER", .droppable = 5 });
-        pawl__cli_table_column(
-            table, (struct pawl__cli_column){ .title = "REASON", .least = 12, .droppable = 7 });
-    } else {
-        pawl__cli_table_column(
-            table, (struct pawl__cli_column){ .title = "ARGS", .least = 10, .droppable = 7 });
-    }
+    struct pawl__buf *out = &listing->cli->out;
+    if (listing->form == FORM_PAGE) add_name(out, "{", "jobs");
+    if (has_array(listing)) pawl__buf_add_text(out, "[");
+    pawl__cli_table_init(&listing->table, listing->cli, listing->dead ? dead_columns : columns,
+                         listing->dead ? sizeof dead_columns / sizeof *dead_columns
+                                       : sizeof columns / sizeof *columns);
 }
 
 static int put_page(struct listing *listing, const struct pawl_jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++) {
         if (listing->form == FORM_TABLE) {
-            add_row(listing, &jobs->at[i]);
+            pawl__cli_table_row(&listing->table, &jobs->at[i]);
         } else {
-            add_json(listing, &jobs->at[i]);
+            add_json(listing, &jobs->at[i], !listing->shown && !i);
         }
     }
     listing->shown += (int64_t)jobs->count;
@@ -163,15 +131,14 @@ static int put_pages(struct listing *listing, int64_t limit, char next[PAWL_CURS
 static int finish(struct listing *listing, const char *next)
 {
     struct pawl__cli *cli = listing->cli;
+    if (has_array(listing)) pawl__buf_add_text(&cli->out, listing->shown ? "\n]" : "]");
+    if (listing->form == FORM_PAGE && *next) {
+        add_name(&cli->out, ",", "next");
+        pawl__buf_add_json(&cli->out, next, strlen(next));
+    }
     if (has_array(listing)) {
-        if (listing->array.some) pawl__buf_add_text(&cli->out, "\n");
-        pawl__cli_json_close(&listing->array, ']');
+        pawl__buf_add_text(&cli->out, listing->form == FORM_PAGE ? "}\n" : "\n");
     }
-    if (listing->form == FORM_PAGE) {
-        pawl__cli_json_some_text(&listing->page, "next", next);
-        pawl__cli_json_close(&listing->page, '}');
-    }
-    if (has_array(listing)) pawl__buf_add_text(&cli->out, "\n");
     int code = pawl__cli_flush(cli);
     if (code || cli->quiet || listing->form == FORM_PAGE) return code;
     if (next[0]) {
@@ -188,7 +155,11 @@ static int put_total(struct pawl__cli *cli, const struct pawl_filter *filter)
     int64_t count;
     enum pawl_err err = pawl_count(cli->pawl, filter, &count, &diag);
     if (err) return pawl__cli_fail(err, &diag);
-    pawl__buf_printf(&cli->out, cli->json ? "{\"count\":%" PRId64 "}\n" : "%" PRId64 "\n", count);
+    if (cli->json) {
+        PAWL__CLI_PUT(cli, PAWL__HERE_INT("count", count));
+    } else {
+        pawl__buf_printf(&cli->out, "%" PRId64 "\n", count);
+    }
     return PAWL__CLI_EXIT_OK;
 }
 

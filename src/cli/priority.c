@@ -8,19 +8,14 @@ static void put_changed(struct pawl__cli *cli, struct pawl_job_id id, int32_t be
 {
     char text[PAWL_JOB_ID_TEXT_BYTES];
     struct pawl_jobs jobs = { 0 };
-    struct pawl__cli_json json;
     pawl_job_id_text(id, text);
     if (!cli->json) {
         if (cli->quiet) return;
         pawl__buf_printf(&cli->out, "%s priority %" PRId32 ", was %" PRId32 "\n", text, priority,
                          before);
     } else if (!pawl_get(cli->pawl, id, &jobs, NULL)) {
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_brief(cli, &json, &jobs.at[0]);
-        pawl__cli_json_int(&json, "priority", priority);
-        pawl__cli_json_int(&json, "before", before);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__PART(&pawl__cli_brief_shape, &jobs.at[0]),
+                      PAWL__HERE_INT("priority", priority), PAWL__HERE_INT("before", before));
     }
     pawl_jobs_release(&jobs);
 }

@@ -4,21 +4,15 @@
 static void put_new(struct pawl__cli *cli, struct pawl_job_id of,
                     const struct pawl_submitted *submitted)
 {
-    char id[PAWL_JOB_ID_TEXT_BYTES], old[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(submitted->id, id);
-    pawl_job_id_text(of, old);
-    if (!cli->json) {
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    if (cli->json) {
+        PAWL__CLI_PUT(cli, PAWL__HERE_ID("id", submitted->id), PAWL__HERE_ID("rerun_of", of),
+                      PAWL__CLI_STATE_HERE("state", submitted->state),
+                      PAWL__HERE_BOOL("deduplicated", submitted->deduplicated));
+    } else {
+        pawl_job_id_text(submitted->id, id);
         pawl__buf_printf(&cli->out, "%s\n", id);
-        return;
     }
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_text(&json, "id", id);
-    pawl__cli_json_text(&json, "rerun_of", old);
-    pawl__cli_json_state(cli, &json, "state", submitted->state);
-    pawl__cli_json_bool(&json, "deduplicated", submitted->deduplicated);
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
 }
 
 #define BIT(name) PAWL_STATE_BIT(PAWL_STATE_##name)

@@ -125,11 +125,7 @@ static void tame_allocator(void)
 static int say_where(struct pawl__cli *cli, const char *url)
 {
     if (cli->json) {
-        struct pawl__cli_json json;
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "url", url);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("url", url));
     } else {
         pawl__buf_printf(&cli->out, "serving %s\n", url);
     }

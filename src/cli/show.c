@@ -360,107 +360,80 @@ static void put_story(struct pawl__cli *cli, const struct pawl_story *story)
 
 /* ---- JSON ---- */
 
-static void json_failures(struct pawl__cli_json *json, const struct pawl_story *story)
+static void print_level(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                        const void *base)
 {
-    struct pawl__cli_json array, object;
-    pawl__cli_json_name(json, "failures");
-    pawl__cli_json_open(&array, json->buf, '[');
-    for (size_t i = 0; i < story->failure_count; i++) {
-        const struct pawl_failure *failure = &story->failures[i];
-        pawl__cli_json_name(&array, NULL);
-        pawl__cli_json_open(&object, json->buf, '{');
-        pawl__cli_json_int(&object, "run", failure->run);
-        pawl__cli_json_int(&object, "attempt", failure->attempt);
-        pawl__cli_json_instant(&object, "started_at", failure->started_at_ms);
-        pawl__cli_json_instant(&object, "failed_at", failure->failed_at_ms);
-        if (failure->retry_delay_ms >= 0) {
-            pawl__cli_json_int(&object, "retry_delay_ms", failure->retry_delay_ms);
-        }
-        pawl__cli_json_bool(&object, "lapsed", failure->lapsed);
-        pawl__cli_json_some_text(&object, "worker", failure->worker);
-        pawl__cli_json_some_text(&object, "type", failure->type);
-        pawl__cli_json_some_text(&object, "code", failure->code);
-        pawl__cli_json_some_text(&object, "message", failure->message);
-        pawl__cli_json_some_raw(&object, "details", failure->details);
-        pawl__cli_json_close(&object, '}');
-    }
-    pawl__cli_json_close(&array, ']');
+    const struct pawl_log_line *line = base;
+    const char *text = level_text(line->level);
+    pawl__buf_add_json(writer->out, text, strlen(text));
 }
 
-static void json_deeds(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                       const struct pawl_story *story)
-{
-    struct pawl__cli_json array, object;
-    pawl__cli_json_name(json, "deeds");
-    pawl__cli_json_open(&array, json->buf, '[');
-    for (size_t i = 0; i < story->deed_count; i++) {
-        const struct pawl_deed *deed = &story->deeds[i];
-        pawl__cli_json_name(&array, NULL);
-        pawl__cli_json_open(&object, json->buf, '{');
-        pawl__cli_json_instant(&object, "at", deed->at_ms);
-        pawl__cli_json_text(&object, "action", deed->action);
-        pawl__cli_json_some_text(&object, "actor", deed->actor);
-        pawl__cli_json_some_text(&object, "reason", deed->reason);
-        pawl__cli_json_state(cli, &object, "from", deed->from);
-        pawl__cli_json_state(cli, &object, "to", deed->to);
-        pawl__cli_json_close(&object, '}');
-    }
-    pawl__cli_json_close(&array, ']');
-}
+#define ALWAYS .flags = PAWL__ALWAYS
 
-static void json_log(struct pawl__cli_json *json, const struct pawl_story *story)
-{
-    struct pawl__cli_json array, object;
-    pawl__cli_json_name(json, "log");
-    pawl__cli_json_open(&array, json->buf, '[');
-    for (size_t i = 0; i < story->log_count; i++) {
-        const struct pawl_log_line *line = &story->log[i];
-        pawl__cli_json_name(&array, NULL);
-        pawl__cli_json_open(&object, json->buf, '{');
-        pawl__cli_json_int(&object, "line", line->number);
-        pawl__cli_json_instant(&object, "at", line->at_ms);
-        pawl__cli_json_int(&object, "run", line->run);
-        pawl__cli_json_text(&object, "level", level_text(line->level));
-        pawl__cli_json_text(&object, "text", line->text);
-        pawl__cli_json_close(&object, '}');
-    }
-    pawl__cli_json_close(&array, ']');
-}
+#define S struct pawl_failure
+static const struct pawl__member failure_members[] = {
+    PAWL__MEMBER("run", INT64, S, run, ALWAYS),
+    PAWL__MEMBER("attempt", INT64, S, attempt, ALWAYS),
+    PAWL__MEMBER("started_at", INSTANT, S, started_at_ms),
+    PAWL__MEMBER("failed_at", INSTANT, S, failed_at_ms),
+    PAWL__MEMBER("retry_delay_ms", INT64, S, retry_delay_ms, .flags = PAWL__NEGATIVE),
+    PAWL__MEMBER("lapsed", BOOL, S, lapsed, ALWAYS),
+    PAWL__MEMBER("worker", NAME, S, worker),
+    PAWL__MEMBER("type", NAME, S, type),
+    PAWL__MEMBER("code", NAME, S, code),
+    PAWL__MEMBER("message", NAME, S, message),
+    PAWL__MEMBER("details", JSON, S, details),
+};
+static const struct pawl__shape failure_shape = PAWL__SHAPE(S, failure_members);
+#undef S
 
-static void json_progress(struct pawl__cli_json *json, const struct pawl_story *story)
-{
-    struct pawl__cli_json object;
-    if (story->progress >= 0) {
-        pawl__cli_json_name(json, "progress");
-        pawl__cli_json_open(&object, json->buf, '{');
-        pawl__cli_json_number(&object, "value", story->progress);
-        pawl__cli_json_some_text(&object, "message", story->progress_message);
-        pawl__cli_json_some_raw(&object, "data", story->progress_data);
-        pawl__cli_json_instant(&object, "at", story->progress_at_ms);
-        pawl__cli_json_close(&object, '}');
-    }
-    if (story->checkpoint_sequence) {
-        pawl__cli_json_name(json, "checkpoint");
-        pawl__cli_json_open(&object, json->buf, '{');
-        pawl__cli_json_int(&object, "sequence", story->checkpoint_sequence);
-        pawl__cli_json_instant(&object, "at", story->checkpoint_at_ms);
-        pawl__cli_json_raw(&object, "state", story->checkpoint);
-        pawl__cli_json_close(&object, '}');
-    }
-}
+#define S struct pawl_deed
+static const struct pawl__member deed_members[] = {
+    PAWL__MEMBER("at", INSTANT, S, at_ms), PAWL__MEMBER("action", NAME, S, action, ALWAYS),
+    PAWL__MEMBER("actor", NAME, S, actor), PAWL__MEMBER("reason", NAME, S, reason),
+    PAWL__CLI_STATE("from", S, from),      PAWL__CLI_STATE("to", S, to),
+};
+static const struct pawl__shape deed_shape = PAWL__SHAPE(S, deed_members);
+#undef S
 
-static void json_story(struct pawl__cli *cli, const struct pawl_story *story)
-{
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_job(cli, &json, &story->job);
-    json_failures(&json, story);
-    json_deeds(cli, &json, story);
-    json_log(&json, story);
-    json_progress(&json, story);
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
-}
+#define S struct pawl_log_line
+static const struct pawl__member line_members[] = {
+    PAWL__MEMBER("line", INT64, S, number, ALWAYS),
+    PAWL__MEMBER("at", INSTANT, S, at_ms),
+    PAWL__MEMBER("run", INT64, S, run, ALWAYS),
+    PAWL__MEMBER("level", OWN, S, level, .print = print_level),
+    PAWL__MEMBER("text", NAME, S, text, ALWAYS),
+};
+static const struct pawl__shape line_shape = PAWL__SHAPE(S, line_members);
+#undef S
+
+#define S struct pawl_story
+static const struct pawl__member progress_members[] = {
+    PAWL__MEMBER("value", REAL, S, progress, .flags = PAWL__NEGATIVE, .extent = 6),
+    PAWL__MEMBER("message", NAME, S, progress_message),
+    PAWL__MEMBER("data", JSON, S, progress_data),
+    PAWL__MEMBER("at", INSTANT, S, progress_at_ms),
+};
+static const struct pawl__shape progress_shape = PAWL__SHAPE(S, progress_members);
+static const struct pawl__member checkpoint_members[] = {
+    PAWL__MEMBER("sequence", INT64, S, checkpoint_sequence),
+    PAWL__MEMBER("at", INSTANT, S, checkpoint_at_ms),
+    PAWL__MEMBER("state", JSON, S, checkpoint),
+};
+static const struct pawl__shape checkpoint_shape = PAWL__SHAPE(S, checkpoint_members);
+
+#define LIST(text, member, counter, of)                                                            \
+    PAWL__MEMBER(text, MANY, S, member, PAWL__COUNTED(S, counter), .shape = &of, ALWAYS)
+static const struct pawl__member story_members[] = {
+    PAWL__MEMBER("", PART, S, job, .shape = &pawl__cli_job_shape),
+    LIST("failures", failures, failure_count, failure_shape),
+    LIST("deeds", deeds, deed_count, deed_shape),
+    LIST("log", log, log_count, line_shape),
+    PAWL__WHOLE("progress", ONE, .shape = &progress_shape),
+    PAWL__WHOLE("checkpoint", ONE, .shape = &checkpoint_shape),
+};
+static const struct pawl__shape story_shape = PAWL__SHAPE(S, story_members);
+#undef S
 
 int pawl__cli_show(struct pawl__cli *cli)
 {
@@ -475,7 +448,7 @@ int pawl__cli_show(struct pawl__cli *cli)
         if (err) {
             worst = pawl__cli_fail(err, &diag);
         } else if (cli->json) {
-            json_story(cli, &story);
+            pawl__cli_put_json(cli, &story_shape, &story);
         } else {
             if (some) pawl__buf_add_text(&cli->out, "\n\n");
             put_story(cli, &story);

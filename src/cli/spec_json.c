@@ -85,13 +85,10 @@ FN(read_states)
 {
     const struct line *line = reader->ctx;
     struct pawl_unique *unique = base;
-    struct {
-        const char *const *at;
-        size_t count;
-    } names;
+    struct pawl__texts names;
     const struct pawl__member list = { .name = member->name,
                                        .kind = PAWL__AS_TEXTS,
-                                       .count_offset = sizeof names.at };
+                                       PAWL__COUNTED(struct pawl__texts, count) };
     enum pawl_err err = pawl__shape_value(reader, &list, token, &names);
     if (err) return err;
     unique->states = 0;

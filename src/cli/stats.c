@@ -6,100 +6,37 @@
 #include <inttypes.h>
 #include <strings.h>
 
-/* ---- counts by the vocabulary's names ---- */
-
-/* Several of our states may share a name there. */
-struct names {
-    const char *name[PAWL_STATE_END];
-    size_t of[PAWL_STATE_END]; /* state -> place */
-    size_t count;
-};
-
-static void names_init(struct names *names, const struct pawl__cli *cli)
-{
-    *names = (struct names){ .count = 0 };
-    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        const char *name = pawl__cli_state_text(cli, state);
-        size_t i = 0;
-        while (i < names->count && strcmp(names->name[i], name) != 0) {
-            i++;
-        }
-        if (i == names->count) names->name[names->count++] = name;
-        names->of[state] = i;
-    }
-}
-
-static int64_t sum(const struct names *names, const int64_t *count, size_t place)
-{
-    int64_t total = 0;
-    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        if (names->of[state] == place) total += count[state];
-    }
-    return total;
-}
-
-static int64_t total_of(const int64_t *count)
-{
-    int64_t total = 0;
-    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        total += count[state];
-    }
-    return total;
-}
-
 /* ---- JSON ---- */
 
-static void put_counts(struct pawl__cli_json *json, const struct names *names, const int64_t *count,
-                       int64_t archived)
-{
-    struct pawl__cli_json object;
-    pawl__cli_json_name(json, "states");
-    pawl__cli_json_open(&object, json->buf, '{');
-    for (size_t i = 0; i < names->count; i++) {
-        pawl__cli_json_int(&object, names->name[i], sum(names, count, i));
-    }
-    pawl__cli_json_close(&object, '}');
-    pawl__cli_json_int(json, "total", total_of(count));
-    pawl__cli_json_int(json, "archived", archived);
-}
+#define ALWAYS .flags = PAWL__ALWAYS
 
-static void put_queues(struct pawl__cli_json *json, const struct names *names,
-                       const struct pawl_stats *stats)
-{
-    struct pawl__cli_json object;
-    for (size_t i = 0; i < stats->queue_count; i++) {
-        const struct pawl_queue_stats *queue = &stats->queues[i];
-        pawl__cli_json_name(json, NULL);
-        pawl__cli_json_open(&object, json->buf, '{');
-        pawl__cli_json_text(&object, "queue", queue->queue);
-        pawl__cli_json_bool(&object, "paused", queue->paused);
-        put_counts(&object, names, queue->count, queue->archived);
-        pawl__cli_json_close(&object, '}');
-    }
-}
+#define S struct pawl_queue_stats
+static const struct pawl__member queue_members[] = {
+    PAWL__MEMBER("queue", NAME, S, queue, ALWAYS),
+    PAWL__MEMBER("paused", BOOL, S, paused, ALWAYS),
+    PAWL__CLI_COUNTS(S, count),
+    PAWL__MEMBER("archived", INT64, S, archived, ALWAYS),
+};
+static const struct pawl__shape queue_shape = PAWL__SHAPE(S, queue_members);
+#undef S
 
-static void put_json(struct pawl__cli *cli, const struct pawl_stats *stats)
-{
-    struct names names;
-    struct pawl__cli_json json, array;
-    names_init(&names, cli);
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_name(&json, "queues");
-    pawl__cli_json_open(&array, &cli->out, '[');
-    put_queues(&array, &names, stats);
-    pawl__cli_json_close(&array, ']');
-    put_counts(&json, &names, stats->count, stats->archived);
-    pawl__cli_json_instant(&json, "next_due_at", stats->next_due_at_ms);
-    pawl__cli_json_int(&json, "store_bytes", stats->store_bytes);
-    pawl__cli_json_int(&json, "schema_version", stats->schema_version);
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
-}
+#define S struct pawl_stats
+static const struct pawl__member stats_members[] = {
+    PAWL__MEMBER("queues", MANY, S, queues, PAWL__COUNTED(S, queue_count), .shape = &queue_shape,
+                 ALWAYS),
+    PAWL__CLI_COUNTS(S, count),
+    PAWL__MEMBER("archived", INT64, S, archived, ALWAYS),
+    PAWL__MEMBER("next_due_at", INSTANT, S, next_due_at_ms),
+    PAWL__MEMBER("store_bytes", INT64, S, store_bytes, ALWAYS),
+    PAWL__MEMBER("schema_version", INT32, S, schema_version, ALWAYS),
+};
+static const struct pawl__shape stats_shape = PAWL__SHAPE(S, stats_members);
+#undef S
 
 /* ---- the table ---- */
 
 struct wide {
-    struct names names;
+    struct pawl__cli_state_names names;
     bool shown[PAWL_STATE_END]; /* columns in which there is anything */
     bool archived;
 };
@@ -109,9 +46,9 @@ static void put_row(struct pawl__cli_table *table, const struct wide *wide, cons
 {
     pawl__cli_table_text(table, title);
     for (size_t i = 0; i < wide->names.count; i++) {
-        if (wide->shown[i]) pawl__cli_table_int(table, sum(&wide->names, count, i));
+        if (wide->shown[i]) pawl__cli_table_int(table, pawl__cli_state_sum(&wide->names, count, i));
     }
-    pawl__cli_table_int(table, total_of(count));
+    pawl__cli_table_int(table, pawl__cli_state_sum(NULL, count, PAWL_STATE_END));
     if (wide->archived) pawl__cli_table_int(table, archived);
 }
 
@@ -134,11 +71,11 @@ static void put_table(struct pawl__cli *cli, const struct pawl_stats *stats)
 {
     struct pawl__cli_table table;
     struct wide wide = { .archived = stats->archived != 0 };
-    names_init(&wide.names, cli);
+    pawl__cli_state_names(&wide.names, cli);
     for (size_t i = 0; i < wide.names.count; i++) {
-        wide.shown[i] = sum(&wide.names, stats->count, i) != 0;
+        wide.shown[i] = pawl__cli_state_sum(&wide.names, stats->count, i) != 0;
     }
-    pawl__cli_table_init(&table, cli);
+    pawl__cli_table_init(&table, cli, NULL, 0);
     put_columns(&table, &wide);
     for (size_t i = 0; i < stats->queue_count; i++) {
         const struct pawl_queue_stats *queue = &stats->queues[i];
@@ -176,7 +113,7 @@ static int put_stats(struct pawl__cli *cli)
     struct pawl_stats stats = { 0 };
     enum pawl_err err = pawl_stats_get(cli->pawl, &stats, &diag);
     if (!err && cli->json) {
-        put_json(cli, &stats);
+        pawl__cli_put_json(cli, &stats_shape, &stats);
     } else if (!err) {
         put_table(cli, &stats);
         put_remarks(cli, &stats);
@@ -204,50 +141,46 @@ int pawl__cli_stats(struct pawl__cli *cli)
 
 /* ---- queues ---- */
 
-static void put_queue_table(struct pawl__cli *cli, const struct pawl_stats *stats)
+static int64_t ended(const struct pawl_queue_stats *queue)
 {
-    struct pawl__cli_table table;
-    pawl__cli_table_init(&table, cli);
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "QUEUE", .least = 8 });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "PAUSED" });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "WAITING", .right = true });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "ACTIVE", .right = true });
-    pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = "ENDED", .right = true });
-    for (size_t i = 0; i < stats->queue_count; i++) {
-        const struct pawl_queue_stats *queue = &stats->queues[i];
-        int64_t waiting = 0, ended = queue->archived;
-        for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-            *(pawl_state_is_terminal(state) ? &ended : &waiting) += queue->count[state];
-        }
-        waiting -= queue->count[PAWL_STATE_ACTIVE];
-        pawl__cli_table_text(&table, queue->queue);
-        pawl__cli_table_text(&table, queue->paused ? "yes" : "");
-        pawl__cli_table_int(&table, waiting);
-        pawl__cli_table_int(&table, queue->count[PAWL_STATE_ACTIVE]);
-        pawl__cli_table_int(&table, ended);
+    int64_t sum = queue->archived;
+    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
+        if (pawl_state_is_terminal(state)) sum += queue->count[state];
     }
-    pawl__cli_table_print(&table);
-    pawl__cli_table_release(&table);
+    return sum;
 }
+
+static void ended_cell(struct pawl__cli_table *table, const void *row)
+{
+    pawl__cli_table_int(table, ended(row));
+}
+
+static void waiting_cell(struct pawl__cli_table *table, const void *row)
+{
+    const struct pawl_queue_stats *queue = row;
+    int64_t all = pawl__cli_state_sum(NULL, queue->count, PAWL_STATE_END) + queue->archived;
+    pawl__cli_table_int(table, all - ended(queue) - queue->count[PAWL_STATE_ACTIVE]);
+}
+
+#define S struct pawl_queue_stats
+static const struct pawl__cli_column queue_columns[] = {
+    PAWL__CLI_FIELD("QUEUE", NAME, S, queue, .least = 8),
+    PAWL__CLI_FIELD("PAUSED", BOOL, S, paused),
+    PAWL__CLI_CELL("WAITING", waiting_cell, .right = true),
+    PAWL__CLI_FIELD("ACTIVE", INT64, S, count[PAWL_STATE_ACTIVE], .right = true),
+    PAWL__CLI_CELL("ENDED", ended_cell, .right = true),
+};
+#undef S
 
 int pawl__cli_queue_list(struct pawl__cli *cli)
 {
+    static const struct pawl__cli_view view = PAWL__CLI_VIEW(queue_shape, queue_columns, NULL);
     struct pawl_diag diag = { 0 };
     struct pawl_stats stats = { 0 };
     int code = pawl__cli_open(cli);
     if (code) return code;
     enum pawl_err err = pawl_stats_get(cli->pawl, &stats, &diag);
-    if (!err && cli->json) {
-        struct names names;
-        struct pawl__cli_json array;
-        names_init(&names, cli);
-        pawl__cli_json_open(&array, &cli->out, '[');
-        put_queues(&array, &names, &stats);
-        pawl__cli_json_close(&array, ']');
-        pawl__buf_add_text(&cli->out, "\n");
-    } else if (!err) {
-        put_queue_table(cli, &stats);
-    }
+    if (!err) pawl__cli_put_list(cli, &view, stats.queues, stats.queue_count);
     pawl_stats_release(&stats);
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
@@ -297,13 +230,9 @@ struct queue_deed {
 
 static void put_deed(struct pawl__cli *cli, const char *queue, const struct queue_deed *deed)
 {
-    struct pawl__cli_json json;
     if (cli->json) {
-        pawl__cli_json_open(&json, &cli->out, '{');
-        pawl__cli_json_text(&json, "queue", queue);
-        pawl__cli_json_bool(&json, deed->member, deed->value);
-        pawl__cli_json_close(&json, '}');
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("queue", queue),
+                      PAWL__HERE_BOOL(deed->member, deed->value));
     } else if (!cli->quiet) {
         pawl__buf_printf(&cli->out, "queue \"%s\" %s\n", queue, deed->past);
     }

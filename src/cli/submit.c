@@ -9,13 +9,9 @@
 static void put_answer(struct pawl__cli *cli, const struct pawl_job *job,
                        const struct pawl_submitted *submitted)
 {
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_brief(cli, &json, job);
-    pawl__cli_json_bool(&json, "deduplicated", submitted->deduplicated);
-    pawl__cli_json_bool(&json, "replaced", submitted->replaced);
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
+    PAWL__CLI_PUT(cli, PAWL__PART(&pawl__cli_brief_shape, job),
+                  PAWL__HERE_BOOL("deduplicated", submitted->deduplicated),
+                  PAWL__HERE_BOOL("replaced", submitted->replaced));
 }
 
 void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *spec,

@@ -8,9 +8,13 @@
 
 enum { GAP = 2, CELL_BYTES_MAX = 240 };
 
-void pawl__cli_table_init(struct pawl__cli_table *table, struct pawl__cli *cli)
+void pawl__cli_table_init(struct pawl__cli_table *table, struct pawl__cli *cli,
+                          const struct pawl__cli_column *columns, size_t count)
 {
     *table = (struct pawl__cli_table){ .cli = cli };
+    for (size_t i = 0; i < count; i++) {
+        pawl__cli_table_column(table, columns[i]);
+    }
 }
 
 void pawl__cli_table_column(struct pawl__cli_table *table, struct pawl__cli_column column)
@@ -63,6 +67,98 @@ void pawl__cli_table_int(struct pawl__cli_table *table, int64_t value)
     char text[24];
     int len = snprintf(text, sizeof(text), "%" PRId64, value);
     pawl__cli_table_cell(table, text, (size_t)len, NULL);
+}
+
+void pawl__cli_table_buf(struct pawl__cli_table *table, struct pawl__buf *buf)
+{
+    if (buf->failed) pawl__cli_nomem();
+    pawl__cli_table_cell(table, buf->len ? buf->at : "", buf->len, NULL);
+    pawl__buf_release(buf);
+}
+
+void pawl__cli_table_when(struct pawl__cli_table *table, int64_t at_ms)
+{
+    struct pawl__buf buf = { 0 };
+    if (at_ms) pawl__cli_put_when(&buf, at_ms, table->cli->now_ms);
+    pawl__cli_table_buf(table, &buf);
+}
+
+void pawl__cli_state_cell(struct pawl__cli_table *table, const void *row)
+{
+    const struct pawl_job *job = row;
+    const char *state = pawl__cli_state_text(table->cli, job->state);
+    pawl__cli_table_cell(table, state, strlen(state),
+                         pawl__cli_state_colour(table->cli, job->state));
+}
+
+void pawl__cli_try_cell(struct pawl__cli_table *table, const void *row)
+{
+    const struct pawl_job *job = row;
+    struct pawl__buf buf = { 0 };
+    pawl__buf_printf(&buf, "%" PRId64 "/%" PRId32, pawl__cli_tries(job), job->attempts_max);
+    pawl__cli_table_buf(table, &buf);
+}
+
+static void put_field(struct pawl__cli_table *table, enum pawl__as kind, const void *at)
+{
+    const struct pawl_span *span = at;
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    switch (kind) {
+    case PAWL__AS_INT32:
+        pawl__cli_table_int(table, *(const int32_t *)at);
+        break;
+    case PAWL__AS_INT64:
+        pawl__cli_table_int(table, *(const int64_t *)at);
+        break;
+    case PAWL__AS_BOOL:
+        pawl__cli_table_text(table, *(const bool *)at ? "yes" : "");
+        break;
+    case PAWL__AS_INSTANT:
+        pawl__cli_table_when(table, *(const int64_t *)at);
+        break;
+    case PAWL__AS_ID:
+        pawl_job_id_text(*(const struct pawl_job_id *)at, id);
+        pawl__cli_table_text(table, id);
+        break;
+    case PAWL__AS_JSON:
+        pawl__cli_table_cell(table, span->len ? span->at : "", span->len, NULL);
+        break;
+    default:
+        assert(kind == PAWL__AS_NAME || kind == PAWL__AS_TEXT || kind == PAWL__AS_CHARS);
+        pawl__cli_table_text(table, kind == PAWL__AS_CHARS ? at : *(const char *const *)at);
+        break;
+    }
+}
+
+void pawl__cli_table_row(struct pawl__cli_table *table, const void *row)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct pawl__cli_column *column = &table->columns[i];
+        if (column->cell) {
+            column->cell(table, row);
+        } else {
+            put_field(table, column->kind, (const char *)row + column->offset);
+        }
+    }
+}
+
+void pawl__cli_put_list(struct pawl__cli *cli, const struct pawl__cli_view *view, const void *rows,
+                        size_t count)
+{
+    struct pawl__cli_table table;
+    if (cli->json) {
+        struct pawl__shape_writer writer = pawl__cli_writer(cli, &cli->out);
+        pawl__shape_print_list(&writer, view->shape, rows, count);
+        pawl__buf_add_text(&cli->out, "\n");
+        return;
+    }
+    pawl__cli_table_init(&table, cli, view->columns, view->column_count);
+    for (size_t i = 0; i < count; i++) {
+        pawl__cli_table_row(&table, (const char *)rows + i * view->shape->bytes);
+    }
+    if (count || !view->none) pawl__cli_table_print(&table);
+    pawl__cli_table_release(&table);
+    if (!count && view->none && !cli->quiet) fprintf(stderr, "%s\n", view->none);
 }
 
 static void measure(struct pawl__cli_table *table)

@@ -46,39 +46,42 @@ static int read_options(struct pawl__cli *cli, struct pawl__token *out)
     return pawl__cli_usage("\"--name\" may have %zu bytes", sizeof out->name - 1);
 }
 
-static void put_scopes_json(struct pawl__cli_json *json, uint32_t scopes)
-{
-    struct pawl__cli_json array;
-    pawl__cli_json_name(json, "scopes");
-    pawl__cli_json_open(&array, json->buf, '[');
-    for (enum pawl__scope i = PAWL__SCOPE_NONE + 1; i < PAWL__SCOPE_END; i++) {
-        if (scopes & 1u << i) pawl__cli_json_text(&array, NULL, pawl__scope_text(i));
-    }
-    pawl__cli_json_close(&array, ']');
-}
-
 static const char *status_of(const struct pawl__token *token, int64_t now_ms)
 {
     if (token->revoked_at_ms) return "revoked";
     return pawl__token_is_valid(token, now_ms) ? "valid" : "expired";
 }
 
-/* `secret` is NULL but for a new one. */
-static void put_json(struct pawl__cli *cli, struct pawl__cli_json *json,
-                     const struct pawl__token *token, const char *secret)
+static void print_status(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                         const void *base)
 {
-    pawl__cli_json_open(json, &cli->out, '{');
-    pawl__cli_json_text(json, "id", token->id);
-    if (secret) pawl__cli_json_text(json, "token", secret);
-    pawl__cli_json_some_text(json, "name", token->name);
-    put_scopes_json(json, token->scopes);
-    pawl__cli_json_text(json, "status", status_of(token, cli->now_ms));
-    pawl__cli_json_instant(json, "created_at", token->created_at_ms);
-    pawl__cli_json_instant(json, "expires_at", token->expires_at_ms);
-    pawl__cli_json_instant(json, "revoked_at", token->revoked_at_ms);
-    pawl__cli_json_instant(json, "last_used_at", token->used_at_ms);
-    pawl__cli_json_close(json, '}');
+    const struct pawl__cli *cli = writer->ctx;
+    const char *status = status_of(base, cli->now_ms);
+    pawl__buf_add_json(writer->out, status, strlen(status));
 }
+
+#define X(name, text, ...) [PAWL__SCOPE_##name] = text,
+static const char *const scope_texts[PAWL__SCOPE_END] = { PAWL__SCOPES(X) };
+#undef X
+static const struct pawl__words scopes = { .at = scope_texts, .count = PAWL__SCOPE_END };
+
+#define S struct pawl__token
+static const struct pawl__member fact_members[] = {
+    PAWL__MEMBER("name", CHARS, S, name),
+    PAWL__MEMBER("scopes", SET, S, scopes, .words = &scopes, .flags = PAWL__ALWAYS),
+    PAWL__WHOLE("status", OWN, .print = print_status),
+    PAWL__MEMBER("created_at", INSTANT, S, created_at_ms),
+    PAWL__MEMBER("expires_at", INSTANT, S, expires_at_ms),
+    PAWL__MEMBER("revoked_at", INSTANT, S, revoked_at_ms),
+    PAWL__MEMBER("last_used_at", INSTANT, S, used_at_ms),
+};
+static const struct pawl__shape fact_shape = PAWL__SHAPE(S, fact_members);
+static const struct pawl__member token_members[] = {
+    PAWL__MEMBER("id", CHARS, S, id),
+    PAWL__WHOLE("", PART, .shape = &fact_shape),
+};
+static const struct pawl__shape token_shape = PAWL__SHAPE(S, token_members);
+#undef S
 
 int pawl__cli_token_add(struct pawl__cli *cli)
 {
@@ -91,9 +94,8 @@ int pawl__cli_token_add(struct pawl__cli *cli)
     enum pawl_err err = pawl__token_add(cli->pawl, &token, secret, &diag);
     if (err) return pawl__cli_fail(err, &diag);
     if (cli->json) {
-        struct pawl__cli_json json;
-        put_json(cli, &json, &token, secret);
-        pawl__buf_add_text(&cli->out, "\n");
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("id", token.id), PAWL__HERE_TEXT("token", secret),
+                      PAWL__PART(&fact_shape, &token));
     } else {
         pawl__buf_printf(&cli->out, "%s\n", secret);
         if (!cli->quiet) {
@@ -105,75 +107,63 @@ int pawl__cli_token_add(struct pawl__cli *cli)
 
 /* ---- list ---- */
 
-static void when_cell(struct pawl__cli_table *table, int64_t at_ms, int64_t now_ms,
-                      const char *otherwise)
+static void when_or_never(struct pawl__cli_table *table, int64_t at_ms)
 {
-    struct pawl__buf buf = { 0 };
-    if (at_ms) {
-        pawl__cli_put_when(&buf, at_ms, now_ms);
-    } else {
-        pawl__buf_add_text(&buf, otherwise);
-    }
-    if (buf.failed) pawl__cli_nomem();
-    pawl__cli_table_cell(table, buf.at, buf.len, NULL);
-    pawl__buf_release(&buf);
+    if (at_ms) pawl__cli_table_when(table, at_ms);
+    if (!at_ms) pawl__cli_table_text(table, "never");
 }
 
-static void scopes_cell(struct pawl__cli_table *table, uint32_t scopes)
+static void expires_cell(struct pawl__cli_table *table, const void *row)
 {
+    const struct pawl__token *token = row;
+    when_or_never(table, token->expires_at_ms);
+}
+
+static void used_cell(struct pawl__cli_table *table, const void *row)
+{
+    const struct pawl__token *token = row;
+    when_or_never(table, token->used_at_ms);
+}
+
+static void status_cell(struct pawl__cli_table *table, const void *row)
+{
+    pawl__cli_table_text(table, status_of(row, table->cli->now_ms));
+}
+
+static void scopes_cell(struct pawl__cli_table *table, const void *row)
+{
+    const struct pawl__token *token = row;
     char text[64] = "";
     for (enum pawl__scope i = PAWL__SCOPE_NONE + 1; i < PAWL__SCOPE_END; i++) {
         size_t len = strlen(text);
-        if (!(scopes & 1u << i)) continue;
-        snprintf(text + len, sizeof text - len, "%s%s", len ? "," : "", pawl__scope_text(i));
+        if (!(token->scopes & 1u << i)) continue;
+        snprintf(text + len, sizeof text - len, "%s%s", len ? "," : "", scope_texts[i]);
     }
     pawl__cli_table_text(table, text);
 }
 
-static void put_table(struct pawl__cli *cli, const struct pawl__tokens *tokens)
-{
-    static const char *const titles[] = { "ID",      "NAME",    "SCOPES",   "STATUS",
-                                          "CREATED", "EXPIRES", "LAST USED" };
-    struct pawl__cli_table table;
-    pawl__cli_table_init(&table, cli);
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
-        pawl__cli_table_column(&table, (struct pawl__cli_column){ .title = titles[i] });
-    }
-    for (size_t i = 0; i < tokens->count; i++) {
-        const struct pawl__token *token = &tokens->at[i];
-        pawl__cli_table_text(&table, token->id);
-        pawl__cli_table_text(&table, token->name);
-        scopes_cell(&table, token->scopes);
-        pawl__cli_table_text(&table, status_of(token, cli->now_ms));
-        when_cell(&table, token->created_at_ms, cli->now_ms, "");
-        when_cell(&table, token->expires_at_ms, cli->now_ms, "never");
-        when_cell(&table, token->used_at_ms, cli->now_ms, "never");
-    }
-    if (tokens->count) pawl__cli_table_print(&table);
-    pawl__cli_table_release(&table);
-    if (!tokens->count && !cli->quiet) fputs("no tokens\n", stderr);
-}
+#define S struct pawl__token
+static const struct pawl__cli_column columns[] = {
+    PAWL__CLI_FIELD("ID", CHARS, S, id),
+    PAWL__CLI_FIELD("NAME", CHARS, S, name),
+    PAWL__CLI_CELL("SCOPES", scopes_cell),
+    PAWL__CLI_CELL("STATUS", status_cell),
+    PAWL__CLI_FIELD("CREATED", INSTANT, S, created_at_ms),
+    PAWL__CLI_CELL("EXPIRES", expires_cell),
+    PAWL__CLI_CELL("LAST USED", used_cell),
+};
+#undef S
 
 int pawl__cli_token_list(struct pawl__cli *cli)
 {
+    static const struct pawl__cli_view view = PAWL__CLI_VIEW(token_shape, columns, "no tokens");
     struct pawl_diag diag = { 0 };
     struct pawl__tokens tokens = { 0 };
-    struct pawl__cli_json array, json;
     int code = pawl__cli_open(cli);
     if (code) return code;
     enum pawl_err err = pawl__tokens_get(cli->pawl, &tokens, &diag);
     if (err) return pawl__cli_fail(err, &diag);
-    if (cli->json) {
-        pawl__cli_json_open(&array, &cli->out, '[');
-        for (size_t i = 0; i < tokens.count; i++) {
-            pawl__cli_json_name(&array, NULL);
-            put_json(cli, &json, &tokens.at[i], NULL);
-        }
-        pawl__cli_json_close(&array, ']');
-        pawl__buf_add_text(&cli->out, "\n");
-    } else {
-        put_table(cli, &tokens);
-    }
+    pawl__cli_put_list(cli, &view, tokens.at, tokens.count);
     pawl__tokens_release(&tokens);
     return PAWL__CLI_EXIT_OK;
 }
@@ -191,12 +181,7 @@ int pawl__cli_token_revoke(struct pawl__cli *cli)
             code = pawl__cli_fail(err, &diag);
             if (err == PAWL_ERR_NOT_FOUND) pawl__cli_hint("\"pawl token list\" shows the ids");
         } else if (cli->json) {
-            struct pawl__cli_json json;
-            pawl__cli_json_open(&json, &cli->out, '{');
-            pawl__cli_json_text(&json, "id", id);
-            pawl__cli_json_text(&json, "status", "revoked");
-            pawl__cli_json_close(&json, '}');
-            pawl__buf_add_text(&cli->out, "\n");
+            PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("id", id), PAWL__HERE_TEXT("status", "revoked"));
         } else if (!cli->quiet) {
             pawl__buf_printf(&cli->out, "revoked %s\n", id);
         }

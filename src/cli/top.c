@@ -16,7 +16,7 @@ static bool is_held(const struct pawl__cli_top *top, enum pawl__cli_top_pane pan
     if (pane == PAWL__CLI_TOP_QUEUES) {
         return strcmp(top->view.queues[i].name, cursor->queue) == 0;
     }
-    struct pawl_job_id id = pawl__cli_top_pane_jobs(top, pane)->at[i].id;
+    struct pawl_job_id id = pawl__cli_top_pane_jobs(top, pane)->at[i].job.id;
     return memcmp(&id, &cursor->id, sizeof id) == 0;
 }
 
@@ -28,7 +28,7 @@ static void hold(struct pawl__cli_top *top, enum pawl__cli_top_pane pane, size_t
     if (pane == PAWL__CLI_TOP_QUEUES) {
         snprintf(cursor->queue, sizeof cursor->queue, "%s", top->view.queues[i].name);
     } else {
-        cursor->id = pawl__cli_top_pane_jobs(top, pane)->at[i].id;
+        cursor->id = pawl__cli_top_pane_jobs(top, pane)->at[i].job.id;
     }
 }
 
@@ -151,7 +151,7 @@ static void pause_queue(struct pawl__cli_top *top)
 }
 
 /* The job that a key is about; NULL, and it has been said, when there is none. */
-static const struct pawl__cli_top_job *chosen_job(struct pawl__cli_top *top)
+static const struct pawl_job *chosen_job(struct pawl__cli_top *top)
 {
     if (top->pane == PAWL__CLI_TOP_QUEUES) {
         say(top, false, "that is for jobs: tab goes to them");
@@ -159,7 +159,7 @@ static const struct pawl__cli_top_job *chosen_job(struct pawl__cli_top *top)
     }
     const struct pawl__cli_top_jobs *jobs = pawl__cli_top_pane_jobs(top, top->pane);
     size_t i = top->cursors[top->pane].index;
-    if (i < jobs->count) return &jobs->at[i];
+    if (i < jobs->count) return &jobs->at[i].job;
     say(top, false, "there is no job here");
     return NULL;
 }
@@ -170,7 +170,7 @@ static void press_pause(struct pawl__cli_top *top)
         if (top->view.queue_count) pause_queue(top);
         return;
     }
-    const struct pawl__cli_top_job *job = chosen_job(top);
+    const struct pawl_job *job = chosen_job(top);
     if (!job) return;
     bool paused = job->state == PAWL_STATE_PAUSED;
     control(top, job->id, paused ? PAWL_CONTROL_RESUME : PAWL_CONTROL_PAUSE);
@@ -178,7 +178,7 @@ static void press_pause(struct pawl__cli_top *top)
 
 static void press_cancel(struct pawl__cli_top *top)
 {
-    const struct pawl__cli_top_job *job = chosen_job(top);
+    const struct pawl_job *job = chosen_job(top);
     if (!job) return;
     top->asking = true;
     top->asked_id = job->id;
@@ -187,7 +187,7 @@ static void press_cancel(struct pawl__cli_top *top)
 
 static void press_retry(struct pawl__cli_top *top)
 {
-    const struct pawl__cli_top_job *job = chosen_job(top);
+    const struct pawl_job *job = chosen_job(top);
     if (job) control(top, job->id, again(job->state));
 }
 

@@ -45,18 +45,9 @@ struct pawl__cli_top_queue {
 };
 
 struct pawl__cli_top_job {
-    struct pawl_job_id id;
-    enum pawl_state state;
-    int64_t run;
-    int64_t attempt;
-    int64_t free_runs;
-    int64_t tries; /* attempts that count */
-    int32_t attempts_max;
-    int64_t at_ms; /* when it started; or failed */
-    const char *type;
-    const char *queue;
-    const char *worker;
-    const char *error; /* "" when nothing is known */
+    struct pawl_job job; /* first, as tables of jobs have it */
+    int64_t at_ms;       /* when it started; or failed */
+    const char *error;   /* "" when nothing is known */
 };
 
 /* Rows with the memory that they stand in. */

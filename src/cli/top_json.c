@@ -1,125 +1,106 @@
 /* pawl top for programs: one look, as one object. */
 #include "cli/top.h"
 
-/* States that share a name in the vocabulary are one number. */
-static void put_counts(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                       const struct pawl__cli_top_counts *counts)
+#define ALWAYS .flags = PAWL__ALWAYS
+
+/* ---- queues ---- */
+
+#define S struct pawl__cli_top_queue
+static const struct pawl__member count_members[] = {
+    PAWL__CLI_COUNTS(S, now.count),
+    PAWL__MEMBER("archived", INT64, S, now.archived, ALWAYS),
+};
+static const struct pawl__shape count_shape = PAWL__SHAPE(S, count_members);
+static const struct pawl__member queue_members[] = {
+    PAWL__MEMBER("queue", NAME, S, name, ALWAYS),
+    PAWL__MEMBER("paused", BOOL, S, paused, ALWAYS),
+    PAWL__WHOLE("", PART, .shape = &count_shape),
+};
+static const struct pawl__shape queue_shape = PAWL__SHAPE(S, queue_members);
+#undef S
+
+/* ---- jobs ---- */
+
+#define S struct pawl__cli_top_job
+#define JOB                                                                                        \
+    PAWL__MEMBER("", PART, S, job, .shape = &pawl__cli_brief_shape),                               \
+        PAWL__MEMBER("max_attempts", INT32, S, job.attempts_max, ALWAYS),                          \
+        PAWL__MEMBER("free_runs", INT64, S, job.free_runs)
+static const struct pawl__member running_members[] = {
+    JOB,
+    PAWL__MEMBER("worker", NAME, S, job.worker),
+    PAWL__MEMBER("started_at", INSTANT, S, at_ms),
+};
+static const struct pawl__shape running_shape = PAWL__SHAPE(S, running_members);
+static const struct pawl__member failed_members[] = {
+    JOB,
+    PAWL__MEMBER("failed_at", INSTANT, S, at_ms),
+    PAWL__MEMBER("error", NAME, S, error),
+};
+static const struct pawl__shape failed_shape = PAWL__SHAPE(S, failed_members);
+#undef S
+
+/* ---- nodes ---- */
+
+/* By the store's clock. */
+static int64_t age_ms(const struct pawl__shape_writer *writer, const struct pawl_node *node)
 {
-    struct pawl__cli_json object;
-    int64_t total = 0;
-    pawl__cli_json_name(json, "states");
-    pawl__cli_json_open(&object, json->buf, '{');
-    for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        const char *name = pawl__cli_state_text(cli, state);
-        bool named = false;
-        int64_t sum = 0;
-        for (enum pawl_state other = PAWL_STATE_NONE + 1; other < PAWL_STATE_END; other++) {
-            if (strcmp(pawl__cli_state_text(cli, other), name) != 0) continue;
-            named = named || other < state;
-            sum += counts->count[other];
-        }
-        if (!named) pawl__cli_json_int(&object, name, sum);
-        total += counts->count[state];
-    }
-    pawl__cli_json_close(&object, '}');
-    pawl__cli_json_int(json, "total", total);
-    pawl__cli_json_int(json, "archived", counts->archived);
+    const struct pawl__cli_top *top = writer->ctx;
+    return top->view.nodes.now_ms - node->heartbeat_at_ms;
 }
 
-static void put_queues(const struct pawl__cli_top *top, struct pawl__cli_json *array)
+static void print_alive(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                        const void *base)
 {
-    for (size_t i = 0; i < top->view.queue_count; i++) {
-        const struct pawl__cli_top_queue *queue = &top->view.queues[i];
-        struct pawl__cli_json json;
-        pawl__cli_json_name(array, NULL);
-        pawl__cli_json_open(&json, array->buf, '{');
-        pawl__cli_json_text(&json, "queue", queue->name);
-        pawl__cli_json_bool(&json, "paused", queue->paused);
-        put_counts(top->cli, &json, &queue->now);
-        pawl__cli_json_close(&json, '}');
-    }
+    bool alive = age_ms(writer, base) <= PAWL__CLI_TOP_ALIVE_MS;
+    pawl__buf_add_text(writer->out, alive ? "true" : "false");
 }
 
-static void put_job(const struct pawl__cli *cli, struct pawl__cli_json *json,
-                    const struct pawl__cli_top_job *job)
+static void print_age(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                      const void *base)
 {
-    pawl__cli_json_brief(cli, json,
-                         &(struct pawl_job){ .id = job->id,
-                                             .type = job->type,
-                                             .queue = job->queue,
-                                             .state = job->state,
-                                             .attempt = job->attempt });
-    pawl__cli_json_int(json, "max_attempts", job->attempts_max);
-    pawl__cli_json_some_int(json, "free_runs", job->free_runs);
+    pawl__buf_add_int(writer->out, age_ms(writer, base));
 }
 
-static void put_running(const struct pawl__cli_top *top, struct pawl__cli_json *array)
+#define S struct pawl_node
+static const struct pawl__member node_members[] = {
+    PAWL__MEMBER("name", NAME, S, name, ALWAYS),
+    PAWL__WHOLE("alive", OWN, .print = print_alive),
+    PAWL__WHOLE("heartbeat_age_ms", OWN, .print = print_age),
+    PAWL__MEMBER("active", INT64, S, active, ALWAYS),
+};
+static const struct pawl__shape node_shape = PAWL__SHAPE(S, node_members);
+#undef S
+
+/* ---- all of it ---- */
+
+static void print_nodes(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                        const void *base)
 {
-    for (size_t i = 0; i < top->view.running.count; i++) {
-        const struct pawl__cli_top_job *job = &top->view.running.at[i];
-        struct pawl__cli_json json;
-        pawl__cli_json_name(array, NULL);
-        pawl__cli_json_open(&json, array->buf, '{');
-        put_job(top->cli, &json, job);
-        pawl__cli_json_some_text(&json, "worker", job->worker);
-        pawl__cli_json_instant(&json, "started_at", job->at_ms);
-        pawl__cli_json_close(&json, '}');
-    }
+    const struct pawl__cli_top *top = base;
+    struct pawl__shape_writer with_top = { .out = writer->out, .ctx = top };
+    pawl__shape_print_list(&with_top, &node_shape, top->view.nodes.at, top->view.nodes.count);
 }
 
-static void put_failed(const struct pawl__cli_top *top, struct pawl__cli_json *array)
-{
-    for (size_t i = 0; i < top->view.failed.count; i++) {
-        const struct pawl__cli_top_job *job = &top->view.failed.at[i];
-        struct pawl__cli_json json;
-        pawl__cli_json_name(array, NULL);
-        pawl__cli_json_open(&json, array->buf, '{');
-        put_job(top->cli, &json, job);
-        pawl__cli_json_instant(&json, "failed_at", job->at_ms);
-        pawl__cli_json_some_text(&json, "error", job->error);
-        pawl__cli_json_close(&json, '}');
-    }
-}
-
-static void put_nodes(const struct pawl__cli_top *top, struct pawl__cli_json *array)
-{
-    const struct pawl_nodes *nodes = &top->view.nodes;
-    for (size_t i = 0; i < nodes->count; i++) {
-        struct pawl__cli_json json;
-        int64_t age_ms = nodes->now_ms - nodes->at[i].heartbeat_at_ms;
-        pawl__cli_json_name(array, NULL);
-        pawl__cli_json_open(&json, array->buf, '{');
-        pawl__cli_json_text(&json, "name", nodes->at[i].name);
-        pawl__cli_json_bool(&json, "alive", age_ms <= PAWL__CLI_TOP_ALIVE_MS);
-        pawl__cli_json_int(&json, "heartbeat_age_ms", age_ms);
-        pawl__cli_json_int(&json, "active", nodes->at[i].active);
-        pawl__cli_json_close(&json, '}');
-    }
-}
+#define S struct pawl__cli_top
+#define LIST(text, list, of)                                                                       \
+    PAWL__MEMBER(text, MANY, S, view.list.at, PAWL__COUNTED(S, view.list.count), .shape = &of,     \
+                 ALWAYS)
+static const struct pawl__member top_members[] = {
+    PAWL__MEMBER("next_due_at", INSTANT, S, view.next_due_at_ms),
+    PAWL__MEMBER("", PART, S, view.all, .shape = &count_shape),
+    PAWL__MEMBER("queues", MANY, S, view.queues, PAWL__COUNTED(S, view.queue_count),
+                 .shape = &queue_shape, ALWAYS),
+    LIST("running", running, running_shape),
+    LIST("failed", failed, failed_shape),
+    PAWL__WHOLE("nodes", OWN, .print = print_nodes),
+};
+static const struct pawl__shape top_shape = PAWL__SHAPE(S, top_members);
+#undef S
 
 void pawl__cli_top_json(struct pawl__cli_top *top)
 {
-    static const struct {
-        const char *name;
-        void (*put)(const struct pawl__cli_top *top, struct pawl__cli_json *array);
-    } lists[] = { { "queues", put_queues },
-                  { "running", put_running },
-                  { "failed", put_failed },
-                  { "nodes", put_nodes } };
-    struct pawl__cli *cli = top->cli;
-    struct pawl__cli_json json, array;
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_text(&json, "store", cli->place);
-    pawl__cli_json_int(&json, "store_bytes", top->view.store_bytes);
-    pawl__cli_json_instant(&json, "at", cli->now_ms);
-    pawl__cli_json_instant(&json, "next_due_at", top->view.next_due_at_ms);
-    put_counts(cli, &json, &top->view.all.now);
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        pawl__cli_json_name(&json, lists[i].name);
-        pawl__cli_json_open(&array, &cli->out, '[');
-        lists[i].put(top, &array);
-        pawl__cli_json_close(&array, ']');
-    }
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
+    PAWL__CLI_PUT(top->cli, PAWL__HERE_TEXT("store", top->cli->place),
+                  PAWL__HERE_INT("store_bytes", top->view.store_bytes),
+                  PAWL__SOME_INSTANT("at", top->cli->now_ms), PAWL__PART(&top_shape, top));
 }

@@ -34,13 +34,6 @@ const struct pawl__cli_top_jobs *pawl__cli_top_pane_jobs(const struct pawl__cli_
     return pane == PAWL__CLI_TOP_RUNNING ? &top->view.running : &top->view.failed;
 }
 
-static void buffer_cell(struct pawl__cli_table *table, struct pawl__buf *buf, const char *colour)
-{
-    check(buf);
-    pawl__cli_table_cell(table, buf->at ? buf->at : "", buf->len, colour);
-    pawl__buf_release(buf);
-}
-
 /* A least width, so that columns do not jump about with every digit. */
 static void int_cell(struct pawl__cli_table *table, int64_t value, const char *colour)
 {
@@ -49,117 +42,104 @@ static void int_cell(struct pawl__cli_table *table, int64_t value, const char *c
     pawl__cli_table_cell(table, text, (size_t)len, value ? colour : NULL);
 }
 
-static void ago_cell(struct pawl__cli_table *table, int64_t at_ms, int64_t now_ms)
+static void ago_cell(struct pawl__cli_table *table, const void *row)
 {
+    const struct pawl__cli_top_job *job = row;
+    int64_t now_ms = table->cli->now_ms;
     char text[PAWL__DURATION_TEXT_BYTES], wide[PAWL__DURATION_TEXT_BYTES + 8];
-    int64_t ms = now_ms > at_ms ? now_ms - at_ms : 0;
+    int64_t ms = now_ms > job->at_ms ? now_ms - job->at_ms : 0;
     pawl__duration_text(ms - ms % 1000, text);
     int len = snprintf(wide, sizeof wide, "%7s", text);
     pawl__cli_table_cell(table, wide, (size_t)len, NULL);
 }
 
-static void add_columns(struct pawl__cli_table *table, const struct pawl__cli_column *columns,
-                        size_t count)
+/* ---- queues ---- */
+
+static void paused_cell(struct pawl__cli_table *table, const void *row)
 {
-    for (size_t i = 0; i < count; i++) {
-        pawl__cli_table_column(table, columns[i]);
-    }
+    const struct pawl__cli_top_queue *queue = row;
+    const char *colour = pawl__cli_state_colour(table->cli, PAWL_STATE_PAUSED);
+    pawl__cli_table_cell(table, "paused", queue->paused ? 6 : 0, queue->paused ? colour : NULL);
 }
 
-static void queue_columns(struct pawl__cli_table *table, const char *title, bool rated)
+static void rate_cell(struct pawl__cli_table *table, const void *row)
 {
-    const struct pawl__cli_column columns[] = {
-        { .title = title, .least = 10 },
-        { .title = "PAUSED" },
-        { .title = "AVAIL", .right = true },
-        { .title = "ACTIVE", .right = true },
-        { .title = "SCHED", .right = true, .droppable = 3 },
-        { .title = "RETRY", .right = true, .droppable = 2 },
-        { .title = "DEAD", .right = true, .droppable = 1 },
-        { .title = "DONE/S", .right = true },
-    };
-    add_columns(table, columns, sizeof columns / sizeof columns[0] - !rated);
-}
-
-static void queue_row(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *table, size_t i,
-                      bool bare)
-{
-    static const enum pawl_state shown[] = { PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE,
-                                             PAWL_STATE_SCHEDULED, PAWL_STATE_RETRYABLE,
-                                             PAWL_STATE_DISCARDED };
-    const struct pawl__cli_top_queue *queue = &canvas->top->view.queues[i];
-    bool mark = queue->paused && !bare;
-    pawl__cli_table_text(table, queue->name);
-    pawl__cli_table_cell(table, "paused", queue->paused ? 6 : 0,
-                         mark ? pawl__cli_state_colour(canvas->cli, PAWL_STATE_PAUSED) : NULL);
-    for (size_t j = 0; j < sizeof shown / sizeof shown[0]; j++) {
-        int_cell(table, queue->now.count[shown[j]],
-                 bare ? "" : pawl__cli_state_colour(canvas->cli, shown[j]));
-    }
-    if (!canvas->columns) return;
+    const struct pawl__cli_top_queue *queue = row;
     struct pawl__buf rate = { 0 };
     pawl__cli_top_put_rate(&rate, queue->rates.known, queue->rates.completed);
-    buffer_cell(table, &rate, NULL);
+    pawl__cli_table_buf(table, &rate);
 }
 
-static void running_columns(struct pawl__cli_table *table, const char *title)
-{
-    const struct pawl__cli_column columns[] = {
-        { .title = title },
-        { .title = "TYPE", .least = 8 },
-        { .title = "QUEUE", .least = 6, .droppable = 2 },
-        { .title = "WORKER", .least = 6, .droppable = 1 },
-        { .title = "TRY", .right = true, .droppable = 3 },
-        { .title = "FOR", .right = true },
-    };
-    add_columns(table, columns, sizeof columns / sizeof columns[0]);
-}
+#define COUNT_CELL(name, state)                                                                    \
+    static void name(struct pawl__cli_table *table, const void *row)                               \
+    {                                                                                              \
+        const struct pawl__cli_top_queue *queue = row;                                             \
+        int_cell(table, queue->now.count[state], pawl__cli_state_colour(table->cli, state));       \
+    }
+COUNT_CELL(available_cell, PAWL_STATE_AVAILABLE)
+COUNT_CELL(active_cell, PAWL_STATE_ACTIVE)
+COUNT_CELL(scheduled_cell, PAWL_STATE_SCHEDULED)
+COUNT_CELL(retryable_cell, PAWL_STATE_RETRYABLE)
+COUNT_CELL(dead_cell, PAWL_STATE_DISCARDED)
 
-static void failed_columns(struct pawl__cli_table *table, const char *title)
-{
-    const struct pawl__cli_column columns[] = {
-        { .title = title },
-        { .title = "TYPE", .least = 8 },
-        { .title = "QUEUE", .least = 6, .droppable = 3 },
-        { .title = "STATE" },
-        { .title = "TRY", .right = true, .droppable = 2 },
-        { .title = "AGO", .right = true, .droppable = 1 },
-        { .title = "ERROR", .least = 14 },
-    };
-    add_columns(table, columns, sizeof columns / sizeof columns[0]);
-}
+static const struct pawl__cli_column queue_columns[] = {
+    PAWL__CLI_FIELD("QUEUE", NAME, struct pawl__cli_top_queue, name, .least = 10),
+    PAWL__CLI_CELL("PAUSED", paused_cell),
+    PAWL__CLI_CELL("AVAIL", available_cell, .right = true),
+    PAWL__CLI_CELL("ACTIVE", active_cell, .right = true),
+    PAWL__CLI_CELL("SCHED", scheduled_cell, .right = true, .droppable = 3),
+    PAWL__CLI_CELL("RETRY", retryable_cell, .right = true, .droppable = 2),
+    PAWL__CLI_CELL("DEAD", dead_cell, .right = true, .droppable = 1),
+    PAWL__CLI_CELL("DONE/S", rate_cell, .right = true), // on a screen alone
+};
+
+/* ---- jobs ---- */
 
 /* The beginning of an id is the time, alike for all that are new; its end tells them apart. */
-static void id_cell(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *table,
-                    struct pawl_job_id id)
+static void id_cell(struct pawl__cli_table *table, const void *row)
 {
+    const struct pawl_job *job = row;
+    int columns = table->cli->columns;
     char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(id, text);
-    bool whole = !canvas->columns || canvas->columns + 1 >= ID_WHOLE_FROM;
+    pawl_job_id_text(job->id, text);
+    bool whole = !columns || columns + MARK + 1 >= ID_WHOLE_FROM;
     pawl__cli_table_text(table, whole ? text : text + strlen(text) - ID_TAIL);
 }
 
-static void job_row(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *table,
-                    enum pawl__cli_top_pane pane, size_t i, bool bare)
-{
-    struct pawl__cli *cli = canvas->cli;
-    const struct pawl__cli_top_job *job = &pawl__cli_top_pane_jobs(canvas->top, pane)->at[i];
-    struct pawl__buf attempts = { 0 };
-    id_cell(canvas, table, job->id);
-    pawl__cli_table_text(table, job->type);
-    pawl__cli_table_text(table, job->queue);
-    if (pane == PAWL__CLI_TOP_RUNNING) {
-        pawl__cli_table_text(table, job->worker);
-    } else {
-        const char *state = pawl__cli_state_text(cli, job->state);
-        pawl__cli_table_cell(table, state, strlen(state),
-                             bare ? "" : pawl__cli_state_colour(cli, job->state));
+#define S struct pawl__cli_top_job
+static const struct pawl__cli_column running_columns[] = {
+    PAWL__CLI_CELL("RUNNING", id_cell),
+    PAWL__CLI_FIELD("TYPE", NAME, S, job.type, .least = 8),
+    PAWL__CLI_FIELD("QUEUE", NAME, S, job.queue, .least = 6, .droppable = 2),
+    PAWL__CLI_FIELD("WORKER", NAME, S, job.worker, .least = 6, .droppable = 1),
+    PAWL__CLI_CELL("TRY", pawl__cli_try_cell, .right = true, .droppable = 3),
+    PAWL__CLI_CELL("FOR", ago_cell, .right = true),
+};
+static const struct pawl__cli_column failed_columns[] = {
+    PAWL__CLI_CELL("FAILED", id_cell),
+    PAWL__CLI_FIELD("TYPE", NAME, S, job.type, .least = 8),
+    PAWL__CLI_FIELD("QUEUE", NAME, S, job.queue, .least = 6, .droppable = 3),
+    PAWL__CLI_CELL("STATE", pawl__cli_state_cell),
+    PAWL__CLI_CELL("TRY", pawl__cli_try_cell, .right = true, .droppable = 2),
+    PAWL__CLI_CELL("AGO", ago_cell, .right = true, .droppable = 1),
+    PAWL__CLI_FIELD("ERROR", NAME, S, error, .least = 14),
+};
+#undef S
+
+#define COLUMNS(array)                                                                             \
+    {                                                                                              \
+        array, sizeof array / sizeof *array                                                        \
     }
-    pawl__buf_printf(&attempts, "%" PRId64 "/%" PRId32, job->tries, job->attempts_max);
-    buffer_cell(table, &attempts, NULL);
-    ago_cell(table, job->at_ms, cli->now_ms);
-    if (pane == PAWL__CLI_TOP_FAILED) pawl__cli_table_text(table, job->error);
-}
+static const struct {
+    const struct pawl__cli_column *columns;
+    size_t count;
+} panes[PAWL__CLI_TOP_PANES] = {
+    [PAWL__CLI_TOP_QUEUES] = COLUMNS(queue_columns),
+    [PAWL__CLI_TOP_RUNNING] = COLUMNS(running_columns),
+    [PAWL__CLI_TOP_FAILED] = COLUMNS(failed_columns),
+};
+
+/* ---- what is drawn ---- */
 
 /* The lines of a table, with a mark before the chosen one. */
 static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, size_t chosen)
@@ -182,31 +162,36 @@ static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, si
     }
 }
 
-/* The list's name, and where one is in it when it is longer than its place. */
-static const char *title_of(const struct pawl__cli_top *top, const struct pawl__cli_top_place *pane,
-                            struct pawl__arena *arena)
+/* Where one is in a list that is longer than its place, behind the list's name. */
+static void set_title(struct pawl__cli_table *table, const struct pawl__cli_top *top,
+                      const struct pawl__cli_top_place *pane)
 {
-    static const char *const names[] = { "QUEUE", "RUNNING", "FAILED" };
+    struct pawl__cli_column *column = &table->columns[0];
     char text[80];
-    if (pane->shown == pane->count) return names[pane->id];
-    int len = snprintf(text, sizeof text, "%s %zu/%zu", names[pane->id],
+    if (pane->shown == pane->count) return;
+    int len = snprintf(text, sizeof text, "%s %zu/%zu", column->title,
                        top->cursors[pane->id].index + 1, pane->count);
-    return pawl__cli_need(pawl__arena_dup(arena, text, (size_t)len));
+    column->title = pawl__cli_need(pawl__arena_dup(&table->arena, text, (size_t)len));
+    column->natural = (size_t)len; // the text is there until the table is printed
 }
 
+/* The chosen row has the colours of the mark. */
 static void fill(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *table,
                  const struct pawl__cli_top_place *pane)
 {
     const struct pawl__cli_top *top = canvas->top;
-    const char *title = title_of(top, pane, &table->arena); // there until the table is printed
-    if (pane->id == PAWL__CLI_TOP_QUEUES) queue_columns(table, title, canvas->columns > 0);
-    if (pane->id == PAWL__CLI_TOP_RUNNING) running_columns(table, title);
-    if (pane->id == PAWL__CLI_TOP_FAILED) failed_columns(table, title);
+    bool colour = canvas->cli->colour;
+    set_title(table, top, pane);
     for (size_t i = pane->first; i < pane->first + pane->shown; i++) {
-        bool bare = canvas->columns && pane->id == top->pane && i == top->cursors[pane->id].index;
-        if (pane->id == PAWL__CLI_TOP_QUEUES) queue_row(canvas, table, i, bare);
-        if (pane->id != PAWL__CLI_TOP_QUEUES) job_row(canvas, table, pane->id, i, bare);
+        bool chosen = pane->id == top->pane && i == top->cursors[pane->id].index;
+        canvas->cli->colour = colour && !(canvas->columns && chosen);
+        if (pane->id == PAWL__CLI_TOP_QUEUES) {
+            pawl__cli_table_row(table, &top->view.queues[i]);
+        } else {
+            pawl__cli_table_row(table, &pawl__cli_top_pane_jobs(top, pane->id)->at[i]);
+        }
     }
+    canvas->cli->colour = colour;
 }
 
 void pawl__cli_top_put_pane(struct pawl__cli_top_canvas *canvas,
@@ -218,7 +203,8 @@ void pawl__cli_top_put_pane(struct pawl__cli_top_canvas *canvas,
     struct pawl__buf kept = cli->out; // tables are printed there
     cli->out = (struct pawl__buf){ 0 };
     cli->columns = canvas->columns ? (int)canvas->columns - MARK : 0;
-    pawl__cli_table_init(&table, cli);
+    bool unrated = pane->id == PAWL__CLI_TOP_QUEUES && !canvas->columns;
+    pawl__cli_table_init(&table, cli, panes[pane->id].columns, panes[pane->id].count - unrated);
     fill(canvas, &table, pane);
     pawl__cli_table_print(&table);
     pawl__cli_table_release(&table);

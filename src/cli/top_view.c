@@ -5,6 +5,7 @@
  * any, and never for more than a fiftieth of the time. */
 #include "cli/top.h"
 #include "base/clock.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 
@@ -153,20 +154,11 @@ static void jobs_init(struct pawl__cli_top_jobs *jobs, int64_t most)
 
 static void add_job(struct pawl__cli_top_jobs *jobs, const struct pawl_job *job)
 {
-    jobs->at[jobs->count++] = (struct pawl__cli_top_job){
-        .id = job->id,
-        .state = job->state,
-        .run = job->run,
-        .attempt = job->attempt,
-        .free_runs = job->free_runs,
-        .tries = pawl__cli_tries(job),
-        .attempts_max = job->attempts_max,
-        .at_ms = job->finished_at_ms ? job->finished_at_ms : job->started_at_ms,
-        .type = keep(&jobs->arena, job->type),
-        .queue = keep(&jobs->arena, job->queue),
-        .worker = keep(&jobs->arena, job->worker),
-        .error = keep(&jobs->arena, job->reason),
-    };
+    char *room = pawl__cli_need(pawl__arena_alloc(&jobs->arena, pawl__job_text_bytes(job)));
+    struct pawl__cli_top_job *row = &jobs->at[jobs->count++];
+    row->job = pawl__job_copy(job, room);
+    row->at_ms = job->finished_at_ms ? job->finished_at_ms : job->started_at_ms;
+    row->error = row->job.reason;
 }
 
 /* Paused jobs are many things; those that failed before are ours to show. */
@@ -202,7 +194,7 @@ static int latest_first(const void *a, const void *b)
 {
     const struct pawl__cli_top_job *x = a, *y = b;
     if (x->at_ms != y->at_ms) return x->at_ms > y->at_ms ? -1 : 1;
-    return memcmp(y->id.b, x->id.b, sizeof x->id.b);
+    return memcmp(y->job.id.b, x->job.id.b, sizeof x->job.id.b);
 }
 
 /* In place of what was there. */
@@ -250,7 +242,7 @@ static void set_error(struct pawl__cli_top_jobs *jobs, struct pawl__cli_top_job 
     if (!story->failure_count) return;
     const struct pawl_failure *last = &story->failures[story->failure_count - 1];
     if (!story->job.finished_at_ms) row->at_ms = last->failed_at_ms;
-    if (last->run == row->run || !*row->error) row->error = error_of(&jobs->arena, last);
+    if (last->run == row->job.run || !*row->error) row->error = error_of(&jobs->arena, last);
 }
 
 /* What is known of a failure does not change until the job runs again. */
@@ -259,8 +251,8 @@ static bool remember(const struct pawl__cli_top_jobs *old, struct pawl__cli_top_
 {
     for (size_t i = 0; i < old->count; i++) {
         const struct pawl__cli_top_job *known = &old->at[i];
-        if (memcmp(&known->id, &row->id, sizeof row->id) != 0) continue;
-        if (known->run != row->run || known->state != row->state) return false;
+        if (memcmp(&known->job.id, &row->job.id, sizeof row->job.id) != 0) continue;
+        if (known->job.run != row->job.run || known->job.state != row->job.state) return false;
         row->at_ms = known->at_ms;
         row->error = keep(&jobs->arena, known->error);
         return true;
@@ -275,7 +267,7 @@ static enum pawl_err set_errors(struct pawl__cli *cli, const struct pawl__cli_to
         struct pawl__cli_top_job *row = &jobs->at[i];
         if (remember(old, jobs, row)) continue;
         struct pawl_story story = { 0 };
-        enum pawl_err err = pawl_story_get(cli->pawl, row->id, &story, diag);
+        enum pawl_err err = pawl_story_get(cli->pawl, row->job.id, &story, diag);
         if (!err) set_error(jobs, row, &story);
         pawl_story_release(&story);
         if (err && err != PAWL_ERR_NOT_FOUND) return err; // forgotten since: then this is all

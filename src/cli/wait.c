@@ -38,23 +38,25 @@ static const struct pawl_failure *last_failure(const struct pawl_story *story)
     return last->run == story->job.run ? last : NULL;
 }
 
+#define S struct pawl_failure
+static const struct pawl__member error_members[] = {
+    PAWL__MEMBER("type", NAME, S, type),
+    PAWL__MEMBER("code", NAME, S, code),
+    PAWL__MEMBER("message", NAME, S, message),
+    PAWL__MEMBER("details", JSON, S, details),
+};
+static const struct pawl__shape error_shape = PAWL__SHAPE(S, error_members);
+#undef S
+
 static void put_json(struct pawl__cli *cli, const struct pawl_story *story)
 {
-    struct pawl__cli_json json, error;
     const struct pawl_failure *failure = last_failure(story);
-    pawl__cli_json_open(&json, &cli->out, '{');
-    pawl__cli_json_job(cli, &json, &story->job);
-    if (failure) {
-        pawl__cli_json_name(&json, "error");
-        pawl__cli_json_open(&error, &cli->out, '{');
-        pawl__cli_json_some_text(&error, "type", failure->type);
-        pawl__cli_json_some_text(&error, "code", failure->code);
-        pawl__cli_json_some_text(&error, "message", failure->message);
-        pawl__cli_json_some_raw(&error, "details", failure->details);
-        pawl__cli_json_close(&error, '}');
-    }
-    pawl__cli_json_close(&json, '}');
-    pawl__buf_add_text(&cli->out, "\n");
+    struct pawl__member error = { .name = "error",
+                                  .kind = failure ? PAWL__AS_ONE : PAWL__AS_NOTHING,
+                                  .at = failure,
+                                  .shape = &error_shape,
+                                  .flags = PAWL__ALWAYS };
+    PAWL__CLI_PUT(cli, PAWL__PART(&pawl__cli_job_shape, &story->job), error);
 }
 
 static void put_part(struct pawl__buf *out, const char *before, const char *text)

@@ -117,27 +117,32 @@ static void echo(void *ctx, const char *id, const char *at, size_t len)
     end_entry(work, &entry);
 }
 
+#define S struct pawl_job
+static const struct pawl__member ran_members[] = {
+    PAWL__MEMBER("id", ID, S, id),
+    PAWL__MEMBER("type", NAME, S, type, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("queue", NAME, S, queue, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("attempt", INT64, S, attempt, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("max_attempts", INT32, S, attempts_max, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("run", INT64, S, run, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("free_runs", INT64, S, free_runs),
+};
+static const struct pawl__shape ran_shape = PAWL__SHAPE(S, ran_members);
+#undef S
+
 static void put_ended_json(struct work *work, const struct pawl__cli_ended *ended)
 {
     struct pawl__buf line = { 0 };
-    struct pawl__cli_json json;
-    pawl__cli_json_open(&json, &line, '{');
-    pawl__cli_json_text(&json, "id", ended->id);
-    pawl__cli_json_text(&json, "type", ended->job->type);
-    pawl__cli_json_text(&json, "queue", ended->job->queue);
-    pawl__cli_json_int(&json, "attempt", ended->job->attempt);
-    pawl__cli_json_int(&json, "max_attempts", ended->job->attempts_max);
-    pawl__cli_json_int(&json, "run", ended->job->run);
-    pawl__cli_json_some_int(&json, "free_runs", ended->job->free_runs);
-    pawl__cli_json_text(&json, "outcome", pawl__cli_end_text(ended->end));
-    if (ended->started && WIFEXITED(ended->status)) {
-        pawl__cli_json_int(&json, "exit_status", WEXITSTATUS(ended->status));
-    } else if (ended->started) {
-        pawl__cli_json_int(&json, "signal", WTERMSIG(ended->status));
-    }
-    pawl__cli_json_some_text(&json, "error", ended->message);
-    pawl__cli_json_int(&json, "duration_ms", ended->took_us / 1000);
-    pawl__cli_json_close(&json, '}');
+    struct pawl__shape_writer writer = pawl__cli_writer(work->cli, &line);
+    bool exited = WIFEXITED(ended->status);
+    struct pawl__member how =
+        PAWL__HERE_INT(exited ? "exit_status" : "signal",
+                       exited ? WEXITSTATUS(ended->status) : WTERMSIG(ended->status));
+    if (!ended->started) how.kind = PAWL__AS_NOTHING;
+    PAWL__PRINT(&writer, PAWL__PART(&ran_shape, ended->job),
+                PAWL__HERE_TEXT("outcome", pawl__cli_end_text(ended->end)), how,
+                PAWL__SOME_TEXT("error", ended->message),
+                PAWL__HERE_INT("duration_ms", ended->took_us / 1000));
     pawl__buf_add_text(&line, "\n");
     pawl__lock(&work->mutex);
     bool ok = !line.failed && fwrite(line.at, 1, line.len, stdout) == line.len;
