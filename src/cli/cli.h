@@ -93,6 +93,24 @@ int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id,
 const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count);
 /* Several "a,b" of states as a mask. Exit code. */
 int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_t *out);
+/* Where the value of an option goes in a struct; what it becomes follows from the option's kind. */
+struct pawl__cli_setter {
+    enum pawl__cli_option_id option;
+    const char *field; /* as diagnoses of the library name it */
+    uint32_t offset;
+    uint32_t count_offset; /* of a list; 0: it is none */
+    bool elsewhere;        /* is set by hand */
+};
+
+#define PAWL__CLI_SET(option_id, type, member, ...)                                                \
+    {                                                                                              \
+        .option = PAWL__CLI_OPT_##option_id, .field = #member, .offset = offsetof(type, member),   \
+        __VA_ARGS__                                                                                \
+    }
+
+/* Sets the fields whose options are given. Exit code. */
+int pawl__cli_set(struct pawl__cli *cli, const struct pawl__cli_setter *setters, size_t count,
+                  void *out);
 struct pawl_by pawl__cli_by(const struct pawl__cli *cli);
 const char *pawl__cli_actor(const struct pawl__cli *cli);
 
@@ -347,9 +365,8 @@ bool pawl__cli_filter_given(const struct pawl__cli *cli);
 
 /* What the options of submit say; type and arguments stay empty. Exit code. */
 int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out);
-/* By their names; DEFAULT when there is no such. */
-enum pawl_backoff pawl__cli_backoff_of(const char *text);
-enum pawl_conflict pawl__cli_conflict_of(const char *text);
+/* The option that sets a field of a spec; PAWL__CLI_OPT_END: none does. */
+enum pawl__cli_option_id pawl__cli_spec_option(const char *field);
 /* One JSON object over `spec`, which holds the defaults. All memory is from `arena`. Calls
  * `unknown` for each member that pawl does not know, which is then stored with the job and has no
  * effect; `meant` is the member that it resembles, or NULL. An error from it ends the reading. ARG.

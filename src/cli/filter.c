@@ -11,58 +11,46 @@ bool pawl__cli_filter_given(const struct pawl__cli *cli)
     return false;
 }
 
-static void set_lists(const struct pawl__cli *cli, struct pawl_filter *out)
-{
-    const struct pawl__cli_values *queues = &cli->values[PAWL__CLI_OPT_F_QUEUE];
-    const struct pawl__cli_values *types = &cli->values[PAWL__CLI_OPT_F_TYPE];
-    const struct pawl__cli_values *tags = &cli->values[PAWL__CLI_OPT_F_TAG];
-    out->queues = queues->at;
-    out->queue_count = queues->count;
-    out->types = types->at;
-    out->type_count = types->count;
-    out->tags = tags->at;
-    out->tag_count = tags->count;
-}
-
-static void set_texts(struct pawl__cli *cli, struct pawl_filter *out)
-{
-    out->business_key = pawl__cli_text(cli, PAWL__CLI_OPT_F_BUSINESS_KEY);
-    out->idempotency_key = pawl__cli_text(cli, PAWL__CLI_OPT_F_KEY);
-    out->principal = pawl__cli_text(cli, PAWL__CLI_OPT_F_PRINCIPAL);
-    out->worker = pawl__cli_text(cli, PAWL__CLI_OPT_F_WORKER);
-    out->trace_id = pawl__cli_text(cli, PAWL__CLI_OPT_F_TRACE);
-    const char *meta = pawl__cli_text(cli, PAWL__CLI_OPT_F_META);
-    if (!meta) return;
-    const char *equals = strchr(meta, '=');
-    out->meta_key = pawl__cli_need(pawl__arena_dup(&cli->arena, meta, (size_t)(equals - meta)));
-    out->meta_value = equals + 1;
-}
-
-static void set_times(const struct pawl__cli *cli, struct pawl_filter *out)
-{
-    out->created_from_ms = pawl__cli_when(cli, PAWL__CLI_OPT_F_CREATED_AFTER, -1);
-    out->created_until_ms = pawl__cli_when(cli, PAWL__CLI_OPT_F_CREATED_BEFORE, -1);
-    out->due_from_ms = pawl__cli_when(cli, PAWL__CLI_OPT_F_DUE_AFTER, -1);
-    out->due_until_ms = pawl__cli_when(cli, PAWL__CLI_OPT_F_DUE_BEFORE, -1);
-    out->finished_from_ms = pawl__cli_when(cli, PAWL__CLI_OPT_F_FINISHED_AFTER, -1);
-    out->finished_until_ms = pawl__cli_when(cli, PAWL__CLI_OPT_F_FINISHED_BEFORE, -1);
-}
+#define S struct pawl_filter
+#define SET(option, member, ...) PAWL__CLI_SET(option, S, member, __VA_ARGS__)
+#define LIST(option, member) SET(option, member##s, .count_offset = offsetof(S, member##_count))
+static const struct pawl__cli_setter setters[] = {
+    SET(F_STATE, states),
+    LIST(F_QUEUE, queue),
+    LIST(F_TYPE, type),
+    LIST(F_TAG, tag),
+    SET(F_BUSINESS_KEY, business_key),
+    SET(F_KEY, idempotency_key),
+    SET(F_PRINCIPAL, principal),
+    SET(F_WORKER, worker),
+    SET(F_TRACE, trace_id),
+    SET(F_CREATED_AFTER, created_from_ms),
+    SET(F_CREATED_BEFORE, created_until_ms),
+    SET(F_DUE_AFTER, due_from_ms),
+    SET(F_DUE_BEFORE, due_until_ms),
+    SET(F_FINISHED_AFTER, finished_from_ms),
+    SET(F_FINISHED_BEFORE, finished_until_ms),
+    SET(F_DEAD, dead_letter),
+    SET(F_ARCHIVED, archived),
+};
+#undef S
 
 int pawl__cli_filter(struct pawl__cli *cli, struct pawl_filter *out)
 {
     *out = (struct pawl_filter){ 0 };
-    int code = pawl__cli_states(cli, PAWL__CLI_OPT_F_STATE, &out->states);
+    int code = pawl__cli_set(cli, setters, sizeof setters / sizeof *setters, out);
     if (code) return code;
-    set_lists(cli, out);
-    set_texts(cli, out);
-    set_times(cli, out);
+    const char *meta = pawl__cli_text(cli, PAWL__CLI_OPT_F_META);
+    if (meta) {
+        size_t len = strcspn(meta, "=");
+        out->meta_key = pawl__cli_need(pawl__arena_dup(&cli->arena, meta, len));
+        out->meta_value = meta + len + 1;
+    }
     const char *priority = pawl__cli_text(cli, PAWL__CLI_OPT_F_PRIORITY);
     if (priority) {
         out->priority_given = true;
         bool ok = pawl__cli_read_range(priority, &out->priority_min, &out->priority_max);
         assert(ok);
     }
-    out->dead_letter = pawl__cli_flag(cli, PAWL__CLI_OPT_F_DEAD);
-    out->archived = pawl__cli_flag(cli, PAWL__CLI_OPT_F_ARCHIVED);
     return PAWL__CLI_EXIT_OK;
 }

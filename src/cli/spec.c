@@ -3,9 +3,6 @@
 #include "base/json.h"
 #include "base/time_text.h"
 
-#include <assert.h>
-#include <strings.h>
-
 /* ---- meta ---- */
 
 /* A value of name=value: a JSON scalar stays one, anything else is a string. */
@@ -65,84 +62,62 @@ static int read_meta(struct pawl__cli *cli, struct pawl_span *out)
     return code;
 }
 
-/* ---- retry, unique ---- */
+/* ---- the rest ---- */
 
-enum pawl_backoff pawl__cli_backoff_of(const char *text)
+#define S struct pawl_job_spec
+#define SET(option, member, ...) PAWL__CLI_SET(option, S, member, __VA_ARGS__)
+#define LIST(option, member, counter) SET(option, member, .count_offset = offsetof(S, counter))
+#define BY_HAND(option, member) SET(option, member, .elsewhere = true)
+static const struct pawl__cli_setter setters[] = {
+    SET(QUEUE, queue),
+    SET(PRIORITY, priority),
+    SET(DELAY, delay_ms),
+    SET(AT, due_at_ms),
+    BY_HAND(EXPIRES, expires_in_ms),
+    BY_HAND(EXPIRES, expires_at_ms),
+    SET(TIMEOUT, timeout_ms),
+    SET(LEASE, lease_ms),
+    SET(MAX_ATTEMPTS, retry.attempts_max),
+    SET(RETRY_INITIAL, retry.initial_ms),
+    SET(RETRY_FACTOR, retry.coefficient),
+    SET(RETRY_MAX, retry.cap_ms),
+    SET(RETRY_BACKOFF, retry.backoff),
+    LIST(NON_RETRYABLE, retry.non_retryable, retry.non_retryable_count),
+    SET(KEY, idempotency_key),
+    SET(KEY_TTL, idempotency_ms),
+    SET(BUSINESS_KEY, business_key),
+    SET(UNIQUE, unique.keys),
+    LIST(UNIQUE_ARGS, unique.args_keys, unique.args_key_count),
+    LIST(UNIQUE_META, unique.meta_keys, unique.meta_key_count),
+    SET(UNIQUE_PERIOD, unique.period_ms),
+    SET(UNIQUE_STATES, unique.states),
+    SET(ON_CONFLICT, unique.on_conflict),
+    BY_HAND(META, meta),
+    LIST(TAG, tags, tag_count),
+    SET(ID, id),
+    SET(PENDING, pending),
+    SET(KEEP, keep_ms),
+    SET(PRINCIPAL, principal),
+    SET(TRACE, trace_id),
+    SET(SOFT_SLA, sla_soft_at_ms),
+    SET(HARD_SLA, sla_hard_at_ms),
+};
+enum { SETTERS = sizeof setters / sizeof *setters };
+#undef S
+
+enum pawl__cli_option_id pawl__cli_spec_option(const char *field)
 {
-#define X(number, name, word, ...)                                                                 \
-    if (strcasecmp(text, word) == 0) return PAWL_BACKOFF_##name;
-    PAWL_BACKOFFS(X)
-#undef X
-    return PAWL_BACKOFF_DEFAULT;
+    for (size_t i = 0; i < SETTERS; i++) {
+        if (strcmp(setters[i].field, field) == 0) return setters[i].option;
+    }
+    return PAWL__CLI_OPT_END;
 }
 
-enum pawl_conflict pawl__cli_conflict_of(const char *text)
+static int finish_unique(struct pawl_unique *unique)
 {
-#define X(number, name, word)                                                                      \
-    if (strcasecmp(text, word) == 0) return PAWL_CONFLICT_##name;
-    PAWL_CONFLICTS(X)
-#undef X
-    return PAWL_CONFLICT_DEFAULT;
-}
-
-static void read_retry(const struct pawl__cli *cli, struct pawl_retry *out)
-{
-    if (pawl__cli_has(cli, PAWL__CLI_OPT_MAX_ATTEMPTS)) {
-        out->attempts_max = (int32_t)pawl__cli_int(cli, PAWL__CLI_OPT_MAX_ATTEMPTS);
-    }
-    if (pawl__cli_has(cli, PAWL__CLI_OPT_RETRY_INITIAL)) {
-        out->initial_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_RETRY_INITIAL);
-    }
-    if (pawl__cli_has(cli, PAWL__CLI_OPT_RETRY_FACTOR)) {
-        bool ok = pawl__cli_read_factor(pawl__cli_text(cli, PAWL__CLI_OPT_RETRY_FACTOR),
-                                        &out->coefficient);
-        assert(ok);
-    }
-    if (pawl__cli_has(cli, PAWL__CLI_OPT_RETRY_MAX)) {
-        out->cap_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_RETRY_MAX);
-    }
-    if (pawl__cli_has(cli, PAWL__CLI_OPT_RETRY_BACKOFF)) {
-        out->backoff = pawl__cli_backoff_of(pawl__cli_text(cli, PAWL__CLI_OPT_RETRY_BACKOFF));
-    }
-    if (pawl__cli_flag(cli, PAWL__CLI_OPT_NO_JITTER)) out->jitter = PAWL_JITTER_OFF;
-    if (pawl__cli_flag(cli, PAWL__CLI_OPT_DEAD_LETTER)) {
-        out->on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER;
-    }
-    out->non_retryable = cli->values[PAWL__CLI_OPT_NON_RETRYABLE].at;
-    out->non_retryable_count = cli->values[PAWL__CLI_OPT_NON_RETRYABLE].count;
-}
-
-static uint32_t unique_keys(struct pawl__cli *cli)
-{
-    static const uint32_t bits[] = { PAWL_UNIQUE_TYPE, PAWL_UNIQUE_QUEUE, PAWL_UNIQUE_ARGS,
-                                     PAWL_UNIQUE_META };
-    const char *const *choices = pawl__cli_kind_choices(PAWL__CLI_KIND_UNIQUE);
-    uint32_t keys = 0;
-    size_t count;
-    const char *const *names =
-        pawl__cli_names(cli, pawl__cli_text(cli, PAWL__CLI_OPT_UNIQUE), &count);
-    for (size_t i = 0; i < count; i++) {
-        keys |= bits[pawl__cli_read_choice(choices, names[i], strlen(names[i]))];
-    }
-    return keys;
-}
-
-static int read_unique(struct pawl__cli *cli, struct pawl_unique *out)
-{
-    out->keys = unique_keys(cli);
-    out->args_keys =
-        pawl__cli_names(cli, pawl__cli_text(cli, PAWL__CLI_OPT_UNIQUE_ARGS), &out->args_key_count);
-    out->meta_keys =
-        pawl__cli_names(cli, pawl__cli_text(cli, PAWL__CLI_OPT_UNIQUE_META), &out->meta_key_count);
-    if (out->args_key_count) out->keys |= PAWL_UNIQUE_TYPE | PAWL_UNIQUE_ARGS;
-    if (out->meta_key_count) out->keys |= PAWL_UNIQUE_TYPE | PAWL_UNIQUE_META;
-    out->period_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_UNIQUE_PERIOD);
-    int code = pawl__cli_states(cli, PAWL__CLI_OPT_UNIQUE_STATES, &out->states);
-    if (code) return code;
-    bool conflict = pawl__cli_has(cli, PAWL__CLI_OPT_ON_CONFLICT);
-    if (conflict)
-        out->on_conflict = pawl__cli_conflict_of(pawl__cli_text(cli, PAWL__CLI_OPT_ON_CONFLICT));
-    if (!out->keys && (conflict || out->period_ms || out->states)) {
+    if (unique->args_key_count) unique->keys |= PAWL_UNIQUE_TYPE | PAWL_UNIQUE_ARGS;
+    if (unique->meta_key_count) unique->keys |= PAWL_UNIQUE_TYPE | PAWL_UNIQUE_META;
+    if (!unique->keys && (unique->on_conflict || unique->period_ms || unique->states)) {
         pawl__cli_error("--on-conflict, --unique-period and --unique-states need --unique");
         pawl__cli_hint("add \"--unique type,args\" or the like");
         return PAWL__CLI_EXIT_USAGE;
@@ -150,57 +125,23 @@ static int read_unique(struct pawl__cli *cli, struct pawl_unique *out)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* ---- times ---- */
-
-static int read_times(struct pawl__cli *cli, struct pawl_job_spec *out)
+int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out)
 {
+    *out = (struct pawl_job_spec){ .queue = pawl__cli_text(cli, PAWL__CLI_OPT_QUEUE) };
+    int code = read_meta(cli, &out->meta);
+    if (code) return code;
     if (pawl__cli_has(cli, PAWL__CLI_OPT_DELAY) && pawl__cli_has(cli, PAWL__CLI_OPT_AT)) {
         return pawl__cli_usage("\"--delay\" and \"--at\" cannot both be given");
     }
-    out->delay_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_DELAY);
-    out->due_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_AT, 1);
+    code = pawl__cli_set(cli, setters, SETTERS, out);
+    if (code) return code;
     const char *expires = pawl__cli_text(cli, PAWL__CLI_OPT_EXPIRES);
     if (expires && pawl__duration_parse(expires, &out->expires_in_ms)) {
         out->expires_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_EXPIRES, 1);
     }
-    out->timeout_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_TIMEOUT);
-    out->lease_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_LEASE);
-    out->keep_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_KEEP);
-    out->sla_soft_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_SOFT_SLA, 1);
-    out->sla_hard_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_HARD_SLA, 1);
-    return PAWL__CLI_EXIT_OK;
-}
-
-static int read_keys(struct pawl__cli *cli, struct pawl_job_spec *out)
-{
-    out->idempotency_key = pawl__cli_text(cli, PAWL__CLI_OPT_KEY);
-    out->idempotency_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_KEY_TTL);
-    out->business_key = pawl__cli_text(cli, PAWL__CLI_OPT_BUSINESS_KEY);
-    return read_unique(cli, &out->unique);
-}
-
-int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out)
-{
-    *out = (struct pawl_job_spec){
-        .queue = pawl__cli_text(cli, PAWL__CLI_OPT_QUEUE),
-        .tags = cli->values[PAWL__CLI_OPT_TAG].at,
-        .tag_count = cli->values[PAWL__CLI_OPT_TAG].count,
-        .priority = (int32_t)pawl__cli_int(cli, PAWL__CLI_OPT_PRIORITY),
-        .principal = pawl__cli_text(cli, PAWL__CLI_OPT_PRINCIPAL),
-        .trace_id = pawl__cli_text(cli, PAWL__CLI_OPT_TRACE),
-        .pending = pawl__cli_flag(cli, PAWL__CLI_OPT_PENDING),
-    };
-    const char *id = pawl__cli_text(cli, PAWL__CLI_OPT_ID);
-    if (id) {
-        struct pawl_job_id *parsed =
-            pawl__cli_need(pawl__arena_alloc(&cli->arena, sizeof(*parsed)));
-        enum pawl_err err = pawl_job_id_parse(id, parsed);
-        assert(!err);
-        out->id = parsed;
+    if (pawl__cli_flag(cli, PAWL__CLI_OPT_NO_JITTER)) out->retry.jitter = PAWL_JITTER_OFF;
+    if (pawl__cli_flag(cli, PAWL__CLI_OPT_DEAD_LETTER)) {
+        out->retry.on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER;
     }
-    read_retry(cli, &out->retry);
-    int code = read_meta(cli, &out->meta);
-    if (!code) code = read_times(cli, out);
-    if (!code) code = read_keys(cli, out);
-    return code;
+    return finish_unique(&out->unique);
 }

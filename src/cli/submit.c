@@ -93,51 +93,20 @@ static int check_args(struct pawl__cli *cli, const char *text)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* What the library calls a field, and the option that sets it. */
-static const struct {
-    const char *field;
-    enum pawl__cli_option_id option;
-} field_options[] = {
-    { "queue", PAWL__CLI_OPT_QUEUE },
-    { "id", PAWL__CLI_OPT_ID },
-    { "meta", PAWL__CLI_OPT_META },
-    { "delay_ms", PAWL__CLI_OPT_DELAY },
-    { "due_at_ms", PAWL__CLI_OPT_AT },
-    { "expires_at_ms", PAWL__CLI_OPT_EXPIRES },
-    { "expires_in_ms", PAWL__CLI_OPT_EXPIRES },
-    { "timeout_ms", PAWL__CLI_OPT_TIMEOUT },
-    { "lease_ms", PAWL__CLI_OPT_LEASE },
-    { "keep_ms", PAWL__CLI_OPT_KEEP },
-    { "sla_soft_at_ms", PAWL__CLI_OPT_SOFT_SLA },
-    { "sla_hard_at_ms", PAWL__CLI_OPT_HARD_SLA },
-    { "idempotency_key", PAWL__CLI_OPT_KEY },
-    { "idempotency_ms", PAWL__CLI_OPT_KEY_TTL },
-    { "business_key", PAWL__CLI_OPT_BUSINESS_KEY },
-    { "unique.args_keys", PAWL__CLI_OPT_UNIQUE_ARGS },
-    { "unique.meta_keys", PAWL__CLI_OPT_UNIQUE_META },
-    { "unique.period_ms", PAWL__CLI_OPT_UNIQUE_PERIOD },
-    { "retry.initial_ms", PAWL__CLI_OPT_RETRY_INITIAL },
-    { "retry.cap_ms", PAWL__CLI_OPT_RETRY_MAX },
-    { "retry.coefficient", PAWL__CLI_OPT_RETRY_FACTOR },
-    { "retry.attempts_max", PAWL__CLI_OPT_MAX_ATTEMPTS },
-};
-
 /* A complaint that begins with the name of a field begins with that of its option instead. */
 static int refused(enum pawl_err err, const struct pawl_diag *diag)
 {
     size_t len = strlen(diag->field);
-    bool usage = err == PAWL_ERR_ARG || err == PAWL_ERR_LIMIT;
-    for (size_t i = 0; usage && i < sizeof field_options / sizeof *field_options; i++) {
-        if (strcmp(field_options[i].field, diag->field) != 0) continue;
-        const char *name = pawl__cli_options[field_options[i].option].name;
-        if (field_options[i].option == PAWL__CLI_OPT_KEY_TTL && strstr(diag->text, "needs")) {
-            return pawl__cli_usage("\"--%s\" needs \"--key\"", name);
-        }
-        if (strncmp(diag->text, diag->field, len) == 0) {
-            return pawl__cli_usage("\"--%s\"%s", name, diag->text + len);
-        }
+    enum pawl__cli_option_id option = pawl__cli_spec_option(diag->field);
+    if ((err != PAWL_ERR_ARG && err != PAWL_ERR_LIMIT) || option == PAWL__CLI_OPT_END) {
+        return pawl__cli_fail(err, diag);
     }
-    return pawl__cli_fail(err, diag);
+    const char *name = pawl__cli_options[option].name;
+    if (option == PAWL__CLI_OPT_KEY_TTL && strstr(diag->text, "needs")) {
+        return pawl__cli_usage("\"--%s\" needs \"--key\"", name);
+    }
+    if (strncmp(diag->text, diag->field, len) != 0) return pawl__cli_fail(err, diag);
+    return pawl__cli_usage("\"--%s\"%s", name, diag->text + len);
 }
 
 static int submit_one(struct pawl__cli *cli, struct pawl_job_spec *spec)

@@ -5,6 +5,7 @@
  * writer's jobs do not wait for company. */
 #include "cli/cli.h"
 #include "base/diag.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -155,13 +156,11 @@ static int64_t line_of(const struct batch *batch, const struct pawl_diag *diag)
 }
 
 /* What the library calls differently from a line. */
+#define X(member, kind, name, ...) { #member, name },
 static const struct {
     const char *field, *member;
-} other_names[] = {
-    { "retry.attempts_max", "max_attempts" }, { "due_at_ms", "due_at" },
-    { "expires_at_ms", "expires_at" },        { "sla_soft_at_ms", "sla_soft_at" },
-    { "sla_hard_at_ms", "sla_hard_at" },
-};
+} names[] = { { "retry.attempts_max", "max_attempts" }, PAWL__SPEC_FIELDS(X) };
+#undef X
 
 /* A complaint in the words of the line. */
 static void tell_line(int64_t line, const char *text)
@@ -169,14 +168,13 @@ static void tell_line(int64_t line, const char *text)
     struct pawl__buf out = { 0 };
     while (*text) {
         size_t step = 1, i = 0;
-        const size_t count = sizeof other_names / sizeof *other_names;
-        while (i < count &&
-               strncmp(text, other_names[i].field, strlen(other_names[i].field)) != 0) {
+        const size_t count = sizeof names / sizeof *names;
+        while (i < count && strncmp(text, names[i].field, strlen(names[i].field)) != 0) {
             i++;
         }
-        if (i < count) step = strlen(other_names[i].field);
-        pawl__buf_add(&out, i < count ? other_names[i].member : text,
-                      i < count ? strlen(other_names[i].member) : 1);
+        if (i < count) step = strlen(names[i].field);
+        pawl__buf_add(&out, i < count ? names[i].member : text,
+                      i < count ? strlen(names[i].member) : 1);
         text += step;
     }
     pawl__buf_add(&out, "", 1);

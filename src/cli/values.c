@@ -146,6 +146,104 @@ int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_
     return PAWL__CLI_EXIT_OK;
 }
 
+/* ---- options as a struct ---- */
+
+/* Words with commas between as a mask: bit n is word n. */
+static uint32_t word_bits(struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    const char *const *choices = pawl__cli_kind_choices(pawl__cli_options[id].kind);
+    uint32_t bits = 0;
+    size_t count;
+    const char *const *names = pawl__cli_names(cli, pawl__cli_text(cli, id), &count);
+    for (size_t i = 0; i < count; i++) {
+        bits |= 1U << pawl__cli_read_choice(choices, names[i], strlen(names[i]));
+    }
+    return bits;
+}
+
+static const struct pawl_job_id *read_id(struct pawl__cli *cli, const char *text)
+{
+    struct pawl_job_id *id = pawl__cli_need(pawl__arena_alloc(&cli->arena, sizeof *id));
+    enum pawl_err err = pawl_job_id_parse(text, id);
+    assert(!err);
+    return id;
+}
+
+static void set_texts(struct pawl__cli *cli, const struct pawl__cli_setter *setter, char *out)
+{
+    const struct pawl__cli_values *values = &cli->values[setter->option];
+    const char *const *at = values->at;
+    size_t count = values->count;
+    if (pawl__cli_options[setter->option].kind == PAWL__CLI_KIND_NAMES) {
+        at = pawl__cli_names(cli, pawl__cli_text(cli, setter->option), &count);
+    }
+    memcpy(out + setter->offset, &at, sizeof at);
+    memcpy(out + setter->count_offset, &count, sizeof count);
+}
+
+static int set(struct pawl__cli *cli, const struct pawl__cli_setter *setter, char *out)
+{
+    enum pawl__cli_option_id id = setter->option;
+    void *at = out + setter->offset;
+    bool ok = true;
+    switch (pawl__cli_options[id].kind) {
+    case PAWL__CLI_KIND_FLAG:
+        *(bool *)at = pawl__cli_flag(cli, id);
+        break;
+    case PAWL__CLI_KIND_PRIORITY:
+    case PAWL__CLI_KIND_COUNT:
+        *(int32_t *)at = (int32_t)pawl__cli_int(cli, id);
+        break;
+    case PAWL__CLI_KIND_DURATION:
+    case PAWL__CLI_KIND_PERIOD:
+        *(int64_t *)at = pawl__cli_duration(cli, id);
+        break;
+    case PAWL__CLI_KIND_INSTANT:
+    case PAWL__CLI_KIND_LATER:
+    case PAWL__CLI_KIND_EARLIER:
+        *(int64_t *)at =
+            pawl__cli_when(cli, id, pawl__cli_options[id].kind == PAWL__CLI_KIND_EARLIER ? -1 : 1);
+        break;
+    case PAWL__CLI_KIND_FACTOR:
+        ok = pawl__cli_read_factor(pawl__cli_text(cli, id), at);
+        break;
+    case PAWL__CLI_KIND_BACKOFF:
+    case PAWL__CLI_KIND_CONFLICT:
+        *(uint32_t *)at = (uint32_t)choice(cli, id) + 1; // 0 is the default
+        break;
+    case PAWL__CLI_KIND_UNIQUE:
+        *(uint32_t *)at = word_bits(cli, id);
+        break;
+    case PAWL__CLI_KIND_STATES:
+        return pawl__cli_states(cli, id, at);
+    case PAWL__CLI_KIND_UUID:
+        *(const struct pawl_job_id **)at = read_id(cli, pawl__cli_text(cli, id));
+        break;
+    default:
+        if (setter->count_offset) {
+            set_texts(cli, setter, out);
+        } else {
+            *(const char **)at = pawl__cli_text(cli, id);
+        }
+        break;
+    }
+    assert(ok);
+    return PAWL__CLI_EXIT_OK;
+}
+
+int pawl__cli_set(struct pawl__cli *cli, const struct pawl__cli_setter *setters, size_t count,
+                  void *out)
+{
+    int code = PAWL__CLI_EXIT_OK;
+    for (size_t i = 0; i < count && !code; i++) {
+        bool given = pawl__cli_has(cli, setters[i].option);
+        if (given && !setters[i].elsewhere) code = set(cli, &setters[i], out);
+    }
+    return code;
+}
+
+/* ---- who does it ---- */
+
 const char *pawl__cli_actor(const struct pawl__cli *cli)
 {
     const char *actor = pawl__cli_text(cli, PAWL__CLI_OPT_ACTOR);
