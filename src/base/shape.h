@@ -48,7 +48,7 @@ enum pawl__as {
     PAWL__AS_SET,      /* uint32_t, as an array of `words`: bit n is word n */
     PAWL__AS_BOOL,     /* bool */
     PAWL__AS_SWITCH,   /* an enum: 1 is true, 2 is false, 0 is absent */
-    PAWL__AS_REAL,     /* double; printed with `extent` digits, or as many as give it back */
+    PAWL__AS_REAL,     /* double; printed with `extent` digits; 0: as few as give it back */
     PAWL__AS_WORD,     /* an enum, as one of `words` */
     PAWL__AS_INSTANT,  /* int64_t, ms since the epoch, as RFC 3339; see `now_ms` of the reader */
     PAWL__AS_DURATION, /* int64_t, ms; reads "5s" and "PT5S", prints "PT5S" */

@@ -1,4 +1,5 @@
 /* Structs to JSON, by their shapes. */
+#include "base/decimal.h"
 #include "base/shape.h"
 #include "base/time_text.h"
 
@@ -8,8 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { DIGITS_EXACT = 17 };
 
 static const char *place_of(const struct pawl__member *member, const void *base)
 {
@@ -110,15 +109,18 @@ static void print_id(struct pawl__buf *out, const struct pawl_job_id *id)
     print_text(out, text);
 }
 
-/* A dot, whatever the locale says. */
 static void print_real(struct pawl__buf *out, double value, uint32_t digits)
 {
-    char text[40];
-    snprintf(text, sizeof text, "%.*g", digits ? (int)digits : DIGITS_EXACT,
-             isfinite(value) ? value : 0);
-    char *comma = strchr(text, ',');
-    if (comma) *comma = '.';
-    pawl__buf_add_text(out, text);
+    if (!isfinite(value)) value = 0;
+    if (digits) {
+        char text[40];
+        snprintf(text, sizeof text, "%.*g", (int)digits, value);
+        char *comma = strchr(text, ','); // as some locales have it
+        if (comma) *comma = '.';
+        pawl__buf_add_text(out, text);
+    } else {
+        pawl__decimal_print(value, out);
+    }
 }
 
 void pawl__buf_add_iso_duration(struct pawl__buf *out, int64_t ms)

@@ -1,4 +1,5 @@
 /* JSON to structs, by their shapes. Depth is bounded by the parser. */
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/json_inside.h"
 #include "base/nearest.h"
@@ -24,7 +25,8 @@ static void path_of(const struct pawl__shape_reader *reader, const char *name, c
     const struct pawl__member *around[PATH_DEPTH_MAX];
     size_t depth = 0, len = 0;
     if (reader->paths && reader->prefix) {
-        len = (size_t)snprintf(out, bytes, "%s%s", reader->prefix, *name ? "." : "");
+        len = (size_t)snprintf(out, bytes, "%s%s", reader->prefix,
+                               *name || reader->inside ? "." : "");
     }
     for (const struct pawl__shape_frame *frame = reader->inside; frame && reader->paths;
          frame = frame->up) {
@@ -275,10 +277,10 @@ static bool find_word(const struct pawl__words *words, const char *text, uint32_
     return false;
 }
 
-/* "must be red, green or blue" */
+/* "must be red, green or blue, not "pink"" */
 static enum pawl_err refuse_word(struct pawl__shape_reader *reader,
-                                 const struct pawl__member *member, const char *must_be,
-                                 const char *last)
+                                 const struct pawl__member *member, const char *given,
+                                 const char *must_be, const char *last)
 {
     const struct pawl__words *words = member->words;
     char rule[sizeof reader->diag->text];
@@ -286,13 +288,16 @@ static enum pawl_err refuse_word(struct pawl__shape_reader *reader,
     for (uint32_t i = 0; i < words->count; i++) {
         count += words->at[i] != NULL;
     }
-    if (count > FEW_WORDS) return refuse(reader, member->name, "is not a known word");
-    size_t len = (size_t)snprintf(rule, sizeof rule, "%s ", must_be);
+    size_t len = (size_t)snprintf(rule, sizeof rule, "%s %s", must_be,
+                                  count > FEW_WORDS ? "known words" : "");
     for (uint32_t i = 0; i < words->count && len < sizeof rule; i++) {
-        if (!words->at[i]) continue;
+        if (!words->at[i] || count > FEW_WORDS) continue;
         const char *before = !done ? "" : done + 1 < count ? ", " : last;
         len += (size_t)snprintf(rule + len, sizeof rule - len, "%s%s", before, words->at[i]);
         done++;
+    }
+    if (len < sizeof rule) {
+        snprintf(rule + len, sizeof rule - len, ", not \"%s\"", pawl__quote(given).text);
     }
     return refuse(reader, member->name, rule);
 }
@@ -303,7 +308,7 @@ static enum pawl_err read_word(struct pawl__shape_reader *reader, const struct p
     const char *text = "";
     enum pawl_err err = read_string(reader, member, token, &text);
     if (err || find_word(member->words, text, out)) return err;
-    return refuse_word(reader, member, "must be", " or ");
+    return refuse_word(reader, member, text, "must be", " or ");
 }
 
 static enum pawl_err read_set(struct pawl__shape_reader *reader, const struct pawl__member *member,
@@ -320,7 +325,7 @@ static enum pawl_err read_set(struct pawl__shape_reader *reader, const struct pa
         enum pawl_err err = read_string(reader, member, child, &text);
         if (err) return err;
         if (!find_word(member->words, text, &bit)) {
-            return refuse_word(reader, member, "must be some of", " and ");
+            return refuse_word(reader, member, text, "must be some of", " and ");
         }
         set |= UINT32_C(1) << bit;
     }
@@ -574,14 +579,14 @@ static enum pawl_err refuse_unknown(struct pawl__shape_reader *reader,
     char path[sizeof reader->diag->field], hint[NAME_BYTES_MAX + 24] = "";
     const char *meant = pawl__shape_nearest(shape, name);
     const char *parent = reader->inside ? reader->inside->member->name : reader->prefix;
-    path_of(reader, name, path, sizeof path);
+    path_of(reader, reader->inside || !reader->prefix ? name : "", path, sizeof path);
     if (meant) snprintf(hint, sizeof hint, "; did you mean \"%s\"?", meant);
     if (parent) {
-        return pawl__fail_field(reader->diag, PAWL_ERR_ARG, path,
-                                "\"%s\" has no member \"%.64s\"%s", parent, name, hint);
+        return pawl__fail_field(reader->diag, PAWL_ERR_ARG, path, "\"%s\" has no member \"%s\"%s",
+                                parent, pawl__quote(name).text, hint);
     }
-    return pawl__fail_field(reader->diag, PAWL_ERR_ARG, path, "\"%.64s\" is not a known member%s",
-                            name, hint);
+    return pawl__fail_field(reader->diag, PAWL_ERR_ARG, path, "\"%s\" is not a known member%s",
+                            pawl__quote(name).text, hint);
 }
 
 static enum pawl_err keep(struct pawl__shape_reader *reader, uint32_t name)
@@ -688,6 +693,7 @@ enum pawl_err pawl__shape_read(struct pawl__shape_reader *reader, const struct p
     uint64_t seen[PAWL__SHAPE_MEMBERS_MAX / 64] = { 0 };
     uint32_t word = 0;
     if (tokens[token].type != PAWL__JSON_OBJECT) {
+        if (reader->prefix) return refuse(reader, "", "must be an object");
         return pawl__fail(reader->diag, PAWL_ERR_ARG, "%s",
                           reader->root ? reader->root : "this must be an object");
     }

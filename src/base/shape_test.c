@@ -135,7 +135,7 @@ static void what_is_printed_comes_back(void **state)
     static const char full[] =
         "{\"name\":\"a\\n\\\"\",\"note\":\"n\",\"code\":\"abc\",\"size\":-9223372036854775808,"
         "\"rank\":-5,\"mask\":4294967295,\"set\":[\"red\",\"blue\"],\"on\":true,\"jitter\":false,"
-        "\"real\":0.10000000000000001,\"colour\":\"green\",\"at\":\"2030-01-31T08:00:00.250Z\","
+        "\"real\":0.1,\"colour\":\"green\",\"at\":\"2030-01-31T08:00:00.250Z\","
         "\"wait\":\"PT90.25S\",\"limit\":\"PT2S\",\"any\":null,\"args\":[1.50,\" \\\" x\"],"
         "\"meta\":{},\"id\":\"01020304-0506-7708-890a-0b0c0d0e0f10\","
         "\"other\":\"01020304-0506-7708-890a-0b0c0d0e0f10\",\"point\":{\"x\":1,\"weight\":0},"
@@ -219,11 +219,13 @@ static void what_is_refused_is_named_with_the_rule(void **state)
         { "{\"size\":1.5}", "size", "\"size\" must be a whole number" },
         { "{\"rank\":6}", "rank", "\"rank\" must be a whole number from -5 to 5" },
         { "{\"mask\":-1}", "mask", "\"mask\" must be a whole number from 0 to 4294967295" },
-        { "{\"set\":[\"pink\"]}", "set", "\"set\" must be some of red, green and blue" },
+        { "{\"set\":[\"pink\"]}", "set",
+          "\"set\" must be some of red, green and blue, not \"pink\"" },
         { "{\"set\":\"red\"}", "set", "\"set\" must be an array of strings" },
         { "{\"on\":1}", "on", "\"on\" must be true or false" },
         { "{\"real\":\"1\"}", "real", "\"real\" must be a number" },
-        { "{\"colour\":\"pink\"}", "colour", "\"colour\" must be red, green or blue" },
+        { "{\"colour\":\"pink\"}", "colour",
+          "\"colour\" must be red, green or blue, not \"pink\"" },
         { "{\"at\":\"+PT5S\"}", "at",
           "\"at\" must be an instant such as \"2030-01-31T08:00:00Z\"" },
         { "{\"wait\":\"soon\"}", "wait", "\"wait\" must be a duration such as \"5s\" or \"PT5S\"" },

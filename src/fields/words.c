@@ -28,7 +28,11 @@ _Static_assert(PAWL_UNIQUE_TYPE == 1 && PAWL_UNIQUE_QUEUE == 2 && PAWL_UNIQUE_AR
         .at = (array), .count = sizeof(array) / sizeof *(array)                                    \
     }
 const struct pawl__words pawl__err_words = WORDS(err_texts);
-const struct pawl__words pawl__state_words = WORDS(state_texts);
+const struct pawl__words pawl__state_words = { // as pawl_state_mask reads them
+    .at = state_texts,
+    .count = PAWL_STATE_END,
+    .any_case = true
+};
 const struct pawl__words pawl__node_state_words = WORDS(node_state_texts);
 const struct pawl__words pawl__control_words = WORDS(control_texts);
 const struct pawl__words pawl__backoff_words = WORDS(pawl__backoff_texts);

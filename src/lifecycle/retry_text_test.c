@@ -1,5 +1,5 @@
-/* Tests policies as JSON and back, and the printing of doubles. */
-#include "lifecycle/decimal.h"
+/* Policies as JSON and back, and the printing of doubles that it stands on. */
+#include "base/decimal.h"
 #include "lifecycle/dice_test.h"
 #include "lifecycle/lifecycle.h"
 
@@ -280,7 +280,7 @@ static void doubles_are_printed_as_people_write_them(void **ctx)
     pawl__buf_release(&buf);
 }
 
-/* Compares with the C library in the C locale. */
+/* The C library in its plain locale is the judge. */
 static void every_double_reads_back_as_itself(void **ctx)
 {
     (void)ctx;

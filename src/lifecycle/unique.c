@@ -1,10 +1,10 @@
-/* The unique policy, which decides whether two jobs are equal, and its fingerprints.
- *
- * Pure; any thread. */
+/* What makes two jobs the same: the unique policy, and fingerprints. Pure; any thread. */
 #include "lifecycle/lifecycle.h"
 
 #include "base/check.h"
 #include "base/diag.h"
+#include "base/shape.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,24 +14,10 @@ enum { NAMES_MAX = 32 }; /* args_keys and meta_keys */
 
 /* ---- the policy ---- */
 
-#define DIMENSIONS(X)                                                                              \
-    X(TYPE, "type")                                                                                \
-    X(QUEUE, "queue")                                                                              \
-    X(ARGS, "args")                                                                                \
-    X(META, "meta")
+static const uint32_t dimensions_known = PAWL_UNIQUE_TYPE | PAWL_UNIQUE_QUEUE | PAWL_UNIQUE_ARGS |
+                                         PAWL_UNIQUE_META;
 
-#define X(name, text) | PAWL_UNIQUE_##name
-static const uint32_t dimensions_known = 0 DIMENSIONS(X);
-#undef X
-#define X(name, text) { PAWL_UNIQUE_##name, text },
-static const struct {
-    uint32_t bit;
-    const char *text;
-} dimensions[] = { DIMENSIONS(X) };
-#undef X
-
-/* A policy without dimensions must set nothing else: setting a period, for example, implies that a
- * unique job is wanted. */
+/* A policy without dimensions must say nothing else: whoever sets a period means to be unique. */
 static bool is_none(const struct pawl_unique *unique)
 {
     return !unique->keys && !unique->args_key_count && !unique->meta_key_count &&
@@ -106,195 +92,45 @@ uint32_t pawl__unique_states(const struct pawl_unique *unique)
 
 /* ---- the policy as JSON ---- */
 
-/* Prints a member with a list of strings, preceded by the opening brace or a comma; an empty list
- * is left out. */
-static void print_member(struct pawl__buf *out, const char *name, const char *const *list,
-                         size_t count)
-{
-    if (!count) return;
-    pawl__buf_add_text(out, out->len ? ",\"" : "{\"");
-    pawl__buf_add_text(out, name);
-    pawl__buf_add_text(out, "\":");
-    for (size_t i = 0; i < count; i++) {
-        pawl__buf_add_text(out, i ? "," : "[");
-        pawl__buf_add_json(out, list[i], strlen(list[i]));
-    }
-    pawl__buf_add_text(out, "]");
-}
-
-static void print_dimensions(struct pawl__buf *out, uint32_t keys)
-{
-    const char *names[sizeof dimensions / sizeof dimensions[0]];
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof dimensions / sizeof dimensions[0]; i++) {
-        if (keys & dimensions[i].bit) names[count++] = dimensions[i].text;
-    }
-    print_member(out, "keys", names, count);
-}
-
-static void print_states(struct pawl__buf *out, uint32_t states)
-{
-    const char *names[PAWL_STATE_END];
-    size_t count = 0;
-    for (int state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
-        if (!(states & PAWL_STATE_BIT(state))) continue;
-        names[count++] = pawl_state_name((enum pawl_state)state, PAWL_VOCABULARY_PAWL);
-    }
-    print_member(out, "states", names, count);
-}
+#define S struct pawl_unique
+static const struct pawl__member unique_members[] = {
+    PAWL__MEMBER("keys", SET, S, keys, .words = &pawl__unique_words),
+    PAWL__MEMBER("args_keys", TEXTS, S, args_keys, PAWL__COUNTED(S, args_key_count)),
+    PAWL__MEMBER("meta_keys", TEXTS, S, meta_keys, PAWL__COUNTED(S, meta_key_count)),
+    PAWL__MEMBER("period_ms", INT64, S, period_ms),
+    PAWL__MEMBER("states", SET, S, states, .words = &pawl__state_words),
+    PAWL__MEMBER("on_conflict", WORD, S, on_conflict, .words = &pawl__conflict_words),
+};
+static const struct pawl__shape unique_shape = PAWL__SHAPE(S, unique_members);
+#undef S
 
 void pawl__unique_print(const struct pawl_unique *unique, struct pawl__buf *out)
 {
-#define X(number, name, text) [number] = text,
-    static const char *const conflicts[] = { PAWL_CONFLICTS(X) };
-#undef X
+    struct pawl_unique whole = *unique;
     assert(out->len == 0);
     if (!unique->keys) return;
-    print_dimensions(out, unique->keys | PAWL_UNIQUE_TYPE); // the type counts even if it is not
-                                                            // named
-    print_member(out, "args_keys", unique->args_keys, unique->args_key_count);
-    print_member(out, "meta_keys", unique->meta_keys, unique->meta_key_count);
-    if (unique->period_ms) {
-        pawl__buf_add_text(out, ",\"period_ms\":");
-        pawl__buf_add_int(out, unique->period_ms);
-    }
-    print_states(out, unique->states);
-    pawl__buf_add_text(out, ",\"on_conflict\":\"");
-    pawl__buf_add_text(out, conflicts[pawl__unique_conflict(unique)]);
-    pawl__buf_add_text(out, "\"}");
-}
-
-/* ---- and back ---- */
-
-struct parser {
-    struct pawl__json json;
-    struct pawl__arena *arena;
-    struct pawl_diag *diag;
-};
-
-static enum pawl_err refuse(struct parser *p, const char *field, const char *rule)
-{
-    return pawl__fail_field(p->diag, PAWL_ERR_ARG, field, "%s %s", field, rule);
-}
-
-static enum pawl_err parse_names(struct parser *p, const char *field, uint32_t token,
-                                 const char *const **out, size_t *count)
-{
-    const struct pawl__json_token *tokens = p->json.tokens;
-    if (tokens[token].type != PAWL__JSON_ARRAY) return refuse(p, field, "must be an array");
-    const char **list = pawl__arena_calloc(p->arena, tokens[token].count + 1, sizeof *list);
-    if (!list) return pawl__fail_nomem(p->diag);
-    uint32_t at = pawl__json_first(token);
-    for (uint32_t i = 0; i < tokens[token].count; i++, at = tokens[at].next) {
-        size_t len;
-        if (tokens[at].type != PAWL__JSON_STRING) {
-            return refuse(p, field, "must contain only strings");
-        }
-        list[i] = pawl__json_string(&p->json, at, p->arena, &len);
-        if (!list[i]) return pawl__fail_nomem(p->diag);
-        if (strlen(list[i]) != len) return refuse(p, field, "contains a NUL");
-    }
-    *out = list;
-    *count = tokens[token].count;
-    return PAWL_OK;
-}
-
-static uint32_t dimension_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof dimensions / sizeof dimensions[0]; i++) {
-        if (strcmp(dimensions[i].text, name) == 0) return dimensions[i].bit;
-    }
-    return 0;
-}
-
-static uint32_t state_of(const char *name)
-{
-    return pawl_state_mask(name, PAWL_VOCABULARY_PAWL);
-}
-
-/* Parses names as bits. */
-static enum pawl_err parse_bits(struct parser *p, const char *field, uint32_t token,
-                                uint32_t (*bit_of)(const char *), uint32_t *out)
-{
-    const char *const *names;
-    size_t count;
-    enum pawl_err err = parse_names(p, field, token, &names, &count);
-    if (err) return err;
-    *out = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bit = bit_of(names[i]);
-        if (!bit) {
-            return pawl__fail_field(p->diag, PAWL_ERR_ARG, field, "%s \"%s\" is not known", field,
-                                    pawl__quote(names[i]).text);
-        }
-        *out |= bit;
-    }
-    return PAWL_OK;
-}
-
-static enum pawl_err parse_conflict(struct parser *p, const char *field, uint32_t token,
-                                    enum pawl_conflict *out)
-{
-    size_t len;
-    if (p->json.tokens[token].type != PAWL__JSON_STRING) return refuse(p, field, "is no string");
-    const char *word = pawl__json_string(&p->json, token, p->arena, &len);
-    if (!word) return pawl__fail_nomem(p->diag);
-#define X(number, name, text)                                                                      \
-    if (strcmp(word, text) == 0) *out = PAWL_CONFLICT_##name;
-    PAWL_CONFLICTS(X)
-#undef X
-    return *out ? PAWL_OK : refuse(p, field, "is not a word that is known");
-}
-
-static enum pawl_err parse_member(struct parser *p, const char *name, uint32_t token,
-                                  struct pawl_unique *out)
-{
-    if (strcmp(name, "keys") == 0) {
-        return parse_bits(p, "unique.keys", token, dimension_of, &out->keys);
-    }
-    if (strcmp(name, "states") == 0) {
-        return parse_bits(p, "unique.states", token, state_of, &out->states);
-    }
-    if (strcmp(name, "args_keys") == 0) {
-        return parse_names(p, "unique.args_keys", token, &out->args_keys, &out->args_key_count);
-    }
-    if (strcmp(name, "meta_keys") == 0) {
-        return parse_names(p, "unique.meta_keys", token, &out->meta_keys, &out->meta_key_count);
-    }
-    if (strcmp(name, "period_ms") == 0) {
-        bool fits = pawl__json_int(&p->json, token, &out->period_ms);
-        return fits ? PAWL_OK : refuse(p, "unique.period_ms", "must be a whole number that fits");
-    }
-    if (strcmp(name, "on_conflict") == 0) {
-        return parse_conflict(p, "unique.on_conflict", token, &out->on_conflict);
-    }
-    return pawl__fail_field(p->diag, PAWL_ERR_ARG, "unique", "\"unique\" has no member \"%s\"",
-                            pawl__quote(name).text);
+    whole.keys |= PAWL_UNIQUE_TYPE; // which counts, named or not
+    whole.on_conflict = pawl__unique_conflict(unique);
+    pawl__shape_print(&(struct pawl__shape_writer){ .out = out }, &unique_shape, &whole);
 }
 
 enum pawl_err pawl__unique_parse(struct pawl_span json, struct pawl__arena *arena,
                                  struct pawl_unique *out, struct pawl_diag *diag)
 {
     enum { DEPTH_MAX = 4 };
-    struct parser p = { .arena = arena, .diag = diag };
+    struct pawl__shape_reader reader = { .arena = arena,
+                                         .diag = diag,
+                                         .unknown = PAWL__UNKNOWN_REFUSE,
+                                         .plain_names = true,
+                                         .paths = true,
+                                         .prefix = "unique" };
     *out = (struct pawl_unique){ .keys = 0 };
-    enum pawl_err err = pawl__json_parse(json, DEPTH_MAX, arena, &p.json, diag);
-    if (err) return err;
-    const struct pawl__json_token *tokens = p.json.tokens;
-    if (tokens[0].type != PAWL__JSON_OBJECT) return refuse(&p, "unique", "must be an object");
-    uint32_t at = pawl__json_first(0);
-    for (uint32_t i = 0; !err && i < tokens[0].count; i++, at = tokens[tokens[at].next].next) {
-        size_t len;
-        const char *name = pawl__json_string(&p.json, at, arena, &len);
-        if (!name) return pawl__fail_nomem(diag);
-        err = parse_member(&p, name, tokens[at].next, out);
-    }
-    return err;
+    return pawl__shape_read_text(&reader, json, DEPTH_MAX, &unique_shape, out);
 }
 
 /* ---- fingerprints ---- */
 
-/* The output of a fingerprint and its sources. */
+/* Where a fingerprint is written, and from what. */
 struct writer {
     const struct pawl_job_spec *spec;
     const struct pawl__payloads *payloads;
@@ -307,7 +143,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The order of names and repeated names make no difference to a policy. */
+/* A policy means the same whatever the order of its names, and however often one is given. */
 static size_t sort_names(const char *const *list, size_t count, const char *sorted[])
 {
     assert(count <= NAMES_MAX);
@@ -335,8 +171,7 @@ static void write_value(struct writer *writer, const struct pawl__json *json, ui
     pawl__json_canonical(json, token, writer->scratch, writer->out);
 }
 
-/* Writes the list of values that `name` has in the objects among the arguments; false: there is
- * none. */
+/* The list of values that `name` has in the objects among the arguments; false: it has none. */
 static bool write_argument(struct writer *writer, const char *name)
 {
     const struct pawl__json *args = &writer->payloads->args;
@@ -384,7 +219,7 @@ static enum pawl_err write_args(struct writer *writer, struct pawl_diag *diag)
     return err;
 }
 
-/* A member that the job lacks is left out, since that differs from null. */
+/* A member that the job lacks is left out: lacking it is not the same as null. */
 static void write_meta(struct writer *writer)
 {
     const struct pawl_unique *unique = &writer->spec->unique;

@@ -732,7 +732,7 @@ def gives_back_as_the_library_does(place):
 
 # What only a node can tell: the job ends with the reason.
 REFUSED_LATE = [
-    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "not a word that is known"),
+    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "must be exponential, linear,"),
     ("retry => '{\"tries\":1}'", "PW001", "retry", 'no member "tries"'),
     ("retry => '{\"initial_ms\":1.5}'", "PW001", "retry.initial_ms", "a whole number"),
     ("retry => '{\"cap_ms\":10}'", "PW001", "retry.cap_ms", "is less than initial_ms"),
@@ -745,7 +745,7 @@ REFUSED_LATE = [
     ("uniqueness => '{\"keys\":[\"type\"],\"colour\":1}'", "PW001", "unique",
      'no member "colour"'),
     ("uniqueness => '{\"keys\":[\"type\"],\"on_conflict\":\"fight\"}'", "PW001",
-     "unique.on_conflict", "not a word that is known"),
+     "unique.on_conflict", "must be reject, replace,"),
     ("uniqueness => '{\"keys\":[\"type\"],\"period_ms\":-1}'", "PW001", "unique.period_ms",
      "must not be negative"),
     ("uniqueness => '{\"keys\":[\"type\"],\"args_keys\":[\"a\"]}'", "PW001", "unique.args_keys",

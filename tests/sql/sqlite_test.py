@@ -220,7 +220,7 @@ def what_breaks_a_rule_is_refused(box):
                         ("'a', '[]', '{\"colour\":1}'", 'ARG: there is no option "colour"'),
                         ("'a', '[]', '{\"priority\":101}'", "ARG: priority 101 must lie"),
                         ("'a', '[]', '{\"retry\":{\"tries\":1}}'", 'no member "tries"'),
-                        ("'a', '[]', '{\"unique\":{\"keys\":[\"x\"]}}'", '"x" is not known'),
+                        ("'a', '[]', '{\"unique\":{\"keys\":[\"x\"]}}'", 'args and meta, not "x"'),
                         ("'a', '[]', '{\"id\":\"7\"}'", "ARG: id must be a UUID")):
         said = app.sql(f"SELECT pawl_submit({call})")
         assert words in said, said

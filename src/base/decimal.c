@@ -1,19 +1,17 @@
 /* Free-format printing by Steele and White, on integers wide enough for any double: slow, exact and
- * short. Policies are printed once, when a job is submitted, and mostly contain integers, which do
- * not need it.
- *
+ * short. Few numbers are printed, and most of them are whole and need none of this.
  * Pure; any thread. */
-#include "lifecycle/decimal.h"
+#include "base/decimal.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* The smallest double is 2^-1074 and a normal one has 53 bits, so, scaled by 4 and by 10, the
- * widest number here is below 2^1136. */
+/* The least double is 2^-1074 and has 53 bits once normal, so scaled by 4 and by 10 the widest
+ * number here is below 2^1136. */
 enum { WORDS = 36, DIGITS_MAX = 17, MANTISSA_BITS = 53 };
 
 struct big {
-    uint32_t w[WORDS]; /* least significant first */
+    uint32_t w[WORDS]; /* least first */
 };
 
 /* value * 2^shift */
@@ -53,7 +51,7 @@ static struct big big_sum(const struct big *a, const struct big *b)
     return sum;
 }
 
-/* Requires a >= b. */
+/* For a >= b. */
 static void big_subtract(struct big *a, const struct big *b)
 {
     uint64_t borrow = 0;
@@ -73,20 +71,19 @@ static int big_compare(const struct big *a, const struct big *b)
     return 0;
 }
 
-/* Compares a + b with c: 1 if it is greater, 0 if equal, -1 if less. */
+/* Is a + b beyond c (1), equal to it (0), or short of it (-1)? */
 static int big_compare_sum(const struct big *a, const struct big *b, const struct big *c)
 {
     struct big sum = big_sum(a, b);
     return big_compare(&sum, c);
 }
 
-/* The number is rest/unit; any number closer to it than gap/unit is read back as the same double.
- */
+/* The number is rest/unit, and whatever lies nearer to it than gap/unit reads back as it. */
 struct fraction {
     struct big rest, unit, gap;
 };
 
-/* Both sides use the narrower of the two gaps, which differ at a power of two. */
+/* Both sides get the narrower of the two gaps, which differ below a power of two. */
 static struct fraction fraction_of(double value)
 {
     int exponent;
@@ -99,7 +96,8 @@ static struct fraction fraction_of(double value)
                               .gap = big_make(power_of_two ? 1 : 2, up) };
 }
 
-/* Scales until 0.1 <= number < 1, within the gap; returns the power of ten that reverses it. */
+/* Scales until 0.1 <= number < 1, as far as the gap lets one tell; returns the power of ten that
+ * undoes it. */
 static int fraction_scale(struct fraction *f)
 {
     int power = 0;
@@ -115,7 +113,7 @@ static int fraction_scale(struct fraction *f)
     }
 }
 
-/* Extracts the next digit; true if it is the last one needed. */
+/* Takes the next digit off; true when it is the last that is needed. */
 static bool fraction_digit(struct fraction *f, char *out)
 {
     char digit = '0';
@@ -131,7 +129,7 @@ static bool fraction_digit(struct fraction *f, char *out)
     return down || up;
 }
 
-/* Adds 0.DIGITS * 10^power, in plain notation if that is short. */
+/* 0.DIGITS * 10^power, as people write it when that is short. */
 static void add_digits(struct pawl__buf *out, const char *digits, int count, int power)
 {
     static const char zeros[] = "0000";
