@@ -189,7 +189,7 @@ void pawl__on_metrics(struct pawl__request *request)
     if (request->state) {
         pawl__request_to_pool(request, answer);
     } else {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
     }
 }
 

@@ -263,10 +263,10 @@ static bool check_headers(struct pawl__request *request)
         pawl__reply_refuse(request, PAWL__FAULT_ENCODING, "Content-Encoding",
                            "Content-Encoding \"%.32s\" is not understood", encoding);
     } else if (request->body.len && type && !is_json_type(type)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "Content-Type",
-                           "Content-Type must be application/openjobspec+json or "
-                           "application/json, not \"%.64s\" (curl: --json)",
-                           type);
+        pawl__reply_invalid(request, "Content-Type",
+                            "Content-Type must be application/openjobspec+json or "
+                            "application/json, not \"%.64s\" (curl: --json)",
+                            type);
     } else {
         return true;
     }
@@ -278,9 +278,8 @@ static bool check_room(struct pawl__request *request)
 {
     if (request->body.len <= PAWL__LARGE_BYTES) return true;
     if (pawl__replies_have_room(request->server, request->body.len)) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "",
-                       "too many large replies are under way");
-    return false;
+    return pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "",
+                              "too many large replies are under way");
 }
 
 void pawl__dispatch(struct pawl__request *request)

@@ -45,14 +45,10 @@ static void reply_stats(struct pawl__request *request)
 
 void pawl__on_admin_stats(struct pawl__request *request)
 {
-    struct overview *overview = pawl__arena_calloc(&request->arena, 1, sizeof *overview);
-    if (!overview) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
+    struct overview *overview = pawl__request_state(request, sizeof *overview);
+    if (!overview) return;
     overview->workers = pawl__workers_count(request->server->workers);
     overview->recent = pawl__throughput_of(request->server->throughput, NULL, request->now_ms);
-    request->state = overview;
     pawl__request_to_pool(request, reply_stats);
 }
 
@@ -95,10 +91,7 @@ static void reply_queues(struct pawl__request *request)
         print_queue(out, &stats.queues[i], &recent);
     }
     pawl_stats_release(&stats);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     pawl__buf_add_text(out, "],");
     pawl__pages_print(out, &page->pages, total);
     pawl__buf_add_text(out, "}");
@@ -111,7 +104,7 @@ void pawl__on_admin_queues(struct pawl__request *request)
     if (page && !pawl__pages_read(request, &page->pages)) return;
     if (!page || !pawl__throughput_list(request->server->throughput, request->now_ms,
                                         &request->arena, &page->recents)) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     request->state = page;
@@ -125,12 +118,8 @@ void pawl__on_admin_job(struct pawl__request *request)
 {
     struct pawl_job_id id;
     struct pawl_story story = { 0 };
-    struct pawl_diag diag;
     if (!pawl__request_job_id(request, 0, &id)) return;
-    enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, &story, &diag);
-    if (err) {
-        pawl__job_reply_err(request, id, err, &diag);
-    } else {
+    if (pawl__story_read(request, id, &story)) {
         struct pawl__envelope_more more = { .failures = story.failures,
                                             .failure_count = story.failure_count,
                                             .admin = true };
@@ -138,21 +127,6 @@ void pawl__on_admin_job(struct pawl__request *request)
         pawl__reply(request, 200);
     }
     pawl_story_release(&story);
-}
-
-void pawl__on_admin_job_retry(struct pawl__request *request)
-{
-    pawl__job_move(request, PAWL_CONTROL_RETRY);
-}
-
-void pawl__on_admin_job_pause(struct pawl__request *request)
-{
-    pawl__job_move(request, PAWL_CONTROL_PAUSE);
-}
-
-void pawl__on_admin_job_resume(struct pawl__request *request)
-{
-    pawl__job_move(request, PAWL_CONTROL_RESUME);
 }
 
 void pawl__on_admin_job_delete(struct pawl__request *request)
@@ -181,14 +155,12 @@ static bool read_confirmed(struct pawl__request *request, struct pawl_filter *ou
     uint32_t confirm = pawl__json_member(&json, 0, "confirm");
     uint32_t filter = pawl__json_member(&json, 0, "filter");
     if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "confirm",
-                           "this changes many jobs: confirm must be true");
-        return false;
+        return pawl__reply_invalid(request, "confirm",
+                                   "this changes many jobs: confirm must be true");
     }
     if (!filter || json.tokens[filter].type != PAWL__JSON_OBJECT) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "filter",
-                           "filter must be an object that says which jobs");
-        return false;
+        return pawl__reply_invalid(request, "filter",
+                                   "filter must be an object that says which jobs");
     }
     return pawl__filter_read(request, &json, filter, out);
 }
@@ -235,33 +207,19 @@ static void move_confirmed(struct pawl__request *request, const char *action,
     if (move_all(request, control, filter, &moved)) reply_moved(request, action, &moved);
 }
 
-void pawl__on_admin_bulk_retry(struct pawl__request *request)
-{
-    struct pawl_filter filter = { 0 };
-    if (!read_confirmed(request, &filter)) return;
-    move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
-}
-
-void pawl__on_admin_bulk_promote(struct pawl__request *request)
-{
-    struct pawl_filter filter = { 0 };
-    if (!read_confirmed(request, &filter)) return;
-    move_confirmed(request, "promote", PAWL_CONTROL_PROMOTE, &filter);
-}
-
-void pawl__on_admin_bulk_cancel(struct pawl__request *request)
-{
-    struct pawl_filter filter = { 0 };
-    if (!read_confirmed(request, &filter)) return;
-    move_confirmed(request, "cancel", PAWL_CONTROL_CANCEL, &filter);
-}
-
-void pawl__on_admin_bulk_delete(struct pawl__request *request)
-{
-    struct pawl_filter filter = { 0 };
-    if (!read_confirmed(request, &filter)) return;
-    move_confirmed(request, "delete", PAWL_CONTROL_NONE, &filter);
-}
+/* Handlers that only forward: rows of a table. */
+#define X(name, action, control)                                                                   \
+    void pawl__on_##name(struct pawl__request *request)                                            \
+    {                                                                                              \
+        struct pawl_filter filter = { 0 };                                                         \
+        if (!read_confirmed(request, &filter)) return;                                             \
+        move_confirmed(request, action, PAWL_CONTROL_##control, &filter);                          \
+    }
+X(admin_bulk_retry, "retry", RETRY)
+X(admin_bulk_promote, "promote", PROMOTE)
+X(admin_bulk_cancel, "cancel", CANCEL)
+X(admin_bulk_delete, "delete", NONE)
+#undef X
 
 /* ---- deleting what has ended ---- */
 
@@ -275,9 +233,8 @@ static bool read_older_than(struct pawl__request *request, const char *text,
         pawl__duration_parse(text, &age_ms) == PAWL_OK) {
         until_ms = request->now_ms - age_ms;
     } else if (pawl__instant_parse(text, &until_ms) != PAWL_OK) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "older_than",
-                           "older_than must be a duration like P7D or a timestamp");
-        return false;
+        return pawl__reply_invalid(request, "older_than",
+                                   "older_than must be a duration like P7D or a timestamp");
     }
     filter->finished_until_ms = pawl__bound(until_ms);
     return true;
@@ -323,8 +280,7 @@ void pawl__on_admin_queue_purge(struct pawl__request *request)
     if (!pawl__request_json(request, false, &json)) return;
     uint32_t confirm = pawl__json_member(&json, 0, "confirm");
     if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "confirm",
-                           "this deletes many jobs: confirm must be true");
+        pawl__reply_invalid(request, "confirm", "this deletes many jobs: confirm must be true");
         return;
     }
     purge_queue(request, &json);

@@ -79,7 +79,7 @@ void pawl__on_admin_worker_forget(struct pawl__request *request)
 static void direct(struct pawl__request *request, enum pawl__worker_state directive)
 {
     if (!pawl__workers_direct(request->server, request->parts[0], directive)) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     const struct pawl__worker *worker = find(request);
@@ -88,20 +88,15 @@ static void direct(struct pawl__request *request, enum pawl__worker_state direct
     pawl__reply(request, 200);
 }
 
-void pawl__on_admin_worker_quiet(struct pawl__request *request)
-{
-    direct(request, PAWL__WORKER_QUIET);
-}
-
-void pawl__on_admin_worker_terminate(struct pawl__request *request)
-{
-    direct(request, PAWL__WORKER_TERMINATE);
-}
-
-void pawl__on_admin_worker_resume(struct pawl__request *request)
-{
-    direct(request, PAWL__WORKER_RUNNING);
-}
+#define X(name, directive)                                                                         \
+    void pawl__on_admin_worker_##name(struct pawl__request *request)                               \
+    {                                                                                              \
+        direct(request, PAWL__WORKER_##directive);                                                 \
+    }
+X(quiet, QUIET)
+X(terminate, TERMINATE)
+X(resume, RUNNING)
+#undef X
 
 /* {directive}: for all workers that are there. */
 void pawl__on_admin_workers_direct(struct pawl__request *request)
@@ -116,8 +111,8 @@ void pawl__on_admin_workers_direct(struct pawl__request *request)
     enum pawl__worker_state directive = PAWL__WORKER_STATE_END;
     if (text) directive = pawl__worker_state_of(strcmp(text, "resume") == 0 ? "running" : text);
     if (directive == PAWL__WORKER_STATE_END) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "directive",
-                           "directive must be \"quiet\", \"resume\" or \"terminate\"");
+        pawl__reply_invalid(request, "directive",
+                            "directive must be \"quiet\", \"resume\" or \"terminate\"");
         return;
     }
     pawl__workers_direct_all(workers, directive);

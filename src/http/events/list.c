@@ -52,9 +52,8 @@ static bool read_names(struct pawl__request *request, const char *name, struct w
         size_t len = strcspn(list, ",");
         char *text = pawl__arena_dup(&request->arena, list, len);
         if (++count > NAMES_MAX) {
-            pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                               "%s holds more than %d names", name, NAMES_MAX);
-            return false;
+            return pawl__reply_invalid(request, name, "%s holds more than %d names", name,
+                                       NAMES_MAX);
         }
         const struct pawl__names *names = pawl__events_names(request->server->events);
         const struct pawl__name *known = text ? pawl__names_find(names, text) : NULL;
@@ -75,14 +74,12 @@ static bool read_wanted(struct pawl__request *request, struct wanted *out)
     out->limit = LIMIT_USUAL;
     if (!pawl__request_int(request, "limit", 1, LIMIT_MAX, &out->limit)) return false;
     if (after && !pawl__event_id_parse(after, &out->after)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "after",
-                           "after must be an event's id or a cursor");
-        return false;
+        return pawl__reply_invalid(request, "after", "after must be an event's id or a cursor");
     }
     if (since && pawl__instant_parse(since, &out->since_ms)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "since",
-                           "since must be a timestamp with an offset, like 2026-11-16T05:00:00Z");
-        return false;
+        return pawl__reply_invalid(
+            request, "since",
+            "since must be a timestamp with an offset, like 2026-11-16T05:00:00Z");
     }
     return read_names(request, "queues", &out->queues) &&
            read_names(request, "job_types", &out->types);
@@ -504,7 +501,7 @@ void pawl__on_events(struct pawl__request *request)
     if (page)
         page->at = pawl__arena_calloc(&request->arena, (size_t)wanted.limit, sizeof *page->at);
     if (!page || !page->at) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     page->pages = pages;

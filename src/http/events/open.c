@@ -254,7 +254,7 @@ static void open_stream(struct pawl__request *request)
         listener->progress = opening->progress;
     }
     if (!listener || !pawl__listener_join(streams, listener, &opening->key)) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     if (opening->key.kind == PAWL__CHANNEL_JOB) note_known(listener, opening);
@@ -271,9 +271,8 @@ static bool read_filter(struct pawl__request *request, struct opening *opening)
     opening->kinds = types ? pawl__kinds_parse(types) : PAWL__KINDS_USUAL;
     opening->after = pawl__events_newest(request->server->events);
     if (types && !opening->kinds) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "event_types",
-                           "event_types names no event that there is");
-        return false;
+        return pawl__reply_invalid(request, "event_types",
+                                   "event_types names no event that there is");
     }
     if (last && *last) {
         opening->resumes = true;
@@ -314,7 +313,7 @@ static struct opening *opening_new(struct pawl__request *request, enum pawl__cha
     if (opening) {
         opening->key.kind = kind;
     } else {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
     }
     return opening;
 }
@@ -362,7 +361,6 @@ void pawl__on_event_stream(struct pawl__request *request)
         struct opening *opening = opening_new(request, PAWL__CHANNEL_ALL);
         if (opening) start(request, opening);
     } else {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "channel",
-                           "channel must be job:ID, queue:NAME or all");
+        pawl__reply_invalid(request, "channel", "channel must be job:ID, queue:NAME or all");
     }
 }

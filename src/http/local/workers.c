@@ -68,9 +68,8 @@ bool pawl__worker_takes(const struct pawl__worker *worker)
 bool pawl__worker_id_ok(struct pawl__request *request, const char *id)
 {
     if (id && id[0] && strlen(id) <= PAWL_WORKER_BYTES_MAX) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "worker_id",
-                       "worker_id must be a text of 1 to %d bytes", PAWL_WORKER_BYTES_MAX);
-    return false;
+    return pawl__reply_invalid(request, "worker_id", "worker_id must be a text of 1 to %d bytes",
+                               PAWL_WORKER_BYTES_MAX);
 }
 
 /* ---- coming and going ---- */

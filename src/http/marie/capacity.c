@@ -77,13 +77,9 @@ static void add_nodes(struct pawl__request *request)
 
 void pawl__on_marie_capacity(struct pawl__request *request)
 {
-    struct totals *totals = pawl__arena_calloc(&request->arena, 1, sizeof *totals);
+    struct totals *totals = pawl__request_state(request, sizeof *totals);
+    if (!totals) return;
     request->content_type = "application/json";
-    if (!totals) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
-    request->state = totals;
     pawl__buf_add_text(&request->reply, "{\"slots\":[");
     const struct pawl__worker *worker = NULL;
     while ((worker = pawl__workers_next(request->server->workers, worker))) {

@@ -41,9 +41,7 @@ static bool read_id(struct pawl__request *request, struct invoke *invoke, bool o
     if (!pawl__body_text(request, &invoke->json, invoke->action, "job_id", &text)) return false;
     if (!text && optional) return true;
     if (!text || pawl_job_id_parse(text, &invoke->id) != PAWL_OK) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "job_id",
-                           "job_id must be a job's id");
-        return false;
+        return pawl__reply_invalid(request, "job_id", "job_id must be a job's id");
     }
     invoke->spec.id = &invoke->id;
     return true;
@@ -57,8 +55,8 @@ static uint32_t find_action(struct pawl__request *request, const struct pawl__js
     uint32_t action = object ? pawl__json_member(json, parameters, "invoke_action") : 0;
     if (action && json->tokens[action].type == PAWL__JSON_OBJECT) return action;
     if (object && !action) return parameters;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "parameters",
-                       "parameters must be an object with command, action, name and metadata");
+    pawl__reply_invalid(request, "parameters",
+                        "parameters must be an object with command, action, name and metadata");
     return 0;
 }
 
@@ -91,9 +89,8 @@ static bool read_time(struct pawl__request *request, const struct invoke *invoke
     if (!text || pawl__instant_parse(text, out) == PAWL_OK) return true;
     int len = snprintf(utc, sizeof utc, "%sZ", text);
     if (len < (int)sizeof utc && pawl__instant_parse(utc, out) == PAWL_OK) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "metadata.%s must be a timestamp, like 2026-11-16T05:00:00Z", name);
-    return false;
+    return pawl__reply_invalid(request, name,
+                               "metadata.%s must be a timestamp, like 2026-11-16T05:00:00Z", name);
 }
 
 static bool read_policy(struct pawl__request *request, struct invoke *invoke)
@@ -104,8 +101,8 @@ static bool read_policy(struct pawl__request *request, struct invoke *invoke)
     if (!pawl__body_text(request, json, invoke->metadata, "policy", &policy)) return false;
     if (!policy || !policy[0]) policy = "reject_duplicate";
     if (strcasecmp(policy, "reject_all") == 0) {
-        pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "policy", "the policy refuses all jobs");
-        return false;
+        return pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "policy",
+                                  "the policy refuses all jobs");
     }
     bool known = false, counts = false;
     enum pawl_conflict conflict = PAWL_CONFLICT_DEFAULT;
@@ -118,9 +115,8 @@ static bool read_policy(struct pawl__request *request, struct invoke *invoke)
     POLICIES(X)
 #undef X
     if (!known) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "policy",
-                           "\"%.40s\" is not a policy for duplicates", policy);
-        return false;
+        return pawl__reply_invalid(request, "policy", "\"%.40s\" is not a policy for duplicates",
+                                   policy);
     }
     bool named = pawl__json_member(json, invoke->metadata, "ref_type") &&
                  pawl__json_member(json, invoke->metadata, "ref_id");
@@ -162,19 +158,15 @@ static bool read_spec(struct pawl__request *request, struct invoke *invoke)
     invoke->metadata = pawl__json_member(json, invoke->action, "metadata");
     if (!pawl__body_text(request, json, invoke->action, "name", &name)) return false;
     if (!name || !invoke->metadata || json->tokens[invoke->metadata].type != PAWL__JSON_OBJECT) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name ? "metadata" : "name",
-                           "a job needs a name and an object of metadata");
-        return false;
+        return pawl__reply_invalid(request, name ? "metadata" : "name",
+                                   "a job needs a name and an object of metadata");
     }
     if (!pawl__body_text(request, json, invoke->metadata, "on", &endpoint)) return false;
     struct pawl_span metadata = pawl__json_span(json, invoke->metadata);
     char *args = pawl__arena_alloc(&request->arena, metadata.len + 2);
     spec->queue = type_of(request, name); // the same letters will do
     spec->type = type_of(request, endpoint && endpoint[0] ? endpoint : name);
-    if (!args || !spec->queue || !spec->type) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return false;
-    }
+    if (!args || !spec->queue || !spec->type) return pawl__reply_nomem(request);
     args[0] = '[';
     memcpy(args + 1, metadata.at, metadata.len);
     args[metadata.len + 1] = ']';
@@ -223,16 +215,8 @@ static void submit(struct pawl__request *request, struct invoke *invoke)
 static void reply_state(struct pawl__request *request, struct invoke *invoke)
 {
     struct pawl_jobs jobs = { 0 };
-    struct pawl_diag diag;
     if (!read_id(request, invoke, false)) return;
-    enum pawl_err err = pawl_get(pawl__request_pawl(request), invoke->id, &jobs, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        char text[PAWL_JOB_ID_TEXT_BYTES];
-        pawl_job_id_text(invoke->id, text);
-        pawl__reply_not_found(request, "job", text);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
+    if (pawl__job_read(request, invoke->id, &jobs)) {
         reply_invoked(request, invoke, "job found", invoke->id, jobs.at[0].state);
     }
     pawl_jobs_release(&jobs);
@@ -240,13 +224,10 @@ static void reply_state(struct pawl__request *request, struct invoke *invoke)
 
 void pawl__on_marie_invoke(struct pawl__request *request)
 {
-    struct invoke *invoke = pawl__arena_calloc(&request->arena, 1, sizeof *invoke);
+    struct invoke *invoke = pawl__request_state(request, sizeof *invoke);
     const char *command, *action;
+    if (!invoke) return;
     request->content_type = "application/json";
-    if (!invoke) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
     if (!pawl__request_json(request, false, &invoke->json)) return;
     invoke->action = find_action(request, &invoke->json);
     if (!invoke->action ||

@@ -82,15 +82,7 @@ static void reply_jobs(struct pawl__request *request, const struct pawl_filter *
 static void reply_job(struct pawl__request *request, struct pawl_job_id id, bool listed)
 {
     struct pawl_jobs jobs = { 0 };
-    struct pawl_diag diag;
-    enum pawl_err err = pawl_get(pawl__request_pawl(request), id, &jobs, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        char text[PAWL_JOB_ID_TEXT_BYTES];
-        pawl_job_id_text(id, text);
-        pawl__reply_not_found(request, "job", text);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
+    if (pawl__job_read(request, id, &jobs)) {
         pawl__buf_add_text(&request->reply, listed ? "{\"status\":\"OK\",\"result\":["
                                                    : "{\"status\":\"OK\",\"result\":");
         print_job(&request->reply, &jobs.at[0]);
@@ -111,7 +103,7 @@ void pawl__on_marie_jobs(struct pawl__request *request)
     } else if (pawl_job_id_parse(dag, &id) == PAWL_OK) {
         reply_job(request, id, true); // a job that was submitted alone is its own graph
     } else {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "dag_id", "dag_id must be an id");
+        pawl__reply_invalid(request, "dag_id", "dag_id must be an id");
     }
 }
 
@@ -129,10 +121,10 @@ void pawl__on_marie_job(struct pawl__request *request)
     if (filter.states) {
         reply_jobs(request, &filter);
     } else {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state",
-                           "\"%.40s\" is neither a job's id nor a state: CREATED, RETRY, ACTIVE, "
-                           "COMPLETED, SKIPPED, EXPIRED, CANCELLED or FAILED",
-                           request->parts[0]);
+        pawl__reply_invalid(request, "state",
+                            "\"%.40s\" is neither a job's id nor a state: CREATED, RETRY, ACTIVE, "
+                            "COMPLETED, SKIPPED, EXPIRED, CANCELLED or FAILED",
+                            request->parts[0]);
     }
 }
 
@@ -149,13 +141,11 @@ static void move(struct pawl__request *request, enum pawl_control control, const
     enum pawl_err err =
         control ? pawl_control(pawl__request_pawl(request), id, control, &by, &state, &diag)
                 : pawl_delete(pawl__request_pawl(request), id, &by, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err == PAWL_ERR_STATE) {
+    if (err == PAWL_ERR_STATE) {
         if (!control) state = pawl__job_state(request, id);
         pawl__job_refuse_state(request, &diag, state, PAWL_VOCABULARY_MARIE);
     } else if (err) {
-        pawl__reply_err(request, err, &diag);
+        pawl__job_reply_err(request, id, err, &diag);
     } else {
         pawl__buf_printf(&request->reply, "{\"status\":\"OK\",\"result\":\"%s\",\"job_id\":\"%s\"}",
                          said, request->parts[0]);

@@ -72,8 +72,7 @@ static void move_matching(struct pawl__request *request, const struct pawl__json
     int64_t matched = 0, moved = 0;
     if (!pawl__filter_read(request, json, object, &filter)) return;
     if (pawl__filter_is_open(&filter)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "filter",
-                           "filter must say which jobs");
+        pawl__reply_invalid(request, "filter", "filter must say which jobs");
         return;
     }
     struct pawl *pawl = pawl__request_pawl(request);
@@ -81,10 +80,7 @@ static void move_matching(struct pawl__request *request, const struct pawl__json
     filter.states = filter.states ? filter.states & operation->possible : operation->usual;
     if (!err && filter.states)
         err = pawl__bulk_move(request, &filter, operation->control, matched, &moved, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     pawl__buf_printf(&request->reply,
                      "{\"total_matched\":%lld,\"%s\":%lld,\"skipped\":%lld,\"items\":[]}",
                      (long long)matched, operation->done, (long long)moved,
@@ -99,11 +95,9 @@ static void move_many(struct pawl__request *request, const struct operation *ope
     uint32_t ids = pawl__json_member(&json, 0, "job_ids");
     uint32_t filter = pawl__json_member(&json, 0, "filter");
     if (!ids == !filter) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "job_ids",
-                           "give either job_ids or filter");
+        pawl__reply_invalid(request, "job_ids", "give either job_ids or filter");
     } else if (filter && json.tokens[filter].type != PAWL__JSON_OBJECT) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "filter",
-                           "filter must be an object that says which jobs");
+        pawl__reply_invalid(request, "filter", "filter must be an object that says which jobs");
     } else if (ids) {
         move_ids(request, &json, operation);
     } else {
@@ -123,28 +117,17 @@ static void move_many(struct pawl__request *request, const struct operation *ope
      PAWL_STATE_BIT(PAWL_STATE_CANCELLED) | PAWL_STATE_BIT(PAWL_STATE_DISCARDED) |                 \
      PAWL_STATE_BIT(PAWL_STATE_EXPIRED))
 
-void pawl__on_bulk_cancel(struct pawl__request *request)
-{
-    static const struct operation cancel = { PAWL_CONTROL_CANCEL, "cancelled", WAITING, WAITING };
-    move_many(request, &cancel);
-}
-
-void pawl__on_bulk_retry(struct pawl__request *request)
-{
-    // A job named by its id or its state is retried if the lifecycle allows it. A filter that names
-    // no state means failed jobs: those that were cancelled should stay so.
-    static const struct operation retry = { PAWL_CONTROL_RETRY, "retried", UINT32_MAX, DISCARDED };
-    move_many(request, &retry);
-}
-
-void pawl__on_bulk_promote(struct pawl__request *request)
-{
-    static const struct operation promote = { PAWL_CONTROL_PROMOTE, "promoted", DELAYED, DELAYED };
-    move_many(request, &promote);
-}
-
-void pawl__on_bulk_delete(struct pawl__request *request)
-{
-    static const struct operation forget = { PAWL_CONTROL_NONE, "deleted", ENDED, ENDED };
-    move_many(request, &forget);
-}
+/* A job named by its id or its state is retried if the lifecycle allows it. A filter that names no
+ * state means failed jobs: those that were cancelled should stay so. */
+#define X(name, done, control, possible, usual)                                                    \
+    void pawl__on_bulk_##name(struct pawl__request *request)                                       \
+    {                                                                                              \
+        static const struct operation operation = { PAWL_CONTROL_##control, done, possible,        \
+                                                    usual };                                       \
+        move_many(request, &operation);                                                            \
+    }
+X(cancel, "cancelled", CANCEL, WAITING, WAITING)
+X(retry, "retried", RETRY, UINT32_MAX, DISCARDED)
+X(promote, "promoted", PROMOTE, DELAYED, DELAYED)
+X(delete, "deleted", NONE, ENDED, ENDED)
+#undef X

@@ -363,14 +363,12 @@ static bool read_options(struct pawl__request *request, const struct pawl__json 
     if (header) bulk->key = header;
     bulk->atomic = atomicity && strcmp(atomicity, "atomic") == 0;
     if (atomicity && !bulk->atomic && strcmp(atomicity, "partial") != 0) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "atomicity",
-                           "atomicity must be \"partial\" or \"atomic\"");
-        return false;
+        return pawl__reply_invalid(request, "atomicity",
+                                   "atomicity must be \"partial\" or \"atomic\"");
     }
     if (bulk->key && (!bulk->key[0] || strlen(bulk->key) > KEY_BYTES_MAX)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "idempotency_key",
-                           "idempotency_key must have 1 to %d bytes", KEY_BYTES_MAX);
-        return false;
+        return pawl__reply_invalid(request, "idempotency_key",
+                                   "idempotency_key must have 1 to %d bytes", KEY_BYTES_MAX);
     }
     return true;
 }
@@ -378,16 +376,13 @@ static bool read_options(struct pawl__request *request, const struct pawl__json 
 void pawl__on_bulk_submit(struct pawl__request *request)
 {
     struct pawl__json json;
-    struct bulk *bulk = pawl__arena_calloc(&request->arena, 1, sizeof *bulk);
-    if (!bulk) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
+    struct bulk *bulk = pawl__request_state(request, sizeof *bulk);
+    if (!bulk) return;
     if (!pawl__request_json(request, false, &json)) return;
     uint32_t jobs = pawl__jobs_array(request, &json);
     if (!jobs || !read_options(request, &json, bulk)) return;
     if (!read_jobs(request, &json, jobs, bulk)) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     if (bulk->key && !check_key(request, bulk->key)) return;

@@ -110,8 +110,7 @@ static bool read_save(struct pawl__request *request, struct save *save)
     }
     uint32_t state = pawl__json_member(&json, 0, "state");
     if (!state) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state", "state is missing");
-        return false;
+        return pawl__reply_invalid(request, "state", "state is missing");
     }
     save->saved = (struct pawl__saved){ .state = pawl__json_span(&json, state),
                                         .metadata = given(&json, "metadata"),
@@ -139,26 +138,25 @@ static bool find_run(struct pawl__request *request, struct save *save)
     return theirs;
 }
 
-static void refuse_save(struct pawl__request *request, const struct save *save)
-{
-    struct pawl_jobs jobs = { 0 };
-    if (save->err == PAWL_ERR_NOT_FOUND) {
-        pawl__owner_refuse_unknown(request, &save->owner);
-    } else if (save->err == PAWL_ERR_STATE &&
-               pawl_get(request->server->pawl, save->owner.id, &jobs, NULL) == PAWL_OK) {
-        pawl__owner_refuse_state(request, &save->owner, jobs.at[0].state);
-    } else {
-        pawl__reply_err(request, save->err, &save->diag);
-    }
-    pawl_jobs_release(&jobs);
-}
-
 /* Back on the loop; the reply is ready. */
 static void saved(struct pawl__request *request)
 {
     const struct save *save = request->state;
     pawl__leases_mark(request->server->leases, save->owner.id);
     pawl__reply(request, 200);
+}
+
+static void refuse_save(struct pawl__request *request, const struct save *save)
+{
+    enum pawl_state state = PAWL_STATE_NONE;
+    if (save->err == PAWL_ERR_STATE) state = pawl__job_state(request, save->owner.id);
+    if (state) {
+        pawl__owner_refuse_state(request, &save->owner, state);
+    } else if (save->err == PAWL_ERR_STATE) {
+        pawl__reply_err(request, save->err, &save->diag);
+    } else {
+        pawl__job_reply_err(request, save->owner.id, save->err, &save->diag);
+    }
 }
 
 static void save_on_pool(struct pawl__request *request)
@@ -187,69 +185,53 @@ static void save_on_pool(struct pawl__request *request)
 
 void pawl__on_checkpoint_save(struct pawl__request *request)
 {
-    struct save *save = pawl__arena_calloc(&request->arena, 1, sizeof *save);
-    if (!save) {
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return;
-    }
-    request->state = save;
+    struct save *save = pawl__request_state(request, sizeof *save);
+    if (!save) return;
     if (read_save(request, save)) pawl__request_to_pool(request, save_on_pool);
 }
 
 /* ---- reading and deleting ---- */
 
-/* False: answered. */
-static bool read_story(struct pawl__request *request, struct pawl_job_id *id,
-                       struct pawl_story *story)
+/* What the path's job left; without, `reply_none` answers. */
+static void reply_kept(struct pawl__request *request, const char *begin,
+                       pawl__handler_fn *reply_none)
 {
-    struct pawl_diag diag;
-    if (!pawl__request_job_id(request, 0, id)) return false;
-    enum pawl_err err = pawl_story_get(request->server->pawl, *id, story, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
+    struct pawl_job_id id;
+    struct pawl_story story = { 0 };
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    if (!pawl__story_read(request, id, &story)) return;
+    if (!story.checkpoint_sequence) {
+        reply_none(request);
+    } else {
+        struct pawl__saved kept = pawl__checkpoint_unwrap(story.checkpoint, &request->arena);
+        pawl__buf_add_text(&request->reply, begin);
+        print_both(&request->reply, id, story.checkpoint_sequence, story.checkpoint_at_ms, &kept);
+        pawl__out(&request->reply, "}");
+        pawl__reply(request, 200);
     }
-    return !err;
+    pawl_story_release(&story);
+}
+
+static void refuse_none(struct pawl__request *request)
+{
+    pawl__reply_not_found(request, "checkpoint", request->parts[0]);
+}
+
+static void reply_none(struct pawl__request *request)
+{
+    pawl__buf_printf(&request->reply, "{\"job_id\":\"%s\",\"has_checkpoint\":false}",
+                     request->parts[0]);
+    pawl__reply(request, 200);
 }
 
 void pawl__on_checkpoint_get(struct pawl__request *request)
 {
-    struct pawl_job_id id;
-    struct pawl_story story = { 0 };
-    if (read_story(request, &id, &story)) {
-        if (!story.checkpoint_sequence) {
-            pawl__reply_not_found(request, "checkpoint", request->parts[0]);
-        } else {
-            struct pawl__saved kept = pawl__checkpoint_unwrap(story.checkpoint, &request->arena);
-            pawl__out(&request->reply, "{");
-            print_both(&request->reply, id, story.checkpoint_sequence, story.checkpoint_at_ms,
-                       &kept);
-            pawl__out(&request->reply, "}");
-            pawl__reply(request, 200);
-        }
-    }
-    pawl_story_release(&story);
+    reply_kept(request, "{", refuse_none);
 }
 
 void pawl__on_checkpoint_resume(struct pawl__request *request)
 {
-    struct pawl_job_id id;
-    struct pawl_story story = { 0 };
-    if (read_story(request, &id, &story)) {
-        if (!story.checkpoint_sequence) {
-            pawl__buf_printf(&request->reply, "{\"job_id\":\"%s\",\"has_checkpoint\":false}",
-                             request->parts[0]);
-        } else {
-            struct pawl__saved kept = pawl__checkpoint_unwrap(story.checkpoint, &request->arena);
-            pawl__out(&request->reply, "{\"has_checkpoint\":true,");
-            print_both(&request->reply, id, story.checkpoint_sequence, story.checkpoint_at_ms,
-                       &kept);
-            pawl__out(&request->reply, "}");
-        }
-        pawl__reply(request, 200);
-    }
-    pawl_story_release(&story);
+    reply_kept(request, "{\"has_checkpoint\":true,", reply_none);
 }
 
 /* Deleting what is not there is fine, also when its job has ended and keeps it. */
@@ -260,10 +242,8 @@ void pawl__on_checkpoint_delete(struct pawl__request *request)
     if (!pawl__request_job_id(request, 0, &run.id)) return;
     enum pawl_err err =
         pawl_checkpoint(request->server->pawl, &run, (struct pawl_span){ 0 }, NULL, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err && err != PAWL_ERR_STATE) {
-        pawl__reply_err(request, err, &diag);
+    if (err && err != PAWL_ERR_STATE) {
+        pawl__job_reply_err(request, run.id, err, &diag);
     } else {
         pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}",
                          request->parts[0]);

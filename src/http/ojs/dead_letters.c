@@ -20,12 +20,10 @@ static bool find(struct pawl__request *request, struct pawl_job_id *id)
     enum pawl_err err = pawl_get(pawl__request_pawl(request), *id, &jobs, &diag);
     bool dead = !err && jobs.at[0].dead_letter && jobs.at[0].state == PAWL_STATE_DISCARDED;
     pawl_jobs_release(&jobs);
-    if (err && err != PAWL_ERR_NOT_FOUND) {
-        pawl__reply_err(request, err, &diag);
-    } else if (!dead) {
-        pawl__reply_not_found(request, "dead letter", request->parts[0]);
-    }
-    return dead;
+    if (dead) return true;
+    return err && err != PAWL_ERR_NOT_FOUND
+               ? pawl__reply_err(request, err, &diag)
+               : pawl__reply_not_found(request, "dead letter", request->parts[0]);
 }
 
 void pawl__on_dead_letters(struct pawl__request *request)
@@ -177,10 +175,7 @@ void pawl__on_dead_letter_stats(struct pawl__request *request)
         pawl_jobs_release(&jobs);
         if (!cursor[0]) break;
     }
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     struct pawl__buf *out = &request->reply;
     pawl__buf_printf(out, "{\"total\":%lld,\"by_queue\":", (long long)census->total);
     tally_print(out, &census->queues);

@@ -51,9 +51,8 @@ static bool read_queues(struct pawl__request *request, const struct pawl__json *
     bool ok = array && json->tokens[array].type == PAWL__JSON_ARRAY;
     uint32_t count = ok ? json->tokens[array].count : 0;
     if (!count || count > QUEUES_MAX) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "queues",
-                           "queues must be an array of 1 to %d names", QUEUES_MAX);
-        return false;
+        return pawl__reply_invalid(request, "queues", "queues must be an array of 1 to %d names",
+                                   QUEUES_MAX);
     }
     fetch->queues = pawl__arena_calloc(&request->arena, count, sizeof *fetch->queues);
     uint32_t token = pawl__json_first(array);
@@ -65,9 +64,7 @@ static bool read_queues(struct pawl__request *request, const struct pawl__json *
         fetch->queues[fetch->queue_count++] = name;
     }
     if (ok && fetch->queues) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "queues",
-                       "queues must hold names of queues");
-    return false;
+    return pawl__reply_invalid(request, "queues", "queues must hold names of queues");
 }
 
 /* No queue's name holds a blank. */
@@ -91,8 +88,7 @@ static bool name_worker(struct pawl__request *request, struct fetch *fetch)
     pawl_job_id_text(pawl__idgen_next(&request->server->ids), name + sizeof PAWL__ANONYMOUS - 1);
     fetch->worker = pawl__arena_dup(&request->arena, name, sizeof name - 1);
     if (fetch->worker) return true;
-    pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-    return false;
+    return pawl__reply_nomem(request);
 }
 
 static bool read_fetch(struct pawl__request *request, struct fetch *fetch)
@@ -118,8 +114,7 @@ static bool read_fetch(struct pawl__request *request, struct fetch *fetch)
         pawl__arena_calloc(&request->arena, fetch->queue_count, sizeof *fetch->answers);
     if (wait_ms) fetch->line = line_of(request, fetch);
     if (fetch->answers && (fetch->line || !wait_ms)) return true;
-    pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-    return false;
+    return pawl__reply_nomem(request);
 }
 
 /* ---- answering ---- */
@@ -442,13 +437,9 @@ static void ask(struct pawl__request *request)
 void pawl__on_fetch(struct pawl__request *request)
 {
     struct pawl__server *server = request->server;
-    struct fetch *fetch = pawl__arena_calloc(&request->arena, 1, sizeof *fetch);
-    if (!fetch) {
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return;
-    }
+    struct fetch *fetch = pawl__request_state(request, sizeof *fetch);
+    if (!fetch) return;
     if (!read_fetch(request, fetch)) return;
-    request->state = fetch;
     fetch->waiter.request = request;
     fetch->waiter.ask = ask;
     fetch->waiter.give_up = reply_nothing;

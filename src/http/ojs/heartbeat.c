@@ -64,17 +64,13 @@ static bool add_listed(struct pawl__request *request, const struct pawl__json *j
                        uint32_t count, struct beat *beat)
 {
     if (count > PAWL_CLAIM_MAX) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "active_jobs",
-                           "a heartbeat may list %d jobs", PAWL_CLAIM_MAX);
-        return false;
+        return pawl__reply_invalid(request, "active_jobs", "a heartbeat may list %d jobs",
+                                   PAWL_CLAIM_MAX);
     }
     beat->listed = pawl__arena_calloc(&request->arena, count + 1, sizeof *beat->listed);
     beat->runs = pawl__arena_calloc(&request->arena, count + 1, sizeof *beat->runs);
     beat->index = pawl__arena_calloc(&request->arena, count + 1, sizeof *beat->index);
-    if (!beat->listed || !beat->runs || !beat->index) {
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return false;
-    }
+    if (!beat->listed || !beat->runs || !beat->index) return pawl__reply_nomem(request);
     for (; count > 0; count--, token = json->tokens[token].next) {
         // what is not an id is no job of ours
         if (read_listed(json, token, &request->arena, &beat->listed[beat->count])) beat->count++;
@@ -96,9 +92,8 @@ static bool read_jobs(struct pawl__request *request, const struct pawl__json *js
     }
     if (ids && json->tokens[ids].type == PAWL__JSON_NULL) ids = 0;
     if (ids && json->tokens[ids].type != PAWL__JSON_ARRAY) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "active_job_ids",
-                           "active_job_ids must be an array of ids");
-        return false;
+        return pawl__reply_invalid(request, "active_job_ids",
+                                   "active_job_ids must be an array of ids");
     }
     if (ids) {
         uint32_t count = json->tokens[ids].count;
@@ -168,8 +163,7 @@ static bool hear(struct pawl__request *request, struct beat *beat, enum pawl__wo
     struct pawl__worker *worker = pawl__workers_heard(server, beat->worker, request->now_ms);
     if (!worker) {
         free(taken_info);
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return false;
+        return pawl__reply_nomem(request);
     }
     pawl__worker_set_info(worker, taken_info);
     if (!worker->beats) note_worker(server, worker, PAWL__EVENT_WORKER_STARTED);
@@ -355,7 +349,7 @@ static void extended_on_pool(void *ctx)
 static void look_further(struct pawl__request *request)
 {
     if (pawl__background_run(request->server, extend_on_pool, extended_on_pool, request)) return;
-    pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
+    pawl__reply_nomem(request);
 }
 
 /* ---- on the loop: the usual way ---- */
@@ -434,12 +428,8 @@ void pawl__on_heartbeat(struct pawl__request *request)
     struct pawl__json json;
     enum pawl__worker_state state;
     int64_t active;
-    struct beat *beat = pawl__arena_calloc(&request->arena, 1, sizeof *beat);
-    if (!beat) {
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return;
-    }
-    request->state = beat;
+    struct beat *beat = pawl__request_state(request, sizeof *beat);
+    if (!beat) return;
     beat->now_ms = request->now_ms;
     if (!pawl__request_json(request, false, &json) ||
         !pawl__body_text(request, &json, 0, "worker_id", &beat->worker) ||

@@ -41,9 +41,7 @@ static bool read_state(struct pawl__request *request, uint32_t *out)
     if (!text) return true;
     *out = pawl_state_mask(text, PAWL_VOCABULARY_OJS);
     if (*out) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state", "\"%.32s\" is not a state",
-                       text);
-    return false;
+    return pawl__reply_invalid(request, "state", "\"%.32s\" is not a state", text);
 }
 
 static bool read_sort(struct pawl__request *request, enum sort *out)
@@ -63,9 +61,8 @@ static bool read_sort(struct pawl__request *request, enum sort *out)
         *out = names[i].sort;
         return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "sort",
-                       "sort must be \"created_at\", \"scheduled_at\" or \"priority\"");
-    return false;
+    return pawl__reply_invalid(request, "sort",
+                               "sort must be \"created_at\", \"scheduled_at\" or \"priority\"");
 }
 
 static bool read_order(struct pawl__request *request, bool *ascending)
@@ -73,9 +70,7 @@ static bool read_order(struct pawl__request *request, bool *ascending)
     const char *order = pawl__request_query(request, "order");
     *ascending = order && strcmp(order, "asc") == 0;
     if (!order || *ascending || strcmp(order, "desc") == 0) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "order",
-                       "order must be \"asc\" or \"desc\"");
-    return false;
+    return pawl__reply_invalid(request, "order", "order must be \"asc\" or \"desc\"");
 }
 
 static bool read_wanted(struct pawl__request *request, struct wanted *out)
@@ -146,10 +141,9 @@ static bool read_cursor(struct pawl__request *request, const struct wanted *want
         print_cursor(wanted, out, again);
         if (strcmp(cursor, again) == 0) return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "cursor",
-                       "\"%.20s\" is not a cursor of this list: sort and order must stay the same",
-                       cursor);
-    return false;
+    return pawl__reply_invalid(
+        request, "cursor",
+        "\"%.20s\" is not a cursor of this list: sort and order must stay the same", cursor);
 }
 
 /* Into an array of the arena. False: answered. */
@@ -160,11 +154,11 @@ static bool read_places(struct pawl__request *request, const struct wanted *want
     char cursor[PAWL_CURSOR_BYTES] = "";
     enum pawl_err err = pawl_count(pawl__request_pawl(request), &wanted->filter, count, &diag);
     if (!err && *count > SORTED_MAX) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "sort",
-                           "%lld jobs match, and %d can be sorted: ask for a queue, state or type, "
-                           "or sort by created_at",
-                           (long long)*count, SORTED_MAX);
-        return false;
+        return pawl__reply_invalid(
+            request, "sort",
+            "%lld jobs match, and %d can be sorted: ask for a queue, state or type, "
+            "or sort by created_at",
+            (long long)*count, SORTED_MAX);
     }
     int64_t room = err ? 0 : *count;
     *out = pawl__arena_calloc(&request->arena, (size_t)room + 1, sizeof **out);
@@ -242,7 +236,7 @@ static int64_t print_places(struct pawl__request *request, const struct place *p
 static bool print_sorted(struct pawl__request *request, const struct wanted *wanted,
                          const struct pawl__paging *paging, struct turned *out)
 {
-    struct place *places;
+    struct place *places = NULL;
     int64_t first;
     compare_fn *compare = wanted->ascending ? ascending : descending;
     if (!read_places(request, wanted, &places, &out->total)) return false;

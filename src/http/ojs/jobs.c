@@ -29,15 +29,7 @@ static void reply_story(struct pawl__request *request, const struct pawl_story *
 void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status)
 {
     struct pawl_story story = { 0 };
-    struct pawl_diag diag;
-    enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, &story, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        char text[PAWL_JOB_ID_TEXT_BYTES];
-        pawl_job_id_text(id, text);
-        pawl__reply_not_found(request, "job", text);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
+    if (pawl__story_read(request, id, &story)) {
         reply_story(request, &story, PAWL_STATE_NONE, status);
     }
     pawl_story_release(&story);
@@ -64,16 +56,23 @@ void pawl__on_job_get(struct pawl__request *request)
     if (pawl__request_job_id(request, 0, &id)) pawl__job_reply(request, id, 200);
 }
 
-void pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
+bool pawl__job_refuse_unknown(struct pawl__request *request, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__reply_not_found(request, "job", text);
+}
+
+bool pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
                             enum pawl_state state, enum pawl_vocabulary words)
 {
     struct pawl__fault fault = { .kind = PAWL__FAULT_CONFLICT };
-    struct pawl__buf details = { 0 };
+    char details[64];
+    int len = snprintf(details, sizeof details, "\"current_state\":\"%s\"",
+                       pawl_state_name(state, words));
     snprintf(fault.message, sizeof fault.message, "%s", diag->text);
-    pawl__buf_printf(&details, "\"current_state\":\"%s\"", pawl_state_name(state, words));
-    if (!details.failed) fault.details = (struct pawl_span){ details.at, details.len };
-    pawl__reply_fault(request, &fault);
-    pawl__buf_release(&details);
+    fault.details = (struct pawl_span){ details, (size_t)len };
+    return pawl__reply_fault(request, &fault);
 }
 
 enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_id id)
@@ -85,16 +84,26 @@ enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_i
     return state;
 }
 
-void pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
+bool pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
                          const struct pawl_diag *diag)
 {
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err == PAWL_ERR_STATE) {
-        pawl__job_refuse_state(request, diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
-    } else {
-        pawl__reply_err(request, err, diag);
-    }
+    if (err == PAWL_ERR_NOT_FOUND) return pawl__job_refuse_unknown(request, id);
+    if (err != PAWL_ERR_STATE) return pawl__reply_err(request, err, diag);
+    return pawl__job_refuse_state(request, diag, pawl__job_state(request, id), PAWL_VOCABULARY_OJS);
+}
+
+bool pawl__job_read(struct pawl__request *request, struct pawl_job_id id, struct pawl_jobs *out)
+{
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_get(pawl__request_pawl(request), id, out, &diag);
+    return !err || pawl__job_reply_err(request, id, err, &diag);
+}
+
+bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, struct pawl_story *out)
+{
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, out, &diag);
+    return !err || pawl__job_reply_err(request, id, err, &diag);
 }
 
 /* The state that the newest deed of that kind left. */
@@ -118,37 +127,33 @@ void pawl__job_move(struct pawl__request *request, enum pawl_control control)
     struct pawl_by by = pawl__request_by(request);
     struct pawl *pawl = pawl__request_pawl(request);
     enum pawl_err err = pawl_control(pawl, id, control, &by, &to, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-        return;
-    }
     if (err == PAWL_ERR_STATE) {
         pawl__job_refuse_state(request, &diag, to, PAWL_VOCABULARY_OJS);
         return;
     }
     if (!err) err = pawl_story_get(pawl, id, &story, &diag);
     if (err) {
-        pawl__reply_err(request, err, &diag);
+        pawl__job_reply_err(request, id, err, &diag);
     } else {
         reply_story(request, &story, state_before(&story, control), 200);
     }
     pawl_story_release(&story);
 }
 
-void pawl__on_job_cancel(struct pawl__request *request)
-{
-    pawl__job_move(request, PAWL_CONTROL_CANCEL);
-}
+/* ---- handlers that only forward a move: rows of a table ---- */
 
-void pawl__on_job_activate(struct pawl__request *request)
-{
-    pawl__job_move(request, PAWL_CONTROL_ACTIVATE);
-}
-
-void pawl__on_job_promote(struct pawl__request *request)
-{
-    pawl__job_move(request, PAWL_CONTROL_PROMOTE);
-}
+#define X(name, control)                                                                           \
+    void pawl__on_##name(struct pawl__request *request)                                            \
+    {                                                                                              \
+        pawl__job_move(request, PAWL_CONTROL_##control);                                           \
+    }
+X(job_cancel, CANCEL)
+X(job_activate, ACTIVATE)
+X(job_promote, PROMOTE)
+X(admin_job_retry, RETRY)
+X(admin_job_pause, PAUSE)
+X(admin_job_resume, RESUME)
+#undef X
 
 /* 201 with the new job; 200 with the one that stands in for it. */
 void pawl__on_job_rerun(struct pawl__request *request)
@@ -179,8 +184,8 @@ void pawl__on_job_patch(struct pawl__request *request)
         return;
     }
     if (priority == INT64_MAX) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "priority",
-                           "priority is missing: nothing else of a job can be changed");
+        pawl__reply_invalid(request, "priority",
+                            "priority is missing: nothing else of a job can be changed");
         return;
     }
     struct pawl_by by = pawl__request_by(request);

@@ -18,13 +18,19 @@ void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int s
 void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder);
 
 /* 409 with the state that does not allow it, as `words` call it. */
-void pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
+bool pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
                             enum pawl_state state, enum pawl_vocabulary words);
 /* What the store says now; NONE: gone. On the pool. */
 enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_id id);
-/* An operation on the path's job, which is `id`, failed: 404, 409 or what the library said. On the
- * pool. */
-void pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
+
+/* A job, and a job with all that is known of it. On the pool. False: answered, with 404 if there is
+ * none, and there is nothing to release. */
+bool pawl__job_read(struct pawl__request *request, struct pawl_job_id id, struct pawl_jobs *out);
+bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, struct pawl_story *out);
+/* 404 */
+bool pawl__job_refuse_unknown(struct pawl__request *request, struct pawl_job_id id);
+/* An operation on a job failed: 404, 409 or what the library said. On the pool. */
+bool pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
                          const struct pawl_diag *diag);
 
 /* A move by an operator, or of the job's client. On the pool; answers with the job, or with 404 or
@@ -37,7 +43,7 @@ void pawl__job_move(struct pawl__request *request, enum pawl_control control);
 uint32_t pawl__jobs_array(struct pawl__request *request, const struct pawl__json *json);
 /* One of several envelopes is to blame: "jobs[INDEX]." before the field, and the index among the
  * details. */
-void pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
+bool pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
                                size_t index);
 /* What the store said of one of them, or of the only one: DUPLICATE and EXISTS tell of the job that
  * is in the way. `index` is that of the answer. */

@@ -139,9 +139,8 @@ bool pawl__bound_read(struct pawl__request *request, const char *name, const cha
         *out = pawl__bound(at_ms);
         return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
-    return false;
+    return pawl__reply_invalid(
+        request, name, "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
 }
 
 /* ---- out of bodies ---- */
@@ -170,23 +169,17 @@ bool pawl__ids_read(struct pawl__request *request, const struct pawl__json *json
     uint32_t array = pawl__json_member(json, 0, name);
     *out = (struct pawl__ids){ 0 };
     if (!array || json->tokens[array].type != PAWL__JSON_ARRAY || json->tokens[array].count > max) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                           "%s must be an array of at most %zu job ids", name, max);
-        return false;
+        return pawl__reply_invalid(request, name, "%s must be an array of at most %zu job ids",
+                                   name, max);
     }
     out->count = json->tokens[array].count;
     out->at = pawl__arena_calloc(&request->arena, out->count + 1, sizeof *out->at);
-    if (!out->at) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return false;
-    }
+    if (!out->at) return pawl__reply_nomem(request);
     uint32_t token = pawl__json_first(array);
     for (size_t i = 0; i < out->count; i++, token = json->tokens[token].next) {
         const char *text = pawl__token_text(request, json, token);
         if (text && is_id(text, &out->at[i])) continue;
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s[%zu] is not a job's id",
-                           name, i);
-        return false;
+        return pawl__reply_invalid(request, name, "%s[%zu] is not a job's id", name, i);
     }
     return true;
 }
@@ -209,10 +202,9 @@ static bool read_names(struct pawl__request *request, const struct pawl__json *j
         if (!list[i]) list = NULL;
     }
     if (!list) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                           "%s must be a string or an array of 1 to %d strings", name,
-                           FILTER_NAMES_MAX);
-        return false;
+        return pawl__reply_invalid(request, name,
+                                   "%s must be a string or an array of 1 to %d strings", name,
+                                   FILTER_NAMES_MAX);
     }
     *out = list;
     *count = n;
@@ -229,9 +221,7 @@ bool pawl__filter_states(struct pawl__request *request, const struct pawl__json 
     for (size_t i = 0; i < count; i++) {
         uint32_t mask = pawl_state_mask(names[i], PAWL_VOCABULARY_OJS);
         if (!mask) {
-            pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "state",
-                               "\"%.32s\" is not a state", names[i]);
-            return false;
+            return pawl__reply_invalid(request, "state", "\"%.32s\" is not a state", names[i]);
         }
         *out |= mask;
     }
@@ -264,9 +254,8 @@ static bool read_meta(struct pawl__request *request, const struct pawl__json *js
                                   : NULL;
         if (out->meta_key && out->meta_value) return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "meta",
-                       "meta must be an object with one member: a string, a number or a boolean");
-    return false;
+    return pawl__reply_invalid(
+        request, "meta", "meta must be an object with one member: a string, a number or a boolean");
 }
 
 static bool is_known(const char *text, const char *const *known)
@@ -287,9 +276,8 @@ bool pawl__body_knows(struct pawl__request *request, const struct pawl__json *js
         for (const char *const *one = known; *one; one++) {
             pawl__buf_printf(&list, "%s%s", one == known ? "" : one[1] ? ", " : " or ", *one);
         }
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, text ? text : "body",
-                           "unknown member \"%.40s\": use %s", text ? text : "",
-                           list.failed ? "another" : list.at);
+        pawl__reply_invalid(request, text ? text : "body", "unknown member \"%.40s\": use %s",
+                            text ? text : "", list.failed ? "another" : list.at);
         pawl__buf_release(&list);
         return false;
     }

@@ -1,28 +1,26 @@
 /* A run failed: POST /ojs/v1/workers/nack and /ojs/v1/jobs/{id}/nack.
  *
- * What follows from a failure the library decides; here the report is read and told. The job in the
- * reply is read on the pool, because the failure is part of it. */
+ * The library decides what follows from a failure; here the report is read, and the outcome
+ * printed. The job in the reply is read on the pool, because the failure is part of it. */
 #include "base/time_text.h"
 #include "http/local/local.h"
 #include "http/ojs/envelope_out.h"
 #include "http/ojs/ojs.h"
 #include "http/ojs/nack_details.h"
-#include "http/ojs/owner.h"
 #include "http/ojs/redact.h"
+#include "http/ojs/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES_MAX = 255, MESSAGE_BYTES_MAX = 65536, TRIES_MAX = 3 };
+enum { NAME_BYTES_MAX = 255, MESSAGE_BYTES_MAX = 65536 };
 
 struct nack {
-    struct pawl__owner owner;
+    struct pawl__report walk; /* first */
     struct pawl_report report;
-    int64_t run;
     const char *queue;         /* NULL: not known here */
     int64_t limited_until_ms;  /* rate_limit_until; 0: none */
     struct pawl_failed failed; /* what became of it */
-    int64_t now_ms;
 };
 
 /* ---- the report ---- */
@@ -79,9 +77,8 @@ static bool read_limit(struct pawl__request *request, const struct pawl__json *j
 {
     const char *until = text_of(request, json, error, "rate_limit_until");
     if (!until || pawl__instant_parse(until, &nack->limited_until_ms) == PAWL_OK) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "error.rate_limit_until",
-                       "rate_limit_until must be a timestamp");
-    return false;
+    return pawl__reply_invalid(request, "error.rate_limit_until",
+                               "rate_limit_until must be a timestamp");
 }
 
 static bool read_error(struct pawl__request *request, const struct pawl__json *json, uint32_t error,
@@ -105,7 +102,7 @@ static bool read_nack(struct pawl__request *request, struct nack *nack)
 {
     struct pawl__json json;
     if (!pawl__request_json(request, false, &json) ||
-        !pawl__owner_read(request, &json, &nack->owner)) {
+        !pawl__owner_read(request, &json, &nack->walk.owner)) {
         return false;
     }
     uint32_t requeue = pawl__json_member(&json, 0, "requeue");
@@ -116,9 +113,8 @@ static bool read_nack(struct pawl__request *request, struct nack *nack)
     }
     bool absent = !error || json.tokens[error].type == PAWL__JSON_NULL;
     if (absent && nack->report.requeue) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "error",
-                       "error must be an object that says what went wrong");
-    return false;
+    return pawl__reply_invalid(request, "error",
+                               "error must be an object that says what went wrong");
 }
 
 /* ---- answering ---- */
@@ -135,7 +131,7 @@ static void begin_reply(struct pawl__request *request)
     const struct pawl_failed *failed = &nack->failed;
     struct pawl__buf *out = &request->reply;
     char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(nack->owner.id, id);
+    pawl_job_id_text(nack->walk.owner.id, id);
     pawl__buf_printf(out, "{\"job_id\":\"%s\",\"id\":\"%s\",\"state\":\"%s\",\"attempt\":%lld", id,
                      id, pawl_state_name(failed->to, PAWL_VOCABULARY_OJS),
                      (long long)failed->attempt);
@@ -144,8 +140,8 @@ static void begin_reply(struct pawl__request *request)
         pawl__buf_printf(out, ",\"retry_delay_ms\":%lld", (long long)failed->delay_ms);
     }
     if (pawl_state_is_terminal(failed->to)) {
-        add_instant(out, "discarded_at", nack->now_ms);
-        add_instant(out, "completed_at", nack->now_ms);
+        add_instant(out, "discarded_at", nack->walk.now_ms);
+        add_instant(out, "completed_at", nack->walk.now_ms);
     }
 }
 
@@ -157,16 +153,17 @@ static void show_as_left(struct pawl_job *job, const struct nack *nack)
     job->attempt = nack->failed.attempt;
     job->due_at_ms = nack->failed.due_at_ms;
     job->started_at_ms = 0;
-    job->finished_at_ms = pawl_state_is_terminal(job->state) ? nack->now_ms : 0;
+    job->finished_at_ms = pawl_state_is_terminal(job->state) ? nack->walk.now_ms : 0;
 }
 
 static void reply_failed(struct pawl__request *request)
 {
     struct nack *nack = request->state;
     struct pawl_story story = { 0 };
-    bool known = pawl_story_get(request->server->pawl, nack->owner.id, &story, NULL) == PAWL_OK;
+    bool known = pawl_story_get(request->server->pawl, nack->walk.owner.id, &story, NULL) ==
+                 PAWL_OK;
     if (known && story.job.state == nack->failed.to && story.job.finished_at_ms) {
-        nack->now_ms = story.job.finished_at_ms;
+        nack->walk.now_ms = story.job.finished_at_ms;
     }
     begin_reply(request);
     if (known) {
@@ -180,113 +177,47 @@ static void reply_failed(struct pawl__request *request)
     pawl__reply(request, 200);
 }
 
-/* ---- on the pool: the store has the last word ---- */
+/* ---- the steps of the walk ---- */
 
-/* True: answered. False: the job changed hands while we looked; look again. */
-static bool settle_active(struct pawl__request *request, const struct pawl_job *job)
+static enum pawl_err post(struct pawl__request *request, struct pawl__lease *lease,
+                          struct pawl_diag *diag)
 {
     struct nack *nack = request->state;
-    struct pawl_run run = { job->id, job->run };
-    struct pawl_diag diag;
-    if (!pawl__owner_check(request, &nack->owner, job->worker, job->attempt)) return true;
-    enum pawl_err err = pawl_fail(request->server->pawl, &run, &nack->report, &nack->failed, &diag);
-    if (err == PAWL_ERR_STALE || err == PAWL_ERR_NOT_FOUND) return false;
-    nack->now_ms = request->now_ms;
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
-        reply_failed(request);
-    }
-    return true;
+    struct pawl_run run = { lease->id, lease->run };
+    nack->queue = pawl__arena_dup(&request->arena, lease->queue, strlen(lease->queue));
+    return pawl_post_fail(request->server->pawl, &run, &nack->report, pawl__request_answered,
+                          request, diag);
 }
-
-static bool settle_once(struct pawl__request *request)
-{
-    const struct nack *nack = request->state;
-    struct pawl_jobs jobs = { 0 };
-    struct pawl_diag diag;
-    bool settled = true;
-    enum pawl_err err = pawl_get(request->server->pawl, nack->owner.id, &jobs, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__owner_refuse_unknown(request, &nack->owner);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else if (jobs.at[0].state == PAWL_STATE_ACTIVE) {
-        settled = settle_active(request, &jobs.at[0]);
-    } else {
-        pawl__owner_refuse_state(request, &nack->owner, jobs.at[0].state);
-    }
-    pawl_jobs_release(&jobs);
-    return settled;
-}
-
-static void settle(struct pawl__request *request)
-{
-    for (int i = 0; i < TRIES_MAX; i++) {
-        if (settle_once(request)) return;
-    }
-    pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "", "the job changed hands meanwhile");
-}
-
-/* ---- on the loop: the usual way ---- */
 
 static void pause_queue(struct pawl__request *request, const struct nack *nack)
 {
     if (!nack->limited_until_ms || !nack->queue) return;
     int64_t now_ms = pawl__server_now(request->server);
-    int64_t wait_ms = nack->limited_until_ms - nack->now_ms;
+    int64_t wait_ms = nack->limited_until_ms - nack->walk.now_ms;
     pawl__rates_pause(request->server->rates, nack->queue, now_ms + wait_ms, now_ms);
 }
 
-static void on_failed(struct pawl__request *request, struct pawl_answer *answer)
+static void posted(struct pawl__request *request, const struct pawl_answer *answer)
 {
     struct nack *nack = request->state;
-    enum pawl_err err = answer->err;
-    bool lost = err == PAWL_ERR_STALE || err == PAWL_ERR_NOT_FOUND;
-    nack->now_ms = answer->now_ms;
     nack->failed = answer->failed;
-    if (!err || lost) {
-        pawl__leases_drop(request->server->leases, nack->owner.id, nack->run);
-    }
-    if (!err) {
-        pause_queue(request, nack);
-        pawl__request_to_pool(request, reply_failed);
-    } else if (lost) {
-        pawl__request_to_pool(request, settle);
-    } else {
-        pawl__reply_err(request, err, &answer->diag);
-    }
-    pawl_answer_free(answer);
+    pause_queue(request, nack);
+    pawl__request_to_pool(request, reply_failed);
 }
 
-static void post_failure(struct pawl__request *request, const struct pawl__lease *lease)
+static enum pawl_err call(struct pawl__request *request, const struct pawl_run *run,
+                          struct pawl_diag *diag)
 {
     struct nack *nack = request->state;
-    struct pawl_run run = { lease->id, lease->run };
-    struct pawl_diag diag;
-    nack->run = lease->run;
-    nack->queue = pawl__arena_dup(&request->arena, lease->queue, strlen(lease->queue));
-    pawl__request_posting(request, on_failed);
-    enum pawl_err err = pawl_post_fail(request->server->pawl, &run, &nack->report,
-                                       pawl__request_answered, request, &diag);
-    if (!err) return;
-    pawl__request_not_posted(request);
-    pawl__reply_err(request, err, &diag);
+    return pawl_fail(request->server->pawl, run, &nack->report, &nack->failed, diag);
 }
+
+static const struct pawl__report_kind kind = { post, posted, call, reply_failed, NULL };
 
 void pawl__on_nack(struct pawl__request *request)
 {
-    struct nack *nack = pawl__arena_calloc(&request->arena, 1, sizeof *nack);
-    if (!nack) {
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return;
-    }
-    request->state = nack;
-    if (!read_nack(request, nack)) return;
-    const struct pawl__lease *lease = pawl__leases_find(request->server->leases, nack->owner.id);
-    if (lease && pawl__owner_matches(&nack->owner, lease->worker, lease->attempt)) {
-        post_failure(request, lease);
-    } else {
-        pawl__request_to_pool(request, settle);
-    }
+    struct nack *nack = pawl__request_state(request, sizeof *nack);
+    if (!nack) return;
+    nack->walk.kind = &kind;
+    if (read_nack(request, nack)) pawl__report_begin(request);
 }

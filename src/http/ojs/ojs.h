@@ -106,6 +106,7 @@ PAWL__ROUTES_QUEUES(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_SCHEMAS(PAWL__DECLARE_HANDLER)
 
 /* Handlers of administration that share what is behind the routes above. */
-pawl__handler_fn pawl__on_admin_jobs, pawl__on_queue_rate_put;
+pawl__handler_fn pawl__on_admin_jobs, pawl__on_admin_job_retry, pawl__on_admin_job_pause,
+    pawl__on_admin_job_resume, pawl__on_queue_rate_put;
 
 #endif

@@ -22,12 +22,10 @@ bool pawl__owner_read(struct pawl__request *request, const struct pawl__json *js
     } else {
         if (!pawl__body_text(request, json, 0, "job_id", &text)) return false;
         if (!text) {
-            pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "job_id", "job_id is missing");
-            return false;
+            return pawl__reply_invalid(request, "job_id", "job_id is missing");
         }
         if (!is_lower(text) || pawl_job_id_parse(text, &out->id) != PAWL_OK) {
-            pawl__reply_not_found(request, "job", text);
-            return false;
+            return pawl__reply_not_found(request, "job", text);
         }
     }
     return pawl__body_text(request, json, 0, "worker_id", &out->worker) &&
@@ -56,14 +54,14 @@ bool pawl__owner_matches(const struct pawl__owner *owner, const char *worker, in
 }
 
 /* Details are members of an object. */
-static void refuse(struct pawl__request *request, const char *field, const char *message,
+static bool refuse(struct pawl__request *request, const char *field, const char *message,
                    const char *details)
 {
     struct pawl__fault fault = { .kind = PAWL__FAULT_CONFLICT,
                                  .details = { details, strlen(details) } };
     snprintf(fault.field, sizeof fault.field, "%s", field);
     snprintf(fault.message, sizeof fault.message, "%s", message);
-    pawl__reply_fault(request, &fault);
+    return pawl__reply_fault(request, &fault);
 }
 
 bool pawl__owner_check(struct pawl__request *request, const struct pawl__owner *owner,
@@ -77,18 +75,16 @@ bool pawl__owner_check(struct pawl__request *request, const struct pawl__owner *
     if (!is_attempt(owner, attempt)) {
         snprintf(message, sizeof message, "job \"%s\" is at attempt %lld, not %lld", id,
                  (long long)attempt, (long long)owner->attempt);
-        refuse(request, "attempt", message, details);
-        return false;
+        return refuse(request, "attempt", message, details);
     }
     if (!is_worker(owner, worker)) {
         snprintf(message, sizeof message, "job \"%s\" was fetched by another worker", id);
-        refuse(request, "worker_id", message, details);
-        return false;
+        return refuse(request, "worker_id", message, details);
     }
     return true;
 }
 
-void pawl__owner_refuse_state(struct pawl__request *request, const struct pawl__owner *owner,
+bool pawl__owner_refuse_state(struct pawl__request *request, const struct pawl__owner *owner,
                               enum pawl_state state)
 {
     char id[PAWL_JOB_ID_TEXT_BYTES], message[200], details[200];
@@ -97,12 +93,5 @@ void pawl__owner_refuse_state(struct pawl__request *request, const struct pawl__
     snprintf(message, sizeof message, "job \"%s\" is %s, not active", id, name);
     snprintf(details, sizeof details,
              "\"current_state\":\"%s\",\"expected_state\":\"active\",\"job_id\":\"%s\"", name, id);
-    refuse(request, "", message, details);
-}
-
-void pawl__owner_refuse_unknown(struct pawl__request *request, const struct pawl__owner *owner)
-{
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(owner->id, id);
-    pawl__reply_not_found(request, "job", id);
+    return refuse(request, "", message, details);
 }

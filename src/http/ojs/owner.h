@@ -23,9 +23,7 @@ bool pawl__owner_check(struct pawl__request *request, const struct pawl__owner *
 /* The same without an answer. */
 bool pawl__owner_matches(const struct pawl__owner *owner, const char *worker, int64_t attempt);
 /* 409: the job is not active. */
-void pawl__owner_refuse_state(struct pawl__request *request, const struct pawl__owner *owner,
+bool pawl__owner_refuse_state(struct pawl__request *request, const struct pawl__owner *owner,
                               enum pawl_state state);
-/* 404 */
-void pawl__owner_refuse_unknown(struct pawl__request *request, const struct pawl__owner *owner);
 
 #endif

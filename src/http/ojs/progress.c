@@ -73,13 +73,7 @@ static void print_progress(struct pawl__buf *out, const struct pawl_story *story
 static void reply_story(struct pawl__request *request, struct pawl_job_id id)
 {
     struct pawl_story story = { 0 };
-    struct pawl_diag diag;
-    enum pawl_err err = pawl_story_get(request->server->pawl, id, &story, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__owner_refuse_unknown(request, &(struct pawl__owner){ .id = id });
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
+    if (pawl__story_read(request, id, &story)) {
         print_progress(&request->reply, &story);
         pawl__reply(request, 200);
     }
@@ -134,18 +128,12 @@ static void note(struct pawl__request *request, const struct report *report,
 static bool find_job(struct pawl__request *request, const struct report *report,
                      struct pawl_jobs *jobs)
 {
-    struct pawl_diag diag;
-    enum pawl_err err = pawl_get(request->server->pawl, report->owner.id, jobs, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__owner_refuse_unknown(request, &report->owner);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else if (jobs->at[0].state != PAWL_STATE_ACTIVE) {
-        reply_story(request, report->owner.id);
-    } else {
-        const struct pawl_job *job = &jobs->at[0];
+    if (!pawl__job_read(request, report->owner.id, jobs)) return false;
+    const struct pawl_job *job = &jobs->at[0];
+    if (job->state == PAWL_STATE_ACTIVE) {
         return pawl__owner_check(request, &report->owner, job->worker, job->attempt);
     }
+    reply_story(request, report->owner.id);
     return false;
 }
 
@@ -200,8 +188,7 @@ static bool read_value(struct pawl__request *request, const struct pawl__json *j
     uint32_t token = pawl__json_member(json, 0, name);
     if (!token || json->tokens[token].type == PAWL__JSON_NULL) return true;
     if (!pawl__json_double(json, token, &value)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s must be a number", name);
-        return false;
+        return pawl__reply_invalid(request, name, "%s must be a number", name);
     }
     value /= whole;
     *out = value < 0 ? 0 : value > 1 ? 1 : value;
@@ -229,19 +216,13 @@ static bool read_report(struct pawl__request *request, struct report *report)
     report->data = given(&json, "data");
     report->checkpoint = given(&json, "checkpoint");
     if (report->value >= 0 || report->data.len) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "progress",
-                       "progress or data must be given");
-    return false;
+    return pawl__reply_invalid(request, "progress", "progress or data must be given");
 }
 
 void pawl__on_progress_put(struct pawl__request *request)
 {
-    struct report *report = pawl__arena_calloc(&request->arena, 1, sizeof *report);
-    if (!report) {
-        pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
-        return;
-    }
-    request->state = report;
+    struct report *report = pawl__request_state(request, sizeof *report);
+    if (!report) return;
     if (!read_report(request, report)) return;
     const struct pawl__lease *lease = pawl__leases_find(request->server->leases, report->owner.id);
     if (lease) report->lease_ms = lease->lease_ms;

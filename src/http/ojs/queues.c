@@ -16,10 +16,11 @@ static const char *queue_of(struct pawl__request *request)
 {
     const char *name = request->parts[0];
     if (pawl__ojs_queue_ok(name)) return name;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "queue",
-                       "a queue's name is 1 to %d of a-z, 0-9, \".\" and \"-\", and does not begin "
-                       "with \".\" or \"-\"",
-                       PAWL_QUEUE_BYTES_MAX);
+    pawl__reply_invalid(
+        request, "queue",
+        "a queue's name is 1 to %d of a-z, 0-9, \".\" and \"-\", and does not begin "
+        "with \".\" or \"-\"",
+        PAWL_QUEUE_BYTES_MAX);
     return NULL;
 }
 
@@ -141,7 +142,7 @@ static const char *read_config(struct pawl__request *request, const char *queue)
         pawl__reply_err(request, err, &diag);
         return NULL;
     }
-    if (!found) pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+    if (!found) pawl__reply_nomem(request);
     return found;
 }
 
@@ -176,13 +177,9 @@ static void reply_queue(struct pawl__request *request)
 /* What the loop knows first, then what the store knows. */
 static void look_at_queue(struct pawl__request *request, pawl__handler_fn *then)
 {
-    struct pawl__recent *recent = pawl__arena_calloc(&request->arena, 1, sizeof *recent);
-    if (!recent) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
+    struct pawl__recent *recent = pawl__request_state(request, sizeof *recent);
+    if (!recent) return;
     *recent = pawl__throughput_of(request->server->throughput, request->parts[0], request->now_ms);
-    request->state = recent;
     pawl__request_to_pool(request, then);
 }
 
@@ -235,8 +232,7 @@ void pawl__on_queues(struct pawl__request *request)
     if (!pawl__paging_read(request, request->server->config.limits.page_size_max, &paging)) return;
     const char *after = paging.cursor;
     if (after && strncmp(after, CURSOR, strlen(CURSOR)) != 0) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "cursor",
-                           "cursor must be the next_cursor of the page before");
+        pawl__reply_invalid(request, "cursor", "cursor must be the next_cursor of the page before");
         return;
     }
     if (after) after += strlen(CURSOR);
@@ -272,10 +268,7 @@ static void pause_queue(struct pawl__request *request, bool paused)
     if (!name) return;
     struct pawl_by by = pawl__request_by(request);
     enum pawl_err err = pawl_queue_pause(pawl__request_pawl(request), name, paused, &by, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     struct pawl__note note = { .kind = paused ? PAWL__EVENT_QUEUE_PAUSED
                                               : PAWL__EVENT_QUEUE_RESUMED,
                                .subject = name,
@@ -322,10 +315,7 @@ static void keep_config(struct pawl__request *request)
     char name[PAWL_QUEUE_BYTES_MAX + 16];
     snprintf(name, sizeof name, "queue.%s", request->parts[0]);
     enum pawl_err err = pawl_setting_put(pawl__request_pawl(request), name, config, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     pawl__buf_printf(&request->reply, "{\"queue\":\"%s\",\"config\":%s}", request->parts[0],
                      config);
     pawl__reply(request, 200);
@@ -338,9 +328,9 @@ static void put_config(struct pawl__request *request, struct pawl_span rate_limi
     struct pawl__rate rate = { 0 };
     struct pawl__buf text = { 0 };
     if (rate_limit.len && !pawl__rate_parse(rate_limit, queue, &rate)) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "rate_limit",
-                           "rate_limit must say how many jobs in which period, like "
-                           "{\"limit\":10,\"period\":\"PT1S\"}");
+        pawl__reply_invalid(request, "rate_limit",
+                            "rate_limit must say how many jobs in which period, like "
+                            "{\"limit\":10,\"period\":\"PT1S\"}");
         return;
     }
     pawl__buf_add_text(&text, rate_limit.len ? "{\"rate_limit\":" : "{}");
@@ -349,7 +339,7 @@ static void put_config(struct pawl__request *request, struct pawl_span rate_limi
     request->state = text.failed ? NULL : pawl__arena_dup(&request->arena, text.at, text.len);
     pawl__buf_release(&text);
     if (!request->state) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     pawl__rates_set(request->server->rates, queue, &rate, pawl__server_now(request->server));
@@ -452,10 +442,7 @@ void pawl__on_queue_create(struct pawl__request *request)
     request->parts[0] = name ? name : "";
     if (!queue_of(request)) return;
     enum pawl_err err = create(request, name, &paused, &created, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     const char *flag = paused ? "true" : "false";
     pawl__buf_printf(&request->reply,
                      "{\"queue\":{\"name\":\"%s\",\"paused\":%s},\"name\":\"%s\","

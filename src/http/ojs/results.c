@@ -139,13 +139,8 @@ static void look(struct pawl__request *request)
 {
     struct wait *wait = request->state;
     struct pawl_jobs jobs = { 0 };
-    struct pawl_diag diag;
-    enum pawl_err err = pawl_get(pawl__request_pawl(request), wait->id, &jobs, &diag);
-    if (err == PAWL_ERR_NOT_FOUND) {
-        pawl__reply_not_found(request, "job", request->parts[0]);
-    } else if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else if (is_pruned(request, &jobs.at[0])) {
+    if (!pawl__job_read(request, wait->id, &jobs)) return;
+    if (is_pruned(request, &jobs.at[0])) {
         pawl__reply_refuse(request, PAWL__FAULT_PRUNED, "",
                            "the job asked that its result be kept no longer (result_ttl)");
     } else if (pawl_state_is_terminal(jobs.at[0].state)) {
@@ -184,7 +179,7 @@ static void parked(struct pawl__request *request)
     if (list_wait(results, wait)) {
         request->abandon = abandon;
     } else {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
     }
 }
 
@@ -203,17 +198,13 @@ void pawl__on_result(struct pawl__request *request)
 {
     int64_t timeout_s = WAIT_S_USUAL;
     bool waits = false;
-    struct wait *wait = pawl__arena_calloc(&request->arena, 1, sizeof *wait);
-    if (!wait) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-        return;
-    }
+    struct wait *wait = pawl__request_state(request, sizeof *wait);
+    if (!wait) return;
     if (!pawl__request_job_id(request, 0, &wait->id)) return;
     if (!pawl__request_int(request, "timeout", 0, WAIT_S_MAX, &timeout_s)) return;
     if (!pawl__request_bool(request, "wait", &waits)) return;
     wait->request = request;
     wait->until_ms = pawl__server_now(request->server) + timeout_s * 1000;
-    request->state = wait;
     look_again(request->server->results, wait, !waits || !timeout_s || request->server->stopping);
 }
 

@@ -30,10 +30,10 @@ static bool is_long(struct pawl__request *request, const char *key, const char *
     bool fits = strlen(key) <= NAME_BYTES_MAX && key[0] && !strchr(key, ' ') &&
                 (!version || (strlen(version) <= VERSION_BYTES_MAX && !strchr(version, ' ')));
     if (fits) return false;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, version ? "type" : "uri",
-                       "a schema's name has 1 to %d bytes and its version at most %d, without "
-                       "blanks",
-                       NAME_BYTES_MAX, VERSION_BYTES_MAX);
+    pawl__reply_invalid(request, version ? "type" : "uri",
+                        "a schema's name has 1 to %d bytes and its version at most %d, without "
+                        "blanks",
+                        NAME_BYTES_MAX, VERSION_BYTES_MAX);
     return true;
 }
 
@@ -60,7 +60,7 @@ static uint32_t schema_of(struct pawl__request *request, const struct pawl__json
     uint32_t schema = pawl__json_member(json, 0, "schema");
     if (!schema) schema = pawl__json_member(json, 0, "args_schema");
     if (schema && json->tokens[schema].type == PAWL__JSON_OBJECT) return schema;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "schema", "schema must be an object");
+    pawl__reply_invalid(request, "schema", "schema must be an object");
     return 0;
 }
 
@@ -129,10 +129,7 @@ static void forget(struct pawl__request *request, const struct name *name, const
         return;
     }
     if (!err) err = pawl_setting_put(pawl__request_pawl(request), name->text, NULL, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
     pawl__buf_add_text(&request->reply,
                        version ? "{\"deleted\":true,\"type\":" : "{\"deleted\":true,\"uri\":");
     pawl__buf_add_json(&request->reply, key, strlen(key));
@@ -170,9 +167,8 @@ static bool read_page(struct pawl__request *request, struct pawl__paging *out)
     int64_t page = 1;
     if (!pawl__paging_read(request, PAGE_MAX, out)) return false;
     if (out->cursor) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "cursor",
-                           "this list has no cursors; use page or offset");
-        return false;
+        return pawl__reply_invalid(request, "cursor",
+                                   "this list has no cursors; use page or offset");
     }
     if (!pawl__request_int(request, "per_page", 1, PAGE_MAX, &out->limit) ||
         !pawl__request_int(request, "page", 1, PAWL__OFFSET_MAX, &page)) {

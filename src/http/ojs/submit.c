@@ -198,7 +198,7 @@ static void put_in_force(struct pawl__request *request, const struct submission 
 
 /* ---- refusing ---- */
 
-void pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
+bool pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
                                size_t index)
 {
     struct pawl__buf details = { 0 };
@@ -213,6 +213,7 @@ void pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault
     fault->details = (struct pawl_span){ details.at, details.failed ? 0 : details.len };
     pawl__reply_fault(request, fault);
     pawl__buf_release(&details);
+    return false;
 }
 
 /* The library names the field of a batch "[3].tags"; we say the index ourselves. */
@@ -273,7 +274,7 @@ static void submitted(struct pawl__request *request, struct pawl_answer *answer)
         pawl__arena_calloc(&request->arena, submission->count, sizeof *submission->submitted);
     if (!submission->submitted) {
         pawl_answer_free(answer);
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     memcpy(submission->submitted, answer->submitted,
@@ -330,8 +331,7 @@ static bool submission_new(struct pawl__request *request, size_t count, bool bat
         submission->batch = batch;
         if (submission->envelopes && submission->specs) return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
-    return false;
+    return pawl__reply_nomem(request);
 }
 
 static bool read_one(struct pawl__request *request)
@@ -345,8 +345,7 @@ static bool read_one(struct pawl__request *request)
     struct pawl__envelope_rules rules = pawl__job_rules(request, &submission->warnings);
     struct pawl__envelope *envelope = &submission->envelopes[0];
     if (!pawl__envelope_read(&json, 0, &rules, &request->arena, envelope, &fault)) {
-        pawl__reply_fault(request, &fault);
-        return false;
+        return pawl__reply_fault(request, &fault);
     }
     const char *key = pawl__request_header(request, "idempotency-key");
     if (key && !envelope->spec.idempotency_key) {
@@ -375,8 +374,7 @@ uint32_t pawl__jobs_array(struct pawl__request *request, const struct pawl__json
 {
     uint32_t jobs = pawl__json_member(json, 0, "jobs");
     if (!jobs || json->tokens[jobs].type != PAWL__JSON_ARRAY || !json->tokens[jobs].count) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, "jobs",
-                           "jobs must be an array of at least one job");
+        pawl__reply_invalid(request, "jobs", "jobs must be an array of at least one job");
         return 0;
     }
     if (json->tokens[jobs].count > PAWL_BATCH_MAX) {
@@ -402,8 +400,7 @@ static bool read_batch(struct pawl__request *request)
         rules.index = (int64_t)i;
         if (!pawl__envelope_read(&json, token, &rules, &request->arena, &submission->envelopes[i],
                                  &fault)) {
-            pawl__job_refuse_in_batch(request, &fault, i);
-            return false;
+            return pawl__job_refuse_in_batch(request, &fault, i);
         }
         token = json.tokens[token].next;
     }

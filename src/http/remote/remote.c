@@ -105,84 +105,53 @@ void pawl__on_remote_get(struct pawl__request *request)
 }
 
 /* Within what a reply may hold. */
-static void bound(const struct pawl__request *request, struct pawl_page *page)
+static const struct pawl_page *bounded(const struct pawl__request *request, struct pawl_page *page)
 {
     int64_t max = request->server->config.limits.reply_bytes_max;
     bool none = page->brief && !page->bytes_max;
     if (!none && (page->bytes_max <= 0 || page->bytes_max > max)) page->bytes_max = max;
+    return page;
 }
 
-void pawl__on_remote_query(struct pawl__request *request)
+static enum pawl_err get_story(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                               struct pawl_story *out, struct pawl_diag *diag)
 {
-    struct pawl__wire_ask ask;
-    struct pawl_diag diag;
-    struct pawl_jobs found = { 0 };
-    if (!read_ask(request, &ask)) return;
-    bound(request, &ask.page);
-    enum pawl_err err =
-        pawl_query(pawl__request_pawl(request), &ask.filter, &ask.page, &found, &diag);
-    answer(request, err, &diag, &pawl__wire_jobs_shape, &found);
-    pawl_jobs_release(&found);
+    if (ask->id_count == 1) return pawl_story_get(pawl, ask->ids[0], out, diag);
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "ids", "ask for one id");
 }
 
-void pawl__on_remote_count(struct pawl__request *request)
+static void release_nothing(const void *found)
 {
-    struct pawl__wire_ask ask;
-    struct pawl_diag diag;
-    struct pawl__wire_count found = { 0 };
-    if (!read_ask(request, &ask)) return;
-    enum pawl_err err = pawl_count(pawl__request_pawl(request), &ask.filter, &found.count, &diag);
-    answer(request, err, &diag, &pawl__wire_count_shape, &found);
+    (void)found;
 }
 
-void pawl__on_remote_story(struct pawl__request *request)
-{
-    struct pawl__wire_ask ask;
-    struct pawl_diag diag;
-    struct pawl_story found = { 0 };
-    if (!read_ask(request, &ask)) return;
-    enum pawl_err err = ask.id_count == 1
-                            ? pawl_story_get(pawl__request_pawl(request), ask.ids[0], &found, &diag)
-                            : pawl__fail_field(&diag, PAWL_ERR_ARG, "ids", "ask for one id");
-    answer(request, err, &diag, &pawl__wire_story_shape, &found);
-    pawl_story_release(&found);
-}
+/* The other questions are rows: route, whether its body is read, what is found, its shape on the
+ * wire and how it is released, the call. */
+#define READ(name, has_body, type, shape, release, call)                                           \
+    void pawl__on_remote_##name(struct pawl__request *request)                                     \
+    {                                                                                              \
+        struct pawl *pawl = pawl__request_pawl(request);                                           \
+        struct pawl__wire_ask ask;                                                                 \
+        struct pawl_diag diag;                                                                     \
+        type found = { 0 };                                                                        \
+        if (has_body && !read_ask(request, &ask)) return;                                          \
+        enum pawl_err err = call;                                                                  \
+        answer(request, err, &diag, &pawl__wire_##shape##_shape, &found);                          \
+        release(&found);                                                                           \
+    }
 
-void pawl__on_remote_stats(struct pawl__request *request)
-{
-    struct pawl_diag diag;
-    struct pawl_stats found = { 0 };
-    enum pawl_err err = pawl_stats_get(pawl__request_pawl(request), &found, &diag);
-    answer(request, err, &diag, &pawl__wire_stats_shape, &found);
-    pawl_stats_release(&found);
-}
-
-void pawl__on_remote_nodes(struct pawl__request *request)
-{
-    struct pawl_diag diag;
-    struct pawl_nodes found = { 0 };
-    enum pawl_err err = pawl_nodes_get(pawl__request_pawl(request), &found, &diag);
-    answer(request, err, &diag, &pawl__wire_nodes_shape, &found);
-    pawl_nodes_release(&found);
-}
-
-void pawl__on_remote_locks(struct pawl__request *request)
-{
-    struct pawl_diag diag;
-    struct pawl_locks found = { 0 };
-    enum pawl_err err = pawl_locks_get(pawl__request_pawl(request), &found, &diag);
-    answer(request, err, &diag, &pawl__wire_locks_shape, &found);
-    pawl_locks_release(&found);
-}
-
-void pawl__on_remote_settings(struct pawl__request *request)
-{
-    struct pawl__wire_ask ask;
-    struct pawl_diag diag;
-    struct pawl_settings found = { 0 };
-    if (!read_ask(request, &ask)) return;
-    enum pawl_err err =
-        pawl_settings_get(pawl__request_pawl(request), ask.prefix ? ask.prefix : "", &found, &diag);
-    answer(request, err, &diag, &pawl__wire_settings_shape, &found);
-    pawl_settings_release(&found);
-}
+READ(query, true, struct pawl_jobs, jobs, pawl_jobs_release,
+     pawl_query(pawl, &ask.filter, bounded(request, &ask.page), &found, &diag))
+READ(count, true, struct pawl__wire_count, count, release_nothing,
+     pawl_count(pawl, &ask.filter, &found.count, &diag))
+READ(story, true, struct pawl_story, story, pawl_story_release,
+     get_story(pawl, &ask, &found, &diag))
+READ(settings, true, struct pawl_settings, settings, pawl_settings_release,
+     pawl_settings_get(pawl, ask.prefix ? ask.prefix : "", &found, &diag))
+READ(stats, false, struct pawl_stats, stats, pawl_stats_release,
+     pawl_stats_get(pawl, &found, &diag))
+READ(nodes, false, struct pawl_nodes, nodes, pawl_nodes_release,
+     pawl_nodes_get(pawl, &found, &diag))
+READ(locks, false, struct pawl_locks, locks, pawl_locks_release,
+     pawl_locks_get(pawl, &found, &diag))
+#undef READ

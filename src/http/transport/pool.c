@@ -99,7 +99,7 @@ void pawl__request_to_pool(struct pawl__request *request, pawl__handler_fn *fn)
 {
     struct task *task = pawl__arena_calloc(&request->arena, 1, sizeof *task);
     if (!task) {
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     task->request = request;

@@ -230,7 +230,7 @@ void pawl__reply(struct pawl__request *request, int status)
     if (request->reply.failed) {
         pawl__buf_release(&request->reply);
         request->status = 0;
-        pawl__reply_refuse(request, PAWL__FAULT_UNAVAILABLE, "", "out of memory");
+        pawl__reply_nomem(request);
         return;
     }
     if (!request->on_pool) pawl__conn_send(request);
@@ -253,7 +253,7 @@ static bool has_header(const struct pawl__request *request, const char *name)
     return false;
 }
 
-void pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *fault)
+bool pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *fault)
 {
     int status = pawl__fault_status(fault->kind);
     if (status == 401 && !has_header(request, "WWW-Authenticate")) {
@@ -270,9 +270,10 @@ void pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *
         status = 503;
     }
     pawl__reply(request, status);
+    return false;
 }
 
-void pawl__reply_err(struct pawl__request *request, enum pawl_err err, const struct pawl_diag *diag)
+bool pawl__reply_err(struct pawl__request *request, enum pawl_err err, const struct pawl_diag *diag)
 {
     struct pawl__fault fault = { 0 };
     pawl__refuse_err(&fault, err, diag);
@@ -280,22 +281,43 @@ void pawl__reply_err(struct pawl__request *request, enum pawl_err err, const str
         pawl__log(request->server->log, PAWL__LOG_ERROR, request, "%s",
                   diag && diag->text[0] ? diag->text : pawl_err_text(err));
     }
-    pawl__reply_fault(request, &fault);
+    return pawl__reply_fault(request, &fault);
 }
 
-void pawl__reply_refuse(struct pawl__request *request, enum pawl__fault_kind kind,
-                        const char *field, const char *format, ...)
+bool pawl__reply_nomem(struct pawl__request *request)
+{
+    return pawl__reply_err(request, PAWL_ERR_NOMEM, NULL);
+}
+
+static bool refuse(struct pawl__request *request, enum pawl__fault_kind kind, const char *field,
+                   const char *format, va_list args)
 {
     struct pawl__fault fault = { .kind = kind };
-    va_list args;
     snprintf(fault.field, sizeof fault.field, "%s", field);
-    va_start(args, format);
     vsnprintf(fault.message, sizeof fault.message, format, args);
-    va_end(args);
-    pawl__reply_fault(request, &fault);
+    return pawl__reply_fault(request, &fault);
 }
 
-void pawl__reply_not_found(struct pawl__request *request, const char *type, const char *id)
+bool pawl__reply_refuse(struct pawl__request *request, enum pawl__fault_kind kind,
+                        const char *field, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    refuse(request, kind, field, format, args);
+    va_end(args);
+    return false;
+}
+
+bool pawl__reply_invalid(struct pawl__request *request, const char *field, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    refuse(request, PAWL__FAULT_INVALID_REQUEST, field, format, args);
+    va_end(args);
+    return false;
+}
+
+bool pawl__reply_not_found(struct pawl__request *request, const char *type, const char *id)
 {
     struct pawl__fault fault = { .kind = PAWL__FAULT_NOT_FOUND };
     struct pawl__buf details = { 0 };
@@ -309,6 +331,7 @@ void pawl__reply_not_found(struct pawl__request *request, const char *type, cons
     if (!details.failed) fault.details = (struct pawl_span){ details.at, details.len };
     pawl__reply_fault(request, &fault);
     pawl__buf_release(&details);
+    return false;
 }
 
 /* ---- streams ---- */

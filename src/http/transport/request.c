@@ -64,14 +64,12 @@ bool pawl__request_only(struct pawl__request *request, const char *name, const c
         const char *other = pawl__arena_dup(&request->arena, at, strcspn(at, "=&"));
         given = other && strcmp(other, name) == 0;
         if (given) continue;
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, other ? other : "",
-                           "unknown parameter \"%.40s\": use %s", other ? other : "", name);
-        return false;
+        return pawl__reply_invalid(request, other ? other : "",
+                                   "unknown parameter \"%.40s\": use %s", other ? other : "", name);
     }
     *out = pawl__request_query(request, name);
     if (*out || !given) return true;
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s must not be empty", name);
-    return false;
+    return pawl__reply_invalid(request, name, "%s must not be empty", name);
 }
 
 bool pawl__request_int(struct pawl__request *request, const char *name, int64_t min, int64_t max,
@@ -85,10 +83,8 @@ bool pawl__request_int(struct pawl__request *request, const char *name, int64_t 
         *out = value;
         return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "%s must be a whole number between %lld and %lld", name, (long long)min,
-                       (long long)max);
-    return false;
+    return pawl__reply_invalid(request, name, "%s must be a whole number between %lld and %lld",
+                               name, (long long)min, (long long)max);
 }
 
 bool pawl__request_bool(struct pawl__request *request, const char *name, bool *out)
@@ -100,9 +96,7 @@ bool pawl__request_bool(struct pawl__request *request, const char *name, bool *o
         *out = yes;
         return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s must be true or false",
-                       name);
-    return false;
+    return pawl__reply_invalid(request, name, "%s must be true or false", name);
 }
 
 bool pawl__pages_read(struct pawl__request *request, struct pawl__pages *out)
@@ -130,9 +124,8 @@ bool pawl__request_json(struct pawl__request *request, bool optional, struct paw
     struct pawl_span text = request->body;
     if (!text.len && optional) text = (struct pawl_span){ "{}", 2 };
     if (!text.len) {
-        pawl__reply_refuse(request, PAWL__FAULT_INVALID_PAYLOAD, "",
-                           "the request has no body; send a JSON object");
-        return false;
+        return pawl__reply_refuse(request, PAWL__FAULT_INVALID_PAYLOAD, "",
+                                  "the request has no body; send a JSON object");
     }
     struct pawl_diag diag;
     struct pawl__json_rules rules = PAWL__BODY_JSON_RULES;
@@ -164,8 +157,7 @@ bool pawl__body_text(struct pawl__request *request, const struct pawl__json *jso
         *out = pawl__json_string(json, token, &request->arena, &len);
         if (*out && strlen(*out) == len) return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name, "%s must be a string", name);
-    return false;
+    return pawl__reply_invalid(request, name, "%s must be a string", name);
 }
 
 bool pawl__body_int(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
@@ -178,10 +170,8 @@ bool pawl__body_int(struct pawl__request *request, const struct pawl__json *json
         *out = value;
         return true;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_INVALID_REQUEST, name,
-                       "%s must be a whole number between %lld and %lld", name, (long long)min,
-                       (long long)max);
-    return false;
+    return pawl__reply_invalid(request, name, "%s must be a whole number between %lld and %lld",
+                               name, (long long)min, (long long)max);
 }
 
 /* Ids are written one way: an upper-case one names nothing. */
@@ -197,8 +187,14 @@ bool pawl__request_job_id(struct pawl__request *request, size_t index, struct pa
 {
     const char *text = request->parts[index];
     if (is_lower(text) && pawl_job_id_parse(text, out) == PAWL_OK) return true;
-    pawl__reply_not_found(request, "job", text);
-    return false;
+    return pawl__reply_not_found(request, "job", text);
+}
+
+void *pawl__request_state(struct pawl__request *request, size_t bytes)
+{
+    request->state = pawl__arena_calloc(&request->arena, 1, bytes);
+    if (!request->state) pawl__reply_nomem(request);
+    return request->state;
 }
 
 struct pawl *pawl__request_pawl(const struct pawl__request *request)

@@ -133,6 +133,9 @@ bool pawl__body_text(struct pawl__request *request, const struct pawl__json *jso
 bool pawl__body_int(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
                     const char *name, int64_t min, int64_t max, int64_t *out);
 
+/* Zeroed, in the arena, and as request->state: what a handler keeps of a request on its way. NULL:
+ * no memory, answered. */
+void *pawl__request_state(struct pawl__request *request, size_t bytes);
 /* Part `index` of the path as a job's id: lower-case UUID. False: answered with 404. */
 bool pawl__request_job_id(struct pawl__request *request, size_t index, struct pawl_job_id *out);
 /* A whole number of the query between `min` and `max`, `*out` untouched when absent. False:
@@ -161,14 +164,29 @@ struct pawl_by pawl__request_by(const struct pawl__request *request);
 
 /* `request->reply` holds the body. */
 void pawl__reply(struct pawl__request *request, int status);
-void pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *fault);
-/* What the library said. */
-void pawl__reply_err(struct pawl__request *request, enum pawl_err err,
-                     const struct pawl_diag *diag);
-void pawl__reply_refuse(struct pawl__request *request, enum pawl__fault_kind kind,
+
+/* Refusals. They return false, so that a reader that refuses is one line. */
+
+bool pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *fault);
+bool pawl__reply_refuse(struct pawl__request *request, enum pawl__fault_kind kind,
                         const char *field, const char *format, ...) PAWL_PRINTF(4, 5);
+/* INVALID_REQUEST: `field` is the member, parameter or header that broke a rule. */
+bool pawl__reply_invalid(struct pawl__request *request, const char *field, const char *format, ...)
+    PAWL_PRINTF(3, 4);
 /* 404 with resource_type and resource_id. */
-void pawl__reply_not_found(struct pawl__request *request, const char *type, const char *id);
+bool pawl__reply_not_found(struct pawl__request *request, const char *type, const char *id);
+bool pawl__reply_nomem(struct pawl__request *request);
+/* What the library said. */
+bool pawl__reply_err(struct pawl__request *request, enum pawl_err err,
+                     const struct pawl_diag *diag);
+/* The same where there may be no error. True: there was one, and it was answered. */
+static inline bool pawl__reply_if_err(struct pawl__request *request, enum pawl_err err,
+                                      const struct pawl_diag *diag)
+{
+    if (err) pawl__reply_err(request, err, diag);
+    return err;
+}
+
 /* Before the answer; both strings must live as long as the request. */
 void pawl__reply_header(struct pawl__request *request, const char *name, const char *value);
 
