@@ -1,6 +1,8 @@
 /* Looking at jobs, cancelling, releasing and reordering them. */
 #include "http/ojs/ojs.h"
 
+#include "base/diag.h"
+
 #include <string.h>
 
 static struct pawl__envelope_more more_of(const struct pawl_story *story, enum pawl_state previous)
@@ -104,6 +106,22 @@ bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, stru
     struct pawl_diag diag;
     enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, out, &diag);
     return !err || pawl__job_reply_err(request, id, err, &diag);
+}
+
+bool pawl__setting_read(struct pawl__request *request, const char *name, const char **out)
+{
+    struct pawl_settings settings = { 0 };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), name, &settings, &diag);
+    *out = NULL;
+    for (size_t i = 0; !err && i < settings.count; i++) { // those that begin so
+        const struct pawl_setting *setting = &settings.at[i];
+        if (strcmp(setting->name, name) != 0) continue;
+        *out = pawl__arena_dup(&request->arena, setting->value, strlen(setting->value));
+        if (!*out) err = pawl__fail_nomem(&diag);
+    }
+    pawl_settings_release(&settings);
+    return !pawl__reply_if_err(request, err, &diag);
 }
 
 /* The state that the newest deed of that kind left. */

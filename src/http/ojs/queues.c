@@ -126,24 +126,11 @@ static struct pawl_queue_stats find_queue(const struct pawl_stats *stats, const 
 /* The setting "queue.NAME", in the arena; "{}" when there is none. NULL: answered. */
 static const char *read_config(struct pawl__request *request, const char *queue)
 {
-    struct pawl_settings settings = { 0 };
-    struct pawl_diag diag;
     char name[PAWL_QUEUE_BYTES_MAX + 16];
-    const char *found = "{}";
+    const char *found;
     snprintf(name, sizeof name, "queue.%s", queue);
-    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), name, &settings, &diag);
-    for (size_t i = 0; !err && i < settings.count; i++) {
-        if (strcmp(settings.at[i].name, name) != 0) continue;
-        found =
-            pawl__arena_dup(&request->arena, settings.at[i].value, strlen(settings.at[i].value));
-    }
-    pawl_settings_release(&settings);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-        return NULL;
-    }
-    if (!found) pawl__reply_nomem(request);
-    return found;
+    if (!pawl__setting_read(request, name, &found)) return NULL;
+    return found ? found : "{}";
 }
 
 static void reply_stats(struct pawl__request *request, bool with_config)

@@ -1,6 +1,6 @@
-/* Schemas, kept for those who want to look them up: by URI, and by job type and version. They are
- * not enforced; the manifest says so. Settings "schema.uri.URI" and "schema.type.TYPE VERSION" hold
- * the reply as it is given. On the pool. */
+/* Schemas, kept for clients to look up: by URI, and by job type and version. They are not enforced;
+ * the manifest says so. Settings "schema.uri.URI" and "schema.type.TYPE VERSION" hold the reply as
+ * it is given. On the pool. */
 #include "http/ojs/ojs.h"
 
 #include <stdlib.h>
@@ -11,47 +11,27 @@ enum { NAME_BYTES_MAX = 200, VERSION_BYTES_MAX = 32, PAGE_MAX = 100 };
 #define BY_URI "schema.uri."
 #define BY_TYPE "schema.type."
 
-/* ---- keeping ---- */
+/* ---- which one ---- */
 
-struct name {
-    char text[256];
+/* A schema's name, and how it is shown: by URI it is told twice (see print_twice). */
+struct schema {
+    const char *key, *version; /* of the type; NULL: by URI */
+    char setting[256];
 };
 
-static struct name name_of(const char *prefix, const char *key, const char *version)
-{
-    struct name name;
-    snprintf(name.text, sizeof name.text, "%s%s%s%s", prefix, key, version ? " " : "",
-             version ? version : "");
-    return name;
-}
-
-static bool is_long(struct pawl__request *request, const char *key, const char *version)
+/* False: answered. */
+static bool name_schema(struct pawl__request *request, const char *key, const char *version,
+                        struct schema *out)
 {
     bool fits = strlen(key) <= NAME_BYTES_MAX && key[0] && !strchr(key, ' ') &&
                 (!version || (strlen(version) <= VERSION_BYTES_MAX && !strchr(version, ' ')));
-    if (fits) return false;
-    pawl__reply_invalid(request, version ? "type" : "uri",
-                        "a schema's name has 1 to %d bytes and its version at most %d, without "
-                        "blanks",
-                        NAME_BYTES_MAX, VERSION_BYTES_MAX);
-    return true;
-}
-
-/* The setting of exactly that name, in the arena; NULL and no error: there is none. */
-static enum pawl_err find(struct pawl__request *request, const struct name *name, const char **out,
-                          struct pawl_diag *diag)
-{
-    struct pawl_settings settings = { 0 };
-    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), name->text, &settings, diag);
-    *out = NULL;
-    for (size_t i = 0; !err && i < settings.count; i++) {
-        const struct pawl_setting *setting = &settings.at[i];
-        if (strcmp(setting->name, name->text) != 0) continue;
-        *out = pawl__arena_dup(&request->arena, setting->value, strlen(setting->value));
-        if (!*out) err = PAWL_ERR_NOMEM;
-    }
-    pawl_settings_release(&settings);
-    return err;
+    *out = (struct schema){ .key = key, .version = version };
+    snprintf(out->setting, sizeof out->setting, "%s%s%s%s", version ? BY_TYPE : BY_URI, key,
+             version ? " " : "", version ? version : "");
+    return fits || pawl__reply_invalid(request, version ? "type" : "uri",
+                                       "a schema's name has 1 to %d bytes and its version at most "
+                                       "%d, without blanks",
+                                       NAME_BYTES_MAX, VERSION_BYTES_MAX);
 }
 
 /* The body's schema: the member "schema" or "args_schema". 0: answered. */
@@ -88,78 +68,95 @@ static void print_twice(struct pawl__buf *out, const char *kept)
     pawl__buf_add(out, "}", 1);
 }
 
-/* Keep what request->reply holds under `name`, unless something is there. */
-static void keep(struct pawl__request *request, const struct name *name, bool twice)
+static void print(struct pawl__buf *out, const struct schema *schema, const char *kept)
 {
-    struct pawl_diag diag = { 0 };
-    const char *there;
-    enum pawl_err err = find(request, name, &there, &diag);
-    if (!err && there) {
-        pawl__buf_clear(&request->reply);
-        pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "schema",
-                           "there is such a schema already; delete it first, or use a new version");
-        return;
+    if (schema->version) {
+        pawl__buf_add_text(out, kept);
+    } else {
+        print_twice(out, kept);
     }
-    if (!err && request->reply.failed) err = PAWL_ERR_NOMEM;
-    if (!err) {
-        err = pawl_setting_put(pawl__request_pawl(request), name->text, request->reply.at, &diag);
-    }
-    if (err) {
-        pawl__buf_clear(&request->reply);
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
-    if (twice) {
-        struct pawl__buf bare = request->reply;
-        request->reply = (struct pawl__buf){ 0 };
-        print_twice(&request->reply, bare.at);
-        pawl__buf_release(&bare);
-    }
-    pawl__reply(request, 201);
 }
 
-static void forget(struct pawl__request *request, const struct name *name, const char *key,
-                   const char *version)
+/* ---- keeping, showing, forgetting ---- */
+
+/* Keep what request->reply holds, up to the schema itself, unless something is there. */
+static void keep(struct pawl__request *request, const struct schema *schema, struct pawl_span text)
 {
     struct pawl_diag diag = { 0 };
     const char *there;
-    enum pawl_err err = find(request, name, &there, &diag);
-    if (!err && !there) {
-        pawl__reply_not_found(request, "schema", key);
-        return;
+    struct pawl__buf kept = request->reply;
+    request->reply = (struct pawl__buf){ 0 };
+    pawl__buf_add_text(&kept, ",\"created_at\":");
+    pawl__print_instant(&kept, request->now_ms);
+    pawl__buf_add_text(&kept, ",\"schema\":");
+    pawl__buf_add(&kept, text.at, text.len);
+    pawl__buf_add_text(&kept, "}");
+    bool ok = pawl__setting_read(request, schema->setting, &there);
+    if (ok && there) {
+        ok = pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "schema",
+                                "there is such a schema already; delete it first, or use a new "
+                                "version");
     }
-    if (!err) err = pawl_setting_put(pawl__request_pawl(request), name->text, NULL, &diag);
+    if (ok) {
+        enum pawl_err err = kept.failed ? PAWL_ERR_NOMEM
+                                        : pawl_setting_put(pawl__request_pawl(request),
+                                                           schema->setting, kept.at, &diag);
+        ok = !pawl__reply_if_err(request, err, &diag);
+    }
+    if (ok) {
+        print(&request->reply, schema, kept.at);
+        pawl__reply(request, 201);
+    }
+    pawl__buf_release(&kept);
+}
+
+/* False: answered. */
+static bool find(struct pawl__request *request, const struct schema *schema, const char **out)
+{
+    return pawl__setting_read(request, schema->setting, out) &&
+           (*out || pawl__reply_not_found(request, "schema", schema->key));
+}
+
+static void forget(struct pawl__request *request, const struct schema *schema)
+{
+    struct pawl_diag diag;
+    const char *there;
+    if (!find(request, schema, &there)) return;
+    enum pawl_err err = pawl_setting_put(pawl__request_pawl(request), schema->setting, NULL, &diag);
     if (pawl__reply_if_err(request, err, &diag)) return;
-    pawl__buf_add_text(&request->reply,
-                       version ? "{\"deleted\":true,\"type\":" : "{\"deleted\":true,\"uri\":");
-    pawl__buf_add_json(&request->reply, key, strlen(key));
-    if (version) {
+    pawl__buf_printf(&request->reply,
+                     "{\"deleted\":true,\"%s\":", schema->version ? "type" : "uri");
+    pawl__buf_add_json(&request->reply, schema->key, strlen(schema->key));
+    if (schema->version) {
         pawl__buf_add_text(&request->reply, ",\"version\":");
-        add_version(&request->reply, version);
+        add_version(&request->reply, schema->version);
     }
     pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
 }
 
-static void show(struct pawl__request *request, const struct name *name, const char *key,
-                 bool twice)
+static void show(struct pawl__request *request, const struct schema *schema)
 {
-    struct pawl_diag diag = { 0 };
     const char *there;
-    enum pawl_err err = find(request, name, &there, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else if (!there) {
-        pawl__reply_not_found(request, "schema", key);
-    } else {
-        if (twice) {
-            print_twice(&request->reply, there);
-        } else {
-            pawl__buf_add_text(&request->reply, there);
-        }
-        pawl__reply(request, 200);
-    }
+    if (!find(request, schema, &there)) return;
+    print(&request->reply, schema, there);
+    pawl__reply(request, 200);
 }
+
+/* Handlers of the path's schema: rows of a table. */
+#define X(name, does, version)                                                                     \
+    void pawl__on_##name(struct pawl__request *request)                                            \
+    {                                                                                              \
+        struct schema schema;                                                                      \
+        if (name_schema(request, request->parts[0], version, &schema)) does(request, &schema);     \
+    }
+X(schema_get, show, NULL)
+X(schema_delete, forget, NULL)
+X(type_schema_get, show, request->parts[1])
+X(type_schema_delete, forget, request->parts[1])
+#undef X
+
+/* ---- lists ---- */
 
 /* limit and offset, or page and per_page. False: answered. */
 static bool read_page(struct pawl__request *request, struct pawl__paging *out)
@@ -218,16 +215,29 @@ static void list(struct pawl__request *request, const char *prefix, const char *
     }
 }
 
-/* ---- by URI ---- */
-
 void pawl__on_schemas(struct pawl__request *request)
 {
     list(request, BY_URI, "schemas", NULL);
 }
 
+void pawl__on_type_schemas(struct pawl__request *request)
+{
+    list(request, BY_TYPE, "items", "schemas");
+}
+
+/* ---- adding ---- */
+
+static void add_text(struct pawl__buf *out, const char *name, const char *text)
+{
+    if (!text) return;
+    pawl__buf_printf(out, "%s\"%s\":", out->len ? "," : "{", name);
+    pawl__buf_add_json(out, text, strlen(text));
+}
+
 void pawl__on_schema_add(struct pawl__request *request)
 {
     struct pawl__json json;
+    struct schema schema;
     const char *uri, *type, *version;
     if (!pawl__request_json(request, false, &json) ||
         !pawl__body_text(request, &json, 0, "uri", &uri) ||
@@ -235,92 +245,42 @@ void pawl__on_schema_add(struct pawl__request *request)
         !pawl__body_text(request, &json, 0, "version", &version)) {
         return;
     }
-    uint32_t schema = schema_of(request, &json);
-    if (!schema || is_long(request, uri ? uri : "", NULL)) return;
-    struct name name = name_of(BY_URI, uri, NULL);
-    struct pawl_span text = pawl__json_span(&json, schema);
-    struct pawl__buf *out = &request->reply;
-    pawl__buf_add_text(out, "{\"uri\":");
-    pawl__buf_add_json(out, uri, strlen(uri));
-    if (type) {
-        pawl__buf_add_text(out, ",\"type\":");
-        pawl__buf_add_json(out, type, strlen(type));
-    }
-    if (version) {
-        pawl__buf_add_text(out, ",\"version\":");
-        pawl__buf_add_json(out, version, strlen(version));
-    }
-    pawl__buf_add_text(out, ",\"created_at\":");
-    pawl__print_instant(out, request->now_ms);
-    pawl__buf_add_text(out, ",\"schema\":");
-    pawl__buf_add(out, text.at, text.len);
-    pawl__buf_add_text(out, "}");
-    keep(request, &name, true);
-}
-
-void pawl__on_schema_get(struct pawl__request *request)
-{
-    if (is_long(request, request->parts[0], NULL)) return;
-    struct name name = name_of(BY_URI, request->parts[0], NULL);
-    show(request, &name, request->parts[0], true);
-}
-
-void pawl__on_schema_delete(struct pawl__request *request)
-{
-    if (is_long(request, request->parts[0], NULL)) return;
-    struct name name = name_of(BY_URI, request->parts[0], NULL);
-    forget(request, &name, request->parts[0], NULL);
-}
-
-/* ---- by type and version ---- */
-
-void pawl__on_type_schemas(struct pawl__request *request)
-{
-    list(request, BY_TYPE, "items", "schemas");
+    uint32_t body = schema_of(request, &json);
+    if (!body || !name_schema(request, uri ? uri : "", NULL, &schema)) return;
+    add_text(&request->reply, "uri", uri);
+    add_text(&request->reply, "type", type);
+    add_text(&request->reply, "version", version);
+    keep(request, &schema, pawl__json_span(&json, body));
 }
 
 void pawl__on_type_schema_put(struct pawl__request *request)
 {
     struct pawl__json json;
-    const char *type = request->parts[0], *version = request->parts[1];
+    struct schema schema;
     if (!pawl__request_json(request, false, &json)) return;
-    uint32_t schema = schema_of(request, &json);
-    if (!schema || is_long(request, type, version)) return;
-    struct name name = name_of(BY_TYPE, type, version);
-    struct pawl_span text = pawl__json_span(&json, schema);
-    struct pawl__buf *out = &request->reply;
-    pawl__buf_add_text(out, "{\"type\":");
-    pawl__buf_add_json(out, type, strlen(type));
-    pawl__buf_add_text(out, ",\"version\":");
-    add_version(out, version);
-    pawl__buf_add_text(out, ",\"created_at\":");
-    pawl__print_instant(out, request->now_ms);
-    pawl__buf_add_text(out, ",\"schema\":");
-    pawl__buf_add(out, text.at, text.len);
-    pawl__buf_add_text(out, "}");
-    keep(request, &name, false);
+    uint32_t body = schema_of(request, &json);
+    if (!body || !name_schema(request, request->parts[0], request->parts[1], &schema)) return;
+    add_text(&request->reply, "type", schema.key);
+    pawl__buf_add_text(&request->reply, ",\"version\":");
+    add_version(&request->reply, schema.version);
+    keep(request, &schema, pawl__json_span(&json, body));
 }
 
-void pawl__on_type_schema_get(struct pawl__request *request)
+/* ---- versions of a type ---- */
+
+/* Its settings, whose names end in " VERSION". False: answered, and there is nothing to release. */
+static bool read_versions(struct pawl__request *request, struct pawl_settings *out)
 {
-    if (is_long(request, request->parts[0], request->parts[1])) return;
-    struct name name = name_of(BY_TYPE, request->parts[0], request->parts[1]);
-    show(request, &name, request->parts[0], false);
+    struct pawl_diag diag;
+    struct schema any;
+    if (!name_schema(request, request->parts[0], "", &any)) return false;
+    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), any.setting, out, &diag);
+    return !pawl__reply_if_err(request, err, &diag);
 }
 
-void pawl__on_type_schema_delete(struct pawl__request *request)
+static const char *version_of(const struct pawl_setting *setting)
 {
-    if (is_long(request, request->parts[0], request->parts[1])) return;
-    struct name name = name_of(BY_TYPE, request->parts[0], request->parts[1]);
-    forget(request, &name, request->parts[0], request->parts[1]);
-}
-
-/* The type's settings: names end in " VERSION". */
-static enum pawl_err versions_of(struct pawl__request *request, struct pawl_settings *out,
-                                 struct pawl_diag *diag)
-{
-    struct name name = name_of(BY_TYPE, request->parts[0], "");
-    return pawl_settings_get(pawl__request_pawl(request), name.text, out, diag);
+    return strrchr(setting->name, ' ') + 1;
 }
 
 /* Numbers by their value, also within "1.10" and "1.9". */
@@ -341,20 +301,11 @@ static int compare_versions(const char *a, const char *b)
 void pawl__on_type_schema_newest(struct pawl__request *request)
 {
     struct pawl_settings settings = { 0 };
-    struct pawl_diag diag;
-    if (is_long(request, request->parts[0], "")) return;
-    enum pawl_err err = versions_of(request, &settings, &diag);
-    if (err) {
-        pawl_settings_release(&settings);
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
     const struct pawl_setting *newest = NULL;
+    if (!read_versions(request, &settings)) return;
     for (size_t i = 0; i < settings.count; i++) {
-        const char *version = strrchr(settings.at[i].name, ' ') + 1;
-        if (!newest || compare_versions(strrchr(newest->name, ' ') + 1, version) < 0) {
-            newest = &settings.at[i];
-        }
+        const struct pawl_setting *at = &settings.at[i];
+        if (!newest || compare_versions(version_of(newest), version_of(at)) < 0) newest = at;
     }
     if (newest) {
         pawl__buf_add_text(&request->reply, newest->value);
@@ -368,21 +319,14 @@ void pawl__on_type_schema_newest(struct pawl__request *request)
 void pawl__on_type_schema_versions(struct pawl__request *request)
 {
     struct pawl_settings settings = { 0 };
-    struct pawl_diag diag;
-    if (is_long(request, request->parts[0], "")) return;
-    enum pawl_err err = versions_of(request, &settings, &diag);
-    if (err) {
-        pawl_settings_release(&settings);
-        pawl__reply_err(request, err, &diag);
-        return;
-    }
     struct pawl__buf *out = &request->reply;
+    if (!read_versions(request, &settings)) return;
     pawl__buf_add_text(out, "{\"type\":");
     pawl__buf_add_json(out, request->parts[0], strlen(request->parts[0]));
     pawl__buf_add_text(out, ",\"versions\":[");
     for (size_t i = 0; i < settings.count; i++) {
         if (i) pawl__buf_add(out, ",", 1);
-        add_version(out, strrchr(settings.at[i].name, ' ') + 1);
+        add_version(out, version_of(&settings.at[i]));
     }
     pawl__buf_add_text(out, "],\"items\":[");
     for (size_t i = 0; i < settings.count; i++) {
