@@ -143,7 +143,7 @@ EXCEPTIONS = {
         who_serves turn_begin turn_mark turn_settle now notify key_lock key_lock_all key_try
         migration_lock migration_insert""",
     "reads a small table as a whole, and is rare": """
-        identify catalog_grow queue_all queue_insert set_queue_put lane_since lane_insert
+        set_moot identify catalog_grow queue_all queue_insert set_queue_put lane_since lane_insert
         node_census node_silent node_old nodes_all lock_owned locks_all token_all setting_list
         stats_counts count_fold turn_forget""",
     "reads the roll of leases as a whole, when a node is gone": "set_runs_end",

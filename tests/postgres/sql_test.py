@@ -227,6 +227,106 @@ def a_unique_key_in_use_is_not_waited_for(place):
     assert place.show(job)["state"] == "available"
 
 
+UNIQUE = "uniqueness => '{\"keys\":[\"type\"]}'"
+REPLACES = "uniqueness => '{\"keys\":[\"type\"],\"on_conflict\":\"replace\"}'"
+AN_ID = "0198c3a0-0000-7000-8000-000000000001"
+
+
+@test
+def an_id_that_comes_again_is_another_job(place):
+    """What was left to be decided about the first one goes with it."""
+    app, guest = place.session(), place.guest()
+    app.sql(f"SELECT pawl_submit('a', id => '{AN_ID}', {UNIQUE})")
+    place.pawl("cancel", AN_ID)
+    assert app.sql(f"SELECT count(*) FROM {place.schema}.pawl_unsettled") == "0"
+    place.pawl("delete", AN_ID)
+    app.sql(f"SELECT pawl_submit('a', id => '{AN_ID}', {UNIQUE})")
+    place.settle()
+    assert place.show(AN_ID)["state"] == "available"
+    assert guest.ask("claim default w") == f"{AN_ID} 1"
+    app.sql(f"SELECT pawl_fail('{AN_ID}', 1, 'boom')")
+    place.pawl("cancel", AN_ID)
+    place.pawl("delete", AN_ID)
+    app.sql(f"SELECT pawl_submit('a', id => '{AN_ID}')")
+    assert guest.ask("claim default w") == f"{AN_ID} 1"
+    place.settle()
+    assert place.show(AN_ID)["state"] == "active"
+    app.sql(f"SELECT pawl_complete('{AN_ID}', 1)")
+
+
+@test
+def a_job_that_ended_unchecked_is_checked_when_it_comes_back(place):
+    app, guest = place.session(), place.guest()
+    for swept in (False, True):
+        job = app.sql(f"SELECT pawl_submit('a', {UNIQUE})")
+        other = app.sql(f"SELECT pawl_submit('a', {UNIQUE})")
+        place.pawl("cancel", job)
+        if swept:
+            place.settle()
+            assert place.show(other)["state"] == "available"
+        place.pawl("retry", job)
+        place.settle()
+        assert place.show(other)["state"] == "available"
+        assert other in place.show(job)["reason"]
+        place.pawl("cancel", other)
+        place.pawl("retry", job)  # the key is free by now
+        place.settle()
+        assert place.show(job)["state"] == "available"
+        place.pawl("submit", "a", "--unique", "type", code=1)
+        place.pawl("cancel", job)
+    # an operator lets it run unchecked, and the application ends it
+    job = app.sql(f"SELECT pawl_submit('a', {UNIQUE})")
+    place.pawl("activate", job)
+    assert guest.ask("claim default w") == f"{job} 1"
+    app.sql(f"SELECT pawl_complete('{job}', 1)")
+    assert app.sql(f"SELECT count(*) FROM {place.schema}.pawl_unsettled") == "0"
+    job = app.sql("SELECT pawl_submit('a', retry => '{\"tries\":1}')")
+    place.settle()
+    assert place.show(job)["state"] == "cancelled"
+    place.pawl("retry", job)
+    place.settle()
+    assert '"tries"' in place.show(job)["reason"]
+
+
+@test
+def paused_jobs_keep_no_others_from_their_keys(place):
+    """They are more than one sweep asks about."""
+    app = place.session()
+    app.sql("SELECT pawl_submit('a', json_build_array(n)::text, queue => 'held',"
+            " uniqueness => '{\"keys\":[\"args\"]}') FROM generate_series(1, 300) AS n")
+    place.pawl("pause", "--all-matching", "--yes")
+    job = app.sql(f"SELECT pawl_submit('b', {UNIQUE})")
+    place.pawl("upkeep")
+    assert place.show(job)["state"] == "available"
+    assert app.sql(f"SELECT count(*) FROM {place.schema}.pawl_unsettled") == "300"
+
+
+@test
+def of_two_that_replace_the_newer_one_stays(place):
+    """In whatever order they are checked, and whether the newer one has ended by then or not."""
+    app, holder = place.session(), place.session()
+    for ended in (False, True):
+        for paused in (False, True):
+            older = app.sql(f"SELECT pawl_submit('a', {REPLACES})")
+            newer = app.sql(f"SELECT pawl_submit('a', {REPLACES})")
+            holder.sql("BEGIN")
+            if paused:
+                place.pawl("pause", older)
+            else:
+                holder.sql(f"SELECT 1 FROM {place.schema}.pawl_job WHERE id = '{older}' FOR UPDATE")
+            place.pawl("upkeep")
+            assert place.show(newer)["state"] == "available"
+            if ended:
+                place.pawl("skip", newer)
+            holder.sql("ROLLBACK")
+            if paused:
+                place.pawl("resume", older)
+            place.settle()
+            shown = place.show(older)
+            assert (shown["state"], shown["reason"]) == ("cancelled", "replaced"), shown
+            assert place.show(newer)["state"] == ("skipped" if ended else "available")
+
+
 @test
 def the_library_waits_for_an_open_transaction(place):
     app = place.session()

@@ -249,6 +249,7 @@ static void note_moves(struct pawl__set *set)
 enum pawl_err pawl__set_store(struct pawl__set *set)
 {
     list_keys(set);
+    pawl__settle_list(set);
     pawl__notes_list(set);
     pawl__records_list(set);
     if (set->failed) return pawl__fail_nomem(set->diag);

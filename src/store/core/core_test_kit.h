@@ -28,6 +28,7 @@ struct pawl__backend {
     struct held held[HOLDERS_MAX];
     size_t held_count;
     bool keys_held; /* by another transaction, for who does not wait */
+    size_t keys_read;
     struct pawl__set set;
     struct pawl__rng rng;
     struct pawl_diag diag;
@@ -72,6 +73,7 @@ static inline enum pawl_err load(struct pawl__backend *b, struct pawl__set *set,
 
 static inline enum pawl_err load_keys(struct pawl__backend *b, struct pawl__set *set, bool wait)
 {
+    b->keys_read += set->unread_keys;
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         set->keys[i].held = !wait && b->keys_held;
         for (size_t k = 0; k < b->held_count; k++) {

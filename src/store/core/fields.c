@@ -75,6 +75,9 @@ static const struct pawl__field pawl__log_cut_fields[] = { PAWL__CUT_FIELDS(X) }
 #define OF struct pawl__followed
 static const struct pawl__field pawl__followed_fields[] = { PAWL__FOLLOWED_FIELDS(X) };
 #undef OF
+#define OF struct pawl__moot
+static const struct pawl__field pawl__moot_fields[] = { PAWL__MOOT_FIELDS(X) };
+#undef OF
 #define OF struct pawl__unsettled
 static const struct pawl__field pawl__unsettled_fields[] = { PAWL__UNSETTLED_FIELDS(X) };
 #undef OF

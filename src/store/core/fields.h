@@ -153,6 +153,10 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 /* struct pawl__followed */
 #define PAWL__FOLLOWED_FIELDS(X)                                                                   \
     X(seq,            seq,            I64)
+/* struct pawl__moot */
+#define PAWL__MOOT_FIELDS(X)                                                                       \
+    X(id,             job_id,         ID)                                                          \
+    X(ties,           ties,           BITS)
 /* struct pawl__unsettled */
 #define PAWL__UNSETTLED_FIELDS(X)                                                                  \
     X(at_ms,          at_ms,          TIME)                                                        \
@@ -229,6 +233,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(LINE,     pawl__log_line, PAWL__LINE_FIELDS,   true)                                         \
     X(LINE_TRIM, pawl__log_cut, PAWL__CUT_FIELDS,    true)  /* lines that are forgotten */      \
     X(FOLLOWED, pawl__followed, PAWL__FOLLOWED_FIELDS, false) /* entries that are done */          \
+    X(MOOT,     pawl__moot,    PAWL__MOOT_FIELDS,    false) /* entries that are of no use */       \
     X(UNSETTLED, pawl__unsettled, PAWL__UNSETTLED_FIELDS, false)                                   \
     X(NODE_NEW, pawl__node,    PAWL__NODE_FIELDS,    false)                                        \
     X(NODE_PUT, pawl__node,    PAWL__NODE_FIELDS,    false)                                        \

@@ -130,13 +130,16 @@ enum pawl_err pawl__rule_snooze(struct pawl__set *set, struct pawl__op *op)
 
 /* ---- what was reported from SQL ---- */
 
-/* The job whose run it is about; NULL: that has ended otherwise, by an operator for example. */
+/* The job whose run it is about, and is over now. NULL: it was before, by an operator say. */
 static struct pawl__row *told_of(struct pawl__set *set, const struct pawl__unsettled *told)
 {
     struct pawl__row *row = pawl__set_find(set, told->id);
+    int32_t ties = told->ties & PAWL__TIES_TOLD;
     bool current = row && row->found == PAWL__FOUND_LIVE && row->state == PAWL_STATE_ACTIVE &&
-                   row->run == told->run;
-    return current ? row : NULL;
+                   row->run == told->run && row->ties & ties;
+    if (!current) return NULL;
+    pawl__settle_own(set, row, ties);
+    return row;
 }
 
 /* As of the time when it was reported, however late that is. */

@@ -185,12 +185,29 @@ void pawl__set_drop_key(struct pawl__set *set, const uint8_t digest[16], struct 
 
 /* ---- a new job ---- */
 
+enum pawl_err pawl__key_replace(struct pawl__set *set, struct pawl__row *row)
+{
+    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
+    enum pawl_state from = row->state;
+    enum pawl_err err =
+        pawl__row_move(set, row, cancel, 1, &(struct pawl__target){ .reason = "replaced" });
+    if (err) return err;
+    if (from == PAWL_STATE_ACTIVE) pawl__set_control(set);
+    pawl__set_put(set, PAWL__TABLE_AUDIT,
+                  &(struct pawl__audit){ .at_ms = set->now_ms,
+                                         .id = row->id,
+                                         .action = "replace",
+                                         .reason = "replaced by a job with the same key",
+                                         .from = from,
+                                         .to = row->state });
+    return PAWL_OK;
+}
+
 /* The newcomer takes the holder's place. One that has ended cannot be cancelled, and need not be.
  */
 static enum pawl_err replace(struct pawl__set *set, const struct pawl__key *key,
                              struct pawl_job_id id, struct pawl__answer *answer)
 {
-    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
     struct pawl__row *row = pawl__set_find(set, id);
     if (!row || row->found != PAWL__FOUND_LIVE || pawl_state_is_terminal(row->state)) {
         return PAWL_OK;
@@ -199,19 +216,7 @@ static enum pawl_err replace(struct pawl__set *set, const struct pawl__key *key,
     if (key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE) {
         answer->due_at_ms = row->due_at_ms;
     }
-    enum pawl_state from = row->state;
-    enum pawl_err err =
-        pawl__row_move(set, row, cancel, 1, &(struct pawl__target){ .reason = "replaced" });
-    if (err) return err;
-    if (from == PAWL_STATE_ACTIVE) pawl__set_control(set);
-    pawl__set_put(set, PAWL__TABLE_AUDIT,
-                  &(struct pawl__audit){ .at_ms = set->now_ms,
-                                         .id = id,
-                                         .action = "replace",
-                                         .reason = "replaced by a job with the same key",
-                                         .from = from,
-                                         .to = row->state });
-    return PAWL_OK;
+    return pawl__key_replace(set, row);
 }
 
 static enum pawl_err meet(struct pawl__set *set, struct pawl__op *op, const struct pawl__key *key,

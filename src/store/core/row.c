@@ -25,6 +25,7 @@ void pawl__row_loaded(const struct pawl__set *set, struct pawl__row *row, enum p
     row->was.state = row->state;
     row->was.rank = row->rank;
     row->was.has_end = row->has_end;
+    row->was.entries = pawl__settle_entries(row);
 }
 
 struct pawl_job *pawl__row_job(struct pawl__set *set, struct pawl__row *row)
@@ -58,11 +59,9 @@ static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at
 }
 
 /* What was told of a run goes with it. */
-static void forget_told(struct pawl__row *row)
+static void forget_told(struct pawl__set *set, struct pawl__row *row)
 {
-    if (!(row->ties & PAWL__TIES_TOLD)) return;
-    row->ties &= ~PAWL__TIES_TOLD;
-    row->wrote |= PAWL__WROTE_FACTS;
+    if (row->ties & PAWL__TIES_TOLD) pawl__row_tie(set, row, row->ties & ~PAWL__TIES_TOLD);
 }
 
 static void forget_end(struct pawl__row *row)
@@ -156,7 +155,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
     enter(set, row, to, target);
     row->state = to;
     row->wrote |= PAWL__WROTE_STAND;
-    if (to != PAWL_STATE_ACTIVE) forget_told(row);
+    if (to != PAWL_STATE_ACTIVE) forget_told(set, row);
     if (row->was.has_end) row->wrote |= PAWL__WROTE_FACTS; // it got a new rank when it was read
     bool waits = to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE;
     pawl__set_note_move(set, &(struct pawl__set_move){ .row = row,

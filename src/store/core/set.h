@@ -80,6 +80,7 @@ struct pawl__row {
         enum pawl_state state;
         int64_t rank;
         bool has_end;
+        int32_t entries; /* see pawl__settle_entries */
     } was;
     bool restored; /* it was in the archive and must come back from there */
     uint8_t gone;  /* deleted from there: LIVE or ARCHIVED; `found` is ABSENT then */
@@ -253,6 +254,12 @@ struct pawl__queue_row {
 /* An entry that is done. */
 struct pawl__followed {
     int64_t seq;
+};
+
+/* The entry of a job for one of PAWL__TIES_OWN: there is no use for it any more. */
+struct pawl__moot {
+    struct pawl_job_id id;
+    int32_t ties;
 };
 
 /* A job that holds or held a key. */

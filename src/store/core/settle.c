@@ -21,9 +21,11 @@ static const struct {
 
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
 {
+    int32_t others = row->ties & ~PAWL__TIES_OWN;
+    if (!others) return;
     pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
                                                        .id = row->id,
-                                                       .ties = row->ties,
+                                                       .ties = others,
                                                        .run = row->run,
                                                        .from = from,
                                                        .to = row->state });
@@ -40,6 +42,48 @@ void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *ent
     struct pawl__row *row = pawl__set_want(set, entry->id, need);
     if (row) row->job_arena = &set->arena;
     pawl__set_unsettle(set, entry);
+}
+
+/* ---- ties about the job itself ---- */
+
+int32_t pawl__settle_entries(const struct pawl__row *row)
+{
+    bool lives = row->found == PAWL__FOUND_LIVE && !row->has_end;
+    return row->ties & (lives ? PAWL__TIES_OWN : PAWL__TIES_TOLD);
+}
+
+void pawl__settle_own(struct pawl__set *set, struct pawl__row *row, int32_t tie)
+{
+    row->was.entries &= ~tie;
+    pawl__row_tie(set, row, row->ties & ~tie);
+}
+
+/* It came back, and is to be read whole: how long it is nobody knows here, so it is read alone. */
+static void list_unchecked(struct pawl__set *set, const struct pawl__row *row)
+{
+    pawl__set_put(set, PAWL__TABLE_UNSETTLED,
+                  &(struct pawl__unsettled){ .at_ms = set->now_ms,
+                                             .id = row->id,
+                                             .ties = PAWL__TIE_UNCHECKED,
+                                             .bytes = PAWL__SETTLE_BYTES_MAX,
+                                             .run = row->run,
+                                             .from = row->was.state,
+                                             .to = row->state });
+    pawl__tale_due(set->tale, set->now_ms); // soon
+}
+
+void pawl__settle_list(struct pawl__set *set)
+{
+    for (size_t i = 0; i < set->row_count; i++) {
+        const struct pawl__row *row = pawl__set_at(set, i);
+        if (!((row->ties | row->was.entries) & PAWL__TIES_OWN) || !row->wrote) continue;
+        int32_t has = pawl__settle_entries(row), moot = row->was.entries & ~has;
+        for (int32_t bit = 1; bit <= moot; bit <<= 1) {
+            if (!(moot & bit)) continue;
+            pawl__set_put(set, PAWL__TABLE_MOOT, &(struct pawl__moot){ row->id, bit });
+        }
+        if (!row->birth && has & ~row->was.entries & PAWL__TIE_UNCHECKED) list_unchecked(set, row);
+    }
 }
 
 /* ---- one move ---- */

@@ -11,15 +11,22 @@
  * the same transaction: either the move and the entry are there, or neither. The sweep
  * PAWL__OP_SETTLE takes entries up again, on any node.
  *
- * 1. A rule has the job as it is now, which may have moved on since, and what the move was.
+ * 1. A rule has the job as it is now, which may have moved on since, and what the move was. The job
+ *    may be gone, and its id that of another.
  * 2. A rule that cannot follow yet changes nothing. It is called again, later, for the same move.
  *
  * An application that ends a run in a transaction of its own database session (postgres/script)
  * cannot ask the rules here. It leaves an entry with what it reports, and a tie of PAWL__TIES_TOLD
  * on the job: that run is over, for its owner and for everybody else, and what becomes of the job
  * is decided when the entry is followed up (finish.c). The tie goes with the run. A job that was
- * submitted there with a retry policy or a unique policy is held until its entry is followed up:
- * unchecked.c.
+ * submitted there with a retry policy or a unique policy has a tie and an entry too, and is held
+ * until its entry is followed up (unchecked.c). If it ends before that, or by that, the tie stays:
+ * the job is checked when it comes back.
+ *
+ * 3. These ties, PAWL__TIES_OWN, are about the job itself and not about its moves. A job has one
+ *    entry for each, but for UNCHECKED only as long as it has not ended. What changes that writes
+ *    or deletes the entry too. So no entry meets another job of the same id, and to delete a job,
+ *    which has ended, no entry need be looked for.
  *
  * Threads: the set's. */
 #ifndef PAWL_STORE_CORE_SETTLE_H
@@ -28,7 +35,7 @@
 #include "store/core/set.h"
 
 /* bit, NAME, what depends on the job's moves. Numbers are stored: append, never reuse. Bits from 24
- * on are for tests. */
+ * on are for tests; SQL functions (postgres/script) know the numbers of PAWL__TIES_OWN. */
 #ifndef PAWL__TIES_MORE /* tests bring ties of their own: tests/settle/ties.h */
 #define PAWL__TIES_MORE(X)
 #endif
@@ -57,7 +64,11 @@ struct pawl__tie {
 };
 
 #define X(bit, name, ...) PAWL__TIE_##name = 1 << (bit),
-enum { PAWL__TIE_NONE = 0, PAWL__TIES(X) PAWL__TIES_TOLD = PAWL__TIE_FAILED | PAWL__TIE_PUT_OFF };
+enum {
+    PAWL__TIE_NONE = 0,
+    PAWL__TIES(X) PAWL__TIES_TOLD = PAWL__TIE_FAILED | PAWL__TIE_PUT_OFF,
+    PAWL__TIES_OWN = PAWL__TIES_TOLD | PAWL__TIE_UNCHECKED
+};
 #undef X
 #define X(bit, name, ...) extern const struct pawl__tie pawl__tie_##name;
 PAWL__TIES(X)
@@ -65,6 +76,12 @@ PAWL__TIES(X)
 
 /* All ties that have a rule here. */
 int32_t pawl__settle_known(void);
+/* Those of PAWL__TIES_OWN for which a job has an entry, as its row is. */
+int32_t pawl__settle_entries(const struct pawl__row *row);
+/* The entry for such a tie is being followed up, and the tie goes. */
+void pawl__settle_own(struct pawl__set *set, struct pawl__row *row, int32_t tie);
+/* Before the store: entries of rows that have them no longer, or again. */
+void pawl__settle_list(struct pawl__set *set);
 /* A job with ties has moved. */
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from);
 /* Follow up all that was noted. An error fails the batch. */

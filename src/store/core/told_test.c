@@ -108,6 +108,13 @@ static void a_reported_run_is_over_and_no_lost_lease(void **state)
     close_store(b);
 }
 
+static struct pawl__row *put_unchecked(struct pawl__backend *b, uint32_t n)
+{
+    struct pawl__row *row = put(b, n, PAWL_STATE_PENDING);
+    row->ties = PAWL__TIE_UNCHECKED;
+    return row;
+}
+
 static void a_job_is_held_until_its_policy_is_checked(void **state)
 {
     (void)state;
@@ -115,7 +122,7 @@ static void a_job_is_held_until_its_policy_is_checked(void **state)
                                   bad = { "{\"tries\":1}", 11 };
     struct pawl__backend *b = open_with_entries();
     for (uint32_t i = 1; i <= 4; i++) {
-        struct pawl__row *row = put(b, i, PAWL_STATE_PENDING);
+        struct pawl__row *row = put_unchecked(b, i);
         row->retry = i == 2 ? bad : good;
         if (i == 4) row->due_at_ms = NOW_MS + 1;
         told((struct pawl__unsettled){ .id = id_of(i),
@@ -130,6 +137,55 @@ static void a_job_is_held_until_its_policy_is_checked(void **state)
     close_store(b);
 }
 
+/* ---- entries and their jobs ---- */
+
+/* That of an earlier job of the same id, say. */
+static void an_entry_needs_the_tie_of_its_job(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    put(b, 1, PAWL_STATE_ACTIVE);
+    put(b, 2, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_PUT_OFF;
+    put(b, 3, PAWL_STATE_PENDING);
+    put(b, 4, PAWL_STATE_ACTIVE);
+    told((struct pawl__unsettled){ .id = id_of(1), .ties = PAWL__TIE_FAILED, .run = 1 });
+    told((struct pawl__unsettled){ .id = id_of(2), .ties = PAWL__TIE_FAILED, .run = 1 });
+    told((struct pawl__unsettled){ .id = id_of(3), .ties = PAWL__TIE_UNCHECKED });
+    told((struct pawl__unsettled){ .id = id_of(4), .ties = PAWL__TIE_PUT_OFF, .run = 1 });
+    settle_told(b);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_ACTIVE);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_ACTIVE);
+    assert_int_equal(b->rows[2].state, PAWL_STATE_PENDING);
+    assert_int_equal(b->rows[3].state, PAWL_STATE_ACTIVE);
+    close_store(b);
+}
+
+static struct pawl__op delete_op(uint32_t n)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_DELETE, .remove = { .id = id_of(n) } };
+}
+
+/* So none is left when the job is deleted, and that costs other deletions nothing. */
+static void entries_go_when_their_job_ends(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    put(b, 1, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_FAILED;
+    put_unchecked(b, 2);
+    put(b, 3, PAWL_STATE_PENDING);
+    put_unchecked(b, 4);
+    for (uint32_t i = 1; i <= 4; i++) {
+        struct pawl__op ops[] = { control_op(i, PAWL_CONTROL_CANCEL), delete_op(i) };
+        run_ops(b, ops, i == 4 ? 2 : 1); // in one batch, or in two
+        assert_int_equal(b->put[PAWL__TABLE_MOOT], i < 3 ? i : i - 1);
+        if (i < 4) run_ops(b, &ops[1], 1);
+        assert_int_equal(ops[1].err, PAWL_OK);
+        assert_int_equal(b->put[PAWL__TABLE_MOOT], i < 3 ? i : i - 1);
+    }
+    assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 0);
+    close_store(b);
+}
+
 /* ---- unique policies ---- */
 
 /* A job with a unique policy over its type, of which nothing has been checked. */
@@ -137,7 +193,7 @@ static struct pawl__row *put_unique(struct pawl__backend *b, uint32_t n, const c
 {
     static struct pawl_job jobs[8];
     static char policies[8][80];
-    struct pawl__row *row = put(b, n, PAWL_STATE_PENDING);
+    struct pawl__row *row = put_unchecked(b, n);
     int len = snprintf(policies[n], sizeof policies[n],
                        "{\"keys\":[\"type\"],\"on_conflict\":\"%s\"}", on_conflict);
     jobs[n] = (struct pawl_job){ .args = { "[1]", 3 }, .unique = { policies[n], (size_t)len } };
@@ -178,7 +234,7 @@ static void a_unique_job_takes_the_place_of_another(void **state)
     assert_int_equal(b->rows[1].expires_at_ms, NOW_MS + 540);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
     entry_count = 0;
-    put_unique(b, 3, "replace");
+    put_unique(b, 3, "replace")->created_at_ms = 1;
     assert_int_equal(sweep_told(b).sweep.moved, 1);
     assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
     assert_int_equal(b->rows[2].state, PAWL_STATE_AVAILABLE);
@@ -198,6 +254,91 @@ static void a_key_that_is_held_is_asked_later(void **state)
     settle_told(b);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     close_store(b);
+}
+
+/* It was never checked, and is before long. */
+static void a_job_that_comes_back_is_checked_then(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    struct pawl__op back = control_op(1, PAWL_CONTROL_RETRY);
+    put_unique(b, 1, "reject");
+    run_ops(b, (struct pawl__op[]){ control_op(1, PAWL_CONTROL_CANCEL) }, 1);
+    assert_int_equal(sweep_told(b).sweep.moved, 1); // had another node had the entry in its hands
+    assert_int_equal(b->put[PAWL__TABLE_CHECKED], 0);
+    run_ops(b, &back, 1);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 1);
+    entry_count = 0;
+    told((struct pawl__unsettled){ .id = id_of(1),
+                                   .ties = PAWL__TIE_UNCHECKED,
+                                   .bytes = PAWL__SETTLE_BYTES_MAX,
+                                   .from = PAWL_STATE_CANCELLED,
+                                   .to = PAWL_STATE_AVAILABLE });
+    assert_int_equal(sweep_told(b).sweep.moved, 1);
+    assert_int_equal(b->put[PAWL__TABLE_CHECKED], 1);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    assert_int_equal(b->rows[0].ties, 0);
+    close_store(b);
+}
+
+/* What was refused is so again, unless its key is free by then. */
+static void a_refused_job_that_comes_back_is_checked_again(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    struct pawl__op back = control_op(2, PAWL_CONTROL_RETRY);
+    put_unique(b, 1, "reject");
+    put_unique(b, 2, "reject");
+    settle_told(b);
+    assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
+    run_ops(b, (struct pawl__op[]){ control_op(1, PAWL_CONTROL_CANCEL) }, 1);
+    assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 0);
+    run_ops(b, &back, 1);
+    assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 1);
+    assert_int_equal(b->put[PAWL__TABLE_MOOT], 0);
+    close_store(b);
+}
+
+static void a_paused_job_asks_for_no_key(void **state)
+{
+    (void)state;
+    struct pawl__backend *b = open_with_entries();
+    struct pawl__row *paused = put_unique(b, 1, "reject");
+    paused->state = PAWL_STATE_PAUSED;
+    paused->paused_from = PAWL_STATE_PENDING;
+    assert_int_equal(sweep_told(b).sweep.moved, 0);
+    assert_int_equal(b->keys_read, 0);
+    paused->state = PAWL_STATE_PENDING;
+    paused->paused_from = PAWL_STATE_NONE;
+    settle_told(b);
+    assert_int_equal(b->keys_read, 1);
+    assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
+    close_store(b);
+}
+
+/* The older one was held when the newer one was checked, which may be over by now. */
+static void a_job_does_not_replace_a_newer_one(void **state)
+{
+    (void)state;
+    static const enum pawl_state newer[] = { PAWL_STATE_AVAILABLE, PAWL_STATE_COMPLETED };
+    for (size_t i = 0; i < 4; i++) {
+        struct pawl__backend *b = open_with_entries();
+        int64_t apart_ms = i / 2; // or in one millisecond
+        put_unique(b, 2, "replace")->created_at_ms = 1 + apart_ms;
+        settle_told(b);
+        b->rows[0].state = newer[i % 2];
+        b->rows[0].has_end = i % 2;
+        entry_count = 0;
+        put_unique(b, 1, "replace")->created_at_ms = 1;
+        assert_int_equal(sweep_told(b).sweep.moved, 1);
+        assert_int_equal(b->rows[0].state, newer[i % 2]);
+        assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
+        assert_string_equal(b->rows[1].end_reason, "replaced");
+        assert_int_equal(b->held_count, 1);
+        assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
+        close_store(b);
+    }
 }
 
 static void only_so_much_is_read_at_once(void **state)
@@ -226,6 +367,12 @@ int main(void)
         cmocka_unit_test(a_unique_key_is_taken_once),
         cmocka_unit_test(a_unique_job_takes_the_place_of_another),
         cmocka_unit_test(a_key_that_is_held_is_asked_later),
+        cmocka_unit_test(an_entry_needs_the_tie_of_its_job),
+        cmocka_unit_test(entries_go_when_their_job_ends),
+        cmocka_unit_test(a_job_that_comes_back_is_checked_then),
+        cmocka_unit_test(a_refused_job_that_comes_back_is_checked_again),
+        cmocka_unit_test(a_paused_job_asks_for_no_key),
+        cmocka_unit_test(a_job_does_not_replace_a_newer_one),
         cmocka_unit_test(only_so_much_is_read_at_once),
     };
     return cmocka_run_group_tests_name("told", tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* Jobs that an application has submitted in a transaction of its own database session
  * (postgres/script), as far as only C can check them: their retry policy and their unique policy.
  * Such a job is pending until its entry is followed up here. What a submit from C would refuse ends
- * the job, with the reason; otherwise it takes its unique key and goes where it would have gone.
+ * the job, with the reason; otherwise it takes its unique key and goes where it would have gone. A
+ * job that has ended in between, or by this, is checked when it comes back.
  *
  * The locks of keys come before those of rows, in one order for all, but the key is known only when
  * the job was read. So the key's lock is taken if it is free, and otherwise the entry waits for the
@@ -58,19 +59,40 @@ static enum pawl_err check(struct pawl__set *set, const struct pawl__row *row,
     return err;
 }
 
+/* NULL: there is nothing to be checked, now or ever. */
 static struct pawl__row *find(struct pawl__set *set, const struct pawl__unsettled *told)
 {
     struct pawl__row *row = pawl__set_find(set, told->id);
-    bool lives = row && row->found == PAWL__FOUND_LIVE && !pawl_state_is_terminal(row->state);
-    return lives ? row : NULL;
+    return row && pawl__settle_entries(row) & PAWL__TIE_UNCHECKED ? row : NULL;
 }
 
-/* All keys of a round are asked for together. */
+/* Does the job come straight from its submission, and not back from an end? */
+static bool is_first(const struct pawl__unsettled *told)
+{
+    return told->from == PAWL_STATE_NONE;
+}
+
+/* Was it submitted to stay pending? */
+static bool stays(const struct pawl__unsettled *told)
+{
+    return is_first(told) && told->to == PAWL_STATE_PENDING;
+}
+
+/* It is pending and was paused: it is let go when it is resumed. */
+static bool is_paused(const struct pawl__row *row, const struct pawl__unsettled *told)
+{
+    return !stays(told) && row->state == PAWL_STATE_PAUSED &&
+           row->paused_from == PAWL_STATE_PENDING;
+}
+
+/* All keys of a round are asked for together. There is a bound on their number, so those that will
+ * not be taken now are not among them. */
 static void want_unchecked(struct pawl__set *set, const struct pawl__unsettled *told)
 {
     const struct pawl__row *row = find(set, told);
     struct pawl__key key;
-    if (row && !check(set, row, &key, NULL) && key.kind) pawl__set_want_key(set, key.digest);
+    if (!row || is_paused(row, told)) return;
+    if (!check(set, row, &key, NULL) && key.kind) pawl__set_want_key(set, key.digest);
 }
 
 /* ---- its key ---- */
@@ -101,6 +123,25 @@ static void add_record(struct pawl__set *set, struct pawl__row *row, struct pawl
     pawl__set_put(set, PAWL__TABLE_CHECKED, &(struct pawl__checked){ row, row->keys });
 }
 
+/* A newer job has the key, since the two were not checked in the order in which they came: another
+ * transaction held this one, or an operator. In that order this one would have been replaced. */
+static bool is_replaced(struct pawl__set *set, const struct pawl__row *row,
+                        const struct pawl__key *key)
+{
+    const struct pawl__set_key *asked = pawl__set_find_key(set, key->digest);
+    bool replaces = key->on_conflict == PAWL_CONFLICT_REPLACE ||
+                    key->on_conflict == PAWL_CONFLICT_REPLACE_EXCEPT_SCHEDULE;
+    bool newer = false;
+    for (size_t i = 0; replaces && !newer && i < asked->count; i++) {
+        const struct pawl__row *holder = pawl__set_find(set, asked->holders[i].id);
+        if (asked->holders[i].removed || !holder || holder->found == PAWL__FOUND_ABSENT) continue;
+        newer = holder->created_at_ms > row->created_at_ms ||
+                (holder->created_at_ms == row->created_at_ms &&
+                 memcmp(pawl__row_seat(holder), pawl__row_seat(row), sizeof row->id) > 0);
+    }
+    return newer;
+}
+
 static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at_ms,
                     int64_t lives_ms)
 {
@@ -125,7 +166,8 @@ static enum pawl_err take_key(struct pawl__set *set, struct pawl__row *row,
     if (err) return err;
     pawl__keys_take(set, &job);
     add_record(set, row, pawl__keys_pack(set, &job));
-    if (answer.due_at_ms) set_due(set, row, answer.due_at_ms, lives_ms);
+    bool waits = row->state == PAWL_STATE_PENDING || row->state == PAWL_STATE_PAUSED;
+    if (answer.due_at_ms && waits) set_due(set, row, answer.due_at_ms, lives_ms);
     return PAWL_OK;
 }
 
@@ -146,27 +188,45 @@ static void let_go(struct pawl__set *set, struct pawl__row *row)
     if (pawl__row_move(set, row, event, 1, &(struct pawl__target){ 0 })) set->failed = true;
 }
 
-/* It is pending, unless an operator was faster; `to` is PENDING where it is to stay that. One that
- * was paused is let go when it is resumed. */
+/* Not yet let go: pending, and not because it is routed. */
+static bool is_waiting(const struct pawl__row *row)
+{
+    return row->state == PAWL_STATE_PENDING && !row->lease_until_ms;
+}
+
+/* The tie of a job that ends here stays: it is checked again when it comes back. */
+static void decide(struct pawl__set *set, struct pawl__row *row, const struct pawl__unsettled *told,
+                   const struct pawl__key *key, enum pawl_err err, struct pawl_diag *diag)
+{
+    row->was.entries &= ~PAWL__TIE_UNCHECKED; // it is being followed up
+    if (!err && key->kind && is_first(told) && is_replaced(set, row, key)) {
+        if (pawl__key_replace(set, row)) set->failed = true;
+        return;
+    }
+    if (!err && key->kind) err = take_key(set, row, key, told->delay_ms, diag);
+    if (err) {
+        refuse(set, row, diag->text);
+        return;
+    }
+    pawl__settle_own(set, row, PAWL__TIE_UNCHECKED);
+    if (is_waiting(row) && !stays(told)) let_go(set, row);
+}
+
+/* It is pending, unless an operator was faster. */
 static bool follow_unchecked(struct pawl__set *set, const struct pawl__unsettled *told)
 {
     struct pawl__row *row = find(set, told);
     struct pawl_diag diag = { 0 };
     struct pawl__key key;
-    bool stays = told->to == PAWL_STATE_PENDING;
     if (!row) return true;
-    if (!stays && row->state == PAWL_STATE_PAUSED && row->paused_from == PAWL_STATE_PENDING) {
-        return false;
-    }
+    if (is_paused(row, told)) return false;
     enum pawl_err err = check(set, row, &key, &diag);
     if (!err && key.kind) {
         const struct pawl__set_key *asked = pawl__set_want_key(set, key.digest);
         if (!asked || !asked->read) return true; // it is called again
         if (is_held(set, asked)) return false;
-        err = take_key(set, row, &key, told->delay_ms, &diag);
     }
-    if (err) refuse(set, row, diag.text);
-    if (!err && !stays && row->state == PAWL_STATE_PENDING) let_go(set, row);
+    decide(set, row, told, &key, err, &diag);
     return true;
 }
 

@@ -155,6 +155,20 @@ static enum pawl_err drop_followed(struct pawl__backend *mem, const void *data)
     return row && row->seq == seq ? pawl__mem_drop(mem, PAWL__MEM_UNSETTLED, row) : PAWL_OK;
 }
 
+static enum pawl_err drop_moot(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__moot *moot = data;
+    enum pawl_err err = PAWL_OK;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_UNSETTLED, PAWL__MEM_BY_KEY)
+    {
+        const struct pawl__unsettled *entry = row->data;
+        bool its = memcmp(&entry->id, &moot->id, sizeof moot->id) == 0 && entry->ties == moot->ties;
+        if (its) err = pawl__mem_drop(mem, PAWL__MEM_UNSETTLED, row);
+        if (err) break;
+    }
+    return err;
+}
+
 static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
 {
     const struct pawl__gone *gone = data;
@@ -191,6 +205,7 @@ static const struct {
     [PAWL__TABLE_LINE] = { PUT, PAWL__MEM_LINE },
     [PAWL__TABLE_LINE_TRIM] = { APPLY, .apply = trim_lines },
     [PAWL__TABLE_FOLLOWED] = { APPLY, .apply = drop_followed },
+    [PAWL__TABLE_MOOT] = { APPLY, .apply = drop_moot },
     [PAWL__TABLE_UNSETTLED] = { PUT, PAWL__MEM_UNSETTLED },
     [PAWL__TABLE_RUNS_END] = { APPLY, .apply = end_runs },
     [PAWL__TABLE_QUEUE_PUT] = { APPLY, .apply = put_queue },

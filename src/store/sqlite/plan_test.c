@@ -134,6 +134,7 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_FRESH_GET,     // one row at most
     SQL_FRESH_ABSORB,
     SQL_UNSETTLED_NEXT, // in its order; holds what is left to be settled
+    SQL_SET_MOOT,       // the same table, when such a job ends otherwise
     SQL_QUEUE_ALL,      // small, and wanted whole
     SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_NODE_OLD,
     SQL_LOCK_OWNED,     SQL_TOKEN_ALL,
@@ -301,6 +302,8 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                            "SEARCH pawl_job USING INTEGER PRIMARY KEY (rowid=?)\n" },
         { SQL_SET_FOLLOWED, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid=?)\n"
                             "LIST SUBQUERY 1\nSCAN pawl_set_followed VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_MOOT, "SCAN pawl_unsettled\n"
+                        "LIST SUBQUERY 1\nSCAN pawl_set_moot VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_UNSETTLED, "SCAN pawl_set_unsettled VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NODE_LOAD, WANTED("n", "name") },
         { SQL_LOCK_LOAD, WANTED("l", "name") },

@@ -9,15 +9,19 @@ LANGUAGE sql AS $$
     WHERE c.state IS NOT NULL
 $$;
 
--- A job, as it was before, has moved. What follows where it has ties is left to a node.
+-- A job, as it was before, has moved. What follows where it has ties is left to a node. 7: the ties
+-- that are about the job itself; 4: it is yet to be checked, and if it ends before, its entry goes.
 CREATE OR REPLACE FUNCTION pawl__moved(j pawl_job, to_state integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pawl__count(j.lane, j.state, to_state);
-    IF j.ties & ~3 <> 0 THEN
+    IF j.ties & ~7 <> 0 THEN
         INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state)
-        VALUES (pawl__now(), j.id, j.ties & ~3, j.run, j.state, to_state);
+        VALUES (pawl__now(), j.id, j.ties & ~7, j.run, j.state, to_state);
         PERFORM pawl__tell('');
+    END IF;
+    IF j.ties & 4 <> 0 AND to_state >= 7 THEN
+        DELETE FROM pawl_unsettled WHERE job_id = j.id AND ties = 4;
     END IF;
 END $$;
 

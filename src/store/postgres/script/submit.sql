@@ -231,6 +231,7 @@ BEGIN
     j.keys := nullif(coalesce('\x01'::bytea || digests[1], '') || coalesce('\x02'::bytea
         || digests[2], ''), '');
     j.state := CASE WHEN pending OR unchecked THEN 3 WHEN j.due_at_ms > now_ms THEN 1 ELSE 2 END;
+    j.ties := CASE WHEN unchecked THEN 4 END;
     state := j.state;
     PERFORM pawl__enter(j, now_ms + kept_ms);
     IF unchecked THEN

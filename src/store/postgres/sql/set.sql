@@ -278,6 +278,14 @@ WHERE j.ctid = g.place
 DELETE FROM pawl_unsettled
 WHERE seq = ANY (:seq)
 
+-- name: set_moot
+-- A scan: entries are few, and it is rare.
+DELETE FROM pawl_unsettled
+WHERE CASE WHEN true THEN (job_id, ties) IN (
+    SELECT g.job_id, g.ties::integer
+    FROM unnest({{moot.fields bound}}) AS g ({{moot.fields}})
+) END
+
 -- name: set_unsettled
 INSERT INTO pawl_unsettled ({{unsettled.fields}})
 SELECT {{unsettled.fields of g}}

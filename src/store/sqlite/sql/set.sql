@@ -291,6 +291,11 @@ WHERE pawl_job.key = s.key
 DELETE FROM pawl_unsettled
 WHERE seq IN (SELECT seq FROM pawl_set_followed)
 
+-- name: set_moot
+-- A scan: entries are few, and it is rare.
+DELETE FROM pawl_unsettled
+WHERE (job_id, ties) IN (SELECT job_id, ties FROM pawl_set_moot)
+
 -- name: set_unsettled
 INSERT INTO pawl_unsettled ({{unsettled.fields}})
 SELECT {{unsettled.fields}}
