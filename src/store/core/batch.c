@@ -19,7 +19,6 @@
 #include <string.h>
 
 enum { TRIES_MAX = 5 };
-enum { PEEK_MAX = 16 }; /* operations of a batch that may all be in vain */
 
 bool pawl__err_is_own(enum pawl_err err)
 {
@@ -273,17 +272,14 @@ enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops, siz
                                struct pawl_diag *diag)
 {
     const struct pawl__core_table *table = set->table;
-    pawl__peek_fn *peek = pawl__core_quick(table)->peek;
-    struct pawl__op *left[PEEK_MAX];
+    struct pawl__op *left[PAWL__PEEK_MAX];
     enum pawl_err err = PAWL_OK;
     set->diag = diag;
     set->careful = false;
-    if (peek && count <= PEEK_MAX) {
-        size_t all = count;
-        count = peek(set->backend, ops, count, left);
-        if (count < all) ops = left;
-        if (!count) pawl__tale_begin(set->tale); // and that is all of it
-    }
+    size_t all = count;
+    count = pawl__core_peek(set, ops, count, left);
+    if (count < all) ops = left;
+    if (!count) pawl__tale_begin(set->tale); // and that is all of it
     for (int tries = 1; count; tries++) {
         err = transact(set, ops, count);
         enum pawl__retry retry = err && table->retry ? table->retry(set->backend) : PAWL__RETRY_NO;

@@ -299,7 +299,9 @@ enum pawl_err pawl__scan_claim(struct pawl__set *set, struct pawl__op *op)
     if (!op->claim.bytes_max && !ahead) claim->need |= PAWL__NEED_JOB; // most will be taken
     claim->again = claim->passed_over = false;
     set->args_max = op->kind == PAWL__OP_CLAIM ? op->claim.args_max : 0;
-    return (plain ? claim_plain : table->scan_ready)(set->backend, claim);
+    enum pawl_err err = (plain ? claim_plain : table->scan_ready)(set->backend, claim);
+    set->claims_empty = op->claim.job_count == claim->first && !set->scanned_count;
+    return err;
 }
 
 enum pawl_err pawl__rule_claim(struct pawl__set *set, struct pawl__op *op)

@@ -325,7 +325,8 @@ struct pawl__set {
     struct pawl__claim *claim; /* the one under way */
     int64_t args_max;          /* of JOB, arguments with more bytes are not read. 0: no bound */
 
-    bool lone; /* the batch is one operation about one job */
+    bool lone;         /* the batch is one operation about one job */
+    bool claims_empty; /* the newest scan for ready jobs found none; stays between batches */
     struct pawl__gathered gathered;
     struct pawl__op **ops; /* added, not yet decided */
     size_t op_count, op_cap;
@@ -568,6 +569,11 @@ typedef enum pawl_err pawl__apply_one_fn(struct pawl__set *set, struct pawl__op 
  * claims that were posted singly: operations posted singly have no order among them. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_each(struct pawl__set *set, struct pawl__op **ops,
                                               size_t count, pawl__apply_one_fn *one);
+enum { PAWL__PEEK_MAX = 16 }; /* operations of a batch that may all be in vain */
+/* Answer operations that would find nothing (peek.c). How many are left: all of them, or those that
+ * `left` was filled with. */
+size_t pawl__core_peek(struct pawl__set *set, struct pawl__op **ops, size_t count,
+                       struct pawl__op *left[PAWL__PEEK_MAX]);
 /* The table's fast paths (quick.c). */
 const struct pawl__quick *pawl__core_quick(const struct pawl__core_table *table);
 

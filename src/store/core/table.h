@@ -52,6 +52,19 @@ struct pawl__new {
     uint32_t lane;
 };
 
+/* What claims and sweeps ask before they begin; see pawl__quick.peek. */
+struct pawl__look {
+    const uint32_t *lanes; /* those that claims may take from: indexes in the catalogue */
+    size_t lane_count;
+    uint32_t ended_states, old_states; /* of live and of archived jobs; at least so old: */
+    int64_t ended_age_ms, old_age_ms;
+    int32_t ties; /* of unsettled entries */
+    /* what was seen */
+    int64_t now_ms;
+    bool ready, ended, old; /* there is such a job */
+    int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms; /* 0: none waits */
+};
+
 /* A completion of a run that nothing else in the batch is about. */
 struct pawl__ending {
     struct pawl__op *op; /* complete.ref and complete.result */
@@ -110,8 +123,7 @@ typedef enum pawl_err pawl__match_fn(struct pawl__backend *backend,
                                      struct pawl__arena *arena, struct pawl_job_id **ids,
                                      size_t *count);
 typedef enum pawl_err pawl__scan_ready_fn(struct pawl__backend *backend, struct pawl__claim *claim);
-typedef size_t pawl__peek_fn(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
-                             struct pawl__op **left);
+typedef bool pawl__peek_fn(struct pawl__backend *backend, struct pawl__look *look);
 
 /* Fast paths, each of which may be NULL: the set does the same with more work. None of them moves a
  * job with ties. submit_plain writes new ones as well: no rule is told that a job came. */
@@ -132,8 +144,8 @@ struct pawl__quick {
     /* As scan_due for RUN, but of the jobs that it finds some become available at once: `moved`.
      * `ids` are the others. */
     pawl__promote_plain_fn *promote_plain;
-    /* Before a transaction is begun: answer operations that would find nothing. How many are left:
-     * all of them, or those that `left`, which has room for all, was filled with. */
+    /* Before a transaction is begun, by one statement: would they find anything? It may say that
+     * they would when they would not. False: it cannot tell. */
     pawl__peek_fn *peek;
 };
 

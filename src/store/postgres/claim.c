@@ -316,7 +316,6 @@ static enum pawl_err run_scan(struct scan *scan)
     enum pawl_err err = scan_queues(scan);
     if (!err) err = look_for_more(scan);
     pawl__pg_ready_release(&scan->ready);
-    scan->pg->claims_empty = !found(scan);
     return err;
 }
 

@@ -295,7 +295,6 @@ struct pawl__backend {
     int64_t now_ms;           /* of the transaction under way */
     int64_t boost_ms;         /* as the store was made with */
     int64_t turn;             /* number of the transaction under way */
-    bool claims_empty;        /* the newest scan for ready jobs found none */
     int unfolded;             /* commits since the counters were folded */
     int worn;                 /* moves that the janitor has not heard of */
     struct pawl_diag *diag;   /* where a failure of the transaction is told */

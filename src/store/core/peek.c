@@ -1,0 +1,177 @@
+/* Looking before leaping: a process with nothing to do claims and sweeps all the same, for notices
+ * can be lost. Where a store can tell by one statement whether there is anything to be claimed or
+ * swept, and there is not, all is answered by that, and no transaction is begun. */
+#include "store/core/set.h"
+
+#include "store/core/settle.h"
+
+#include <assert.h>
+
+/* ---- what to look for ---- */
+
+static void add_retired(const struct pawl__op *op, uint32_t *states, int64_t *age_ms)
+{
+    if (!*states || op->retire.age_ms < *age_ms) *age_ms = op->retire.age_ms;
+    *states |= op->retire.states;
+}
+
+/* True: the look can answer it. */
+static bool add_op(struct pawl__look *look, const struct pawl__op *op)
+{
+    switch (op->kind) {
+    case PAWL__OP_ARCHIVE:
+        add_retired(op, &look->ended_states, &look->ended_age_ms);
+        return true;
+    case PAWL__OP_PURGE:
+        add_retired(op, &look->old_states, &look->old_age_ms);
+        return true;
+    case PAWL__OP_CLAIM:
+    case PAWL__OP_PROMOTE:
+    case PAWL__OP_LAPSE:
+    case PAWL__OP_EXPIRE:
+    case PAWL__OP_SETTLE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* All lanes that the claims may take from, and a few more: types are not asked about. How many;
+ * they are listed, unless `out` is NULL. */
+static size_t list_lanes(const struct pawl__set *set, struct pawl__op **ops, size_t count,
+                         uint32_t *out)
+{
+    const struct pawl__catalog *catalog = set->catalog;
+    size_t lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i]->kind != PAWL__OP_CLAIM) continue;
+        for (size_t k = 0; k < ops[i]->claim.queue_count; k++) {
+            const struct pawl__queue *queue = pawl__catalog_queue(catalog, ops[i]->claim.queues[k]);
+            if (!queue || queue->paused) continue;
+            for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
+                if (out) out[lanes] = at - 1;
+                lanes++;
+            }
+        }
+    }
+    return lanes;
+}
+
+/* Heartbeats neither move a job nor wait for one. Whatever else is in the batch, it has a
+ * transaction anyway; and a claim after one that found jobs will find more, if it has any lanes. */
+static bool is_worth_it(const struct pawl__set *set, struct pawl__op **ops, size_t count,
+                        struct pawl__look *look)
+{
+    size_t can = 0;
+    bool claims = false;
+    for (size_t i = 0; i < count; i++) {
+        bool answers = add_op(look, ops[i]);
+        if (!answers && ops[i]->kind != PAWL__OP_NODE_PUT) return false;
+        can += answers;
+        claims |= ops[i]->kind == PAWL__OP_CLAIM;
+    }
+    look->lane_count = list_lanes(set, ops, count, NULL);
+    return can && (!claims || set->claims_empty || !look->lane_count);
+}
+
+/* ---- what was seen ---- */
+
+/* When the next one of a sweep is due; 0: nothing waits for it. */
+static int64_t next_of(const struct pawl__op *op, const struct pawl__look *look)
+{
+    switch (op->kind) {
+    case PAWL__OP_PROMOTE:
+        return look->run_at_ms;
+    case PAWL__OP_LAPSE:
+        return look->lease_at_ms;
+    case PAWL__OP_SETTLE:
+        return look->unsettled_at_ms;
+    default:
+        assert(op->kind == PAWL__OP_EXPIRE);
+        return look->expiry_at_ms;
+    }
+}
+
+static bool is_due(int64_t at_ms, const struct pawl__look *look)
+{
+    return at_ms && at_ms <= look->now_ms;
+}
+
+static bool is_nothing(const struct pawl__op *op, const struct pawl__look *look)
+{
+    switch (op->kind) {
+    case PAWL__OP_CLAIM:
+        return !look->ready;
+    case PAWL__OP_ARCHIVE:
+        return !look->ended;
+    case PAWL__OP_PURGE:
+        return !look->old;
+    case PAWL__OP_NODE_PUT:
+        return true;
+    case PAWL__OP_SETTLE: // whenever it was left
+        return !look->unsettled_at_ms;
+    case PAWL__OP_EXPIRE:
+        return !is_due(look->expiry_at_ms, look) && !is_due(look->key_at_ms, look);
+    default:
+        return !is_due(next_of(op, look), look);
+    }
+}
+
+static void answer_nothing(struct pawl__op *op, const struct pawl__look *look)
+{
+    op->err = PAWL_OK;
+    op->now_ms = look->now_ms;
+    switch (op->kind) {
+    case PAWL__OP_CLAIM:
+        op->claim.jobs = NULL;
+        op->claim.job_count = 0;
+        op->claim.more = false;
+        break;
+    case PAWL__OP_ARCHIVE:
+    case PAWL__OP_PURGE:
+        op->retire.moved = 0;
+        op->retire.more = false;
+        break;
+    default:
+        op->sweep.moved = 0;
+        op->sweep.more = false;
+        op->sweep.next_at_ms = next_of(op, look);
+        break;
+    }
+}
+
+/* Whatever goes wrong, the long way says so. A batch goes together: what one operation does, the
+ * next may find. */
+static bool finds_nothing(struct pawl__set *set, struct pawl__op **ops, size_t count,
+                          struct pawl__look *look)
+{
+    uint32_t *lanes = pawl__arena_alloc(&set->arena, (look->lane_count + 1) * sizeof *lanes);
+    if (!lanes) return false;
+    (void)list_lanes(set, ops, count, lanes);
+    look->lanes = lanes;
+    if (!pawl__core_quick(set->table)->peek(set->backend, look)) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_nothing(ops[i], look)) return false;
+    }
+    return true;
+}
+
+size_t pawl__core_peek(struct pawl__set *set, struct pawl__op **ops, size_t count,
+                       struct pawl__op *left[PAWL__PEEK_MAX])
+{
+    struct pawl__look look = { .ties = pawl__settle_known() };
+    if (!pawl__core_quick(set->table)->peek || count > PAWL__PEEK_MAX) return count;
+    if (!is_worth_it(set, ops, count, &look)) return count;
+    bool nothing = finds_nothing(set, ops, count, &look);
+    pawl__arena_reset(&set->arena);
+    if (!nothing) return count;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i]->kind == PAWL__OP_NODE_PUT) {
+            left[kept++] = ops[i];
+        } else {
+            answer_nothing(ops[i], &look);
+        }
+    }
+    return kept;
+}
