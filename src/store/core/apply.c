@@ -219,9 +219,15 @@ static void tell_move(struct pawl__set *set, const struct pawl__plain_move *move
                                           .type = lane->type });
 }
 
+static void count_move(struct pawl__set *set, uint32_t lane, enum pawl_state from,
+                       enum pawl_state to)
+{
+    pawl__catalog_count(set->catalog, set->catalog->lanes[lane], from, to);
+}
+
 void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move)
 {
-    set->table->count(set->backend, move->lane, move->from, move->to);
+    count_move(set, move->lane, move->from, move->to);
     set->tale->ready |= move->to == PAWL_STATE_AVAILABLE;
     if (set->tale->all_moves) tell_move(set, move);
 }
@@ -232,7 +238,7 @@ static void note_moves(struct pawl__set *set)
     struct pawl__tale *tale = set->tale;
     for (size_t i = 0; i < set->move_count; i++) {
         const struct pawl__set_move *move = &set->moves[i];
-        set->table->count(set->backend, move->row->lane, move->from, move->to);
+        count_move(set, move->row->lane, move->from, move->to);
         if (move->silent) continue;
         tale->ready |= move->to == PAWL_STATE_AVAILABLE;
         tale->control |= move->control;

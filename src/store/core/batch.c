@@ -265,6 +265,7 @@ static enum pawl_err transact(struct pawl__set *set, struct pawl__op **ops, size
     set->gathered.submit_count = set->gathered.new_count = set->gathered.end_count = 0;
     pawl__set_clear(set);
     if (err) table->rollback(set->backend);
+    pawl__catalog_forget_counts(set->catalog);
     return err;
 }
 

@@ -289,6 +289,7 @@ enum pawl_err pawl__catalog_learn_lane(struct pawl__catalog *catalog, int64_t id
 void pawl__catalog_count(struct pawl__catalog *catalog, struct pawl__lane *lane,
                          enum pawl_state from, enum pawl_state to)
 {
+    catalog->moves++;
     if (!lane->touched) {
         lane->touched = true;
         catalog->touched[catalog->touched_count++] = lane->at;
@@ -305,4 +306,5 @@ void pawl__catalog_forget_counts(struct pawl__catalog *catalog)
         lane->touched = false;
     }
     catalog->touched_count = 0;
+    catalog->moves = 0;
 }

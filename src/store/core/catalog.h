@@ -52,6 +52,7 @@ struct pawl__catalog {
     struct pawl__numbering queues_by_id, lanes_by_id;
     uint32_t *touched; /* lanes with a delta; as many as lane_cap */
     uint32_t touched_count;
+    int64_t moves; /* that were counted */
     uint64_t seed;
 };
 
@@ -89,7 +90,7 @@ enum pawl_err pawl__catalog_refuse_lane(int64_t id, struct pawl_diag *diag);
 /* A job of `lane` left `from` for `to`. */
 void pawl__catalog_count(struct pawl__catalog *catalog, struct pawl__lane *lane,
                          enum pawl_state from, enum pawl_state to);
-/* The transaction is over: the deltas are zero again. */
+/* The transaction is over: the deltas and `moves` are zero again. */
 void pawl__catalog_forget_counts(struct pawl__catalog *catalog);
 
 #endif

@@ -31,7 +31,6 @@ struct pawl__backend {
     uint32_t ended[PAWL_STATE_END]; /* how many jobs there are to be retired */
     int64_t asked_before_ms;
     int64_t archived, purged;
-    int64_t counts[PAWL_STATE_END];
 };
 
 static struct kept *find(struct pawl__backend *b, enum pawl__record_kind kind, const char *name)
@@ -159,13 +158,6 @@ static enum pawl_err store(struct pawl__backend *b, struct pawl__set *set)
     return PAWL_OK;
 }
 
-static void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from, enum pawl_state to)
-{
-    (void)lane;
-    if (from != PAWL__OUTSIDE) b->counts[from]--;
-    if (to != PAWL__OUTSIDE) b->counts[to]++;
-}
-
 static bool is_silent(const struct kept *kept, int64_t at_ms)
 {
     return kept->name[0] && kept->kind == PAWL__RECORD_NODE && kept->row.node.lease_ms &&
@@ -240,7 +232,6 @@ static const struct pawl__core_table table = {
     .load_keys = load_keys,
     .load = load,
     .store = store,
-    .count = count,
     .census = census,
     .scan_nodes = scan_nodes,
     .scan_locks = scan_locks,
@@ -257,6 +248,8 @@ static struct pawl__backend *open_store(void)
                                       .catalog = &backend.catalog,
                                       .now_ms = NOW_MS,
                                       .diag = &backend.diag };
+    assert_int_equal(pawl__catalog_learn_queue(&backend.catalog, 1, "mail", false, NULL), PAWL_OK);
+    assert_int_equal(pawl__catalog_learn_lane(&backend.catalog, 1, 1, "send", NULL), PAWL_OK);
     return &backend;
 }
 
@@ -616,9 +609,9 @@ static void jobs_are_retired_up_to_a_limit(void **state)
     assert_true(some.retire.more);
     assert_int_equal(b->asked_before_ms, NOW_MS - 400);
     assert_int_equal(b->archived, 7);
-    assert_int_equal(b->counts[PAWL_STATE_COMPLETED], -3);
-    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], -4);
-    assert_int_equal(b->counts[PAWL_STATE_NONE], 7);
+    assert_int_equal(b->catalog.lanes[0]->delta[PAWL_STATE_COMPLETED], -3);
+    assert_int_equal(b->catalog.lanes[0]->delta[PAWL_STATE_CANCELLED], -4);
+    assert_int_equal(b->catalog.lanes[0]->delta[PAWL_STATE_NONE], 7);
     run_ops(b, &all, 1);
     assert_int_equal(all.retire.moved, 8);
     assert_false(all.retire.more);

@@ -38,7 +38,7 @@ static void many_operations_are_one_load_and_one_store(void **state)
     run_ops(b, ops, COUNT(ops));
     assert_int_equal(b->loads, 1);
     assert_int_equal(b->stores, 1);
-    assert_int_equal(b->counts[PAWL_STATE_SCHEDULED], COUNT(ops));
+    assert_int_equal(counted(b, PAWL_STATE_SCHEDULED), COUNT(ops));
     assert_int_equal(b->rows[5].due_at_ms, NOW_MS + 5000);
     assert_int_equal(b->rows[5].free_runs, 1);
     close_store(b);
@@ -120,9 +120,9 @@ static void operations_see_those_before_them(void **state)
     assert_false(row->has_end);
     assert_int_equal(b->put[PAWL__TABLE_FAILURE], 1);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 4); // without those that did nothing
-    assert_int_equal(b->counts[PAWL_STATE_ACTIVE], -1);
-    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
-    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], 0);
+    assert_int_equal(counted(b, PAWL_STATE_ACTIVE), -1);
+    assert_int_equal(counted(b, PAWL_STATE_AVAILABLE), 1);
+    assert_int_equal(counted(b, PAWL_STATE_CANCELLED), 0);
     close_store(b);
 }
 
@@ -141,7 +141,7 @@ static void an_operation_that_is_refused_changes_nothing(void **state)
     assert_int_equal(b->rows[0].state, PAWL_STATE_COMPLETED);
     assert_int_equal(b->rows[1].state, PAWL_STATE_ACTIVE);
     for (int i = 0; i < PAWL_STATE_END; i++) {
-        assert_int_equal(b->counts[i], 0);
+        assert_int_equal(counted(b, i), 0);
     }
     close_store(b);
 }
@@ -258,8 +258,8 @@ static void an_archived_job_comes_back_only_if_something_is_done_to_it(void **st
     assert_int_equal(retry.err, PAWL_OK);
     assert_int_equal(b->rows[0].found, PAWL__FOUND_LIVE);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
-    assert_int_equal(b->counts[PAWL_STATE_NONE], -1); // the archive
-    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
+    assert_int_equal(counted(b, PAWL_STATE_NONE), -1); // the archive
+    assert_int_equal(counted(b, PAWL_STATE_AVAILABLE), 1);
     close_store(b);
 }
 
@@ -387,8 +387,8 @@ static void what_is_deleted_is_unknown_and_its_key_free(void **state)
         assert_int_equal(ops[i].err, expected[i]);
     }
     assert_int_equal(b->held_count, 0);
-    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], -1); // one came and both went
-    assert_int_equal(b->counts[PAWL_STATE_NONE], -1);
+    assert_int_equal(counted(b, PAWL_STATE_CANCELLED), -1); // one came and both went
+    assert_int_equal(counted(b, PAWL_STATE_NONE), -1);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 4);
     close_store(b);
 }

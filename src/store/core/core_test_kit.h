@@ -38,10 +38,15 @@ struct pawl__backend {
     int loads, stores;
     int put[PAWL__TABLES];          /* rows of other tables */
     struct pawl__progress progress; /* the first of the newest batch */
-    int64_t counts[PAWL_STATE_END]; /* how moves changed them */
     struct pawl_job_id found[8];    /* what scans find */
     size_t found_count;
 };
+
+/* How moves changed the number of jobs in a state. */
+static inline int64_t counted(const struct pawl__backend *b, enum pawl_state state)
+{
+    return b->catalog.lanes[0]->delta[state];
+}
 
 static inline struct pawl__row *stored(struct pawl__backend *b, struct pawl_job_id id)
 {
@@ -156,14 +161,6 @@ static inline enum pawl_err store(struct pawl__backend *b, struct pawl__set *set
     return PAWL_OK;
 }
 
-static inline void count(struct pawl__backend *b, uint32_t lane, enum pawl_state from,
-                         enum pawl_state to)
-{
-    (void)lane;
-    if (from != PAWL__OUTSIDE) b->counts[from]--;
-    if (to != PAWL__OUTSIDE) b->counts[to]++;
-}
-
 static inline enum pawl_err scan_due(struct pawl__backend *b, enum pawl__due what, int64_t limit,
                                      struct pawl_job_id *ids, size_t *found, bool *more)
 {
@@ -204,7 +201,6 @@ static const struct pawl__core_table table = {
     .load_keys = load_keys,
     .load = load,
     .store = store,
-    .count = count,
     .scan_due = scan_due,
     .next_due = next_due,
     .forget_keys = forget_keys,

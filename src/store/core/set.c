@@ -219,7 +219,7 @@ void pawl__set_clear(struct pawl__set *set)
 
 void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
                     struct pawl__backend *backend, struct pawl__rng *rng, struct pawl__tale *tale,
-                    const struct pawl__catalog *catalog)
+                    struct pawl__catalog *catalog)
 {
     *set = (struct pawl__set){
         .table = table, .backend = backend, .rng = rng, .tale = tale, .catalog = catalog

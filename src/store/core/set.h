@@ -317,7 +317,7 @@ struct pawl__set {
     struct pawl__backend *backend;
     struct pawl__rng *rng;
     struct pawl__tale *tale; /* what listeners are told */
-    const struct pawl__catalog *catalog;
+    struct pawl__catalog *catalog;
     int64_t now_ms, boost_ms;  /* of the transaction */
     struct pawl_diag *diag;    /* where a failure of the transaction is told */
     bool failed;               /* there was no memory */
@@ -362,7 +362,7 @@ struct pawl__set {
 /* An empty set of a backend's session. All pointers are borrowed until the release. */
 void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
                     struct pawl__backend *backend, struct pawl__rng *rng, struct pawl__tale *tale,
-                    const struct pawl__catalog *catalog);
+                    struct pawl__catalog *catalog);
 void pawl__set_release(struct pawl__set *set);
 /* Forget everything; the memory is kept. */
 void pawl__set_clear(struct pawl__set *set);

@@ -84,8 +84,8 @@ static void jobs_of_a_batch_meet_in_memory(void **state)
     assert_int_equal(b->count, 3);
     assert_int_equal(stored(b, id_of(1))->state, PAWL_STATE_CANCELLED);
     assert_int_equal(stored(b, id_of(3))->state, PAWL_STATE_AVAILABLE);
-    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 2);
-    assert_int_equal(b->counts[PAWL_STATE_CANCELLED], 1);
+    assert_int_equal(counted(b, PAWL_STATE_AVAILABLE), 2);
+    assert_int_equal(counted(b, PAWL_STATE_CANCELLED), 1);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
     assert_int_equal(b->held_count, 3);
     close_store(b);
@@ -116,9 +116,9 @@ static void a_submit_that_fails_late_is_taken_back(void **state)
     assert_int_equal(b->put[PAWL__TABLE_KEY_DROP], 0);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 0);
     assert_false(b->tale.control);
-    assert_int_equal(b->counts[PAWL_STATE_ACTIVE], -1);
-    assert_int_equal(b->counts[PAWL_STATE_COMPLETED], 1);
-    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 0);
+    assert_int_equal(counted(b, PAWL_STATE_ACTIVE), -1);
+    assert_int_equal(counted(b, PAWL_STATE_COMPLETED), 1);
+    assert_int_equal(counted(b, PAWL_STATE_AVAILABLE), 0);
     close_store(b);
 }
 
@@ -164,7 +164,7 @@ static void a_refused_submit_leaves_its_keys_and_its_id_free(void **state)
     assert_int_equal(ops[2].err, PAWL_OK);
     assert_int_equal(b->count, 2);
     assert_int_equal(b->held_count, 2);
-    assert_int_equal(b->counts[PAWL_STATE_AVAILABLE], 1);
+    assert_int_equal(counted(b, PAWL_STATE_AVAILABLE), 1);
     close_store(b);
 }
 

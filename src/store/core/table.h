@@ -98,8 +98,6 @@ typedef enum pawl_err pawl__load_keys_fn(struct pawl__backend *backend, struct p
 typedef enum pawl_err pawl__load_fn(struct pawl__backend *backend, struct pawl__set *set,
                                     bool wait);
 typedef enum pawl_err pawl__store_fn(struct pawl__backend *backend, struct pawl__set *set);
-typedef void pawl__tally_fn(struct pawl__backend *backend, uint32_t lane, enum pawl_state from,
-                            enum pawl_state to);
 typedef enum pawl_err pawl__scan_due_fn(struct pawl__backend *backend, enum pawl__due what,
                                         int64_t limit, struct pawl_job_id *ids, size_t *count,
                                         bool *more);
@@ -157,11 +155,11 @@ struct pawl__core_table {
      * own.
      */
     pawl__begin_fn *begin;
-    /* Write counters and all that was put off, and commit. IO: it may have happened, and nobody
-     * can tell. */
+    /* Write all that was put off, add what the catalogue has counted to the counters, and commit.
+     * IO: it may have happened, and nobody can tell. */
     pawl__commit_fn *commit;
-    /* After any failure, also of begin and commit: nothing of the transaction is left. Counts and
-     * whatever is cached of it are forgotten. */
+    /* After any failure, also of begin and commit: nothing of the transaction is left. Whatever is
+     * cached of it is forgotten. */
     pawl__rollback_fn *rollback;
     /* Optional: asked after that. */
     pawl__retry_fn *retry;
@@ -200,8 +198,6 @@ struct pawl__core_table {
      * answers. A row of a table whose name ends in _NEW that is there all the same fails the
      * batch, which is then done again. */
     pawl__store_fn *store;
-    /* A job of a lane left `from` for `to`; NONE is the archive. */
-    pawl__tally_fn *count;
     /* Jobs that are due, oldest first, at most `limit`, which `ids` has room for; locked until the
      * end, and without those that others hold. A job may be among them that is not due any more.
      * `more`: it looked at as many as it may. */

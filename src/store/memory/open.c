@@ -76,12 +76,6 @@ static enum pawl_err begin(struct pawl__backend *mem, struct pawl__op **ops, siz
     return PAWL_OK;
 }
 
-static void count_move(struct pawl__backend *mem, uint32_t lane, enum pawl_state from,
-                       enum pawl_state to)
-{
-    pawl__catalog_count(&mem->catalog, mem->catalog.lanes[lane], from, to);
-}
-
 static enum pawl_err commit(struct pawl__backend *mem)
 {
     struct pawl__catalog *catalog = &mem->catalog;
@@ -91,7 +85,6 @@ static enum pawl_err commit(struct pawl__backend *mem)
             mem->counts[lane].n[state] += catalog->lanes[lane]->delta[state];
         }
     }
-    pawl__catalog_forget_counts(catalog);
     pawl__mem_keep(mem);
     mem->lane_count = catalog->lane_count;
     mem->queue_count = catalog->queue_count;
@@ -102,7 +95,6 @@ static void rollback(struct pawl__backend *mem)
 {
     struct pawl__catalog *catalog = &mem->catalog;
     pawl__mem_undo(mem);
-    pawl__catalog_forget_counts(catalog);
     pawl__catalog_truncate(catalog, mem->lane_count, mem->queue_count);
     for (uint32_t i = 0; i < catalog->queue_count; i++) {
         struct pawl__queue *queue = &catalog->queues[i];
@@ -148,7 +140,6 @@ const struct pawl__core_table pawl__mem_core = {
     .load_keys = pawl__mem_load_keys,
     .load = pawl__mem_load,
     .store = pawl__mem_store,
-    .count = count_move,
     .scan_due = pawl__mem_scan_due,
     .next_due = pawl__mem_next_due,
     .forget_keys = pawl__mem_forget_keys,

@@ -147,7 +147,7 @@ enum pawl_err pawl__pg_commit(struct pawl__backend *pg)
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     if (!err) err = pawl__pg_counts_flush(pg);
     if (!err) err = commit(pg);
-    pawl__catalog_forget_counts(&pg->catalog);
+    pg->worn += pg->catalog.moves;
     pawl__pg_rolls_reset(pg);
     return err;
 }
@@ -155,7 +155,6 @@ enum pawl_err pawl__pg_commit(struct pawl__backend *pg)
 void pawl__pg_rollback(struct pawl__backend *pg)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    pawl__catalog_forget_counts(&pg->catalog);
     pawl__pg_rolls_reset(pg);
     pg->catalog_version = 0; // a pause may not have happened
     if (!conn->pg) return;

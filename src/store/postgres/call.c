@@ -153,18 +153,10 @@ void pawl__pg_bind(struct pawl__pg_conn *conn, int at, int64_t value)
     bind_value(conn, at, OID_INT8, conn->numbers[at - 1], 8);
 }
 
-void pawl__pg_bind_null(struct pawl__pg_conn *conn, int at)
-{
-    bind_value(conn, at, OID_INT8, NULL, 0);
-}
-
 void pawl__pg_bind_some(struct pawl__pg_conn *conn, int at, int64_t value)
 {
-    if (value) {
-        pawl__pg_bind(conn, at, value);
-    } else {
-        pawl__pg_bind_null(conn, at);
-    }
+    pawl__pg_bind(conn, at, value);
+    if (!value) conn->values[at - 1] = NULL;
 }
 
 void pawl__pg_bind_bool(struct pawl__pg_conn *conn, int at, bool value)
@@ -176,17 +168,6 @@ void pawl__pg_bind_bool(struct pawl__pg_conn *conn, int at, bool value)
 void pawl__pg_bind_id(struct pawl__pg_conn *conn, int at, const struct pawl_job_id *id)
 {
     bind_value(conn, at, OID_UUID, id ? id->b : NULL, sizeof id->b);
-}
-
-void pawl__pg_bind_span(struct pawl__pg_conn *conn, int at, struct pawl_span span)
-{
-    if (span.len) span = mended(conn, span);
-    bind_value(conn, at, OID_TEXT, span.len ? span.at : NULL, span.len);
-}
-
-void pawl__pg_bind_text(struct pawl__pg_conn *conn, int at, const char *text)
-{
-    pawl__pg_bind_span(conn, at, (struct pawl_span){ text, text ? strlen(text) : 0 });
 }
 
 void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span span)
@@ -242,29 +223,16 @@ void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value)
     pawl__pg_list_add_bytes(list, bytes, sizeof bytes);
 }
 
-void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value)
+void pawl__pg_list_add_null(struct pawl__pg_list *list)
 {
-    if (value) {
-        pawl__pg_list_add(list, value);
-    } else {
-        pawl__pg_list_add_bytes(list, NULL, 0);
-    }
-}
-
-void pawl__pg_list_add_maybe(struct pawl__pg_list *list, const int64_t *value)
-{
-    if (value) {
-        pawl__pg_list_add(list, *value);
-    } else {
-        pawl__pg_list_add_bytes(list, NULL, 0);
-    }
+    pawl__pg_list_add_bytes(list, NULL, 0);
 }
 
 void pawl__pg_list_add_real(struct pawl__pg_list *list, double value)
 {
     int64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    pawl__pg_list_add_maybe(list, value < 0 ? NULL : &bits);
+    pawl__pg_list_add(list, bits);
 }
 
 void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id)

@@ -92,7 +92,7 @@ void pawl__pg_list_offer(struct pawl__pg_list *list, enum pawl__kind kind, const
     const struct pawl__stored value = pawl__stored_of(kind, at);
     switch (value.is) {
     case PAWL__STORED_NULL:
-        pawl__pg_list_add_bytes(list, NULL, 0);
+        pawl__pg_list_add_null(list);
         break;
     case PAWL__STORED_NUMBER:
         pawl__pg_list_add(list, value.number);

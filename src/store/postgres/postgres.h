@@ -157,13 +157,9 @@ void pawl__pg_call(struct pawl__pg_conn *conn, enum pawl__pg sql);
 void pawl__pg_call_text(struct pawl__pg_conn *conn, const char *text);
 void pawl__pg_bind(struct pawl__pg_conn *conn, int at, int64_t value);
 void pawl__pg_bind_some(struct pawl__pg_conn *conn, int at, int64_t value); /* 0: NULL */
-void pawl__pg_bind_null(struct pawl__pg_conn *conn, int at);                /* a number */
 void pawl__pg_bind_bool(struct pawl__pg_conn *conn, int at, bool value);
 void pawl__pg_bind_id(struct pawl__pg_conn *conn, int at, const struct pawl_job_id *id);
-void pawl__pg_bind_span(struct pawl__pg_conn *conn, int at,
-                        struct pawl_span span);                                  /* empty: NULL */
-void pawl__pg_bind_text(struct pawl__pg_conn *conn, int at, const char *text);   /* "" too: NULL */
-void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text); /* "" is "" */
+void pawl__pg_bind_string(struct pawl__pg_conn *conn, int at, const char *text);     /* "" is "" */
 void pawl__pg_bind_whole(struct pawl__pg_conn *conn, int at, struct pawl_span span); /* the same */
 /* Send; the answer is only looked at for errors. */
 void pawl__pg_send(struct pawl__pg_conn *conn);
@@ -189,13 +185,12 @@ struct pawl__pg_list *pawl__pg_list(struct pawl__pg_conn *conn, int at, enum paw
 /* A list of the call before this one, once more, and ahead of new ones. */
 void pawl__pg_list_again(struct pawl__pg_conn *conn, int at, struct pawl__pg_list *list);
 void pawl__pg_list_add(struct pawl__pg_list *list, int64_t value);
-void pawl__pg_list_add_some(struct pawl__pg_list *list, int64_t value);         /* 0: NULL */
-void pawl__pg_list_add_maybe(struct pawl__pg_list *list, const int64_t *value); /* NULL: NULL */
+void pawl__pg_list_add_null(struct pawl__pg_list *list);
 void pawl__pg_list_add_id(struct pawl__pg_list *list, struct pawl_job_id id);
 void pawl__pg_list_add_span(struct pawl__pg_list *list, struct pawl_span span); /* empty: NULL */
 void pawl__pg_list_add_text(struct pawl__pg_list *list, const char *text);      /* "" too: NULL */
 void pawl__pg_list_add_bytes(struct pawl__pg_list *list, const void *bytes, size_t len);
-void pawl__pg_list_add_real(struct pawl__pg_list *list, double value); /* negative: NULL */
+void pawl__pg_list_add_real(struct pawl__pg_list *list, double value);
 
 /* Values of an answer; NULL is 0, false, "". */
 int64_t pawl__pg_int(const PGresult *result, int row, int column);
@@ -296,7 +291,7 @@ struct pawl__backend {
     int64_t boost_ms;         /* as the store was made with */
     int64_t turn;             /* number of the transaction under way */
     int unfolded;             /* commits since the counters were folded */
-    int worn;                 /* moves that the janitor has not heard of */
+    int64_t worn;             /* moves that the janitor has not heard of */
     struct pawl_diag *diag;   /* where a failure of the transaction is told */
 
     /* the home's, for all: */

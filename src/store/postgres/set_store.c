@@ -236,12 +236,6 @@ static enum pawl_err store(struct pawl__backend *pg, struct pawl__set *set)
 
 /* ---- what the core asks for ---- */
 
-static void count(struct pawl__backend *pg, uint32_t lane, enum pawl_state from, enum pawl_state to)
-{
-    pawl__catalog_count(&pg->catalog, pg->catalog.lanes[lane], from, to);
-    pg->worn++;
-}
-
 const struct pawl__core_table pawl__pg_core = {
     .begin = pawl__pg_begin,
     .commit = pawl__pg_commit,
@@ -260,7 +254,6 @@ const struct pawl__core_table pawl__pg_core = {
     .load_keys = pawl__pg_keys_load,
     .load = pawl__pg_set_load,
     .store = store,
-    .count = count,
     .scan_due = pawl__pg_scan_due,
     .next_due = pawl__pg_next_due,
     .forget_keys = pawl__sql_forget_keys,

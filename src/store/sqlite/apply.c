@@ -40,9 +40,7 @@ static enum pawl_err write_rest(struct pawl__backend *sq)
 {
     enum pawl_err err = pawl__sq_runs_flush(sq);
     if (!err) err = pawl__sq_fresh_flush(sq);
-    if (!err) err = pawl__sq_counts_flush(sq);
-    pawl__catalog_forget_counts(&sq->catalog);
-    return err;
+    return err ? err : pawl__sq_counts_flush(sq);
 }
 
 enum pawl_err pawl__sq_show(struct pawl__backend *sq, bool ready)
@@ -53,7 +51,6 @@ enum pawl_err pawl__sq_show(struct pawl__backend *sq, bool ready)
 
 void pawl__sq_rollback(struct pawl__backend *sq)
 {
-    pawl__catalog_forget_counts(&sq->catalog);
     sq->plain.claimed_count = 0;
     sq->catalog_stale = true;                          // it may hold lanes that are gone now
     if (sqlite3_get_autocommit(sq->writer.db)) return; // SQLite has done so already

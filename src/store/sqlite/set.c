@@ -176,11 +176,6 @@ void pawl__sq_set_show_list(struct pawl__backend *sq, enum pawl__table table,
 
 /* ---- what the core asks for ---- */
 
-static void count(struct pawl__backend *sq, uint32_t lane, enum pawl_state from, enum pawl_state to)
-{
-    pawl__catalog_count(&sq->catalog, sq->catalog.lanes[lane], from, to);
-}
-
 const struct pawl__core_table pawl__sq_core = {
     .begin = pawl__sq_begin,
     .commit = pawl__sq_commit,
@@ -197,7 +192,6 @@ const struct pawl__core_table pawl__sq_core = {
     .load_keys = pawl__sq_keys_load,
     .load = pawl__sq_set_load,
     .store = pawl__sq_set_store,
-    .count = count,
     .scan_due = pawl__sq_scan_due,
     .next_due = pawl__sq_next_due,
     .forget_keys = pawl__sql_forget_keys,
