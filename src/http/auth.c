@@ -25,7 +25,6 @@ struct pawl__auth {
     int64_t *used_at_ms;        /* of each token; 0: not since we know it */
     int64_t read_at_ms;         /* loop time: when to read again */
     /* The errand's, while it is under way: */
-    uv_work_t work;
     bool busy;
     bool failed; /* the newest errand */
     struct use uses[USES_MAX];
@@ -62,9 +61,9 @@ static bool adopt(struct pawl__auth *auth, struct pawl__tokens *fresh)
     return true;
 }
 
-static void refresh(uv_work_t *work)
+static void refresh(void *ctx)
 {
-    struct pawl__auth *auth = work->data;
+    struct pawl__auth *auth = ctx;
     auth->err = PAWL_OK;
     for (size_t i = 0; !auth->err && i < auth->use_count; i++) {
         auth->err = pawl__token_used(auth->server->pawl, auth->uses[i].id, auth->uses[i].at_ms,
@@ -74,17 +73,16 @@ static void refresh(uv_work_t *work)
     if (err) auth->err = err;
 }
 
-static void refreshed(uv_work_t *work, int status)
+static void refreshed(void *ctx)
 {
-    struct pawl__auth *auth = work->data;
+    struct pawl__auth *auth = ctx;
     auth->busy = false;
-    auth->server->working--;
     auth->read_at_ms = pawl__server_now(auth->server) + READ_EVERY_MS;
-    bool failed = status || auth->err;
+    bool failed = auth->err;
     if (failed && !auth->failed) { // once, however long it lasts
         pawl__log(auth->server->log, PAWL__LOG_WARNING, NULL,
                   "could not read the tokens: %s; going on with those that were read before",
-                  status ? uv_strerror(status) : auth->diag.text);
+                  auth->diag.text);
     }
     if (!failed && auth->failed) {
         pawl__log(auth->server->log, PAWL__LOG_INFO, NULL, "the tokens can be read again");
@@ -114,9 +112,7 @@ void pawl__auth_tick(struct pawl__auth *auth)
     struct pawl__server *server = auth->server;
     if (auth->busy || server->stopping || pawl__server_now(server) < auth->read_at_ms) return;
     gather_uses(auth);
-    auth->work.data = auth;
-    auth->busy = uv_queue_work(&server->loop, &auth->work, refresh, refreshed) == 0;
-    if (auth->busy) server->working++;
+    auth->busy = pawl__background_run(server, refresh, refreshed, auth);
 }
 
 /* ---- life ---- */

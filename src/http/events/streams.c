@@ -3,6 +3,7 @@
  * 1. A channel exists as long as somebody listens to it, or something of it is to be sent.
  * 2. A listener lives in its request: it goes when the stream ends or the client does. */
 #include "http/events/streams.h"
+#include "base/list.h"
 #include "base/diag.h"
 #include "http/events/inside.h"
 
@@ -61,14 +62,6 @@ bool pawl__channel_wants(const struct pawl__channel_key *key, const struct pawl_
     return record->has_job && memcmp(record->job.b, key->job.b, sizeof key->job.b) == 0;
 }
 
-static void link_job(struct pawl__streams *streams, struct pawl__channel *channel)
-{
-    channel->next_job = streams->jobs;
-    if (streams->jobs) streams->jobs->prev_job = channel;
-    streams->jobs = channel;
-    streams->job_count++;
-}
-
 static struct pawl__channel *channel_new(struct pawl__streams *streams,
                                          const struct pawl__channel_key *key)
 {
@@ -84,16 +77,11 @@ static struct pawl__channel *channel_new(struct pawl__streams *streams,
     struct pawl__channel **bucket = &streams->buckets[channel->hash % PAWL__CHANNEL_BUCKETS];
     channel->next = *bucket;
     *bucket = channel;
-    if (key->kind == PAWL__CHANNEL_JOB) link_job(streams, channel);
+    if (key->kind == PAWL__CHANNEL_JOB) {
+        PAWL__LIST_PUSH(streams->jobs, channel, prev_job, next_job);
+        streams->job_count++;
+    }
     return channel;
-}
-
-static void unlink_job(struct pawl__streams *streams, struct pawl__channel *channel)
-{
-    if (channel->next_job) channel->next_job->prev_job = channel->prev_job;
-    if (channel->prev_job) channel->prev_job->next_job = channel->next_job;
-    if (streams->jobs == channel) streams->jobs = channel->next_job;
-    streams->job_count--;
 }
 
 static void channel_free_unused(struct pawl__streams *streams, struct pawl__channel *channel)
@@ -104,7 +92,10 @@ static void channel_free_unused(struct pawl__streams *streams, struct pawl__chan
         at = &(*at)->next;
     }
     *at = channel->next;
-    if (channel->key.kind == PAWL__CHANNEL_JOB) unlink_job(streams, channel);
+    if (channel->key.kind == PAWL__CHANNEL_JOB) {
+        PAWL__LIST_REMOVE(streams->jobs, channel, prev_job, next_job);
+        streams->job_count--;
+    }
     pawl__buf_release(&channel->batch);
     free((char *)channel->key.queue);
     free(channel);
@@ -135,14 +126,10 @@ bool pawl__listener_join(struct pawl__streams *streams, struct pawl__listener *l
     if (!channel) channel = channel_new(streams, key);
     if (!channel) return false;
     listener->channel = channel;
-    listener->next = channel->listeners;
-    if (listener->next) listener->next->prev = listener;
-    channel->listeners = listener;
+    PAWL__LIST_PUSH(channel->listeners, listener, prev, next);
     channel->count++;
     channel->special += pawl__listener_is_special(listener);
-    listener->next_all = streams->listeners;
-    if (listener->next_all) listener->next_all->prev_all = listener;
-    streams->listeners = listener;
+    PAWL__LIST_PUSH(streams->listeners, listener, prev_all, next_all);
     streams->count++;
     return true;
 }
@@ -152,12 +139,8 @@ void pawl__listener_leave(struct pawl__listener *listener)
     struct pawl__streams *streams = streams_of(listener);
     struct pawl__channel *channel = listener->channel;
     if (!channel) return;
-    if (listener->next) listener->next->prev = listener->prev;
-    if (listener->prev) listener->prev->next = listener->next;
-    if (channel->listeners == listener) channel->listeners = listener->next;
-    if (listener->next_all) listener->next_all->prev_all = listener->prev_all;
-    if (listener->prev_all) listener->prev_all->next_all = listener->next_all;
-    if (streams->listeners == listener) streams->listeners = listener->next_all;
+    PAWL__LIST_REMOVE(channel->listeners, listener, prev, next);
+    PAWL__LIST_REMOVE(streams->listeners, listener, prev_all, next_all);
     streams->count--;
     channel->count--;
     channel->special -= pawl__listener_is_special(listener);

@@ -20,7 +20,6 @@ struct seen {
 };
 
 struct pawl__sweep {
-    uv_work_t work;
     struct pawl__streams *streams;
     struct pawl__arena arena;
     struct seen *seen;
@@ -48,9 +47,9 @@ static void look(struct pawl__sweep *sweep, struct seen *seen)
     pawl_story_release(&story);
 }
 
-static void on_pool(uv_work_t *work)
+static void on_pool(void *ctx)
 {
-    struct pawl__sweep *sweep = work->data;
+    struct pawl__sweep *sweep = ctx;
     for (size_t i = 0; i < sweep->count; i++) {
         look(sweep, &sweep->seen[i]);
     }
@@ -130,13 +129,11 @@ static void start_timer(struct pawl__streams *streams)
                    0);
 }
 
-static void on_loop(uv_work_t *work, int status)
+static void on_loop(void *ctx)
 {
-    (void)status;
-    struct pawl__sweep *sweep = work->data;
+    struct pawl__sweep *sweep = ctx;
     struct pawl__streams *streams = sweep->streams;
     bool again = streams->to_sweep > 0;
-    streams->server->working--;
     streams->sweep = NULL;
     streams->swept_ms = pawl__server_now(streams->server);
     for (size_t i = 0; i < sweep->count; i++) {
@@ -177,15 +174,13 @@ void pawl__sweep_on_timer(uv_timer_t *timer)
     struct pawl__sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep) return; // the next tick tries again
     sweep->streams = streams;
-    sweep->work.data = sweep;
     sweep->seen = pawl__arena_calloc(&sweep->arena, PAWL__SWEEP_JOBS_MAX, sizeof *sweep->seen);
     if (sweep->seen) pick(streams, sweep);
-    if (!sweep->count || uv_queue_work(&server->loop, &sweep->work, on_pool, on_loop)) {
+    if (!sweep->count || !pawl__background_run(server, on_pool, on_loop, sweep)) {
         sweep_free(sweep);
         return;
     }
     streams->sweep = sweep;
-    server->working++;
 }
 
 void pawl__sweep_soon(struct pawl__streams *streams)

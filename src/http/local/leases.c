@@ -6,6 +6,7 @@
  * 3. The marks remember which jobs got a checkpoint before they first ran. When there are too many
  *    to remember, every job may have one. */
 #include "http/local/leases.h"
+#include "base/list.h"
 
 #include "fields/fields.h"
 
@@ -107,8 +108,7 @@ struct pawl__leases *pawl__leases_new(void)
 
 static void drop(struct pawl__leases *leases, struct pawl__lease *lease)
 {
-    *(lease->older ? &lease->older->newer : &leases->oldest) = lease->newer;
-    *(lease->newer ? &lease->newer->older : &leases->newest) = lease->older;
+    PAWL__QUEUE_REMOVE(leases->oldest, leases->newest, lease, older, newer);
     pawl__hashtable_remove(&leases->table, &lease->link);
     forget_job(leases, lease);
     free(lease);
@@ -183,9 +183,7 @@ void pawl__leases_put(struct pawl__leases *leases, const struct pawl_job *job, i
         free(lease);
         return;
     }
-    lease->older = leases->newest;
-    *(lease->older ? &lease->older->newer : &leases->oldest) = lease;
-    leases->newest = lease;
+    PAWL__QUEUE_ADD(leases->oldest, leases->newest, lease, older, newer);
     keep_job(leases, lease, job);
 }
 

@@ -9,6 +9,7 @@
  * 4. Asking may answer requests, and that may bring new ones: lines are freed on the tick alone,
  *    and every walk begins anew after it called out. */
 #include "http/local/waiters.h"
+#include "base/list.h"
 #include "base/diag.h"
 #include "http/local/rates.h"
 
@@ -229,10 +230,7 @@ bool pawl__waiters_join(struct pawl__server *server, struct pawl__waiter *waiter
     struct pawl__waiters_line *line = line_for(waiters, queues);
     if (!line) return false;
     waiter->line = line;
-    waiter->prev = line->last;
-    waiter->next = NULL;
-    *(line->last ? &line->last->next : &line->first) = waiter;
-    line->last = waiter;
+    PAWL__QUEUE_ADD(line->first, line->last, waiter, prev, next);
     waiter->request->abandon = abandon;
     waiter->request->finish = finish;
     set_timer(waiters, waiter->until_ms);
@@ -250,11 +248,9 @@ void pawl__waiters_leave(struct pawl__server *server, struct pawl__waiter *waite
     (void)server;
     struct pawl__waiters_line *line = waiter->line;
     if (!line) return;
-    *(waiter->prev ? &waiter->prev->next : &line->first) = waiter->next;
-    *(waiter->next ? &waiter->next->prev : &line->last) = waiter->prev;
+    PAWL__QUEUE_REMOVE(line->first, line->last, waiter, prev, next);
     if (waiter->asking) line->asking--;
     waiter->line = NULL;
-    waiter->prev = waiter->next = NULL;
     waiter->asking = false;
 }
 

@@ -6,6 +6,7 @@
  * 4. Silence counts only while this process listens: after a stall every worker gets the full time
  *    again, because what it sent meanwhile has not been read yet. */
 #include "http/local/workers.h"
+#include "base/list.h"
 #include "http/local/leases.h"
 #include "http/events/events.h"
 
@@ -79,23 +80,9 @@ struct pawl__workers *pawl__workers_new(void)
     return calloc(1, sizeof(struct pawl__workers));
 }
 
-static void unlink_worker(struct pawl__workers *workers, struct pawl__worker *worker)
-{
-    *(worker->older ? &worker->older->newer : &workers->oldest) = worker->newer;
-    *(worker->newer ? &worker->newer->older : &workers->newest) = worker->older;
-    worker->older = worker->newer = NULL;
-}
-
-static void link_newest(struct pawl__workers *workers, struct pawl__worker *worker)
-{
-    worker->older = workers->newest;
-    *(worker->older ? &worker->older->newer : &workers->oldest) = worker;
-    workers->newest = worker;
-}
-
 static void forget(struct pawl__workers *workers, struct pawl__worker *worker)
 {
-    unlink_worker(workers, worker);
+    PAWL__QUEUE_REMOVE(workers->oldest, workers->newest, worker, older, newer);
     pawl__hashtable_remove(&workers->table, &worker->link);
     free(worker->info);
     free(worker);
@@ -138,7 +125,7 @@ static struct pawl__worker *add(struct pawl__workers *workers, const char *id)
         return NULL;
     }
     if (workers->table.count > WORKERS_MAX) forget(workers, workers->oldest);
-    link_newest(workers, worker);
+    PAWL__QUEUE_ADD(workers->oldest, workers->newest, worker, older, newer);
     return worker;
 }
 
@@ -149,8 +136,8 @@ struct pawl__worker *pawl__workers_heard(struct pawl__server *server, const char
     struct pawl__worker *worker = pawl__workers_find(workers, id);
     if (!worker) worker = add(workers, id);
     if (!worker) return NULL;
-    unlink_worker(workers, worker);
-    link_newest(workers, worker);
+    PAWL__QUEUE_REMOVE(workers->oldest, workers->newest, worker, older, newer);
+    PAWL__QUEUE_ADD(workers->oldest, workers->newest, worker, older, newer);
     if (!worker->first_at_ms) worker->first_at_ms = now_ms;
     worker->heard_at_ms = now_ms;
     worker->heard_ms = pawl__server_now(server);

@@ -133,13 +133,6 @@ static void fail_others(struct bulk *bulk)
     }
 }
 
-static size_t blamed(const struct posted *all)
-{
-    const char *field = all->diag.field;
-    if (all->answer) return all->answer->failed_index;
-    return field[0] == '[' ? (size_t)strtoull(field + 1, NULL, 10) : SIZE_MAX;
-}
-
 static void submit_all(struct pawl__request *request, struct bulk *bulk)
 {
     struct posted *all = &bulk->all;
@@ -154,7 +147,7 @@ static void submit_all(struct pawl__request *request, struct bulk *bulk)
     wait_for_all(bulk);
     enum pawl_err err = all->answer ? all->answer->err : all->err;
     assert(err || all->answer); // what was posted is answered
-    size_t bad = err ? blamed(all) : 0;
+    size_t bad = all->answer ? all->answer->failed_index : pawl__blamed_index(&all->diag);
     if (err) {
         struct item *item = &bulk->items[bad < bulk->count ? bad : 0];
         if (all->answer) item->holder = all->answer->holder;

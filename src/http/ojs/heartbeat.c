@@ -303,9 +303,27 @@ static size_t take_alike(struct beat *beat)
     return beat->run_count;
 }
 
-static void extend_on_pool(void *ctx)
+/* From now on they are known here. */
+static void extended_on_pool(struct pawl__request *request)
 {
-    struct pawl__request *request = ctx;
+    struct beat *beat = request->state;
+    for (size_t i = 0; i < beat->count; i++) {
+        struct listed *listed = &beat->listed[i];
+        if (listed->extended && listed->read.count) {
+            pawl__leases_put(request->server->leases, &listed->read.at[0], listed->lease_ms);
+        }
+        pawl_jobs_release(&listed->read);
+        if (listed->extended) remember(request->server, beat, i);
+    }
+    if (beat->err) {
+        pawl__reply_err(request, beat->err, &beat->diag);
+    } else {
+        reply_beat(request);
+    }
+}
+
+static void extend_on_pool(struct pawl__request *request)
+{
     struct beat *beat = request->state;
     enum pawl_err *results = pawl__arena_calloc(&request->arena, beat->count, sizeof *results);
     beat->err = results ? PAWL_OK : PAWL_ERR_NOMEM;
@@ -324,32 +342,7 @@ static void extend_on_pool(void *ctx)
             listed->done = false;
         }
     }
-}
-
-/* From now on they are known here. */
-static void extended_on_pool(void *ctx)
-{
-    struct pawl__request *request = ctx;
-    struct beat *beat = request->state;
-    for (size_t i = 0; i < beat->count; i++) {
-        struct listed *listed = &beat->listed[i];
-        if (listed->extended && listed->read.count) {
-            pawl__leases_put(request->server->leases, &listed->read.at[0], listed->lease_ms);
-        }
-        pawl_jobs_release(&listed->read);
-        if (listed->extended) remember(request->server, beat, i);
-    }
-    if (beat->err) {
-        pawl__reply_err(request, beat->err, &beat->diag);
-    } else {
-        reply_beat(request);
-    }
-}
-
-static void look_further(struct pawl__request *request)
-{
-    if (pawl__background_run(request->server, extend_on_pool, extended_on_pool, request)) return;
-    pawl__reply_nomem(request);
+    pawl__request_to_loop(request, extended_on_pool);
 }
 
 /* ---- on the loop: the usual way ---- */
@@ -379,7 +372,7 @@ static void on_extended(struct pawl__request *request, struct pawl_answer *answe
     if (all) {
         reply_beat(request);
     } else {
-        look_further(request);
+        pawl__request_to_pool(request, extend_on_pool);
     }
 }
 
@@ -446,7 +439,7 @@ void pawl__on_heartbeat(struct pawl__request *request)
         return;
     }
     if (!find_leases(request, beat)) {
-        look_further(request);
+        pawl__request_to_pool(request, extend_on_pool);
     } else if (beat->run_count) {
         post_extension(request, beat);
     } else {

@@ -154,15 +154,6 @@ const char *pawl__token_text(struct pawl__request *request, const struct pawl__j
     return text && strlen(text) == len ? text : NULL;
 }
 
-/* As printed: an upper-case id names nothing. */
-static bool is_id(const char *text, struct pawl_job_id *out)
-{
-    char again[PAWL_JOB_ID_TEXT_BYTES];
-    if (pawl_job_id_parse(text, out) != PAWL_OK) return false;
-    pawl_job_id_text(*out, again);
-    return strcmp(text, again) == 0;
-}
-
 bool pawl__ids_read(struct pawl__request *request, const struct pawl__json *json, const char *name,
                     size_t max, struct pawl__ids *out)
 {
@@ -178,7 +169,7 @@ bool pawl__ids_read(struct pawl__request *request, const struct pawl__json *json
     uint32_t token = pawl__json_first(array);
     for (size_t i = 0; i < out->count; i++, token = json->tokens[token].next) {
         const char *text = pawl__token_text(request, json, token);
-        if (text && is_id(text, &out->at[i])) continue;
+        if (text && pawl__id_read(text, &out->at[i])) continue;
         return pawl__reply_invalid(request, name, "%s[%zu] is not a job's id", name, i);
     }
     return true;

@@ -4,14 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_lower(const char *text)
-{
-    for (; *text; text++) {
-        if (*text >= 'A' && *text <= 'Z') return false;
-    }
-    return true;
-}
-
 bool pawl__owner_read(struct pawl__request *request, const struct pawl__json *json,
                       struct pawl__owner *out)
 {
@@ -24,9 +16,7 @@ bool pawl__owner_read(struct pawl__request *request, const struct pawl__json *js
         if (!text) {
             return pawl__reply_invalid(request, "job_id", "job_id is missing");
         }
-        if (!is_lower(text) || pawl_job_id_parse(text, &out->id) != PAWL_OK) {
-            return pawl__reply_not_found(request, "job", text);
-        }
+        if (!pawl__id_read(text, &out->id)) return pawl__reply_not_found(request, "job", text);
     }
     return pawl__body_text(request, json, 0, "worker_id", &out->worker) &&
            pawl__body_int(request, json, 0, "attempt", 1, INT32_MAX, &out->attempt);

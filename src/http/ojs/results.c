@@ -7,6 +7,7 @@
  * tell of work to do, not of work that is done, so that everybody also looks by himself now and
  * then, less and less often. */
 #include "http/ojs/ojs.h"
+#include "base/list.h"
 #include "base/hashtable.h"
 
 #include <stdlib.h>
@@ -111,10 +112,7 @@ static bool same(const struct pawl_job_id *a, const struct pawl_job_id *b)
 static bool list_wait(struct pawl__results *results, struct wait *wait)
 {
     if (!pawl__hashtable_add(&results->by_id, &wait->link, hash_of(&wait->id))) return false;
-    wait->next = results->waits;
-    wait->prev = NULL;
-    if (wait->next) wait->next->prev = wait;
-    results->waits = wait;
+    PAWL__LIST_PUSH(results->waits, wait, prev, next);
     wait->listed = true;
     return true;
 }
@@ -123,9 +121,7 @@ static void unlist(struct pawl__results *results, struct wait *wait)
 {
     if (!wait->listed) return;
     pawl__hashtable_remove(&results->by_id, &wait->link);
-    if (wait->next) wait->next->prev = wait->prev;
-    if (wait->prev) wait->prev->next = wait->next;
-    if (results->waits == wait) results->waits = wait->next;
+    PAWL__LIST_REMOVE(results->waits, wait, prev, next);
     wait->listed = false;
 }
 

@@ -291,12 +291,6 @@ static void submitted(struct pawl__request *request, struct pawl_answer *answer)
     }
 }
 
-/* Of the field "[3].tags"; SIZE_MAX: none. */
-static size_t index_of(const struct pawl_diag *diag)
-{
-    return diag->field[0] == '[' ? (size_t)strtoull(diag->field + 1, NULL, 10) : SIZE_MAX;
-}
-
 static void post(struct pawl__request *request)
 {
     struct submission *submission = request->state;
@@ -311,7 +305,7 @@ static void post(struct pawl__request *request)
     pawl__request_not_posted(request);
     pawl__job_reply_refused(request, &(struct pawl__refused){ .err = err,
                                                               .diag = &diag,
-                                                              .index = index_of(&diag),
+                                                              .index = pawl__blamed_index(&diag),
                                                               .count = submission->count,
                                                               .batch = submission->batch });
 }
@@ -355,20 +349,6 @@ static bool read_one(struct pawl__request *request)
     return true;
 }
 
-static void read_one_on_pool(struct pawl__request *request)
-{
-    if (read_one(request)) pawl__request_to_loop(request, post);
-}
-
-void pawl__on_submit(struct pawl__request *request)
-{
-    if (is_long(request)) {
-        pawl__request_to_pool(request, read_one_on_pool);
-    } else if (read_one(request)) {
-        post(request);
-    }
-}
-
 /* The array `jobs` of the body; 0: answered. */
 uint32_t pawl__jobs_array(struct pawl__request *request, const struct pawl__json *json)
 {
@@ -407,16 +387,20 @@ static bool read_batch(struct pawl__request *request)
     return true;
 }
 
-static void read_batch_on_pool(struct pawl__request *request)
-{
-    if (read_batch(request)) pawl__request_to_loop(request, post);
-}
-
-void pawl__on_submit_batch(struct pawl__request *request)
-{
-    if (is_long(request)) {
-        pawl__request_to_pool(request, read_batch_on_pool);
-    } else if (read_batch(request)) {
-        post(request);
+/* Where a long body is read: see the top. */
+#define X(name, read)                                                                              \
+    static void name##_on_pool(struct pawl__request *request)                                      \
+    {                                                                                              \
+        if (read(request)) pawl__request_to_loop(request, post);                                   \
+    }                                                                                              \
+    void pawl__on_##name(struct pawl__request *request)                                            \
+    {                                                                                              \
+        if (is_long(request)) {                                                                    \
+            pawl__request_to_pool(request, name##_on_pool);                                        \
+        } else if (read(request)) {                                                                \
+            post(request);                                                                         \
+        }                                                                                          \
     }
-}
+X(submit, read_one)
+X(submit_batch, read_batch)
+#undef X

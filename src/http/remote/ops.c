@@ -123,13 +123,6 @@ static void put_answer(struct batch *batch, const struct pawl_answer *answer,
     out->result_count = results ? answer->result_count : 0;
 }
 
-/* Which job of a batch, from 1 on, a refusal before the store names; 0: none. */
-static int64_t blamed(const struct pawl_diag *diag)
-{
-    size_t index;
-    return sscanf(diag->field, "[%zu]", &index) == 1 ? (int64_t)index + 1 : 0;
-}
-
 /* The first `count` from `first` on, all of one kind. */
 static void do_posted(struct batch *batch, size_t first, size_t count)
 {
@@ -145,7 +138,7 @@ static void do_posted(struct batch *batch, size_t first, size_t count)
         batch->waiting--;
         pawl__unlock(&batch->mutex);
         put_refusal(batch, &batch->answers[i], err, &diag);
-        batch->answers[i].failed_index = blamed(&diag);
+        batch->answers[i].failed_index = (int64_t)(pawl__blamed_index(&diag) + 1); // from 1 on
     }
     wait_for_answers(batch);
     for (size_t i = first; i < first + count; i++) {

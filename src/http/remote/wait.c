@@ -1,6 +1,7 @@
 /* Programs of pawl that wait for more to do. Each is told when something has happened that it has
  * not heard of; what it has heard of it says itself, so nothing is missed between two questions. */
 #include "http/remote/calls.h"
+#include "base/list.h"
 
 #include "http/remote/remote.h"
 
@@ -30,16 +31,10 @@ void pawl__remote_free(struct pawl__remote *remote)
     free(remote);
 }
 
-static void unlist(struct pawl__remote *remote, struct wait *wait)
-{
-    if (wait->next) wait->next->prev = wait->prev;
-    if (wait->prev) wait->prev->next = wait->next;
-    if (remote->waits == wait) remote->waits = wait->next;
-}
-
 static void abandon(struct pawl__request *request)
 {
-    unlist(request->server->remote, request->state);
+    struct wait *wait = request->state;
+    PAWL__LIST_REMOVE(request->server->remote->waits, wait, prev, next);
 }
 
 static void answer_wait(struct pawl__request *request)
@@ -71,7 +66,7 @@ static void answer_some(struct pawl__server *server, bool all)
     struct wait *wait;
     while ((wait = find_due(server, all))) { // from the top: an answer may change the list
         struct pawl__request *request = wait->request;
-        unlist(server->remote, wait);
+        PAWL__LIST_REMOVE(server->remote->waits, wait, prev, next);
         request->abandon = NULL;
         answer_wait(request);
     }
@@ -128,9 +123,7 @@ void pawl__on_remote_wait(struct pawl__request *request)
     }
     wait->request = request;
     wait->until_ms = pawl__server_now(server) + wait_ms;
-    wait->next = remote->waits;
-    if (wait->next) wait->next->prev = wait;
-    remote->waits = wait;
+    PAWL__LIST_PUSH(remote->waits, wait, prev, next);
     request->state = wait;
     request->abandon = abandon;
 }

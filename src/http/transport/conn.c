@@ -9,6 +9,7 @@
  * 6. A client that sends no more may still listen: what it asked is answered. But it may as well
  *    have gone, so nothing is claimed for it, and no stream is kept open. */
 #include "http/transport/conn.h"
+#include "base/list.h"
 #include "base/clock.h"
 #include "http/transport/transport.h"
 #include "http/transport/memory.h"
@@ -102,9 +103,7 @@ static void on_closed(uv_handle_t *handle)
 static void unlink_conn(struct pawl__conn *conn)
 {
     struct pawl__server *server = conn->server;
-    if (conn->next) conn->next->prev = conn->prev;
-    if (conn->prev) conn->prev->next = conn->next;
-    if (server->conns == conn) server->conns = conn->next;
+    PAWL__LIST_REMOVE(server->conns, conn, prev, next);
     server->conn_count--;
     pawl__peers_leave(&server->peers, conn->peer);
     conn->peer = NULL;
@@ -508,15 +507,6 @@ static bool note_address(struct pawl__conn *conn)
     return conn->peer;
 }
 
-static void link_conn(struct pawl__conn *conn)
-{
-    struct pawl__server *server = conn->server;
-    conn->next = server->conns;
-    if (conn->next) conn->next->prev = conn;
-    server->conns = conn;
-    server->conn_count++;
-}
-
 /* Bytes may come. */
 static void welcome(struct pawl__conn *conn)
 {
@@ -545,7 +535,8 @@ void pawl__conn_accept(uv_stream_t *listener, int status)
     conn->server = server;
     conn->tcp.data = conn;
     pawl__parser_init(conn);
-    link_conn(conn);
+    PAWL__LIST_PUSH(server->conns, conn, prev, next);
+    server->conn_count++;
     if (uv_accept(listener, (uv_stream_t *)&conn->tcp) == 0 && note_address(conn)) {
         welcome(conn);
     } else {

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the list ---- */
@@ -106,6 +107,11 @@ bool pawl__refuse_err(struct pawl__fault *fault, enum pawl_err err, const struct
         field = diag->field;
     }
     return pawl__refuse(fault, kind_of(err, field), field, "%s", text);
+}
+
+size_t pawl__blamed_index(const struct pawl_diag *diag)
+{
+    return diag->field[0] == '[' ? (size_t)strtoull(diag->field + 1, NULL, 10) : SIZE_MAX;
 }
 
 /* ---- printing ---- */

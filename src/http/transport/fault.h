@@ -64,6 +64,8 @@ bool pawl__refuse(struct pawl__fault *fault, enum pawl__fault_kind kind, const c
  * tell of the machine (paths, system errors) are replaced by general ones: they belong into the
  * log. */
 bool pawl__refuse_err(struct pawl__fault *fault, enum pawl_err err, const struct pawl_diag *diag);
+/* Which job of a batch the library blames: of the field "[3].tags"; SIZE_MAX: none. */
+size_t pawl__blamed_index(const struct pawl_diag *diag);
 /* {"error":{...}} */
 void pawl__fault_print(struct pawl__buf *out, const struct pawl__fault *fault,
                        const char *request_id);

@@ -174,20 +174,18 @@ bool pawl__body_int(struct pawl__request *request, const struct pawl__json *json
                                name, (long long)min, (long long)max);
 }
 
-/* Ids are written one way: an upper-case one names nothing. */
-static bool is_lower(const char *text)
+bool pawl__id_read(const char *text, struct pawl_job_id *out)
 {
-    for (; *text; text++) {
-        if (*text >= 'A' && *text <= 'Z') return false;
-    }
-    return true;
+    char again[PAWL_JOB_ID_TEXT_BYTES];
+    if (pawl_job_id_parse(text, out) != PAWL_OK) return false;
+    pawl_job_id_text(*out, again);
+    return strcmp(text, again) == 0;
 }
 
 bool pawl__request_job_id(struct pawl__request *request, size_t index, struct pawl_job_id *out)
 {
     const char *text = request->parts[index];
-    if (is_lower(text) && pawl_job_id_parse(text, out) == PAWL_OK) return true;
-    return pawl__reply_not_found(request, "job", text);
+    return pawl__id_read(text, out) || pawl__reply_not_found(request, "job", text);
 }
 
 void *pawl__request_state(struct pawl__request *request, size_t bytes)

@@ -136,7 +136,9 @@ bool pawl__body_int(struct pawl__request *request, const struct pawl__json *json
 /* Zeroed, in the arena, and as request->state: what a handler keeps of a request on its way. NULL:
  * no memory, answered. */
 void *pawl__request_state(struct pawl__request *request, size_t bytes);
-/* Part `index` of the path as a job's id: lower-case UUID. False: answered with 404. */
+/* A job's id as it is printed: one in capital letters names nothing. */
+bool pawl__id_read(const char *text, struct pawl_job_id *out);
+/* Part `index` of the path as a job's id. False: answered with 404. */
 bool pawl__request_job_id(struct pawl__request *request, size_t index, struct pawl_job_id *out);
 /* A whole number of the query between `min` and `max`, `*out` untouched when absent. False:
  * answered. */

@@ -6,6 +6,7 @@
  * 3. At most SLICE_BYTES are given to the socket at a time, or encrypted: others have their turn.
  * 4. Whatever stands first has its deadline, which a slice does not renew. */
 #include "http/transport/conn.h"
+#include "base/list.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -328,9 +329,7 @@ static void unlist(struct pawl__conn *conn)
 {
     struct pawl__server *server = conn->server;
     if (!conn->due) return;
-    *(conn->next_due ? &conn->next_due->prev_due : &server->last_due) = conn->prev_due;
-    *(conn->prev_due ? &conn->prev_due->next_due : &server->due) = conn->next_due;
-    conn->next_due = conn->prev_due = NULL;
+    PAWL__QUEUE_REMOVE(server->due, server->last_due, conn, prev_due, next_due);
     conn->due = false;
 }
 
@@ -351,9 +350,7 @@ void pawl__conn_pump_soon(struct pawl__conn *conn)
     struct pawl__server *server = conn->server;
     if (conn->due || conn->writing || is_silent(conn)) return;
     conn->due = true;
-    conn->prev_due = server->last_due;
-    *(server->last_due ? &server->last_due->next_due : &server->due) = conn;
-    server->last_due = conn;
+    PAWL__QUEUE_ADD(server->due, server->last_due, conn, prev_due, next_due);
     uv_idle_start(&server->turns, on_turn);
 }
 
