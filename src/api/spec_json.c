@@ -61,7 +61,7 @@ enum pawl_err pawl__spec_parse(struct pawl_span text, struct pawl__arena *arena,
         .diag = diag,
         .root = "the options must be a JSON object",
         .unknown = PAWL__UNKNOWN_REFUSE,
-        .told = refuse_unknown,
+        .on_unknown = refuse_unknown,
         .null_is_absent = true,
         .bits_are_bools = true, // SQLite has no booleans: its JSON functions write 0 and 1
         .plain_names = true,

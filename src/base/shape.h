@@ -11,18 +11,20 @@
  *     };
  *     static const struct pawl__shape point_shape = PAWL__SHAPE(S, point_members);
  *
- * A table does not compile when a member's C type is not that of its kind.
+ * A table does not compile if the C type of a field does not fit the kind of its member.
  *
- * Names. A shape may have several members for one field: other spellings, which are ALIAS and are
- * not printed. Of two members with one name the first counts, for the reader and the writer: so a
- * list made by a macro may follow the few members that are treated otherwise. A member named ""
- * is neither read nor printed. A lookup takes one hash, whatever the size of the table.
+ * Names. Several members may set the same field. Members that are other spellings are marked ALIAS
+ * and are not printed. If two members have the same name, the first is used, by the reader and by
+ * the writer: a few special members can stand before a list that a macro expands to, which contains
+ * them again. Members named "" are neither read nor printed. The lookup of a name is a hash lookup.
  *
- * Absent members. The reader leaves the field as it was (see pawl__shape_clear). The writer leaves
- * out what is zero or empty, unless the member is ALWAYS.
+ * Absent members. The reader leaves the field unchanged; pawl__shape_clear sets the defaults. The
+ * writer omits values that are zero or empty, unless the member is marked ALWAYS.
  *
- * Tables are static. The reader borrows the text and allocates from the caller's arena, for
- * strings, lists and ids only. Any thread. */
+ * Memory. Tables are static. The reader borrows the text, and allocates strings, lists and ids from
+ * the caller's arena; nothing is allocated for other members.
+ *
+ * Any thread; a reader or a writer belongs to one thread at a time. */
 #ifndef PAWL_BASE_SHAPE_H
 #define PAWL_BASE_SHAPE_H
 
@@ -36,20 +38,20 @@
 
 /* ---- tables ---- */
 
-/* NAME, C type of the field, or the size that it must have, which is what PAWL__FITS_NAME checks.
- */
+/* The kinds, each with the C type of the field. */
 enum pawl__as {
-    PAWL__AS_TEXT,     /* const char *; NULL is absent. `min` and `max` count bytes */
-    PAWL__AS_NAME,     /* const char *; "" is absent, and what pawl__shape_clear sets */
-    PAWL__AS_CHARS,    /* char[extent] */
-    PAWL__AS_INT64,    /* int64_t; from `min` to `max` unless both are 0 */
-    PAWL__AS_INT32,    /* int32_t; likewise */
-    PAWL__AS_MASK,     /* uint32_t, as a number */
-    PAWL__AS_SET,      /* uint32_t, as an array of `words`: bit n is word n */
-    PAWL__AS_BOOL,     /* bool */
-    PAWL__AS_SWITCH,   /* an enum: 1 is true, 2 is false, 0 is absent */
-    PAWL__AS_REAL,     /* double; printed with `extent` digits; 0: as few as give it back */
-    PAWL__AS_WORD,     /* an enum, as one of `words` */
+    PAWL__AS_TEXT,   /* const char *; NULL is absent. `min` and `max` count bytes */
+    PAWL__AS_NAME,   /* const char *; "" is absent, and what pawl__shape_clear sets */
+    PAWL__AS_CHARS,  /* char[extent] */
+    PAWL__AS_INT64,  /* int64_t; from `min` to `max` unless both are 0 */
+    PAWL__AS_INT32,  /* int32_t; likewise */
+    PAWL__AS_MASK,   /* uint32_t, as a number */
+    PAWL__AS_SET,    /* uint32_t, as an array of `words`; bit n stands for word n */
+    PAWL__AS_BOOL,   /* bool */
+    PAWL__AS_SWITCH, /* an enum: 1 is true, 2 is false, 0 is absent */
+    PAWL__AS_REAL, /* double; printed with `extent` digits, or if 0 with the fewest that round-trip
+                    */
+    PAWL__AS_WORD, /* an enum, as one of `words` */
     PAWL__AS_INSTANT,  /* int64_t, ms since the epoch, as RFC 3339; see `now_ms` of the reader */
     PAWL__AS_DURATION, /* int64_t, ms; reads "5s" and "PT5S", prints "PT5S" */
     PAWL__AS_SECONDS,  /* int64_t, ms; reads a number of seconds too, prints as DURATION */
@@ -61,21 +63,21 @@ enum pawl__as {
     PAWL__AS_ONE,      /* an object of `shape`; absent when all its members are */
     PAWL__AS_PART,     /* a struct of `shape` whose members stand here; printed, not read */
     PAWL__AS_ROW,      /* int64_t[extent]; never absent */
-    /* a pointer to as many as the size_t at count_offset says; `min` and `max` count elements: */
+    /* A pointer; the size_t at count_offset is the length. `min` and `max` count elements: */
     PAWL__AS_TEXTS,  /* const char * */
     PAWL__AS_IDS,    /* struct pawl_job_id */
     PAWL__AS_INT32S, /* int32_t */
     PAWL__AS_MANY,   /* objects of `shape` */
-    PAWL__AS_OWN,    /* whatever `read` and `print` make of it */
-    PAWL__AS_NOTHING /* known, and passed over; not printed */
+    PAWL__AS_OWN,    /* any type; read and printed by the member's functions */
+    PAWL__AS_NOTHING /* a known name that is ignored; not printed */
 };
 
 enum {
     PAWL__ALIAS = 1,     /* read, not printed */
     PAWL__ALWAYS = 2,    /* printed even if it is zero or empty */
-    PAWL__REQUIRED = 4,  /* refused when it is not there */
+    PAWL__REQUIRED = 4,  /* the object is refused without it */
     PAWL__NOT_ZERO = 8,  /* a number or duration of 0 is refused */
-    PAWL__NEGATIVE = 16, /* absent when it is negative, not when it is 0 */
+    PAWL__NEGATIVE = 16, /* absent if it is negative, not if it is 0 */
 };
 
 struct pawl__shape;
@@ -83,16 +85,15 @@ struct pawl__member;
 struct pawl__shape_reader;
 struct pawl__shape_writer;
 
-/* Called before the value at `token` is read, or instead, when the kind is OWN. `base` is the
- * struct. */
+/* Called before the value at `token` is read; if the kind is OWN, instead. `base` is the struct. */
 typedef enum pawl_err pawl__member_read_fn(struct pawl__shape_reader *reader,
                                            const struct pawl__member *member, uint32_t token,
                                            void *base);
-/* Prints the value, or nothing: then the member is left out. */
+/* Prints the value. If it prints nothing, the member is omitted. */
 typedef void pawl__member_print_fn(const struct pawl__shape_writer *writer,
                                    const struct pawl__member *member, const void *base);
 
-/* The words of an enum, by number; NULL: there is no such number. */
+/* The words of an enum, by number; NULL for an unused number. */
 struct pawl__words {
     const char *const *at;
     uint32_t count;
@@ -119,7 +120,7 @@ struct pawl__member {
 
 enum { PAWL__SHAPE_SLOTS = 256, PAWL__SHAPE_MEMBERS_MAX = 128 };
 
-/* Where each name is; made when it is first needed, by any thread. */
+/* A hash table of the names, built at the first lookup by any thread. */
 struct pawl__shape_index {
     _Atomic bool built;
     _Atomic uint8_t slots[PAWL__SHAPE_SLOTS]; /* place + 1 */
@@ -129,9 +130,9 @@ struct pawl__shape {
     const struct pawl__member *members;
     size_t count;
     size_t bytes;                    /* of the struct */
-    struct pawl__shape_index *index; /* NULL: names are compared one by one */
-    /* Which members it may have depends on the first one, a WORD. By number: the offsets of the
-     * others, until 0; NULL: none. NULL here: all, in any case. */
+    struct pawl__shape_index *index; /* NULL: linear search */
+    /* If not NULL, the first member is a WORD that decides which other members are allowed: for
+     * each number their offsets, ended by 0, or NULL if there are none. */
     const uint16_t *const *choices;
 };
 
@@ -166,18 +167,18 @@ struct pawl__shape {
 #define PAWL__FITS_MANY PAWL__FITS_TEXTS
 #define PAWL__FITS_OWN PAWL__FITS_ONE
 
-/* The offset of a member that is of its kind; an array of negative size otherwise. */
+/* The offset of a member; an array of negative size if its type does not fit the kind. */
 #define PAWL__OFFSET(kind, type, member)                                                           \
     (offsetof(type, member) + 0 * sizeof(char[PAWL__FITS_##kind(type, member) ? 1 : -1]))
 
-/* What follows the member is initialisers, such as .flags = PAWL__ALIAS. */
+/* A member of a table. The rest are initialisers, such as .flags = PAWL__ALIAS. */
 #define PAWL__MEMBER(text, kind_name, type, member, ...)                                           \
     {                                                                                              \
         .name = (text), .len = sizeof(text) - 1, .kind = PAWL__AS_##kind_name,                     \
         .offset = PAWL__OFFSET(kind_name, type, member), __VA_ARGS__                               \
     }
 #define PAWL__COUNTED(type, counter) .count_offset = offsetof(type, counter)
-/* The struct itself, for an OWN, ONE or PART that is made of several of its fields. */
+/* A member that takes the whole struct: an OWN, ONE or PART that uses several fields. */
 #define PAWL__WHOLE(text, kind_name, ...)                                                          \
     {                                                                                              \
         .name = (text), .len = sizeof(text) - 1, .kind = PAWL__AS_##kind_name, __VA_ARGS__         \
@@ -189,8 +190,8 @@ struct pawl__shape {
         .index = &(struct pawl__shape_index){ 0 }, __VA_ARGS__                                     \
     }
 
-/* A value that is in no struct, for an object of a few members that is printed in one place. HERE
- * is printed always, SOME unless it is zero or empty. Lives as long as the block around it. */
+/* A member whose value is part of no struct, for pawl__members_print. HERE is always printed, SOME
+ * unless the value is zero or empty. Valid until the enclosing block ends. */
 #define PAWL__HERE(text, kind_name, type, ...)                                                     \
     {                                                                                              \
         .name = (text), .kind = PAWL__AS_##kind_name, .at = &(type[1]){ __VA_ARGS__ },             \
@@ -230,10 +231,10 @@ struct pawl__texts {
 enum pawl__unknown {
     PAWL__UNKNOWN_SKIP = 0,
     PAWL__UNKNOWN_REFUSE,
-    PAWL__UNKNOWN_KEEP /* those of the outermost object; deeper ones are refused */
+    PAWL__UNKNOWN_KEEP /* keeps those of the outermost object, refuses those of nested ones */
 };
 
-/* Told of each member that is not known, unless they are skipped; an error refuses it. */
+/* Called for each unknown member that is to be refused or kept. An error refuses it. */
 typedef enum pawl_err pawl__unknown_fn(struct pawl__shape_reader *reader,
                                        const struct pawl__shape *shape, const char *name);
 
@@ -242,66 +243,67 @@ struct pawl__shape_frame {
     const struct pawl__member *member;
 };
 
-/* Set what is wanted, the rest is zero. One thread. */
+/* `arena` is required; options that are zero have the meaning in brackets. */
 struct pawl__shape_reader {
-    struct pawl__json json;
+    struct pawl__json json; /* the parsed text */
     struct pawl__arena *arena;
     struct pawl_diag *diag; /* may be NULL */
-    const char *root;       /* the error when the outermost value is no object */
+    const char *root;       /* the error if the outermost value is not an object */
     enum pawl__unknown unknown;
-    pawl__unknown_fn *told; /* NULL: as `unknown` says */
-    void *ctx;              /* of the functions */
-    bool null_is_absent;    /* null is as if the member were not there [it is of no kind] */
-    bool bits_are_bools;    /* 0 and 1 are read as false and true */
-    bool plain_names;       /* errors name a member without quotes */
-    bool paths;             /* errors name a member with those around it: "retry.jitter" */
-    const char *prefix;     /* what the paths begin with; may be NULL */
-    int64_t now_ms;         /* "+PT5S" is an instant that long after it; 0: it is none */
-    size_t list_bytes_max;  /* that the lists may take; 0: any number */
-    size_t list_bytes;      /* that they took so far */
+    pawl__unknown_fn *on_unknown; /* [an error with a suggestion, or none for KEEP] */
+    void *ctx;                    /* for functions */
+    bool null_is_absent;          /* null counts as an absent member [a value of a wrong kind] */
+    bool bits_are_bools;          /* a BOOL may be 0 or 1 */
+    bool plain_names;             /* errors name members without quotes */
+    bool paths;                   /* errors name members as "retry.jitter" [as "jitter"] */
+    const char *prefix;           /* what paths begin with [nothing] */
+    int64_t now_ms;               /* base of instants such as "+PT5S" [these are refused] */
+    size_t list_bytes_max;        /* limit for all lists together [none] */
+    /* The reader's own: */
+    size_t list_bytes;
     const struct pawl__shape_frame *inside;
-    struct pawl__buf kept; /* unknown members, the closing brace left out; see pawl__shape_kept */
+    struct pawl__buf kept; /* unknown members so far, without the closing brace */
 };
 
-/* What absent members of a struct stand for: zero, and "" where a NAME or span is never NULL. */
+/* Sets what absent members mean: zero, and "" for a NAME and in spans, which are never NULL. */
 void pawl__shape_clear(const struct pawl__shape *shape, void *out);
-/* The object at `token` of reader->json, which has been parsed, into the struct at `out`. Members
- * that are not there leave it as it was. ARG: a member is not of its kind, not known or missing;
- * the diagnosis names it. LIMIT: longer than list_bytes_max. NOMEM. */
+/* Reads the object at `token` of reader->json into the struct at `out`. ARG: a member is of a wrong
+ * kind, unknown or missing; the diagnosis names it. LIMIT: the lists are too long. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__shape_read(struct pawl__shape_reader *reader,
                                                const struct pawl__shape *shape, uint32_t token,
                                                void *out);
-/* Parses `text` into reader->json, then does the same with all of it. LIMIT: too deep. */
+/* Parses `text` into reader->json first. ARG: not JSON, too. LIMIT: nested too deep, too. */
 PAWL_MUST_CHECK enum pawl_err pawl__shape_read_text(struct pawl__shape_reader *reader,
                                                     struct pawl_span text, uint32_t depth_max,
                                                     const struct pawl__shape *shape, void *out);
-/* The members that were kept as an object in the arena; empty when there are none. Releases them:
- * to be called also after an error, when `out` may be NULL. */
+/* Sets `out` to an object with the members that were kept, in the arena, unless there are none.
+ * Must be called after PAWL__UNKNOWN_KEEP, also after an error, then with NULL: it releases them.
+ */
 PAWL_MUST_CHECK enum pawl_err pawl__shape_kept(struct pawl__shape_reader *reader,
                                                struct pawl_span *out);
 
-/* For functions of members and of unknown ones: */
+/* For functions of members and of unknown members: */
 
-/* Returns ARG; the text is the member's name and the rule. */
+/* Fails with ARG. The message is the member's name and the formatted rule. */
 enum pawl_err pawl__shape_refuse(struct pawl__shape_reader *reader,
                                  const struct pawl__member *member, const char *format, ...)
     PAWL_PRINTF(3, 4);
-/* The value at `token` as `member` says, whatever else is called for it. */
+/* Reads the value at `token` by the kind of `member`, without calling its function. */
 PAWL_MUST_CHECK enum pawl_err pawl__shape_value(struct pawl__shape_reader *reader,
                                                 const struct pawl__member *member, uint32_t token,
                                                 void *base);
-/* The known name that is meant by one that is not; NULL: none is near. */
+/* The known name that is most similar to `name`; NULL if none is. */
 const char *pawl__shape_nearest(const struct pawl__shape *shape, const char *name);
-/* The member of that name; NULL: there is none. */
+/* The member of that name, or NULL. */
 const struct pawl__member *pawl__shape_find(const struct pawl__shape *shape, const char *name,
                                             size_t len);
 
 /* ---- the writer ---- */
 
 struct pawl__shape_writer {
-    struct pawl__buf *out; /* out->failed: no memory */
-    const void *ctx;       /* of the functions */
-    bool compact;          /* payloads without the white space between their tokens */
+    struct pawl__buf *out; /* out->failed: out of memory */
+    const void *ctx;       /* for functions */
+    bool compact;          /* omits the white space in payloads */
 };
 
 /* Appends the struct at `at` as an object. */
@@ -310,7 +312,7 @@ void pawl__shape_print(const struct pawl__shape_writer *writer, const struct paw
 /* Appends `count` structs as an array. */
 void pawl__shape_print_list(const struct pawl__shape_writer *writer,
                             const struct pawl__shape *shape, const void *list, size_t count);
-/* Appends an object of members that are in no table. */
+/* Appends an object of members that are part of no table. */
 void pawl__members_print(const struct pawl__shape_writer *writer,
                          const struct pawl__member *members, size_t count);
 #define PAWL__PRINT(writer, ...)                                                                   \

@@ -81,7 +81,7 @@ static bool is_zero(const struct pawl__member *member, const void *base)
     return false;
 }
 
-/* What has no form when it is empty is absent whatever the flags say. */
+/* Kinds that have no form for an empty value are omitted even if they are marked ALWAYS. */
 static bool is_absent(const struct pawl__member *member, const void *base)
 {
     const char *at = place_of(member, base);
@@ -152,7 +152,7 @@ static void print_instant(struct pawl__buf *out, int64_t at_ms)
     print_text(out, text);
 }
 
-/* It was checked when it was stored, so quotes are all there is to watch for. */
+/* The value is valid JSON, so only quotes need to be tracked. */
 static void print_compact(struct pawl__buf *out, struct pawl_span value)
 {
     bool quoted = false;
@@ -204,7 +204,7 @@ static void print_set(struct pawl__buf *out, const struct pawl__words *words, ui
 
 /* ---- lists ---- */
 
-/* The i-th of a list. */
+/* Prints element i of a list. */
 static void print_element(const struct pawl__shape_writer *writer,
                           const struct pawl__member *member, const void *list, size_t i)
 {
@@ -326,7 +326,7 @@ static void print_value(const struct pawl__shape_writer *writer, const struct pa
 static void print_members(const struct pawl__shape_writer *writer, const struct pawl__shape *shape,
                           const void *base, bool *any);
 
-/* A member that comes to nothing leaves no trace. */
+/* Prints a member, or nothing if its value turns out to be empty. */
 static void print_member(const struct pawl__shape_writer *writer, const struct pawl__member *member,
                          const void *base, bool *any)
 {

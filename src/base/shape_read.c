@@ -18,7 +18,7 @@ enum { NAME_BYTES_MAX = 64, PATH_DEPTH_MAX = 8, FEW_WORDS = 8 };
 
 /* ---- errors ---- */
 
-/* "options.retry.jitter", or the last part of it. */
+/* "options.retry.jitter", or "jitter" if paths are not wanted. */
 static void path_of(const struct pawl__shape_reader *reader, const char *name, char *out,
                     size_t bytes)
 {
@@ -72,8 +72,8 @@ static bool is_named(const struct pawl__member *member, const char *name, size_t
     return member->len == len && memcmp(member->name, name, len) == 0;
 }
 
-/* Two threads that do this at once write the same places in the same order: where one finds a slot
- * taken, it was taken for the same member or for an earlier one. */
+/* Threads may build the same index concurrently: all write the same values in the same order, so a
+ * slot that is already taken holds this member or an earlier one. */
 static void build(const struct pawl__shape *shape)
 {
     assert(shape->count <= PAWL__SHAPE_MEMBERS_MAX);
@@ -160,7 +160,7 @@ static bool is_within(const struct pawl__member *member, int64_t value)
     return (!member->min && !member->max) || (value >= member->min && value <= member->max);
 }
 
-/* Its length, in whatever `unit` says. */
+/* Checks a length, counted in `unit`. */
 static enum pawl_err check_length(struct pawl__shape_reader *reader,
                                   const struct pawl__member *member, size_t len, const char *unit)
 {
@@ -187,7 +187,7 @@ static enum pawl_err read_chars(struct pawl__shape_reader *reader,
     return PAWL_OK;
 }
 
-/* What is 0 and must not be. */
+/* Refuses 0 if the member must not be 0. */
 static enum pawl_err check_zero(struct pawl__shape_reader *reader,
                                 const struct pawl__member *member, bool is_zero)
 {
@@ -427,7 +427,7 @@ static size_t element_bytes(const struct pawl__member *member)
     }
 }
 
-/* The object that a member holds. */
+/* Reads the object in a member. */
 static enum pawl_err read_inside(struct pawl__shape_reader *reader,
                                  const struct pawl__member *member, uint32_t token, void *at)
 {
@@ -608,8 +608,8 @@ static enum pawl_err take_unknown(struct pawl__shape_reader *reader,
     if (!text) return pawl__fail_nomem(reader->diag);
     bool keeps = reader->unknown == PAWL__UNKNOWN_KEEP && !reader->inside;
     enum pawl_err err = PAWL_OK;
-    if (reader->told && (keeps || reader->unknown == PAWL__UNKNOWN_REFUSE)) {
-        err = reader->told(reader, shape, text);
+    if (reader->on_unknown && (keeps || reader->unknown == PAWL__UNKNOWN_REFUSE)) {
+        err = reader->on_unknown(reader, shape, text);
     } else if (!keeps) {
         err = refuse_unknown(reader, shape, text);
     }
@@ -647,7 +647,7 @@ void pawl__shape_clear(const struct pawl__shape *shape, void *out)
     }
 }
 
-/* Whether a struct whose first member says `word` has this one. */
+/* Whether a struct whose first member is `word` may have this member. */
 static bool belongs(const struct pawl__shape *shape, const struct pawl__member *member,
                     uint32_t word)
 {
@@ -659,7 +659,7 @@ static bool belongs(const struct pawl__shape *shape, const struct pawl__member *
     return choice && *choice;
 }
 
-/* The word that such a struct begins with, wherever it stands in the object; 0: nowhere. */
+/* Reads the first member of such a struct, wherever it is in the object; 0 if it is absent. */
 static enum pawl_err read_first(struct pawl__shape_reader *reader, const struct pawl__shape *shape,
                                 uint32_t token, uint32_t *out)
 {

@@ -276,7 +276,7 @@ static void unknown_members_can_be_kept_as_they_stand(void **state)
     struct pawl__arena arena = { .chunks = NULL };
     int count = 0;
     struct pawl__shape_reader reader = {
-        .arena = &arena, .unknown = PAWL__UNKNOWN_KEEP, .told = count_unknown, .ctx = &count
+        .arena = &arena, .unknown = PAWL__UNKNOWN_KEEP, .on_unknown = count_unknown, .ctx = &count
     };
     struct thing thing;
     struct pawl_span kept = { .at = NULL };

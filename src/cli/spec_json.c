@@ -1,14 +1,14 @@
-/* A line of JSON as a job to be.
+/* Reads a spec from a line of JSON.
  *
- * Our own members are those of src/fields, under the names of OJS and others that mean the same.
- * Null means not given. What the store itself decides (state, attempt, ...) is passed over, as OJS
- * asks; members of a job that are in no list are kept with it and reported, but inside of "retry"
- * and "unique", where a misspelt name would change what happens, they are refused. */
+ * Members are the fields in src/fields, also under the names of OJS and other synonyms. Null means
+ * not given. Members that the store sets (state, attempt, ...) are ignored, as OJS requires.
+ * Unknown members are stored with the job and reported; in "retry" and "unique" they are refused,
+ * since a misspelt name there changes the behaviour. */
 #include "cli/cli.h"
 #include "base/diag.h"
 #include "fields/fields.h"
 
-/* What the functions below share; the reader's ctx. */
+/* The ctx of the reader. */
 struct line {
     struct pawl__cli *cli;
     const struct pawl__cli_line *line;
@@ -42,8 +42,8 @@ FN(read_attempts)
     return err;
 }
 
-/* Our own names by the list, as "pawl list" prints them. Before them what is read otherwise, and
- * the names of OJS. Where our 0 would be the default, a 0 that is written down is a mistake. */
+/* The names of src/fields, as "pawl list" prints them, after the names of OJS and the members that
+ * are read differently. A 0 would mean the default to the library, so it is refused. */
 #define S struct pawl_retry
 #define AS(text, kind, member, ...) PAWL__MEMBER(text, kind, S, member, __VA_ARGS__)
 #define SOME(text, kind, member) AS(text, kind, member, .flags = PAWL__NOT_ZERO)
@@ -130,7 +130,7 @@ static void finish_unique(struct pawl_unique *unique)
 
 /* ---- the job ---- */
 
-/* A line that says when takes the place of a default, however either is spelt. */
+/* A time in the line replaces the default, whichever members they use. */
 FN(clear_due)
 {
     struct line *line = reader->ctx;
@@ -150,7 +150,7 @@ FN(clear_expires)
 FN(read_options);
 FN(read_extra);
 
-/* As for "retry": our own names by the list, below what takes their place. */
+/* The names of src/fields come last, as for "retry". */
 #define S struct pawl_job_spec
 #define DUE(text, kind, member) AS(text, kind, member, .read = clear_due)
 #define EXPIRES(text, kind, member) AS(text, kind, member, .read = clear_expires)
@@ -183,7 +183,7 @@ static const struct pawl__member job_members[] = {
     AS("max_attempts", OWN, retry.attempts_max, .read = read_attempts),
     AS("idempotency_ttl", DURATION, idempotency_ms),
     PAWL__WHOLE("options", OWN, .read = read_options),
-    // What the store decides, in the words of OJS and in ours.
+    // Set by the store.
     PAWL__WHOLE("created_at", NOTHING), PAWL__WHOLE("archived", NOTHING),
     PAWL__WHOLE("specversion", NOTHING), PAWL__WHOLE("enqueued_at", NOTHING),
     PAWL__WHOLE("completed_at", NOTHING), PAWL__WHOLE("cancelled_at", NOTHING),
@@ -210,13 +210,13 @@ FN(read_options)
     return read_again(reader, member, &job_shape, token, base);
 }
 
-/* As `pawl list` prints them: they go back to where they were. */
+/* Unknown members of an earlier job, as `pawl list` prints them. */
 FN(read_extra)
 {
     return read_again(reader, member, &no_shape, token, base);
 }
 
-/* Extensions by their names are expected to be unknown. */
+/* Names of extensions are unknown by design. */
 static bool is_extension(const char *name)
 {
     return strncmp(name, "x_", 2) == 0 || strncmp(name, "x-", 2) == 0 ||
@@ -241,7 +241,7 @@ enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli, const struct pawl__cli_
         .diag = diag,
         .root = "a job must be an object, such as {\"type\": \"t\"}",
         .unknown = PAWL__UNKNOWN_KEEP,
-        .told = report_unknown,
+        .on_unknown = report_unknown,
         .ctx = &read,
         .null_is_absent = true,
         .now_ms = cli->now_ms,

@@ -832,7 +832,7 @@ def gives_back_as_the_library_does(place):
 
 # What only a node can tell: the job ends with the reason.
 REFUSED_LATE = [
-    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "must be exponential, linear,"),
+    ("retry => '{\"backoff\":\"never\"}'", "PW001", "retry.backoff", "must be exponential,"),
     ("retry => '{\"tries\":1}'", "PW001", "retry", 'no member "tries"'),
     ("retry => '{\"initial_ms\":1.5}'", "PW001", "retry.initial_ms", "a whole number"),
     ("retry => '{\"cap_ms\":10}'", "PW001", "retry.cap_ms", "is less than initial_ms"),
