@@ -1,9 +1,9 @@
-/* The benchmark's own kit: settings, the raw SQLite floor, a crew of threads that loads a store,
+/* The kit of the benchmark: settings, the raw SQLite floor, a crew of threads that load a store,
  * and the report.
  *
- * Every figure is compared with a floor taken in the same run, in slices that alternate with the
- * measurement's own, because the machine is never quiet: what counts is the median of the pairwise
- * ratios. Whatever goes wrong ends the program with a message; temporary files go in any case. */
+ * Every figure is compared with a floor taken in the same run, in slices that alternate with those
+ * of the measurement, because the machine is never quiet: what counts is the median of the pairwise
+ * ratios. Any error ends the program with a message; temporary files are always removed. */
 #ifndef PAWL_BENCH_H
 #define PAWL_BENCH_H
 
@@ -157,7 +157,7 @@ struct pawl__crew_options {
     struct pawl__store *store;
     bool lifecycle;   /* also claim and complete the submitted jobs */
     int threads;      /* 0: as many as the benchmark's setting */
-    bool confined;    /* keep them off one CPU, where there are several */
+    bool confined;    /* excludes them from one CPU, if there are several */
     int64_t for_us;   /* submit this long, or ... */
     int64_t jobs_max; /* ... this many; then completes what was started */
 };
@@ -296,7 +296,7 @@ struct pawl__row pawl__api_pairs(struct pawl__api *api, const struct pawl__pairs
 /* CPU that the store's server has used so far, in microseconds. */
 typedef double pawl__server_us_fn(void);
 
-/* `server_us` is NULL where there is no server. */
+/* `server_us` is NULL if there is no server. */
 void pawl__moves_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
 
 /* ---- backlog.c: the cost of a claim by how many jobs wait ---- */

@@ -36,7 +36,7 @@ struct http {
     struct cost floor_cost, value_cost;
     struct pawl_span submit, batch, fill, fetch;
     struct pawl_span acks[CONNECTIONS];
-    size_t ack_id; /* where the job's id stands in each */
+    size_t ack_id; /* offset of the job's id in each */
     bool holds[CONNECTIONS];
     int64_t waiting; /* jobs that can be fetched */
     double p50s_us[PAWL__BENCH_PAIRS_MAX], p99s_us[PAWL__BENCH_PAIRS_MAX];
@@ -125,7 +125,7 @@ static void free_requests(struct http *http)
 
 /* ---- servers ---- */
 
-/* Both say where they listen, and nothing else. */
+/* Both print their address, and nothing else. */
 static void server_start(struct server *server, const char *const *argv, int connections)
 {
     int ends[2];
@@ -466,7 +466,8 @@ void pawl__bench_http_pickup(struct pawl__bench *bench)
 
 /* ---- nothing to do ---- */
 
-/* Fetches of nothing: they touch all that a request touches, and leave nothing behind. */
+/* Fetches from an empty queue: they use everything that a request uses, and leave nothing behind.
+ */
 static void use_once(struct http *http, int fd)
 {
     pawl__http_send(fd, http->fetch);

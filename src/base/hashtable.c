@@ -1,4 +1,4 @@
-/* A hash table of things that carry their own link: chains, doubled when they grow long. */
+/* An intrusive hash table: chains; the table doubles when they grow long. */
 #include "base/hashtable.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ static bool grow(struct pawl__hashtable *table)
 
 bool pawl__hashtable_add(struct pawl__hashtable *table, struct pawl__hash_link *link, uint64_t hash)
 {
-    // long chains are slow, but no reason to refuse
+    // if growing fails, long chains are only slow
     if (table->count == table->cap && !grow(table) && !table->cap) return false;
     struct pawl__hash_link **slot = slot_of(table, hash);
     link->hash = hash;
@@ -80,7 +80,7 @@ void pawl__hashtable_release(struct pawl__hashtable *table)
     *table = (struct pawl__hashtable){ 0 };
 }
 
-/* FNV-1a, stirred: the low bits choose the slot. */
+/* FNV-1a with extra mixing, since the low bits choose the slot. */
 uint64_t pawl__hash_text(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -1,5 +1,5 @@
-/* A hash table of things that carry their own link. It owns nothing and compares nothing: to look
- * something up, walk the links of one hash. One thread. */
+/* An intrusive hash table: elements contain their own link. It owns nothing and compares nothing: a
+ * lookup walks the links with one hash. One thread. */
 #ifndef PAWL_BASE_HASHTABLE_H
 #define PAWL_BASE_HASHTABLE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct pawl__hash_link {
-    struct pawl__hash_link *next; /* of the same slot */
+    struct pawl__hash_link *next; /* next in the same slot */
     uint64_t hash;
 };
 
@@ -17,15 +17,15 @@ struct pawl__hashtable { /* zeroes: empty */
     size_t cap, count;
 };
 
-/* False: no memory, and nothing was added. */
+/* False: out of memory, and nothing was added. */
 bool pawl__hashtable_add(struct pawl__hashtable *table, struct pawl__hash_link *link,
                          uint64_t hash);
 void pawl__hashtable_remove(struct pawl__hashtable *table,
-                            struct pawl__hash_link *link); /* it must be in it */
+                            struct pawl__hash_link *link); /* must be in the table */
 /* The first link with this hash, and the next one; NULL: no more. */
 struct pawl__hash_link *pawl__hashtable_first(const struct pawl__hashtable *table, uint64_t hash);
 struct pawl__hash_link *pawl__hashtable_next(const struct pawl__hash_link *link);
-/* Forgets the links, not what they are part of. */
+/* Frees the table, not its elements. */
 void pawl__hashtable_release(struct pawl__hashtable *table);
 
 uint64_t pawl__hash_text(const char *text);

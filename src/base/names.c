@@ -1,4 +1,4 @@
-/* Names, each kept once: a fixed table of chains, since they are few. */
+/* Interned names: a fixed table of chains, since there are few names. */
 #include "base/names.h"
 
 #include <assert.h>

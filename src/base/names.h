@@ -1,5 +1,5 @@
-/* Names that occur again and again (queues, types), each kept once and compared by address.
- * Counted; not for several threads. */
+/* Interned names: names that occur often (queues, types) are stored once and compared by address.
+ * Reference-counted; one thread. */
 #ifndef PAWL_BASE_NAMES_H
 #define PAWL_BASE_NAMES_H
 
@@ -16,19 +16,19 @@ struct pawl__name {
     char text[];
 };
 
-/* Zeroes are an empty set. */
+/* All zeros is an empty set. */
 struct pawl__names {
     struct pawl__name *buckets[PAWL__NAME_BUCKETS];
     size_t count;
 };
 
-/* Frees them all, also those that are still held. */
+/* Frees all names, including those still referenced. */
 void pawl__names_release(struct pawl__names *names);
-/* One more holder of the name; NULL: no memory. */
+/* Adds a reference to the name; NULL: out of memory. */
 struct pawl__name *pawl__names_hold(struct pawl__names *names, const char *text);
-/* One holder less; with the last one the name goes. NULL is fine. */
+/* Drops a reference; with the last one the name is freed. NULL is allowed. */
 void pawl__names_drop(struct pawl__names *names, struct pawl__name *name);
-/* NULL: it is not held. */
+/* NULL: not referenced. */
 struct pawl__name *pawl__names_find(const struct pawl__names *names, const char *text);
 uint32_t pawl__hash(const void *at, size_t len);
 
