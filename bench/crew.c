@@ -1,17 +1,18 @@
-/* Threads that post operations and keep a window of them under way, as a busy server would.
+/* Threads that post operations and keep a window of them in progress, as a busy server would. The
+ * crew must cost little compared with the store, so nothing is allocated per operation and a member
+ * is woken once for many answers:
  *
- * The crew must cost little beside the store, so nothing is allocated per operation and a member is
- * woken once for many answers:
- * 1. A slot is its member's, except between post and done, when it is the store's.
+ * 1. A slot belongs to its member, except between post and done, when it belongs to the store.
  * 2. done() pushes the slot on the owner's stack `returned`; the owner takes the whole stack at
- * once.
- * 3. A member sleeps only after it has said in `wake_at` how few must be outstanding; the done()
- *    that gets there takes wake_at back (-1) and posts the semaphore, exactly once per sleep. A
- *    done() that lingers from an earlier sleep can only wake a member too early, which is harmless.
+ *    once.
+ * 3. A member sleeps only after it has stored in `wake_at` how few operations must be outstanding;
+ *    the done() that reaches that number resets wake_at (-1) and posts the semaphore, exactly once
+ *    per sleep. A delayed done() from an earlier sleep can only wake a member too early, which is
+ *    harmless.
  *
- * With `lifecycle` each member claims as many jobs as it has submitted, by 32, and completes what
- * it got. Other members' claims may take its jobs and leave theirs, but the sums agree, so that a
- * claim always finds all it asks for; a claim that does not is a lost job, and ends the program. */
+ * With `lifecycle` each member claims as many jobs as it has submitted, 32 at a time, and completes
+ * those it got. Members may claim each other's jobs, but the sums agree, so that a claim always
+ * finds as many as it requests; if one does not, a job was lost, and the program ends. */
 #include "bench.h"
 
 #include <assert.h>
@@ -43,7 +44,7 @@ struct member {
     struct pawl_run claimed[CLAIMS_MAX * CLAIM_JOBS]; /* still to be completed, in order */
     int claimed_count;
     int completed_count; /* of these */
-    int64_t credit;      /* submitted, but no claim asked for them yet */
+    int64_t credit;      /* submitted, but not yet requested by a claim */
     int64_t quota;       /* jobs it may still submit */
     int64_t finished;
     uint64_t payload;
@@ -51,7 +52,7 @@ struct member {
     struct slot slots[WINDOW];
     struct slot claims[CLAIMS_MAX];
     sem_t wake;
-    /* shared with the committer, away from what is not: */
+    /* shared with the committer, on a cache line of its own: */
     _Alignas(64) _Atomic(struct slot *) returned;
     _Atomic int outstanding;
     _Atomic int wake_at;

@@ -1,5 +1,5 @@
-/* The server as a process of its own, under load from its clients, against a bare echo of the same
- * requests on the same libraries. */
+/* The server as a separate process, under load from its clients, compared with a bare echo server
+ * for the same requests on the same libraries. */
 #include "http.h"
 
 #include "base/buf.h"
@@ -13,7 +13,7 @@ enum {
     JOB_BYTES = 400,
     BATCH_JOBS = 100,
     FILL_JOBS = 1000,         /* in a request that prepares a slice */
-    WORK_JOBS_PER_S = 100000, /* more than can be worked */
+    WORK_JOBS_PER_S = 100000, /* more than can be processed */
     IDLE_CONNECTIONS = 2000,
     PICKUPS = 500
 };
@@ -51,7 +51,7 @@ static struct pawl_span span_of(const struct pawl__buf *buf)
     return (struct pawl_span){ buf->at, buf->len };
 }
 
-/* The caller frees what it points to. */
+/* The caller frees the span's memory. */
 static struct pawl_span post(const char *path, struct pawl_span body)
 {
     struct pawl__buf request = { 0 };
@@ -155,7 +155,8 @@ static void echo_start(struct http *http)
     const ssize_t len = readlink("/proc/self/exe", path, PAWL__BENCH_PATH_BYTES - 1);
     if (len <= 0) pawl__bench_die("could not find the echo");
     path[len] = 0;
-    memcpy(strrchr(path, '/') + 1, "pawl_echo", sizeof "pawl_echo"); // as long as our own name
+    memcpy(strrchr(path, '/') + 1, "pawl_echo", sizeof "pawl_echo"); // as long as the name of this
+                                                                     // program
     const char *const argv[] = { path, NULL };
     server_start(&http->echo, argv, CONNECTIONS);
 }
@@ -230,7 +231,7 @@ static void report_times(struct http *http, const char *load)
     }
 }
 
-/* Steadier than the rate: others on the machine hardly change it. */
+/* Steadier than the rate: other programs hardly affect it. */
 static void report_cpu(const struct http *http, const char *load, int per_request)
 {
     struct pawl__row row = { .unit = per_request > 1 ? "us/job" : "us/req" };
@@ -422,7 +423,8 @@ static double sample_echo(int fd, struct pawl_span request)
     return (double)(pawl__bench_now_us() - start_us);
 }
 
-/* From the first byte of the submit to the last of the job, and not to the submit's own answer. */
+/* From the first byte of the submit to the last byte of the job, excluding the reply to the submit.
+ */
 static double sample_pickup(struct http *http, int worker, int client, struct pawl_span wait)
 {
     pawl__http_send(worker, wait);

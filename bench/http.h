@@ -1,9 +1,7 @@
-/* Load over HTTP: one thread, connections that are kept, one request under way on each.
- *
- * The client does as little as it can, so that it is the server that is measured: one epoll turn
- * for many answers, one read and one write for each, no copies of either. It understands only
- * replies with a Content-Length, which is all that our servers send. Anything but a 2xx ends the
- * program. */
+/* Load over HTTP: one thread, persistent connections, one request in progress on each. The client
+ * does as little as possible, so that the server is measured: one epoll turn for many replies, one
+ * read and one write for each, no copies. It understands only replies with a Content-Length, which
+ * is all that our servers send. Any status other than 2xx ends the program. */
 #ifndef PAWL_BENCH_HTTP_H
 #define PAWL_BENCH_HTTP_H
 
@@ -18,7 +16,7 @@ struct pawl__load_options {
     int64_t for_us;
     /* The next request of a connection, borrowed until it has been answered; empty: none. */
     struct pawl_span (*next)(void *ctx, int connection);
-    void (*answered)(void *ctx, int connection, struct pawl_span body); /* NULL: never mind */
+    void (*answered)(void *ctx, int connection, struct pawl_span body); /* NULL: ignored */
     void *ctx;
 };
 

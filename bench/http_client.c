@@ -14,7 +14,7 @@ struct connection {
     int fd;
     int64_t asked_us;
     struct pawl_span unsent;
-    char *part; /* of a reply that came in pieces; room for the longest */
+    char *part; /* of a reply that arrived in pieces; room for the longest */
     size_t part_len;
 };
 
@@ -22,7 +22,7 @@ struct pawl__load {
     int epoll;
     int count;
     int under_way;
-    char *buffer; /* for a reply that comes in one piece */
+    char *buffer; /* for a reply that arrives in one piece */
     int32_t *samples_us;
     int64_t answers;
     struct connection at[];
@@ -30,7 +30,7 @@ struct pawl__load {
 
 /* ---- replies ---- */
 
-/* Bytes of the whole reply that begins at `at`, 0: more must come. Sets its body. */
+/* Size of the whole reply that begins at `at`; 0: incomplete. Sets its body. */
 static size_t reply_size(const char *at, size_t len, struct pawl_span *body)
 {
     static const char end[] = "\r\n\r\n", length[] = "\r\nContent-Length: ";
@@ -144,8 +144,8 @@ static void ask(struct pawl__load *load, const struct pawl__load_options *option
     send_some(connection);
 }
 
-/* What can be read now; the whole reply, or empty while more must come. Its body is borrowed until
- * the next call. */
+/* Reads what is available; the whole reply, or empty while it is incomplete. Its body is borrowed
+ * until the next call. */
 static bool take(struct pawl__load *load, struct connection *connection, struct pawl_span *body)
 {
     if (!connection->part_len) {

@@ -24,7 +24,7 @@ static void *run_load(void *arg)
     return NULL;
 }
 
-/* Into a queue of its own: the crew counts on finding exactly its own jobs. */
+/* Uses a queue of its own, since the crew expects to find exactly its own jobs. */
 static double submit_one(struct latency *latency, struct pawl__bench_job *job)
 {
     struct pawl_submitted out;

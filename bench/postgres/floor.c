@@ -1,14 +1,15 @@
-/* The floor: what the server itself does with the same payload and the same durability, through
- * bare libpq and nothing on top. One plain table, and for each batch one prepared statement with
- * arrays as binary parameters; a transaction's statements are sent together and end with a Sync,
- * which commits them, so that a transaction is one round trip.
+/* The floor: the database server with the same payload and the same durability, through bare libpq.
+ * One plain table, and for each batch one prepared statement with arrays as binary parameters; a
+ * transaction's statements are sent together and end with a Sync, which commits them, so that a
+ * transaction is one round trip.
  *
- * 1. A lifecycle's steps are each durable before the next begins, as they must be for a worker: a
- *    transaction inserts a batch, claims one, and completes what the transaction before it claimed.
- * 2. A claim is fenced (run) and can lapse (lease_until_ms). A completion changes no column that an
- *    index depends on, so that it can stay on the row's page and touches no index. Pages are filled
- *    to a third, so that it does: of 30, 50, 70 and 100 that is the cheapest, by a third or more.
- * 3. The planner is left no choice: plans are those for a large table from the first row on. */
+ * 1. Each step of a lifecycle is durable before the next begins, as it must be for a worker: a
+ *    transaction inserts a batch, claims one, and completes the jobs that the previous transaction
+ *    claimed.
+ * 2. A claim is fenced (run) and can lapse (lease_until_ms). A completion changes no indexed
+ *    column, so that it can stay on the row's page and touches no index. Pages are filled to a
+ *    third for that: of 30, 50, 70 and 100 per cent that is the cheapest, by a third or more.
+ * 3. Plans are forced to be those for a large table from the first row on. */
 #include "bench/postgres/postgres.h"
 
 #include "base/buf.h"
@@ -74,7 +75,7 @@ static void add_int(struct pawl__buf *buf, uint64_t value, int bytes)
     pawl__buf_add(buf, out, (size_t)bytes);
 }
 
-/* An array of one dimension that begins at 1 and holds no NULL. */
+/* A one-dimensional array with lower bound 1 and without NULLs. */
 static void begin_array(struct pawl__buf *buf, uint64_t type, int count)
 {
     pawl__buf_clear(buf);

@@ -1,9 +1,9 @@
-/* Whole lifecycles at full rate for a long time: do claims grow slower as rows die?
+/* Whole lifecycles at full rate for a long time: do claims become slower as dead rows accumulate?
  *
- * Beside the clients and their node a second client, with a connection of its own, claims 100 jobs
- * now and then and completes them; how long its claims take is what is looked at, minute by minute.
- * So that there is always something to claim, the clients begin far ahead of the node, and where
- * they cannot keep that up it waits for them. */
+ * In addition to the clients and their node, a second client with its own connection claims 100
+ * jobs from time to time and completes them; the duration of its claims is evaluated minute by
+ * minute. So that there are always jobs to claim, the clients start far ahead of the node, and if
+ * they cannot keep that distance the node waits for them. */
 #include "bench/postgres/postgres.h"
 
 #include <pawl/post.h>
@@ -19,7 +19,7 @@ enum {
     LOOK_RUNS = 64,
     LOOK_US = 1000,
     PROBE_REST_US = 200000,
-    PATIENCE_US = 30000000, /* for a claim that finds as many as it asks for */
+    PATIENCE_US = 30000000, /* for a claim that finds as many as it requests */
     PERIOD_US = 60000000,
     PERIODS_MIN = 3, /* a shorter soak has shorter periods */
     SAMPLES_MAX = 10000
@@ -68,7 +68,7 @@ static void start(struct soak *soak)
                                                    .threads = 2,
                                                    .per_call = FILL_CALL_JOBS,
                                                    .jobs_max = soak->ahead });
-    atomic_store(&soak->api.handled, -soak->ahead); // the clients are ahead already
+    atomic_store(&soak->api.handled, -soak->ahead); // the clients are already ahead
     pawl__bench_pawl_check(pawl_handle(soak->api.pawl, "mail.send", keep_behind, soak, &diag),
                            &diag);
     pawl__api_start(&soak->api);
