@@ -160,7 +160,9 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
         qsort(set->unread, set->unread_count, sizeof(struct pawl__row *), compare_ids);
     if (set->unread_count) err = set->table->load(set->backend, set, wait);
     for (size_t i = 0; !err && i < set->unread_count; i++) {
-        assert(set->unread[i]->found != PAWL__FOUND_UNREAD);
+        struct pawl__row *row = set->unread[i];
+        assert(row->found != PAWL__FOUND_UNREAD);
+        row->has |= row->need & (PAWL__NEED_CRASHES | PAWL__NEED_NOTES);
     }
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         set->keys[i].read = true;

@@ -73,7 +73,6 @@ static void read_row(struct pawl__backend *mem, struct pawl__row *row,
     if (lacks & PAWL__NEED_CRASHES) row->crashes = count_crashes(mem, row);
     if (lacks & PAWL__NEED_NOTES) read_notes(mem, row);
     if (lacks & PAWL__NEED_JOB && !job->archived) read_job(mem, row, from);
-    row->has |= row->need;
 }
 
 /* One transaction writes at a time, so nothing is held. */

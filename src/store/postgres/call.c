@@ -376,11 +376,16 @@ void pawl__pg_send_race(struct pawl__pg_conn *conn, int32_t rows)
     if (!conn->err) conn->pending[conn->pending_count - 1].races = true;
 }
 
-void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot)
+void pawl__pg_drop(struct pawl__pg_conn *conn, int slot)
 {
     assert(slot >= 0 && slot < PAWL__PG_SLOTS);
     PQclear(conn->kept[slot]);
     conn->kept[slot] = NULL;
+}
+
+void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot)
+{
+    pawl__pg_drop(conn, slot);
     transmit(conn, slot, -1);
 }
 

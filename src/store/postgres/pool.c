@@ -44,8 +44,7 @@ enum pawl_err pawl__pg_read_last(struct pawl__pg_conn *conn, struct pawl_diag *d
 void pawl__pg_read_end(struct pawl__backend *pg, struct pawl__pg_conn *conn)
 {
     for (int i = 0; i < PAWL__PG_SLOTS; i++) { // answers may be large
-        PQclear(conn->kept[i]);
-        conn->kept[i] = NULL;
+        pawl__pg_drop(conn, i);
     }
     if (conn->pending_count || PQtransactionStatus(conn->pg) != PQTRANS_IDLE) {
         (void)pawl__pg_read_last(conn, NULL);

@@ -170,6 +170,8 @@ void pawl__pg_send_exact(struct pawl__pg_conn *conn, int32_t rows);
 void pawl__pg_send_race(struct pawl__pg_conn *conn, int32_t rows);
 /* Send; the answer is in kept[slot] after the next sync, until another takes its place. */
 void pawl__pg_send_keep(struct pawl__pg_conn *conn, int slot);
+/* The answer in a slot is needed no more. */
+void pawl__pg_drop(struct pawl__pg_conn *conn, int slot);
 /* Send a statement without parameters. */
 void pawl__pg_say(struct pawl__pg_conn *conn, enum pawl__pg sql);
 /* Read the answers of all that was sent. */

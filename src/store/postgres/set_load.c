@@ -6,9 +6,59 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SLOT_ROWS, SLOT_CRASHES, SLOT_ASKED, SLOT_KNOWN, SLOT_JOBS, SLOT_SHARED };
-
 enum { LOOKS_MAX = 8 };
+
+/* A statement that takes the ids of jobs: which of the unread rows it is asked about, where its
+ * answer is kept, and what is made of a row of that, which begins with the id. */
+struct look {
+    enum pawl__pg sql;
+    int ids; /* its parameter */
+    int slot;
+    bool (*wants)(const struct pawl__row *row);
+    enum pawl_err (*read)(struct pawl__backend *pg, const PGresult *rows, int at,
+                          struct pawl__row *row);
+};
+#define LOOK(name, slot, wants, read)                                                              \
+    {                                                                                              \
+        PG_##name, PG_##name##_ids, slot, wants, read                                              \
+    }
+
+enum { SLOT_ROWS, SLOT_SHARED, SLOT_KNOWN, SLOT_CRASHES, SLOT_JOBS };
+enum { SLOT_PROGRESS, SLOT_NOTES };
+
+/* False: no row wants it, and the answer is empty. */
+static bool send_look(struct pawl__backend *pg, const struct look *look)
+{
+    struct pawl__pg_conn *conn = &pg->writer;
+    pawl__pg_call(conn, look->sql);
+    struct pawl__pg_list *ids = pawl__pg_list(conn, look->ids, PAWL__PG_IDS);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        const struct pawl__row *row = pg->set.unread[i];
+        if (look->wants(row)) pawl__pg_list_add_id(ids, row->id);
+    }
+    if (look->sql == PG_SET_JOB) {
+        int64_t max = pg->set.args_max;
+        pawl__pg_bind(conn, PG_SET_JOB_args_max, max ? max : INT64_MAX);
+    }
+    if (ids->count) {
+        pawl__pg_send_keep(conn, look->slot);
+    } else {
+        pawl__pg_drop(conn, look->slot);
+    }
+    return ids->count > 0;
+}
+
+static enum pawl_err read_look(struct pawl__backend *pg, const struct look *look)
+{
+    const PGresult *rows = pg->writer.kept[look->slot];
+    enum pawl_err err = PAWL_OK;
+    for (int i = 0; !err && i < PQntuples(rows); i++) { // NULL has none
+        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
+        assert(row);
+        err = look->read(pg, rows, i, row);
+    }
+    return err;
+}
 
 /* ---- rows ---- */
 
@@ -16,103 +66,87 @@ enum { LOOKS_MAX = 8 };
 enum { GOT_ID, GOT_LANE, GOT_ARRIVAL, GOT_PLACE, GOT_FIELDS };
 
 /* Answers stay until the slot is used again, but a rule may ask for more: so texts are copied. */
-static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, int i,
+static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, int at,
                               struct pawl__row *row, enum pawl__found found)
 {
     struct pawl__lane *lane;
-    enum pawl_err err = pawl__sql_lane_by_id(pg, pawl__pg_int(rows, i, GOT_LANE), &lane);
+    enum pawl_err err = pawl__sql_lane_by_id(pg, pawl__pg_int(rows, at, GOT_LANE), &lane);
     if (err) return err;
     row->lane = lane->at;
-    row->arrival = pawl__pg_id(rows, i, GOT_ARRIVAL);
-    if (found == PAWL__FOUND_LIVE) {
-        struct pawl__pg_tid place = pawl__pg_tid(rows, i, GOT_PLACE);
-        memcpy(row->own.b, place.b, sizeof place.b);
-    }
-    err = pawl__pg_read(rows, i, GOT_FIELDS, pawl__row_fields, PAWL__ROW_READ_COUNT, &pg->set.arena,
-                        row);
+    row->arrival = pawl__pg_id(rows, at, GOT_ARRIVAL);
+    err = pawl__pg_read(rows, at, GOT_FIELDS, pawl__row_fields, PAWL__ROW_READ_COUNT,
+                        &pg->set.arena, row);
     if (err) return pawl__fail_nomem(pg->diag);
     pawl__row_loaded(&pg->set, row, found);
     return PAWL_OK;
 }
 
-static enum pawl_err read_rows(struct pawl__backend *pg, int slot, enum pawl__found found)
+static enum pawl_err read_live(struct pawl__backend *pg, const PGresult *rows, int at,
+                               struct pawl__row *row)
 {
-    const PGresult *rows = pg->writer.kept[slot];
-    enum pawl_err err = PAWL_OK;
-    for (int i = 0; !err && i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, GOT_ID));
-        assert(row);
-        err = read_row(pg, rows, i, row, found);
-    }
-    return err;
+    struct pawl__pg_tid place = pawl__pg_tid(rows, at, GOT_PLACE);
+    memcpy(row->own.b, place.b, sizeof place.b);
+    return read_row(pg, rows, at, row, PAWL__FOUND_LIVE);
 }
 
-/* Statements that take the ids of jobs, and where their answers are kept. */
-struct call {
-    enum pawl__pg sql;
-    int ids;
-    int slot;
-};
-#define CALL(name, slot) ((struct call){ PG_##name, PG_##name##_ids, slot })
-
-static struct pawl__pg_list *begin_call(struct pawl__backend *pg, struct call call)
+static enum pawl_err read_archived(struct pawl__backend *pg, const PGresult *rows, int at,
+                                   struct pawl__row *row)
 {
-    pawl__pg_call(&pg->writer, call.sql);
-    return pawl__pg_list(&pg->writer, call.ids, PAWL__PG_IDS);
+    return read_row(pg, rows, at, row, PAWL__FOUND_ARCHIVED);
 }
 
-/* True: it was sent, for there are some. */
-static bool send_call(struct pawl__backend *pg, struct call call, const struct pawl__pg_list *ids)
+static bool is_unread(const struct pawl__row *row)
 {
-    if (ids->count) pawl__pg_send_keep(&pg->writer, call.slot);
-    return ids->count > 0;
+    return row->found == PAWL__FOUND_UNREAD;
 }
 
-/* About all that were not found so far, which are some. */
-static struct pawl__pg_list *send_unread(struct pawl__backend *pg, struct call call)
+static bool is_unread_own(const struct pawl__row *row)
 {
-    struct pawl__pg_list *ids = begin_call(pg, call);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        const struct pawl__row *row = pg->set.unread[i];
-        if (row->found == PAWL__FOUND_UNREAD) pawl__pg_list_add_id(ids, row->id);
-    }
-    pawl__pg_send_keep(&pg->writer, call.slot);
-    return ids;
+    return is_unread(row) && !row->shared;
 }
 
-/* What is in neither table, as of one instant, is absent. The rest has moved meanwhile. */
-static void read_known(struct pawl__backend *pg)
+static bool is_unread_shared(const struct pawl__row *row)
 {
-    const PGresult *rows = pg->writer.kept[SLOT_KNOWN];
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        struct pawl__row *row = pg->set.unread[i];
-        if (row->found == PAWL__FOUND_UNREAD) row->found = PAWL__FOUND_ABSENT;
-    }
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
-        assert(row);
-        if (row->found == PAWL__FOUND_ABSENT) row->found = PAWL__FOUND_UNREAD;
-    }
+    return is_unread(row) && row->shared;
 }
 
 static bool has_unread(const struct pawl__backend *pg)
 {
     for (size_t i = 0; i < pg->set.unread_count; i++) {
-        if (pg->set.unread[i]->found == PAWL__FOUND_UNREAD) return true;
+        if (is_unread(pg->set.unread[i])) return true;
     }
     return false;
 }
 
-static enum pawl_err look_in_archive(struct pawl__backend *pg, struct call call)
+/* What has not been found is known to be this. */
+static void settle_unread(struct pawl__backend *pg, enum pawl__found found)
 {
-    struct pawl__pg_list *ids = send_unread(pg, call);
-    pawl__pg_call(&pg->writer, PG_SET_KNOWN);
-    pawl__pg_list_again(&pg->writer, PG_SET_KNOWN_ids, ids);
-    pawl__pg_send_keep(&pg->writer, SLOT_KNOWN);
+    for (size_t i = 0; i < pg->set.unread_count; i++) {
+        if (is_unread(pg->set.unread[i])) pg->set.unread[i]->found = (uint8_t)found;
+    }
+}
+
+/* ---- where jobs may be ---- */
+
+/* It was not found where it was looked for, but there is such a job: it has moved meanwhile. */
+static enum pawl_err read_known(struct pawl__backend *pg, const PGresult *rows, int at,
+                                struct pawl__row *row)
+{
+    (void)pg, (void)rows, (void)at;
+    if (row->found == PAWL__FOUND_ABSENT) row->found = PAWL__FOUND_UNREAD;
+    return PAWL_OK;
+}
+
+/* What is in neither table, as of one instant, is absent. */
+static enum pawl_err look_in_archive(struct pawl__backend *pg, const struct look *archived)
+{
+    static const struct look known = LOOK(SET_KNOWN, SLOT_KNOWN, is_unread, read_known);
+    (void)send_look(pg, archived);
+    (void)send_look(pg, &known);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err) err = read_rows(pg, call.slot, PAWL__FOUND_ARCHIVED);
-    if (!err) read_known(pg);
-    return err;
+    if (!err) err = read_look(pg, archived);
+    if (!err) settle_unread(pg, PAWL__FOUND_ABSENT);
+    return err ? err : read_look(pg, &known);
 }
 
 /* Jobs that were not found live. A job moves to the archive, which is the order in which it is
@@ -120,13 +154,15 @@ static enum pawl_err look_in_archive(struct pawl__backend *pg, struct call call)
  */
 static enum pawl_err look_again(struct pawl__backend *pg)
 {
+    static const struct look archived = LOOK(SET_ARCHIVED, SLOT_ROWS, is_unread, read_archived);
+    static const struct look back = LOOK(SET_LIVE, SLOT_ROWS, is_unread, read_live);
     enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < LOOKS_MAX && has_unread(pg); i++) {
-        err = look_in_archive(pg, CALL(SET_ARCHIVED, SLOT_ROWS));
+        err = look_in_archive(pg, &archived);
         if (err || !has_unread(pg)) return err;
-        send_unread(pg, CALL(SET_LIVE, SLOT_ROWS));
+        (void)send_look(pg, &back);
         err = pawl__pg_sync(&pg->writer, pg->diag);
-        if (!err) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
+        if (!err) err = read_look(pg, &back);
     }
     if (err || !has_unread(pg)) return err;
     pg->writer.again = true; // nothing has happened so far
@@ -137,101 +173,56 @@ static enum pawl_err look_again(struct pawl__backend *pg)
 /* The same without waiting: what is known and was not read is held by others, or has just moved. */
 static enum pawl_err look_past(struct pawl__backend *pg)
 {
-    if (!has_unread(pg)) return PAWL_OK;
-    enum pawl_err err = look_in_archive(pg, CALL(SET_ARCHIVED_FREE, SLOT_ROWS));
-    for (size_t i = 0; !err && i < pg->set.unread_count; i++) {
-        struct pawl__row *row = pg->set.unread[i];
-        if (row->found == PAWL__FOUND_UNREAD) row->found = PAWL__FOUND_HELD;
-    }
+    static const struct look archived =
+        LOOK(SET_ARCHIVED_FREE, SLOT_ROWS, is_unread, read_archived);
+    enum pawl_err err = has_unread(pg) ? look_in_archive(pg, &archived) : PAWL_OK;
+    if (!err) settle_unread(pg, PAWL__FOUND_HELD);
     return err;
 }
 
-/* ---- crashes ---- */
+/* ---- what only some rows need ---- */
 
-static bool send_crashes(struct pawl__backend *pg)
+/* Nothing more is asked than whether there is such a job; it is not locked. */
+static bool is_asked(const struct pawl__row *row)
 {
-    const struct call call = CALL(SET_CRASHES, SLOT_CRASHES);
-    struct pawl__pg_list *ids = begin_call(pg, call);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        struct pawl__row *row = pg->set.unread[i];
-        if (!(row->need & ~row->has & PAWL__NEED_CRASHES)) continue;
-        row->crashes = 0;
-        pawl__pg_list_add_id(ids, row->id);
-    }
-    return send_call(pg, call, ids);
+    return !row->need;
 }
 
-/* Those of this series of attempts. */
-static void read_crashes(struct pawl__backend *pg)
+static enum pawl_err read_asked(struct pawl__backend *pg, const PGresult *rows, int at,
+                                struct pawl__row *row)
 {
-    const PGresult *rows = pg->writer.kept[SLOT_CRASHES];
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
-        assert(row);
-        row->crashes += pawl__pg_int(rows, i, 1) > row->base_run;
-    }
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        struct pawl__row *row = pg->set.unread[i];
-        row->has |= row->need & PAWL__NEED_CRASHES;
-    }
+    (void)pg, (void)rows, (void)at;
+    row->found = PAWL__FOUND_LIVE;
+    return PAWL_OK;
 }
 
-/* ---- whole jobs ---- */
-
-static bool send_jobs(struct pawl__backend *pg)
+static bool lacks_crashes(const struct pawl__row *row)
 {
-    const struct call call = CALL(SET_JOB, SLOT_JOBS);
-    struct pawl__pg_list *ids = begin_call(pg, call);
-    pawl__pg_bind(&pg->writer, PG_SET_JOB_args_max,
-                  pg->set.args_max ? pg->set.args_max : INT64_MAX);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        const struct pawl__row *row = pg->set.unread[i];
-        if (row->need & PAWL__NEED_JOB) pawl__pg_list_add_id(ids, row->id);
-    }
-    return send_call(pg, call, ids);
+    return row->need & ~row->has & PAWL__NEED_CRASHES;
+}
+
+/* A run whose lease lapsed counts if it is of this series of attempts. */
+static enum pawl_err read_crash(struct pawl__backend *pg, const PGresult *rows, int at,
+                                struct pawl__row *row)
+{
+    (void)pg;
+    row->crashes += pawl__pg_int(rows, at, 1) > row->base_run;
+    return PAWL_OK;
+}
+
+static bool needs_job(const struct pawl__row *row)
+{
+    return row->need & PAWL__NEED_JOB;
 }
 
 /* The row is locked by now, or held by others and of no use. */
-static void read_jobs(struct pawl__backend *pg)
+static enum pawl_err read_job(struct pawl__backend *pg, const PGresult *rows, int at,
+                              struct pawl__row *row)
 {
-    const PGresult *rows = pg->writer.kept[SLOT_JOBS];
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, COL_ID));
-        assert(row);
-        struct pawl_job *job = pawl__row_job(&pg->set, row);
-        if (job && pawl__pg_read_facts(rows, i, 0, row->job_arena, job)) pg->set.failed = true;
-    }
+    struct pawl_job *job = pawl__row_job(&pg->set, row);
+    if (job && pawl__pg_read_facts(rows, at, 0, row->job_arena, job)) pg->set.failed = true;
+    return PAWL_OK;
 }
-
-/* ---- whether a job is there ---- */
-
-/* Of some nothing more is asked; they are not locked. */
-static bool send_asked(struct pawl__backend *pg)
-{
-    const struct call call = CALL(SET_KNOWN, SLOT_ASKED);
-    struct pawl__pg_list *ids = begin_call(pg, call);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        struct pawl__row *row = pg->set.unread[i];
-        if (row->need) continue;
-        row->found = PAWL__FOUND_ABSENT; // unless it is found
-        pawl__pg_list_add_id(ids, row->id);
-    }
-    return send_call(pg, call, ids);
-}
-
-static void read_asked(struct pawl__backend *pg)
-{
-    const PGresult *rows = pg->writer.kept[SLOT_ASKED];
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
-        assert(row);
-        row->found = PAWL__FOUND_LIVE;
-    }
-}
-
-/* ---- notes ---- */
-
-enum { SLOT_PROGRESS, SLOT_NOTES };
 
 static bool lacks_notes(const struct pawl__row *row)
 {
@@ -239,86 +230,69 @@ static bool lacks_notes(const struct pawl__row *row)
     return known && (row->need & ~row->has & PAWL__NEED_NOTES);
 }
 
-/* Progress is asked for of those alone that report some. */
-static void send_notes(struct pawl__backend *pg)
+static bool lacks_progress(const struct pawl__row *row)
 {
-    const struct call progress = CALL(SET_PROGRESS_READ, SLOT_PROGRESS);
-    const struct call notes = CALL(SET_NOTES_READ, SLOT_NOTES);
-    struct pawl__pg_list *ids = begin_call(pg, progress);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        const struct pawl__row *row = pg->set.unread[i];
-        if (lacks_notes(row) && row->notes->reports) pawl__pg_list_add_id(ids, row->id);
-    }
-    pawl__pg_send_keep(&pg->writer, progress.slot);
-    ids = begin_call(pg, notes);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        struct pawl__row *row = pg->set.unread[i];
-        if (!lacks_notes(row)) continue;
-        pawl__pg_list_add_id(ids, row->id);
-        row->has |= PAWL__NEED_NOTES;
-    }
-    (void)send_call(pg, notes, ids);
+    return lacks_notes(row) && row->notes->reports;
 }
 
-static void read_notes(struct pawl__backend *pg)
+static enum pawl_err read_progress(struct pawl__backend *pg, const PGresult *rows, int at,
+                                   struct pawl__row *row)
 {
     const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_PROGRESS];
-    const PGresult *rows = pg->writer.kept[SLOT_PROGRESS];
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
-        row->notes->progress.row = row;
-        if (pawl__pg_read(rows, i, 1, of->fields, of->count, &pg->set.arena,
-                          &row->notes->progress)) {
-            pg->set.failed = true;
-        }
+    struct pawl__progress *progress = &row->notes->progress;
+    progress->row = row;
+    if (pawl__pg_read(rows, at, 1, of->fields, of->count, &pg->set.arena, progress)) {
+        pg->set.failed = true;
     }
-    rows = pg->writer.kept[SLOT_NOTES];
-    for (int i = 0; i < PQntuples(rows); i++) {
-        struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
-        row->notes->checkpoint.sequence = pawl__pg_int(rows, i, 1);
-        row->notes->lines = pawl__pg_int(rows, i, 2);
-    }
+    return PAWL_OK;
 }
 
-/* The first look, where most jobs are. True: some were looked for. */
-static bool send_live(struct pawl__backend *pg, struct call call, bool shared)
+static enum pawl_err read_notes(struct pawl__backend *pg, const PGresult *rows, int at,
+                                struct pawl__row *row)
 {
-    struct pawl__pg_list *ids = begin_call(pg, call);
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        const struct pawl__row *row = pg->set.unread[i];
-        bool wanted = row->found == PAWL__FOUND_UNREAD && row->shared == shared;
-        if (wanted) pawl__pg_list_add_id(ids, row->id);
-    }
-    return send_call(pg, call, ids);
+    (void)pg;
+    row->notes->checkpoint.sequence = pawl__pg_int(rows, at, 1);
+    row->notes->lines = pawl__pg_int(rows, at, 2);
+    return PAWL_OK;
 }
 
-static bool any_lacks_notes(const struct pawl__backend *pg)
+/* ---- together ---- */
+
+/* The first look, where most jobs are. */
+static const struct look live = LOOK(SET_LIVE, SLOT_ROWS, is_unread_own, read_live);
+static const struct look live_free = LOOK(SET_LIVE_FREE, SLOT_ROWS, is_unread_own, read_live);
+static const struct look shared = LOOK(SET_LIVE_SHARED, SLOT_SHARED, is_unread_shared, read_live);
+static const struct look asked = LOOK(SET_KNOWN, SLOT_KNOWN, is_asked, read_asked);
+static const struct look crashes = LOOK(SET_CRASHES, SLOT_CRASHES, lacks_crashes, read_crash);
+static const struct look jobs = LOOK(SET_JOB, SLOT_JOBS, needs_job, read_job);
+
+static enum pawl_err load_notes(struct pawl__backend *pg)
 {
-    for (size_t i = 0; i < pg->set.unread_count; i++) {
-        if (lacks_notes(pg->set.unread[i])) return true;
-    }
-    return false;
+    static const struct look progress =
+        LOOK(SET_PROGRESS_READ, SLOT_PROGRESS, lacks_progress, read_progress);
+    static const struct look notes = LOOK(SET_NOTES_READ, SLOT_NOTES, lacks_notes, read_notes);
+    (void)send_look(pg, &progress);
+    if (!send_look(pg, &notes)) return PAWL_OK; // and no progress is asked for either
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    if (!err) err = read_look(pg, &progress);
+    return err ? err : read_look(pg, &notes);
 }
 
 /* One round trip, if all are live, and one more for notes. */
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait)
 {
-    (void)set;
-    bool asked = send_asked(pg);
-    bool rows =
-        send_live(pg, wait ? CALL(SET_LIVE, SLOT_ROWS) : CALL(SET_LIVE_FREE, SLOT_ROWS), false);
-    bool shared = send_live(pg, CALL(SET_LIVE_SHARED, SLOT_SHARED), true);
-    bool crashes = send_crashes(pg), jobs = send_jobs(pg);
+    const struct look *looks[] = { wait ? &live : &live_free, &shared, &asked, &crashes, &jobs };
+    enum { ROWS = 3, LOOKS = sizeof looks / sizeof *looks };
+    for (size_t i = 0; i < set->unread_count; i++) {
+        if (is_asked(set->unread[i])) set->unread[i]->found = PAWL__FOUND_ABSENT; // or is found
+    }
+    for (int i = 0; i < LOOKS; i++) {
+        (void)send_look(pg, looks[i]);
+    }
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err && rows) err = read_rows(pg, SLOT_ROWS, PAWL__FOUND_LIVE);
-    if (!err && shared) err = read_rows(pg, SLOT_SHARED, PAWL__FOUND_LIVE);
-    if (!err && (rows || shared)) err = wait ? look_again(pg) : look_past(pg);
-    if (!err && crashes) read_crashes(pg);
-    if (!err && jobs) read_jobs(pg);
-    if (!err && asked) read_asked(pg);
-    if (err || !any_lacks_notes(pg)) return err;
-    send_notes(pg);
-    err = pawl__pg_sync(&pg->writer, pg->diag);
-    if (!err) read_notes(pg);
-    return err;
+    for (int i = 0; !err && i < LOOKS; i++) {
+        if (i == ROWS) err = wait ? look_again(pg) : look_past(pg);
+        if (!err) err = read_look(pg, looks[i]);
+    }
+    return err ? err : load_notes(pg);
 }

@@ -32,16 +32,12 @@ struct pawl_job_id pawl__sq_join(int64_t head, int64_t tail)
     return id;
 }
 
-bool pawl__sq_is_key(struct pawl_job_id id)
-{
-    return id.b[6] >> 4 == 7 && !(id.b[0] >> 7);
-}
-
 /* A version 7 id of about now. Others would be out of order, or out of reach of the archive's walk.
  */
 bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id)
 {
-    if (!pawl__sq_is_key(id)) return false;
+    bool is_v7 = id.b[6] >> 4 == 7 && !(id.b[0] >> 7);
+    if (!is_v7) return false;
     int64_t off_ms = pawl__sq_key_time(read_half(id.b)) - sq->now_ms;
     return off_ms > -PAWL__SQ_KEY_SLACK_MS && off_ms < PAWL__SQ_KEY_SLACK_MS;
 }
@@ -65,42 +61,39 @@ struct pawl_job_id pawl__sq_row_id(sqlite3_stmt *stmt)
                          sqlite3_column_int64(stmt, COL_TAIL));
 }
 
-/* Statements that find a key by both halves of an id. */
-struct look {
+/* Where a job may be, and the statements that find its key there by both halves of its id. */
+static const struct look {
     enum pawl__sql sql;
     int head, tail;
+    bool archived;
+} looks[] = {
+#define LOOK(name, archived)                                                                       \
+    {                                                                                              \
+        SQL_##name, SQL_##name##_head, SQL_##name##_tail, archived                                 \
+    }
+    LOOK(JOB_KEY, false),
+    LOOK(JOB_KEY_DISPLACED, false),
+    LOOK(ARCHIVE_KEY, true),
+    LOOK(ARCHIVE_KEY_DISPLACED, true),
+#undef LOOK
 };
-#define LOOK(name) ((struct look){ SQL_##name, SQL_##name##_head, SQL_##name##_tail })
-
-static enum pawl_err find_in(struct pawl__sq_conn *conn, struct look look,
-                             struct pawl__sq_halves halves, int64_t *key, struct pawl_diag *diag)
-{
-    sqlite3_stmt *stmt = pawl__sq_use(conn, look.sql);
-    pawl__sq_bind(stmt, look.head, halves.head);
-    pawl__sq_bind(stmt, look.tail, halves.tail);
-    bool found;
-    enum pawl_err err = pawl__sq_row(conn, stmt, &found, diag);
-    if (err) return err;
-    if (!found) return PAWL_ERR_NOT_FOUND;
-    *key = sqlite3_column_int64(stmt, 0);
-    sqlite3_reset(stmt);
-    return PAWL_OK;
-}
 
 enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, int64_t *key,
-                            struct pawl_diag *diag)
+                            bool *archived, struct pawl_diag *diag)
 {
     struct pawl__sq_halves halves = pawl__sq_split(id);
-    enum pawl_err err = find_in(conn, LOOK(JOB_KEY), halves, key, diag);
-    if (err != PAWL_ERR_NOT_FOUND) return err;
-    return find_in(conn, LOOK(JOB_KEY_DISPLACED), halves, key, diag);
-}
-
-enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
-                                     int64_t *key, struct pawl_diag *diag)
-{
-    struct pawl__sq_halves halves = pawl__sq_split(id);
-    enum pawl_err err = find_in(conn, LOOK(ARCHIVE_KEY), halves, key, diag);
-    if (err != PAWL_ERR_NOT_FOUND) return err;
-    return find_in(conn, LOOK(ARCHIVE_KEY_DISPLACED), halves, key, diag);
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        sqlite3_stmt *stmt = pawl__sq_use(conn, looks[i].sql);
+        pawl__sq_bind(stmt, looks[i].head, halves.head);
+        pawl__sq_bind(stmt, looks[i].tail, halves.tail);
+        bool found;
+        enum pawl_err err = pawl__sq_row(conn, stmt, &found, diag);
+        if (err) return err;
+        if (!found) continue;
+        *key = sqlite3_column_int64(stmt, 0);
+        *archived = looks[i].archived;
+        sqlite3_reset(stmt);
+        return PAWL_OK;
+    }
+    return PAWL_ERR_NOT_FOUND;
 }

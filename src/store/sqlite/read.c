@@ -47,21 +47,13 @@ static void end(struct pawl__reader *reader)
     }
 }
 
-static enum pawl_err find(struct pawl__sq_conn *conn, struct pawl_job_id id, bool *archived,
-                          int64_t *key, struct pawl_diag *diag)
-{
-    enum pawl_err err = pawl__sq_find(conn, id, key, diag);
-    *archived = err == PAWL_ERR_NOT_FOUND;
-    return *archived ? pawl__sq_find_archived(conn, id, key, diag) : err;
-}
-
 /* What is kept with a job is found by its key. */
 static enum pawl_err bind_job(struct pawl__reader *reader, sqlite3_stmt *stmt, int at,
                               struct pawl_job_id id)
 {
     bool archived;
     int64_t key;
-    enum pawl_err err = find(reader->conn, id, &archived, &key, reader->diag);
+    enum pawl_err err = pawl__sq_find(reader->conn, id, &key, &archived, reader->diag);
     if (!err) pawl__sq_bind(stmt, at, key);
     if (err != PAWL_ERR_NOT_FOUND) return err;
     pawl__sq_bind_null(stmt, at);
@@ -154,7 +146,7 @@ static enum pawl_err read_job(struct pawl__sq_conn *conn, struct pawl_job_id id,
 {
     bool archived, found;
     int64_t key;
-    enum pawl_err err = find(conn, id, &archived, &key, diag);
+    enum pawl_err err = pawl__sq_find(conn, id, &key, &archived, diag);
     if (err) return err;
     sqlite3_stmt *stmt = pawl__sq_use(conn, archived ? SQL_GET_ARCHIVED : SQL_GET_LIVE);
     pawl__sq_bind(stmt, archived ? (int)SQL_GET_ARCHIVED_key : (int)SQL_GET_LIVE_key, key);

@@ -158,10 +158,6 @@ enum pawl_err pawl__sq_set_load(struct pawl__backend *sq, struct pawl__set *set,
     for (size_t i = 0; !err && i < sizeof extras / sizeof *extras; i++) {
         err = load_extra(sq, i);
     }
-    for (size_t i = 0; i < set->unread_count; i++) {
-        struct pawl__row *row = set->unread[i];
-        row->has |= row->need & (PAWL__NEED_CRASHES | PAWL__NEED_NOTES);
-    }
     return err;
 }
 

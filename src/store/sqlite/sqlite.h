@@ -421,9 +421,7 @@ static inline int64_t pawl__sq_key_at(int64_t at_ms)
 {
     return (int64_t)((uint64_t)at_ms << 16);
 }
-/* Can the first half of `id` be its key? */
-bool pawl__sq_is_key(struct pawl_job_id id);
-/* The same, now. */
+/* Can the first half of `id` be its key, now? */
 bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id id);
 /* The id that says when the job came: its own unless another was given. */
 struct pawl_job_id pawl__sq_arrival(const struct pawl__new_job *job);
@@ -453,9 +451,7 @@ bool pawl__sq_column_span(sqlite3_stmt *stmt, int column, struct pawl__arena *ar
 
 /* The key of a live or archived job. NOT_FOUND, without a diagnosis. */
 enum pawl_err pawl__sq_find(struct pawl__sq_conn *conn, struct pawl_job_id id, int64_t *key,
-                            struct pawl_diag *diag);
-enum pawl_err pawl__sq_find_archived(struct pawl__sq_conn *conn, struct pawl_job_id id,
-                                     int64_t *key, struct pawl_diag *diag);
+                            bool *archived, struct pawl_diag *diag);
 
 /* ---- batches (apply.c) ---- */
 
