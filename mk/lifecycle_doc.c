@@ -6,7 +6,7 @@
  *     lifecycle_doc check FILE      prints one TAP line: is FILE up to date? */
 #include "base/buf.h"
 #include "base/time_text.h"
-#include "lifecycle/decimal.h"
+#include "base/decimal.h"
 #include "lifecycle/lifecycle.h"
 
 #include <assert.h>
