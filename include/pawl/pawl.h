@@ -406,6 +406,84 @@ void pawl_tokens_release(struct pawl_tokens *tokens);
 PAWL_MUST_CHECK enum pawl_err pawl_token_put(struct pawl *pawl, const struct pawl_token *token,
                                              struct pawl_diag *diag);
 
+/* ---- schemas of arguments ---- */
+
+/* What jobs' arguments look like, kept for readers: the store does not apply it. A schema has a
+ * URI, or a job type and a version. In what is added NULL is ""; what was read has no NULL. */
+struct pawl_args_schema {
+    const char *uri;                  /* "": it is found by type and version */
+    const char *type, *version;       /* "" if it has a URI */
+    const char *of_type, *of_version; /* what one with a URI is about, as it says; may be "" */
+    int64_t created_at_ms;
+    struct pawl_span schema; /* JSON */
+};
+
+struct pawl_args_schemas {
+    struct pawl_args_schema *at;
+    size_t count;
+    void *owned;
+};
+
+/* Those that have a URI, or those that have a type. */
+struct pawl_args_schema_filter {
+    bool by_type;
+    const char *name; /* of this URI, or of this type; NULL: all */
+};
+
+/* By URI, or by type and version as texts. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_args_schemas_get(struct pawl *pawl,
+                                                    const struct pawl_args_schema_filter *filter,
+                                                    struct pawl_args_schemas *out,
+                                                    struct pawl_diag *diag);
+void pawl_args_schemas_release(struct pawl_args_schemas *schemas);
+/* EXISTS: there is one of that URI, or of that type and version. ARG. LIMIT: a schema over a MiB, a
+ * name over 255 bytes. */
+PAWL_MUST_CHECK enum pawl_err pawl_args_schema_add(struct pawl *pawl,
+                                                   const struct pawl_args_schema *schema,
+                                                   struct pawl_diag *diag);
+/* Only the URI, or the type and the version are looked at. NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl_args_schema_drop(struct pawl *pawl,
+                                                    const struct pawl_args_schema *schema,
+                                                    struct pawl_diag *diag);
+
+/* ---- configuration of queues ---- */
+
+/* What a server is to observe in a queue, whether the queue was used or not. The store keeps it and
+ * does not apply it. */
+struct pawl_queue_config {
+    const char *queue;
+    struct pawl_span rate_limit; /* JSON, as the server reads it; empty: no limit */
+};
+
+struct pawl_queue_configs {
+    struct pawl_queue_config *at;
+    size_t count;
+    void *owned;
+};
+
+/* By name. `queue` NULL: of all queues that have one. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_queue_configs_get(struct pawl *pawl, const char *queue,
+                                                     struct pawl_queue_configs *out,
+                                                     struct pawl_diag *diag);
+void pawl_queue_configs_release(struct pawl_queue_configs *configs);
+/* Replaces the one that is there. ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_queue_config_put(struct pawl *pawl,
+                                                    const struct pawl_queue_config *config,
+                                                    struct pawl_diag *diag);
+/* NOT_FOUND: the queue has none. */
+PAWL_MUST_CHECK enum pawl_err pawl_queue_config_drop(struct pawl *pawl, const char *queue,
+                                                     struct pawl_diag *diag);
+
+/* ---- requests ---- */
+
+/* Note that a request with this idempotency key came, for `kept_ms`. `fingerprint` is the same for
+ * a repeated request and another for any other, as a digest is. OK: the key is new, or the request
+ * is a repeat, which does not extend the time. DUPLICATE: another request has used the key. Such
+ * keys are no jobs' keys; like those they outlive the jobs. ARG, LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_request_note(struct pawl *pawl, const char *key,
+                                                const char *fingerprint, int64_t kept_ms,
+                                                struct pawl_diag *diag);
+
 /* ---- upkeep ---- */
 
 /* Reports the progress of a long operation. Return nonzero to stop it. */

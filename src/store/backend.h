@@ -49,6 +49,13 @@ typedef enum pawl_err pawl__settings_fn(struct pawl__backend *backend, const cha
                                         struct pawl_diag *diag);
 typedef enum pawl_err pawl__tokens_fn(struct pawl__backend *backend, struct pawl__arena *arena,
                                       struct pawl_tokens *out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__schemas_fn(struct pawl__backend *backend,
+                                       const struct pawl_args_schema_filter *filter,
+                                       struct pawl__arena *arena, struct pawl_args_schemas *out,
+                                       struct pawl_diag *diag);
+typedef enum pawl_err pawl__configs_fn(struct pawl__backend *backend, const char *queue,
+                                       struct pawl__arena *arena, struct pawl_queue_configs *out,
+                                       struct pawl_diag *diag);
 typedef enum pawl_err pawl__backup_fn(struct pawl__backend *backend, const char *path,
                                       pawl_progress_fn *progress, void *ctx,
                                       struct pawl_diag *diag);
@@ -99,6 +106,8 @@ struct pawl__backend_table {
     pawl__setting_fn *setting;
     pawl__settings_fn *settings;
     pawl__tokens_fn *tokens;
+    pawl__schemas_fn *schemas;
+    pawl__configs_fn *configs;
     pawl__backup_fn *backup;
     pawl__check_fn *check;
     enum pawl_err (*schema)(const struct pawl_config *config, struct pawl_schema *out,

@@ -329,6 +329,21 @@ enum pawl_err pawl__store_tokens(struct pawl__store *store, struct pawl__arena *
     return store->table->tokens(store->backend, arena, out, diag);
 }
 
+enum pawl_err pawl__store_schemas(struct pawl__store *store,
+                                  const struct pawl_args_schema_filter *filter,
+                                  struct pawl__arena *arena, struct pawl_args_schemas *out,
+                                  struct pawl_diag *diag)
+{
+    return store->table->schemas(store->backend, filter, arena, out, diag);
+}
+
+enum pawl_err pawl__store_configs(struct pawl__store *store, const char *queue,
+                                  struct pawl__arena *arena, struct pawl_queue_configs *out,
+                                  struct pawl_diag *diag)
+{
+    return store->table->configs(store->backend, queue, arena, out, diag);
+}
+
 enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                  pawl_progress_fn *progress, void *ctx, struct pawl_diag *diag)
 {

@@ -72,6 +72,11 @@ enum {
     X(LOCK_RELEASE, "lock_release",  1,                SENT)                                       \
     X(SETTING_PUT,  "setting_put",   1,                SENT)                                       \
     X(TOKEN_PUT,    "token_put",     1,                LOCAL)                                      \
+    X(SCHEMA_ADD,   "schema_add",    1,                SENT)                                       \
+    X(SCHEMA_DROP,  "schema_drop",   1,                SENT)                                       \
+    X(CONFIG_PUT,   "config_put",    1,                SENT)                                       \
+    X(CONFIG_DROP,  "config_drop",   1,                SENT)                                       \
+    X(REQUEST_NOTE, "request_note",  1,                SENT)                                       \
     X(QUEUE_PAUSE,  "queue_pause",   1,                SENT)
 /* clang-format on */
 
@@ -251,8 +256,8 @@ struct pawl__op {
                     that ran out -> available, or discarded without attempts or as a
                     poison pill; a lease that ended with the job's timeout is a failed
                     run of type "timeout". EXPIRE: -> expired, and forgets idempotency keys
-                    whose time is over. SETTLE: what follows from moves of jobs with ties and was
-                    left for later. Oldest first, at most limit */
+                    of jobs and requests whose time is over. SETTLE: what follows from moves of jobs
+                    with ties and was left for later. Oldest first, at most limit */
             int64_t limit;
             int64_t moved; /* out */
             bool more;     /* out: it looked at as many as it may; go on, also when none moved */
@@ -294,7 +299,16 @@ struct pawl__op {
             const char *name;
             const char *value;
         } setting;
-        const struct pawl_token *token; /* TOKEN_PUT: see pawl_token_put */
+        const struct pawl_token *token;         /* TOKEN_PUT: see pawl_token_put */
+        const struct pawl_args_schema *schema;  /* SCHEMA_ADD, SCHEMA_DROP: see pawl_args_schema_add
+                                                   and pawl_args_schema_drop */
+        const struct pawl_queue_config *config; /* CONFIG_PUT, CONFIG_DROP: of a queue, see
+                                                   pawl_queue_config_put and its kin */
+        struct {                                /* see pawl_request_note */
+            const char *key;
+            const char *fingerprint;
+            int64_t kept_ms;
+        } request;
         struct {
             const char *queue;
             bool paused;
@@ -419,6 +433,17 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_settings(struct pawl__store *store, co
 PAWL_MUST_CHECK enum pawl_err pawl__store_tokens(struct pawl__store *store,
                                                  struct pawl__arena *arena, struct pawl_tokens *out,
                                                  struct pawl_diag *diag);
+/* See pawl_args_schemas_get. out->owned is untouched. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_schemas(struct pawl__store *store,
+                                                  const struct pawl_args_schema_filter *filter,
+                                                  struct pawl__arena *arena,
+                                                  struct pawl_args_schemas *out,
+                                                  struct pawl_diag *diag);
+/* By name; `queue` NULL: all. out->owned is untouched. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_configs(struct pawl__store *store, const char *queue,
+                                                  struct pawl__arena *arena,
+                                                  struct pawl_queue_configs *out,
+                                                  struct pawl_diag *diag);
 /* See pawl_backup, pawl_check, pawl_schema_get. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                                  pawl_progress_fn *progress, void *ctx,

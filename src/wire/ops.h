@@ -34,6 +34,11 @@
     X(LOCK_RENEW,   lock_renew,   ADMIN,  call)                                                    \
     X(LOCK_RELEASE, lock_release, ADMIN,  call)                                                    \
     X(SETTING_PUT,  setting_put,  ADMIN,  call)                                                    \
+    X(SCHEMA_ADD,   schema_add,   ADMIN,  call)                                                    \
+    X(SCHEMA_DROP,  schema_drop,  ADMIN,  call)                                                    \
+    X(CONFIG_PUT,   config_put,   ADMIN,  call)                                                    \
+    X(CONFIG_DROP,  config_drop,  ADMIN,  call)                                                    \
+    X(REQUEST_NOTE, request_note, SUBMIT, call)                                                    \
     X(QUEUE_PAUSE,  queue_pause,  ADMIN,  call)
 
 /* ---- the form of each: what it brings, and what its answer holds ----
@@ -118,6 +123,17 @@
     ASK(SAME, name, lock.name) ASK(SAME, owner, lock.owner)
 #define PAWL__WIRE_FORM_SETTING_PUT(ASK, ANSWER)                                                   \
     ASK(SAME, text, setting.value) ASK(SAME, name, setting.name)
+#define PAWL__WIRE_FORM_SCHEMA_ADD(ASK, ANSWER)                                                    \
+    ASK(AT, schema, schema)
+#define PAWL__WIRE_FORM_SCHEMA_DROP(ASK, ANSWER)                                                   \
+    ASK(AT, schema, schema)
+#define PAWL__WIRE_FORM_CONFIG_PUT(ASK, ANSWER)                                                    \
+    ASK(AT, config, config)
+#define PAWL__WIRE_FORM_CONFIG_DROP(ASK, ANSWER)                                                   \
+    ASK(AT, config, config)
+#define PAWL__WIRE_FORM_REQUEST_NOTE(ASK, ANSWER)                                                  \
+    ASK(SAME, text, request.fingerprint) ASK(SAME, name, request.key)                              \
+    ASK(SAME, ttl_ms, request.kept_ms)
 #define PAWL__WIRE_FORM_QUEUE_PAUSE(ASK, ANSWER)                                                   \
     ASK(SAME, by, queue.by) ASK(SAME, name, queue.queue)                                           \
     ASK(SAME, paused, queue.paused) ASK(SAME, forgotten, queue.forgotten)

@@ -278,6 +278,33 @@ static const struct pawl__member settings_members[] = {
 const struct pawl__shape pawl__wire_settings_shape = SHAPE(settings_members);
 #undef S
 
+#define S struct pawl_args_schema
+static const struct pawl__member schema_members[] = {
+    NAME(uri), NAME(type), NAME(version), NAME(of_type), NAME(of_version), INT64(created_at_ms),
+    JSON(schema),
+};
+static const struct pawl__shape schema_shape = SHAPE(schema_members);
+#undef S
+
+#define S struct pawl_args_schemas
+static const struct pawl__member schemas_members[] = {
+    RENAMED("schemas", at, count, schema_shape),
+};
+const struct pawl__shape pawl__wire_schemas_shape = SHAPE(schemas_members);
+#undef S
+
+#define S struct pawl_queue_config
+static const struct pawl__member config_members[] = { NAME(queue), JSON(rate_limit) };
+static const struct pawl__shape config_shape = SHAPE(config_members);
+#undef S
+
+#define S struct pawl_queue_configs
+static const struct pawl__member configs_members[] = {
+    RENAMED("configs", at, count, config_shape),
+};
+const struct pawl__shape pawl__wire_configs_shape = SHAPE(configs_members);
+#undef S
+
 /* ---- requests and replies ---- */
 
 #define S struct pawl__wire_op
@@ -288,6 +315,7 @@ static const struct pawl__member op_members[] = {
     INT64(lease_ms), BOOL(timed), WORD(control, control), ONE(filter, filter_shape), INT64(limit),
     ONE(by, by_shape), INT32(priority), DOUBLE(value), TEXT(text), INT32(level), TEXT(name),
     TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused), BOOL(forgotten),
+    ONE(schema, schema_shape), ONE(config, config_shape),
 };
 
 /* What the form of each names. */
@@ -333,6 +361,7 @@ const struct pawl__shape pawl__wire_answers_shape = SHAPE(answers_members);
 #define S struct pawl__wire_ask
 static const struct pawl__member ask_members[] = {
     IDS(ids, id_count), ONE(filter, filter_shape), ONE(page, page_shape), TEXT(prefix),
+    TEXT(name), BOOL(by_type),
 };
 const struct pawl__shape pawl__wire_ask_shape = SHAPE(ask_members);
 #undef S

@@ -42,7 +42,9 @@ enum {
     X(STATS, "/pawl/v1/stats", "Counts of queues and states")                                      \
     X(NODES, "/pawl/v1/nodes", "The nodes")                                                        \
     X(LOCKS, "/pawl/v1/locks", "The locks")                                                        \
-    X(SETTINGS, "/pawl/v1/settings", "Settings that programs keep")
+    X(SETTINGS, "/pawl/v1/settings", "Settings that programs keep")                                \
+    X(SCHEMAS, "/pawl/v1/schemas", "Schemas of arguments")                                         \
+    X(CONFIGS, "/pawl/v1/configs", "The configuration of queues")
 
 #define X(name, ...) PAWL__WIRE_PATH_##name,
 enum pawl__wire_path { PAWL__WIRE_PATHS(X) PAWL__WIRE_PATH_END };
@@ -77,14 +79,17 @@ struct pawl__wire_op {
     struct pawl_by by;
     int32_t priority;
     double value;     /* PROGRESS */
-    const char *text; /* PROGRESS, LOG; of a setting, where NULL forgets it; of a node's info */
+    const char *text; /* PROGRESS, LOG; of a setting, where NULL forgets it; of a node's info; the
+                         fingerprint of a request */
     int32_t level;
-    const char *name; /* of a node, lock, setting or queue */
+    const char *name; /* of a node, lock, setting or queue; the key of a request */
     const char *owner;
     int64_t ttl_ms;
     int64_t started_at_ms;
     bool paused;
     bool forgotten;
+    struct pawl_args_schema schema;
+    struct pawl_queue_config config;
 };
 
 struct pawl__wire_ops {
@@ -128,7 +133,9 @@ struct pawl__wire_ask {
     size_t id_count;
     struct pawl_filter filter;
     struct pawl_page page;
-    const char *prefix;
+    const char *prefix; /* of settings */
+    const char *name;   /* of schemas, see their filter, or of a queue; NULL: all */
+    bool by_type;
 };
 
 /* A refusal of the whole request. */
@@ -172,6 +179,8 @@ extern const struct pawl__shape pawl__wire_stats_shape;    /* struct pawl_stats 
 extern const struct pawl__shape pawl__wire_nodes_shape;    /* struct pawl_nodes */
 extern const struct pawl__shape pawl__wire_locks_shape;    /* struct pawl_locks */
 extern const struct pawl__shape pawl__wire_settings_shape; /* struct pawl_settings */
+extern const struct pawl__shape pawl__wire_schemas_shape;  /* struct pawl_args_schemas */
+extern const struct pawl__shape pawl__wire_configs_shape;  /* struct pawl_queue_configs */
 
 /* Appends the struct at `at` as a JSON object. out->failed: no memory. */
 void pawl__wire_print(struct pawl__buf *out, const struct pawl__shape *shape, const void *at);

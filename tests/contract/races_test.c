@@ -309,6 +309,76 @@ static void one_submit_wins_across_two_stores(struct rig *rig)
     rig_close(&peer);
 }
 
+/* Rounds in which each racer brings a name's row: as many as `err` says get it. */
+static void name_race(struct rig *rig, struct rig *peer,
+                      struct pawl__op (*op)(const char *name, struct rig *rig, size_t racer),
+                      enum pawl_err err)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        const char *name = rig_queue(rig);
+        struct racer racers[RACERS] = { 0 };
+        for (size_t i = 0; i < RACERS; i++) {
+            racers[i].op = op(name, rig, i);
+            if (peer != NULL && i % 2 == 1) racers[i].store = peer->store;
+        }
+        run_race(rig, racers, RACERS);
+        size_t won = count_err(racers, RACERS, PAWL_OK, err);
+        assert_int_equal(err ? 1 : RACERS, won);
+    }
+}
+
+static struct pawl__op add_schema(const char *name, struct rig *rig, size_t racer)
+{
+    struct pawl_args_schema *schema = pawl__arena_calloc(&rig->arena, 1, sizeof *schema);
+    assert_non_null(schema);
+    schema->type = name;
+    schema->version = "1";
+    schema->schema = span_of(rig_text(rig, "%zu", racer));
+    return (struct pawl__op){ .kind = PAWL__OP_SCHEMA_ADD, .schema = schema };
+}
+
+static struct pawl__op note_request(const char *name, struct rig *rig, size_t racer)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_REQUEST_NOTE,
+                              .request = { name, rig_text(rig, "request %zu", racer), LEASE_MS } };
+}
+
+static struct pawl__op put_config(const char *name, struct rig *rig, size_t racer)
+{
+    struct pawl_queue_config *config = pawl__arena_calloc(&rig->arena, 1, sizeof *config);
+    assert_non_null(config);
+    *config = (struct pawl_queue_config){ name, span_of(rig_text(rig, "%zu", racer)) };
+    return (struct pawl__op){ .kind = PAWL__OP_CONFIG_PUT, .config = config };
+}
+
+static void one_schema_of_a_name_is_added(struct rig *rig)
+{
+    name_race(rig, NULL, add_schema, PAWL_ERR_EXISTS);
+}
+
+static void one_request_gets_a_key(struct rig *rig)
+{
+    name_race(rig, NULL, note_request, PAWL_ERR_DUPLICATE);
+}
+
+static void one_gets_a_name_across_two_stores(struct rig *rig)
+{
+    struct rig peer;
+    rig_open_peer(&peer, rig);
+    name_race(rig, &peer, add_schema, PAWL_ERR_EXISTS);
+    name_race(rig, &peer, note_request, PAWL_ERR_DUPLICATE);
+    rig_close(&peer);
+}
+
+/* Nobody is refused, and one row is left. */
+static void configurations_replace_each_other(struct rig *rig)
+{
+    name_race(rig, NULL, put_config, PAWL_OK);
+    struct pawl_queue_configs found = { 0 };
+    assert_ok(rig, pawl__store_configs(rig->store, NULL, &rig->arena, &found, &rig->diag));
+    assert_int_equal(ROUNDS, found.count);
+}
+
 static void one_taker_of_a_lock_wins(struct rig *rig)
 {
     int64_t last = 0;
@@ -423,6 +493,10 @@ int main(void)
         CONTRACT(one_submit_of_a_business_key_wins),
         CONTRACT(one_submit_of_an_idempotency_key_stores),
         CONTRACT_SHARED(one_submit_wins_across_two_stores),
+        CONTRACT(one_schema_of_a_name_is_added),
+        CONTRACT(one_request_gets_a_key),
+        CONTRACT_SHARED(one_gets_a_name_across_two_stores),
+        CONTRACT(configurations_replace_each_other),
         CONTRACT(one_taker_of_a_lock_wins),
         CONTRACT(one_sweeper_takes_a_lease_back),
         CONTRACT(readers_see_whole_transactions),

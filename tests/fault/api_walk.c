@@ -232,12 +232,32 @@ static void keep_settings(struct api_walk *walk)
     pawl_settings_release(&settings);
 }
 
+static void keep_for_servers(struct api_walk *walk)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_args_schemas schemas = { 0 };
+    struct pawl_queue_configs configs = { 0 };
+    const struct pawl_args_schema schema = { .uri = "u", .schema = { "{}", 2 } };
+    const struct pawl_queue_config config = { .queue = "mail", .rate_limit = { "{}", 2 } };
+    const struct pawl_args_schema_filter filter = { .name = "u" };
+    struct pawl *pawl = walk->pawl;
+    (void)went(walk, "request", pawl_request_note(pawl, "k", "f", 1000, &diag), &diag);
+    (void)went(walk, "configuration", pawl_queue_config_put(pawl, &config, &diag), &diag);
+    (void)went(walk, "configurations", pawl_queue_configs_get(pawl, NULL, &configs, &diag), &diag);
+    pawl_queue_configs_release(&configs);
+    if (!went(walk, "schema", pawl_args_schema_add(pawl, &schema, &diag), &diag)) return;
+    (void)went(walk, "schemas", pawl_args_schemas_get(pawl, &filter, &schemas, &diag), &diag);
+    pawl_args_schemas_release(&schemas);
+    (void)went(walk, "schema", pawl_args_schema_drop(pawl, &schema, &diag), &diag);
+}
+
 static void work_elsewhere(struct api_walk *walk)
 {
     struct waited waited = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL };
     submit_far(walk, &waited);
     work_far(walk, &waited);
     keep_settings(walk);
+    keep_for_servers(walk);
 }
 
 static void look(struct api_walk *walk)

@@ -26,6 +26,8 @@ SET_LISTS = ", ".join(["bigint[]"] * 14 + ["text[]"] * 3 + ["bigint[]", "text[]"
 NODE_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 4)
 LOCK_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 3)
 TOKEN_LISTS = ", ".join(["text[]"] * 3 + ["bytea[]"] + ["bigint[]"] * 4)
+SCHEMA_LISTS = ", ".join(["text[]"] * 5 + ["bigint[]", "text[]"])
+REQUEST_LISTS = "text[], text[], bigint[]"
 # Of a job, without created_at_ms.
 FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 9
                        + ["bigint[]"])
@@ -87,6 +89,15 @@ PLANS = {
     "turn_load": ("text[]", "pawl_lock_pkey"),
     "setting_load": ("text[]", "pawl_setting_pkey"),
     "token_load": ("text[]", "pawl_token_pkey"),
+    "schema_load": ("text[], text[], text[]", "pawl_args_schema_pkey"),
+    "config_load": ("text[]", "pawl_queue_config_pkey"),
+    "request_load": ("text[]", "pawl_request_key_pkey"),
+    "request_forget": ("bigint, bigint", "pawl_request_key_until"),
+    "set_schema_put": (SCHEMA_LISTS, "pawl_args_schema_pkey"),
+    "set_schema_drop": (SCHEMA_LISTS, "pawl_args_schema_pkey"),
+    "set_config_put": ("text[], text[]", "pawl_queue_config_pkey"),
+    "set_config_drop": ("text[], text[]", "pawl_queue_config_pkey"),
+    "set_request_put": (REQUEST_LISTS, "pawl_request_key_pkey"),
     "set_node_put": (NODE_LISTS, "pawl_node_pkey"),
     "set_lock_put": (LOCK_LISTS, "pawl_lock_pkey"),
     "set_setting_drop": ("text[], text[]", "pawl_setting_pkey"),
@@ -130,6 +141,9 @@ PLANS = {
                       "Insert on pawl_unsettled"),
     "tag_insert": ("uuid[], text[]", "Insert on pawl_tag"),
     "set_setting_new": ("text[], text[]", "Insert on pawl_setting"),
+    "set_schema_new": (SCHEMA_LISTS, "Insert on pawl_args_schema"),
+    "set_config_new": ("text[], text[]", "Insert on pawl_queue_config"),
+    "set_request_new": (REQUEST_LISTS, "Insert on pawl_request_key"),
     "set_node_new": (NODE_LISTS, "Insert on pawl_node"),
     "set_lock_new": (LOCK_LISTS, "Insert on pawl_lock"),
     "set_token_new": (TOKEN_LISTS, "Insert on pawl_token"),
@@ -145,6 +159,7 @@ EXCEPTIONS = {
     "reads a small table as a whole, and is rare": """
         set_moot identify catalog_grow queue_all queue_insert set_queue_put lane_since lane_insert
         node_census node_silent node_old nodes_all lock_owned locks_all token_all setting_list
+        schema_by_uri schema_by_type config_list
         stats_counts count_fold turn_forget""",
     "reads the roll of leases as a whole, when a node is gone": "set_runs_end",
     "is put together from filters: sql/filter_test.c, and below": """

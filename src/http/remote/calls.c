@@ -155,6 +155,32 @@ static enum pawl_err call_setting_put(const struct pawl__remote_call *call)
     return pawl_setting_put(call->pawl, call->op->name, call->op->text, call->diag);
 }
 
+static enum pawl_err call_schema_add(const struct pawl__remote_call *call)
+{
+    return pawl_args_schema_add(call->pawl, &call->op->schema, call->diag);
+}
+
+static enum pawl_err call_schema_drop(const struct pawl__remote_call *call)
+{
+    return pawl_args_schema_drop(call->pawl, &call->op->schema, call->diag);
+}
+
+static enum pawl_err call_config_put(const struct pawl__remote_call *call)
+{
+    return pawl_queue_config_put(call->pawl, &call->op->config, call->diag);
+}
+
+static enum pawl_err call_config_drop(const struct pawl__remote_call *call)
+{
+    return pawl_queue_config_drop(call->pawl, call->op->config.queue, call->diag);
+}
+
+static enum pawl_err call_request_note(const struct pawl__remote_call *call)
+{
+    return pawl_request_note(call->pawl, call->op->name, call->op->text, call->op->ttl_ms,
+                             call->diag);
+}
+
 static enum pawl_err call_queue_pause(const struct pawl__remote_call *call)
 {
     const struct pawl__wire_op *op = call->op;

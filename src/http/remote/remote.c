@@ -120,6 +120,13 @@ static enum pawl_err get_story(struct pawl *pawl, const struct pawl__wire_ask *a
     return pawl__fail_field(diag, PAWL_ERR_ARG, "ids", "ask for one id");
 }
 
+static enum pawl_err get_schemas(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                                 struct pawl_args_schemas *out, struct pawl_diag *diag)
+{
+    const struct pawl_args_schema_filter filter = { .by_type = ask->by_type, .name = ask->name };
+    return pawl_args_schemas_get(pawl, &filter, out, diag);
+}
+
 static void release_nothing(const void *found)
 {
     (void)found;
@@ -154,4 +161,8 @@ READ(nodes, false, struct pawl_nodes, nodes, pawl_nodes_release,
      pawl_nodes_get(pawl, &found, &diag))
 READ(locks, false, struct pawl_locks, locks, pawl_locks_release,
      pawl_locks_get(pawl, &found, &diag))
+READ(schemas, true, struct pawl_args_schemas, schemas, pawl_args_schemas_release,
+     get_schemas(pawl, &ask, &found, &diag))
+READ(configs, true, struct pawl_queue_configs, configs, pawl_queue_configs_release,
+     pawl_queue_configs_get(pawl, ask.name, &found, &diag))
 #undef READ

@@ -30,7 +30,9 @@ void pawl__remote_ready(struct pawl__server *server, bool foreign);
     X("POST", "/pawl/v1/stats", remote_stats, READ, WORK, "pawl: counts of queues and states")     \
     X("POST", "/pawl/v1/nodes", remote_nodes, READ, WORK, "pawl: the nodes")                       \
     X("POST", "/pawl/v1/locks", remote_locks, READ, WORK, "pawl: the locks")                       \
-    X("POST", "/pawl/v1/settings", remote_settings, ADMIN, WORK, "pawl: what programs keep")
+    X("POST", "/pawl/v1/settings", remote_settings, ADMIN, WORK, "pawl: what programs keep")       \
+    X("POST", "/pawl/v1/schemas", remote_schemas, READ, WORK, "pawl: schemas of arguments")        \
+    X("POST", "/pawl/v1/configs", remote_configs, READ, WORK, "pawl: configuration of queues")
 
 PAWL__ROUTES_REMOTE(PAWL__DECLARE_HANDLER)
 

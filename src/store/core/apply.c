@@ -68,6 +68,11 @@ struct kind {
     X(LOCK_RELEASE, WANTS(lock, lock_release))                                                     \
     X(SETTING_PUT,  NAMES(setting))                                                                \
     X(TOKEN_PUT,    NAMES(token))                                                                  \
+    X(SCHEMA_ADD,   WANTS(schema, schema_add))                                                     \
+    X(SCHEMA_DROP,  WANTS(schema, schema_drop))                                                    \
+    X(CONFIG_PUT,   WANTS(config, config_put))                                                     \
+    X(CONFIG_DROP,  WANTS(config, config_drop))                                                    \
+    X(REQUEST_NOTE, NAMES(request))                                                                \
     X(QUEUE_PAUSE,  ALONE(queue_pause, .after = pawl__after_queue_pause))
 /* clang-format on */
 

@@ -1,5 +1,4 @@
-/* What nodes share besides jobs: who is there, who holds which lock, settings,
- * tokens.
+/* What nodes share besides jobs: who is there, who holds which lock.
  *
  * Operations on nodes are run alone, because what a node leaves behind is found by its name and not
  * in the set: its locks by a scan; its runs' leases end by one statement, whatever their number. */
@@ -293,56 +292,5 @@ enum pawl_err pawl__rule_lock_release(struct pawl__set *set, struct pawl__op *op
                           op->lock.owner, op->lock.name);
     }
     release(record);
-    return PAWL_OK;
-}
-
-/* ---- settings ---- */
-
-static struct pawl__record *want_setting(struct pawl__set *set, const struct pawl__op *op)
-{
-    return pawl__set_want_record(set, PAWL__RECORD_SETTING,
-                                 &(struct pawl__setting){ .name = op->setting.name });
-}
-
-void pawl__want_setting(struct pawl__set *set, const struct pawl__op *op)
-{
-    (void)want_setting(set, op);
-}
-
-enum pawl_err pawl__rule_setting(struct pawl__set *set, struct pawl__op *op)
-{
-    struct pawl__record *record = want_setting(set, op);
-    assert(record && record->of->read); // or the load had failed
-    record->row.setting.value = op->setting.value;
-    record->there = op->setting.value != NULL;
-    record->changed = true;
-    return PAWL_OK;
-}
-
-/* ---- tokens ---- */
-
-void pawl__want_token(struct pawl__set *set, const struct pawl__op *op)
-{
-    (void)pawl__set_want_record(set, PAWL__RECORD_TOKEN, op->token);
-}
-
-/* Of one that is there the first revocation and the last use count: a server that notes a use never
- * takes back a revocation. */
-enum pawl_err pawl__rule_token(struct pawl__set *set, struct pawl__op *op)
-{
-    struct pawl__record *record = pawl__set_want_record(set, PAWL__RECORD_TOKEN, op->token);
-    struct pawl_token *token = &record->row.token;
-    assert(record && record->of->read); // or the load had failed
-    if (!record->there && !op->token->hash.len) {
-        return pawl__fail_field(op->diag, PAWL_ERR_NOT_FOUND, "id", "there is no token \"%s\"",
-                                op->token->id);
-    }
-    if (!record->there) {
-        *token = *op->token;
-    } else {
-        if (!token->revoked_at_ms) token->revoked_at_ms = op->token->revoked_at_ms;
-        if (op->token->used_at_ms > token->used_at_ms) token->used_at_ms = op->token->used_at_ms;
-    }
-    record->there = record->changed = true;
     return PAWL_OK;
 }

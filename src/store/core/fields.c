@@ -93,6 +93,15 @@ static const struct pawl__field pawl__setting_fields[] = { PAWL__SETTING_FIELDS(
 #define OF struct pawl_token
 static const struct pawl__field pawl_token_fields[] = { PAWL__TOKEN_FIELDS(X) };
 #undef OF
+#define OF struct pawl_args_schema
+static const struct pawl__field pawl_args_schema_fields[] = { PAWL__SCHEMA_FIELDS(X) };
+#undef OF
+#define OF struct pawl_queue_config
+static const struct pawl__field pawl_queue_config_fields[] = { PAWL__CONFIG_FIELDS(X) };
+#undef OF
+#define OF struct pawl__request_key
+static const struct pawl__field pawl__request_key_fields[] = { PAWL__REQUEST_FIELDS(X) };
+#undef OF
 #define OF struct pawl__queue_row
 static const struct pawl__field pawl__queue_row_fields[] = { PAWL__QUEUE_FIELDS(X) };
 #undef OF

@@ -203,6 +203,24 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(expires_at_ms,  expires_at_ms,  AT)                                                          \
     X(revoked_at_ms,  revoked_at_ms,  AT)                                                          \
     X(used_at_ms,     used_at_ms,     AT)
+/* struct pawl_args_schema */
+#define PAWL__SCHEMA_FIELDS(X)                                                                     \
+    X(uri,            uri,            TEXT)        /* of these three NULL is "" */                 \
+    X(type,           type,           TEXT)                                                        \
+    X(version,        version,        TEXT)                                                        \
+    X(of_type,        of_type,        TEXT)                                                        \
+    X(of_version,     of_version,     TEXT)                                                        \
+    X(created_at_ms,  created_at_ms,  TIME)                                                        \
+    X(schema,         schema,         JSON)
+/* struct pawl_queue_config */
+#define PAWL__CONFIG_FIELDS(X)                                                                     \
+    X(queue,          queue,          TEXT)                                                        \
+    X(rate_limit,     rate_limit,     JSON)
+/* struct pawl__request_key */
+#define PAWL__REQUEST_FIELDS(X)                                                                    \
+    X(key,            key,            TEXT)                                                        \
+    X(fingerprint,    fingerprint,    TEXT)                                                        \
+    X(until_ms,       until_ms,       TIME)
 /* struct pawl__queue_row */
 #define PAWL__QUEUE_FIELDS(X)                                                                      \
     X(name,           name,           TEXT)                                                        \
@@ -246,6 +264,14 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(SETTING_DROP, pawl__setting, PAWL__SETTING_FIELDS, false)                                    \
     X(TOKEN_NEW, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
     X(TOKEN_PUT, pawl_token,   PAWL__TOKEN_FIELDS,   false)                                        \
+    X(SCHEMA_NEW, pawl_args_schema, PAWL__SCHEMA_FIELDS, false)                                    \
+    X(SCHEMA_PUT, pawl_args_schema, PAWL__SCHEMA_FIELDS, false)                                    \
+    X(SCHEMA_DROP, pawl_args_schema, PAWL__SCHEMA_FIELDS, false)                                   \
+    X(CONFIG_NEW, pawl_queue_config, PAWL__CONFIG_FIELDS, false)                                   \
+    X(CONFIG_PUT, pawl_queue_config, PAWL__CONFIG_FIELDS, false)                                   \
+    X(CONFIG_DROP, pawl_queue_config, PAWL__CONFIG_FIELDS, false)                                  \
+    X(REQUEST_NEW, pawl__request_key, PAWL__REQUEST_FIELDS, false)                                 \
+    X(REQUEST_PUT, pawl__request_key, PAWL__REQUEST_FIELDS, false)                                 \
     X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */        \
     PAWL__SET_TABLES_MORE(X)
 

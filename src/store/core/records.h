@@ -1,4 +1,4 @@
-/* Rows of the working set that are no jobs: nodes, locks, settings, tokens.
+/* Rows of the working set that are no jobs: nodes, locks, and what servers keep.
  *
  * A record is wanted by its key, the first fields of its struct, and read as jobs are. A rule
  * changes it and says so; what changed is written with the rest of the set. A kind may have many
@@ -36,6 +36,13 @@ struct pawl__setting {
     const char *name, *value;
 };
 
+/* The idempotency key of a request, not of a job. */
+struct pawl__request_key {
+    const char *key;
+    const char *fingerprint; /* of the request that brought it first */
+    int64_t until_ms;
+};
+
 /* A node that is gone: the leases of its runs that end later than `at_ms` end then. */
 struct pawl__gone {
     const char *name;
@@ -58,6 +65,11 @@ struct pawl__gone {
     X(SETTING, setting, pawl__setting, 1, 1, TABLE_SETTING_NEW, TABLE_SETTING_PUT,                 \
       TABLE_SETTING_DROP)                                                                          \
     X(TOKEN, token, pawl_token, 1, 1, TABLE_TOKEN_NEW, TABLE_TOKEN_PUT, TABLES)                    \
+    X(SCHEMA, schema, pawl_args_schema, 3, 3, TABLE_SCHEMA_NEW, TABLE_SCHEMA_PUT,                  \
+      TABLE_SCHEMA_DROP)                                                                           \
+    X(CONFIG, config, pawl_queue_config, 1, 1, TABLE_CONFIG_NEW, TABLE_CONFIG_PUT,                 \
+      TABLE_CONFIG_DROP)                                                                           \
+    X(REQUEST, request, pawl__request_key, 1, 1, TABLE_REQUEST_NEW, TABLE_REQUEST_PUT, TABLES)     \
     PAWL__RECORDS_MORE(X)
 
 /* clang-format on */

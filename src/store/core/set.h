@@ -505,14 +505,15 @@ bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *o
 pawl__wants_fn pawl__want_assign, pawl__want_complete, pawl__want_fail, pawl__want_snooze,
     pawl__want_control, pawl__want_priority, pawl__want_delete, pawl__want_extend,
     pawl__want_progress, pawl__want_checkpoint, pawl__want_log, pawl__want_lock, pawl__want_setting,
-    pawl__want_token;
+    pawl__want_token, pawl__want_schema, pawl__want_config, pawl__want_request;
 pawl__rule_fn pawl__rule_assign, pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze,
     pawl__rule_control, pawl__rule_priority, pawl__rule_delete, pawl__rule_extend,
     pawl__rule_progress, pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_promote,
     pawl__rule_lapse, pawl__rule_expire, pawl__rule_settle, pawl__rule_archive, pawl__rule_purge,
     pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop, pawl__rule_lock_try,
     pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting, pawl__rule_token,
-    pawl__rule_queue_pause;
+    pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put, pawl__rule_config_drop,
+    pawl__rule_request, pawl__rule_queue_pause;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
     pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,

@@ -1,4 +1,4 @@
-/* Reads that are not of jobs: statistics, nodes, locks, settings, tokens.
+/* Reads that are not of jobs: statistics, nodes, locks, what programs keep.
  *
  * Runs on: the caller's thread. */
 #include "store/memory/memory.h"
@@ -200,6 +200,74 @@ enum pawl_err pawl__mem_tokens(struct pawl__backend *mem, struct pawl__arena *ar
     enum pawl_err err = read_all(mem, &tokens, NULL, arena, &list, diag);
     if (err) return err;
     *out = (struct pawl_tokens){ list.at, list.count, out->owned };
+    return PAWL_OK;
+}
+
+/* ---- schemas of arguments ---- */
+
+static bool is_named(const char *name, const char *wanted)
+{
+    return !wanted || strcmp(name, wanted) == 0;
+}
+
+static bool is_by_uri(const void *data, const char *uri)
+{
+    const struct pawl_args_schema *schema = data;
+    return *schema->uri && is_named(schema->uri, uri);
+}
+
+static bool is_by_type(const void *data, const char *type)
+{
+    const struct pawl_args_schema *schema = data;
+    return !*schema->uri && is_named(schema->type, type);
+}
+
+static void convert_schema(const struct pawl__backend *mem, const void *data, void *out)
+{
+    (void)mem;
+    *(struct pawl_args_schema *)out = *(const struct pawl_args_schema *)data;
+}
+
+enum pawl_err pawl__mem_schemas(struct pawl__backend *mem,
+                                const struct pawl_args_schema_filter *filter,
+                                struct pawl__arena *arena, struct pawl_args_schemas *out,
+                                struct pawl_diag *diag)
+{
+    const struct pawl__mem_listing schemas = { PAWL__MEM_RECORD(SCHEMA),
+                                               sizeof(struct pawl_args_schema),
+                                               filter->by_type ? is_by_type : is_by_uri,
+                                               convert_schema };
+    struct pawl__mem_list list;
+    enum pawl_err err = read_all(mem, &schemas, filter->name, arena, &list, diag);
+    if (err) return err;
+    *out = (struct pawl_args_schemas){ list.at, list.count, out->owned };
+    return PAWL_OK;
+}
+
+/* ---- configuration of queues ---- */
+
+static bool is_of_queue(const void *data, const char *queue)
+{
+    return is_named(((const struct pawl_queue_config *)data)->queue, queue);
+}
+
+static void convert_config(const struct pawl__backend *mem, const void *data, void *out)
+{
+    (void)mem;
+    *(struct pawl_queue_config *)out = *(const struct pawl_queue_config *)data;
+}
+
+enum pawl_err pawl__mem_configs(struct pawl__backend *mem, const char *queue,
+                                struct pawl__arena *arena, struct pawl_queue_configs *out,
+                                struct pawl_diag *diag)
+{
+    static const struct pawl__mem_listing configs = { PAWL__MEM_RECORD(CONFIG),
+                                                      sizeof(struct pawl_queue_config), is_of_queue,
+                                                      convert_config };
+    struct pawl__mem_list list;
+    enum pawl_err err = read_all(mem, &configs, queue, arena, &list, diag);
+    if (err) return err;
+    *out = (struct pawl_queue_configs){ list.at, list.count, out->owned };
     return PAWL_OK;
 }
 

@@ -276,6 +276,8 @@ pawl__locks_fn pawl__mem_locks;
 pawl__setting_fn pawl__mem_setting;
 pawl__settings_fn pawl__mem_settings;
 pawl__tokens_fn pawl__mem_tokens;
+pawl__schemas_fn pawl__mem_schemas;
+pawl__configs_fn pawl__mem_configs;
 pawl__check_fn pawl__mem_check;
 
 #endif

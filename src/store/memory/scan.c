@@ -99,17 +99,33 @@ enum pawl_err pawl__mem_next_due(struct pawl__backend *mem, enum pawl__due what,
     return PAWL_OK;
 }
 
+static enum pawl_err forget_requests(struct pawl__backend *mem, int64_t limit)
+{
+    enum pawl__mem_table table = PAWL__MEM_RECORD(REQUEST);
+    const struct pawl__mem_index *index = pawl__mem_index_of(mem, table, PAWL__MEM_BY_KEY);
+    struct pawl__mem_row *row = pawl__mem_from(index, NULL), *next;
+    enum pawl_err err = PAWL_OK;
+    for (; row && !err && limit > 0; row = next) {
+        next = pawl__mem_after(index, row);
+        if (((const struct pawl__request_key *)row->data)->until_ms > mem->now_ms) continue;
+        err = pawl__mem_drop(mem, table, row);
+        limit--;
+    }
+    return err;
+}
+
 enum pawl_err pawl__mem_forget_keys(struct pawl__backend *mem, int64_t limit)
 {
+    int64_t left = limit;
     const struct pawl__mem_index *index =
         pawl__mem_index_of(mem, PAWL__MEM_KEY, PAWL__MEM_KEY_BY_END);
     enum pawl_err err = PAWL_OK;
-    for (; !err && limit > 0; limit--) {
+    for (; !err && left > 0; left--) {
         struct pawl__mem_row *row = pawl__mem_from(index, NULL);
         if (!row || ((const struct pawl__key_row *)row->data)->until_ms > mem->now_ms) break;
         err = pawl__mem_drop(mem, PAWL__MEM_KEY, row);
     }
-    return err;
+    return err ? err : forget_requests(mem, limit);
 }
 
 /* ---- jobs that have ended ---- */

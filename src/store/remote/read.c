@@ -164,6 +164,35 @@ enum pawl_err pawl__rm_setting(struct pawl__backend *backend, const char *name,
     return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no setting \"%s\"", name);
 }
 
+enum pawl_err pawl__rm_schemas(struct pawl__backend *backend,
+                               const struct pawl_args_schema_filter *filter,
+                               struct pawl__arena *arena, struct pawl_args_schemas *out,
+                               struct pawl_diag *diag)
+{
+    struct pawl__wire_ask ask = { .name = filter->name, .by_type = filter->by_type };
+    struct pawl_args_schemas found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_SCHEMAS, &ask,
+                                     &pawl__wire_schemas_shape, arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__rm_configs(struct pawl__backend *backend, const char *queue,
+                               struct pawl__arena *arena, struct pawl_queue_configs *out,
+                               struct pawl_diag *diag)
+{
+    struct pawl__wire_ask ask = { .name = queue };
+    struct pawl_queue_configs found;
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_CONFIGS, &ask,
+                                     &pawl__wire_configs_shape, arena, &found, diag);
+    if (err) return err;
+    found.owned = out->owned;
+    *out = found;
+    return PAWL_OK;
+}
+
 /* A server's tokens are seen only where its store is. */
 enum pawl_err pawl__rm_tokens(struct pawl__backend *backend, struct pawl__arena *arena,
                               struct pawl_tokens *out, struct pawl_diag *diag)

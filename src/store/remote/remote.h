@@ -93,6 +93,8 @@ pawl__locks_fn pawl__rm_locks;
 pawl__setting_fn pawl__rm_setting;
 pawl__settings_fn pawl__rm_settings;
 pawl__tokens_fn pawl__rm_tokens;
+pawl__schemas_fn pawl__rm_schemas;
+pawl__configs_fn pawl__rm_configs;
 
 /* ---- op.c: operations as the wire has them ---- */
 

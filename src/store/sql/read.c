@@ -354,7 +354,7 @@ enum pawl_err pawl__read_stats(struct pawl__backend *backend, struct pawl__arena
     return pawl__read_with(reader, read_stats, out);
 }
 
-/* ---- nodes, locks, settings, tokens: one statement each ---- */
+/* ---- nodes, locks, what programs keep: one statement each ---- */
 
 #define ROW struct pawl_node
 static const struct shape node_shape = SHAPE(ROW, F(name, TEXT), F(info, TEXT),
@@ -375,6 +375,14 @@ static const struct shape token_shape =
     SHAPE(ROW, F(id, TEXT), F(name, TEXT), F(scopes, TEXT), F(hash, BYTES), F(created_at_ms, TIME),
           F(expires_at_ms, AT), F(revoked_at_ms, AT), F(used_at_ms, AT));
 #undef ROW
+
+/* Records, as their list says. */
+#define RECORD(name)                                                                               \
+    {                                                                                              \
+        .fields = pawl__set_tables[PAWL__TABLE_##name##_PUT].fields,                               \
+        .count = pawl__set_tables[PAWL__TABLE_##name##_PUT].count,                                 \
+        .bytes = pawl__set_tables[PAWL__TABLE_##name##_PUT].bytes                                  \
+    }
 
 struct rows {
     enum pawl__read what;
@@ -437,6 +445,32 @@ enum pawl_err pawl__read_tokens(struct pawl__backend *backend, struct pawl__aren
     struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
     enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
     *out = (struct pawl_tokens){ rows.list.at, rows.list.count, out->owned };
+    return err;
+}
+
+enum pawl_err pawl__read_schemas(struct pawl__backend *backend,
+                                 const struct pawl_args_schema_filter *filter,
+                                 struct pawl__arena *arena, struct pawl_args_schemas *out,
+                                 struct pawl_diag *diag)
+{
+    const struct shape shape = RECORD(SCHEMA);
+    struct rows rows = { filter->by_type ? PAWL__READ_SCHEMA_BY_TYPE : PAWL__READ_SCHEMA_BY_URI,
+                         .shape = &shape, .text = filter->name ? filter->name : "" };
+    struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
+    *out = (struct pawl_args_schemas){ rows.list.at, rows.list.count, out->owned };
+    return err;
+}
+
+enum pawl_err pawl__read_configs(struct pawl__backend *backend, const char *queue,
+                                 struct pawl__arena *arena, struct pawl_queue_configs *out,
+                                 struct pawl_diag *diag)
+{
+    const struct shape shape = RECORD(CONFIG);
+    struct rows rows = { PAWL__READ_CONFIG_LIST, .shape = &shape, .text = queue ? queue : "" };
+    struct pawl__reader reader = { .backend = backend, .arena = arena, .diag = diag, .lone = true };
+    enum pawl_err err = pawl__read_with(reader, read_rows, &rows);
+    *out = (struct pawl_queue_configs){ rows.list.at, rows.list.count, out->owned };
     return err;
 }
 

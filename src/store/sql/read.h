@@ -1,5 +1,6 @@
-/* Reads: jobs by id and by filter, a job's story, statistics, nodes, locks, settings, tokens. Each
- * is written once, over statements that every SQL backend has and a few functions that run them.
+/* Reads: jobs by id and by filter, a job's story, statistics, nodes, locks, what programs keep.
+ * Each is written once, over statements that every SQL backend has and a few functions that run
+ * them.
  *
  * A read asks all its statements first, runs them, and then reads their rows: that is one round
  * trip on PostgreSQL, one transaction on both.
@@ -31,10 +32,14 @@
     X(SETTING_GET, P(SETTING_GET, name))                                                           \
     X(SETTING_LIST, P(SETTING_LIST, prefix))                                                       \
     X(TOKEN_ALL, )                                                                                 \
+    X(SCHEMA_BY_URI, P(SCHEMA_BY_URI, name))                                                       \
+    X(SCHEMA_BY_TYPE, P(SCHEMA_BY_TYPE, name))                                                     \
+    X(CONFIG_LIST, P(CONFIG_LIST, name))                                                           \
     X(QUEUE_ALL, )                                                                                 \
     X(LANE_SINCE, P(LANE_SINCE, id))                                                               \
     X(JOB_NEXT_EXPIRY, )                                                                           \
     X(KEY_FORGET, P(KEY_FORGET, now_ms) P(KEY_FORGET, limit))                                      \
+    X(REQUEST_FORGET, P(REQUEST_FORGET, now_ms) P(REQUEST_FORGET, limit))                          \
     X(UNSETTLED_LIST, P(UNSETTLED_LIST, ties) P(UNSETTLED_LIST, after) P(UNSETTLED_LIST, limit))   \
     X(UNSETTLED_NEXT, P(UNSETTLED_NEXT, ties))                                                     \
     X(NODE_CENSUS, P(NODE_CENSUS, now_ms) P(NODE_CENSUS, name))                                    \
@@ -150,6 +155,8 @@ pawl__locks_fn pawl__read_locks;
 pawl__setting_fn pawl__read_setting;
 pawl__settings_fn pawl__read_settings;
 pawl__tokens_fn pawl__read_tokens;
+pawl__schemas_fn pawl__read_schemas;
+pawl__configs_fn pawl__read_configs;
 pawl__check_fn pawl__read_check;
 
 /* Ids that match, oldest first, inside the session's transaction; in `arena`. */

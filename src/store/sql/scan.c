@@ -179,7 +179,8 @@ enum pawl_err pawl__sql_forget_keys(struct pawl__backend *backend, int64_t limit
     struct pawl__reader reader = open_reader(backend);
     const struct pawl__value values[] = { number(base_of(backend)->set->now_ms), number(limit) };
     enum pawl_err err = reader.reads->begin(&reader);
-    return err ? err : reader.reads->tell(&reader, PAWL__READ_KEY_FORGET, values);
+    if (!err) err = reader.reads->tell(&reader, PAWL__READ_KEY_FORGET, values);
+    return err ? err : reader.reads->tell(&reader, PAWL__READ_REQUEST_FORGET, values);
 }
 
 enum pawl_err pawl__sql_unsettled(struct pawl__backend *backend, int32_t ties, int64_t after,

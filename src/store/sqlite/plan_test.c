@@ -310,6 +310,23 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_TURN_LOAD, WANTED("l", "name") },
         { SQL_SETTING_LOAD, WANTED("t", "name") },
         { SQL_TOKEN_LOAD, WANTED("t", "id") },
+        { SQL_SCHEMA_LOAD, "SCAN s VIRTUAL TABLE INDEX 0:\n"
+                           "SEARCH t USING PRIMARY KEY (uri=? AND type=? AND version=?)\n" },
+        { SQL_CONFIG_LOAD, WANTED("t", "queue") },
+        { SQL_REQUEST_LOAD, WANTED("t", "key") },
+        { SQL_SCHEMA_BY_URI, "SEARCH pawl_args_schema USING PRIMARY KEY (uri>?)\n" },
+        { SQL_SCHEMA_BY_TYPE, "SEARCH pawl_args_schema USING PRIMARY KEY (uri=?)\n" },
+        { SQL_CONFIG_LIST, "SEARCH pawl_queue_config USING PRIMARY KEY (queue>?)\n" },
+        { SQL_REQUEST_FORGET,
+          "SEARCH pawl_request_key USING PRIMARY KEY (key=?)\nLIST SUBQUERY 1\n"
+          "SEARCH pawl_request_key USING COVERING INDEX pawl_request_key_until (until_ms<?)\n" },
+        { SQL_SET_SCHEMA_NEW, "SCAN pawl_set_schema_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_SCHEMA_DROP,
+          "SEARCH pawl_args_schema USING PRIMARY KEY (uri=? AND type=? AND version=?)\n"
+          "LIST SUBQUERY 1\nSCAN pawl_set_schema_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_CONFIG_DROP,
+          "SEARCH pawl_queue_config USING PRIMARY KEY (queue=?)\n"
+          "LIST SUBQUERY 1\nSCAN pawl_set_config_drop VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_SETTING_NEW, "SCAN pawl_set_setting_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_LOCK_PUT, "SCAN pawl_set_lock_put VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_NODE_PUT, "SCAN pawl_set_node_put VIRTUAL TABLE INDEX 0:\n" },

@@ -329,6 +329,35 @@ CREATE TABLE pawl_token (
     used_at_ms    bigint
 );
 
+-- What the arguments of jobs look like, for readers. A schema has a URI, or a job type and a version;
+-- of one with a URI type and version are '', and of_type and of_version say what it is about.
+CREATE TABLE pawl_args_schema (
+    uri           text COLLATE "C" NOT NULL,
+    type          text COLLATE "C" NOT NULL,
+    version       text COLLATE "C" NOT NULL,
+    of_type       text,
+    of_version    text,
+    created_at_ms bigint NOT NULL,
+    schema        text NOT NULL,
+    PRIMARY KEY (uri, type, version),
+    CHECK ((uri = '') = (type <> '' AND version <> ''))
+);
+
+-- What a server is to observe in a queue. It may be set before the queue is used.
+CREATE TABLE pawl_queue_config (
+    queue      text COLLATE "C" PRIMARY KEY,
+    rate_limit text -- JSON; NULL: none
+);
+
+-- Idempotency keys of requests that submit several jobs. The sweep that expires jobs deletes those
+-- whose time is over.
+CREATE TABLE pawl_request_key (
+    key         text COLLATE "C" PRIMARY KEY,
+    fingerprint text NOT NULL, -- of the request that brought the key first
+    until_ms    bigint NOT NULL
+);
+CREATE INDEX pawl_request_key_until ON pawl_request_key (until_ms);
+
 -- Moves of jobs with ties whose consequences are left for later, and what was reported of runs from
 -- SQL: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (

@@ -178,6 +178,24 @@ SELECT {{token.fields}}
 FROM pawl_token
 ORDER BY id
 
+-- name: schema_by_uri
+SELECT {{schema.fields}}
+FROM pawl_args_schema
+WHERE uri > '' AND (:name = '' OR uri = :name)
+ORDER BY uri
+
+-- name: schema_by_type
+SELECT {{schema.fields}}
+FROM pawl_args_schema
+WHERE uri = '' AND (:name = '' OR type = :name)
+ORDER BY type, version
+
+-- name: config_list
+SELECT {{config.fields}}
+FROM pawl_queue_config
+WHERE queue >= :name AND (:name = '' OR queue = :name)
+ORDER BY queue
+
 -- name: setting_get
 SELECT value
 FROM pawl_setting

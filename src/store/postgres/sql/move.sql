@@ -304,6 +304,17 @@ WHERE ctid = ANY (ARRAY (
     FOR UPDATE SKIP LOCKED
 ))
 
+-- name: request_forget
+DELETE FROM pawl_request_key
+WHERE ctid = ANY (ARRAY (
+    SELECT ctid
+    FROM pawl_request_key
+    WHERE until_ms <= :now_ms
+    ORDER BY until_ms
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+))
+
 -- name: failure_delete
 DELETE FROM pawl_failure
 WHERE id = ANY (:ids)

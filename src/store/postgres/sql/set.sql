@@ -306,7 +306,7 @@ WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
--- Nodes, locks, settings, tokens. A row that is put was locked when it was read. One that is new,
+-- Nodes, locks, what programs keep. A row that is put was locked when it was read. One that is new,
 -- but is there all the same, fails the batch, which is then done again.
 
 -- name: node_load
@@ -347,6 +347,32 @@ SELECT {{token.fields}}
 FROM pawl_token
 WHERE id = ANY (:id)
 ORDER BY id
+FOR UPDATE
+
+-- name: schema_load
+-- A key is three texts, of which some are empty: NULL in a list.
+SELECT {{schema.fields of t}}
+FROM unnest(:uri, :type, :version) AS g (uri, type, version)
+CROSS JOIN LATERAL (
+    SELECT {{schema.fields}}
+    FROM pawl_args_schema
+    WHERE uri = coalesce(g.uri, '') AND type = coalesce(g.type, '')
+        AND version = coalesce(g.version, '')
+    FOR UPDATE
+) AS t
+
+-- name: config_load
+SELECT {{config.fields}}
+FROM pawl_queue_config
+WHERE queue = ANY (:queue)
+ORDER BY queue
+FOR UPDATE
+
+-- name: request_load
+SELECT {{request.fields}}
+FROM pawl_request_key
+WHERE key = ANY (:key)
+ORDER BY key
 FOR UPDATE
 
 -- name: set_node_new
@@ -433,6 +459,67 @@ WHERE name = ANY (ARRAY (
     SELECT g.name
     FROM unnest({{setting.fields bound}}) AS g ({{setting.fields}})
 ))
+
+-- fragment: schema_named
+    {{schema.fields of g | uri = coalesce(g.uri, '') | type = coalesce(g.type, '')
+        | version = coalesce(g.version, '')}}
+
+-- name: set_schema_new
+INSERT INTO pawl_args_schema ({{schema.fields}})
+SELECT
+{{schema_named}}
+FROM unnest({{schema.fields bound}}) AS g ({{schema.fields}})
+
+-- name: set_schema_put
+INSERT INTO pawl_args_schema ({{schema.fields}})
+SELECT
+{{schema_named}}
+FROM unnest({{schema.fields bound}}) AS g ({{schema.fields}})
+ON CONFLICT (uri, type, version)
+DO UPDATE SET {{schema.fields set excluded | no uri | no type | no version}}
+
+-- name: set_schema_drop
+DELETE FROM pawl_args_schema
+WHERE ctid = ANY (ARRAY (
+    SELECT k.place
+    FROM unnest({{schema.fields bound}}) AS g ({{schema.fields}})
+    CROSS JOIN LATERAL (
+        SELECT l.ctid AS place
+        FROM pawl_args_schema AS l
+        WHERE l.uri = coalesce(g.uri, '') AND l.type = coalesce(g.type, '')
+            AND l.version = coalesce(g.version, '')
+        OFFSET 0
+    ) AS k
+))
+
+-- name: set_config_new
+INSERT INTO pawl_queue_config ({{config.fields}})
+SELECT {{config.fields of g}}
+FROM unnest({{config.fields bound}}) AS g ({{config.fields}})
+
+-- name: set_config_put
+INSERT INTO pawl_queue_config ({{config.fields}})
+SELECT {{config.fields of g}}
+FROM unnest({{config.fields bound}}) AS g ({{config.fields}})
+ON CONFLICT (queue) DO UPDATE SET {{config.fields set excluded | no queue}}
+
+-- name: set_config_drop
+DELETE FROM pawl_queue_config
+WHERE queue = ANY (ARRAY (
+    SELECT g.queue
+    FROM unnest({{config.fields bound}}) AS g ({{config.fields}})
+))
+
+-- name: set_request_new
+INSERT INTO pawl_request_key ({{request.fields}})
+SELECT {{request.fields of g}}
+FROM unnest({{request.fields bound}}) AS g ({{request.fields}})
+
+-- name: set_request_put
+INSERT INTO pawl_request_key ({{request.fields}})
+SELECT {{request.fields of g}}
+FROM unnest({{request.fields bound}}) AS g ({{request.fields}})
+ON CONFLICT (key) DO UPDATE SET {{request.fields set excluded | no key}}
 
 -- name: set_queue_put
 -- The catalogue's row is locked before the queues, as by those who make queues.

@@ -320,6 +320,35 @@ CREATE TABLE pawl_token (
     used_at_ms    INTEGER
 ) STRICT, WITHOUT ROWID;
 
+-- What the arguments of jobs look like, for readers. A schema has a URI, or a job type and a version;
+-- of one with a URI type and version are '', and of_type and of_version say what it is about.
+CREATE TABLE pawl_args_schema (
+    uri           TEXT NOT NULL,
+    type          TEXT NOT NULL,
+    version       TEXT NOT NULL,
+    of_type       TEXT,
+    of_version    TEXT,
+    created_at_ms INTEGER NOT NULL,
+    schema        TEXT NOT NULL,
+    PRIMARY KEY (uri, type, version),
+    CHECK ((uri = '') = (type <> '' AND version <> ''))
+) STRICT, WITHOUT ROWID;
+
+-- What a server is to observe in a queue. It may be set before the queue is used.
+CREATE TABLE pawl_queue_config (
+    queue      TEXT PRIMARY KEY,
+    rate_limit TEXT -- JSON; NULL: none
+) STRICT, WITHOUT ROWID;
+
+-- Idempotency keys of requests that submit several jobs. The sweep that expires jobs deletes those
+-- whose time is over.
+CREATE TABLE pawl_request_key (
+    key         TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL, -- of the request that brought the key first
+    until_ms    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_request_key_until ON pawl_request_key (until_ms);
+
 -- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (
     seq           INTEGER PRIMARY KEY,

@@ -167,6 +167,16 @@ WHERE (digest, id) IN (
     LIMIT :limit
 )
 
+-- name: request_forget
+DELETE FROM pawl_request_key
+WHERE key IN (
+    SELECT key
+    FROM pawl_request_key
+    WHERE until_ms <= :now_ms
+    ORDER BY until_ms
+    LIMIT :limit
+)
+
 -- name: count_add
 -- Not an upsert: it would ask the CHECK about the change instead of the sum.
 UPDATE pawl_count

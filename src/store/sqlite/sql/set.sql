@@ -315,7 +315,7 @@ WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
--- Nodes, locks, settings, tokens. What is wanted of a table is shown by the virtual table of a list
+-- Nodes, locks, what programs keep. What is wanted of a table is shown by the virtual table of a list
 -- that is written to it: its first columns are the key.
 
 -- name: node_load
@@ -343,6 +343,22 @@ CROSS JOIN pawl_setting AS t ON t.name = s.name
 SELECT {{token.fields of t}}
 FROM pawl_set_token_put AS s
 CROSS JOIN pawl_token AS t ON t.id = s.id
+
+-- name: schema_load
+SELECT {{schema.fields of t}}
+FROM pawl_set_schema_put AS s
+CROSS JOIN pawl_args_schema AS t ON t.uri = coalesce(s.uri, '')
+    AND t.type = coalesce(s.type, '') AND t.version = coalesce(s.version, '')
+
+-- name: config_load
+SELECT {{config.fields of t}}
+FROM pawl_set_config_put AS s
+CROSS JOIN pawl_queue_config AS t ON t.queue = s.queue
+
+-- name: request_load
+SELECT {{request.fields of t}}
+FROM pawl_set_request_put AS s
+CROSS JOIN pawl_request_key AS t ON t.key = s.key
 
 -- name: set_node_new
 INSERT INTO pawl_node ({{node.fields}})
@@ -398,6 +414,54 @@ FROM pawl_set_setting_put
 -- name: set_setting_drop
 DELETE FROM pawl_setting
 WHERE name IN (SELECT name FROM pawl_set_setting_drop)
+
+-- A key is three texts, of which some are empty: NULL in a list.
+-- fragment: schema_named
+    {{schema.fields | uri = coalesce(uri, '') | type = coalesce(type, '')
+        | version = coalesce(version, '')}}
+
+-- name: set_schema_new
+INSERT INTO pawl_args_schema ({{schema.fields}})
+SELECT
+{{schema_named}}
+FROM pawl_set_schema_new
+
+-- name: set_schema_put
+INSERT OR REPLACE INTO pawl_args_schema ({{schema.fields}})
+SELECT
+{{schema_named}}
+FROM pawl_set_schema_put
+
+-- name: set_schema_drop
+DELETE FROM pawl_args_schema
+WHERE (uri, type, version) IN (
+    SELECT coalesce(uri, ''), coalesce(type, ''), coalesce(version, '')
+    FROM pawl_set_schema_drop
+)
+
+-- name: set_config_new
+INSERT INTO pawl_queue_config ({{config.fields}})
+SELECT {{config.fields}}
+FROM pawl_set_config_new
+
+-- name: set_config_put
+INSERT OR REPLACE INTO pawl_queue_config ({{config.fields}})
+SELECT {{config.fields}}
+FROM pawl_set_config_put
+
+-- name: set_config_drop
+DELETE FROM pawl_queue_config
+WHERE queue IN (SELECT queue FROM pawl_set_config_drop)
+
+-- name: set_request_new
+INSERT INTO pawl_request_key ({{request.fields}})
+SELECT {{request.fields}}
+FROM pawl_set_request_new
+
+-- name: set_request_put
+INSERT OR REPLACE INTO pawl_request_key ({{request.fields}})
+SELECT {{request.fields}}
+FROM pawl_set_request_put
 
 -- name: set_queue_put
 UPDATE pawl_queue
