@@ -47,6 +47,41 @@ static enum pawl_err sweep_in(struct rig *rig, struct pawl__store *store)
     return err;
 }
 
+static int64_t count_rows(PGconn *pg, const char *table)
+{
+    char text[100];
+    snprintf(text, sizeof text, "SELECT count(*) FROM %s", table);
+    PGresult *rows = PQexec(pg, text);
+    assert_int_equal(PGRES_TUPLES_OK, PQresultStatus(rows));
+    int64_t count = strtoll(PQgetvalue(rows, 0, 0), NULL, 10);
+    PQclear(rows);
+    return count;
+}
+
+/* Also when nothing else is to be done: the look before a sweep asks for their ends. */
+static void keys_of_requests_have_an_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, session_kind());
+    PGconn *pg = PQconnectdb(rig.url);
+    assert_int_equal(CONNECTION_OK, PQstatus(pg));
+    static const int64_t kept_ms[] = { 10, 20 };
+    for (size_t i = 0; i < 2; i++) {
+        struct pawl__op op = { .kind = PAWL__OP_REQUEST_NOTE,
+                               .diag = &rig.diag,
+                               .request = { i ? "long" : "short", "f", kept_ms[i] } };
+        assert_ok(&rig, pawl__store_do(rig.store, &op));
+    }
+    for (int64_t left = 2; left >= 0; left--) {
+        expire(&rig);
+        assert_i64(left, count_rows(pg, "pawl_request_key"));
+        rig_advance(&rig, 10);
+    }
+    PQfinish(pg);
+    rig_close(&rig);
+}
+
 static void waiting_for_others_has_an_end(void **state)
 {
     (void)state;
@@ -84,6 +119,7 @@ int main(void)
         printf("1..0 # SKIP PAWL_TEST_POSTGRES names no server\n");
         return 0;
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(waiting_for_others_has_an_end) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(keys_of_requests_have_an_end),
+                                        cmocka_unit_test(waiting_for_others_has_an_end) };
     return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
 }

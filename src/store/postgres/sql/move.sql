@@ -156,7 +156,8 @@ SELECT now.ms,
         FROM (SELECT l.until_ms, {{lease_good}} AS good FROM pawl_lease AS l
             ORDER BY l.until_ms LIMIT 16) AS first_rows),
     (SELECT expires_at_ms FROM pawl_job WHERE perishes ORDER BY expires_at_ms, id LIMIT 1),
-    (SELECT until_ms FROM pawl_key WHERE until_ms IS NOT NULL ORDER BY until_ms LIMIT 1),
+    least((SELECT until_ms FROM pawl_key WHERE until_ms IS NOT NULL ORDER BY until_ms LIMIT 1),
+        (SELECT until_ms FROM pawl_request_key ORDER BY until_ms LIMIT 1)),
     EXISTS (SELECT 1 FROM pawl_ended
         WHERE state = ANY (:ended_states) AND finished_at_ms < now.ms - :ended_age_ms),
     EXISTS (SELECT 1 FROM pawl_archive
