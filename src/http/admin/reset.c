@@ -41,6 +41,29 @@ static enum pawl_err forget_settings(struct pawl *pawl, struct pawl_diag *diag)
     return err;
 }
 
+static enum pawl_err forget_configs(struct pawl *pawl, struct pawl_diag *diag)
+{
+    struct pawl_queue_configs configs = { 0 };
+    enum pawl_err err = pawl_queue_configs_get(pawl, NULL, &configs, diag);
+    for (size_t i = 0; !err && i < configs.count; i++) {
+        err = pawl_queue_config_drop(pawl, configs.at[i].queue, diag);
+    }
+    pawl_queue_configs_release(&configs);
+    return err;
+}
+
+static enum pawl_err forget_schemas(struct pawl *pawl, bool by_type, struct pawl_diag *diag)
+{
+    const struct pawl_args_schema_filter filter = { .by_type = by_type };
+    struct pawl_args_schemas schemas = { 0 };
+    enum pawl_err err = pawl_args_schemas_get(pawl, &filter, &schemas, diag);
+    for (size_t i = 0; !err && i < schemas.count; i++) {
+        err = pawl_args_schema_drop(pawl, &schemas.at[i], diag);
+    }
+    pawl_args_schemas_release(&schemas);
+    return err;
+}
+
 /* What the loop keeps, once the store is empty: leases and limits of what is gone. */
 static void forget(struct pawl__request *request)
 {
@@ -66,6 +89,9 @@ static void reset_store(struct pawl__request *request)
     enum pawl_err err = forget_jobs(request, &diag);
     if (!err) err = resume_queues(pawl, &diag);
     if (!err) err = forget_settings(pawl, &diag);
+    if (!err) err = forget_configs(pawl, &diag);
+    if (!err) err = forget_schemas(pawl, false, &diag);
+    if (!err) err = forget_schemas(pawl, true, &diag);
     if (err) {
         pawl__reply_err(request, err, &diag);
     } else {

@@ -112,17 +112,13 @@ static bool has_queue(const struct pawl_stats *stats, const char *queue)
     return false;
 }
 
-/* A queue that somebody made but nobody used. */
+/* A queue that was configured and not yet used. */
 static bool is_made(struct pawl__request *request, const char *queue)
 {
-    struct pawl_settings settings = { 0 };
-    char name[PAWL_QUEUE_BYTES_MAX + 8];
-    bool made = false;
-    snprintf(name, sizeof name, "queue.%s", queue);
-    if (!pawl_settings_get(request->server->pawl, name, &settings, NULL)) {
-        made = settings.count && strcmp(settings.at[0].name, name) == 0;
-    }
-    pawl_settings_release(&settings);
+    struct pawl_queue_configs configs = { 0 };
+    enum pawl_err err = pawl_queue_configs_get(request->server->pawl, queue, &configs, NULL);
+    bool made = !err && configs.count;
+    pawl_queue_configs_release(&configs);
     return made;
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BYTES_MAX = 128, KEPT_MS = 86400000, SHARD_DIGITS = 2 };
+enum { KEY_BYTES_MAX = 128, KEPT_MS = 86400000 };
 
 /* A posted call, and what came of it. */
 struct posted {
@@ -270,41 +270,22 @@ static struct fingerprint fingerprint(struct pawl_span of)
     return out;
 }
 
-/* A repeated request must be the same one. Of what is out of date a small part is looked at each
- * time, that whose names begin as this one's does. False: answered. */
+/* A repeated request must be the same one. False: answered. */
 static bool check_key(struct pawl__request *request, const char *key)
 {
-    struct pawl_settings settings = { 0 };
     struct pawl_diag diag;
-    struct fingerprint of_key = fingerprint((struct pawl_span){ key, strlen(key) });
     struct fingerprint of_body = fingerprint(request->body);
-    char shard[16], name[96], value[96];
-    snprintf(shard, sizeof shard, "bulk.%.*s", SHARD_DIGITS, of_key.text);
-    snprintf(name, sizeof name, "bulk.%s", of_key.text);
-    snprintf(value, sizeof value, "%s %lld", of_body.text, (long long)request->now_ms);
-    struct pawl *pawl = pawl__request_pawl(request);
-    enum pawl_err err = pawl_settings_get(pawl, shard, &settings, &diag);
-    bool same = true, known = false;
-    for (size_t i = 0; !err && i < settings.count; i++) {
-        const struct pawl_setting *setting = &settings.at[i];
-        const char *blank = strchr(setting->value, ' ');
-        int64_t at_ms = blank ? strtoll(blank + 1, NULL, 10) : 0;
-        if (at_ms + KEPT_MS < request->now_ms) {
-            err = pawl_setting_put(pawl, setting->name, NULL, &diag);
-        } else if (strcmp(setting->name, name) == 0) {
-            known = true;
-            same = strncmp(setting->value, of_body.text, strlen(of_body.text)) == 0;
-        }
-    }
-    pawl_settings_release(&settings);
-    if (!err && !known) err = pawl_setting_put(pawl, name, value, &diag);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else if (!same) {
+    char name[KEY_BYTES_MAX + 8];
+    snprintf(name, sizeof name, "bulk:%s", key);
+    enum pawl_err err =
+        pawl_request_note(pawl__request_pawl(request), name, of_body.text, KEPT_MS, &diag);
+    if (err == PAWL_ERR_DUPLICATE) {
         pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "idempotency_key",
                            "this idempotency key was used with another body");
+    } else if (err) {
+        pawl__reply_err(request, err, &diag);
     }
-    return !err && same;
+    return !err;
 }
 
 /* False: no memory. */

@@ -108,22 +108,6 @@ bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, stru
     return !err || pawl__job_reply_err(request, id, err, &diag);
 }
 
-bool pawl__setting_read(struct pawl__request *request, const char *name, const char **out)
-{
-    struct pawl_settings settings = { 0 };
-    struct pawl_diag diag;
-    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), name, &settings, &diag);
-    *out = NULL;
-    for (size_t i = 0; !err && i < settings.count; i++) { // those that begin so
-        const struct pawl_setting *setting = &settings.at[i];
-        if (strcmp(setting->name, name) != 0) continue;
-        *out = pawl__arena_dup(&request->arena, setting->value, strlen(setting->value));
-        if (!*out) err = pawl__fail_nomem(&diag);
-    }
-    pawl_settings_release(&settings);
-    return !pawl__reply_if_err(request, err, &diag);
-}
-
 /* The state that the newest deed of that kind left. */
 static enum pawl_state state_before(const struct pawl_story *story, enum pawl_control control)
 {

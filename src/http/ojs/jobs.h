@@ -33,10 +33,6 @@ bool pawl__job_refuse_unknown(struct pawl__request *request, struct pawl_job_id 
 bool pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
                          const struct pawl_diag *diag);
 
-/* The setting of exactly this name, in the arena; NULL in `*out`: there is none. On the pool.
- * False: answered. */
-bool pawl__setting_read(struct pawl__request *request, const char *name, const char **out);
-
 /* A move by an operator, or of the job's client. On the pool; answers with the job, or with 404 or
  * 409 and the state that does not allow it. */
 void pawl__job_move(struct pawl__request *request, enum pawl_control control);

@@ -1,7 +1,7 @@
 /* Queues: list, counts, pause, settings.
  *
  * A queue appears when it is first used, so a name that nobody has used yet is an empty queue, not
- * an unknown one. Settings are kept with the store under "queue.NAME". */
+ * an unknown one. */
 #include "http/events/events.h"
 #include "http/ojs/ojs.h"
 #include "http/local/local.h"
@@ -123,14 +123,36 @@ static struct pawl_queue_stats find_queue(const struct pawl_stats *stats, const 
     return (struct pawl_queue_stats){ .queue = name };
 }
 
-/* The setting "queue.NAME", in the arena; "{}" when there is none. NULL: answered. */
+/* {"rate_limit":...}, or "{}". */
+static void print_config(struct pawl__buf *out, struct pawl_span rate_limit)
+{
+    pawl__buf_add_text(out, rate_limit.len ? "{\"rate_limit\":" : "{");
+    pawl__buf_add(out, rate_limit.at, rate_limit.len);
+    pawl__buf_add_text(out, "}");
+}
+
+/* As JSON, in the arena. NULL: answered. */
+static const char *config_text(struct pawl__request *request, struct pawl_span rate_limit)
+{
+    struct pawl__buf text = { 0 };
+    print_config(&text, rate_limit);
+    const char *copy = text.failed ? NULL : pawl__arena_dup(&request->arena, text.at, text.len);
+    pawl__buf_release(&text);
+    if (!copy) pawl__reply_nomem(request);
+    return copy;
+}
+
+/* The queue's configuration, in the arena. NULL: answered. */
 static const char *read_config(struct pawl__request *request, const char *queue)
 {
-    char name[PAWL_QUEUE_BYTES_MAX + 16];
-    const char *found;
-    snprintf(name, sizeof name, "queue.%s", queue);
-    if (!pawl__setting_read(request, name, &found)) return NULL;
-    return found ? found : "{}";
+    struct pawl_queue_configs configs = { 0 };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_queue_configs_get(pawl__request_pawl(request), queue, &configs, &diag);
+    if (pawl__reply_if_err(request, err, &diag)) return NULL;
+    struct pawl_span none = { NULL, 0 };
+    const char *text = config_text(request, configs.count ? configs.at[0].rate_limit : none);
+    pawl_queue_configs_release(&configs);
+    return text;
 }
 
 static void reply_stats(struct pawl__request *request, bool with_config)
@@ -294,17 +316,17 @@ void pawl__on_queue_config(struct pawl__request *request)
     pawl__reply(request, 200);
 }
 
-/* On the pool: `request->state` is the setting's text. */
+/* On the pool: `request->state` is the limit, a span. */
 static void keep_config(struct pawl__request *request)
 {
-    const char *config = request->state;
+    const struct pawl_span *rate_limit = request->state;
     struct pawl_diag diag;
-    char name[PAWL_QUEUE_BYTES_MAX + 16];
-    snprintf(name, sizeof name, "queue.%s", request->parts[0]);
-    enum pawl_err err = pawl_setting_put(pawl__request_pawl(request), name, config, &diag);
+    const struct pawl_queue_config config = { request->parts[0], *rate_limit };
+    enum pawl_err err = pawl_queue_config_put(pawl__request_pawl(request), &config, &diag);
     if (pawl__reply_if_err(request, err, &diag)) return;
-    pawl__buf_printf(&request->reply, "{\"queue\":\"%s\",\"config\":%s}", request->parts[0],
-                     config);
+    pawl__buf_printf(&request->reply, "{\"queue\":\"%s\",\"config\":", config.queue);
+    print_config(&request->reply, *rate_limit);
+    pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
 }
 
@@ -313,18 +335,15 @@ static void put_config(struct pawl__request *request, struct pawl_span rate_limi
 {
     const char *queue = request->parts[0];
     struct pawl__rate rate = { 0 };
-    struct pawl__buf text = { 0 };
     if (rate_limit.len && !pawl__rate_parse(rate_limit, queue, &rate)) {
         pawl__reply_invalid(request, "rate_limit",
                             "rate_limit must say how many jobs in which period, like "
                             "{\"limit\":10,\"period\":\"PT1S\"}");
         return;
     }
-    pawl__buf_add_text(&text, rate_limit.len ? "{\"rate_limit\":" : "{}");
-    pawl__buf_add(&text, rate_limit.at, rate_limit.len);
-    pawl__buf_add_text(&text, rate_limit.len ? "}" : "");
-    request->state = text.failed ? NULL : pawl__arena_dup(&request->arena, text.at, text.len);
-    pawl__buf_release(&text);
+    struct pawl_span *kept = pawl__arena_calloc(&request->arena, 1, sizeof *kept);
+    if (kept) *kept = rate_limit;
+    request->state = kept;
     if (!request->state) {
         pawl__reply_nomem(request);
         return;
@@ -368,22 +387,13 @@ void pawl__on_queue_rate_put(struct pawl__request *request)
 /* Limits that were set before the server started. */
 enum pawl_err pawl__queues_load(struct pawl__server *server, struct pawl_diag *diag)
 {
-    struct pawl_settings settings = { 0 };
-    enum pawl_err err = pawl_settings_get(server->pawl, "queue.", &settings, diag);
-    for (size_t i = 0; !err && i < settings.count; i++) {
-        const struct pawl_setting *setting = &settings.at[i];
-        struct pawl__arena arena = { 0 };
-        struct pawl__json json;
-        struct pawl_span text = { setting->value, strlen(setting->value) };
-        if (pawl__json_parse(text, PAWL_JSON_DEPTH_MAX, &arena, &json, NULL) == PAWL_OK) {
-            uint32_t limit = pawl__json_member(&json, 0, "rate_limit");
-            if (limit) {
-                pawl__rates_noted(server, setting->name + 6, pawl__json_span(&json, limit));
-            }
-        }
-        pawl__arena_release(&arena);
+    struct pawl_queue_configs configs = { 0 };
+    enum pawl_err err = pawl_queue_configs_get(server->pawl, NULL, &configs, diag);
+    for (size_t i = 0; !err && i < configs.count; i++) {
+        const struct pawl_queue_config *config = &configs.at[i];
+        if (config->rate_limit.len) pawl__rates_noted(server, config->queue, config->rate_limit);
     }
-    pawl_settings_release(&settings);
+    pawl_queue_configs_release(&configs);
     return err;
 }
 

@@ -1,6 +1,5 @@
 /* Schemas, kept for clients to look up: by URI, and by job type and version. They are not enforced;
- * the manifest says so. Settings "schema.uri.URI" and "schema.type.TYPE VERSION" hold the reply as
- * it is given. On the pool. */
+ * the manifest says so. On the pool. */
 #include "http/ojs/ojs.h"
 
 #include <stdlib.h>
@@ -8,30 +7,45 @@
 
 enum { NAME_BYTES_MAX = 200, VERSION_BYTES_MAX = 32, PAGE_MAX = 100 };
 
-#define BY_URI "schema.uri."
-#define BY_TYPE "schema.type."
-
 /* ---- which one ---- */
 
-/* A schema's name, and how it is shown: by URI it is told twice (see print_twice). */
-struct schema {
-    const char *key, *version; /* of the type; NULL: by URI */
-    char setting[256];
-};
-
-/* False: answered. */
+/* By type if there is a version, else by URI. False: answered. */
 static bool name_schema(struct pawl__request *request, const char *key, const char *version,
-                        struct schema *out)
+                        struct pawl_args_schema *out)
 {
     bool fits = strlen(key) <= NAME_BYTES_MAX && key[0] && !strchr(key, ' ') &&
                 (!version || (strlen(version) <= VERSION_BYTES_MAX && !strchr(version, ' ')));
-    *out = (struct schema){ .key = key, .version = version };
-    snprintf(out->setting, sizeof out->setting, "%s%s%s%s", version ? BY_TYPE : BY_URI, key,
-             version ? " " : "", version ? version : "");
+    *out = (struct pawl_args_schema){ .uri = version ? "" : key,
+                                      .type = version ? key : "",
+                                      .version = version ? version : "",
+                                      .of_type = "",
+                                      .of_version = "",
+                                      .created_at_ms = request->now_ms };
     return fits || pawl__reply_invalid(request, version ? "type" : "uri",
                                        "a schema's name has 1 to %d bytes and its version at most "
                                        "%d, without blanks",
                                        NAME_BYTES_MAX, VERSION_BYTES_MAX);
+}
+
+static bool has_uri(const struct pawl_args_schema *schema)
+{
+    return *schema->uri;
+}
+
+static const char *key_of(const struct pawl_args_schema *schema)
+{
+    return has_uri(schema) ? schema->uri : schema->type;
+}
+
+/* Those that have a URI, or those that have a type; of this name, NULL: all. False: answered, and
+ * there is nothing to release. */
+static bool read_schemas(struct pawl__request *request, bool by_type, const char *name,
+                         struct pawl_args_schemas *out)
+{
+    const struct pawl_args_schema_filter filter = { .by_type = by_type, .name = name };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_args_schemas_get(pawl__request_pawl(request), &filter, out, &diag);
+    return !pawl__reply_if_err(request, err, &diag);
 }
 
 /* The body's schema: the member "schema" or "args_schema". 0: answered. */
@@ -58,96 +72,112 @@ static void add_version(struct pawl__buf *out, const char *version)
     }
 }
 
-/* {"schema":{uri, type, version, created_at, schema}, uri, type, version, created_at}: some clients
- * read the one, some the other. `kept` ends with its schema. */
-static void print_twice(struct pawl__buf *out, const char *kept)
+static void add_text(struct pawl__buf *out, const char *name, const char *text)
 {
-    const char *schema = strstr(kept, ",\"schema\":"); // strings hold no bare quotes
-    pawl__buf_printf(out, "{\"schema\":%s,", kept);
-    pawl__buf_add(out, kept + 1, (size_t)(schema - kept - 1));
-    pawl__buf_add(out, "}", 1);
+    if (!*text) return;
+    pawl__buf_printf(out, "\"%s\":", name);
+    pawl__buf_add_json(out, text, strlen(text));
+    pawl__buf_add_text(out, ",");
 }
 
-static void print(struct pawl__buf *out, const struct schema *schema, const char *kept)
+static void print_name(struct pawl__buf *out, const struct pawl_args_schema *schema)
 {
-    if (schema->version) {
-        pawl__buf_add_text(out, kept);
-    } else {
-        print_twice(out, kept);
+    add_text(out, "uri", schema->uri);
+    add_text(out, "type", schema->type);
+    add_text(out, "type", schema->of_type);
+    add_text(out, "version", schema->of_version);
+    if (!has_uri(schema)) {
+        pawl__buf_add_text(out, "\"version\":");
+        add_version(out, schema->version);
+        pawl__buf_add_text(out, ",");
     }
+    pawl__buf_add_text(out, "\"created_at\":");
+    pawl__print_instant(out, schema->created_at_ms);
+}
+
+static void print(struct pawl__buf *out, const struct pawl_args_schema *schema)
+{
+    pawl__buf_add_text(out, "{");
+    print_name(out, schema);
+    pawl__buf_add_text(out, ",\"schema\":");
+    pawl__buf_add(out, schema->schema.at, schema->schema.len);
+    pawl__buf_add_text(out, "}");
+}
+
+/* One by itself. That of a URI is {"schema":{uri, type, version, created_at, schema}, uri, type,
+ * version, created_at}: some clients read the one, some the other. */
+static void print_one(struct pawl__buf *out, const struct pawl_args_schema *schema)
+{
+    if (!has_uri(schema)) {
+        print(out, schema);
+        return;
+    }
+    pawl__buf_add_text(out, "{\"schema\":");
+    print(out, schema);
+    pawl__buf_add_text(out, ",");
+    print_name(out, schema);
+    pawl__buf_add_text(out, "}");
 }
 
 /* ---- keeping, showing, forgetting ---- */
 
-/* Keep what request->reply holds, up to the schema itself, unless something is there. */
-static void keep(struct pawl__request *request, const struct schema *schema, struct pawl_span text)
-{
-    struct pawl_diag diag = { 0 };
-    const char *there;
-    struct pawl__buf kept = request->reply;
-    request->reply = (struct pawl__buf){ 0 };
-    pawl__buf_add_text(&kept, ",\"created_at\":");
-    pawl__print_instant(&kept, request->now_ms);
-    pawl__buf_add_text(&kept, ",\"schema\":");
-    pawl__buf_add(&kept, text.at, text.len);
-    pawl__buf_add_text(&kept, "}");
-    bool ok = pawl__setting_read(request, schema->setting, &there);
-    if (ok && there) {
-        ok = pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "schema",
-                                "there is such a schema already; delete it first, or use a new "
-                                "version");
-    }
-    if (ok) {
-        enum pawl_err err = kept.failed ? PAWL_ERR_NOMEM
-                                        : pawl_setting_put(pawl__request_pawl(request),
-                                                           schema->setting, kept.at, &diag);
-        ok = !pawl__reply_if_err(request, err, &diag);
-    }
-    if (ok) {
-        print(&request->reply, schema, kept.at);
-        pawl__reply(request, 201);
-    }
-    pawl__buf_release(&kept);
-}
-
-/* False: answered. */
-static bool find(struct pawl__request *request, const struct schema *schema, const char **out)
-{
-    return pawl__setting_read(request, schema->setting, out) &&
-           (*out || pawl__reply_not_found(request, "schema", schema->key));
-}
-
-static void forget(struct pawl__request *request, const struct schema *schema)
+/* Unless there is one of that name. */
+static void keep(struct pawl__request *request, const struct pawl_args_schema *schema)
 {
     struct pawl_diag diag;
-    const char *there;
-    if (!find(request, schema, &there)) return;
-    enum pawl_err err = pawl_setting_put(pawl__request_pawl(request), schema->setting, NULL, &diag);
-    if (pawl__reply_if_err(request, err, &diag)) return;
-    pawl__buf_printf(&request->reply,
-                     "{\"deleted\":true,\"%s\":", schema->version ? "type" : "uri");
-    pawl__buf_add_json(&request->reply, schema->key, strlen(schema->key));
-    if (schema->version) {
-        pawl__buf_add_text(&request->reply, ",\"version\":");
-        add_version(&request->reply, schema->version);
+    enum pawl_err err = pawl_args_schema_add(pawl__request_pawl(request), schema, &diag);
+    if (err == PAWL_ERR_EXISTS) {
+        pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "schema",
+                           "there is such a schema already; delete it first, or use a new version");
+        return;
     }
-    pawl__buf_add_text(&request->reply, "}");
+    if (pawl__reply_if_err(request, err, &diag)) return;
+    print_one(&request->reply, schema);
+    pawl__reply(request, 201);
+}
+
+static void forget(struct pawl__request *request, const struct pawl_args_schema *schema)
+{
+    struct pawl_diag diag;
+    struct pawl__buf *out = &request->reply;
+    enum pawl_err err = pawl_args_schema_drop(pawl__request_pawl(request), schema, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_not_found(request, "schema", key_of(schema));
+        return;
+    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
+    pawl__buf_printf(out, "{\"deleted\":true,\"%s\":", has_uri(schema) ? "uri" : "type");
+    pawl__buf_add_json(out, key_of(schema), strlen(key_of(schema)));
+    if (!has_uri(schema)) {
+        pawl__buf_add_text(out, ",\"version\":");
+        add_version(out, schema->version);
+    }
+    pawl__buf_add_text(out, "}");
     pawl__reply(request, 200);
 }
 
-static void show(struct pawl__request *request, const struct schema *schema)
+static void show(struct pawl__request *request, const struct pawl_args_schema *schema)
 {
-    const char *there;
-    if (!find(request, schema, &there)) return;
-    print(&request->reply, schema, there);
-    pawl__reply(request, 200);
+    struct pawl_args_schemas schemas = { 0 };
+    const struct pawl_args_schema *found = NULL;
+    if (!read_schemas(request, !has_uri(schema), key_of(schema), &schemas)) return;
+    for (size_t i = 0; i < schemas.count; i++) {
+        if (strcmp(schemas.at[i].version, schema->version) == 0) found = &schemas.at[i];
+    }
+    if (found) {
+        print_one(&request->reply, found);
+        pawl__reply(request, 200);
+    } else {
+        pawl__reply_not_found(request, "schema", key_of(schema));
+    }
+    pawl_args_schemas_release(&schemas);
 }
 
 /* Handlers of the path's schema: rows of a table. */
 #define X(name, does, version)                                                                     \
     void pawl__on_##name(struct pawl__request *request)                                            \
     {                                                                                              \
-        struct schema schema;                                                                      \
+        struct pawl_args_schema schema;                                                            \
         if (name_schema(request, request->parts[0], version, &schema)) does(request, &schema);     \
     }
 X(schema_get, show, NULL)
@@ -176,68 +206,54 @@ static bool read_page(struct pawl__request *request, struct pawl__paging *out)
 }
 
 static void print_page(struct pawl__buf *out, const char *member,
-                       const struct pawl_settings *settings, const struct pawl__paging *paging)
+                       const struct pawl_args_schemas *schemas, const struct pawl__paging *paging)
 {
-    int64_t total = (int64_t)settings->count, end = paging->offset + paging->limit;
+    int64_t total = (int64_t)schemas->count, end = paging->offset + paging->limit;
     pawl__buf_printf(out, "\"%s\":[", member);
     for (int64_t i = paging->offset; i < total && i < end; i++) {
         if (i > paging->offset) pawl__buf_add(out, ",", 1);
-        pawl__buf_add_text(out, settings->at[i].value);
+        print(out, &schemas->at[i]);
     }
     pawl__buf_add_text(out, "],");
 }
 
 /* `also`: the same list under another name; NULL: not. */
-static void list(struct pawl__request *request, const char *prefix, const char *member,
-                 const char *also)
+static void list(struct pawl__request *request, bool by_type, const char *member, const char *also)
 {
-    struct pawl_settings settings = { 0 };
-    struct pawl_diag diag;
+    struct pawl_args_schemas schemas = { 0 };
     struct pawl__paging paging;
     struct pawl__buf *out = &request->reply;
-    if (!read_page(request, &paging)) return;
-    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), prefix, &settings, &diag);
-    int64_t total = (int64_t)settings.count, end = paging.offset + paging.limit;
+    if (!read_page(request, &paging) || !read_schemas(request, by_type, NULL, &schemas)) return;
+    int64_t total = (int64_t)schemas.count, end = paging.offset + paging.limit;
     pawl__buf_add_text(out, "{");
-    print_page(out, member, &settings, &paging);
-    if (also) print_page(out, also, &settings, &paging);
+    print_page(out, member, &schemas, &paging);
+    if (also) print_page(out, also, &schemas, &paging);
     pawl__buf_printf(out,
                      "\"pagination\":{\"total\":%lld,\"limit\":%lld,\"offset\":%lld,"
                      "\"page\":%lld,\"per_page\":%lld,\"has_more\":%s}}",
                      (long long)total, (long long)paging.limit, (long long)paging.offset,
                      (long long)paging.offset / paging.limit + 1, (long long)paging.limit,
                      end < total ? "true" : "false");
-    pawl_settings_release(&settings);
-    if (err) {
-        pawl__reply_err(request, err, &diag);
-    } else {
-        pawl__reply(request, 200);
-    }
+    pawl_args_schemas_release(&schemas);
+    pawl__reply(request, 200);
 }
 
 void pawl__on_schemas(struct pawl__request *request)
 {
-    list(request, BY_URI, "schemas", NULL);
+    list(request, false, "schemas", NULL);
 }
 
 void pawl__on_type_schemas(struct pawl__request *request)
 {
-    list(request, BY_TYPE, "items", "schemas");
+    list(request, true, "items", "schemas");
 }
 
 /* ---- adding ---- */
 
-static void add_text(struct pawl__buf *out, const char *name, const char *text)
-{
-    if (!text) return;
-    pawl__buf_printf(out, "%s\"%s\":", out->len ? "," : "{", name);
-    pawl__buf_add_json(out, text, strlen(text));
-}
-
 void pawl__on_schema_add(struct pawl__request *request)
 {
     struct pawl__json json;
-    struct schema schema;
+    struct pawl_args_schema schema;
     const char *uri, *type, *version;
     if (!pawl__request_json(request, false, &json) ||
         !pawl__body_text(request, &json, 0, "uri", &uri) ||
@@ -247,40 +263,31 @@ void pawl__on_schema_add(struct pawl__request *request)
     }
     uint32_t body = schema_of(request, &json);
     if (!body || !name_schema(request, uri ? uri : "", NULL, &schema)) return;
-    add_text(&request->reply, "uri", uri);
-    add_text(&request->reply, "type", type);
-    add_text(&request->reply, "version", version);
-    keep(request, &schema, pawl__json_span(&json, body));
+    if (type) schema.of_type = type;
+    if (version) schema.of_version = version;
+    schema.schema = pawl__json_span(&json, body);
+    keep(request, &schema);
 }
 
 void pawl__on_type_schema_put(struct pawl__request *request)
 {
     struct pawl__json json;
-    struct schema schema;
+    struct pawl_args_schema schema;
     if (!pawl__request_json(request, false, &json)) return;
     uint32_t body = schema_of(request, &json);
     if (!body || !name_schema(request, request->parts[0], request->parts[1], &schema)) return;
-    add_text(&request->reply, "type", schema.key);
-    pawl__buf_add_text(&request->reply, ",\"version\":");
-    add_version(&request->reply, schema.version);
-    keep(request, &schema, pawl__json_span(&json, body));
+    schema.schema = pawl__json_span(&json, body);
+    keep(request, &schema);
 }
 
 /* ---- versions of a type ---- */
 
-/* Its settings, whose names end in " VERSION". False: answered, and there is nothing to release. */
-static bool read_versions(struct pawl__request *request, struct pawl_settings *out)
+/* False: answered, and there is nothing to release. */
+static bool read_versions(struct pawl__request *request, struct pawl_args_schemas *out)
 {
-    struct pawl_diag diag;
-    struct schema any;
-    if (!name_schema(request, request->parts[0], "", &any)) return false;
-    enum pawl_err err = pawl_settings_get(pawl__request_pawl(request), any.setting, out, &diag);
-    return !pawl__reply_if_err(request, err, &diag);
-}
-
-static const char *version_of(const struct pawl_setting *setting)
-{
-    return strrchr(setting->name, ' ') + 1;
+    struct pawl_args_schema any;
+    return name_schema(request, request->parts[0], "", &any) &&
+           read_schemas(request, true, any.type, out);
 }
 
 /* Numbers by their value, also within "1.10" and "1.9". */
@@ -300,40 +307,40 @@ static int compare_versions(const char *a, const char *b)
 
 void pawl__on_type_schema_newest(struct pawl__request *request)
 {
-    struct pawl_settings settings = { 0 };
-    const struct pawl_setting *newest = NULL;
-    if (!read_versions(request, &settings)) return;
-    for (size_t i = 0; i < settings.count; i++) {
-        const struct pawl_setting *at = &settings.at[i];
-        if (!newest || compare_versions(version_of(newest), version_of(at)) < 0) newest = at;
+    struct pawl_args_schemas schemas = { 0 };
+    const struct pawl_args_schema *newest = NULL;
+    if (!read_versions(request, &schemas)) return;
+    for (size_t i = 0; i < schemas.count; i++) {
+        const struct pawl_args_schema *at = &schemas.at[i];
+        if (!newest || compare_versions(newest->version, at->version) < 0) newest = at;
     }
     if (newest) {
-        pawl__buf_add_text(&request->reply, newest->value);
+        print(&request->reply, newest);
         pawl__reply(request, 200);
     } else {
         pawl__reply_not_found(request, "schema", request->parts[0]);
     }
-    pawl_settings_release(&settings);
+    pawl_args_schemas_release(&schemas);
 }
 
 void pawl__on_type_schema_versions(struct pawl__request *request)
 {
-    struct pawl_settings settings = { 0 };
+    struct pawl_args_schemas schemas = { 0 };
     struct pawl__buf *out = &request->reply;
-    if (!read_versions(request, &settings)) return;
+    if (!read_versions(request, &schemas)) return;
     pawl__buf_add_text(out, "{\"type\":");
     pawl__buf_add_json(out, request->parts[0], strlen(request->parts[0]));
     pawl__buf_add_text(out, ",\"versions\":[");
-    for (size_t i = 0; i < settings.count; i++) {
+    for (size_t i = 0; i < schemas.count; i++) {
         if (i) pawl__buf_add(out, ",", 1);
-        add_version(out, version_of(&settings.at[i]));
+        add_version(out, schemas.at[i].version);
     }
     pawl__buf_add_text(out, "],\"items\":[");
-    for (size_t i = 0; i < settings.count; i++) {
+    for (size_t i = 0; i < schemas.count; i++) {
         if (i) pawl__buf_add(out, ",", 1);
-        pawl__buf_add_text(out, settings.at[i].value);
+        print(out, &schemas.at[i]);
     }
     pawl__buf_add_text(out, "]}");
-    pawl_settings_release(&settings);
+    pawl_args_schemas_release(&schemas);
     pawl__reply(request, 200);
 }
