@@ -1,7 +1,6 @@
 /* Administration: counts, lists with numbered pages, operations on many jobs that must be
  * confirmed, workers, and in test mode the reset. */
 #include "http/admin/admin.h"
-#include "base/time_text.h"
 #include "http/local/local.h"
 #include "http/ojs/ojs.h"
 
@@ -165,37 +164,11 @@ static bool read_confirmed(struct pawl__request *request, struct pawl_filter *ou
     return pawl__filter_read(request, &json, filter, out);
 }
 
-struct moved {
-    int64_t matched, moved;
-};
-
-/* False: answered. */
-static bool move_all(struct pawl__request *request, enum pawl_control control,
-                     struct pawl_filter *filter, struct moved *out)
-{
-    struct pawl_diag diag;
-    *out = (struct moved){ 0 };
-    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &out->matched, &diag);
-    if (!err) err = pawl__bulk_move(request, filter, control, out->matched, &out->moved, &diag);
-    if (err) pawl__reply_err(request, err, &diag);
-    return !err;
-}
-
-static void print_moved(struct pawl__buf *out, const char *action, const struct moved *moved)
-{
-    int64_t left = moved->matched - moved->moved;
-    pawl__buf_printf(out,
-                     "\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
-                     "\"errors\":[]",
-                     action, (long long)moved->matched, (long long)moved->moved,
-                     (long long)(left > 0 ? left : 0));
-}
-
 static void reply_moved(struct pawl__request *request, const char *action,
-                        const struct moved *moved)
+                        const struct pawl__moved *moved)
 {
     pawl__buf_add_text(&request->reply, "{");
-    print_moved(&request->reply, action, moved);
+    pawl__moved_print(&request->reply, action, moved);
     pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
 }
@@ -203,8 +176,8 @@ static void reply_moved(struct pawl__request *request, const char *action,
 static void move_confirmed(struct pawl__request *request, const char *action,
                            enum pawl_control control, struct pawl_filter *filter)
 {
-    struct moved moved;
-    if (move_all(request, control, filter, &moved)) reply_moved(request, action, &moved);
+    struct pawl__moved moved;
+    if (pawl__move_all(request, control, filter, &moved)) reply_moved(request, action, &moved);
 }
 
 /* Handlers that only forward: rows of a table. */
@@ -221,134 +194,18 @@ X(admin_bulk_cancel, "cancel", CANCEL)
 X(admin_bulk_delete, "delete", NONE)
 #undef X
 
-/* ---- deleting what has ended ---- */
-
-/* "P7D", "7d" or an instant; `text` NULL: of any age. False: answered. */
-static bool read_older_than(struct pawl__request *request, const char *text,
-                            struct pawl_filter *filter)
-{
-    int64_t age_ms, until_ms;
-    if (!text) return true;
-    if (pawl__ojs_duration(text, &age_ms) == PAWL_OK ||
-        pawl__duration_parse(text, &age_ms) == PAWL_OK) {
-        until_ms = request->now_ms - age_ms;
-    } else if (pawl__instant_parse(text, &until_ms) != PAWL_OK) {
-        return pawl__reply_invalid(request, "older_than",
-                                   "older_than must be a duration like P7D or a timestamp");
-    }
-    filter->finished_until_ms = pawl__bound(until_ms);
-    return true;
-}
-
-/* The console reads "purged_count", the ojs CLI "deleted". */
-static void purge(struct pawl__request *request, struct pawl_filter *filter)
-{
-    struct moved moved;
-    struct pawl__buf *out = &request->reply;
-    if (!move_all(request, PAWL_CONTROL_NONE, filter, &moved)) return;
-    pawl__buf_add_text(out, "{");
-    print_moved(out, "delete", &moved);
-    pawl__buf_printf(out, ",\"purged_count\":%lld,\"deleted\":%lld}", (long long)moved.moved,
-                     (long long)moved.moved);
-    pawl__reply(request, 200);
-}
-
-static void purge_queue(struct pawl__request *request, const struct pawl__json *json)
-{
-    static const char *const known[] = { "state", "states", "older_than", "confirm", NULL };
-    struct pawl_filter filter = { .queues = &request->parts[0], .queue_count = 1 };
-    const char *older_than = NULL;
-    if (pawl__body_knows(request, json, 0, known) &&
-        pawl__filter_states(request, json, 0, &filter.states) &&
-        pawl__body_text(request, json, 0, "older_than", &older_than) &&
-        read_older_than(request, older_than, &filter)) {
-        purge(request, &filter);
-    }
-}
-
-/* {states, older_than} */
-void pawl__on_queue_purge(struct pawl__request *request)
-{
-    struct pawl__json json;
-    if (pawl__request_json(request, false, &json)) purge_queue(request, &json);
-}
-
-/* {states, older_than, confirm} */
-void pawl__on_admin_queue_purge(struct pawl__request *request)
-{
-    struct pawl__json json;
-    if (!pawl__request_json(request, false, &json)) return;
-    uint32_t confirm = pawl__json_member(&json, 0, "confirm");
-    if (!confirm || json.tokens[confirm].type != PAWL__JSON_TRUE) {
-        pawl__reply_invalid(request, "confirm", "this deletes many jobs: confirm must be true");
-        return;
-    }
-    purge_queue(request, &json);
-}
-
 /* ---- dead letters ---- */
-
-static const struct pawl_filter dead_letters = {
-    .states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED),
-    .dead_letter = true,
-};
-
-/* older_than in the query or in the body. */
-void pawl__on_dead_letters_purge(struct pawl__request *request)
-{
-    static const char *const known[] = { "older_than", NULL };
-    struct pawl_filter filter = dead_letters;
-    struct pawl__json json;
-    const char *in_query, *in_body;
-    if (pawl__request_only(request, "older_than", &in_query) &&
-        pawl__request_json(request, true, &json) && pawl__body_knows(request, &json, 0, known) &&
-        pawl__body_text(request, &json, 0, "older_than", &in_body) &&
-        read_older_than(request, in_query ? in_query : in_body, &filter)) {
-        purge(request, &filter);
-    }
-}
-
-static void reply_items(struct pawl__request *request, const struct pawl_filter *filter,
-                        const struct pawl__pages *pages)
-{
-    struct pawl_jobs jobs = { 0 };
-    struct pawl__paging paging = pawl__pages_paging(pages);
-    if (!pawl__paging_query(request, filter, &paging, &jobs)) return;
-    pawl__buf_add_text(&request->reply, "{\"items\":[");
-    pawl__jobs_print_stories(request, &jobs);
-    pawl__buf_add_text(&request->reply, "],");
-    pawl__pages_print(&request->reply, pages, jobs.total);
-    pawl__buf_add_text(&request->reply, "}");
-    pawl_jobs_release(&jobs);
-    pawl__reply(request, 200);
-}
-
-void pawl__on_admin_dead_letters(struct pawl__request *request)
-{
-    struct pawl__pages pages;
-    struct pawl_filter filter = dead_letters;
-    const char *queue = pawl__request_query(request, "queue");
-    if (queue) {
-        filter.queues = &queue;
-        filter.queue_count = 1;
-    }
-    if (pawl__pages_read(request, &pages)) reply_items(request, &filter, &pages);
-}
 
 void pawl__on_admin_dead_letters_retry(struct pawl__request *request)
 {
     struct pawl_filter filter = { 0 };
     if (!read_confirmed(request, &filter)) return;
-    filter.states = filter.states ? filter.states & dead_letters.states : dead_letters.states;
+    filter.states = filter.states ? filter.states & pawl__dead_letters.states
+                                  : pawl__dead_letters.states;
     filter.dead_letter = true;
     if (!filter.states) { // none of those is a dead letter; no state at all would mean any
-        reply_moved(request, "retry", &(struct moved){ 0 });
+        reply_moved(request, "retry", &(struct pawl__moved){ 0 });
         return;
     }
     move_confirmed(request, "retry", PAWL_CONTROL_RETRY, &filter);
-}
-
-void pawl__on_admin_dead_letter_delete(struct pawl__request *request)
-{
-    if (pawl__dead_letter_delete(request)) pawl__reply(request, 204);
 }

@@ -130,19 +130,22 @@ void pawl__on_marie_job(struct pawl__request *request)
 
 /* ---- moving ---- */
 
-static void move(struct pawl__request *request, enum pawl_control control, const char *said)
+/* `states`: those in which it is possible, beside what the lifecycle says. */
+static void move(struct pawl__request *request, enum pawl_control control, uint32_t states,
+                 const char *said)
 {
     struct pawl_job_id id;
     struct pawl_diag diag;
-    enum pawl_state state = PAWL_STATE_NONE;
     plain(request);
     if (!pawl__request_job_id(request, 0, &id)) return;
-    struct pawl_by by = pawl__request_by(request);
-    enum pawl_err err =
-        control ? pawl_control(pawl__request_pawl(request), id, control, &by, &state, &diag)
-                : pawl_delete(pawl__request_pawl(request), id, &by, &diag);
+    enum pawl_err err = pawl__move_one(request, id, control, states, &diag);
     if (err == PAWL_ERR_STATE) {
-        if (!control) state = pawl__job_state(request, id);
+        enum pawl_state state = pawl__job_state(request, id);
+        if (states != UINT32_MAX) {
+            snprintf(diag.text, sizeof diag.text,
+                     "only a cancelled job is resumed, and this one is %s",
+                     pawl_state_name(state, PAWL_VOCABULARY_MARIE));
+        }
         pawl__job_refuse_state(request, &diag, state, PAWL_VOCABULARY_MARIE);
     } else if (err) {
         pawl__job_reply_err(request, id, err, &diag);
@@ -153,29 +156,12 @@ static void move(struct pawl__request *request, enum pawl_control control, const
     }
 }
 
-void pawl__on_marie_stop(struct pawl__request *request)
-{
-    move(request, PAWL_CONTROL_CANCEL, "Job stopped");
-}
-
-void pawl__on_marie_delete(struct pawl__request *request)
-{
-    move(request, PAWL_CONTROL_NONE, "Job deleted");
-}
-
-/* Only what was cancelled is resumed. */
-void pawl__on_marie_resume(struct pawl__request *request)
-{
-    struct pawl_job_id id;
-    struct pawl_diag diag;
-    plain(request);
-    if (!pawl__request_job_id(request, 0, &id)) return;
-    enum pawl_state state = pawl__job_state(request, id);
-    if (state == PAWL_STATE_CANCELLED || !state) {
-        move(request, PAWL_CONTROL_RETRY, "Job resumed");
-        return;
+#define X(name, control, states, said)                                                             \
+    void pawl__on_marie_##name(struct pawl__request *request)                                      \
+    {                                                                                              \
+        move(request, PAWL_CONTROL_##control, states, said);                                       \
     }
-    snprintf(diag.text, sizeof diag.text, "only a cancelled job is resumed, and this one is %s",
-             pawl_state_name(state, PAWL_VOCABULARY_MARIE));
-    pawl__job_refuse_state(request, &diag, state, PAWL_VOCABULARY_MARIE);
-}
+X(stop, CANCEL, UINT32_MAX, "Job stopped")
+X(delete, NONE, UINT32_MAX, "Job deleted")
+X(resume, RETRY, PAWL_STATE_BIT(PAWL_STATE_CANCELLED), "Job resumed")
+#undef X

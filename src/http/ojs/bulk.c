@@ -13,24 +13,6 @@ struct operation {
     uint32_t usual;    /* those of a filter that names none */
 };
 
-static enum pawl_err move_one(struct pawl__request *request, const struct operation *operation,
-                              struct pawl_job_id id, struct pawl_diag *diag)
-{
-    struct pawl *pawl = pawl__request_pawl(request);
-    struct pawl_by by = pawl__request_by(request);
-    struct pawl_jobs jobs = { 0 };
-    enum pawl_err err = pawl_get(pawl, id, &jobs, diag);
-    bool possible = !err && (operation->possible & PAWL_STATE_BIT(jobs.at[0].state));
-    pawl_jobs_release(&jobs);
-    if (err) return err;
-    if (!possible) {
-        snprintf(diag->text, sizeof diag->text, "the job's state does not allow this");
-        return PAWL_ERR_STATE;
-    }
-    return operation->control ? pawl_control(pawl, id, operation->control, &by, NULL, diag)
-                              : pawl_delete(pawl, id, &by, diag);
-}
-
 static void move_ids(struct pawl__request *request, const struct pawl__json *json,
                      const struct operation *operation)
 {
@@ -41,7 +23,8 @@ static void move_ids(struct pawl__request *request, const struct pawl__json *jso
     for (size_t i = 0; i < ids.count; i++) {
         struct pawl_diag diag = { 0 };
         char text[PAWL_JOB_ID_TEXT_BYTES];
-        enum pawl_err err = move_one(request, operation, ids.at[i], &diag);
+        enum pawl_err err =
+            pawl__move_one(request, ids.at[i], operation->control, operation->possible, &diag);
         moved += !err;
         pawl_job_id_text(ids.at[i], text);
         pawl__buf_printf(&items, "%s{\"job_id\":\"%s\",\"status\":\"%s\"", i ? "," : "", text,

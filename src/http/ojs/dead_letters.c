@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_MAX = 10000, TALLY_MAX = 256 };
+enum { LIMIT_MAX = 100, SAMPLE_MAX = 10000, TALLY_MAX = 256 };
 
-static const struct pawl_filter dead_letters = {
+const struct pawl_filter pawl__dead_letters = {
     .states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED),
     .dead_letter = true,
 };
@@ -26,26 +26,28 @@ static bool find(struct pawl__request *request, struct pawl_job_id *id)
                : pawl__reply_not_found(request, "dead letter", request->parts[0]);
 }
 
+/* Those of the query's queue; `queue` keeps its name. */
+static struct pawl_filter wanted(struct pawl__request *request, const char **queue)
+{
+    struct pawl_filter filter = pawl__dead_letters;
+    *queue = pawl__request_query(request, "queue");
+    filter.queues = queue;
+    filter.queue_count = *queue != NULL;
+    return filter;
+}
+
 void pawl__on_dead_letters(struct pawl__request *request)
 {
-    struct pawl__paging paging;
-    struct pawl_jobs jobs = { 0 };
-    struct pawl_filter filter = dead_letters;
-    const char *queue = pawl__request_query(request, "queue");
-    if (queue) {
-        filter.queues = &queue;
-        filter.queue_count = 1;
-    }
-    if (!pawl__paging_read(request, 100, &paging)) return;
-    if (!pawl__paging_query(request, &filter, &paging, &jobs)) return;
-    pawl__buf_add_text(&request->reply, "{\"jobs\":[");
-    pawl__jobs_print_stories(request, &jobs);
-    pawl__buf_printf(&request->reply, "],\"total\":%lld,",
-                     (long long)jobs.total); // for the ojs CLI
-    pawl__paging_print(&request->reply, &paging, jobs.total, jobs.next);
-    pawl__buf_add_text(&request->reply, "}");
-    pawl_jobs_release(&jobs);
-    pawl__reply(request, 200);
+    const char *queue;
+    struct pawl_filter filter = wanted(request, &queue);
+    pawl__jobs_reply(request, &filter, LIMIT_MAX);
+}
+
+void pawl__on_admin_dead_letters(struct pawl__request *request)
+{
+    const char *queue;
+    struct pawl_filter filter = wanted(request, &queue);
+    pawl__jobs_reply_items(request, &filter);
 }
 
 void pawl__on_dead_letter_retry(struct pawl__request *request)
@@ -63,22 +65,27 @@ void pawl__on_dead_letter_retry(struct pawl__request *request)
     if (find(request, &id)) pawl__job_move(request, PAWL_CONTROL_RETRY);
 }
 
-bool pawl__dead_letter_delete(struct pawl__request *request)
+/* False: answered. */
+static bool delete_letter(struct pawl__request *request)
 {
     struct pawl_job_id id;
     struct pawl_diag diag;
     if (!find(request, &id)) return false;
     struct pawl_by by = pawl__request_by(request);
     enum pawl_err err = pawl_delete(pawl__request_pawl(request), id, &by, &diag);
-    if (err) pawl__reply_err(request, err, &diag);
-    return !err;
+    return !pawl__reply_if_err(request, err, &diag);
 }
 
 void pawl__on_dead_letter_delete(struct pawl__request *request)
 {
-    if (!pawl__dead_letter_delete(request)) return;
+    if (!delete_letter(request)) return;
     pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}", request->parts[0]);
     pawl__reply(request, 200);
+}
+
+void pawl__on_admin_dead_letter_delete(struct pawl__request *request)
+{
+    if (delete_letter(request)) pawl__reply(request, 204);
 }
 
 /* ---- counting ---- */
@@ -167,7 +174,7 @@ void pawl__on_dead_letter_stats(struct pawl__request *request)
         struct pawl_page page = {
             .limit = PAWL_PAGE_MAX, .cursor = cursor, .count = !seen, .brief = true
         };
-        err = pawl_query(pawl, &dead_letters, &page, &jobs, &diag);
+        err = pawl_query(pawl, &pawl__dead_letters, &page, &jobs, &diag);
         if (!err && !seen) census->total = jobs.total;
         seen += (int64_t)jobs.count;
         if (!err) take_census(request, &jobs, census);

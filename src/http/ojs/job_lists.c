@@ -265,37 +265,59 @@ static bool print_wanted(struct pawl__request *request, const struct wanted *wan
     return true;
 }
 
-void pawl__on_admin_jobs(struct pawl__request *request)
+static void reply_items(struct pawl__request *request, const struct wanted *wanted)
 {
-    struct wanted wanted;
     struct pawl__pages pages;
     struct turned turned;
-    if (!pawl__pages_read(request, &pages) || !read_wanted(request, &wanted)) return;
-    pages.oldest_first = wanted.ascending;
+    if (!pawl__pages_read(request, &pages)) return;
+    pages.oldest_first = wanted->ascending;
     struct pawl__paging paging = pawl__pages_paging(&pages);
     pawl__buf_add_text(&request->reply, "{\"items\":[");
-    if (!print_wanted(request, &wanted, &paging, &turned)) return;
+    if (!print_wanted(request, wanted, &paging, &turned)) return;
     pawl__buf_add_text(&request->reply, "],");
     pawl__pages_print(&request->reply, &pages, turned.total);
     pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
 }
 
-/* Not in the spec, but asked for by its command line. */
-void pawl__on_jobs(struct pawl__request *request)
+static void reply_jobs(struct pawl__request *request, const struct wanted *wanted,
+                       int64_t limit_max)
 {
-    struct wanted wanted;
     struct pawl__paging paging;
     struct turned turned;
-    if (!pawl__paging_read(request, request->server->config.limits.page_size_max, &paging) ||
-        !read_wanted(request, &wanted)) {
-        return;
-    }
-    paging.oldest_first = wanted.ascending;
+    if (!pawl__paging_read(request, limit_max, &paging)) return;
+    paging.oldest_first = wanted->ascending;
     pawl__buf_add_text(&request->reply, "{\"jobs\":[");
-    if (!print_wanted(request, &wanted, &paging, &turned)) return;
+    if (!print_wanted(request, wanted, &paging, &turned)) return;
     pawl__buf_printf(&request->reply, "],\"total\":%lld,", (long long)turned.total);
     pawl__paging_print(&request->reply, &paging, turned.total, turned.next);
     pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
+}
+
+void pawl__jobs_reply(struct pawl__request *request, const struct pawl_filter *filter,
+                      int64_t limit_max)
+{
+    const struct wanted wanted = { .filter = *filter, .sort = SORT_CREATED };
+    reply_jobs(request, &wanted, limit_max);
+}
+
+void pawl__jobs_reply_items(struct pawl__request *request, const struct pawl_filter *filter)
+{
+    const struct wanted wanted = { .filter = *filter, .sort = SORT_CREATED };
+    reply_items(request, &wanted);
+}
+
+void pawl__on_admin_jobs(struct pawl__request *request)
+{
+    struct wanted wanted;
+    if (read_wanted(request, &wanted)) reply_items(request, &wanted);
+}
+
+/* Not in the spec, but asked for by its command line. */
+void pawl__on_jobs(struct pawl__request *request)
+{
+    struct wanted wanted;
+    if (!read_wanted(request, &wanted)) return;
+    reply_jobs(request, &wanted, request->server->config.limits.page_size_max);
 }

@@ -1,5 +1,6 @@
 /* Pages of jobs, and filters out of bodies. */
 #include "http/ojs/lists.h"
+#include "base/diag.h"
 #include "base/time_text.h"
 #include "http/ojs/jobs.h"
 
@@ -324,4 +325,46 @@ enum pawl_err pawl__bulk_move(struct pawl__request *request, const struct pawl_f
         if (some < step) break;
     }
     return PAWL_OK;
+}
+
+enum pawl_err pawl__move_one(struct pawl__request *request, struct pawl_job_id id,
+                             enum pawl_control control, uint32_t states, struct pawl_diag *diag)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    int64_t moved = 0;
+    struct pawl *pawl = pawl__request_pawl(request);
+    struct pawl_by by = pawl__request_by(request);
+    if (states == UINT32_MAX) {
+        return control ? pawl_control(pawl, id, control, &by, NULL, diag)
+                       : pawl_delete(pawl, id, &by, diag);
+    }
+    pawl_job_id_text(id, text);
+    const struct pawl_filter only = { .id_prefix = text, .states = states, .archived = !control };
+    enum pawl_err err = pawl__bulk_move(request, &only, control, 1, &moved, diag);
+    if (err || moved) return err;
+    struct pawl_jobs jobs = { 0 };
+    err = pawl_get(pawl, id, &jobs, diag); // only to say why
+    pawl_jobs_release(&jobs);
+    return err ? err : pawl__fail(diag, PAWL_ERR_STATE, "the job's state does not allow this");
+}
+
+bool pawl__move_all(struct pawl__request *request, enum pawl_control control,
+                    struct pawl_filter *filter, struct pawl__moved *out)
+{
+    struct pawl_diag diag;
+    *out = (struct pawl__moved){ 0 };
+    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &out->matched, &diag);
+    if (!err) err = pawl__bulk_move(request, filter, control, out->matched, &out->moved, &diag);
+    if (err) pawl__reply_err(request, err, &diag);
+    return !err;
+}
+
+void pawl__moved_print(struct pawl__buf *out, const char *action, const struct pawl__moved *moved)
+{
+    int64_t left = moved->matched - moved->moved;
+    pawl__buf_printf(out,
+                     "\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
+                     "\"errors\":[]",
+                     action, (long long)moved->matched, (long long)moved->moved,
+                     (long long)(left > 0 ? left : 0));
 }

@@ -77,4 +77,29 @@ PAWL_MUST_CHECK enum pawl_err pawl__bulk_move(struct pawl__request *request,
                                               enum pawl_control control, int64_t max,
                                               int64_t *moved, struct pawl_diag *diag);
 
+/* Move (control NONE: delete) one job, if it is in one of `states` (UINT32_MAX: any) then: the
+ * store decides it in the same transaction. STATE if it is not, NOT_FOUND if it is gone. */
+PAWL_MUST_CHECK enum pawl_err pawl__move_one(struct pawl__request *request, struct pawl_job_id id,
+                                             enum pawl_control control, uint32_t states,
+                                             struct pawl_diag *diag);
+
+/* How many jobs matched, and how many of them were moved. */
+struct pawl__moved {
+    int64_t matched, moved;
+};
+/* Count, then move all that match. False: answered. */
+bool pawl__move_all(struct pawl__request *request, enum pawl_control control,
+                    struct pawl_filter *filter, struct pawl__moved *out);
+/* "action":...,"matched":...,"succeeded":...,"failed":...,"errors":[] */
+void pawl__moved_print(struct pawl__buf *out, const char *action, const struct pawl__moved *moved);
+
+/* ---- job_lists.c: whole replies ---- */
+
+/* {"jobs":[...],"total":N,"pagination":{...}}: the page by limit, cursor and offset of the query.
+ */
+void pawl__jobs_reply(struct pawl__request *request, const struct pawl_filter *filter,
+                      int64_t limit_max);
+/* {"items":[...],"pagination":{...}}: by page and per_page. */
+void pawl__jobs_reply_items(struct pawl__request *request, const struct pawl_filter *filter);
+
 #endif

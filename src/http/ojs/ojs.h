@@ -4,7 +4,6 @@
 #ifndef PAWL_HTTP_OJS_OJS_H
 #define PAWL_HTTP_OJS_OJS_H
 
-#include "http/ojs/dead_letters.h"
 #include "http/ojs/jobs.h"
 #include "http/ojs/lists.h"
 #include "http/ojs/results.h"
@@ -107,6 +106,10 @@ PAWL__ROUTES_SCHEMAS(PAWL__DECLARE_HANDLER)
 
 /* Handlers of administration that share what is behind the routes above. */
 pawl__handler_fn pawl__on_admin_jobs, pawl__on_admin_job_retry, pawl__on_admin_job_pause,
-    pawl__on_admin_job_resume, pawl__on_queue_rate_put;
+    pawl__on_admin_job_resume, pawl__on_admin_dead_letters, pawl__on_admin_dead_letter_delete,
+    pawl__on_admin_queue_purge, pawl__on_queue_rate_put;
+
+/* Dead letters: jobs that were discarded and asked to be kept in sight. */
+extern const struct pawl_filter pawl__dead_letters;
 
 #endif
