@@ -70,7 +70,7 @@ static void print_queue(struct pawl__buf *out, const struct pawl_queue_stats *qu
 
 /* One page of queues: the loop says how fast they go, the store all the rest. */
 struct queue_page {
-    struct pawl__pages pages;
+    struct pawl__numbered_page pages;
     struct pawl__recent_list recents;
 };
 
@@ -92,7 +92,7 @@ static void reply_queues(struct pawl__request *request)
     pawl_stats_release(&stats);
     if (pawl__reply_if_err(request, err, &diag)) return;
     pawl__buf_add_text(out, "],");
-    pawl__pages_print(out, &page->pages, total);
+    pawl__numbered_page_print(out, &page->pages, total);
     pawl__buf_add_text(out, "}");
     pawl__reply(request, 200);
 }
@@ -100,7 +100,7 @@ static void reply_queues(struct pawl__request *request)
 void pawl__on_admin_queues(struct pawl__request *request)
 {
     struct queue_page *page = pawl__arena_calloc(&request->arena, 1, sizeof *page);
-    if (page && !pawl__pages_read(request, &page->pages)) return;
+    if (page && !pawl__numbered_page_read(request, &page->pages)) return;
     if (!page || !pawl__throughput_list(request->server->throughput, request->now_ms,
                                         &request->arena, &page->recents)) {
         pawl__reply_nomem(request);

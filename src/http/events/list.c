@@ -18,7 +18,7 @@ struct picked {
 };
 
 struct page {
-    struct pawl__pages pages; /* page 0: by cursor */
+    struct pawl__numbered_page pages; /* page 0: by cursor */
     int64_t total;
     struct picked *at;
     size_t count;
@@ -465,7 +465,7 @@ static void print_page(struct pawl__request *request)
     pawl_story_release(&story);
     if (page->pages.page) {
         pawl__buf_add_text(out, "],");
-        pawl__pages_print(out, &page->pages, page->total);
+        pawl__numbered_page_print(out, &page->pages, page->total);
         pawl__buf_add_text(out, "}");
     } else {
         pawl__buf_printf(out, "],\"cursor\":\"%s\",\"has_more\":%s}", page->cursor,
@@ -476,13 +476,13 @@ static void print_page(struct pawl__request *request)
 
 /* Pages by number, as dashboards turn them, or by cursor. False: answered. */
 static bool read_pages(struct pawl__request *request, struct wanted *wanted,
-                       struct pawl__pages *out)
+                       struct pawl__numbered_page *out)
 {
     bool numbered = pawl__request_query(request, "page") ||
                     pawl__request_query(request, "per_page");
-    *out = (struct pawl__pages){ 0 };
+    *out = (struct pawl__numbered_page){ 0 };
     if (!numbered) return true;
-    if (!pawl__pages_read(request, out)) return false;
+    if (!pawl__numbered_page_read(request, out)) return false;
     wanted->limit = out->per_page;
     return true;
 }
@@ -490,7 +490,7 @@ static bool read_pages(struct pawl__request *request, struct wanted *wanted,
 void pawl__on_events(struct pawl__request *request)
 {
     struct wanted wanted = { 0 };
-    struct pawl__pages pages;
+    struct pawl__numbered_page pages;
     const char *accept = pawl__request_header(request, "accept");
     if (accept && strstr(accept, "text/event-stream")) {
         pawl__on_event_stream(request);

@@ -4,7 +4,6 @@
  * its own, made from the request's, so that the store decides. What the body was is kept for a day,
  * to tell a repeat from a mistake. */
 #include "base/sha256.h"
-#include "base/sync.h"
 #include "http/ojs/ojs.h"
 
 #include <assert.h>
@@ -15,8 +14,7 @@ enum { KEY_BYTES_MAX = 128, KEPT_MS = 86400000 };
 
 /* A posted call, and what came of it. */
 struct posted {
-    struct bulk *bulk;
-    struct pawl_answer *answer; /* NULL: `err` says why it was not posted */
+    struct pawl__call call; /* first; no answer: `err` says why it was not posted */
     enum pawl_err err;
     struct pawl_diag diag;
 };
@@ -41,46 +39,18 @@ struct bulk {
     struct pawl_diag diag; /* of the trouble */
     struct posted all;     /* of an atomic request */
     struct pawl__warnings warnings;
-    struct pawl__mutex mutex;
-    struct pawl__cond all_in;
-    /* guarded by mutex: */
-    size_t missing;
+    struct pawl__calls calls;
 };
 
 /* ---- posting ---- */
 
-static void answered(struct pawl_answer *taken_answer)
-{
-    struct posted *posted = taken_answer->ctx;
-    struct bulk *bulk = posted->bulk;
-    posted->answer = taken_answer;
-    pawl__lock(&bulk->mutex);
-    if (!--bulk->missing) pawl__cond_signal(&bulk->all_in);
-    pawl__unlock(&bulk->mutex);
-}
-
 static void post(struct pawl__request *request, struct bulk *bulk, struct posted *posted,
                  const struct pawl_job_spec *specs, size_t count)
 {
-    posted->bulk = bulk;
-    pawl__lock(&bulk->mutex);
-    bulk->missing++;
-    pawl__unlock(&bulk->mutex);
-    posted->err = pawl_post_submit(pawl__request_pawl(request), specs, count, answered, posted,
-                                   &posted->diag);
-    if (!posted->err) return;
-    pawl__lock(&bulk->mutex);
-    bulk->missing--;
-    pawl__unlock(&bulk->mutex);
-}
-
-static void wait_for_all(struct bulk *bulk)
-{
-    pawl__lock(&bulk->mutex);
-    while (bulk->missing) {
-        pawl__cond_wait(&bulk->all_in, &bulk->mutex);
-    }
-    pawl__unlock(&bulk->mutex);
+    pawl__call_begin(&bulk->calls, &posted->call);
+    posted->err = pawl_post_submit(pawl__request_pawl(request), specs, count, pawl__call_answered,
+                                   &posted->call, &posted->diag);
+    if (posted->err) pawl__call_withdraw(&posted->call);
 }
 
 /* ---- what came of it ---- */
@@ -94,7 +64,8 @@ static void note_failure(struct bulk *bulk, struct item *item, enum pawl_err err
     }
     pawl__refuse_err(&item->fault, err, diag);
     item->clash = err == PAWL_ERR_DUPLICATE || err == PAWL_ERR_EXISTS;
-    bool stored = bulk->all.answer || item->posted.answer; // else another job here has its id
+    bool stored = bulk->all.call.answer ||
+                  item->posted.call.answer; // else another job here has its id
     if (err == PAWL_ERR_EXISTS && stored) item->holder.id = item->envelope.id;
 }
 
@@ -104,10 +75,10 @@ static void submit_each(struct pawl__request *request, struct bulk *bulk)
         struct item *item = &bulk->items[i];
         if (!item->fault.kind) post(request, bulk, &item->posted, &item->envelope.spec, 1);
     }
-    wait_for_all(bulk);
+    pawl__calls_wait(&bulk->calls);
     for (size_t i = 0; i < bulk->count; i++) {
         struct item *item = &bulk->items[i];
-        struct pawl_answer *answer = item->posted.answer;
+        struct pawl_answer *answer = item->posted.call.answer;
         if (item->fault.kind) continue;
         if (answer) item->holder = answer->holder;
         if (!answer) {
@@ -144,21 +115,22 @@ static void submit_all(struct pawl__request *request, struct bulk *bulk)
         }
     }
     post(request, bulk, all, bulk->specs, bulk->count);
-    wait_for_all(bulk);
-    enum pawl_err err = all->answer ? all->answer->err : all->err;
-    assert(err || all->answer); // what was posted is answered
-    size_t bad = all->answer ? all->answer->failed_index : pawl__blamed_index(&all->diag);
+    pawl__calls_wait(&bulk->calls);
+    struct pawl_answer *answer = all->call.answer;
+    enum pawl_err err = answer ? answer->err : all->err;
+    assert(err || answer); // what was posted is answered
+    size_t bad = answer ? answer->failed_index : pawl__blamed_index(&all->diag);
     if (err) {
         struct item *item = &bulk->items[bad < bulk->count ? bad : 0];
-        if (all->answer) item->holder = all->answer->holder;
-        note_failure(bulk, item, err, all->answer ? &all->answer->diag : &all->diag);
+        if (answer) item->holder = answer->holder;
+        note_failure(bulk, item, err, answer ? &answer->diag : &all->diag);
         fail_others(bulk);
     }
     for (size_t i = 0; !err && i < bulk->count; i++) {
-        bulk->items[i].submitted = all->answer->submitted[i];
+        bulk->items[i].submitted = answer->submitted[i];
     }
     if (!err) bulk->good = bulk->count;
-    pawl_answer_free(all->answer);
+    pawl_answer_free(answer);
 }
 
 /* ---- answering ---- */
@@ -360,14 +332,12 @@ void pawl__on_bulk_submit(struct pawl__request *request)
         return;
     }
     if (bulk->key && !check_key(request, bulk->key)) return;
-    pawl__mutex_init(&bulk->mutex);
-    pawl__cond_init(&bulk->all_in);
+    pawl__calls_init(&bulk->calls);
     if (bulk->atomic) {
         submit_all(request, bulk);
     } else {
         submit_each(request, bulk);
     }
-    pawl__cond_release(&bulk->all_in);
-    pawl__mutex_release(&bulk->mutex);
+    pawl__calls_release(&bulk->calls);
     answer(request, bulk);
 }

@@ -267,15 +267,15 @@ static bool print_wanted(struct pawl__request *request, const struct wanted *wan
 
 static void reply_items(struct pawl__request *request, const struct wanted *wanted)
 {
-    struct pawl__pages pages;
+    struct pawl__numbered_page pages;
     struct turned turned;
-    if (!pawl__pages_read(request, &pages)) return;
+    if (!pawl__numbered_page_read(request, &pages)) return;
     pages.oldest_first = wanted->ascending;
-    struct pawl__paging paging = pawl__pages_paging(&pages);
+    struct pawl__paging paging = pawl__numbered_paging(&pages);
     pawl__buf_add_text(&request->reply, "{\"items\":[");
     if (!print_wanted(request, wanted, &paging, &turned)) return;
     pawl__buf_add_text(&request->reply, "],");
-    pawl__pages_print(&request->reply, &pages, turned.total);
+    pawl__numbered_page_print(&request->reply, &pages, turned.total);
     pawl__buf_add_text(&request->reply, "}");
     pawl__reply(request, 200);
 }

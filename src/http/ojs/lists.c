@@ -29,7 +29,7 @@ bool pawl__paging_read(struct pawl__request *request, int64_t limit_max, struct 
            pawl__request_int(request, "offset", 0, PAWL__OFFSET_MAX, &out->offset);
 }
 
-struct pawl__paging pawl__pages_paging(const struct pawl__pages *pages)
+struct pawl__paging pawl__numbered_paging(const struct pawl__numbered_page *pages)
 {
     return (struct pawl__paging){ .limit = pages->per_page,
                                   .offset = (pages->page - 1) * pages->per_page,

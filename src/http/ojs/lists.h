@@ -16,7 +16,7 @@ struct pawl__paging {
 
 /* False: answered. */
 bool pawl__paging_read(struct pawl__request *request, int64_t limit_max, struct pawl__paging *out);
-struct pawl__paging pawl__pages_paging(const struct pawl__pages *pages);
+struct pawl__paging pawl__numbered_paging(const struct pawl__numbered_page *pages);
 /* The page of jobs that match and how many there are in all; release `out`. False: answered, and
  * there is nothing to release. A page by cursor ends where its jobs exceed reply_bytes_max; of a
  * numbered one, whose successor the client reckons, those beyond are brief. */

@@ -4,50 +4,21 @@
  * a commit; the rest are done one by one. Each gets its own answer, whatever became of the others.
  * Runs on the pool. */
 #include "base/diag.h"
-#include "base/sync.h"
 #include "http/remote/calls.h"
 #include "http/remote/remote.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Operations under way, and who waits for them. */
+/* Operations under way. */
 struct batch {
     struct pawl__request *request;
     struct pawl__wire_op *ops;
     struct pawl__wire_answer *answers;
-    struct slot *slots;
+    struct pawl__call *posted; /* their answers are there until the reply has been printed */
     size_t count;
-    struct pawl__mutex mutex;
-    struct pawl__cond answered;
-    /* guarded by mutex: */
-    size_t waiting;
+    struct pawl__calls calls;
 };
-
-struct slot {
-    struct batch *batch;
-    struct pawl_answer *answer; /* until the reply has been printed */
-};
-
-static void take_answer(struct pawl_answer *taken_answer)
-{
-    struct slot *slot = taken_answer->ctx;
-    struct batch *batch = slot->batch;
-    pawl__lock(&batch->mutex);
-    slot->answer = taken_answer;
-    batch->waiting--;
-    pawl__cond_signal(&batch->answered); // under the lock: the waiter's frame may go right after
-    pawl__unlock(&batch->mutex);
-}
-
-static void wait_for_answers(struct batch *batch)
-{
-    pawl__lock(&batch->mutex);
-    while (batch->waiting) {
-        pawl__cond_wait(&batch->answered, &batch->mutex);
-    }
-    pawl__unlock(&batch->mutex);
-}
 
 static void put_refusal(struct batch *batch, struct pawl__wire_answer *out, enum pawl_err err,
                         const struct pawl_diag *diag)
@@ -90,8 +61,8 @@ static struct pawl__remote_call call_of(struct batch *batch, size_t i, struct pa
                                        .run = { .id = op->id, .run = op->run },
                                        .by = by_of(batch->request, op),
                                        .out = &batch->answers[i],
-                                       .posted = take_answer,
-                                       .ctx = &batch->slots[i],
+                                       .posted = pawl__call_answered,
+                                       .ctx = &batch->posted[i],
                                        .reply_bytes_max = reply_share(batch),
                                        .diag = diag };
 }
@@ -129,20 +100,16 @@ static void do_posted(struct batch *batch, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++) {
         struct pawl_diag diag = { 0 };
         const struct pawl__remote_call call = call_of(batch, i, &diag);
-        pawl__lock(&batch->mutex);
-        batch->waiting++;
-        pawl__unlock(&batch->mutex);
+        pawl__call_begin(&batch->calls, &batch->posted[i]);
         enum pawl_err err = pawl__remote_call(&call);
         if (!err) continue;
-        pawl__lock(&batch->mutex);
-        batch->waiting--;
-        pawl__unlock(&batch->mutex);
+        pawl__call_withdraw(&batch->posted[i]);
         put_refusal(batch, &batch->answers[i], err, &diag);
         batch->answers[i].failed_index = (int64_t)(pawl__blamed_index(&diag) + 1); // from 1 on
     }
-    wait_for_answers(batch);
+    pawl__calls_wait(&batch->calls);
     for (size_t i = first; i < first + count; i++) {
-        const struct pawl_answer *answer = batch->slots[i].answer;
+        const struct pawl_answer *answer = batch->posted[i].answer;
         if (!answer) continue;
         put_answer(batch, answer, &batch->answers[i]);
         if (answer->err && answer->failed_index < batch->ops[i].job_count) {
@@ -220,36 +187,27 @@ static void serve(struct pawl__request *request, enum pawl__wire_path path)
     if (!check_ops(request, &ops, path)) return;
     struct batch batch = { .request = request, .ops = ops.ops, .count = ops.count };
     batch.answers = pawl__arena_calloc(&request->arena, ops.count, sizeof *batch.answers);
-    batch.slots = pawl__arena_calloc(&request->arena, ops.count, sizeof *batch.slots);
-    if (!batch.answers || !batch.slots) {
+    batch.posted = pawl__arena_calloc(&request->arena, ops.count, sizeof *batch.posted);
+    if (!batch.answers || !batch.posted) {
         pawl__remote_refuse(request, PAWL_ERR_NOMEM, NULL);
         return;
     }
-    for (size_t i = 0; i < ops.count; i++) {
-        batch.slots[i].batch = &batch;
-    }
-    pawl__mutex_init(&batch.mutex);
-    pawl__cond_init(&batch.answered);
+    pawl__calls_init(&batch.calls);
     do_all(&batch);
-    pawl__cond_release(&batch.answered);
-    pawl__mutex_release(&batch.mutex);
+    pawl__calls_release(&batch.calls);
     reply(request, &batch);
     for (size_t i = 0; i < ops.count; i++) {
-        pawl_answer_free(batch.slots[i].answer);
+        pawl_answer_free(batch.posted[i].answer);
     }
 }
 
-void pawl__on_remote_submit(struct pawl__request *request)
-{
-    serve(request, PAWL__WIRE_PATH_SUBMIT);
-}
-
-void pawl__on_remote_work(struct pawl__request *request)
-{
-    serve(request, PAWL__WIRE_PATH_WORK);
-}
-
-void pawl__on_remote_admin(struct pawl__request *request)
-{
-    serve(request, PAWL__WIRE_PATH_ADMIN);
-}
+/* Routes whose bodies are operations: name, path. */
+#define X(name, path)                                                                              \
+    void pawl__on_remote_##name(struct pawl__request *request)                                     \
+    {                                                                                              \
+        serve(request, PAWL__WIRE_PATH_##path);                                                    \
+    }
+X(submit, SUBMIT)
+X(work, WORK)
+X(admin, ADMIN)
+#undef X

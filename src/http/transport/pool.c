@@ -114,6 +114,56 @@ void pawl__request_to_pool(struct pawl__request *request, pawl__handler_fn *fn)
     }
 }
 
+/* ---- posted calls that a thread of the pool waits for ---- */
+
+void pawl__calls_init(struct pawl__calls *calls)
+{
+    *calls = (struct pawl__calls){ 0 };
+    pawl__mutex_init(&calls->mutex);
+    pawl__cond_init(&calls->answered);
+}
+
+void pawl__calls_release(struct pawl__calls *calls)
+{
+    pawl__cond_release(&calls->answered);
+    pawl__mutex_release(&calls->mutex);
+}
+
+static void add_waiting(struct pawl__calls *calls, size_t more)
+{
+    pawl__lock(&calls->mutex);
+    calls->waiting += more;
+    pawl__cond_signal(&calls->answered); // under the lock: the waiter's frame may go right after
+    pawl__unlock(&calls->mutex);
+}
+
+void pawl__call_begin(struct pawl__calls *calls, struct pawl__call *call)
+{
+    *call = (struct pawl__call){ .calls = calls };
+    add_waiting(calls, 1);
+}
+
+void pawl__call_withdraw(struct pawl__call *call)
+{
+    add_waiting(call->calls, (size_t)-1);
+}
+
+void pawl__call_answered(struct pawl_answer *taken_answer)
+{
+    struct pawl__call *call = taken_answer->ctx;
+    call->answer = taken_answer;
+    add_waiting(call->calls, (size_t)-1);
+}
+
+void pawl__calls_wait(struct pawl__calls *calls)
+{
+    pawl__lock(&calls->mutex);
+    while (calls->waiting) {
+        pawl__cond_wait(&calls->answered, &calls->mutex);
+    }
+    pawl__unlock(&calls->mutex);
+}
+
 /* ---- background tasks ---- */
 
 struct background {

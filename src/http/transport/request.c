@@ -99,14 +99,15 @@ bool pawl__request_bool(struct pawl__request *request, const char *name, bool *o
     return pawl__reply_invalid(request, name, "%s must be true or false", name);
 }
 
-bool pawl__pages_read(struct pawl__request *request, struct pawl__pages *out)
+bool pawl__numbered_page_read(struct pawl__request *request, struct pawl__numbered_page *out)
 {
-    *out = (struct pawl__pages){ .page = 1, .per_page = 20 };
+    *out = (struct pawl__numbered_page){ .page = 1, .per_page = 20 };
     return pawl__request_int(request, "per_page", 1, 100, &out->per_page) &&
            pawl__request_int(request, "page", 1, PAWL__OFFSET_MAX / out->per_page, &out->page);
 }
 
-void pawl__pages_print(struct pawl__buf *out, const struct pawl__pages *pages, int64_t total)
+void pawl__numbered_page_print(struct pawl__buf *out, const struct pawl__numbered_page *pages,
+                               int64_t total)
 {
     pawl__buf_printf(out, "\"pagination\":{\"total\":%lld,\"page\":%lld,\"per_page\":%lld}",
                      (long long)total, (long long)pages->page, (long long)pages->per_page);

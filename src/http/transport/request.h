@@ -147,13 +147,14 @@ bool pawl__request_int(struct pawl__request *request, const char *name, int64_t 
 /* true, false, 1 or 0 in the query; `*out` untouched when absent. False: answered. */
 bool pawl__request_bool(struct pawl__request *request, const char *name, bool *out);
 /* page and per_page of the query, as administration and dashboards have them. False: answered. */
-struct pawl__pages {
+struct pawl__numbered_page {
     int64_t page, per_page;
     bool oldest_first;
 };
-bool pawl__pages_read(struct pawl__request *request, struct pawl__pages *out);
+bool pawl__numbered_page_read(struct pawl__request *request, struct pawl__numbered_page *out);
 /* "pagination":{...} */
-void pawl__pages_print(struct pawl__buf *out, const struct pawl__pages *pages, int64_t total);
+void pawl__numbered_page_print(struct pawl__buf *out, const struct pawl__numbered_page *pages,
+                               int64_t total);
 /* Beyond it a list must be narrowed down, or read by cursor: what is skipped is read, too. */
 enum { PAWL__OFFSET_MAX = 100000 };
 /* In place. `plus`: a plus is a blank. False: an escape that is not one, or NUL. */

@@ -132,6 +132,26 @@ void pawl__answers_read(uv_async_t *async);
 PAWL_MUST_CHECK bool pawl__background_run(struct pawl__server *server, void (*work)(void *ctx),
                                           void (*done)(void *ctx), void *ctx);
 
+/* Posted calls that a thread of the pool waits for. Each is begun, then posted with
+ * pawl__call_answered and itself as `ctx`; if that fails it is withdrawn. */
+struct pawl__calls {
+    struct pawl__mutex mutex;
+    struct pawl__cond answered;
+    /* guarded by mutex: */
+    size_t waiting;
+};
+struct pawl__call {
+    struct pawl__calls *calls;
+    struct pawl_answer *answer; /* to be freed; NULL: it was not posted, or there is none yet */
+};
+void pawl__calls_init(struct pawl__calls *calls);
+void pawl__calls_release(struct pawl__calls *calls);
+void pawl__call_begin(struct pawl__calls *calls, struct pawl__call *call);
+void pawl__call_withdraw(struct pawl__call *call);
+void pawl__call_answered(struct pawl_answer *taken_answer);
+/* Until all have been answered. */
+void pawl__calls_wait(struct pawl__calls *calls);
+
 /* ---- memory.c ---- */
 
 /* When large requests have ended and it is some time ago that it was done: give their memory back
