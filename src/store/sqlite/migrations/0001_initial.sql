@@ -320,8 +320,9 @@ CREATE TABLE pawl_token (
     used_at_ms    INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- What the arguments of jobs look like, for readers. A schema has a URI, or a job type and a version;
--- of one with a URI type and version are '', and of_type and of_version say what it is about.
+-- What the arguments of jobs look like, for readers. A schema has a URI, or a job type and a
+-- version; if it has a URI, type and version are '', and of_type and of_version say what it is
+-- about.
 CREATE TABLE pawl_args_schema (
     uri           TEXT NOT NULL,
     type          TEXT NOT NULL,

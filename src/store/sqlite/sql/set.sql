@@ -315,8 +315,8 @@ WHERE ties & :ties <> 0
 ORDER BY seq
 LIMIT 1
 
--- Nodes, locks, what programs keep. What is wanted of a table is shown by the virtual table of a list
--- that is written to it: its first columns are the key.
+-- Nodes, locks, what programs keep. What is wanted of a table is shown by the virtual table of a
+-- list that is written to it: its first columns are the key.
 
 -- name: node_load
 SELECT {{node.fields of n}}
