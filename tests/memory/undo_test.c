@@ -189,8 +189,8 @@ struct picture {
 
 static struct picture picture_of(const struct pawl__backend *mem)
 {
-    struct picture picture = { .lanes = mem->catalog.lane_count,
-                               .queues = mem->catalog.queue_count,
+    struct picture picture = { .lanes = mem->set.catalog.lane_count,
+                               .queues = mem->set.catalog.queue_count,
                                .bytes = mem->bytes };
     for (int table = 0; table < PAWL__MEM_TABLES; table++) {
         for (size_t i = 0; i < pawl__mem_shapes[table].order_count; i++) {
@@ -201,7 +201,7 @@ static struct picture picture_of(const struct pawl__backend *mem)
             }
         }
     }
-    picture.paused = pawl__catalog_queue(&mem->catalog, "default")->paused;
+    picture.paused = pawl__catalog_queue(&mem->set.catalog, "default")->paused;
     return picture;
 }
 

@@ -215,34 +215,34 @@ static void list_keys(struct pawl__set *set)
 
 static void tell_move(struct pawl__set *set, const struct pawl__plain_move *move)
 {
-    const struct pawl__lane *lane = set->catalog->lanes[move->lane];
+    const struct pawl__lane *lane = set->catalog.lanes[move->lane];
     bool came = move->from == PAWL__OUTSIDE;
-    pawl__tale_move(set->tale,
+    pawl__tale_move(&set->tale,
                     &(struct pawl__move){ .id = move->id,
                                           .run = move->run,
                                           .from = came ? PAWL_STATE_NONE : move->from,
                                           .to = move->to,
-                                          .queue = pawl__catalog_queue_name(set->catalog, lane),
+                                          .queue = pawl__catalog_queue_name(&set->catalog, lane),
                                           .type = lane->type });
 }
 
 static void count_move(struct pawl__set *set, uint32_t lane, enum pawl_state from,
                        enum pawl_state to)
 {
-    pawl__catalog_count(set->catalog, set->catalog->lanes[lane], from, to);
+    pawl__catalog_count(&set->catalog, set->catalog.lanes[lane], from, to);
 }
 
 void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move)
 {
     count_move(set, move->lane, move->from, move->to);
-    set->tale->ready |= move->to == PAWL_STATE_AVAILABLE;
-    if (set->tale->all_moves) tell_move(set, move);
+    set->tale.ready |= move->to == PAWL_STATE_AVAILABLE;
+    if (set->tale.all_moves) tell_move(set, move);
 }
 
 /* Counters, and what listeners are told. */
 static void note_moves(struct pawl__set *set)
 {
-    struct pawl__tale *tale = set->tale;
+    struct pawl__tale *tale = &set->tale;
     for (size_t i = 0; i < set->move_count; i++) {
         const struct pawl__set_move *move = &set->moves[i];
         count_move(set, move->row->lane, move->from, move->to);

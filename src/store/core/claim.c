@@ -16,7 +16,7 @@ enum { AHEAD_FACTOR = 8 };
 static size_t list_lanes(const struct pawl__claim *claim, const struct pawl__queue *queue,
                          uint32_t turn, struct pawl__claim_lane *lanes)
 {
-    const struct pawl__catalog *catalog = claim->set->catalog;
+    const struct pawl__catalog *catalog = &claim->set->catalog;
     size_t count = 0;
     for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
         if (!pawl__claim_wants(claim->op, catalog->lanes[at - 1]->type)) continue;
@@ -33,7 +33,7 @@ static const struct pawl__queue *queue_at(const struct pawl__claim *claim, size_
     for (size_t i = 0; i < at; i++) {
         if (strcmp(names[i], names[at]) == 0) return NULL;
     }
-    const struct pawl__queue *queue = pawl__catalog_queue(claim->set->catalog, names[at]);
+    const struct pawl__queue *queue = pawl__catalog_queue(&claim->set->catalog, names[at]);
     return queue && !queue->paused ? queue : NULL;
 }
 
@@ -79,8 +79,8 @@ static struct pawl__claim_lane *lane_of(const struct pawl__claim *claim, uint32_
 static bool name_lane(const struct pawl__claim *claim, struct pawl__claim_lane *lane)
 {
     if (lane->type) return true;
-    const struct pawl__lane *of = claim->set->catalog->lanes[lane->at];
-    const char *queue = pawl__catalog_queue_name(claim->set->catalog, of);
+    const struct pawl__lane *of = claim->set->catalog.lanes[lane->at];
+    const char *queue = pawl__catalog_queue_name(&claim->set->catalog, of);
     lane->queue = pawl__arena_dup(&claim->op->arena, queue, strlen(queue));
     lane->type = pawl__arena_dup(&claim->op->arena, of->type, strlen(of->type));
     return lane->queue && lane->type;
@@ -381,9 +381,9 @@ static enum pawl_err check_route(const struct pawl__set *set, const struct pawl_
 /* The answer, as the row is now. */
 static bool hand_over(struct pawl__set *set, struct pawl__op *op, const struct pawl__row *row)
 {
-    const struct pawl__lane *lane = set->catalog->lanes[row->lane];
+    const struct pawl__lane *lane = set->catalog.lanes[row->lane];
     struct pawl_job job = *row->job;
-    job.queue = pawl__catalog_queue_name(set->catalog, lane);
+    job.queue = pawl__catalog_queue_name(&set->catalog, lane);
     job.type = lane->type;
     job.worker = row->worker;
     job.state = row->state;

@@ -21,8 +21,6 @@ struct pawl__backend {
     } jobs[JOBS_MAX];
     size_t count;
     struct pawl__set set;
-    struct pawl__tale tale;
-    struct pawl__catalog catalog;
     struct pawl_diag diag;
     int scans, whole; /* how many scans there were, and how many jobs were read in whole */
     int unsettled;
@@ -145,15 +143,16 @@ static struct pawl__backend backend;
 
 static void learn(const char *queue, int64_t id, bool paused)
 {
-    assert_int_equal(pawl__catalog_learn_queue(&backend.catalog, id, queue, paused, NULL), PAWL_OK);
-    assert_int_equal(pawl__catalog_learn_lane(&backend.catalog, id, id, "send", NULL), PAWL_OK);
+    assert_int_equal(pawl__catalog_learn_queue(&backend.set.catalog, id, queue, paused, NULL),
+                     PAWL_OK);
+    assert_int_equal(pawl__catalog_learn_lane(&backend.set.catalog, id, id, "send", NULL), PAWL_OK);
 }
 
 static int64_t counted_active(const struct pawl__backend *b)
 {
     int64_t active = 0;
-    for (uint32_t i = 0; i < b->catalog.lane_count; i++) {
-        active += b->catalog.lanes[i]->delta[PAWL_STATE_ACTIVE];
+    for (uint32_t i = 0; i < b->set.catalog.lane_count; i++) {
+        active += b->set.catalog.lanes[i]->delta[PAWL_STATE_ACTIVE];
     }
     return active;
 }
@@ -163,8 +162,6 @@ static struct pawl__backend *open_store(const struct pawl__core_table *table)
     memset(&backend, 0, sizeof backend);
     backend.set.table = table;
     backend.set.backend = &backend;
-    backend.set.tale = &backend.tale;
-    backend.set.catalog = &backend.catalog;
     backend.set.now_ms = NOW_MS;
     backend.set.diag = &backend.diag;
     learn("mail", 1, false);
@@ -177,8 +174,6 @@ static void close_store(struct pawl__backend *b)
 {
     assert_true(pawl__set_is_empty(&b->set));
     pawl__set_release(&b->set);
-    pawl__tale_release(&b->tale);
-    pawl__catalog_release(&b->catalog);
 }
 
 static struct pawl_job_id id_of(size_t n)

@@ -22,8 +22,6 @@ struct pawl__backend {
     struct kept kept[NAMES_MAX];
     size_t count;
     struct pawl__set set;
-    struct pawl__tale tale;
-    struct pawl__catalog catalog;
     struct pawl_diag diag;
     int loads, put[PAWL__TABLES];
     bool held;                      /* another transaction has all locks */
@@ -223,7 +221,8 @@ static enum pawl_err scan_ended(struct pawl__backend *b, const struct pawl__ende
 static enum pawl_err queue(struct pawl__backend *b, const char *name, struct pawl_diag *diag)
 {
     if (strchr(name, '?')) return pawl__fail(diag, PAWL_ERR_ARG, "not a name");
-    return pawl__catalog_learn_queue(&b->catalog, b->catalog.queue_count + 1, name, false, diag);
+    return pawl__catalog_learn_queue(&b->set.catalog, b->set.catalog.queue_count + 1, name, false,
+                                     diag);
 }
 
 static const struct pawl__core_table table = {
@@ -242,14 +241,12 @@ static struct pawl__backend *open_store(void)
 {
     static struct pawl__backend backend;
     backend = (struct pawl__backend){ .count = 0 };
-    backend.set = (struct pawl__set){ .table = &table,
-                                      .backend = &backend,
-                                      .tale = &backend.tale,
-                                      .catalog = &backend.catalog,
-                                      .now_ms = NOW_MS,
-                                      .diag = &backend.diag };
-    assert_int_equal(pawl__catalog_learn_queue(&backend.catalog, 1, "mail", false, NULL), PAWL_OK);
-    assert_int_equal(pawl__catalog_learn_lane(&backend.catalog, 1, 1, "send", NULL), PAWL_OK);
+    backend.set = (struct pawl__set){
+        .table = &table, .backend = &backend, .now_ms = NOW_MS, .diag = &backend.diag
+    };
+    assert_int_equal(pawl__catalog_learn_queue(&backend.set.catalog, 1, "mail", false, NULL),
+                     PAWL_OK);
+    assert_int_equal(pawl__catalog_learn_lane(&backend.set.catalog, 1, 1, "send", NULL), PAWL_OK);
     return &backend;
 }
 
@@ -257,8 +254,6 @@ static void close_store(struct pawl__backend *b)
 {
     assert_true(pawl__set_is_empty(&b->set) && b->set.records.count == 0);
     pawl__set_release(&b->set);
-    pawl__tale_release(&b->tale);
-    pawl__catalog_release(&b->catalog);
 }
 
 /* Alone, or together with others where that is possible. */
@@ -440,12 +435,12 @@ static void pause_is_written_and_seen_at_once(void **state)
     assert_int_equal(pause.err, PAWL_OK);
     assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 1);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
-    assert_true(pawl__catalog_queue(&b->catalog, "mail")->paused);
-    assert_false(b->tale.ready);
+    assert_true(pawl__catalog_queue(&b->set.catalog, "mail")->paused);
+    assert_false(b->set.tale.ready);
     run_ops(b, &resume, 1);
     assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 2);
-    assert_false(pawl__catalog_queue(&b->catalog, "mail")->paused);
-    assert_true(b->tale.ready); // what waits there can be claimed
+    assert_false(pawl__catalog_queue(&b->set.catalog, "mail")->paused);
+    assert_true(b->set.tale.ready); // what waits there can be claimed
     close_store(b);
 }
 
@@ -609,9 +604,9 @@ static void jobs_are_retired_up_to_a_limit(void **state)
     assert_true(some.retire.more);
     assert_int_equal(b->asked_before_ms, NOW_MS - 400);
     assert_int_equal(b->archived, 7);
-    assert_int_equal(b->catalog.lanes[0]->delta[PAWL_STATE_COMPLETED], -3);
-    assert_int_equal(b->catalog.lanes[0]->delta[PAWL_STATE_CANCELLED], -4);
-    assert_int_equal(b->catalog.lanes[0]->delta[PAWL_STATE_NONE], 7);
+    assert_int_equal(b->set.catalog.lanes[0]->delta[PAWL_STATE_COMPLETED], -3);
+    assert_int_equal(b->set.catalog.lanes[0]->delta[PAWL_STATE_CANCELLED], -4);
+    assert_int_equal(b->set.catalog.lanes[0]->delta[PAWL_STATE_NONE], 7);
     run_ops(b, &all, 1);
     assert_int_equal(all.retire.moved, 8);
     assert_false(all.retire.more);

@@ -267,7 +267,7 @@ enum pawl_err pawl__rule_queue_pause(struct pawl__set *set, struct pawl__op *op)
 /* Claims of the same transaction see it. A rollback makes the backend read its queues again. */
 enum pawl_err pawl__after_queue_pause(struct pawl__set *set, struct pawl__op *op)
 {
-    pawl__catalog_queue(set->catalog, op->queue.queue)->paused = op->queue.paused;
-    set->tale->ready |= !op->queue.paused;
+    pawl__catalog_queue(&set->catalog, op->queue.queue)->paused = op->queue.paused;
+    set->tale.ready |= !op->queue.paused;
     return PAWL_OK;
 }

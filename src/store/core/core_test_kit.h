@@ -30,11 +30,8 @@ struct pawl__backend {
     bool keys_held; /* by another transaction, for who does not wait */
     size_t keys_read;
     struct pawl__set set;
-    struct pawl__rng rng;
     struct pawl_diag diag;
     struct pawl__arena arena; /* operations' results */
-    struct pawl__tale tale;
-    struct pawl__catalog catalog;
     int loads, stores;
     int put[PAWL__TABLES];          /* rows of other tables */
     struct pawl__progress progress; /* the first of the newest batch */
@@ -45,7 +42,7 @@ struct pawl__backend {
 /* How moves changed the number of jobs in a state. */
 static inline int64_t counted(const struct pawl__backend *b, enum pawl_state state)
 {
-    return b->catalog.lanes[0]->delta[state];
+    return b->set.catalog.lanes[0]->delta[state];
 }
 
 static inline struct pawl__row *stored(struct pawl__backend *b, struct pawl_job_id id)
@@ -211,16 +208,13 @@ static inline struct pawl__backend *open_store(void)
 {
     static struct pawl__backend backend;
     backend = (struct pawl__backend){ .count = 0 };
-    pawl__rng_seed(&backend.rng, 7);
-    backend.set = (struct pawl__set){ .table = &table,
-                                      .backend = &backend,
-                                      .rng = &backend.rng,
-                                      .tale = &backend.tale,
-                                      .catalog = &backend.catalog,
-                                      .now_ms = NOW_MS,
-                                      .diag = &backend.diag };
-    assert_int_equal(pawl__catalog_learn_queue(&backend.catalog, 1, "mail", false, NULL), PAWL_OK);
-    assert_int_equal(pawl__catalog_learn_lane(&backend.catalog, 1, 1, "send", NULL), PAWL_OK);
+    backend.set = (struct pawl__set){
+        .table = &table, .backend = &backend, .now_ms = NOW_MS, .diag = &backend.diag
+    };
+    pawl__rng_seed(&backend.set.rng, 7);
+    assert_int_equal(pawl__catalog_learn_queue(&backend.set.catalog, 1, "mail", false, NULL),
+                     PAWL_OK);
+    assert_int_equal(pawl__catalog_learn_lane(&backend.set.catalog, 1, 1, "send", NULL), PAWL_OK);
     return &backend;
 }
 
@@ -228,8 +222,6 @@ static inline void close_store(struct pawl__backend *b)
 {
     assert_true(pawl__set_is_empty(&b->set));
     pawl__set_release(&b->set);
-    pawl__tale_release(&b->tale);
-    pawl__catalog_release(&b->catalog);
     pawl__arena_release(&b->arena);
 }
 

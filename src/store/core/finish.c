@@ -87,7 +87,7 @@ static enum pawl_err end_run(struct pawl__set *set, struct pawl__row *row, const
     struct pawl__course course = err ? pawl__course_unknown(end->lapsed)
                                  : end->lapsed
                                      ? pawl__course_lapsed(&facts, &retry, row->crashes)
-                                     : pawl__course_failed(&facts, &retry, end->report, set->rng);
+                                     : pawl__course_failed(&facts, &retry, end->report, &set->rng);
     *delay_ms = course.delay_ms;
     if (course.fails) record(set, row, end->report, &course, end->at_ms);
     return follow(set, row, &course);

@@ -41,7 +41,7 @@ static bool add_op(struct pawl__look *look, const struct pawl__op *op)
 static size_t list_lanes(const struct pawl__set *set, struct pawl__op **ops, size_t count,
                          uint32_t *out)
 {
-    const struct pawl__catalog *catalog = set->catalog;
+    const struct pawl__catalog *catalog = &set->catalog;
     size_t lanes = 0;
     for (size_t i = 0; i < count; i++) {
         if (ops[i]->kind != PAWL__OP_CLAIM) continue;

@@ -12,7 +12,6 @@ enum { NOW_MS = 1000 };
 
 struct pawl__backend {
     struct pawl__set set;
-    struct pawl__catalog catalog;
     struct pawl__look seen;  /* what the store says */
     struct pawl__look asked; /* what it was asked */
     uint32_t lane;           /* the first of those */
@@ -38,11 +37,11 @@ static struct pawl__backend *open_store(void)
     b = (struct pawl__backend){ .set.claims_empty = true };
     b.set.table = &table;
     b.set.backend = &b;
-    b.set.catalog = &b.catalog;
     static const char *const queues[] = { "shut", "mail" };
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(pawl__catalog_learn_queue(&b.catalog, i + 1, queues[i], i == 0, NULL), 0);
-        assert_int_equal(pawl__catalog_learn_lane(&b.catalog, i + 1, i + 1, "send", NULL), 0);
+        assert_int_equal(pawl__catalog_learn_queue(&b.set.catalog, i + 1, queues[i], i == 0, NULL),
+                         0);
+        assert_int_equal(pawl__catalog_learn_lane(&b.set.catalog, i + 1, i + 1, "send", NULL), 0);
     }
     return &b;
 }
@@ -50,7 +49,6 @@ static struct pawl__backend *open_store(void)
 static void close_store(struct pawl__backend *b)
 {
     pawl__set_release(&b->set);
-    pawl__catalog_release(&b->catalog);
 }
 
 static const char *const queues[] = { "shut", "mail", "unknown" };
@@ -98,7 +96,7 @@ static void a_claim_after_one_that_found_jobs_does_not_look(void **state)
     b->set.claims_empty = false;
     assert_int_equal(left_of_one(b, (struct pawl__op)CLAIM), 1);
     assert_int_equal(b->looks, 0);
-    b->catalog.queues[1].paused = true; // then it has no lanes
+    b->set.catalog.queues[1].paused = true; // then it has no lanes
     assert_int_equal(left_of_one(b, (struct pawl__op)CLAIM), 0);
     close_store(b);
 }

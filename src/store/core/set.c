@@ -218,12 +218,11 @@ void pawl__set_clear(struct pawl__set *set)
 }
 
 void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
-                    struct pawl__backend *backend, struct pawl__rng *rng, struct pawl__tale *tale,
-                    struct pawl__catalog *catalog)
+                    struct pawl__backend *backend, uint64_t seed)
 {
-    *set = (struct pawl__set){
-        .table = table, .backend = backend, .rng = rng, .tale = tale, .catalog = catalog
-    };
+    *set = (struct pawl__set){ .table = table, .backend = backend };
+    pawl__rng_seed(&set->rng, seed);
+    set->catalog.seed = pawl__rng_next(&set->rng);
 }
 
 void pawl__set_release(struct pawl__set *set)
@@ -248,5 +247,7 @@ void pawl__set_release(struct pawl__set *set)
     pawl__records_release(&set->records);
     pawl__journal_release(&set->journal);
     pawl__arena_release(&set->arena);
+    pawl__tale_release(&set->tale);
+    pawl__catalog_release(&set->catalog);
     memset(set, 0, sizeof *set);
 }

@@ -315,10 +315,12 @@ struct pawl__gathered {
 struct pawl__set {
     const struct pawl__core_table *table;
     struct pawl__backend *backend;
-    struct pawl__rng *rng;
-    struct pawl__tale *tale; /* what listeners are told */
-    struct pawl__catalog *catalog;
-    int64_t now_ms, boost_ms;  /* of the transaction */
+    /* kept between batches: */
+    struct pawl__rng rng;
+    struct pawl__tale tale; /* what listeners are told of the newest batch */
+    struct pawl__catalog catalog;
+    int64_t now_ms;            /* of the transaction */
+    int64_t boost_ms;          /* as the store was made with: set when it is opened */
     struct pawl_diag *diag;    /* where a failure of the transaction is told */
     bool failed;               /* there was no memory */
     bool careful;              /* an id that should be new was taken: look for all of them */
@@ -359,10 +361,9 @@ struct pawl__set {
     struct pawl__arena arena; /* texts of the rows */
 };
 
-/* An empty set of a backend's session. All pointers are borrowed until the release. */
+/* An empty set of a backend's session. Both pointers are borrowed until the release. */
 void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
-                    struct pawl__backend *backend, struct pawl__rng *rng, struct pawl__tale *tale,
-                    struct pawl__catalog *catalog);
+                    struct pawl__backend *backend, uint64_t seed);
 void pawl__set_release(struct pawl__set *set);
 /* Forget everything; the memory is kept. */
 void pawl__set_clear(struct pawl__set *set);

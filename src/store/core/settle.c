@@ -69,7 +69,7 @@ static void list_unchecked(struct pawl__set *set, const struct pawl__row *row)
                                              .run = row->run,
                                              .from = row->was.state,
                                              .to = row->state });
-    pawl__tale_due(set->tale, set->now_ms); // soon
+    pawl__tale_due(&set->tale, set->now_ms); // soon
 }
 
 void pawl__settle_list(struct pawl__set *set)
@@ -141,7 +141,7 @@ static void leave(struct pawl__set *set, const struct pawl__unsettled *before,
     }
     if (!after->ties || !(is_new || changed)) return;
     pawl__set_put(set, PAWL__TABLE_UNSETTLED, after);
-    pawl__tale_due(set->tale, set->now_ms); // soon
+    pawl__tale_due(&set->tale, set->now_ms); // soon
 }
 
 /* ---- rounds ---- */

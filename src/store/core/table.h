@@ -148,7 +148,7 @@ struct pawl__quick {
 };
 
 struct pawl__core_table {
-    /* Begin a transaction for these operations. Sets the set's `now_ms` and `boost_ms`, brings its
+    /* Begin a transaction for these operations. Sets the set's `now_ms`, brings its
      * catalogue up to date. Where several transactions write at once: the locks of the keys that
      * the operations may ask about are taken first, in one order for all, and the time is taken
      * behind them; queues and lanes of new jobs are made before that, in a transaction of their

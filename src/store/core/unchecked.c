@@ -31,9 +31,9 @@ static enum pawl_err read_unique(struct pawl__set *set, const struct pawl__row *
                                  struct pawl__key *key, struct pawl_diag *diag)
 {
     const struct pawl_job *job = row->job;
-    const struct pawl__lane *lane = set->catalog->lanes[row->lane];
+    const struct pawl__lane *lane = set->catalog.lanes[row->lane];
     struct pawl_job_spec spec = { .type = lane->type,
-                                  .queue = pawl__catalog_queue_name(set->catalog, lane) };
+                                  .queue = pawl__catalog_queue_name(&set->catalog, lane) };
     struct pawl__payloads payloads;
     struct pawl__buf buf = { .at = NULL };
     enum pawl_err err = pawl__unique_parse(job->unique, &set->arena, &spec.unique, diag);

@@ -67,7 +67,7 @@ static void check_counts(struct check *check, struct pawl__mem_counts *seen)
         const struct pawl__mem_job *job = row->data;
         seen[job->lane].n[job->archived ? PAWL_STATE_NONE : job->state]++;
     }
-    for (uint32_t lane = 0; lane < mem->catalog.lane_count; lane++) {
+    for (uint32_t lane = 0; lane < mem->set.catalog.lane_count; lane++) {
         for (int state = 0; state < PAWL_STATE_END; state++) {
             if (seen[lane].n[state] == mem->counts[lane].n[state]) continue;
             char text[128];

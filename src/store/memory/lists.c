@@ -280,8 +280,8 @@ static void convert_queue(const struct pawl__backend *mem, const void *data, voi
     *to = (struct pawl_queue_stats){ .queue = from->name,
                                      .paused = from->paused,
                                      .created_at_ms = from->created_at_ms };
-    const struct pawl__queue *queue = pawl__catalog_queue(&mem->catalog, from->name);
-    for (uint32_t at = queue->first_lane; at; at = mem->catalog.lanes[at - 1]->next_lane) {
+    const struct pawl__queue *queue = pawl__catalog_queue(&mem->set.catalog, from->name);
+    for (uint32_t at = queue->first_lane; at; at = mem->set.catalog.lanes[at - 1]->next_lane) {
         const struct pawl__mem_counts *counts = &mem->counts[at - 1];
         to->archived += counts->n[PAWL_STATE_NONE];
         for (int state = 1; state < PAWL_STATE_END; state++) {

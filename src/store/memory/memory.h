@@ -150,16 +150,11 @@ struct pawl__backend {
     int64_t bytes;                   /* of all rows */
     struct pawl__mem_counts *counts; /* by lane */
     size_t count_cap;
-    struct pawl__catalog catalog;
     uint32_t lane_count, queue_count; /* of the catalogue, when the transaction began */
     /* the committer's: */
-    struct pawl__set set;
-    struct pawl__rng rng;
-    struct pawl__tale tale;
-    int64_t now_ms;
-    struct pawl_diag *diag;
-    bool taken; /* an id that should be new was taken: the transaction is done again */
-    bool again; /* another row that should be new was there: the same */
+    struct pawl__set set; /* the mutex guards its catalogue, too: reads name queues by it */
+    bool taken;           /* an id that should be new was taken: the transaction is done again */
+    bool again;           /* another row that should be new was there: the same */
 };
 
 extern const struct pawl__backend_table pawl__backend_memory;

@@ -22,21 +22,21 @@ const struct pawl__mem_queue *pawl__mem_queue_find(const struct pawl__backend *m
 static enum pawl_err make_queue(struct pawl__backend *mem, const char *name, struct pawl_diag *diag)
 {
     (void)diag;
-    if (pawl__catalog_queue(&mem->catalog, name)) return PAWL_OK;
-    const struct pawl__mem_queue queue = { .name = name, .created_at_ms = mem->now_ms };
+    if (pawl__catalog_queue(&mem->set.catalog, name)) return PAWL_OK;
+    const struct pawl__mem_queue queue = { .name = name, .created_at_ms = mem->set.now_ms };
     enum pawl_err err = pawl__mem_put(mem, PAWL__MEM_QUEUE, pawl__mem_no_job, &queue);
     if (err) return err;
-    return pawl__catalog_learn_queue(&mem->catalog, mem->catalog.queue_count + 1, name, false,
-                                     mem->diag);
+    return pawl__catalog_learn_queue(&mem->set.catalog, mem->set.catalog.queue_count + 1, name,
+                                     false, mem->set.diag);
 }
 
 /* Counters for one more lane. */
 static enum pawl_err room_for_lane(struct pawl__backend *mem)
 {
-    if (mem->catalog.lane_count < mem->count_cap) return PAWL_OK;
+    if (mem->set.catalog.lane_count < mem->count_cap) return PAWL_OK;
     size_t cap = mem->count_cap ? mem->count_cap * 2 : 16;
     struct pawl__mem_counts *counts = realloc(mem->counts, cap * sizeof *counts);
-    if (!counts) return pawl__fail_nomem(mem->diag);
+    if (!counts) return pawl__fail_nomem(mem->set.diag);
     memset(counts + mem->count_cap, 0, (cap - mem->count_cap) * sizeof *counts);
     mem->counts = counts;
     mem->count_cap = cap;
@@ -47,17 +47,17 @@ enum pawl_err pawl__mem_lane(struct pawl__backend *mem, const char *queue, const
                              uint32_t *out, struct pawl_diag *diag)
 {
     (void)diag;
-    const struct pawl__lane *lane = pawl__catalog_lane(&mem->catalog, queue, type);
+    const struct pawl__lane *lane = pawl__catalog_lane(&mem->set.catalog, queue, type);
     if (!lane) {
         enum pawl_err err = make_queue(mem, queue, NULL);
         if (!err) err = room_for_lane(mem);
         if (!err) {
-            err = pawl__catalog_learn_lane(&mem->catalog, mem->catalog.lane_count + 1,
-                                           pawl__catalog_queue(&mem->catalog, queue)->id, type,
-                                           mem->diag);
+            err = pawl__catalog_learn_lane(&mem->set.catalog, mem->set.catalog.lane_count + 1,
+                                           pawl__catalog_queue(&mem->set.catalog, queue)->id, type,
+                                           mem->set.diag);
         }
         if (err) return err;
-        lane = pawl__catalog_lane(&mem->catalog, queue, type);
+        lane = pawl__catalog_lane(&mem->set.catalog, queue, type);
     }
     *out = lane->at;
     return PAWL_OK;
@@ -68,17 +68,16 @@ enum pawl_err pawl__mem_lane(struct pawl__backend *mem, const char *queue, const
 static enum pawl_err begin(struct pawl__backend *mem, struct pawl__op **ops, size_t count)
 {
     (void)ops, (void)count;
-    mem->now_ms = mem->set.now_ms = pawl__clock_wall_ms(mem->clock);
-    mem->set.boost_ms = PAWL__RANK_BOOST_MS;
-    mem->lane_count = mem->catalog.lane_count;
-    mem->queue_count = mem->catalog.queue_count;
+    mem->set.now_ms = pawl__clock_wall_ms(mem->clock);
+    mem->lane_count = mem->set.catalog.lane_count;
+    mem->queue_count = mem->set.catalog.queue_count;
     mem->taken = mem->again = false;
     return PAWL_OK;
 }
 
 static enum pawl_err commit(struct pawl__backend *mem)
 {
-    struct pawl__catalog *catalog = &mem->catalog;
+    struct pawl__catalog *catalog = &mem->set.catalog;
     for (uint32_t i = 0; i < catalog->touched_count; i++) {
         uint32_t lane = catalog->touched[i];
         for (int state = 0; state < PAWL_STATE_END; state++) {
@@ -93,7 +92,7 @@ static enum pawl_err commit(struct pawl__backend *mem)
 
 static void rollback(struct pawl__backend *mem)
 {
-    struct pawl__catalog *catalog = &mem->catalog;
+    struct pawl__catalog *catalog = &mem->set.catalog;
     pawl__mem_undo(mem);
     pawl__catalog_truncate(catalog, mem->lane_count, mem->queue_count);
     for (uint32_t i = 0; i < catalog->queue_count; i++) {
@@ -112,21 +111,19 @@ static enum pawl_err apply(struct pawl__backend *mem, struct pawl__op **ops, siz
                            struct pawl_diag *diag)
 {
     pawl__lock(&mem->mutex);
-    mem->diag = diag;
     enum pawl_err err = pawl__core_apply(&mem->set, ops, count, diag);
-    mem->diag = NULL;
     pawl__unlock(&mem->mutex);
     return err;
 }
 
 static void note(struct pawl__backend *mem, bool all_moves)
 {
-    mem->tale.all_moves = all_moves;
+    mem->set.tale.all_moves = all_moves;
 }
 
 static bool told(struct pawl__backend *mem, struct pawl__notice *out)
 {
-    return pawl__tale_tell(&mem->tale, mem->now_ms, out);
+    return pawl__tale_tell(&mem->set.tale, mem->set.now_ms, out);
 }
 
 const struct pawl__core_table pawl__mem_core = {
@@ -159,8 +156,6 @@ static void close_store(struct pawl__backend *mem)
 {
     pawl__set_release(&mem->set);
     pawl__mem_rows_release(mem);
-    pawl__catalog_release(&mem->catalog);
-    pawl__tale_release(&mem->tale);
     pawl__mutex_release(&mem->mutex);
     free(mem->counts);
     free(mem);
@@ -177,9 +172,8 @@ static enum pawl_err open_store(const struct pawl_config *config, struct pawl__b
     if (!mem) return pawl__fail_nomem(diag);
     mem->clock = config->clock;
     pawl__mutex_init(&mem->mutex);
-    pawl__rng_seed(&mem->rng, config->seed);
-    mem->catalog.seed = pawl__rng_next(&mem->rng);
-    pawl__set_init(&mem->set, &pawl__mem_core, mem, &mem->rng, &mem->tale, &mem->catalog);
+    pawl__set_init(&mem->set, &pawl__mem_core, mem, config->seed);
+    mem->set.boost_ms = PAWL__RANK_BOOST_MS;
     for (int table = 0; table < PAWL__MEM_TABLES; table++) {
         for (size_t i = 0; i < pawl__mem_shapes[table].order_count; i++) {
             mem->tables[table][i] =

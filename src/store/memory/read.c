@@ -11,10 +11,10 @@
 struct pawl_job pawl__mem_view(const struct pawl__backend *mem, const struct pawl__mem_row *row)
 {
     const struct pawl__mem_job *from = row->data;
-    const struct pawl__lane *lane = mem->catalog.lanes[from->lane];
+    const struct pawl__lane *lane = mem->set.catalog.lanes[from->lane];
     struct pawl_job job = pawl__job_empty;
     job.id = row->of;
-    job.queue = pawl__catalog_queue_name(&mem->catalog, lane);
+    job.queue = pawl__catalog_queue_name(&mem->set.catalog, lane);
     job.type = lane->type;
 #define X(member, ...) job.member = from->member;
     PAWL__JOB_FACTS(X)

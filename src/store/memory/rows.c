@@ -86,7 +86,7 @@ static struct pawl__mem_row *new_row(struct pawl__backend *mem, const struct paw
     memcpy(copy, data, shape->of->bytes);
     if (shape->of->of_job) *(const struct pawl__row **)(void *)copy = NULL;
     own_texts(shape, copy, copy + shape->of->bytes);
-    row->weight = pawl__rng_next(&mem->rng);
+    row->weight = pawl__rng_next(&mem->set.rng);
     row->bytes = bytes;
     row->shape = shape;
     row->data = copy;
@@ -159,7 +159,7 @@ enum pawl_err pawl__mem_put(struct pawl__backend *mem, enum pawl__mem_table tabl
     struct pawl__mem_row *was = pawl__mem_find(mem, table, of, data);
     struct pawl__mem_row *is = room_for_change(mem) ? new_row(mem, &pawl__mem_shapes[table], data)
                                                     : NULL;
-    if (!is) return pawl__fail_nomem(mem->diag);
+    if (!is) return pawl__fail_nomem(mem->set.diag);
     is->of = of;
     is->seq = was ? was->seq : ++mem->seq;
     change(mem, (struct pawl__mem_change){ table, was, is });
@@ -169,7 +169,7 @@ enum pawl_err pawl__mem_put(struct pawl__backend *mem, enum pawl__mem_table tabl
 enum pawl_err pawl__mem_drop(struct pawl__backend *mem, enum pawl__mem_table table,
                              struct pawl__mem_row *row)
 {
-    if (!room_for_change(mem)) return pawl__fail_nomem(mem->diag);
+    if (!room_for_change(mem)) return pawl__fail_nomem(mem->set.diag);
     change(mem, (struct pawl__mem_change){ .table = table, .was = row });
     return PAWL_OK;
 }

@@ -46,7 +46,7 @@ enum pawl_err pawl__mem_scan_ready(struct pawl__backend *mem, struct pawl__claim
         pawl__mem_index_of(mem, PAWL__MEM_JOB, PAWL__MEM_JOB_READY);
     const struct pawl__mem_row **heads =
         pawl__arena_alloc(&mem->set.arena, (claim->lane_count + 1) * sizeof(*heads));
-    if (!heads) return pawl__fail_nomem(mem->diag);
+    if (!heads) return pawl__fail_nomem(mem->set.diag);
     for (size_t i = 0; i < claim->lane_count; i++) {
         const struct pawl__mem_job first = { .lane = claim->lanes[i].at, .rank = INT64_MIN };
         heads[i] = in_lane(pawl__mem_from(index, &(struct pawl__mem_row){ .data = &first }),
@@ -84,7 +84,7 @@ enum pawl_err pawl__mem_scan_due(struct pawl__backend *mem, enum pawl__due what,
     const struct pawl__mem_index *index = due_index(mem, what);
     const struct pawl__mem_row *row = pawl__mem_from(index, NULL);
     *count = 0;
-    for (; row && due_at(row, what) <= mem->now_ms; row = pawl__mem_after(index, row)) {
+    for (; row && due_at(row, what) <= mem->set.now_ms; row = pawl__mem_after(index, row)) {
         if ((int64_t)*count == limit) break;
         ids[(*count)++] = row->of;
     }
@@ -107,7 +107,7 @@ static enum pawl_err forget_requests(struct pawl__backend *mem, int64_t limit)
     enum pawl_err err = PAWL_OK;
     for (; row && !err && limit > 0; row = next) {
         next = pawl__mem_after(index, row);
-        if (((const struct pawl__request_key *)row->data)->until_ms > mem->now_ms) continue;
+        if (((const struct pawl__request_key *)row->data)->until_ms > mem->set.now_ms) continue;
         err = pawl__mem_drop(mem, table, row);
         limit--;
     }
@@ -122,7 +122,7 @@ enum pawl_err pawl__mem_forget_keys(struct pawl__backend *mem, int64_t limit)
     enum pawl_err err = PAWL_OK;
     for (; !err && left > 0; left--) {
         struct pawl__mem_row *row = pawl__mem_from(index, NULL);
-        if (!row || ((const struct pawl__key_row *)row->data)->until_ms > mem->now_ms) break;
+        if (!row || ((const struct pawl__key_row *)row->data)->until_ms > mem->set.now_ms) break;
         err = pawl__mem_drop(mem, PAWL__MEM_KEY, row);
     }
     return err ? err : forget_requests(mem, limit);
@@ -219,9 +219,9 @@ enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, stru
     {
         const struct pawl__node *node = row->data;
         if (strcmp(node->name, name) == 0) continue;
-        bool alive = node->alive_until_ms > mem->now_ms;
+        bool alive = node->alive_until_ms > mem->set.now_ms;
         out->alive += alive;
-        *silent += is_silent(node, mem->now_ms);
+        *silent += is_silent(node, mem->set.now_ms);
         bool next = !out->silent_at_ms || node->alive_until_ms < out->silent_at_ms;
         if (alive && node->lease_ms && next) out->silent_at_ms = node->alive_until_ms;
     }
@@ -266,7 +266,7 @@ enum pawl_err pawl__mem_match(struct pawl__backend *mem, const struct pawl_filte
     struct pawl__arena scratch = { 0 };
     *count = 0;
     *ids = pawl__arena_alloc(arena, (size_t)limit * sizeof **ids);
-    if (!*ids) return pawl__fail_nomem(mem->diag);
+    if (!*ids) return pawl__fail_nomem(mem->set.diag);
     PAWL__MEM_EACH(row, mem, PAWL__MEM_JOB, PAWL__MEM_JOB_BY_AGE)
     {
         struct pawl_job job = pawl__mem_view(mem, row);

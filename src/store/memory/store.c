@@ -41,7 +41,7 @@ static void write_fields(struct pawl__mem_job *job, const struct pawl__row *row)
 static enum pawl_err refuse_taken(struct pawl__backend *mem)
 {
     mem->taken = true;
-    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "an id that was made up is taken");
+    return pawl__fail(mem->set.diag, PAWL_ERR_BUSY, "an id that was made up is taken");
 }
 
 static enum pawl_err write_row(struct pawl__backend *mem, const struct pawl__row *row)
@@ -216,7 +216,7 @@ static enum pawl_err put_new(struct pawl__backend *mem, enum pawl__mem_table tab
 {
     if (!pawl__mem_find(mem, table, of, data)) return pawl__mem_put(mem, table, of, data);
     mem->again = true;
-    return pawl__fail(mem->diag, PAWL_ERR_BUSY, "a row that was to be new is there already");
+    return pawl__fail(mem->set.diag, PAWL_ERR_BUSY, "a row that was to be new is there already");
 }
 
 /* Records are written as their kind says. */

@@ -25,7 +25,7 @@ static enum pawl_err reconnect_patiently(struct pawl__backend *pg, int64_t patie
 {
     enum pawl_err err;
     for (int64_t waited_ms = 0;; waited_ms += NAP_MS) {
-        err = pawl__pg_reconnect(pg, pg->diag);
+        err = pawl__pg_reconnect(pg, pg->set.diag);
         if (err != PAWL_ERR_IO || waited_ms >= patience_ms) return err;
         nap(NAP_MS);
     }
@@ -44,12 +44,10 @@ static enum pawl_err begin(struct pawl__backend *pg, struct pawl__op **ops, size
     if (err) return err;
     pawl__pg_call(conn, PG_TURN_BEGIN); // behind the locks: the time when we have them
     pawl__pg_send_keep(conn, 0);
-    err = pawl__pg_sync(conn, pg->diag);
+    err = pawl__pg_sync(conn, pg->set.diag);
     if (err) return err;
     const PGresult *turn = conn->kept[0];
-    pg->now_ms = pg->clock ? pawl__clock_wall_ms(pg->clock) : pawl__pg_int(turn, 0, 0);
-    pg->set.now_ms = pg->now_ms;
-    pg->set.boost_ms = pg->boost_ms;
+    pg->set.now_ms = pg->clock ? pawl__clock_wall_ms(pg->clock) : pawl__pg_int(turn, 0, 0);
     return pawl__pg_catalog_refresh(pg, pawl__pg_int(turn, 0, 1));
 }
 
@@ -95,15 +93,15 @@ static enum pawl_err settle_commit(struct pawl__backend *pg)
         err = reconnect_patiently(pg, PATIENCE_MS);
         if (err) continue;
         call_turn(pg, PG_TURN_SETTLE);
-        err = pawl__pg_ask(&pg->writer, &row, pg->diag);
+        err = pawl__pg_ask(&pg->writer, &row, pg->set.diag);
     }
     if (err) {
-        return pawl__fail(pg->diag, PAWL_ERR_IO,
+        return pawl__fail(pg->set.diag, PAWL_ERR_IO,
                           "could not learn whether the commit happened: the connection was lost");
     }
     if (!pawl__pg_bool(row, 0, 0)) return PAWL_OK;
     pg->writer.again = true;
-    return pawl__fail(pg->diag, PAWL_ERR_BUSY, "could not commit: the connection was lost");
+    return pawl__fail(pg->set.diag, PAWL_ERR_BUSY, "could not commit: the connection was lost");
 }
 
 /* What must touch so many rows is looked at before it is too late. */
@@ -119,7 +117,7 @@ static enum pawl_err commit(struct pawl__backend *pg)
 {
     struct pawl__pg_conn *conn = &pg->writer;
     if (has_expectations(conn)) {
-        enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+        enum pawl_err err = pawl__pg_sync(conn, pg->set.diag);
         if (err) return err;
     }
     if (pg->order) pg->order(pg->order_ctx);
@@ -128,11 +126,11 @@ static enum pawl_err commit(struct pawl__backend *pg)
     pawl__pg_send(conn);
     pawl__pg_call(conn, PG_COMMIT);
     pawl__pg_send_keep(conn, 0);
-    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    enum pawl_err err = pawl__pg_sync(conn, pg->set.diag);
     if (err) return conn->lost ? settle_commit(pg) : err;
     conn->in_transaction = false;
     if (strcmp(PQcmdStatus(conn->kept[0]), "COMMIT") == 0) return PAWL_OK;
-    return pawl__fail(pg->diag, PAWL_ERR_IO, "could not commit: the server rolled back");
+    return pawl__fail(pg->set.diag, PAWL_ERR_IO, "could not commit: the server rolled back");
 }
 
 /* Jobs of some states are found by rolls. */
@@ -147,7 +145,7 @@ enum pawl_err pawl__pg_commit(struct pawl__backend *pg)
     enum pawl_err err = pawl__pg_rolls_flush(pg);
     if (!err) err = pawl__pg_counts_flush(pg);
     if (!err) err = commit(pg);
-    pg->worn += pg->catalog.moves;
+    pg->worn += pg->set.catalog.moves;
     pawl__pg_rolls_reset(pg);
     return err;
 }
@@ -182,9 +180,7 @@ enum pawl__retry pawl__pg_retry(struct pawl__backend *pg)
 enum pawl_err pawl__pg_apply(struct pawl__backend *pg, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag)
 {
-    pg->diag = diag;
     enum pawl_err err = pawl__core_apply(&pg->set, ops, count, diag);
-    pg->diag = NULL;
     if (!err) pawl__pg_janitor_consider(pg);
     return err;
 }

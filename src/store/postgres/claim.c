@@ -100,7 +100,7 @@ static enum pawl_err sort_rows(struct scan *scan, const PGresult *rows, int rank
 {
     size_t count = (size_t)PQntuples(rows);
     *out = pawl__arena_alloc(&scan->pg->arena, (count + 1) * sizeof **out);
-    if (!*out) return pawl__fail_nomem(scan->pg->diag);
+    if (!*out) return pawl__fail_nomem(scan->pg->set.diag);
     for (size_t i = 0; i < count; i++) {
         const struct pawl__pg_pick *pick = find_pick(scan, pawl__pg_id(rows, (int)i, id));
         (*out)[i] = (struct turn){ .order = { .rank = pawl__pg_int(rows, (int)i, rank),
@@ -119,7 +119,7 @@ static enum pawl_err give_row(struct scan *scan, const PGresult *rows, const str
     struct pawl__backend *pg = scan->pg;
     struct pawl_job facts;
     if (pawl__pg_read_facts(rows, turn->at, TAKE_FACTS, &scan->claim->op->arena, &facts)) {
-        return pawl__fail_nomem(pg->diag);
+        return pawl__fail_nomem(pg->set.diag);
     }
     const struct pawl__claim_stand stand = {
         .order = turn->order,
@@ -131,7 +131,7 @@ static enum pawl_err give_row(struct scan *scan, const PGresult *rows, const str
     };
     const struct pawl_job *job =
         pawl__claim_give(scan->claim, turn->pick->cursor->lane, &facts, &stand);
-    if (!job) return pawl__fail_nomem(pg->diag);
+    if (!job) return pawl__fail_nomem(pg->set.diag);
     pawl__pg_roll_lease(pg, job->lease_until_ms, job->worker, job->id);
     settle(scan, job->id);
     return PAWL_OK;
@@ -145,7 +145,7 @@ static void send_take(struct scan *scan)
     bool light = op->claim.bytes_max && !first;
     pawl__pg_call(conn, light ? PG_CLAIM_TAKE_LIGHT : PG_CLAIM_TAKE);
     // the statements number their parameters alike
-    pawl__pg_bind(conn, PG_CLAIM_TAKE_now_ms, scan->pg->now_ms);
+    pawl__pg_bind(conn, PG_CLAIM_TAKE_now_ms, scan->pg->set.now_ms);
     pawl__pg_bind(conn, PG_CLAIM_TAKE_lease_min, PAWL_LEASE_MIN_MS);
     pawl__pg_bind(conn, PG_CLAIM_TAKE_lease_ms, op->claim.lease_ms);
     pawl__pg_bind_bool(conn, PG_CLAIM_TAKE_timed, op->claim.timed);
@@ -173,7 +173,7 @@ _Static_assert((int)PG_CLAIM_TAKE_now_ms == (int)PG_CLAIM_TAKE_LIGHT_now_ms &&
 static enum pawl_err take_plain(struct scan *scan)
 {
     send_take(scan);
-    enum pawl_err err = pawl__pg_sync(&scan->pg->writer, scan->pg->diag);
+    enum pawl_err err = pawl__pg_sync(&scan->pg->writer, scan->pg->set.diag);
     if (err) return err;
     const PGresult *rows = scan->pg->writer.kept[SLOT_TAKEN];
     struct turn *turns;
@@ -198,10 +198,10 @@ static enum pawl_err hold_left(struct scan *scan, bool *any)
     pawl__pg_call(conn, PG_CLAIM_HOLD);
     pawl__pg_list_again(conn, PG_CLAIM_HOLD_ids, ids);
     pawl__pg_bind(conn, PG_CLAIM_HOLD_rank_max, scan->ready.rank_max);
-    pawl__pg_bind(conn, PG_CLAIM_HOLD_now_ms, scan->pg->now_ms);
+    pawl__pg_bind(conn, PG_CLAIM_HOLD_now_ms, scan->pg->set.now_ms);
     pawl__pg_bind(conn, PG_CLAIM_HOLD_givable, (int64_t)givable(scan));
     pawl__pg_send_keep(conn, SLOT_HELD);
-    return pawl__pg_sync(conn, scan->pg->diag);
+    return pawl__pg_sync(conn, scan->pg->set.diag);
 }
 
 /* What is not ours goes back onto the roll: another transaction holds it, which may leave the job
@@ -216,11 +216,11 @@ static enum pawl_err put_back(struct scan *scan, const PGresult *left, const PGr
         const struct pawl__pg_pick *pick = find_pick(scan, id);
         uint32_t lane = pick->cursor->lane->at;
         scan->claim->passed_over = true;
-        pawl__pg_roll_ready(scan->pg,
-                            &(struct pawl__pg_waiting){ .lane = scan->pg->catalog.lanes[lane]->id,
-                                                        .rank = pawl__pg_int(left, i, 1),
-                                                        .id = pick->id,
-                                                        .arrival = pick->seat });
+        pawl__pg_roll_ready(
+            scan->pg, &(struct pawl__pg_waiting){ .lane = scan->pg->set.catalog.lanes[lane]->id,
+                                                  .rank = pawl__pg_int(left, i, 1),
+                                                  .id = pick->id,
+                                                  .arrival = pick->seat });
     }
     return err;
 }

@@ -117,11 +117,11 @@ enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops
     PGresult *records = NULL;
     if (needed.all) lock_all(pg);
     if (needed.all || (!needed.submitted && !returns)) return PAWL_OK;
-    enum pawl_err err = returns ? pawl__pg_ask(&pg->writer, &records, pg->diag) : PAWL_OK;
+    enum pawl_err err = returns ? pawl__pg_ask(&pg->writer, &records, pg->set.diag) : PAWL_OK;
     if (err) return err;
     size_t cap = needed.submitted + (size_t)(records ? PQntuples(records) : 0) * PAWL__KEYS_MAX;
     needed.numbers = pawl__arena_alloc(&pg->arena, (cap + 1) * sizeof *needed.numbers);
-    if (!needed.numbers) return pawl__fail_nomem(pg->diag);
+    if (!needed.numbers) return pawl__fail_nomem(pg->set.diag);
     for (size_t i = 0; i < count; i++) {
         number_submitted(&needed, ops[i]);
     }
@@ -145,7 +145,7 @@ static enum pawl_err want_records(struct pawl__backend *pg, struct pawl__set *se
     }
     if (!ids->count) return PAWL_OK;
     PGresult *records;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &records, pg->diag);
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &records, pg->set.diag);
     for (int i = 0; !err && i < PQntuples(records); i++) {
         pawl__keys_want(set, pawl__pg_raw(records, i, 0));
     }
@@ -188,7 +188,7 @@ enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set
         pawl__pg_list_add_bytes(digests, keys[i].digest, sizeof keys[i].digest);
     }
     pawl__pg_send_keep(&pg->writer, SLOT_HOLDERS);
-    err = pawl__pg_sync(&pg->writer, pg->diag);
+    err = pawl__pg_sync(&pg->writer, pg->set.diag);
     if (!err && !wait) read_try(pg, keys, set->unread_keys);
     const PGresult *rows = pg->writer.kept[SLOT_HOLDERS];
     for (int i = 0; !err && i < PQntuples(rows); i++) {

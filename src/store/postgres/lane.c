@@ -34,13 +34,13 @@ static void look_for_missing(const struct pawl__backend *pg, const struct pawl__
                              struct missing *missing)
 {
     if (op->kind == PAWL__OP_QUEUE_PAUSE) {
-        if (!pawl__catalog_queue(&pg->catalog, op->queue.queue))
+        if (!pawl__catalog_queue(&pg->set.catalog, op->queue.queue))
             miss(missing, op->queue.queue, NULL);
         return;
     }
     for (size_t i = 0; op->kind == PAWL__OP_SUBMIT && i < op->submit.count; i++) {
         const struct pawl_job_spec *spec = op->submit.jobs[i].spec;
-        if (!pawl__catalog_lane(&pg->catalog, spec->queue, spec->type)) {
+        if (!pawl__catalog_lane(&pg->set.catalog, spec->queue, spec->type)) {
             miss(missing, spec->queue, spec->type);
         }
     }
@@ -80,7 +80,7 @@ static enum pawl_err make_missing(struct pawl__backend *pg, struct pawl__op **op
                           .types = pawl__pg_list(conn, PG_LANE_INSERT_types, PAWL__PG_TEXTS) });
     pawl__pg_send(conn);
     pawl__pg_say(conn, PG_COMMIT);
-    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    enum pawl_err err = pawl__pg_sync(conn, pg->set.diag);
     if (err) return err;
     conn->in_transaction = false;
     return pawl__pg_catalog_refresh(pg, pawl__pg_int(conn->kept[0], 0, 0));
@@ -96,14 +96,14 @@ enum pawl_err pawl__pg_catalog_prepare(struct pawl__backend *pg, struct pawl__op
 /* All that can be made was made before the transaction began. */
 enum pawl_err pawl__pg_queue(struct pawl__backend *pg, const char *name, struct pawl_diag *diag)
 {
-    if (pawl__catalog_queue(&pg->catalog, name)) return PAWL_OK;
+    if (pawl__catalog_queue(&pg->set.catalog, name)) return PAWL_OK;
     return pawl__fail(diag, PAWL_ERR_ARG, "the queue's name is not UTF-8");
 }
 
 enum pawl_err pawl__pg_lane_at(struct pawl__backend *pg, const char *queue, const char *type,
                                uint32_t *out, struct pawl_diag *diag)
 {
-    const struct pawl__lane *lane = pawl__catalog_lane(&pg->catalog, queue, type);
+    const struct pawl__lane *lane = pawl__catalog_lane(&pg->set.catalog, queue, type);
     if (!lane) {
         return pawl__fail(diag, PAWL_ERR_ARG, "the job's queue or type is not UTF-8");
     }
@@ -129,8 +129,8 @@ enum pawl_err pawl__pg_counts_flush(struct pawl__backend *pg)
     struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_COUNT_ADD_lanes, PAWL__PG_INTS);
     struct pawl__pg_list *states = pawl__pg_list(conn, PG_COUNT_ADD_states, PAWL__PG_INTS);
     struct pawl__pg_list *deltas = pawl__pg_list(conn, PG_COUNT_ADD_deltas, PAWL__PG_INTS);
-    for (uint32_t i = 0; i < pg->catalog.touched_count; i++) {
-        const struct pawl__lane *lane = pg->catalog.lanes[pg->catalog.touched[i]];
+    for (uint32_t i = 0; i < pg->set.catalog.touched_count; i++) {
+        const struct pawl__lane *lane = pg->set.catalog.lanes[pg->set.catalog.touched[i]];
         for (int state = 0; state < PAWL_STATE_END; state++) {
             if (!lane->delta[state]) continue;
             pawl__pg_list_add(lanes, lane->id);

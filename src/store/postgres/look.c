@@ -30,7 +30,7 @@ static void call_look(struct pawl__backend *pg, const struct pawl__look *look)
     pawl__pg_call(conn, PG_LOOK);
     struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_LOOK_lanes, PAWL__PG_INTS);
     for (size_t i = 0; i < look->lane_count; i++) {
-        pawl__pg_list_add(lanes, pg->catalog.lanes[look->lanes[i]]->id);
+        pawl__pg_list_add(lanes, pg->set.catalog.lanes[look->lanes[i]]->id);
     }
     list_states(pawl__pg_list(conn, PG_LOOK_ended_states, PAWL__PG_INTS), look->ended_states);
     list_states(pawl__pg_list(conn, PG_LOOK_old_states, PAWL__PG_INTS), look->old_states);

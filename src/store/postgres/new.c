@@ -91,7 +91,7 @@ static void send_jobs(struct pawl__backend *pg, const struct news *news, bool ex
     struct pawl__pg_conn *conn = &pg->writer;
     struct pawl__pg_list *lists[LISTS] = { NULL };
     pawl__pg_call(conn, extras ? PG_NEW_JOBS : PG_NEW_JOBS_PLAIN);
-    pawl__pg_bind(conn, PG_NEW_JOBS_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_NEW_JOBS_now_ms, pg->set.now_ms);
     begin_lists(conn, extras, lists);
     for (size_t i = 0; i < news->count; i++) {
         list_row(lists, &news->rows[i], extras);
@@ -175,7 +175,7 @@ static void send_alike(struct pawl__backend *pg, const struct news *news, size_t
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_lane, one->lane_id);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_priority, one->job->spec->priority);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_attempts_max, one->job->spec->retry.attempts_max);
-    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_now_ms, pg->set.now_ms);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_due_at_ms, one->settled.due_at_ms);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_rank, one->settled.rank);
     pawl__pg_bind(conn, PG_NEW_JOBS_ALIKE_state, one->settled.state);
@@ -221,10 +221,10 @@ static enum pawl_err look_for_archived(struct pawl__backend *pg, const struct ne
     }
     if (!ids->count) return PAWL_OK;
     pawl__pg_send_keep(&pg->writer, SLOT_ARCHIVED);
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     if (err || !PQntuples(pg->writer.kept[SLOT_ARCHIVED])) return err;
     pg->writer.clash = true; // it will be found the next time
-    return pawl__fail(pg->diag, PAWL_ERR_BUSY, "could not submit: an id was taken meanwhile");
+    return pawl__fail(pg->set.diag, PAWL_ERR_BUSY, "could not submit: an id was taken meanwhile");
 }
 
 enum pawl_err pawl__pg_births_store(struct pawl__backend *pg)
@@ -235,13 +235,13 @@ enum pawl_err pawl__pg_births_store(struct pawl__backend *pg)
     }
     if (!news.count) return PAWL_OK;
     news.rows = pawl__arena_alloc(&pg->arena, news.count * sizeof *news.rows);
-    if (!news.rows) return pawl__fail_nomem(pg->diag);
+    if (!news.rows) return pawl__fail_nomem(pg->set.diag);
     struct pawl__pg_new_row *to = news.rows;
     for (size_t i = 0; i < pg->set.row_count; i++) {
         const struct pawl__row *row = pawl__set_at(&pg->set, i);
         if (!row->birth) continue;
         *to++ = (struct pawl__pg_new_row){ .job = row->birth->job,
-                                           .lane_id = pg->catalog.lanes[row->lane]->id,
+                                           .lane_id = pg->set.catalog.lanes[row->lane]->id,
                                            .settled = row->birth->settled,
                                            .lane = row->lane,
                                            .keys = row->keys };

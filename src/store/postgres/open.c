@@ -55,7 +55,7 @@ static enum pawl_err connect_writer(struct pawl__backend *pg, const struct pawl_
 {
     enum pawl_err err = migrate(pg, how, diag);
     if (!err) err = pawl__pg_reconnect(pg, diag);
-    if (!err) err = pawl__sql_boost_read(pg, &pg->boost_ms, diag);
+    if (!err) err = pawl__sql_boost_read(pg, diag);
     return err || pg->read_only ? err : pawl__pg_turns_forget(pg, diag);
 }
 
@@ -65,10 +65,8 @@ static void close_store(struct pawl__backend *pg)
     if (!pg->read_only) (void)pawl__pg_turns_forget(pg, NULL);
     pawl__pg_conn_release(&pg->writer);
     pawl__pg_readers_drop(pg);
-    pawl__catalog_release(&pg->catalog);
     pawl__set_release(&pg->set);
     pawl__pg_rolls_release(pg);
-    pawl__tale_release(&pg->tale);
     pawl__arena_release(&pg->arena);
     pawl__pool_release(&pg->sql.pool);
     free(pg->url);
@@ -82,12 +80,9 @@ static struct pawl__backend *pg_new(const char *url, uint64_t seed)
     pawl__pool_init(&pg->sql.pool, PAWL__READERS_MAX);
     pawl__pg_janitor_init(pg);
     pg->home = pg;
-    pawl__rng_seed(&pg->rng, seed);
-    pg->catalog.seed = pawl__rng_next(&pg->rng);
-    pawl__set_init(&pg->set, &pawl__pg_core, pg, &pg->rng, &pg->tale, &pg->catalog);
+    pawl__set_init(&pg->set, &pawl__pg_core, pg, seed);
     pg->sql.reads = &pawl__pg_reads;
     pg->sql.set = &pg->set;
-    pg->sql.catalog = &pg->catalog;
     pg->tag = pawl__rng_system_seed(); // not from the seed: it tells those who write apart
     pg->url = strdup(url);
     if (pg->url) return pg;
@@ -132,7 +127,7 @@ static enum pawl_err join_store(struct pawl__backend *home, struct pawl__backend
     pg->busy_timeout_ms = home->busy_timeout_ms;
     pg->clock = home->clock;
     enum pawl_err err = pawl__pg_reconnect(pg, diag);
-    if (!err) err = pawl__sql_boost_read(pg, &pg->boost_ms, diag);
+    if (!err) err = pawl__sql_boost_read(pg, diag);
     if (err) {
         close_store(pg);
         return err;

@@ -16,11 +16,11 @@ enum pawl_err pawl__pg_submit_plain(struct pawl__backend *pg, const struct pawl_
                                     size_t count, bool *taken)
 {
     struct pawl__pg_new_row *rows = pawl__arena_alloc(&pg->arena, count * sizeof *rows);
-    if (!rows) return pawl__fail_nomem(pg->diag);
+    if (!rows) return pawl__fail_nomem(pg->set.diag);
     *taken = false;
     for (size_t i = 0; i < count; i++) {
         const struct pawl__settled *settled = &news[i].settled;
-        int64_t lane_id = pg->catalog.lanes[news[i].lane]->id;
+        int64_t lane_id = pg->set.catalog.lanes[news[i].lane]->id;
         rows[i] = (struct pawl__pg_new_row){
             .job = news[i].job, .lane_id = lane_id, .lane = news[i].lane, .settled = *settled
         };
@@ -93,7 +93,7 @@ static enum pawl_err note_end(struct pawl__backend *pg, const struct turn *turn,
     assert(!turn->end->done);
     turn->end->done = true;
     turn->end->lane = lane->at;
-    pawl__pg_roll_ended(pg, PAWL_STATE_COMPLETED, pg->now_ms, ref_of(turn)->id);
+    pawl__pg_roll_ended(pg, PAWL_STATE_COMPLETED, pg->set.now_ms, ref_of(turn)->id);
     return PAWL_OK;
 }
 
@@ -108,14 +108,14 @@ static enum pawl_err end_plain(struct pawl__backend *pg, const struct turn *turn
     if (!count) return PAWL_OK;
     pawl__pg_call(&pg->writer, PG_GATHERED_DONE_ALIKE);
     pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_run, ref_of(&turns[0])->run);
-    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_GATHERED_DONE_ALIKE_now_ms, pg->set.now_ms);
     struct pawl__pg_list *ids =
         pawl__pg_list(&pg->writer, PG_GATHERED_DONE_ALIKE_ids, PAWL__PG_IDS);
     for (size_t i = 0; i < count; i++) {
         pawl__pg_list_add_id(ids, ref_of(&turns[i])->id);
     }
     pawl__pg_send_keep(&pg->writer, SLOT_ENDS);
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     const PGresult *rows = pg->writer.kept[SLOT_ENDS];
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         struct pawl_job_id id = pawl__pg_id(rows, i, 0);
@@ -131,7 +131,7 @@ static void send_ends(struct pawl__backend *pg, const struct turn *turns, size_t
 {
     struct pawl__pg_conn *conn = &pg->writer;
     pawl__pg_call(conn, PG_GATHERED_DONE);
-    pawl__pg_bind(conn, PG_GATHERED_DONE_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_GATHERED_DONE_now_ms, pg->set.now_ms);
     struct pawl__pg_list *ids = pawl__pg_list(conn, PG_GATHERED_DONE_ids, PAWL__PG_IDS);
     struct pawl__pg_list *runs = pawl__pg_list(conn, PG_GATHERED_DONE_runs, PAWL__PG_INTS);
     struct pawl__pg_list *results = pawl__pg_list(conn, PG_GATHERED_DONE_results, PAWL__PG_TEXTS);
@@ -149,7 +149,7 @@ static enum pawl_err end_others(struct pawl__backend *pg, const struct turn *tur
 {
     if (!count) return PAWL_OK;
     send_ends(pg, turns, count);
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     const PGresult *rows = pg->writer.kept[SLOT_ENDS];
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         size_t at = (size_t)pawl__pg_int(rows, i, 0) - 1;
@@ -166,7 +166,7 @@ enum pawl_err pawl__pg_finish_plain(struct pawl__backend *pg, struct pawl__endin
 {
     struct turn *all = pawl__arena_alloc(&pg->arena, count * sizeof *all);
     struct turn *some = pawl__arena_alloc(&pg->arena, count * sizeof *some);
-    if (!all || !some) return pawl__fail_nomem(pg->diag);
+    if (!all || !some) return pawl__fail_nomem(pg->set.diag);
     for (size_t i = 0; i < count; i++) {
         all[i] = (struct turn){ &ends[i], i };
     }

@@ -281,20 +281,14 @@ struct pawl__backend {
     pawl__order_fn *order; /* to be called before each COMMIT */
     void *order_ctx;
     struct pawl__pg_conn writer;
-    struct pawl__rng rng;
-    struct pawl__catalog catalog;
     int64_t catalog_version; /* of the store's that all this was read from; 0: none */
     struct pawl__set set;
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
-    struct pawl__tale tale;
     struct pawl__arena arena; /* of the transaction under way */
     uint64_t tag;             /* of this process, in the turns that it marks */
-    int64_t now_ms;           /* of the transaction under way */
-    int64_t boost_ms;         /* as the store was made with */
     int64_t turn;             /* number of the transaction under way */
     int unfolded;             /* commits since the counters were folded */
     int64_t worn;             /* moves that the janitor has not heard of */
-    struct pawl_diag *diag;   /* where a failure of the transaction is told */
 
     /* the home's, for all: */
     struct pawl__pg_conn readers[PAWL__READERS_MAX]; /* of the pool */

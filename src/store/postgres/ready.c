@@ -46,7 +46,7 @@ static bool room_for_rows(struct pawl__pg_ready *ready, size_t more)
 static struct pawl__lane *lane_of(const struct pawl__pg_ready *ready,
                                   const struct pawl__pg_cursor *cursor)
 {
-    return ready->pg->catalog.lanes[cursor->lane->at];
+    return ready->pg->set.catalog.lanes[cursor->lane->at];
 }
 
 /* How many rows of each lane to ask for: about what is wanted, when all lanes give alike. What is
@@ -79,7 +79,7 @@ static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_curs
         pawl__pg_list_add_id(seats, asked[i]->order.seat);
     }
     pawl__pg_send_keep(conn, 0);
-    return pawl__pg_sync(conn, ready->pg->diag);
+    return pawl__pg_sync(conn, ready->pg->set.diag);
 }
 
 static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answer, int at,
@@ -91,7 +91,7 @@ static enum pawl_err keep_row(struct pawl__pg_ready *ready, const PGresult *answ
                                       .place = pawl__pg_tid(answer, at, NEXT_PLACE),
                                       .count = pawl__pg_ids_count(answer, at, NEXT_IDS) };
     row.ids = pawl__arena_alloc(&ready->pg->arena, (row.count + 1) * sizeof *row.ids);
-    if (!row.ids) return pawl__fail_nomem(ready->pg->diag);
+    if (!row.ids) return pawl__fail_nomem(ready->pg->set.diag);
     pawl__pg_ids(answer, at, NEXT_IDS, row.ids);
     assert(ready->rows && ready->count < ready->cap);
     ready->rows[ready->count++] = row;
@@ -118,7 +118,7 @@ static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cur
     const PGresult *answer = ready->pg->writer.kept[0];
     struct got *got = pawl__arena_calloc(&ready->pg->arena, count, sizeof *got);
     size_t rows = (size_t)PQntuples(answer);
-    if (!got || !room_for_rows(ready, rows)) return pawl__fail_nomem(ready->pg->diag);
+    if (!got || !room_for_rows(ready, rows)) return pawl__fail_nomem(ready->pg->set.diag);
     for (size_t i = 0; !err && i < rows; i++) {
         size_t at = (size_t)pawl__pg_int(answer, (int)i, NEXT_AT) - 1;
         assert(at < count);
@@ -155,7 +155,7 @@ static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
                                                                         : NULL;
     struct pawl__pg_cursor **asked =
         pawl__arena_alloc(&ready->pg->arena, (ready->cursor_count + 1) * sizeof *asked);
-    if (!asked) return pawl__fail_nomem(ready->pg->diag);
+    if (!asked) return pawl__fail_nomem(ready->pg->set.diag);
     size_t count = 0;
     for (size_t i = 0; i < ready->cursor_count; i++) {
         struct pawl__pg_cursor *cursor = &ready->cursors[i];
@@ -174,7 +174,7 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__cla
     ready->first = ready->count = ready->cursor_count = 0;
     ready->wanted = wanted;
     ready->cursors = pawl__arena_calloc(&ready->pg->arena, count, sizeof *ready->cursors);
-    if (!ready->cursors) return pawl__fail_nomem(ready->pg->diag);
+    if (!ready->cursors) return pawl__fail_nomem(ready->pg->set.diag);
     for (size_t i = 0; i < count; i++) {
         ready->cursors[ready->cursor_count++] =
             (struct pawl__pg_cursor){ .lane = &lanes[i], .order.rank = INT64_MIN };
@@ -187,16 +187,16 @@ enum pawl_err pawl__pg_ready_ahead(struct pawl__backend *pg, const struct pawl__
 {
     struct pawl__pg_conn *conn = &pg->writer;
     pawl__pg_call(conn, PG_READY_AHEAD);
-    pawl__pg_bind(conn, PG_READY_AHEAD_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_READY_AHEAD_now_ms, pg->set.now_ms);
     pawl__pg_bind(conn, PG_READY_AHEAD_limit, (int64_t)(ahead->wanted / DENSITY_FIRST + 1));
     pawl__pg_bind(conn, PG_READY_AHEAD_wanted, (int64_t)ahead->wanted);
     pawl__pg_bind(conn, PG_READY_AHEAD_givable, (int64_t)ahead->givable);
     struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_READY_AHEAD_lanes, PAWL__PG_INTS);
     for (size_t i = 0; i < ahead->lane_count; i++) {
-        pawl__pg_list_add(lanes, pg->catalog.lanes[ahead->lanes[i].at]->id);
+        pawl__pg_list_add(lanes, pg->set.catalog.lanes[ahead->lanes[i].at]->id);
     }
     PGresult *row;
-    enum pawl_err err = pawl__pg_ask(conn, &row, pg->diag);
+    enum pawl_err err = pawl__pg_ask(conn, &row, pg->set.diag);
     if (err) return err;
     out->ids = (size_t)pawl__pg_int(row, 0, 0);
     out->rows = (size_t)pawl__pg_int(row, 0, 1);
@@ -209,10 +209,10 @@ enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__cl
     pawl__pg_call(&pg->writer, PG_READY_ANY);
     struct pawl__pg_list *list = pawl__pg_list(&pg->writer, PG_READY_ANY_lanes, PAWL__PG_INTS);
     for (size_t i = 0; i < claim->lane_count; i++) {
-        pawl__pg_list_add(list, pg->catalog.lanes[claim->lanes[i].at]->id);
+        pawl__pg_list_add(list, pg->set.catalog.lanes[claim->lanes[i].at]->id);
     }
     PGresult *row;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->diag);
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &row, pg->set.diag);
     *any = !err && pawl__pg_bool(row, 0, 0);
     return err;
 }
@@ -225,7 +225,7 @@ enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bo
     ready->pick_count = 0;
     ready->rank_max = INT64_MIN;
     ready->picks = pawl__arena_calloc(&ready->pg->arena, limit, sizeof *ready->picks);
-    if (!ready->picks) return pawl__fail_nomem(ready->pg->diag);
+    if (!ready->picks) return pawl__fail_nomem(ready->pg->set.diag);
     *more = true;
     while (!err && ready->pick_count < limit) {
         struct pawl__pg_ready_row *row = ready->first < ready->count ? &ready->rows[ready->first]

@@ -50,7 +50,7 @@ static enum pawl_err load_some(struct pawl__backend *pg, int *kind)
         send_load(pg, sent[count], count);
         count++;
     }
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     for (int i = 0; !err && i < count; i++) {
         const PGresult *rows = pg->writer.kept[i];
         for (int row = 0; row < PQntuples(rows); row++) {

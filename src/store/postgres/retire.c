@@ -68,7 +68,7 @@ static enum pawl_err take_ended(struct pawl__backend *pg, const struct pawl__end
     *more = !err && taken.row_count == ROLL_ROWS;
     if (err || !taken.row_count) return err;
     send_ended(pg, what, &taken, limit);
-    err = pawl__pg_sync(conn, pg->diag);
+    err = pawl__pg_sync(conn, pg->set.diag);
     if (!err) err = keep_ended(pg, what->state, conn->kept[SLOT_OLD], conn->kept[SLOT_HELD]);
     return err ? err : take_held(pg, what->state, conn->kept[SLOT_HELD]);
 }
@@ -94,7 +94,7 @@ static enum pawl_err scan_archive(struct pawl__backend *pg, const struct pawl__e
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_kept_until_ms, what->kept_until_ms);
     pawl__pg_bind(&pg->writer, PG_ARCHIVE_OLD_limit, what->limit);
     PGresult *rows;
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->set.diag);
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         pawl__set_scanned(&pg->set, pawl__pg_id(rows, i, 0), PAWL__NEED_KEYS);
     }

@@ -182,7 +182,7 @@ static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
 enum pawl_err pawl__pg_rolls_flush(struct pawl__backend *pg)
 {
     for (int kind = 0; kind < PAWL__PG_ROLLS; kind++) {
-        if (pg->rolls[kind].failed) return pawl__fail_nomem(pg->diag);
+        if (pg->rolls[kind].failed) return pawl__fail_nomem(pg->set.diag);
         if (pg->rolls[kind].count) write_roll(pg, (enum pawl__pg_roll_kind)kind);
     }
     return PAWL_OK;
@@ -226,9 +226,9 @@ enum pawl_err pawl__pg_roll_take(struct pawl__backend *pg, struct pawl__pg_taken
 {
     PGresult *rows;
     *out = (struct pawl__pg_taken){ .count = 0 };
-    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->diag);
+    enum pawl_err err = pawl__pg_ask(&pg->writer, &rows, pg->set.diag);
     if (err) return err;
-    return add_ids(rows, &pg->arena, out) ? PAWL_OK : pawl__fail_nomem(pg->diag);
+    return add_ids(rows, &pg->arena, out) ? PAWL_OK : pawl__fail_nomem(pg->set.diag);
 }
 
 struct pawl__pg_list *pawl__pg_list_taken(struct pawl__backend *pg, int at,
@@ -264,7 +264,7 @@ enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows
 {
     size_t count = (size_t)PQntuples(rows);
     *out = pawl__arena_alloc(&pg->arena, (count + 1) * sizeof **out);
-    if (!*out) return pawl__fail_nomem(pg->diag);
+    if (!*out) return pawl__fail_nomem(pg->set.diag);
     for (size_t i = 0; i < count; i++) {
         (*out)[i] = pawl__pg_id(rows, (int)i, 0);
     }

@@ -76,7 +76,7 @@ static enum pawl_err read_row(struct pawl__backend *pg, const PGresult *rows, in
     row->arrival = pawl__pg_id(rows, at, GOT_ARRIVAL);
     err = pawl__pg_read(rows, at, GOT_FIELDS, pawl__row_fields, PAWL__ROW_READ_COUNT,
                         &pg->set.arena, row);
-    if (err) return pawl__fail_nomem(pg->diag);
+    if (err) return pawl__fail_nomem(pg->set.diag);
     pawl__row_loaded(&pg->set, row, found);
     return PAWL_OK;
 }
@@ -143,7 +143,7 @@ static enum pawl_err look_in_archive(struct pawl__backend *pg, const struct look
     static const struct look known = LOOK(SET_KNOWN, SLOT_KNOWN, is_unread, read_known);
     (void)send_look(pg, archived);
     (void)send_look(pg, &known);
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     if (!err) err = read_look(pg, archived);
     if (!err) settle_unread(pg, PAWL__FOUND_ABSENT);
     return err ? err : read_look(pg, &known);
@@ -161,12 +161,12 @@ static enum pawl_err look_again(struct pawl__backend *pg)
         err = look_in_archive(pg, &archived);
         if (err || !has_unread(pg)) return err;
         (void)send_look(pg, &back);
-        err = pawl__pg_sync(&pg->writer, pg->diag);
+        err = pawl__pg_sync(&pg->writer, pg->set.diag);
         if (!err) err = read_look(pg, &back);
     }
     if (err || !has_unread(pg)) return err;
     pg->writer.again = true; // nothing has happened so far
-    return pawl__fail(pg->diag, PAWL_ERR_BUSY,
+    return pawl__fail(pg->set.diag, PAWL_ERR_BUSY,
                       "could not read a job: it moves between the store and its archive");
 }
 
@@ -273,7 +273,7 @@ static enum pawl_err load_notes(struct pawl__backend *pg)
     static const struct look notes = LOOK(SET_NOTES_READ, SLOT_NOTES, lacks_notes, read_notes);
     (void)send_look(pg, &progress);
     if (!send_look(pg, &notes)) return PAWL_OK; // and no progress is asked for either
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     if (!err) err = read_look(pg, &progress);
     return err ? err : read_look(pg, &notes);
 }
@@ -289,7 +289,7 @@ enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set,
     for (int i = 0; i < LOOKS; i++) {
         (void)send_look(pg, looks[i]);
     }
-    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->diag);
+    enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     for (int i = 0; !err && i < LOOKS; i++) {
         if (i == ROWS) err = wait ? look_again(pg) : look_past(pg);
         if (!err) err = read_look(pg, looks[i]);

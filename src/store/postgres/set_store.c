@@ -117,11 +117,11 @@ static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
     bool came = origin_of(row) != PLACE || row->state != row->was.state;
     bool listed = row->rank == row->was.rank && !row->own.b[PAWL__PG_OFF_ROLL];
     if (row->state == PAWL_STATE_AVAILABLE && (came || !listed)) {
-        pawl__pg_roll_ready(pg,
-                            &(struct pawl__pg_waiting){ .lane = pg->catalog.lanes[row->lane]->id,
-                                                        .rank = row->rank,
-                                                        .id = row->id,
-                                                        .arrival = row->arrival });
+        pawl__pg_roll_ready(
+            pg, &(struct pawl__pg_waiting){ .lane = pg->set.catalog.lanes[row->lane]->id,
+                                            .rank = row->rank,
+                                            .id = row->id,
+                                            .arrival = row->arrival });
     }
     if (row->lease_until_ms && (came || row->wrote & PAWL__WROTE_LEASE)) enroll_lease(pg, row);
     if (pawl_state_is_terminal(row->state) && (came || row->end_new)) {

@@ -21,7 +21,7 @@ static enum pawl_err keep_lapsed(struct pawl__backend *pg, const PGresult *lapse
         struct pawl_job_id id = pawl__pg_id(lapsed, i, 0);
         if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
         const char *worker = pawl__pg_text(lapsed, i, 2, &pg->arena);
-        if (!worker) return pawl__fail_nomem(pg->diag);
+        if (!worker) return pawl__fail_nomem(pg->set.diag);
         pawl__pg_roll_lease(pg, pawl__pg_int(lapsed, i, 1), worker, id);
     }
     return err;
@@ -35,16 +35,16 @@ static enum pawl_err hold_lapsed(struct pawl__backend *pg, const struct pawl__pg
     struct pawl__pg_conn *conn = &pg->writer;
     pawl__pg_call(conn, PG_LEASE_LAPSED);
     struct pawl__pg_list *ids = pawl__pg_list_taken(pg, PG_LEASE_LAPSED_ids, taken);
-    pawl__pg_bind(conn, PG_LEASE_LAPSED_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_LEASE_LAPSED_now_ms, pg->set.now_ms);
     pawl__pg_send_keep(conn, SLOT_LAPSED);
     pawl__pg_call(conn, PG_LEASE_HOLD);
     pawl__pg_list_again(conn, PG_LEASE_HOLD_ids, ids);
-    pawl__pg_bind(conn, PG_LEASE_HOLD_now_ms, pg->now_ms);
+    pawl__pg_bind(conn, PG_LEASE_HOLD_now_ms, pg->set.now_ms);
     pawl__pg_bind(conn, PG_LEASE_HOLD_limit, limit);
     pawl__pg_send_keep(conn, SLOT_HELD);
     pawl__pg_roll_delete(pg, PG_LEASE_DELETE, PG_LEASE_DELETE_places, taken->places,
                          taken->row_count);
-    enum pawl_err err = pawl__pg_sync(conn, pg->diag);
+    enum pawl_err err = pawl__pg_sync(conn, pg->set.diag);
     return err ? err : keep_lapsed(pg, conn->kept[SLOT_LAPSED], conn->kept[SLOT_HELD]);
 }
 
@@ -54,7 +54,7 @@ static enum pawl_err take_lapsed(struct pawl__backend *pg, int64_t limit, struct
 {
     struct pawl__pg_taken taken;
     pawl__pg_call(&pg->writer, PG_LEASE_DUE);
-    pawl__pg_bind(&pg->writer, PG_LEASE_DUE_now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, PG_LEASE_DUE_now_ms, pg->set.now_ms);
     pawl__pg_bind(&pg->writer, PG_LEASE_DUE_limit, ROLL_ROWS);
     enum pawl_err err = pawl__pg_roll_take(pg, &taken);
     *more = !err && taken.row_count == ROLL_ROWS;
@@ -82,7 +82,7 @@ static enum pawl_err next_lease(struct pawl__backend *pg, int64_t *next_at_ms)
         pawl__pg_send_keep(conn, SLOT_WEEDED);
         pawl__pg_call(conn, PG_LEASE_NEXT);
         pawl__pg_send_keep(conn, SLOT_NEXT);
-        err = pawl__pg_sync(conn, pg->diag);
+        err = pawl__pg_sync(conn, pg->set.diag);
         if (err) break;
         *next_at_ms = pawl__pg_int(conn->kept[SLOT_NEXT], 0, 0); // 0 for NULL: nothing waits
         more = pawl__pg_int(conn->kept[SLOT_WEEDED], 0, 0) == ROLL_ROWS &&
@@ -115,9 +115,9 @@ static enum pawl_err ask_due(struct pawl__backend *pg, struct sweep sweep, int64
                              PGresult **rows)
 {
     pawl__pg_call(&pg->writer, sweep.sql);
-    pawl__pg_bind(&pg->writer, sweep.now_ms, pg->now_ms);
+    pawl__pg_bind(&pg->writer, sweep.now_ms, pg->set.now_ms);
     pawl__pg_bind(&pg->writer, sweep.limit, limit);
-    return pawl__pg_ask(&pg->writer, rows, pg->diag);
+    return pawl__pg_ask(&pg->writer, rows, pg->set.diag);
 }
 
 static enum pawl_err scan_jobs(struct pawl__backend *pg, struct sweep sweep, int64_t limit,

@@ -136,7 +136,6 @@ struct pawl__sql_base {
     const struct pawl__reads *reads;
     struct pawl__pool pool;
     struct pawl__set *set; /* the session's; scan.h */
-    struct pawl__catalog *catalog;
 };
 
 /* What is to be done with a reader between begin and end. May be called twice: it starts anew. */

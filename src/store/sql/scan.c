@@ -54,13 +54,13 @@ static bool next(struct pawl__reader *reader, enum pawl_err *err)
 
 void pawl__sql_note(struct pawl__backend *backend, bool all_moves)
 {
-    base_of(backend)->set->tale->all_moves = all_moves;
+    base_of(backend)->set->tale.all_moves = all_moves;
 }
 
 bool pawl__sql_told(struct pawl__backend *backend, struct pawl__notice *out)
 {
     const struct pawl__set *set = base_of(backend)->set;
-    return pawl__tale_tell(set->tale, set->now_ms, out);
+    return pawl__tale_tell(&set->tale, set->now_ms, out);
 }
 
 /* ---- the catalogue ---- */
@@ -120,7 +120,7 @@ static enum pawl_err learn_lanes(struct pawl__reader *reader, struct pawl__catal
 enum pawl_err pawl__sql_catalog_read(struct pawl__backend *backend, int64_t since)
 {
     struct pawl__reader reader = open_reader(backend);
-    struct pawl__catalog *catalog = base_of(backend)->catalog;
+    struct pawl__catalog *catalog = &base_of(backend)->set->catalog;
     const struct pawl__value after = number(since);
     enum pawl_err err = reader.reads->begin(&reader);
     if (!err) err = reader.reads->ask(&reader, SLOT_LANES, PAWL__READ_LANE_SINCE, &after);
@@ -137,16 +137,15 @@ enum pawl_err pawl__sql_lane_by_id(struct pawl__backend *backend, int64_t id,
                                    struct pawl__lane **out)
 {
     const struct pawl__sql_base *base = base_of(backend);
-    *out = pawl__catalog_lane_by_id(base->catalog, id);
+    *out = pawl__catalog_lane_by_id(&base->set->catalog, id);
     if (*out) return PAWL_OK;
     enum pawl_err err = pawl__sql_catalog_read(backend, 0);
     if (err) return err;
-    *out = pawl__catalog_lane_by_id(base->catalog, id);
+    *out = pawl__catalog_lane_by_id(&base->set->catalog, id);
     return *out ? PAWL_OK : pawl__catalog_refuse_lane(id, base->set->diag);
 }
 
-enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, int64_t *out,
-                                   struct pawl_diag *diag)
+enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, struct pawl_diag *diag)
 {
     static const struct pawl__field value = { "value", PAWL__KIND_TEXT, 0 };
     struct pawl__reader reader = open_reader(backend);
@@ -158,7 +157,7 @@ enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, int64_t *out,
         err = pawl__fail_nomem(diag);
     }
     reader.reads->end(&reader);
-    *out = boost ? strtoll(boost, NULL, 10) : PAWL__RANK_BOOST_MS;
+    base_of(backend)->set->boost_ms = boost ? strtoll(boost, NULL, 10) : PAWL__RANK_BOOST_MS;
     return err;
 }
 

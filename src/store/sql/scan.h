@@ -19,9 +19,8 @@ enum pawl_err pawl__sql_catalog_read(struct pawl__backend *backend, int64_t sinc
 /* CORRUPT: a row names a lane that does not exist. */
 enum pawl_err pawl__sql_lane_by_id(struct pawl__backend *backend, int64_t id,
                                    struct pawl__lane **out);
-/* What the store was made with. */
-enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, int64_t *out,
-                                   struct pawl_diag *diag);
+/* When a store is opened: the boost that it was made with, into the set. */
+enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, struct pawl_diag *diag);
 
 /* ---- the core's table ---- */
 

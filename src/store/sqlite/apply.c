@@ -8,9 +8,7 @@
 /* Inside a transaction that has the lock. */
 static enum pawl_err settle_in(struct pawl__backend *sq)
 {
-    sq->now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
-    sq->set.now_ms = sq->now_ms;
-    sq->set.boost_ms = sq->boost_ms;
+    sq->set.now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
     enum pawl_err err = pawl__sq_catalog_refresh(sq);
     return err ? err : pawl__sq_fresh_begin(sq);
 }
@@ -19,7 +17,7 @@ static enum pawl_err settle_in(struct pawl__backend *sq)
 static enum pawl_err leave_last(struct pawl__backend *sq)
 {
     if (sqlite3_get_autocommit(sq->writer.db)) return PAWL_OK;
-    return pawl__sq_exec(&sq->writer, SQL_ROLLBACK, sq->diag);
+    return pawl__sq_do(sq, SQL_ROLLBACK);
 }
 
 enum pawl_err pawl__sq_begin(struct pawl__backend *sq, struct pawl__op **ops, size_t count)
@@ -28,7 +26,7 @@ enum pawl_err pawl__sq_begin(struct pawl__backend *sq, struct pawl__op **ops, si
     enum pawl_err err = leave_last(sq);
     if (err) return err;
     pawl__sq_turnstile_enter(sq->turnstile);
-    err = pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag);
+    err = pawl__sq_do(sq, SQL_BEGIN);
     pawl__sq_turnstile_leave(sq->turnstile);
     return err ? err : settle_in(sq);
 }
@@ -66,7 +64,7 @@ enum pawl_err pawl__sq_commit(struct pawl__backend *sq)
     err = pawl__sq_exec(&sq->writer, SQL_COMMIT, &diag);
     if (!err) return PAWL_OK;
     bool known = err == PAWL_ERR_FULL || err == PAWL_ERR_CORRUPT || err == PAWL_ERR_READONLY;
-    return pawl__fail(sq->diag, known ? err : PAWL_ERR_IO, "could not commit: %s", diag.text);
+    return pawl__fail(sq->set.diag, known ? err : PAWL_ERR_IO, "could not commit: %s", diag.text);
 }
 
 /* ---- together ---- */
@@ -74,12 +72,12 @@ enum pawl_err pawl__sq_commit(struct pawl__backend *sq)
 enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op,
                                    struct pawl_diag *diag)
 {
-    sq->diag = sq->set.diag = diag;
-    pawl__tale_begin(&sq->tale);
+    sq->set.diag = diag;
+    pawl__tale_begin(&sq->set.tale);
     enum pawl_err err = settle_in(sq);
     if (!err) err = pawl__core_do(&sq->set, &op, 1);
     if (!err) err = write_rest(sq);
-    sq->diag = sq->set.diag = NULL;
+    sq->set.diag = NULL;
     return err ? err : op->err;
 }
 
@@ -92,9 +90,7 @@ enum pawl_err pawl__sq_apply(struct pawl__backend *sq, struct pawl__op **ops, si
         enum pawl_err err = pawl__sq_reader_take(sq, &own, diag);
         if (err) return err;
     }
-    sq->diag = diag;
     enum pawl_err err = pawl__core_apply(&sq->set, ops, count, diag);
-    sq->diag = NULL;
     if (own) pawl__sq_reader_give(sq, own);
     if (!err) pawl__sq_checkpoint_consider(sq);
     return err;

@@ -52,9 +52,9 @@ struct scan {
 static enum pawl_err step_one(struct pawl__backend *sq, sqlite3_stmt *stmt)
 {
     bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    enum pawl_err err = pawl__sq_step(sq, stmt, &found);
     if (err || found) return err;
-    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT,
+    return pawl__fail(sq->set.diag, PAWL_ERR_CORRUPT,
                       "the store is damaged: a waiting job has no facts");
 }
 
@@ -62,13 +62,13 @@ static enum pawl_err step_one(struct pawl__backend *sq, sqlite3_stmt *stmt)
 static enum pawl_err read_job(struct pawl__backend *sq, int64_t key, bool brief,
                               struct pawl__arena *arena, struct pawl_job *job)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, brief ? SQL_JOB_FACTS_BRIEF : SQL_JOB_FACTS);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, brief ? SQL_JOB_FACTS_BRIEF : SQL_JOB_FACTS);
     pawl__sq_bind(stmt, SQL_JOB_FACTS_key, key); // the same in both
     enum pawl_err err = step_one(sq, stmt);
     if (err) return err;
     err = pawl__sq_read_facts(stmt, arena, job);
     sqlite3_reset(stmt);
-    return err ? pawl__fail_nomem(sq->diag) : PAWL_OK;
+    return err ? pawl__fail_nomem(sq->set.diag) : PAWL_OK;
 }
 
 /* Long arguments: how long, without reading them. */
@@ -78,7 +78,7 @@ static enum pawl_err measure_args(struct scan *scan, struct row *row)
     int code = scan->args ? sqlite3_blob_reopen(scan->args, row->key)
                           : sqlite3_blob_open(conn->db, "main", "pawl_job", "args", row->key, 0,
                                               &scan->args);
-    if (code) return pawl__sq_error(conn, scan->sq->diag, "read a job's arguments");
+    if (code) return pawl__sq_error(conn, scan->sq->set.diag, "read a job's arguments");
     row->bytes = sqlite3_blob_bytes(scan->args);
     return PAWL_OK;
 }
@@ -86,13 +86,13 @@ static enum pawl_err measure_args(struct scan *scan, struct row *row)
 static enum pawl_err read_args(const struct scan *scan, struct row *row)
 {
     struct pawl__backend *sq = scan->sq;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_JOB_ARGS);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_JOB_ARGS);
     pawl__sq_bind(stmt, SQL_JOB_ARGS_key, row->key);
     enum pawl_err err = step_one(sq, stmt);
     if (err) return err;
     bool ok = pawl__sq_column_span(stmt, 0, &scan->claim->op->arena, &row->job.args);
     sqlite3_reset(stmt);
-    return ok ? PAWL_OK : pawl__fail_nomem(sq->diag);
+    return ok ? PAWL_OK : pawl__fail_nomem(sq->set.diag);
 }
 
 /* Columns of ready_next. */
@@ -130,7 +130,7 @@ static enum pawl_err read_row(struct scan *scan, sqlite3_stmt *stmt, struct row 
     size_t count = PAWL__JOB_HEAD_COUNT - (brief ? 1 : 0); // the last one is args
     enum pawl_err err = pawl__sq_read(stmt, NEXT_HEAD, &pawl__job_fields[PAWL__JOB_FACTS_FIRST],
                                       count, &scan->claim->op->arena, &row->job);
-    return err ? pawl__fail_nomem(scan->sq->diag) : PAWL_OK;
+    return err ? pawl__fail_nomem(scan->sq->set.diag) : PAWL_OK;
 }
 
 /* What the row lacks to decide about it. Of a job that is not given in the end, so much is read for
@@ -159,7 +159,7 @@ static enum pawl_err read_fresh(struct scan *scan, struct cursor *cursor)
         row->job.args.at = pawl__arena_dup(&scan->claim->op->arena, from->args, from->args_len);
         row->job.args.len = from->args_len;
         row->bytes = from->args_len;
-        if (!row->job.args.at) return pawl__fail_nomem(scan->sq->diag);
+        if (!row->job.args.at) return pawl__fail_nomem(scan->sq->set.diag);
         cursor->fresh_at = from->next;
     }
     cursor->drained = !cursor->fresh_at;
@@ -170,15 +170,15 @@ static enum pawl_err read_chunk(struct scan *scan, struct cursor *cursor)
 {
     if (cursor->fresh) return read_fresh(scan, cursor);
     struct pawl__backend *sq = scan->sq;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_READY_NEXT);
-    pawl__sq_bind(stmt, SQL_READY_NEXT_lane, sq->catalog.lanes[cursor->lane->at]->id);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_READY_NEXT);
+    pawl__sq_bind(stmt, SQL_READY_NEXT_lane, sq->set.catalog.lanes[cursor->lane->at]->id);
     pawl__sq_bind(stmt, SQL_READY_NEXT_rank, cursor->read_rank);
     pawl__sq_bind(stmt, SQL_READY_NEXT_key, cursor->read_key);
     pawl__sq_bind(stmt, SQL_READY_NEXT_limit, (int64_t)cursor->chunk);
     cursor->count = cursor->at = 0;
     bool found = false;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         err = read_row(scan, stmt, &cursor->rows[cursor->count]);
         if (err) break;
         cursor->count++;
@@ -202,7 +202,7 @@ static enum pawl_err open_cursor(struct scan *scan, const struct cursor *how)
 
 static uint32_t first_fresh(const struct scan *scan, const struct pawl__claim_lane *lane)
 {
-    return scan->sq->catalog.lanes[lane->at]->own.fresh.first;
+    return scan->sq->set.catalog.lanes[lane->at]->own.fresh.first;
 }
 
 /* A cursor on each lane, and one on what it has in memory. Chunks are small when lanes are many:
@@ -221,7 +221,7 @@ static enum pawl_err open_cursors(struct scan *scan, struct pawl__claim_lane *la
     scan->cursor_count = 0;
     scan->cursors = pawl__arena_calloc(arena, cursors, sizeof *scan->cursors);
     struct row *rows = pawl__arena_alloc(arena, cursors * chunk * sizeof *rows);
-    if (!scan->cursors || !rows) return pawl__fail_nomem(scan->sq->diag);
+    if (!scan->cursors || !rows) return pawl__fail_nomem(scan->sq->set.diag);
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < count; i++) {
         struct cursor how = {
@@ -266,19 +266,18 @@ static enum pawl_err close_cursors(struct scan *scan)
     struct pawl__backend *sq = scan->sq;
     for (size_t i = 0; i < scan->cursor_count; i++) {
         const struct cursor *cursor = &scan->cursors[i];
-        struct pawl__lane *lane = sq->catalog.lanes[cursor->lane->at];
+        struct pawl__lane *lane = sq->set.catalog.lanes[cursor->lane->at];
         if (!cursor->given_count) continue;
         if (cursor->fresh) {
             pawl__sq_fresh_drop(sq, lane, cursor->given_count);
             continue;
         }
         bool one = cursor->given_count == 1;
-        sqlite3_stmt *stmt =
-            pawl__sq_use(&sq->writer, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);
+        sqlite3_stmt *stmt = pawl__sq_stmt(sq, one ? SQL_READY_DELETE : SQL_READY_DELETE_THROUGH);
         pawl__sq_bind(stmt, SQL_READY_DELETE_lane, lane->id); // same order in both
         pawl__sq_bind(stmt, SQL_READY_DELETE_rank, cursor->given_rank);
         pawl__sq_bind(stmt, SQL_READY_DELETE_key, cursor->given_key);
-        enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+        enum pawl_err err = pawl__sq_end(sq, stmt);
         if (err) return err;
     }
     return PAWL_OK;
@@ -306,13 +305,13 @@ static enum pawl_err give_row(struct scan *scan, struct cursor *cursor, struct r
         .args_bytes = row->bytes,
     };
     const struct pawl_job *job = pawl__claim_give(claim, cursor->lane, &row->job, &stand);
-    if (!job) return pawl__fail_nomem(sq->diag);
+    if (!job) return pawl__fail_nomem(sq->set.diag);
     cursor->given_rank = row->rank;
     cursor->given_key = row->key;
     cursor->given_count++;
     return pawl__sq_runs_add(
         sq, &(struct pawl__sq_run_row){
-                .n = { row->key, halves.tail, sq->catalog.lanes[cursor->lane->at]->id, job->run,
+                .n = { row->key, halves.tail, sq->set.catalog.lanes[cursor->lane->at]->id, job->run,
                        row->base_run, row->free_runs, job->started_at_ms, job->lease_until_ms },
                 .hidden = displaced,
                 .worker = job->worker });

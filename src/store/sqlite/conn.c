@@ -91,18 +91,19 @@ enum pawl_err pawl__sq_run(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, struc
     return err;
 }
 
-enum pawl_err pawl__sq_insert(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *taken,
-                              struct pawl_diag *diag)
+enum pawl_err pawl__sq_insert(struct pawl__backend *sq, enum pawl__sql sql, bool *taken)
 {
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, sql);
     *taken = false;
-    if (!stmt) return fail_prepare(conn, diag);
+    if (!stmt) return fail_prepare(&sq->writer, sq->set.diag);
     int code = sqlite3_step(stmt);
     enum pawl_err err = PAWL_OK;
-    if (code == SQLITE_CONSTRAINT) code = sqlite3_extended_errcode(conn->db); // a guest's says less
+    // a guest's says less
+    if (code == SQLITE_CONSTRAINT) code = sqlite3_extended_errcode(sq->writer.db);
     if (code == SQLITE_CONSTRAINT_PRIMARYKEY || code == SQLITE_CONSTRAINT_ROWID) {
         *taken = true;
     } else if (code != SQLITE_DONE) {
-        err = pawl__sq_error(conn, diag, "write to the store");
+        err = pawl__sq_error(&sq->writer, sq->set.diag, "write to the store");
     }
     sqlite3_reset(stmt);
     return err;

@@ -26,8 +26,8 @@ _Static_assert(PAWL__JOB_HEAD_COUNT == 5, "struct pawl__sq_fresh_job has all of 
 static void forget(struct pawl__backend *sq)
 {
     struct pawl__sq_fresh *fresh = &sq->fresh;
-    for (uint32_t i = 0; i < sq->catalog.lane_count; i++) {
-        struct pawl__lane *lane = sq->catalog.lanes[i];
+    for (uint32_t i = 0; i < sq->set.catalog.lane_count; i++) {
+        struct pawl__lane *lane = sq->set.catalog.lanes[i];
         lane->own.fresh.first = lane->own.fresh.last = lane->own.fresh.next = 0;
         lane->own.fresh.listed = false;
     }
@@ -40,9 +40,9 @@ static void forget(struct pawl__backend *sq)
 
 static enum pawl_err read_kept(struct pawl__backend *sq)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_FRESH_GET);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_FRESH_GET);
     bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    enum pawl_err err = pawl__sq_step(sq, stmt, &found);
     if (err) return err;
     if (found) sqlite3_reset(stmt);
     sq->fresh.kept = found;
@@ -52,8 +52,8 @@ static enum pawl_err read_kept(struct pawl__backend *sq)
 static enum pawl_err absorb_range(struct pawl__backend *sq)
 {
     if (!sq->fresh.kept) return PAWL_OK;
-    enum pawl_err err = pawl__sq_exec(&sq->writer, SQL_FRESH_ABSORB, sq->diag);
-    if (!err) err = pawl__sq_exec(&sq->writer, SQL_FRESH_CLEAR, sq->diag);
+    enum pawl_err err = pawl__sq_do(sq, SQL_FRESH_ABSORB);
+    if (!err) err = pawl__sq_do(sq, SQL_FRESH_CLEAR);
     if (!err) sq->fresh.kept = false;
     return err;
 }
@@ -95,9 +95,9 @@ static bool suits(struct pawl__backend *sq, const struct pawl__sq_new_row *row)
 {
     if (row->settled.state != PAWL_STATE_AVAILABLE || row->extras) return false;
     if (row->job->spec->args.len > PAWL__SQ_FRESH_ARGS_MAX) return false;
-    int64_t off_ms = pawl__sq_key_time(row->key) - sq->now_ms;
+    int64_t off_ms = pawl__sq_key_time(row->key) - sq->set.now_ms;
     if (off_ms > KEY_SLACK_MS || off_ms < -KEY_SLACK_MS) return false;
-    const struct pawl__lane *lane = sq->catalog.lanes[row->lane];
+    const struct pawl__lane *lane = sq->set.catalog.lanes[row->lane];
     if (!lane->own.fresh.last) return true;
     const struct pawl__sq_fresh_job *last = job_at(&sq->fresh, lane->own.fresh.last);
     return row->settled.rank >= last->rank && row->key > last->key;
@@ -138,7 +138,7 @@ bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row
     const struct pawl_span args = spec->args.len ? spec->args : (struct pawl_span){ "[]", 2 };
     job->args_len = (uint32_t)args.len;
     memcpy(job->args, args.at, args.len);
-    append(sq, sq->catalog.lanes[row->lane], at);
+    append(sq, sq->set.catalog.lanes[row->lane], at);
     fresh->count++;
     fresh->changed = true;
     return true;
@@ -170,7 +170,7 @@ static struct range span_lanes(struct pawl__backend *sq)
     struct pawl__sq_fresh *fresh = &sq->fresh;
     struct range range = { .low = INT64_MAX, .high = INT64_MIN, .turn = fresh->turn };
     for (uint32_t *link = &fresh->first_lane; *link;) {
-        struct pawl__lane *lane = sq->catalog.lanes[*link - 1];
+        struct pawl__lane *lane = sq->set.catalog.lanes[*link - 1];
         if (!lane->own.fresh.first) {
             *link = lane->own.fresh.next;
             lane->own.fresh.listed = false;
@@ -188,10 +188,10 @@ static struct range span_lanes(struct pawl__backend *sq)
 
 static enum pawl_err put_range(struct pawl__backend *sq, const struct range *range)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_FRESH_PUT);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_FRESH_PUT);
     pawl__sq_bind(stmt, SQL_FRESH_PUT_low, range->low);
     pawl__sq_bind(stmt, SQL_FRESH_PUT_high, range->high);
-    enum pawl_err err = pawl__sq_run(&sq->writer, stmt, sq->diag);
+    enum pawl_err err = pawl__sq_end(sq, stmt);
     if (!err) sq->fresh.kept = true;
     return err;
 }
@@ -221,7 +221,7 @@ enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq)
     }
     if (!fresh->kept) return PAWL_OK;
     fresh->kept = false;
-    return pawl__sq_exec(&sq->writer, SQL_FRESH_CLEAR, sq->diag);
+    return pawl__sq_do(sq, SQL_FRESH_CLEAR);
 }
 
 void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh)

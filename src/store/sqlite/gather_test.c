@@ -333,17 +333,16 @@ static void apply_listed(struct world *world)
 static void submit_the_long_way(struct kit *kit, struct pawl__op *op)
 {
     struct pawl__backend *sq = kit->sq;
-    sq->diag = &kit->diag;
-    kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag));
-    op->now_ms = sq->now_ms = sq->set.now_ms = kit->now_ms;
-    sq->set.diag = sq->diag;
+    sq->set.diag = &kit->diag;
+    kit_ok(kit, pawl__sq_do(sq, SQL_BEGIN));
+    op->now_ms = sq->set.now_ms = kit->now_ms;
     kit_ok(kit, pawl__sq_catalog_refresh(sq));
     kit_ok(kit, pawl__core_add(&sq->set, op));
     kit_ok(kit, pawl__core_run(&sq->set));
     kit_ok(kit, pawl__sq_counts_flush(sq));
-    kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_COMMIT, sq->diag));
-    pawl__catalog_forget_counts(&sq->catalog);
-    sq->diag = NULL;
+    kit_ok(kit, pawl__sq_do(sq, SQL_COMMIT));
+    pawl__catalog_forget_counts(&sq->set.catalog);
+    sq->set.diag = NULL;
 }
 
 static void apply_singly(struct world *world)

@@ -18,7 +18,7 @@
 
 static enum pawl_err take_lock(struct pawl__backend *sq, struct pawl_diag *diag)
 {
-    if (pawl__sq_use(&sq->writer, SQL_GUEST_LOCK)) {
+    if (pawl__sq_stmt(sq, SQL_GUEST_LOCK)) {
         return pawl__sq_exec(&sq->writer, SQL_GUEST_LOCK, diag);
     }
     enum pawl_err err = pawl__sq_error_code(sq->writer.refused);
@@ -31,7 +31,7 @@ static enum pawl_err apply(struct pawl__backend *sq, struct pawl__op *op, struct
 {
     enum pawl_err err = take_lock(sq, diag);
     if (!err) err = pawl__sq_migrate(&sq->writer, sq->clock, true, diag);
-    if (!err) err = pawl__sql_boost_read(sq, &sq->boost_ms, diag);
+    if (!err) err = pawl__sql_boost_read(sq, diag);
     if (!err) err = pawl__sq_set_attach(sq, diag);
     return err ? err : pawl__sq_apply_guest(sq, op, diag);
 }
@@ -81,11 +81,9 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sq->writer.db = NULL;                    // not ours to close
     pawl__sq_conn_release(&sq->writer);
     pawl__sq_set_detach(db);
-    pawl__catalog_release(&sq->catalog);
     pawl__sq_plain_release(&sq->plain);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
-    pawl__tale_release(&sq->tale);
     free(sq);
     return err;
 }

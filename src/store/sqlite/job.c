@@ -38,7 +38,7 @@ bool pawl__sq_key_is_natural(const struct pawl__backend *sq, struct pawl_job_id 
 {
     bool is_v7 = id.b[6] >> 4 == 7 && !(id.b[0] >> 7);
     if (!is_v7) return false;
-    int64_t off_ms = pawl__sq_key_time(read_half(id.b)) - sq->now_ms;
+    int64_t off_ms = pawl__sq_key_time(read_half(id.b)) - sq->set.now_ms;
     return off_ms > -PAWL__SQ_KEY_SLACK_MS && off_ms < PAWL__SQ_KEY_SLACK_MS;
 }
 

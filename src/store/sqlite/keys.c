@@ -27,10 +27,10 @@ enum pawl_err pawl__sq_keys_load(struct pawl__backend *sq, struct pawl__set *set
     if (!set->unread_keys) return PAWL_OK;
     sq->keys.rows = keys;
     sq->keys.count = set->unread_keys;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_SET_HOLDERS);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_SET_HOLDERS);
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         struct pawl__key_holder holder = { .until_ms = sqlite3_column_int64(stmt, 2),
                                            .stored = true };
         memcpy(holder.id.b, sqlite3_column_blob(stmt, 1), sizeof holder.id.b);

@@ -8,9 +8,9 @@ enum { QUEUES = 300, TYPES = 3 };
 static void begin(struct kit *kit)
 {
     struct pawl__backend *sq = kit->sq;
-    sq->diag = &kit->diag;
-    kit_ok(kit, pawl__sq_exec(&sq->writer, SQL_BEGIN, sq->diag));
-    sq->now_ms = kit->now_ms;
+    sq->set.diag = &kit->diag;
+    kit_ok(kit, pawl__sq_do(sq, SQL_BEGIN));
+    sq->set.now_ms = kit->now_ms;
     kit_ok(kit, pawl__sq_catalog_refresh(sq));
 }
 
@@ -18,7 +18,7 @@ static void commit(struct kit *kit)
 {
     kit_ok(kit, pawl__sq_counts_flush(kit->sq));
     kit_ok(kit, pawl__sq_exec(&kit->sq->writer, SQL_COMMIT, &kit->diag));
-    pawl__catalog_forget_counts(&kit->sq->catalog);
+    pawl__catalog_forget_counts(&kit->sq->set.catalog);
 }
 
 static struct pawl__lane *lane_of(struct kit *kit, const char *queue, const char *type)
@@ -51,7 +51,7 @@ static int64_t count_rows(struct kit *kit, const char *table)
 /* What is in memory is what is in the tables. */
 static void expect_lanes_as_stored(struct kit *kit)
 {
-    struct pawl__catalog *catalog = &kit->sq->catalog;
+    struct pawl__catalog *catalog = &kit->sq->set.catalog;
     assert_int_equal(catalog->queue_count, count_rows(kit, "pawl_queue"));
     assert_int_equal(catalog->lane_count, count_rows(kit, "pawl_lane"));
     sqlite3_stmt *stmt = sql_prepare(kit->sq->writer.db,
@@ -67,7 +67,7 @@ static void expect_lanes_as_stored(struct kit *kit)
         struct pawl__lane *found;
         assert_int_equal(pawl__sql_lane_by_id(kit->sq, id, &found), PAWL_OK);
         assert_ptr_equal(found, lane);
-        struct pawl__queue *owner = pawl__catalog_queue(&kit->sq->catalog, queue);
+        struct pawl__queue *owner = pawl__catalog_queue(&kit->sq->set.catalog, queue);
         assert_non_null(owner);
         assert_int_equal(owner->id, sqlite3_column_int64(stmt, 3));
         assert_int_equal(owner->paused, sqlite3_column_int(stmt, 4));
@@ -80,7 +80,7 @@ static void expect_lanes_as_stored(struct kit *kit)
 /* Each lane hangs on its queue, once. */
 static void expect_chains(struct kit *kit)
 {
-    const struct pawl__catalog *catalog = &kit->sq->catalog;
+    const struct pawl__catalog *catalog = &kit->sq->set.catalog;
     uint32_t found = 0;
     for (uint32_t q = 0; q < catalog->queue_count; q++) {
         for (uint32_t at = catalog->queues[q].first_lane; at;
@@ -109,17 +109,17 @@ static void hundreds_of_lanes_are_found_again(void **state)
     }
     expect_lanes_as_stored(&kit);
     expect_chains(&kit);
-    assert_int_equal(kit.sq->catalog.queue_count, QUEUES);
+    assert_int_equal(kit.sq->set.catalog.queue_count, QUEUES);
     struct pawl__lane *none;
     assert_int_equal(pawl__sql_lane_by_id(kit.sq, 0, &none), PAWL_ERR_CORRUPT);
     assert_int_equal(pawl__sql_lane_by_id(kit.sq, -1, &none), PAWL_ERR_CORRUPT);
     assert_int_equal(pawl__sql_lane_by_id(kit.sq, INT64_MAX, &none), PAWL_ERR_CORRUPT);
-    assert_null(pawl__catalog_queue(&kit.sq->catalog, "queue"));
+    assert_null(pawl__catalog_queue(&kit.sq->set.catalog, "queue"));
     commit(&kit);
 
     kit_reopen(&kit);
     begin(&kit);
-    assert_int_equal(kit.sq->catalog.lane_count, QUEUES * TYPES);
+    assert_int_equal(kit.sq->set.catalog.lane_count, QUEUES * TYPES);
     for (int i = QUEUES * TYPES; i-- > 0;) {
         assert_int_equal(nth_lane(&kit, i)->id, ids[i]);
     }
@@ -150,10 +150,10 @@ static void names_that_look_alike_are_told_apart(void **state)
     kit_open_memory(&kit);
     begin(&kit);
     for (size_t i = 0; i < COUNT(names); i++) {
-        assert_int_equal(kit.sq->catalog.lane_count, i);
+        assert_int_equal(kit.sq->set.catalog.lane_count, i);
         lane_of(&kit, names[i][0], names[i][1]);
     }
-    assert_int_equal(kit.sq->catalog.lane_count, COUNT(names));
+    assert_int_equal(kit.sq->set.catalog.lane_count, COUNT(names));
     expect_lanes_as_stored(&kit);
     commit(&kit);
     kit_close(&kit);
@@ -176,13 +176,13 @@ static void counts_are_written_with_the_commit(void **state)
     begin(&kit);
     int64_t id = nth_lane(&kit, 0)->id, other = nth_lane(&kit, 1)->id;
     for (int i = 0; i < 5; i++) {
-        pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL__OUTSIDE,
+        pawl__catalog_count(&kit.sq->set.catalog, nth_lane(&kit, 0), PAWL__OUTSIDE,
                             PAWL_STATE_AVAILABLE);
     }
-    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL_STATE_AVAILABLE,
+    pawl__catalog_count(&kit.sq->set.catalog, nth_lane(&kit, 0), PAWL_STATE_AVAILABLE,
                         PAWL_STATE_ACTIVE);
-    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_PENDING);
-    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__OUTSIDE);
+    pawl__catalog_count(&kit.sq->set.catalog, nth_lane(&kit, 1), PAWL__OUTSIDE, PAWL_STATE_PENDING);
+    pawl__catalog_count(&kit.sq->set.catalog, nth_lane(&kit, 1), PAWL_STATE_PENDING, PAWL__OUTSIDE);
     assert_int_equal(count_rows(&kit, "pawl_count"), 0);
     commit(&kit);
     assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
@@ -190,7 +190,7 @@ static void counts_are_written_with_the_commit(void **state)
     assert_int_equal(count_rows(&kit, "pawl_count"), 2); // what comes to nothing is not written
 
     begin(&kit);
-    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL_STATE_ACTIVE,
+    pawl__catalog_count(&kit.sq->set.catalog, nth_lane(&kit, 0), PAWL_STATE_ACTIVE,
                         PAWL_STATE_NONE); // the archive
     commit(&kit);
     assert_int_equal(counted(&kit, id, PAWL_STATE_AVAILABLE), 4);
@@ -205,7 +205,7 @@ static void no_count_goes_below_zero(void **state)
     struct kit kit;
     kit_open_memory(&kit);
     begin(&kit);
-    pawl__catalog_count(&kit.sq->catalog, nth_lane(&kit, 0), PAWL_STATE_ACTIVE,
+    pawl__catalog_count(&kit.sq->set.catalog, nth_lane(&kit, 0), PAWL_STATE_ACTIVE,
                         PAWL_STATE_COMPLETED);
     assert_int_equal(pawl__sq_counts_flush(kit.sq), PAWL_ERR_CORRUPT);
     kit_close(&kit);
@@ -234,7 +234,7 @@ static void rolled_back_lanes_are_gone(void **state)
     sqlite3_commit_hook(kit.sq->writer.db, NULL, NULL);
     kit_submit(&kit, (struct pawl_job_spec){ .queue = "kept" });
     assert_int_equal(count_rows(&kit, "pawl_queue"), 1);
-    assert_null(pawl__catalog_queue(&kit.sq->catalog, "lost"));
+    assert_null(pawl__catalog_queue(&kit.sq->set.catalog, "lost"));
     kit_submit(&kit, (struct pawl_job_spec){ .queue = "found" }); // takes the number of the lost
     expect_lanes_as_stored(&kit);
     assert_int_equal(kit_claim(&kit, "found", 10), 1);
@@ -267,8 +267,8 @@ static void peers_see_each_others_lanes(void **state)
     begin(&first);
     expect_lanes_as_stored(&first);
     expect_chains(&first);
-    assert_int_equal(first.sq->catalog.queue_count, 20);
-    assert_int_equal(first.sq->catalog.lane_count, 40);
+    assert_int_equal(first.sq->set.catalog.queue_count, 20);
+    assert_int_equal(first.sq->set.catalog.lane_count, 40);
     commit(&first);
     begin(&second);
     expect_lanes_as_stored(&second);

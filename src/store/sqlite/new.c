@@ -98,7 +98,7 @@ void pawl__sq_new_fill(const struct pawl__backend *sq, const struct pawl__new_jo
     *out = (struct pawl__sq_new_row){ .job = job,
                                       .key = halves.head,
                                       .tail = halves.tail,
-                                      .lane_id = sq->catalog.lanes[lane]->id,
+                                      .lane_id = sq->set.catalog.lanes[lane]->id,
                                       .lane = lane,
                                       .settled = *settled,
                                       .extras = pawl__new_has_extras(job, settled) };
@@ -112,9 +112,9 @@ static enum pawl_err is_in_archive(struct pawl__backend *sq, int64_t key, bool *
 {
     *out = false;
     if (key > sq->archive_high) return PAWL_OK;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_ARCHIVE_HAS);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_ARCHIVE_HAS);
     pawl__sq_bind(stmt, SQL_ARCHIVE_HAS_key, key);
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, out, sq->diag);
+    enum pawl_err err = pawl__sq_step(sq, stmt, out);
     if (*out) sqlite3_reset(stmt);
     return err;
 }
@@ -125,7 +125,7 @@ static enum pawl_err insert(struct pawl__backend *sq, const struct pawl__sq_new_
     *taken = false;
     if (!count) return PAWL_OK;
     pawl__sq_new_show(sq, rows, count);
-    return pawl__sq_insert(&sq->writer, pawl__sq_use(&sq->writer, SQL_NEW_JOBS), taken, sq->diag);
+    return pawl__sq_insert(sq, SQL_NEW_JOBS, taken);
 }
 
 static enum pawl_err insert_one(struct pawl__backend *sq, const struct pawl__sq_new_row *row,
@@ -141,7 +141,7 @@ static int64_t displaced_key(const struct pawl__backend *sq, const struct pawl__
 {
     struct pawl_job_id arrival = pawl__sq_arrival(job);
     int64_t key = pawl__sq_key_is_natural(sq, arrival) ? pawl__sq_split(arrival).head
-                                                       : pawl__sq_key_at(sq->now_ms) | 0x8000;
+                                                       : pawl__sq_key_at(sq->set.now_ms) | 0x8000;
     return key > sq->displaced_last ? key : sq->displaced_last + 1;
 }
 
@@ -151,7 +151,7 @@ static enum pawl_err insert_displaced(struct pawl__backend *sq, struct pawl__sq_
 {
     bool taken = true;
     enum pawl_err err = PAWL_OK;
-    if (pawl__sq_key_time(sq->displaced_last) > sq->now_ms + DISPLACED_AHEAD_MS) {
+    if (pawl__sq_key_time(sq->displaced_last) > sq->set.now_ms + DISPLACED_AHEAD_MS) {
         sq->displaced_last = 0; // the clock was set back
     }
     row->displaced = row->extras = true;
@@ -203,8 +203,8 @@ static enum pawl_err insert_rest(struct pawl__backend *sq, size_t count)
     }
     pawl__sq_new_show(sq, sq->news.rows, count);
     enum pawl_err err = PAWL_OK;
-    if (expires) err = pawl__sq_exec(&sq->writer, SQL_NEW_EXPIRY, sq->diag);
-    if (!err && tags) err = pawl__sq_exec(&sq->writer, SQL_NEW_TAGS, sq->diag);
+    if (expires) err = pawl__sq_do(sq, SQL_NEW_EXPIRY);
+    if (!err && tags) err = pawl__sq_do(sq, SQL_NEW_TAGS);
     return err;
 }
 
@@ -224,7 +224,7 @@ enum pawl_err pawl__sq_births_store(struct pawl__backend *sq, struct pawl__row *
 {
     if (!count) return PAWL_OK;
     struct pawl__sq_new_row *rows = pawl__sq_new_room(sq, count);
-    if (!rows) return pawl__fail_nomem(sq->diag);
+    if (!rows) return pawl__fail_nomem(sq->set.diag);
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < count; i++) {
         err = fill(sq, born[i], &rows[i]);

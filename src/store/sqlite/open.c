@@ -296,7 +296,7 @@ static enum pawl_err connect_writer(struct pawl__backend *sq, bool no_migrate,
     pawl__sq_turnstile_leave(sq->turnstile);
     if (err) return err;
     sq->catalog_stale = true;
-    err = pawl__sql_boost_read(sq, &sq->boost_ms, diag);
+    err = pawl__sql_boost_read(sq, diag);
     return err ? err : pawl__sq_checkpointer_open(sq, diag);
 }
 
@@ -317,12 +317,9 @@ static enum pawl_err connect_reader(struct pawl__backend *sq, struct pawl_diag *
 
 void pawl__sq_init(struct pawl__backend *sq, uint64_t seed)
 {
-    pawl__rng_seed(&sq->rng, seed);
-    sq->catalog.seed = pawl__rng_next(&sq->rng);
-    pawl__set_init(&sq->set, &pawl__sq_core, sq, &sq->rng, &sq->tale, &sq->catalog);
+    pawl__set_init(&sq->set, &pawl__sq_core, sq, seed);
     sq->sql.reads = &pawl__sq_reads;
     sq->sql.set = &sq->set;
-    sq->sql.catalog = &sq->catalog;
 }
 
 static void disconnect(struct pawl__backend *sq)
@@ -338,14 +335,12 @@ static void close_store(struct pawl__backend *sq)
 {
     disconnect(sq);
     pawl__sq_turnstile_close(sq->turnstile);
-    pawl__catalog_release(&sq->catalog);
     pawl__cond_release(&sq->checkpoint_wanted);
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__pool_release(&sq->sql.pool);
     pawl__sq_plain_release(&sq->plain);
     pawl__sq_set_release(sq);
     pawl__sq_fresh_release(&sq->fresh);
-    pawl__tale_release(&sq->tale);
     free(sq->path);
     free(sq);
 }
@@ -386,7 +381,7 @@ fail:
 
 static enum pawl_err look_for_damage(struct pawl__backend *sq, struct pawl_diag *diag)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, SQL_CHECK_QUICK);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_CHECK_QUICK);
     bool found;
     enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, diag);
     if (err || !found) return err;

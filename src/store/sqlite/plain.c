@@ -35,7 +35,7 @@ enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl_
                                     size_t count, bool *taken)
 {
     struct pawl__sq_new_row *rows = pawl__sq_new_room(sq, count);
-    if (!rows) return pawl__fail_nomem(sq->diag);
+    if (!rows) return pawl__fail_nomem(sq->set.diag);
     bool extras = false, waits = false, expires = false;
     for (size_t i = 0; i < count; i++) {
         pawl__sq_new_fill(sq, news[i].job, &news[i].settled, news[i].lane, &rows[i]);
@@ -44,13 +44,11 @@ enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl_
         expires |= rows[i].settled.expires_at_ms != 0;
     }
     pawl__sq_new_show(sq, rows, count);
-    struct pawl__sq_conn *conn = &sq->writer;
-    enum pawl_err err = pawl__sq_insert(
-        conn, pawl__sq_use(conn, extras ? SQL_NEW_JOBS : SQL_NEW_JOBS_PLAIN), taken, sq->diag);
+    enum pawl_err err = pawl__sq_insert(sq, extras ? SQL_NEW_JOBS : SQL_NEW_JOBS_PLAIN, taken);
     if (err || *taken) return err;
-    if (!keep_fresh(sq, rows, count)) err = pawl__sq_exec(conn, SQL_NEW_READY, sq->diag);
-    if (!err && waits) err = pawl__sq_exec(conn, SQL_NEW_WAIT, sq->diag);
-    if (!err && expires) err = pawl__sq_exec(conn, SQL_NEW_EXPIRY, sq->diag);
+    if (!keep_fresh(sq, rows, count)) err = pawl__sq_do(sq, SQL_NEW_READY);
+    if (!err && waits) err = pawl__sq_do(sq, SQL_NEW_WAIT);
+    if (!err && expires) err = pawl__sq_do(sq, SQL_NEW_EXPIRY);
     return err;
 }
 
@@ -77,7 +75,7 @@ enum pawl_err pawl__sq_runs_add(struct pawl__backend *sq, const struct pawl__sq_
     struct pawl__sq_plain *plain = &sq->plain;
     struct pawl__sq_run_row *claimed = pawl__room_for(plain->claimed, &plain->claimed_cap,
                                                       plain->claimed_count + 1, sizeof *claimed);
-    if (!claimed) return pawl__fail_nomem(sq->diag);
+    if (!claimed) return pawl__fail_nomem(sq->set.diag);
     plain->claimed = claimed;
     claimed[plain->claimed_count++] = *row;
     return PAWL_OK;
@@ -90,7 +88,7 @@ enum pawl_err pawl__sq_runs_flush(struct pawl__backend *sq)
     plain->runs.rows = plain->claimed;
     plain->runs.count = plain->claimed_count;
     plain->claimed_count = 0;
-    return pawl__sq_exec(&sq->writer, SQL_GATHERED_ACTIVE, sq->diag);
+    return pawl__sq_do(sq, SQL_GATHERED_ACTIVE);
 }
 
 /* ---- completions ---- */
@@ -141,7 +139,7 @@ static bool list_ends(struct pawl__backend *sq, const struct pawl__ending *ends,
         row->n[END_KEY] = halves.head;
         row->n[END_TAIL] = halves.tail;
         row->n[END_RUN] = ends[i].op->complete.ref.run;
-        row->n[END_NOW] = sq->now_ms;
+        row->n[END_NOW] = sq->set.now_ms;
     }
     return true;
 }
@@ -172,16 +170,16 @@ enum pawl_err pawl__sq_finish_plain(struct pawl__backend *sq, struct pawl__endin
                                     size_t count)
 {
     struct pawl__sq_plain *plain = &sq->plain;
-    if (!list_ends(sq, ends, count) || !sort_ends(plain, count)) return pawl__fail_nomem(sq->diag);
+    if (!list_ends(sq, ends, count) || !sort_ends(plain, count))
+        return pawl__fail_nomem(sq->set.diag);
     plain->ends.rows = plain;
     plain->ends.count = count;
     bool taken = false;
     enum pawl_err err = pawl__sq_runs_flush(sq);
     if (err) return err;
-    err = pawl__sq_insert(&sq->writer, pawl__sq_use(&sq->writer, SQL_GATHERED_DONE), &taken,
-                          sq->diag);
+    err = pawl__sq_insert(sq, SQL_GATHERED_DONE, &taken);
     if (err || taken) return err;
-    err = pawl__sq_exec(&sq->writer, SQL_GATHERED_LEFT, sq->diag);
+    err = pawl__sq_do(sq, SQL_GATHERED_LEFT);
     for (size_t i = 0; !err && i < count; i++) {
         struct pawl__lane *lane;
         ends[i].done = plain->ended[i].n[END_OWNED];

@@ -41,12 +41,11 @@ static void bind_state(sqlite3_stmt *stmt, const struct pawl__ended *what)
 /* By the index of their ends. */
 static enum pawl_err scan_state(struct pawl__backend *sq, const struct pawl__ended *what)
 {
-    sqlite3_stmt *stmt =
-        pawl__sq_use(&sq->writer, what->archived ? SQL_ARCHIVE_OLD : SQL_DONE_ENDED);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, what->archived ? SQL_ARCHIVE_OLD : SQL_DONE_ENDED);
     bind_state(stmt, what);
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         err = take(sq, stmt, what);
         if (err) break;
     }
@@ -79,12 +78,12 @@ static enum pawl_err walk_completed(struct pawl__backend *sq, const struct pawl_
 {
     int64_t *through = what->archived ? &sq->purged_through : &sq->archived_through;
     sqlite3_stmt *stmt =
-        pawl__sq_use(&sq->writer, what->archived ? SQL_ARCHIVE_COMPLETED : SQL_DONE_COMPLETED);
+        pawl__sq_stmt(sq, what->archived ? SQL_ARCHIVE_COMPLETED : SQL_DONE_COMPLETED);
     bind_walk(stmt, what, *through);
     int64_t seen = 0, taken = 0;
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         seen++;
         *through = sqlite3_column_int64(stmt, ENDED_KEY);
         if (!sqlite3_column_int(stmt, ENDED_FITS)) continue;

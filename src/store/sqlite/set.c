@@ -110,7 +110,7 @@ static int attach_list(sqlite3 *db, struct pawl__sq_set_list *list, enum pawl__t
 enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag)
 {
     struct pawl__sq_set *tables = &sq->set_tables;
-    tables->catalog = &sq->catalog;
+    tables->catalog = &sq->set.catalog;
     write_schema(tables->schema, ROW_OWN, pawl__row_fields + PAWL__ROW_FIXED_COUNT,
                  PAWL__ROW_WRITTEN_COUNT);
     tables->rows = (struct pawl__sq_source){ .schema = tables->schema, .column = row_column };
@@ -154,7 +154,7 @@ enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, size_t count)
     cap = tables->cap;
     void *changed = pawl__room_for(tables->changed, &cap, count, sizeof *tables->changed);
     if (changed) tables->changed = changed;
-    if (!list || !changed) return pawl__fail_nomem(sq->diag);
+    if (!list || !changed) return pawl__fail_nomem(sq->set.diag);
     tables->cap = cap;
     return PAWL_OK;
 }

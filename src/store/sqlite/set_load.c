@@ -17,17 +17,17 @@ static enum pawl_err read_row(struct pawl__backend *sq, sqlite3_stmt *stmt, stru
     row->lane = lane->at;
     err = pawl__sq_read(stmt, GOT_FIELDS, pawl__row_fields, PAWL__ROW_READ_COUNT, &sq->set.arena,
                         row);
-    if (err) return pawl__fail_nomem(sq->diag);
+    if (err) return pawl__fail_nomem(sq->set.diag);
     pawl__row_loaded(&sq->set, row, found);
     return PAWL_OK;
 }
 
 static enum pawl_err read_rows(struct pawl__backend *sq, enum pawl__sql sql, enum pawl__found found)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, sql);
     bool there = false;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &there, sq->diag)) && there) {
+    while (!(err = pawl__sq_step(sq, stmt, &there)) && there) {
         struct pawl__row *row = sq->set_tables.list[sqlite3_column_int64(stmt, GOT_AT)];
         err = read_row(sq, stmt, row, found);
         if (err) break;
@@ -138,10 +138,10 @@ static enum pawl_err load_extra(struct pawl__backend *sq, size_t at)
     size_t count = show_needy(sq, extras[at].need);
     if (!count) return PAWL_OK;
     sq->set_tables.args_max = sq->set.args_max;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, extras[at].sql);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, extras[at].sql);
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         int64_t row = sqlite3_column_int64(stmt, extras[at].at);
         extras[at].read(&sq->set, stmt, sq->set_tables.list[row]);
     }
@@ -167,14 +167,14 @@ static enum pawl_err read_records(struct pawl__backend *sq, enum pawl__record_ki
                                   enum pawl__sql sql)
 {
     const struct pawl__set_table *of = pawl__record_shapes[kind].of;
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, sql);
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         union pawl__record_row row;
         if (pawl__sq_read(stmt, 0, of->fields, of->count, &sq->set.arena, &row)) {
             sqlite3_reset(stmt);
-            return pawl__fail_nomem(sq->diag);
+            return pawl__fail_nomem(sq->set.diag);
         }
         (void)pawl__set_record_loaded(&sq->set, kind, &row);
     }

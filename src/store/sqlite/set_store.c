@@ -228,7 +228,7 @@ static enum pawl_err write_rows(struct pawl__backend *sq, size_t count, const st
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < length; i++) {
         if (!show_concerned(sq, count, &list[i])) continue;
-        err = pawl__sq_exec(&sq->writer, list[i].sql, sq->diag);
+        err = pawl__sq_do(sq, list[i].sql);
     }
     return err;
 }
@@ -245,7 +245,7 @@ static enum pawl_err store_lists(struct pawl__backend *sq, const struct pawl__se
     for (int i = 0; !err && i < PAWL__TABLES; i++) {
         if (!set->lists[i].count) continue;
         pawl__sq_set_show_list(sq, (enum pawl__table)i, &set->lists[i]);
-        err = pawl__sq_exec(&sq->writer, pawl__sq_put[i], sq->diag);
+        err = pawl__sq_do(sq, pawl__sq_put[i]);
     }
     return err;
 }

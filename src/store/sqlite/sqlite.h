@@ -167,8 +167,6 @@ struct pawl__backend {
 
     /* the committer's: */
     struct pawl__sq_conn writer;
-    struct pawl__rng rng;
-    struct pawl__catalog catalog;
     bool catalog_stale; /* read all of it again before the next transaction */
     struct pawl__sq_plain plain;
     struct pawl__sq_news news;
@@ -176,14 +174,10 @@ struct pawl__backend {
     struct pawl__set set;
     struct pawl__sq_set set_tables;
     struct pawl__sq_fresh fresh;
-    struct pawl__tale tale;
-    int64_t now_ms;   /* of the transaction under way */
-    int64_t boost_ms; /* as the store was made with */
     int64_t data_version;
     int64_t archived_through, purged_through; /* keys at which the walk of completed jobs stopped */
     int64_t archive_high;                     /* no key in the archive is above this */
     int64_t displaced_last;                   /* the last key that is not its id's first half */
-    struct pawl_diag *diag;                   /* where a failure of the transaction is told */
     int log_pages; /* length of the write-ahead log after the newest commit */
 
     struct pawl__sq_conn readers[PAWL__READERS_MAX]; /* of the pool */
@@ -208,9 +202,6 @@ enum pawl_err pawl__sq_error_code(int code);
 sqlite3_stmt *pawl__sq_use(struct pawl__sq_conn *conn, enum pawl__sql sql);
 /* Run to the end, reset. */
 enum pawl_err pawl__sq_run(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, struct pawl_diag *diag);
-/* The same for an insert whose primary key may be taken; then nothing was written. */
-enum pawl_err pawl__sq_insert(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *taken,
-                              struct pawl_diag *diag);
 /* One step; `*found` says whether there is a row. The caller resets when there is one; without one
  * it is reset already. */
 enum pawl_err pawl__sq_row(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool *found,
@@ -218,6 +209,26 @@ enum pawl_err pawl__sq_row(struct pawl__sq_conn *conn, sqlite3_stmt *stmt, bool 
 /* Run a statement that takes no parameters. */
 enum pawl_err pawl__sq_exec(struct pawl__sq_conn *conn, enum pawl__sql sql, struct pawl_diag *diag);
 void pawl__sq_conn_release(struct pawl__sq_conn *conn);
+
+/* The same in the transaction under way, on the writer's connection. */
+static inline sqlite3_stmt *pawl__sq_stmt(struct pawl__backend *sq, enum pawl__sql sql)
+{
+    return pawl__sq_use(&sq->writer, sql);
+}
+static inline enum pawl_err pawl__sq_step(struct pawl__backend *sq, sqlite3_stmt *stmt, bool *found)
+{
+    return pawl__sq_row(&sq->writer, stmt, found, sq->set.diag);
+}
+static inline enum pawl_err pawl__sq_end(struct pawl__backend *sq, sqlite3_stmt *stmt)
+{
+    return pawl__sq_run(&sq->writer, stmt, sq->set.diag);
+}
+static inline enum pawl_err pawl__sq_do(struct pawl__backend *sq, enum pawl__sql sql)
+{
+    return pawl__sq_exec(&sq->writer, sql, sq->set.diag);
+}
+/* An insert whose primary key may be taken; then nothing was written. */
+enum pawl_err pawl__sq_insert(struct pawl__backend *sq, enum pawl__sql sql, bool *taken);
 
 void pawl__sq_bind(sqlite3_stmt *stmt, int at, int64_t value);
 void pawl__sq_bind_null(sqlite3_stmt *stmt, int at);

@@ -15,8 +15,8 @@ struct sweep {
 
 static sqlite3_stmt *use(struct pawl__backend *sq, struct sweep sweep, int64_t limit)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sweep.sql);
-    pawl__sq_bind(stmt, sweep.now_ms, sq->now_ms);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, sweep.sql);
+    pawl__sq_bind(stmt, sweep.now_ms, sq->set.now_ms);
     pawl__sq_bind(stmt, sweep.limit, limit);
     return stmt;
 }
@@ -28,7 +28,7 @@ static enum pawl_err list_ids(struct pawl__backend *sq, struct sweep sweep, int6
     sqlite3_stmt *stmt = use(sq, sweep, limit);
     bool found;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         ++*rows;
         if (sqlite3_column_type(stmt, 1) == SQLITE_NULL) continue;
         ids[(*count)++] =
@@ -39,7 +39,7 @@ static enum pawl_err list_ids(struct pawl__backend *sq, struct sweep sweep, int6
 
 static enum pawl_err refuse_damaged(struct pawl__backend *sq)
 {
-    return pawl__fail(sq->diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
+    return pawl__fail(sq->set.diag, PAWL_ERR_CORRUPT, "the store is damaged: a job has no facts");
 }
 
 static enum pawl_err scan_waiting(struct pawl__backend *sq, int64_t limit, struct pawl_job_id *ids,
@@ -66,7 +66,7 @@ static enum pawl_err scan_expiries(struct pawl__backend *sq, int64_t limit, stru
 {
     enum pawl_err err = list_ids(sq, SWEEP(EXPIRY_DUE), limit, ids, count, rows);
     if (err || !*rows) return err;
-    return pawl__sq_run(&sq->writer, use(sq, SWEEP(EXPIRY_FORGET), limit), sq->diag);
+    return pawl__sq_end(sq, use(sq, SWEEP(EXPIRY_FORGET), limit));
 }
 
 enum pawl_err pawl__sq_scan_due(struct pawl__backend *sq, enum pawl__due what, int64_t limit,
@@ -110,7 +110,7 @@ enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
     sqlite3_stmt *stmt = use(sq, SWEEP(WAIT_DUE), limit);
     bool found = false;
     enum pawl_err err;
-    while (!(err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag)) && found) {
+    while (!(err = pawl__sq_step(sq, stmt, &found)) && found) {
         struct pawl_job_id id = pawl__sq_join(sqlite3_column_int64(stmt, DUE_HEAD),
                                               sqlite3_column_int64(stmt, DUE_TAIL));
         if (sqlite3_column_type(stmt, DUE_TAIL) == SQLITE_NULL) err = refuse_damaged(sq);
@@ -123,18 +123,18 @@ enum pawl_err pawl__sq_promote_plain(struct pawl__backend *sq, int64_t limit,
     if (found) sqlite3_reset(stmt);
     *more = *moved + (int64_t)*count == limit;
     if (err || !*moved) return err;
-    err = pawl__sq_run(&sq->writer, use(sq, SWEEP(PROMOTE_ENTER), *moved), sq->diag);
+    err = pawl__sq_end(sq, use(sq, SWEEP(PROMOTE_ENTER), *moved));
     if (err) return err;
-    return pawl__sq_run(&sq->writer, use(sq, SWEEP(PROMOTE_LEAVE), *moved), sq->diag);
+    return pawl__sq_end(sq, use(sq, SWEEP(PROMOTE_LEAVE), *moved));
 }
 
 /* ---- what is due next ---- */
 
 static enum pawl_err read_next(struct pawl__backend *sq, enum pawl__sql sql, int64_t *next_at_ms)
 {
-    sqlite3_stmt *stmt = pawl__sq_use(&sq->writer, sql);
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, sql);
     bool found;
-    enum pawl_err err = pawl__sq_row(&sq->writer, stmt, &found, sq->diag);
+    enum pawl_err err = pawl__sq_step(sq, stmt, &found);
     if (err || !found) return err;
     int64_t at_ms = sqlite3_column_int64(stmt, 0); // 0 for NULL: nothing waits
     sqlite3_reset(stmt);
