@@ -223,9 +223,3 @@ enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq)
     fresh->kept = false;
     return pawl__sq_do(sq, SQL_FRESH_CLEAR);
 }
-
-void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh)
-{
-    free(fresh->jobs);
-    memset(fresh, 0, sizeof *fresh);
-}

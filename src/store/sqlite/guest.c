@@ -81,9 +81,7 @@ enum pawl_err pawl__store_guest(struct sqlite3 *db, struct pawl__op *op, struct 
     sq->writer.db = NULL;                    // not ours to close
     pawl__sq_conn_release(&sq->writer);
     pawl__sq_set_detach(db);
-    pawl__sq_plain_release(&sq->plain);
-    pawl__sq_set_release(sq);
-    pawl__sq_fresh_release(&sq->fresh);
+    pawl__sq_release(sq);
     free(sq);
     return err;
 }

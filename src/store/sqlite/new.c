@@ -8,8 +8,6 @@
 #include "store/sqlite/columns.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DISPLACED_AHEAD_MS = 10000 }; /* how far displaced keys may run ahead of the clock */
 
@@ -82,12 +80,6 @@ void pawl__sq_new_show(struct pawl__backend *sq, const struct pawl__sq_new_row *
 {
     sq->news.source.rows = rows;
     sq->news.source.count = count;
-}
-
-void pawl__sq_new_release(struct pawl__sq_news *news)
-{
-    free(news->rows);
-    memset(news, 0, sizeof *news);
 }
 
 void pawl__sq_new_fill(const struct pawl__backend *sq, const struct pawl__new_job *job,

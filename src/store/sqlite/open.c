@@ -322,6 +322,16 @@ void pawl__sq_init(struct pawl__backend *sq, uint64_t seed)
     sq->sql.set = &sq->set;
 }
 
+void pawl__sq_release(struct pawl__backend *sq)
+{
+    pawl__set_release(&sq->set);
+    free(sq->news.rows);
+    free(sq->plain.claimed);
+    free(sq->plain.ended);
+    free(sq->plain.turns);
+    free(sq->fresh.jobs);
+}
+
 static void disconnect(struct pawl__backend *sq)
 {
     pawl__sq_checkpointer_close(sq);
@@ -338,9 +348,7 @@ static void close_store(struct pawl__backend *sq)
     pawl__cond_release(&sq->checkpoint_wanted);
     pawl__mutex_release(&sq->checkpoint_mutex);
     pawl__pool_release(&sq->sql.pool);
-    pawl__sq_plain_release(&sq->plain);
-    pawl__sq_set_release(sq);
-    pawl__sq_fresh_release(&sq->fresh);
+    pawl__sq_release(sq);
     free(sq->path);
     free(sq);
 }

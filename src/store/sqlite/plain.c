@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- new jobs: see new.c ---- */
 
@@ -205,12 +204,4 @@ enum pawl_err pawl__sq_plain_attach(struct pawl__backend *sq, struct pawl_diag *
         return PAWL_OK;
     }
     return pawl__sq_error(&sq->writer, diag, "set up the store");
-}
-
-void pawl__sq_plain_release(struct pawl__sq_plain *plain)
-{
-    free(plain->claimed);
-    free(plain->ended);
-    free(plain->turns);
-    memset(plain, 0, sizeof *plain);
 }

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Columns of pawl_set_row that are no fields; those of PAWL__ROW_WRITTEN follow. */
 enum {
@@ -133,29 +132,14 @@ void pawl__sq_set_detach(sqlite3 *db)
     }
 }
 
-void pawl__sq_set_release(struct pawl__backend *sq)
-{
-    pawl__set_release(&sq->set);
-    pawl__sq_new_release(&sq->news);
-    free(sq->set_tables.list);
-    free(sq->set_tables.changed);
-    sq->set_tables = (struct pawl__sq_set){ .list = NULL };
-}
-
 /* ---- showing ---- */
 
 enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, size_t count)
 {
-    struct pawl__sq_set *tables = &sq->set_tables;
-    size_t cap = tables->cap; // of each of them
-    if (count <= cap) return PAWL_OK;
-    void *list = pawl__room_for(tables->list, &cap, count, sizeof *tables->list);
-    if (list) tables->list = list;
-    cap = tables->cap;
-    void *changed = pawl__room_for(tables->changed, &cap, count, sizeof *tables->changed);
-    if (changed) tables->changed = changed;
-    if (!list || !changed) return pawl__fail_nomem(sq->set.diag);
-    tables->cap = cap;
+    struct pawl__row **rows = pawl__arena_alloc(&sq->set.arena, 2 * count * sizeof *rows);
+    if (!rows) return pawl__fail_nomem(sq->set.diag);
+    sq->set_tables.list = rows;
+    sq->set_tables.changed = rows + count;
     return PAWL_OK;
 }
 

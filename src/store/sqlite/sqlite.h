@@ -152,7 +152,6 @@ struct pawl__sq_set {
     struct pawl__row **list;    /* what `rows` shows */
     struct pawl__row **changed; /* in order of key */
     int64_t args_max;           /* as the set's */
-    size_t cap;                 /* of both */
 };
 
 struct pawl__backend {
@@ -266,8 +265,9 @@ bool pawl__sq_is_settled(const char *path);
 bool pawl__sq_file_name(const char *path, char out[PAWL__SQ_PATH_BYTES]);
 enum pawl_err pawl__sq_conn_open(const struct pawl__sq_open *how, struct pawl__sq_conn *out,
                                  struct pawl_diag *diag);
-/* What a session begins with. */
+/* What a session begins with, and its memory. */
 void pawl__sq_init(struct pawl__backend *sq, uint64_t seed);
+void pawl__sq_release(struct pawl__backend *sq);
 /* Bring the schema up to date. SCHEMA: newer, changed, or older with `no_migrate`. */
 enum pawl_err pawl__sq_migrate(struct pawl__sq_conn *conn, const struct pawl_clock *clock,
                                bool no_migrate, struct pawl_diag *diag);
@@ -308,7 +308,6 @@ int pawl__sq_source_attach(sqlite3 *db, const char *name, struct pawl__sq_source
 /* ---- what goes without the working set (plain.c): see struct pawl__quick ---- */
 
 enum pawl_err pawl__sq_plain_attach(struct pawl__backend *sq, struct pawl_diag *diag);
-void pawl__sq_plain_release(struct pawl__sq_plain *plain);
 pawl__suits_fn pawl__sq_suits;
 pawl__submit_plain_fn pawl__sq_submit_plain;
 pawl__finish_plain_fn pawl__sq_finish_plain;
@@ -321,7 +320,6 @@ enum pawl_err pawl__sq_runs_flush(struct pawl__backend *sq);
 
 /* SQLite's code. */
 int pawl__sq_new_attach(struct pawl__backend *sq);
-void pawl__sq_new_release(struct pawl__sq_news *news);
 /* Room for so many. NULL: no memory. */
 static inline struct pawl__sq_new_row *pawl__sq_new_room(struct pawl__backend *sq, size_t count)
 {
@@ -348,10 +346,9 @@ extern const struct pawl__core_table pawl__sq_core;
 /* The virtual tables of the writer's connection. */
 enum pawl_err pawl__sq_set_attach(struct pawl__backend *sq, struct pawl_diag *diag);
 void pawl__sq_set_detach(sqlite3 *db);
-void pawl__sq_set_release(struct pawl__backend *sq);
 /* What writes the rows of each table of PAWL__SET_TABLES. */
 extern const enum pawl__sql pawl__sq_put[PAWL__TABLES];
-/* Room for so many rows in set_tables.list and changed. */
+/* Room for so many rows in set_tables.list and changed, until the set is cleared. */
 PAWL_MUST_CHECK enum pawl_err pawl__sq_set_reserve(struct pawl__backend *sq, size_t count);
 /* The first `count` rows of set_tables.list are pawl_set_row from now on. */
 void pawl__sq_set_show(struct pawl__backend *sq, size_t count);
@@ -388,7 +385,6 @@ void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__lane *lane, size
 enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq);
 /* Before the commit: write down what is in memory. */
 enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq);
-void pawl__sq_fresh_release(struct pawl__sq_fresh *fresh);
 
 /* ---- other processes (wake.c) ---- */
 
