@@ -275,6 +275,10 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */        \
     PAWL__SET_TABLES_MORE(X)
 
+/* What is kept with a job under its id, and is deleted with it; tags and keys are not: they are
+ * found by what the job says. */
+#define PAWL__KEPT(X) X(FAILURE) X(PROGRESS) X(CHECKPOINT) X(LINE) X(AUDIT)
+
 /* clang-format on */
 
 #define X(name, ...) PAWL__TABLE_##name,

@@ -70,9 +70,9 @@ static enum pawl_err drop_all_of(struct pawl__backend *mem, enum pawl__mem_table
 /* With all that is kept with it; its keys are the rule's. */
 static enum pawl_err drop_job(struct pawl__backend *mem, struct pawl_job_id id)
 {
-    static const enum pawl__mem_table tables[] = { PAWL__MEM_FAILURE,    PAWL__MEM_PROGRESS,
-                                                   PAWL__MEM_CHECKPOINT, PAWL__MEM_LINE,
-                                                   PAWL__MEM_AUDIT,      PAWL__MEM_JOB };
+#define X(name) PAWL__MEM_##name,
+    static const enum pawl__mem_table tables[] = { PAWL__KEPT(X) PAWL__MEM_JOB };
+#undef X
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < sizeof tables / sizeof *tables; i++) {
         err = drop_all_of(mem, tables[i], id);

@@ -180,12 +180,11 @@ static void archive_rows(struct pawl__backend *pg)
     pawl__pg_send_exact(&pg->writer, ids->count);
 }
 
-/* What is kept with jobs by their ids alone. */
 static void drop_kept(struct pawl__backend *pg, struct pawl__pg_list *ids)
 {
-    static const struct by_ids kept[] = { BY_IDS(FAILURE_DELETE), BY_IDS(PROGRESS_DELETE),
-                                          BY_IDS(CHECKPOINT_DELETE), BY_IDS(LOG_DELETE),
-                                          BY_IDS(DEED_DELETE) };
+#define X(name) BY_IDS(SET_DROP_##name),
+    static const struct by_ids kept[] = { PAWL__KEPT(X) };
+#undef X
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         begin_again(pg, kept[i], ids);
         pawl__pg_send(&pg->writer);

@@ -292,8 +292,8 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_RUN, JOINS("pawl_active") },
         { SQL_SET_PROGRESS_READ, JOINS("p") },
         { SQL_SET_DROP_JOB, LEAVES("pawl_job") },
-        { SQL_SET_DROP_LOG, "SEARCH pawl_log USING PRIMARY KEY (key=?)\n"
-                            "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_DROP_LINE, "SEARCH pawl_log USING PRIMARY KEY (key=?)\n"
+                             "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_DROP_AUDIT, "SEARCH pawl_deed USING INDEX pawl_deed_job (job_id=?)\n"
                               "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_DROP_PROGRESS, LEAVES("pawl_progress") },

@@ -142,18 +142,13 @@ static const struct write writes[] = {
 
 /* After all other tables: what was written there in the same batch goes too. */
 static const struct write drops[] = {
-    { SQL_SET_DROP_TAGS, gone_live },
-    { SQL_SET_DROP_ARCHIVED_TAGS, gone_archived },
-    { SQL_SET_DROP_FAILURES, gone },
-    { SQL_SET_DROP_PROGRESS, gone },
-    { SQL_SET_DROP_CHECKPOINT, gone },
-    { SQL_SET_DROP_LOG, gone },
-    { SQL_SET_DROP_AUDIT, gone },
-    { SQL_SET_DROP_EXPIRY, gone },
-    { SQL_SET_LEAVE_DONE, gone_live },
-    { SQL_SET_DROP_JOB, gone_live },
-    { SQL_SET_LEAVE_ARCHIVE, gone_archived },
+    { SQL_SET_DROP_TAGS, gone_live }, { SQL_SET_DROP_ARCHIVED_TAGS, gone_archived },
+    { SQL_SET_DROP_EXPIRY, gone },    { SQL_SET_LEAVE_DONE, gone_live },
+    { SQL_SET_DROP_JOB, gone_live },  { SQL_SET_LEAVE_ARCHIVE, gone_archived },
 };
+#define X(name) { SQL_SET_DROP_##name, gone },
+static const struct write kept_drops[] = { PAWL__KEPT(X) };
+#undef X
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -261,5 +256,6 @@ enum pawl_err pawl__sq_set_store(struct pawl__backend *sq, struct pawl__set *set
     err = write_rows(sq, count, writes, sizeof writes / sizeof *writes);
     if (!err) err = store_lists(sq, set);
     if (err || !show_concerned(sq, count, &(struct write){ .concerns = gone })) return err;
-    return write_rows(sq, count, drops, sizeof drops / sizeof *drops);
+    err = write_rows(sq, count, kept_drops, sizeof kept_drops / sizeof *kept_drops);
+    return err ? err : write_rows(sq, count, drops, sizeof drops / sizeof *drops);
 }

@@ -148,7 +148,3 @@ SELECT t.tag, g.id
 FROM unnest(:ids, :tags) AS g (id, tags)
 CROSS JOIN LATERAL json_array_elements_text(g.tags::json) AS t (tag)
 ON CONFLICT DO NOTHING
-
--- name: deed_delete
-DELETE FROM pawl_deed
-WHERE job_id = ANY (:ids)

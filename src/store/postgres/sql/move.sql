@@ -315,19 +315,3 @@ WHERE ctid = ANY (ARRAY (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ))
-
--- name: failure_delete
-DELETE FROM pawl_failure
-WHERE id = ANY (:ids)
-
--- name: progress_delete
-DELETE FROM pawl_progress
-WHERE id = ANY (:ids)
-
--- name: checkpoint_delete
-DELETE FROM pawl_checkpoint
-WHERE id = ANY (:ids)
-
--- name: log_delete
-DELETE FROM pawl_log
-WHERE id = ANY (:ids)

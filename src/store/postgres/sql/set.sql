@@ -258,6 +258,26 @@ WHERE ctid = ANY (ARRAY (
     ) AS l
 ))
 
+-- name: set_drop_failure
+DELETE FROM pawl_failure
+WHERE id = ANY (:ids)
+
+-- name: set_drop_progress
+DELETE FROM pawl_progress
+WHERE id = ANY (:ids)
+
+-- name: set_drop_checkpoint
+DELETE FROM pawl_checkpoint
+WHERE id = ANY (:ids)
+
+-- name: set_drop_line
+DELETE FROM pawl_log
+WHERE id = ANY (:ids)
+
+-- name: set_drop_audit
+DELETE FROM pawl_deed
+WHERE job_id = ANY (:ids)
+
 -- name: set_checked
 WITH g AS MATERIALIZED (
     SELECT r.place, {{checked.fields of l}}

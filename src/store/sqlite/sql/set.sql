@@ -253,7 +253,7 @@ WHERE (tag, key) IN (
     CROSS JOIN json_each(j.tags) AS t
 )
 
--- name: set_drop_failures
+-- name: set_drop_failure
 DELETE FROM pawl_failure
 WHERE key IN (SELECT key FROM pawl_set_row)
 
@@ -265,7 +265,7 @@ WHERE key IN (SELECT key FROM pawl_set_row)
 DELETE FROM pawl_checkpoint
 WHERE key IN (SELECT key FROM pawl_set_row)
 
--- name: set_drop_log
+-- name: set_drop_line
 DELETE FROM pawl_log
 WHERE key IN (SELECT key FROM pawl_set_row)
 
