@@ -207,6 +207,11 @@ struct pawl__texts {
     size_t count;
 };
 
+struct pawl__structs {
+    const void *at;
+    size_t count;
+};
+
 #define PAWL__HERE_TEXT(text, value) PAWL__HERE(text, NAME, const char *, value)
 #define PAWL__HERE_INT(text, value) PAWL__HERE(text, INT64, int64_t, value)
 #define PAWL__HERE_BOOL(text, value) PAWL__HERE(text, BOOL, bool, value)
@@ -220,6 +225,23 @@ struct pawl__texts {
 #define PAWL__SOME_TEXT(text, value) PAWL__SOME(text, NAME, const char *, value)
 #define PAWL__SOME_INT(text, value) PAWL__SOME(text, INT64, int64_t, value)
 #define PAWL__SOME_INSTANT(text, value) PAWL__SOME(text, INSTANT, int64_t, value)
+/* An object of such members, and an array of structs. */
+#define PAWL__HERE_OBJECT(text, ...)                                                               \
+    {                                                                                              \
+        .name = (text), .kind = PAWL__AS_ONE, .flags = PAWL__ALWAYS, .at = "",                     \
+        .shape = &(struct pawl__shape)                                                             \
+        {                                                                                          \
+            .members = (const struct pawl__member[]){ __VA_ARGS__ },                               \
+            .count = sizeof((const struct pawl__member[]){ __VA_ARGS__ }) /                        \
+                     sizeof(struct pawl__member)                                                   \
+        }                                                                                          \
+    }
+#define PAWL__HERE_MANY(text, shape_pointer, list, list_count)                                     \
+    {                                                                                              \
+        .name = (text), .kind = PAWL__AS_MANY, .flags = PAWL__ALWAYS, .shape = (shape_pointer),    \
+        .at = &(struct pawl__structs){ (list), (list_count) },                                     \
+        .count_offset = offsetof(struct pawl__structs, count)                                      \
+    }
 /* The members of the struct at `pointer`. */
 #define PAWL__PART(shape_pointer, pointer)                                                         \
     {                                                                                              \

@@ -340,6 +340,14 @@ static void an_object_can_be_written_without_a_table(void **state)
                 PAWL__HERE("at", JSON, struct pawl_span, span("[]")));
     assert_string_equal(out.at, "{\"queue\":\"mail\",\"paused\":false,\"x\":3,\"at\":[]}");
     pawl__buf_clear(&out);
+    PAWL__PRINT(
+        &writer,
+        PAWL__HERE_OBJECT("a", PAWL__HERE_INT("b", 1), PAWL__HERE_TEXTS("c", colour_texts + 1, 2)),
+        PAWL__HERE_OBJECT("d", PAWL__SOME_INT("e", 0)),
+        PAWL__HERE_MANY("f", &point_shape, &point, 1));
+    assert_string_equal(out.at,
+                        "{\"a\":{\"b\":1,\"c\":[\"red\",\"green\"]},\"d\":{},\"f\":[{\"x\":3}]}");
+    pawl__buf_clear(&out);
     pawl__shape_print_list(&writer, &point_shape, (struct point[]){ { 1, -1 }, { 2, 0.5 } }, 2);
     assert_string_equal(out.at, "[{\"x\":1},{\"x\":2,\"weight\":0.5}]");
     pawl__buf_release(&out);
