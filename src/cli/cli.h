@@ -166,6 +166,11 @@ size_t pawl__cli_width(const char *at, size_t len);
 size_t pawl__cli_fit(const char *at, size_t len, size_t columns);
 /* Made safe for a terminal. On one, what is long is cut, with a word on how to see the rest. */
 void pawl__cli_put_long(struct pawl__cli *cli, struct pawl_span text);
+/* A line "  label         value" of a list of facts; the label, and all of it, or nothing when the
+ * value is zero or empty. A NAME, INT32, INT64, JSON, INSTANT or DURATION. */
+void pawl__cli_put_label(struct pawl__cli *cli, const char *label);
+void pawl__cli_put_fact(struct pawl__cli *cli, const char *label, enum pawl__as kind,
+                        const void *at);
 /* "3m 5s ago", "in 2h", "now". */
 void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms);
 void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms);

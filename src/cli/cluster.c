@@ -78,22 +78,9 @@ int pawl__cli_node_list(struct pawl__cli *cli)
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
 
-static void put_fact(struct pawl__cli *cli, const char *title, const char *text)
-{
-    if (!text[0]) return;
-    pawl__buf_printf(&cli->out, "  %-13s ", title);
-    pawl__plain_add(&cli->out, text, strlen(text));
-    pawl__buf_add_text(&cli->out, "\n");
-}
-
-static void put_fact_int(struct pawl__cli *cli, const char *title, int64_t value)
-{
-    if (value) pawl__buf_printf(&cli->out, "  %-13s %" PRId64 "\n", title, value);
-}
-
 static void put_fact_when(struct pawl__cli *cli, const char *title, int64_t at_ms)
 {
-    pawl__buf_printf(&cli->out, "  %-13s ", title);
+    pawl__cli_put_label(cli, title);
     pawl__cli_put_instant(&cli->out, at_ms);
     pawl__buf_add_text(&cli->out, " (");
     pawl__cli_put_when(&cli->out, at_ms, cli->now_ms);
@@ -102,21 +89,21 @@ static void put_fact_when(struct pawl__cli *cli, const char *title, int64_t at_m
 
 static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node)
 {
-    char lease[PAWL__DURATION_TEXT_BYTES] = "";
-    if (node->lease_ms) pawl__duration_text(node->lease_ms, lease);
+    const char *state = pawl_node_state_text(node->state);
     pawl__buf_add_text(&cli->out, "Node ");
     pawl__plain_add(&cli->out, node->name, strlen(node->name));
     pawl__buf_add_text(&cli->out, "\n");
-    put_fact(cli, "state", pawl_node_state_text(node->state));
+    pawl__cli_put_fact(cli, "state", PAWL__AS_NAME, &state);
     put_fact_when(cli, "heartbeat", node->heartbeat_at_ms);
     put_fact_when(cli, "started", node->started_at_ms);
-    put_fact(cli, "lease", lease);
-    put_fact(cli, "host", node->host);
-    put_fact_int(cli, "process id", node->pid);
-    put_fact(cli, "version", node->version);
-    put_fact_int(cli, "workers", node->workers);
-    if (!node->version[0]) put_fact(cli, "info", node->info);
-    pawl__buf_printf(&cli->out, "  %-13s %" PRId64 "\n", "active", node->active);
+    pawl__cli_put_fact(cli, "lease", PAWL__AS_DURATION, &node->lease_ms);
+    pawl__cli_put_fact(cli, "host", PAWL__AS_NAME, &node->host);
+    pawl__cli_put_fact(cli, "process id", PAWL__AS_INT64, &node->pid);
+    pawl__cli_put_fact(cli, "version", PAWL__AS_NAME, &node->version);
+    pawl__cli_put_fact(cli, "workers", PAWL__AS_INT32, &node->workers);
+    if (!node->version[0]) pawl__cli_put_fact(cli, "info", PAWL__AS_NAME, &node->info);
+    pawl__cli_put_label(cli, "active");
+    pawl__buf_printf(&cli->out, "%" PRId64 "\n", node->active);
 }
 
 #define S struct pawl_job
@@ -144,13 +131,7 @@ static void put_node(struct pawl__cli *cli, const struct pawl_node *node,
     static const struct pawl__cli_view view = PAWL__CLI_VIEW(run_shape, run_columns, NULL);
     if (cli->json) {
         PAWL__CLI_PUT(cli, PAWL__PART(&node_shape, node),
-                      { .name = "jobs",
-                        .kind = PAWL__AS_MANY,
-                        .at = jobs,
-                        .offset = offsetof(struct pawl_jobs, at),
-                        PAWL__COUNTED(struct pawl_jobs, count),
-                        .shape = &run_shape,
-                        ALWAYS });
+                      PAWL__HERE_MANY("jobs", &run_shape, jobs->at, jobs->count));
         return;
     }
     put_node_facts(cli, node);

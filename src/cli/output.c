@@ -103,6 +103,41 @@ void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms)
     pawl__buf_add_text(buf, text);
 }
 
+void pawl__cli_put_label(struct pawl__cli *cli, const char *label)
+{
+    pawl__buf_printf(&cli->out, "  %-13s ", label);
+}
+
+static void put_line(struct pawl__cli *cli, const char *label, const char *text)
+{
+    pawl__cli_put_label(cli, label);
+    pawl__plain_add(&cli->out, text, strlen(text));
+    pawl__buf_add_text(&cli->out, "\n");
+}
+
+void pawl__cli_put_fact(struct pawl__cli *cli, const char *label, enum pawl__as kind,
+                        const void *at)
+{
+    const struct pawl_span *span = at;
+    char text[PAWL__DURATION_TEXT_BYTES + PAWL__INSTANT_TEXT_BYTES];
+    int64_t number = 0;
+    if (kind == PAWL__AS_NAME) {
+        const char *name = *(const char *const *)at;
+        if (name && *name) put_line(cli, label, name);
+    } else if (kind == PAWL__AS_JSON) {
+        if (!span->len) return;
+        pawl__cli_put_label(cli, label);
+        pawl__cli_put_long(cli, *span);
+        pawl__buf_add_text(&cli->out, "\n");
+    } else {
+        number = kind == PAWL__AS_INT32 ? *(const int32_t *)at : *(const int64_t *)at;
+        snprintf(text, sizeof text, "%" PRId64, number);
+        if (kind == PAWL__AS_INSTANT) pawl__instant_text(number, text);
+        if (kind == PAWL__AS_DURATION) pawl__duration_text(number, text);
+        if (number) put_line(cli, label, text);
+    }
+}
+
 void pawl__cli_put_bytes(struct pawl__buf *buf, int64_t bytes)
 {
     static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };

@@ -164,54 +164,27 @@ static void put_timeline(struct pawl__cli *cli, const struct pawl_story *story)
 
 /* ---- the header ---- */
 
-static void put_field(struct pawl__cli *cli, const char *name, const char *text)
-{
-    if (!text || !*text) return;
-    pawl__buf_printf(&cli->out, "  %-13s ", name);
-    pawl__plain_add(&cli->out, text, strlen(text));
-    pawl__buf_add_text(&cli->out, "\n");
-}
-
-static void put_span(struct pawl__cli *cli, const char *name, struct pawl_span span)
-{
-    if (!span.len) return;
-    pawl__buf_printf(&cli->out, "  %-13s ", name);
-    pawl__cli_put_long(cli, span);
-    pawl__buf_add_text(&cli->out, "\n");
-}
-
-static void put_duration(struct pawl__cli *cli, const char *name, int64_t ms)
-{
-    char text[PAWL__DURATION_TEXT_BYTES];
-    if (!ms) return;
-    pawl__duration_text(ms, text);
-    put_field(cli, name, text);
-}
-
-static void put_instant(struct pawl__cli *cli, const char *name, int64_t at_ms)
-{
-    char text[PAWL__INSTANT_TEXT_BYTES];
-    if (!at_ms) return;
-    pawl__instant_text(at_ms, text);
-    put_field(cli, name, text);
-}
-
 static void put_state(struct pawl__cli *cli, const struct pawl_job *job)
 {
-    pawl__buf_printf(&cli->out, "  %-13s %s%s%s", "state", pawl__cli_state_colour(cli, job->state),
+    pawl__cli_put_label(cli, "state");
+    pawl__buf_printf(&cli->out, "%s%s%s", pawl__cli_state_colour(cli, job->state),
                      pawl__cli_state_text(cli, job->state), pawl__cli_plain(cli));
     if (job->paused_from != PAWL_STATE_NONE) {
         pawl__buf_printf(&cli->out, ", was %s", pawl__cli_state_text(cli, job->paused_from));
     }
     if (job->dead_letter) pawl__buf_add_text(&cli->out, ", a dead letter");
     if (job->archived) pawl__buf_add_text(&cli->out, ", archived");
-    pawl__buf_printf(&cli->out, "\n  %-13s %" PRId64 " of %" PRId32 "\n", "attempt",
-                     pawl__cli_tries(job), job->attempts_max);
+    pawl__buf_add_text(&cli->out, "\n");
+    pawl__cli_put_label(cli, "attempt");
+    pawl__buf_printf(&cli->out, "%" PRId64 " of %" PRId32 "\n", pawl__cli_tries(job),
+                     job->attempts_max);
     if (job->free_runs) {
-        pawl__buf_printf(&cli->out, "  %-13s %" PRId64 "; %" PRId64 " of them cost no attempt\n",
-                         "run", job->run, job->free_runs);
+        pawl__cli_put_label(cli, "run");
+        pawl__buf_printf(&cli->out, "%" PRId64 "; %" PRId64 " of them cost no attempt\n", job->run,
+                         job->free_runs);
     }
-    pawl__buf_printf(&cli->out, "  %-13s %" PRId32 "\n", "priority", job->priority);
+    pawl__cli_put_label(cli, "priority");
+    pawl__buf_printf(&cli->out, "%" PRId32 "\n", job->priority);
 }
 
 /* What else came with the job. Its policies as they were written are left out: what was made of
@@ -235,11 +208,11 @@ static void put_extra(struct pawl__cli *cli, struct pawl_span extra)
     }
     if (rest.len) pawl__buf_add_text(&rest, "}");
     if (rest.failed) pawl__cli_nomem();
-    put_span(cli, "extra", (struct pawl_span){ rest.at, rest.len });
+    pawl__cli_put_fact(cli, "extra", PAWL__AS_JSON, &(struct pawl_span){ rest.at, rest.len });
     pawl__buf_release(&rest);
 }
 
-/* What people call a field, or its name in JSON. "": it is shown elsewhere, or to nobody. */
+/* The label of a field; by default its name in JSON. "": it is shown elsewhere, or not at all. */
 static const char *label_of(size_t field)
 {
     static const char *const labels[PAWL__JOB_END] = {
@@ -257,36 +230,29 @@ static const char *label_of(size_t field)
     return labels[field] ? labels[field] : pawl__job_names[field];
 }
 
-#define SHOW_TEXT put_field
-#define SHOW_JSON put_span
-#define SHOW_MS put_duration
-#define SHOW_AT put_instant
-#define SHOW_BITS(...) (void)0
-
-/* What was submitted with it and most jobs do not have. */
-static void put_extras(struct pawl__cli *cli, const struct pawl_job *job)
-{
-#define X(member, column, kind, ...)                                                               \
-    if (*label_of(PAWL__JOB_##member)) {                                                           \
-        SHOW_##kind(cli, label_of(PAWL__JOB_##member), job->member);                               \
-    }
-    PAWL__JOB_EXTRAS(X)
-#undef X
-    put_extra(cli, job->extra);
-}
+#define FACT(label, kind, member) pawl__cli_put_fact(cli, label, PAWL__AS_##kind, &job->member)
+#define FACT_TEXT(label, member) FACT(label, NAME, member)
+#define FACT_JSON(label, member) FACT(label, JSON, member)
+#define FACT_MS(label, member) FACT(label, DURATION, member)
+#define FACT_AT(label, member) FACT(label, INSTANT, member)
+#define FACT_BITS(label, member) FACT(label, INT32, member)
 
 static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
 {
     char id[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(job->id, id);
     pawl__buf_printf(&cli->out, "%sJob %s%s\n", pawl__cli_bold(cli), id, pawl__cli_plain(cli));
-    put_field(cli, "type", job->type);
-    put_field(cli, "queue", job->queue);
+    FACT_TEXT("type", type);
+    FACT_TEXT("queue", queue);
     put_state(cli, job);
-    put_field(cli, "reason", job->reason);
-    put_field(cli, "worker", job->worker);
-    put_instant(cli, "lease until", job->lease_until_ms);
-    put_extras(cli, job);
+    FACT_TEXT("reason", reason);
+    FACT_TEXT("worker", worker);
+    FACT_AT("lease until", lease_until_ms);
+#define X(member, column, kind, ...)                                                               \
+    if (*label_of(PAWL__JOB_##member)) FACT_##kind(label_of(PAWL__JOB_##member), member);
+    PAWL__JOB_EXTRAS(X)
+#undef X
+    put_extra(cli, job->extra);
 }
 
 /* ---- the rest ---- */
