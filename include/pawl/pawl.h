@@ -98,7 +98,7 @@ PAWL_MUST_CHECK enum pawl_err pawl_rerun(struct pawl *pawl, struct pawl_job_id i
 
 /* ---- queries ---- */
 
-/* NOT_FOUND. Release `out` in any case. */
+/* Reads one job. NOT_FOUND. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_get(struct pawl *pawl, struct pawl_job_id id,
                                        struct pawl_jobs *out, struct pawl_diag *diag);
 /* Reads the matching jobs, ordered by time of creation. `page` may be NULL. Release `out` in any
@@ -106,9 +106,11 @@ PAWL_MUST_CHECK enum pawl_err pawl_get(struct pawl *pawl, struct pawl_job_id id,
 PAWL_MUST_CHECK enum pawl_err pawl_query(struct pawl *pawl, const struct pawl_filter *filter,
                                          const struct pawl_page *page, struct pawl_jobs *out,
                                          struct pawl_diag *diag);
+/* Counts the jobs that match. */
 PAWL_MUST_CHECK enum pawl_err pawl_count(struct pawl *pawl, const struct pawl_filter *filter,
                                          int64_t *out, struct pawl_diag *diag);
-/* May be called again; leaves zeros. */
+/* Frees the jobs and zeroes the struct, so it may be called again. The other release functions do
+ * the same. */
 void pawl_jobs_release(struct pawl_jobs *jobs);
 
 /* The first 50 and the last 950 lines of a job's log are kept. */
@@ -149,7 +151,7 @@ struct pawl_story {
     void *owned;
 };
 
-/* NOT_FOUND. Release `out` in any case. */
+/* Reads the full history of a job. NOT_FOUND. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_story_get(struct pawl *pawl, struct pawl_job_id id,
                                              struct pawl_story *out, struct pawl_diag *diag);
 /* The history of a job that the caller has read already: out->job is a copy of it and points to the
@@ -179,7 +181,7 @@ struct pawl_stats {
     void *owned;
 };
 
-/* Release `out` in any case. */
+/* Reads the statistics of all queues. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_stats_get(struct pawl *pawl, struct pawl_stats *out,
                                              struct pawl_diag *diag);
 void pawl_stats_release(struct pawl_stats *stats);
