@@ -410,12 +410,13 @@ PAWL_MUST_CHECK enum pawl_err pawl_token_put(struct pawl *pawl, const struct paw
 
 /* ---- schemas of arguments ---- */
 
-/* What jobs' arguments look like, kept for readers: the store does not apply it. A schema has a
- * URI, or a job type and a version. In what is added NULL is ""; what was read has no NULL. */
+/* A schema of jobs' arguments, stored for readers: the store does not apply it. A schema has a URI,
+ * or a job type and a version. In arguments NULL means ""; results have no NULL. */
 struct pawl_args_schema {
-    const char *uri;                  /* "": it is found by type and version */
+    const char *uri;                  /* "": found by type and version */
     const char *type, *version;       /* "" if it has a URI */
-    const char *of_type, *of_version; /* what one with a URI is about, as it says; may be "" */
+    const char *of_type, *of_version; /* type and version that a schema with a URI describes; may be
+                                         "" */
     int64_t created_at_ms;
     struct pawl_span schema; /* JSON */
 };
@@ -426,32 +427,32 @@ struct pawl_args_schemas {
     void *owned;
 };
 
-/* Those that have a URI, or those that have a type. */
+/* Selects schemas that have a URI, or those that have a type. */
 struct pawl_args_schema_filter {
     bool by_type;
-    const char *name; /* of this URI, or of this type; NULL: all */
+    const char *name; /* URI, or type; NULL: all */
 };
 
-/* By URI, or by type and version as texts. Release `out` in any case. */
+/* Reads schemas, ordered by URI, or by type and version as text. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_args_schemas_get(struct pawl *pawl,
                                                     const struct pawl_args_schema_filter *filter,
                                                     struct pawl_args_schemas *out,
                                                     struct pawl_diag *diag);
 void pawl_args_schemas_release(struct pawl_args_schemas *schemas);
-/* EXISTS: there is one of that URI, or of that type and version. ARG. LIMIT: a schema over a MiB, a
- * name over 255 bytes. */
+/* Adds a schema. EXISTS: one with this URI, or with this type and version, exists. ARG. LIMIT: a
+ * schema over 1 MiB, a name over 255 bytes. */
 PAWL_MUST_CHECK enum pawl_err pawl_args_schema_add(struct pawl *pawl,
                                                    const struct pawl_args_schema *schema,
                                                    struct pawl_diag *diag);
-/* Only the URI, or the type and the version are looked at. NOT_FOUND. */
+/* Deletes a schema; only its URI, or its type and version, are used. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl_args_schema_drop(struct pawl *pawl,
                                                     const struct pawl_args_schema *schema,
                                                     struct pawl_diag *diag);
 
-/* ---- configuration of queues ---- */
+/* ---- queue configuration ---- */
 
-/* What a server is to observe in a queue, whether the queue was used or not. The store keeps it and
- * does not apply it. */
+/* Settings of a queue for servers; the queue need not have been used. The store keeps them and does
+ * not apply them. */
 struct pawl_queue_config {
     const char *queue;
     struct pawl_span rate_limit; /* JSON, as the server reads it; empty: no limit */
@@ -463,25 +464,27 @@ struct pawl_queue_configs {
     void *owned;
 };
 
-/* By name. `queue` NULL: of all queues that have one. Release `out` in any case. */
+/* Reads the configuration of a queue, or, if `queue` is NULL, of all queues that have one, by name.
+ * Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_queue_configs_get(struct pawl *pawl, const char *queue,
                                                      struct pawl_queue_configs *out,
                                                      struct pawl_diag *diag);
 void pawl_queue_configs_release(struct pawl_queue_configs *configs);
-/* Replaces the one that is there. ARG, LIMIT. */
+/* Sets the configuration of a queue. ARG, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_queue_config_put(struct pawl *pawl,
                                                     const struct pawl_queue_config *config,
                                                     struct pawl_diag *diag);
-/* NOT_FOUND: the queue has none. */
+/* Deletes the configuration of a queue. NOT_FOUND: it has none. */
 PAWL_MUST_CHECK enum pawl_err pawl_queue_config_drop(struct pawl *pawl, const char *queue,
                                                      struct pawl_diag *diag);
 
 /* ---- requests ---- */
 
-/* Note that a request with this idempotency key came, for `kept_ms`. `fingerprint` is the same for
- * a repeated request and another for any other, as a digest is. OK: the key is new, or the request
- * is a repeat, which does not extend the time. DUPLICATE: another request has used the key. Such
- * keys are no jobs' keys; like those they outlive the jobs. ARG, LIMIT. */
+/* Records a request with this idempotency key, for `kept_ms`. `fingerprint`, such as a digest,
+ * identifies the request: a repeat has the same. OK: the key is new, or the request is a repeat,
+ * which does not extend the time. DUPLICATE: another request has used the key. These keys are
+ * separate from those of jobs; like those, they are kept after the jobs have been deleted. ARG,
+ * LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_request_note(struct pawl *pawl, const char *key,
                                                 const char *fingerprint, int64_t kept_ms,
                                                 struct pawl_diag *diag);
