@@ -138,9 +138,7 @@ void pawl__on_admin_job_delete(struct pawl__request *request)
     if (err) {
         pawl__job_reply_err(request, id, err, &diag);
     } else {
-        pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}",
-                         request->parts[0]);
-        pawl__reply(request, 200);
+        pawl__reply_deleted(request);
     }
 }
 

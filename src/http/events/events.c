@@ -4,6 +4,7 @@
  * 2. The ring belongs to the loop. Its records are in the order of their ids; the oldest go when
  *    there are too many, or too many bytes in them. */
 #include "http/events/events.h"
+#include "http/events/inside.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "http/events/latency.h"
@@ -228,14 +229,12 @@ static struct pawl__name *hold(struct pawl__events *events, const char *text)
     return *text ? pawl__names_hold(&events->names, text) : NULL;
 }
 
-/* JSON has line breaks only between its parts; streams have them only between their lines. */
-static char *on_one_line(const char *json)
+char *pawl__on_one_line(char *json)
 {
-    char *copy = strdup(json);
-    for (char *at = copy; at && *at; at++) {
+    for (char *at = json; at && *at; at++) {
         if (*at == '\n' || *at == '\r') *at = ' ';
     }
-    return copy;
+    return json;
 }
 
 static void take_in(struct pawl__events *events, const struct inbox *inbox, const struct news *news)
@@ -252,7 +251,7 @@ static void take_in(struct pawl__events *events, const struct inbox *inbox, cons
                                    .queue = hold(events, text + news->queue),
                                    .type = hold(events, text + news->type) };
     if (news->subject) record.subject = strdup(text + news->subject);
-    if (news->data) record.data = on_one_line(text + news->data);
+    if (news->data) record.data = pawl__on_one_line(strdup(text + news->data));
     if (news->kind == PAWL__EVENT_STATE_CHANGED) {
         struct pawl_moved moved = { .id = news->job,
                                     .from = news->from,

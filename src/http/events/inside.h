@@ -80,6 +80,12 @@ struct pawl__streams {
     struct pawl_job_id swept;  /* the last job that was looked after */
 };
 
+/* ---- events.c ---- */
+
+/* JSON has line breaks only between its parts, streams only between their lines: blanks instead, in
+ * place. NULL is fine. */
+char *pawl__on_one_line(char *json);
+
 /* ---- streams.c ---- */
 
 bool pawl__listener_is_special(const struct pawl__listener *listener);

@@ -55,11 +55,8 @@ static char *progress_data(struct pawl__request *request, const struct pawl_stor
     }
     char *copy = NULL;
     if (text.len && !text.failed) copy = pawl__arena_dup(&request->arena, text.at, text.len);
-    for (char *at = copy; at && *at; at++) {
-        if (*at == '\n' || *at == '\r') *at = ' ';
-    }
     pawl__buf_release(&text);
-    return copy;
+    return pawl__on_one_line(copy);
 }
 
 static void remember(struct pawl__request *request, const struct pawl_story *story)

@@ -245,8 +245,6 @@ void pawl__on_checkpoint_delete(struct pawl__request *request)
     if (err && err != PAWL_ERR_STATE) {
         pawl__job_reply_err(request, run.id, err, &diag);
     } else {
-        pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}",
-                         request->parts[0]);
-        pawl__reply(request, 200);
+        pawl__reply_deleted(request);
     }
 }

@@ -79,8 +79,7 @@ static bool delete_letter(struct pawl__request *request)
 void pawl__on_dead_letter_delete(struct pawl__request *request)
 {
     if (!delete_letter(request)) return;
-    pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}", request->parts[0]);
-    pawl__reply(request, 200);
+    pawl__reply_deleted(request);
 }
 
 void pawl__on_admin_dead_letter_delete(struct pawl__request *request)

@@ -1,8 +1,6 @@
 /* Looking at jobs, cancelling, releasing and reordering them. */
 #include "http/ojs/ojs.h"
 
-#include "base/diag.h"
-
 #include <string.h>
 
 static struct pawl__envelope_more more_of(const struct pawl_story *story, enum pawl_state previous)
@@ -106,6 +104,12 @@ bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, stru
     struct pawl_diag diag;
     enum pawl_err err = pawl_story_get(pawl__request_pawl(request), id, out, &diag);
     return !err || pawl__job_reply_err(request, id, err, &diag);
+}
+
+void pawl__reply_deleted(struct pawl__request *request)
+{
+    pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}", request->parts[0]);
+    pawl__reply(request, 200);
 }
 
 /* The state that the newest deed of that kind left. */

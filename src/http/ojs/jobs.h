@@ -33,6 +33,9 @@ bool pawl__job_refuse_unknown(struct pawl__request *request, struct pawl_job_id 
 bool pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
                          const struct pawl_diag *diag);
 
+/* 200: what the path names was deleted. */
+void pawl__reply_deleted(struct pawl__request *request);
+
 /* A move by an operator, or of the job's client. On the pool; answers with the job, or with 404 or
  * 409 and the state that does not allow it. */
 void pawl__job_move(struct pawl__request *request, enum pawl_control control);

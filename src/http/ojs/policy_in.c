@@ -102,12 +102,14 @@ struct spelling {
     int member;
 };
 
-/* The members of one policy. */
+/* The members of one policy, and what reads them. */
 struct policy {
     enum pawl__field field;
+    enum pawl__fault_kind kind; /* of its refusals */
     const struct spelling *list;
     size_t count;
     pawl__offer_fn *offer;
+    bool (*read)(struct pawl__reader *reader, const struct spelling *spelling, uint32_t token);
 };
 
 static bool unknown(struct pawl__reader *reader, const struct policy *policy, struct pawl_span name)
@@ -132,6 +134,24 @@ static bool find(struct pawl__reader *reader, const struct policy *policy, uint3
             *out = known;
     }
     return *out || unknown(reader, policy, text);
+}
+
+/* Every member that is known, and not null; nothing without the policy. */
+static bool read_policy(struct pawl__reader *reader, const struct policy *policy)
+{
+    const struct pawl__json_token *tokens = reader->json->tokens;
+    uint32_t object = reader->at[policy->field];
+    struct pawl__where where = { .field = policy->field, .kind = policy->kind };
+    if (!object) return true;
+    if (!pawl__reader_type(reader, &where, object, PAWL__JSON_OBJECT, "an object")) return false;
+    uint32_t name = pawl__json_first(object);
+    for (uint32_t left = tokens[object].count; left > 0; left--, name = tokens[name + 1].next) {
+        const struct spelling *spelling = NULL;
+        if (!find(reader, policy, name, &spelling)) return false;
+        if (!spelling || tokens[name + 1].type == PAWL__JSON_NULL) continue;
+        if (!policy->read(reader, spelling, name + 1)) return false;
+    }
+    return true;
 }
 
 struct word {
@@ -198,9 +218,6 @@ static void offer_retry(struct pawl__nearest *nearest)
     }
 }
 
-static const struct policy retry_policy = { PAWL__FIELD_RETRY, retry_spellings,
-                                            COUNT(retry_spellings), offer_retry };
-
 static bool read_jitter(struct pawl__reader *reader, const struct pawl__where *where,
                         uint32_t token, enum pawl_jitter *out)
 {
@@ -263,8 +280,9 @@ static bool read_coefficient(struct pawl__reader *reader, const struct pawl__whe
 }
 
 static bool read_retry_member(struct pawl__reader *reader, const struct spelling *spelling,
-                              uint32_t token, struct pawl_retry *retry)
+                              uint32_t token)
 {
+    struct pawl_retry *retry = &reader->out->spec.retry;
     struct pawl__where where = { PAWL__FIELD_RETRY, spelling->name, PAWL__FAULT_INVALID_POLICY };
     switch ((enum retry_member)spelling->member) {
     case RETRY_ATTEMPTS:
@@ -303,23 +321,15 @@ static bool read_option_attempts(struct pawl__reader *reader, int32_t *out)
 
 bool pawl__policy_retry(struct pawl__reader *reader)
 {
-    const struct pawl__json_token *tokens = reader->json->tokens;
-    uint32_t object = reader->at[PAWL__FIELD_RETRY];
-    struct pawl__where where = { PAWL__FIELD_RETRY, NULL, PAWL__FAULT_INVALID_POLICY };
+    static const struct policy policy = { PAWL__FIELD_RETRY, PAWL__FAULT_INVALID_POLICY,
+                                          retry_spellings,   COUNT(retry_spellings),
+                                          offer_retry,       read_retry_member };
+    struct pawl__where where = { PAWL__FIELD_RETRY, "max_interval", PAWL__FAULT_INVALID_POLICY };
     struct pawl_retry *retry = &reader->out->spec.retry;
     if (!read_option_attempts(reader, &retry->attempts_max)) return false;
-    if (!object) return true;
-    if (!pawl__reader_type(reader, &where, object, PAWL__JSON_OBJECT, "an object")) return false;
-    uint32_t name = pawl__json_first(object);
-    for (uint32_t left = tokens[object].count; left > 0; left--, name = tokens[name + 1].next) {
-        const struct spelling *spelling = NULL;
-        if (!find(reader, &retry_policy, name, &spelling)) return false;
-        if (!spelling || tokens[name + 1].type == PAWL__JSON_NULL) continue;
-        if (!read_retry_member(reader, spelling, name + 1, retry)) return false;
-    }
+    if (!read_policy(reader, &policy)) return false;
     int64_t initial_ms = retry->initial_ms ? retry->initial_ms : PAWL__OJS_RETRY_INITIAL_MS;
     if (retry->cap_ms == 0 || retry->cap_ms >= initial_ms) return true;
-    where.sub = "max_interval";
     return pawl__reader_refuse(reader, &where, "must not be less than initial_interval");
 }
 
@@ -351,9 +361,6 @@ static void offer_unique(struct pawl__nearest *nearest)
         pawl__nearest_offer(nearest, unique_spellings[i].name);
     }
 }
-
-static const struct policy unique_policy = { PAWL__FIELD_UNIQUE, unique_spellings,
-                                             COUNT(unique_spellings), offer_unique };
 
 static const struct word dimensions[] = { { "type", PAWL_UNIQUE_TYPE },
                                           { "queue", PAWL_UNIQUE_QUEUE },
@@ -451,8 +458,9 @@ static bool read_conflict(struct pawl__reader *reader, const struct pawl__where 
 }
 
 static bool read_unique_member(struct pawl__reader *reader, const struct spelling *spelling,
-                               uint32_t token, struct pawl_unique *unique)
+                               uint32_t token)
 {
+    struct pawl_unique *unique = &reader->out->spec.unique;
     struct pawl__where where = { .field = PAWL__FIELD_UNIQUE, .sub = spelling->name };
     switch ((enum unique_member)spelling->member) {
     case UNIQUE_KEYS:
@@ -495,18 +503,9 @@ static bool complete_unique(struct pawl__reader *reader, struct pawl_unique *uni
 
 bool pawl__policy_unique(struct pawl__reader *reader)
 {
-    const struct pawl__json_token *tokens = reader->json->tokens;
-    uint32_t object = reader->at[PAWL__FIELD_UNIQUE];
-    struct pawl__where where = { .field = PAWL__FIELD_UNIQUE };
-    struct pawl_unique *unique = &reader->out->spec.unique;
-    if (!object) return true;
-    if (!pawl__reader_type(reader, &where, object, PAWL__JSON_OBJECT, "an object")) return false;
-    uint32_t name = pawl__json_first(object);
-    for (uint32_t left = tokens[object].count; left > 0; left--, name = tokens[name + 1].next) {
-        const struct spelling *spelling = NULL;
-        if (!find(reader, &unique_policy, name, &spelling)) return false;
-        if (!spelling || tokens[name + 1].type == PAWL__JSON_NULL) continue;
-        if (!read_unique_member(reader, spelling, name + 1, unique)) return false;
-    }
-    return complete_unique(reader, unique);
+    static const struct policy policy = { PAWL__FIELD_UNIQUE, PAWL__FAULT_INVALID_REQUEST,
+                                          unique_spellings,   COUNT(unique_spellings),
+                                          offer_unique,       read_unique_member };
+    if (!reader->at[PAWL__FIELD_UNIQUE]) return true;
+    return read_policy(reader, &policy) && complete_unique(reader, &reader->out->spec.unique);
 }
