@@ -93,13 +93,13 @@ int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id,
 const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count);
 /* Several "a,b" of states as a mask. Exit code. */
 int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_t *out);
-/* Where the value of an option goes in a struct; what it becomes follows from the option's kind. */
+/* The field of a struct that an option sets. Its type follows from the option's kind. */
 struct pawl__cli_setter {
     enum pawl__cli_option_id option;
-    const char *field; /* as diagnoses of the library name it */
+    const char *field; /* its name in diagnoses of the library */
     uint32_t offset;
-    uint32_t count_offset; /* of a list; 0: it is none */
-    bool elsewhere;        /* is set by hand */
+    uint32_t count_offset; /* of a list; 0: not a list */
+    bool elsewhere;        /* pawl__cli_set skips it */
 };
 
 #define PAWL__CLI_SET(option_id, type, member, ...)                                                \
@@ -108,7 +108,7 @@ struct pawl__cli_setter {
         __VA_ARGS__                                                                                \
     }
 
-/* Sets the fields whose options are given. Exit code. */
+/* Sets the fields of the given options. Exit code. */
 int pawl__cli_set(struct pawl__cli *cli, const struct pawl__cli_setter *setters, size_t count,
                   void *out);
 struct pawl_by pawl__cli_by(const struct pawl__cli *cli);
@@ -166,8 +166,8 @@ size_t pawl__cli_width(const char *at, size_t len);
 size_t pawl__cli_fit(const char *at, size_t len, size_t columns);
 /* Made safe for a terminal. On one, what is long is cut, with a word on how to see the rest. */
 void pawl__cli_put_long(struct pawl__cli *cli, struct pawl_span text);
-/* A line "  label         value" of a list of facts; the label, and all of it, or nothing when the
- * value is zero or empty. A NAME, INT32, INT64, JSON, INSTANT or DURATION. */
+/* The label of a line "  label         value"; and the whole line, omitted if the value is zero or
+ * empty. The kind is NAME, INT32, INT64, JSON, INSTANT or DURATION. */
 void pawl__cli_put_label(struct pawl__cli *cli, const char *label);
 void pawl__cli_put_fact(struct pawl__cli *cli, const char *label, enum pawl__as kind,
                         const void *at);
@@ -190,9 +190,9 @@ const char *pawl__cli_plain(const struct pawl__cli *cli);
 
 /* ---- JSON out (json_out.c) ---- */
 
-/* How the run prints shapes: payloads on one line, states in its vocabulary. */
+/* A writer with the settings of the run: compact payloads, states in its vocabulary. */
 struct pawl__shape_writer pawl__cli_writer(const struct pawl__cli *cli, struct pawl__buf *out);
-/* An object on a line of its own, into cli->out. */
+/* Appends an object and a newline to cli->out. */
 void pawl__cli_put_json(struct pawl__cli *cli, const struct pawl__shape *shape, const void *at);
 void pawl__cli_put_members(struct pawl__cli *cli, const struct pawl__member *members, size_t count);
 #define PAWL__CLI_PUT(cli, ...)                                                                    \
@@ -201,8 +201,8 @@ void pawl__cli_put_members(struct pawl__cli *cli, const struct pawl__member *mem
                               sizeof(struct pawl__member))
 
 extern const struct pawl__shape pawl__cli_job_shape;   /* struct pawl_job */
-extern const struct pawl__shape pawl__cli_brief_shape; /* what every answer about a job has of it:
-                                                          id, type, queue, state, attempt */
+extern const struct pawl__shape pawl__cli_brief_shape; /* the same; id, type, queue, state,
+                                                          attempt */
 
 /* A state, for tables of members. */
 pawl__member_print_fn pawl__cli_print_state;
@@ -213,14 +213,14 @@ pawl__member_print_fn pawl__cli_print_state;
         .name = (text), .kind = PAWL__AS_OWN, .at = &(enum pawl_state){ value },                   \
         .print = pawl__cli_print_state                                                             \
     }
-/* What states a struct's jobs are in, and how many they are. */
+/* The members "states" and "total", from an array with a count for each state. */
 pawl__member_print_fn pawl__cli_print_counts;
 pawl__member_print_fn pawl__cli_print_total;
 #define PAWL__CLI_COUNTS(type, counts)                                                             \
     PAWL__MEMBER("states", OWN, type, counts, .print = pawl__cli_print_counts),                    \
         PAWL__MEMBER("total", OWN, type, counts, .print = pawl__cli_print_total)
 
-/* The names of states; several of ours may share one in the vocabulary. */
+/* The names of states in the vocabulary, where several states may have the same name. */
 struct pawl__cli_state_names {
     const char *name[PAWL_STATE_END];
     size_t of[PAWL_STATE_END]; /* state -> place in `name` */
@@ -228,7 +228,8 @@ struct pawl__cli_state_names {
 };
 
 void pawl__cli_state_names(struct pawl__cli_state_names *names, const struct pawl__cli *cli);
-/* Of the counts of states, those with that name; PAWL_STATE_END: of all, and names may be NULL. */
+/* The sum of the counts of all states with a name; of all states if it is PAWL_STATE_END, then
+ * `names` may be NULL. */
 int64_t pawl__cli_state_sum(const struct pawl__cli_state_names *names, const int64_t *count,
                             size_t name);
 
@@ -241,8 +242,8 @@ struct pawl__cli_table;
 /* A column keeps at least `least` characters when the terminal is narrow; 0: it is never cut.
  * `droppable` columns may be left out then, those with the higher numbers first; 0 stays.
  *
- * What stands in it is the field at `offset` of a row: a TEXT, NAME, INT32, INT64, ID, JSON, BOOL
- * ("yes" or nothing) or INSTANT (how long ago, or nothing); or what `cell` makes of the row. */
+ * It shows the field at `offset` of a row: a TEXT, NAME, CHARS, INT32, INT64, ID, JSON, BOOL ("yes"
+ * or nothing) or INSTANT (as "5s ago", or nothing). If `cell` is set, it adds the cell instead. */
 struct pawl__cli_column {
     const char *title;
     bool right;
@@ -258,7 +259,7 @@ struct pawl__cli_column {
     bool hidden;
 };
 
-/* A column with a field in it, and one with more. */
+/* A column that shows a field, and one with a function. */
 #define PAWL__CLI_FIELD(text, kind_name, type, member, ...)                                        \
     {                                                                                              \
         .title = (text), .kind = PAWL__AS_##kind_name,                                             \
@@ -289,30 +290,30 @@ struct pawl__cli_table {
 void pawl__cli_table_init(struct pawl__cli_table *table, struct pawl__cli *cli,
                           const struct pawl__cli_column *columns, size_t count);
 void pawl__cli_table_column(struct pawl__cli_table *table, struct pawl__cli_column column);
-/* A row, as its columns say. */
+/* Adds a row, with the columns' fields and functions. */
 void pawl__cli_table_row(struct pawl__cli_table *table, const void *row);
-/* Or its cells one by one, one for each column. The text is copied and made safe. */
+/* Add one cell. A row must have one for each column. The text is copied and made safe. */
 void pawl__cli_table_cell(struct pawl__cli_table *table, const char *text, size_t len,
                           const char *colour);
 void pawl__cli_table_text(struct pawl__cli_table *table, const char *text);
 void pawl__cli_table_int(struct pawl__cli_table *table, int64_t value);
-/* What was written into `buf`, which is emptied. */
+/* The text in `buf`, which is released. */
 void pawl__cli_table_buf(struct pawl__cli_table *table, struct pawl__buf *buf);
-/* "5s ago"; nothing for 0. */
+/* "5s ago", or nothing if it is 0. */
 void pawl__cli_table_when(struct pawl__cli_table *table, int64_t at_ms);
-/* Cells of rows that are, or begin with, a struct pawl_job: its state in its colour, and "1/3". */
+/* For rows that are or begin with a struct pawl_job: its state in colour; its attempts as "1/3". */
 void pawl__cli_state_cell(struct pawl__cli_table *table, const void *row);
 void pawl__cli_try_cell(struct pawl__cli_table *table, const void *row);
 /* Into cli->out; more rows may follow, without the titles. */
 void pawl__cli_table_print(struct pawl__cli_table *table);
 void pawl__cli_table_release(struct pawl__cli_table *table);
 
-/* A list, for programs and for people. */
+/* How a list is printed, as JSON and as a table. */
 struct pawl__cli_view {
     const struct pawl__shape *shape;
     const struct pawl__cli_column *columns;
     size_t column_count;
-    const char *none; /* said when there are no rows; NULL: the titles alone */
+    const char *none; /* printed to stderr if there are no rows; NULL: prints the titles */
 };
 
 #define PAWL__CLI_VIEW(of, titles, when_none)                                                      \
@@ -321,7 +322,7 @@ struct pawl__cli_view {
         .none = (when_none)                                                                        \
     }
 
-/* An array of objects or a table, as the run wants it. */
+/* Appends an array of objects, with --json, or a table. */
 void pawl__cli_put_list(struct pawl__cli *cli, const struct pawl__cli_view *view, const void *rows,
                         size_t count);
 
@@ -370,7 +371,7 @@ bool pawl__cli_filter_given(const struct pawl__cli *cli);
 
 /* What the options of submit say; type and arguments stay empty. Exit code. */
 int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out);
-/* The option that sets a field of a spec; PAWL__CLI_OPT_END: none does. */
+/* The option that sets a field of a spec; PAWL__CLI_OPT_END if none does. */
 enum pawl__cli_option_id pawl__cli_spec_option(const char *field);
 /* One JSON object over `spec`, which holds the defaults. All memory is from `arena`. Calls
  * `unknown` for each member that pawl does not know, which is then stored with the job and has no

@@ -88,7 +88,7 @@ const struct pawl__shape pawl__cli_brief_shape = PAWL__SHAPE(S, brief_members);
 #define JOB_STATE(text, member) STATE(text, member)
 #define JOB_SOME_STATE(text, member) STATE(text, member)
 
-/* What is always there comes first; then all that the list has and was not yet printed. */
+/* The members that are always printed come first, then the rest of the list. */
 #define X(member, column, kind, origin, name, ...) JOB_##kind(name, member),
 static const struct pawl__member job_members[] = {
     BRIEF,
@@ -97,7 +97,7 @@ static const struct pawl__member job_members[] = {
     ALWAYS("args", ARRAY, args),
     ALWAYS("meta", OBJECT, meta),
     ALWAYS("tags", ARRAY, tags),
-    PAWL__JOB_FIELDS(X) // those above are not printed twice
+    PAWL__JOB_FIELDS(X) // skips those above
 };
 #undef X
 const struct pawl__shape pawl__cli_job_shape = PAWL__SHAPE(S, job_members);

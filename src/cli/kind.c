@@ -40,28 +40,18 @@ const char *pawl__cli_kind_form(enum pawl__cli_kind kind)
 
 const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)
 {
-    switch (kind) {
-    case PAWL__CLI_KIND_BACKOFF:
-        return backoff_choices;
-    case PAWL__CLI_KIND_CONFLICT:
-        return conflict_choices;
-    case PAWL__CLI_KIND_VOCABULARY:
-        return vocabulary_choices;
-    case PAWL__CLI_KIND_STATES:
-        return state_choices;
-    case PAWL__CLI_KIND_DURABILITY:
-        return durability_choices;
-    case PAWL__CLI_KIND_UNIQUE:
-        return unique_choices;
-    case PAWL__CLI_KIND_SCOPES:
-        return scope_choices;
-    case PAWL__CLI_KIND_LOG_LEVEL:
-        return log_level_choices;
-    case PAWL__CLI_KIND_LOG_FORMAT:
-        return log_format_choices;
-    default:
-        return NULL;
-    }
+    static const char *const *const choices[PAWL__CLI_KIND_END] = {
+        [PAWL__CLI_KIND_BACKOFF] = backoff_choices,
+        [PAWL__CLI_KIND_CONFLICT] = conflict_choices,
+        [PAWL__CLI_KIND_VOCABULARY] = vocabulary_choices,
+        [PAWL__CLI_KIND_STATES] = state_choices,
+        [PAWL__CLI_KIND_DURABILITY] = durability_choices,
+        [PAWL__CLI_KIND_UNIQUE] = unique_choices,
+        [PAWL__CLI_KIND_SCOPES] = scope_choices,
+        [PAWL__CLI_KIND_LOG_LEVEL] = log_level_choices,
+        [PAWL__CLI_KIND_LOG_FORMAT] = log_format_choices,
+    };
+    return choices[kind];
 }
 
 bool pawl__cli_kind_is_list(enum pawl__cli_kind kind)
@@ -242,6 +232,7 @@ static bool check_queue_limit(const char *text)
 
 bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
 {
+    const char *const *choices = pawl__cli_kind_choices(kind);
     int64_t number;
     double real;
     int32_t low, high;
@@ -286,18 +277,11 @@ bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
         return text[strspn(text, " \t\r\n")] == '{' || check_pair(text);
     case PAWL__CLI_KIND_NAMES:
         return check_list(NULL, text);
-    case PAWL__CLI_KIND_UNIQUE:
-        return check_list(unique_choices, text);
-    case PAWL__CLI_KIND_SCOPES:
-        return check_list(scope_choices, text);
-    case PAWL__CLI_KIND_DURABILITY:
-    case PAWL__CLI_KIND_VOCABULARY:
-    case PAWL__CLI_KIND_BACKOFF:
-    case PAWL__CLI_KIND_CONFLICT:
-    case PAWL__CLI_KIND_LOG_LEVEL:
-    case PAWL__CLI_KIND_LOG_FORMAT:
-        return pawl__cli_read_choice(pawl__cli_kind_choices(kind), text, strlen(text)) >= 0;
-    default:
+    case PAWL__CLI_KIND_STATES: // their names depend on the vocabulary
         return *text != '\0';
+    default:
+        if (!choices) return *text != '\0';
+        if (pawl__cli_kind_is_list(kind)) return check_list(choices, text);
+        return pawl__cli_read_choice(choices, text, strlen(text)) >= 0;
     }
 }
