@@ -23,6 +23,13 @@ static size_t count_of(const struct pawl__member *member, const void *base)
     return count;
 }
 
+static double real_at(const char *at)
+{
+    double value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
 /* ---- what is absent ---- */
 
 static bool is_nil(const struct pawl_job_id *id)
@@ -56,7 +63,7 @@ static bool is_zero(const struct pawl__member *member, const void *base)
     case PAWL__AS_BOOL:
         return !*(const bool *)at;
     case PAWL__AS_REAL:
-        return *(const double *)at == 0;
+        return real_at(at) == 0;
     case PAWL__AS_JSON:
     case PAWL__AS_ARRAY:
     case PAWL__AS_OBJECT:
@@ -87,7 +94,7 @@ static bool is_absent(const struct pawl__member *member, const void *base)
     const char *at = place_of(member, base);
     if (member->flags & PAWL__ALIAS) return true;
     if (member->flags & PAWL__NEGATIVE) {
-        return member->kind == PAWL__AS_REAL ? *(const double *)at < 0 : *(const int64_t *)at < 0;
+        return member->kind == PAWL__AS_REAL ? real_at(at) < 0 : *(const int64_t *)at < 0;
     }
     if (!is_zero(member, base)) return false;
     return !(member->flags & PAWL__ALWAYS) || member->kind == PAWL__AS_TEXT ||
@@ -279,7 +286,7 @@ static void print_value(const struct pawl__shape_writer *writer, const struct pa
         pawl__buf_add_text(out, *(const uint32_t *)at == 1 ? "true" : "false");
         break;
     case PAWL__AS_REAL:
-        print_real(out, *(const double *)at, member->extent);
+        print_real(out, real_at(at), member->extent);
         break;
     case PAWL__AS_WORD:
         print_word(out, member->words, *(const uint32_t *)at);

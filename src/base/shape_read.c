@@ -22,7 +22,7 @@ enum { NAME_BYTES_MAX = 64, PATH_DEPTH_MAX = 8, FEW_WORDS = 8 };
 static void path_of(const struct pawl__shape_reader *reader, const char *name, char *out,
                     size_t bytes)
 {
-    const struct pawl__member *around[PATH_DEPTH_MAX];
+    const struct pawl__member *around[PATH_DEPTH_MAX] = { NULL };
     size_t depth = 0, len = 0;
     if (reader->paths && reader->prefix) {
         len = (size_t)snprintf(out, bytes, "%s%s", reader->prefix,
@@ -53,6 +53,7 @@ enum pawl_err pawl__shape_refuse(struct pawl__shape_reader *reader,
     char rule[sizeof reader->diag->text];
     va_list args;
     va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): started above
     vsnprintf(rule, sizeof rule, format, args);
     va_end(args);
     return refuse(reader, member->name, rule);
