@@ -33,14 +33,17 @@ static void tell_file(const struct rig *rig, const char *text)
     sqlite3_close(db);
 }
 
-/* False: this store is not one to which tables can be added. The store in memory has one for each
- * kind of record. */
+/* False: nobody else can add a table to SQLite's store in memory. The store in maps has one for
+ * each kind of record. */
 static bool add_tables(const struct rig *rig)
 {
-    bool is_file = strcmp(rig->kind->name, "file") == 0;
+    const char *name = rig->kind->name;
+    bool is_file = strcmp(name, "file") == 0, is_maps = strcmp(name, "maps") == 0;
     if (rig->kind->served) tell_server(rig, TABLES("uuid"));
     if (is_file) tell_file(rig, TABLES("blob"));
-    return rig->kind->served || is_file || strcmp(rig->kind->name, "maps") == 0;
+    if (rig->kind->served || is_file || is_maps) return true;
+    assert_text("memory", name);
+    return false;
 }
 
 /* A server's store is used again by the next test. */
@@ -157,6 +160,54 @@ static void what_is_too_much_is_joined_later(struct rig *rig)
     drop_tables(rig);
 }
 
+/* When it is settled the parents have long gone to the archive. */
+static void archived_parents_count(struct rig *rig)
+{
+    enum { PARENTS = 12 };
+    int32_t priorities[PARENTS];
+    if (!add_tables(rig)) return;
+    for (int32_t i = 0; i < PARENTS; i++) {
+        priorities[i] = 10 * (PARENTS - i) + 1;
+    }
+    struct pawl_job_id *ids = graph(rig, priorities, PARENTS, 1);
+    struct claimed claimed = claim_n(rig, "default", PARENTS);
+    struct pawl__op ops[PARENTS];
+    for (size_t i = 0; i < PARENTS; i++) {
+        ops[i] = (struct pawl__op){ .kind = PAWL__OP_COMPLETE,
+                                    .complete.ref = run_of(&claimed, ids[i]) };
+    }
+    do_together(rig, ops, PARENTS);
+    rig_advance(rig, 1);
+    assert_i64(PARENTS, archive_all(rig));
+    while (settle(rig).more) {
+    }
+    assert_state(AVAILABLE, state_of(rig, ids[PARENTS]));
+    drop_tables(rig);
+}
+
+#ifdef PAWL_TEST_LIBPQ
+/* Another transaction is about to change the same join: nobody waits for it. */
+static void join_of_another_session_is_left_for_later(struct rig *rig)
+{
+    static const int32_t priorities[] = { 21, 11 };
+    if (!rig->kind->served || !add_tables(rig)) return;
+    struct pawl_job_id *ids = graph(rig, priorities, 2, 1);
+    struct claimed claimed = claim_n(rig, "default", 10);
+    PGconn *other = PQconnectdb(rig->url);
+    session_say(other, "BEGIN; SELECT 1 FROM test_join FOR UPDATE");
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(rig, complete(rig, run_of(&claimed, ids[i]), NULL)); // at once
+    }
+    assert_i64(0, settle(rig).moved);
+    assert_state(PENDING, state_of(rig, ids[2]));
+    session_say(other, "COMMIT");
+    PQfinish(other);
+    assert_i64(2, settle(rig).moved);
+    assert_state(AVAILABLE, state_of(rig, ids[2]));
+    drop_tables(rig);
+}
+#endif
+
 static void restarted_parent_does_not_count_twice(struct rig *rig)
 {
     static const int32_t priorities[] = { 21, 11 };
@@ -180,6 +231,10 @@ int main(void)
         CONTRACT(all_children_are_found),
         CONTRACT(parents_that_end_together_count_together),
         CONTRACT(what_is_too_much_is_joined_later),
+        CONTRACT(archived_parents_count),
+#ifdef PAWL_TEST_LIBPQ
+        CONTRACT(join_of_another_session_is_left_for_later),
+#endif
         CONTRACT(restarted_parent_does_not_count_twice),
     };
     return contract_run("joins", tests, COUNT(tests));

@@ -15,6 +15,15 @@
 const struct pawl__record_shape pawl__record_shapes[PAWL__RECORD_KINDS] = { PAWL__RECORDS(X) };
 #undef X
 
+const struct pawl__record_shape *pawl__record_shape_of(enum pawl__table list)
+{
+    for (int kind = 0; kind < PAWL__RECORD_KINDS; kind++) {
+        const struct pawl__record_shape *shape = &pawl__record_shapes[kind];
+        if (list == shape->added || list == shape->changed || list == shape->dropped) return shape;
+    }
+    return NULL;
+}
+
 static bool is_single(enum pawl__record_kind kind)
 {
     return pawl__record_shapes[kind].keys == pawl__record_shapes[kind].ids;
@@ -68,17 +77,19 @@ static struct pawl__records *add(struct pawl__set *set, enum pawl__record_kind k
                                  const void *key)
 {
     struct pawl__record_set *all = &set->records;
+    struct pawl__records *records = pawl__arena_calloc(&set->arena, 1, sizeof *records);
+    if (!records) set->failed = true;
+    if (!records) return NULL;
+    records->kind = kind;
+    memcpy(&records->key, key, pawl__record_shapes[kind].of->bytes);
+    if (is_single(kind) && !append(set, records, key)) return NULL;
     struct pawl__records **at = PAWL__SET_GROW(set, all->at, all->cap, all->count);
     if (at) all->at = at;
-    struct pawl__records *records = pawl__arena_calloc(&set->arena, 1, sizeof *records);
-    if (!at || !records || !pawl__index_add(&all->by_key, hash_key(kind, key), all->count)) {
+    if (!at || !pawl__index_add(&all->by_key, hash_key(kind, key), all->count)) {
         set->failed = true;
         return NULL;
     }
-    records->kind = kind;
-    memcpy(&records->key, key, pawl__record_shapes[kind].of->bytes);
     at[all->count++] = records;
-    if (is_single(kind) && !append(set, records, key)) return NULL;
     return records;
 }
 
@@ -159,8 +170,19 @@ static void list_record(struct pawl__set *set, const struct pawl__record *record
     pawl__set_put(set, table, &record->row);
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+    const struct pawl__records *const *left = a, *const *right = b;
+    const struct pawl__record_shape *shape = &pawl__record_shapes[(*left)->kind];
+    if ((*left)->kind != (*right)->kind) return (*left)->kind < (*right)->kind ? -1 : 1;
+    return pawl__fields_compare(shape->of->fields, shape->keys, &(*left)->key, &(*right)->key);
+}
+
+/* In order of key, as all transactions write them. No record is found by its key after this. */
 void pawl__records_list(struct pawl__set *set)
 {
+    struct pawl__record_set *all = &set->records;
+    if (all->count) qsort(all->at, all->count, sizeof(struct pawl__records *), compare_keys);
     for (size_t i = 0; i < set->records.count; i++) {
         const struct pawl__record *record = set->records.at[i]->first;
         for (; record; record = record->next) {

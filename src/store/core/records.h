@@ -90,6 +90,8 @@ struct pawl__record_shape {
     const struct pawl__set_table *of; /* its struct */
 };
 extern const struct pawl__record_shape pawl__record_shapes[PAWL__RECORD_KINDS];
+/* The first kind that a list writes; NULL: it is none of records. */
+const struct pawl__record_shape *pawl__record_shape_of(enum pawl__table list);
 
 struct pawl__record {
     struct pawl__records *of;

@@ -219,20 +219,17 @@ static enum pawl_err put_new(struct pawl__backend *mem, enum pawl__mem_table tab
     return pawl__fail(mem->set.diag, PAWL_ERR_BUSY, "a row that was to be new is there already");
 }
 
-/* Records are written as their kind says. */
-static enum pawl_err write_record(struct pawl__backend *mem, int list, const void *data)
+/* Records are written as their kind says. What no rule reads is of no use here. */
+static enum pawl_err write_record(struct pawl__backend *mem, enum pawl__table list,
+                                  const void *data)
 {
-    const struct pawl__record_shape *shape = pawl__record_shapes;
-    int kind = 0;
-    for (; kind < PAWL__RECORD_KINDS; kind++, shape++) {
-        if (list == (int)shape->added || list == (int)shape->changed) break;
-        if (list == (int)shape->dropped) break;
-    }
-    assert(kind < PAWL__RECORD_KINDS); // or nobody knows where the list goes
-    enum pawl__mem_table table = pawl__mem_table_of((enum pawl__record_kind)kind);
-    if (list == (int)shape->added) return put_new(mem, table, pawl__mem_no_job, data);
-    return list == (int)shape->dropped ? drop_found(mem, table, pawl__mem_no_job, data)
-                                       : pawl__mem_put(mem, table, pawl__mem_no_job, data);
+    const struct pawl__record_shape *shape = pawl__record_shape_of(list);
+    if (!shape) return PAWL_OK;
+    enum pawl__record_kind kind = (enum pawl__record_kind)(shape - pawl__record_shapes);
+    enum pawl__mem_table table = pawl__mem_table_of(kind);
+    if (list == shape->added) return put_new(mem, table, pawl__mem_no_job, data);
+    return list == shape->dropped ? drop_found(mem, table, pawl__mem_no_job, data)
+                                  : pawl__mem_put(mem, table, pawl__mem_no_job, data);
 }
 
 static enum pawl_err write_one(struct pawl__backend *mem, int list, const void *data)
@@ -241,7 +238,7 @@ static enum pawl_err write_one(struct pawl__backend *mem, int list, const void *
     struct pawl_job_id of = pawl__set_tables[list].of_job ? job_of(data) : pawl__mem_no_job;
     switch (writes[list].how) {
     case RECORD:
-        return write_record(mem, list, data);
+        return write_record(mem, (enum pawl__table)list, data);
     case APPLY:
         return writes[list].apply(mem, data);
     case NEW:

@@ -28,6 +28,7 @@
     X("53300", BUSY, false)     /* too many connections */                                         \
     X("XX001", CORRUPT, false)  /* data corrupted */                                               \
     X("XX002", CORRUPT, false)  /* index corrupted */                                              \
+    X("23505", BUSY, false)     /* others write the same row, again and again */                   \
     X("23", CORRUPT, false)     /* the rows contradict each other */                               \
     X("42501", READONLY, false) /* not allowed */                                                  \
     X("42", SCHEMA, false)      /* somebody took the schema away, or changed it */                 \

@@ -135,7 +135,8 @@ static void enroll(struct pawl__backend *pg, const struct pawl__row *row)
 static const enum pawl__pg statements[PAWL__TABLES] = { PAWL__SET_TABLES(X) };
 #undef X
 
-/* Those that touch as many rows as they are given; or not, where another session was faster. */
+/* Those that touch as many rows as they are given; or not, where another session was faster, as all
+ * that write records do. */
 static const enum {
     EXACT = 1,
     RACES
@@ -161,7 +162,7 @@ static void put_list(struct pawl__backend *pg, enum pawl__table table)
         if (of->of_job) pawl__pg_list_add_id(lists[0], (*job)->id);
         pawl__pg_lists_offer(&lists[of->of_job], of->fields, of->count, row);
     }
-    if (checks[table] == RACES) {
+    if (checks[table] == RACES || pawl__record_shape_of(table)) {
         pawl__pg_send_race(&pg->writer, (int32_t)list->count);
     } else if (checks[table] == EXACT) {
         pawl__pg_send_exact(&pg->writer, (int32_t)list->count);

@@ -370,14 +370,18 @@ ORDER BY id
 FOR UPDATE
 
 -- name: schema_load
--- A key is three texts, of which some are empty: NULL in a list.
+-- A key is three texts, of which some are empty: NULL in a list. They are locked in one order.
 SELECT {{schema.fields of t}}
-FROM unnest(:uri, :type, :version) AS g (uri, type, version)
+FROM (
+    SELECT coalesce(u.uri, '') AS uri, coalesce(u.type, '') AS type,
+        coalesce(u.version, '') AS version
+    FROM unnest(:uri, :type, :version) AS u (uri, type, version)
+    ORDER BY 1, 2, 3
+) AS g
 CROSS JOIN LATERAL (
     SELECT {{schema.fields}}
     FROM pawl_args_schema
-    WHERE uri = coalesce(g.uri, '') AND type = coalesce(g.type, '')
-        AND version = coalesce(g.version, '')
+    WHERE uri = g.uri AND type = g.type AND version = g.version
     FOR UPDATE
 ) AS t
 
