@@ -1,7 +1,7 @@
 /* The operations of the protocol, as lists: where each is sent, what it brings, what its answer
  * holds. Both ends are made from them: the shapes of requests (shapes.c), what a store that is a
  * server elsewhere says and hears (store/remote/op.c), and the server's table of calls
- * (http/remote_calls.c). They do not compile when an operation's form or its call is missing.
+ * (http/remote/calls.c). They do not compile when an operation's form or its call is missing.
  * CONTRIBUTING.md says how to add an operation.
  *
  * Included by wire.h only. */

@@ -1,5 +1,5 @@
 /* The server's own protocol: what a store that is a server elsewhere (src/store/remote) and the
- * server (src/http/remote.c) say to each other, as values and as JSON. Both ends use this, so that
+ * server (src/http/remote) say to each other, as values and as JSON. Both ends use this, so that
  * no member is spelt twice.
  *
  * A request is a POST of one JSON object to one of PAWL__WIRE_PATHS, its reply another. Members are

@@ -233,7 +233,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
-#ifndef PAWL__SET_TABLES_MORE /* tests bring tables of their own: tests/settle/ties.h */
+#ifndef PAWL__SET_TABLES_MORE /* tests bring tables of their own: tests/settle/tables.h */
 #define PAWL__SET_TABLES_MORE(X)
 #define PAWL__SET_FIELDS_MORE
 #endif

@@ -4,10 +4,11 @@
  * changes it and says so; what changed is written with the rest of the set. A kind may have many
  * records of one key, as edges of a graph have one parent: all of them are read.
  *
- * Kinds are read in the order of PAWL__RECORDS, behind the jobs, so that every transaction locks
- * rows in one order. A kind is added here, to PAWL__SET_TABLES and to the .sql files of each store
- * (the statement NAME_load); no store has code for it. Records stay where they are until the set is
- * cleared. */
+ * Kinds are read behind the jobs, those of one load in the order of PAWL__RECORDS. Several loads of
+ * a transaction have no order among them, so a kind that settling reads must not wait for records
+ * that another transaction has: they are `held`. A kind is added here, to PAWL__SET_TABLES and to
+ * the .sql files of each store (the statement NAME_load); no store has code for it. Records stay
+ * where they are until the set is cleared. */
 #ifndef PAWL_STORE_CORE_RECORDS_H
 #define PAWL_STORE_CORE_RECORDS_H
 
@@ -55,7 +56,7 @@ struct pawl__gone {
  * told apart from all others; the lists of PAWL__SET_TABLES that write it: a new one, a changed
  * one, one that is gone (TABLES: that cannot be). A TURN is a lock for which no transaction
  * waits. */
-#ifndef PAWL__RECORDS_MORE /* tests bring records of their own: tests/settle/ties.h */
+#ifndef PAWL__RECORDS_MORE /* tests bring records of their own: tests/settle/tables.h */
 #define PAWL__RECORDS_MORE(X)
 #endif
 #define PAWL__RECORDS(X)                                                                           \

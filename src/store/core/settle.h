@@ -5,7 +5,8 @@
  * A tie is a bit of a job's `ties` and has a rule here. The rule is told of each move of such a job
  * and changes other rows of the set, which are moves as well, and may be those of tied jobs: they
  * are followed up in the next round. In each round the wanted rows are read together, without
- * waiting for those that others hold.
+ * waiting for those that others hold. That is true of records as long as their kind does not wait:
+ * see PAWL__RECORDS.
  *
  * What is too much for one transaction, or held by others, is left in pawl_unsettled, written by
  * the same transaction: either the move and the entry are there, or neither. The sweep
