@@ -1,7 +1,7 @@
 /* What follows from a move, by a rule that only these tests have (ties.c): no backend knows of it,
  * and every store carries it out. */
 #include "settle/settle_kit.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "support/ops.h"
 
 #include "fields/fields.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 /* How far a time lies ahead, another one for each field. */
 static int64_t ahead_ms(size_t field)

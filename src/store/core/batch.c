@@ -12,7 +12,7 @@
 #include "store/core/set.h"
 
 #include "base/diag.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "store/core/claim.h"
 
 #include "base/diag.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,6 +12,16 @@ enum { AHEAD_FACTOR = 8 };
 
 /* ---- where to take from ---- */
 
+/* Does the claim take jobs of this type? */
+static bool wants_type(const struct pawl__op *op, const char *type)
+{
+    if (op->claim.type_count == 0) return true;
+    for (size_t i = 0; i < op->claim.type_count; i++) {
+        if (pawl__type_matches(op->claim.types[i], type)) return true;
+    }
+    return false;
+}
+
 /* The lanes of a queue that are wanted go to `lanes`, unless that is NULL; how many. */
 static size_t list_lanes(const struct pawl__claim *claim, const struct pawl__queue *queue,
                          uint32_t turn, struct pawl__claim_lane *lanes)
@@ -19,7 +29,7 @@ static size_t list_lanes(const struct pawl__claim *claim, const struct pawl__que
     const struct pawl__catalog *catalog = &claim->set->catalog;
     size_t count = 0;
     for (uint32_t at = queue->first_lane; at; at = catalog->lanes[at - 1]->next_lane) {
-        if (!pawl__claim_wants(claim->op, catalog->lanes[at - 1]->type)) continue;
+        if (!wants_type(claim->op, catalog->lanes[at - 1]->type)) continue;
         if (lanes) lanes[count] = (struct pawl__claim_lane){ .at = at - 1, .turn = turn };
         count++;
     }

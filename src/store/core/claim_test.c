@@ -3,7 +3,7 @@
 
 #include "base/diag.h"
 #include "base/test_kit.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <string.h>
 

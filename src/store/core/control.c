@@ -1,7 +1,71 @@
 /* What operators do to jobs and queues: each deed leaves an audit entry. */
+#include "store/core/control.h"
 #include "store/core/keys.h"
+#include "store/core/refuse.h"
 
 #include <assert.h>
+
+/* ---- what a control may do ---- */
+
+#define X(number, name, verb, event, ...) [PAWL_CONTROL_##name] = { PAWL_EVENT_##event, verb },
+static const struct {
+    enum pawl_event event;
+    const char *verb;
+} controls[PAWL_CONTROL_END] = { PAWL_CONTROLS(X) };
+#undef X
+
+bool pawl__control_revives(enum pawl_control control)
+{
+    return control == PAWL_CONTROL_RETRY || control == PAWL_CONTROL_PAUSE;
+}
+
+enum pawl_event pawl__control_event(enum pawl_control control)
+{
+    assert(control > PAWL_CONTROL_NONE && control < PAWL_CONTROL_END);
+    return controls[control].event;
+}
+
+const char *pawl__control_verb(enum pawl_control control)
+{
+    assert(control > PAWL_CONTROL_NONE && control < PAWL_CONTROL_END);
+    return controls[control].verb;
+}
+
+const char *pawl__control_reason(enum pawl_control control, const struct pawl_by *by)
+{
+    if (by->reason && *by->reason) return by->reason;
+    switch (control) {
+    case PAWL_CONTROL_CANCEL:
+        return "cancelled on request";
+    case PAWL_CONTROL_DISCARD:
+        return "discarded on request";
+    case PAWL_CONTROL_SKIP:
+        return "skipped on request";
+    default:
+        return NULL;
+    }
+}
+
+bool pawl__control_allowed(enum pawl_control control, enum pawl_state from,
+                           enum pawl_state paused_from)
+{
+    return pawl__lifecycle_next(from, pawl__control_event(control), paused_from) != PAWL_STATE_NONE;
+}
+
+uint32_t pawl__control_states(enum pawl_control control)
+{
+    uint32_t mask = 0;
+    for (int i = PAWL_STATE_NONE + 1; i < PAWL_STATE_END; i++) {
+        enum pawl_state state = (enum pawl_state)i;
+        bool can = control == PAWL_CONTROL_NONE
+                       ? pawl_state_is_terminal(state)
+                       : pawl__control_allowed(control, state, PAWL_STATE_SCHEDULED);
+        if (can) mask |= PAWL_STATE_BIT(state);
+    }
+    return mask;
+}
+
+/* ---- what is needed ---- */
 
 /* A job that has ended has let its keys go; one that is paused holds them. It need not ask, though:
  * it can only go back or be cancelled. */

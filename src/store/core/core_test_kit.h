@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 #include "base/test_kit.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "store/core/settle.h"
 
 #include "base/diag.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <assert.h>
 

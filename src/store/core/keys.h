@@ -4,7 +4,7 @@
 #define PAWL_STORE_CORE_KEYS_H
 
 #include "store/core/set.h"
-#include "store/decide.h"
+#include "store/core/holders.h"
 
 /* What asking a new job's keys came to. */
 struct pawl__answer {

@@ -1,7 +1,8 @@
 /* What a run says while it runs: that it is alive, how far it has come, a checkpoint, log lines. */
 #include "store/core/set.h"
 
-#include "store/decide.h"
+#include "store/core/course.h"
+#include "store/core/refuse.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /* One row of the working set: the one way to change a job's state, and whose job it is. */
 #include "store/core/settle.h"
 
-#include "store/decide.h"
+#include "store/core/refuse.h"
 
 #include <assert.h>
 #include <string.h>
@@ -220,6 +220,16 @@ enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id, stru
     return (*out)->found == PAWL__FOUND_ABSENT ? pawl__fail_unknown(diag, id) : PAWL_OK;
 }
 
+/* STALE: the end of the run was reported before. */
+static enum pawl_err fail_told(struct pawl_diag *diag, const struct pawl_run *ref)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(ref->id, text);
+    return pawl__fail(diag, PAWL_ERR_STALE,
+                      "run %lld of job \"%s\" is over: its end has been reported",
+                      (long long)ref->run, text);
+}
+
 enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
                               struct pawl__row **out, struct pawl_diag *diag)
 {
@@ -228,6 +238,6 @@ enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
     const struct pawl__row *row = *out;
     bool current = row->state == PAWL_STATE_ACTIVE && row->run == ref->run;
     if (current && !(row->ties & PAWL__TIES_TOLD)) return PAWL_OK;
-    if (current) return pawl__fail_told(diag, ref);
+    if (current) return fail_told(diag, ref);
     return pawl__fail_stale(diag, ref, row->state, row->run);
 }

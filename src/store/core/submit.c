@@ -3,6 +3,7 @@
 #include "store/core/keys.h"
 
 #include "base/diag.h"
+#include "store/core/course.h"
 
 #include <assert.h>
 #include <string.h>

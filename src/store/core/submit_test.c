@@ -1,5 +1,6 @@
 /* Submits, and the keys that jobs hold. */
 #include "store/core/core_test_kit.h"
+#include "store/core/holders.h"
 
 /* ---- keys ---- */
 

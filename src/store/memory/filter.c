@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "fields/fields.h"
 #include "lifecycle/lifecycle.h"
-#include "store/decide.h"
+#include "store/shown.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
-#include "store/decide.h"
+#include "store/shown.h"
 
 #include <stdlib.h>
 #include <string.h>

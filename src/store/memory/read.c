@@ -4,7 +4,8 @@
 #include "store/memory/memory.h"
 
 #include "base/diag.h"
-#include "store/decide.h"
+#include "store/core/refuse.h"
+#include "store/shown.h"
 
 /* ---- one job ---- */
 

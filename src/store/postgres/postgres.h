@@ -35,7 +35,7 @@
 #include "store/core/claim.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
-#include "store/decide.h"
+#include "store/core/control.h"
 #include "store/sql/scan.h"
 #include "store/tale.h"
 

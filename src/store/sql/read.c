@@ -2,7 +2,9 @@
 #include "store/sql/read.h"
 
 #include "base/diag.h"
-#include "store/decide.h"
+#include "store/core/fields.h"
+#include "store/core/refuse.h"
+#include "store/shown.h"
 
 #include <string.h>
 

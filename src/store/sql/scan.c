@@ -3,7 +3,7 @@
 
 #include "base/diag.h"
 #include "store/core/settle.h"
-#include "store/decide.h"
+#include "store/core/course.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/set.h"
-#include "store/decide.h"
+#include "store/shown.h"
 #include "store/sql/scan.h"
 #include "store/tale.h"
 

@@ -1,6 +1,5 @@
-/* What follows a run, what a control may do and who is in a key's way: each answer, and which
- * question comes first. */
-#include "store/decide.h"
+/* What follows a run: each answer, and which question comes first. */
+#include "store/core/course.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -228,167 +227,6 @@ static void a_policy_that_cannot_be_read_is_damage(void **ctx)
     pawl__arena_release(&arena);
 }
 
-static void a_control_says_why_unless_told(void **ctx)
-{
-    (void)ctx;
-    struct pawl_by nobody = { 0 }, somebody = { .reason = "tired" };
-    assert_string_equal("tired", pawl__control_reason(PAWL_CONTROL_CANCEL, &somebody));
-    assert_string_equal("cancelled on request", pawl__control_reason(PAWL_CONTROL_CANCEL, &nobody));
-    assert_string_equal("discarded on request",
-                        pawl__control_reason(PAWL_CONTROL_DISCARD, &nobody));
-    assert_string_equal("skipped on request", pawl__control_reason(PAWL_CONTROL_SKIP, &nobody));
-    assert_null(pawl__control_reason(PAWL_CONTROL_PAUSE, &nobody));
-}
-
-static void controls_reach_the_states_that_they_can_move(void **ctx)
-{
-    (void)ctx;
-    static const struct {
-        enum pawl_control control;
-        uint32_t states;
-    } cases[] = {
-        { PAWL_CONTROL_RESUME, PAWL_STATE_BIT(PAWL_STATE_PAUSED) },
-        { PAWL_CONTROL_ACTIVATE, PAWL_STATE_BIT(PAWL_STATE_PENDING) },
-        { PAWL_CONTROL_PROMOTE,
-          PAWL_STATE_BIT(PAWL_STATE_SCHEDULED) | PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) },
-        { PAWL_CONTROL_DISCARD,
-          PAWL_STATE_BIT(PAWL_STATE_ACTIVE) | PAWL_STATE_BIT(PAWL_STATE_RETRYABLE) },
-        { PAWL_CONTROL_RETRY, PAWL_STATE_BIT(PAWL_STATE_DISCARDED) |
-                                  PAWL_STATE_BIT(PAWL_STATE_CANCELLED) |
-                                  PAWL_STATE_BIT(PAWL_STATE_EXPIRED) },
-        { PAWL_CONTROL_NONE,
-          PAWL_STATE_BIT(PAWL_STATE_COMPLETED) | PAWL_STATE_BIT(PAWL_STATE_SKIPPED) |
-              PAWL_STATE_BIT(PAWL_STATE_CANCELLED) | PAWL_STATE_BIT(PAWL_STATE_DISCARDED) |
-              PAWL_STATE_BIT(PAWL_STATE_EXPIRED) },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(cases[i].states, pawl__control_states(cases[i].control));
-    }
-    assert_string_equal("retry", pawl__control_verb(PAWL_CONTROL_RETRY));
-    assert_int_equal(PAWL_EVENT_REVIVE, pawl__control_event(PAWL_CONTROL_RETRY));
-    assert_true(
-        pawl__control_allowed(PAWL_CONTROL_RESUME, PAWL_STATE_PAUSED, PAWL_STATE_RETRYABLE));
-    assert_false(pawl__control_allowed(PAWL_CONTROL_RESUME, PAWL_STATE_PAUSED, PAWL_STATE_ACTIVE));
-}
-
-static void a_key_is_in_the_way_while_its_holder_counts(void **ctx)
-{
-    (void)ctx;
-    struct pawl__key key = { .kind = PAWL__KEY_UNIQUE,
-                             .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE) };
-    struct pawl__holder holder = {
-        .known = true, .state = PAWL_STATE_ACTIVE, .created_at_ms = NOW - 100, .until_ms = 1
-    };
-    assert_true(pawl__key_conflicts(&key, &holder, NOW)); // until_ms is nothing to it
-    key.period_ms = 101;
-    assert_true(pawl__key_conflicts(&key, &holder, NOW));
-    key.period_ms = 100;
-    assert_false(pawl__key_conflicts(&key, &holder, NOW));
-    key.period_ms = 0;
-    holder.state = PAWL_STATE_AVAILABLE;
-    assert_false(pawl__key_conflicts(&key, &holder, NOW));
-    holder.state = PAWL_STATE_ACTIVE;
-    holder.known = false;
-    assert_false(pawl__key_conflicts(&key, &holder, NOW));
-}
-
-static void an_idempotency_key_outlives_its_job(void **ctx)
-{
-    (void)ctx;
-    struct pawl__key key = { .kind = PAWL__KEY_IDEMPOTENCY, .period_ms = 50 };
-    struct pawl__holder holder = { .until_ms = NOW + 1 };
-    assert_int_equal(NOW + 50, pawl__key_until(&key, NOW));
-    assert_true(pawl__key_conflicts(&key, &holder, NOW));
-    holder.until_ms = NOW;
-    assert_false(pawl__key_conflicts(&key, &holder, NOW));
-    holder.until_ms = 0;
-    assert_true(pawl__key_conflicts(&key, &holder, NOW));
-    key.period_ms = 0;
-    assert_int_equal(0, pawl__key_until(&key, NOW));
-    key = (struct pawl__key){ .kind = PAWL__KEY_UNIQUE, .period_ms = 50 };
-    assert_int_equal(0, pawl__key_until(&key, NOW));
-}
-
-static void only_the_newest_that_ended_are_remembered(void **ctx)
-{
-    (void)ctx;
-    struct pawl__key unique = { .kind = PAWL__KEY_UNIQUE };
-    struct pawl__key idempotency = { .kind = PAWL__KEY_IDEMPOTENCY };
-    struct pawl__holder live = { .known = true, .state = PAWL_STATE_PAUSED };
-    struct pawl__holder over = { .known = true, .state = PAWL_STATE_COMPLETED };
-    struct pawl__holder gone = { .known = false };
-    size_t ended = 0;
-    for (int i = 0; i < PAWL__KEY_HOLDERS_KEPT; i++) {
-        assert_false(pawl__key_forgets(&unique, &over, &ended));
-    }
-    assert_true(pawl__key_forgets(&unique, &over, &ended));
-    assert_false(pawl__key_forgets(&unique, &live, &ended));
-    ended = 0;
-    assert_true(pawl__key_forgets(&unique, &gone, &ended));
-    assert_true(pawl__key_forgets(&idempotency, &over, &ended));
-    assert_false(pawl__key_forgets(&idempotency, &live, &ended));
-}
-
-static void who_holds_the_key_is_told(void **ctx)
-{
-    (void)ctx;
-    struct pawl_diag diag = { 0 };
-    struct pawl__op op = { .kind = PAWL__OP_SUBMIT, .diag = &diag };
-    struct pawl__holder holder = { .id = { { 1 } }, .state = PAWL_STATE_ACTIVE };
-    struct pawl__key key = { .kind = PAWL__KEY_BUSINESS };
-    assert_int_equal(PAWL_ERR_DUPLICATE, pawl__key_refuse(&op, &key, &holder));
-    assert_string_equal("job \"01000000-0000-0000-0000-000000000000\", which is active, holds the "
-                        "same business_key",
-                        diag.text);
-    assert_string_equal("business_key", diag.field);
-    assert_memory_equal(&holder.id, &op.submit.holder.id, sizeof holder.id);
-    assert_int_equal(PAWL_STATE_ACTIVE, op.submit.holder.state);
-    key.kind = PAWL__KEY_UNIQUE;
-    assert_int_equal(PAWL_ERR_DUPLICATE, pawl__key_refuse(&op, &key, &holder));
-    assert_string_equal("unique", diag.field);
-    assert_non_null(strstr(diag.text, "holds the same unique key"));
-}
-
-static void a_holder_of_the_same_batch_is_named_by_its_place(void **ctx)
-{
-    (void)ctx;
-    struct pawl_diag diag = { 0 };
-    struct pawl__new_job jobs[] = { { .id = { { 1 } } }, { .id = { { 2 } } }, { .id = { { 3 } } } };
-    struct pawl__op op = {
-        .kind = PAWL__OP_SUBMIT,
-        .diag = &diag,
-        .submit = { .jobs = jobs, .count = 3, .failed_index = 2, .holder.id = { { 9 } } }
-    };
-    struct pawl__holder holder = { .id = { { 2 } }, .state = PAWL_STATE_AVAILABLE };
-    struct pawl__key key = { .kind = PAWL__KEY_UNIQUE };
-    const struct pawl_submitted nobody = { 0 };
-    assert_int_equal(PAWL_ERR_DUPLICATE, pawl__key_refuse(&op, &key, &holder));
-    assert_string_equal("job [1] of the same batch has the same unique key", diag.text);
-    assert_memory_equal(&nobody.id, &op.submit.holder.id, sizeof nobody.id);
-    assert_int_equal(PAWL_STATE_NONE, op.submit.holder.state);
-    op.submit.failed_index = 1; // the job in hand has the holder's id: that one was there before
-    assert_int_equal(PAWL_ERR_DUPLICATE, pawl__key_refuse(&op, &key, &holder));
-    assert_memory_equal(&holder.id, &op.submit.holder.id, sizeof holder.id);
-    assert_int_equal(PAWL_STATE_AVAILABLE, op.submit.holder.state);
-}
-
-static void refusals_name_the_job_and_how_it_is(void **ctx)
-{
-    (void)ctx;
-    struct pawl_diag diag = { 0 };
-    struct pawl_run ref = { .id = { { 1 } }, .run = 4 };
-    assert_int_equal(PAWL_ERR_NOT_FOUND, pawl__fail_unknown(&diag, ref.id));
-    assert_string_equal("there is no job \"01000000-0000-0000-0000-000000000000\"", diag.text);
-    assert_int_equal(PAWL_ERR_STATE,
-                     pawl__fail_state(&diag, ref.id, PAWL_STATE_COMPLETED, "cancel"));
-    assert_string_equal(
-        "cannot cancel job \"01000000-0000-0000-0000-000000000000\": it is completed", diag.text);
-    assert_int_equal(PAWL_ERR_STALE, pawl__fail_stale(&diag, &ref, PAWL_STATE_ACTIVE, 5));
-    assert_string_equal("run 4 of job \"01000000-0000-0000-0000-000000000000\" is over: the job is "
-                        "active and has had 5 runs",
-                        diag.text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,14 +242,6 @@ int main(void)
         cmocka_unit_test(a_lease_that_ends_with_the_time_limit_is_a_timeout),
         cmocka_unit_test(a_timeout_tells_seconds_in_the_shortest_way),
         cmocka_unit_test(a_policy_that_cannot_be_read_is_damage),
-        cmocka_unit_test(a_control_says_why_unless_told),
-        cmocka_unit_test(controls_reach_the_states_that_they_can_move),
-        cmocka_unit_test(a_key_is_in_the_way_while_its_holder_counts),
-        cmocka_unit_test(an_idempotency_key_outlives_its_job),
-        cmocka_unit_test(only_the_newest_that_ended_are_remembered),
-        cmocka_unit_test(who_holds_the_key_is_told),
-        cmocka_unit_test(a_holder_of_the_same_batch_is_named_by_its_place),
-        cmocka_unit_test(refusals_name_the_job_and_how_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
