@@ -178,12 +178,17 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
     return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
 }
 
-/* Sets op->err. */
+/* Sets op->err. A rule that refuses, or lacks something, has left the set as it was: what other
+ * operations of the batch changed is committed without it. */
 static enum pawl_err decide(struct pawl__set *set, struct pawl__op *op)
 {
+    bool alone = !set->op_count; // its set is dropped if it is refused
     for (int loads = 0;; loads++) {
+        uint64_t changes = set->changes;
         op->err = kinds[op->kind].rule(set, op);
-        if (op->err || !pawl__set_lacks(set)) break;
+        bool over = op->err || !pawl__set_lacks(set);
+        assert(alone || set->failed || (over && !op->err) || set->changes == changes);
+        if (over) break;
         assert(loads < LOADS_MAX);
         enum pawl_err err = pawl__set_load(set, true);
         if (err) return err;

@@ -13,6 +13,7 @@ void pawl__set_mark(struct pawl__set *set)
     journal->open = true;
     journal->move_count = set->move_count;
     journal->unsettled_count = set->unsettled_count;
+    journal->changes = set->changes;
     for (int i = 0; i < PAWL__TABLES; i++) {
         journal->list_counts[i] = set->lists[i].count;
     }
@@ -53,6 +54,7 @@ void pawl__set_undo(struct pawl__set *set)
     }
     set->move_count = journal->move_count;
     set->unsettled_count = journal->unsettled_count;
+    set->changes = journal->changes;
     for (int i = 0; i < PAWL__TABLES; i++) {
         set->lists[i].count = journal->list_counts[i];
     }
@@ -61,6 +63,7 @@ void pawl__set_undo(struct pawl__set *set)
 void pawl__row_save(struct pawl__set *set, struct pawl__row *row)
 {
     struct pawl__journal *journal = &set->journal;
+    set->changes++;
     if (!journal->open) return;
     struct pawl__saved_row *rows =
         PAWL__SET_GROW(set, journal->rows, journal->row_cap, journal->row_count);
@@ -73,6 +76,7 @@ void pawl__holder_save(struct pawl__set *set, const struct pawl__set_key *key,
                        struct pawl_job_id id)
 {
     struct pawl__journal *journal = &set->journal;
+    set->changes++;
     if (!journal->open) return;
     struct pawl__saved_holder *holders =
         PAWL__SET_GROW(set, journal->holders, journal->holder_cap, journal->holder_count);

@@ -190,6 +190,7 @@ void pawl__list_add(struct pawl__set *set, struct pawl__list *list, size_t bytes
 
 void pawl__set_put(struct pawl__set *set, enum pawl__table table, const void *row)
 {
+    set->changes++;
     pawl__list_add(set, &set->lists[table], pawl__set_tables[table].bytes, row);
 }
 

@@ -294,7 +294,8 @@ struct pawl__saved_holder {
 struct pawl__journal {
     bool open;
     size_t move_count, unsettled_count, list_counts[PAWL__TABLES]; /* at the mark */
-    struct pawl__saved_row *rows;                                  /* since then */
+    uint64_t changes;
+    struct pawl__saved_row *rows; /* since then */
     size_t row_count, row_cap;
     struct pawl__saved_holder *holders;
     size_t holder_count, holder_cap;
@@ -358,6 +359,7 @@ struct pawl__set {
     bool unsettled_more;     /* there are entries that were not taken up because of that */
     int64_t swept_seq;       /* where the next sweep over entries goes on; stays between batches */
     struct pawl__list lists[PAWL__TABLES];
+    uint64_t changes;         /* of rows, holders of keys and lists, without those undone */
     struct pawl__arena arena; /* texts of the rows */
 };
 
@@ -557,7 +559,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__core_scan_once(struct pawl__set *set, struct
 /* ---- batches (batch.c) ---- */
 
 /* Is this an operation's own failure (a lost race, a broken rule)? Anything else fails the batch.
- */
+ * Such a failure does not roll back: the operations around it are committed. So the rule that
+ * returns it must have changed nothing, or have undone it; apply.c asserts that by set->changes. An
+ * operation that is run alone may have: its set is dropped. */
 bool pawl__err_is_own(enum pawl_err err);
 /* All of them in one transaction, in order; see pawl__apply_fn in backend.h. */
 PAWL_MUST_CHECK enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops,
