@@ -178,8 +178,8 @@ MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
                  "unsettled_list", "unsettled_next"}
-SORT_A_FEW = {"claim_hold", "ready_ahead", "lease_hold", "ended_hold", "set_progress",
-              "set_checkpoint_put"}
+SORT_A_FEW = {"claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
+              "set_progress", "set_checkpoint_put"}
 
 FILL = """
 INSERT INTO pawl_queue (name, created_at_ms) VALUES ('q', 0);
