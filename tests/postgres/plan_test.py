@@ -34,7 +34,7 @@ FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text
 
 # Statement: the types of its parameters, in order, and the index of its hot table.
 PLANS = {
-    "ready_next": ("bigint[], bigint[], uuid[], bigint", "pawl_ready_next"),
+    "ready_next": ("bigint[], bigint[], uuid[], bigint[]", "pawl_ready_next"),
     "ready_any": ("bigint[]", "pawl_ready_next"),
     "ready_delete": ("tid[]", "Tid Scan on pawl_ready"),
     "ready_rest": ("uuid[], tid[]", "Tid Scan on pawl_ready"),
@@ -43,7 +43,8 @@ PLANS = {
     "set_job": ("bigint, uuid[]", "pawl_job_pkey"),
     "claim_left": ("uuid[], bigint", "pawl_job_pkey"),
     "claim_hold": ("uuid[], bigint, bigint, bigint", "pawl_job_pkey"),
-    "ready_ahead": ("bigint, bigint[], bigint, bigint, bigint", "pawl_ready_next"),
+    "ready_ahead": ("bigint, bigint[], bigint[], bigint, uuid, bigint, bigint",
+                    "pawl_ready_next"),
     "gathered_done_alike": ("bigint, uuid[], bigint", "pawl_job_pkey"),
     "gathered_done": ("uuid[], bigint[], text[], bigint", "Tid Scan on pawl_job"),
     "look": ("bigint[], bigint[], bigint, bigint[], bigint, bigint, bigint", "pawl_ready_next"),

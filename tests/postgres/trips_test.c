@@ -1,6 +1,7 @@
 /* How many round trips to the server an operation makes: a number that does not grow with what it
  * meets on its way. A round trip costs more than most of what is done in it. And what an operation
  * keeps from others between two of them: no more than it needs. */
+#include "base/rng.h"
 #include "postgres/gate.h"
 #include "postgres/session.h"
 #include "support/ops.h"
@@ -33,12 +34,33 @@ static void close_stage(struct stage *stage)
     postgres_dispose(stage->url);
 }
 
-/* A job is claimed that stands behind so many whose time is over. */
-static int trips_past_expired(struct stage *stage, size_t count)
+enum { TYPES = 200 };
+
+/* `count` jobs whose time is over soon: in one go, or each by itself, which are rows of the roll of
+ * their own; of so many types, in no order. */
+struct crowd {
+    size_t count, types;
+    bool one_by_one;
+};
+
+static void submit_crowd(struct rig *rig, const struct crowd *crowd)
+{
+    struct pawl_job_spec spec = { .expires_in_ms = 1000 };
+    struct pawl__rng rng;
+    pawl__rng_seed(&rng, 1);
+    if (!crowd->one_by_one) submit_n(rig, crowd->count, &spec);
+    for (size_t i = 0; crowd->one_by_one && i < crowd->count; i++) {
+        spec.type = rig_text(rig, "type-%d", (int)pawl__rng_below(&rng, crowd->types));
+        submit_one(rig, &spec);
+    }
+}
+
+/* A job is claimed that stands behind them. */
+static int trips_past_expired(struct stage *stage, const struct crowd *crowd)
 {
     struct rig *rig = &stage->rig;
     int64_t expired = count_state(rig, PAWL_STATE_EXPIRED);
-    submit_n(rig, count, &(struct pawl_job_spec){ .expires_in_ms = 1000 });
+    submit_crowd(rig, crowd);
     rig_advance(rig, 2000);
     struct pawl_job_id id = submit_one(rig, NULL);
     int before = gate_trips(&stage->gate);
@@ -46,7 +68,7 @@ static int trips_past_expired(struct stage *stage, size_t count)
     int trips = gate_trips(&stage->gate) - before;
     assert_int_equal(1, claimed.count);
     assert_id(id, claimed.at[0].id);
-    assert_i64((int64_t)count, count_state(rig, PAWL_STATE_EXPIRED) - expired);
+    assert_i64((int64_t)crowd->count, count_state(rig, PAWL_STATE_EXPIRED) - expired);
     return trips;
 }
 
@@ -55,9 +77,44 @@ static void claim_past_expired_jobs(void **state)
     (void)state;
     struct stage stage;
     open_stage(&stage);
-    int one = trips_past_expired(&stage, 1), many = trips_past_expired(&stage, 800);
+    int one = trips_past_expired(&stage, &(struct crowd){ .count = 1 });
+    int many = trips_past_expired(&stage, &(struct crowd){ .count = 800 });
     print_message("# %d round trips past one job, %d past 800\n", one, many);
     assert_true(many <= 3 * one);
+    close_stage(&stage);
+}
+
+/* Their rows of the roll have one id each. */
+static void claim_past_expired_jobs_of_many_submits(void **state)
+{
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    const struct crowd crowd = { .count = 800, .types = 1, .one_by_one = true };
+    int trips = trips_past_expired(&stage, &crowd);
+    print_message("# %d round trips\n", trips);
+    assert_true(trips <= 30);
+    close_stage(&stage);
+}
+
+/* Of one type among many, whose jobs come behind these; and of all of them. */
+static void claim_past_expired_jobs_in_many_lanes(void **state)
+{
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    for (int i = 0; i < TYPES; i++) {
+        const char *type = rig_text(&stage.rig, "type-%d", i);
+        submit_one(&stage.rig,
+                   &(struct pawl_job_spec){ .type = type, .due_at_ms = INSTANT_MAX_MS });
+    }
+    static const size_t types[] = { 1, TYPES };
+    for (size_t i = 0; i < COUNT(types); i++) {
+        const struct crowd crowd = { .count = 800, .types = types[i], .one_by_one = true };
+        int trips = trips_past_expired(&stage, &crowd);
+        print_message("# %d round trips past %zu of %d types\n", trips, types[i], TYPES);
+        assert_true(trips <= 40);
+    }
     close_stage(&stage);
 }
 
@@ -133,6 +190,8 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_past_expired_jobs),
+        cmocka_unit_test(claim_past_expired_jobs_of_many_submits),
+        cmocka_unit_test(claim_past_expired_jobs_in_many_lanes),
         cmocka_unit_test(claim_holds_only_what_it_gives),
     };
     return cmocka_run_group_tests_name("trips", tests, NULL, NULL);

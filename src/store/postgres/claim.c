@@ -257,30 +257,33 @@ static enum pawl_err look_at_left(struct scan *scan)
 
 /* ---- together ---- */
 
-/* How many to pick from these lanes: as many as can be given, and the expired ones before them. */
-static enum pawl_err look_ahead(struct scan *scan, const struct pawl__claim_lane *lanes,
-                                size_t count, struct pawl__pg_picks *picks)
+/* How many to pick next: as many as can be given, and the expired ones before them. */
+static enum pawl_err look_ahead(struct scan *scan, size_t *picks)
 {
-    size_t wanted = scan->claim->wanted - found(scan), least = givable(scan);
-    *picks = (struct pawl__pg_picks){ .ids = least };
-    if (wanted == least) return PAWL_OK;
-    const struct pawl__pg_ahead ahead = { lanes, count, wanted, least };
-    enum pawl_err err = pawl__pg_ready_ahead(scan->pg, &ahead, picks);
-    if (picks->ids < least) picks->ids = least;
+    size_t wanted = scan->claim->wanted - found(scan);
+    *picks = givable(scan);
+    if (wanted == *picks) return PAWL_OK;
+    return pawl__pg_ready_ahead(&scan->ready, wanted, *picks, picks);
+}
+
+static enum pawl_err pick(struct scan *scan, bool *more)
+{
+    struct pawl__pg_ready *ready = &scan->ready;
+    size_t picks;
+    enum pawl_err err = look_ahead(scan, &picks);
+    if (!err) err = pawl__pg_ready_pick(ready, picks, more);
+    if (!err) qsort(ready->picks, ready->pick_count, sizeof *ready->picks, compare_picks);
     return err;
 }
 
 static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
 {
     struct pawl__pg_ready *ready = &scan->ready;
-    struct pawl__pg_picks picks;
     bool more = true;
-    enum pawl_err err = look_ahead(scan, lanes, count, &picks);
-    if (!err) err = pawl__pg_ready_open(ready, lanes, count, picks);
-    for (; !err && more && givable(scan); picks.ids = givable(scan)) {
-        err = pawl__pg_ready_pick(ready, picks.ids, &more);
+    enum pawl_err err = pawl__pg_ready_open(ready, lanes, count);
+    while (!err && more && givable(scan)) {
+        err = pick(scan, &more);
         if (err || !ready->pick_count) break;
-        qsort(ready->picks, ready->pick_count, sizeof *ready->picks, compare_picks);
         if (scan->takes) err = take_plain(scan);
         if (!err) err = look_at_left(scan);
     }

@@ -453,6 +453,8 @@ struct pawl__pg_cursor {
     struct pawl__claim_lane *lane;
     bool drained;                   /* nothing behind it */
     struct pawl__claim_order order; /* of the last row read */
+    size_t dealt;                   /* how many of the newest picks are of this lane */
+    size_t rows;                    /* to be read next; 0: nobody knows how many */
 };
 
 /* An id that was dealt out, to be claimed if the job says so. */
@@ -463,35 +465,24 @@ struct pawl__pg_pick {
     bool settled; /* the claimer's */
 };
 
-/* How much of a queue to read. */
-struct pawl__pg_picks {
-    size_t ids;
-    size_t rows; /* of the roll, which have those ids; 0: nobody knows */
-};
-
 struct pawl__pg_ready {
     struct pawl__backend *pg;
     struct pawl__pg_cursor *cursors;
     size_t cursor_count;
-    struct pawl__pg_picks wanted;
     struct pawl__pg_ready_row *rows; /* dealt out up to `first`; in order from there on */
     size_t first, count, cap;
-    struct pawl__pg_pick *picks; /* the newest */
-    size_t pick_count;
+    struct pawl__claim_order dealt; /* the last row of which something was dealt out */
+    struct pawl__pg_pick *picks;    /* the newest */
+    size_t pick_count, pick_max;
     int64_t rank_max; /* of those */
 };
 
 enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__claim_lane *lanes,
-                                  size_t count, struct pawl__pg_picks wanted);
-/* How much of these lanes to look at, at most `wanted` ids, to find so many jobs that have not
- * expired. About so much: nothing is locked. */
-struct pawl__pg_ahead {
-    const struct pawl__claim_lane *lanes;
-    size_t lane_count;
-    size_t wanted, givable;
-};
-enum pawl_err pawl__pg_ready_ahead(struct pawl__backend *pg, const struct pawl__pg_ahead *ahead,
-                                   struct pawl__pg_picks *out);
+                                  size_t count);
+/* How many to pick next, at most `wanted`, to find `givable` jobs that have not expired; about so
+ * many, since nothing is locked. The next pick reads the rows that have them at once. */
+enum pawl_err pawl__pg_ready_ahead(struct pawl__pg_ready *ready, size_t wanted, size_t givable,
+                                   size_t *out);
 /* Is there anything on the roll that the claim wants, whoever holds it? */
 enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__claim *claim,
                                  bool *any);

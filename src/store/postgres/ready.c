@@ -13,7 +13,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { DENSITY_FIRST = 8 }; /* ids in a row, before we have seen one */
+enum {
+    DENSITY_FIRST = 8, /* ids in a row, before we have seen one */
+    AHEAD_MIN = 8 /* rows of each lane that are looked at: what is behind the last is unknown */
+};
 
 /* Columns of ready_next. */
 enum { NEXT_AT, NEXT_RANK, NEXT_SEAT, NEXT_PLACE, NEXT_IDS };
@@ -49,34 +52,39 @@ static struct pawl__lane *lane_of(const struct pawl__pg_ready *ready,
     return ready->pg->set.catalog.lanes[cursor->lane->at];
 }
 
-/* How many rows of each lane to ask for: about what is wanted, when all lanes give alike. What is
- * read and not taken is work for nothing. */
-static int64_t rows_to_ask(const struct pawl__pg_ready *ready, struct pawl__pg_cursor *const *asked,
-                           size_t count)
+/* How many rows of the roll have so many ids, as far as the lane's rows are known. */
+static size_t rows_for(const struct pawl__pg_ready *ready, const struct pawl__pg_cursor *cursor,
+                       size_t ids)
 {
-    size_t density = DENSITY_FIRST, cursors = ready->cursor_count;
-    if (ready->wanted.rows) return (int64_t)((ready->wanted.rows + cursors - 1) / cursors);
-    for (size_t i = 0; i < count; i++) {
-        size_t seen = lane_of(ready, asked[i])->own.density;
-        if (seen && (i == 0 || seen < density)) density = seen;
-    }
-    return (int64_t)(ready->wanted.ids / cursors / density + 1);
+    size_t density = lane_of(ready, cursor)->own.density;
+    return ids / (density ? density : DENSITY_FIRST) + 1;
+}
+
+/* How many rows of a lane to ask for, of `count` lanes that are asked: about what is wanted, when
+ * all of them give alike. What is read and not taken is work for nothing. */
+static size_t rows_to_ask(const struct pawl__pg_ready *ready, const struct pawl__pg_cursor *cursor,
+                          size_t count)
+{
+    if (cursor->rows) return cursor->rows;
+    return rows_for(ready, cursor, (ready->pick_max - ready->pick_count) / count);
 }
 
 /* Ask for the next rows of each lane in `asked`. */
 static enum pawl_err ask_rows(struct pawl__pg_ready *ready, struct pawl__pg_cursor **asked,
-                              size_t count, int64_t limit)
+                              size_t count)
 {
     struct pawl__pg_conn *conn = &ready->pg->writer;
     pawl__pg_call(conn, PG_READY_NEXT);
-    pawl__pg_bind(conn, PG_READY_NEXT_limit, limit);
     struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_READY_NEXT_lanes, PAWL__PG_INTS);
     struct pawl__pg_list *ranks = pawl__pg_list(conn, PG_READY_NEXT_ranks, PAWL__PG_INTS);
     struct pawl__pg_list *seats = pawl__pg_list(conn, PG_READY_NEXT_seats, PAWL__PG_IDS);
+    struct pawl__pg_list *limits = pawl__pg_list(conn, PG_READY_NEXT_limits, PAWL__PG_INTS);
     for (size_t i = 0; i < count; i++) {
+        asked[i]->rows = rows_to_ask(ready, asked[i], count);
         pawl__pg_list_add(lanes, lane_of(ready, asked[i])->id);
         pawl__pg_list_add(ranks, asked[i]->order.rank);
         pawl__pg_list_add_id(seats, asked[i]->order.seat);
+        pawl__pg_list_add(limits, (int64_t)asked[i]->rows);
     }
     pawl__pg_send_keep(conn, 0);
     return pawl__pg_sync(conn, ready->pg->set.diag);
@@ -106,14 +114,13 @@ struct got {
 
 static void note_density(struct pawl__lane *lane, const struct got *got)
 {
-    if (got->rows) lane->own.density = (uint32_t)(got->ids / got->rows + 1);
+    if (got->rows) lane->own.density = (uint32_t)((got->ids + got->rows - 1) / got->rows);
 }
 
 static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cursor **asked,
                                size_t count)
 {
-    int64_t limit = rows_to_ask(ready, asked, count);
-    enum pawl_err err = ask_rows(ready, asked, count, limit);
+    enum pawl_err err = ask_rows(ready, asked, count);
     if (err) return err;
     const PGresult *answer = ready->pg->writer.kept[0];
     struct got *got = pawl__arena_calloc(&ready->pg->arena, count, sizeof *got);
@@ -127,7 +134,8 @@ static enum pawl_err read_rows(struct pawl__pg_ready *ready, struct pawl__pg_cur
         got[at].ids += pawl__pg_ids_count(answer, (int)i, NEXT_IDS);
     }
     for (size_t i = 0; i < count; i++) {
-        asked[i]->drained = (int64_t)got[i].rows < limit;
+        asked[i]->drained = got[i].rows < asked[i]->rows;
+        asked[i]->rows = 0;
         note_density(lane_of(ready, asked[i]), &got[i]);
     }
     if (err || !ready->rows) return err; // nothing at all so far
@@ -169,10 +177,10 @@ static enum pawl_err read_more(struct pawl__pg_ready *ready, bool *more)
 
 /* A cursor on each lane. */
 enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__claim_lane *lanes,
-                                  size_t count, struct pawl__pg_picks wanted)
+                                  size_t count)
 {
-    ready->first = ready->count = ready->cursor_count = 0;
-    ready->wanted = wanted;
+    ready->first = ready->count = ready->cursor_count = ready->pick_count = 0;
+    ready->dealt = (struct pawl__claim_order){ .rank = INT64_MIN };
     ready->cursors = pawl__arena_calloc(&ready->pg->arena, count, sizeof *ready->cursors);
     if (!ready->cursors) return pawl__fail_nomem(ready->pg->set.diag);
     for (size_t i = 0; i < count; i++) {
@@ -182,24 +190,70 @@ enum pawl_err pawl__pg_ready_open(struct pawl__pg_ready *ready, struct pawl__cla
     return PAWL_OK;
 }
 
-enum pawl_err pawl__pg_ready_ahead(struct pawl__backend *pg, const struct pawl__pg_ahead *ahead,
-                                   struct pawl__pg_picks *out)
+/* ---- looking ahead ---- */
+
+/* Columns of ready_ahead. */
+enum { AHEAD_AT, AHEAD_IDS, AHEAD_ROWS };
+
+/* Each lane gets an equal part of what is wanted, and as much again is for those that the newest
+ * picks are of, where more like them may follow: all together about twice what is wanted, and the
+ * least of each lane. */
+static enum pawl_err ask_ahead(struct pawl__pg_ready *ready, size_t wanted, size_t givable,
+                               PGresult **out)
 {
-    struct pawl__pg_conn *conn = &pg->writer;
+    struct pawl__pg_conn *conn = &ready->pg->writer;
     pawl__pg_call(conn, PG_READY_AHEAD);
-    pawl__pg_bind(conn, PG_READY_AHEAD_now_ms, pg->set.now_ms);
-    pawl__pg_bind(conn, PG_READY_AHEAD_limit, (int64_t)(ahead->wanted / DENSITY_FIRST + 1));
-    pawl__pg_bind(conn, PG_READY_AHEAD_wanted, (int64_t)ahead->wanted);
-    pawl__pg_bind(conn, PG_READY_AHEAD_givable, (int64_t)ahead->givable);
+    pawl__pg_bind(conn, PG_READY_AHEAD_now_ms, ready->pg->set.now_ms);
+    pawl__pg_bind(conn, PG_READY_AHEAD_wanted, (int64_t)wanted);
+    pawl__pg_bind(conn, PG_READY_AHEAD_givable, (int64_t)givable);
+    pawl__pg_bind(conn, PG_READY_AHEAD_rank, ready->dealt.rank);
+    pawl__pg_bind_id(conn, PG_READY_AHEAD_seat, &ready->dealt.seat);
     struct pawl__pg_list *lanes = pawl__pg_list(conn, PG_READY_AHEAD_lanes, PAWL__PG_INTS);
-    for (size_t i = 0; i < ahead->lane_count; i++) {
-        pawl__pg_list_add(lanes, pg->set.catalog.lanes[ahead->lanes[i].at]->id);
+    struct pawl__pg_list *limits = pawl__pg_list(conn, PG_READY_AHEAD_limits, PAWL__PG_INTS);
+    for (size_t i = 0; i < ready->cursor_count; i++) {
+        const struct pawl__pg_cursor *cursor = &ready->cursors[i];
+        size_t ids = wanted / ready->cursor_count;
+        if (ready->pick_count) ids += wanted * cursor->dealt / ready->pick_count;
+        pawl__pg_list_add(lanes, lane_of(ready, cursor)->id);
+        pawl__pg_list_add(limits, AHEAD_MIN + (int64_t)rows_for(ready, cursor, ids));
     }
-    PGresult *row;
-    enum pawl_err err = pawl__pg_ask(conn, &row, pg->set.diag);
+    return pawl__pg_ask(conn, out, ready->pg->set.diag);
+}
+
+/* One row more of each lane, to know that nothing of it comes before what others have; without
+ * those that were read. */
+static void plan_rows(struct pawl__pg_ready *ready, const PGresult *answer)
+{
+    for (size_t i = 0; i < ready->cursor_count; i++) {
+        ready->cursors[i].rows = ready->cursor_count > 1;
+    }
+    for (int i = 0; i < PQntuples(answer); i++) {
+        size_t at = (size_t)pawl__pg_int(answer, i, AHEAD_AT) - 1;
+        assert(at < ready->cursor_count);
+        ready->cursors[at].rows += (size_t)pawl__pg_int(answer, i, AHEAD_ROWS);
+    }
+    for (size_t i = ready->first; i < ready->count; i++) {
+        const struct pawl__pg_ready_row *row = &ready->rows[i];
+        if (!row->at && row->cursor->rows) row->cursor->rows--;
+    }
+}
+
+enum pawl_err pawl__pg_ready_ahead(struct pawl__pg_ready *ready, size_t wanted, size_t givable,
+                                   size_t *out)
+{
+    PGresult *answer;
+    enum pawl_err err = ask_ahead(ready, wanted, givable, &answer);
     if (err) return err;
-    out->ids = (size_t)pawl__pg_int(row, 0, 0);
-    out->rows = (size_t)pawl__pg_int(row, 0, 1);
+    *out = 0;
+    for (int i = 0; i < PQntuples(answer); i++) {
+        *out += (size_t)pawl__pg_int(answer, i, AHEAD_IDS);
+    }
+    if (ready->first < ready->count && ready->rows[ready->first].at) {
+        *out += ready->rows[ready->first].count - ready->rows[ready->first].at;
+    }
+    if (*out > wanted) *out = wanted;
+    if (*out < givable) *out = givable;
+    plan_rows(ready, answer);
     return PAWL_OK;
 }
 
@@ -219,30 +273,59 @@ enum pawl_err pawl__pg_ready_any(struct pawl__backend *pg, const struct pawl__cl
 
 /* ---- dealing out ---- */
 
+/* What the look ahead has planned, of all lanes at once. */
+static enum pawl_err read_planned(struct pawl__pg_ready *ready)
+{
+    struct pawl__pg_cursor **asked =
+        pawl__arena_alloc(&ready->pg->arena, (ready->cursor_count + 1) * sizeof *asked);
+    if (!asked) return pawl__fail_nomem(ready->pg->set.diag);
+    size_t count = 0;
+    for (size_t i = 0; i < ready->cursor_count; i++) {
+        struct pawl__pg_cursor *cursor = &ready->cursors[i];
+        if (cursor->rows && !cursor->drained) asked[count++] = cursor;
+    }
+    return count ? read_rows(ready, asked, count) : PAWL_OK;
+}
+
+static enum pawl_err begin_picks(struct pawl__pg_ready *ready, size_t limit)
+{
+    ready->pick_count = 0;
+    ready->pick_max = limit;
+    ready->rank_max = INT64_MIN;
+    for (size_t i = 0; i < ready->cursor_count; i++) {
+        ready->cursors[i].dealt = 0;
+    }
+    ready->picks = pawl__arena_calloc(&ready->pg->arena, limit, sizeof *ready->picks);
+    return ready->picks ? read_planned(ready) : pawl__fail_nomem(ready->pg->set.diag);
+}
+
+static void deal_out(struct pawl__pg_ready *ready, struct pawl__pg_ready_row *row)
+{
+    ready->dealt = row->order;
+    ready->rank_max = row->order.rank;
+    while (row->at < row->count && ready->pick_count < ready->pick_max) {
+        const struct pawl_job_id id = row->ids[row->at++];
+        row->cursor->dealt++;
+        ready->picks[ready->pick_count++] = (struct pawl__pg_pick){
+            .id = id, .seat = row->count == 1 ? row->order.seat : id, .cursor = row->cursor
+        };
+    }
+    if (row->at == row->count) ready->first++;
+}
+
 enum pawl_err pawl__pg_ready_pick(struct pawl__pg_ready *ready, size_t limit, bool *more)
 {
-    enum pawl_err err = PAWL_OK;
-    ready->pick_count = 0;
-    ready->rank_max = INT64_MIN;
-    ready->picks = pawl__arena_calloc(&ready->pg->arena, limit, sizeof *ready->picks);
-    if (!ready->picks) return pawl__fail_nomem(ready->pg->set.diag);
+    enum pawl_err err = begin_picks(ready, limit);
     *more = true;
     while (!err && ready->pick_count < limit) {
         struct pawl__pg_ready_row *row = ready->first < ready->count ? &ready->rows[ready->first]
                                                                      : NULL;
-        if (!row || !is_best(ready, row)) {
-            err = read_more(ready, more);
-            if (!*more) break;
+        if (row && is_best(ready, row)) {
+            deal_out(ready, row);
             continue;
         }
-        ready->rank_max = row->order.rank;
-        while (row->at < row->count && ready->pick_count < limit) {
-            const struct pawl_job_id id = row->ids[row->at++];
-            ready->picks[ready->pick_count++] = (struct pawl__pg_pick){
-                .id = id, .seat = row->count == 1 ? row->order.seat : id, .cursor = row->cursor
-            };
-        }
-        if (row->at == row->count) ready->first++;
+        err = read_more(ready, more);
+        if (!*more) break;
     }
     return err;
 }

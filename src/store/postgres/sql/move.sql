@@ -6,47 +6,58 @@
 -- CASE, where IN is a hash table. tests/postgres/plan_test.py looks at it.
 
 -- name: ready_next
--- The first rows of each lane behind the place named. The index gives them in order and the LATERAL
--- keeps LIMIT and locks to one lane at a time; who comes second skips what the first one holds.
+-- The first rows of each lane behind the place named, so many of each. The index gives them in
+-- order and the LATERAL keeps LIMIT and locks to one lane at a time; who comes second skips what
+-- the first one holds.
 SELECT g.at, r.rank, r.seat, r.place, r.ids
-FROM unnest(:lanes, :ranks, :seats) WITH ORDINALITY AS g (lane, rank, seat, at)
+FROM unnest(:lanes, :ranks, :seats, :limits) WITH ORDINALITY AS g (lane, rank, seat, rows, at)
 CROSS JOIN LATERAL (
     SELECT l.rank, l.seat, l.ids, l.ctid AS place
     FROM pawl_ready AS l
     WHERE l.lane = g.lane AND (l.rank, l.seat) > (g.rank, g.seat)
     ORDER BY l.rank, l.seat
-    LIMIT :limit
+    LIMIT g.rows
     FOR UPDATE SKIP LOCKED
 ) AS r
 
 -- name: ready_ahead
--- Of the first :wanted ids of these lanes, in order, those up to the last job that can be given:
--- how many they are, and on how many rows of the roll. Nothing is locked: it says how much is to
--- be.
-SELECT count(*), count(*) FILTER (WHERE c.at = 1)
+-- Of the first :wanted ids of these lanes behind the place named, in order, those up to the last
+-- job that can be given: how many of each lane, and on how many rows of the roll. So many rows of
+-- each lane are looked at; nothing counts that comes behind the last of them, if the lane may go
+-- on. Nothing is locked: it says how much is to be.
+SELECT c.lane_at, count(*), count(*) FILTER (WHERE c.at = 1)
 FROM (
-    SELECT s.at, count(*) FILTER (WHERE s.good) OVER (ORDER BY s.rank, s.seat, s.at
+    SELECT s.lane_at, s.at, count(*) FILTER (WHERE s.good) OVER (ORDER BY s.rank, s.seat, s.at
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
     FROM (
-        SELECT r.rank, r.seat, i.at, (
+        SELECT r.lane_at, r.rank, r.seat, i.at, (
             SELECT coalesce(j.expires_at_ms > :now_ms, true)
             FROM pawl_job AS j
             WHERE j.id = i.id AND j.state = 2
         ) AS good
-        FROM unnest(:lanes) AS g (lane)
-        CROSS JOIN LATERAL (
-            SELECT l.rank, l.seat, l.ids
-            FROM pawl_ready AS l
-            WHERE l.lane = g.lane
-            ORDER BY l.rank, l.seat
-            LIMIT :limit
+        FROM (
+            SELECT g.at AS lane_at, l.rank, l.seat, l.ids,
+                sum(cardinality(l.ids)) OVER before_it AS ids_before,
+                bool_or(l.nth = g.rows) OVER before_it AS is_behind
+            FROM unnest(:lanes, :limits) WITH ORDINALITY AS g (lane, rows, at)
+            CROSS JOIN LATERAL (
+                SELECT f.rank, f.seat, f.ids, row_number() OVER (ORDER BY f.rank, f.seat) AS nth
+                FROM pawl_ready AS f
+                WHERE f.lane = g.lane AND (f.rank, f.seat) > (:rank, :seat)
+                ORDER BY f.rank, f.seat
+                LIMIT g.rows
+            ) AS l
+            WINDOW before_it AS (ORDER BY l.rank, l.seat
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
         ) AS r
         CROSS JOIN LATERAL unnest(r.ids) WITH ORDINALITY AS i (id, at)
+        WHERE coalesce(r.ids_before, 0) < :wanted AND r.is_behind IS NOT TRUE
         ORDER BY r.rank, r.seat, i.at
         LIMIT :wanted
     ) AS s
 ) AS c
 WHERE c.before < :givable
+GROUP BY c.lane_at
 
 -- name: ready_any
 SELECT EXISTS (SELECT 1 FROM pawl_ready WHERE lane = ANY (:lanes))
