@@ -45,6 +45,7 @@ const struct pawl_job_id *pawl__row_seat(const struct pawl__row *row)
 
 void pawl__row_tie(struct pawl__set *set, struct pawl__row *row, int32_t ties)
 {
+    assert(row->found == PAWL__FOUND_LIVE);
     pawl__row_save(set, row);
     row->ties = ties;
     row->wrote |= PAWL__WROTE_FACTS;

@@ -12,6 +12,7 @@
 
 #include "base/diag.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- what C would have checked ---- */
@@ -178,7 +179,9 @@ static void refuse(struct pawl__set *set, struct pawl__row *row, const char *why
     static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
     struct pawl__target target = { .reason = pawl__set_text(set, why, strlen(why) + 1) };
     bool ran = row->state == PAWL_STATE_ACTIVE;
-    if (!pawl__row_move(set, row, cancel, 1, &target) && ran) pawl__set_control(set);
+    enum pawl_err err = pawl__row_move(set, row, cancel, 1, &target);
+    assert(!err); // it has not ended, and all that has not can be cancelled
+    if (ran) pawl__set_control(set);
 }
 
 static void let_go(struct pawl__set *set, struct pawl__row *row)
