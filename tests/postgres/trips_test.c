@@ -182,6 +182,34 @@ static void claim_holds_only_what_it_gives(void **state)
     close_stage(&stage);
 }
 
+/* ---- how much a sweep does at once ---- */
+
+/* Jobs from SQL that ended unchecked and come back: one sweep checks them, as if they were new. */
+static void jobs_that_come_back_unchecked_are_settled_together(void **state)
+{
+    (void)state;
+    enum { JOBS = 100 };
+    struct rig rig;
+    rig_open(&rig, session_kind());
+    PGconn *pg = PQconnectdb(rig.url);
+    assert_int_equal(CONNECTION_OK, PQstatus(pg));
+    session_say(pg, "SELECT pawl_submit('work', json_build_array(n)::text,"
+                    " uniqueness => '{\"keys\": [\"args\"]}')"
+                    " FROM generate_series(1, 100) AS n");
+    int64_t moved;
+    assert_ok(&rig, bulk(&rig, &(struct pawl_filter){ 0 }, PAWL_CONTROL_CANCEL, JOBS, &moved));
+    assert_i64(JOBS, moved);
+    assert_ok(&rig, bulk(&rig, &(struct pawl_filter){ 0 }, PAWL_CONTROL_RETRY, JOBS, &moved));
+    assert_i64(JOBS, moved);
+    assert_i64(JOBS, ask(pg, "SELECT count(*) FROM pawl_unsettled"));
+    assert_i64(JOBS, sweep(&rig, PAWL__OP_SETTLE, 1000).moved);
+    assert_i64(0, ask(pg, "SELECT count(*) FROM pawl_unsettled"));
+    assert_i64(JOBS, count_state(&rig, PAWL_STATE_AVAILABLE));
+    PQfinish(pg);
+    rig_check(&rig);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     if (session_kind() == NULL) {
@@ -193,6 +221,7 @@ int main(void)
         cmocka_unit_test(claim_past_expired_jobs_of_many_submits),
         cmocka_unit_test(claim_past_expired_jobs_in_many_lanes),
         cmocka_unit_test(claim_holds_only_what_it_gives),
+        cmocka_unit_test(jobs_that_come_back_unchecked_are_settled_together),
     };
     return cmocka_run_group_tests_name("trips", tests, NULL, NULL);
 }

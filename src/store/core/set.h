@@ -233,7 +233,8 @@ struct pawl__unsettled {
     int64_t at_ms;
     struct pawl_job_id id;
     int32_t ties;  /* those that are left to do */
-    int64_t bytes; /* UNCHECKED: of the job, which is read whole; 0: that is not needed */
+    int64_t bytes; /* UNCHECKED: of the job, which is read whole; 0: that is not needed; -1: it is
+                      not known (table.h) */
     int64_t run;
     enum pawl_state from, to;
     /* What was reported of the run, where the entry is not about a move. */

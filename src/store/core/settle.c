@@ -34,7 +34,7 @@ void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum 
 void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
     uint8_t need = PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND;
-    set->unsettled_bytes += entry->bytes;
+    set->unsettled_bytes += entry->bytes < 0 ? PAWL__SETTLE_BYTES_MAX : entry->bytes;
     bool fits = !set->unsettled_count || set->unsettled_bytes <= PAWL__SETTLE_BYTES_MAX;
     set->unsettled_more |= !fits;
     if (set->unsettled_more) return;
@@ -58,14 +58,14 @@ void pawl__settle_own(struct pawl__set *set, struct pawl__row *row, int32_t tie)
     pawl__row_tie(set, row, row->ties & ~tie);
 }
 
-/* It came back, and is to be read whole: how long it is nobody knows here, so it is read alone. */
+/* It came back, and may have to be read whole. The store says how long it is when it lists this. */
 static void list_unchecked(struct pawl__set *set, const struct pawl__row *row)
 {
     pawl__set_put(set, PAWL__TABLE_UNSETTLED,
                   &(struct pawl__unsettled){ .at_ms = set->now_ms,
                                              .id = row->id,
                                              .ties = PAWL__TIE_UNCHECKED,
-                                             .bytes = PAWL__SETTLE_BYTES_MAX,
+                                             .bytes = -1,
                                              .run = row->run,
                                              .from = row->was.state,
                                              .to = row->state });

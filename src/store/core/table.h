@@ -208,7 +208,8 @@ struct pawl__core_table {
     pawl__forget_keys_fn *forget_keys;
     /* Hand entries of pawl_unsettled that have any of these ties to pawl__settle_again: those
      * behind the entry `after`, oldest first, at most `limit`; locked until the end, and without
-     * those that others hold. */
+     * those that others hold. Where SQL functions submit jobs, `bytes` of -1 is replaced: by the
+     * length of the job's texts, or by 0 if it has no unique policy. */
     pawl__unsettled_fn *unsettled;
     /* When the oldest of them was written; 0: there is none. */
     pawl__next_unsettled_fn *next_unsettled;

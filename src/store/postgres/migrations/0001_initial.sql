@@ -366,7 +366,7 @@ CREATE TABLE pawl_unsettled (
     at_ms         bigint NOT NULL,
     job_id        uuid NOT NULL,
     ties          integer NOT NULL,
-    bytes         bigint, -- of a job that is read whole
+    bytes         bigint, -- of a job that is read whole; -1: unknown
     run           bigint NOT NULL,
     from_state    smallint,
     to_state      smallint,

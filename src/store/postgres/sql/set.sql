@@ -312,12 +312,18 @@ SELECT {{unsettled.fields of g}}
 FROM unnest({{unsettled.fields bound}}) AS g ({{unsettled.fields}})
 
 -- name: unsettled_list
-SELECT seq, {{unsettled.fields}}
-FROM pawl_unsettled
-WHERE seq > :after AND ties & :ties <> 0
-ORDER BY seq
+-- Lengths are known without reading what they are of.
+SELECT u.seq, {{unsettled.fields of u | bytes = CASE WHEN u.bytes < 0 THEN (
+        SELECT octet_length(j.args) + coalesce(octet_length(j.meta), 0)
+            + coalesce(octet_length(j.extra), 0)
+        FROM pawl_job AS j
+        WHERE j.id = u.job_id AND j.uniqueness IS NOT NULL
+    ) ELSE u.bytes END}}
+FROM pawl_unsettled AS u
+WHERE u.seq > :after AND u.ties & :ties <> 0
+ORDER BY u.seq
 LIMIT :limit
-FOR UPDATE SKIP LOCKED
+FOR UPDATE OF u SKIP LOCKED
 
 -- name: unsettled_next
 SELECT at_ms

@@ -356,7 +356,7 @@ CREATE TABLE pawl_unsettled (
     at_ms         INTEGER NOT NULL,
     job_id        BLOB NOT NULL CHECK (length(job_id) = 16),
     ties          INTEGER NOT NULL,
-    bytes         INTEGER, -- of a job that is read whole
+    bytes         INTEGER, -- of a job that is read whole; -1: unknown
     run           INTEGER NOT NULL,
     from_state    INTEGER,
     to_state      INTEGER,
