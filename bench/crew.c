@@ -130,6 +130,7 @@ static void post_submit(struct member *member)
 {
     struct slot *slot = pop(&member->idle);
     slot->job.job.id = pawl__idgen_next(&member->crew->bench->ids);
+    slot->job.job.fresh_id = true; // as the API says of an id that it makes up
     pawl__payload(++member->payload, slot->job.args);
     slot->op.kind = PAWL__OP_SUBMIT;
     slot->op.submit.jobs = &slot->job.job;

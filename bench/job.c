@@ -117,6 +117,7 @@ static void load_fill(struct load *load, struct pawl__bench *bench, const struct
         }
         load->jobs[i] = part->job;
         load->jobs[i].id = load->ids[i];
+        load->jobs[i].fresh_id = true;
     }
     load->op.submit.count = (size_t)count;
 }
