@@ -328,6 +328,7 @@ static enum pawl_err read_set(struct pawl__shape_reader *reader, const struct pa
         if (!find_word(member->words, text, &bit)) {
             return refuse_word(reader, member, text, "must be some of", " and ");
         }
+        assert(bit < 32);
         set |= UINT32_C(1) << bit;
     }
     *out = set;
@@ -693,6 +694,7 @@ enum pawl_err pawl__shape_read(struct pawl__shape_reader *reader, const struct p
     const struct pawl__json_token *tokens = reader->json.tokens;
     uint64_t seen[PAWL__SHAPE_MEMBERS_MAX / 64] = { 0 };
     uint32_t word = 0;
+    assert(shape->count <= PAWL__SHAPE_MEMBERS_MAX);
     if (tokens[token].type != PAWL__JSON_OBJECT) {
         if (reader->prefix) return refuse(reader, "", "must be an object");
         return pawl__fail(reader->diag, PAWL_ERR_ARG, "%s",
