@@ -10,6 +10,7 @@
 #include "http/ojs/envelope.h"
 #include "fuzz.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { NOW_S = 1790000000 };
@@ -83,13 +84,17 @@ static void check_print(const struct pawl_job_spec *spec, struct pawl__arena *ar
     struct pawl__envelope again;
     struct pawl__fault fault;
     struct pawl__envelope_rules rules = { .now_ms = NOW_S * INT64_C(1000) };
+    int32_t attempts_max = spec->retry.attempts_max;
+    char policy[40];
+    int len = snprintf(policy, sizeof policy, "{\"attempts_max\":%d}", (int)attempts_max);
     struct pawl_job job = {
         .id = { { 0, 0, 0, 0, 0, 0, 0x70, 0, 0x80 } },
         .type = spec->type,
         .queue = spec->queue,
         .state = spec->due_at_ms ? PAWL_STATE_SCHEDULED : PAWL_STATE_AVAILABLE,
         .priority = spec->priority,
-        .attempts_max = 3,
+        .attempts_max = attempts_max ? attempts_max : 3,
+        .retry = { policy, attempts_max ? (size_t)len : 0 },
         .created_at_ms = rules.now_ms,
         .due_at_ms = spec->due_at_ms ? spec->due_at_ms : rules.now_ms,
         .expires_at_ms = spec->expires_at_ms,

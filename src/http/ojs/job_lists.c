@@ -4,6 +4,7 @@
  * jobs: their ids are read and sorted, and those of the page read once more. */
 #include "http/ojs/ojs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,7 @@ static bool print_sorted(struct pawl__request *request, const struct wanted *wan
     int64_t first;
     compare_fn *compare = wanted->ascending ? ascending : descending;
     if (!read_places(request, wanted, &places, &out->total)) return false;
+    assert(places); // also of no jobs
     qsort(places, (size_t)out->total, sizeof *places, compare);
     if (!find_first(request, wanted, paging, compare, places, out->total, &first)) return false;
     int64_t end = first + paging->limit < out->total ? first + paging->limit : out->total;
