@@ -226,8 +226,8 @@ struct pawl_histogram {
     X(wakes_foreign, "wake-ups by other processes")                                                \
     X(wakes_due, "wake-ups by a due time")                                                         \
     X(wakes_poll, "wake-ups by the safety poll")                                                   \
-    X(wake_told, "notices sent to other processes")                                                \
-    X(wake_heard, "notices received from other processes")                                         \
+    X(wake_sent, "notices sent to other processes")                                                \
+    X(wake_received, "notices received from other processes")                                      \
     X(wake_reconnects, "reconnections of the wake-up channel")                                     \
     X(store_losses, "times that the store became unreachable")                                     \
     X(store_returns, "times that the store became reachable again")                                \

@@ -113,17 +113,17 @@ void pawl__coordinator_notice(void *ctx, const struct pawl__notice *notice)
         wake_for(engine, notice, now_us);
         claim = pawl__poller_claim(engine);
     }
-    struct pawl__herald *herald = notice->foreign ? NULL : engine->herald;
+    struct pawl__notifier *notifier = notice->foreign ? NULL : engine->notifier;
     pawl_ready_fn *watcher = notice->ready || notice->foreign ? engine->watcher : NULL;
     void *watcher_ctx = engine->watcher_ctx;
-    engine->telling += herald || watcher;
+    engine->notifying += notifier || watcher;
     pawl__unlock(&engine->mutex);
     if (claim) pawl__store_post(engine->store, claim);
-    if (!herald && !watcher) return;
+    if (!notifier && !watcher) return;
     if (watcher) watcher(watcher_ctx, notice->foreign);
-    if (herald) pawl__herald_tell(herald, notice);
+    if (notifier) pawl__notifier_post(notifier, notice);
     pawl__lock(&engine->mutex);
-    engine->telling--;
+    engine->notifying--;
     pawl__cond_broadcast(&engine->change);
     pawl__unlock(&engine->mutex);
 }
@@ -176,7 +176,7 @@ static void beat_answered(struct pawl__op *op)
     size_t lost = 0;
     pawl__lock(&engine->mutex);
     engine->asked--;
-    pawl__node_heard(engine, op->err);
+    pawl__node_store_result(engine, op->err);
     if (--engine->beats == 0) pawl__coordinator_call(engine);
     for (size_t i = 0; i < beat->count; i++) {
         struct pawl_task *task = beat->tasks[i];
@@ -384,7 +384,7 @@ static void sweep_answered(struct pawl__op *op)
     sweep->under_way = false;
     if (kind == PAWL__SWEEP_LAPSE && !op->err) engine->counters.lapsed += op->sweep.moved;
     if (kind == PAWL__SWEEP_PROMOTE && !op->err) engine->counters.wakes_due += op->sweep.moved > 0;
-    pawl__node_heard(engine, op->err);
+    pawl__node_store_result(engine, op->err);
     int64_t wait_ms = kind == PAWL__SWEEP_NODE
                           ? pawl__node_answered(engine, op, sweep->began_us, now_us)
                           : sweep_wait_ms(engine, kind, op, now_us - sweep->began_us);

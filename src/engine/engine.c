@@ -32,7 +32,7 @@ void pawl__engine_free(struct pawl__engine *engine)
 {
     if (!engine) return;
     pawl__engine_stop(engine, NULL, NULL);
-    if (engine->herald) (void)!pawl__engine_listen(engine, NULL, NULL, NULL);
+    if (engine->notifier) (void)!pawl__engine_listen(engine, NULL, NULL, NULL);
     for (size_t i = 0; i < engine->handler_count; i++) {
         free(engine->handlers[i].type);
     }
@@ -271,8 +271,8 @@ static enum pawl_err start(struct pawl__engine *engine, const struct pawl_node_c
         return err;
     }
     go(engine);
-    err = pawl__store_watch(engine->store, pawl__coordinator_notice, engine, engine->herald != NULL,
-                            diag);
+    err = pawl__store_watch(engine->store, pawl__coordinator_notice, engine,
+                            engine->notifier != NULL, diag);
     if (!err && !by_hand) err = start_threads(engine, diag);
     if (err) pawl__engine_stop(engine, NULL, NULL);
     return err;
@@ -441,7 +441,7 @@ void pawl__engine_stop(struct pawl__engine *engine, const struct pawl_drain *dra
     if (given_back) *given_back = engine->given_back;
     pawl__unlock(&engine->mutex);
     pawl__node_leave(engine);
-    pawl__notice_fn *fn = engine->herald ? pawl__coordinator_notice : NULL;
+    pawl__notice_fn *fn = engine->notifier ? pawl__coordinator_notice : NULL;
     (void)!pawl__store_watch(engine->store, fn, engine, fn != NULL, NULL);
     pawl__arena_release(&engine->kept);
     end_stop(engine);
@@ -484,24 +484,24 @@ bool pawl__engine_idle(struct pawl__engine *engine, int64_t horizon_ms, int64_t 
 enum pawl_err pawl__engine_listen(struct pawl__engine *engine, pawl_listener_fn *fn, void *ctx,
                                   struct pawl_diag *diag)
 {
-    struct pawl__herald *herald = NULL;
-    enum pawl_err err = fn ? pawl__herald_new(fn, ctx, &herald, diag) : PAWL_OK;
+    struct pawl__notifier *notifier = NULL;
+    enum pawl_err err = fn ? pawl__notifier_new(fn, ctx, &notifier, diag) : PAWL_OK;
     if (err) return err;
     bool watch = fn || is_running(engine);
     err = pawl__store_watch(engine->store, watch ? pawl__coordinator_notice : NULL, engine,
                             fn != NULL, diag);
     if (err) {
-        pawl__herald_free(herald);
+        pawl__notifier_free(notifier);
         return err;
     }
     pawl__lock(&engine->mutex);
-    struct pawl__herald *before = engine->herald;
-    engine->herald = herald;
-    while (engine->telling > 0) {
+    struct pawl__notifier *before = engine->notifier;
+    engine->notifier = notifier;
+    while (engine->notifying > 0) {
         pawl__cond_wait(&engine->change, &engine->mutex);
     }
     pawl__unlock(&engine->mutex);
-    pawl__herald_free(before);
+    pawl__notifier_free(before);
     return PAWL_OK;
 }
 
@@ -523,8 +523,8 @@ void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *ou
     out->operations = store.ops;
     out->commit_us = store.commit_times;
     out->batch = store.batch_sizes;
-    out->wake_told = wake.told;
-    out->wake_heard = wake.heard;
+    out->wake_sent = wake.sent;
+    out->wake_received = wake.received;
     out->wake_reconnects = wake.reconnects;
     out->wake_trouble = wake.trouble.err != PAWL_OK;
 }

@@ -2,7 +2,7 @@
  *
  * Threads: the coordinator handles leases, time limits, sweeps and the safety poll; workers run
  * handlers and post their outcomes; the committer's thread brings claimed jobs and notices of new
- * ones and, if there is room, requests more at once; the herald calls the listener.
+ * ones and, if there is room, requests more at once; the notifier calls the listener.
  *
  * Locks: only the engine's mutex. It is never held across a handler, a hook, a listener or a call
  * of the store, except pawl__store_post, which takes the committer's mutex and releases it. */

@@ -29,7 +29,7 @@ enum {
     PAWL__LINES_MAX = 256, /* unanswered log lines */
     PAWL__EXTEND_MAX = 4096,
     PAWL__RETRY_PAUSE_US = 200000, /* before an outcome that the store refused is retried */
-    PAWL__HERALD_MAX = 65536,      /* pending moves for the listener */
+    PAWL__NOTIFIER_MAX = 65536,    /* pending moves for the listener */
     PAWL__ERROR_TEXT_MAX = 4096
 };
 
@@ -167,7 +167,7 @@ struct pawl__engine {
     int64_t given_back;
     struct pawl_task *troubled; /* outcomes that the store refused, to be retried */
     int64_t retry_us;
-    int32_t telling;        /* calls of the herald or the watcher in progress */
+    int32_t notifying;      /* calls of the notifier or the watcher in progress */
     pawl_ready_fn *watcher; /* NULL: none */
     void *watcher_ctx;
     int32_t lines; /* posted to the store */
@@ -186,8 +186,8 @@ struct pawl__engine {
     enum pawl_err store_err;
     int64_t store_changed_at_ms; /* when it was lost or came back; 0: never */
 
-    struct pawl__herald *herald; /* NULL: no listener; replaced only by the caller that sets the
-                                    listener */
+    struct pawl__notifier *notifier; /* NULL: no listener; replaced only by the caller that sets
+                                        the listener */
     atomic_int hurry;
     pthread_t coordinator;
     bool coordinator_runs;
@@ -238,7 +238,7 @@ int64_t pawl__node_answered(struct pawl__engine *engine, const struct pawl__op *
 /* True if the others must still consider us alive. Mutex held. */
 bool pawl__node_trusted(const struct pawl__engine *engine, int64_t now_us);
 /* Records an answer of the store, to any request; mutex held. */
-void pawl__node_heard(struct pawl__engine *engine, enum pawl_err err);
+void pawl__node_store_result(struct pawl__engine *engine, enum pawl_err err);
 
 /* ---- poller.c ---- */
 
@@ -268,12 +268,13 @@ void pawl__finish_retry(struct pawl__engine *engine, int64_t now_us);
 /* Posts nothing, because the lease is lost. */
 void pawl__finish_nothing(struct pawl_task *task);
 
-/* ---- herald.c ---- */
+/* ---- notifier.c ---- */
 
-struct pawl__herald;
-PAWL_MUST_CHECK enum pawl_err pawl__herald_new(pawl_listener_fn *fn, void *ctx,
-                                               struct pawl__herald **out, struct pawl_diag *diag);
-void pawl__herald_free(struct pawl__herald *herald); /* delivers pending moves, then ends */
-void pawl__herald_tell(struct pawl__herald *herald, const struct pawl__notice *notice);
+struct pawl__notifier;
+PAWL_MUST_CHECK enum pawl_err pawl__notifier_new(pawl_listener_fn *fn, void *ctx,
+                                                 struct pawl__notifier **out,
+                                                 struct pawl_diag *diag);
+void pawl__notifier_free(struct pawl__notifier *notifier); /* delivers pending moves, then ends */
+void pawl__notifier_post(struct pawl__notifier *notifier, const struct pawl__notice *notice);
 
 #endif

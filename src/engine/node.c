@@ -192,7 +192,7 @@ int64_t pawl__node_answered(struct pawl__engine *engine, const struct pawl__op *
 
 /* ---- the store ---- */
 
-void pawl__node_heard(struct pawl__engine *engine, enum pawl_err err)
+void pawl__node_store_result(struct pawl__engine *engine, enum pawl_err err)
 {
     bool lost = err == PAWL_ERR_BUSY || err == PAWL_ERR_FULL || err == PAWL_ERR_IO ||
                 err == PAWL_ERR_CORRUPT || err == PAWL_ERR_READONLY || err == PAWL_ERR_UNSAFE;

@@ -153,7 +153,7 @@ static void claim_answered(struct pawl__op *op)
     pawl__lock(&engine->mutex);
     engine->asked--;
     engine->claiming = false;
-    pawl__node_heard(engine, op->err);
+    pawl__node_store_result(engine, op->err);
     engine->claim_us_mean = (engine->claim_us_mean * 7 + now_us - claim->posted_us) / 8;
     if (op->err) {
         engine->poll_us = now_us + engine->poll_rules.burst_ms * 1000; // the store has an error

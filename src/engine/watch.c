@@ -11,7 +11,7 @@ enum pawl_err pawl__engine_watch(struct pawl__engine *engine, pawl_ready_fn *fn,
     (void)diag;
     pawl__lock(&engine->mutex);
     engine->watcher = NULL;
-    while (engine->telling) {
+    while (engine->notifying) {
         pawl__cond_wait(&engine->change, &engine->mutex);
     }
     engine->watcher = fn;

@@ -17,7 +17,7 @@ typedef void pawl__order_fn(void *ctx);
 typedef enum pawl_err pawl__apply_fn(struct pawl__backend *backend, struct pawl__op **ops,
                                      size_t count, struct pawl_diag *diag);
 typedef void pawl__note_fn(struct pawl__backend *backend, bool all_moves);
-typedef bool pawl__told_fn(struct pawl__backend *backend, struct pawl__notice *out);
+typedef bool pawl__get_notice_fn(struct pawl__backend *backend, struct pawl__notice *out);
 typedef enum pawl_err pawl__wake_fn(struct pawl__backend *backend, const char *url,
                                     struct pawl__wake **out, struct pawl_diag *diag);
 typedef enum pawl_err pawl__identify_fn(struct pawl__backend *backend, struct pawl__buf *out,
@@ -87,7 +87,7 @@ struct pawl__backend_table {
     /* What the next transaction is to note: every move, or only interference with what runs. */
     pawl__note_fn *note;
     /* What the newest transaction has to tell; valid until the next. False: nothing. */
-    pawl__told_fn *told;
+    pawl__get_notice_fn *get_notice;
     /* The store's own way to wake other processes that have it open, closed before the store is;
      * `*out` NULL: there can be none. `url`: through another server of the same kind and not
      * through the store's own; NULL where stores are not on a server. */

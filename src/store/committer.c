@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define REOPEN_PAUSE_US INT64_C(1000000)
-#define TELL_PAUSE_US INT64_C(2000)
+#define NOTIFY_PAUSE_US INT64_C(2000)
 #define PATIENCE_US INT64_C(5000) /* of a session that leaves what waits to the others */
 
 /* One transaction stays bounded in time. */
@@ -68,7 +68,7 @@ static void take_place(void *ctx)
     struct pawl__session *session = ctx;
     struct pawl__committer *committer = session->committer;
     pawl__lock(&committer->mutex);
-    if (session->place) pawl__cond_broadcast(&committer->told);
+    if (session->place) pawl__cond_broadcast(&committer->notified);
     session->place = ++committer->places;
     pawl__unlock(&committer->mutex);
 }
@@ -77,7 +77,7 @@ static void give_up_place(struct pawl__session *session)
 {
     struct pawl__committer *committer = session->committer;
     pawl__lock(&committer->mutex);
-    if (session->place) pawl__cond_broadcast(&committer->told);
+    if (session->place) pawl__cond_broadcast(&committer->notified);
     session->place = 0;
     pawl__unlock(&committer->mutex);
 }
@@ -98,7 +98,7 @@ static void await_turn(struct pawl__session *session)
     struct pawl__committer *committer = session->committer;
     pawl__lock(&committer->mutex);
     while (!is_next(session)) {
-        pawl__cond_wait(&committer->told, &committer->mutex);
+        pawl__cond_wait(&committer->notified, &committer->mutex);
     }
     pawl__unlock(&committer->mutex);
 }
@@ -381,68 +381,68 @@ static bool commit_ops(struct pawl__session *session, struct pawl__op **ops, siz
     return false;
 }
 
-/* ---- telling ---- */
+/* ---- notices ---- */
 
-static void tell_watcher(struct pawl__committer *committer, const struct pawl__notice *notice)
+static void notify_watcher(struct pawl__committer *committer, const struct pawl__notice *notice)
 {
     pawl__lock(&committer->mutex);
     pawl__notice_fn *watcher = committer->watcher;
     void *ctx = committer->watcher_ctx;
-    committer->telling += watcher != NULL;
+    committer->notifying += watcher != NULL;
     pawl__unlock(&committer->mutex);
     if (!watcher) return;
     watcher(ctx, notice);
     pawl__lock(&committer->mutex);
-    committer->telling--;
-    pawl__cond_broadcast(&committer->told);
+    committer->notifying--;
+    pawl__cond_broadcast(&committer->notified);
     pawl__unlock(&committer->mutex);
 }
 
-static void gather_untold(struct pawl__committer *committer, const struct pawl__notice *notice)
+static void gather_unsent(struct pawl__committer *committer, const struct pawl__notice *notice)
 {
-    struct pawl__notice *untold = &committer->untold;
+    struct pawl__notice *unsent = &committer->unsent;
     pawl__lock(&committer->mutex);
-    untold->ready |= notice->ready;
-    untold->control |= notice->control;
-    if (notice->due_at_ms && (!untold->due_at_ms || notice->due_at_ms < untold->due_at_ms)) {
-        untold->due_at_ms = notice->due_at_ms;
+    unsent->ready |= notice->ready;
+    unsent->control |= notice->control;
+    if (notice->due_at_ms && (!unsent->due_at_ms || notice->due_at_ms < unsent->due_at_ms)) {
+        unsent->due_at_ms = notice->due_at_ms;
     }
-    committer->has_untold |= notice->ready || notice->control || notice->due_at_ms;
+    committer->has_unsent |= notice->ready || notice->control || notice->due_at_ms;
     pawl__unlock(&committer->mutex);
 }
 
 /* Other processes hear of a busy one every few milliseconds, and always of its last commit. */
-static void tell_others(struct pawl__committer *committer)
+static void notify_others(struct pawl__committer *committer)
 {
     pawl__lock(&committer->mutex);
-    bool tell = committer->has_untold;
+    bool due = committer->has_unsent;
     bool idle = !committer->inbox.head && !committer->lines.head;
     pawl__unlock(&committer->mutex);
-    if (!tell) return;
+    if (!due) return;
     int64_t now_us = pawl__clock_mono_us(committer->clock);
     pawl__lock(&committer->mutex);
-    tell = committer->has_untold && (idle || now_us - committer->told_us >= TELL_PAUSE_US);
-    struct pawl__notice untold = committer->untold;
-    if (tell) {
-        committer->told_us = now_us;
-        committer->has_untold = false;
-        committer->untold = (struct pawl__notice){ .ready = false };
+    due = committer->has_unsent && (idle || now_us - committer->sent_us >= NOTIFY_PAUSE_US);
+    struct pawl__notice unsent = committer->unsent;
+    if (due) {
+        committer->sent_us = now_us;
+        committer->has_unsent = false;
+        committer->unsent = (struct pawl__notice){ .ready = false };
     }
     pawl__unlock(&committer->mutex);
-    if (tell && committer->wake) committer->wake->table->tell(committer->wake, &untold);
+    if (due && committer->wake) committer->wake->table->send(committer->wake, &unsent);
 }
 
-static void tell(struct pawl__session *session, bool committed)
+static void notify(struct pawl__session *session, bool committed)
 {
     struct pawl__committer *committer = session->committer;
     struct pawl__notice notice = { .ready = false };
-    if (committed && committer->table->told(session->backend, &notice)) {
+    if (committed && committer->table->get_notice(session->backend, &notice)) {
         if (notice.move_count && committer->session_max > 1) await_turn(session);
-        gather_untold(committer, &notice);
-        tell_watcher(committer, &notice);
+        gather_unsent(committer, &notice);
+        notify_watcher(committer, &notice);
     }
     if (committer->session_max > 1) give_up_place(session);
-    tell_others(committer);
+    notify_others(committer);
 }
 
 static void *run(void *arg)
@@ -454,7 +454,7 @@ static void *run(void *arg)
         for (size_t i = 0; i < count; i++) {
             session->batch[i]->done(session->batch[i]); // the op may be gone after this
         }
-        tell(session, committed);
+        notify(session, committed);
     }
     if (!is_first(session) && session->backend) {
         session->committer->table->close(session->backend);
@@ -469,7 +469,7 @@ static void release(struct pawl__committer *committer)
     for (size_t i = 0; i < PAWL__SESSIONS_MAX; i++) {
         pawl__cond_release(&committer->sessions[i].work);
     }
-    pawl__cond_release(&committer->told);
+    pawl__cond_release(&committer->notified);
     pawl__mutex_release(&committer->mutex);
 }
 
@@ -488,7 +488,7 @@ enum pawl_err pawl__committer_open(struct pawl__committer *committer,
     committer->inbox.tail = &committer->inbox.head;
     committer->lines.tail = &committer->lines.head;
     pawl__mutex_init(&committer->mutex);
-    pawl__cond_init(&committer->told);
+    pawl__cond_init(&committer->notified);
     for (size_t i = 0; i < PAWL__SESSIONS_MAX; i++) {
         committer->sessions[i].committer = committer;
         pawl__cond_init(&committer->sessions[i].work);
@@ -547,8 +547,8 @@ void pawl__committer_watch(struct pawl__committer *committer, pawl__notice_fn *f
     committer->watcher = fn;
     committer->watcher_ctx = ctx;
     committer->all_moves = fn && all_moves;
-    while (!fn && committer->telling) {
-        pawl__cond_wait(&committer->told, &committer->mutex);
+    while (!fn && committer->notifying) {
+        pawl__cond_wait(&committer->notified, &committer->mutex);
     }
     pawl__unlock(&committer->mutex);
 }
@@ -566,7 +566,7 @@ bool pawl__committer_do(struct pawl__committer *committer, struct pawl__op *op)
     }
     pawl__unlock(&committer->mutex);
     if (!lent) return false;
-    tell(session, commit_ops(session, &op, 1, weight_of(op)));
+    notify(session, commit_ops(session, &op, 1, weight_of(op)));
     pawl__lock(&committer->mutex);
     session->state = PAWL__SESSION_SLEEPS;
     committer->busy--;

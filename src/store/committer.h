@@ -91,11 +91,11 @@ struct pawl__committer {
     pawl__notice_fn *watcher;
     void *watcher_ctx;
     bool all_moves;
-    int telling;                /* calls of the watcher under way */
-    struct pawl__cond told;     /* one has ended, or a place was given up */
-    struct pawl__notice untold; /* for other processes; ready, control and due_at_ms alone */
-    bool has_untold;
-    int64_t told_us;
+    int notifying;              /* calls of the watcher under way */
+    struct pawl__cond notified; /* one has ended, or a place was given up */
+    struct pawl__notice unsent; /* for other processes; ready, control and due_at_ms alone */
+    bool has_unsent;
+    int64_t sent_us;
 };
 
 /* Starts the first session's thread; the others are started, and join the backend, when there is

@@ -24,8 +24,8 @@ struct pawl__backend {
     _Atomic int64_t *mono_us;
     enum pawl_err says[CALLS_MAX];
     int64_t takes_us[CALLS_MAX];
-    bool busy_at_times;                   /* every seventh call says BUSY */
-    struct pawl__notice tells[CALLS_MAX]; /* with at_ms set: what it has to tell */
+    bool busy_at_times;                     /* every seventh call says BUSY */
+    struct pawl__notice notices[CALLS_MAX]; /* with at_ms set: what it has to tell */
 
     struct pawl__mutex mutex;
     struct pawl__cond moved;
@@ -40,11 +40,11 @@ struct pawl__backend {
     int64_t applied;
     int64_t answered;
     bool all_moves_asked;
-    int heard; /* calls of the watcher */
-    struct pawl__notice heard_last;
-    int64_t heard_after; /* answers that were given before */
-    bool heard_held;     /* the watcher stays inside until it is let go */
-    bool heard_inside;
+    int received; /* calls of the watcher */
+    struct pawl__notice received_last;
+    int64_t received_after; /* answers that were given before */
+    bool received_held;     /* the watcher stays inside until it is let go */
+    bool received_inside;
     struct pawl__notice others[CALLS_MAX]; /* what other processes were told */
     int other_count;
 };
@@ -114,17 +114,17 @@ static inline void script_note(struct pawl__backend *backend, bool all_moves)
     pawl__unlock(&backend->mutex);
 }
 
-static inline bool script_told(struct pawl__backend *backend, struct pawl__notice *out)
+static inline bool script_get_notice(struct pawl__backend *backend, struct pawl__notice *out)
 {
     pawl__lock(&backend->mutex);
     int call = backend->begun - 1;
     pawl__unlock(&backend->mutex);
-    if (call >= CALLS_MAX || !backend->tells[call].at_ms) return false;
-    *out = backend->tells[call];
+    if (call >= CALLS_MAX || !backend->notices[call].at_ms) return false;
+    *out = backend->notices[call];
     return true;
 }
 
-static inline void script_tell(struct pawl__wake *wake, const struct pawl__notice *notice)
+static inline void script_send(struct pawl__wake *wake, const struct pawl__notice *notice)
 {
     struct pawl__backend *backend = (struct pawl__backend *)wake;
     pawl__lock(&backend->mutex);
@@ -137,10 +137,10 @@ static const struct pawl__backend_table script_table = {
     .apply = script_apply,
     .reopen = script_reopen,
     .note = script_note,
-    .told = script_told,
+    .get_notice = script_get_notice,
 };
 
-static const struct pawl__wake_table script_wake = { .tell = script_tell };
+static const struct pawl__wake_table script_wake = { .send = script_send };
 
 static inline void note_answer(struct pawl__op *op)
 {

@@ -2,7 +2,8 @@
  * may be more to claim, "c" somebody interfered with a job that runs. Whatever is shorter was said
  * by a stranger and may mean anything.
  *
- * Runs on: the messenger's thread and the ear's, but for those that are called from outside. */
+ * Runs on: the messenger's thread and the listener thread, except for functions that are called
+ * from outside. */
 #include "store/messenger.h"
 
 #include "base/clock.h"
@@ -32,7 +33,7 @@ struct messenger {
     struct pawl__line *line;
     char tag[TAG_LEN + 1]; /* of this process */
     int call;              /* descriptor that wakes the thread */
-    pthread_t thread, ear_thread;
+    pthread_t thread, listener_thread;
 
     /* of the messenger's thread: */
     struct pawl__rng rng;
@@ -46,41 +47,41 @@ struct messenger {
     struct pawl__cond said; /* what was to be done has been, or cannot be */
     struct pawl__cond news;
     /* guarded by mutex: */
-    bool runs, ear_runs;
+    bool runs, listener_runs;
     bool closing;
     bool reach;                  /* connect, also if there is nothing to say */
-    bool untold, ready, control; /* what is to be told */
+    bool unsent, ready, control; /* what is to be sent */
     bool busy;                   /* something is to be done, and was not tried yet */
     pawl__notice_fn *fn;
     void *ctx;
-    bool awaited;                           /* somebody waits until it listens, or cannot */
-    bool hearing;                           /* a call of `fn` is under way */
-    bool heard, heard_ready, heard_control; /* what the ear is to pass on */
+    bool awaited; /* somebody waits until it listens, or cannot */
+    bool calling; /* a call of `fn` is under way */
+    bool received, received_ready, received_control; /* what the listener thread is to pass on */
     struct pawl__wake_state state;
 };
 
-/* ---- the ear ---- */
+/* ---- the listener thread ---- */
 
-static void *run_ear(void *arg)
+static void *run_listener(void *arg)
 {
     struct messenger *m = arg;
     pawl__lock(&m->mutex);
     for (;;) {
-        while (!m->closing && !(m->heard && m->fn)) {
+        while (!m->closing && !(m->received && m->fn)) {
             pawl__cond_wait(&m->news, &m->mutex);
         }
         if (m->closing) break;
         struct pawl__notice notice = { .foreign = true,
-                                       .ready = m->heard_ready,
-                                       .control = m->heard_control };
+                                       .ready = m->received_ready,
+                                       .control = m->received_control };
         pawl__notice_fn *fn = m->fn;
         void *ctx = m->ctx;
-        m->heard = m->heard_ready = m->heard_control = false;
-        m->hearing = true;
+        m->received = m->received_ready = m->received_control = false;
+        m->calling = true;
         pawl__unlock(&m->mutex);
         fn(ctx, &notice);
         pawl__lock(&m->mutex);
-        m->hearing = false;
+        m->calling = false;
         pawl__cond_broadcast(&m->said);
     }
     pawl__unlock(&m->mutex);
@@ -91,11 +92,11 @@ static void *run_ear(void *arg)
 static void pass_on(struct messenger *m, bool ready, bool control, int64_t count)
 {
     pawl__lock(&m->mutex);
-    m->state.heard += count;
+    m->state.received += count;
     if (m->fn) {
-        m->heard = true;
-        m->heard_ready |= ready;
-        m->heard_control |= control;
+        m->received = true;
+        m->received_ready |= ready;
+        m->received_control |= control;
         pawl__cond_signal(&m->news);
     }
     pawl__unlock(&m->mutex);
@@ -105,31 +106,31 @@ static void pass_on(struct messenger *m, bool ready, bool control, int64_t count
 
 /* What the messenger is to do next. */
 struct errand {
-    bool reach, tell, ready, control, listen, closing;
+    bool reach, send, ready, control, listen, closing;
 };
 
 static struct errand take_errand(struct messenger *m)
 {
     pawl__lock(&m->mutex);
     struct errand errand = { .reach = m->reach,
-                             .tell = m->untold,
+                             .send = m->unsent,
                              .ready = m->ready,
                              .control = m->control,
                              .listen = m->fn != NULL,
                              .closing = m->closing };
-    m->untold = m->ready = m->control = m->reach = false;
+    m->unsent = m->ready = m->control = m->reach = false;
     pawl__unlock(&m->mutex);
     return errand;
 }
 
 /* What could not be said is said later, with what has come since. */
-static void report(struct messenger *m, const struct errand *errand, bool told)
+static void report(struct messenger *m, const struct errand *errand, bool sent)
 {
     pawl__lock(&m->mutex);
-    m->busy = m->untold || m->reach; // came while we were at it
-    if (errand->tell && told) m->state.told++;
-    if (errand->tell && !told) {
-        m->untold = true;
+    m->busy = m->unsent || m->reach; // came while we were at it
+    if (errand->send && sent) m->state.sent++;
+    if (errand->send && !sent) {
+        m->unsent = true;
         m->ready |= errand->ready;
         m->control |= errand->control;
     }
@@ -168,18 +169,18 @@ static enum pawl_err be_ready(struct messenger *m, bool listen)
     return PAWL_OK;
 }
 
-static enum pawl_err run_errand(struct messenger *m, const struct errand *errand, bool *told)
+static enum pawl_err run_errand(struct messenger *m, const struct errand *errand, bool *sent)
 {
     const struct pawl__line_table *line = m->line->table;
     enum pawl_err err = be_ready(m, errand->listen);
     if (err) return err;
-    if (errand->tell) {
+    if (errand->send) {
         char text[PAWL__LINE_TEXT_BYTES];
         snprintf(text, sizeof text, "%s%s%s", m->tag, errand->ready ? "r" : "",
                  errand->control ? "c" : "");
         err = line->say(m->line, text, &m->trouble);
         if (err) return err;
-        *told = true;
+        *sent = true;
     }
     if (!m->listens) return PAWL_OK;
     struct caught caught = { .own = m->tag };
@@ -221,16 +222,16 @@ static void succeed(struct messenger *m)
 /* How long to sleep after it, in ms; -1: until called. */
 static int turn(struct messenger *m, const struct errand *errand)
 {
-    bool told = false, wanted = errand->reach || errand->tell || errand->listen;
+    bool sent = false, wanted = errand->reach || errand->send || errand->listen;
     bool rests = m->failures && now_us() < m->again_us;
     if (wanted && !rests) {
-        if (run_errand(m, errand, &told)) {
+        if (run_errand(m, errand, &sent)) {
             fail(m);
         } else {
             succeed(m);
         }
     }
-    report(m, errand, told);
+    report(m, errand, sent);
     if (!m->failures || !wanted) return -1;
     int64_t left_us = m->again_us - now_us();
     return left_us > 0 ? (int)(left_us / 1000) + 1 : 0;
@@ -273,19 +274,20 @@ static bool start(struct messenger *m) PAWL__REQUIRES(m->mutex)
     return m->runs;
 }
 
-static bool start_ear(struct messenger *m) PAWL__REQUIRES(m->mutex)
+static bool start_listener(struct messenger *m) PAWL__REQUIRES(m->mutex)
 {
-    if (!m->ear_runs) m->ear_runs = pawl__thread_start(&m->ear_thread, run_ear, m);
-    return m->ear_runs;
+    if (m->listener_runs) return true;
+    m->listener_runs = pawl__thread_start(&m->listener_thread, run_listener, m);
+    return m->listener_runs;
 }
 
-static void tell(struct pawl__wake *wake, const struct pawl__notice *notice)
+static void send_notice(struct pawl__wake *wake, const struct pawl__notice *notice)
 {
     struct messenger *m = of(wake);
     pawl__lock(&m->mutex);
-    bool runs = start(m), calls = runs && !(m->untold && m->busy);
+    bool runs = start(m), calls = runs && !(m->unsent && m->busy);
     if (runs) {
-        m->untold = m->busy = true;
+        m->unsent = m->busy = true;
         m->ready |= notice->ready;
         m->control |= notice->control;
     }
@@ -300,25 +302,25 @@ static void await(struct messenger *m, const bool *flag) PAWL__REQUIRES(m->mutex
     }
 }
 
-static enum pawl_err hear(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
-                          struct pawl_diag *diag)
+static enum pawl_err set_listener(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
+                                  struct pawl_diag *diag)
 {
     struct messenger *m = of(wake);
     pawl__lock(&m->mutex);
-    bool runs = !fn || (start(m) && start_ear(m));
+    bool runs = !fn || (start(m) && start_listener(m));
     m->fn = runs ? fn : NULL;
     m->ctx = ctx;
     m->awaited = m->fn != NULL;
     if (m->runs) call(m);
-    while (m->hearing) {
+    while (m->calling) {
         pawl__cond_wait(&m->said, &m->mutex);
     }
-    await(m, &m->awaited); // what others say from now on is heard
+    await(m, &m->awaited); // what others say from now on is received
     pawl__unlock(&m->mutex);
     return runs ? PAWL_OK : pawl__fail(diag, PAWL_ERR_NOMEM, "could not start a thread");
 }
 
-static void look(struct pawl__wake *wake, struct pawl__wake_state *out)
+static void get_state(struct pawl__wake *wake, struct pawl__wake_state *out)
 {
     struct messenger *m = of(wake);
     pawl__lock(&m->mutex);
@@ -333,12 +335,12 @@ static void close_messenger(struct pawl__wake *wake)
     m->fn = NULL;
     await(m, &m->busy);
     m->closing = true;
-    bool runs = m->runs, ear_runs = m->ear_runs;
+    bool runs = m->runs, listener_runs = m->listener_runs;
     pawl__cond_broadcast(&m->news);
     pawl__unlock(&m->mutex);
     call(m);
     if (runs) pthread_join(m->thread, NULL);
-    if (ear_runs) pthread_join(m->ear_thread, NULL);
+    if (listener_runs) pthread_join(m->listener_thread, NULL);
     close(m->call);
     pawl__cond_release(&m->news);
     pawl__cond_release(&m->said);
@@ -348,7 +350,7 @@ static void close_messenger(struct pawl__wake *wake)
 }
 
 static const struct pawl__wake_table table = {
-    .tell = tell, .hear = hear, .state = look, .close = close_messenger
+    .send = send_notice, .listen = set_listener, .state = get_state, .close = close_messenger
 };
 
 enum pawl_err pawl__messenger_open(struct pawl__line *taken_line, struct pawl__wake **out,

@@ -13,7 +13,7 @@ struct pawl__line;
 
 enum { PAWL__LINE_TEXT_BYTES = 24 }; /* of what we say; others may say more */
 
-typedef void pawl__said_fn(void *ctx, const char *text);
+typedef void pawl__received_fn(void *ctx, const char *text);
 
 /* On the messenger's thread alone, but for `free`. */
 struct pawl__line_table {
@@ -24,7 +24,7 @@ struct pawl__line_table {
     /* Say it to all who listen. On failure the line is dead. */
     enum pawl_err (*say)(struct pawl__line *line, const char *text, struct pawl_diag *diag);
     /* Pass on all that has come, without waiting for more. On failure the line is dead. */
-    enum pawl_err (*read)(struct pawl__line *line, pawl__said_fn *fn, void *ctx,
+    enum pawl_err (*read)(struct pawl__line *line, pawl__received_fn *fn, void *ctx,
                           struct pawl_diag *diag);
     /* Readable when something has come; -1: not listening. */
     int (*fd)(const struct pawl__line *line);

@@ -1,5 +1,5 @@
 /* The messenger on a line that does what a script says. What is said on it stands in a list; what
- * is heard on it is put there by the test. The line's functions run on the messenger's thread,
+ * is received on it is put there by the test. The line's functions run on the messenger's thread,
  * where nothing may be asserted: they take notes. */
 #include "store/messenger.h"
 
@@ -34,9 +34,9 @@ struct script {
     char arrived[SAID_MAX][PAWL__LINE_TEXT_BYTES];
     int arrived_count;
 
-    bool ear_held, ear_inside; /* the listener's */
-    int heard;
-    struct pawl__notice heard_last;
+    bool listener_held, listener_inside; /* the listener's */
+    int received;
+    struct pawl__notice received_last;
 };
 
 static struct script *of(struct pawl__line *line)
@@ -79,7 +79,7 @@ static enum pawl_err script_say(struct pawl__line *line, const char *text, struc
     return err ? pawl__fail(diag, err, "nothing can be said") : PAWL_OK;
 }
 
-static enum pawl_err script_read(struct pawl__line *line, pawl__said_fn *fn, void *ctx,
+static enum pawl_err script_read(struct pawl__line *line, pawl__received_fn *fn, void *ctx,
                                  struct pawl_diag *diag)
 {
     struct script *script = of(line);
@@ -206,31 +206,31 @@ static void listener(void *ctx, const struct pawl__notice *notice)
 {
     struct script *script = ctx;
     pawl__lock(&script->mutex);
-    script->ear_inside = true;
+    script->listener_inside = true;
     pawl__cond_broadcast(&script->moved);
-    while (script->ear_held) {
+    while (script->listener_held) {
         pawl__cond_wait(&script->moved, &script->mutex);
     }
-    script->ear_inside = false;
-    script->heard++;
-    script->heard_last = *notice;
+    script->listener_inside = false;
+    script->received++;
+    script->received_last = *notice;
     pawl__cond_broadcast(&script->moved);
     pawl__unlock(&script->mutex);
 }
 
-static void tell_ready(struct pawl__wake *wake)
+static void send_ready(struct pawl__wake *wake)
 {
-    wake->table->tell(wake, &(struct pawl__notice){ .ready = true });
+    wake->table->send(wake, &(struct pawl__notice){ .ready = true });
 }
 
-static void tell_control(struct pawl__wake *wake)
+static void send_control(struct pawl__wake *wake)
 {
-    wake->table->tell(wake, &(struct pawl__notice){ .control = true });
+    wake->table->send(wake, &(struct pawl__notice){ .control = true });
 }
 
-static void hear(struct script *script, struct pawl__wake *wake)
+static void listen_to(struct script *script, struct pawl__wake *wake)
 {
-    assert_int_equal(PAWL_OK, wake->table->hear(wake, listener, script, NULL));
+    assert_int_equal(PAWL_OK, wake->table->listen(wake, listener, script, NULL));
 }
 
 static struct pawl__wake_state state_of(struct pawl__wake *wake)
@@ -252,11 +252,11 @@ static void what_waits_is_merged(void **unused)
     struct pawl__wake *wake;
     script_open(&script, &wake);
     script.held = true;
-    tell_ready(wake);
+    send_ready(wake);
     await_flag(&script, &script.inside);
     for (int i = 0; i < 1000; i++) {
-        tell_ready(wake);
-        if (i == 500) tell_control(wake);
+        send_ready(wake);
+        if (i == 500) send_control(wake);
     }
     set(&script, &script.held, false);
     await(&script, &script.said_count, 2);
@@ -268,7 +268,7 @@ static void what_waits_is_merged(void **unused)
     assert_memory_equal(script.said[0], script.said[1], 16);
 }
 
-/* A command that submits and exits is heard. */
+/* The notice of a command that submits and exits is sent. */
 static void closing_says_what_is_left(void **unused)
 {
     (void)unused;
@@ -276,7 +276,7 @@ static void closing_says_what_is_left(void **unused)
         struct script script;
         struct pawl__wake *wake;
         script_open(&script, &wake);
-        tell_ready(wake);
+        send_ready(wake);
         script_close(&script, wake);
         assert_int_equal(1, script.said_count);
     }
@@ -290,16 +290,16 @@ static void nobody_hears_himself(void **unused)
     struct script script;
     struct pawl__wake *wake;
     script_open(&script, &wake);
-    hear(&script, wake);
-    tell_ready(wake);
+    listen_to(&script, wake);
+    send_ready(wake);
     await(&script, &script.said_count, 1);
     put(&script, script.said[0]); // as a channel gives it back
     put(&script, STRANGER "c");
-    await(&script, &script.heard, 1);
+    await(&script, &script.received, 1);
     script_close(&script, wake);
-    assert_int_equal(1, script.heard);
-    assert_true(script.heard_last.foreign && script.heard_last.control);
-    assert_false(script.heard_last.ready);
+    assert_int_equal(1, script.received);
+    assert_true(script.received_last.foreign && script.received_last.control);
+    assert_false(script.received_last.ready);
 }
 
 /* Whoever is no pawl, as a trigger may be, means anything. */
@@ -309,11 +309,11 @@ static void strangers_mean_everything(void **unused)
     struct script script;
     struct pawl__wake *wake;
     script_open(&script, &wake);
-    hear(&script, wake);
+    listen_to(&script, wake);
     put(&script, "");
-    await(&script, &script.heard, 1);
-    assert_true(script.heard_last.ready && script.heard_last.control);
-    assert_int_equal(1, state_of(wake).heard);
+    await(&script, &script.received, 1);
+    assert_true(script.received_last.ready && script.received_last.control);
+    assert_int_equal(1, state_of(wake).received);
     script_close(&script, wake);
 }
 
@@ -324,22 +324,22 @@ static void slow_listener_holds_up_nobody(void **unused)
     struct script script;
     struct pawl__wake *wake;
     script_open(&script, &wake);
-    hear(&script, wake);
-    set(&script, &script.ear_held, true);
+    listen_to(&script, wake);
+    set(&script, &script.listener_held, true);
     put(&script, STRANGER "r");
-    await_flag(&script, &script.ear_inside);
+    await_flag(&script, &script.listener_inside);
     for (int i = 1; i <= 5; i++) {
         put(&script, STRANGER "r");
-        tell_ready(wake);
+        send_ready(wake);
         await(&script, &script.said_count, i);
     }
-    while (state_of(wake).heard < 6) { // each was read; what fails here fails by the test's timeout
-        tell_ready(wake);
+    while (state_of(wake).received < 6) { // each was read; a failure shows as the test's timeout
+        send_ready(wake);
     }
-    set(&script, &script.ear_held, false);
-    await(&script, &script.heard, 2);
+    set(&script, &script.listener_held, false);
+    await(&script, &script.received, 2);
     script_close(&script, wake);
-    assert_int_equal(2, script.heard);
+    assert_int_equal(2, script.received);
 }
 
 static void ending_waits_for_the_call_under_way(void **unused)
@@ -348,15 +348,15 @@ static void ending_waits_for_the_call_under_way(void **unused)
     struct script script;
     struct pawl__wake *wake;
     script_open(&script, &wake);
-    hear(&script, wake);
+    listen_to(&script, wake);
     for (int i = 0; i < 50; i++) {
         put(&script, STRANGER "r");
-        assert_int_equal(PAWL_OK, wake->table->hear(wake, NULL, NULL, NULL));
+        assert_int_equal(PAWL_OK, wake->table->listen(wake, NULL, NULL, NULL));
         pawl__lock(&script.mutex);
-        bool inside = script.ear_inside;
+        bool inside = script.listener_inside;
         pawl__unlock(&script.mutex);
         assert_false(inside);
-        hear(&script, wake);
+        listen_to(&script, wake);
     }
     script_close(&script, wake);
 }
@@ -370,22 +370,22 @@ static void broken_line_is_found_again(void **unused)
     struct script script;
     struct pawl__wake *wake;
     script_open(&script, &wake);
-    hear(&script, wake);
+    listen_to(&script, wake);
     set_err(&script, &script.ready_says, PAWL_ERR_IO);
     break_line(&script);
     await(&script, &script.dialled, 3);
     assert_int_equal(PAWL_ERR_IO, state_of(wake).trouble.err);
-    tell_ready(wake);
-    assert_int_equal(0, script.heard);
+    send_ready(wake);
+    assert_int_equal(0, script.received);
     set_err(&script, &script.ready_says, PAWL_OK);
-    await(&script, &script.heard, 1);
+    await(&script, &script.received, 1);
     await(&script, &script.said_count, 1);
-    assert_true(script.heard_last.ready && script.heard_last.control);
+    assert_true(script.received_last.ready && script.received_last.control);
     struct pawl__wake_state state = state_of(wake);
     assert_int_equal(1, state.reconnects);
-    assert_int_equal(0, state.heard);
+    assert_int_equal(0, state.received);
     script_close(&script, wake);
-    assert_int_equal(1, script.heard);
+    assert_int_equal(1, script.received);
     assert_int_equal(1, script.said_count);
 }
 
@@ -399,7 +399,7 @@ static void dead_line_is_left_alone(void **unused)
     script.ready_says = PAWL_ERR_IO;
     int64_t began_us = pawl__clock_mono_us(&pawl__clock_system);
     while (pawl__clock_mono_us(&pawl__clock_system) - began_us < 400000) {
-        tell_ready(wake);
+        send_ready(wake);
         usleep(1000);
     }
     // rests of at least 50, 100, 200 and 400 ms
@@ -409,7 +409,7 @@ static void dead_line_is_left_alone(void **unused)
     pawl__unlock(&script.mutex);
     assert_true(dialled >= 1);
     assert_true(dialled <= 2 + took_us / 50000);
-    tell_ready(wake);
+    send_ready(wake);
     script_close(&script, wake); // which does not wait for it either
     assert_int_equal(0, script.said_count);
 }
@@ -423,7 +423,7 @@ static void failing_to_speak_rests_too(void **unused)
     script_open(&script, &wake);
     script.say_says = PAWL_ERR_ARG;
     int64_t began_us = pawl__clock_mono_us(&pawl__clock_system);
-    tell_ready(wake);
+    send_ready(wake);
     await(&script, &script.dialled, 3);
     assert_int_equal(0, state_of(wake).reconnects);
     assert_int_equal(PAWL_ERR_ARG, state_of(wake).trouble.err);
@@ -441,9 +441,9 @@ static void deaf_line_still_speaks(void **unused)
     struct pawl__wake *wake;
     script_open(&script, &wake);
     script.listen_says = PAWL_ERR_UNSUPPORTED;
-    hear(&script, wake);
+    listen_to(&script, wake);
     for (int i = 1; i <= 3; i++) {
-        tell_ready(wake);
+        send_ready(wake);
         await(&script, &script.said_count, i);
     }
     assert_int_equal(PAWL_ERR_UNSUPPORTED, state_of(wake).trouble.err);

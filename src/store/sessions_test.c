@@ -41,8 +41,8 @@ struct stage {
     int64_t joins;
     bool cannot_join;
     int applied, answered;
-    int heard[ACTS_MAX]; /* numbers of the sessions that told, in order */
-    int heard_count;
+    int received[ACTS_MAX]; /* numbers of the sessions that told, in order */
+    int received_count;
 };
 
 struct act {
@@ -125,7 +125,7 @@ static void script_note(struct pawl__backend *session, bool all_moves)
 {
 }
 
-static bool script_told(struct pawl__backend *session, struct pawl__notice *out)
+static bool script_get_notice(struct pawl__backend *session, struct pawl__notice *out)
 {
     session->move.run = session->number;
     *out = (struct pawl__notice){ .at_ms = 1, .moves = &session->move, .move_count = 1 };
@@ -141,15 +141,15 @@ static const struct pawl__backend_table script_table = {
     .join = script_join,
     .order = script_order,
     .note = script_note,
-    .told = script_told,
+    .get_notice = script_get_notice,
 };
 
 static void hear(void *ctx, const struct pawl__notice *notice)
 {
     struct stage *stage = ctx;
     pawl__lock(&stage->mutex);
-    if (stage->heard_count < ACTS_MAX) {
-        stage->heard[stage->heard_count++] = (int)notice->moves->run;
+    if (stage->received_count < ACTS_MAX) {
+        stage->received[stage->received_count++] = (int)notice->moves->run;
     }
     pawl__cond_broadcast(&stage->moved);
     pawl__unlock(&stage->mutex);
@@ -316,7 +316,7 @@ static void one_after_the_other_needs_one_session(void **state)
     struct act *acts = acts_new(stage, 50, LOTS);
     for (int i = 0; i < 50; i++) {
         post(&acts[i]);
-        wait_for_count(stage, &stage->heard_count, i + 1);
+        wait_for_count(stage, &stage->received_count, i + 1);
         assert_int_equal(acts[i].session, 1);
         while (!first_sleeps(stage)) {
             sched_yield(); // it has told of it, yet is not back for more
@@ -412,9 +412,9 @@ static void moves_are_told_in_the_order_of_the_commits(void **state)
     wait_for_count(stage, &stage->answered, 1);
     assert_int_equal(second->session, 2);
     release_first(stage);
-    wait_for_count(stage, &stage->heard_count, 2);
-    assert_int_equal(stage->heard[0], 0);
-    assert_int_equal(stage->heard[1], 1);
+    wait_for_count(stage, &stage->received_count, 2);
+    assert_int_equal(stage->received[0], 0);
+    assert_int_equal(stage->received[1], 1);
     stage_close(stage);
     free(first);
     free(second);
@@ -426,10 +426,10 @@ static void who_is_not_committing_is_not_waited_for(void **state)
     struct stage *stage = stage_new();
     struct act *first = occupy_first(stage, false), *second = acts_new(stage, 1, LOTS);
     post(second);
-    wait_for_count(stage, &stage->heard_count, 1);
-    assert_int_equal(stage->heard[0], 1);
+    wait_for_count(stage, &stage->received_count, 1);
+    assert_int_equal(stage->received[0], 1);
     release_first(stage);
-    wait_for_count(stage, &stage->heard_count, 2);
+    wait_for_count(stage, &stage->received_count, 2);
     stage_close(stage);
     free(first);
     free(second);
@@ -446,8 +446,8 @@ static void failed_commit_is_not_waited_for(void **state)
     post(second);
     wait_for_count(stage, &stage->answered, 1);
     release_first(stage);
-    wait_for_count(stage, &stage->heard_count, 1);
-    assert_int_equal(stage->heard[0], 1);
+    wait_for_count(stage, &stage->received_count, 1);
+    assert_int_equal(stage->received[0], 1);
     stage_close(stage);
     assert_int_equal(first->op.err, PAWL_ERR_BUSY);
     free(first);

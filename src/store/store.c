@@ -137,7 +137,7 @@ static void note_nothing(struct pawl__backend *backend, bool all_moves)
     (void)backend, (void)all_moves;
 }
 
-static bool tell_nothing(struct pawl__backend *backend, struct pawl__notice *out)
+static bool get_no_notice(struct pawl__backend *backend, struct pawl__notice *out)
 {
     (void)backend, (void)out;
     return false;
@@ -145,7 +145,7 @@ static bool tell_nothing(struct pawl__backend *backend, struct pawl__notice *out
 
 static const struct pawl__backend_table refuses = { .apply = refuse_all,
                                                     .note = note_nothing,
-                                                    .told = tell_nothing };
+                                                    .get_notice = get_no_notice };
 
 /* ---- opening ---- */
 
@@ -244,7 +244,7 @@ enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn, 
 {
     pawl__lock(&store->watching);
     struct pawl__wake *wake = store->wake;
-    enum pawl_err err = wake ? wake->table->hear(wake, fn, ctx, diag) : PAWL_OK;
+    enum pawl_err err = wake ? wake->table->listen(wake, fn, ctx, diag) : PAWL_OK;
     if (!err) pawl__committer_watch(&store->committer, fn, ctx, all_moves);
     pawl__unlock(&store->watching);
     return err;
@@ -252,7 +252,7 @@ enum pawl_err pawl__store_watch(struct pawl__store *store, pawl__notice_fn *fn, 
 
 void pawl__store_wake_state(struct pawl__store *store, struct pawl__wake_state *out)
 {
-    *out = (struct pawl__wake_state){ .told = 0 };
+    *out = (struct pawl__wake_state){ .sent = 0 };
     if (store->wake) store->wake->table->state(store->wake, out);
 }
 

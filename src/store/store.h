@@ -383,7 +383,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_watch(struct pawl__store *store, pawl_
 
 /* How this process and others wake each other, since opening. */
 struct pawl__wake_state {
-    int64_t told, heard;      /* notices that went out, and those of others that came in */
+    int64_t sent, received;   /* notices that went out, and those of others that came in */
     int64_t reconnects;       /* lines found again after a failure */
     struct pawl_diag trouble; /* why others cannot be told or heard just now; err 0: they can */
 };

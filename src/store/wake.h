@@ -20,12 +20,12 @@ struct pawl__wake;
 struct pawl__wake_table {
     /* Tell other processes: ready and control are all that is looked at. Any thread; never blocks.
      */
-    void (*tell)(struct pawl__wake *wake, const struct pawl__notice *notice);
+    void (*send)(struct pawl__wake *wake, const struct pawl__notice *notice);
     /* Begin (fn) or end (NULL) to pass on what others tell, on a thread of its own; NULL waits for
      * a call under way. Returns when others are heard, or after a moment in which that could not
      * be brought about. NOMEM: no thread to be had. */
-    enum pawl_err (*hear)(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
-                          struct pawl_diag *diag);
+    enum pawl_err (*listen)(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
+                            struct pawl_diag *diag);
     /* Any thread. */
     void (*state)(struct pawl__wake *wake, struct pawl__wake_state *out);
     /* Says what is left to be said, within a moment. Nobody hears any more. */

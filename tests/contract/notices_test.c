@@ -14,7 +14,7 @@ struct heard_move {
 };
 
 /* All that was told since it was cleared. */
-struct ear {
+struct listener {
     pthread_mutex_t mutex;
     pthread_cond_t more;
     int64_t notices, foreign, ready, control, lost;
@@ -23,11 +23,11 @@ struct ear {
     size_t move_count;
 };
 
-static struct ear ear;
+static struct listener listener;
 
-static void hear(void *ctx, const struct pawl__notice *notice)
+static void receive(void *ctx, const struct pawl__notice *notice)
 {
-    struct ear *e = ctx;
+    struct listener *e = ctx;
     pthread_mutex_lock(&e->mutex);
     e->notices++;
     e->foreign += notice->foreign;
@@ -51,11 +51,11 @@ static void hear(void *ctx, const struct pawl__notice *notice)
 
 static void forget(void)
 {
-    pthread_mutex_lock(&ear.mutex);
-    ear.notices = ear.foreign = ear.ready = ear.control = ear.lost = 0;
-    ear.due_at_ms = ear.at_ms = 0;
-    ear.move_count = 0;
-    pthread_mutex_unlock(&ear.mutex);
+    pthread_mutex_lock(&listener.mutex);
+    listener.notices = listener.foreign = listener.ready = listener.control = listener.lost = 0;
+    listener.due_at_ms = listener.at_ms = 0;
+    listener.move_count = 0;
+    pthread_mutex_unlock(&listener.mutex);
 }
 
 /* Notices come after the answers, on the committer's thread: once a further operation has been
@@ -70,12 +70,12 @@ static void listen(struct rig *rig, bool all_moves)
 {
     static bool ready;
     if (!ready) {
-        pthread_mutex_init(&ear.mutex, NULL);
-        pthread_cond_init(&ear.more, NULL);
+        pthread_mutex_init(&listener.mutex, NULL);
+        pthread_cond_init(&listener.more, NULL);
         ready = true;
     }
     forget();
-    assert_ok(rig, pawl__store_watch(rig->store, hear, &ear, all_moves, &rig->diag));
+    assert_ok(rig, pawl__store_watch(rig->store, receive, &listener, all_moves, &rig->diag));
 }
 
 static void stop_listening(struct rig *rig)
@@ -85,11 +85,11 @@ static void stop_listening(struct rig *rig)
 
 #define ASSERT_MOVE(index, job_id, job_run, before, after)                                         \
     do {                                                                                           \
-        assert_true((size_t)(index) < ear.move_count);                                             \
-        assert_id(job_id, ear.moves[index].id);                                                    \
-        assert_i64(job_run, ear.moves[index].run);                                                 \
-        assert_state(before, ear.moves[index].from);                                               \
-        assert_state(after, ear.moves[index].to);                                                  \
+        assert_true((size_t)(index) < listener.move_count);                                        \
+        assert_id(job_id, listener.moves[index].id);                                               \
+        assert_i64(job_run, listener.moves[index].run);                                            \
+        assert_state(before, listener.moves[index].from);                                          \
+        assert_state(after, listener.moves[index].to);                                             \
     } while (0)
 
 static void new_work_is_told(struct rig *rig)
@@ -97,9 +97,9 @@ static void new_work_is_told(struct rig *rig)
     listen(rig, false);
     submit_one(rig, NULL);
     settle(rig);
-    assert_i64(1, ear.ready);
-    assert_i64(rig_now(rig), ear.at_ms);
-    assert_i64(0, ear.foreign);
+    assert_i64(1, listener.ready);
+    assert_i64(rig_now(rig), listener.at_ms);
+    assert_i64(0, listener.foreign);
     stop_listening(rig);
 }
 
@@ -108,12 +108,12 @@ static void work_to_come_is_told(struct rig *rig)
     listen(rig, false);
     submit_one(rig, &(struct pawl_job_spec){ .delay_ms = 500 });
     settle(rig);
-    assert_i64(0, ear.ready);
-    assert_i64(rig_now(rig) + 500, ear.due_at_ms);
+    assert_i64(0, listener.ready);
+    assert_i64(rig_now(rig) + 500, listener.due_at_ms);
     forget();
     submit_n(rig, 3, &(struct pawl_job_spec){ .delay_ms = 700 });
     settle(rig);
-    assert_i64(rig_now(rig) + 700, ear.due_at_ms);
+    assert_i64(rig_now(rig) + 700, listener.due_at_ms);
     stop_listening(rig);
 }
 
@@ -145,7 +145,7 @@ static void everything_that_frees_a_job_is_told(struct rig *rig)
         if (way == 7) queue_pause(rig, "held", true);
         if (way == 7) queue_pause(rig, "held", false);
         settle(rig);
-        if (ear.ready == 0) fail_msg("way %d was not told", way);
+        if (listener.ready == 0) fail_msg("way %d was not told", way);
     }
     stop_listening(rig);
 }
@@ -157,11 +157,11 @@ static void waits_that_begin_are_told(struct rig *rig)
     listen(rig, false);
     struct failed failed = fail_plain(rig, (struct pawl_run){ .id = a, .run = 1 });
     settle(rig);
-    assert_i64(failed.due_at_ms, ear.due_at_ms);
+    assert_i64(failed.due_at_ms, listener.due_at_ms);
     forget();
     assert_ok(rig, snooze(rig, (struct pawl_run){ .id = b, .run = 1 }, 77));
     settle(rig);
-    assert_i64(rig_now(rig) + 77, ear.due_at_ms);
+    assert_i64(rig_now(rig) + 77, listener.due_at_ms);
     stop_listening(rig);
 }
 
@@ -178,19 +178,19 @@ static void interference_with_a_running_job_is_told(struct rig *rig)
         listen(rig, false);
         assert_ok(rig, control(rig, id, cases[i].control));
         settle(rig);
-        assert_i64(1, ear.control);
-        assert_int_equal(1, ear.move_count);
-        assert_id(id, ear.moves[0].id);
-        assert_i64(1, ear.moves[0].run);
-        assert_state(ACTIVE, ear.moves[0].from);
-        assert_int_equal(cases[i].to, ear.moves[0].to);
+        assert_i64(1, listener.control);
+        assert_int_equal(1, listener.move_count);
+        assert_id(id, listener.moves[0].id);
+        assert_i64(1, listener.moves[0].run);
+        assert_state(ACTIVE, listener.moves[0].from);
+        assert_int_equal(cases[i].to, listener.moves[0].to);
         stop_listening(rig);
     }
     struct pawl_job_id waiting = submit_one(rig, NULL);
     listen(rig, false);
     assert_ok(rig, control(rig, waiting, PAWL_CONTROL_CANCEL));
     settle(rig);
-    assert_i64(0, ear.control); // it did not run
+    assert_i64(0, listener.control); // it did not run
     stop_listening(rig);
 }
 
@@ -205,8 +205,8 @@ static void every_way_to_stop_a_running_job_is_told(struct rig *rig)
     listen(rig, false);
     submit_one(rig, &spec);
     settle(rig);
-    assert_true(ear.control > 0);
-    assert_int_equal(1, ear.move_count);
+    assert_true(listener.control > 0);
+    assert_int_equal(1, listener.move_count);
     ASSERT_MOVE(0, id, 1, ACTIVE, CANCELLED);
     stop_listening(rig);
 
@@ -215,7 +215,7 @@ static void every_way_to_stop_a_running_job_is_told(struct rig *rig)
     struct pawl_filter active = { .states = PAWL_STATE_BIT(PAWL_STATE_ACTIVE) };
     assert_ok(rig, bulk(rig, &active, PAWL_CONTROL_CANCEL, 10, NULL));
     settle(rig);
-    assert_true(ear.control > 0);
+    assert_true(listener.control > 0);
     ASSERT_MOVE(0, other, 1, ACTIVE, CANCELLED);
     stop_listening(rig);
 }
@@ -237,7 +237,7 @@ static void every_move_is_told_to_who_asks(struct rig *rig)
     run = claim_one(rig, "q");
     assert_ok(rig, complete(rig, ref_of(&run), NULL));
     settle(rig);
-    assert_int_equal(9, ear.move_count);
+    assert_int_equal(9, listener.move_count);
     ASSERT_MOVE(0, id, 0, NONE, SCHEDULED);
     ASSERT_MOVE(1, id, 0, SCHEDULED, AVAILABLE);
     ASSERT_MOVE(2, id, 1, AVAILABLE, ACTIVE);
@@ -247,11 +247,11 @@ static void every_move_is_told_to_who_asks(struct rig *rig)
     ASSERT_MOVE(6, id, 1, PENDING, AVAILABLE);
     ASSERT_MOVE(7, id, 2, AVAILABLE, ACTIVE);
     ASSERT_MOVE(8, id, 2, ACTIVE, COMPLETED);
-    for (size_t i = 0; i < ear.move_count; i++) {
-        assert_text("q", ear.moves[i].queue);
-        assert_text("t", ear.moves[i].type);
+    for (size_t i = 0; i < listener.move_count; i++) {
+        assert_text("q", listener.moves[i].queue);
+        assert_text("t", listener.moves[i].type);
     }
-    assert_i64(0, ear.lost);
+    assert_i64(0, listener.lost);
     stop_listening(rig);
 }
 
@@ -265,10 +265,10 @@ static void moves_chain_for_every_state(struct rig *rig)
     settle(rig);
     for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
         enum pawl_state at = PAWL_STATE_NONE;
-        for (size_t i = 0; i < ear.move_count; i++) {
-            if (!same_id(ids[state], ear.moves[i].id)) continue;
-            assert_int_equal(at, ear.moves[i].from);
-            at = ear.moves[i].to;
+        for (size_t i = 0; i < listener.move_count; i++) {
+            if (!same_id(ids[state], listener.moves[i].id)) continue;
+            assert_int_equal(at, listener.moves[i].from);
+            at = listener.moves[i].to;
         }
         assert_int_equal(state, at);
     }
@@ -287,8 +287,8 @@ static void what_did_not_happen_is_not_told(struct rig *rig)
     struct pawl_run stale = { .id = taken, .run = 1 };
     assert_err(rig, PAWL_ERR_STALE, complete(rig, stale, NULL));
     settle(rig);
-    assert_int_equal(0, ear.move_count);
-    assert_i64(0, ear.control);
+    assert_int_equal(0, listener.move_count);
+    assert_i64(0, listener.control);
     stop_listening(rig);
 }
 
@@ -300,11 +300,11 @@ static void who_left_hears_nothing_more(struct rig *rig)
     forget();
     submit_one(rig, NULL);
     settle(rig);
-    assert_i64(0, ear.notices);
+    assert_i64(0, listener.notices);
     listen(rig, true); // and may come back
     submit_one(rig, NULL);
     settle(rig);
-    assert_int_equal(1, ear.move_count);
+    assert_int_equal(1, listener.move_count);
     stop_listening(rig);
 }
 
@@ -314,21 +314,22 @@ static void commits_of_another_store_are_heard(struct rig *rig)
     struct rig peer;
     rig_open_peer(&peer, rig);
     listen(rig, false);
-    bool heard = false;
-    for (int i = 0; i < 50 && !heard; i++) {
+    bool received = false;
+    for (int i = 0; i < 50 && !received; i++) {
         submit_one(&peer, NULL);
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += 200 * 1000 * 1000;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_mutex_lock(&ear.mutex);
-        while (ear.foreign == 0 && pthread_cond_timedwait(&ear.more, &ear.mutex, &until) == 0) {
+        pthread_mutex_lock(&listener.mutex);
+        while (listener.foreign == 0 &&
+               pthread_cond_timedwait(&listener.more, &listener.mutex, &until) == 0) {
         }
-        heard = ear.foreign > 0;
-        pthread_mutex_unlock(&ear.mutex);
+        received = listener.foreign > 0;
+        pthread_mutex_unlock(&listener.mutex);
     }
-    assert_true(heard);
+    assert_true(received);
     stop_listening(rig);
     rig_close(&peer);
 }

@@ -5,9 +5,9 @@
 
 /* ---- a listener ---- */
 
-enum { HEARD_MAX = 4096 };
+enum { RECEIVED_MAX = 4096 };
 
-struct heard {
+struct received {
     struct pawl_moved moved;
     char queue[32], type[32];
 };
@@ -18,43 +18,43 @@ static struct {
     /* guarded by mutex: */
     bool shut, inside;
     size_t count;
-    struct heard list[HEARD_MAX];
-} ear;
+    struct received list[RECEIVED_MAX];
+} listener;
 
 static void listen(void *ctx, const struct pawl_moved *moved)
 {
     (void)ctx;
-    pawl__lock(&ear.mutex);
-    ear.inside = true;
-    pawl__cond_broadcast(&ear.change);
-    while (ear.shut) {
-        pawl__cond_wait(&ear.change, &ear.mutex);
+    pawl__lock(&listener.mutex);
+    listener.inside = true;
+    pawl__cond_broadcast(&listener.change);
+    while (listener.shut) {
+        pawl__cond_wait(&listener.change, &listener.mutex);
     }
-    if (ear.count < HEARD_MAX) {
-        struct heard *heard = &ear.list[ear.count++];
-        heard->moved = *moved;
-        snprintf(heard->queue, sizeof heard->queue, "%s", moved->queue);
-        snprintf(heard->type, sizeof heard->type, "%s", moved->type);
+    if (listener.count < RECEIVED_MAX) {
+        struct received *received = &listener.list[listener.count++];
+        received->moved = *moved;
+        snprintf(received->queue, sizeof received->queue, "%s", moved->queue);
+        snprintf(received->type, sizeof received->type, "%s", moved->type);
     }
-    ear.inside = false;
-    pawl__cond_broadcast(&ear.change);
-    pawl__unlock(&ear.mutex);
+    listener.inside = false;
+    pawl__cond_broadcast(&listener.change);
+    pawl__unlock(&listener.mutex);
 }
 
 static void begin_listening(struct stand *stand)
 {
     static bool ready;
     if (!ready) {
-        pawl__mutex_init(&ear.mutex);
-        pawl__cond_init(&ear.change);
+        pawl__mutex_init(&listener.mutex);
+        pawl__cond_init(&listener.change);
         ready = true;
     }
-    ear.shut = ear.inside = false;
-    ear.count = 0;
+    listener.shut = listener.inside = false;
+    listener.count = 0;
     expect_ok(stand, pawl_listen(stand->pawl, listen, NULL, &stand->diag));
 }
 
-/* Ends it: all that was told before has been heard then. */
+/* Ends it: all that was told before has been received then. */
 static void end_listening(struct stand *stand)
 {
     settle(stand);
@@ -68,8 +68,8 @@ static const char *life_of(struct pawl_job_id id)
     size_t len = 0;
     enum pawl_state last = PAWL_STATE_NONE;
     text[0] = '\0';
-    for (size_t i = 0; i < ear.count; i++) {
-        const struct pawl_moved *moved = &ear.list[i].moved;
+    for (size_t i = 0; i < listener.count; i++) {
+        const struct pawl_moved *moved = &listener.list[i].moved;
         if (!same_id(moved->id, id)) continue;
         if (moved->from != last) fail_msg("%s, then a move from %d", text, moved->from);
         last = moved->to;
@@ -97,14 +97,14 @@ static void life_of_a_job_is_told_in_order(struct stand *stand)
     live(stand, 1000);
     end_listening(stand);
     assert_text("available>active>retryable>available>active>completed", life_of(id));
-    assert_i64(6, (int64_t)ear.count);
+    assert_i64(6, (int64_t)listener.count);
     static const int64_t runs[] = { 0, 1, 1, 1, 2, 2 };
-    for (size_t i = 0; i < ear.count; i++) {
-        assert_i64(runs[i], ear.list[i].moved.run);
-        assert_text("mail", ear.list[i].queue);
-        assert_text("work", ear.list[i].type);
-        assert_i64(0, ear.list[i].moved.lost);
-        assert_i64(STAND_START_MS + (i < 3 ? 0 : 1000), ear.list[i].moved.at_ms);
+    for (size_t i = 0; i < listener.count; i++) {
+        assert_i64(runs[i], listener.list[i].moved.run);
+        assert_text("mail", listener.list[i].queue);
+        assert_text("work", listener.list[i].type);
+        assert_i64(0, listener.list[i].moved.lost);
+        assert_i64(STAND_START_MS + (i < 3 ? 0 : 1000), listener.list[i].moved.at_ms);
     }
 }
 
@@ -213,7 +213,7 @@ static void moves_of_many_jobs_keep_each_ones_order(struct stand *stand)
     for (int i = 0; i < JOBS; i++) {
         assert_text("available>active>completed", life_of(ids[i]));
     }
-    assert_i64(3 * JOBS, (int64_t)ear.count);
+    assert_i64(3 * JOBS, (int64_t)listener.count);
 }
 
 static void nothing_is_told_after_the_end(struct stand *stand)
@@ -221,14 +221,14 @@ static void nothing_is_told_after_the_end(struct stand *stand)
     begin_listening(stand);
     submit(stand, NULL);
     end_listening(stand);
-    assert_i64(1, (int64_t)ear.count);
+    assert_i64(1, (int64_t)listener.count);
     submit(stand, NULL);
     settle(stand);
-    assert_i64(1, (int64_t)ear.count);
+    assert_i64(1, (int64_t)listener.count);
     begin_listening(stand);
     submit(stand, NULL);
     end_listening(stand);
-    assert_i64(1, (int64_t)ear.count); // the one that came while somebody listened
+    assert_i64(1, (int64_t)listener.count); // the one that came while somebody listened
 }
 
 static void listener_outlives_the_node(struct stand *stand)
@@ -263,10 +263,10 @@ static void newer_listener_takes_the_place(struct stand *stand)
     settle(stand);
     second_heard = 0;
     expect_ok(stand, pawl_listen(stand->pawl, second_listener, NULL, &stand->diag));
-    assert_i64(1, (int64_t)ear.count);
+    assert_i64(1, (int64_t)listener.count);
     submit(stand, NULL);
     end_listening(stand);
-    assert_i64(1, (int64_t)ear.count);
+    assert_i64(1, (int64_t)listener.count);
     assert_i64(1, second_heard);
 }
 
@@ -280,7 +280,7 @@ static void *end_it(void *arg)
 static bool somebody_listens(struct stand *stand)
 {
     pawl__lock(&stand->engine->mutex);
-    bool listens = stand->engine->herald != NULL;
+    bool listens = stand->engine->notifier != NULL;
     pawl__unlock(&stand->engine->mutex);
     return listens;
 }
@@ -291,13 +291,13 @@ static void ending_a_slow_listener_costs_the_node_no_wake_up(struct stand *stand
     begin_listening(stand);
     handle(stand, "work", count_run);
     start(stand, NULL);
-    ear.shut = true;
+    listener.shut = true;
     submit(stand, &(struct pawl_job_spec){ .type = "nobody" });
-    pawl__lock(&ear.mutex);
-    while (!ear.inside) {
-        pawl__cond_wait(&ear.change, &ear.mutex);
+    pawl__lock(&listener.mutex);
+    while (!listener.inside) {
+        pawl__cond_wait(&listener.change, &listener.mutex);
     }
-    pawl__unlock(&ear.mutex);
+    pawl__unlock(&listener.mutex);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, end_it, stand), 0);
     while (somebody_listens(stand)) {
@@ -307,10 +307,10 @@ static void ending_a_slow_listener_costs_the_node_no_wake_up(struct stand *stand
     submit(stand, &(struct pawl_job_spec){ .delay_ms = 500 });
     settle(stand);
     bool woken = work(stand);
-    pawl__lock(&ear.mutex);
-    ear.shut = false;
-    pawl__cond_broadcast(&ear.change);
-    pawl__unlock(&ear.mutex);
+    pawl__lock(&listener.mutex);
+    listener.shut = false;
+    pawl__cond_broadcast(&listener.change);
+    pawl__unlock(&listener.mutex);
     void *failed;
     pthread_join(thread, &failed);
     assert_null(failed);

@@ -47,10 +47,10 @@ PLANS = {
                     "pawl_ready_next"),
     "gathered_done_alike": ("bigint, uuid[], bigint", "pawl_job_pkey"),
     "gathered_done": ("uuid[], bigint[], text[], bigint", "Tid Scan on pawl_job"),
-    "look": ("bigint[], bigint[], bigint, bigint[], bigint, bigint, bigint", "pawl_ready_next"),
+    "peek": ("bigint[], bigint[], bigint, bigint[], bigint, bigint, bigint", "pawl_ready_next"),
     "set_archive": ("uuid[]", "pawl_job_pkey"),
     "set_progress_read": ("uuid[]", "pawl_progress_pkey"),
-    "set_notes_read": ("uuid[]", "pawl_log_pkey"),
+    "set_run_data_read": ("uuid[]", "pawl_log_pkey"),
     "set_line_trim": ("uuid[], bigint[], bigint[]", "pawl_log_pkey"),
     "job_promote": ("tid[]", "Tid Scan on pawl_job"),
     "key_forget": ("bigint, bigint", "pawl_key_until"),
@@ -177,7 +177,7 @@ EXCEPTIONS = {
 }
 MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
-FIRST_ENTRIES = {"look", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
+FIRST_ENTRIES = {"peek", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
                  "unsettled_list", "unsettled_next"}
 SORT_A_FEW = {"claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
               "set_progress", "set_checkpoint_put"}

@@ -200,12 +200,12 @@ static void tie_survives_the_archive(struct rig *rig)
 /* What was told of a run goes with it; other ties stay. */
 static void tie_of_a_run_goes_with_it(struct rig *rig)
 {
-    static const int32_t told[] = { TIE_FAILED, TIE_PUT_OFF, TIE_FAILED | TIE_PUT_OFF };
-    for (size_t i = 0; i < COUNT(told); i++) {
+    static const int32_t reported[] = { TIE_FAILED, TIE_PUT_OFF, TIE_FAILED | TIE_PUT_OFF };
+    for (size_t i = 0; i < COUNT(reported); i++) {
         const struct pawl_job_spec spec = { .delay_ms = 100 };
-        struct pawl_job_id plain = chain_of(rig, 1, told[i], &spec)[0];
-        struct pawl_job_id tied = chain_of(rig, 1, told[i] | TIE_ECHO, &spec)[0];
-        assert_i64(told[i], job_get(rig, plain).ties);
+        struct pawl_job_id plain = chain_of(rig, 1, reported[i], &spec)[0];
+        struct pawl_job_id tied = chain_of(rig, 1, reported[i] | TIE_ECHO, &spec)[0];
+        assert_i64(reported[i], job_get(rig, plain).ties);
         assert_ok(rig, control(rig, plain, PAWL_CONTROL_PROMOTE));
         assert_ok(rig, control(rig, tied, PAWL_CONTROL_CANCEL));
         assert_i64(0, job_get(rig, plain).ties);

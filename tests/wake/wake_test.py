@@ -256,8 +256,8 @@ def runs_at_once(one, other):
         when, ran = other.next("ran")
         expect(ran == job, f"{ran} ran, not {job}")
         took_ms.append((when - at) * 1000)
-    other.await_counter("wake_heard", 1)  # several may be told as one
-    one.await_counter("wake_told", 1)
+    other.await_counter("wake_received", 1)  # several may be told as one
+    one.await_counter("wake_sent", 1)
     took_ms.sort()
     print(f"# ran after {took_ms[SUBMITS // 2]:.1f} ms (median), {took_ms[-1]:.1f} ms at most")
 
@@ -307,12 +307,12 @@ def nobody_wakes_himself(stage):
     for _ in range(SUBMITS):
         job = node.submit()
         expect(node.next("ran")[1] == job, "another ran")
-    node.await_counter("wake_told", 1)
+    node.await_counter("wake_sent", 1)
     stranger = stage.start(stage.sqlite(), stage.redis.by_port()).ready()
     stranger.submit()
-    stranger.await_counter("wake_told", 1)
+    stranger.await_counter("wake_sent", 1)
     counters = node.counters()
-    expect(counters["wake_heard"] == 0 and counters["wakes_foreign"] == 0, counters)
+    expect(counters["wake_received"] == 0 and counters["wakes_foreign"] == 0, counters)
 
 
 def stores_do_not_wake_each_other(stage):
@@ -322,14 +322,14 @@ def stores_do_not_wake_each_other(stage):
         node = stage.start(url, wake, HOUR_MS).ready()
         crews.append((node, stage.start(url, wake).ready()))
     for node, submitter in crews:
-        expect(node.counters()["wake_heard"] == 0, "a stranger was heard")
+        expect(node.counters()["wake_received"] == 0, "a stranger was heard")
         for _ in range(3):
             job = submitter.submit()
             expect(node.next("ran")[1] == job, "another ran")
     for node, submitter in crews:
         until = time.monotonic() + PATIENCE_S  # the last one may be told after its job has run
         while True:
-            heard, told = node.counters()["wake_heard"], submitter.counters()["wake_told"]
+            heard, told = node.counters()["wake_received"], submitter.counters()["wake_sent"]
             if heard == told > 0:
                 break
             expect(time.monotonic() < until, f"{heard} heard, {told} told")
@@ -342,7 +342,7 @@ def channel_can_be_chosen(stage):
     node = stage.start(stage.sqlite(), wake, HOUR_MS).ready()
     other = stage.start(stage.sqlite(), wake).ready()
     other.submit()
-    node.await_counter("wake_heard", 1)
+    node.await_counter("wake_received", 1)
 
 
 def lost_redis_costs_time_alone(stage):
@@ -371,7 +371,7 @@ def lost_redis_costs_time_alone(stage):
     for _ in range(SUBMITS):
         job = other.submit()
         expect(node.next("ran")[1] == job, "another ran")
-    node.await_counter("wake_heard", before["wake_heard"] + 1)
+    node.await_counter("wake_received", before["wake_received"] + 1)
     expect(node.counters()["wake_trouble"] == 0, node.counters())
     other.await_counter("wake_reconnects", 1)
 
@@ -388,10 +388,10 @@ def stopped_redis_holds_up_nobody(stage):
             job = other.submit()
             expect(node.next("ran")[1] == job, "another ran")
         print(f"# {SUBMITS} runs in {(time.monotonic() - began) * 1000:.0f} ms meanwhile")
-        expect(other.counters()["wake_told"] == 0, other.counters())
+        expect(other.counters()["wake_sent"] == 0, other.counters())
     finally:
         stage.redis.process.send_signal(signal.SIGCONT)
-    other.await_counter("wake_told", 1)
+    other.await_counter("wake_sent", 1)
 
 
 def stopped_server_process_lets_a_node_close(stage):
@@ -430,9 +430,9 @@ def without_wake_ups_polling_will_do(stage):
             job = other.submit()
             expect(node.next("ran")[1] == job, "another ran")
         counters = node.counters()
-        expect(counters["wake_heard"] == counters["wakes_foreign"] == 0, counters)
+        expect(counters["wake_received"] == counters["wakes_foreign"] == 0, counters)
         expect(counters["wakes_poll"] > 0 and counters["wake_trouble"] == 0, counters)
-        expect(other.counters()["wake_told"] == 0, other.counters())
+        expect(other.counters()["wake_sent"] == 0, other.counters())
 
 
 def server_shows_it_in_metrics(stage):
@@ -444,14 +444,14 @@ def server_shows_it_in_metrics(stage):
         address = serve.stdout.readline().split()[1]
         other = stage.start(url, wake).ready()
         other.submit()
-        other.await_counter("wake_told", 1)
+        other.await_counter("wake_sent", 1)
         until = time.monotonic() + PATIENCE_S
         metrics = ""
-        while "pawl_wake_heard_total 1\n" not in metrics:
+        while "pawl_wake_received_total 1\n" not in metrics:
             expect(time.monotonic() < until, metrics)
             with urllib.request.urlopen(address + "/metrics", timeout=PATIENCE_S) as answer:
                 metrics = answer.read().decode()
-        for line in ("pawl_wake_told_total ", "pawl_wake_reconnects_total 0", "pawl_wake_trouble 0",
+        for line in ("pawl_wake_sent_total ", "pawl_wake_reconnects_total 0", "pawl_wake_trouble 0",
                      "pawl_wakes_foreign_total "):
             expect("\n" + line in metrics, line)
     finally:

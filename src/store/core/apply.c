@@ -167,7 +167,7 @@ enum pawl_err pawl__set_load(struct pawl__set *set, bool wait)
     for (size_t i = 0; !err && i < set->unread_count; i++) {
         struct pawl__row *row = set->unread[i];
         assert(row->found != PAWL__FOUND_UNREAD);
-        row->has |= row->need & (PAWL__NEED_CRASHES | PAWL__NEED_NOTES);
+        row->has |= row->need & (PAWL__NEED_CRASHES | PAWL__NEED_RUN_DATA);
     }
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {
         set->keys[i].read = true;
@@ -218,17 +218,17 @@ static void list_keys(struct pawl__set *set)
     }
 }
 
-static void tell_move(struct pawl__set *set, const struct pawl__plain_move *move)
+static void notify_move(struct pawl__set *set, const struct pawl__plain_move *move)
 {
     const struct pawl__lane *lane = set->catalog.lanes[move->lane];
     bool came = move->from == PAWL__OUTSIDE;
-    pawl__tale_move(&set->tale,
-                    &(struct pawl__move){ .id = move->id,
-                                          .run = move->run,
-                                          .from = came ? PAWL_STATE_NONE : move->from,
-                                          .to = move->to,
-                                          .queue = pawl__catalog_queue_name(&set->catalog, lane),
-                                          .type = lane->type });
+    pawl__notices_move(&set->notices,
+                       &(struct pawl__move){ .id = move->id,
+                                             .run = move->run,
+                                             .from = came ? PAWL_STATE_NONE : move->from,
+                                             .to = move->to,
+                                             .queue = pawl__catalog_queue_name(&set->catalog, lane),
+                                             .type = lane->type });
 }
 
 static void count_move(struct pawl__set *set, uint32_t lane, enum pawl_state from,
@@ -240,27 +240,27 @@ static void count_move(struct pawl__set *set, uint32_t lane, enum pawl_state fro
 void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move)
 {
     count_move(set, move->lane, move->from, move->to);
-    set->tale.ready |= move->to == PAWL_STATE_AVAILABLE;
-    if (set->tale.all_moves) tell_move(set, move);
+    set->notices.ready |= move->to == PAWL_STATE_AVAILABLE;
+    if (set->notices.all_moves) notify_move(set, move);
 }
 
 /* Counters, and what listeners are told. */
 static void note_moves(struct pawl__set *set)
 {
-    struct pawl__tale *tale = &set->tale;
+    struct pawl__notices *notices = &set->notices;
     for (size_t i = 0; i < set->move_count; i++) {
         const struct pawl__set_move *move = &set->moves[i];
         count_move(set, move->row->lane, move->from, move->to);
         if (move->silent) continue;
-        tale->ready |= move->to == PAWL_STATE_AVAILABLE;
-        tale->control |= move->control;
-        if (move->due_at_ms) pawl__tale_due(tale, move->due_at_ms);
-        if (!tale->all_moves && !move->control) continue;
-        tell_move(set, &(struct pawl__plain_move){ .id = move->row->id,
-                                                   .run = move->run,
-                                                   .lane = move->row->lane,
-                                                   .from = move->from,
-                                                   .to = move->to });
+        notices->ready |= move->to == PAWL_STATE_AVAILABLE;
+        notices->control |= move->control;
+        if (move->due_at_ms) pawl__notices_due(notices, move->due_at_ms);
+        if (!notices->all_moves && !move->control) continue;
+        notify_move(set, &(struct pawl__plain_move){ .id = move->row->id,
+                                                     .run = move->run,
+                                                     .lane = move->row->lane,
+                                                     .from = move->from,
+                                                     .to = move->to });
     }
 }
 
@@ -268,7 +268,7 @@ enum pawl_err pawl__set_store(struct pawl__set *set)
 {
     list_keys(set);
     pawl__settle_list(set);
-    pawl__notes_list(set);
+    pawl__run_data_list(set);
     pawl__records_list(set);
     if (set->failed) return pawl__fail_nomem(set->diag);
     enum pawl_err err = set->table->store(set->backend, set);

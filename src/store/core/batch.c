@@ -83,7 +83,7 @@ static void accept(struct pawl__set *set, const struct pawl__new *job, struct pa
     pawl__set_moved(
         set, &(struct pawl__plain_move){
                  .id = job->job->id, .lane = job->lane, .from = PAWL__OUTSIDE, .to = state });
-    if (state == PAWL_STATE_SCHEDULED) pawl__tale_due(&set->tale, job->settled.due_at_ms);
+    if (state == PAWL_STATE_SCHEDULED) pawl__notices_due(&set->notices, job->settled.due_at_ms);
 }
 
 /* An id is taken after all. */
@@ -258,7 +258,7 @@ enum pawl_err pawl__core_do(struct pawl__set *set, struct pawl__op **ops, size_t
 static enum pawl_err transact(struct pawl__set *set, struct pawl__op **ops, size_t count)
 {
     const struct pawl__core_table *table = set->table;
-    pawl__tale_begin(&set->tale);
+    pawl__notices_begin(&set->notices);
     enum pawl_err err = table->begin(set->backend, ops, count);
     if (!err) err = pawl__core_do(set, ops, count);
     if (!err) err = table->commit(set->backend);
@@ -280,7 +280,7 @@ enum pawl_err pawl__core_apply(struct pawl__set *set, struct pawl__op **ops, siz
     size_t all = count;
     count = pawl__core_peek(set, ops, count, left);
     if (count < all) ops = left;
-    if (!count) pawl__tale_begin(&set->tale); // and that is all of it
+    if (!count) pawl__notices_begin(&set->notices); // and that is all of it
     for (int tries = 1; count; tries++) {
         err = transact(set, ops, count);
         enum pawl__retry retry = err && table->retry ? table->retry(set->backend) : PAWL__RETRY_NO;

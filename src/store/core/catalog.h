@@ -32,7 +32,7 @@ struct pawl__lane {
         struct {
             uint32_t first, last, next;
             bool listed;
-        } fresh;
+        } head;
         uint32_t density;
     } own;
 };

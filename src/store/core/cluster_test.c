@@ -436,11 +436,11 @@ static void pause_is_written_and_seen_at_once(void **state)
     assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 1);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
     assert_true(pawl__catalog_queue(&b->set.catalog, "mail")->paused);
-    assert_false(b->set.tale.ready);
+    assert_false(b->set.notices.ready);
     run_ops(b, &resume, 1);
     assert_int_equal(b->put[PAWL__TABLE_QUEUE_PUT], 2);
     assert_false(pawl__catalog_queue(&b->set.catalog, "mail")->paused);
-    assert_true(b->set.tale.ready); // what waits there can be claimed
+    assert_true(b->set.notices.ready); // what waits there can be claimed
     close_store(b);
 }
 

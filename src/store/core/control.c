@@ -332,6 +332,6 @@ enum pawl_err pawl__rule_queue_pause(struct pawl__set *set, struct pawl__op *op)
 enum pawl_err pawl__after_queue_pause(struct pawl__set *set, struct pawl__op *op)
 {
     pawl__catalog_queue(&set->catalog, op->queue.queue)->paused = op->queue.paused;
-    set->tale.ready |= !op->queue.paused;
+    set->notices.ready |= !op->queue.paused;
     return PAWL_OK;
 }

@@ -401,10 +401,11 @@ static void listeners_hear_of_interference_with_runs_alone(void **state)
     struct pawl__op ops[] = { control_op(1, PAWL_CONTROL_CANCEL),
                               control_op(2, PAWL_CONTROL_CANCEL) };
     run_ops(b, ops, COUNT(ops));
-    assert_true(b->set.tale.control);
-    assert_int_equal(b->set.tale.move_count, 1);
-    assert_memory_equal(&b->set.tale.moves[0].id, &ops[0].control.id, sizeof(struct pawl_job_id));
-    assert_string_equal(b->set.tale.moves[0].queue, "mail");
+    assert_true(b->set.notices.control);
+    assert_int_equal(b->set.notices.move_count, 1);
+    assert_memory_equal(&b->set.notices.moves[0].id, &ops[0].control.id,
+                        sizeof(struct pawl_job_id));
+    assert_string_equal(b->set.notices.moves[0].queue, "mail");
     close_store(b);
 }
 

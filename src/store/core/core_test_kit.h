@@ -65,9 +65,9 @@ static inline enum pawl_err load(struct pawl__backend *b, struct pawl__set *set,
         if (from) *row = *from;
         if (!from) row->found = PAWL__FOUND_ABSENT;
         row->need = asked.need;
-        row->notes = asked.notes;
+        row->run_data = asked.run_data;
         if (from) pawl__row_loaded(set, row, (enum pawl__found)from->found);
-        row->has |= PAWL__NEED_CRASHES | PAWL__NEED_NOTES;
+        row->has |= PAWL__NEED_CRASHES | PAWL__NEED_RUN_DATA;
         if (row->job) row->has |= PAWL__NEED_JOB;
     }
     return PAWL_OK;

@@ -190,7 +190,7 @@ static struct seconds seconds_of(int64_t ms)
     return out;
 }
 
-void pawl__timeout_tell(const struct pawl__run_facts *facts, struct pawl__timeout *out)
+void pawl__timeout_describe(const struct pawl__run_facts *facts, struct pawl__timeout *out)
 {
     struct seconds limit = seconds_of(facts->timeout_ms);
     struct seconds elapsed = seconds_of(facts->now_ms - facts->started_at_ms);

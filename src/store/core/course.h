@@ -80,7 +80,7 @@ struct pawl__timeout {
     char message[96], details[160];
 };
 /* The run took longer than it may, and nobody but the store watched it. */
-void pawl__timeout_tell(const struct pawl__run_facts *facts, struct pawl__timeout *out);
+void pawl__timeout_describe(const struct pawl__run_facts *facts, struct pawl__timeout *out);
 
 struct pawl__lease_wish {
     int64_t timeout_ms; /* of the job; 0: none */

@@ -203,7 +203,7 @@ static void a_timeout_tells_seconds_in_the_shortest_way(void **ctx)
         struct pawl__run_facts run = facts;
         struct pawl__timeout timeout;
         run.timeout_ms = cases[i].timeout_ms;
-        pawl__timeout_tell(&run, &timeout);
+        pawl__timeout_describe(&run, &timeout);
         assert_string_equal(cases[i].message, timeout.report.message);
         assert_int_equal(strlen(cases[i].details), timeout.report.details.len);
         assert_memory_equal(cases[i].details, timeout.report.details.at,

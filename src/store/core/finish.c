@@ -131,40 +131,40 @@ enum pawl_err pawl__rule_snooze(struct pawl__set *set, struct pawl__op *op)
 /* ---- what was reported from SQL ---- */
 
 /* The job whose run it is about, and is over now. NULL: it was before, by an operator say. */
-static struct pawl__row *told_of(struct pawl__set *set, const struct pawl__unsettled *told)
+static struct pawl__row *reported_run(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    struct pawl__row *row = pawl__set_find(set, told->id);
-    int32_t ties = told->ties & PAWL__TIES_TOLD;
+    struct pawl__row *row = pawl__set_find(set, entry->id);
+    int32_t ties = entry->ties & PAWL__TIES_REPORTED;
     bool current = row && row->found == PAWL__FOUND_LIVE && row->state == PAWL_STATE_ACTIVE &&
-                   row->run == told->run && row->ties & ties;
+                   row->run == entry->run && row->ties & ties;
     if (!current) return NULL;
     pawl__settle_own(set, row, ties);
     return row;
 }
 
 /* As of the time when it was reported, however late that is. */
-static bool follow_failed(struct pawl__set *set, const struct pawl__unsettled *told)
+static bool follow_failed(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    struct pawl__row *row = told_of(set, told);
-    struct pawl_report report = { .message = told->message,
-                                  .type = told->type,
-                                  .code = told->code,
-                                  .error_class = told->error_class,
-                                  .details = told->details,
-                                  .not_retryable = told->not_retryable != 0,
-                                  .retry_after_ms = told->delay_ms };
-    struct end end = { &report, false, told->at_ms };
+    struct pawl__row *row = reported_run(set, entry);
+    struct pawl_report report = { .message = entry->message,
+                                  .type = entry->type,
+                                  .code = entry->code,
+                                  .error_class = entry->error_class,
+                                  .details = entry->details,
+                                  .not_retryable = entry->not_retryable != 0,
+                                  .retry_after_ms = entry->delay_ms };
+    struct end end = { &report, false, entry->at_ms };
     int64_t unused;
     if (row && end_run(set, row, &end, &set->arena, &unused)) set->failed = true;
     return true;
 }
 
-static bool follow_put_off(struct pawl__set *set, const struct pawl__unsettled *told)
+static bool follow_put_off(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    struct pawl__row *row = told_of(set, told);
+    struct pawl__row *row = reported_run(set, entry);
     if (!row) return true;
-    struct pawl__run_facts facts = facts_of(row, told->at_ms);
-    struct pawl__course course = pawl__course_snoozed(&facts, told->delay_ms);
+    struct pawl__run_facts facts = facts_of(row, entry->at_ms);
+    struct pawl__course course = pawl__course_snoozed(&facts, entry->delay_ms);
     if (follow(set, row, &course)) set->failed = true;
     return true;
 }
@@ -189,7 +189,7 @@ static enum pawl_err lapse_run(struct pawl__set *set, struct pawl__row *row,
         set->failed = true;
         return PAWL_OK;
     }
-    pawl__timeout_tell(&facts, timeout);
+    pawl__timeout_describe(&facts, timeout);
     struct end end = { &timeout->report, false, set->now_ms };
     return end_run(set, row, &end, arena, &unused);
 }
@@ -218,7 +218,7 @@ static enum pawl_err lapse(struct pawl__set *set, struct pawl__row *row, struct 
 {
     if (row->found != PAWL__FOUND_LIVE) return refuse_damaged(set);
     assert(row->lease_until_ms <= set->now_ms);
-    if (row->state == PAWL_STATE_ACTIVE && (row->ties & PAWL__TIES_TOLD)) {
+    if (row->state == PAWL_STATE_ACTIVE && (row->ties & PAWL__TIES_REPORTED)) {
         lapse_later(set, row);
         return PAWL_OK;
     }

@@ -16,14 +16,14 @@ static void add_retired(const struct pawl__op *op, uint32_t *states, int64_t *ag
 }
 
 /* True: the look can answer it. */
-static bool add_op(struct pawl__look *look, const struct pawl__op *op)
+static bool add_op(struct pawl__peek *peek, const struct pawl__op *op)
 {
     switch (op->kind) {
     case PAWL__OP_ARCHIVE:
-        add_retired(op, &look->ended_states, &look->ended_age_ms);
+        add_retired(op, &peek->ended_states, &peek->ended_age_ms);
         return true;
     case PAWL__OP_PURGE:
-        add_retired(op, &look->old_states, &look->old_age_ms);
+        add_retired(op, &peek->old_states, &peek->old_age_ms);
         return true;
     case PAWL__OP_CLAIM:
     case PAWL__OP_PROMOTE:
@@ -60,67 +60,67 @@ static size_t list_lanes(const struct pawl__set *set, struct pawl__op **ops, siz
 /* Heartbeats neither move a job nor wait for one. Whatever else is in the batch, it has a
  * transaction anyway; and a claim after one that found jobs will find more, if it has any lanes. */
 static bool is_worth_it(const struct pawl__set *set, struct pawl__op **ops, size_t count,
-                        struct pawl__look *look)
+                        struct pawl__peek *peek)
 {
     size_t can = 0;
     bool claims = false;
     for (size_t i = 0; i < count; i++) {
-        bool answers = add_op(look, ops[i]);
+        bool answers = add_op(peek, ops[i]);
         if (!answers && ops[i]->kind != PAWL__OP_NODE_PUT) return false;
         can += answers;
         claims |= ops[i]->kind == PAWL__OP_CLAIM;
     }
-    look->lane_count = list_lanes(set, ops, count, NULL);
-    return can && (!claims || set->claims_empty || !look->lane_count);
+    peek->lane_count = list_lanes(set, ops, count, NULL);
+    return can && (!claims || set->claims_empty || !peek->lane_count);
 }
 
 /* ---- what was seen ---- */
 
 /* When the next one of a sweep is due; 0: nothing waits for it. */
-static int64_t next_of(const struct pawl__op *op, const struct pawl__look *look)
+static int64_t next_of(const struct pawl__op *op, const struct pawl__peek *peek)
 {
     switch (op->kind) {
     case PAWL__OP_PROMOTE:
-        return look->run_at_ms;
+        return peek->run_at_ms;
     case PAWL__OP_LAPSE:
-        return look->lease_at_ms;
+        return peek->lease_at_ms;
     case PAWL__OP_SETTLE:
-        return look->unsettled_at_ms;
+        return peek->unsettled_at_ms;
     default:
         assert(op->kind == PAWL__OP_EXPIRE);
-        return look->expiry_at_ms;
+        return peek->expiry_at_ms;
     }
 }
 
-static bool is_due(int64_t at_ms, const struct pawl__look *look)
+static bool is_due(int64_t at_ms, const struct pawl__peek *peek)
 {
-    return at_ms && at_ms <= look->now_ms;
+    return at_ms && at_ms <= peek->now_ms;
 }
 
-static bool is_nothing(const struct pawl__op *op, const struct pawl__look *look)
+static bool is_nothing(const struct pawl__op *op, const struct pawl__peek *peek)
 {
     switch (op->kind) {
     case PAWL__OP_CLAIM:
-        return !look->ready;
+        return !peek->ready;
     case PAWL__OP_ARCHIVE:
-        return !look->ended;
+        return !peek->ended;
     case PAWL__OP_PURGE:
-        return !look->old;
+        return !peek->old;
     case PAWL__OP_NODE_PUT:
         return true;
     case PAWL__OP_SETTLE: // whenever it was left
-        return !look->unsettled_at_ms;
+        return !peek->unsettled_at_ms;
     case PAWL__OP_EXPIRE:
-        return !is_due(look->expiry_at_ms, look) && !is_due(look->key_at_ms, look);
+        return !is_due(peek->expiry_at_ms, peek) && !is_due(peek->key_at_ms, peek);
     default:
-        return !is_due(next_of(op, look), look);
+        return !is_due(next_of(op, peek), peek);
     }
 }
 
-static void answer_nothing(struct pawl__op *op, const struct pawl__look *look)
+static void answer_nothing(struct pawl__op *op, const struct pawl__peek *peek)
 {
     op->err = PAWL_OK;
-    op->now_ms = look->now_ms;
+    op->now_ms = peek->now_ms;
     switch (op->kind) {
     case PAWL__OP_CLAIM:
         op->claim.jobs = NULL;
@@ -135,7 +135,7 @@ static void answer_nothing(struct pawl__op *op, const struct pawl__look *look)
     default:
         op->sweep.moved = 0;
         op->sweep.more = false;
-        op->sweep.next_at_ms = next_of(op, look);
+        op->sweep.next_at_ms = next_of(op, peek);
         break;
     }
 }
@@ -143,15 +143,15 @@ static void answer_nothing(struct pawl__op *op, const struct pawl__look *look)
 /* Whatever goes wrong, the long way says so. A batch goes together: what one operation does, the
  * next may find. */
 static bool finds_nothing(struct pawl__set *set, struct pawl__op **ops, size_t count,
-                          struct pawl__look *look)
+                          struct pawl__peek *peek)
 {
-    uint32_t *lanes = pawl__arena_alloc(&set->arena, (look->lane_count + 1) * sizeof *lanes);
+    uint32_t *lanes = pawl__arena_alloc(&set->arena, (peek->lane_count + 1) * sizeof *lanes);
     if (!lanes) return false;
     (void)list_lanes(set, ops, count, lanes);
-    look->lanes = lanes;
-    if (!pawl__core_quick(set->table)->peek(set->backend, look)) return false;
+    peek->lanes = lanes;
+    if (!pawl__core_quick(set->table)->peek(set->backend, peek)) return false;
     for (size_t i = 0; i < count; i++) {
-        if (!is_nothing(ops[i], look)) return false;
+        if (!is_nothing(ops[i], peek)) return false;
     }
     return true;
 }
@@ -159,10 +159,10 @@ static bool finds_nothing(struct pawl__set *set, struct pawl__op **ops, size_t c
 size_t pawl__core_peek(struct pawl__set *set, struct pawl__op **ops, size_t count,
                        struct pawl__op *left[PAWL__PEEK_MAX])
 {
-    struct pawl__look look = { .ties = pawl__settle_known() };
+    struct pawl__peek peek = { .ties = pawl__settle_known() };
     if (!pawl__core_quick(set->table)->peek || count > PAWL__PEEK_MAX) return count;
-    if (!is_worth_it(set, ops, count, &look)) return count;
-    bool nothing = finds_nothing(set, ops, count, &look);
+    if (!is_worth_it(set, ops, count, &peek)) return count;
+    bool nothing = finds_nothing(set, ops, count, &peek);
     pawl__arena_reset(&set->arena);
     if (!nothing) return count;
     size_t kept = 0;
@@ -170,7 +170,7 @@ size_t pawl__core_peek(struct pawl__set *set, struct pawl__op **ops, size_t coun
         if (ops[i]->kind == PAWL__OP_NODE_PUT) {
             left[kept++] = ops[i];
         } else {
-            answer_nothing(ops[i], &look);
+            answer_nothing(ops[i], &peek);
         }
     }
     return kept;

@@ -12,20 +12,20 @@ enum { NOW_MS = 1000 };
 
 struct pawl__backend {
     struct pawl__set set;
-    struct pawl__look seen;  /* what the store says */
-    struct pawl__look asked; /* what it was asked */
+    struct pawl__peek seen;  /* what the store says */
+    struct pawl__peek asked; /* what it was asked */
     uint32_t lane;           /* the first of those */
     int looks;
     bool blind;
 };
 
-static bool peek(struct pawl__backend *b, struct pawl__look *look)
+static bool peek(struct pawl__backend *b, struct pawl__peek *peek)
 {
-    b->asked = *look;
-    b->lane = look->lane_count ? look->lanes[0] : UINT32_MAX;
+    b->asked = *peek;
+    b->lane = peek->lane_count ? peek->lanes[0] : UINT32_MAX;
     b->looks++;
-    *look = b->seen;
-    look->now_ms = NOW_MS;
+    *peek = b->seen;
+    peek->now_ms = NOW_MS;
     return !b->blind;
 }
 
@@ -107,9 +107,9 @@ static void sweeps_say_when_the_next_is_due(void **state)
     static const struct {
         enum pawl__op_kind kind;
         size_t at; /* what is due */
-    } sweeps[] = { { PAWL__OP_PROMOTE, offsetof(struct pawl__look, run_at_ms) },
-                   { PAWL__OP_LAPSE, offsetof(struct pawl__look, lease_at_ms) },
-                   { PAWL__OP_EXPIRE, offsetof(struct pawl__look, expiry_at_ms) } };
+    } sweeps[] = { { PAWL__OP_PROMOTE, offsetof(struct pawl__peek, run_at_ms) },
+                   { PAWL__OP_LAPSE, offsetof(struct pawl__peek, lease_at_ms) },
+                   { PAWL__OP_EXPIRE, offsetof(struct pawl__peek, expiry_at_ms) } };
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
         struct pawl__backend *b = open_store();
         int64_t *at_ms = (int64_t *)(void *)((char *)&b->seen + sweeps[i].at);

@@ -60,9 +60,9 @@ static void set_due(struct pawl__set *set, struct pawl__row *row, int64_t due_at
 }
 
 /* What was told of a run goes with it. */
-static void forget_told(struct pawl__set *set, struct pawl__row *row)
+static void forget_report(struct pawl__set *set, struct pawl__row *row)
 {
-    if (row->ties & PAWL__TIES_TOLD) pawl__row_tie(set, row, row->ties & ~PAWL__TIES_TOLD);
+    if (row->ties & PAWL__TIES_REPORTED) pawl__row_tie(set, row, row->ties & ~PAWL__TIES_REPORTED);
 }
 
 static void forget_end(struct pawl__row *row)
@@ -156,7 +156,7 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
     enter(set, row, to, target);
     row->state = to;
     row->wrote |= PAWL__WROTE_STAND;
-    if (to != PAWL_STATE_ACTIVE) forget_told(set, row);
+    if (to != PAWL_STATE_ACTIVE) forget_report(set, row);
     if (row->was.has_end) row->wrote |= PAWL__WROTE_FACTS; // it got a new rank when it was read
     bool waits = to == PAWL_STATE_SCHEDULED || to == PAWL_STATE_RETRYABLE;
     pawl__set_note_move(set, &(struct pawl__set_move){ .row = row,
@@ -222,7 +222,7 @@ enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id, stru
 }
 
 /* STALE: the end of the run was reported before. */
-static enum pawl_err fail_told(struct pawl_diag *diag, const struct pawl_run *ref)
+static enum pawl_err fail_reported(struct pawl_diag *diag, const struct pawl_run *ref)
 {
     char text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(ref->id, text);
@@ -238,7 +238,7 @@ enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
     if (err) return err;
     const struct pawl__row *row = *out;
     bool current = row->state == PAWL_STATE_ACTIVE && row->run == ref->run;
-    if (current && !(row->ties & PAWL__TIES_TOLD)) return PAWL_OK;
-    if (current) return fail_told(diag, ref);
+    if (current && !(row->ties & PAWL__TIES_REPORTED)) return PAWL_OK;
+    if (current) return fail_reported(diag, ref);
     return pawl__fail_stale(diag, ref, row->state, row->run);
 }

@@ -248,7 +248,7 @@ void pawl__set_release(struct pawl__set *set)
     pawl__records_release(&set->records);
     pawl__journal_release(&set->journal);
     pawl__arena_release(&set->arena);
-    pawl__tale_release(&set->tale);
+    pawl__notices_release(&set->notices);
     pawl__catalog_release(&set->catalog);
     memset(set, 0, sizeof *set);
 }

@@ -1,7 +1,7 @@
 /* The working set: the rows that one commit batch is about, in memory.
  *
  * Operations are added to the set. Then the backend reads all rows that they name, by a few
- * statements; the rules (submit.c, claim.c, finish.c, control.c, sweep.c, notes.c, retire.c,
+ * statements; the rules (submit.c, claim.c, finish.c, control.c, sweep.c, run_data.c, retire.c,
  * cluster.c) decide the operations in order, on the rows in memory; and the backend writes what
  * changed, again by a few statements. A rule has no effect outside of the set, and no SQL is in
  * this folder.
@@ -22,11 +22,11 @@
 #include "store/core/index.h"
 #include "store/core/records.h"
 #include "store/core/table.h"
-#include "store/tale.h"
+#include "store/notices.h"
 
 struct pawl__backend;
 struct pawl__set;
-struct pawl__notes;
+struct pawl__run_data;
 struct pawl__claim;
 
 /* ---- rows ---- */
@@ -41,15 +41,15 @@ enum pawl__found {
 
 /* Groups of fields: what rules need of a row, so that loads are narrow. */
 enum {
-    PAWL__NEED_NONE = 0,     /* only whether there is such a job */
-    PAWL__NEED_RUN = 1,      /* state, lane, runs, times of the run, worker */
-    PAWL__NEED_FACTS = 2,    /* priority, times, retry policy */
-    PAWL__NEED_STAND = 4,    /* all that is known of a job that does not run */
-    PAWL__NEED_KEYS = 8,     /* keys */
-    PAWL__NEED_CRASHES = 16, /* how many leases lapsed in this series of attempts */
-    PAWL__NEED_NOTES = 32,   /* `notes` */
-    PAWL__NEED_HOLDERS = 64, /* the holders of its keys, which it may take back */
-    PAWL__NEED_JOB = 128,    /* `job` */
+    PAWL__NEED_NONE = 0,      /* only whether there is such a job */
+    PAWL__NEED_RUN = 1,       /* state, lane, runs, times of the run, worker */
+    PAWL__NEED_FACTS = 2,     /* priority, times, retry policy */
+    PAWL__NEED_STAND = 4,     /* all that is known of a job that does not run */
+    PAWL__NEED_KEYS = 8,      /* keys */
+    PAWL__NEED_CRASHES = 16,  /* how many leases lapsed in this series of attempts */
+    PAWL__NEED_RUN_DATA = 32, /* `run_data` */
+    PAWL__NEED_HOLDERS = 64,  /* the holders of its keys, which it may take back */
+    PAWL__NEED_JOB = 128,     /* `job` */
     PAWL__NEED_ALL = 0xff
 };
 
@@ -113,8 +113,9 @@ struct pawl__row {
     /* KEYS: records of PAWL__KEY_RECORD_BYTES */
     struct pawl_span keys;
 
-    int64_t crashes;           /* CRASHES */
-    struct pawl__notes *notes; /* NOTES; in the set's arena, from the time when they are wanted */
+    int64_t crashes; /* CRASHES */
+    struct pawl__run_data
+        *run_data; /* NOTES; in the set's arena, from the time when they are wanted */
 
     /* JOB, of a live job: all that a worker is told, but for where the job stands */
     struct pawl_job *job;
@@ -219,7 +220,7 @@ struct pawl__log_cut {
 };
 
 /* What is kept with a job while it runs. */
-struct pawl__notes {
+struct pawl__run_data {
     struct pawl__progress progress;     /* run 0: none */
     struct pawl__checkpoint checkpoint; /* the sequence alone is read */
     int64_t lines;                      /* of its log, those that were forgotten too */
@@ -319,7 +320,7 @@ struct pawl__set {
     struct pawl__backend *backend;
     /* kept between batches: */
     struct pawl__rng rng;
-    struct pawl__tale tale; /* what listeners are told of the newest batch */
+    struct pawl__notices notices; /* what listeners are told of the newest batch */
     struct pawl__catalog catalog;
     int64_t now_ms;            /* of the transaction */
     int64_t boost_ms;          /* as the store was made with: set when it is opened */
@@ -490,7 +491,7 @@ void pawl__row_archive(struct pawl__set *set, struct pawl__row *row);
 PAWL_MUST_CHECK enum pawl_err pawl__row_known(struct pawl__set *set, struct pawl_job_id id,
                                               struct pawl__row **out, struct pawl_diag *diag);
 /* The rows of changed notes go onto their lists. */
-void pawl__notes_list(struct pawl__set *set);
+void pawl__run_data_list(struct pawl__set *set);
 /* The row of the active job that `ref` owns. STALE, NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl__row_owned(struct pawl__set *set, const struct pawl_run *ref,
                                               struct pawl__row **out, struct pawl_diag *diag);

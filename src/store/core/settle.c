@@ -49,7 +49,7 @@ void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *ent
 int32_t pawl__settle_entries(const struct pawl__row *row)
 {
     bool lives = row->found == PAWL__FOUND_LIVE && !row->has_end;
-    return row->ties & (lives ? PAWL__TIES_OWN : PAWL__TIES_TOLD);
+    return row->ties & (lives ? PAWL__TIES_OWN : PAWL__TIES_REPORTED);
 }
 
 void pawl__settle_own(struct pawl__set *set, struct pawl__row *row, int32_t tie)
@@ -69,7 +69,7 @@ static void list_unchecked(struct pawl__set *set, const struct pawl__row *row)
                                              .run = row->run,
                                              .from = row->was.state,
                                              .to = row->state });
-    pawl__tale_due(&set->tale, set->now_ms); // soon
+    pawl__notices_due(&set->notices, set->now_ms); // soon
 }
 
 void pawl__settle_list(struct pawl__set *set)
@@ -141,7 +141,7 @@ static void leave(struct pawl__set *set, const struct pawl__unsettled *before,
     }
     if (!after->ties || !(is_new || changed)) return;
     pawl__set_put(set, PAWL__TABLE_UNSETTLED, after);
-    pawl__tale_due(&set->tale, set->now_ms); // soon
+    pawl__notices_due(&set->notices, set->now_ms); // soon
 }
 
 /* ---- rounds ---- */

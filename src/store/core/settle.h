@@ -17,12 +17,12 @@
  * 2. A rule that cannot follow yet changes nothing. It is called again, later, for the same move.
  *
  * An application that ends a run in a transaction of its own database session (postgres/script)
- * cannot ask the rules here. It leaves an entry with what it reports, and a tie of PAWL__TIES_TOLD
- * on the job: that run is over, for its owner and for everybody else, and what becomes of the job
- * is decided when the entry is followed up (finish.c). The tie goes with the run. A job that was
- * submitted there with a retry policy or a unique policy has a tie and an entry too, and is held
- * until its entry is followed up (unchecked.c). If it ends before that, or by that, the tie stays:
- * the job is checked when it comes back.
+ * cannot ask the rules here. It leaves an entry with what it reports, and a tie of
+ * PAWL__TIES_REPORTED on the job: that run is over, for its owner and for everybody else, and what
+ * becomes of the job is decided when the entry is followed up (finish.c). The tie goes with the
+ * run. A job that was submitted there with a retry policy or a unique policy has a tie and an entry
+ * too, and is held until its entry is followed up (unchecked.c). If it ends before that, or by
+ * that, the tie stays: the job is checked when it comes back.
  *
  * 3. These ties, PAWL__TIES_OWN, are about the job itself and not about its moves. A job has one
  *    entry for each, but for UNCHECKED only as long as it has not ended. What changes that writes
@@ -67,8 +67,8 @@ struct pawl__tie {
 #define X(bit, name, ...) PAWL__TIE_##name = 1 << (bit),
 enum {
     PAWL__TIE_NONE = 0,
-    PAWL__TIES(X) PAWL__TIES_TOLD = PAWL__TIE_FAILED | PAWL__TIE_PUT_OFF,
-    PAWL__TIES_OWN = PAWL__TIES_TOLD | PAWL__TIE_UNCHECKED
+    PAWL__TIES(X) PAWL__TIES_REPORTED = PAWL__TIE_FAILED | PAWL__TIE_PUT_OFF,
+    PAWL__TIES_OWN = PAWL__TIES_REPORTED | PAWL__TIE_UNCHECKED
 };
 #undef X
 #define X(bit, name, ...) extern const struct pawl__tie pawl__tie_##name;

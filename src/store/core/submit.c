@@ -47,7 +47,7 @@ static void fill(struct pawl__set *set, struct pawl__row *row, const struct pawl
                                .found = PAWL__FOUND_LIVE,
                                .need = row->need,
                                .has = PAWL__NEED_ALL,
-                               .notes = row->notes,
+                               .run_data = row->run_data,
                                .may_go = row->may_go,
                                .state = birth->settled.state,
                                .lane = row->lane,

@@ -116,7 +116,7 @@ static void a_submit_that_fails_late_is_taken_back(void **state)
     assert_int_equal(b->held_count, 2);
     assert_int_equal(b->put[PAWL__TABLE_KEY_DROP], 0);
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 0);
-    assert_false(b->set.tale.control);
+    assert_false(b->set.notices.control);
     assert_int_equal(counted(b, PAWL_STATE_ACTIVE), -1);
     assert_int_equal(counted(b, PAWL_STATE_COMPLETED), 1);
     assert_int_equal(counted(b, PAWL_STATE_AVAILABLE), 0);

@@ -53,7 +53,7 @@ struct pawl__new {
 };
 
 /* What claims and sweeps ask before they begin; see pawl__quick.peek. */
-struct pawl__look {
+struct pawl__peek {
     const uint32_t *lanes; /* those that claims may take from: indexes in the catalogue */
     size_t lane_count;
     uint32_t ended_states, old_states; /* of live and of archived jobs; at least so old: */
@@ -121,7 +121,7 @@ typedef enum pawl_err pawl__match_fn(struct pawl__backend *backend,
                                      struct pawl__arena *arena, struct pawl_job_id **ids,
                                      size_t *count);
 typedef enum pawl_err pawl__scan_ready_fn(struct pawl__backend *backend, struct pawl__claim *claim);
-typedef bool pawl__peek_fn(struct pawl__backend *backend, struct pawl__look *look);
+typedef bool pawl__peek_fn(struct pawl__backend *backend, struct pawl__peek *peek);
 
 /* Fast paths, each of which may be NULL: the set does the same with more work. None of them moves a
  * job with ties. submit_plain writes new ones as well: no rule is told that a job came. */

@@ -61,38 +61,38 @@ static enum pawl_err check(struct pawl__set *set, const struct pawl__row *row,
 }
 
 /* NULL: there is nothing to be checked, now or ever. */
-static struct pawl__row *find(struct pawl__set *set, const struct pawl__unsettled *told)
+static struct pawl__row *find(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    struct pawl__row *row = pawl__set_find(set, told->id);
+    struct pawl__row *row = pawl__set_find(set, entry->id);
     return row && pawl__settle_entries(row) & PAWL__TIE_UNCHECKED ? row : NULL;
 }
 
 /* Does the job come straight from its submission, and not back from an end? */
-static bool is_first(const struct pawl__unsettled *told)
+static bool is_first(const struct pawl__unsettled *entry)
 {
-    return told->from == PAWL_STATE_NONE;
+    return entry->from == PAWL_STATE_NONE;
 }
 
 /* Was it submitted to stay pending? */
-static bool stays(const struct pawl__unsettled *told)
+static bool stays(const struct pawl__unsettled *entry)
 {
-    return is_first(told) && told->to == PAWL_STATE_PENDING;
+    return is_first(entry) && entry->to == PAWL_STATE_PENDING;
 }
 
 /* It is pending and was paused: it is let go when it is resumed. */
-static bool is_paused(const struct pawl__row *row, const struct pawl__unsettled *told)
+static bool is_paused(const struct pawl__row *row, const struct pawl__unsettled *entry)
 {
-    return !stays(told) && row->state == PAWL_STATE_PAUSED &&
+    return !stays(entry) && row->state == PAWL_STATE_PAUSED &&
            row->paused_from == PAWL_STATE_PENDING;
 }
 
 /* All keys of a round are asked for together. There is a bound on their number, so those that will
  * not be taken now are not among them. */
-static void want_unchecked(struct pawl__set *set, const struct pawl__unsettled *told)
+static void want_unchecked(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    const struct pawl__row *row = find(set, told);
+    const struct pawl__row *row = find(set, entry);
     struct pawl__key key;
-    if (!row || is_paused(row, told)) return;
+    if (!row || is_paused(row, entry)) return;
     if (!check(set, row, &key, NULL) && key.kind) pawl__set_want_key(set, key.digest);
 }
 
@@ -198,38 +198,39 @@ static bool is_waiting(const struct pawl__row *row)
 }
 
 /* The tie of a job that ends here stays: it is checked again when it comes back. */
-static void decide(struct pawl__set *set, struct pawl__row *row, const struct pawl__unsettled *told,
-                   const struct pawl__key *key, enum pawl_err err, struct pawl_diag *diag)
+static void decide(struct pawl__set *set, struct pawl__row *row,
+                   const struct pawl__unsettled *entry, const struct pawl__key *key,
+                   enum pawl_err err, struct pawl_diag *diag)
 {
     row->was.entries &= ~PAWL__TIE_UNCHECKED; // it is being followed up
-    if (!err && key->kind && is_first(told) && is_replaced(set, row, key)) {
+    if (!err && key->kind && is_first(entry) && is_replaced(set, row, key)) {
         if (pawl__key_replace(set, row)) set->failed = true;
         return;
     }
-    if (!err && key->kind) err = take_key(set, row, key, told->delay_ms, diag);
+    if (!err && key->kind) err = take_key(set, row, key, entry->delay_ms, diag);
     if (err) {
         refuse(set, row, diag->text);
         return;
     }
     pawl__settle_own(set, row, PAWL__TIE_UNCHECKED);
-    if (is_waiting(row) && !stays(told)) let_go(set, row);
+    if (is_waiting(row) && !stays(entry)) let_go(set, row);
 }
 
 /* It is pending, unless an operator was faster. */
-static bool follow_unchecked(struct pawl__set *set, const struct pawl__unsettled *told)
+static bool follow_unchecked(struct pawl__set *set, const struct pawl__unsettled *entry)
 {
-    struct pawl__row *row = find(set, told);
+    struct pawl__row *row = find(set, entry);
     struct pawl_diag diag = { 0 };
     struct pawl__key key;
     if (!row) return true;
-    if (is_paused(row, told)) return false;
+    if (is_paused(row, entry)) return false;
     enum pawl_err err = check(set, row, &key, &diag);
     if (!err && key.kind) {
         const struct pawl__set_key *asked = pawl__set_want_key(set, key.digest);
         if (!asked || !asked->read) return true; // it is called again
         if (is_held(set, asked)) return false;
     }
-    decide(set, row, told, &key, err, &diag);
+    decide(set, row, entry, &key, err, &diag);
     return true;
 }
 

@@ -28,19 +28,19 @@ static int64_t last_line(const struct pawl__backend *mem, struct pawl_job_id of)
     return found ? ((const struct pawl__log_line *)row->data)->line : 0;
 }
 
-static void read_notes(const struct pawl__backend *mem, struct pawl__row *row)
+static void read_run_data(const struct pawl__backend *mem, struct pawl__row *row)
 {
     const struct pawl__mem_row *progress = pawl__mem_first_of(mem, PAWL__MEM_PROGRESS, row->id);
     const struct pawl__mem_row *checkpoint = pawl__mem_first_of(mem, PAWL__MEM_CHECKPOINT, row->id);
     if (progress) {
-        row->notes->progress = *(const struct pawl__progress *)progress->data;
-        row->notes->progress.row = row;
+        row->run_data->progress = *(const struct pawl__progress *)progress->data;
+        row->run_data->progress.row = row;
     }
     if (checkpoint) {
-        row->notes->checkpoint.sequence =
+        row->run_data->checkpoint.sequence =
             ((const struct pawl__checkpoint *)checkpoint->data)->sequence;
     }
-    row->notes->lines = last_line(mem, row->id);
+    row->run_data->lines = last_line(mem, row->id);
 }
 
 /* What a worker is told outlives the transaction. */
@@ -71,7 +71,7 @@ static void read_row(struct pawl__backend *mem, struct pawl__row *row,
     pawl__row_loaded(&mem->set, row, job->archived ? PAWL__FOUND_ARCHIVED : PAWL__FOUND_LIVE);
     uint8_t lacks = row->need & ~row->has; // what it has, rules may have changed
     if (lacks & PAWL__NEED_CRASHES) row->crashes = count_crashes(mem, row);
-    if (lacks & PAWL__NEED_NOTES) read_notes(mem, row);
+    if (lacks & PAWL__NEED_RUN_DATA) read_run_data(mem, row);
     if (lacks & PAWL__NEED_JOB && !job->archived) read_job(mem, row, from);
 }
 

@@ -118,12 +118,12 @@ static enum pawl_err apply(struct pawl__backend *mem, struct pawl__op **ops, siz
 
 static void note(struct pawl__backend *mem, bool all_moves)
 {
-    mem->set.tale.all_moves = all_moves;
+    mem->set.notices.all_moves = all_moves;
 }
 
-static bool told(struct pawl__backend *mem, struct pawl__notice *out)
+static bool get_notice(struct pawl__backend *mem, struct pawl__notice *out)
 {
-    return pawl__tale_tell(&mem->set.tale, mem->set.now_ms, out);
+    return pawl__notices_get(&mem->set.notices, mem->set.now_ms, out);
 }
 
 const struct pawl__core_table pawl__mem_core = {
@@ -232,7 +232,7 @@ const struct pawl__backend_table pawl__backend_memory = {
     .apply = apply,
     .reopen = reopen,
     .note = note,
-    .told = told,
+    .get_notice = get_notice,
     .wake = wake,
     .identify = identify,
     .get = pawl__mem_get,

@@ -20,7 +20,7 @@
  * Threads: a session of the committer has a struct pawl__backend of its own, so the writer's
  * connection, the lanes and what is gathered belong to the one thread that has the session. What
  * there is once for all of them is the first one's, the `home`: readers take a connection from its
- * pool; its herald and its janitor have a thread and a connection each. */
+ * pool; the messenger of its channel and its janitor have a thread and a connection each. */
 #ifndef PAWL_STORE_POSTGRES_H
 #define PAWL_STORE_POSTGRES_H
 
@@ -37,7 +37,7 @@
 #include "store/core/set.h"
 #include "store/core/control.h"
 #include "store/sql/scan.h"
-#include "store/tale.h"
+#include "store/notices.h"
 
 #include "postgres_sql.h"
 
@@ -138,7 +138,7 @@ struct pawl__pg_open {
 
 enum pawl_err pawl__pg_connect(const struct pawl__pg_open *how, struct pawl__pg_conn *out,
                                struct pawl_diag *diag);
-/* Without pipeline mode and settings: for migrations and the herald. */
+/* Without pipeline mode and settings: for migrations and the channel. */
 enum pawl_err pawl__pg_connect_plain(const struct pawl__pg_open *how, PGconn **out,
                                      struct pawl_diag *diag);
 void pawl__pg_conn_release(struct pawl__pg_conn *conn);
@@ -355,7 +355,7 @@ pawl__promote_plain_fn pawl__pg_promote_plain;
 pawl__next_due_fn pawl__pg_next_due;
 pawl__scan_ended_fn pawl__pg_scan_ended;
 pawl__scan_ready_fn pawl__pg_scan_ready, pawl__pg_claim_plain;
-pawl__peek_fn pawl__pg_look;
+pawl__peek_fn pawl__pg_peek;
 pawl__begin_fn pawl__pg_begin;
 pawl__commit_fn pawl__pg_commit;
 pawl__rollback_fn pawl__pg_rollback;
@@ -396,7 +396,7 @@ enum pawl_err pawl__pg_ids_sorted(struct pawl__backend *pg, const PGresult *rows
                                   struct pawl_job_id **out);
 bool pawl__pg_ids_have(const struct pawl_job_id *ids, size_t count, struct pawl_job_id id);
 
-/* ---- other processes (herald.c) ---- */
+/* ---- other processes (channel.c) ---- */
 
 pawl__wake_fn pawl__pg_wake;
 pawl__identify_fn pawl__pg_identify;

@@ -65,8 +65,8 @@ static enum pawl_err ask(struct pawl__reader *reader, int slot, enum pawl__read 
     return PAWL_OK;
 }
 
-static enum pawl_err tell(struct pawl__reader *reader, enum pawl__read what,
-                          const struct pawl__value *values)
+static enum pawl_err write_row(struct pawl__reader *reader, enum pawl__read what,
+                               const struct pawl__value *values)
 {
     call(conn_of(reader), what, values);
     pawl__pg_send(conn_of(reader));
@@ -172,7 +172,7 @@ const struct pawl__reads pawl__pg_reads = {
     .run = run,
     .next = next,
     .row = row,
-    .tell = tell,
+    .write = write_row,
     .next_job = next_job,
     .job = job,
     .position = position,

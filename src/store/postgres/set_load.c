@@ -10,7 +10,7 @@ enum { LOOKS_MAX = 8 };
 
 /* A statement that takes the ids of jobs: which of the unread rows it is asked about, where its
  * answer is kept, and what is made of a row of that, which begins with the id. */
-struct look {
+struct lookup {
     enum pawl__pg sql;
     int ids; /* its parameter */
     int slot;
@@ -18,44 +18,44 @@ struct look {
     enum pawl_err (*read)(struct pawl__backend *pg, const PGresult *rows, int at,
                           struct pawl__row *row);
 };
-#define LOOK(name, slot, wants, read)                                                              \
+#define LOOKUP(name, slot, wants, read)                                                            \
     {                                                                                              \
         PG_##name, PG_##name##_ids, slot, wants, read                                              \
     }
 
 enum { SLOT_ROWS, SLOT_SHARED, SLOT_KNOWN, SLOT_CRASHES, SLOT_JOBS };
-enum { SLOT_PROGRESS, SLOT_NOTES };
+enum { SLOT_PROGRESS, SLOT_RUN_DATA };
 
 /* False: no row wants it, and the answer is empty. */
-static bool send_look(struct pawl__backend *pg, const struct look *look)
+static bool send_lookup(struct pawl__backend *pg, const struct lookup *lookup)
 {
     struct pawl__pg_conn *conn = &pg->writer;
-    pawl__pg_call(conn, look->sql);
-    struct pawl__pg_list *ids = pawl__pg_list(conn, look->ids, PAWL__PG_IDS);
+    pawl__pg_call(conn, lookup->sql);
+    struct pawl__pg_list *ids = pawl__pg_list(conn, lookup->ids, PAWL__PG_IDS);
     for (size_t i = 0; i < pg->set.unread_count; i++) {
         const struct pawl__row *row = pg->set.unread[i];
-        if (look->wants(row)) pawl__pg_list_add_id(ids, row->id);
+        if (lookup->wants(row)) pawl__pg_list_add_id(ids, row->id);
     }
-    if (look->sql == PG_SET_JOB) {
+    if (lookup->sql == PG_SET_JOB) {
         int64_t max = pg->set.args_max;
         pawl__pg_bind(conn, PG_SET_JOB_args_max, max ? max : INT64_MAX);
     }
     if (ids->count) {
-        pawl__pg_send_keep(conn, look->slot);
+        pawl__pg_send_keep(conn, lookup->slot);
     } else {
-        pawl__pg_drop(conn, look->slot);
+        pawl__pg_drop(conn, lookup->slot);
     }
     return ids->count > 0;
 }
 
-static enum pawl_err read_look(struct pawl__backend *pg, const struct look *look)
+static enum pawl_err read_lookup(struct pawl__backend *pg, const struct lookup *lookup)
 {
-    const PGresult *rows = pg->writer.kept[look->slot];
+    const PGresult *rows = pg->writer.kept[lookup->slot];
     enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < PQntuples(rows); i++) { // NULL has none
         struct pawl__row *row = pawl__set_find(&pg->set, pawl__pg_id(rows, i, 0));
         assert(row);
-        err = look->read(pg, rows, i, row);
+        err = lookup->read(pg, rows, i, row);
     }
     return err;
 }
@@ -138,15 +138,15 @@ static enum pawl_err read_known(struct pawl__backend *pg, const PGresult *rows, 
 }
 
 /* What is in neither table, as of one instant, is absent. */
-static enum pawl_err look_in_archive(struct pawl__backend *pg, const struct look *archived)
+static enum pawl_err look_in_archive(struct pawl__backend *pg, const struct lookup *archived)
 {
-    static const struct look known = LOOK(SET_KNOWN, SLOT_KNOWN, is_unread, read_known);
-    (void)send_look(pg, archived);
-    (void)send_look(pg, &known);
+    static const struct lookup known = LOOKUP(SET_KNOWN, SLOT_KNOWN, is_unread, read_known);
+    (void)send_lookup(pg, archived);
+    (void)send_lookup(pg, &known);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
-    if (!err) err = read_look(pg, archived);
+    if (!err) err = read_lookup(pg, archived);
     if (!err) settle_unread(pg, PAWL__FOUND_ABSENT);
-    return err ? err : read_look(pg, &known);
+    return err ? err : read_lookup(pg, &known);
 }
 
 /* Jobs that were not found live. A job moves to the archive, which is the order in which it is
@@ -154,15 +154,15 @@ static enum pawl_err look_in_archive(struct pawl__backend *pg, const struct look
  */
 static enum pawl_err look_again(struct pawl__backend *pg)
 {
-    static const struct look archived = LOOK(SET_ARCHIVED, SLOT_ROWS, is_unread, read_archived);
-    static const struct look back = LOOK(SET_LIVE, SLOT_ROWS, is_unread, read_live);
+    static const struct lookup archived = LOOKUP(SET_ARCHIVED, SLOT_ROWS, is_unread, read_archived);
+    static const struct lookup back = LOOKUP(SET_LIVE, SLOT_ROWS, is_unread, read_live);
     enum pawl_err err = PAWL_OK;
     for (int i = 0; !err && i < LOOKS_MAX && has_unread(pg); i++) {
         err = look_in_archive(pg, &archived);
         if (err || !has_unread(pg)) return err;
-        (void)send_look(pg, &back);
+        (void)send_lookup(pg, &back);
         err = pawl__pg_sync(&pg->writer, pg->set.diag);
-        if (!err) err = read_look(pg, &back);
+        if (!err) err = read_lookup(pg, &back);
     }
     if (err || !has_unread(pg)) return err;
     pg->writer.again = true; // nothing has happened so far
@@ -173,8 +173,8 @@ static enum pawl_err look_again(struct pawl__backend *pg)
 /* The same without waiting: what is known and was not read is held by others, or has just moved. */
 static enum pawl_err look_past(struct pawl__backend *pg)
 {
-    static const struct look archived =
-        LOOK(SET_ARCHIVED_FREE, SLOT_ROWS, is_unread, read_archived);
+    static const struct lookup archived =
+        LOOKUP(SET_ARCHIVED_FREE, SLOT_ROWS, is_unread, read_archived);
     enum pawl_err err = has_unread(pg) ? look_in_archive(pg, &archived) : PAWL_OK;
     if (!err) settle_unread(pg, PAWL__FOUND_HELD);
     return err;
@@ -224,22 +224,22 @@ static enum pawl_err read_job(struct pawl__backend *pg, const PGresult *rows, in
     return PAWL_OK;
 }
 
-static bool lacks_notes(const struct pawl__row *row)
+static bool lacks_run_data(const struct pawl__row *row)
 {
     bool known = row->found == PAWL__FOUND_LIVE || row->found == PAWL__FOUND_ARCHIVED;
-    return known && (row->need & ~row->has & PAWL__NEED_NOTES);
+    return known && (row->need & ~row->has & PAWL__NEED_RUN_DATA);
 }
 
 static bool lacks_progress(const struct pawl__row *row)
 {
-    return lacks_notes(row) && row->notes->reports;
+    return lacks_run_data(row) && row->run_data->reports;
 }
 
 static enum pawl_err read_progress(struct pawl__backend *pg, const PGresult *rows, int at,
                                    struct pawl__row *row)
 {
     const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_PROGRESS];
-    struct pawl__progress *progress = &row->notes->progress;
+    struct pawl__progress *progress = &row->run_data->progress;
     progress->row = row;
     if (pawl__pg_read(rows, at, 1, of->fields, of->count, &pg->set.arena, progress)) {
         pg->set.failed = true;
@@ -247,52 +247,54 @@ static enum pawl_err read_progress(struct pawl__backend *pg, const PGresult *row
     return PAWL_OK;
 }
 
-static enum pawl_err read_notes(struct pawl__backend *pg, const PGresult *rows, int at,
-                                struct pawl__row *row)
+static enum pawl_err read_run_data(struct pawl__backend *pg, const PGresult *rows, int at,
+                                   struct pawl__row *row)
 {
     (void)pg;
-    row->notes->checkpoint.sequence = pawl__pg_int(rows, at, 1);
-    row->notes->lines = pawl__pg_int(rows, at, 2);
+    row->run_data->checkpoint.sequence = pawl__pg_int(rows, at, 1);
+    row->run_data->lines = pawl__pg_int(rows, at, 2);
     return PAWL_OK;
 }
 
 /* ---- together ---- */
 
 /* The first look, where most jobs are. */
-static const struct look live = LOOK(SET_LIVE, SLOT_ROWS, is_unread_own, read_live);
-static const struct look live_free = LOOK(SET_LIVE_FREE, SLOT_ROWS, is_unread_own, read_live);
-static const struct look shared = LOOK(SET_LIVE_SHARED, SLOT_SHARED, is_unread_shared, read_live);
-static const struct look asked = LOOK(SET_KNOWN, SLOT_KNOWN, is_asked, read_asked);
-static const struct look crashes = LOOK(SET_CRASHES, SLOT_CRASHES, lacks_crashes, read_crash);
-static const struct look jobs = LOOK(SET_JOB, SLOT_JOBS, needs_job, read_job);
+static const struct lookup live = LOOKUP(SET_LIVE, SLOT_ROWS, is_unread_own, read_live);
+static const struct lookup live_free = LOOKUP(SET_LIVE_FREE, SLOT_ROWS, is_unread_own, read_live);
+static const struct lookup shared =
+    LOOKUP(SET_LIVE_SHARED, SLOT_SHARED, is_unread_shared, read_live);
+static const struct lookup asked = LOOKUP(SET_KNOWN, SLOT_KNOWN, is_asked, read_asked);
+static const struct lookup crashes = LOOKUP(SET_CRASHES, SLOT_CRASHES, lacks_crashes, read_crash);
+static const struct lookup jobs = LOOKUP(SET_JOB, SLOT_JOBS, needs_job, read_job);
 
-static enum pawl_err load_notes(struct pawl__backend *pg)
+static enum pawl_err load_run_data(struct pawl__backend *pg)
 {
-    static const struct look progress =
-        LOOK(SET_PROGRESS_READ, SLOT_PROGRESS, lacks_progress, read_progress);
-    static const struct look notes = LOOK(SET_NOTES_READ, SLOT_NOTES, lacks_notes, read_notes);
-    (void)send_look(pg, &progress);
-    if (!send_look(pg, &notes)) return PAWL_OK; // and no progress is asked for either
+    static const struct lookup progress =
+        LOOKUP(SET_PROGRESS_READ, SLOT_PROGRESS, lacks_progress, read_progress);
+    static const struct lookup run_data =
+        LOOKUP(SET_RUN_DATA_READ, SLOT_RUN_DATA, lacks_run_data, read_run_data);
+    (void)send_lookup(pg, &progress);
+    if (!send_lookup(pg, &run_data)) return PAWL_OK; // and no progress is asked for either
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
-    if (!err) err = read_look(pg, &progress);
-    return err ? err : read_look(pg, &notes);
+    if (!err) err = read_lookup(pg, &progress);
+    return err ? err : read_lookup(pg, &run_data);
 }
 
 /* One round trip, if all are live, and one more for notes. */
 enum pawl_err pawl__pg_set_load(struct pawl__backend *pg, struct pawl__set *set, bool wait)
 {
-    const struct look *looks[] = { wait ? &live : &live_free, &shared, &asked, &crashes, &jobs };
+    const struct lookup *looks[] = { wait ? &live : &live_free, &shared, &asked, &crashes, &jobs };
     enum { ROWS = 3, LOOKS = sizeof looks / sizeof *looks };
     for (size_t i = 0; i < set->unread_count; i++) {
         if (is_asked(set->unread[i])) set->unread[i]->found = PAWL__FOUND_ABSENT; // or is found
     }
     for (int i = 0; i < LOOKS; i++) {
-        (void)send_look(pg, looks[i]);
+        (void)send_lookup(pg, looks[i]);
     }
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     for (int i = 0; !err && i < LOOKS; i++) {
         if (i == ROWS) err = wait ? look_again(pg) : look_past(pg);
-        if (!err) err = read_look(pg, looks[i]);
+        if (!err) err = read_lookup(pg, looks[i]);
     }
-    return err ? err : load_notes(pg);
+    return err ? err : load_run_data(pg);
 }

@@ -152,7 +152,7 @@ static enum pawl_err say(struct pawl__line *line, const char *text, struct pawl_
     return ask(redis, redis->speaks, words, "speak on", diag);
 }
 
-static void take(const redisReply *reply, pawl__said_fn *fn, void *ctx)
+static void take(const redisReply *reply, pawl__received_fn *fn, void *ctx)
 {
     bool message = reply->type == REDIS_REPLY_ARRAY && reply->elements == MESSAGE_PARTS &&
                    reply->element[0]->type == REDIS_REPLY_STRING &&
@@ -161,7 +161,7 @@ static void take(const redisReply *reply, pawl__said_fn *fn, void *ctx)
 }
 
 /* Those that are read already. */
-static bool take_all(redisContext *conn, pawl__said_fn *fn, void *ctx)
+static bool take_all(redisContext *conn, pawl__received_fn *fn, void *ctx)
 {
     for (;;) {
         void *reply = NULL;
@@ -178,7 +178,7 @@ static bool has_come(const redisContext *conn)
     return poll(&fd, 1, 0) == 1;
 }
 
-static enum pawl_err read_all(struct pawl__line *line, pawl__said_fn *fn, void *ctx,
+static enum pawl_err read_all(struct pawl__line *line, pawl__received_fn *fn, void *ctx,
                               struct pawl_diag *diag)
 {
     struct redis *redis = of(line);

@@ -28,7 +28,7 @@ static void fail_all(struct parcel *parcel, enum pawl_err err, const struct pawl
 }
 
 /* One answer. Its text moves into the op's arena, because payloads stay part of it. */
-static void hear_one(const struct parcel *parcel, struct pawl__op *op, struct pawl_span text)
+static void read_one(const struct parcel *parcel, struct pawl__op *op, struct pawl_span text)
 {
     struct pawl_diag why = { 0 }, diag;
     struct pawl__wire_answer answer;
@@ -44,10 +44,10 @@ static void hear_one(const struct parcel *parcel, struct pawl__op *op, struct pa
         pawl__rm_op_fail(op, err, &diag);
         return;
     }
-    pawl__rm_op_hear(op, &answer);
+    pawl__rm_op_answer(op, &answer);
 }
 
-static enum pawl_err hear_all(struct parcel *parcel, struct pawl_span reply,
+static enum pawl_err read_all(struct parcel *parcel, struct pawl_span reply,
                               struct pawl__arena *scratch, struct pawl_diag *diag)
 {
     struct pawl__json json;
@@ -63,7 +63,7 @@ static enum pawl_err hear_all(struct parcel *parcel, struct pawl_span reply,
     }
     uint32_t token = pawl__json_first(list);
     for (size_t i = 0; i < parcel->count; i++) {
-        hear_one(parcel, parcel->ops[parcel->first + i], pawl__json_span(&json, token));
+        read_one(parcel, parcel->ops[parcel->first + i], pawl__json_span(&json, token));
         token = json.tokens[token].next;
     }
     return PAWL_OK;
@@ -127,7 +127,7 @@ static void send_parcel(struct parcel *parcel)
                                             : pawl__rm_call(parcel->backend, &call, &diag);
     if (!err) {
         struct pawl_span reply = { call.reply.at ? call.reply.at : "", call.reply.len };
-        err = hear_all(parcel, reply, &scratch, &diag);
+        err = read_all(parcel, reply, &scratch, &diag);
         if (err) fail_all(parcel, err, &diag);
     } else if (call.in_doubt) {
         look_for_lost(parcel, &scratch, err, &diag);

@@ -90,7 +90,7 @@ static enum pawl_err say_claim(const struct pawl__op *op, struct pawl__arena *sc
 /* ---- heard by hand ---- */
 
 /* An answer that lacks what the question was about. */
-static void hear_nonsense(struct pawl__op *op)
+static void read_nonsense(struct pawl__op *op)
 {
     op->err = pawl__fail(op->diag, PAWL_ERR_UNSUPPORTED,
                          "the server's answer does not fit; use the same version of pawl on both "
@@ -98,27 +98,27 @@ static void hear_nonsense(struct pawl__op *op)
 }
 
 /* Into the caller's list. */
-static void hear_submitted(struct pawl__op *op, const struct pawl__wire_answer *answer)
+static void read_submitted(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
     if (answer->submitted_count != op->submit.count) {
-        hear_nonsense(op);
+        read_nonsense(op);
         return;
     }
     memcpy(op->submit.out, answer->submitted, op->submit.count * sizeof *op->submit.out);
 }
 
 /* The list is the caller's to change: both live in the op's arena. */
-static void hear_jobs(struct pawl__op *op, const struct pawl__wire_answer *answer)
+static void read_jobs(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
     op->claim.jobs = (struct pawl_job *)answer->jobs;
     op->claim.job_count = answer->job_count;
 }
 
 /* Into the caller's list, of enums. */
-static void hear_results(struct pawl__op *op, const struct pawl__wire_answer *answer)
+static void read_results(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
     if (answer->result_count != op->extend.count) {
-        hear_nonsense(op);
+        read_nonsense(op);
         return;
     }
     for (size_t i = 0; i < op->extend.count; i++) {
@@ -130,11 +130,11 @@ static void hear_results(struct pawl__op *op, const struct pawl__wire_answer *an
 
 /* Of an operation, or of its answer; see wire/ops.h. */
 struct member {
-    enum { END, SAME, SPAN, AT, ALWAYS, SAY, HEAR } how;
+    enum { END, SAME, SPAN, AT, ALWAYS, SAY, READ } how;
     uint16_t wire, op, bytes; /* offsets, and how long it is on the wire */
     enum pawl_err (*say)(const struct pawl__op *op, struct pawl__arena *scratch,
                          struct pawl__wire_op *out, struct pawl_diag *diag);
-    void (*hear)(struct pawl__op *op, const struct pawl__wire_answer *answer);
+    void (*read)(struct pawl__op *op, const struct pawl__wire_answer *answer);
 };
 
 /* clang-format off */
@@ -167,7 +167,7 @@ PAWL__WIRE_OPS(X)
 #define ASK_HAND(member, ...) { .how = SAY, .say = say_##member },
 #define ANSWER_SAME(...) PLAIN(SAME, struct pawl__wire_answer, __VA_ARGS__)
 #define ANSWER_ALWAYS(...) PLAIN(ALWAYS, struct pawl__wire_answer, __VA_ARGS__)
-#define ANSWER_HAND(member, ...) { .how = HEAR, .hear = hear_##member },
+#define ANSWER_HAND(member, ...) { .how = READ, .read = read_##member },
 #define ASK(how, ...) ASK_##how(__VA_ARGS__)
 #define ANSWER(how, ...) ANSWER_##how(__VA_ARGS__)
 #define NOTHING(...)
@@ -239,7 +239,7 @@ void pawl__rm_op_fail(struct pawl__op *op, enum pawl_err err, const struct pawl_
 }
 
 /* The server's calls say which job of a batch is to blame, and so will the caller's. */
-static void hear_blame(struct pawl__op *op, const struct pawl__wire_answer *answer,
+static void read_blame(struct pawl__op *op, const struct pawl__wire_answer *answer,
                        const char **field, const char **text)
 {
     char mark[32];
@@ -252,23 +252,23 @@ static void hear_blame(struct pawl__op *op, const struct pawl__wire_answer *answ
     if (strncmp(*text, mark, len) == 0 && strncmp(*text + len, ": ", 2) == 0) *text += len + 2;
 }
 
-static void hear_refusal(struct pawl__op *op, const struct pawl__wire_answer *answer)
+static void read_refusal(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
     const char *field = answer->field ? answer->field : "";
     const char *text = answer->text ? answer->text : pawl_err_text(answer->err);
-    if (op->kind == PAWL__OP_SUBMIT) hear_blame(op, answer, &field, &text);
+    if (op->kind == PAWL__OP_SUBMIT) read_blame(op, answer, &field, &text);
     op->err = pawl__fail_field(op->diag, answer->err, field, "%s", text);
 }
 
-void pawl__rm_op_hear(struct pawl__op *op, const struct pawl__wire_answer *answer)
+void pawl__rm_op_answer(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
     op->now_ms = answer->now_ms;
     op->err = PAWL_OK;
-    if (answer->err) hear_refusal(op, answer);
+    if (answer->err) read_refusal(op, answer);
     for (const struct member *member = forms[form_of(op)].answers; member->how != END; member++) {
         if (answer->err && member->how != ALWAYS) continue;
-        if (member->how == HEAR) {
-            member->hear(op, answer);
+        if (member->how == READ) {
+            member->read(op, answer);
         } else {
             memcpy((char *)op + member->op, (const char *)answer + member->wire, member->bytes);
         }

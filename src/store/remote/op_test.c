@@ -177,7 +177,7 @@ static const char everything[] =
     "\"results\":[0,0],\"from\":\"active\",\"to\":\"cancelled\",\"moved\":4,\"before\":5,"
     "\"sequence\":6,\"fence\":7,\"started_at_ms\":8,\"census\":{\"alive\":9}}";
 
-static void hear(struct pawl__op *op, const char *text)
+static void read_answer(struct pawl__op *op, const char *text)
 {
     struct pawl__wire_answer answer;
     struct pawl_diag diag = { 0 };
@@ -185,14 +185,14 @@ static void hear(struct pawl__op *op, const char *text)
                                         &pawl__wire_answer_shape, false, &op->arena, &answer,
                                         &diag);
     if (err) fail_msg("%s in %s", diag.text, text);
-    pawl__rm_op_hear(op, &answer);
+    pawl__rm_op_answer(op, &answer);
 }
 
 static void runs_hear_what_became_of_them(void **state)
 {
     (void)state;
     struct pawl__op op = { .kind = PAWL__OP_FAIL, .err = PAWL_ERR_IO };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.err, PAWL_OK);
     assert_int_equal(op.now_ms, 1);
     assert_int_equal(op.fail.to, PAWL_STATE_RETRYABLE);
@@ -203,12 +203,12 @@ static void runs_hear_what_became_of_them(void **state)
     enum pawl_err results[] = { PAWL_ERR_IO, PAWL_ERR_IO };
     op = (struct pawl__op){ .kind = PAWL__OP_EXTEND,
                             .extend = { .refs = runs, .count = 2, .results = results } };
-    hear(&op, "{\"results\":[0,9]}");
+    read_answer(&op, "{\"results\":[0,9]}");
     assert_int_equal(results[0], PAWL_OK);
     assert_int_equal(results[1], 9);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_CHECKPOINT };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.checkpoint.sequence, 6);
     pawl__arena_release(&op.arena);
 }
@@ -219,12 +219,12 @@ static void submits_and_claims_hear_of_jobs(void **state)
     struct pawl_submitted out[1] = { { .state = PAWL_STATE_NONE } };
     struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
                            .submit = { .jobs = &job, .count = 1, .out = out } };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(out[0].state, PAWL_STATE_AVAILABLE);
     assert_memory_equal(&out[0].id, &job.id, sizeof job.id);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_CLAIM };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.claim.job_count, 2);
     assert_string_equal(op.claim.jobs[0].type, "t");
     assert_true(op.claim.more);
@@ -235,24 +235,24 @@ static void operators_hear_of_moves(void **state)
 {
     (void)state;
     struct pawl__op op = { .kind = PAWL__OP_CONTROL };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.control.from, PAWL_STATE_ACTIVE);
     assert_int_equal(op.control.to, PAWL_STATE_CANCELLED);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_BULK };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.bulk.moved, 4);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_PRIORITY };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.priority.before, 5);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_LOCK_TRY };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.lock.fence, 7);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_LOCK_RENEW };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.lock.fence, 0);
     pawl__arena_release(&op.arena);
 }
@@ -261,11 +261,11 @@ static void nodes_hear_when_they_began(void **state)
 {
     (void)state;
     struct pawl__op op = { .kind = PAWL__OP_NODE_JOIN };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.node.started_at_ms, 8);
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_NODE_PUT, .node = { .started_at_ms = 2 } };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.node.census.alive, 9);
     assert_int_equal(op.node.started_at_ms, 2);
     pawl__arena_release(&op.arena);
@@ -276,7 +276,7 @@ static void refusals_name_what_is_to_blame(void **state)
     (void)state;
     struct pawl_diag diag = { 0 };
     struct pawl__op op = { .kind = PAWL__OP_CONTROL, .diag = &diag };
-    hear(&op, "{\"err\":\"STATE\",\"text\":\"no\",\"from\":\"active\"}");
+    read_answer(&op, "{\"err\":\"STATE\",\"text\":\"no\",\"from\":\"active\"}");
     assert_int_equal(op.err, PAWL_ERR_STATE);
     assert_string_equal(diag.text, "no");
     assert_int_equal(op.control.from, PAWL_STATE_ACTIVE);
@@ -285,8 +285,8 @@ static void refusals_name_what_is_to_blame(void **state)
     op = (struct pawl__op){ .kind = PAWL__OP_SUBMIT,
                             .diag = &diag,
                             .submit = { .jobs = two, .count = 2 } };
-    hear(&op, "{\"err\":\"DUPLICATE\",\"field\":\"[1].type\",\"text\":\"[1]: taken\","
-              "\"failed_index\":2,\"holder\":{\"id\":\"" ID "\"}}");
+    read_answer(&op, "{\"err\":\"DUPLICATE\",\"field\":\"[1].type\",\"text\":\"[1]: taken\","
+                     "\"failed_index\":2,\"holder\":{\"id\":\"" ID "\"}}");
     assert_int_equal(op.err, PAWL_ERR_DUPLICATE);
     assert_int_equal(op.submit.failed_index, 1);
     assert_memory_equal(&op.submit.holder.id, &job.id, sizeof job.id);
@@ -294,7 +294,7 @@ static void refusals_name_what_is_to_blame(void **state)
     assert_string_equal(diag.text, "taken");
     pawl__arena_release(&op.arena);
     op = (struct pawl__op){ .kind = PAWL__OP_LOCK_TRY, .diag = &diag, .lock = { .fence = 3 } };
-    hear(&op, "{\"err\":\"HELD\"}");
+    read_answer(&op, "{\"err\":\"HELD\"}");
     assert_int_equal(op.err, PAWL_ERR_HELD);
     assert_int_equal(op.lock.fence, 3); // results are set only on success
     assert_string_equal(diag.text, pawl_err_text(PAWL_ERR_HELD));
@@ -310,14 +310,14 @@ static void answers_that_do_not_fit_are_refused(void **state)
     struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
                            .diag = &diag,
                            .submit = { .jobs = two, .count = 2, .out = out } };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.err, PAWL_ERR_UNSUPPORTED);
     pawl__arena_release(&op.arena);
     enum pawl_err results[1];
     op = (struct pawl__op){ .kind = PAWL__OP_EXTEND,
                             .diag = &diag,
                             .extend = { .refs = runs, .count = 1, .results = results } };
-    hear(&op, everything);
+    read_answer(&op, everything);
     assert_int_equal(op.err, PAWL_ERR_UNSUPPORTED);
     pawl__arena_release(&op.arena);
 }

@@ -193,7 +193,7 @@ static void note(struct pawl__backend *backend, bool all_moves)
     (void)all_moves; // the server knows its moves; its own listeners hear of them
 }
 
-static bool told(struct pawl__backend *backend, struct pawl__notice *out)
+static bool get_notice(struct pawl__backend *backend, struct pawl__notice *out)
 {
     out->ready = backend->ready;
     return backend->ready;
@@ -254,7 +254,7 @@ static const struct pawl__backend_table table = {
     .apply = pawl__rm_apply,
     .reopen = reopen_store,
     .note = note,
-    .told = told,
+    .get_notice = get_notice,
     .wake = pawl__rm_wake,
     .get = pawl__rm_get,
     .query = pawl__rm_query,

@@ -71,7 +71,7 @@ enum pawl_err pawl__rm_not_understood(const struct pawl__backend *backend,
  * it. */
 void pawl__rm_call_set(struct pawl__backend *backend, CURL *handle, struct pawl__buf *reply);
 
-/* ---- ear.c: a thread that waits for news ---- */
+/* ---- listener.c: a thread that waits for news ---- */
 
 pawl__wake_fn pawl__rm_wake;
 
@@ -104,7 +104,7 @@ PAWL_MUST_CHECK enum pawl_err pawl__rm_op_say(const struct pawl__op *op,
                                               struct pawl__arena *scratch,
                                               struct pawl__wire_op *out, struct pawl_diag *diag);
 /* What became of it. Sets err, diag and results. */
-void pawl__rm_op_hear(struct pawl__op *op, const struct pawl__wire_answer *answer);
+void pawl__rm_op_answer(struct pawl__op *op, const struct pawl__wire_answer *answer);
 void pawl__rm_op_fail(struct pawl__op *op, enum pawl_err err, const struct pawl_diag *diag);
 /* Upkeep, which the server does. */
 bool pawl__rm_op_is_idle(const struct pawl__op *op);

@@ -173,14 +173,14 @@ static const struct shape checkpoint_shape =
 enum { FAILURES, LOG, DEEDS, PROGRESS, CHECKPOINT, PARTS };
 _Static_assert((int)PARTS <= (int)PAWL__READ_JOBS, "the last slot is the job's");
 
-struct told {
+struct story_read {
     struct pawl__value job;       /* what the statements take */
     struct pawl__value id;        /* but for the audit, which outlives the job */
     const struct pawl_job *known; /* NULL: it is to be read */
     struct pawl_story *story;
 };
 
-static enum pawl_err ask_story(struct pawl__reader *reader, const struct told *told)
+static enum pawl_err ask_story(struct pawl__reader *reader, const struct story_read *read)
 {
     static const enum pawl__read parts[PARTS] = { [FAILURES] = PAWL__READ_STORY_FAILURES,
                                                   [LOG] = PAWL__READ_STORY_LOG,
@@ -188,9 +188,9 @@ static enum pawl_err ask_story(struct pawl__reader *reader, const struct told *t
                                                   [PROGRESS] = PAWL__READ_STORY_PROGRESS,
                                                   [CHECKPOINT] = PAWL__READ_STORY_CHECKPOINT };
     enum pawl_err err = PAWL_OK;
-    if (!told->known) reader->reads->ask_jobs(reader);
+    if (!read->known) reader->reads->ask_jobs(reader);
     for (int i = 0; !err && i < PARTS; i++) {
-        err = reader->reads->ask(reader, i, parts[i], i == DEEDS ? &told->id : &told->job);
+        err = reader->reads->ask(reader, i, parts[i], i == DEEDS ? &read->id : &read->job);
     }
     return err ? err : reader->reads->run(reader);
 }
@@ -229,36 +229,36 @@ static enum pawl_err read_parts(struct pawl__reader *reader, struct pawl_story *
 
 static enum pawl_err read_story(struct pawl__reader *reader, void *out)
 {
-    const struct told *told = out;
-    struct pawl_story *story = told->story;
+    const struct story_read *read = out;
+    struct pawl_story *story = read->story;
     *story = (struct pawl_story){ .progress = -1,
                                   .progress_message = "",
                                   .progress_data = { "", 0 },
                                   .checkpoint = { "", 0 },
                                   .owned = story->owned };
     bool found = true;
-    enum pawl_err err = ask_story(reader, told);
-    if (told->known) {
-        story->job = *told->known;
+    enum pawl_err err = ask_story(reader, read);
+    if (read->known) {
+        story->job = *read->known;
     } else if (!err) {
         err = reader->reads->next_job(reader, &story->job, &found);
     }
     if (err) return err;
-    return found ? read_parts(reader, story) : pawl__fail_unknown(reader->diag, told->id.id);
+    return found ? read_parts(reader, story) : pawl__fail_unknown(reader->diag, read->id.id);
 }
 
 enum pawl_err pawl__read_story(struct pawl__backend *backend, struct pawl_job_id id,
                                const struct pawl_job *known, struct pawl__arena *arena,
                                struct pawl_story *out, struct pawl_diag *diag)
 {
-    struct told told = { .job = { PAWL__VALUE_JOB, .id = id },
-                         .id = { PAWL__VALUE_ID, .id = id },
-                         .known = known,
-                         .story = out };
+    struct story_read read = { .job = { PAWL__VALUE_JOB, .id = id },
+                               .id = { PAWL__VALUE_ID, .id = id },
+                               .known = known,
+                               .story = out };
     struct pawl__reader reader = {
-        .backend = backend, .arena = arena, .diag = diag, .ids = &told.id.id, .id_count = 1
+        .backend = backend, .arena = arena, .diag = diag, .ids = &read.id.id, .id_count = 1
     };
-    return pawl__read_with(reader, read_story, &told);
+    return pawl__read_with(reader, read_story, &read);
 }
 
 /* ---- statistics ---- */

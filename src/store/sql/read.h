@@ -119,8 +119,8 @@ struct pawl__reads {
     enum pawl_err (*row)(struct pawl__reader *reader, int slot, int first,
                          const struct pawl__field *fields, size_t count, void *out);
     /* A statement that gives no rows; need not wait for the answer. */
-    enum pawl_err (*tell)(struct pawl__reader *reader, enum pawl__read what,
-                          const struct pawl__value *values);
+    enum pawl_err (*write)(struct pawl__reader *reader, enum pawl__read what,
+                           const struct pawl__value *values);
     /* The next job that there is. */
     enum pawl_err (*next_job)(struct pawl__reader *reader, struct pawl_job *job, bool *found);
     /* The job of a page's row, and the position of that. NOMEM, without a diagnosis. */

@@ -54,13 +54,13 @@ static bool next(struct pawl__reader *reader, enum pawl_err *err)
 
 void pawl__sql_note(struct pawl__backend *backend, bool all_moves)
 {
-    base_of(backend)->set->tale.all_moves = all_moves;
+    base_of(backend)->set->notices.all_moves = all_moves;
 }
 
-bool pawl__sql_told(struct pawl__backend *backend, struct pawl__notice *out)
+bool pawl__sql_get_notice(struct pawl__backend *backend, struct pawl__notice *out)
 {
     const struct pawl__set *set = base_of(backend)->set;
-    return pawl__tale_tell(&set->tale, set->now_ms, out);
+    return pawl__notices_get(&set->notices, set->now_ms, out);
 }
 
 /* ---- the catalogue ---- */
@@ -178,8 +178,8 @@ enum pawl_err pawl__sql_forget_keys(struct pawl__backend *backend, int64_t limit
     struct pawl__reader reader = open_reader(backend);
     const struct pawl__value values[] = { number(base_of(backend)->set->now_ms), number(limit) };
     enum pawl_err err = reader.reads->begin(&reader);
-    if (!err) err = reader.reads->tell(&reader, PAWL__READ_KEY_FORGET, values);
-    return err ? err : reader.reads->tell(&reader, PAWL__READ_REQUEST_FORGET, values);
+    if (!err) err = reader.reads->write(&reader, PAWL__READ_KEY_FORGET, values);
+    return err ? err : reader.reads->write(&reader, PAWL__READ_REQUEST_FORGET, values);
 }
 
 enum pawl_err pawl__sql_unsettled(struct pawl__backend *backend, int32_t ties, int64_t after,

@@ -9,7 +9,7 @@
 #include "store/sql/read.h"
 
 pawl__note_fn pawl__sql_note;
-pawl__told_fn pawl__sql_told;
+pawl__get_notice_fn pawl__sql_get_notice;
 
 /* ---- the catalogue ---- */
 

@@ -10,7 +10,7 @@ static enum pawl_err settle_in(struct pawl__backend *sq)
 {
     sq->set.now_ms = pawl__clock_wall_ms(sq->clock); // when we have the lock, not when we asked
     enum pawl_err err = pawl__sq_catalog_refresh(sq);
-    return err ? err : pawl__sq_fresh_begin(sq);
+    return err ? err : pawl__sq_head_begin(sq);
 }
 
 /* A rollback that had no memory has left its transaction open. */
@@ -37,14 +37,14 @@ enum pawl_err pawl__sq_begin(struct pawl__backend *sq, struct pawl__op **ops, si
 static enum pawl_err write_rest(struct pawl__backend *sq)
 {
     enum pawl_err err = pawl__sq_runs_flush(sq);
-    if (!err) err = pawl__sq_fresh_flush(sq);
+    if (!err) err = pawl__sq_head_flush(sq);
     return err ? err : pawl__sq_counts_flush(sq);
 }
 
 enum pawl_err pawl__sq_show(struct pawl__backend *sq, bool ready)
 {
     enum pawl_err err = pawl__sq_runs_flush(sq);
-    return err || !ready ? err : pawl__sq_fresh_absorb(sq);
+    return err || !ready ? err : pawl__sq_head_absorb(sq);
 }
 
 void pawl__sq_rollback(struct pawl__backend *sq)
@@ -73,7 +73,7 @@ enum pawl_err pawl__sq_apply_guest(struct pawl__backend *sq, struct pawl__op *op
                                    struct pawl_diag *diag)
 {
     sq->set.diag = diag;
-    pawl__tale_begin(&sq->set.tale);
+    pawl__notices_begin(&sq->set.notices);
     enum pawl_err err = settle_in(sq);
     if (!err) err = pawl__core_do(&sq->set, &op, 1);
     if (!err) err = write_rest(sq);

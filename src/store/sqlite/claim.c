@@ -2,7 +2,7 @@
  *
  * A scan reads as many rows of pawl_ready as it finds jobs, whatever the backlog: each lane is a
  * range of the table, already in order, and lanes of one queue are merged by rank, as are the
- * lane's jobs that are still in memory (fresh.c).
+ * lane's jobs that are still in memory (head.c).
  *
  * Plain jobs are given by the scan itself, up to the first one that has ties or has expired: what
  * was read is all that a claim needs, and their rows go with those of other claims (plain.c).
@@ -28,8 +28,8 @@ struct cursor {
     struct pawl__claim_lane *lane;
     struct row *rows;
     size_t count, at, chunk;
-    bool fresh;                    /* reads memory instead */
-    uint32_t fresh_at;             /* the next one there */
+    bool in_head;                  /* reads memory instead */
+    uint32_t head_at;              /* the next one there */
     bool drained;                  /* nothing behind rows[count] */
     int64_t read_rank, read_key;   /* the last one read */
     int64_t given_rank, given_key; /* the last one given out */
@@ -144,11 +144,11 @@ static enum pawl_err read_extras(struct scan *scan, struct row *row)
     return read_job(scan->sq, row->key, brief, &scan->claim->op->arena, &row->job);
 }
 
-static enum pawl_err read_fresh(struct scan *scan, struct cursor *cursor)
+static enum pawl_err read_head(struct scan *scan, struct cursor *cursor)
 {
     cursor->count = cursor->at = 0;
-    while (cursor->fresh_at && cursor->count < cursor->chunk) {
-        const struct pawl__sq_fresh_job *from = pawl__sq_fresh_at(scan->sq, cursor->fresh_at);
+    while (cursor->head_at && cursor->count < cursor->chunk) {
+        const struct pawl__sq_head_job *from = pawl__sq_head_at(scan->sq, cursor->head_at);
         struct row *row = &cursor->rows[cursor->count++];
         *row = (struct row){ .rank = from->rank, .key = from->key, .job = pawl__job_empty };
         row->job.id = pawl__sq_join(from->key, from->tail);
@@ -160,15 +160,15 @@ static enum pawl_err read_fresh(struct scan *scan, struct cursor *cursor)
         row->job.args.len = from->args_len;
         row->bytes = from->args_len;
         if (!row->job.args.at) return pawl__fail_nomem(scan->sq->set.diag);
-        cursor->fresh_at = from->next;
+        cursor->head_at = from->next;
     }
-    cursor->drained = !cursor->fresh_at;
+    cursor->drained = !cursor->head_at;
     return PAWL_OK;
 }
 
 static enum pawl_err read_chunk(struct scan *scan, struct cursor *cursor)
 {
-    if (cursor->fresh) return read_fresh(scan, cursor);
+    if (cursor->in_head) return read_head(scan, cursor);
     struct pawl__backend *sq = scan->sq;
     sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_READY_NEXT);
     pawl__sq_bind(stmt, SQL_READY_NEXT_lane, sq->set.catalog.lanes[cursor->lane->at]->id);
@@ -200,9 +200,9 @@ static enum pawl_err open_cursor(struct scan *scan, const struct cursor *how)
     return read_chunk(scan, cursor);
 }
 
-static uint32_t first_fresh(const struct scan *scan, const struct pawl__claim_lane *lane)
+static uint32_t first_in_head(const struct scan *scan, const struct pawl__claim_lane *lane)
 {
-    return scan->sq->set.catalog.lanes[lane->at]->own.fresh.first;
+    return scan->sq->set.catalog.lanes[lane->at]->own.head.first;
 }
 
 /* A cursor on each lane, and one on what it has in memory. Chunks are small when lanes are many:
@@ -213,7 +213,7 @@ static enum pawl_err open_cursors(struct scan *scan, struct pawl__claim_lane *la
     struct pawl__arena *arena = &scan->claim->op->arena;
     size_t wanted = scan->claim->wanted - scan->found, cursors = count;
     for (size_t i = 0; i < count; i++) {
-        cursors += first_fresh(scan, &lanes[i]) != 0;
+        cursors += first_in_head(scan, &lanes[i]) != 0;
     }
     size_t chunk = wanted / cursors + 1;
     if (chunk > CHUNK_MAX) chunk = CHUNK_MAX;
@@ -229,10 +229,10 @@ static enum pawl_err open_cursors(struct scan *scan, struct pawl__claim_lane *la
         };
         rows += chunk;
         err = open_cursor(scan, &how);
-        how.fresh_at = first_fresh(scan, &lanes[i]);
-        if (err || !how.fresh_at) continue;
+        how.head_at = first_in_head(scan, &lanes[i]);
+        if (err || !how.head_at) continue;
         how.rows = rows;
-        how.fresh = true;
+        how.in_head = true;
         rows += chunk;
         err = open_cursor(scan, &how);
     }
@@ -268,8 +268,8 @@ static enum pawl_err close_cursors(struct scan *scan)
         const struct cursor *cursor = &scan->cursors[i];
         struct pawl__lane *lane = sq->set.catalog.lanes[cursor->lane->at];
         if (!cursor->given_count) continue;
-        if (cursor->fresh) {
-            pawl__sq_fresh_drop(sq, lane, cursor->given_count);
+        if (cursor->in_head) {
+            pawl__sq_head_drop(sq, lane, cursor->given_count);
             continue;
         }
         bool one = cursor->given_count == 1;

@@ -511,10 +511,9 @@ static void compare_tables(struct world *world)
                                         "SELECT name FROM sqlite_schema WHERE type = 'table'", 0);
     for (char *name = strtok(tables.at, "\n"); name; name = strtok(NULL, "\n")) {
         const char *more = "";
-        if (strcmp(name, "pawl_fresh") == 0) continue; // only who gathers keeps jobs in memory
+        if (strcmp(name, "pawl_head") == 0) continue; // only who gathers keeps jobs in memory
         if (strcmp(name, "pawl_ready") == 0) {
-            more =
-                " UNION ALL SELECT lane, rank, key, 0, 0, 0 FROM pawl_fresh_job ORDER BY 1, 2, 3";
+            more = " UNION ALL SELECT lane, rank, key, 0, 0, 0 FROM pawl_head_job ORDER BY 1, 2, 3";
         }
         // that a count was once more than 0 is seen only by who does things one by one
         if (strcmp(name, "pawl_count") == 0) more = " WHERE n <> 0";

@@ -3,7 +3,7 @@
  * It is the store's own code that runs, on a backend that is made for one operation and knows
  * nothing by heart: what it has to know it reads under the lock. To every store that is open it is
  * another process, whatever process it is in: they read again what they knew when they find that
- * somebody has written, and take what is in the range of fresh jobs for granted (fresh.c).
+ * somebody has written, and take what is in the range of the queue head for granted (head.c).
  *
  * They are told at once, before the transaction has ended, for nobody tells us when it does. Who
  * hears it asks for SQLite's lock to claim something, and has it when the transaction is over. If
@@ -56,10 +56,10 @@ static void tell_others(struct pawl__backend *sq)
     const char *path = sqlite3_db_filename(sq->writer.db, "main");
     struct pawl__notice notice;
     struct pawl__wake *wake = NULL;
-    if (!path || !*path || !pawl__sql_told(sq, &notice)) return;
+    if (!path || !*path || !pawl__sql_get_notice(sq, &notice)) return;
     sq->turnstile = pawl__sq_turnstile_open(path);
     if (!pawl__sq_wake(sq, NULL, &wake, NULL) && wake) {
-        wake->table->tell(wake, &notice);
+        wake->table->send(wake, &notice);
         wake->table->close(wake);
     }
     pawl__sq_turnstile_close(sq->turnstile);

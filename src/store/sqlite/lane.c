@@ -34,7 +34,7 @@ enum pawl_err pawl__sq_catalog_refresh(struct pawl__backend *sq)
     int64_t version = found ? sqlite3_column_int64(stmt, 0) : 0;
     if (found) sqlite3_reset(stmt);
     if (!sq->catalog_stale && version == sq->data_version) return PAWL_OK;
-    sq->fresh.valid = false;
+    sq->head.valid = false;
     if (sq->catalog_stale) pawl__catalog_clear(&sq->set.catalog);
     sq->catalog_stale = true; // unless both succeed
     err = pawl__sql_catalog_read(sq, last_lane(&sq->set.catalog));

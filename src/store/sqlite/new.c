@@ -61,8 +61,8 @@ static void new_column(const void *rows, size_t at, int column, sqlite3_context 
             sqlite3_result_blob(to, row->keys.at, (int)row->keys.len, SQLITE_STATIC);
         }
         break;
-    case COL_STAND: { // the state; fresh jobs go to no other table
-        enum pawl_state state = row->fresh ? PAWL_STATE_NONE : row->settled.state;
+    case COL_STAND: { // the state; jobs in the head go to no other table
+        enum pawl_state state = row->in_head ? PAWL_STATE_NONE : row->settled.state;
         pawl__sq_result(to, PAWL__KIND_SOME_STATE, &state);
         break;
     }

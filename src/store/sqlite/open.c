@@ -329,7 +329,7 @@ void pawl__sq_release(struct pawl__backend *sq)
     free(sq->plain.claimed);
     free(sq->plain.ended);
     free(sq->plain.turns);
-    free(sq->fresh.jobs);
+    free(sq->head.jobs);
 }
 
 static void disconnect(struct pawl__backend *sq)
@@ -453,7 +453,7 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .apply = pawl__sq_apply,
     .reopen = reopen_store,
     .note = pawl__sql_note,
-    .told = pawl__sql_told,
+    .get_notice = pawl__sql_get_notice,
     .wake = pawl__sq_wake,
     .identify = pawl__sq_identify,
     .get = pawl__read_get,

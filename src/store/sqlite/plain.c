@@ -20,12 +20,12 @@ bool pawl__sq_suits(struct pawl__backend *sq, const struct pawl__new_job *job)
 }
 
 /* True when all that is available could be kept in memory. */
-static bool keep_fresh(struct pawl__backend *sq, struct pawl__sq_new_row *rows, size_t count)
+static bool keep_in_head(struct pawl__backend *sq, struct pawl__sq_new_row *rows, size_t count)
 {
     bool all = true;
     for (size_t i = 0; i < count; i++) {
-        rows[i].fresh = pawl__sq_fresh_take(sq, &rows[i]);
-        all &= rows[i].fresh || rows[i].settled.state != PAWL_STATE_AVAILABLE;
+        rows[i].in_head = pawl__sq_head_take(sq, &rows[i]);
+        all &= rows[i].in_head || rows[i].settled.state != PAWL_STATE_AVAILABLE;
     }
     return all;
 }
@@ -45,7 +45,7 @@ enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl_
     pawl__sq_new_show(sq, rows, count);
     enum pawl_err err = pawl__sq_insert(sq, extras ? SQL_NEW_JOBS : SQL_NEW_JOBS_PLAIN, taken);
     if (err || *taken) return err;
-    if (!keep_fresh(sq, rows, count)) err = pawl__sq_do(sq, SQL_NEW_READY);
+    if (!keep_in_head(sq, rows, count)) err = pawl__sq_do(sq, SQL_NEW_READY);
     if (!err && waits) err = pawl__sq_do(sq, SQL_NEW_WAIT);
     if (!err && expires) err = pawl__sq_do(sq, SQL_NEW_EXPIRY);
     return err;

@@ -131,8 +131,8 @@ static bool has_sort(const char *plan)
 /* Each has its reason. */
 static const enum pawl__sql may_scan_or_sort[] = {
     SQL_ACTIVE_LAPSED, // holds what runs just now; an index would cost every claim and finish
-    SQL_FRESH_GET,     // one row at most
-    SQL_FRESH_ABSORB,
+    SQL_HEAD_GET,      // one row at most
+    SQL_HEAD_ABSORB,
     SQL_UNSETTLED_NEXT, // in its order; holds what is left to be settled
     SQL_SET_MOOT,       // the same table, when such a job ends otherwise
     SQL_QUEUE_ALL,      // small, and wanted whole

@@ -36,7 +36,7 @@ static void state_terms(struct pawl__draft *draft, uint32_t states)
         pawl__draft_term(draft, "j.key IN (SELECT key FROM pawl_active)");
     } else if (states == PAWL_STATE_BIT(PAWL_STATE_AVAILABLE)) {
         pawl__draft_term(draft, "j.key IN (SELECT key FROM pawl_ready UNION ALL"
-                                " SELECT key FROM pawl_fresh_job)");
+                                " SELECT key FROM pawl_head_job)");
     } else if ((states & ~DONE_STATES) == 0) {
         pawl__draft_term(draft, "w.key IS NULL");
         state_list_term(draft,

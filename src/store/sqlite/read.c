@@ -132,8 +132,8 @@ static enum pawl_err row(struct pawl__reader *reader, int slot, int first,
     return pawl__sq_read(reader->rows[slot], first, fields, count, reader->arena, out);
 }
 
-static enum pawl_err tell(struct pawl__reader *reader, enum pawl__read what,
-                          const struct pawl__value *values)
+static enum pawl_err write_row(struct pawl__reader *reader, enum pawl__read what,
+                               const struct pawl__value *values)
 {
     enum pawl_err err = ask(reader, 0, what, values);
     return err ? err : pawl__sq_run(reader->conn, reader->rows[0], reader->diag);
@@ -191,7 +191,7 @@ const struct pawl__reads pawl__sq_reads = {
     .run = run,
     .next = next,
     .row = row,
-    .tell = tell,
+    .write = write_row,
     .next_job = next_job,
     .job = job,
     .position = position,

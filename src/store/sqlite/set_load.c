@@ -101,8 +101,8 @@ static void read_crashes(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl_
 static void read_progress(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
 {
     const struct pawl__set_table *of = &pawl__set_tables[PAWL__TABLE_PROGRESS];
-    row->notes->progress.row = row;
-    if (pawl__sq_read(stmt, 1, of->fields, of->count, &set->arena, &row->notes->progress)) {
+    row->run_data->progress.row = row;
+    if (pawl__sq_read(stmt, 1, of->fields, of->count, &set->arena, &row->run_data->progress)) {
         set->failed = true;
     }
 }
@@ -110,8 +110,8 @@ static void read_progress(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl
 static void read_counts(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
 {
     (void)set;
-    row->notes->checkpoint.sequence = sqlite3_column_int64(stmt, 1);
-    row->notes->lines = sqlite3_column_int64(stmt, 2);
+    row->run_data->checkpoint.sequence = sqlite3_column_int64(stmt, 1);
+    row->run_data->lines = sqlite3_column_int64(stmt, 2);
 }
 
 static void read_job(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row)
@@ -128,8 +128,8 @@ static const struct {
     void (*read)(struct pawl__set *set, sqlite3_stmt *stmt, struct pawl__row *row);
 } extras[] = {
     { PAWL__NEED_CRASHES, SQL_SET_CRASHES, 0, read_crashes },
-    { PAWL__NEED_NOTES, SQL_SET_PROGRESS_READ, 0, read_progress },
-    { PAWL__NEED_NOTES, SQL_SET_NOTES_READ, 0, read_counts },
+    { PAWL__NEED_RUN_DATA, SQL_SET_PROGRESS_READ, 0, read_progress },
+    { PAWL__NEED_RUN_DATA, SQL_SET_RUN_DATA_READ, 0, read_counts },
     { PAWL__NEED_JOB, SQL_SET_JOB, COL_STAND, read_job }, // behind {{facts}}
 };
 

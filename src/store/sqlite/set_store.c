@@ -191,7 +191,7 @@ static size_t show_concerned(struct pawl__backend *sq, size_t count, const struc
 }
 
 /* May it be one that is in memory and not in the file? What can expire never is. */
-static bool may_be_fresh(const struct pawl__row *row)
+static bool may_be_in_head(const struct pawl__row *row)
 {
     bool is_meant = moved(row) || wrote_plan(row);
     return is_meant && was_there(row) && place_of(row->was.state) == READY && !row->expires_at_ms;
@@ -202,7 +202,7 @@ static bool may_be_fresh(const struct pawl__row *row)
 static enum pawl_err absorb(struct pawl__backend *sq)
 {
     for (size_t i = 0; i < sq->set.row_count; i++) {
-        if (may_be_fresh(pawl__set_at(&sq->set, i))) return pawl__sq_fresh_absorb(sq);
+        if (may_be_in_head(pawl__set_at(&sq->set, i))) return pawl__sq_head_absorb(sq);
     }
     return PAWL_OK;
 }

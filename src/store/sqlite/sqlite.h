@@ -16,7 +16,7 @@
 #include "store/core/set.h"
 #include "store/shown.h"
 #include "store/sql/scan.h"
-#include "store/tale.h"
+#include "store/notices.h"
 
 #include "sqlite_sql.h"
 
@@ -42,9 +42,9 @@ enum {
     PAWL__SQ_READER_CACHE_KIB = 8192, /* each: the system caches the file as well */
     PAWL__SQ_CHECKPOINT_PAGES = 2000, /* a log this long wakes the checkpointer */
     PAWL__SQ_LOG_PAGES_MAX = 4096,    /* at this length the committer lends a hand */
-    PAWL__SQ_FRESH_MAX = 8192,        /* jobs kept out of pawl_ready */
-    PAWL__SQ_FRESH_ARGS_MAX = 256,    /* bytes of arguments that such a job may have */
-    PAWL__SQ_FRESH_TURNS_MAX = 32     /* transactions that it may wait */
+    PAWL__SQ_HEAD_MAX = 8192,         /* jobs kept out of pawl_ready */
+    PAWL__SQ_HEAD_ARGS_MAX = 256,     /* bytes of arguments that such a job may have */
+    PAWL__SQ_HEAD_TURNS_MAX = 32      /* transactions that it may wait */
 };
 
 /* Bits of the column extras. */
@@ -67,25 +67,25 @@ struct pawl__sq_source {
     size_t count;
 };
 
-/* A job in memory; see fresh.c. */
-struct pawl__sq_fresh_job {
+/* A job in memory; see head.c. */
+struct pawl__sq_head_job {
     int64_t key, tail, rank, created_at_ms, due_at_ms;
     int32_t priority, attempts_max;
     uint32_t next; /* of the same lane, or free: index + 1 */
     uint32_t turn; /* when it came */
     uint32_t args_len;
-    char args[PAWL__SQ_FRESH_ARGS_MAX];
+    char args[PAWL__SQ_HEAD_ARGS_MAX];
 };
 
-struct pawl__sq_fresh {
-    struct pawl__sq_fresh_job *jobs; /* PAWL__SQ_FRESH_MAX of them, once there was one */
-    uint32_t free;                   /* index + 1 */
+struct pawl__sq_head {
+    struct pawl__sq_head_job *jobs; /* PAWL__SQ_HEAD_MAX of them, once there was one */
+    uint32_t free;                  /* index + 1 */
     uint32_t count;
     uint32_t first_lane; /* those with jobs: index + 1 */
     uint32_t turn;       /* transactions so far */
     bool valid;          /* memory and file agree */
-    bool changed;        /* since pawl_fresh was written */
-    bool kept;           /* pawl_fresh has its row */
+    bool changed;        /* since pawl_head was written */
+    bool kept;           /* pawl_head has its row */
 };
 
 struct pawl__sq_new_row {
@@ -96,7 +96,7 @@ struct pawl__sq_new_row {
     uint32_t lane;         /* index */
     bool extras;
     bool displaced; /* the key is not the first half of the id */
-    bool fresh;     /* in memory instead of in pawl_ready */
+    bool in_head;   /* in memory instead of in pawl_ready */
 };
 
 /* New jobs as a table; see new.c. */
@@ -172,7 +172,7 @@ struct pawl__backend {
     struct pawl__sq_source keys; /* see keys.c */
     struct pawl__set set;
     struct pawl__sq_set set_tables;
-    struct pawl__sq_fresh fresh;
+    struct pawl__sq_head head;
     int64_t data_version;
     int64_t archived_through, purged_through; /* keys at which the walk of completed jobs stopped */
     int64_t archive_high;                     /* no key in the archive is above this */
@@ -371,20 +371,20 @@ pawl__commit_fn pawl__sq_commit;
 pawl__rollback_fn pawl__sq_rollback;
 pawl__show_fn pawl__sq_show;
 
-/* ---- jobs that have just come (fresh.c) ---- */
+/* ---- jobs that have just come (head.c) ---- */
 
 /* At the begin of a transaction, after the lanes. */
-enum pawl_err pawl__sq_fresh_begin(struct pawl__backend *sq);
+enum pawl_err pawl__sq_head_begin(struct pawl__backend *sq);
 /* Keep a job that is in pawl_job by now in memory; false: it must go to pawl_ready. */
-bool pawl__sq_fresh_take(struct pawl__backend *sq, const struct pawl__sq_new_row *row);
+bool pawl__sq_head_take(struct pawl__backend *sq, const struct pawl__sq_new_row *row);
 /* The job at `at` (index + 1). */
-const struct pawl__sq_fresh_job *pawl__sq_fresh_at(const struct pawl__backend *sq, uint32_t at);
+const struct pawl__sq_head_job *pawl__sq_head_at(const struct pawl__backend *sq, uint32_t at);
 /* The first `count` of a lane were claimed. */
-void pawl__sq_fresh_drop(struct pawl__backend *sq, struct pawl__lane *lane, size_t count);
+void pawl__sq_head_drop(struct pawl__backend *sq, struct pawl__lane *lane, size_t count);
 /* Put all into pawl_ready, for operations that look there. */
-enum pawl_err pawl__sq_fresh_absorb(struct pawl__backend *sq);
+enum pawl_err pawl__sq_head_absorb(struct pawl__backend *sq);
 /* Before the commit: write down what is in memory. */
-enum pawl_err pawl__sq_fresh_flush(struct pawl__backend *sq);
+enum pawl_err pawl__sq_head_flush(struct pawl__backend *sq);
 
 /* ---- other processes (wake.c) ---- */
 

@@ -26,20 +26,20 @@ enum { POSTS = 256 };
 /* The turnstile's file is an array of these, one for each process that tells. */
 struct post {
     uint64_t tag;
-    uint64_t tells;
+    uint64_t sent;
 };
 
 struct sq_wake {
     struct pawl__wake wake;
     int turnstile; /* the backend's */
     uint64_t tag;  /* of this process, in what it tells the others */
-    _Atomic uint64_t tells;
-    _Atomic int64_t heard;
+    _Atomic uint64_t sent;
+    _Atomic int64_t received;
     atomic_bool deaf; /* the file cannot be watched */
 
-    pthread_t ear;
-    bool ear_runs;
-    int ear_stop; /* descriptor that ends it */
+    pthread_t listener;
+    bool listener_runs;
+    int listener_stop; /* descriptor that ends it */
     pawl__notice_fn *fn;
     void *ctx;
 };
@@ -49,11 +49,11 @@ static struct sq_wake *of(struct pawl__wake *wake)
     return (struct sq_wake *)wake; // it begins with it
 }
 
-static void tell(struct pawl__wake *wake, const struct pawl__notice *notice)
+static void send_notice(struct pawl__wake *wake, const struct pawl__notice *notice)
 {
     struct sq_wake *w = of(wake);
     (void)notice; // others look for themselves
-    struct post post = { .tag = w->tag, .tells = atomic_fetch_add(&w->tells, 1) + 1 };
+    struct post post = { .tag = w->tag, .sent = atomic_fetch_add(&w->sent, 1) + 1 };
     (void)!pwrite(w->turnstile, &post, sizeof post, (off_t)(w->tag % POSTS * sizeof post));
 }
 
@@ -84,7 +84,7 @@ static int watch_file(const struct sq_wake *w)
     return watch;
 }
 
-static void *hear_others(void *arg)
+static void *run_listener(void *arg)
 {
     struct sq_wake *w = arg;
     char events[4096] __attribute__((aligned(8)));
@@ -92,7 +92,7 @@ static void *hear_others(void *arg)
     int watch = watch_file(w);
     atomic_store(&w->deaf, watch < 0);
     (void)count_news(w, seen);
-    struct pollfd fds[] = { { .fd = w->ear_stop, .events = POLLIN },
+    struct pollfd fds[] = { { .fd = w->listener_stop, .events = POLLIN },
                             { .fd = watch, .events = POLLIN } };
     while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
         if (fds[0].revents) break;
@@ -101,7 +101,7 @@ static void *hear_others(void *arg)
             }
             int64_t news = count_news(w, seen);
             if (!news) continue;
-            atomic_fetch_add(&w->heard, news);
+            atomic_fetch_add(&w->received, news);
             struct pawl__notice notice = { .foreign = true, .ready = true, .control = true };
             w->fn(w->ctx, &notice);
         }
@@ -110,42 +110,42 @@ static void *hear_others(void *arg)
     return NULL;
 }
 
-static void end_hearing(struct sq_wake *w)
+static void end_listening(struct sq_wake *w)
 {
-    if (!w->ear_runs) return;
+    if (!w->listener_runs) return;
     uint64_t one = 1;
-    (void)!write(w->ear_stop, &one, sizeof one);
-    pthread_join(w->ear, NULL);
-    close(w->ear_stop);
-    w->ear_runs = false;
+    (void)!write(w->listener_stop, &one, sizeof one);
+    pthread_join(w->listener, NULL);
+    close(w->listener_stop);
+    w->listener_runs = false;
 }
 
-static enum pawl_err hear(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
-                          struct pawl_diag *diag)
+static enum pawl_err set_listener(struct pawl__wake *wake, pawl__notice_fn *fn, void *ctx,
+                                  struct pawl_diag *diag)
 {
     struct sq_wake *w = of(wake);
-    end_hearing(w);
+    end_listening(w);
     if (!fn) return PAWL_OK;
     w->fn = fn;
     w->ctx = ctx;
-    w->ear_stop = eventfd(0, EFD_CLOEXEC);
-    if (w->ear_stop < 0) {
+    w->listener_stop = eventfd(0, EFD_CLOEXEC);
+    if (w->listener_stop < 0) {
         return pawl__fail(diag, PAWL_ERR_IO, "could not listen for other processes: %s",
                           strerror(errno));
     }
-    if (!pawl__thread_start(&w->ear, hear_others, w)) {
-        close(w->ear_stop);
+    if (!pawl__thread_start(&w->listener, run_listener, w)) {
+        close(w->listener_stop);
         return pawl__fail(diag, PAWL_ERR_NOMEM, "could not start a thread");
     }
-    w->ear_runs = true;
+    w->listener_runs = true;
     return PAWL_OK;
 }
 
-static void look(struct pawl__wake *wake, struct pawl__wake_state *out)
+static void get_state(struct pawl__wake *wake, struct pawl__wake_state *out)
 {
     struct sq_wake *w = of(wake);
-    *out = (struct pawl__wake_state){ .told = (int64_t)atomic_load(&w->tells),
-                                      .heard = atomic_load(&w->heard) };
+    *out = (struct pawl__wake_state){ .sent = (int64_t)atomic_load(&w->sent),
+                                      .received = atomic_load(&w->received) };
     if (atomic_load(&w->deaf)) {
         (void)pawl__fail(&out->trouble, PAWL_ERR_IO,
                          "could not watch the store's file for what other processes tell");
@@ -154,12 +154,12 @@ static void look(struct pawl__wake *wake, struct pawl__wake_state *out)
 
 static void close_wake(struct pawl__wake *wake)
 {
-    end_hearing(of(wake));
+    end_listening(of(wake));
     free(of(wake));
 }
 
 static const struct pawl__wake_table table = {
-    .tell = tell, .hear = hear, .state = look, .close = close_wake
+    .send = send_notice, .listen = set_listener, .state = get_state, .close = close_wake
 };
 
 enum pawl_err pawl__sq_wake(struct pawl__backend *sq, const char *url, struct pawl__wake **out,

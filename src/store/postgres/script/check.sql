@@ -25,7 +25,7 @@ $$;
 
 -- The same channel that the store's nodes listen to. Sixteen noughts are nobody's name there, so
 -- every node hears it.
-CREATE OR REPLACE FUNCTION pawl__tell(what text) RETURNS void
+CREATE OR REPLACE FUNCTION pawl__store_notify(what text) RETURNS void
 LANGUAGE sql AS $$
     SELECT pg_notify(CASE WHEN current_schema() = 'public' THEN 'pawl'
         ELSE 'pawl_' || convert_from(substr(convert_to(current_schema(), 'UTF8'), 1, 50), 'UTF8')

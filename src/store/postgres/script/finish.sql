@@ -71,7 +71,7 @@ BEGIN
     VALUES (pawl__now(), j.id, 1, j.run, pawl__ms('retry_after', retry_after),
         CASE WHEN NOT retryable THEN 1 END, nullif(type, ''), nullif(code, ''),
         nullif(error_class, ''), nullif(message, ''), nullif(details, ''));
-    PERFORM pawl__tell('');
+    PERFORM pawl__store_notify('');
 END $$;
 
 -- Gives the job back: no attempt is charged. With a delay it waits that long, or expires.
@@ -86,7 +86,7 @@ BEGIN
         UPDATE pawl_job SET ties = coalesce(ties, 0) | 2 WHERE id = j.id;
         INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, delay_ms)
         VALUES (pawl__now(), j.id, 2, j.run, wait);
-        PERFORM pawl__tell('');
+        PERFORM pawl__store_notify('');
         RETURN;
     END IF;
     UPDATE pawl_job
@@ -95,5 +95,5 @@ BEGIN
     WHERE id = j.id;
     PERFORM pawl__enrol(j);
     PERFORM pawl__moved(j, 2);
-    PERFORM pawl__tell('r');
+    PERFORM pawl__store_notify('r');
 END $$;

@@ -18,7 +18,7 @@ BEGIN
     IF j.ties & ~7 <> 0 THEN
         INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state)
         VALUES (pawl__now(), j.id, j.ties & ~7, j.run, j.state, to_state);
-        PERFORM pawl__tell('');
+        PERFORM pawl__store_notify('');
     END IF;
     IF j.ties & 4 <> 0 AND to_state >= 7 THEN
         DELETE FROM pawl_unsettled WHERE job_id = j.id AND ties = 4;

@@ -241,7 +241,7 @@ BEGIN
             CASE WHEN pending THEN 3 END, lives_ms);
     END IF;
     IF unchecked OR pending IS NOT TRUE THEN
-        PERFORM pawl__tell(CASE j.state WHEN 2 THEN 'r' ELSE '' END);
+        PERFORM pawl__store_notify(CASE j.state WHEN 2 THEN 'r' ELSE '' END);
     END IF;
 END $$;
 

@@ -155,7 +155,7 @@ FROM others
     EXISTS (SELECT 1 FROM pawl_job AS j
         WHERE j.id = ANY (l.ids) AND j.lease_until_ms = l.until_ms)
 
--- name: look
+-- name: peek
 -- Is there anything to be claimed, promoted, taken back, expired, archived, purged or settled?
 -- First entries of indexes, and nothing but those. Sixteen rows of leases that are of no use are
 -- worth a sweep.

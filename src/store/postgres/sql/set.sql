@@ -177,7 +177,7 @@ WHERE p.id = ANY (:ids)
 ORDER BY p.id
 FOR UPDATE
 
--- name: set_notes_read
+-- name: set_run_data_read
 SELECT g.id, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.id = g.id),
     (SELECT max(l.line) FROM pawl_log AS l WHERE l.id = g.id)
 FROM unnest(:ids) AS g (id)

@@ -84,8 +84,8 @@ CREATE TABLE pawl_ready (
 
 -- Jobs that were submitted a moment ago are often claimed a moment later, and then never had a row
 -- in pawl_ready. One row at most: a job whose key lies between low and high and which stands
--- nowhere else is available. See fresh.c.
-CREATE TABLE pawl_fresh (
+-- nowhere else is available. See head.c.
+CREATE TABLE pawl_head (
     id   INTEGER PRIMARY KEY CHECK (id = 1),
     low  INTEGER NOT NULL,
     high INTEGER NOT NULL CHECK (high >= low)
@@ -140,9 +140,9 @@ CREATE TABLE pawl_done (
 -- Completed jobs, the many, are archived in order of key and need no index; see done_completed.
 CREATE INDEX pawl_done_ended ON pawl_done (state, finished_at_ms) WHERE state <> 7;
 
-CREATE VIEW pawl_fresh_job AS
+CREATE VIEW pawl_head_job AS
 SELECT j.key, j.lane, j.rank
-FROM pawl_fresh AS f
+FROM pawl_head AS f
 CROSS JOIN pawl_job AS j ON j.key BETWEEN f.low AND f.high
 WHERE NOT EXISTS (SELECT 1 FROM pawl_ready AS r
         WHERE r.lane = j.lane AND r.rank = j.rank AND r.key = j.key)

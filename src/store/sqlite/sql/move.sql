@@ -20,22 +20,22 @@ WHERE lane = :lane AND (rank, key) <= (:rank, :key)
 DELETE FROM pawl_ready
 WHERE lane = :lane AND rank = :rank AND key = :key
 
--- name: fresh_get
+-- name: head_get
 SELECT low, high
-FROM pawl_fresh
+FROM pawl_head
 
--- name: fresh_put
-INSERT INTO pawl_fresh (id, low, high)
+-- name: head_put
+INSERT INTO pawl_head (id, low, high)
 VALUES (1, :low, :high)
 ON CONFLICT (id) DO UPDATE SET low = excluded.low, high = excluded.high
 
--- name: fresh_clear
-DELETE FROM pawl_fresh
+-- name: head_clear
+DELETE FROM pawl_head
 
--- name: fresh_absorb
+-- name: head_absorb
 INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
 SELECT lane, rank, key, 0, 0, 0
-FROM pawl_fresh_job
+FROM pawl_head_job
 
 -- name: active_lapsed
 -- A scan: the table holds only what runs just now, and an index would cost every claim and finish.

@@ -61,7 +61,7 @@ FROM pawl_job AS j
 {{places}}
 WHERE (w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10) + (a.key IS NOT NULL)
     + (d.key IS NOT NULL) + (r.key IS NOT NULL) <> 1
-    AND j.key NOT IN (SELECT key FROM pawl_fresh_job)
+    AND j.key NOT IN (SELECT key FROM pawl_head_job)
 
 -- name: check_orphans
 SELECT 'ready row of unknown job ' || key FROM pawl_ready
@@ -119,7 +119,7 @@ WHERE NOT json_valid(j.args)
 WITH counted (lane, state, n) AS (
     SELECT lane, 2, count(*) FROM pawl_ready GROUP BY lane
     UNION ALL
-    SELECT lane, 2, count(*) FROM pawl_fresh_job GROUP BY lane
+    SELECT lane, 2, count(*) FROM pawl_head_job GROUP BY lane
     UNION ALL
     SELECT lane, 4, count(*) FROM pawl_active GROUP BY lane
     UNION ALL

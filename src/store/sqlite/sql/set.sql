@@ -193,7 +193,7 @@ SELECT s.at, {{progress.fields of p}}
 FROM pawl_set_row AS s
 CROSS JOIN pawl_progress AS p ON p.key = s.key
 
--- name: set_notes_read
+-- name: set_run_data_read
 SELECT s.at, (SELECT c.sequence FROM pawl_checkpoint AS c WHERE c.key = s.key),
     (SELECT max(l.seq) FROM pawl_log AS l WHERE l.key = s.key)
 FROM pawl_set_row AS s

@@ -14,19 +14,19 @@
 
 enum { ANSWER_MS = 12000 }; /* the server's own limit comes first, if it is well */
 
-struct herald {
+struct channel {
     struct pawl__line line;
     struct pawl__pg_open how;
     char *url;              /* what `how` leads to */
     struct pawl__buf store; /* what the store is, where the URL is not the store's own */
-    char channel[sizeof(((struct pawl__backend *)NULL)->channel)];
+    char name[sizeof(((struct pawl__backend *)NULL)->channel)];
     PGconn *conn;
     bool listens;
 };
 
-static struct herald *of(struct pawl__line *line)
+static struct channel *of(struct pawl__line *line)
 {
-    return (struct herald *)line; // it begins with it
+    return (struct channel *)line; // it begins with it
 }
 
 /* ---- connecting ---- */
@@ -77,28 +77,28 @@ static enum pawl_err refuse_pooler(PGconn *conn, struct pawl_diag *diag)
         "\"wake\" be a URL of the server itself, or of Redis");
 }
 
-static enum pawl_err listen_to(struct herald *herald, struct pawl_diag *diag)
+static enum pawl_err listen_to(struct channel *channel, struct pawl_diag *diag)
 {
-    enum pawl_err err = refuse_pooler(herald->conn, diag);
+    enum pawl_err err = refuse_pooler(channel->conn, diag);
     if (err) return err;
-    char *channel = PQescapeIdentifier(herald->conn, herald->channel, strlen(herald->channel));
+    char *name = PQescapeIdentifier(channel->conn, channel->name, strlen(channel->name));
     char text[256];
-    if (!channel) return pawl__fail_nomem(diag);
-    snprintf(text, sizeof text, "LISTEN %s", channel);
-    PQfreemem(channel);
-    return exec(herald->conn, text, "listen to other processes", diag);
+    if (!name) return pawl__fail_nomem(diag);
+    snprintf(text, sizeof text, "LISTEN %s", name);
+    PQfreemem(name);
+    return exec(channel->conn, text, "listen to other processes", diag);
 }
 
 /* Notices stay within a database: in another one nobody would hear us, nor we them. */
-static enum pawl_err refuse_other_store(struct herald *herald, struct pawl_diag *diag)
+static enum pawl_err refuse_other_store(struct channel *channel, struct pawl_diag *diag)
 {
-    if (!herald->store.len) return PAWL_OK;
-    PGresult *store = ask(herald->conn, pawl__pg_text_of(PG_IDENTIFY));
+    if (!channel->store.len) return PAWL_OK;
+    PGresult *store = ask(channel->conn, pawl__pg_text_of(PG_IDENTIFY));
     bool answered = PQresultStatus(store) == PGRES_TUPLES_OK;
-    bool same = answered && strcmp(PQgetvalue(store, 0, 0), herald->store.at) == 0;
+    bool same = answered && strcmp(PQgetvalue(store, 0, 0), channel->store.at) == 0;
     enum pawl_err err = PAWL_OK;
-    if (!store || PQstatus(herald->conn) != CONNECTION_OK) {
-        err = pawl__pg_fail_result(store, herald->conn, "ask for the store", diag);
+    if (!store || PQstatus(channel->conn) != CONNECTION_OK) {
+        err = pawl__pg_fail_result(store, channel->conn, "ask for the store", diag);
     }
     PQclear(store);
     if (same || err) return err;
@@ -107,20 +107,20 @@ static enum pawl_err refuse_other_store(struct herald *herald, struct pawl_diag 
                             "another way to the same database and schema");
 }
 
-static enum pawl_err connect_line(struct herald *herald, struct pawl_diag *diag)
+static enum pawl_err connect_line(struct channel *channel, struct pawl_diag *diag)
 {
-    if (herald->conn) return PAWL_OK;
-    enum pawl_err err = pawl__pg_connect_plain(&herald->how, &herald->conn, diag);
-    return err ? err : refuse_other_store(herald, diag);
+    if (channel->conn) return PAWL_OK;
+    enum pawl_err err = pawl__pg_connect_plain(&channel->how, &channel->conn, diag);
+    return err ? err : refuse_other_store(channel, diag);
 }
 
 static enum pawl_err be_ready(struct pawl__line *line, bool listen, struct pawl_diag *diag)
 {
-    struct herald *herald = of(line);
-    enum pawl_err err = connect_line(herald, diag);
-    if (err || !listen || herald->listens) return err;
-    err = listen_to(herald, diag);
-    herald->listens = !err;
+    struct channel *channel = of(line);
+    enum pawl_err err = connect_line(channel, diag);
+    if (err || !listen || channel->listens) return err;
+    err = listen_to(channel, diag);
+    channel->listens = !err;
     return err;
 }
 
@@ -129,52 +129,52 @@ static enum pawl_err be_ready(struct pawl__line *line, bool listen, struct pawl_
 /* Not worth a sync: who reads it looks at what is committed, and that is synced. */
 static enum pawl_err say(struct pawl__line *line, const char *text, struct pawl_diag *diag)
 {
-    struct herald *herald = of(line);
-    const char *values[] = { herald->channel, text };
+    struct channel *channel = of(line);
+    const char *values[] = { channel->name, text };
     static const char what[] = "tell other processes";
     static const char begin[] = "BEGIN; SET LOCAL synchronous_commit = off;"
                                 " SET LOCAL statement_timeout = '10s'";
-    enum pawl_err err = exec(herald->conn, begin, what, diag);
+    enum pawl_err err = exec(channel->conn, begin, what, diag);
     if (err) return err;
     PGresult *said =
-        answer(herald->conn, PQsendQueryParams(herald->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL,
-                                               values, NULL, NULL, 0));
+        answer(channel->conn, PQsendQueryParams(channel->conn, pawl__pg_text_of(PG_NOTIFY), 2, NULL,
+                                                values, NULL, NULL, 0));
     if (PQresultStatus(said) != PGRES_TUPLES_OK) { // COMMIT would roll back, and call it well done
-        err = pawl__pg_fail_result(said, herald->conn, what, diag);
+        err = pawl__pg_fail_result(said, channel->conn, what, diag);
     }
     PQclear(said);
-    return err ? err : exec(herald->conn, "COMMIT", what, diag);
+    return err ? err : exec(channel->conn, "COMMIT", what, diag);
 }
 
-static enum pawl_err read_all(struct pawl__line *line, pawl__said_fn *fn, void *ctx,
+static enum pawl_err read_all(struct pawl__line *line, pawl__received_fn *fn, void *ctx,
                               struct pawl_diag *diag)
 {
-    struct herald *herald = of(line);
+    struct channel *channel = of(line);
     PGnotify *said;
-    int ok = PQconsumeInput(herald->conn);
-    while ((said = PQnotifies(herald->conn)) != NULL) {
+    int ok = PQconsumeInput(channel->conn);
+    while ((said = PQnotifies(channel->conn)) != NULL) {
         fn(ctx, said->extra);
         PQfreemem(said);
     }
-    if (ok && PQstatus(herald->conn) == CONNECTION_OK) return PAWL_OK;
+    if (ok && PQstatus(channel->conn) == CONNECTION_OK) return PAWL_OK;
     return pawl__fail(diag, PAWL_ERR_IO, "could not hear other processes: connection lost");
 }
 
 static int socket_of(const struct pawl__line *line)
 {
-    const struct herald *herald = (const struct herald *)line;
-    return herald->listens ? PQsocket(herald->conn) : -1;
+    const struct channel *channel = (const struct channel *)line;
+    return channel->listens ? PQsocket(channel->conn) : -1;
 }
 
 static void hang_up(struct pawl__line *line)
 {
-    struct herald *herald = of(line);
-    PQfinish(herald->conn);
-    herald->conn = NULL;
-    herald->listens = false;
+    struct channel *channel = of(line);
+    PQfinish(channel->conn);
+    channel->conn = NULL;
+    channel->listens = false;
 }
 
-static void free_herald(struct pawl__line *line)
+static void free_channel(struct pawl__line *line)
 {
     pawl__buf_release(&of(line)->store);
     free(of(line)->url);
@@ -186,7 +186,7 @@ static const struct pawl__line_table table = { .ready = be_ready,
                                                .read = read_all,
                                                .fd = socket_of,
                                                .hang_up = hang_up,
-                                               .free = free_herald };
+                                               .free = free_channel };
 
 /* ---- from outside ---- */
 
@@ -205,30 +205,30 @@ enum pawl_err pawl__pg_identify(struct pawl__backend *pg, struct pawl__buf *out,
     return out->failed ? pawl__fail_nomem(diag) : PAWL_OK;
 }
 
-static enum pawl_err open_line(struct pawl__backend *pg, const char *url, struct herald *herald,
+static enum pawl_err open_line(struct pawl__backend *pg, const char *url, struct channel *channel,
                                struct pawl_diag *diag)
 {
-    herald->line.table = &table;
-    herald->url = strdup(url ? url : pg->url);
-    if (!herald->url) return pawl__fail_nomem(diag);
-    herald->how = pawl__pg_how(pg, false);
-    herald->how.url = herald->url;
-    memcpy(herald->channel, pg->channel, sizeof herald->channel);
-    return url ? pawl__pg_identify(pg, &herald->store, diag) : PAWL_OK;
+    channel->line.table = &table;
+    channel->url = strdup(url ? url : pg->url);
+    if (!channel->url) return pawl__fail_nomem(diag);
+    channel->how = pawl__pg_how(pg, false);
+    channel->how.url = channel->url;
+    memcpy(channel->name, pg->channel, sizeof channel->name);
+    return url ? pawl__pg_identify(pg, &channel->store, diag) : PAWL_OK;
 }
 
 enum pawl_err pawl__pg_wake(struct pawl__backend *pg, const char *url, struct pawl__wake **out,
                             struct pawl_diag *diag)
 {
-    struct herald *herald = calloc(1, sizeof *herald);
-    if (!herald) return pawl__fail_nomem(diag);
-    enum pawl_err err = open_line(pg, url, herald, diag);
+    struct channel *channel = calloc(1, sizeof *channel);
+    if (!channel) return pawl__fail_nomem(diag);
+    enum pawl_err err = open_line(pg, url, channel, diag);
     if (err) {
-        free_herald(&herald->line);
+        free_channel(&channel->line);
         return err;
     }
     struct pawl__wake *wake;
-    err = pawl__messenger_open(&herald->line, &wake, diag);
+    err = pawl__messenger_open(&channel->line, &wake, diag);
     if (err) return err;
     if (url) err = pawl__messenger_reach(wake, diag); // our own is good: we came that way
     if (err) {

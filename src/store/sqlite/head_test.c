@@ -4,7 +4,7 @@
 enum { MANY = 40 };
 
 #define READY_ROWS "SELECT count(*) FROM pawl_ready"
-#define FRESH_ROWS "SELECT count(*) FROM pawl_fresh_job"
+#define HEAD_ROWS "SELECT count(*) FROM pawl_head_job"
 
 /* In one transaction, so that they are gathered; priorities[i] when given. */
 static void submit_list(struct kit *kit, int count, const int32_t *priorities)
@@ -35,14 +35,14 @@ static enum pawl_err control(struct kit *kit, struct pawl_job_id id, enum pawl_c
     return err;
 }
 
-static void fresh_jobs_are_claimed_without_ever_being_ready(void **state)
+static void head_jobs_are_claimed_without_ever_being_ready(void **state)
 {
     const char *queue = "default";
     struct kit kit;
     kit_open_memory(&kit);
     submit_list(&kit, MANY, NULL);
     assert_int_equal(sql_int(kit.sq->writer.db, READY_ROWS), 0);
-    assert_int_equal(sql_int(kit.sq->writer.db, FRESH_ROWS), MANY);
+    assert_int_equal(sql_int(kit.sq->writer.db, HEAD_ROWS), MANY);
     kit_check(&kit);
     struct pawl__op op = { .kind = PAWL__OP_CLAIM,
                            .claim = { .queues = &queue,
@@ -64,7 +64,7 @@ static void fresh_jobs_are_claimed_without_ever_being_ready(void **state)
     pawl__arena_release(&op.arena);
     kit_check(&kit);
     assert_int_equal(kit_claim(&kit, "default", MANY), MANY / 2);
-    assert_int_equal(sql_int(kit.sq->writer.db, "SELECT count(*) FROM pawl_fresh"), 0);
+    assert_int_equal(sql_int(kit.sq->writer.db, "SELECT count(*) FROM pawl_head"), 0);
     kit_check(&kit);
     kit_close(&kit);
 }
@@ -80,7 +80,7 @@ static void memory_and_table_are_merged_by_rank(void **state)
     kit_submit(&kit, (struct pawl_job_spec){ .priority = 4 }); // alone: into the table
     submit_list(&kit, COUNT_OF, priorities);
     assert_true(sql_int(kit.sq->writer.db, READY_ROWS) > 1);
-    assert_true(sql_int(kit.sq->writer.db, FRESH_ROWS) > 1);
+    assert_true(sql_int(kit.sq->writer.db, HEAD_ROWS) > 1);
     int32_t last = INT32_MAX;
     for (int i = 0; i < COUNT_OF + 1; i++) {
         struct pawl__op op = { .kind = PAWL__OP_CLAIM,
@@ -177,7 +177,7 @@ static void those_that_wait_long_become_ready(void **state)
     struct kit kit;
     kit_open_memory(&kit);
     submit_list(&kit, 2, NULL);
-    for (int i = 0; i <= PAWL__SQ_FRESH_TURNS_MAX; i++) {
+    for (int i = 0; i <= PAWL__SQ_HEAD_TURNS_MAX; i++) {
         assert_int_equal(sql_int(kit.sq->writer.db, READY_ROWS), 0);
         kit.now_ms++;
         submit_list(&kit, 2, NULL);
@@ -191,11 +191,11 @@ static void there_is_a_limit_to_them(void **state)
 {
     struct kit kit;
     kit_open_memory(&kit);
-    for (int i = 0; i <= PAWL__SQ_FRESH_MAX / MANY; i++) {
-        kit.sq->fresh.turn = 0; // time stands still
+    for (int i = 0; i <= PAWL__SQ_HEAD_MAX / MANY; i++) {
+        kit.sq->head.turn = 0; // time stands still
         submit_list(&kit, MANY, NULL);
     }
-    assert_int_equal(sql_int(kit.sq->writer.db, FRESH_ROWS), PAWL__SQ_FRESH_MAX);
+    assert_int_equal(sql_int(kit.sq->writer.db, HEAD_ROWS), PAWL__SQ_HEAD_MAX);
     assert_true(sql_int(kit.sq->writer.db, READY_ROWS) > 0);
     kit_check(&kit);
     kit_close(&kit);
@@ -204,7 +204,7 @@ static void there_is_a_limit_to_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_jobs_are_claimed_without_ever_being_ready),
+        cmocka_unit_test(head_jobs_are_claimed_without_ever_being_ready),
         cmocka_unit_test(memory_and_table_are_merged_by_rank),
         cmocka_unit_test(another_process_finds_them),
         cmocka_unit_test(who_opens_the_store_again_finds_them),

@@ -5,15 +5,15 @@ static void watch(void *ctx, const struct pawl__notice *notice)
 {
     struct pawl__backend *backend = ctx;
     pawl__lock(&backend->mutex);
-    backend->heard++;
-    backend->heard_last = *notice;
-    backend->heard_after = backend->answered;
-    backend->heard_inside = true;
+    backend->received++;
+    backend->received_last = *notice;
+    backend->received_after = backend->answered;
+    backend->received_inside = true;
     pawl__cond_broadcast(&backend->moved);
-    while (backend->heard_held) {
+    while (backend->received_held) {
         pawl__cond_wait(&backend->moved, &backend->mutex);
     }
-    backend->heard_inside = false;
+    backend->received_inside = false;
     pawl__unlock(&backend->mutex);
 }
 
@@ -29,14 +29,14 @@ static void watcher_hears_after_the_answers(void **state)
     static const struct pawl__move moves[] = { { .run = 1 }, { .run = 2 } };
     struct stage *stage = stage_new();
     struct act *acts = acts_new(stage, 3);
-    stage->backend.tells[0] =
+    stage->backend.notices[0] =
         (struct pawl__notice){ .at_ms = 77, .ready = true, .moves = moves, .move_count = 2 };
     pawl__committer_watch(&stage->committer, watch, &stage->backend, true);
     post_list(acts, 3);
     pawl__committer_close(&stage->committer);
-    assert_int_equal(stage->backend.heard, 1);
-    assert_int_equal(stage->backend.heard_after, 3);
-    assert_true(same_notice(&stage->backend.heard_last, &stage->backend.tells[0]));
+    assert_int_equal(stage->backend.received, 1);
+    assert_int_equal(stage->backend.received_after, 3);
+    assert_true(same_notice(&stage->backend.received_last, &stage->backend.notices[0]));
     assert_true(stage->backend.all_moves_asked);
     stage_free(stage);
     free(acts);
@@ -49,14 +49,14 @@ static void nothing_is_told_of_what_did_not_happen(void **state)
     stage->backend.says[0] = PAWL_ERR_BUSY;
     stage->backend.says[1] = PAWL_ERR_IO; // and what is refused after it
     for (int i = 0; i < CALLS_MAX; i++) {
-        stage->backend.tells[i] = (struct pawl__notice){ .at_ms = 1, .ready = true };
+        stage->backend.notices[i] = (struct pawl__notice){ .at_ms = 1, .ready = true };
     }
     pawl__committer_watch(&stage->committer, watch, &stage->backend, false);
     assert_int_equal(perform(stage, &act), PAWL_ERR_BUSY);
     assert_int_equal(perform(stage, &act), PAWL_ERR_IO);
     assert_int_equal(perform(stage, &act), PAWL_ERR_UNSAFE);
     pawl__committer_close(&stage->committer);
-    assert_int_equal(stage->backend.heard, 0);
+    assert_int_equal(stage->backend.received, 0);
     assert_int_equal(stage->backend.other_count, 0);
     stage_free(stage);
 }
@@ -64,7 +64,7 @@ static void nothing_is_told_of_what_did_not_happen(void **state)
 /* Commits of one operation each, all waiting; the last is always told. */
 static void others_are_told_every_few_milliseconds(void **state)
 {
-    static const struct pawl__notice tells[] = {
+    static const struct pawl__notice notices[] = {
         { .at_ms = 1, .ready = true },    { .at_ms = 2, .control = true, .due_at_ms = 500 },
         { .at_ms = 3, .due_at_ms = 300 }, // 1999 us after the first: not yet
         { .at_ms = 4, .due_at_ms = 400 }, // 2000 us
@@ -77,10 +77,10 @@ static void others_are_told_every_few_milliseconds(void **state)
         { .ready = true },
     };
     struct stage *stage = stage_new();
-    struct act *acts = acts_new(stage, COUNT(tells));
+    struct act *acts = acts_new(stage, COUNT(notices));
     hold(stage, true);
-    for (size_t i = 0; i < COUNT(tells); i++) {
-        stage->backend.tells[i] = tells[i];
+    for (size_t i = 0; i < COUNT(notices); i++) {
+        stage->backend.notices[i] = notices[i];
         acts[i].op.kind = PAWL__OP_SUBMIT;
         acts[i].op.submit.count = PAWL__COMMIT_WEIGHT_MAX;
         post(&acts[i]);
@@ -101,8 +101,8 @@ static void others_hear_of_a_thing_once(void **state)
 {
     struct stage *stage = stage_new();
     struct act act;
-    stage->backend.tells[0] = (struct pawl__notice){ .at_ms = 1, .ready = true };
-    stage->backend.tells[2] = (struct pawl__notice){ .at_ms = 3, .move_count = 1 };
+    stage->backend.notices[0] = (struct pawl__notice){ .at_ms = 1, .ready = true };
+    stage->backend.notices[2] = (struct pawl__notice){ .at_ms = 3, .move_count = 1 };
     for (int i = 0; i < 4; i++) {
         assert_int_equal(perform(stage, &act), PAWL_OK);
     }
@@ -123,7 +123,7 @@ static void *release_watcher(void *arg)
         pawl__unlock(&stage->committer.mutex);
     }
     pawl__lock(&stage->backend.mutex);
-    stage->backend.heard_held = false;
+    stage->backend.received_held = false;
     pawl__cond_broadcast(&stage->backend.moved);
     pawl__unlock(&stage->backend.mutex);
     return NULL;
@@ -133,13 +133,13 @@ static void watching_ends_when_the_call_under_way_has(void **state)
 {
     struct stage *stage = stage_new();
     struct act act;
-    stage->backend.tells[0] = (struct pawl__notice){ .at_ms = 1, .ready = true };
-    stage->backend.tells[1] = stage->backend.tells[0];
-    stage->backend.heard_held = true;
+    stage->backend.notices[0] = (struct pawl__notice){ .at_ms = 1, .ready = true };
+    stage->backend.notices[1] = stage->backend.notices[0];
+    stage->backend.received_held = true;
     pawl__committer_watch(&stage->committer, watch, &stage->backend, true);
     assert_int_equal(perform(stage, &act), PAWL_OK);
     pawl__lock(&stage->backend.mutex);
-    while (!stage->backend.heard_inside) {
+    while (!stage->backend.received_inside) {
         pawl__cond_wait(&stage->backend.moved, &stage->backend.mutex);
     }
     pawl__unlock(&stage->backend.mutex);
@@ -147,13 +147,13 @@ static void watching_ends_when_the_call_under_way_has(void **state)
     assert_int_equal(pthread_create(&helper, NULL, release_watcher, stage), 0);
     pawl__committer_watch(&stage->committer, NULL, NULL, true);
     pawl__lock(&stage->backend.mutex);
-    bool inside = stage->backend.heard_inside;
+    bool inside = stage->backend.received_inside;
     pawl__unlock(&stage->backend.mutex);
     assert_false(inside);
     assert_int_equal(pthread_join(helper, NULL), 0);
     assert_int_equal(perform(stage, &act), PAWL_OK);
     pawl__committer_close(&stage->committer);
-    assert_int_equal(stage->backend.heard, 1);
+    assert_int_equal(stage->backend.received, 1);
     assert_false(stage->backend.all_moves_asked); // nobody wants them any more
     assert_int_equal(stage->backend.other_count, 2);
     stage_free(stage);

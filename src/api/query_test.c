@@ -215,5 +215,5 @@ int main(void)
         WITH_STORE(story_tells_who_did_what),
         WITH_STORE(stats_count_by_queue_and_state),
     };
-    return cmocka_run_group_tests_name("api/look", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("api/query", tests, NULL, NULL);
 }

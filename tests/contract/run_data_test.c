@@ -259,5 +259,5 @@ int main(void)
         CONTRACT(longest_line_comes_back_whole),
         CONTRACT(logs_of_two_jobs_do_not_mix),
     };
-    return contract_run("notes", tests, COUNT(tests));
+    return contract_run("run_data", tests, COUNT(tests));
 }

@@ -40,18 +40,18 @@ enum pawl_err pawl__rule_extend(struct pawl__set *set, struct pawl__op *op)
     return PAWL_OK;
 }
 
-/* ---- notes ---- */
+/* ---- run data ---- */
 
 /* A note does not wait for a transaction that moves the job: one that comes at the same time counts
  * as having come before. An application may take notes of a run that it has ended in a transaction
  * of its own, which is still open. */
-static void want_notes(struct pawl__set *set, struct pawl_job_id id, bool reports)
+static void want_run_data(struct pawl__set *set, struct pawl_job_id id, bool reports)
 {
-    struct pawl__row *row = pawl__set_want_shared(set, id, PAWL__NEED_RUN | PAWL__NEED_NOTES);
+    struct pawl__row *row = pawl__set_want_shared(set, id, PAWL__NEED_RUN | PAWL__NEED_RUN_DATA);
     if (!row) return;
-    if (!row->notes) row->notes = pawl__arena_calloc(&set->arena, 1, sizeof *row->notes);
-    if (!row->notes) set->failed = true;
-    if (row->notes) row->notes->reports |= reports;
+    if (!row->run_data) row->run_data = pawl__arena_calloc(&set->arena, 1, sizeof *row->run_data);
+    if (!row->run_data) set->failed = true;
+    if (row->run_data) row->run_data->reports |= reports;
 }
 
 /* A run above 0 must be the current one. */
@@ -64,7 +64,7 @@ static enum pawl_err find_for(struct pawl__set *set, const struct pawl_run *ref,
 
 void pawl__want_progress(struct pawl__set *set, const struct pawl__op *op)
 {
-    want_notes(set, op->progress.ref.id, true);
+    want_run_data(set, op->progress.ref.id, true);
 }
 
 enum pawl_err pawl__rule_progress(struct pawl__set *set, struct pawl__op *op)
@@ -75,7 +75,7 @@ enum pawl_err pawl__rule_progress(struct pawl__set *set, struct pawl__op *op)
     if (row->state != PAWL_STATE_ACTIVE) {
         return pawl__fail_state(op->diag, row->id, row->state, "report progress of");
     }
-    struct pawl__progress *progress = &row->notes->progress;
+    struct pawl__progress *progress = &row->run_data->progress;
     if (progress->run != row->run) { // an earlier run's does not count
         *progress = (struct pawl__progress){ .row = row, .run = row->run, .value = -1 };
     }
@@ -84,13 +84,13 @@ enum pawl_err pawl__rule_progress(struct pawl__set *set, struct pawl__op *op)
     if (op->progress.message.len) progress->message = op->progress.message;
     if (op->progress.data.len) progress->data = op->progress.data;
     progress->at_ms = set->now_ms;
-    row->notes->progressed = true;
+    row->run_data->progressed = true;
     return PAWL_OK;
 }
 
 void pawl__want_checkpoint(struct pawl__set *set, const struct pawl__op *op)
 {
-    want_notes(set, op->checkpoint.ref.id, false);
+    want_run_data(set, op->checkpoint.ref.id, false);
 }
 
 enum pawl_err pawl__rule_checkpoint(struct pawl__set *set, struct pawl__op *op)
@@ -102,12 +102,12 @@ enum pawl_err pawl__rule_checkpoint(struct pawl__set *set, struct pawl__op *op)
     if (save && pawl_state_is_terminal(row->state)) {
         return pawl__fail_state(op->diag, row->id, row->state, "save a checkpoint of");
     }
-    struct pawl__checkpoint *checkpoint = &row->notes->checkpoint;
+    struct pawl__checkpoint *checkpoint = &row->run_data->checkpoint;
     checkpoint->sequence = save ? checkpoint->sequence + 1 : 0;
     checkpoint->at_ms = set->now_ms;
     checkpoint->state = op->checkpoint.state;
-    row->notes->saved = save;
-    row->notes->dropped = !save;
+    row->run_data->saved = save;
+    row->run_data->dropped = !save;
     op->checkpoint.sequence = checkpoint->sequence;
     return PAWL_OK;
 }
@@ -125,7 +125,7 @@ static struct pawl_span cut(struct pawl_span text)
 
 void pawl__want_log(struct pawl__set *set, const struct pawl__op *op)
 {
-    want_notes(set, op->log.ref.id, false);
+    want_run_data(set, op->log.ref.id, false);
 }
 
 /* The first lines say how it began, the last how it ended. */
@@ -135,7 +135,7 @@ enum pawl_err pawl__rule_log(struct pawl__set *set, struct pawl__op *op)
     enum pawl_err err = pawl__row_known(set, op->log.ref.id, &row, op->diag);
     if (err) return err;
     struct pawl__log_line line = { .row = row,
-                                   .line = ++row->notes->lines,
+                                   .line = ++row->run_data->lines,
                                    .run = op->log.ref.run,
                                    .at_ms = set->now_ms,
                                    .level = op->log.level,
@@ -148,15 +148,15 @@ enum pawl_err pawl__rule_log(struct pawl__set *set, struct pawl__op *op)
     return PAWL_OK;
 }
 
-void pawl__notes_list(struct pawl__set *set)
+void pawl__run_data_list(struct pawl__set *set)
 {
     for (size_t i = 0; i < set->row_count; i++) {
         struct pawl__row *row = pawl__set_at(set, i);
-        if (!row->notes) continue;
-        struct pawl__notes *notes = row->notes;
-        notes->checkpoint.row = row;
-        if (notes->progressed) pawl__set_put(set, PAWL__TABLE_PROGRESS, &notes->progress);
-        if (notes->saved) pawl__set_put(set, PAWL__TABLE_CHECKPOINT_PUT, &notes->checkpoint);
-        if (notes->dropped) pawl__set_put(set, PAWL__TABLE_CHECKPOINT_DROP, &notes->checkpoint);
+        if (!row->run_data) continue;
+        struct pawl__run_data *data = row->run_data;
+        data->checkpoint.row = row;
+        if (data->progressed) pawl__set_put(set, PAWL__TABLE_PROGRESS, &data->progress);
+        if (data->saved) pawl__set_put(set, PAWL__TABLE_CHECKPOINT_PUT, &data->checkpoint);
+        if (data->dropped) pawl__set_put(set, PAWL__TABLE_CHECKPOINT_DROP, &data->checkpoint);
     }
 }

@@ -36,14 +36,14 @@ static struct pawl__backend *open_with_entries(void)
     return b;
 }
 
-static void told(struct pawl__unsettled entry)
+static void add_entry(struct pawl__unsettled entry)
 {
     entry.seq = (int64_t)entry_count + 1;
     entry.at_ms = NOW_MS - 100;
     entries[entry_count++] = entry;
 }
 
-static struct pawl__op sweep_told(struct pawl__backend *b)
+static struct pawl__op sweep_entries(struct pawl__backend *b)
 {
     struct pawl__op settle = { .kind = PAWL__OP_SETTLE, .sweep = { .limit = 10 } };
     assert_int_equal(pawl__core_scan(&b->set, &settle), PAWL_OK);
@@ -51,9 +51,9 @@ static struct pawl__op sweep_told(struct pawl__backend *b)
     return settle;
 }
 
-static void settle_told(struct pawl__backend *b)
+static void settle_entries(struct pawl__backend *b)
 {
-    assert_int_equal(sweep_told(b).sweep.moved, entry_count);
+    assert_int_equal(sweep_entries(b).sweep.moved, entry_count);
     assert_int_equal(b->put[PAWL__TABLE_FOLLOWED], entry_count);
     assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 0);
 }
@@ -66,14 +66,14 @@ static void what_was_reported_is_decided_as_of_then(void **state)
     put(b, 2, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_PUT_OFF;
     put(b, 3, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_FAILED;
     put(b, 4, PAWL_STATE_ACTIVE)->run = 2;
-    told((struct pawl__unsettled){
+    add_entry((struct pawl__unsettled){
         .id = id_of(1), .ties = PAWL__TIE_FAILED, .run = 1, .delay_ms = 70 });
-    told((struct pawl__unsettled){
+    add_entry((struct pawl__unsettled){
         .id = id_of(2), .ties = PAWL__TIE_PUT_OFF, .run = 1, .delay_ms = 80 });
-    told((struct pawl__unsettled){
+    add_entry((struct pawl__unsettled){
         .id = id_of(3), .ties = PAWL__TIE_FAILED, .run = 1, .not_retryable = 1 });
-    told((struct pawl__unsettled){ .id = id_of(4), .ties = PAWL__TIE_FAILED, .run = 1 });
-    settle_told(b);
+    add_entry((struct pawl__unsettled){ .id = id_of(4), .ties = PAWL__TIE_FAILED, .run = 1 });
+    settle_entries(b);
     assert_int_equal(b->rows[0].state, PAWL_STATE_RETRYABLE);
     assert_int_equal(b->rows[0].due_at_ms, NOW_MS - 100 + 70);
     assert_int_equal(b->rows[1].state, PAWL_STATE_SCHEDULED);
@@ -125,11 +125,11 @@ static void a_job_is_held_until_its_policy_is_checked(void **state)
         struct pawl__row *row = put_unchecked(b, i);
         row->retry = i == 2 ? bad : good;
         if (i == 4) row->due_at_ms = NOW_MS + 1;
-        told((struct pawl__unsettled){ .id = id_of(i),
-                                       .ties = PAWL__TIE_UNCHECKED,
-                                       .to = i == 3 ? PAWL_STATE_PENDING : PAWL_STATE_NONE });
+        add_entry((struct pawl__unsettled){ .id = id_of(i),
+                                            .ties = PAWL__TIE_UNCHECKED,
+                                            .to = i == 3 ? PAWL_STATE_PENDING : PAWL_STATE_NONE });
     }
-    settle_told(b);
+    settle_entries(b);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
     assert_int_equal(b->rows[2].state, PAWL_STATE_PENDING); // as it was asked for
@@ -148,11 +148,11 @@ static void an_entry_needs_the_tie_of_its_job(void **state)
     put(b, 2, PAWL_STATE_ACTIVE)->ties = PAWL__TIE_PUT_OFF;
     put(b, 3, PAWL_STATE_PENDING);
     put(b, 4, PAWL_STATE_ACTIVE);
-    told((struct pawl__unsettled){ .id = id_of(1), .ties = PAWL__TIE_FAILED, .run = 1 });
-    told((struct pawl__unsettled){ .id = id_of(2), .ties = PAWL__TIE_FAILED, .run = 1 });
-    told((struct pawl__unsettled){ .id = id_of(3), .ties = PAWL__TIE_UNCHECKED });
-    told((struct pawl__unsettled){ .id = id_of(4), .ties = PAWL__TIE_PUT_OFF, .run = 1 });
-    settle_told(b);
+    add_entry((struct pawl__unsettled){ .id = id_of(1), .ties = PAWL__TIE_FAILED, .run = 1 });
+    add_entry((struct pawl__unsettled){ .id = id_of(2), .ties = PAWL__TIE_FAILED, .run = 1 });
+    add_entry((struct pawl__unsettled){ .id = id_of(3), .ties = PAWL__TIE_UNCHECKED });
+    add_entry((struct pawl__unsettled){ .id = id_of(4), .ties = PAWL__TIE_PUT_OFF, .run = 1 });
+    settle_entries(b);
     assert_int_equal(b->rows[0].state, PAWL_STATE_ACTIVE);
     assert_int_equal(b->rows[1].state, PAWL_STATE_ACTIVE);
     assert_int_equal(b->rows[2].state, PAWL_STATE_PENDING);
@@ -198,7 +198,7 @@ static struct pawl__row *put_unique(struct pawl__backend *b, uint32_t n, const c
                        "{\"keys\":[\"type\"],\"on_conflict\":\"%s\"}", on_conflict);
     jobs[n] = (struct pawl_job){ .args = { "[1]", 3 }, .unique = { policies[n], (size_t)len } };
     row->job = &jobs[n];
-    told((struct pawl__unsettled){
+    add_entry((struct pawl__unsettled){
         .id = id_of(n), .ties = PAWL__TIE_UNCHECKED, .bytes = 3, .delay_ms = 40 });
     return row;
 }
@@ -211,7 +211,7 @@ static void a_unique_key_is_taken_once(void **state)
         struct pawl__backend *b = open_with_entries();
         put_unique(b, 1, "reject");
         put_unique(b, 2, conflicts[i]);
-        settle_told(b);
+        settle_entries(b);
         assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
         assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
         assert_int_equal(b->put[PAWL__TABLE_CHECKED], 1);
@@ -227,7 +227,7 @@ static void a_unique_job_takes_the_place_of_another(void **state)
     struct pawl__backend *b = open_with_entries();
     put_unique(b, 1, "reject")->due_at_ms = NOW_MS + 500;
     put_unique(b, 2, "replace_except_schedule");
-    settle_told(b);
+    settle_entries(b);
     assert_int_equal(b->rows[0].state, PAWL_STATE_CANCELLED);
     assert_int_equal(b->rows[1].state, PAWL_STATE_SCHEDULED);
     assert_int_equal(b->rows[1].due_at_ms, NOW_MS + 500);
@@ -235,7 +235,7 @@ static void a_unique_job_takes_the_place_of_another(void **state)
     assert_int_equal(b->put[PAWL__TABLE_AUDIT], 1);
     entry_count = 0;
     put_unique(b, 3, "replace")->created_at_ms = 1;
-    assert_int_equal(sweep_told(b).sweep.moved, 1);
+    assert_int_equal(sweep_entries(b).sweep.moved, 1);
     assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
     assert_int_equal(b->rows[2].state, PAWL_STATE_AVAILABLE);
     close_store(b);
@@ -247,11 +247,11 @@ static void a_key_that_is_held_is_asked_later(void **state)
     struct pawl__backend *b = open_with_entries();
     put_unique(b, 1, "reject");
     b->keys_held = true;
-    assert_int_equal(sweep_told(b).sweep.moved, 0);
+    assert_int_equal(sweep_entries(b).sweep.moved, 0);
     assert_int_equal(b->rows[0].state, PAWL_STATE_PENDING);
     assert_int_equal(b->put[PAWL__TABLE_FOLLOWED] + b->put[PAWL__TABLE_KEY_NEW], 0);
     b->keys_held = false;
-    settle_told(b);
+    settle_entries(b);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     close_store(b);
 }
@@ -264,18 +264,19 @@ static void a_job_that_comes_back_is_checked_then(void **state)
     struct pawl__op back = control_op(1, PAWL_CONTROL_RETRY);
     put_unique(b, 1, "reject");
     run_ops(b, (struct pawl__op[]){ control_op(1, PAWL_CONTROL_CANCEL) }, 1);
-    assert_int_equal(sweep_told(b).sweep.moved, 1); // had another node had the entry in its hands
+    assert_int_equal(sweep_entries(b).sweep.moved,
+                     1); // had another node had the entry in its hands
     assert_int_equal(b->put[PAWL__TABLE_CHECKED], 0);
     run_ops(b, &back, 1);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 1);
     entry_count = 0;
-    told((struct pawl__unsettled){ .id = id_of(1),
-                                   .ties = PAWL__TIE_UNCHECKED,
-                                   .bytes = -1,
-                                   .from = PAWL_STATE_CANCELLED,
-                                   .to = PAWL_STATE_AVAILABLE });
-    assert_int_equal(sweep_told(b).sweep.moved, 1);
+    add_entry((struct pawl__unsettled){ .id = id_of(1),
+                                        .ties = PAWL__TIE_UNCHECKED,
+                                        .bytes = -1,
+                                        .from = PAWL_STATE_CANCELLED,
+                                        .to = PAWL_STATE_AVAILABLE });
+    assert_int_equal(sweep_entries(b).sweep.moved, 1);
     assert_int_equal(b->put[PAWL__TABLE_CHECKED], 1);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     assert_int_equal(b->rows[0].ties, 0);
@@ -290,7 +291,7 @@ static void a_refused_job_that_comes_back_is_checked_again(void **state)
     struct pawl__op back = control_op(2, PAWL_CONTROL_RETRY);
     put_unique(b, 1, "reject");
     put_unique(b, 2, "reject");
-    settle_told(b);
+    settle_entries(b);
     assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
     run_ops(b, (struct pawl__op[]){ control_op(1, PAWL_CONTROL_CANCEL) }, 1);
     assert_int_equal(b->put[PAWL__TABLE_UNSETTLED], 0);
@@ -307,11 +308,11 @@ static void a_paused_job_asks_for_no_key(void **state)
     struct pawl__row *paused = put_unique(b, 1, "reject");
     paused->state = PAWL_STATE_PAUSED;
     paused->paused_from = PAWL_STATE_PENDING;
-    assert_int_equal(sweep_told(b).sweep.moved, 0);
+    assert_int_equal(sweep_entries(b).sweep.moved, 0);
     assert_int_equal(b->keys_read, 0);
     paused->state = PAWL_STATE_PENDING;
     paused->paused_from = PAWL_STATE_NONE;
-    settle_told(b);
+    settle_entries(b);
     assert_int_equal(b->keys_read, 1);
     assert_int_equal(b->rows[0].state, PAWL_STATE_AVAILABLE);
     close_store(b);
@@ -326,12 +327,12 @@ static void a_job_does_not_replace_a_newer_one(void **state)
         struct pawl__backend *b = open_with_entries();
         int64_t apart_ms = i / 2; // or in one millisecond
         put_unique(b, 2, "replace")->created_at_ms = 1 + apart_ms;
-        settle_told(b);
+        settle_entries(b);
         b->rows[0].state = newer[i % 2];
         b->rows[0].has_end = i % 2;
         entry_count = 0;
         put_unique(b, 1, "replace")->created_at_ms = 1;
-        assert_int_equal(sweep_told(b).sweep.moved, 1);
+        assert_int_equal(sweep_entries(b).sweep.moved, 1);
         assert_int_equal(b->rows[0].state, newer[i % 2]);
         assert_int_equal(b->rows[1].state, PAWL_STATE_CANCELLED);
         assert_string_equal(b->rows[1].end_reason, "replaced");
@@ -352,10 +353,10 @@ static void only_so_much_is_read_at_once(void **state)
             put_unique(b, i, "ignore");
             entries[i - 1].bytes = i == 1 ? first_bytes[n] : PAWL__SETTLE_BYTES_MAX / 2;
         }
-        struct pawl__op first = sweep_told(b);
+        struct pawl__op first = sweep_entries(b);
         assert_int_equal(first.sweep.moved, 1);
         assert_true(first.sweep.more);
-        struct pawl__op second = sweep_told(b); // goes on behind that
+        struct pawl__op second = sweep_entries(b); // goes on behind that
         assert_int_equal(second.sweep.moved, 2);
         assert_false(second.sweep.more);
         close_store(b);
@@ -379,5 +380,5 @@ int main(void)
         cmocka_unit_test(a_job_does_not_replace_a_newer_one),
         cmocka_unit_test(only_so_much_is_read_at_once),
     };
-    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("reported", tests, NULL, NULL);
 }
