@@ -1,4 +1,4 @@
-/* The kit of the benchmark: settings, the raw SQLite floor, a crew of threads that load a store,
+/* The kit of the benchmark: settings, the raw SQLite floor, clients that load a store,
  * and the report.
  *
  * Every figure is compared with a floor taken in the same run, in slices that alternate with those
@@ -149,11 +149,11 @@ double pawl__floor_rows(struct pawl__floor *floor, int64_t rows);
 /* `count` transactions with one insert each; microseconds per transaction. */
 double pawl__floor_single(struct pawl__floor *floor, int64_t count);
 
-/* ---- crew.c: many threads that keep a store busy ---- */
+/* ---- clients.c: many threads that keep a store busy ---- */
 
-struct pawl__crew;
+struct pawl__clients;
 
-struct pawl__crew_options {
+struct pawl__clients_options {
     struct pawl__store *store;
     bool lifecycle;   /* also claim and complete the submitted jobs */
     int threads;      /* 0: as many as the benchmark's setting */
@@ -162,19 +162,19 @@ struct pawl__crew_options {
     int64_t jobs_max; /* ... this many; then completes what was started */
 };
 
-struct pawl__crew_result {
+struct pawl__clients_result {
     int64_t jobs; /* that were completed */
     int64_t us;
     int64_t committer_us; /* CPU time of the committer's thread */
     double per_s;
 };
 
-/* One crew for many runs. Free it after its store was closed: the committer may still be returning
- * from a callback when the run is over. */
-struct pawl__crew *pawl__crew_new(struct pawl__bench *bench);
-void pawl__crew_free(struct pawl__crew *crew);
-struct pawl__crew_result pawl__crew_run(struct pawl__crew *crew,
-                                        const struct pawl__crew_options *options);
+/* One for many runs. Free it after its store was closed: the committer may still be
+ * returning from a callback when the run is over. */
+struct pawl__clients *pawl__clients_new(struct pawl__bench *bench);
+void pawl__clients_free(struct pawl__clients *clients);
+struct pawl__clients_result pawl__clients_run(struct pawl__clients *clients,
+                                              const struct pawl__clients_options *options);
 
 /* ---- hands.c: many threads that use the public API ---- */
 

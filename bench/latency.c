@@ -6,7 +6,7 @@ enum { SAMPLES_MAX = 200000 };
 struct latency {
     struct pawl__bench *bench;
     struct pawl__store *store;
-    struct pawl__crew *crew;
+    struct pawl__clients *clients;
     bool lifecycle;
     pthread_t load;
 };
@@ -14,17 +14,17 @@ struct latency {
 static void *run_load(void *arg)
 {
     struct latency *latency = arg;
-    const struct pawl__crew_options options = {
+    const struct pawl__clients_options options = {
         .store = latency->store,
         .lifecycle = latency->lifecycle,
         .threads = latency->bench->threads - 1,
         .for_us = 2 * latency->bench->slice_us,
     };
-    pawl__crew_run(latency->crew, &options);
+    pawl__clients_run(latency->clients, &options);
     return NULL;
 }
 
-/* Uses a queue of its own, since the crew expects to find exactly its own jobs. */
+/* Uses a queue of its own, since the clients expect to find exactly its own jobs. */
 static double submit_one(struct latency *latency, struct pawl__bench_job *job)
 {
     struct pawl_submitted out;
@@ -66,7 +66,7 @@ static void run(struct pawl__bench *bench, const char *name, bool lifecycle)
     double *samples = pawl__bench_calloc(SAMPLES_MAX, sizeof *samples);
     struct latency latency = { .bench = bench,
                                .store = pawl__bench_open(bench, "store.db"),
-                               .crew = pawl__crew_new(bench),
+                               .clients = pawl__clients_new(bench),
                                .lifecycle = lifecycle };
     if (pthread_create(&latency.load, NULL, run_load, &latency)) {
         pawl__bench_die("could not start a thread");
@@ -78,7 +78,7 @@ static void run(struct pawl__bench *bench, const char *name, bool lifecycle)
     report(name, "p50", median, count);
     report(name, "p99", samples[count - 1 - count / 100], count);
     pawl__store_close(latency.store);
-    pawl__crew_free(latency.crew);
+    pawl__clients_free(latency.clients);
     pawl__bench_forget(bench, "store.db");
     free(samples);
 }

@@ -9,21 +9,21 @@ enum { STEP_JOBS = 256, REST = 9, REST_US_MAX = 50000 };
 struct retention {
     struct pawl__bench *bench;
     struct pawl__store *store;
-    struct pawl__crew *crew;
+    struct pawl__clients *clients;
     pthread_t tidier;
     _Atomic bool stop;
     int64_t archived, purged; /* the tidier's, until it is joined */
 };
 
-static double crew_slice(void *ctx)
+static double clients_slice(void *ctx)
 {
     struct retention *retention = ctx;
-    const struct pawl__crew_options options = {
+    const struct pawl__clients_options options = {
         .store = retention->store,
         .lifecycle = true,
         .for_us = retention->bench->slice_us,
     };
-    return pawl__crew_run(retention->crew, &options).per_s;
+    return pawl__clients_run(retention->clients, &options).per_s;
 }
 
 static int64_t tidy_step(struct retention *retention, enum pawl__op_kind kind)
@@ -66,7 +66,7 @@ static double tidied_slice(void *ctx)
     if (pthread_create(&retention->tidier, NULL, tidy, retention)) {
         pawl__bench_die("could not start a thread");
     }
-    const double per_s = crew_slice(retention);
+    const double per_s = clients_slice(retention);
     atomic_store(&retention->stop, true);
     pthread_join(retention->tidier, NULL);
     return per_s;
@@ -76,11 +76,11 @@ void pawl__bench_retention(struct pawl__bench *bench)
 {
     struct retention retention = { .bench = bench,
                                    .store = pawl__bench_open(bench, "store.db"),
-                                   .crew = pawl__crew_new(bench) };
+                                   .clients = pawl__clients_new(bench) };
     const struct pawl__pairs pairs = {
         .name = "lifecycle beside archive+purge",
         .unit = "jobs/s",
-        .floor = crew_slice,
+        .floor = clients_slice,
         .floor_ctx = &retention,
         .value = tidied_slice,
         .value_ctx = &retention,
@@ -88,11 +88,11 @@ void pawl__bench_retention(struct pawl__bench *bench)
         .goal = 0.85,
         .count = 8,
     };
-    crew_slice(&retention); // something to archive
+    clients_slice(&retention); // something to archive
     struct pawl__row row = pawl__pairs_run(bench, &pairs);
     snprintf(row.note, sizeof row.note, "floor: without; archived %lld, purged %lld",
              (long long)retention.archived, (long long)retention.purged);
     pawl__report_add(&row);
     pawl__store_close(retention.store);
-    pawl__crew_free(retention.crew);
+    pawl__clients_free(retention.clients);
 }

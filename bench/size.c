@@ -35,12 +35,12 @@ void pawl__bench_size(struct pawl__bench *bench)
 {
     const int64_t jobs = bench->quick ? 1000 : 200000;
     const double floor = floor_bytes(bench, jobs);
-    struct pawl__crew *crew = pawl__crew_new(bench);
+    struct pawl__clients *clients = pawl__clients_new(bench);
     struct pawl__store *store = pawl__bench_open(bench, "store.db");
-    pawl__crew_run(
-        crew, &(struct pawl__crew_options){ .store = store, .lifecycle = true, .jobs_max = jobs });
+    pawl__clients_run(clients, &(struct pawl__clients_options){
+                                   .store = store, .lifecycle = true, .jobs_max = jobs });
     pawl__store_close(store); // closing the last connection checkpoints
-    pawl__crew_free(crew);
+    pawl__clients_free(clients);
     report("database, finished job", pawl__bench_bytes(bench, "store.db"), jobs, floor);
     store = pawl__bench_open(bench, "store.db");
     archive_all(store);

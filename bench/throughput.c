@@ -13,7 +13,7 @@ struct throughput {
     struct pawl__bench *bench;
     struct pawl__floor *floor;
     struct pawl__store *store;
-    struct pawl__crew *crew;
+    struct pawl__clients *clients;
     bool lifecycle;
     bool confined;
     int64_t bulk_jobs; /* in one slice */
@@ -25,13 +25,13 @@ static void begin(struct throughput *of, struct pawl__bench *bench)
     of->bench = bench;
     of->floor = pawl__floor_open(bench, "floor.db");
     of->store = pawl__bench_open(bench, "store.db");
-    of->crew = pawl__crew_new(bench);
+    of->clients = pawl__clients_new(bench);
 }
 
 static void end(struct throughput *of)
 {
     pawl__store_close(of->store);
-    pawl__crew_free(of->crew);
+    pawl__clients_free(of->clients);
     pawl__floor_close(of->floor);
 }
 
@@ -47,17 +47,17 @@ static double floor_slice(void *ctx)
     return per_s;
 }
 
-static double crew_slice(void *ctx)
+static double clients_slice(void *ctx)
 {
     struct throughput *of = ctx;
-    const struct pawl__crew_options options = {
+    const struct pawl__clients_options options = {
         .store = of->store,
         .lifecycle = of->lifecycle,
         .confined = of->confined,
         .for_us = of->bench->slice_us,
     };
     const int64_t bytes = pawl__bench_written();
-    const struct pawl__crew_result result = pawl__crew_run(of->crew, &options);
+    const struct pawl__clients_result result = pawl__clients_run(of->clients, &options);
     of->store_cost.rows += (double)result.jobs;
     of->store_cost.us += result.committer_us;
     of->store_cost.bytes += pawl__bench_written() - bytes;
@@ -88,7 +88,7 @@ static void run_pairs(struct throughput *of, const struct pawl__pairs *how, cons
     struct pawl__pairs pairs = *how;
     pairs.unit = "jobs/s";
     pairs.floor = floor_slice;
-    pairs.value = crew_slice;
+    pairs.value = clients_slice;
     pairs.floor_ctx = pairs.value_ctx = of;
     struct pawl__row row = pawl__pairs_run(of->bench, &pairs);
     snprintf(row.note, sizeof row.note, "%s", note);
@@ -97,7 +97,8 @@ static void run_pairs(struct throughput *of, const struct pawl__pairs *how, cons
 
 /* On a small machine the 32 threads often run on the committer's CPU; a second run in which they
  * may not shows how much that costs. */
-static void run_crew(struct pawl__bench *bench, const struct pawl__pairs *pairs, const char *load)
+static void run_clients(struct pawl__bench *bench, const struct pawl__pairs *pairs,
+                        const char *load)
 {
     struct throughput of = { .lifecycle = strcmp(load, "lifecycle") == 0 };
     char name[48];
@@ -121,7 +122,7 @@ void pawl__bench_submit(struct pawl__bench *bench)
     const struct pawl__pairs pairs = { .name = "submit",
                                        .kind = PAWL__GOAL_AT_LEAST,
                                        .goal = 0.45 };
-    run_crew(bench, &pairs, "submit");
+    run_clients(bench, &pairs, "submit");
 }
 
 void pawl__bench_lifecycle(struct pawl__bench *bench)
@@ -129,7 +130,7 @@ void pawl__bench_lifecycle(struct pawl__bench *bench)
     const struct pawl__pairs pairs = { .name = "submit+claim+complete",
                                        .kind = PAWL__GOAL_AT_LEAST,
                                        .goal = 0.25 };
-    run_crew(bench, &pairs, "lifecycle");
+    run_clients(bench, &pairs, "lifecycle");
 }
 
 static double bulk_floor_slice(void *ctx)

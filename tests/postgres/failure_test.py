@@ -280,9 +280,9 @@ def failover_loses_nothing_and_needs_nobody(primary, standby):
     primary.sql("SELECT pg_reload_conf()")
     primary.wait_for("SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
     front = Front(both)
-    crew = [steady.Steady(STEADY, both, MODULE_DIR) for _ in range(2)]
+    clients = [steady.Steady(STEADY, both, MODULE_DIR) for _ in range(2)]
     try:
-        for one in crew:
+        for one in clients:
             one.await_accepted(20)
         assert front.submits() == 201
         standby.leave()
@@ -290,15 +290,15 @@ def failover_loses_nothing_and_needs_nobody(primary, standby):
         primary.stop(signal.SIGQUIT)
         until(lambda: not front.healthy())
         standby.promote()
-        for one in crew:
+        for one in clients:
             one.await_accepted(20)
         until(front.healthy)
         until(lambda: front.submits() == 201)
     finally:
-        for one in crew:
+        for one in clients:
             one.close()
         front.close()
-    wrong = steady.audit(standby, crew)
+    wrong = steady.audit(standby, clients)
     assert not wrong, wrong
     assert pawl(standby.url, "check").stdout == "no damage found\n"
 

@@ -21,17 +21,17 @@ def main():
         print("1..0 # SKIP there is no PostgreSQL server here (on Debian: postgresql)")
         return
     with server.Server("fsync = on\n") as postgres:
-        crew = [steady.Steady(program, postgres.url, module_dir) for _ in range(2)]
+        clients = [steady.Steady(program, postgres.url, module_dir) for _ in range(2)]
         for how in (signal.SIGQUIT, signal.SIGINT):
-            for one in crew:
+            for one in clients:
                 one.await_accepted(TURNS)
             postgres.stop(how)
             time.sleep(0.3)  # long enough that somebody meets a server that is not there
             postgres.start()
-        for one in crew:
+        for one in clients:
             one.await_accepted(TURNS)
             one.close()
-        wrong = steady.audit(postgres, crew)
+        wrong = steady.audit(postgres, clients)
         print(f"{'not ok' if wrong else 'ok'} 1 - processes_go_on_and_nothing_is_lost")
         for line in wrong:
             print("#", line)

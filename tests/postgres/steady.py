@@ -45,19 +45,19 @@ def count(postgres, place, ids, more="true"):
                             + more))
 
 
-def audit(postgres, crew, place="public"):
+def audit(postgres, clients, place="public"):
     """What is wrong with the books, in words. Nothing: what was accepted is there, and what was
     completed is completed, once."""
-    accepted = [i for steady in crew for i in steady.said["accepted"]]
-    completed = [i for steady in crew for i in steady.said["completed"]]
+    accepted = [i for steady in clients for i in steady.said["accepted"]]
+    completed = [i for steady in clients for i in steady.said["completed"]]
     print(f"# {len(accepted)} accepted, {len(completed)} completed, "
-          f"{sum(len(steady.said['error']) for steady in crew)} errors meanwhile")
+          f"{sum(len(steady.said['error']) for steady in clients)} errors meanwhile")
     wrong = []
     if not len(set(accepted)) == len(accepted) == count(postgres, place, accepted):
         wrong.append("accepted jobs are lost")
     done = count(postgres, place, completed, "state = 7")
     if not len(set(completed)) == len(completed) == done:
         wrong.append("completed jobs are not completed, or twice")
-    if any(steady.process.returncode for steady in crew):
+    if any(steady.process.returncode for steady in clients):
         wrong.append("a process has given up")
     return wrong

@@ -55,20 +55,20 @@ def step(postgres, place, number, compatible):
 def older_and_newer_share_a_store(postgres, url):
     pawl(OLD, url, "migrate")
     older = version_of(OLD, url)
-    crew = [steady.Steady(STEADY, url, OLD)]
+    clients = [steady.Steady(STEADY, url, OLD)]
     try:
-        crew[0].await_accepted(20)
+        clients[0].await_accepted(20)
         assert 'run "pawl migrate"' in pawl(NEW, url, "submit", "a.b", code=3)
         pawl(NEW, url, "migrate")  # under the older one's feet
         assert version_of(NEW, url) == older + 1
-        crew.append(steady.Steady(STEADY, url, NEW))
-        crew.append(steady.Steady(STEADY, url, OLD))  # one that was restarted before its upgrade
-        for one in crew:
+        clients.append(steady.Steady(STEADY, url, NEW))
+        clients.append(steady.Steady(STEADY, url, OLD))  # one that was restarted before its upgrade
+        for one in clients:
             one.await_accepted(20)
     finally:
-        for one in crew:
+        for one in clients:
             one.close()
-    wrong = steady.audit(postgres, crew, place_of(url))
+    wrong = steady.audit(postgres, clients, place_of(url))
     assert not wrong, wrong
     job = pawl(NEW, url, "submit", "a.b", "--queue", "mixed").strip()
     pawl(OLD, url, "work", "--once", "--queue", "mixed", "--exec", "a.b=true")

@@ -317,16 +317,16 @@ def nobody_wakes_himself(stage):
 
 def stores_do_not_wake_each_other(stage):
     wake = stage.redis.by_socket()
-    crews = []
+    pairs = []
     for url in (stage.sqlite(), stage.sqlite(), stage.pooled()):
         node = stage.start(url, wake, HOUR_MS).ready()
-        crews.append((node, stage.start(url, wake).ready()))
-    for node, submitter in crews:
+        pairs.append((node, stage.start(url, wake).ready()))
+    for node, submitter in pairs:
         expect(node.counters()["wake_received"] == 0, "a stranger was heard")
         for _ in range(3):
             job = submitter.submit()
             expect(node.next("ran")[1] == job, "another ran")
-    for node, submitter in crews:
+    for node, submitter in pairs:
         until = time.monotonic() + PATIENCE_S  # the last one may be told after its job has run
         while True:
             heard, told = node.counters()["wake_received"], submitter.counters()["wake_sent"]
