@@ -2,6 +2,7 @@
  * diagnosis that it replaces ("could not open the store: %s", diag->text). */
 #define PAWL__DIAG_ITSELF // see diag.h
 #include "base/diag.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -11,10 +12,7 @@
 /* Marks `text` as truncated, without splitting a character. */
 static void mark_cut(char *text, size_t bytes)
 {
-    size_t len = bytes - sizeof "..."; // length that is kept
-    while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
-        len--;
-    }
+    size_t len = pawl__utf8_cut(text, bytes - 1, bytes - sizeof "...");
     memcpy(text + len, "...", sizeof "...");
 }
 

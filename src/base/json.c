@@ -219,13 +219,7 @@ static enum pawl_err open_container(struct parser *p, enum pawl__json_type type)
 static enum pawl_err fail_duplicate(struct parser *p, uint32_t token)
 {
     struct pawl_span name = pawl__json_span(&p->json, token);
-    int shown = (int)name.len;
-    if (shown > NAME_SHOWN_BYTES_MAX) {
-        shown = NAME_SHOWN_BYTES_MAX;
-        while (((unsigned char)name.at[shown] & 0xc0) == 0x80) {
-            shown--; // do not split a character
-        }
-    }
+    int shown = (int)pawl__utf8_cut(name.at, name.len, NAME_SHOWN_BYTES_MAX);
     return pawl__fail(p->diag, PAWL_ERR_ARG, "not valid JSON: member %.*s occurs twice, at byte %u",
                       shown, name.at, p->json.tokens[token].at);
 }

@@ -62,3 +62,12 @@ int pawl__utf8_encode(uint32_t code, char out[4])
     out[0] = (char)(mark[len] | code);
     return len;
 }
+
+size_t pawl__utf8_cut(const char *at, size_t len, size_t max)
+{
+    if (len <= max) return len;
+    while (max && ((uint8_t)at[max] & 0xc0) == 0x80) {
+        max--;
+    }
+    return max;
+}

@@ -13,5 +13,7 @@ int pawl__utf8_step(const char *at, const char *end);
 uint32_t pawl__utf8_decode(const char *at, int len);
 /* Writes `code`, which must not be a surrogate, and returns its length. */
 int pawl__utf8_encode(uint32_t code, char out[4]);
+/* The length of a text of `len` bytes, cut to at most `max` so that no character is split. */
+size_t pawl__utf8_cut(const char *at, size_t len, size_t max);
 
 #endif

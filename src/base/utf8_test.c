@@ -87,6 +87,16 @@ static void bad_bytes_are_grouped_as_unicode_advises(void **state)
     }
 }
 
+static void cut_splits_no_character(void **state)
+{
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+    static const size_t lengths[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10 };
+    for (size_t max = 0; max < COUNT(lengths); max++) {
+        assert_int_equal(pawl__utf8_cut(text, sizeof text - 1, max), lengths[max]);
+    }
+    assert_int_equal(pawl__utf8_cut("\x80\x80", 2, 1), 0); // only continuation bytes
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +104,7 @@ int main(void)
         cmocka_unit_test(agrees_with_the_definition_on_all_short_sequences),
         cmocka_unit_test(agrees_with_the_definition_on_long_sequences),
         cmocka_unit_test(bad_bytes_are_grouped_as_unicode_advises),
+        cmocka_unit_test(cut_splits_no_character),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

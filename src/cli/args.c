@@ -1,8 +1,8 @@
 /* The command line.
  *
- * Not getopt_long: which options exist depends on the command, a wrong one deserves a suggestion,
- * "-5" must be able to be a priority, and an abbreviation that works today must not become
- * ambiguous tomorrow. */
+ * getopt_long would not do: which options exist depends on the command, an unknown one gets a
+ * suggestion, "-5" may be a priority, and abbreviations are not accepted, since one could become
+ * ambiguous with a later option. */
 #include "cli/cli.h"
 #include "base/nearest.h"
 
@@ -35,10 +35,10 @@ static int unknown_word(const char *word, const char *group)
     }
     const char *space = group ? " " : "";
     if (!group) group = "";
+    char before[64];
+    snprintf(before, sizeof before, "pawl %s%s", group, space);
     pawl__cli_error("there is no command \"%s%s%s\"", group, space, word);
-    if (nearest.best) {
-        pawl__cli_hint("did you mean \"pawl %s%s%s\"?", group, space, nearest.best);
-    } else {
+    if (!pawl__cli_did_you_mean(&nearest, before)) {
         pawl__cli_hint("\"pawl help%s%s\" lists the commands", space, group);
     }
     return PAWL__CLI_EXIT_USAGE;
@@ -82,11 +82,7 @@ static int unknown_option(const struct pawl__cli_command *command, uint32_t grou
         }
     }
     pawl__cli_error("\"%s\" has no option \"--%s\"", words, name);
-    if (nearest.best) {
-        pawl__cli_hint("did you mean \"--%s\"?", nearest.best);
-    } else {
-        hint_options(command, words);
-    }
+    if (!pawl__cli_did_you_mean(&nearest, "--")) hint_options(command, words);
     return PAWL__CLI_EXIT_USAGE;
 }
 
@@ -97,22 +93,20 @@ struct reader {
     int argc;
     char **argv;
     int at;
-    uint32_t groups; /* whose options are known here */
+    uint32_t groups; /* of options that are accepted */
 };
 
-static int bad_value(struct pawl__cli *cli, const struct pawl__cli_option *option,
-                     const char *value)
+int pawl__cli_bad_value(struct pawl__cli *cli, enum pawl__cli_kind kind, const char *value,
+                        const char *what)
 {
-    pawl__cli_error("\"--%s\" cannot be \"%s\"", option->name, pawl__cli_shown(cli, value));
-    const char *const *choices = pawl__cli_kind_choices(option->kind);
+    pawl__cli_error("%s cannot be \"%s\"", what, pawl__cli_shown(cli, value));
+    const char *const *choices = pawl__cli_kind_choices(kind);
     struct pawl__nearest nearest = { .word = value };
     for (size_t i = 0; choices && choices[i]; i++) {
         pawl__nearest_offer(&nearest, choices[i]);
     }
-    if (nearest.best) {
-        pawl__cli_hint("did you mean \"%s\"?", nearest.best);
-    } else {
-        pawl__cli_hint("it takes %s", pawl__cli_kind_form(option->kind));
+    if (!pawl__cli_did_you_mean(&nearest, "")) {
+        pawl__cli_hint("it takes %s", pawl__cli_kind_form(kind));
     }
     return PAWL__CLI_EXIT_USAGE;
 }
@@ -129,7 +123,9 @@ static int take(struct reader *reader, enum pawl__cli_option_id id, const char *
         return PAWL__CLI_EXIT_USAGE;
     }
     if (!pawl__cli_kind_check(option->kind, value)) {
-        return bad_value(reader->cli, option, value);
+        char what[64];
+        snprintf(what, sizeof what, "\"--%s\"", option->name);
+        return pawl__cli_bad_value(reader->cli, option->kind, value, what);
     }
     struct pawl__cli_values *values = &reader->cli->values[id];
     if (!option->repeats) values->count = 0;
@@ -148,7 +144,7 @@ static int take_long(struct reader *reader, const char *text)
     return take(reader, id, text[len] ? text + len + 1 : NULL);
 }
 
-/* "-qn5": letters without a value, then perhaps one with. */
+/* "-qn5": letters without values; the last may have one. */
 static int take_short(struct reader *reader, const char *text)
 {
     while (*text) {
@@ -173,7 +169,7 @@ static bool is_option(const char *text)
     return text[0] == '-' && text[1] && !isdigit((unsigned char)text[1]);
 }
 
-/* Options and operands until the end or, before the command, until the first word. */
+/* Options and operands up to the end or, before the command, up to its name. */
 static int take_all(struct reader *reader, bool until_word)
 {
     bool options = true;
@@ -233,7 +229,7 @@ int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv)
     struct reader reader = { cli, argc, argv, 1, PAWL__CLI_SETTING | PAWL__CLI_ALWAYS };
     int code = take_all(&reader, true);
     if (code) return code;
-    if (reader.at >= argc) return PAWL__CLI_EXIT_OK; // no command: the caller looks at the flags
+    if (reader.at >= argc) return PAWL__CLI_EXIT_OK; // no command: perhaps --help or --version
     code = find_command(&reader);
     if (code) return code;
     reader.groups = cli->command->groups;

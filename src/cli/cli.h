@@ -18,6 +18,8 @@
 
 #include <signal.h>
 
+struct pawl__nearest;
+
 /* number, NAME, meaning */
 #define PAWL__CLI_EXITS(X)                                                                         \
     X(0, OK, "done")                                                                               \
@@ -72,23 +74,25 @@ const char *pawl__cli_shown(struct pawl__cli *cli, const char *text);
 int pawl__cli_settle(struct pawl__cli *cli);
 /* Is it a server? */
 bool pawl__cli_is_remote(const struct pawl__cli *cli);
+/* `WHAT cannot be "value"`, with a hint. Exit code. */
+int pawl__cli_bad_value(struct pawl__cli *cli, enum pawl__cli_kind kind, const char *value,
+                        const char *what);
 void pawl__cli_values_add(struct pawl__cli *cli, struct pawl__cli_values *values, const char *text);
 
 bool pawl__cli_has(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 /* The value, the default, or NULL. */
 const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id id);
-/* 0 when it is not given and has no default. The value has been checked. */
+/* The value, converted as its kind says; zero if it is not given and has no default. _int is for
+ * all kinds that are numbers, _duration for those in ms. */
+union pawl__cli_value pawl__cli_value(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id);
-int64_t pawl__cli_bytes(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 /* Of --archive-after and --purge-after. */
 struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli);
 /* Of --log-level and --log-format. */
 enum pawl__log_level pawl__cli_log_level(const struct pawl__cli *cli);
 enum pawl__log_format pawl__cli_log_format(const struct pawl__cli *cli);
-/* An instant as it stands, or now plus or minus a duration. 0: not given. */
-int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign);
 /* "a,b,c" as a list in the arena. */
 const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count);
 /* Several "a,b" of states as a mask. Exit code. */
@@ -129,7 +133,7 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                           const struct pawl_diag *diag);
 /* A hint why a file cannot be made or used there. False: no reason is found. */
 bool pawl__cli_hint_path(const char *path);
-/* The path of a SQLite store; NULL when it has none. */
+/* The path of a SQLite store, or NULL. */
 const char *pawl__cli_store_path(const struct pawl__cli *cli);
 
 /* ---- errors (error.c) ---- */
@@ -144,6 +148,8 @@ void pawl__cli_hint_served(bool is_served);
 void pawl__cli_hint_token(bool is_given);
 /* Prints an error and returns PAWL__CLI_EXIT_USAGE. */
 int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
+/* The hint `did you mean "BEFOREword"?`. False: no known word is near, so nothing was printed. */
+bool pawl__cli_did_you_mean(const struct pawl__nearest *nearest, const char *before);
 /* Prints what the library said, with a hint when there is one, and returns the exit code. */
 int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag);
 /* The same for trouble with a file: what can be seen of that is the better hint. */
@@ -164,8 +170,12 @@ int pawl__cli_flush(struct pawl__cli *cli);
 size_t pawl__cli_width(const char *at, size_t len);
 /* How many bytes of it fit into `columns`. */
 size_t pawl__cli_fit(const char *at, size_t len, size_t columns);
-/* Made safe for a terminal. On one, what is long is cut, with a word on how to see the rest. */
+/* `before` and the text, with control characters replaced; nothing if it is NULL or empty. */
+void pawl__cli_put_text(struct pawl__buf *buf, const char *before, const char *text);
+/* Likewise; on a terminal, a long text is cut, with a note on how to see the rest. */
 void pawl__cli_put_long(struct pawl__cli *cli, struct pawl_span text);
+/* A heading after an empty line. */
+void pawl__cli_put_title(struct pawl__cli *cli, const char *title);
 /* The label of a line "  label         value"; and the whole line, omitted if the value is zero or
  * empty. The kind is NAME, INT32, INT64, JSON, INSTANT or DURATION. */
 void pawl__cli_put_label(struct pawl__cli *cli, const char *label);
@@ -174,6 +184,8 @@ void pawl__cli_put_fact(struct pawl__cli *cli, const char *label, enum pawl__as 
 /* "3m 5s ago", "in 2h", "now". */
 void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms);
 void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms);
+/* "2030-01-31T08:00:00Z (in 2h)" */
+void pawl__cli_put_moment(struct pawl__cli *cli, int64_t at_ms);
 /* "1.2 MiB" */
 void pawl__cli_put_bytes(struct pawl__buf *buf, int64_t bytes);
 /* "1 job", "2 jobs"; `noun` takes an s. */
@@ -203,6 +215,8 @@ void pawl__cli_put_members(struct pawl__cli *cli, const struct pawl__member *mem
 extern const struct pawl__shape pawl__cli_job_shape;   /* struct pawl_job */
 extern const struct pawl__shape pawl__cli_brief_shape; /* the same; id, type, queue, state,
                                                           attempt */
+extern const struct pawl__shape pawl__cli_error_shape; /* struct pawl_failure: the error alone */
+extern const struct pawl__shape pawl__cli_queue_shape; /* struct pawl_queue_stats */
 
 /* A state, for tables of members. */
 pawl__member_print_fn pawl__cli_print_state;
@@ -363,6 +377,10 @@ int pawl__cli_confirm(struct pawl__cli *cli, const char *question, bool *yes);
 /* The first `count` operands as ids, in the arena. Opens the store once they look like ids, because
  * the beginning of one is enough if it is unique. Exit code. */
 int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out);
+/* Calls `one` for each of them and writes the output after each. Returns the worst exit code. Stops
+ * at trouble with the store; if the command changes jobs, also between two of them at Ctrl-C. */
+typedef int pawl__cli_id_fn(struct pawl__cli *cli, struct pawl_job_id id, void *ctx);
+int pawl__cli_each_id(struct pawl__cli *cli, size_t count, pawl__cli_id_fn *one, void *ctx);
 
 /* What the filter options say. Exit code. */
 int pawl__cli_filter(struct pawl__cli *cli, struct pawl_filter *out);
@@ -397,7 +415,7 @@ void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *sp
 
 /* Does a row of PAWL_CONTROLS, or delete (NONE), to jobs: by ids, or by filter among those in
  * `states` (0: in any state that allows it). */
-int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t states);
+int pawl__cli_apply(struct pawl__cli *cli, enum pawl_control control, uint32_t states);
 /* The listing, of `states` when no --state is given. */
 int pawl__cli_listing(struct pawl__cli *cli, uint32_t states);
 

@@ -1,4 +1,4 @@
-/* pawl node and pawl lock: who works on the store, and who holds what. */
+/* pawl node and pawl lock (but pawl lock run: lock_run.c). */
 #include "cli/cli.h"
 #include "base/time_text.h"
 #include "fields/fields.h"
@@ -7,7 +7,7 @@
 
 /* ---- nodes ---- */
 
-/* Of the store's time, which is the run's once nodes have been asked for. */
+/* get_nodes has set cli->now_ms to the store's time. */
 static void print_age(const struct pawl__shape_writer *writer, const struct pawl__member *member,
                       const void *base)
 {
@@ -81,17 +81,14 @@ int pawl__cli_node_list(struct pawl__cli *cli)
 static void put_fact_when(struct pawl__cli *cli, const char *title, int64_t at_ms)
 {
     pawl__cli_put_label(cli, title);
-    pawl__cli_put_instant(&cli->out, at_ms);
-    pawl__buf_add_text(&cli->out, " (");
-    pawl__cli_put_when(&cli->out, at_ms, cli->now_ms);
-    pawl__buf_add_text(&cli->out, ")\n");
+    pawl__cli_put_moment(cli, at_ms);
+    pawl__buf_add_text(&cli->out, "\n");
 }
 
 static void put_node_facts(struct pawl__cli *cli, const struct pawl_node *node)
 {
     const char *state = pawl_node_state_text(node->state);
-    pawl__buf_add_text(&cli->out, "Node ");
-    pawl__plain_add(&cli->out, node->name, strlen(node->name));
+    pawl__cli_put_text(&cli->out, "Node ", node->name);
     pawl__buf_add_text(&cli->out, "\n");
     pawl__cli_put_fact(cli, "state", PAWL__AS_NAME, &state);
     put_fact_when(cli, "heartbeat", node->heartbeat_at_ms);
@@ -225,63 +222,66 @@ int pawl__cli_lock_list(struct pawl__cli *cli)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* There is no default owner: two contenders that share one would both get the lock. */
-static int begin_lock(struct pawl__cli *cli, const char **owner)
+typedef enum pawl_err lock_fn(struct pawl__cli *cli, const char *owner, int64_t *fence,
+                              struct pawl_diag *diag);
+
+static enum pawl_err try_lock(struct pawl__cli *cli, const char *owner, int64_t *fence,
+                              struct pawl_diag *diag)
 {
-    *owner = pawl__cli_text(cli, PAWL__CLI_OPT_OWNER);
-    if (*owner) return pawl__cli_open(cli);
-    pawl__cli_error("--owner is required");
-    pawl__cli_hint("give each contender its own name: --owner \"$HOSTNAME-$$\"");
-    return PAWL__CLI_EXIT_USAGE;
+    return pawl_lock_try(cli->pawl, cli->operands.at[0], owner,
+                         pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), fence, diag);
 }
 
-static int end_lock(struct pawl__cli *cli, const char *owner, const char *action, int64_t fence,
-                    const char *remark)
+static enum pawl_err renew_lock(struct pawl__cli *cli, const char *owner, int64_t *fence,
+                                struct pawl_diag *diag)
 {
-    const char *name = cli->operands.at[0];
+    return pawl_lock_renew(cli->pawl, cli->operands.at[0], owner,
+                           pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), diag);
+}
+
+static enum pawl_err release_lock(struct pawl__cli *cli, const char *owner, int64_t *fence,
+                                  struct pawl_diag *diag)
+{
+    return pawl_lock_release(cli->pawl, cli->operands.at[0], owner, diag);
+}
+
+/* There is no default owner: two contenders with the same one would both get the lock. */
+static int act(struct pawl__cli *cli, lock_fn *carry_out, const char *action, const char *remark)
+{
+    struct pawl_diag diag = { 0 };
+    const char *name = cli->operands.at[0], *owner = pawl__cli_text(cli, PAWL__CLI_OPT_OWNER);
+    int64_t fence = 0;
+    if (!owner) {
+        pawl__cli_error("--owner is required");
+        pawl__cli_hint("give each contender its own name: --owner \"$HOSTNAME-$$\"");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    int code = pawl__cli_open(cli);
+    if (code) return code;
+    enum pawl_err err = carry_out(cli, owner, &fence, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
     if (cli->json) {
         PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("name", name), PAWL__HERE_TEXT("owner", owner),
                       PAWL__HERE_TEXT("action", action), PAWL__SOME_INT("fence", fence));
         return PAWL__CLI_EXIT_OK;
     }
     if (fence) pawl__buf_printf(&cli->out, "%" PRId64 "\n", fence);
-    int code = pawl__cli_flush(cli);
+    code = pawl__cli_flush(cli);
     if (!cli->quiet) fprintf(stderr, "lock \"%s\" %s\n", name, remark);
     return code;
 }
 
 int pawl__cli_lock_try(struct pawl__cli *cli)
 {
-    struct pawl_diag diag = { 0 };
-    const char *owner;
-    int64_t fence;
-    int code = begin_lock(cli, &owner);
-    if (code) return code;
-    enum pawl_err err = pawl_lock_try(cli->pawl, cli->operands.at[0], owner,
-                                      pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), &fence, &diag);
-    if (err) return pawl__cli_fail(err, &diag);
-    return end_lock(cli, owner, "try", fence, "taken; the number is its fence");
+    return act(cli, try_lock, "try", "taken; the number is its fence");
 }
 
 int pawl__cli_lock_renew(struct pawl__cli *cli)
 {
-    struct pawl_diag diag = { 0 };
-    const char *owner;
-    int code = begin_lock(cli, &owner);
-    if (code) return code;
-    enum pawl_err err = pawl_lock_renew(cli->pawl, cli->operands.at[0], owner,
-                                        pawl__cli_duration(cli, PAWL__CLI_OPT_TTL), &diag);
-    if (err) return pawl__cli_fail(err, &diag);
-    return end_lock(cli, owner, "renew", 0, "renewed");
+    return act(cli, renew_lock, "renew", "renewed");
 }
 
 int pawl__cli_lock_release(struct pawl__cli *cli)
 {
-    struct pawl_diag diag = { 0 };
-    const char *owner;
-    int code = begin_lock(cli, &owner);
-    if (code) return code;
-    enum pawl_err err = pawl_lock_release(cli->pawl, cli->operands.at[0], owner, &diag);
-    if (err) return pawl__cli_fail(err, &diag);
-    return end_lock(cli, owner, "release", 0, "released");
+    return act(cli, release_lock, "release", "released");
 }

@@ -1,5 +1,6 @@
-/* What operators do to jobs: the rows of PAWL_CONTROLS, and delete. By ids, one after the other,
- * each with its own answer; or by filter, counted first, asked for, and done in bounded steps. */
+/* What operators do to jobs: the rows of PAWL_CONTROLS, and delete. Jobs are named by id, and each
+ * has a result of its own; or by a filter: then they are counted, the user confirms, and the change
+ * is made in steps of bounded size. */
 #include "cli/cli.h"
 #include "base/diag.h"
 
@@ -9,15 +10,15 @@
 #define BIT(name) PAWL_STATE_BIT(PAWL_STATE_##name)
 #define WAITING (BIT(SCHEDULED) | BIT(AVAILABLE) | BIT(PENDING) | BIT(RETRYABLE))
 
-struct deed {
+struct action {
     const char *verb;
     const char *past;
-    /* The states in which the header says that it works. The store has the last word; these only
-     * keep the count that is shown first honest. */
+    /* The states in which it is possible. The store decides; these only make the count right that
+     * the user confirms. */
     uint32_t states;
 };
 
-static const struct deed deeds[PAWL_CONTROL_END] = {
+static const struct action actions[PAWL_CONTROL_END] = {
     [PAWL_CONTROL_NONE] = { "delete", "deleted",
                             BIT(COMPLETED) | BIT(SKIPPED) | BIT(CANCELLED) | BIT(DISCARDED) |
                                 BIT(EXPIRED) },
@@ -30,12 +31,12 @@ static const struct deed deeds[PAWL_CONTROL_END] = {
     [PAWL_CONTROL_SKIP] = { "skip", "skipped", BIT(AVAILABLE) | BIT(PENDING) | BIT(ACTIVE) },
     [PAWL_CONTROL_PROMOTE] = { "promote", "promoted", BIT(SCHEDULED) | BIT(RETRYABLE) },
 };
-static_assert(PAWL_CONTROL_END == 9, "a control without a deed");
+static_assert(PAWL_CONTROL_END == 9, "a control without an action");
 
 struct task {
     struct pawl__cli *cli;
     enum pawl_control control; /* NONE: delete */
-    const struct deed *deed;
+    const struct action *action;
     uint32_t only; /* jobs in these states and no others */
     struct pawl_by by;
 };
@@ -45,10 +46,10 @@ struct task {
 static void put_job(const struct task *task, const struct pawl_job *job)
 {
     PAWL__CLI_PUT(task->cli, PAWL__PART(&pawl__cli_brief_shape, job),
-                  PAWL__HERE_TEXT("action", task->deed->verb), PAWL__HERE_BOOL("ok", true));
+                  PAWL__HERE_TEXT("action", task->action->verb), PAWL__HERE_BOOL("ok", true));
 }
 
-/* A deleted job is looked at before, the others after. */
+/* `jobs`, if it has one, is the job: before the change if it was deleted, else after it. */
 static void put_done(const struct task *task, const char *id, enum pawl_state to,
                      const struct pawl_jobs *jobs)
 {
@@ -59,8 +60,8 @@ static void put_done(const struct task *task, const char *id, enum pawl_state to
     }
     if (cli->quiet) return;
     const char *state = pawl__cli_state_text(cli, to);
-    pawl__buf_printf(&cli->out, "%s %s", id, task->deed->past);
-    if (task->control != PAWL_CONTROL_NONE && strcasecmp(state, task->deed->past) != 0) {
+    pawl__buf_printf(&cli->out, "%s %s", id, task->action->past);
+    if (task->control != PAWL_CONTROL_NONE && strcasecmp(state, task->action->past) != 0) {
         pawl__buf_printf(&cli->out, ", now %s", state);
     }
     pawl__buf_add_text(&cli->out, "\n");
@@ -68,11 +69,11 @@ static void put_done(const struct task *task, const char *id, enum pawl_state to
 
 #define CONTROL_BIT(name) (1U << PAWL_CONTROL_##name)
 
-/* What to do instead, where another command does what was probably meant. */
+/* Which command does what was probably meant. */
 static const struct instead {
     uint32_t controls;
     uint32_t states;
-    const char *hint; /* the id comes behind it */
+    const char *hint; /* followed by the id */
 } insteads[] = {
     { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE), BIT(COMPLETED) | BIT(SKIPPED),
       "to submit it again as a new job: pawl rerun" },
@@ -81,7 +82,7 @@ static const struct instead {
     { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE), BIT(PENDING), "to let it run: pawl activate" },
     { CONTROL_BIT(RETRY) | CONTROL_BIT(PROMOTE) | CONTROL_BIT(ACTIVATE), BIT(PAUSED),
       "to put it back where it was: pawl resume" },
-    { CONTROL_BIT(NONE), BIT(NONE), // pawl_delete does not tell the state
+    { CONTROL_BIT(NONE), BIT(NONE), // pawl_delete does not return the state
       "only a job that has ended can be deleted; to end it: pawl cancel" },
 };
 
@@ -118,7 +119,7 @@ static int put_refused(const struct task *task, const char *id, enum pawl_state 
 {
     struct pawl__cli *cli = task->cli;
     if (cli->json) {
-        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("id", id), PAWL__HERE_TEXT("action", task->deed->verb),
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("id", id), PAWL__HERE_TEXT("action", task->action->verb),
                       PAWL__HERE_BOOL("ok", false), PAWL__HERE_TEXT("error", pawl_err_name(err)),
                       PAWL__HERE_TEXT("message", diag->text), PAWL__CLI_STATE_HERE("state", to));
     }
@@ -129,14 +130,14 @@ static int put_refused(const struct task *task, const char *id, enum pawl_state 
     return code;
 }
 
-/* "pawl dead" keeps its hands off everything else. */
+/* "pawl dead" acts on discarded jobs only. */
 static enum pawl_err check_only(const struct task *task, const struct pawl_job *job, const char *id,
                                 enum pawl_state *to, struct pawl_diag *diag)
 {
     if (task->only & PAWL_STATE_BIT(job->state)) return PAWL_OK;
     *to = job->state;
-    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\" here: it is %s", task->deed->verb,
-                      id, pawl__cli_state_text(task->cli, job->state));
+    return pawl__fail(diag, PAWL_ERR_STATE, "cannot %s job \"%s\" here: it is %s",
+                      task->action->verb, id, pawl__cli_state_text(task->cli, job->state));
 }
 
 static enum pawl_err change(const struct task *task, struct pawl_job_id id, const char *text,
@@ -154,12 +155,13 @@ static enum pawl_err change(const struct task *task, struct pawl_job_id id, cons
     err = pawl_control(pawl, id, task->control, &task->by, to, diag);
     if (err || !task->cli->json) return err;
     pawl_jobs_release(jobs);
-    (void)!pawl_get(pawl, id, jobs, NULL); // what was done is done, shown in full or not
+    (void)!pawl_get(pawl, id, jobs, NULL); // only to show it: the change has been made
     return PAWL_OK;
 }
 
-static int do_one(const struct task *task, struct pawl_job_id id)
+static int do_one(struct pawl__cli *cli, struct pawl_job_id id, void *ctx)
 {
+    const struct task *task = ctx;
     struct pawl_diag diag = { 0 };
     struct pawl_jobs jobs = { 0 };
     enum pawl_state to = PAWL_STATE_NONE;
@@ -176,37 +178,16 @@ static int do_one(const struct task *task, struct pawl_job_id id)
     return code;
 }
 
-static int do_ids(const struct task *task)
-{
-    struct pawl__cli *cli = task->cli;
-    size_t count = cli->operands.count, done = 0;
-    struct pawl_job_id *ids;
-    int worst = pawl__cli_ids(cli, count, &ids);
-    if (worst) return worst;
-    pawl__cli_calm(true);
-    while (done < count && !pawl__cli_interrupted()) {
-        int code = do_one(task, ids[done++]);
-        if (code > worst) worst = code;
-        code = pawl__cli_flush(cli);
-        if (code || worst == PAWL__CLI_EXIT_STORE) break; // the next one would fare no better
-    }
-    if (done < count && pawl__cli_interrupted()) {
-        pawl__cli_error("interrupted; %zu of %zu jobs were looked at", done, count);
-        return PAWL__CLI_EXIT_INTERRUPTED;
-    }
-    return worst;
-}
-
 /* ---- by filter ---- */
 
 static void put_bulk(const struct task *task, int64_t matched, int64_t changed)
 {
     struct pawl__cli *cli = task->cli;
     if (cli->json) {
-        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("action", task->deed->verb),
+        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("action", task->action->verb),
                       PAWL__HERE_INT("matched", matched), PAWL__HERE_INT("changed", changed));
     } else if (!cli->quiet) {
-        pawl__buf_printf(&cli->out, "%s ", task->deed->past);
+        pawl__buf_printf(&cli->out, "%s ", task->action->past);
         pawl__cli_put_count(&cli->out, changed, "job");
         pawl__buf_add_text(&cli->out, "\n");
     }
@@ -222,7 +203,7 @@ static enum pawl_err do_some(const struct task *task, const struct pawl_filter *
     return pawl_control_many(pawl, filter, task->control, limit, &task->by, moved, diag);
 }
 
-/* No more than were counted: jobs that come round again must not be chased for ever. */
+/* At most as many as were counted: jobs that match again after the change would make it endless. */
 static int do_counted(const struct task *task, const struct pawl_filter *filter, int64_t count)
 {
     struct pawl_diag diag = { 0 };
@@ -255,7 +236,7 @@ static int do_counted(const struct task *task, const struct pawl_filter *filter,
 static int ask(const struct task *task, int64_t count, bool *yes)
 {
     struct pawl__buf question = { 0 };
-    pawl__buf_printf(&question, "%s ", task->deed->verb);
+    pawl__buf_printf(&question, "%s ", task->action->verb);
     pawl__cli_put_count(&question, count, "job");
     pawl__buf_add_text(&question, "?");
     if (question.failed) pawl__cli_nomem();
@@ -277,9 +258,10 @@ static int do_filter(const struct task *task)
     int64_t count;
     int code = pawl__cli_filter(cli, &filter);
     if (code) return code;
-    filter.states = (filter.states ? filter.states : UINT32_MAX) & task->deed->states & task->only;
+    filter.states = (filter.states ? filter.states : UINT32_MAX) & task->action->states &
+                    task->only;
     if (!filter.states) {
-        return pawl__cli_usage("no job in such a state can be %s", task->deed->past);
+        return pawl__cli_usage("jobs in these states cannot be %s", task->action->past);
     }
     code = pawl__cli_open(cli);
     if (code) return code;
@@ -293,16 +275,15 @@ static int do_filter(const struct task *task)
 
 /* ---- either ---- */
 
-int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t states)
+int pawl__cli_apply(struct pawl__cli *cli, enum pawl_control control, uint32_t states)
 {
-    const struct deed *deed = &deeds[control];
-    struct task task = { cli, control, deed, states ? states : UINT32_MAX, pawl__cli_by(cli) };
+    const struct action *action = &actions[control];
+    struct task task = { cli, control, action, states ? states : UINT32_MAX, pawl__cli_by(cli) };
     bool filtered = pawl__cli_flag(cli, PAWL__CLI_OPT_ALL_MATCHING);
     if (cli->operands.count && (filtered || pawl__cli_filter_given(cli))) {
-        return pawl__cli_usage("either ids or a filter says which jobs to %s, not both",
-                               deed->verb);
+        return pawl__cli_usage("give ids or a filter of the jobs to %s, not both", action->verb);
     }
-    if (cli->operands.count) return do_ids(&task);
+    if (cli->operands.count) return pawl__cli_each_id(cli, cli->operands.count, do_one, &task);
     if (!filtered) {
         pawl__cli_error("no jobs given");
         pawl__cli_hint("give ids, or use --all-matching with a filter");
@@ -313,20 +294,20 @@ int pawl__cli_deed(struct pawl__cli *cli, enum pawl_control control, uint32_t st
 
 int pawl__cli_control(struct pawl__cli *cli)
 {
-    return pawl__cli_deed(cli, cli->command->control, 0);
+    return pawl__cli_apply(cli, cli->command->control, 0);
 }
 
 int pawl__cli_delete(struct pawl__cli *cli)
 {
-    return pawl__cli_deed(cli, PAWL_CONTROL_NONE, 0);
+    return pawl__cli_apply(cli, PAWL_CONTROL_NONE, 0);
 }
 
 int pawl__cli_dead_retry(struct pawl__cli *cli)
 {
-    return pawl__cli_deed(cli, PAWL_CONTROL_RETRY, BIT(DISCARDED));
+    return pawl__cli_apply(cli, PAWL_CONTROL_RETRY, BIT(DISCARDED));
 }
 
 int pawl__cli_dead_delete(struct pawl__cli *cli)
 {
-    return pawl__cli_deed(cli, PAWL_CONTROL_NONE, BIT(DISCARDED));
+    return pawl__cli_apply(cli, PAWL_CONTROL_NONE, BIT(DISCARDED));
 }

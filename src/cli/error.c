@@ -1,10 +1,11 @@
-/* Saying what went wrong, and what to do about it. */
+/* Error messages, hints and exit codes. */
 #include "cli/cli.h"
+#include "base/nearest.h"
 
 #include <stdarg.h>
 #include <unistd.h>
 
-/* Names that people typed and texts from a store end up in messages: no control characters. */
+/* Replaces control characters: messages quote the command line and texts from a store. */
 static void say(const char *prefix, const char *format, va_list args)
 {
     char text[1024];
@@ -45,10 +46,16 @@ int pawl__cli_usage(const char *format, ...)
     return PAWL__CLI_EXIT_USAGE;
 }
 
+bool pawl__cli_did_you_mean(const struct pawl__nearest *nearest, const char *before)
+{
+    if (nearest->best) pawl__cli_hint("did you mean \"%s%s\"?", before, nearest->best);
+    return nearest->best != NULL;
+}
+
 struct advice {
     enum pawl__cli_exit exit;
-    const char *hint;   /* NULL: the text says it all */
-    const char *served; /* instead, when the store is no file but on a server */
+    const char *hint;   /* NULL: none */
+    const char *served; /* instead, if the store is on a server */
 };
 
 static bool served, token_given;
@@ -109,12 +116,12 @@ int pawl__cli_exit_of(enum pawl_err err)
 
 int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag)
 {
-    bool told = diag && diag->text[0];
-    pawl__cli_error("%s", told ? diag->text : pawl_err_text(err));
-    if (told && strcmp(diag->field, "token") == 0) {
+    bool described = diag && diag->text[0];
+    pawl__cli_error("%s", described ? diag->text : pawl_err_text(err));
+    if (described && strcmp(diag->field, "token") == 0) {
         pawl__cli_hint(token_given
-                           ? "\"pawl token add --scope SCOPE\" makes another one, where the "
-                             "server's store is"
+                           ? "\"pawl token add --scope SCOPE\" creates another one, on the machine "
+                             "of the server's store"
                            : "give it with --token or PAWL_TOKEN");
     } else if (hint_for(err)) {
         pawl__cli_hint("%s", hint_for(err));
@@ -125,8 +132,8 @@ int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag)
 int pawl__cli_fail_at(enum pawl_err err, const struct pawl_diag *diag, const char *path)
 {
     pawl__cli_error("%s", diag->text[0] ? diag->text : pawl_err_text(err));
-    bool said = pawl__cli_hint_path(path); // which knows more than the list
-    if (!said && hint_for(err)) pawl__cli_hint("%s", hint_for(err));
+    bool hinted = pawl__cli_hint_path(path); // is more specific
+    if (!hinted && hint_for(err)) pawl__cli_hint("%s", hint_for(err));
     return pawl__cli_exit_of(err);
 }
 

@@ -216,10 +216,7 @@ static void clean(struct pawl__buf *out, const char *at, size_t len)
 
 static void copy_cut(char out[LAST_BYTES], const char *text, size_t len)
 {
-    if (len >= LAST_BYTES) len = LAST_BYTES - 1;
-    while (len && ((unsigned char)text[len] & 0xC0) == 0x80) {
-        len--; // not in the middle of a character
-    }
+    len = pawl__utf8_cut(text, len, LAST_BYTES - 1);
     memcpy(out, text, len);
     out[len] = '\0';
 }

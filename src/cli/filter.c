@@ -1,8 +1,6 @@
 /* The options of the FILTER group as a filter. */
 #include "cli/cli.h"
 
-#include <assert.h>
-
 bool pawl__cli_filter_given(const struct pawl__cli *cli)
 {
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
@@ -46,11 +44,11 @@ int pawl__cli_filter(struct pawl__cli *cli, struct pawl_filter *out)
         out->meta_key = pawl__cli_need(pawl__arena_dup(&cli->arena, meta, len));
         out->meta_value = meta + len + 1;
     }
-    const char *priority = pawl__cli_text(cli, PAWL__CLI_OPT_F_PRIORITY);
-    if (priority) {
+    if (pawl__cli_has(cli, PAWL__CLI_OPT_F_PRIORITY)) {
+        union pawl__cli_value priority = pawl__cli_value(cli, PAWL__CLI_OPT_F_PRIORITY);
         out->priority_given = true;
-        bool ok = pawl__cli_read_range(priority, &out->priority_min, &out->priority_max);
-        assert(ok);
+        out->priority_min = priority.range[0];
+        out->priority_max = priority.range[1];
     }
     return PAWL__CLI_EXIT_OK;
 }

@@ -1,4 +1,4 @@
-/* Ids of jobs as people write them: in full, or as much of the beginning as no other job has. */
+/* Ids of jobs on the command line: in full, or a beginning that only one job has. */
 #include "cli/cli.h"
 #include "base/id.h"
 
@@ -69,4 +69,24 @@ int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out)
     }
     *out = ids;
     return code;
+}
+
+int pawl__cli_each_id(struct pawl__cli *cli, size_t count, pawl__cli_id_fn *one, void *ctx)
+{
+    struct pawl_job_id *ids;
+    size_t done = 0;
+    int worst = pawl__cli_ids(cli, count, &ids);
+    if (worst) return worst;
+    pawl__cli_calm(cli->command->store != PAWL__CLI_STORE_READ); // finish the change under way
+    while (done < count && worst < PAWL__CLI_EXIT_STORE && !pawl__cli_interrupted()) {
+        int code = one(cli, ids[done++], ctx);
+        if (code > worst) worst = code;
+        code = pawl__cli_flush(cli);
+        if (code) return code > worst ? code : worst;
+    }
+    if (done < count && pawl__cli_interrupted()) {
+        pawl__cli_error("interrupted after %zu of %zu jobs", done, count);
+        return PAWL__CLI_EXIT_INTERRUPTED;
+    }
+    return worst;
 }

@@ -1,4 +1,4 @@
-/* JSON for programs. Times are RFC 3339, durations end in _ms, what is not there is left out. */
+/* JSON output. Times are RFC 3339, names of durations end in _ms, empty members are omitted. */
 #include "cli/cli.h"
 #include "fields/fields.h"
 
@@ -101,6 +101,17 @@ static const struct pawl__member job_members[] = {
 };
 #undef X
 const struct pawl__shape pawl__cli_job_shape = PAWL__SHAPE(S, job_members);
+#undef S
+
+#define S struct pawl_failure
+static const struct pawl__member error_members[] = {
+    PAWL__MEMBER("type", NAME, S, type),
+    PAWL__MEMBER("code", NAME, S, code),
+    PAWL__MEMBER("message", NAME, S, message),
+    PAWL__MEMBER("details", JSON, S, details),
+};
+const struct pawl__shape pawl__cli_error_shape = PAWL__SHAPE(S, error_members);
+#undef S
 
 /* ---- into the output ---- */
 

@@ -1,4 +1,4 @@
-/* What the values of options look like: descriptions, choices, checks, readers. */
+/* The kinds of values: descriptions, words to choose from, readers. */
 #include "cli/options.h"
 #include "base/arena.h"
 #include "base/json.h"
@@ -38,40 +38,19 @@ const char *pawl__cli_kind_form(enum pawl__cli_kind kind)
     return forms[kind];
 }
 
-const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)
-{
-    static const char *const *const choices[PAWL__CLI_KIND_END] = {
-        [PAWL__CLI_KIND_BACKOFF] = backoff_choices,
-        [PAWL__CLI_KIND_CONFLICT] = conflict_choices,
-        [PAWL__CLI_KIND_VOCABULARY] = vocabulary_choices,
-        [PAWL__CLI_KIND_STATES] = state_choices,
-        [PAWL__CLI_KIND_DURABILITY] = durability_choices,
-        [PAWL__CLI_KIND_UNIQUE] = unique_choices,
-        [PAWL__CLI_KIND_SCOPES] = scope_choices,
-        [PAWL__CLI_KIND_LOG_LEVEL] = log_level_choices,
-        [PAWL__CLI_KIND_LOG_FORMAT] = log_format_choices,
-    };
-    return choices[kind];
-}
+/* ---- readers: false if the text is no such value ---- */
 
-bool pawl__cli_kind_is_list(enum pawl__cli_kind kind)
-{
-    return kind == PAWL__CLI_KIND_NAMES || kind == PAWL__CLI_KIND_STATES ||
-           kind == PAWL__CLI_KIND_UNIQUE || kind == PAWL__CLI_KIND_SCOPES;
-}
+typedef bool read_fn(const char *text, int64_t now_ms, union pawl__cli_value *out);
 
-bool pawl__cli_read_flag(const char *text, bool *out)
+static bool read_flag(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
     static const char *const yes[] = { "true", "yes", "on", "1", NULL };
     static const char *const no[] = { "false", "no", "off", "0", "", NULL };
     for (size_t i = 0; yes[i]; i++) {
-        if (strcasecmp(text, yes[i]) == 0) return *out = true;
+        if (strcasecmp(text, yes[i]) == 0) return out->flag = true;
     }
     for (size_t i = 0; no[i]; i++) {
-        if (strcasecmp(text, no[i]) == 0) {
-            *out = false;
-            return true;
-        }
+        if (strcasecmp(text, no[i]) == 0) return true; // out->flag is false
     }
     return false;
 }
@@ -88,7 +67,17 @@ bool pawl__cli_read_int(const char *text, int64_t min, int64_t max, int64_t *out
     return true;
 }
 
-bool pawl__cli_read_bytes(const char *text, int64_t *out)
+static bool read_priority(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    return pawl__cli_read_int(text, PAWL_PRIORITY_MIN, PAWL_PRIORITY_MAX, &out->number);
+}
+
+static bool read_count(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    return pawl__cli_read_int(text, 1, INT32_MAX, &out->number);
+}
+
+static bool read_bytes(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
     static const char *const units[] = { "", "KiB", "MiB", "GiB" };
     char digits[16];
@@ -99,25 +88,25 @@ bool pawl__cli_read_bytes(const char *text, int64_t *out)
     if (!pawl__cli_read_int(digits, 1, INT64_MAX >> 30, &number)) return false;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strcasecmp(text + len, units[i]) != 0) continue;
-        *out = number << (10 * i);
+        out->number = number << (10 * i);
         return true;
     }
     return false;
 }
 
-/* Through the JSON reader: strtod would follow the locale, and takes hexadecimals and "nan". */
-bool pawl__cli_read_factor(const char *text, double *out)
+/* Uses the JSON reader: strtod depends on the locale, and accepts hexadecimals and "nan". */
+static bool read_factor(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
     struct pawl__arena arena = { 0 };
     struct pawl__json json;
     bool ok = !pawl__json_parse((struct pawl_span){ text, strlen(text) }, 1, &arena, &json, NULL) &&
-              pawl__json_double(&json, 0, out) && *out >= 1;
+              pawl__json_double(&json, 0, &out->real) && out->real >= 1;
     pawl__arena_release(&arena);
     return ok;
 }
 
 /* "5", "5..10", "5..", "..10" */
-bool pawl__cli_read_range(const char *text, int32_t *min, int32_t *max)
+static bool read_range(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
     int64_t low = PAWL_PRIORITY_MIN, high = PAWL_PRIORITY_MAX;
     const char *dots = strstr(text, "..");
@@ -137,20 +126,30 @@ bool pawl__cli_read_range(const char *text, int32_t *min, int32_t *max)
             return false;
         }
     }
-    *min = (int32_t)low;
-    *max = (int32_t)high;
+    out->range[0] = (int32_t)low;
+    out->range[1] = (int32_t)high;
     return low <= high;
 }
 
-bool pawl__cli_read_age(const char *text, int64_t *out_ms)
+static bool read_duration(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
-    if (strcasecmp(text, "never") != 0) return !pawl__duration_parse(text, out_ms);
-    *out_ms = -1;
+    return !pawl__duration_parse(text, &out->number);
+}
+
+static bool read_period(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    return !pawl__duration_parse(text, &out->number) && out->number > 0;
+}
+
+static bool read_age(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    if (strcasecmp(text, "never") != 0) return !pawl__duration_parse(text, &out->number);
+    out->number = -1;
     return true;
 }
 
-/* "2030-01-31 09:00", "2030-01-31T09:00:00", "2030-01-31": as the clock on the wall shows it. One
- * that the clock skips is refused; of one that it shows twice it is the first. */
+/* "2030-01-31 09:00", "2030-01-31T09:00:00", "2030-01-31", in local time. A time that is skipped is
+ * refused; of one that occurs twice it is the first. */
 static bool read_local(const char *text, int64_t *out_ms)
 {
     struct tm tm = { .tm_isdst = -1 };
@@ -162,31 +161,132 @@ static bool read_local(const char *text, int64_t *out_ms)
         if (!rest) rest = strptime(clock, "%H:%M", &tm);
     }
     if (!rest || *rest) return false;
-    const struct tm said = tm;
+    const struct tm given = tm;
     time_t at = mktime(&tm);
-    if (tm.tm_hour != said.tm_hour || tm.tm_min != said.tm_min || tm.tm_mday != said.tm_mday) {
+    if (tm.tm_hour != given.tm_hour || tm.tm_min != given.tm_min || tm.tm_mday != given.tm_mday) {
         return false;
     }
     *out_ms = (int64_t)at * 1000;
     return true;
 }
 
-bool pawl__cli_read_instant(const char *text, int64_t *out_ms)
+static bool read_instant(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
-    return !pawl__instant_parse(text, out_ms) || read_local(text, out_ms);
+    return !pawl__instant_parse(text, &out->number) || read_local(text, &out->number);
 }
 
-bool pawl__cli_read_when(const char *text, int64_t now_ms, int sign, int64_t *out_ms)
+static bool read_later(const char *text, int64_t now_ms, union pawl__cli_value *out)
 {
-    int64_t ms;
-    if (!pawl__duration_parse(text, &ms)) {
-        *out_ms = now_ms + sign * ms;
-        return true;
-    }
-    return pawl__cli_read_instant(text, out_ms);
+    if (!read_duration(text, now_ms, out)) return read_instant(text, now_ms, out);
+    out->number = now_ms + out->number;
+    return true;
 }
 
-int pawl__cli_read_choice(const char *const *choices, const char *text, size_t len)
+static bool read_earlier(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    if (!read_duration(text, now_ms, out)) return read_instant(text, now_ms, out);
+    out->number = now_ms - out->number;
+    return true;
+}
+
+static bool read_uuid(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    return !pawl_job_id_parse(text, &out->id);
+}
+
+static bool check_text(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    return *text != '\0';
+}
+
+static bool check_pair(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    const char *equals = strchr(text, '=');
+    return equals && equals != text;
+}
+
+static bool check_meta(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    return text[strspn(text, " \t\r\n")] == '{' || check_pair(text, now_ms, out);
+}
+
+static bool check_command(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    const char *equals = strchr(text, '=');
+    return check_pair(text, now_ms, out) && equals[1 + strspn(equals + 1, " \t\n")];
+}
+
+static bool check_server(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    size_t len = strncmp(text, "http://", 7) == 0 ? 7 : strncmp(text, "https://", 8) == 0 ? 8 : 0;
+    return len && text[len];
+}
+
+static bool check_queue_limit(const char *text, int64_t now_ms, union pawl__cli_value *out)
+{
+    int64_t most;
+    size_t len = strcspn(text, "=");
+    return len && (!text[len] || pawl__cli_read_int(text + len + 1, 1, INT32_MAX, &most));
+}
+
+/* ---- the table ---- */
+
+/* A kind without a reader is one of the words or, if it is a list, several of them. A list without
+ * words is of any texts. */
+static const struct {
+    read_fn *read;
+    const char *const *choices;
+    bool is_list;
+} kinds[PAWL__CLI_KIND_END] = {
+    [PAWL__CLI_KIND_FLAG] = { read_flag },
+    [PAWL__CLI_KIND_TEXT] = { check_text },
+    [PAWL__CLI_KIND_QUEUE] = { check_text },
+    [PAWL__CLI_KIND_TYPE] = { check_text },
+    [PAWL__CLI_KIND_STORE] = { check_text },
+    [PAWL__CLI_KIND_WAKE] = { check_text },
+    [PAWL__CLI_KIND_SERVER] = { check_server },
+    [PAWL__CLI_KIND_FILE] = { check_text },
+    [PAWL__CLI_KIND_UUID] = { read_uuid },
+    [PAWL__CLI_KIND_PRIORITY] = { read_priority },
+    [PAWL__CLI_KIND_RANGE] = { read_range },
+    [PAWL__CLI_KIND_COUNT] = { read_count },
+    [PAWL__CLI_KIND_FACTOR] = { read_factor },
+    [PAWL__CLI_KIND_BYTES] = { read_bytes },
+    [PAWL__CLI_KIND_DURATION] = { read_duration },
+    [PAWL__CLI_KIND_PERIOD] = { read_period },
+    [PAWL__CLI_KIND_AGE] = { read_age },
+    [PAWL__CLI_KIND_INSTANT] = { read_instant },
+    [PAWL__CLI_KIND_LATER] = { read_later },
+    [PAWL__CLI_KIND_EXPIRY] = { read_later },
+    [PAWL__CLI_KIND_EARLIER] = { read_earlier },
+    [PAWL__CLI_KIND_QUEUE_LIMIT] = { check_queue_limit },
+    [PAWL__CLI_KIND_COMMAND] = { check_command },
+    [PAWL__CLI_KIND_PAIR] = { check_pair },
+    [PAWL__CLI_KIND_META] = { check_meta },
+    [PAWL__CLI_KIND_NAMES] = { NULL, NULL, true },
+    [PAWL__CLI_KIND_STATES] = { check_text, state_choices, true }, // depends on the vocabulary
+    [PAWL__CLI_KIND_UNIQUE] = { NULL, unique_choices, true },
+    [PAWL__CLI_KIND_SCOPES] = { NULL, scope_choices, true },
+    [PAWL__CLI_KIND_LOG_LEVEL] = { NULL, log_level_choices },
+    [PAWL__CLI_KIND_LOG_FORMAT] = { NULL, log_format_choices },
+    [PAWL__CLI_KIND_DURABILITY] = { NULL, durability_choices },
+    [PAWL__CLI_KIND_VOCABULARY] = { NULL, vocabulary_choices },
+    [PAWL__CLI_KIND_BACKOFF] = { NULL, backoff_choices },
+    [PAWL__CLI_KIND_CONFLICT] = { NULL, conflict_choices },
+};
+
+const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)
+{
+    return kinds[kind].choices;
+}
+
+bool pawl__cli_kind_is_list(enum pawl__cli_kind kind)
+{
+    return kinds[kind].is_list;
+}
+
+/* The number of the word; -1: it is none of them. */
+static int find_word(const char *const *choices, const char *text, size_t len)
 {
     for (int i = 0; choices[i]; i++) {
         if (strlen(choices[i]) == len && strncasecmp(choices[i], text, len) == 0) return i;
@@ -194,94 +294,30 @@ int pawl__cli_read_choice(const char *const *choices, const char *text, size_t l
     return -1;
 }
 
-/* Every part of "a,b,c" must be one of the choices, or just something when there are none. */
-static bool check_list(const char *const *choices, const char *text)
+static bool read_list(const char *const *choices, const char *text, union pawl__cli_value *out)
 {
     for (;;) {
         size_t len = strcspn(text, ",");
-        if (len == 0 || (choices && pawl__cli_read_choice(choices, text, len) < 0)) return false;
+        int word = choices ? find_word(choices, text, len) : 0;
+        if (len == 0 || word < 0) return false;
+        out->number |= INT64_C(1) << word;
         text += len;
         if (!*text++) return true;
     }
 }
 
-static bool check_pair(const char *text)
+bool pawl__cli_kind_read(enum pawl__cli_kind kind, const char *text, int64_t now_ms,
+                         union pawl__cli_value *out)
 {
-    const char *equals = strchr(text, '=');
-    return equals && equals != text;
-}
-
-static bool check_command(const char *text)
-{
-    const char *equals = strchr(text, '=');
-    return check_pair(text) && equals[1 + strspn(equals + 1, " \t\n")];
-}
-
-static bool check_server(const char *text)
-{
-    size_t len = strncmp(text, "http://", 7) == 0 ? 7 : strncmp(text, "https://", 8) == 0 ? 8 : 0;
-    return len && text[len];
-}
-
-static bool check_queue_limit(const char *text)
-{
-    int64_t most;
-    size_t len = strcspn(text, "=");
-    return len && (!text[len] || pawl__cli_read_int(text + len + 1, 1, INT32_MAX, &most));
+    memset(out, 0, sizeof *out);
+    if (kinds[kind].read) return kinds[kind].read(text, now_ms, out);
+    if (kinds[kind].is_list) return read_list(kinds[kind].choices, text, out);
+    out->number = find_word(kinds[kind].choices, text, strlen(text));
+    return out->number >= 0;
 }
 
 bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text)
 {
-    const char *const *choices = pawl__cli_kind_choices(kind);
-    int64_t number;
-    double real;
-    int32_t low, high;
-    bool flag;
-    struct pawl_job_id id;
-    switch (kind) {
-    case PAWL__CLI_KIND_FLAG:
-        return pawl__cli_read_flag(text, &flag);
-    case PAWL__CLI_KIND_SERVER:
-        return check_server(text);
-    case PAWL__CLI_KIND_UUID:
-        return !pawl_job_id_parse(text, &id);
-    case PAWL__CLI_KIND_PRIORITY:
-        return pawl__cli_read_int(text, PAWL_PRIORITY_MIN, PAWL_PRIORITY_MAX, &number);
-    case PAWL__CLI_KIND_RANGE:
-        return pawl__cli_read_range(text, &low, &high);
-    case PAWL__CLI_KIND_COUNT:
-        return pawl__cli_read_int(text, 1, INT32_MAX, &number);
-    case PAWL__CLI_KIND_BYTES:
-        return pawl__cli_read_bytes(text, &number);
-    case PAWL__CLI_KIND_FACTOR:
-        return pawl__cli_read_factor(text, &real);
-    case PAWL__CLI_KIND_DURATION:
-        return !pawl__duration_parse(text, &number);
-    case PAWL__CLI_KIND_PERIOD:
-        return !pawl__duration_parse(text, &number) && number > 0;
-    case PAWL__CLI_KIND_AGE:
-        return pawl__cli_read_age(text, &number);
-    case PAWL__CLI_KIND_INSTANT:
-        return pawl__cli_read_instant(text, &number);
-    case PAWL__CLI_KIND_LATER:
-    case PAWL__CLI_KIND_EXPIRY:
-    case PAWL__CLI_KIND_EARLIER:
-        return pawl__cli_read_when(text, 0, 1, &number);
-    case PAWL__CLI_KIND_QUEUE_LIMIT:
-        return check_queue_limit(text);
-    case PAWL__CLI_KIND_COMMAND:
-        return check_command(text);
-    case PAWL__CLI_KIND_PAIR:
-        return check_pair(text);
-    case PAWL__CLI_KIND_META:
-        return text[strspn(text, " \t\r\n")] == '{' || check_pair(text);
-    case PAWL__CLI_KIND_NAMES:
-        return check_list(NULL, text);
-    case PAWL__CLI_KIND_STATES: // their names depend on the vocabulary
-        return *text != '\0';
-    default:
-        if (!choices) return *text != '\0';
-        if (pawl__cli_kind_is_list(kind)) return check_list(choices, text);
-        return pawl__cli_read_choice(choices, text, strlen(text)) >= 0;
-    }
+    union pawl__cli_value ignored;
+    return pawl__cli_kind_read(kind, text, 0, &ignored);
 }

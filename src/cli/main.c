@@ -1,11 +1,10 @@
-/* pawl: one binary. Reads the command line and the settings, runs the command, cleans up. */
+/* The pawl command: reads the command line and the settings, runs the command, cleans up. */
 #include "cli/cli.h"
 
 #include <locale.h>
-#include <strings.h>
 #include <unistd.h>
 
-/* What is to be printed without a command: --help, --version, or how to write one. */
+/* Without a command: --help, --version, or the usage. */
 static int no_command(struct pawl__cli *cli)
 {
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_VERSION)) return pawl__cli_version(cli);
@@ -17,14 +16,10 @@ static int no_command(struct pawl__cli *cli)
     return PAWL__CLI_EXIT_USAGE;
 }
 
-/* How to print, as far as it is known by now. */
+/* Decides how to print, by the values read so far. */
 static void prepare(struct pawl__cli *cli)
 {
-    const char *vocabulary = pawl__cli_text(cli, PAWL__CLI_OPT_VOCABULARY);
-#define X(number, name, text)                                                                      \
-    if (strcasecmp(vocabulary, text) == 0) cli->vocabulary = PAWL_VOCABULARY_##name;
-    PAWL_VOCABULARIES(X)
-#undef X
+    cli->vocabulary = (enum pawl_vocabulary)pawl__cli_int(cli, PAWL__CLI_OPT_VOCABULARY);
     pawl__cli_term_init(cli);
 }
 
@@ -50,7 +45,7 @@ static int run(struct pawl__cli *cli, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    // For the width of characters alone; everything else stays as the C locale has it.
+    // Only for the widths of characters; the rest remains the C locale.
     setlocale(LC_CTYPE, "C.UTF-8");
     struct pawl__cli cli = { 0 };
     pawl__arena_init(&cli.arena);

@@ -3,6 +3,8 @@
 #ifndef PAWL_CLI_OPTIONS_H
 #define PAWL_CLI_OPTIONS_H
 
+#include <pawl/job.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -364,21 +366,24 @@ const char *pawl__cli_kind_form(enum pawl__cli_kind kind);
 const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind);
 /* Whether a value is a list with commas between. */
 bool pawl__cli_kind_is_list(enum pawl__cli_kind kind);
-/* Whether `text` is such a value. States are checked later, when the vocabulary is known. */
-bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text);
 
-/* Readers of single kinds; false: not one. */
-bool pawl__cli_read_flag(const char *text, bool *out);
+/* A value of an option, as its kind has it: a FLAG is a flag, a FACTOR real, a UUID an id, a RANGE
+ * a range. All others are numbers: counts, bytes, durations in ms (-1: "never"), instants; a word
+ * is its place among the choices, a list of words a mask of those. Texts are not converted. */
+union pawl__cli_value {
+    bool flag;
+    int64_t number;
+    double real;
+    struct pawl_job_id id;
+    int32_t range[2];
+};
+
+/* Reads a value; durations before or after now become instants. False: it is no such value. STATES
+ * are checked later, when the vocabulary is known. */
+bool pawl__cli_kind_read(enum pawl__cli_kind kind, const char *text, int64_t now_ms,
+                         union pawl__cli_value *out);
+bool pawl__cli_kind_check(enum pawl__cli_kind kind, const char *text);
+/* A whole number within the bounds; false: it is not one. */
 bool pawl__cli_read_int(const char *text, int64_t min, int64_t max, int64_t *out);
-bool pawl__cli_read_bytes(const char *text, int64_t *out);
-bool pawl__cli_read_factor(const char *text, double *out);
-bool pawl__cli_read_range(const char *text, int32_t *min, int32_t *max);
-bool pawl__cli_read_age(const char *text, int64_t *out_ms); /* -1: never */
-/* With its zone, or else as the local clock shows it. */
-bool pawl__cli_read_instant(const char *text, int64_t *out_ms);
-/* `sign` is +1 for a duration from now, -1 for a duration ago. */
-bool pawl__cli_read_when(const char *text, int64_t now_ms, int sign, int64_t *out_ms);
-/* The place of `text` in a list of choices; -1: none. */
-int pawl__cli_read_choice(const char *const *choices, const char *text, size_t len);
 
 #endif

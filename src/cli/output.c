@@ -1,4 +1,4 @@
-/* Text for people: made safe for a terminal, measured, and written out. */
+/* Output for people: texts made safe for a terminal, widths, colours. */
 #include "cli/cli.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ int pawl__cli_flush(struct pawl__cli *cli)
     return PAWL__CLI_EXIT_REFUSED;
 }
 
-/* The code point at `at` and its bytes; 0 bytes when it is not UTF-8. */
+/* The length of the character at `at`, which is put into `out`; 0: not valid UTF-8. */
 static size_t decode(const char *at, size_t len, uint32_t *out)
 {
     int step = pawl__utf8_step(at, at + len);
@@ -29,7 +29,7 @@ static size_t decode(const char *at, size_t len, uint32_t *out)
     return (size_t)step;
 }
 
-/* main has set a UTF-8 character type when there is one; without, each code point counts one. */
+/* main has set a UTF-8 character type if the system has one; else each code point counts one. */
 static size_t point_width(uint32_t point)
 {
     int width = wcwidth((wchar_t)point);
@@ -63,20 +63,18 @@ size_t pawl__cli_fit(const char *at, size_t len, size_t columns)
 
 enum { LONG_BYTES = 4096 }; /* about two screens */
 
-/* How many bytes to show: to the end of a character. */
-static size_t shown_bytes(struct pawl_span text)
+void pawl__cli_put_text(struct pawl__buf *buf, const char *before, const char *text)
 {
-    size_t len = LONG_BYTES;
-    while (len > LONG_BYTES - 4 && ((unsigned char)text.at[len] & 0xc0) == 0x80) {
-        len--;
-    }
-    return len;
+    if (!text || !*text) return;
+    pawl__buf_add_text(buf, before);
+    pawl__plain_add(buf, text, strlen(text));
 }
 
 void pawl__cli_put_long(struct pawl__cli *cli, struct pawl_span text)
 {
     bool cut = cli->out_tty && text.len > LONG_BYTES;
-    pawl__plain_add(&cli->out, text.at, cut ? shown_bytes(text) : text.len);
+    size_t shown = cut ? pawl__utf8_cut(text.at, text.len, LONG_BYTES) : text.len;
+    pawl__plain_add(&cli->out, text.at, shown);
     if (!cut) return;
     pawl__buf_printf(&cli->out, "... %s(", pawl__cli_dim(cli));
     pawl__cli_put_bytes(&cli->out, (int64_t)text.len);
@@ -92,7 +90,7 @@ void pawl__cli_put_when(struct pawl__buf *buf, int64_t at_ms, int64_t now_ms)
         pawl__buf_add_text(buf, "now");
         return;
     }
-    pawl__duration_text(apart - apart % 1000, text); // nobody needs the ms of "3m ago"
+    pawl__duration_text(apart - apart % 1000, text); // "3m ago" needs no ms
     pawl__buf_printf(buf, at_ms > now_ms ? "in %s" : "%s ago", text);
 }
 
@@ -103,6 +101,19 @@ void pawl__cli_put_instant(struct pawl__buf *buf, int64_t at_ms)
     pawl__buf_add_text(buf, text);
 }
 
+void pawl__cli_put_moment(struct pawl__cli *cli, int64_t at_ms)
+{
+    pawl__cli_put_instant(&cli->out, at_ms);
+    pawl__buf_add_text(&cli->out, " (");
+    pawl__cli_put_when(&cli->out, at_ms, cli->now_ms);
+    pawl__buf_add_text(&cli->out, ")");
+}
+
+void pawl__cli_put_title(struct pawl__cli *cli, const char *title)
+{
+    pawl__buf_printf(&cli->out, "\n%s%s%s\n", pawl__cli_bold(cli), title, pawl__cli_plain(cli));
+}
+
 void pawl__cli_put_label(struct pawl__cli *cli, const char *label)
 {
     pawl__buf_printf(&cli->out, "  %-13s ", label);
@@ -111,7 +122,7 @@ void pawl__cli_put_label(struct pawl__cli *cli, const char *label)
 static void put_line(struct pawl__cli *cli, const char *label, const char *text)
 {
     pawl__cli_put_label(cli, label);
-    pawl__plain_add(&cli->out, text, strlen(text));
+    pawl__cli_put_text(&cli->out, "", text);
     pawl__buf_add_text(&cli->out, "\n");
 }
 

@@ -1,4 +1,4 @@
-/* pawl priority: reorder jobs that wait. */
+/* pawl priority: changes the priority of waiting jobs. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -20,11 +20,21 @@ static void put_changed(struct pawl__cli *cli, struct pawl_job_id id, int32_t be
     pawl_jobs_release(&jobs);
 }
 
+static int change(struct pawl__cli *cli, struct pawl_job_id id, void *ctx)
+{
+    const int64_t *priority = ctx;
+    struct pawl_diag diag = { 0 };
+    struct pawl_by by = pawl__cli_by(cli);
+    int32_t before = 0;
+    enum pawl_err err = pawl_priority(cli->pawl, id, (int32_t)*priority, &by, &before, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
+    put_changed(cli, id, before, (int32_t)*priority);
+    return PAWL__CLI_EXIT_OK;
+}
+
 int pawl__cli_priority(struct pawl__cli *cli)
 {
     size_t count = cli->operands.count - 1;
-    struct pawl_by by = pawl__cli_by(cli);
-    struct pawl_job_id *ids;
     int64_t priority;
     if (!pawl__cli_read_int(cli->operands.at[count], PAWL_PRIORITY_MIN, PAWL_PRIORITY_MAX,
                             &priority)) {
@@ -32,17 +42,5 @@ int pawl__cli_priority(struct pawl__cli *cli)
         pawl__cli_hint("it comes last and is %s", pawl__cli_kind_form(PAWL__CLI_KIND_PRIORITY));
         return PAWL__CLI_EXIT_USAGE;
     }
-    int worst = pawl__cli_ids(cli, count, &ids);
-    if (worst) return worst;
-    for (size_t i = 0; i < count; i++) {
-        struct pawl_diag diag = { 0 };
-        int32_t before = 0;
-        enum pawl_err err =
-            pawl_priority(cli->pawl, ids[i], (int32_t)priority, &by, &before, &diag);
-        int code = err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
-        if (code > worst) worst = code;
-        if (!err) put_changed(cli, ids[i], before, (int32_t)priority);
-        if (pawl__cli_flush(cli)) return PAWL__CLI_EXIT_REFUSED;
-    }
-    return worst;
+    return pawl__cli_each_id(cli, count, change, &priority);
 }

@@ -1,4 +1,4 @@
-/* Finished jobs once more, each as a new one. */
+/* pawl rerun: submits finished jobs again, each as a new one. */
 #include "cli/cli.h"
 
 static void put_new(struct pawl__cli *cli, struct pawl_job_id of,
@@ -17,16 +17,16 @@ static void put_new(struct pawl__cli *cli, struct pawl_job_id of,
 
 #define BIT(name) PAWL_STATE_BIT(PAWL_STATE_##name)
 
-/* A job that has not ended cannot run again: what may have been meant. */
+/* A job that has not ended cannot be rerun: suggests what was probably meant. */
 static void hint_instead(struct pawl__cli *cli, struct pawl_job_id id)
 {
     static const struct {
         uint32_t states;
-        const char *hint; /* the id comes behind it */
+        const char *hint; /* followed by the id */
     } insteads[] = {
-        { BIT(AVAILABLE) | BIT(ACTIVE), "it has yet to end; to wait for that: pawl wait" },
-        { BIT(SCHEDULED) | BIT(RETRYABLE), "it has yet to run; to run it now: pawl promote" },
-        { BIT(PENDING), "it has yet to run; to let it: pawl activate" },
+        { BIT(AVAILABLE) | BIT(ACTIVE), "it has not ended yet; to wait for that: pawl wait" },
+        { BIT(SCHEDULED) | BIT(RETRYABLE), "it has not run yet; to run it now: pawl promote" },
+        { BIT(PENDING), "it has not run yet; to let it run: pawl activate" },
         { BIT(PAUSED), "to put it back where it was: pawl resume" },
     };
     struct pawl_jobs jobs = { 0 };
@@ -41,21 +41,18 @@ static void hint_instead(struct pawl__cli *cli, struct pawl_job_id id)
     pawl_jobs_release(&jobs);
 }
 
+static int rerun(struct pawl__cli *cli, struct pawl_job_id id, void *ctx)
+{
+    struct pawl_diag diag = { 0 };
+    struct pawl_submitted submitted;
+    enum pawl_err err = pawl_rerun(cli->pawl, id, &submitted, &diag);
+    if (!err) put_new(cli, id, &submitted);
+    int code = err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+    if (err == PAWL_ERR_STATE) hint_instead(cli, id);
+    return code;
+}
+
 int pawl__cli_rerun(struct pawl__cli *cli)
 {
-    struct pawl_job_id *ids;
-    size_t count = cli->operands.count;
-    int worst = pawl__cli_ids(cli, count, &ids);
-    if (worst) return worst;
-    for (size_t i = 0; i < count && worst < PAWL__CLI_EXIT_USAGE; i++) {
-        struct pawl_diag diag = { 0 };
-        struct pawl_submitted submitted;
-        enum pawl_err err = pawl_rerun(cli->pawl, ids[i], &submitted, &diag);
-        if (!err) put_new(cli, ids[i], &submitted);
-        int code = pawl__cli_flush(cli);
-        if (err && !code) code = pawl__cli_fail(err, &diag);
-        if (err == PAWL_ERR_STATE) hint_instead(cli, ids[i]);
-        if (code > worst) worst = code;
-    }
-    return worst;
+    return pawl__cli_each_id(cli, cli->operands.count, rerun, NULL);
 }

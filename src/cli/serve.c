@@ -46,18 +46,12 @@ static const struct limit limits[] = {
     LIMIT(PAGE_SIZE_MAX, page_size_max),
 };
 #undef LIMIT
-static int64_t limit_value(const struct pawl__cli *cli, enum pawl__cli_option_id id)
-{
-    if (pawl__cli_options[id].kind == PAWL__CLI_KIND_PERIOD) return pawl__cli_duration(cli, id);
-    if (pawl__cli_options[id].kind == PAWL__CLI_KIND_COUNT) return pawl__cli_int(cli, id);
-    return pawl__cli_bytes(cli, id);
-}
 
 static struct pawl__http_limits read_limits(const struct pawl__cli *cli)
 {
     struct pawl__http_limits out = { 0 };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        int64_t value = limit_value(cli, limits[i].option);
+        int64_t value = pawl__cli_int(cli, limits[i].option);
         memcpy((char *)&out + limits[i].field, &value, sizeof value);
     }
     return out;

@@ -1,19 +1,20 @@
 /* Settings from the environment and from a file.
  *
- * What is said first wins, and the sources are read in this order: command line, environment, file.
- * A value that is not valid is an error that names where it stands. */
+ * The sources are read in this order: command line, environment, file. The first value wins. The
+ * error about an invalid value names its source. */
 #include "cli/cli.h"
 #include "base/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 
 enum { CONFIG_BYTES_MAX = 1024 * 1024 };
 
 /* ---- the environment ---- */
 
-/* Kubernetes puts PAWL_PORT and the like into every container next to a service called "pawl", so a
- * name that nobody could have meant for a setting is none of our business. A misspelt one is. */
+/* Only names similar to a setting's are refused, as misspelt. Others are ignored: Kubernetes puts
+ * PAWL_PORT and the like into every container next to a service called "pawl". */
 static int check_env_name(const char *name)
 {
     struct pawl__nearest nearest = { .word = name };
@@ -25,8 +26,8 @@ static int check_env_name(const char *name)
         pawl__nearest_offer(&nearest, envs[i]);
     }
     if (!nearest.best || nearest.distance > 2) return PAWL__CLI_EXIT_OK;
-    pawl__cli_error("the environment has \"%s\", which is no setting", name);
-    pawl__cli_hint("did you mean \"%s\"?", nearest.best);
+    pawl__cli_error("\"%s\" in the environment is not a setting", name);
+    (void)pawl__cli_did_you_mean(&nearest, "");
     return PAWL__CLI_EXIT_USAGE;
 }
 
@@ -42,8 +43,8 @@ static int check_env(struct pawl__cli *cli, char **environ_given)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* A store and a server are two answers to one question: who has heard one does not ask for the
- * other in a source that counts less. */
+/* A store and a server exclude each other: if one source names either, later sources may not name
+ * the other. */
 static bool is_settled(const struct pawl__cli *cli)
 {
     return cli->values[PAWL__CLI_OPT_STORE].count || cli->values[PAWL__CLI_OPT_SERVER].count;
@@ -74,16 +75,15 @@ static int read_env(struct pawl__cli *cli)
         char name[PAWL__CLI_ENV_BYTES];
         pawl__cli_option_env(option, name);
         const char *value = getenv(name);
-        if (!value || !*value) continue; // set to nothing means not set
+        if (!value || !*value) continue; // empty counts as not set
         if (!pawl__cli_kind_check(option->kind, value)) {
-            pawl__cli_error("%s in the environment cannot be \"%s\"", name,
-                            pawl__cli_shown(cli, value));
-            pawl__cli_hint("it takes %s", pawl__cli_kind_form(option->kind));
-            return PAWL__CLI_EXIT_USAGE;
+            char what[PAWL__CLI_ENV_BYTES + 24];
+            snprintf(what, sizeof what, "%s in the environment", name);
+            return pawl__cli_bad_value(cli, option->kind, value, what);
         }
         pawl__cli_values_add(cli, &cli->values[i], value);
     }
-    const char *no_color = getenv("NO_COLOR"); // https://no-color.org: any value but none
+    const char *no_color = getenv("NO_COLOR"); // https://no-color.org: set and not empty
     if (no_color && *no_color && !cli->values[PAWL__CLI_OPT_NO_COLOR].count) {
         pawl__cli_values_add(cli, &cli->values[PAWL__CLI_OPT_NO_COLOR], "true");
     }
@@ -96,7 +96,7 @@ struct config_line {
     struct pawl__cli *cli;
     const char *path;
     size_t number;
-    bool settled;                   /* where the jobs are was said elsewhere */
+    bool settled;                   /* an earlier source has named a store or server */
     size_t seen[PAWL__CLI_OPT_END]; /* the line that gave a setting; 0: none */
 };
 
@@ -122,9 +122,7 @@ static int unknown_setting(const struct config_line *line, const char *name)
         }
     }
     pawl__cli_error("%s:%zu: there is no setting \"%s\"", line->path, line->number, name);
-    if (nearest.best) {
-        pawl__cli_hint("did you mean \"%s\"?", nearest.best);
-    } else {
+    if (!pawl__cli_did_you_mean(&nearest, "")) {
         pawl__cli_hint("\"pawl help\" lists the settings");
     }
     return PAWL__CLI_EXIT_USAGE;
@@ -135,16 +133,15 @@ static int set_from_file(struct config_line *line, const char *name, const char 
     enum pawl__cli_option_id id = pawl__cli_option_find(PAWL__CLI_SETTINGS, name, strlen(name));
     if (id == PAWL__CLI_OPT_END || id == PAWL__CLI_OPT_CONFIG) return unknown_setting(line, name);
     if (line->seen[id]) {
-        return pawl__cli_usage("%s:%zu: \"%s\" was set in line %zu already", line->path,
+        return pawl__cli_usage("%s:%zu: \"%s\" is already set in line %zu", line->path,
                                line->number, name, line->seen[id]);
     }
     line->seen[id] = line->number;
     enum pawl__cli_kind kind = pawl__cli_options[id].kind;
     if (!pawl__cli_kind_check(kind, value)) {
-        pawl__cli_error("%s:%zu: \"%s\" cannot be \"%s\"", line->path, line->number, name,
-                        pawl__cli_shown(line->cli, value));
-        pawl__cli_hint("it takes %s", pawl__cli_kind_form(kind));
-        return PAWL__CLI_EXIT_USAGE;
+        char what[PATH_MAX + 64];
+        snprintf(what, sizeof what, "%s:%zu: \"%s\"", line->path, line->number, name);
+        return pawl__cli_bad_value(line->cli, kind, value, what);
     }
     struct pawl__cli_values *values = &line->cli->values[id];
     if (values->count || (line->settled && is_place(id))) return PAWL__CLI_EXIT_OK;
@@ -188,7 +185,7 @@ static char *read_whole(struct pawl__cli *cli, const char *path, size_t *len)
         pawl__cli_error("could not read the configuration \"%s\": %s", path, strerror(errno));
         text = NULL;
     } else if (*len > CONFIG_BYTES_MAX) {
-        pawl__cli_error("the configuration \"%s\" is too long to be one", path);
+        pawl__cli_error("the configuration \"%s\" is longer than %d bytes", path, CONFIG_BYTES_MAX);
         text = NULL;
     }
     fclose(file);

@@ -39,14 +39,7 @@ static void add(struct timeline *line, int64_t at_ms, struct pawl__buf *text)
     pawl__buf_clear(text);
 }
 
-static void put_safe(struct pawl__buf *buf, const char *before, const char *text)
-{
-    if (!text || !*text) return;
-    pawl__buf_add_text(buf, before);
-    pawl__plain_add(buf, text, strlen(text));
-}
-
-/* Once runs were given back they are what is numbered: which attempt one was is not kept. */
+/* If runs were given back, runs are numbered: the store does not keep which attempt each was. */
 static void put_number(const struct timeline *line, struct pawl__buf *text, int64_t attempt,
                        int64_t run)
 {
@@ -58,7 +51,7 @@ static void add_start(struct timeline *line, struct pawl__buf *text, const char 
                       int64_t at_ms)
 {
     pawl__buf_add_text(text, " started");
-    put_safe(text, " by ", worker);
+    pawl__cli_put_text(text, " by ", worker);
     add(line, at_ms, text);
 }
 
@@ -70,9 +63,10 @@ static void add_failure(struct timeline *line, struct pawl__buf *text,
     add_start(line, text, failure->worker, failure->started_at_ms);
     put_number(line, text, failure->attempt, failure->run);
     pawl__buf_add_text(text, failure->lapsed ? " was lost: its lease ran out" : " failed");
-    put_safe(text, ": ", failure->type);
-    if (strcmp(failure->code, failure->type) != 0) put_safe(text, ", code ", failure->code);
-    put_safe(text, ": ", failure->message);
+    pawl__cli_put_text(text, ": ", failure->type);
+    if (strcmp(failure->code, failure->type) != 0)
+        pawl__cli_put_text(text, ", code ", failure->code);
+    pawl__cli_put_text(text, ": ", failure->message);
     if (failure->retry_delay_ms >= 0) {
         pawl__duration_text(failure->retry_delay_ms, wait);
         pawl__buf_printf(text, "; next try after %s", wait);
@@ -82,19 +76,20 @@ static void add_failure(struct timeline *line, struct pawl__buf *text,
     add(line, failure->failed_at_ms, text);
 }
 
+/* What an operator did. */
 static void add_deed(struct timeline *line, struct pawl__buf *text, const struct pawl_deed *deed)
 {
-    put_safe(text, "", deed->action);
-    put_safe(text, " by ", deed->actor);
+    pawl__cli_put_text(text, "", deed->action);
+    pawl__cli_put_text(text, " by ", deed->actor);
     if (deed->from != deed->to && deed->to != PAWL_STATE_NONE) {
         pawl__buf_printf(text, ": %s to %s", pawl__cli_state_text(line->cli, deed->from),
                          pawl__cli_state_text(line->cli, deed->to));
     }
-    put_safe(text, ", because: ", deed->reason);
+    pawl__cli_put_text(text, ", because: ", deed->reason);
     add(line, deed->at_ms, text);
 }
 
-/* The newest run, unless it failed and was told already. */
+/* The newest run, unless it is among the failures. */
 static void add_run(struct timeline *line, struct pawl__buf *text)
 {
     const struct pawl_job *job = &line->story->job;
@@ -121,7 +116,7 @@ static void gather(struct timeline *line)
     size_t most = 5 + 2 * story->failure_count + story->deed_count;
     line->at = pawl__cli_need(pawl__arena_calloc(&line->cli->arena, most, sizeof *line->at));
     pawl__buf_add_text(&text, "created");
-    put_safe(&text, " for ", job->principal);
+    pawl__cli_put_text(&text, " for ", job->principal);
     add(line, job->created_at_ms, &text);
     for (size_t i = 0; i < story->failure_count; i++) {
         add_failure(line, &text, &story->failures[i]);
@@ -131,7 +126,7 @@ static void gather(struct timeline *line)
     }
     add_run(line, &text);
     pawl__buf_add_text(&text, pawl__cli_state_text(line->cli, job->state));
-    put_safe(&text, ": ", job->reason);
+    pawl__cli_put_text(&text, ": ", job->reason);
     add(line, job->finished_at_ms, &text);
     bool waits = !job->finished_at_ms && job->due_at_ms > job->created_at_ms;
     pawl__buf_add_text(&text, job->due_at_ms > line->cli->now_ms ? "will be due" : "due");
@@ -143,16 +138,11 @@ static void gather(struct timeline *line)
     qsort(line->at, line->count, sizeof *line->at, earlier);
 }
 
-static void put_title(struct pawl__cli *cli, const char *title)
-{
-    pawl__buf_printf(&cli->out, "\n%s%s%s\n", pawl__cli_bold(cli), title, pawl__cli_plain(cli));
-}
-
 static void put_timeline(struct pawl__cli *cli, const struct pawl_story *story)
 {
     struct timeline line = { .cli = cli, .story = story };
     gather(&line);
-    put_title(cli, "Timeline");
+    pawl__cli_put_title(cli, "Timeline");
     for (size_t i = 0; i < line.count; i++) {
         pawl__buf_add_text(&cli->out, "  ");
         pawl__cli_put_instant(&cli->out, line.at[i].at_ms);
@@ -187,8 +177,8 @@ static void put_state(struct pawl__cli *cli, const struct pawl_job *job)
     pawl__buf_printf(&cli->out, "%" PRId32 "\n", job->priority);
 }
 
-/* What else came with the job. Its policies as they were written are left out: what was made of
- * them is shown. */
+/* Unknown members of the submitted object. The policies as they were written are left out, since
+ * the header shows what was read from them. */
 static void put_extra(struct pawl__cli *cli, struct pawl_span extra)
 {
     struct pawl__json json;
@@ -212,7 +202,7 @@ static void put_extra(struct pawl__cli *cli, struct pawl_span extra)
     pawl__buf_release(&rest);
 }
 
-/* The label of a field; by default its name in JSON. "": it is shown elsewhere, or not at all. */
+/* The label of a field; by default its name in JSON. "": another function shows it, or none. */
 static const char *label_of(size_t field)
 {
     static const char *const labels[PAWL__JOB_END] = {
@@ -260,7 +250,7 @@ static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
 static void put_payload(struct pawl__cli *cli, const char *title, struct pawl_span span)
 {
     if (!span.len) return;
-    put_title(cli, title);
+    if (title) pawl__cli_put_title(cli, title);
     pawl__buf_add_text(&cli->out, "  ");
     pawl__cli_put_long(cli, span);
     pawl__buf_add_text(&cli->out, "\n");
@@ -269,36 +259,32 @@ static void put_payload(struct pawl__cli *cli, const char *title, struct pawl_sp
 static void put_progress(struct pawl__cli *cli, const struct pawl_story *story)
 {
     if (story->progress < 0) return;
-    put_title(cli, "Progress");
+    pawl__cli_put_title(cli, "Progress");
     pawl__buf_printf(&cli->out, "  %.0f%%", story->progress * 100);
-    put_safe(&cli->out, ": ", story->progress_message);
+    pawl__cli_put_text(&cli->out, ": ", story->progress_message);
     if (story->progress_at_ms) {
         pawl__buf_add_text(&cli->out, " (");
         pawl__cli_put_when(&cli->out, story->progress_at_ms, cli->now_ms);
         pawl__buf_add_text(&cli->out, ")");
     }
     pawl__buf_add_text(&cli->out, "\n");
-    if (!story->progress_data.len) return;
-    pawl__buf_add_text(&cli->out, "  ");
-    pawl__cli_put_long(cli, story->progress_data);
-    pawl__buf_add_text(&cli->out, "\n");
+    put_payload(cli, NULL, story->progress_data);
 }
 
 static void put_checkpoint(struct pawl__cli *cli, const struct pawl_story *story)
 {
     if (!story->checkpoint_sequence) return;
-    put_title(cli, "Checkpoint");
+    pawl__cli_put_title(cli, "Checkpoint");
     pawl__buf_printf(&cli->out, "  number %" PRId64 ", ", story->checkpoint_sequence);
     pawl__cli_put_instant(&cli->out, story->checkpoint_at_ms);
-    pawl__buf_add_text(&cli->out, "\n  ");
-    pawl__cli_put_long(cli, story->checkpoint);
     pawl__buf_add_text(&cli->out, "\n");
+    put_payload(cli, NULL, story->checkpoint);
 }
 
 static void put_log(struct pawl__cli *cli, const struct pawl_story *story)
 {
     int64_t next = 1;
-    if (story->log_count) put_title(cli, "Log");
+    if (story->log_count) pawl__cli_put_title(cli, "Log");
     for (size_t i = 0; i < story->log_count; i++) {
         const struct pawl_log_line *line = &story->log[i];
         if (line->number > next) {
@@ -308,7 +294,7 @@ static void put_log(struct pawl__cli *cli, const struct pawl_story *story)
         pawl__buf_add_text(&cli->out, "  ");
         pawl__cli_put_instant(&cli->out, line->at_ms);
         pawl__buf_printf(&cli->out, "  %-7s  ", level_text(line->level));
-        pawl__plain_add(&cli->out, line->text, strlen(line->text));
+        pawl__cli_put_text(&cli->out, "", line->text);
         pawl__buf_add_text(&cli->out, "\n");
     }
 }
@@ -345,10 +331,7 @@ static const struct pawl__member failure_members[] = {
     PAWL__MEMBER("retry_delay_ms", INT64, S, retry_delay_ms, .flags = PAWL__NEGATIVE),
     PAWL__MEMBER("lapsed", BOOL, S, lapsed, ALWAYS),
     PAWL__MEMBER("worker", NAME, S, worker),
-    PAWL__MEMBER("type", NAME, S, type),
-    PAWL__MEMBER("code", NAME, S, code),
-    PAWL__MEMBER("message", NAME, S, message),
-    PAWL__MEMBER("details", JSON, S, details),
+    PAWL__WHOLE("", PART, .shape = &pawl__cli_error_shape),
 };
 static const struct pawl__shape failure_shape = PAWL__SHAPE(S, failure_members);
 #undef S
@@ -401,28 +384,25 @@ static const struct pawl__member story_members[] = {
 static const struct pawl__shape story_shape = PAWL__SHAPE(S, story_members);
 #undef S
 
+static int show(struct pawl__cli *cli, struct pawl_job_id id, void *ctx)
+{
+    bool *some = ctx;
+    struct pawl_diag diag = { 0 };
+    struct pawl_story story = { 0 };
+    enum pawl_err err = pawl_story_get(cli->pawl, id, &story, &diag);
+    if (!err && cli->json) {
+        pawl__cli_put_json(cli, &story_shape, &story);
+    } else if (!err) {
+        if (*some) pawl__buf_add_text(&cli->out, "\n\n");
+        put_story(cli, &story);
+        *some = true;
+    }
+    pawl_story_release(&story);
+    return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
+}
+
 int pawl__cli_show(struct pawl__cli *cli)
 {
-    struct pawl_job_id *ids;
-    int worst = pawl__cli_ids(cli, cli->operands.count, &ids);
-    if (worst) return worst;
     bool some = false;
-    for (size_t i = 0; i < cli->operands.count; i++) {
-        struct pawl_diag diag = { 0 };
-        struct pawl_story story = { 0 };
-        enum pawl_err err = pawl_story_get(cli->pawl, ids[i], &story, &diag);
-        if (err) {
-            worst = pawl__cli_fail(err, &diag);
-        } else if (cli->json) {
-            pawl__cli_put_json(cli, &story_shape, &story);
-        } else {
-            if (some) pawl__buf_add_text(&cli->out, "\n\n");
-            put_story(cli, &story);
-            some = true;
-        }
-        pawl_story_release(&story);
-        int code = pawl__cli_flush(cli);
-        if (code) return code;
-    }
-    return worst;
+    return pawl__cli_each_id(cli, cli->operands.count, show, &some);
 }

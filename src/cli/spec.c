@@ -137,7 +137,7 @@ int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out)
     if (code) return code;
     const char *expires = pawl__cli_text(cli, PAWL__CLI_OPT_EXPIRES);
     if (expires && pawl__duration_parse(expires, &out->expires_in_ms)) {
-        out->expires_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_EXPIRES, 1);
+        out->expires_at_ms = pawl__cli_int(cli, PAWL__CLI_OPT_EXPIRES);
     }
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_NO_JITTER)) out->retry.jitter = PAWL_JITTER_OFF;
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_DEAD_LETTER)) {

@@ -1,4 +1,4 @@
-/* pawl stats and pawl queue: the counts of each queue and state, and stopping a queue. */
+/* pawl stats: the counts of each queue and state. pawl queue: list, pause, resume and delete. */
 #include "cli/cli.h"
 #include "base/nearest.h"
 
@@ -17,13 +17,13 @@ static const struct pawl__member queue_members[] = {
     PAWL__CLI_COUNTS(S, count),
     PAWL__MEMBER("archived", INT64, S, archived, ALWAYS),
 };
-static const struct pawl__shape queue_shape = PAWL__SHAPE(S, queue_members);
+const struct pawl__shape pawl__cli_queue_shape = PAWL__SHAPE(S, queue_members);
 #undef S
 
 #define S struct pawl_stats
 static const struct pawl__member stats_members[] = {
-    PAWL__MEMBER("queues", MANY, S, queues, PAWL__COUNTED(S, queue_count), .shape = &queue_shape,
-                 ALWAYS),
+    PAWL__MEMBER("queues", MANY, S, queues, PAWL__COUNTED(S, queue_count),
+                 .shape = &pawl__cli_queue_shape, ALWAYS),
     PAWL__CLI_COUNTS(S, count),
     PAWL__MEMBER("archived", INT64, S, archived, ALWAYS),
     PAWL__MEMBER("next_due_at", INSTANT, S, next_due_at_ms),
@@ -37,7 +37,7 @@ static const struct pawl__shape stats_shape = PAWL__SHAPE(S, stats_members);
 
 struct wide {
     struct pawl__cli_state_names names;
-    bool shown[PAWL_STATE_END]; /* columns in which there is anything */
+    bool shown[PAWL_STATE_END]; /* columns that are not all zero */
     bool archived;
 };
 
@@ -92,16 +92,11 @@ static void put_remarks(struct pawl__cli *cli, const struct pawl_stats *stats)
 {
     pawl__buf_add_text(&cli->out, "\nnext due: ");
     if (stats->next_due_at_ms) {
-        pawl__cli_put_instant(&cli->out, stats->next_due_at_ms);
-        pawl__buf_add_text(&cli->out, " (");
-        pawl__cli_put_when(&cli->out, stats->next_due_at_ms, cli->now_ms);
-        pawl__buf_add_text(&cli->out, ")");
+        pawl__cli_put_moment(cli, stats->next_due_at_ms);
     } else {
         pawl__buf_add_text(&cli->out, "none");
     }
-    const char *store = cli->place;
-    pawl__buf_add_text(&cli->out, "\nstore:    ");
-    pawl__plain_add(&cli->out, store, strlen(store));
+    pawl__cli_put_text(&cli->out, "\nstore:    ", cli->place);
     pawl__buf_add_text(&cli->out, ", ");
     pawl__cli_put_bytes(&cli->out, stats->store_bytes);
     pawl__buf_printf(&cli->out, ", schema %" PRId32 "\n", stats->schema_version);
@@ -174,7 +169,8 @@ static const struct pawl__cli_column queue_columns[] = {
 
 int pawl__cli_queue_list(struct pawl__cli *cli)
 {
-    static const struct pawl__cli_view view = PAWL__CLI_VIEW(queue_shape, queue_columns, NULL);
+    static const struct pawl__cli_view view =
+        PAWL__CLI_VIEW(pawl__cli_queue_shape, queue_columns, NULL);
     struct pawl_diag diag = { 0 };
     struct pawl_stats stats = { 0 };
     int code = pawl__cli_open(cli);
@@ -185,7 +181,7 @@ int pawl__cli_queue_list(struct pawl__cli *cli)
     return err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
 }
 
-/* A misspelt name would make a queue that nobody uses. Exit code. */
+/* Refuses unknown names: pausing a misspelt one would create a queue. Exit code. */
 static int check_queue(struct pawl__cli *cli, const struct pawl_stats *stats, const char *queue)
 {
     struct pawl__nearest nearest = { .word = queue };
@@ -194,12 +190,9 @@ static int check_queue(struct pawl__cli *cli, const struct pawl_stats *stats, co
         pawl__nearest_offer(&nearest, stats->queues[i].queue);
     }
     pawl__cli_error("there is no queue \"%s\"", queue);
-    if (nearest.best) {
-        pawl__cli_hint("did you mean \"%s\"?", nearest.best);
-    } else if (cli->command->run == pawl__cli_queue_pause) {
-        pawl__cli_hint("--create makes it; \"pawl queue\" lists the queues");
-    } else {
-        pawl__cli_hint("\"pawl queue\" lists the queues");
+    bool pause = cli->command->run == pawl__cli_queue_pause;
+    if (!pawl__cli_did_you_mean(&nearest, "")) {
+        pawl__cli_hint("%s\"pawl queue\" lists the queues", pause ? "--create makes it; " : "");
     }
     return PAWL__CLI_EXIT_REFUSED;
 }
@@ -219,8 +212,8 @@ static int check_queues(struct pawl__cli *cli)
     return worst;
 }
 
-/* What is done to a queue, and how that is said: "queue "mail" paused", {"paused": true}. */
-struct queue_deed {
+/* An operation on a queue, and its result: "queue "mail" paused", {"paused": true}. */
+struct queue_action {
     enum pawl_err (*carry_out)(struct pawl *pawl, const char *queue, const struct pawl_by *by,
                                struct pawl_diag *diag);
     const char *past;
@@ -228,17 +221,17 @@ struct queue_deed {
     bool value;
 };
 
-static void put_deed(struct pawl__cli *cli, const char *queue, const struct queue_deed *deed)
+static void put_result(struct pawl__cli *cli, const char *queue, const struct queue_action *action)
 {
     if (cli->json) {
         PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("queue", queue),
-                      PAWL__HERE_BOOL(deed->member, deed->value));
+                      PAWL__HERE_BOOL(action->member, action->value));
     } else if (!cli->quiet) {
-        pawl__buf_printf(&cli->out, "queue \"%s\" %s\n", queue, deed->past);
+        pawl__buf_printf(&cli->out, "queue \"%s\" %s\n", queue, action->past);
     }
 }
 
-static int do_to_queues(struct pawl__cli *cli, const struct queue_deed *deed)
+static int do_to_queues(struct pawl__cli *cli, const struct queue_action *action)
 {
     struct pawl_by by = pawl__cli_by(cli);
     int worst = pawl__cli_open(cli);
@@ -247,8 +240,8 @@ static int do_to_queues(struct pawl__cli *cli, const struct queue_deed *deed)
     for (size_t i = 0; i < cli->operands.count; i++) {
         struct pawl_diag diag = { 0 };
         const char *queue = cli->operands.at[i];
-        enum pawl_err err = deed->carry_out(cli->pawl, queue, &by, &diag);
-        if (!err) put_deed(cli, queue, deed);
+        enum pawl_err err = action->carry_out(cli->pawl, queue, &by, &diag);
+        if (!err) put_result(cli, queue, action);
         int code = err ? pawl__cli_fail(err, &diag) : PAWL__CLI_EXIT_OK;
         if (code > worst) worst = code;
     }
@@ -269,15 +262,16 @@ static enum pawl_err resume_queue(struct pawl *pawl, const char *queue, const st
 
 int pawl__cli_queue_pause(struct pawl__cli *cli)
 {
-    return do_to_queues(cli, &(struct queue_deed){ pause_queue, "paused", "paused", true });
+    return do_to_queues(cli, &(struct queue_action){ pause_queue, "paused", "paused", true });
 }
 
 int pawl__cli_queue_resume(struct pawl__cli *cli)
 {
-    return do_to_queues(cli, &(struct queue_deed){ resume_queue, "resumed", "paused", false });
+    return do_to_queues(cli, &(struct queue_action){ resume_queue, "resumed", "paused", false });
 }
 
 int pawl__cli_queue_delete(struct pawl__cli *cli)
 {
-    return do_to_queues(cli, &(struct queue_deed){ pawl_queue_delete, "deleted", "deleted", true });
+    return do_to_queues(cli,
+                        &(struct queue_action){ pawl_queue_delete, "deleted", "deleted", true });
 }

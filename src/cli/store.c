@@ -1,4 +1,4 @@
-/* Opening the store that the settings name, and telling people what to do when it cannot be. */
+/* Opens the store that the settings name, or says what to do if that fails. */
 #include "cli/cli.h"
 #include "base/url.h"
 
@@ -25,7 +25,7 @@ const char *pawl__cli_shown(struct pawl__cli *cli, const char *text)
     return kept;
 }
 
-/* What is done to a store, not with it, is done where it is. */
+/* These commands work on the store itself, so a server is not enough. */
 static bool needs_store(const struct pawl__cli_command *command)
 {
     static pawl__cli_command_fn *const those[] = {
@@ -55,17 +55,17 @@ int pawl__cli_settle(struct pawl__cli *cli)
 
 struct pawl_config pawl__cli_config(const struct pawl__cli *cli)
 {
-    const char *durability = pawl__cli_text(cli, PAWL__CLI_OPT_DURABILITY);
+    enum { FULL, RELAXED }; // as in the list of words
+    bool relaxed = pawl__cli_int(cli, PAWL__CLI_OPT_DURABILITY) == RELAXED;
     int64_t busy_timeout_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_BUSY_TIMEOUT);
     return (struct pawl_config){
         .store = cli->url,
-        .durability = strcasecmp(durability, "relaxed") == 0 ? PAWL_DURABILITY_RELAXED
-                                                             : PAWL_DURABILITY_FULL,
+        .durability = relaxed ? PAWL_DURABILITY_RELAXED : PAWL_DURABILITY_FULL,
         .busy_timeout_ms = busy_timeout_ms ? busy_timeout_ms : 1, // 0 would mean the default
         .allow_network_fs = pawl__cli_flag(cli, PAWL__CLI_OPT_FORCE_NETWORK_FS),
         .token = pawl__cli_text(cli, PAWL__CLI_OPT_TOKEN),
         .ca_file = pawl__cli_text(cli, PAWL__CLI_OPT_CA_FILE),
-        // a setting of the store's, like durability: a server has its own
+        // like durability, a setting of whatever opens the store: a server has its own
         .wake = pawl__cli_is_remote(cli) ? NULL : pawl__cli_text(cli, PAWL__CLI_OPT_WAKE),
     };
 }
@@ -77,12 +77,13 @@ const char *pawl__cli_store_path(const struct pawl__cli *cli)
     return is_file ? kind.path : NULL;
 }
 
-/* `path` NULL: it would be no file. */
+/* `path` is NULL if the store would not be a file. */
 static void hint_missing(const char *path)
 {
     struct stat info;
     if (!path) {
-        pawl__cli_hint("\"pawl submit\" makes a store; choose another with --store or PAWL_STORE");
+        pawl__cli_hint(
+            "\"pawl submit\" creates a store; choose another with --store or PAWL_STORE");
         return;
     }
     char *copy = pawl__cli_need(strdup(path));
@@ -92,7 +93,8 @@ static void hint_missing(const char *path)
                        "store with --store or PAWL_STORE",
                        directory);
     } else {
-        pawl__cli_hint("\"pawl submit\" makes a store; choose another with --store or PAWL_STORE");
+        pawl__cli_hint(
+            "\"pawl submit\" creates a store; choose another with --store or PAWL_STORE");
     }
     free(copy);
 }
@@ -123,7 +125,7 @@ bool pawl__cli_hint_path(const char *path)
     return said;
 }
 
-/* A URL without its scheme is the commonest slip. Exit code. */
+/* The most common mistake is a URL without its scheme. Exit code. */
 static int bad_url(const struct pawl__cli *cli, const struct pawl_diag *diag)
 {
     const char *url = cli->url;
@@ -135,7 +137,8 @@ static int bad_url(const struct pawl__cli *cli, const struct pawl_diag *diag)
     } else if (kind.path && !*kind.path) {
         pawl__cli_hint("write \"%spawl.db\"", url);
     } else if (kind.path) {
-        pawl__cli_hint("keep the store on a local disk; --force-network-fs insists, at your risk");
+        pawl__cli_hint(
+            "keep the store on a local disk, or use --force-network-fs at your own risk");
         return PAWL__CLI_EXIT_STORE;
     }
     return PAWL__CLI_EXIT_USAGE;
@@ -148,8 +151,8 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
     if (pawl__cli_is_remote(cli)) return pawl__cli_fail(err, diag);
     if (strcmp(diag->field, "wake") == 0) {
         pawl__cli_error("%s", diag->text);
-        pawl__cli_hint("--wake and PAWL_WAKE say how processes wake each other; without either, or "
-                       "with \"none\", they need nothing more than the store");
+        pawl__cli_hint("correct --wake or PAWL_WAKE, or leave it out: then processes wake each "
+                       "other through the store");
         return PAWL__CLI_EXIT_USAGE;
     }
     if (err == PAWL_ERR_NOT_FOUND) {
@@ -161,16 +164,16 @@ int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
         return bad_url(cli, diag);
     }
     if (err == PAWL_ERR_CORRUPT && strstr(diag->text, "not a database")) {
-        pawl__cli_error("%s", diag->text); // "pawl check" would say the same
-        pawl__cli_hint("this is no store of pawl's; choose another with --store or PAWL_STORE");
+        pawl__cli_error("%s", diag->text); // "pawl check" could say no more
+        pawl__cli_hint("this is not a pawl store; choose another with --store or PAWL_STORE");
         return PAWL__CLI_EXIT_STORE;
     }
     bool place = err == PAWL_ERR_IO || err == PAWL_ERR_READONLY || err == PAWL_ERR_ARG;
     return place && path ? pawl__cli_fail_at(err, diag, path) : pawl__cli_fail(err, diag);
 }
 
-/* Other programs may have the store open, and only "pawl migrate" changes a schema under them; but
- * a store that is not there yet has nobody in it. */
+/* Only "pawl migrate" changes the schema of a store, since other programs may have it open. Other
+ * commands may only create a store. */
 static bool may_migrate(const struct pawl__cli *cli, const struct pawl_config *config)
 {
     struct pawl_schema schema;
@@ -193,7 +196,7 @@ int pawl__cli_open(struct pawl__cli *cli)
     config.read_only = cli->command->store == PAWL__CLI_STORE_READ;
     enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
     if (err == PAWL_ERR_READONLY && cli->command->run == pawl__cli_top) {
-        config.read_only = true; // the view works, the keys that change something are refused
+        config.read_only = true; // keys that change something are then refused
         err = pawl_open(&config, &cli->pawl, &diag);
     }
     return err ? pawl__cli_open_failed(cli, err, &diag) : PAWL__CLI_EXIT_OK;

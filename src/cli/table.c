@@ -1,7 +1,8 @@
-/* Tables for people. On a terminal a table is made to fit: first the widest column that may be cut
- * gives way, down to its least width; when that is not enough, columns that can be spared are left
- * out, the least important ones. */
+/* Tables. On a terminal a table is made to fit: the widest column that may be cut is made narrower,
+ * repeatedly, down to its least width; if that is not enough, droppable columns are left out, the
+ * least important first. */
 #include "cli/cli.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -37,16 +38,9 @@ void pawl__cli_table_cell(struct pawl__cli_table *table, const char *text, size_
                           const char *colour)
 {
     struct pawl__buf buf = { 0 };
-    // A cell is a glimpse; megabytes of arguments are for "pawl show".
-    bool cut = len > CELL_BYTES_MAX;
-    if (cut) {
-        len = CELL_BYTES_MAX;
-        while (len && (text[len] & 0xc0) == 0x80) {
-            len--;
-        }
-    }
-    pawl__plain_add(&buf, text, len);
-    if (cut) pawl__buf_add_text(&buf, "...");
+    size_t shown = pawl__utf8_cut(text, len, CELL_BYTES_MAX); // "pawl show" prints all of it
+    pawl__plain_add(&buf, text, shown);
+    if (shown < len) pawl__buf_add_text(&buf, "...");
     if (buf.failed) pawl__cli_nomem();
     if (table->cell_count == table->cell_cap) grow(table);
     table->cells[table->cell_count++] = (struct pawl__cli_cell){
@@ -180,7 +174,7 @@ static size_t total_width(const struct pawl__cli_table *table)
     return total ? total - GAP : 0;
 }
 
-/* The column that can best give a character away; NULL: none can. */
+/* The widest column that can be made narrower, or NULL. */
 static struct pawl__cli_column *widest(struct pawl__cli_table *table)
 {
     struct pawl__cli_column *best = NULL;
@@ -192,7 +186,7 @@ static struct pawl__cli_column *widest(struct pawl__cli_table *table)
     return best;
 }
 
-/* Everything at its natural width, then as narrow as need be. */
+/* Starts from the natural widths. False: the columns cannot be made to fit. */
 static bool squeeze(struct pawl__cli_table *table, size_t columns)
 {
     for (size_t i = 0; i < table->column_count; i++) {
@@ -206,8 +200,8 @@ static bool squeeze(struct pawl__cli_table *table, size_t columns)
     return true;
 }
 
-/* Room is given to columns one by one: those that must stay, then the rest by their importance,
- * those with nothing in them last. */
+/* Columns are added while they fit: those that are never dropped, then the others by importance,
+ * empty ones last. */
 static void fit(struct pawl__cli_table *table)
 {
     size_t columns = (size_t)table->cli->columns;

@@ -31,7 +31,7 @@ static int read_options(struct pawl__cli *cli, struct pawl__token *out)
     *out = (struct pawl__token){
         .scopes = read_scopes(cli),
         .created_at_ms = cli->now_ms,
-        .expires_at_ms = pawl__cli_when(cli, PAWL__CLI_OPT_T_EXPIRES, +1),
+        .expires_at_ms = pawl__cli_int(cli, PAWL__CLI_OPT_T_EXPIRES),
     };
     if (!out->scopes) {
         pawl__cli_error("--scope is required");

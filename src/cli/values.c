@@ -1,7 +1,6 @@
-/* Options as values. They were checked when they were read, so reading them cannot fail here. */
+/* The values of options, converted. The parser has checked them, so conversion cannot fail. */
 #include "cli/cli.h"
 #include "base/nearest.h"
-#include "base/time_text.h"
 
 #include <assert.h>
 #include <pwd.h>
@@ -18,47 +17,34 @@ const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id
     return values->count ? values->at[values->count - 1] : pawl__cli_options[id].fallback;
 }
 
-bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+union pawl__cli_value pawl__cli_value(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
     const char *text = pawl__cli_text(cli, id);
-    bool on = false;
-    bool ok = !text || pawl__cli_read_flag(text, &on);
+    union pawl__cli_value value = { .number = 0 };
+    bool ok = !text || pawl__cli_kind_read(pawl__cli_options[id].kind, text, cli->now_ms, &value);
     assert(ok);
-    return on;
+    return value;
+}
+
+bool pawl__cli_flag(const struct pawl__cli *cli, enum pawl__cli_option_id id)
+{
+    return pawl__cli_value(cli, id).flag;
 }
 
 int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
-    const char *text = pawl__cli_text(cli, id);
-    int64_t value = 0;
-    bool ok = !text || pawl__cli_read_int(text, INT64_MIN, INT64_MAX, &value);
-    assert(ok);
-    return value;
-}
-
-int64_t pawl__cli_bytes(const struct pawl__cli *cli, enum pawl__cli_option_id id)
-{
-    const char *text = pawl__cli_text(cli, id);
-    int64_t value = 0;
-    bool ok = !text || pawl__cli_read_bytes(text, &value);
-    assert(ok);
-    return value;
+    return pawl__cli_value(cli, id).number;
 }
 
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
-    const char *text = pawl__cli_text(cli, id);
-    int64_t ms = 0;
-    enum pawl_err err = text ? pawl__duration_parse(text, &ms) : PAWL_OK;
-    assert(!err);
-    return ms;
+    return pawl__cli_value(cli, id).number;
 }
 
 static int64_t age(const struct pawl__cli *cli, enum pawl__cli_option_id id)
 {
-    int64_t ms = 0;
-    bool ok = pawl__cli_read_age(pawl__cli_text(cli, id), &ms);
-    return ok && ms ? ms : 1; // 0 would mean the default
+    int64_t ms = pawl__cli_duration(cli, id);
+    return ms ? ms : 1; // 0 would mean the default
 }
 
 struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli)
@@ -67,35 +53,17 @@ struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli)
                                     .purge_after_ms = age(cli, PAWL__CLI_OPT_PURGE_AFTER) };
 }
 
-/* The place of an option's value among its kind's words. */
-static int choice(const struct pawl__cli *cli, enum pawl__cli_option_id id)
-{
-    const char *text = pawl__cli_text(cli, id);
-    int place = pawl__cli_read_choice(pawl__cli_kind_choices(pawl__cli_options[id].kind), text,
-                                      strlen(text));
-    assert(place >= 0); // it was checked when it was read
-    return place;
-}
-
 enum pawl__log_level pawl__cli_log_level(const struct pawl__cli *cli)
 {
-    return (enum pawl__log_level)choice(cli, PAWL__CLI_OPT_LOG_LEVEL);
+    return (enum pawl__log_level)pawl__cli_int(cli, PAWL__CLI_OPT_LOG_LEVEL);
 }
 
 enum pawl__log_format pawl__cli_log_format(const struct pawl__cli *cli)
 {
-    enum { AUTO, TEXT } chosen = choice(cli, PAWL__CLI_OPT_LOG_FORMAT);
+    enum { AUTO, TEXT };
+    int64_t chosen = pawl__cli_int(cli, PAWL__CLI_OPT_LOG_FORMAT);
     bool text = chosen == TEXT || (chosen == AUTO && cli->err_tty);
     return text ? PAWL__LOG_FORMAT_TEXT : PAWL__LOG_FORMAT_JSON;
-}
-
-int64_t pawl__cli_when(const struct pawl__cli *cli, enum pawl__cli_option_id id, int sign)
-{
-    const char *text = pawl__cli_text(cli, id);
-    int64_t at_ms = 0;
-    bool ok = !text || pawl__cli_read_when(text, cli->now_ms, sign, &at_ms);
-    assert(ok);
-    return at_ms;
 }
 
 const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count)
@@ -117,13 +85,11 @@ static int unknown_state(struct pawl__cli *cli, enum pawl__cli_option_id id, con
     for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
         const char *text = pawl_state_name(state, cli->vocabulary);
         pawl__nearest_offer(&nearest, text);
-        if (known.at && strstr(known.at, text)) continue; // several of ours share a name there
+        if (known.at && strstr(known.at, text)) continue; // a name of several states
         pawl__buf_printf(&known, "%s%s", known.len ? ", " : "", text);
     }
     pawl__cli_error("\"--%s\": there is no state \"%s\"", pawl__cli_options[id].name, name);
-    if (nearest.best) {
-        pawl__cli_hint("did you mean \"%s\"?", nearest.best);
-    } else {
+    if (!pawl__cli_did_you_mean(&nearest, "")) {
         pawl__cli_hint("the states are %s", known.at ? known.at : "");
     }
     pawl__buf_release(&known);
@@ -148,27 +114,6 @@ int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_
 
 /* ---- options as a struct ---- */
 
-/* Words with commas between as a mask: bit n is word n. */
-static uint32_t word_bits(struct pawl__cli *cli, enum pawl__cli_option_id id)
-{
-    const char *const *choices = pawl__cli_kind_choices(pawl__cli_options[id].kind);
-    uint32_t bits = 0;
-    size_t count;
-    const char *const *names = pawl__cli_names(cli, pawl__cli_text(cli, id), &count);
-    for (size_t i = 0; i < count; i++) {
-        bits |= 1U << pawl__cli_read_choice(choices, names[i], strlen(names[i]));
-    }
-    return bits;
-}
-
-static const struct pawl_job_id *read_id(struct pawl__cli *cli, const char *text)
-{
-    struct pawl_job_id *id = pawl__cli_need(pawl__arena_alloc(&cli->arena, sizeof *id));
-    enum pawl_err err = pawl_job_id_parse(text, id);
-    assert(!err);
-    return id;
-}
-
 static void set_texts(struct pawl__cli *cli, const struct pawl__cli_setter *setter, char *out)
 {
     const struct pawl__cli_values *values = &cli->values[setter->option];
@@ -184,41 +129,41 @@ static void set_texts(struct pawl__cli *cli, const struct pawl__cli_setter *sett
 static int set(struct pawl__cli *cli, const struct pawl__cli_setter *setter, char *out)
 {
     enum pawl__cli_option_id id = setter->option;
+    union pawl__cli_value value = pawl__cli_value(cli, id);
     void *at = out + setter->offset;
-    bool ok = true;
     switch (pawl__cli_options[id].kind) {
     case PAWL__CLI_KIND_FLAG:
-        *(bool *)at = pawl__cli_flag(cli, id);
+        *(bool *)at = value.flag;
         break;
     case PAWL__CLI_KIND_PRIORITY:
     case PAWL__CLI_KIND_COUNT:
-        *(int32_t *)at = (int32_t)pawl__cli_int(cli, id);
+        *(int32_t *)at = (int32_t)value.number;
         break;
     case PAWL__CLI_KIND_DURATION:
     case PAWL__CLI_KIND_PERIOD:
-        *(int64_t *)at = pawl__cli_duration(cli, id);
-        break;
     case PAWL__CLI_KIND_INSTANT:
     case PAWL__CLI_KIND_LATER:
     case PAWL__CLI_KIND_EARLIER:
-        *(int64_t *)at =
-            pawl__cli_when(cli, id, pawl__cli_options[id].kind == PAWL__CLI_KIND_EARLIER ? -1 : 1);
+        *(int64_t *)at = value.number;
         break;
     case PAWL__CLI_KIND_FACTOR:
-        ok = pawl__cli_read_factor(pawl__cli_text(cli, id), at);
+        *(double *)at = value.real;
         break;
     case PAWL__CLI_KIND_BACKOFF:
     case PAWL__CLI_KIND_CONFLICT:
-        *(uint32_t *)at = (uint32_t)choice(cli, id) + 1; // 0 is the default
+        *(uint32_t *)at = (uint32_t)value.number + 1; // 0 is the default
         break;
     case PAWL__CLI_KIND_UNIQUE:
-        *(uint32_t *)at = word_bits(cli, id);
+        *(uint32_t *)at = (uint32_t)value.number;
         break;
     case PAWL__CLI_KIND_STATES:
         return pawl__cli_states(cli, id, at);
-    case PAWL__CLI_KIND_UUID:
-        *(const struct pawl_job_id **)at = read_id(cli, pawl__cli_text(cli, id));
+    case PAWL__CLI_KIND_UUID: {
+        struct pawl_job_id *kept = pawl__cli_need(pawl__arena_alloc(&cli->arena, sizeof *kept));
+        *kept = value.id;
+        *(const struct pawl_job_id **)at = kept;
         break;
+    }
     default:
         if (setter->count_offset) {
             set_texts(cli, setter, out);
@@ -227,7 +172,6 @@ static int set(struct pawl__cli *cli, const struct pawl__cli_setter *setter, cha
         }
         break;
     }
-    assert(ok);
     return PAWL__CLI_EXIT_OK;
 }
 
@@ -242,14 +186,14 @@ int pawl__cli_set(struct pawl__cli *cli, const struct pawl__cli_setter *setters,
     return code;
 }
 
-/* ---- who does it ---- */
+/* ---- actor and reason ---- */
 
 const char *pawl__cli_actor(const struct pawl__cli *cli)
 {
     const char *actor = pawl__cli_text(cli, PAWL__CLI_OPT_ACTOR);
     if (!actor) actor = getenv("USER");
     if (actor && *actor) return actor;
-    struct passwd *user = getpwuid(getuid()); // cron and containers set no USER
+    struct passwd *user = getpwuid(getuid()); // cron and containers do not set USER
     return user ? user->pw_name : "unknown";
 }
 

@@ -1,8 +1,8 @@
-/* pawl wait: until jobs have ended.
+/* pawl wait: waits until jobs have ended.
  *
- * Looks again and again, because no store tells other processes of ends: wake-ups are about jobs
- * that can be run. The pauses grow while nothing happens, so a short job is seen to end at once and
- * a long one costs a look a second. Nothing is changed, so Ctrl-C may end it anywhere. */
+ * It polls, because stores notify other processes only of jobs that can be claimed, not of ends.
+ * The interval grows while nothing happens: the end of a short job is seen soon, and a long one
+ * costs one read a second. Nothing is changed, so Ctrl-C may end it at any time. */
 #include "cli/cli.h"
 #include "base/clock.h"
 
@@ -12,7 +12,7 @@ enum { PAUSE_MIN_MS = 50, PAUSE_MAX_MS = 1000 };
 
 struct wait {
     struct pawl__cli *cli;
-    struct pawl_job_id *ids; /* of those that have not ended */
+    struct pawl_job_id *ids; /* of jobs that have not ended */
     size_t count;
     int worst;
 };
@@ -28,9 +28,9 @@ static void pause_for(int64_t ms)
     nanosleep(&left, NULL);
 }
 
-/* ---- one that ended ---- */
+/* ---- a job that has ended ---- */
 
-/* Of a job that did not end well, the failure of its newest run. */
+/* The failure of the newest run, unless the job succeeded. */
 static const struct pawl_failure *last_failure(const struct pawl_story *story)
 {
     if (!story->failure_count || pawl_state_is_successful(story->job.state)) return NULL;
@@ -38,32 +38,15 @@ static const struct pawl_failure *last_failure(const struct pawl_story *story)
     return last->run == story->job.run ? last : NULL;
 }
 
-#define S struct pawl_failure
-static const struct pawl__member error_members[] = {
-    PAWL__MEMBER("type", NAME, S, type),
-    PAWL__MEMBER("code", NAME, S, code),
-    PAWL__MEMBER("message", NAME, S, message),
-    PAWL__MEMBER("details", JSON, S, details),
-};
-static const struct pawl__shape error_shape = PAWL__SHAPE(S, error_members);
-#undef S
-
 static void put_json(struct pawl__cli *cli, const struct pawl_story *story)
 {
     const struct pawl_failure *failure = last_failure(story);
     struct pawl__member error = { .name = "error",
                                   .kind = failure ? PAWL__AS_ONE : PAWL__AS_NOTHING,
                                   .at = failure,
-                                  .shape = &error_shape,
+                                  .shape = &pawl__cli_error_shape,
                                   .flags = PAWL__ALWAYS };
     PAWL__CLI_PUT(cli, PAWL__PART(&pawl__cli_job_shape, &story->job), error);
-}
-
-static void put_part(struct pawl__buf *out, const char *before, const char *text)
-{
-    if (!*text) return;
-    pawl__buf_add_text(out, before);
-    pawl__plain_add(out, text, strlen(text));
 }
 
 static void put_line(struct pawl__cli *cli, const struct pawl_story *story)
@@ -79,10 +62,10 @@ static void put_line(struct pawl__cli *cli, const struct pawl_story *story)
         pawl__cli_put_long(cli, job->result);
     }
     if (failure) {
-        put_part(&cli->out, ": ", failure->type);
-        put_part(&cli->out, ": ", failure->message);
+        pawl__cli_put_text(&cli->out, ": ", failure->type);
+        pawl__cli_put_text(&cli->out, ": ", failure->message);
     } else {
-        put_part(&cli->out, ": ", job->reason);
+        pawl__cli_put_text(&cli->out, ": ", job->reason);
     }
     pawl__buf_add_text(&cli->out, "\n");
 }
@@ -101,8 +84,8 @@ static enum pawl_err put_ended(struct wait *wait, struct pawl_job_id id, struct 
 
 /* ---- all of them ---- */
 
-static enum pawl_err look_at(struct wait *wait, struct pawl_job_id id, bool *ended,
-                             struct pawl_diag *diag)
+static enum pawl_err check(struct wait *wait, struct pawl_job_id id, bool *ended,
+                           struct pawl_diag *diag)
 {
     struct pawl_jobs jobs = { 0 };
     enum pawl_err err = pawl_get(wait->cli->pawl, id, &jobs, diag);
@@ -111,17 +94,17 @@ static enum pawl_err look_at(struct wait *wait, struct pawl_job_id id, bool *end
     return *ended ? put_ended(wait, id, diag) : err;
 }
 
-/* Keeps those that have not ended. A job that is not there, or no longer, is not waited for. */
-static int look(struct wait *wait)
+/* Keeps the ids of jobs that have not ended. A job that does not exist is not waited for. */
+static int poll_once(struct wait *wait)
 {
     size_t kept = 0;
     for (size_t i = 0; i < wait->count; i++) {
         struct pawl_diag diag = { 0 };
         bool ended = false;
-        enum pawl_err err = look_at(wait, wait->ids[i], &ended, &diag);
+        enum pawl_err err = check(wait, wait->ids[i], &ended, &diag);
         int code = pawl__cli_flush(wait->cli);
         if (!code && err) code = pawl__cli_fail(err, &diag);
-        if (code > PAWL__CLI_EXIT_REFUSED) return code; // the next one would fare no better
+        if (code > PAWL__CLI_EXIT_REFUSED) return code; // the store failed
         if (code) wait->worst = code;
         if (!err && !ended) wait->ids[kept++] = wait->ids[i];
     }
@@ -147,7 +130,7 @@ int pawl__cli_wait(struct pawl__cli *cli)
     int64_t until_ms = mono_ms() + pawl__cli_duration(cli, PAWL__CLI_OPT_WAIT_TIMEOUT);
     for (int64_t pause_ms = PAUSE_MIN_MS;;) {
         size_t before = wait.count;
-        code = look(&wait);
+        code = poll_once(&wait);
         if (code || !wait.count) return code ? code : wait.worst;
         if (wait.count < before) pause_ms = PAUSE_MIN_MS;
         int64_t left_ms = until_ms - mono_ms();

@@ -480,7 +480,7 @@ static int read_options(struct work *work)
         .queue_count = work->queue_count,
         .workers = (int32_t)pawl__cli_int(cli, PAWL__CLI_OPT_WORKERS),
         .lease_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_W_LEASE),
-        .claim_bytes_max = pawl__cli_bytes(cli, PAWL__CLI_OPT_CLAIM_BYTES_MAX),
+        .claim_bytes_max = pawl__cli_int(cli, PAWL__CLI_OPT_CLAIM_BYTES_MAX),
         .retention = pawl__cli_retention(cli),
     };
     work->drain = (struct pawl_drain){

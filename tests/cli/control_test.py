@@ -91,7 +91,7 @@ def a_finished_job_is_submitted_again(box):
     job_id = box.submit(*given)
     done = box.fails(1, "rerun", job_id)
     equal(done.err, f'pawl: cannot rerun job "{job_id}": it is available\n'
-                    f"hint: it has yet to end; to wait for that: pawl wait {job_id}\n")
+                    f"hint: it has not ended yet; to wait for that: pawl wait {job_id}\n")
     for command, hint in [(["pause", job_id], "pawl resume"), (["resume", job_id], "pawl wait")]:
         box.ok(*command)
         has(box.fails(1, "rerun", job_id).err, f"{hint} {job_id}\n")
@@ -148,7 +148,7 @@ def verbs_need_to_know_which_jobs(box):
     has(box.fails(2, "cancel", "--queue", "default").err, "--all-matching")
     has(box.fails(2, "cancel", job_id, "--queue", "default").err, "not both")
     has(box.fails(2, "cancel", "--all-matching", "--state", "completed", "--yes").err,
-        "no job in such a state can be cancelled")
+        "jobs in these states cannot be cancelled")
     equal(box.state(job_id), "available")
 
 

@@ -97,7 +97,7 @@ class Box:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def has_no_store(self):
-        equal(self.run("migrate", "--check").out, 'schema: none yet; "pawl migrate" makes it\n')
+        equal(self.run("migrate", "--check").out, 'schema: none yet; "pawl migrate" creates it\n')
         equal(os.listdir(self.path), [])
 
     def held(self):

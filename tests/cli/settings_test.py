@@ -47,7 +47,7 @@ def a_wrong_file_is_an_error_with_its_line(box):
         "busy-timeout = soon": "c:1: \"busy-timeout\" cannot be \"soon\"",
         "json = maybe": "c:1: \"json\" cannot be \"maybe\"",
         "durability = most": "c:1: \"durability\" cannot be \"most\"",
-        "json = on\njson = on": "c:2: \"json\" was set in line 1 already",
+        "json = on\njson = on": "c:2: \"json\" is already set in line 1",
         "queue = x": "c:1: there is no setting \"queue\"",
         "config = y": "c:1: there is no setting \"config\"",
         "json = on\0": "c:1: not text",
@@ -64,7 +64,7 @@ def a_wrong_file_is_an_error_with_its_line(box):
 def a_wrong_variable_is_an_error_that_names_it(box):
     has(box.fails(2, "list", env={"PAWL_BUSY_TIMEOUT": "soon"}).err, "PAWL_BUSY_TIMEOUT")
     done = box.fails(2, "list", env={"PAWL_STROE": "sqlite:x"})
-    has(done.err, '"PAWL_STROE", which is no setting')
+    has(done.err, '"PAWL_STROE" in the environment is not a setting')
     has(done.err, 'did you mean "PAWL_STORE"?')
 
 

@@ -29,7 +29,7 @@ def a_missing_store_is_not_made_by_looking(box):
                  ("check",), ("cancel", "--all-matching", "--yes"), ("upkeep",), ("queue",)):
         done = box.fails(3, *args)
         has(done.err, "there is no store " + ("in database" if POSTGRES else 'at "pawl.db"'))
-        has(done.err, 'hint: "pawl submit" makes a store; choose another with --store')
+        has(done.err, 'hint: "pawl submit" creates a store; choose another with --store')
     box.has_no_store()
 
 
@@ -54,7 +54,7 @@ def a_file_that_is_no_database_is_left_alone(box):
     for args in (("list",), ("submit", "t"), ("migrate",)):
         done = box.fails(3, *args, "--store", "sqlite:notes.txt")
         has(done.err, "database")
-        has(done.err, "hint: this is no store of pawl's")
+        has(done.err, "hint: this is not a pawl store")
     with open(box.file("notes.txt"), encoding="utf-8") as file:
         equal(file.read(), text)
 

@@ -191,11 +191,11 @@ def a_token_opens_what_its_scopes_say(box):
     has(done.err, "hint: give it with --token or PAWL_TOKEN")
     done = box.fails(2, "list", "--server", url, "--token", "pawl_no")
     has(done.err, "the token is not known; a new one is known within 2 seconds (status 401)")
-    has(done.err, 'hint: "pawl token add --scope SCOPE" makes another one')
+    has(done.err, 'hint: "pawl token add --scope SCOPE" creates another one')
     job_id = box.ok("submit", "t", "--server", url, "--token", submit).out.strip()
     done = box.fails(2, "cancel", job_id, "--server", url, "--token", read)
     has(done.err, 'lacks the scope "admin" (status 403)')
-    has(done.err, 'hint: "pawl token add --scope SCOPE" makes another one')
+    has(done.err, 'hint: "pawl token add --scope SCOPE" creates another one')
     assert "PAWL_TOKEN" not in done.err, done.err
     has(box.ok("list", "--server", url, env={"PAWL_TOKEN": read}).out, job_id)
     within = url.replace("://", f"://{admin}@")

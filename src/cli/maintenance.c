@@ -1,4 +1,4 @@
-/* Looking after the store: pawl migrate, backup, check and upkeep. */
+/* Maintenance of the store: pawl migrate, backup, check and upkeep. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@ static void put_json(struct pawl__cli *cli, const struct pawl_schema *before,
 {
     PAWL__CLI_PUT(cli, PAWL__HERE_INT("before", before->version),
                   PAWL__HERE_INT("after", after->version),
-                  PAWL__SOME_INT("newest", after->newest), // not known without a store
+                  PAWL__SOME_INT("newest", after->newest), // unknown without a store
                   PAWL__SOME("script_old", BOOL, bool, after->script_old));
 }
 
@@ -28,7 +28,7 @@ static void put_versions(struct pawl__cli *cli, const struct pawl_schema *before
         pawl__buf_printf(&cli->out, "schema: %s before, version %" PRId32 " now\n", was,
                          after->version);
     } else if (!after->version) {
-        pawl__buf_add_text(&cli->out, "schema: none yet; \"pawl migrate\" makes it\n");
+        pawl__buf_add_text(&cli->out, "schema: none yet; \"pawl migrate\" creates it\n");
     } else if (after->script_old) {
         pawl__buf_printf(&cli->out, "schema: %s, but the functions for SQL are out of date\n", was);
     } else if (before->script_old) {
@@ -41,8 +41,8 @@ static void put_versions(struct pawl__cli *cli, const struct pawl_schema *before
     }
 }
 
-/* `schema` is all zeros but for `newest` when there is no store yet. */
-static int look(struct pawl__cli *cli, struct pawl_schema *schema)
+/* If there is no store yet, only `newest` is not 0. */
+static int read_schema(struct pawl__cli *cli, struct pawl_schema *schema)
 {
     struct pawl_diag diag = { 0 };
     struct pawl_config config = pawl__cli_config(cli);
@@ -57,7 +57,7 @@ static int look(struct pawl__cli *cli, struct pawl_schema *schema)
 int pawl__cli_migrate(struct pawl__cli *cli)
 {
     struct pawl_schema before = { 0 }, after = { 0 };
-    int code = look(cli, &before);
+    int code = read_schema(cli, &before);
     if (code) return code;
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_CHECK)) {
         put_versions(cli, &before, &before);
@@ -66,7 +66,7 @@ int pawl__cli_migrate(struct pawl__cli *cli)
         return current ? PAWL__CLI_EXIT_OK : PAWL__CLI_EXIT_REFUSED;
     }
     code = pawl__cli_open(cli);
-    if (!code) code = look(cli, &after);
+    if (!code) code = read_schema(cli, &after);
     if (!code) put_versions(cli, &before, &after);
     return code;
 }
@@ -89,7 +89,7 @@ static int on_progress(void *ctx, int64_t done, int64_t total)
     return pawl__cli_interrupted();
 }
 
-/* A name that is taken may be the store's own: nobody is told to remove that. */
+/* The file may be the store itself, so a hint to remove it needs care. */
 static int backup_failed(const struct pawl__cli *cli, enum pawl_err err, const char *path,
                          const struct pawl_diag *diag)
 {
@@ -123,15 +123,14 @@ int pawl__cli_backup(struct pawl__cli *cli)
     enum pawl_err err = pawl_backup(cli->pawl, path, on_progress, &copying, &diag);
     pawl__cli_bar_end(&copying.bar);
     if (err && pawl__cli_interrupted()) {
-        pawl__cli_error("interrupted; there is no backup");
+        pawl__cli_error("interrupted; no backup was made");
         return PAWL__CLI_EXIT_INTERRUPTED;
     }
     if (err) return backup_failed(cli, err, path, &diag);
     if (cli->json) {
         PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("file", path));
     } else if (!cli->quiet) {
-        pawl__buf_add_text(&cli->out, "backed up to ");
-        pawl__plain_add(&cli->out, path, strlen(path));
+        pawl__cli_put_text(&cli->out, "backed up to ", path);
         pawl__buf_add_text(&cli->out, "\n");
     }
     return PAWL__CLI_EXIT_OK;
@@ -141,7 +140,7 @@ int pawl__cli_backup(struct pawl__cli *cli)
 
 struct findings {
     struct pawl__cli *cli;
-    struct pawl__cli_values list; /* for programs */
+    struct pawl__cli_values list; /* for --json */
 };
 
 static void on_finding(void *ctx, const char *finding)
@@ -153,7 +152,7 @@ static void on_finding(void *ctx, const char *finding)
             cli, &findings->list,
             pawl__cli_need(pawl__arena_dup(&cli->arena, finding, strlen(finding))));
     } else {
-        pawl__plain_add(&cli->out, finding, strlen(finding));
+        pawl__cli_put_text(&cli->out, "", finding);
         pawl__buf_add_text(&cli->out, "\n");
     }
 }
@@ -219,7 +218,7 @@ int pawl__cli_upkeep(struct pawl__cli *cli)
     int code = pawl__cli_open(cli);
     if (code) return code;
     pawl__cli_calm(true);
-    pawl__cli_bar_begin(cli, &bar, "jobs looked after", 0);
+    pawl__cli_bar_begin(cli, &bar, "jobs processed", 0);
     while (!err && (moved || turn.more) && !pawl__cli_interrupted()) {
         moved = 0;
         err = pawl_upkeep_turn(cli->pawl, &retention, &turn, &diag);
@@ -235,6 +234,6 @@ int pawl__cli_upkeep(struct pawl__cli *cli)
     code = pawl__cli_flush(cli);
     if (err) return pawl__cli_fail(err, &diag);
     if (!moved || code) return code;
-    pawl__cli_error("interrupted; what is counted above was done");
+    pawl__cli_error("interrupted; the changes counted above were made");
     return PAWL__CLI_EXIT_INTERRUPTED;
 }
