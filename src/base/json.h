@@ -66,6 +66,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__json_parse_by(struct pawl_span text,
 
 /* The value of member `name` of object `object`; 0: there is none. The root is token 0. */
 uint32_t pawl__json_member(const struct pawl__json *json, uint32_t object, const char *name);
+/* The same for a name that may contain NULs. */
+uint32_t pawl__json_member_span(const struct pawl__json *json, uint32_t object,
+                                struct pawl_span name);
 /* The first child of an array or object; it has `count` children. In an array continue with
  * tokens[i].next; in an object i is a name and i + 1 its value, continue with tokens[i + 1].next.
  */
@@ -83,6 +86,10 @@ char *pawl__json_string(const struct pawl__json *json, uint32_t token, struct pa
 bool pawl__json_int(const struct pawl__json *json, uint32_t token, int64_t *out);
 /* Locale-independent. False if it is not a finite number. */
 bool pawl__json_double(const struct pawl__json *json, uint32_t token, double *out);
+/* Compares two numbers exactly, whatever their size and spelling: *order is negative, 0 or
+ * positive. `a` and `b` are texts of number tokens. False: an exponent has nineteen digits or more.
+ */
+bool pawl__json_compare_numbers(struct pawl_span a, struct pawl_span b, int *order);
 /* Appends a canonical form, in which equal values are equal bytes: members sorted by the bytes of
  * their names, no white space, minimal escapes, numbers as exact decimals (1, 1.0 and 10e-1 are
  * equal). For fingerprints; similar to RFC 8785, but without conversion to double. out->failed: out

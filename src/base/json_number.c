@@ -115,3 +115,37 @@ bool pawl__json_double(const struct pawl__json *json, uint32_t token, double *ou
     *out = decimal.negative ? -value : value;
     return true;
 }
+
+/* The next digit of 0.d1d2...dn, or 0 behind the last. */
+static char next_digit(const struct pawl__json_decimal *decimal, const char **at)
+{
+    if (*at < decimal->end && **at == '.') (*at)++;
+    return *at < decimal->end ? *(*at)++ : '0';
+}
+
+/* Compares what is before and behind the sign; neither is zero or huge. */
+static int compare_magnitudes(const struct pawl__json_decimal *a,
+                              const struct pawl__json_decimal *b)
+{
+    if (a->exponent != b->exponent) return a->exponent < b->exponent ? -1 : 1;
+    const char *in_a = a->first, *in_b = b->first;
+    while (in_a < a->end || in_b < b->end) {
+        int order = next_digit(a, &in_a) - next_digit(b, &in_b);
+        if (order != 0) return order;
+    }
+    return 0;
+}
+
+static int sign(const struct pawl__json_decimal *decimal)
+{
+    return decimal->zero ? 0 : decimal->negative ? -1 : 1;
+}
+
+bool pawl__json_compare_numbers(struct pawl_span a, struct pawl_span b, int *order)
+{
+    struct pawl__json_decimal left = pawl__json_decimal(a), right = pawl__json_decimal(b);
+    if ((!left.zero && left.huge) || (!right.zero && right.huge)) return false;
+    *order = sign(&left) - sign(&right);
+    if (*order == 0 && !left.zero) *order = sign(&left) * compare_magnitudes(&left, &right);
+    return true;
+}

@@ -125,20 +125,25 @@ static bool escaped_equals(const char *at, const char *end, const char *text)
     return true;
 }
 
-uint32_t pawl__json_member(const struct pawl__json *json, uint32_t object, const char *name)
+uint32_t pawl__json_member_span(const struct pawl__json *json, uint32_t object,
+                                struct pawl_span name)
 {
     const struct pawl__json_token *tokens = json->tokens;
     assert(tokens[object].type == PAWL__JSON_OBJECT);
-    size_t len = strlen(name);
     uint32_t i = pawl__json_first(object);
     for (uint32_t left = tokens[object].count; left > 0; left--, i = tokens[i + 1].next) {
-        if (tokens[i].count != len) continue;
+        if (tokens[i].count != name.len) continue;
         const char *at = content(json, &tokens[i]);
-        bool equal = has_escapes(&tokens[i]) ? escaped_equals(at, at + tokens[i].len - 2, name)
-                                             : memcmp(at, name, len) == 0;
+        bool equal = has_escapes(&tokens[i]) ? escaped_equals(at, at + tokens[i].len - 2, name.at)
+                                             : memcmp(at, name.at, name.len) == 0;
         if (equal) return i + 1;
     }
     return 0;
+}
+
+uint32_t pawl__json_member(const struct pawl__json *json, uint32_t object, const char *name)
+{
+    return pawl__json_member_span(json, object, (struct pawl_span){ name, strlen(name) });
 }
 
 struct pawl_span pawl__json_span(const struct pawl__json *json, uint32_t token)

@@ -32,6 +32,8 @@ static void members_are_found_by_their_unescaped_names(void **state)
         assert_int_equal(span.len, strlen(cases[i].value));
         assert_memory_equal(span.at, cases[i].value, span.len);
     }
+    uint32_t token = pawl__json_member_span(&doc.json, 0, (struct pawl_span){ "n", 2 });
+    assert_int_equal(doc.json.text.at[doc.json.tokens[token].at], '5');
     doc_release(&doc);
 }
 
@@ -247,6 +249,58 @@ static void random_numbers_read_as_the_c_library_reads_them(void **state)
     pawl__buf_release(&text);
 }
 
+static int order_of(const char *a, const char *b)
+{
+    int order = 0;
+    if (!pawl__json_compare_numbers((struct pawl_span){ a, strlen(a) },
+                                    (struct pawl_span){ b, strlen(b) }, &order)) {
+        return 2;
+    }
+    return order < 0 ? -1 : order > 0;
+}
+
+static void numbers_are_compared_exactly(void **state)
+{
+    static const char *const ascending[][2] = {
+        { "-1e400", "-1e399" },  { "-10", "-9.99" },
+        { "-1.5", "-1.4" },      { "-0.001", "0" },
+        { "-0.0", "1e-400" },    { "0.1", "0.10000000000000000000000000000001" },
+        { "0.0999", "0.1" },     { "9.9", "10" },
+        { "1", "1.5" },          { "9007199254740992", "9007199254740993" },
+        { "123e-2", "1231e-3" }, { "1e399", "1e400" },
+    };
+    for (size_t i = 0; i < COUNT(ascending); i++) {
+        assert_int_equal(order_of(ascending[i][0], ascending[i][1]), -1);
+        assert_int_equal(order_of(ascending[i][1], ascending[i][0]), 1);
+    }
+    static const char *const equal[][2] = {
+        { "0", "-0.0e5" },  { "1", "1.000" }, { "10", "1e1" },
+        { "0.5", "50e-2" }, { "-1.0", "-1" }, { "0", "0e99999999999999999999" },
+    };
+    for (size_t i = 0; i < COUNT(equal); i++) {
+        assert_int_equal(order_of(equal[i][0], equal[i][1]), 0);
+    }
+    assert_int_equal(order_of("1e9999999999999999999", "1"), 2);
+    assert_int_equal(order_of("1", "1e-9999999999999999999"), 2);
+}
+
+static void random_numbers_compare_as_doubles_do(void **state)
+{
+    for_seeds(seed, 20000)
+    {
+        struct pawl__rng rng;
+        char a[64], b[64];
+        pawl__rng_seed(&rng, seed);
+        int64_t left = (int64_t)pawl__rng_below(&rng, 2000) - 1000;
+        int64_t right = (int64_t)pawl__rng_below(&rng, 2000) - 1000;
+        int shift = (int)pawl__rng_below(&rng, 4);
+        // both times ten to the power of minus shift, differently spelt
+        snprintf(a, sizeof a, "%llde-%d", (long long)left, shift);
+        snprintf(b, sizeof b, "%lld.00e-%d", (long long)right, shift);
+        prove(order_of(a, b) == (left < right ? -1 : left > right));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +313,8 @@ int main(void)
         cmocka_unit_test(what_is_not_finite_is_no_double),
         cmocka_unit_test(far_digits_still_decide_a_tie),
         cmocka_unit_test(random_numbers_read_as_the_c_library_reads_them),
+        cmocka_unit_test(numbers_are_compared_exactly),
+        cmocka_unit_test(random_numbers_compare_as_doubles_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
