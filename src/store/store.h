@@ -38,21 +38,21 @@ enum {
 /* ---- operations ---- */
 
 /* NAME, "text", weight: roughly how many rows `op` touches, and what a store that is a server
- * elsewhere does with it: SENT: the server does it, in its form in wire/ops.h, UPKEEP: the server
- * does such work by itself, LOCAL: it is refused. Add here, in the union below, and what
- * CONTRIBUTING.md says: "a new operation". */
+ * elsewhere does with it: SENT: the server does it, in its form in wire/ops.h; READIES: the same,
+ * and afterwards there may be more to claim; UPKEEP: the server does such work by itself; LOCAL: it
+ * is refused. Add here, in the union below, and what CONTRIBUTING.md says: "a new operation". */
 /* clang-format off */
 #define PAWL__OPS(X)                                                                               \
-    X(SUBMIT,       "submit",        op->submit.count, SENT)                                       \
+    X(SUBMIT,       "submit",        op->submit.count, READIES)                                    \
     X(CLAIM,        "claim",         op->claim.limit,  SENT)                                       \
     X(ROUTE,        "route",         op->claim.limit,  LOCAL)                                      \
     X(ASSIGN,       "assign",        1,                LOCAL)                                      \
     X(COMPLETE,     "complete",      1,                SENT)                                       \
-    X(FAIL,         "fail",          1,                SENT)                                       \
-    X(SNOOZE,       "snooze",        1,                SENT)                                       \
+    X(FAIL,         "fail",          1,                READIES)                                    \
+    X(SNOOZE,       "snooze",        1,                READIES)                                    \
     X(EXTEND,       "extend",        op->extend.count, SENT)                                       \
-    X(CONTROL,      "control",       1,                SENT)                                       \
-    X(BULK,         "bulk",          op->bulk.limit,   SENT)                                       \
+    X(CONTROL,      "control",       1,                READIES)                                    \
+    X(BULK,         "bulk",          op->bulk.limit,   READIES)                                    \
     X(PRIORITY,     "priority",      1,                SENT)                                       \
     X(DELETE,       "delete",        1,                SENT)                                       \
     X(PROGRESS,     "progress",      1,                SENT)                                       \
@@ -77,7 +77,7 @@ enum {
     X(CONFIG_PUT,   "config_put",    1,                SENT)                                       \
     X(CONFIG_DROP,  "config_drop",   1,                SENT)                                       \
     X(REQUEST_NOTE, "request_note",  1,                SENT)                                       \
-    X(QUEUE_PAUSE,  "queue_pause",   1,                SENT)
+    X(QUEUE_PAUSE,  "queue_pause",   1,                READIES)
 /* clang-format on */
 
 #define X(name, ...) PAWL__OP_##name,

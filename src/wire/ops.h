@@ -1,6 +1,6 @@
 /* The operations of the protocol, as lists: where each is sent, what it brings, what its answer
  * holds. Both ends are made from them: the shapes of requests (shapes.c), what a store that is a
- * server elsewhere says and hears (store/remote/op.c), and the server's table of calls
+ * server elsewhere sends and reads (store/remote/op.c), and the server's table of calls
  * (http/remote/calls.c). They do not compile when an operation's form or its call is missing.
  * CONTRIBUTING.md says how to add an operation.
  *
@@ -56,7 +56,7 @@
  *
  *     SAME    as it is, when the operation succeeded
  *     ALWAYS  as it is, also when it was refused
- *     HAND    by hear_MEMBER of store/remote/op.c, when it succeeded */
+ *     HAND    by read_MEMBER of store/remote/op.c, when it succeeded */
 #define PAWL__WIRE_FORM_SUBMIT(ASK, ANSWER)                                                        \
     ASK(HAND, jobs, submit)                                                                        \
     ANSWER(HAND, submitted, submit) ANSWER(ALWAYS, holder, submit.holder)

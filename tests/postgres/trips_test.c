@@ -182,6 +182,72 @@ static void claim_holds_only_what_it_gives(void **state)
     close_stage(&stage);
 }
 
+/* ---- keys that become known late ---- */
+
+struct reviver {
+    pthread_t thread;
+    struct stage *stage;
+    struct pawl_job_id id;
+    enum pawl_err err;
+    atomic_bool done;
+};
+
+static void *revive_job(void *arg)
+{
+    struct reviver *reviver = arg;
+    reviver->err = control(&reviver->stage->rig, reviver->id, PAWL_CONTROL_RETRY);
+    atomic_store(&reviver->done, true);
+    gate_rouse(&reviver->stage->gate);
+    return NULL;
+}
+
+/* Ends a job that has the key "k" while the retry of that job, which was not there when the retry
+ * began, stands before the gate; and leaves a transaction open in which another job takes the key.
+ */
+static void end_job_and_take_its_key(struct stage *stage, struct pawl_job_id id, PGconn *pg)
+{
+    struct rig other;
+    rig_open_url(&other, stage->url);
+    submit_one(&other, &(struct pawl_job_spec){ .id = &id, .business_key = "k" });
+    assert_ok(&other, control(&other, id, PAWL_CONTROL_CANCEL));
+    rig_close(&other);
+    session_say(pg, "BEGIN");
+    session_say(pg, "SELECT pawl_submit('work', business_key => 'k')");
+}
+
+/* The retry asks about a key that nobody could lock when it began. */
+static void key_that_becomes_known_late_is_locked(void **state)
+{
+    (void)state;
+    struct stage stage;
+    open_stage(&stage);
+    submit_one(&stage.rig, NULL); // so that its catalogue is up to date
+    PGconn *pg = PQconnectdb(stage.url);
+    struct reviver reviver = { .stage = &stage, .id = { { 1, [6] = 0x70, [8] = 0x80 } } };
+    assert_int_equal(CONNECTION_OK, PQstatus(pg));
+    gate_set(&stage.gate, true);
+    assert_int_equal(0, pthread_create(&reviver.thread, NULL, revive_job, &reviver));
+    for (int trips = 0; trips < 2; trips++) { // keys of the job, and the turn
+        while (!gate_await(&stage.gate, 100000))
+            continue;
+        gate_pass(&stage.gate);
+    }
+    while (!gate_await(&stage.gate, 100000))
+        continue;
+    end_job_and_take_its_key(&stage, reviver.id, pg);
+    gate_end(&stage.gate, GATE_PASS);
+    PGconn *watch = PQconnectdb(stage.url);
+    while (!atomic_load(&reviver.done) &&
+           !ask(watch, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+        (void)gate_await(&stage.gate, 1000);
+    session_say(pg, "COMMIT");
+    pthread_join(reviver.thread, NULL);
+    assert_int_equal(PAWL_ERR_DUPLICATE, reviver.err);
+    PQfinish(watch);
+    PQfinish(pg);
+    close_stage(&stage);
+}
+
 /* ---- how much a sweep does at once ---- */
 
 /* Jobs from SQL that ended unchecked and come back: one sweep checks them, as if they were new. */
@@ -221,6 +287,7 @@ int main(void)
         cmocka_unit_test(claim_past_expired_jobs_of_many_submits),
         cmocka_unit_test(claim_past_expired_jobs_in_many_lanes),
         cmocka_unit_test(claim_holds_only_what_it_gives),
+        cmocka_unit_test(key_that_becomes_known_late_is_locked),
         cmocka_unit_test(jobs_that_come_back_unchecked_are_settled_together),
     };
     return cmocka_run_group_tests_name("trips", tests, NULL, NULL);

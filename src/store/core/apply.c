@@ -15,6 +15,7 @@ struct kind {
     pawl__rule_fn *rule;
     pawl__rule_fn *scan, *after; /* NULL: there is nothing to be done */
     pawl__rule_fn *run;          /* it may scan several times */
+    pawl__names_fn *names;       /* NULL: it asks about no key and makes no queue and no lane */
     bool apart; /* it leaves available jobs alone, or finds them by scan_ready; or load does */
 };
 
@@ -23,6 +24,10 @@ struct kind {
         .want = pawl__want_##what, .rule = pawl__rule_##name                                       \
     }
 #define NAMES(name) WANTS(name, name)
+#define NAMES_MORE(name)                                                                           \
+    {                                                                                              \
+        .want = pawl__want_##name, .rule = pawl__rule_##name, .names = pawl__names_##name          \
+    }
 #define CLAIMS                                                                                     \
     {                                                                                              \
         .rule = pawl__rule_claim, .scan = pawl__scan_claim, .run = pawl__core_claim                \
@@ -39,7 +44,7 @@ struct kind {
 
 /* clang-format off */
 #define KINDS(X)                                                                                   \
-    X(SUBMIT,       NAMES(submit))                                                                 \
+    X(SUBMIT,       NAMES_MORE(submit))                                                            \
     X(CLAIM,        CLAIMS)                                                                        \
     X(ROUTE,        CLAIMS)                                                                        \
     X(ASSIGN,       NAMES(assign))                                                                 \
@@ -47,8 +52,8 @@ struct kind {
     X(FAIL,         NAMES(fail))                                                                   \
     X(SNOOZE,       NAMES(snooze))                                                                 \
     X(EXTEND,       NAMES(extend))                                                                 \
-    X(CONTROL,      NAMES(control))                                                                \
-    X(BULK,         { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk })                          \
+    X(CONTROL,      NAMES_MORE(control))                                                           \
+    X(BULK,         { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk, .names = pawl__names_bulk }) \
     X(PRIORITY,     NAMES(priority))                                                               \
     X(DELETE,       NAMES(delete))                                                                 \
     X(PROGRESS,     NAMES(progress))                                                               \
@@ -73,7 +78,8 @@ struct kind {
     X(CONFIG_PUT,   WANTS(config, config_put))                                                     \
     X(CONFIG_DROP,  WANTS(config, config_drop))                                                    \
     X(REQUEST_NOTE, NAMES(request))                                                                \
-    X(QUEUE_PAUSE,  ALONE(queue_pause, .after = pawl__after_queue_pause))
+    X(QUEUE_PAUSE,  ALONE(queue_pause, .after = pawl__after_queue_pause,                           \
+                          .names = pawl__names_queue_pause))
 /* clang-format on */
 
 #define X(name, ...) [PAWL__OP_##name] = __VA_ARGS__,
@@ -82,6 +88,18 @@ static const struct kind kinds[] = { KINDS(X) };
 #define X(...) +1
 _Static_assert(0 KINDS(X) == PAWL__OP_END, "a row for each kind of PAWL__OPS");
 #undef X
+
+void pawl__core_names(const struct pawl__op *op, struct pawl__names *out)
+{
+    *out = (struct pawl__names){ .jobs = NULL };
+    if (kinds[op->kind].names) kinds[op->kind].names(op, out);
+}
+
+/* Whoever asks about keys names them, or no backend would lock them in time. */
+static void assert_named(const struct pawl__set *set, const struct pawl__op *op)
+{
+    assert(!set->asks_keys || kinds[op->kind].names);
+}
 
 bool pawl__core_decides(const struct pawl__op *op)
 {
@@ -126,7 +144,9 @@ enum pawl_err pawl__core_add(struct pawl__set *set, struct pawl__op *op)
         set->ops = ops;
         set->op_cap = cap;
     }
+    set->asks_keys = false;
     kinds[op->kind].want(set, op);
+    assert_named(set, op);
     set->ops[set->op_count++] = op;
     return set->failed ? pawl__fail_nomem(set->diag) : PAWL_OK;
 }
@@ -305,7 +325,9 @@ enum pawl_err pawl__core_run(struct pawl__set *set)
 static enum pawl_err scan(struct pawl__set *set, struct pawl__op *op)
 {
     pawl__rule_fn *find = kinds[op->kind].scan;
+    set->asks_keys = false;
     enum pawl_err err = find ? find(set, op) : PAWL_OK;
+    assert_named(set, op);
     if (!err) err = pawl__set_load(set, true);
     if (!err) err = decide(set, op);
     return err || op->err ? err : settle_and_store(set);

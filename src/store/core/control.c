@@ -164,6 +164,11 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     return PAWL_OK;
 }
 
+void pawl__names_control(const struct pawl__op *op, struct pawl__names *out)
+{
+    if (pawl__control_revives(op->control.control)) out->revived = &op->control.id;
+}
+
 void pawl__want_control(struct pawl__set *set, const struct pawl__op *op)
 {
     assert(op->control.control > PAWL_CONTROL_NONE && op->control.control < PAWL_CONTROL_END);
@@ -285,6 +290,11 @@ enum pawl_err pawl__rule_bulk(struct pawl__set *set, struct pawl__op *op)
     return err;
 }
 
+void pawl__names_bulk(const struct pawl__op *op, struct pawl__names *out)
+{
+    out->revives_any = pawl__control_revives(op->bulk.control);
+}
+
 enum pawl_err pawl__scan_bulk(struct pawl__set *set, struct pawl__op *op)
 {
     assert(op->bulk.limit >= 1 && op->bulk.limit <= PAWL_BULK_MAX);
@@ -309,6 +319,11 @@ static const char *queue_action(const struct pawl__op *op)
 {
     if (op->queue.forgotten) return "delete queue";
     return op->queue.paused ? "pause queue" : "resume queue";
+}
+
+void pawl__names_queue_pause(const struct pawl__op *op, struct pawl__names *out)
+{
+    out->queue = op->queue.queue;
 }
 
 enum pawl_err pawl__rule_queue_pause(struct pawl__set *set, struct pawl__op *op)

@@ -146,6 +146,43 @@ static void an_operation_that_is_refused_changes_nothing(void **state)
     close_store(b);
 }
 
+static struct pawl__names names_of(struct pawl__op op)
+{
+    struct pawl__names names;
+    pawl__core_names(&op, &names);
+    return names;
+}
+
+static void operations_name_what_is_locked_and_made_before_them(void **ctx)
+{
+    (void)ctx;
+    struct pawl__new_job jobs[2] = { { .key_count = 1 } };
+    struct pawl__names names = names_of(
+        (struct pawl__op){ .kind = PAWL__OP_SUBMIT, .submit = { .jobs = jobs, .count = 2 } });
+    assert_ptr_equal(names.jobs, jobs);
+    assert_int_equal(names.job_count, 2);
+    names =
+        names_of((struct pawl__op){ .kind = PAWL__OP_QUEUE_PAUSE, .queue = { .queue = "mail" } });
+    assert_string_equal(names.queue, "mail");
+    for (int i = PAWL_CONTROL_NONE; i < PAWL_CONTROL_END; i++) {
+        const enum pawl_control control = (enum pawl_control)i;
+        bool revives = control == PAWL_CONTROL_RETRY || control == PAWL_CONTROL_PAUSE;
+        names = names_of(
+            (struct pawl__op){ .kind = PAWL__OP_CONTROL, .control = { .control = control } });
+        assert_true((names.revived != NULL) == revives);
+        names =
+            names_of((struct pawl__op){ .kind = PAWL__OP_BULK, .bulk = { .control = control } });
+        assert_true(names.revives_any == revives);
+    }
+    for (int kind = 0; kind < PAWL__OP_END; kind++) {
+        bool may = kind == PAWL__OP_SUBMIT || kind == PAWL__OP_CONTROL || kind == PAWL__OP_BULK ||
+                   kind == PAWL__OP_QUEUE_PAUSE;
+        if (may) continue;
+        names = names_of((struct pawl__op){ .kind = (enum pawl__op_kind)kind });
+        assert_true(!names.job_count && !names.revived && !names.revives_any && !names.queue);
+    }
+}
+
 static void a_completion_goes_its_own_way_unless_the_set_could_tell(void **state)
 {
     struct pawl__backend *b = open_store();
@@ -418,6 +455,7 @@ int main(void)
         cmocka_unit_test(holders_of_a_key_are_in_order_and_taken_back),
         cmocka_unit_test(operations_see_those_before_them),
         cmocka_unit_test(an_operation_that_is_refused_changes_nothing),
+        cmocka_unit_test(operations_name_what_is_locked_and_made_before_them),
         cmocka_unit_test(a_completion_goes_its_own_way_unless_the_set_could_tell),
         cmocka_unit_test(what_did_not_go_its_own_way_comes_first),
         cmocka_unit_test(a_submit_goes_its_own_way_unless_it_asks_something),

@@ -33,6 +33,7 @@ struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint
 struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16])
 {
     struct pawl__set_key *key = pawl__set_find_key(set, digest);
+    set->asks_keys = true;
     if (key) return key;
     struct pawl__set_key *keys = PAWL__SET_GROW(set, set->keys, set->key_cap, set->key_count);
     if (keys) set->keys = keys;

@@ -91,6 +91,7 @@ static struct pawl__row *want(struct pawl__set *set, struct pawl_job_id id, uint
                               bool shared)
 {
     struct pawl__row *row = pawl__set_find(set, id);
+    set->asks_keys |= (need & PAWL__NEED_HOLDERS) != 0;
     if (!row) {
         row = add_row(set, id);
         if (row && !add_unread(set, row)) row = NULL;

@@ -336,6 +336,7 @@ struct pawl__set {
     struct pawl__op **ops; /* added, not yet decided */
     size_t op_count, op_cap;
     bool open_ended; /* one of them may look at jobs that it does not name */
+    bool asks_keys;  /* so does the newest: pawl__core_names has to tell of it */
 
     struct pawl__row **blocks; /* the pool: rows stay where they are */
     size_t row_count, block_count;
@@ -501,6 +502,16 @@ PAWL_MUST_CHECK enum pawl_err pawl__row_owned(struct pawl__set *set, const struc
  */
 
 typedef void pawl__wants_fn(struct pawl__set *set, const struct pawl__op *op);
+/* What an operation names beside existing jobs. Only from the operation itself: it is asked before
+ * the transaction begins. */
+struct pawl__names {
+    const struct pawl__new_job *jobs; /* new ones: of these keys, in these lanes */
+    size_t job_count;
+    const struct pawl_job_id *revived; /* a job that may take its keys back; NULL: none */
+    bool revives_any;                  /* the same, for jobs that it finds */
+    const char *queue;                 /* that it needs; NULL: none */
+};
+typedef void pawl__names_fn(const struct pawl__op *op, struct pawl__names *out);
 typedef enum pawl_err pawl__rule_fn(struct pawl__set *set, struct pawl__op *op);
 
 pawl__wants_fn pawl__want_submit;
@@ -519,6 +530,7 @@ pawl__rule_fn pawl__rule_assign, pawl__rule_complete, pawl__rule_fail, pawl__rul
     pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting, pawl__rule_token,
     pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put, pawl__rule_config_drop,
     pawl__rule_request, pawl__rule_queue_pause;
+pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
     pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
@@ -540,6 +552,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__set_load(struct pawl__set *set, bool wait);
 /* Write what was changed, and count moves. */
 PAWL_MUST_CHECK enum pawl_err pawl__set_store(struct pawl__set *set);
 
+/* For backends on which several transactions write at once: what to lock, and what to make, before
+ * an operation is decided. */
+void pawl__core_names(const struct pawl__op *op, struct pawl__names *out);
 /* Is the operation, which names its jobs, decided by a rule here? */
 bool pawl__core_decides(const struct pawl__op *op);
 /* The same, but a completion or a plain submit only where others of the set might see it, or be

@@ -21,6 +21,12 @@ void pawl__want_submit(struct pawl__set *set, const struct pawl__op *op)
     }
 }
 
+void pawl__names_submit(const struct pawl__op *op, struct pawl__names *out)
+{
+    out->jobs = op->submit.jobs;
+    out->job_count = op->submit.count;
+}
+
 bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op)
 {
     if (set->careful) return false;

@@ -149,11 +149,9 @@ struct pawl__quick {
 
 struct pawl__core_table {
     /* Begin a transaction for these operations. Sets the set's `now_ms`, brings its
-     * catalogue up to date. Where several transactions write at once: the locks of the keys that
-     * the operations may ask about are taken first, in one order for all, and the time is taken
-     * behind them; queues and lanes of new jobs are made before that, in a transaction of their
-     * own.
-     */
+     * catalogue up to date. Where several transactions write at once, the operations are asked what
+     * they name (pawl__core_names): their keys are locked first, in one order for all, and the time
+     * is read after that; queues and lanes are made before, in a transaction of their own. */
     pawl__begin_fn *begin;
     /* Write all that was put off, add what the catalogue has counted to the counters, and commit.
      * IO: it may have happened, and nobody can tell. */
@@ -180,10 +178,11 @@ struct pawl__core_table {
      * until the end, as the kind needs it; of a TURN that another transaction has locked
      * pawl__set_record_held is called, without waiting for it. */
     pawl__load_records_fn *load_records;
-    /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, who
-     * may ask about a key has locked it when the transaction began; so the keys of the rows of
-     * `unread` that need HOLDERS may be wanted here as well, to lock all jobs in one go. Without
-     * `wait` the keys may be others: they are locked here, and those that cannot be are `held`. */
+    /* Read the holders of all keys of `unread_keys`. Where several transactions write at once, the
+     * keys that the operations name (pawl__core_names) were locked when the transaction began, and
+     * the others are locked here; so the keys of the rows of `unread` that need HOLDERS may be
+     * wanted here as well, to lock all jobs in one go. Without `wait` a key that another
+     * transaction has locked is `held`. */
     pawl__load_keys_fn *load_keys;
     /* Read all rows of `unread`, which are in ascending order of id. For each row that there is
      * pawl__row_loaded is called, with at least what it needs; where that is nothing, it is enough

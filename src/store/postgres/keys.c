@@ -1,5 +1,10 @@
-/* Keys: the locks that make those who ask about one wait for those who write it, and the holders,
- * read by one statement for a whole batch.
+/* Keys: their locks, by which a transaction that asks about a key waits for those that write it,
+ * and their holders, read by one statement for a whole batch.
+ *
+ * The keys that the operations of a batch name are locked when the transaction begins, in one order
+ * for all, so that no two transactions wait for each other. A key that becomes known only later is
+ * locked before its holders are read. That may end in a deadlock, after which the batch is done
+ * again.
  *
  * Runs on: the session's thread, inside a transaction. */
 #include "store/postgres/postgres.h"
@@ -29,6 +34,7 @@ static int compare_numbers(const void *a, const void *b)
 
 static void lock_all(struct pawl__backend *pg)
 {
+    pg->locked.all = true;
     pawl__pg_call(&pg->writer, PG_KEY_LOCK_ALL);
     pawl__pg_bind(&pg->writer, PG_KEY_LOCK_ALL_number, PAWL__PG_LOCK_KEYS);
     pawl__pg_send(&pg->writer);
@@ -67,30 +73,23 @@ struct needed {
     size_t count;
 };
 
-static void look_at(struct needed *needed, const struct pawl__op *op)
+static void add_op(struct needed *needed, const struct pawl__op *op)
 {
-    switch (op->kind) {
-    case PAWL__OP_SUBMIT:
-        for (size_t i = 0; i < op->submit.count; i++) {
-            needed->submitted += op->submit.jobs[i].key_count;
-        }
-        break;
-    case PAWL__OP_CONTROL:
-        if (pawl__control_revives(op->control.control))
-            pawl__pg_list_add_id(needed->ids, op->control.id);
-        break;
-    case PAWL__OP_BULK: // nobody knows yet which jobs it will be
-        needed->all |= pawl__control_revives(op->bulk.control);
-        break;
-    default:
-        break;
+    struct pawl__names names;
+    pawl__core_names(op, &names);
+    for (size_t i = 0; i < names.job_count; i++) {
+        needed->submitted += names.jobs[i].key_count;
     }
+    if (names.revived) pawl__pg_list_add_id(needed->ids, *names.revived);
+    needed->all |= names.revives_any; // which jobs it will find is not known yet
 }
 
 static void number_submitted(struct needed *needed, const struct pawl__op *op)
 {
-    for (size_t i = 0; op->kind == PAWL__OP_SUBMIT && i < op->submit.count; i++) {
-        const struct pawl__new_job *job = &op->submit.jobs[i];
+    struct pawl__names names;
+    pawl__core_names(op, &names);
+    for (size_t i = 0; i < names.job_count; i++) {
+        const struct pawl__new_job *job = &names.jobs[i];
         for (size_t k = 0; k < job->key_count; k++) {
             needed->numbers[needed->count++] = lock_number(job->keys[k].digest);
         }
@@ -110,8 +109,10 @@ static void number_records(struct needed *needed, const PGresult *records)
 enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops, size_t count)
 {
     struct needed needed = { .ids = call_records(pg) };
+    pg->locked.all = false;
+    pg->locked.count = 0;
     for (size_t i = 0; i < count; i++) {
-        look_at(&needed, ops[i]);
+        add_op(&needed, ops[i]);
     }
     bool returns = needed.ids->count > 0; // some may
     PGresult *records = NULL;
@@ -127,7 +128,37 @@ enum pawl_err pawl__pg_keys_lock(struct pawl__backend *pg, struct pawl__op **ops
     }
     number_records(&needed, records);
     assert(needed.count <= cap);
-    if (needed.count) lock_numbers(pg, needed.numbers, needed.count);
+    if (!needed.count) return PAWL_OK;
+    lock_numbers(pg, needed.numbers, needed.count);
+    pg->locked.numbers = needed.numbers;
+    pg->locked.count = needed.count;
+    return PAWL_OK;
+}
+
+static bool is_locked(const struct pawl__backend *pg, int64_t number)
+{
+    return pg->locked.all ||
+           (pg->locked.count &&
+            bsearch(&number, pg->locked.numbers, pg->locked.count, sizeof number, compare_numbers));
+}
+
+/* Those of the keys that no operation named: a job got its key since then. */
+static enum pawl_err lock_unnamed(struct pawl__backend *pg, const struct pawl__set_key *keys,
+                                  size_t count)
+{
+    size_t unnamed = 0;
+    for (size_t i = 0; i < count; i++) {
+        unnamed += !is_locked(pg, lock_number(keys[i].digest));
+    }
+    if (!unnamed) return PAWL_OK;
+    int64_t *numbers = pawl__arena_alloc(&pg->arena, unnamed * sizeof *numbers);
+    if (!numbers) return pawl__fail_nomem(pg->set.diag);
+    unnamed = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t number = lock_number(keys[i].digest);
+        if (!is_locked(pg, number)) numbers[unnamed++] = number;
+    }
+    lock_numbers(pg, numbers, unnamed);
     return PAWL_OK;
 }
 
@@ -181,6 +212,8 @@ enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set
     if (err || !set->unread_keys) return err;
     struct pawl__set_key *keys = &set->keys[set->key_count - set->unread_keys];
     if (!wait) send_try(pg, keys, set->unread_keys);
+    if (wait) err = lock_unnamed(pg, keys, set->unread_keys);
+    if (err) return err;
     pawl__pg_call(&pg->writer, PG_SET_HOLDERS);
     struct pawl__pg_list *digests =
         pawl__pg_list(&pg->writer, PG_SET_HOLDERS_digests, PAWL__PG_BYTES);

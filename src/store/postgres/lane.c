@@ -30,16 +30,16 @@ static void miss(struct missing *missing, const char *queue, const char *type)
     if (missing->types) pawl__pg_list_add_text(missing->types, type);
 }
 
-static void look_for_missing(const struct pawl__backend *pg, const struct pawl__op *op,
-                             struct missing *missing)
+static void find_missing(const struct pawl__backend *pg, const struct pawl__op *op,
+                         struct missing *missing)
 {
-    if (op->kind == PAWL__OP_QUEUE_PAUSE) {
-        if (!pawl__catalog_queue(&pg->set.catalog, op->queue.queue))
-            miss(missing, op->queue.queue, NULL);
-        return;
+    struct pawl__names names;
+    pawl__core_names(op, &names);
+    if (names.queue && !pawl__catalog_queue(&pg->set.catalog, names.queue)) {
+        miss(missing, names.queue, NULL);
     }
-    for (size_t i = 0; op->kind == PAWL__OP_SUBMIT && i < op->submit.count; i++) {
-        const struct pawl_job_spec *spec = op->submit.jobs[i].spec;
+    for (size_t i = 0; i < names.job_count; i++) {
+        const struct pawl_job_spec *spec = names.jobs[i].spec;
         if (!pawl__catalog_lane(&pg->set.catalog, spec->queue, spec->type)) {
             miss(missing, spec->queue, spec->type);
         }
@@ -50,7 +50,7 @@ static bool list_missing(const struct pawl__backend *pg, struct pawl__op **ops, 
                          struct missing missing)
 {
     for (size_t i = 0; i < count; i++) {
-        look_for_missing(pg, ops[i], &missing);
+        find_missing(pg, ops[i], &missing);
     }
     return missing.any;
 }

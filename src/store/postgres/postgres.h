@@ -285,10 +285,15 @@ struct pawl__backend {
     struct pawl__set set;
     struct pawl__pg_roll rolls[PAWL__PG_ROLLS];
     struct pawl__arena arena; /* of the transaction under way */
-    uint64_t tag;             /* of this process, in the turns that it marks */
-    int64_t turn;             /* number of the transaction under way */
-    int unfolded;             /* commits since the counters were folded */
-    int64_t worn;             /* moves that the janitor has not heard of */
+    struct {                  /* keys that it locked when it began */
+        bool all;
+        int64_t *numbers; /* ascending; in the arena */
+        size_t count;
+    } locked;
+    uint64_t tag; /* of this process, in the turns that it marks */
+    int64_t turn; /* number of the transaction under way */
+    int unfolded; /* commits since the counters were folded */
+    int64_t worn; /* moves that the janitor has not heard of */
 
     /* the home's, for all: */
     struct pawl__pg_conn readers[PAWL__READERS_MAX]; /* of the pool */

@@ -184,14 +184,6 @@ static void answer_idle(const struct pawl__backend *backend, struct pawl__op *op
     }
 }
 
-/* What may have made more to claim, here or elsewhere. */
-static bool makes_ready(const struct pawl__op *op)
-{
-    return !op->err && (op->kind == PAWL__OP_SUBMIT || op->kind == PAWL__OP_FAIL ||
-                        op->kind == PAWL__OP_SNOOZE || op->kind == PAWL__OP_CONTROL ||
-                        op->kind == PAWL__OP_BULK || op->kind == PAWL__OP_QUEUE_PAUSE);
-}
-
 enum pawl_err pawl__rm_apply(struct pawl__backend *backend, struct pawl__op **ops, size_t count,
                              struct pawl_diag *diag)
 {
@@ -223,7 +215,7 @@ enum pawl_err pawl__rm_apply(struct pawl__backend *backend, struct pawl__op **op
     pawl__buf_release(&parcel.body);
     backend->ready = false;
     for (size_t i = 0; i < count; i++) {
-        backend->ready |= makes_ready(ops[i]);
+        backend->ready |= pawl__rm_op_readies(ops[i]);
     }
     return PAWL_OK;
 }

@@ -10,12 +10,13 @@
 /* ---- which form ---- */
 
 #define REMOTE_SENT(name) .form = PAWL__WIRE_OP_##name
+#define REMOTE_READIES(name) REMOTE_SENT(name), .readies = true
 #define REMOTE_UPKEEP(name) .upkeep = true
 #define REMOTE_LOCAL(name) .form = PAWL__WIRE_OP_NONE
 #define X(name, text, weight, remote) [PAWL__OP_##name] = { REMOTE_##remote(name) },
 static const struct {
     enum pawl__wire_op_kind form;
-    bool upkeep;
+    bool upkeep, readies;
 } kinds[PAWL__OP_END] = { PAWL__OPS(X) };
 #undef X
 
@@ -29,6 +30,11 @@ static enum pawl__wire_op_kind form_of(const struct pawl__op *op)
 bool pawl__rm_op_is_idle(const struct pawl__op *op)
 {
     return kinds[op->kind].upkeep;
+}
+
+bool pawl__rm_op_readies(const struct pawl__op *op)
+{
+    return !op->err && kinds[op->kind].readies;
 }
 
 /* ---- said by hand ---- */

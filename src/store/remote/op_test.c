@@ -156,6 +156,25 @@ static void the_rest_is_the_servers_or_refused(void **state)
     }
 }
 
+static void what_readies_jobs_is_known_by_its_kind(void **state)
+{
+    (void)state;
+    static const enum pawl__op_kind ready[] = { PAWL__OP_SUBMIT, PAWL__OP_FAIL,
+                                                PAWL__OP_SNOOZE, PAWL__OP_CONTROL,
+                                                PAWL__OP_BULK,   PAWL__OP_QUEUE_PAUSE };
+    size_t count = 0;
+    for (int kind = 0; kind < PAWL__OP_END; kind++) {
+        struct pawl__op op = { .kind = (enum pawl__op_kind)kind };
+        count += pawl__rm_op_readies(&op);
+        op.err = PAWL_ERR_STATE;
+        assert_false(pawl__rm_op_readies(&op));
+    }
+    assert_int_equal(count, COUNT(ready));
+    for (size_t i = 0; i < COUNT(ready); i++) {
+        assert_true(pawl__rm_op_readies(&(struct pawl__op){ .kind = ready[i] }));
+    }
+}
+
 /* Keys of which the spec says nothing cannot be made by the server. */
 static void keys_that_do_not_follow_are_refused(void **state)
 {
@@ -327,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_said_with_its_own_members),
         cmocka_unit_test(the_rest_is_the_servers_or_refused),
+        cmocka_unit_test(what_readies_jobs_is_known_by_its_kind),
         cmocka_unit_test(keys_that_do_not_follow_are_refused),
         cmocka_unit_test(runs_hear_what_became_of_them),
         cmocka_unit_test(submits_and_claims_hear_of_jobs),

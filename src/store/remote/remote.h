@@ -108,6 +108,8 @@ void pawl__rm_op_answer(struct pawl__op *op, const struct pawl__wire_answer *ans
 void pawl__rm_op_fail(struct pawl__op *op, enum pawl_err err, const struct pawl_diag *diag);
 /* Upkeep, which the server does. */
 bool pawl__rm_op_is_idle(const struct pawl__op *op);
+/* It succeeded, and there may be more to claim now. */
+bool pawl__rm_op_readies(const struct pawl__op *op);
 
 /* ---- apply.c ---- */
 
