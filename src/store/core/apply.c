@@ -53,7 +53,8 @@ struct kind {
     X(SNOOZE,       NAMES(snooze))                                                                 \
     X(EXTEND,       NAMES(extend))                                                                 \
     X(CONTROL,      NAMES_MORE(control))                                                           \
-    X(BULK,         { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk, .names = pawl__names_bulk }) \
+    X(BULK,         { .rule = pawl__rule_bulk, .scan = pawl__scan_bulk,                            \
+                      .names = pawl__names_bulk })                                                 \
     X(PRIORITY,     NAMES(priority))                                                               \
     X(DELETE,       NAMES(delete))                                                                 \
     X(PROGRESS,     NAMES(progress))                                                               \
