@@ -172,11 +172,11 @@ static enum pawl_err tell_story(struct pawl *pawl, struct pawl_job_id id, struct
     if (err) return err;
     printf("%s with %.*s is %s\n", story.job.type, (int)story.job.args.len, story.job.args.at,
            pawl_state_name(story.job.state, PAWL_VOCABULARY_PAWL));
-    for (size_t i = 0; i < story.deed_count; i++) {
-        printf("  %s by %s: %s\n", story.deeds[i].action, story.deeds[i].actor,
-               story.deeds[i].reason);
+    for (size_t i = 0; i < story.audit_count; i++) {
+        printf("  %s by %s: %s\n", story.audit[i].action, story.audit[i].actor,
+               story.audit[i].reason);
     }
-    expect(story.deed_count == 2, "every deed is kept");
+    expect(story.audit_count == 2, "every action is recorded");
     pawl_story_release(&story);
     return PAWL_OK;
 }

@@ -123,7 +123,7 @@ struct pawl_log_line {
 };
 
 /* An audit entry: what an operator did, or pawl itself on a job's behalf. */
-struct pawl_deed {
+struct pawl_audit_entry {
     int64_t at_ms;
     const char *action; /* "cancel", "pause", ... */
     const char *actor;
@@ -139,8 +139,8 @@ struct pawl_story {
     size_t failure_count;
     const struct pawl_log_line *log; /* oldest first */
     size_t log_count;
-    const struct pawl_deed *deeds; /* oldest first */
-    size_t deed_count;
+    const struct pawl_audit_entry *audit; /* oldest first */
+    size_t audit_count;
     double progress; /* 0..1; -1: none reported */
     const char *progress_message;
     struct pawl_span progress_data;

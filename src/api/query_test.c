@@ -171,12 +171,12 @@ static void story_tells_who_did_what(void **state)
     KIT_OK(pawl_control(desk(state), id, PAWL_CONTROL_CANCEL, &by, NULL, &diag));
     KIT_OK(pawl_story_get(desk(state), id, &story, &diag));
     assert_int_equal(story.job.state, PAWL_STATE_CANCELLED);
-    assert_int_equal(story.deed_count, 1);
-    assert_string_equal(story.deeds[0].action, "cancel");
-    assert_string_equal(story.deeds[0].actor, "ann");
-    assert_string_equal(story.deeds[0].reason, "not today");
-    assert_int_equal(story.deeds[0].from, PAWL_STATE_AVAILABLE);
-    assert_int_equal(story.deeds[0].to, PAWL_STATE_CANCELLED);
+    assert_int_equal(story.audit_count, 1);
+    assert_string_equal(story.audit[0].action, "cancel");
+    assert_string_equal(story.audit[0].actor, "ann");
+    assert_string_equal(story.audit[0].reason, "not today");
+    assert_int_equal(story.audit[0].from, PAWL_STATE_AVAILABLE);
+    assert_int_equal(story.audit[0].to, PAWL_STATE_CANCELLED);
     assert_int_equal(story.failure_count, 0);
     assert_true(story.progress == -1);
     pawl_story_release(&story);

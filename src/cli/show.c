@@ -77,16 +77,17 @@ static void add_failure(struct timeline *line, struct pawl__buf *text,
 }
 
 /* What an operator did. */
-static void add_deed(struct timeline *line, struct pawl__buf *text, const struct pawl_deed *deed)
+static void add_audit(struct timeline *line, struct pawl__buf *text,
+                      const struct pawl_audit_entry *entry)
 {
-    pawl__cli_put_text(text, "", deed->action);
-    pawl__cli_put_text(text, " by ", deed->actor);
-    if (deed->from != deed->to && deed->to != PAWL_STATE_NONE) {
-        pawl__buf_printf(text, ": %s to %s", pawl__cli_state_text(line->cli, deed->from),
-                         pawl__cli_state_text(line->cli, deed->to));
+    pawl__cli_put_text(text, "", entry->action);
+    pawl__cli_put_text(text, " by ", entry->actor);
+    if (entry->from != entry->to && entry->to != PAWL_STATE_NONE) {
+        pawl__buf_printf(text, ": %s to %s", pawl__cli_state_text(line->cli, entry->from),
+                         pawl__cli_state_text(line->cli, entry->to));
     }
-    pawl__cli_put_text(text, ", because: ", deed->reason);
-    add(line, deed->at_ms, text);
+    pawl__cli_put_text(text, ", because: ", entry->reason);
+    add(line, entry->at_ms, text);
 }
 
 /* The newest run, unless it is among the failures. */
@@ -113,7 +114,7 @@ static void gather(struct timeline *line)
     const struct pawl_story *story = line->story;
     const struct pawl_job *job = &story->job;
     struct pawl__buf text = { 0 };
-    size_t most = 5 + 2 * story->failure_count + story->deed_count;
+    size_t most = 5 + 2 * story->failure_count + story->audit_count;
     line->at = pawl__cli_need(pawl__arena_calloc(&line->cli->arena, most, sizeof *line->at));
     pawl__buf_add_text(&text, "created");
     pawl__cli_put_text(&text, " for ", job->principal);
@@ -121,8 +122,8 @@ static void gather(struct timeline *line)
     for (size_t i = 0; i < story->failure_count; i++) {
         add_failure(line, &text, &story->failures[i]);
     }
-    for (size_t i = 0; i < story->deed_count; i++) {
-        add_deed(line, &text, &story->deeds[i]);
+    for (size_t i = 0; i < story->audit_count; i++) {
+        add_audit(line, &text, &story->audit[i]);
     }
     add_run(line, &text);
     pawl__buf_add_text(&text, pawl__cli_state_text(line->cli, job->state));
@@ -336,13 +337,13 @@ static const struct pawl__member failure_members[] = {
 static const struct pawl__shape failure_shape = PAWL__SHAPE(S, failure_members);
 #undef S
 
-#define S struct pawl_deed
-static const struct pawl__member deed_members[] = {
+#define S struct pawl_audit_entry
+static const struct pawl__member audit_members[] = {
     PAWL__MEMBER("at", INSTANT, S, at_ms), PAWL__MEMBER("action", NAME, S, action, ALWAYS),
     PAWL__MEMBER("actor", NAME, S, actor), PAWL__MEMBER("reason", NAME, S, reason),
     PAWL__CLI_STATE("from", S, from),      PAWL__CLI_STATE("to", S, to),
 };
-static const struct pawl__shape deed_shape = PAWL__SHAPE(S, deed_members);
+static const struct pawl__shape audit_shape = PAWL__SHAPE(S, audit_members);
 #undef S
 
 #define S struct pawl_log_line
@@ -376,7 +377,7 @@ static const struct pawl__shape checkpoint_shape = PAWL__SHAPE(S, checkpoint_mem
 static const struct pawl__member story_members[] = {
     PAWL__MEMBER("", PART, S, job, .shape = &pawl__cli_job_shape),
     LIST("failures", failures, failure_count, failure_shape),
-    LIST("deeds", deeds, deed_count, deed_shape),
+    LIST("deeds", audit, audit_count, audit_shape),
     LIST("log", log, log_count, line_shape),
     PAWL__WHOLE("progress", ONE, .shape = &progress_shape),
     PAWL__WHOLE("checkpoint", ONE, .shape = &checkpoint_shape),

@@ -197,17 +197,17 @@ static const struct pawl__member line_members[] = {
 static const struct pawl__shape line_shape = SHAPE(line_members);
 #undef S
 
-#define S struct pawl_deed
-static const struct pawl__member deed_members[] = {
+#define S struct pawl_audit_entry
+static const struct pawl__member audit_members[] = {
     INT64(at_ms), NAME(action), NAME(actor), NAME(reason), WORD(from, state), WORD(to, state),
 };
-static const struct pawl__shape deed_shape = SHAPE(deed_members);
+static const struct pawl__shape audit_shape = SHAPE(audit_members);
 #undef S
 
 #define S struct pawl_story
 static const struct pawl__member story_members[] = {
     ONE(job, job_shape), MANY(failures, failure_count, failure_shape),
-    MANY(log, log_count, line_shape), MANY(deeds, deed_count, deed_shape), DOUBLE(progress),
+    MANY(log, log_count, line_shape), MANY(audit, audit_count, audit_shape), DOUBLE(progress),
     NAME(progress_message), JSON(progress_data), INT64(progress_at_ms), INT64(checkpoint_sequence),
     INT64(checkpoint_at_ms), JSON(checkpoint),
 };

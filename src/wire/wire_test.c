@@ -143,23 +143,23 @@ static void stories_stats_and_answers_come_back(void **state)
                                     .message = "m\x01",
                                     .details = span("[]") };
     struct pawl_log_line line = { .number = 4, .at_ms = 3, .level = 2, .text = "line" };
-    struct pawl_deed deed = { .action = "cancel",
-                              .actor = "a",
-                              .reason = "r",
-                              .from = PAWL_STATE_ACTIVE,
-                              .to = PAWL_STATE_CANCELLED };
+    struct pawl_audit_entry entry = { .action = "cancel",
+                                      .actor = "a",
+                                      .reason = "r",
+                                      .from = PAWL_STATE_ACTIVE,
+                                      .to = PAWL_STATE_CANCELLED };
     struct pawl_story story = { .failures = &failure,
                                 .failure_count = 1,
                                 .log = &line,
                                 .log_count = 1,
-                                .deeds = &deed,
-                                .deed_count = 1,
+                                .audit = &entry,
+                                .audit_count = 1,
                                 .progress = 0.25,
                                 .progress_message = "half",
                                 .checkpoint = span("{\"at\":1}") };
     struct pawl_story told;
     there_and_back(&pawl__wire_story_shape, &story, &arena, &told);
-    assert_int_equal(told.deeds[0].to, PAWL_STATE_CANCELLED);
+    assert_int_equal(told.audit[0].to, PAWL_STATE_CANCELLED);
     assert_true(told.failures[0].lapsed);
     struct pawl_queue_stats queue = { .queue = "q", .paused = true, .count = { 0, 1, 2 } };
     struct pawl_stats stats = { .queues = &queue, .queue_count = 1, .count = { [11] = 5 } }, read;

@@ -232,18 +232,18 @@ static void filter_finds_what_the_list_has_moved(struct rig *rig)
 static void one_job_may_move_many_times_in_a_list(struct rig *rig)
 {
     struct pawl_job_id id = submit_one(rig, NULL);
-    static const enum pawl_control deeds[] = { PAWL_CONTROL_PAUSE,  PAWL_CONTROL_RESUME,
-                                               PAWL_CONTROL_CANCEL, PAWL_CONTROL_RETRY,
-                                               PAWL_CONTROL_PAUSE,  PAWL_CONTROL_CANCEL,
-                                               PAWL_CONTROL_RETRY,  PAWL_CONTROL_SKIP };
-    struct pawl__op ops[COUNT(deeds)];
-    for (size_t i = 0; i < COUNT(deeds); i++)
-        ops[i] = control_op(id, deeds[i]);
+    static const enum pawl_control controls[] = { PAWL_CONTROL_PAUSE,  PAWL_CONTROL_RESUME,
+                                                  PAWL_CONTROL_CANCEL, PAWL_CONTROL_RETRY,
+                                                  PAWL_CONTROL_PAUSE,  PAWL_CONTROL_CANCEL,
+                                                  PAWL_CONTROL_RETRY,  PAWL_CONTROL_SKIP };
+    struct pawl__op ops[COUNT(controls)];
+    for (size_t i = 0; i < COUNT(controls); i++)
+        ops[i] = control_op(id, controls[i]);
     post_all(rig, &tally, ops, COUNT(ops));
     for (size_t i = 0; i < COUNT(ops); i++)
         assert_int_equal(PAWL_OK, ops[i].err);
     assert_state(SKIPPED, state_of(rig, id));
-    assert_int_equal(COUNT(deeds), story_of(rig, id).deed_count);
+    assert_int_equal(COUNT(controls), story_of(rig, id).audit_count);
 }
 
 /* A queue that a failed submit was about to make, and that the next one makes indeed. */

@@ -143,12 +143,12 @@ static void each_moved_job_is_audited(struct rig *rig)
     assert_ok(rig, bulk(rig, &all, PAWL_CONTROL_PAUSE, 100, NULL));
     for (int i = 0; i < 3; i++) {
         struct pawl_story story = story_of(rig, ids[i]);
-        assert_int_equal(1, story.deed_count);
-        assert_text("pause", story.deeds[0].action);
-        assert_text("operator", story.deeds[0].actor);
-        assert_text("many", story.deeds[0].reason);
-        assert_state(AVAILABLE, story.deeds[0].from);
-        assert_state(PAUSED, story.deeds[0].to);
+        assert_int_equal(1, story.audit_count);
+        assert_text("pause", story.audit[0].action);
+        assert_text("operator", story.audit[0].actor);
+        assert_text("many", story.audit[0].reason);
+        assert_state(AVAILABLE, story.audit[0].from);
+        assert_state(PAUSED, story.audit[0].to);
     }
 }
 

@@ -255,14 +255,15 @@ static void cancelled_while_scheduled_is_revived_to_run_now(struct rig *rig)
     assert_id(id, claim_one(rig, "default").id);
 }
 
-static const struct pawl_deed *deed_named(const struct pawl_story *story, const char *action)
+static const struct pawl_audit_entry *entry_named(const struct pawl_story *story,
+                                                  const char *action)
 {
-    for (size_t i = story->deed_count; i > 0; i--)
-        if (strcmp(story->deeds[i - 1].action, action) == 0) return &story->deeds[i - 1];
+    for (size_t i = story->audit_count; i > 0; i--)
+        if (strcmp(story->audit[i - 1].action, action) == 0) return &story->audit[i - 1];
     return NULL;
 }
 
-static void deeds_are_audited(struct rig *rig)
+static void actions_are_audited(struct rig *rig)
 {
     for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
         for (enum pawl_control what = 1; what < PAWL_CONTROL_END; what++) {
@@ -272,31 +273,31 @@ static void deeds_are_audited(struct rig *rig)
             struct pawl_by by = { .actor = "ada", .reason = "because" };
             assert_ok(rig, control_by(rig, id, what, 0, by, NULL));
             struct pawl_story story = story_of(rig, id);
-            const struct pawl_deed *deed = deed_named(&story, verbs[what]);
-            assert_non_null(deed);
-            assert_text("ada", deed->actor);
-            assert_text("because", deed->reason);
-            assert_i64(rig_now(rig), deed->at_ms);
-            assert_int_equal(state, deed->from);
-            assert_int_equal(to, deed->to);
+            const struct pawl_audit_entry *entry = entry_named(&story, verbs[what]);
+            assert_non_null(entry);
+            assert_text("ada", entry->actor);
+            assert_text("because", entry->reason);
+            assert_i64(rig_now(rig), entry->at_ms);
+            assert_int_equal(state, entry->from);
+            assert_int_equal(to, entry->to);
         }
     }
 }
 
-static void deeds_are_told_oldest_first(struct rig *rig)
+static void audit_is_oldest_first(struct rig *rig)
 {
     struct pawl_job_id id = submit_one(rig, NULL);
-    static const enum pawl_control deeds[] = { PAWL_CONTROL_PAUSE, PAWL_CONTROL_RESUME,
-                                               PAWL_CONTROL_CANCEL, PAWL_CONTROL_RETRY,
-                                               PAWL_CONTROL_SKIP };
-    for (size_t i = 0; i < COUNT(deeds); i++)
-        assert_ok(rig, control(rig, id, deeds[i]));
+    static const enum pawl_control controls[] = { PAWL_CONTROL_PAUSE, PAWL_CONTROL_RESUME,
+                                                  PAWL_CONTROL_CANCEL, PAWL_CONTROL_RETRY,
+                                                  PAWL_CONTROL_SKIP };
+    for (size_t i = 0; i < COUNT(controls); i++)
+        assert_ok(rig, control(rig, id, controls[i]));
     struct pawl_story story = story_of(rig, id);
-    assert_int_equal(COUNT(deeds), story.deed_count);
-    for (size_t i = 0; i < COUNT(deeds); i++) {
-        assert_text(verbs[deeds[i]], story.deeds[i].action);
-        assert_text("", story.deeds[i].actor);
-        assert_text("", story.deeds[i].reason);
+    assert_int_equal(COUNT(controls), story.audit_count);
+    for (size_t i = 0; i < COUNT(controls); i++) {
+        assert_text(verbs[controls[i]], story.audit[i].action);
+        assert_text("", story.audit[i].actor);
+        assert_text("", story.audit[i].reason);
     }
 }
 
@@ -443,7 +444,7 @@ static void deleted_job_leaves_nothing_behind(struct rig *rig)
     submit_one(rig, &spec);
     struct pawl_story story = story_of(rig, id);
     assert_int_equal(0, story.failure_count + story.log_count);
-    assert_null(deed_named(&story, "discard"));
+    assert_null(entry_named(&story, "discard"));
     assert_i64(0, story.checkpoint_sequence);
     assert_true(story.progress < 0);
     assert_i64(0, story.job.run);
@@ -470,12 +471,12 @@ static void promoted_job_is_due_now_and_runs_on(struct rig *rig)
         assert_i64(before.run, after.run);
         assert_i64(before.expires_at_ms, after.expires_at_ms);
         struct pawl_story story = story_of(rig, id);
-        const struct pawl_deed *deed = &story.deeds[story.deed_count - 1];
-        assert_text("promote", deed->action);
-        assert_text("ada", deed->actor);
-        assert_text("it hurries", deed->reason);
-        assert_int_equal(promotable[i], deed->from);
-        assert_state(AVAILABLE, deed->to);
+        const struct pawl_audit_entry *entry = &story.audit[story.audit_count - 1];
+        assert_text("promote", entry->action);
+        assert_text("ada", entry->actor);
+        assert_text("it hurries", entry->reason);
+        assert_int_equal(promotable[i], entry->from);
+        assert_state(AVAILABLE, entry->to);
         assert_i64(0, promote(rig).moved); // it waits for nothing any more
         struct pawl_job run = claim_one(rig, queue);
         assert_id(id, run.id);
@@ -549,8 +550,8 @@ int main(void)
         CONTRACT(skipped_job_never_ran),
         CONTRACT(revived_job_is_due_now_and_clean),
         CONTRACT(cancelled_while_scheduled_is_revived_to_run_now),
-        CONTRACT(deeds_are_audited),
-        CONTRACT(deeds_are_told_oldest_first),
+        CONTRACT(actions_are_audited),
+        CONTRACT(audit_is_oldest_first),
         CONTRACT(priority_moves_a_waiting_job),
         CONTRACT(priority_in_every_state),
         CONTRACT(priority_given_while_waiting_counts_later),

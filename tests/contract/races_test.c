@@ -228,11 +228,11 @@ static void controls_race_to_a_consistent_end(struct rig *rig)
         struct pawl_job_spec spec = { .business_key = rig_text(rig, "key-%d", round) };
         struct pawl_job_id id = submit_one(rig, &spec);
         struct racer racers[3] = { 0 };
-        static const enum pawl_control deeds[] = { PAWL_CONTROL_PAUSE, PAWL_CONTROL_CANCEL,
-                                                   PAWL_CONTROL_RETRY };
+        static const enum pawl_control controls[] = { PAWL_CONTROL_PAUSE, PAWL_CONTROL_CANCEL,
+                                                      PAWL_CONTROL_RETRY };
         for (size_t i = 0; i < 3; i++)
             racers[i].op = (struct pawl__op){ .kind = PAWL__OP_CONTROL,
-                                              .control = { .id = id, .control = deeds[i] } };
+                                              .control = { .id = id, .control = controls[i] } };
         run_race(rig, racers, 3);
         count_err(racers, 3, PAWL_OK, PAWL_ERR_STATE);
         assert_int_equal(PAWL_OK, racers[1].err); // a live job can always be cancelled

@@ -23,7 +23,7 @@ static void archived_job_stays_readable(struct rig *rig)
         assert_span(before.job.args, after.job.args);
         assert_span(before.job.result, after.job.result);
         assert_int_equal(before.failure_count, after.failure_count);
-        assert_int_equal(before.deed_count, after.deed_count);
+        assert_int_equal(before.audit_count, after.audit_count);
     }
 }
 

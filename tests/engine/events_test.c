@@ -144,7 +144,7 @@ static void every_outcome_is_told(struct stand *stand)
 }
 
 /* That a job is deleted is no move, nor that it is archived. */
-static void deeds_of_operators_are_told(struct stand *stand)
+static void actions_of_operators_are_reported(struct stand *stand)
 {
     begin_listening(stand); // no node runs: one may listen all the same
     struct pawl_job_id a = submit(stand, &(struct pawl_job_spec){ .delay_ms = 1000 });
@@ -446,7 +446,7 @@ int main(void)
     static const struct stand_test tests[] = {
         STAND(life_of_a_job_is_told_in_order),
         STAND(every_outcome_is_told),
-        STAND(deeds_of_operators_are_told),
+        STAND(actions_of_operators_are_reported),
         STAND(what_is_refused_is_not_told),
         STAND(what_time_does_is_told),
         STAND(moves_of_many_jobs_keep_each_ones_order),

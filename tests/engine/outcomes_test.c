@@ -370,10 +370,10 @@ static void cancel_cancels_and_says_who(struct stand *stand)
     struct pawl_job_id id = run_once(stand, &script, NULL);
     assert_state(CANCELLED, state_of_job(stand, id));
     const struct pawl_story *story = story_of_job(stand, id);
-    assert_i64(1, (int64_t)story->deed_count);
-    assert_text("cancel", story->deeds[0].action);
-    assert_text("node", story->deeds[0].actor);
-    assert_text("no longer needed", story->deeds[0].reason);
+    assert_i64(1, (int64_t)story->audit_count);
+    assert_text("cancel", story->audit[0].action);
+    assert_text("node", story->audit[0].actor);
+    assert_text("no longer needed", story->audit[0].reason);
     expect_tally(stand, (struct tally){ .cancelled = 1 });
 }
 

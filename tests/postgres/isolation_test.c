@@ -378,7 +378,7 @@ static void end_scene(struct play *play)
                 "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
                 "DELETE FROM pawl_unsettled; DELETE FROM pawl_progress; DELETE FROM "
                 "pawl_checkpoint; DELETE FROM pawl_log;"
-                "DELETE FROM pawl_deed; DELETE FROM pawl_count_delta; DELETE FROM pawl_count;"
+                "DELETE FROM pawl_audit; DELETE FROM pawl_count_delta; DELETE FROM pawl_count;"
                 "UPDATE pawl_lock SET owner = '', expires_at_ms = 0"));
 }
 

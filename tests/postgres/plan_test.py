@@ -112,7 +112,7 @@ PLANS = {
     "set_drop_progress": ("uuid[]", "pawl_progress_pkey"),
     "set_drop_checkpoint": ("uuid[]", "pawl_checkpoint_pkey"),
     "set_drop_line": ("uuid[]", "pawl_log_pkey"),
-    "set_drop_audit": ("uuid[]", "pawl_deed_job"),
+    "set_drop_audit": ("uuid[]", "pawl_audit_job"),
     "lease_delete": ("tid[]", "Tid Scan on pawl_lease"),
     "ended_delete": ("tid[]", "Tid Scan on pawl_ended"),
     "set_key_put": ("bytea[], uuid[], bigint[]", "pawl_key_pkey"),
@@ -136,7 +136,7 @@ PLANS = {
     "set_failure": (", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 5),
                     "Insert on pawl_failure"),
     "set_audit": ("bigint[], uuid[], text[], text[], text[], text[], bigint[], bigint[]",
-                  "Insert on pawl_deed"),
+                  "Insert on pawl_audit"),
     "set_line": ("uuid[], bigint[], bigint[], bigint[], bigint[], text[]", "Insert on pawl_log"),
     "set_unsettled": (", ".join(["bigint[]", "uuid[]"] + ["bigint[]"] * 7 + ["text[]"] * 5),
                       "Insert on pawl_unsettled"),
@@ -167,7 +167,7 @@ EXCEPTIONS = {
         query_live query_archive page_sized query_within match_live match_archive count_live
         count_archive""",
     "is a reader's, who plans as usual: by the statistics of the moment": """
-        get_many story_failures story_log story_deeds story_progress story_checkpoint
+        get_many story_failures story_log story_audit story_progress story_checkpoint
         setting_get""",
     "looks at everything: that is its task": """
         check_places check_orphans check_facts check_counts stats_bytes""",

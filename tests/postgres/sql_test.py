@@ -648,8 +648,8 @@ SELECT json_build_object('type', n.type, 'queue', q.name, 'wait', (j.due_at_ms -
         ORDER BY k.digest) FROM pawl_key AS k WHERE k.id = j.id),
     'tagged', (SELECT json_agg(t.tag ORDER BY t.tag) FROM pawl_tag AS t WHERE t.id = j.id),
     'facts', json_build_object({facts}),
-    'deeds', (SELECT json_agg(json_build_array(e.action, e.reason, e.from_state, e.to_state))
-        FROM pawl_deed AS e WHERE e.job_id = j.id),
+    'audit', (SELECT json_agg(json_build_array(e.action, e.reason, e.from_state, e.to_state))
+        FROM pawl_audit AS e WHERE e.job_id = j.id),
     'failures', (SELECT json_agg(json_build_array(f.run, f.attempt, f.lapsed, f.retry_delay_ms,
         f.worker, f.type, f.code, f.message) ORDER BY f.run) FROM pawl_failure AS f
         WHERE f.id = j.id),

@@ -75,8 +75,8 @@ static void assert_moved(struct rig *rig, struct pawl_job_id id, enum pawl_state
                          enum pawl_state to)
 {
     struct pawl_story story = story_of(rig, id);
-    assert_true(story.deed_count);
-    const struct pawl_deed *last = &story.deeds[story.deed_count - 1];
+    assert_true(story.audit_count);
+    const struct pawl_audit_entry *last = &story.audit[story.audit_count - 1];
     assert_text("echo", last->action);
     assert_int_equal(from, last->from);
     assert_int_equal(to, last->to);
@@ -100,7 +100,7 @@ static void promotion_is_followed(struct rig *rig)
     assert_moved(rig, id, PAWL_STATE_SCHEDULED, PAWL_STATE_AVAILABLE);
     assert_state(AVAILABLE, state_of(rig, plain));
     assert_state(AVAILABLE, state_of(rig, later));
-    assert_int_equal(0, story_of(rig, plain).deed_count);
+    assert_int_equal(0, story_of(rig, plain).audit_count);
 }
 
 static void route_and_assignment_are_followed(struct rig *rig)
@@ -466,7 +466,7 @@ static void tie_it(struct rig *rig, const struct grafted *it)
 {
     assert_ok(rig, control(rig, it->stock, PAWL_CONTROL_CANCEL));
     assert_i64(TIE_ECHO, job_get(rig, it->id).ties);
-    assert_int_equal(0, story_of(rig, it->id).deed_count);
+    assert_int_equal(0, story_of(rig, it->id).audit_count);
 }
 
 static void waiting_job_is_tied_before_its_claim(struct rig *rig)
@@ -530,7 +530,7 @@ static void running_jobs_are_tied_before_their_ends(struct rig *rig)
     do_together(rig, ops, MANY);
     for (size_t i = 0; i < MANY; i++) {
         assert_state(COMPLETED, state_of(rig, its[i].id));
-        assert_int_equal(i % 2, story_of(rig, its[i].id).deed_count);
+        assert_int_equal(i % 2, story_of(rig, its[i].id).audit_count);
     }
 }
 
@@ -543,7 +543,7 @@ static void job_that_waits_for_a_time_is_tied_before_it(struct rig *rig)
     assert_i64(2, promote(rig).moved);
     assert_moved(rig, it.id, PAWL_STATE_SCHEDULED, PAWL_STATE_AVAILABLE);
     assert_state(AVAILABLE, state_of(rig, plain));
-    assert_int_equal(0, story_of(rig, plain).deed_count);
+    assert_int_equal(0, story_of(rig, plain).audit_count);
 }
 
 /* ---- together or not at all ---- */

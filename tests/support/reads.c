@@ -144,10 +144,10 @@ static void add_story(struct pawl__buf *buf, const struct pawl_story *story)
         pawl__buf_printf(buf, "log %lld %lld %d %s\n", (long long)story->log[i].at_ms,
                          (long long)story->log[i].run, (int)story->log[i].level,
                          story->log[i].text);
-    for (size_t i = 0; i < story->deed_count; i++)
-        pawl__buf_printf(buf, "deed %lld %s %s %s %d %d\n", (long long)story->deeds[i].at_ms,
-                         story->deeds[i].action, story->deeds[i].actor, story->deeds[i].reason,
-                         (int)story->deeds[i].from, (int)story->deeds[i].to);
+    for (size_t i = 0; i < story->audit_count; i++)
+        pawl__buf_printf(buf, "audit %lld %s %s %s %d %d\n", (long long)story->audit[i].at_ms,
+                         story->audit[i].action, story->audit[i].actor, story->audit[i].reason,
+                         (int)story->audit[i].from, (int)story->audit[i].to);
     pawl__buf_printf(buf, "progress %g %lld %s\n", story->progress,
                      (long long)story->progress_at_ms, story->progress_message);
     add_span(buf, "progress_data", story->progress_data);

@@ -265,11 +265,11 @@ static void add_duration(struct pawl__buf *out, const struct picked *picked,
 
 static void add_cancel(struct pawl__buf *out, const struct pawl_story *story)
 {
-    for (size_t i = story->deed_count; i-- > 0;) {
-        const struct pawl_deed *deed = &story->deeds[i];
-        if (deed->to != PAWL_STATE_CANCELLED) continue;
-        if (deed->actor && *deed->actor) add_text(out, ",\"cancelled_by\":", deed->actor);
-        if (deed->reason && *deed->reason) add_text(out, ",\"reason\":", deed->reason);
+    for (size_t i = story->audit_count; i-- > 0;) {
+        const struct pawl_audit_entry *entry = &story->audit[i];
+        if (entry->to != PAWL_STATE_CANCELLED) continue;
+        if (entry->actor && *entry->actor) add_text(out, ",\"cancelled_by\":", entry->actor);
+        if (entry->reason && *entry->reason) add_text(out, ",\"reason\":", entry->reason);
         return;
     }
 }

@@ -24,8 +24,8 @@ struct opening {
 static enum pawl_state came_from(const struct pawl_story *story)
 {
     const struct pawl_job *job = &story->job;
-    for (size_t i = story->deed_count; i-- > 0;) {
-        if (story->deeds[i].to == job->state) return story->deeds[i].from;
+    for (size_t i = story->audit_count; i-- > 0;) {
+        if (story->audit[i].to == job->state) return story->audit[i].from;
     }
     bool ran = job->attempt > 0 && job->state != PAWL_STATE_EXPIRED;
     return ran ? PAWL_STATE_ACTIVE : PAWL_STATE_AVAILABLE;

@@ -112,12 +112,12 @@ void pawl__reply_deleted(struct pawl__request *request)
     pawl__reply(request, 200);
 }
 
-/* The state that the newest deed of that kind left. */
+/* The state before the newest action of that kind. */
 static enum pawl_state state_before(const struct pawl_story *story, enum pawl_control control)
 {
-    for (size_t i = story->deed_count; i-- > 0;) {
-        if (strcmp(story->deeds[i].action, pawl_control_name(control)) == 0) {
-            return story->deeds[i].from;
+    for (size_t i = story->audit_count; i-- > 0;) {
+        if (strcmp(story->audit[i].action, pawl_control_name(control)) == 0) {
+            return story->audit[i].from;
         }
     }
     return PAWL_STATE_NONE;

@@ -1,4 +1,4 @@
-/* What operators do to jobs and queues: each deed leaves an audit entry. */
+/* What operators do to jobs and queues: each action leaves an audit entry. */
 #include "store/core/control.h"
 #include "store/core/keys.h"
 #include "store/core/refuse.h"

@@ -18,7 +18,7 @@ const char *pawl__control_verb(enum pawl_control control);
 const char *pawl__control_reason(enum pawl_control control, const struct pawl_by *by);
 bool pawl__control_allowed(enum pawl_control control, enum pawl_state from,
                            enum pawl_state paused_from);
-/* The states from which the deed is possible, as bits; NONE is to delete. */
+/* The states from which the operation is possible, as bits; NONE is to delete. */
 uint32_t pawl__control_states(enum pawl_control control);
 
 #endif

@@ -93,16 +93,16 @@ static void convert_line(const struct pawl__backend *mem, const void *data, void
                                                            .text = from->text.at };
 }
 
-static void convert_deed(const struct pawl__backend *mem, const void *data, void *out)
+static void convert_audit(const struct pawl__backend *mem, const void *data, void *out)
 {
     (void)mem;
     const struct pawl__audit *from = data;
-    *(struct pawl_deed *)out = (struct pawl_deed){ .at_ms = from->at_ms,
-                                                   .action = from->action,
-                                                   .actor = from->actor,
-                                                   .reason = from->reason,
-                                                   .from = from->from,
-                                                   .to = from->to };
+    *(struct pawl_audit_entry *)out = (struct pawl_audit_entry){ .at_ms = from->at_ms,
+                                                                 .action = from->action,
+                                                                 .actor = from->actor,
+                                                                 .reason = from->reason,
+                                                                 .from = from->from,
+                                                                 .to = from->to };
 }
 
 static bool read_parts(const struct pawl__backend *mem, struct pawl_job_id id,
@@ -111,7 +111,7 @@ static bool read_parts(const struct pawl__backend *mem, struct pawl_job_id id,
     static const struct pawl__mem_listing listings[] = {
         { PAWL__MEM_FAILURE, sizeof(struct pawl_failure), NULL, convert_failure },
         { PAWL__MEM_LINE, sizeof(struct pawl_log_line), NULL, convert_line },
-        { PAWL__MEM_AUDIT, sizeof(struct pawl_deed), NULL, convert_deed },
+        { PAWL__MEM_AUDIT, sizeof(struct pawl_audit_entry), NULL, convert_audit },
     };
     struct pawl__mem_list lists[3];
     for (size_t i = 0; i < 3; i++) {
@@ -121,8 +121,8 @@ static bool read_parts(const struct pawl__backend *mem, struct pawl_job_id id,
     story->failure_count = lists[0].count;
     story->log = lists[1].at;
     story->log_count = lists[1].count;
-    story->deeds = lists[2].at;
-    story->deed_count = lists[2].count;
+    story->audit = lists[2].at;
+    story->audit_count = lists[2].count;
     return true;
 }
 

@@ -148,10 +148,10 @@ static const struct shape failure_shape =
 static const struct shape log_shape =
     SHAPE(ROW, F(number, I64), F(at_ms, TIME), F(run, I64), F(level, I32), F(text, TEXT));
 #undef ROW
-#define ROW struct pawl_deed
-static const struct shape deed_shape = SHAPE(ROW, F(at_ms, TIME), F(action, TEXT), F(actor, TEXT),
-                                             F(reason, TEXT), F(from, SOME_STATE),
-                                             F(to, SOME_STATE));
+#define ROW struct pawl_audit_entry
+static const struct shape audit_shape = SHAPE(ROW, F(at_ms, TIME), F(action, TEXT), F(actor, TEXT),
+                                              F(reason, TEXT), F(from, SOME_STATE),
+                                              F(to, SOME_STATE));
 #undef ROW
 
 struct progress {
@@ -170,7 +170,7 @@ static const struct shape checkpoint_shape =
     SHAPE(ROW, F(checkpoint_sequence, I64), F(checkpoint_at_ms, TIME), F(checkpoint, JSON));
 #undef ROW
 
-enum { FAILURES, LOG, DEEDS, PROGRESS, CHECKPOINT, PARTS };
+enum { FAILURES, LOG, AUDIT, PROGRESS, CHECKPOINT, PARTS };
 _Static_assert((int)PARTS <= (int)PAWL__READ_JOBS, "the last slot is the job's");
 
 struct story_read {
@@ -184,13 +184,13 @@ static enum pawl_err ask_story(struct pawl__reader *reader, const struct story_r
 {
     static const enum pawl__read parts[PARTS] = { [FAILURES] = PAWL__READ_STORY_FAILURES,
                                                   [LOG] = PAWL__READ_STORY_LOG,
-                                                  [DEEDS] = PAWL__READ_STORY_DEEDS,
+                                                  [AUDIT] = PAWL__READ_STORY_AUDIT,
                                                   [PROGRESS] = PAWL__READ_STORY_PROGRESS,
                                                   [CHECKPOINT] = PAWL__READ_STORY_CHECKPOINT };
     enum pawl_err err = PAWL_OK;
     if (!read->known) reader->reads->ask_jobs(reader);
     for (int i = 0; !err && i < PARTS; i++) {
-        err = reader->reads->ask(reader, i, parts[i], i == DEEDS ? &read->id : &read->job);
+        err = reader->reads->ask(reader, i, parts[i], i == AUDIT ? &read->id : &read->job);
     }
     return err ? err : reader->reads->run(reader);
 }
@@ -210,11 +210,11 @@ static enum pawl_err read_progress(struct pawl__reader *reader, struct pawl_stor
 
 static enum pawl_err read_parts(struct pawl__reader *reader, struct pawl_story *story)
 {
-    struct list failures, log, deeds;
+    struct list failures, log, audit;
     bool found;
     enum pawl_err err = read_list(reader, FAILURES, &failure_shape, &failures);
     if (!err) err = read_list(reader, LOG, &log_shape, &log);
-    if (!err) err = read_list(reader, DEEDS, &deed_shape, &deeds);
+    if (!err) err = read_list(reader, AUDIT, &audit_shape, &audit);
     if (!err) err = read_progress(reader, story);
     if (!err) err = next_row(reader, CHECKPOINT, &checkpoint_shape, story, &found);
     if (err) return err;
@@ -222,8 +222,8 @@ static enum pawl_err read_parts(struct pawl__reader *reader, struct pawl_story *
     story->failure_count = failures.count;
     story->log = log.at;
     story->log_count = log.count;
-    story->deeds = deeds.at;
-    story->deed_count = deeds.count;
+    story->audit = audit.at;
+    story->audit_count = audit.count;
     return PAWL_OK;
 }
 

@@ -20,7 +20,7 @@
 #define PAWL__READS(X, P)                                                                          \
     X(STORY_FAILURES, P(STORY_FAILURES, job))                                                      \
     X(STORY_LOG, P(STORY_LOG, job))                                                                \
-    X(STORY_DEEDS, P(STORY_DEEDS, job_id))                                                         \
+    X(STORY_AUDIT, P(STORY_AUDIT, job_id))                                                         \
     X(STORY_PROGRESS, P(STORY_PROGRESS, job))                                                      \
     X(STORY_CHECKPOINT, P(STORY_CHECKPOINT, job))                                                  \
     X(STATS_COUNTS, )                                                                              \

@@ -294,7 +294,7 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_DROP_JOB, LEAVES("pawl_job") },
         { SQL_SET_DROP_LINE, "SEARCH pawl_log USING PRIMARY KEY (key=?)\n"
                              "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
-        { SQL_SET_DROP_AUDIT, "SEARCH pawl_deed USING INDEX pawl_deed_job (job_id=?)\n"
+        { SQL_SET_DROP_AUDIT, "SEARCH pawl_audit USING INDEX pawl_audit_job (job_id=?)\n"
                               "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_SET_DROP_PROGRESS, LEAVES("pawl_progress") },
         { SQL_SET_DROP_CHECKPOINT, LEAVES("pawl_checkpoint") },
@@ -561,7 +561,7 @@ static void fill(sqlite3 *db, int64_t n)
         "INSERT INTO pawl_failure SELECT i, 1, 1, 0, i, i, NULL, 'w', NULL, NULL, NULL, NULL FROM "
         "n",
         "INSERT INTO pawl_log SELECT i, 1, 1, i, 1, 'x' FROM n",
-        "INSERT INTO pawl_deed (at_ms, job_id, action) SELECT i, CAST(printf('%016d', i) AS BLOB),"
+        "INSERT INTO pawl_audit (at_ms, job_id, action) SELECT i, CAST(printf('%016d', i) AS BLOB),"
         " 'x' FROM n",
     };
     sql_run(db, "BEGIN");
@@ -642,7 +642,7 @@ static void costs_do_not_grow_with_the_store(void **state)
         SQL_JOB_KEY,
         SQL_ARCHIVE_KEY_DISPLACED,
         SQL_JOB_FACTS,
-        SQL_STORY_DEEDS,
+        SQL_STORY_AUDIT,
         SQL_STORY_FAILURES,
         SQL_STORY_LOG,
         SQL_READY_DELETE_THROUGH,

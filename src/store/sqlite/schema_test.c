@@ -75,7 +75,7 @@ static void states_are_accepted_where_they_belong_alone(void **state)
 #define FAILURE_ROW(lapsed)                                                                        \
     "INSERT INTO pawl_failure VALUES (1, 1, 1, " lapsed ", 0, 0, 0, 'w', '', '', '', '')"
 #define PROGRESS_ROW(value) "INSERT INTO pawl_progress VALUES (1, 1, 0, " value ", NULL, NULL)"
-#define DEED_ROW(id) "INSERT INTO pawl_deed (at_ms, job_id, action) VALUES (0, " id ", 'x')"
+#define AUDIT_ROW(id) "INSERT INTO pawl_audit (at_ms, job_id, action) VALUES (0, " id ", 'x')"
 
 static void rows_that_make_no_sense_are_refused(void **state)
 {
@@ -110,9 +110,9 @@ static void rows_that_make_no_sense_are_refused(void **state)
         { PROGRESS_ROW("NULL"), true },
         { PROGRESS_ROW("1.001"), false },
         { PROGRESS_ROW("-0.001"), false },
-        { DEED_ROW("zeroblob(16)"), true },
-        { DEED_ROW("NULL"), true },
-        { DEED_ROW("zeroblob(1)"), false },
+        { AUDIT_ROW("zeroblob(16)"), true },
+        { AUDIT_ROW("NULL"), true },
+        { AUDIT_ROW("zeroblob(1)"), false },
         { "INSERT INTO pawl_count VALUES (1, 1, 0)", true },
         { "INSERT INTO pawl_count VALUES (1, 1, -1)", false },
     };

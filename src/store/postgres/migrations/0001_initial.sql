@@ -250,8 +250,8 @@ CREATE TABLE pawl_log (
     PRIMARY KEY (id, line, seq)
 );
 
--- What operators did. job_id is NULL for deeds that concern no single job.
-CREATE TABLE pawl_deed (
+-- What operators did. job_id is NULL for actions that concern no single job.
+CREATE TABLE pawl_audit (
     seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at_ms      bigint NOT NULL,
     job_id     uuid,
@@ -262,7 +262,7 @@ CREATE TABLE pawl_deed (
     from_state smallint,
     to_state   smallint
 );
-CREATE INDEX pawl_deed_job ON pawl_deed (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX pawl_audit_job ON pawl_audit (job_id) WHERE job_id IS NOT NULL;
 
 -- How many jobs of a lane are in a state; state 0: archived. Commits that move jobs append to
 -- pawl_count_delta, so that they never wait for each other; now and then somebody folds what is

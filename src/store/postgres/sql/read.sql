@@ -13,9 +13,9 @@ FROM pawl_log
 WHERE id = :job
 ORDER BY line, seq
 
--- name: story_deeds
+-- name: story_audit
 SELECT at_ms, action, actor, reason, from_state, to_state
-FROM pawl_deed
+FROM pawl_audit
 WHERE job_id = :job_id
 ORDER BY seq
 

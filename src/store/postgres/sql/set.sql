@@ -139,7 +139,7 @@ WHERE ctid = ANY (ARRAY (
 ))
 
 -- name: set_audit
-INSERT INTO pawl_deed ({{audit.fields}})
+INSERT INTO pawl_audit ({{audit.fields}})
 SELECT {{audit.fields of g
     | job_id = nullif(g.job_id, '00000000-0000-0000-0000-000000000000'::uuid)}}
 FROM unnest({{audit.fields bound}}) AS g ({{audit.fields}})
@@ -275,7 +275,7 @@ DELETE FROM pawl_log
 WHERE id = ANY (:ids)
 
 -- name: set_drop_audit
-DELETE FROM pawl_deed
+DELETE FROM pawl_audit
 WHERE job_id = ANY (:ids)
 
 -- name: set_checked

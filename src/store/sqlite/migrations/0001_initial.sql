@@ -262,8 +262,8 @@ CREATE TABLE pawl_log (
     PRIMARY KEY (key, seq)
 ) STRICT, WITHOUT ROWID;
 
--- What operators did. job_id is NULL for deeds that concern no single job.
-CREATE TABLE pawl_deed (
+-- What operators did. job_id is NULL for actions that concern no single job.
+CREATE TABLE pawl_audit (
     seq        INTEGER PRIMARY KEY,
     at_ms      INTEGER NOT NULL,
     job_id     BLOB CHECK (length(job_id) = 16),
@@ -274,7 +274,7 @@ CREATE TABLE pawl_deed (
     from_state INTEGER,
     to_state   INTEGER
 ) STRICT;
-CREATE INDEX pawl_deed_job ON pawl_deed (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX pawl_audit_job ON pawl_audit (job_id) WHERE job_id IS NOT NULL;
 
 -- How many jobs of a lane are in a state, kept by the commits that move them; state 0: archived.
 CREATE TABLE pawl_count (

@@ -168,7 +168,7 @@ WHERE (key, run) IN (
 )
 
 -- name: set_audit
-INSERT INTO pawl_deed ({{audit.fields}})
+INSERT INTO pawl_audit ({{audit.fields}})
 SELECT {{audit.fields | job_id = nullif(job_id, zeroblob(16))}}
 FROM pawl_set_audit
 
@@ -270,7 +270,7 @@ DELETE FROM pawl_log
 WHERE key IN (SELECT key FROM pawl_set_row)
 
 -- name: set_drop_audit
-DELETE FROM pawl_deed
+DELETE FROM pawl_audit
 WHERE job_id IN (SELECT id FROM pawl_set_row)
 
 -- name: set_drop_expiry
