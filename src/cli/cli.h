@@ -1,8 +1,8 @@
-/* What the commands share: one struct for the run, options as values, errors, output, the terminal.
+/* Shared by the commands: the struct of the run, values of options, errors, output, the terminal.
  *
- * One thread. The command line is a program and not a library: memory that cannot be had ends it
- * (pawl__cli_need). Texts of jobs come from anybody, so whatever is printed for people goes through
- * pawl__plain_add, which lets no control character reach the terminal. */
+ * One thread. This is a program, not a library, so it exits when it runs out of memory
+ * (pawl__cli_need). Texts in a store are not trusted: pawl__plain_add replaces their control
+ * characters before they reach a terminal. */
 #ifndef PAWL_CLI_H
 #define PAWL_CLI_H
 
@@ -26,7 +26,7 @@ struct pawl__nearest;
     X(1, REFUSED, "refused or failed: not found, wrong state, duplicate, a bad line of input")     \
     X(2, USAGE, "the command line or a setting is wrong; nothing was done")                        \
     X(3, STORE, "trouble with the store: missing, locked, full, unreadable, damaged, too new")     \
-    X(124, TIMEOUT, "\"pawl wait\": the time was over before all jobs had ended")                  \
+    X(124, TIMEOUT, "\"pawl wait\": --timeout passed before all jobs had ended")                   \
     X(130, INTERRUPTED, "interrupted")
 
 #define X(number, name, text) PAWL__CLI_EXIT_##name = number,
@@ -46,33 +46,34 @@ struct pawl__cli {
     struct pawl__cli_values values[PAWL__CLI_OPT_END];
     struct pawl__cli_values operands;
     const char *url;   /* of the store or server; set with the settings */
-    const char *place; /* the same for people: without its secrets */
+    const char *place; /* the same without secrets, to be printed */
     struct pawl *pawl; /* the open store; NULL for commands that need none */
-    int64_t now_ms;    /* when the run began; the store's time, where that is known */
+    int64_t now_ms;    /* when the run began; the store's time, if known */
     enum pawl_vocabulary vocabulary;
     bool json;
     bool quiet;
     bool colour;
     bool out_tty;
     bool err_tty;
-    int columns;          /* of the terminal; 0: not one, so nothing is cut */
+    int columns;          /* of the terminal; 0: not a terminal, so nothing is cut */
     struct pawl__buf out; /* standard output, until pawl__cli_flush */
 };
 
 /* ---- the command line (args.c, settings.c) ---- */
 
-/* Reads argv into `cli`. Exit code; the complaint has been printed. */
+/* Reads argv into `cli`. Returns an exit code; if it is not 0, the error has been printed. */
 int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv);
-/* Complains about a command that is not there, with a suggestion; returns the exit code. `second`
- * may be NULL. */
+/* Prints the error about an unknown command, with a suggestion; returns the exit code. `second` may
+ * be NULL. */
 int pawl__cli_unknown_command(const char *word, const char *second);
-/* Adds what the environment and the configuration file say where the command line is silent. */
+/* Adds settings from the environment and the configuration file, unless they are given. */
 int pawl__cli_settings(struct pawl__cli *cli, char **environ_given);
-/* `text`, which may be a URL, without its secrets; in the arena. */
+/* `text`, which may be a URL, without secrets; in the arena. */
 const char *pawl__cli_shown(struct pawl__cli *cli, const char *text);
-/* Store or server? Sets `url` and `place`; complains when the command needs a store. Exit code. */
-int pawl__cli_settle(struct pawl__cli *cli);
-/* Is it a server? */
+/* Sets `url` and `place` to the store or server; an error if the command needs a store and there is
+ * a server. Exit code. */
+int pawl__cli_set_place(struct pawl__cli *cli);
+/* Whether `url` is a server's. */
 bool pawl__cli_is_remote(const struct pawl__cli *cli);
 /* `WHAT cannot be "value"`, with a hint. Exit code. */
 int pawl__cli_bad_value(struct pawl__cli *cli, enum pawl__cli_kind kind, const char *value,
@@ -88,19 +89,19 @@ const char *pawl__cli_text(const struct pawl__cli *cli, enum pawl__cli_option_id
 union pawl__cli_value pawl__cli_value(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_int(const struct pawl__cli *cli, enum pawl__cli_option_id id);
 int64_t pawl__cli_duration(const struct pawl__cli *cli, enum pawl__cli_option_id id);
-/* Of --archive-after and --purge-after. */
+/* --archive-after and --purge-after. */
 struct pawl_retention pawl__cli_retention(const struct pawl__cli *cli);
-/* Of --log-level and --log-format. */
+/* --log-level and --log-format. */
 enum pawl__log_level pawl__cli_log_level(const struct pawl__cli *cli);
 enum pawl__log_format pawl__cli_log_format(const struct pawl__cli *cli);
-/* "a,b,c" as a list in the arena. */
+/* The parts of "a,b,c", in the arena. */
 const char *const *pawl__cli_names(struct pawl__cli *cli, const char *text, size_t *count);
-/* Several "a,b" of states as a mask. Exit code. */
+/* The states of all values of an option as a mask. Exit code. */
 int pawl__cli_states(struct pawl__cli *cli, enum pawl__cli_option_id id, uint32_t *out);
 /* The field of a struct that an option sets. Its type follows from the option's kind. */
 struct pawl__cli_setter {
     enum pawl__cli_option_id option;
-    const char *field; /* its name in diagnoses of the library */
+    const char *field; /* its name in errors of the library */
     uint32_t offset;
     uint32_t count_offset; /* of a list; 0: not a list */
     bool elsewhere;        /* pawl__cli_set skips it */
@@ -120,18 +121,17 @@ const char *pawl__cli_actor(const struct pawl__cli *cli);
 
 /* ---- the store (store.c) ---- */
 
-/* The settings as pawl_open wants them. */
+/* The settings for pawl_open. */
 struct pawl_config pawl__cli_config(const struct pawl__cli *cli);
-/* Opens it as the command's row says. A command does so when it has nothing left to complain about:
- * a store is not made for the sake of a misspelt option. Exit code; the complaint has been printed.
- */
+/* Opens it as the command's row says. A command calls this after all its checks, so that a misspelt
+ * option does not create a store. Exit code; the error has been printed. */
 int pawl__cli_open(struct pawl__cli *cli);
-/* Are the functions and views for SQL of the store others than this program's? */
+/* Whether the store's functions and views for SQL differ from this program's. */
 bool pawl__cli_script_is_old(const struct pawl__cli *cli);
-/* The complaint about an attempt to open; returns the exit code. */
+/* Prints the error of an attempt to open; returns the exit code. */
 int pawl__cli_open_failed(const struct pawl__cli *cli, enum pawl_err err,
                           const struct pawl_diag *diag);
-/* A hint why a file cannot be made or used there. False: no reason is found. */
+/* A hint why a file cannot be created or used. False: no reason was found. */
 bool pawl__cli_hint_path(const char *path);
 /* The path of a SQLite store, or NULL. */
 const char *pawl__cli_store_path(const struct pawl__cli *cli);
@@ -142,23 +142,23 @@ const char *pawl__cli_store_path(const struct pawl__cli *cli);
 void pawl__cli_error(const char *format, ...) PAWL_PRINTF(1, 2);
 /* `hint: TEXT` on standard error. */
 void pawl__cli_hint(const char *format, ...) PAWL_PRINTF(1, 2);
-/* From now on hints speak of a server, not of a file. */
+/* Whether hints are about a server, not about a file. */
 void pawl__cli_hint_served(bool is_served);
-/* A server has been given a token: so it is no hint that one can be given. */
+/* Whether a token was given to the server: then no hint suggests that. */
 void pawl__cli_hint_token(bool is_given);
 /* Prints an error and returns PAWL__CLI_EXIT_USAGE. */
 int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
 /* The hint `did you mean "BEFOREword"?`. False: no known word is near, so nothing was printed. */
 bool pawl__cli_did_you_mean(const struct pawl__nearest *nearest, const char *before);
-/* Prints what the library said, with a hint when there is one, and returns the exit code. */
+/* Prints the library's error, with a hint if there is one, and returns the exit code. */
 int pawl__cli_fail(enum pawl_err err, const struct pawl_diag *diag);
-/* The same for trouble with a file: what can be seen of that is the better hint. */
+/* Likewise for trouble with a file, whose state may give a better hint. */
 int pawl__cli_fail_at(enum pawl_err err, const struct pawl_diag *diag, const char *path);
-/* The same for a server that could not be opened: an address that cannot be had is no trouble of
- * the store's. */
+/* Likewise for a server that could not be opened: an address that is in use is no trouble of the
+ * store. */
 int pawl__cli_fail_listen(enum pawl_err err, const struct pawl_diag *diag);
 int pawl__cli_exit_of(enum pawl_err err);
-/* `at`, unless it is NULL: then the program ends for want of memory. */
+/* Returns `at`; if it is NULL, the program is out of memory and exits. */
 void *pawl__cli_need(void *at);
 _Noreturn void pawl__cli_nomem(void);
 
@@ -166,7 +166,7 @@ _Noreturn void pawl__cli_nomem(void);
 
 /* Writes `cli->out` to standard output and empties it. Exit code. */
 int pawl__cli_flush(struct pawl__cli *cli);
-/* Columns that the text takes on a terminal; it has gone through pawl__plain_add. */
+/* Columns that the text, an output of pawl__plain_add, takes on a terminal. */
 size_t pawl__cli_width(const char *at, size_t len);
 /* How many bytes of it fit into `columns`. */
 size_t pawl__cli_fit(const char *at, size_t len, size_t columns);
@@ -195,14 +195,14 @@ int64_t pawl__cli_tries(const struct pawl_job *job);
 const char *pawl__cli_state_text(const struct pawl__cli *cli, enum pawl_state state);
 /* An escape sequence that begins the state's colour; "" without colours. */
 const char *pawl__cli_state_colour(const struct pawl__cli *cli, enum pawl_state state);
-/* "\033[1m", or "" without colours; `pawl__cli_plain` ends either. */
+/* Escape sequences, or "" without colours; `pawl__cli_plain` ends bold, dim and a colour. */
 const char *pawl__cli_bold(const struct pawl__cli *cli);
 const char *pawl__cli_dim(const struct pawl__cli *cli);
 const char *pawl__cli_plain(const struct pawl__cli *cli);
 
 /* ---- JSON out (json_out.c) ---- */
 
-/* A writer with the settings of the run: compact payloads, states in its vocabulary. */
+/* A writer for compact payloads, with states in the vocabulary of the run. */
 struct pawl__shape_writer pawl__cli_writer(const struct pawl__cli *cli, struct pawl__buf *out);
 /* Appends an object and a newline to cli->out. */
 void pawl__cli_put_json(struct pawl__cli *cli, const struct pawl__shape *shape, const void *at);
@@ -237,7 +237,7 @@ pawl__member_print_fn pawl__cli_print_total;
 /* The names of states in the vocabulary, where several states may have the same name. */
 struct pawl__cli_state_names {
     const char *name[PAWL_STATE_END];
-    size_t of[PAWL_STATE_END]; /* state -> place in `name` */
+    size_t of[PAWL_STATE_END]; /* state -> index in `name` */
     size_t count;
 };
 
@@ -253,8 +253,8 @@ enum { PAWL__CLI_COLUMNS_MAX = 16 };
 
 struct pawl__cli_table;
 
-/* A column keeps at least `least` characters when the terminal is narrow; 0: it is never cut.
- * `droppable` columns may be left out then, those with the higher numbers first; 0 stays.
+/* On a narrow terminal a column is cut to no less than `least` characters (0: never cut), and
+ * `droppable` columns are left out, highest number first (0: never).
  *
  * It shows the field at `offset` of a row: a TEXT, NAME, CHARS, INT32, INT64, ID, JSON, BOOL ("yes"
  * or nothing) or INSTANT (as "5s ago", or nothing). If `cell` is set, it adds the cell instead. */
@@ -269,7 +269,7 @@ struct pawl__cli_column {
     /* The table's own: */
     size_t natural; /* the widest cell so far */
     size_t width;
-    bool empty; /* no cell has anything in it */
+    bool empty; /* all cells are */
     bool hidden;
 };
 
@@ -342,22 +342,22 @@ void pawl__cli_put_list(struct pawl__cli *cli, const struct pawl__cli_view *view
 
 /* ---- the terminal (term.c) ---- */
 
-/* Looks at the clock again. */
+/* Sets now_ms. */
 void pawl__cli_now(struct pawl__cli *cli);
-/* Finds out what the streams are. Needs the settings. */
+/* Determines whether the streams are terminals, colours and the width, by the settings. */
 void pawl__cli_term_init(struct pawl__cli *cli);
 
-/* Ctrl-C. Outside of a pawl__cli_calm section it ends the program; within, it is remembered and
- * asked for with pawl__cli_interrupted, and only a second one ends the program. */
+/* Ctrl-C. In a pawl__cli_calm section it sets what pawl__cli_interrupted returns, and a second one
+ * ends the program; elsewhere the first one does. */
 void pawl__cli_signals(void);
 void pawl__cli_calm(bool begin);
 bool pawl__cli_interrupted(void);
 
-/* A bar on standard error, when that is a terminal. */
+/* A progress bar on standard error, if that is a terminal. */
 struct pawl__cli_bar {
     bool on;
     const char *noun;
-    int64_t total; /* 0: not known */
+    int64_t total; /* 0: unknown */
     int64_t began_us;
     int64_t drawn_us;
     int columns;
@@ -365,36 +365,35 @@ struct pawl__cli_bar {
 
 void pawl__cli_bar_begin(struct pawl__cli *cli, struct pawl__cli_bar *bar, const char *noun,
                          int64_t total);
-/* `note` follows the bar; may be NULL. */
+/* `note` is printed after the bar; may be NULL. */
 void pawl__cli_bar_draw(struct pawl__cli_bar *bar, int64_t done, const char *note);
-/* Wipes it away. */
+/* Erases it. */
 void pawl__cli_bar_end(struct pawl__cli_bar *bar);
-/* Asks on the terminal; `*yes` is the answer. Exit code: USAGE when nobody can be asked. */
+/* Asks on the terminal; `*yes` is the answer. Exit code: USAGE if there is no terminal. */
 int pawl__cli_confirm(struct pawl__cli *cli, const char *question, bool *yes);
 
-/* ---- jobs (ids.c, filter.c, spec.c, spec_json.c, bulk.c, list.c) ---- */
+/* ---- jobs (ids.c, filter.c, spec.c, spec_json.c, submit_lines.c, control.c, list.c) ---- */
 
-/* The first `count` operands as ids, in the arena. Opens the store once they look like ids, because
- * the beginning of one is enough if it is unique. Exit code. */
+/* The first `count` operands as ids, in the arena. Opens the store, in which it looks up prefixes
+ * of ids, if all of them look like ids. Exit code. */
 int pawl__cli_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id **out);
 /* Calls `one` for each of them and writes the output after each. Returns the worst exit code. Stops
  * at trouble with the store; if the command changes jobs, also between two of them at Ctrl-C. */
 typedef int pawl__cli_id_fn(struct pawl__cli *cli, struct pawl_job_id id, void *ctx);
 int pawl__cli_each_id(struct pawl__cli *cli, size_t count, pawl__cli_id_fn *one, void *ctx);
 
-/* What the filter options say. Exit code. */
+/* The filter options as a filter. Exit code. */
 int pawl__cli_filter(struct pawl__cli *cli, struct pawl_filter *out);
 /* Whether any option of the FILTER group is given. */
 bool pawl__cli_filter_given(const struct pawl__cli *cli);
 
-/* What the options of submit say; type and arguments stay empty. Exit code. */
+/* The options of submit as a spec, without type and arguments. Exit code. */
 int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out);
 /* The option that sets a field of a spec; PAWL__CLI_OPT_END if none does. */
 enum pawl__cli_option_id pawl__cli_spec_option(const char *field);
-/* One JSON object over `spec`, which holds the defaults. All memory is from `arena`. Calls
- * `unknown` for each member that pawl does not know, which is then stored with the job and has no
- * effect; `meant` is the member that it resembles, or NULL. An error from it ends the reading. ARG.
- */
+/* Reads a JSON object into `spec`, which holds the defaults. All memory is from `arena`. Calls
+ * `unknown` for each unknown member, which is then stored with the job and has no effect; `meant`
+ * is the known member that it resembles, or NULL. An error from it ends the reading. ARG. */
 typedef enum pawl_err pawl__cli_unknown_fn(void *ctx, const char *name, const char *meant,
                                            struct pawl_diag *diag);
 struct pawl__cli_line {
@@ -409,27 +408,27 @@ PAWL_MUST_CHECK enum pawl_err pawl__cli_spec_json(struct pawl__cli *cli,
                                                   struct pawl_diag *diag);
 /* Reads standard input. */
 int pawl__cli_submit_lines(struct pawl__cli *cli, const struct pawl_job_spec *defaults);
-/* One answer of submit as a JSON object and a newline. */
+/* One result of submit as a JSON object and a newline. */
 void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *spec,
                            const struct pawl_submitted *submitted);
 
-/* Does a row of PAWL_CONTROLS, or delete (NONE), to jobs: by ids, or by filter among those in
+/* Applies a row of PAWL_CONTROLS, or delete (NONE), to jobs, by ids or by filter, among those in
  * `states` (0: in any state that allows it). */
 int pawl__cli_apply(struct pawl__cli *cli, enum pawl_control control, uint32_t states);
-/* The listing, of `states` when no --state is given. */
+/* "pawl list" with --state, or else of jobs in `states` (0: all). */
 int pawl__cli_listing(struct pawl__cli *cli, uint32_t states);
 
 /* ---- help (help.c) ---- */
 
-/* The explanation of one command, of all rows of a word, or, for NULL, of pawl. */
+/* The help for one command, for all rows of a word, or, for NULL, for pawl. */
 void pawl__cli_explain(struct pawl__cli *cli, const struct pawl__cli_command *command);
-/* `text` in lines of at most `width` columns that begin in column `indent`, paragraphs apart; the
- * first line is at column `at` already. */
+/* `text` in lines of at most `width` columns that begin in column `indent`, with empty lines
+ * between paragraphs; the output is at column `at`. */
 void pawl__cli_put_wrapped(struct pawl__buf *out, const char *text, size_t at, size_t indent,
                            size_t width);
-/* The one line that shows how a command is written. */
+/* The usage line of a command. */
 void pawl__cli_put_usage(struct pawl__buf *buf, const struct pawl__cli_command *command);
-/* Whether rows before this one have the same word. */
+/* Whether this is the first row of its word. */
 bool pawl__cli_command_is_first(const struct pawl__cli_command *command);
 
 #endif

@@ -1,4 +1,4 @@
-/* The list of commands.h as a table, with what a person should know about each. */
+/* The list of commands.h as a table, and the help beyond the summaries. */
 #include "cli/commands.h"
 
 #define ANYWHERE (PAWL__CLI_SETTING | PAWL__CLI_ALWAYS)
@@ -47,7 +47,7 @@ const struct pawl__cli_command *pawl__cli_command_find(const char *word, const c
     return NULL;
 }
 
-/* ---- what the summary leaves out ---- */
+/* ---- help ---- */
 
 struct prose {
     pawl__cli_command_fn *run;
@@ -59,32 +59,32 @@ static const struct prose prose[] = {
     { pawl__cli_submit,
       "TYPE names the kind of work; ARGS is a JSON array of arguments. The job is on disk before "
       "its id is printed.\n\n"
-      "With \"-\" as TYPE, or without TYPE when standard input is not a terminal, jobs are read "
-      "as JSON Lines: one object on each line, with \"type\" and, as needed, \"args\", "
-      "\"queue\", \"priority\", \"delay\" or \"delay_ms\", \"at\" or \"scheduled_at\", "
-      "\"expires_at\", \"timeout_ms\", \"retry\", \"unique\", \"meta\", \"tags\", \"id\", "
-      "\"idempotency_key\", \"business_key\" and so on; other members are kept with the job. "
-      "Options are defaults for members that a line leaves out. Lines are committed in batches "
-      "of up to 1000, each all or nothing. Reading stops at the first line that fails, and the "
-      "message says exactly which lines were added.",
+      "With \"-\" as TYPE, or without TYPE if standard input is not a terminal, jobs are read as "
+      "JSON Lines: one object on each line, with \"type\" and, as needed, \"args\", \"queue\", "
+      "\"priority\", \"delay\" or \"delay_ms\", \"at\" or \"scheduled_at\", \"expires_at\", "
+      "\"timeout_ms\", \"retry\", \"unique\", \"meta\", \"tags\", \"id\", "
+      "\"idempotency_key\", \"business_key\" and so on; other members are stored with the job. "
+      "Options are defaults for members that a line omits. Lines are committed in batches of up "
+      "to 1000, each all or nothing. Reading stops at the first line that fails, and the message "
+      "says which lines were added.",
       "pawl submit mail.send '[\"ann@example.com\"]' --queue mail --priority 5\n"
       "pawl submit report.build --delay 10m --max-attempts 5 --retry-initial 30s\n"
       "pawl submit sync --unique type,args --on-conflict ignore\n"
       "pawl submit - <jobs.jsonl\n" },
     { pawl__cli_show,
-      "Prints the job's states with their times, its attempts and errors, what operators did, "
-      "and its arguments, result, log, progress and checkpoint. On a terminal, values "
+      "Prints the job's states with their times, its attempts and errors, the actions of "
+      "operators, and its arguments, result, log, progress and checkpoint. On a terminal, values "
       "longer than 4 KiB are cut; a pipe gets all of them. With --json, one object on a line for "
       "each job.\n\n"
-      "Here and wherever a command takes a job's id, the beginning of one is enough: at least 8 "
-      "digits, and as many as make it unique. Ids begin with the time, so jobs that were "
-      "submitted within the same second differ only in later digits.",
+      "Wherever a command takes a job's id, a unique prefix of at least 8 digits is enough. Ids "
+      "begin with the time, so jobs that were submitted within the same second differ only in "
+      "later digits.",
       "pawl show 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\npawl show 0197f3c2-7a5e-7c\n" },
     { pawl__cli_list,
-      "Without options, the 50 newest jobs. An option that is repeated matches any of its "
-      "values; different options must all match. --json prints an array, --jsonl a line for each "
-      "job; if there are more jobs, a note on standard error gives the cursor to continue with. "
-      "Programs that read page by page should use --paged.",
+      "Without options, the 50 newest jobs. A repeated option matches any of its values; different "
+      "options must all match. --json prints an array, --jsonl a line for each job; if there are "
+      "more jobs, a note on standard error gives the cursor of the next page. Programs that read "
+      "page by page should use --paged.",
       "pawl list --state retryable,discarded --queue mail\n"
       "pawl list --created-after 1h --count\n"
       "pawl list --all --jsonl --type mail.send | wc -l\n" },
@@ -92,49 +92,49 @@ static const struct prose prose[] = {
       "Prints a line for each job as it ends: its id, its state, and its result or its last "
       "error. With --json the line is an object with the fields of \"pawl list --json\" and, "
       "after a failure, \"error\".\n\n"
-      "Exits with 0 when all of them succeeded (completed or skipped), with 1 when one was "
-      "discarded, cancelled, expired or not found, and with 124 when --timeout passed first. A "
-      "job that waits for its next attempt, or is paused, has not ended.",
+      "Exits with 0 if all of them succeeded (completed or skipped), with 1 if one was discarded, "
+      "cancelled, expired or not found, and with 124 if --timeout passed first. A job that waits "
+      "for its next attempt, or is paused, has not ended.",
       "pawl wait 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b --timeout 10m\n"
       "id=$(pawl submit report.build) && pawl wait \"$id\" && echo done\n" },
     { pawl__cli_work,
-      "A node: takes jobs of the types that --exec names from its queues and runs their commands "
-      "with /bin/sh, until it is told to stop.\n\n"
-      "A command finds the job on standard input, as one JSON object with the fields of \"pawl "
+      "Claims jobs of the types that --exec names from its queues and runs their commands with "
+      "/bin/sh, until it gets a signal to stop.\n\n"
+      "A command gets the job on standard input, as one JSON object with the fields of \"pawl "
       "show --json\", and PAWL_JOB_ID, PAWL_JOB_TYPE, PAWL_QUEUE, PAWL_ATTEMPT, PAWL_RUN and "
-      "PAWL_ARGS (JSON, unless it is longer than 128 KiB) in its environment. What it prints "
-      "becomes the job's result: as it is if that is one JSON value, else as a string. A result "
-      "may have 1 MiB; of longer output the beginning becomes the result, as a string, and the "
-      "job's log says so. Each line on standard error goes into the job's log, of which the "
-      "first 50 and the last 950 lines are kept.\n\n"
+      "PAWL_ARGS (JSON, unless it is longer than 128 KiB) in its environment. Its standard output "
+      "becomes the job's result: unchanged if it is one JSON value, else as a string. A result "
+      "may have 1 MiB; longer output is cut, stored as a string, and the job's log says so. Each "
+      "line on standard error is added to the job's log, which keeps the first 50 and the last "
+      "950 lines.\n\n"
       "A line \"pawl:progress PERCENT [MESSAGE]\" on standard error reports progress, which "
       "\"pawl show\" prints; the line is not logged.\n\n"
-      "Exit status 0 means success, and 65 discards the job. With any other status the run has "
-      "failed: the job runs again as its policy says, if it has attempts left. 75 differs from "
-      "the others only in the error's type, \"tempfail\" instead of \"exit.N\" (or "
-      "\"signal.KILL\" and so on): with --non-retryable 'exit.*' a job runs again after 75 and "
-      "nothing else.\n\n"
-      "A command runs in a process group of its own. When its time is over, the job is cancelled "
-      "or its lease is lost, everything in that group gets SIGTERM and, after --grace, SIGKILL. "
-      "When the command exits, whatever it left in the group is killed: at once, or, if that "
-      "still holds the command's output, after --grace. When the node itself is killed, kill -9 "
-      "included, its commands are killed with it. Only a process that leaves the group (setsid) "
-      "or runs as another user escapes.\n\n"
-      "SIGTERM, SIGINT and SIGHUP stop the node: it takes no more jobs, lets commands continue "
+      "Exit status 0 means success, and 65 (EX_DATAERR) discards the job. Any other status, or "
+      "death by a signal, is a failure: the job is retried by its policy, if it has attempts "
+      "left. The error's type is \"exit.N\", \"signal.KILL\" and so on, but \"tempfail\" for "
+      "status 75 (EX_TEMPFAIL): with --non-retryable 'exit.*', a job is retried after status 75 "
+      "and not after other statuses.\n\n"
+      "Each command runs in a process group of its own. If it exceeds its time limit, or the job "
+      "is cancelled or its lease lost, the group gets SIGTERM and, after --grace, SIGKILL. When "
+      "the command exits, processes left in the group are killed: at once, or after --grace if "
+      "one still holds the command's output open. If the node itself is killed, even by kill -9, "
+      "its commands are killed too. Only a process that leaves the group (setsid) or runs as "
+      "another user survives.\n\n"
+      "SIGTERM, SIGINT and SIGHUP stop the node: it claims no more jobs, lets commands continue "
       "for --drain, then stops them and gives their jobs back without counting an attempt. A "
-      "second signal kills the commands at once and gives their jobs back; a third does not even "
-      "wait for the store. With --once the exit code is 1 when a run failed, also if the job "
-      "will run again.\n\n"
+      "second signal kills the commands at once and gives their jobs back; a third exits without "
+      "waiting for the store. With --once the exit code is 1 if a run failed, even if the job "
+      "will be retried.\n\n"
       "With --json, a line is printed for each run that ended. The log goes to standard error: "
-      "events of the node and its store, failed runs, and with --verbose all runs and what "
-      "commands write to standard error. On a terminal it is text, elsewhere a JSON object on "
-      "each line, unless --log-format says otherwise. A line has time, level, message and, for a "
-      "run, job_id, type, queue, outcome, attempt, max_attempts, duration_ms and error.\n\n"
-      "With --metrics, the node serves only /metrics and /healthz, with the metric names of "
-      "\"pawl serve\": what this process did, by queue and type, how many handlers run, and how "
-      "long jobs waited and ran. As with \"pawl serve\", /metrics needs a token of scope read if "
-      "there are tokens; without tokens only a loopback address is allowed. A node that uses a "
-      "server (--server) is counted by that server.",
+      "events of the node and its store, failed runs, and with --verbose all runs and the "
+      "commands' standard error. On a terminal it is text, elsewhere a JSON object on each line, "
+      "unless --log-format says otherwise. A line has time, level, message and, for a run, job_id, "
+      "type, queue, outcome, attempt, max_attempts, duration_ms and error.\n\n"
+      "With --metrics, the node serves /metrics and /healthz, with the metric names of \"pawl "
+      "serve\": runs of this process by queue and type, running handlers, and how long jobs "
+      "waited and ran. As with \"pawl serve\", /metrics needs a token of scope read if there are "
+      "tokens; without tokens only a loopback address is allowed. For a node that uses a server "
+      "(--server), that server has the metrics.",
       "pawl work --exec mail.send=./send-mail.sh --exec 'report.build=make report'\n"
       "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
       "pawl work --metrics 127.0.0.1:9100 --exec mail.send=./send-mail.sh\n"
@@ -142,31 +142,31 @@ static const struct prose prose[] = {
       "pawl work --exec 'copy=echo \"pawl:progress 50 half of it\" >&2; sleep 5'\n" },
     { pawl__cli_serve,
       "Serves the Open Job Spec at /ojs/v1, and /health, /ready, /metrics and /openapi.json, and "
-      "does the upkeep that a node does. Prints its address once it is listening. The node's "
-      "name is $HOSTNAME or the host's name, followed by the process id if that name is "
+      "runs the store's maintenance as a node does. Prints its address once it is listening. The "
+      "node's name is $HOSTNAME or the host's name, followed by the process id if that name is "
       "taken.\n\n"
-      "Without tokens it listens on loopback addresses only, and every local client is let in. "
-      "As soon as there is a token (\"pawl token add\"), every request needs one, except for "
-      "health, readiness and the manifest.\n\n"
+      "Without tokens it listens on loopback addresses only, and accepts every local client. As "
+      "soon as there is a token (\"pawl token add\"), every request needs one, except for health, "
+      "readiness and the manifest.\n\n"
       "The log goes to standard error: on a terminal as text, elsewhere as a JSON object on each "
       "line, unless --log-format says otherwise. A line has time, level, message and, for a "
       "request (with --access-log), request_id, method, route, address, token, status, duration_ms "
       "and bytes; path only if the status is 404. It never contains arguments.\n\n"
       "SIGTERM and SIGINT stop it in two phases. For --unready it keeps serving while /readyz "
-      "answers 503; then it takes no more connections and finishes requests under way, for at "
-      "most --drain. Another signal skips to the next phase, and in the last one cuts the "
-      "connections that are left. SIGHUP reloads certificate and key.",
+      "answers 503; then it accepts no more connections and finishes requests in progress, for "
+      "at most --drain. Another signal skips to the next phase, and in the last one closes the "
+      "remaining connections. SIGHUP reloads certificate and key.",
       "pawl serve\n"
       "pawl serve --listen 0.0.0.0:8443 --tls-cert chain.pem --tls-key key.pem --access-log\n" },
     { pawl__cli_token_add,
       "The token is printed once and stored only as a hash. A request with \"Authorization: "
       "Bearer TOKEN\" may do what the token's scopes allow. To replace a token, add a new one, "
-      "distribute it, then revoke the old one. Running servers notice within two seconds.",
+      "distribute it, then revoke the old one. Changes reach running servers within two seconds.",
       "pawl token add --scope submit,read --name web\n"
       "pawl token add --scope work --name workers --expires 90d\n" },
-    { pawl__cli_token_list, "The time of a token's last use is kept to the minute.",
+    { pawl__cli_token_list, "The time of a token's last use is precise to a minute.",
       "pawl token list --json\n" },
-    { pawl__cli_token_revoke, "It stays in the list. Running servers notice within two seconds.",
+    { pawl__cli_token_revoke, "It stays in the list. Running servers refuse it within two seconds.",
       "" },
     { pawl__cli_control,
       "Give ids, or use --all-matching with a filter. With --all-matching it first shows how "
@@ -176,14 +176,14 @@ static const struct prose prose[] = {
       "Only jobs that have ended can be deleted. Give ids, or use --all-matching with a filter.",
       "pawl delete --all-matching --state completed --finished-before 30d --yes\n" },
     { pawl__cli_rerun,
-      "Submits a new job for each id, with the same type, arguments, queue, priority, policies, "
-      "limits, tags and metadata, due now, and prints the new ids. Archived jobs can be rerun "
+      "Submits a new job for each id, due now, with the same type, arguments, queue, priority, "
+      "policies, limits, tags and metadata, and prints the new ids. Archived jobs can be rerun "
       "too. Business keys and unique policies apply as for any submit; idempotency keys are not "
-      "copied. To continue a discarded job with its history, use \"pawl retry\".",
+      "copied. To run a discarded job again and keep its history, use \"pawl retry\".",
       "pawl rerun 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b\n" },
-    { pawl__cli_priority, "Only waiting jobs can be reordered. The priority comes last.",
+    { pawl__cli_priority, "Only the priority of waiting jobs can be changed.",
       "pawl priority 0197f3c2-7a5e-7c31-9d2f-5b8f6f0c1a2b 50\n" },
-    { pawl__cli_stats, "The counts are exact: they are kept in the commits that move the jobs.",
+    { pawl__cli_stats, "The counts are exact: every transaction that moves jobs updates them.",
       "pawl stats --watch 2s\n" },
     { pawl__cli_top,
       "Draws the counts of each state and queue, rates, nodes, the running jobs (the latest "
@@ -192,13 +192,13 @@ static const struct prose prose[] = {
       "heartbeat is no older than 30 seconds. Rates are differences of exact counters between "
       "two updates. It needs a terminal of 60 columns and 15 lines, uses little bandwidth and "
       "barely loads the store.\n\n"
-      "Keys: up, down, j and k choose a row, tab goes to the next list, p pauses or resumes the "
-      "queue or the job, c cancels the job and asks first, r retries the failed job, space "
-      "updates now, ? explains the keys, q quits.\n\n"
+      "Keys: up, down, j and k select a row, tab the next list; p pauses or resumes the queue or "
+      "job, c cancels the job after a confirmation, r retries the failed job; space updates now, "
+      "? shows help, q quits.\n\n"
       "Without a terminal it prints one snapshot; with --json as one object.",
       "pawl top\npawl top --queue mail --interval 5s\n" },
     { pawl__cli_dead_list,
-      "A job is discarded when its attempts are used up or its error is not retryable. Jobs that "
+      "A job is discarded when it has no attempts left or its error is not retryable. Jobs that "
       "were submitted with --dead-letter are marked.",
       "pawl dead\npawl dead --queue mail --finished-after 1d\n" },
     { pawl__cli_dead_retry, "A retried job starts a new series of attempts and keeps its errors.",
@@ -206,46 +206,45 @@ static const struct prose prose[] = {
     { pawl__cli_queue_pause, "A paused queue still accepts jobs, and its running jobs continue.",
       "pawl queue pause mail --reason \"provider is down\"\n" },
     { pawl__cli_queue_delete,
-      "Only a queue without jobs, in whatever state, can be deleted; archived jobs do not count, "
-      "and "
-      "are kept. A job that is submitted to a deleted queue brings it back, not paused.",
+      "Only a queue without jobs can be deleted; archived jobs do not count, and are kept. "
+      "Submitting a job to a deleted queue creates it again, not paused.",
       "pawl delete --all-matching --queue old --yes && pawl queue delete old\n" },
     { pawl__cli_lock_try,
       "Prints the fencing number, which grows with every grant: pass it to the resource that the "
-      "lock protects. Exits with 1 when another owner holds the lock.",
+      "lock protects. Exits with 1 if another owner holds the lock.",
       "pawl lock try nightly --owner \"$HOSTNAME-$$\" --ttl 10m && ./nightly.sh\n"
       "pawl lock release nightly --owner \"$HOSTNAME-$$\"\n" },
     { pawl__cli_lock_run,
-      "Takes the lock, or exits with 1 when another owner holds it; renews it while the command "
-      "runs, and releases it when the command has ended. The environment of the command has the "
+      "Takes the lock, or exits with 1 if another owner holds it; renews it while the command "
+      "runs, and releases it when the command has ended. The command's environment has the "
       "fencing number in PAWL_LOCK_FENCE. The exit code is the command's own, or 128 plus the "
       "number of the signal that ended it. Put \"--\" before a command that has options.\n\n"
-      "If the store is out of reach for so long that the lock is about to expire, the command's "
+      "If the store cannot be reached for so long that the lock is about to expire, the command's "
       "process group gets SIGTERM before another owner can take the lock, and SIGKILL five "
       "seconds later. If the lock is already lost (this process was suspended), the group is "
       "killed at once. The exit code is 1 in both cases. If this process itself is killed, so is "
       "the command's process group.",
       "pawl lock run nightly --ttl 1m -- ./nightly.sh --all\n" },
     { pawl__cli_node_list,
-      "A node is live while its last heartbeat is younger than its lease, draining while its "
-      "last jobs finish, and stale when it has been silent for longer than its lease: other "
-      "nodes then take over its jobs and locks. Stale nodes are listed for a day.",
+      "A node is live while its last heartbeat is younger than its lease, draining while its last "
+      "jobs finish, and stale if its last heartbeat is older than its lease: other nodes then "
+      "take over its jobs and locks. Stale nodes are listed for a day.",
       "pawl node\npawl node show web-1\n" },
     { pawl__cli_migrate,
-      "Other commands refuse a store with an older schema until this has been run.",
+      "Until it has been run, other commands refuse a store with an older schema.",
       "pawl migrate --check\n" },
     { pawl__cli_backup,
       "The copy is complete and consistent, even while other processes write. The file must not "
       "exist. For SQLite only: a store on PostgreSQL is backed up with PostgreSQL's own tools.",
       "pawl backup pawl-copy.db\n" },
     { pawl__cli_check,
-      "Reads the whole store and checks its structure and pawl's own rules. Prints a line for "
-      "each fault; exits with 1 when there are any.",
+      "Reads the whole store and checks its structure and pawl's own invariants. Prints a line for "
+      "each fault; exits with 1 if there is any.",
       "" },
     { pawl__cli_upkeep,
-      "Makes due jobs available, frees jobs whose leases have run out, expires, archives and "
+      "Makes due jobs available, frees jobs whose leases have expired, and expires, archives and "
       "purges jobs, until nothing is left to do. Nodes (\"pawl work\", \"pawl serve\") do this "
-      "by themselves; use this command for a store without nodes.",
+      "continuously; use this command for a store without nodes.",
       "pawl upkeep --archive-after 1d --purge-after 30d\n" },
 };
 

@@ -1,5 +1,5 @@
-/* The commands, as a list. A word may have several rows, one for each second word; the first of
- * them is what the word alone means. */
+/* The list of commands. A word may have several rows, one for each second word; without a second
+ * word, the first row is meant. */
 #ifndef PAWL_CLI_COMMANDS_H
 #define PAWL_CLI_COMMANDS_H
 
@@ -11,24 +11,24 @@ struct pawl__cli;
 
 /* How a command uses the store. */
 enum pawl__cli_store {
-    PAWL__CLI_STORE_NONE,  /* not at all, nor the settings from elsewhere */
-    PAWL__CLI_STORE_READ,  /* it must exist, is read only, and need not be writable */
+    PAWL__CLI_STORE_NONE,  /* not at all; settings from elsewhere are not read either */
+    PAWL__CLI_STORE_READ,  /* it must exist, is only read, and need not be writable */
     PAWL__CLI_STORE_OPEN,  /* it must exist */
-    PAWL__CLI_STORE_CREATE /* it is made when it does not exist */
+    PAWL__CLI_STORE_CREATE /* it is created if it does not exist */
 };
 
-/* function, word, second word, operands, fewest and most of these, store, groups, hidden, summary
- */
+/* function, word, second word, operands, their least and greatest number, store, groups, hidden,
+ * summary */
 #define PAWL__CLI_COMMANDS_BEFORE(X)                                                               \
     X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE, PAWL__CLI_SUBMIT, false,              \
-      "add a job, or many from standard input")                                                    \
+      "submit a job, or many from standard input")                                                 \
     X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "show a job's full history")           \
     X(list, "list", NULL, "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
-      "list jobs, the newest first")                                                               \
+      "list jobs, newest first")                                                                   \
     X(wait, "wait", NULL, "ID...", 1, MANY, READ, PAWL__CLI_WAIT, false,                           \
       "wait until jobs have ended")                                                                \
     X(work, "work", NULL, "", 0, 0, CREATE, PAWL__CLI_WORK | PAWL__CLI_RETENTION | PAWL__CLI_LOG,  \
-      false, "run jobs with commands")                                                             \
+      false, "run jobs as shell commands")                                                         \
     X(serve, "serve", NULL, "", 0, 0, CREATE,                                                      \
       PAWL__CLI_SERVE | PAWL__CLI_LIMITS | PAWL__CLI_RETENTION | PAWL__CLI_LOG, false,             \
       "serve the Open Job Spec over HTTP")
@@ -39,7 +39,7 @@ enum pawl__cli_store {
     X(rerun, "rerun", NULL, "ID...", 1, MANY, OPEN, 0, false,                                      \
       "submit finished jobs again as new ones")                                                    \
     X(priority, "priority", NULL, "ID... N", 2, MANY, OPEN, PAWL__CLI_REASON, false,               \
-      "change the priority of jobs that wait")                                                     \
+      "change the priority of waiting jobs")                                                       \
     X(stats, "stats", NULL, "", 0, 0, READ, PAWL__CLI_STATS, false,                                \
       "count the jobs of each queue and state")                                                    \
     X(top, "top", NULL, "", 0, 0, OPEN, PAWL__CLI_TOP, false,                                      \
@@ -56,13 +56,13 @@ enum pawl__cli_store {
     X(queue_resume, "queue", "resume", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
       "hand out jobs from a queue again")                                                          \
     X(queue_delete, "queue", "delete", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
-      "remove empty queues from the list")                                                         \
+      "delete empty queues")                                                                       \
     X(node_list, "node", "list", "", 0, 0, READ, 0, false, "list the nodes of the store")          \
     X(node_show, "node", "show", "NAME...", 1, MANY, READ, 0, false,                               \
       "show a node and the jobs it is running")                                                    \
     X(lock_list, "lock", "list", "", 0, 0, READ, 0, false, "list the locks")                       \
     X(lock_try, "lock", "try", "NAME", 1, 1, CREATE, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,    \
-      false, "take a lock that is free, or exit 1")                                                \
+      false, "take a lock, or exit with 1 if it is held")                                          \
     X(lock_renew, "lock", "renew", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_TTL | PAWL__CLI_LOCK_OWNER,  \
       false, "extend a lock")                                                                      \
     X(lock_release, "lock", "release", "NAME", 1, 1, OPEN, PAWL__CLI_LOCK_OWNER, false,            \
@@ -81,7 +81,8 @@ enum pawl__cli_store {
     X(check, "check", NULL, "", 0, 0, READ, 0, false, "check the store for damage")                \
     X(upkeep, "upkeep", NULL, "", 0, 0, OPEN, PAWL__CLI_RETENTION, false, "run due maintenance")   \
     X(version, "version", NULL, "", 0, 0, NONE, 0, false, "print the version")                     \
-    X(help, "help", NULL, "[COMMAND]", 0, 2, NONE, 0, false, "explain pawl, or one command")       \
+    X(help, "help", NULL, "[COMMAND]", 0, 2, NONE, 0, false,                                       \
+      "show help for pawl, or for one command")                                                    \
     X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \
     X(doc, "__doc", NULL, "", 0, 0, NONE, 0, true, "print the reference page")                     \
     X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")     \
@@ -112,9 +113,9 @@ extern const size_t pawl__cli_command_count;
 
 /* The row of `word` and `second` (NULL: the word alone); NULL: there is none. */
 const struct pawl__cli_command *pawl__cli_command_find(const char *word, const char *second);
-/* What a person should know beyond the summary; "" when that says it all. */
+/* Help beyond the summary; "": none. */
 const char *pawl__cli_command_details(const struct pawl__cli_command *command);
-/* A line or more to copy, each with a newline; "" when there is none. */
+/* Examples, each a line; "": none. */
 const char *pawl__cli_command_examples(const struct pawl__cli_command *command);
 
 #define X(fn, ...) int pawl__cli_##fn(struct pawl__cli *cli);

@@ -1,5 +1,6 @@
-/* The options of every command and the settings, as lists: the parser, the environment, the
- * configuration file, the help, the man page, the completion and docs/cli.md are made from them. */
+/* The options of all commands and the settings, as lists, from which the parser, the readers of the
+ * environment and the configuration file, the help, the man page, the completion and docs/cli.md
+ * are generated. */
 #ifndef PAWL_CLI_OPTIONS_H
 #define PAWL_CLI_OPTIONS_H
 
@@ -9,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a value looks like. NAME, how it is described */
+/* The kinds of values. NAME, description */
 #define PAWL__CLI_KINDS(X)                                                                         \
     X(FLAG, "true or false (also yes, no, on, off, 1, 0)")                                         \
     X(TEXT, "text, not empty")                                                                     \
     X(QUEUE, "a queue's name")                                                                     \
-    X(TYPE, "a type of job")                                                                       \
+    X(TYPE, "a job type")                                                                          \
     X(STORE, "\"sqlite:PATH\", \"sqlite::memory:\" or \"postgres://...\"")                         \
     X(WAKE, "\"redis://HOST:PORT\", \"redis+unix:///PATH\", \"postgres://...\" or \"none\"")       \
     X(SERVER, "\"http://HOST:PORT\" or \"https://HOST:PORT\"")                                     \
@@ -33,14 +34,14 @@
     X(EXPIRY,                                                                                      \
       "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration after it is due (90s)")   \
     X(EARLIER, "an instant (2030-01-31T08:00:00Z, 2030-01-31 09:00) or a duration ago (90s)")      \
-    X(QUEUE_LIMIT, "a queue, perhaps with the most jobs at a time: mail, mail=4")                  \
-    X(COMMAND, "a type of job and a command: mail.send=./send-mail.sh")                            \
+    X(QUEUE_LIMIT, "a queue, optionally with a limit of concurrent jobs: mail, mail=4")            \
+    X(COMMAND, "a job type and a command: mail.send=./send-mail.sh")                               \
     X(PAIR, "a name and a value: name=value")                                                      \
     X(META, "a JSON object, or name=value")                                                        \
-    X(NAMES, "names with commas between them")                                                     \
-    X(STATES, "states with commas between them")                                                   \
-    X(UNIQUE, "any of type, queue, args, meta, with commas between them")                          \
-    X(SCOPES, "any of read, submit, work, admin, with commas between them")                        \
+    X(NAMES, "comma-separated names")                                                              \
+    X(STATES, "comma-separated states")                                                            \
+    X(UNIQUE, "any of type, queue, args, meta, comma-separated")                                   \
+    X(SCOPES, "any of read, submit, work, admin, comma-separated")                                 \
     X(LOG_LEVEL, "debug, info, warning or error")                                                  \
     X(LOG_FORMAT, "auto, text or json")                                                            \
     X(DURABILITY, "full or relaxed")                                                               \
@@ -52,25 +53,25 @@
 enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
 #undef X
 
-/* Which commands take an option: a command names groups, an option is in one. NAME, title */
+/* Each option is in one group; a command accepts the options of some groups. NAME, title */
 #define PAWL__CLI_GROUPS(X)                                                                        \
     X(SETTING, "Settings")                                                                         \
     X(ALWAYS, "Help")                                                                              \
     X(SUBMIT, "The job")                                                                           \
-    X(FILTER, "Which jobs")                                                                        \
+    X(FILTER, "Filter")                                                                            \
     X(LIST, "The listing")                                                                         \
-    X(BULK, "Many at once")                                                                        \
-    X(REASON, "For the record")                                                                    \
+    X(BULK, "Bulk changes")                                                                        \
+    X(REASON, "Audit")                                                                             \
     X(LOCK_TTL, "The lock")                                                                        \
-    X(LOCK_OWNER, "Whose lock")                                                                    \
+    X(LOCK_OWNER, "The owner")                                                                     \
     X(MIGRATE, "Migration")                                                                        \
     X(RETENTION, "Retention")                                                                      \
     X(LOG, "The log")                                                                              \
     X(STATS, "Statistics")                                                                         \
-    X(WAIT, "The wait")                                                                            \
+    X(WAIT, "Waiting")                                                                             \
     X(WORK, "The node")                                                                            \
     X(SERVE, "The server")                                                                         \
-    X(LIMITS, "Its limits")                                                                        \
+    X(LIMITS, "Limits")                                                                            \
     X(TOKEN, "The token")                                                                          \
     X(TOP, "The view")                                                                             \
     X(QUEUE, "The queue")
@@ -81,18 +82,18 @@ enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
 #define X(name, ...) PAWL__CLI_##name = 1 << PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 #undef X
-/* Whose options the environment and the configuration file set too. */
+/* Groups whose options can also be set in the environment and the configuration file. */
 #define PAWL__CLI_SETTINGS (PAWL__CLI_SETTING | PAWL__CLI_RETENTION | PAWL__CLI_LOG)
 
 /* ID, group, "name", letter or 0, kind, "ARGUMENT", default or NULL, may be repeated, help */
 #define PAWL__CLI_OPTIONS(X)                                                                       \
     X(STORE, SETTING, "store", 's', STORE, "URL", "sqlite:pawl.db", false,                         \
-      "where the jobs are kept")                                                                   \
+      "the store of the jobs")                                                                     \
     X(WAKE, SETTING, "wake", 0, WAKE, "URL", NULL, false,                                          \
       "how processes that share the store wake each other: redis://HOST:PORT, postgres://... "     \
-      "(another route to the store's server), or none; the store's own way when not given")        \
+      "(another route to the store's server), or none (default: through the store)")               \
     X(SERVER, SETTING, "server", 0, SERVER, "URL", NULL, false,                                    \
-      "the server to ask, instead of opening a store here")                                        \
+      "use this server instead of opening a store")                                                \
     X(TOKEN, SETTING, "token", 0, TEXT, "TOKEN", NULL, false,                                      \
       "for a server that requires one; PAWL_TOKEN keeps it out of the process list")               \
     X(CA_FILE, SETTING, "ca-file", 0, FILE, "FILE", NULL, false,                                   \
@@ -103,10 +104,10 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(BUSY_TIMEOUT, SETTING, "busy-timeout", 0, DURATION, "DURATION", "30s", false,                \
       "how long to wait for other processes that use the store")                                   \
     X(ACTOR, SETTING, "actor", 0, TEXT, "NAME", NULL, false,                                       \
-      "who makes the change, for the job's history; the user when not given")                      \
+      "the name recorded in the job's history (default: the user's)")                              \
     X(VOCABULARY, SETTING, "vocabulary", 0, VOCABULARY, "NAME", "pawl", false,                     \
-      "whose names of states to read and print: pawl, ojs, ratchet or marie")                      \
-    X(JSON, SETTING, "json", 0, FLAG, NULL, NULL, false, "print JSON, for programs")               \
+      "the system whose names of states are read and printed: pawl, ojs, ratchet or marie")        \
+    X(JSON, SETTING, "json", 0, FLAG, NULL, NULL, false, "print JSON")                             \
     X(NO_COLOR, SETTING, "no-color", 0, FLAG, NULL, NULL, false,                                   \
       "print without colours; the variable NO_COLOR does the same")                                \
     X(QUIET, SETTING, "quiet", 'q', FLAG, NULL, NULL, false, "print results and errors only")      \
@@ -116,43 +117,41 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "read settings from a file with lines \"name = value\" and # comments")                      \
     X(HELP, ALWAYS, "help", 'h', FLAG, NULL, NULL, false, "explain the command")                   \
     X(VERSION, ALWAYS, "version", 'V', FLAG, NULL, NULL, false, "print the version")               \
-    X(QUEUE, SUBMIT, "queue", 0, QUEUE, "QUEUE", "default", false, "the queue it waits in")        \
+    X(QUEUE, SUBMIT, "queue", 0, QUEUE, "QUEUE", "default", false, "the job's queue")              \
     X(PRIORITY, SUBMIT, "priority", 'p', PRIORITY, "N", "0", false,                                \
       "-100 to 100; higher runs sooner")                                                           \
     X(DELAY, SUBMIT, "delay", 'd', DURATION, "DURATION", NULL, false, "due this long from now")    \
     X(AT, SUBMIT, "at", 0, INSTANT, "INSTANT", NULL, false,                                        \
       "due at this instant; one in the past means now")                                            \
     X(EXPIRES, SUBMIT, "expires", 0, EXPIRY, "WHEN", NULL, false,                                  \
-      "it expires if not started by this instant, or this long after it is due")                   \
+      "expire the job if it has not started by then, or this long after it is due")                \
     X(TIMEOUT, SUBMIT, "timeout", 0, PERIOD, "DURATION", NULL, false,                              \
-      "one run may take this long; no limit when not given")                                       \
+      "time limit of one run (default: none)")                                                     \
     X(LEASE, SUBMIT, "lease", 0, PERIOD, "DURATION", NULL, false,                                  \
-      "how long a worker holds it without a heartbeat, at least 100ms; "                           \
-      "the worker's choice when not given")                                                        \
+      "how long a claim lasts without a heartbeat, at least 100ms (default: the worker decides)")  \
     X(MAX_ATTEMPTS, SUBMIT, "max-attempts", 0, COUNT, "N", "3", false,                             \
-      "runs in total, the first included; 1 means no retries")                                     \
+      "total attempts, including the first; 1 means no retries")                                   \
     X(RETRY_INITIAL, SUBMIT, "retry-initial", 0, PERIOD, "DURATION", "1s", false,                  \
       "the wait after the first failure")                                                          \
     X(RETRY_FACTOR, SUBMIT, "retry-factor", 0, FACTOR, "C", "2", false, "how fast the wait grows") \
     X(RETRY_MAX, SUBMIT, "retry-max", 0, PERIOD, "DURATION", "5m", false,                          \
-      "the longest wait; when not given, at least --retry-initial")                                \
+      "the longest wait; the default is raised to --retry-initial")                                \
     X(RETRY_BACKOFF, SUBMIT, "retry-backoff", 0, BACKOFF, "HOW", "exponential", false,             \
       "how the wait grows: exponential, linear, polynomial, constant or immediate")                \
     X(NO_JITTER, SUBMIT, "no-jitter", 0, FLAG, NULL, NULL, false,                                  \
       "wait exactly that long; otherwise a random 0.5 to 1.5 times as long")                       \
     X(NON_RETRYABLE, SUBMIT, "non-retryable", 0, TEXT, "ERROR", NULL, true,                        \
-      "an error type that ends the job at once; \"auth.*\" means all that begin with \"auth.\"")   \
+      "an error type that is not retried; \"auth.*\" matches all that begin with \"auth.\"")       \
     X(DEAD_LETTER, SUBMIT, "dead-letter", 0, FLAG, NULL, NULL, false,                              \
-      "when its attempts are used up, mark it as a dead letter")                                   \
+      "mark it as a dead letter when no attempts are left")                                        \
     X(KEY, SUBMIT, "key", 'k', TEXT, "KEY", NULL, false,                                           \
-      "idempotency key: a repeat gets the first job back")                                         \
+      "idempotency key: submitting it again returns the first job")                                \
     X(KEY_TTL, SUBMIT, "key-ttl", 0, PERIOD, "DURATION", NULL, false,                              \
-      "how long the key is kept; for ever when not given")                                         \
+      "how long the key is kept (default: for ever)")                                              \
     X(BUSINESS_KEY, SUBMIT, "business-key", 0, TEXT, "KEY", NULL, false,                           \
-      "refused while another job with this key has not ended")                                     \
+      "refuse the job while another with this key has not ended")                                  \
     X(UNIQUE, SUBMIT, "unique", 'u', UNIQUE, "KEYS", NULL, false,                                  \
-      "refused while another job that has it too is the same in type, queue, args or meta, as "    \
-      "listed here")                                                                               \
+      "refuse the job while another unique job has the same type, queue, args or meta, as listed") \
     X(UNIQUE_ARGS, SUBMIT, "unique-args", 0, NAMES, "NAMES", NULL, false,                          \
       "compare only these members of the arguments")                                               \
     X(UNIQUE_META, SUBMIT, "unique-meta", 0, NAMES, "NAMES", NULL, false,                          \
@@ -160,36 +159,36 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(UNIQUE_PERIOD, SUBMIT, "unique-period", 0, PERIOD, "DURATION", NULL, false,                  \
       "compare only with jobs younger than this")                                                  \
     X(UNIQUE_STATES, SUBMIT, "unique-states", 0, STATES, "STATES", NULL, false,                    \
-      "compare with jobs in these states; all that have not ended when not given")                 \
+      "compare only with jobs in these states (default: those that have not ended)")               \
     X(ON_CONFLICT, SUBMIT, "on-conflict", 0, CONFLICT, "WHAT", "reject", false,                    \
-      "when there is such a job: reject, replace, replace_except_schedule or ignore")              \
+      "if there is such a job: reject, replace, replace_except_schedule or ignore")                \
     X(META, SUBMIT, "meta", 'm', META, "JSON|NAME=VALUE", NULL, true, "data about the job")        \
-    X(TAG, SUBMIT, "tag", 't', TEXT, "TAG", NULL, true, "a label to find it by")                   \
-    X(ID, SUBMIT, "id", 0, UUID, "UUID", NULL, false, "its id; a fresh one when not given")        \
+    X(TAG, SUBMIT, "tag", 't', TEXT, "TAG", NULL, true, "a label to search for")                   \
+    X(ID, SUBMIT, "id", 0, UUID, "UUID", NULL, false, "the job's id (default: generated)")         \
     X(PENDING, SUBMIT, "pending", 0, FLAG, NULL, NULL, false, "hold it until \"pawl activate\"")   \
     X(KEEP, SUBMIT, "keep", 0, PERIOD, "DURATION", NULL, false,                                    \
       "keep the record at least this long after it ended")                                         \
-    X(PRINCIPAL, SUBMIT, "principal", 0, TEXT, "NAME", NULL, false, "on whose behalf it runs")     \
+    X(PRINCIPAL, SUBMIT, "principal", 0, TEXT, "NAME", NULL, false, "the principal it runs for")   \
     X(TRACE, SUBMIT, "trace", 0, TEXT, "ID", NULL, false, "the trace it belongs to")               \
     X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
-      "when it should be done; its priority rises as this approaches")                             \
-    X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "when it must be done")         \
+      "soft deadline; the job moves forward as it approaches")                                     \
+    X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "hard deadline")                \
     X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
-      "refuse lines with members that pawl does not know, instead of storing and reporting them")  \
+      "refuse lines with unknown members, instead of storing and reporting these")                 \
     X(CREATE, QUEUE, "create", 0, FLAG, NULL, NULL, false,                                         \
-      "make a queue that does not exist yet, already paused")                                      \
+      "create queues that do not exist, paused")                                                   \
     X(F_STATE, FILTER, "state", 0, STATES, "STATES", NULL, true, "in one of these states")         \
     X(F_QUEUE, FILTER, "queue", 0, QUEUE, "QUEUE", NULL, true, "in this queue")                    \
     X(F_TYPE, FILTER, "type", 0, TYPE, "TYPE", NULL, true,                                         \
-      "of this type; \"mail.*\" means the types that begin with \"mail.\"")                        \
+      "of this type; \"mail.*\" matches types that begin with \"mail.\"")                          \
     X(F_TAG, FILTER, "tag", 't', TEXT, "TAG", NULL, true, "with this tag")                         \
     X(F_BUSINESS_KEY, FILTER, "business-key", 0, TEXT, "KEY", NULL, false,                         \
       "with this business key")                                                                    \
     X(F_KEY, FILTER, "key", 'k', TEXT, "KEY", NULL, false, "with this idempotency key")            \
     X(F_PRINCIPAL, FILTER, "principal", 0, TEXT, "NAME", NULL, false,                              \
       "on behalf of this principal")                                                               \
-    X(F_WORKER, FILTER, "worker", 0, TEXT, "NAME", NULL, false, "held last by this worker")        \
-    X(F_TRACE, FILTER, "trace", 0, TEXT, "ID", NULL, false, "of this trace")                       \
+    X(F_WORKER, FILTER, "worker", 0, TEXT, "NAME", NULL, false, "last claimed by this worker")     \
+    X(F_TRACE, FILTER, "trace", 0, TEXT, "ID", NULL, false, "with this trace id")                  \
     X(F_META, FILTER, "meta", 'm', PAIR, "NAME=VALUE", NULL, false,                                \
       "whose meta has this member with this value")                                                \
     X(F_PRIORITY, FILTER, "priority", 'p', RANGE, "N|N..M", NULL, false,                           \
@@ -205,39 +204,39 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(F_FINISHED_BEFORE, FILTER, "finished-before", 0, EARLIER, "WHEN", NULL, false,               \
       "ended before")                                                                              \
     X(F_DEAD, FILTER, "dead", 0, FLAG, NULL, NULL, false, "marked as dead letters")                \
-    X(F_ARCHIVED, FILTER, "archived", 0, FLAG, NULL, NULL, false, "look in the archive too")       \
+    X(F_ARCHIVED, FILTER, "archived", 0, FLAG, NULL, NULL, false, "include archived jobs")         \
     X(LIMIT, LIST, "limit", 'n', COUNT, "N", "50", false, "show at most this many")                \
-    X(ALL, LIST, "all", 'a', FLAG, NULL, NULL, false, "show all, however many")                    \
+    X(ALL, LIST, "all", 'a', FLAG, NULL, NULL, false, "show all of them")                          \
     X(OLDEST_FIRST, LIST, "oldest-first", 0, FLAG, NULL, NULL, false,                              \
-      "the oldest first; otherwise the newest")                                                    \
+      "oldest first, instead of newest first")                                                     \
     X(CURSOR, LIST, "cursor", 0, TEXT, "CURSOR", NULL, false, "continue where a listing ended")    \
-    X(COUNT, LIST, "count", 'c', FLAG, NULL, NULL, false, "only count them")                       \
+    X(COUNT, LIST, "count", 'c', FLAG, NULL, NULL, false, "print only their number")               \
     X(JSONL, LIST, "jsonl", 0, FLAG, NULL, NULL, false,                                            \
       "print JSON Lines, an object for each job")                                                  \
     X(PAGED, LIST, "paged", 0, FLAG, NULL, NULL, false,                                            \
-      "print one JSON object: \"jobs\" and, when there are more, \"next\" for --cursor")           \
+      "print one JSON object: \"jobs\" and, if there are more, \"next\" for --cursor")             \
     X(ALL_MATCHING, BULK, "all-matching", 0, FLAG, NULL, NULL, false,                              \
-      "every job that matches the filter, instead of ids")                                         \
-    X(YES, BULK, "yes", 'y', FLAG, NULL, NULL, false, "do not ask")                                \
-    X(REASON, REASON, "reason", 'r', TEXT, "TEXT", NULL, false, "why; kept in the job's history")  \
-    X(TTL, LOCK_TTL, "ttl", 0, PERIOD, "DURATION", "30s", false, "for this long")                  \
+      "change all jobs that match the filter")                                                     \
+    X(YES, BULK, "yes", 'y', FLAG, NULL, NULL, false, "do not ask for confirmation")               \
+    X(REASON, REASON, "reason", 'r', TEXT, "TEXT", NULL, false, "recorded in the job's history")   \
+    X(TTL, LOCK_TTL, "ttl", 0, PERIOD, "DURATION", "30s", false, "how long the lock lasts")        \
     X(OWNER, LOCK_OWNER, "owner", 0, TEXT, "NAME", NULL, false,                                    \
-      "who takes, renews or releases it; required, and must be unique per contender")              \
+      "name of the owner; required, and must be unique per contender")                             \
     X(CHECK, MIGRATE, "check", 0, FLAG, NULL, NULL, false,                                         \
-      "only report; exit 1 when there is something to do")                                         \
+      "only report; exit with 1 if a migration is needed")                                         \
     X(ARCHIVE_AFTER, RETENTION, "archive-after", 0, AGE, "DURATION", "7d", false,                  \
       "archive jobs this long after they ended; or never")                                         \
     X(PURGE_AFTER, RETENTION, "purge-after", 0, AGE, "DURATION", "90d", false,                     \
       "delete archived jobs this long after they ended; or never")                                 \
     X(LOG_FORMAT, LOG, "log-format", 0, LOG_FORMAT, "FORMAT", "auto", false,                       \
-      "how lines of the log are written: text for people, or json, an object on each line; auto "  \
-      "means text on a terminal and json elsewhere")                                               \
+      "format of the log: text, or json with an object on each line; auto means text on a "        \
+      "terminal and json elsewhere")                                                               \
     X(LOG_LEVEL, LOG, "log-level", 0, LOG_LEVEL, "LEVEL", "info", false,                           \
-      "the least that is logged: debug, info, warning or error")                                   \
+      "lowest level that is logged: debug, info, warning or error")                                \
     X(WATCH, STATS, "watch", 'w', PERIOD, "DURATION", NULL, false,                                 \
-      "show them again at this interval, until interrupted")                                       \
+      "print them again at this interval, until interrupted")                                      \
     X(WAIT_TIMEOUT, WAIT, "timeout", 0, DURATION, "DURATION", NULL, false,                         \
-      "wait no longer than this, then exit with 124; 0s only looks")                               \
+      "wait no longer than this, then exit with 124; 0s checks once")                              \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
       "time between updates; at least 100ms")                                                      \
     X(TOP_QUEUE, TOP, "queue", 0, QUEUE, "QUEUE", NULL, true, "only this queue and its jobs")      \
@@ -247,91 +246,92 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "serve TLS with this certificate and its chain; PEM, reloaded on SIGHUP")                    \
     X(TLS_KEY, SERVE, "tls-key", 0, FILE, "FILE", NULL, false, "its private key; PEM")             \
     X(CORS_ORIGIN, SERVE, "cors-origin", 0, TEXT, "ORIGIN", NULL, false,                           \
-      "let pages from this origin use the server: https://jobs.example.com, or * for any")         \
+      "allow pages from this origin: https://jobs.example.com, or * for any")                      \
     X(ALLOW_HOST, SERVE, "allow-host", 0, TEXT, "NAME", NULL, true,                                \
       "a name that clients may use for the server; needed only without tokens, where names other " \
       "than localhost and the address it listens on are refused")                                  \
     X(ACCESS_LOG, SERVE, "access-log", 0, FLAG, NULL, NULL, false, "log every request")            \
     X(S_DRAIN, SERVE, "drain", 0, DURATION, "DURATION", "30s", false,                              \
-      "how long requests under way may take once the server stops")                                \
+      "time for requests in progress when the server stops")                                       \
     X(UNREADY, SERVE, "unready", 0, DURATION, "DURATION", "0s", false,                             \
       "before that, how long to keep serving while /readyz answers 503")                           \
     X(TEST_MODE, SERVE, "test-mode", 0, FLAG, NULL, NULL, false,                                   \
-      "allow what only tests should do: reset, test directives")                                   \
+      "enable requests for tests: reset, test directives")                                         \
     X(HEADER_BYTES_MAX, LIMITS, "header-bytes-max", 0, BYTES, "BYTES", "16KiB", false,             \
       "request line and headers together")                                                         \
     X(BODY_BYTES_MAX, LIMITS, "body-bytes-max", 0, BYTES, "BYTES", "10MiB", false,                 \
       "a request's body")                                                                          \
     X(BODIES_BYTES_MAX, LIMITS, "bodies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,            \
-      "of all bodies under way together")                                                          \
+      "all bodies being received together")                                                        \
     X(REPLY_BYTES_MAX, LIMITS, "reply-bytes-max", 0, BYTES, "BYTES", "16MiB", false,               \
-      "of arguments in one reply; a longer job comes alone")                                       \
+      "arguments in one reply; a longer job is returned alone")                                    \
     X(REPLIES_BYTES_MAX, LIMITS, "replies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,          \
-      "of all large replies under way together")                                                   \
+      "all large replies being sent together")                                                     \
     X(CONNECTIONS_MAX, LIMITS, "connections-max", 0, COUNT, "N", "10000", false,                   \
       "connections in all")                                                                        \
     X(CONNECTIONS_PER_ADDRESS_MAX, LIMITS, "connections-per-address-max", 0, COUNT, "N", "4000",   \
       false, "connections from one address")                                                       \
     X(HEADER_TIMEOUT, LIMITS, "header-timeout", 0, PERIOD, "DURATION", "10s", false,               \
-      "for the head of a request to arrive")                                                       \
+      "time to receive the head of a request")                                                     \
     X(BODY_TIMEOUT, LIMITS, "body-timeout", 0, PERIOD, "DURATION", "30s", false,                   \
-      "for the body of a request to arrive")                                                       \
+      "time to receive the body of a request")                                                     \
     X(IDLE_TIMEOUT, LIMITS, "idle-timeout", 0, PERIOD, "DURATION", "75s", false,                   \
-      "between two requests of a connection")                                                      \
+      "time between two requests of a connection")                                                 \
     X(WRITE_TIMEOUT, LIMITS, "write-timeout", 0, PERIOD, "DURATION", "30s", false,                 \
-      "for a client to take its reply")                                                            \
+      "time for a client to receive its reply")                                                    \
     X(PIPELINE_BYTES_MAX, LIMITS, "pipeline-bytes-max", 0, BYTES, "BYTES", "64KiB", false,         \
-      "of further requests while one is answered, and of replies that are not taken")              \
+      "pipelined requests and unsent replies of a connection")                                     \
     X(STREAM_BYTES_MAX, LIMITS, "stream-bytes-max", 0, BYTES, "BYTES", "256KiB", false,            \
-      "that a stream's reader may lag behind")                                                     \
+      "how far a stream's reader may lag behind")                                                  \
     X(STREAMS_BYTES_MAX, LIMITS, "streams-bytes-max", 0, BYTES, "BYTES", "64MiB", false,           \
-      "that all streams' readers together may lag behind")                                         \
+      "how far all streams' readers together may lag behind")                                      \
     X(EVENTS_MAX, LIMITS, "events-max", 0, COUNT, "N", "100000", false,                            \
       "events kept for later readers")                                                             \
     X(EVENTS_BYTES_MAX, LIMITS, "events-bytes-max", 0, BYTES, "BYTES", "64MiB", false,             \
-      "of what workers say in those events")                                                       \
+      "texts of workers in those events")                                                          \
     X(FETCH_COUNT_MAX, LIMITS, "fetch-count-max", 0, COUNT, "N", "1000", false,                    \
       "jobs in one fetch")                                                                         \
     X(FETCH_WAIT_MAX, LIMITS, "fetch-wait-max", 0, PERIOD, "DURATION", "60s", false,               \
-      "that a fetch may wait")                                                                     \
+      "longest wait of a fetch")                                                                   \
     X(JSON_DEPTH_MAX, LIMITS, "json-depth-max", 0, COUNT, "N", "32", false,                        \
-      "levels of JSON within JSON; at most 32")                                                    \
+      "levels of nested JSON; at most 32")                                                         \
     X(PAGE_SIZE_MAX, LIMITS, "page-size-max", 0, COUNT, "N", "200", false,                         \
       "jobs on one page of a list")                                                                \
     X(SCOPE, TOKEN, "scope", 0, SCOPES, "SCOPES", NULL, true,                                      \
-      "what its bearer may do: read, submit, work, admin; admin means everything")                 \
+      "what the token allows: read, submit, work, admin; admin includes the others")               \
     X(T_NAME, TOKEN, "name", 0, TEXT, "NAME", NULL, false,                                         \
-      "who gets it; shown in jobs' histories")                                                     \
+      "name of the user or program; shown in jobs' histories")                                     \
     X(T_EXPIRES, TOKEN, "expires", 0, LATER, "WHEN", NULL, false,                                  \
-      "no longer valid from then on, or this long from now; never when not given")                 \
+      "invalid from then on, or this long from now (default: never)")                              \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
-      "run jobs of this type with this shell command; \"mail.*\" means the types that begin with " \
-      "\"mail.\", \"*\" all; the longest name that fits counts, and what none fits is not run")    \
+      "run jobs of this type with this shell command; \"mail.*\" matches types that begin with "   \
+      "\"mail.\", \"*\" all types; the longest match applies, and jobs that nothing matches are "  \
+      "not claimed")                                                                               \
     X(W_QUEUE, WORK, "queue", 0, QUEUE_LIMIT, "QUEUE[=N]", NULL, true,                             \
-      "take jobs from this queue, at most N at a time, before those named after it; \"default\" "  \
-      "when none is named")                                                                        \
+      "claim jobs from this queue, at most N at a time; earlier queues come first (default: "      \
+      "\"default\")")                                                                              \
     X(WORKERS, WORK, "workers", 0, COUNT, "N", NULL, false,                                        \
-      "run this many jobs at a time; as many as there are processors when not given")              \
+      "run this many jobs at a time (default: the number of processors)")                          \
     X(NAME, WORK, "name", 0, TEXT, "NODE", NULL, false,                                            \
-      "the node's name, refused while a live node has it; when not given, "                        \
-      "HOSTNAME or the host's name, followed by the process id if that is taken")                  \
+      "the node's name, refused while a live node has it (default: HOSTNAME or the host's name, "  \
+      "followed by the process id if that is taken)")                                              \
     X(W_LEASE, WORK, "lease", 0, PERIOD, "DURATION", "30s", false,                                 \
       "after this long without a heartbeat, at least 100ms, other nodes run its jobs again")       \
     X(CLAIM_BYTES_MAX, WORK, "claim-bytes-max", 0, BYTES, "BYTES", "16MiB", false,                 \
-      "arguments of claimed jobs that are kept in memory until they run; those beyond it are "     \
-      "read when their job starts")                                                                \
+      "limit for arguments of claimed jobs in memory; further arguments are read when their job "  \
+      "starts")                                                                                    \
     X(DRAIN, WORK, "drain", 0, DURATION, "DURATION", "10s", false,                                 \
-      "how long jobs may continue once the node is asked to stop")                                 \
+      "how long jobs may continue when the node stops")                                            \
     X(GRACE, WORK, "grace", 0, DURATION, "DURATION", "5s", false,                                  \
-      "how long a command that was told to stop has before it is killed")                          \
+      "time between SIGTERM and SIGKILL for a command")                                            \
     X(METRICS, WORK, "metrics", 0, TEXT, "ADDRESS:PORT", NULL, false,                              \
-      "serve the node's own metrics at /metrics there, for Prometheus, and /healthz; port 0 "      \
-      "means "                                                                                     \
-      "any that is free")                                                                          \
+      "serve the node's metrics there, at /metrics for Prometheus, and /healthz; port 0 means "    \
+      "any "                                                                                       \
+      "free port")                                                                                 \
     X(ONCE, WORK, "once", 0, FLAG, NULL, NULL, false,                                              \
-      "exit when there is nothing left to run now; with 1 if a run failed")                        \
+      "exit when no job is left to run now; with 1 if a run failed")                               \
     X(VERBOSE, WORK, "verbose", 'v', FLAG, NULL, NULL, false,                                      \
-      "print what commands write to standard error, and how every run ended")
+      "log the standard error of commands, and the end of every run")
 
 #define X(id, ...) PAWL__CLI_OPT_##id,
 enum pawl__cli_option_id { PAWL__CLI_OPTIONS(X) PAWL__CLI_OPT_END };
@@ -360,11 +360,11 @@ void pawl__cli_option_env(const struct pawl__cli_option *option, char out[PAWL__
 
 /* ---- kinds ---- */
 
-/* How values of a kind are described. */
+/* The description of a kind. */
 const char *pawl__cli_kind_form(enum pawl__cli_kind kind);
-/* The words that a value may be (or be a list of); NULL when there is no such list. */
+/* The words of which a value is one (or a list); NULL: any text. */
 const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind);
-/* Whether a value is a list with commas between. */
+/* Whether a value is a comma-separated list. */
 bool pawl__cli_kind_is_list(enum pawl__cli_kind kind);
 
 /* A value of an option, as its kind has it: a FLAG is a flag, a FACTOR real, a UUID an id, a RANGE

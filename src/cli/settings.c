@@ -219,5 +219,5 @@ int pawl__cli_settings(struct pawl__cli *cli, char **environ_given)
     if (!code) code = check_place(cli, "the environment names");
     if (!code) code = read_config(cli);
     if (!code) code = check_place(cli, "the configuration names");
-    return code ? code : pawl__cli_settle(cli);
+    return code ? code : pawl__cli_set_place(cli);
 }

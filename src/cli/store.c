@@ -38,7 +38,7 @@ static bool needs_store(const struct pawl__cli_command *command)
     return false;
 }
 
-int pawl__cli_settle(struct pawl__cli *cli)
+int pawl__cli_set_place(struct pawl__cli *cli)
 {
     const struct pawl__cli_command *command = cli->command;
     const char *server = pawl__cli_text(cli, PAWL__CLI_OPT_SERVER);

@@ -92,7 +92,7 @@ def every_command_explains_itself(box):
     text = box.ok("dead", "--help").out  # what its three have in common is said once
     equal((text.count("--queue QUEUE"), text.count("--reason TEXT")), (1, 1))
     for part in ("pawl dead [list] ", "pawl dead retry ", "pawl dead delete ", "The listing (list)",
-                 "Many at once (retry, delete)", "pawl dead retry --all-matching"):
+                 "Bulk changes (retry, delete)", "pawl dead retry --all-matching"):
         has(text, part)
     has(box.ok("dead", "retry", "--help").out, "Many at once\n")
 
