@@ -67,13 +67,37 @@ static bool plan_lanes(struct pawl__claim *claim)
     return true;
 }
 
-size_t pawl__claim_lanes(const struct pawl__claim *claim, size_t first)
+/* How many lanes, from `first` on, are of the same queue. */
+static size_t lanes_of_queue(const struct pawl__claim *claim, size_t first)
 {
     size_t end = first;
     while (end < claim->lane_count && claim->lanes[end].turn == claim->lanes[first].turn) {
         end++;
     }
     return end - first;
+}
+
+size_t pawl__claim_count(const struct pawl__claim *claim)
+{
+    return claim->op->claim.job_count - claim->first + claim->set->scanned_count;
+}
+
+size_t pawl__claim_room(const struct pawl__claim *claim)
+{
+    if (claim->full || claim->set->failed) return 0;
+    return claim->wanted - pawl__claim_count(claim);
+}
+
+enum pawl_err pawl__claim_scan(struct pawl__claim *claim, pawl__scan_lanes_fn *scan_lanes,
+                               void *scan)
+{
+    enum pawl_err err = PAWL_OK;
+    size_t count;
+    for (size_t at = 0; !err && at < claim->lane_count && pawl__claim_room(claim); at += count) {
+        count = lanes_of_queue(claim, at);
+        err = scan_lanes(scan, &claim->lanes[at], count);
+    }
+    return err;
 }
 
 static struct pawl__claim_lane *lane_of(const struct pawl__claim *claim, uint32_t at)

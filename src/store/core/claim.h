@@ -58,8 +58,15 @@ struct pawl__claim {
 
 /* ---- for scans ---- */
 
-/* How many lanes, from `first` on, are of the same queue. */
-size_t pawl__claim_lanes(const struct pawl__claim *claim, size_t first);
+/* Finds jobs in lanes of one queue. */
+typedef enum pawl_err pawl__scan_lanes_fn(void *scan, struct pawl__claim_lane *lanes, size_t count);
+/* Calls `scan_lanes` for one queue after the other, while the scan may find more jobs. */
+PAWL_MUST_CHECK enum pawl_err pawl__claim_scan(struct pawl__claim *claim,
+                                               pawl__scan_lanes_fn *scan_lanes, void *scan);
+/* How many jobs the scan has found so far, those included that it gave; and how many more it may
+ * find. */
+size_t pawl__claim_count(const struct pawl__claim *claim);
+size_t pawl__claim_room(const struct pawl__claim *claim);
 /* The next job that is ready, whose arguments are so long. */
 void pawl__claim_found(struct pawl__claim *claim, struct pawl_job_id id, int64_t args_bytes);
 

@@ -26,59 +26,63 @@ struct pawl__backend {
     int unsettled;
 };
 
-static bool is_ready(struct pawl__backend *b, struct pawl__claim *claim, size_t lane, size_t i)
+struct scan {
+    struct pawl__backend *b;
+    struct pawl__claim *claim;
+    bool gives;
+};
+
+static bool is_ready(const struct scan *scan, const struct pawl__claim_lane *lane, size_t i)
 {
-    const struct pawl__row *row = &b->jobs[i].row;
-    if (row->lane != claim->lanes[lane].at || row->state != PAWL_STATE_AVAILABLE) return false;
-    claim->passed_over |= b->jobs[i].held;
-    return !b->jobs[i].held;
+    const struct pawl__row *row = &scan->b->jobs[i].row;
+    if (row->lane != lane->at || row->state != PAWL_STATE_AVAILABLE) return false;
+    scan->claim->passed_over |= scan->b->jobs[i].held;
+    return !scan->b->jobs[i].held;
 }
 
-/* The queues of these tests have one lane each, and jobs are put in order of rank. */
-static enum pawl_err scan_ready(struct pawl__backend *b, struct pawl__claim *claim)
-{
-    size_t found = 0;
-    b->scans++;
-    for (size_t lane = 0; lane < claim->lane_count; lane++) {
-        for (size_t i = 0; i < b->count && found < claim->wanted; i++) {
-            if (!is_ready(b, claim, lane, i)) continue;
-            pawl__claim_found(claim, b->jobs[i].row.id, b->jobs[i].bytes);
-            found++;
-        }
-    }
-    return PAWL_OK;
-}
-
-static void give(struct pawl__backend *b, struct pawl__claim *claim, size_t lane, size_t i)
+static void give(struct pawl__backend *b, struct pawl__claim *claim, struct pawl__claim_lane *lane,
+                 size_t i)
 {
     struct pawl__row *row = &b->jobs[i].row;
     struct pawl__claim_stand stand = { .order = { .rank = row->rank, .seat = row->id },
                                        .run = row->run + 1,
                                        .lease_until_ms = pawl__claim_lease(claim, &b->jobs[i].job),
                                        .args_bytes = b->jobs[i].bytes };
-    assert_non_null(pawl__claim_give(claim, &claim->lanes[lane], &b->jobs[i].job, &stand));
+    assert_non_null(pawl__claim_give(claim, lane, &b->jobs[i].job, &stand));
     row->state = PAWL_STATE_ACTIVE;
     row->run++;
+}
+
+/* The queues of these tests have one lane each, and jobs are put in order of rank. */
+static enum pawl_err scan_lanes(void *ctx, struct pawl__claim_lane *lanes, size_t count)
+{
+    const struct scan *scan = ctx;
+    struct pawl__backend *b = scan->b;
+    assert_int_equal(count, 1);
+    for (size_t i = 0; i < b->count && pawl__claim_room(scan->claim); i++) {
+        const struct pawl__row *row = &b->jobs[i].row;
+        if (!is_ready(scan, lanes, i)) continue;
+        if (!scan->gives || row->ties || pawl__claim_expired(scan->claim, row->expires_at_ms)) {
+            pawl__claim_found(scan->claim, row->id, b->jobs[i].bytes);
+        } else {
+            give(b, scan->claim, lanes, i);
+        }
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err scan_ready(struct pawl__backend *b, struct pawl__claim *claim)
+{
+    b->scans++;
+    return pawl__claim_scan(claim, scan_lanes, &(struct scan){ .b = b, .claim = claim });
 }
 
 /* As a server does it: plain jobs by one statement, whatever lies between them. */
 static enum pawl_err claim_plain(struct pawl__backend *b, struct pawl__claim *claim)
 {
-    size_t found = 0;
     b->scans++;
-    for (size_t lane = 0; lane < claim->lane_count; lane++) {
-        for (size_t i = 0; i < b->count && found < claim->wanted; i++) {
-            const struct pawl__row *row = &b->jobs[i].row;
-            if (!is_ready(b, claim, lane, i)) continue;
-            found++;
-            if (row->ties || pawl__claim_expired(claim, row->expires_at_ms)) {
-                pawl__claim_found(claim, row->id, b->jobs[i].bytes);
-            } else {
-                give(b, claim, lane, i);
-            }
-        }
-    }
-    return PAWL_OK;
+    return pawl__claim_scan(claim, scan_lanes,
+                            &(struct scan){ .b = b, .claim = claim, .gives = true });
 }
 
 static size_t index_of(struct pawl__backend *b, struct pawl_job_id id)

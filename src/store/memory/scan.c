@@ -23,41 +23,42 @@ static bool is_better(const struct pawl__mem_row *a, const struct pawl__mem_row 
     return memcmp(&left->seat, &right->seat, sizeof left->seat) < 0;
 }
 
+struct scan {
+    struct pawl__backend *mem;
+    struct pawl__claim *claim;
+};
+
 /* The lanes of one queue, each of which is in order, merged. */
-static void merge_lanes(const struct pawl__mem_index *index, struct pawl__claim *claim,
-                        const struct pawl__mem_row **heads, const struct pawl__claim_lane *lanes,
-                        size_t count)
+static enum pawl_err merge_lanes(void *ctx, struct pawl__claim_lane *lanes, size_t count)
 {
-    while (claim->set->scanned_count < claim->wanted) {
+    struct scan *scan = ctx;
+    struct pawl__claim *claim = scan->claim;
+    struct pawl__backend *mem = scan->mem;
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_JOB, PAWL__MEM_JOB_READY);
+    const struct pawl__mem_row **heads = pawl__arena_alloc(&mem->set.arena, count * sizeof(*heads));
+    if (!heads) return pawl__fail_nomem(mem->set.diag);
+    for (size_t i = 0; i < count; i++) {
+        const struct pawl__mem_job first = { .lane = lanes[i].at, .rank = INT64_MIN };
+        heads[i] =
+            in_lane(pawl__mem_from(index, &(struct pawl__mem_row){ .data = &first }), lanes[i].at);
+    }
+    while (pawl__claim_room(claim)) {
         size_t best = count;
         for (size_t i = 0; i < count; i++) {
             if (heads[i] && (best == count || is_better(heads[i], heads[best]))) best = i;
         }
-        if (best == count || claim->set->failed) return;
+        if (best == count) break;
         const struct pawl__mem_row *row = heads[best];
         pawl__claim_found(claim, row->of, (int64_t)pawl__mem_job_of(row)->args.len);
         heads[best] = in_lane(pawl__mem_after(index, row), lanes[best].at);
     }
+    return PAWL_OK;
 }
 
 enum pawl_err pawl__mem_scan_ready(struct pawl__backend *mem, struct pawl__claim *claim)
 {
-    const struct pawl__mem_index *index =
-        pawl__mem_index_of(mem, PAWL__MEM_JOB, PAWL__MEM_JOB_READY);
-    const struct pawl__mem_row **heads =
-        pawl__arena_alloc(&mem->set.arena, (claim->lane_count + 1) * sizeof(*heads));
-    if (!heads) return pawl__fail_nomem(mem->set.diag);
-    for (size_t i = 0; i < claim->lane_count; i++) {
-        const struct pawl__mem_job first = { .lane = claim->lanes[i].at, .rank = INT64_MIN };
-        heads[i] = in_lane(pawl__mem_from(index, &(struct pawl__mem_row){ .data = &first }),
-                           claim->lanes[i].at);
-    }
-    size_t count;
-    for (size_t at = 0; at < claim->lane_count; at += count) {
-        count = pawl__claim_lanes(claim, at);
-        merge_lanes(index, claim, heads + at, claim->lanes + at, count);
-    }
-    return PAWL_OK;
+    return pawl__claim_scan(claim, merge_lanes, &(struct scan){ .mem = mem, .claim = claim });
 }
 
 /* ---- jobs that are due ---- */

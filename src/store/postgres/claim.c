@@ -31,17 +31,11 @@ struct scan {
     struct pawl__pg_ready ready;
 };
 
-/* How many were found so far. */
-static size_t found(const struct scan *scan)
-{
-    return scan->claim->op->claim.job_count - scan->claim->first + scan->claim->set->scanned_count;
-}
-
 /* How many more may be found that have not expired. */
 static size_t givable(const struct scan *scan)
 {
-    size_t room = scan->claim->wanted - found(scan);
-    size_t good = scan->claim->givable - (found(scan) - scan->expired);
+    size_t room = pawl__claim_room(scan->claim);
+    size_t good = scan->claim->givable - (pawl__claim_count(scan->claim) - scan->expired);
     return good < room ? good : room;
 }
 
@@ -231,11 +225,12 @@ static enum pawl_err find_held(struct scan *scan, const PGresult *held)
     struct turn *turns;
     enum pawl_err err = sort_rows(scan, held, HELD_RANK, HELD_ID, &turns);
     for (int i = 0; !err && i < PQntuples(held); i++) {
-        size_t before = found(scan);
+        size_t before = pawl__claim_count(scan->claim);
         pawl__claim_found(scan->claim, turns[i].pick->id,
                           pawl__pg_int(held, turns[i].at, HELD_BYTES));
         bool expired = pawl__pg_bool(held, turns[i].at, HELD_EXPIRED);
-        scan->expired += expired ? found(scan) - before : 0; // it may be listed twice
+        // it may be listed twice
+        scan->expired += expired ? pawl__claim_count(scan->claim) - before : 0;
         struct pawl__row *row = pawl__set_find(scan->claim->set, turns[i].pick->id);
         if (row) row->own.b[PAWL__PG_OFF_ROLL] = true;
     }
@@ -260,7 +255,7 @@ static enum pawl_err look_at_left(struct scan *scan)
 /* How many to pick next: as many as can be given, and the expired ones before them. */
 static enum pawl_err look_ahead(struct scan *scan, size_t *picks)
 {
-    size_t wanted = scan->claim->wanted - found(scan);
+    size_t wanted = pawl__claim_room(scan->claim);
     *picks = givable(scan);
     if (wanted == *picks) return PAWL_OK;
     return pawl__pg_ready_ahead(&scan->ready, wanted, *picks, picks);
@@ -276,10 +271,12 @@ static enum pawl_err pick(struct scan *scan, bool *more)
     return err;
 }
 
-static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
+static enum pawl_err scan_lanes(void *ctx, struct pawl__claim_lane *lanes, size_t count)
 {
+    struct scan *scan = ctx;
     struct pawl__pg_ready *ready = &scan->ready;
     bool more = true;
+    if (!givable(scan)) return PAWL_OK;
     enum pawl_err err = pawl__pg_ready_open(ready, lanes, count);
     while (!err && more && givable(scan)) {
         err = pick(scan, &more);
@@ -288,18 +285,6 @@ static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lane
         if (!err) err = look_at_left(scan);
     }
     if (!err) pawl__pg_ready_strike(ready);
-    return err;
-}
-
-static enum pawl_err scan_queues(struct scan *scan)
-{
-    struct pawl__claim *claim = scan->claim;
-    enum pawl_err err = pawl__pg_rolls_flush(scan->pg);
-    size_t count;
-    for (size_t at = 0; !err && at < claim->lane_count && givable(scan); at += count) {
-        count = pawl__claim_lanes(claim, at);
-        err = scan_lanes(scan, &claim->lanes[at], count);
-    }
     return err;
 }
 
@@ -316,7 +301,8 @@ static enum pawl_err look_for_more(struct scan *scan)
 static enum pawl_err run_scan(struct scan *scan)
 {
     scan->ready.pg = scan->pg;
-    enum pawl_err err = scan_queues(scan);
+    enum pawl_err err = pawl__pg_rolls_flush(scan->pg);
+    if (!err) err = pawl__claim_scan(scan->claim, scan_lanes, scan);
     if (!err) err = look_for_more(scan);
     pawl__pg_ready_release(&scan->ready);
     return err;

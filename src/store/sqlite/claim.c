@@ -42,7 +42,6 @@ struct scan {
     bool gives; /* plain jobs, at once */
     struct cursor *cursors;
     size_t cursor_count;
-    size_t found;       /* given or put into the set */
     sqlite3_blob *args; /* to know the length of long ones */
 };
 
@@ -211,7 +210,7 @@ static enum pawl_err open_cursors(struct scan *scan, struct pawl__claim_lane *la
 {
     assert(count > 0);
     struct pawl__arena *arena = &scan->claim->op->arena;
-    size_t wanted = scan->claim->wanted - scan->found, cursors = count;
+    size_t wanted = pawl__claim_room(scan->claim), cursors = count;
     for (size_t i = 0; i < count; i++) {
         cursors += first_in_head(scan, &lanes[i]) != 0;
     }
@@ -327,16 +326,16 @@ static enum pawl_err meet_row(struct scan *scan, struct cursor *cursor)
     if (row->job.ties || pawl__claim_expired(claim, row->job.expires_at_ms)) scan->gives = false;
     if (scan->gives && !pawl__claim_fits(claim, row->bytes)) return PAWL_OK;
     cursor->at++;
-    scan->found++;
     if (scan->gives) return give_row(scan, cursor, row);
     pawl__claim_found(claim, row->job.id, row->bytes);
     return PAWL_OK;
 }
 
-static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lanes, size_t count)
+static enum pawl_err scan_lanes(void *ctx, struct pawl__claim_lane *lanes, size_t count)
 {
+    struct scan *scan = ctx;
     enum pawl_err err = open_cursors(scan, lanes, count);
-    while (!err && scan->found < scan->claim->wanted && !scan->claim->full) {
+    while (!err && pawl__claim_room(scan->claim)) {
         struct cursor *best;
         err = best_cursor(scan, &best);
         if (err || !best) break;
@@ -345,26 +344,19 @@ static enum pawl_err scan_lanes(struct scan *scan, struct pawl__claim_lane *lane
     return err ? err : close_cursors(scan);
 }
 
-static enum pawl_err scan_queues(struct scan *scan)
+static enum pawl_err run_scan(struct scan *scan)
 {
-    struct pawl__claim *claim = scan->claim;
-    enum pawl_err err = PAWL_OK;
-    size_t count;
-    for (size_t at = 0; !err && at < claim->lane_count; at += count) {
-        count = pawl__claim_lanes(claim, at);
-        if (scan->found == claim->wanted || claim->full) break;
-        err = scan_lanes(scan, &claim->lanes[at], count);
-    }
+    enum pawl_err err = pawl__claim_scan(scan->claim, scan_lanes, scan);
     sqlite3_blob_close(scan->args); // NULL is fine
     return err;
 }
 
 enum pawl_err pawl__sq_claim_plain(struct pawl__backend *sq, struct pawl__claim *claim)
 {
-    return scan_queues(&(struct scan){ .sq = sq, .claim = claim, .gives = true });
+    return run_scan(&(struct scan){ .sq = sq, .claim = claim, .gives = true });
 }
 
 enum pawl_err pawl__sq_scan_ready(struct pawl__backend *sq, struct pawl__claim *claim)
 {
-    return scan_queues(&(struct scan){ .sq = sq, .claim = claim });
+    return run_scan(&(struct scan){ .sq = sq, .claim = claim });
 }
