@@ -40,21 +40,22 @@
 
 /* The kinds, each with the C type of the field. */
 enum pawl__as {
-    PAWL__AS_TEXT,   /* const char *; NULL is absent. `min` and `max` count bytes */
-    PAWL__AS_NAME,   /* const char *; "" is absent, and what pawl__shape_clear sets */
-    PAWL__AS_CHARS,  /* char[extent] */
-    PAWL__AS_INT64,  /* int64_t; from `min` to `max` unless both are 0 */
-    PAWL__AS_INT32,  /* int32_t; likewise */
-    PAWL__AS_MASK,   /* uint32_t, as a number */
-    PAWL__AS_SET,    /* uint32_t, as an array of `words`; bit n stands for word n */
-    PAWL__AS_BOOL,   /* bool */
-    PAWL__AS_SWITCH, /* an enum: 1 is true, 2 is false, 0 is absent */
+    PAWL__AS_TEXT = 1, /* const char *; NULL is absent. `min` and `max` count bytes */
+    PAWL__AS_NAME,     /* const char *; "" is absent, and what pawl__shape_clear sets */
+    PAWL__AS_CHARS,    /* char[extent] */
+    PAWL__AS_INT64,    /* int64_t; from `min` to `max` unless both are 0 */
+    PAWL__AS_INT32,    /* int32_t; likewise */
+    PAWL__AS_MASK,     /* uint32_t, as a number */
+    PAWL__AS_SET,      /* uint32_t, as an array of `words`; bit n stands for word n */
+    PAWL__AS_BOOL,     /* bool */
+    PAWL__AS_SWITCH,   /* an enum: 1 is true, 2 is false, 0 is absent */
     PAWL__AS_REAL, /* double; printed with `extent` digits, or if 0 with the fewest that round-trip
                     */
     PAWL__AS_WORD, /* an enum, as one of `words` */
     PAWL__AS_INSTANT,  /* int64_t, ms since the epoch, as RFC 3339; see `now_ms` of the reader */
     PAWL__AS_DURATION, /* int64_t, ms; reads "5s" and "PT5S", prints "PT5S" */
     PAWL__AS_SECONDS,  /* int64_t, ms; reads a number of seconds too, prints as DURATION */
+    PAWL__AS_PERIOD,   /* int64_t, ms; reads ISO 8601 alone, with years and months: "P1M" */
     PAWL__AS_JSON,     /* struct pawl_span: any value as it stands */
     PAWL__AS_ARRAY,    /* the same, an array; printed as [] when it is empty and ALWAYS */
     PAWL__AS_OBJECT,   /* the same, an object; likewise */
@@ -76,8 +77,9 @@ enum {
     PAWL__ALIAS = 1,     /* read, not printed */
     PAWL__ALWAYS = 2,    /* printed even if it is zero or empty */
     PAWL__REQUIRED = 4,  /* the object is refused without it */
-    PAWL__NOT_ZERO = 8,  /* a number or duration of 0 is refused */
+    PAWL__NOT_ZERO = 8,  /* a number or duration of 0 is refused, in TEXTS an empty string */
     PAWL__NEGATIVE = 16, /* absent if it is negative, not if it is 0 */
+    PAWL__NULLABLE = 32, /* printed as null if it is absent; when it is read, null is a value */
 };
 
 struct pawl__shape;
@@ -102,11 +104,19 @@ struct pawl__words {
     uint32_t other_is;
 };
 
+/* What a TEXT or NAME must look like. */
+struct pawl__pattern {
+    const char *regex; /* for documentation */
+    bool (*matches)(const char *text);
+    const char *rule; /* "must be ..." */
+};
+
 struct pawl__member {
     const char *name;
     const void *at; /* of a value that is in no struct (PAWL__HERE); else NULL */
     const struct pawl__shape *shape;
     const struct pawl__words *words;
+    const struct pawl__pattern *pattern;
     pawl__member_read_fn *read;
     pawl__member_print_fn *print;
     int64_t min, max;
@@ -116,6 +126,7 @@ struct pawl__member {
     uint8_t len;  /* of the name */
     uint8_t kind; /* enum pawl__as */
     uint8_t flags;
+    uint8_t wire; /* for documentation: the kind that the JSON of an OWN has; 0: any value */
 };
 
 enum { PAWL__SHAPE_SLOTS = 256, PAWL__SHAPE_MEMBERS_MAX = 128 };
@@ -146,6 +157,7 @@ struct pawl__shape {
 #define PAWL__FITS_INSTANT PAWL__FITS_INT64
 #define PAWL__FITS_DURATION PAWL__FITS_INT64
 #define PAWL__FITS_SECONDS PAWL__FITS_INT64
+#define PAWL__FITS_PERIOD PAWL__FITS_INT64
 #define PAWL__FITS_INT32(type, member) PAWL__IS_OF(type, member, int32_t)
 #define PAWL__FITS_MASK(type, member) PAWL__IS_OF(type, member, uint32_t)
 #define PAWL__FITS_SET PAWL__FITS_MASK
@@ -275,6 +287,7 @@ struct pawl__shape_reader {
     pawl__unknown_fn *on_unknown; /* [an error with a suggestion, or none for KEEP] */
     void *ctx;                    /* for functions */
     bool null_is_absent;          /* null counts as an absent member [a value of a wrong kind] */
+    bool null_is_unknown;         /* then also under an unknown name [such a member is ignored] */
     bool bits_are_bools;          /* a BOOL may be 0 or 1 */
     bool plain_names;             /* errors name members without quotes */
     bool paths;                   /* errors name members as "retry.jitter" [as "jitter"] */
@@ -331,6 +344,9 @@ struct pawl__shape_writer {
 /* Appends the struct at `at` as an object. */
 void pawl__shape_print(const struct pawl__shape_writer *writer, const struct pawl__shape *shape,
                        const void *at);
+/* Appends its members alone. `any`: others stand before them. */
+void pawl__shape_print_members(const struct pawl__shape_writer *writer,
+                               const struct pawl__shape *shape, const void *at, bool *any);
 /* Appends `count` structs as an array. */
 void pawl__shape_print_list(const struct pawl__shape_writer *writer,
                             const struct pawl__shape *shape, const void *list, size_t count);

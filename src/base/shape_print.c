@@ -52,6 +52,7 @@ static bool is_zero(const struct pawl__member *member, const void *base)
     case PAWL__AS_INSTANT:
     case PAWL__AS_DURATION:
     case PAWL__AS_SECONDS:
+    case PAWL__AS_PERIOD:
         return !*(const int64_t *)at;
     case PAWL__AS_INT32:
         return !*(const int32_t *)at;
@@ -88,18 +89,21 @@ static bool is_zero(const struct pawl__member *member, const void *base)
     return false;
 }
 
+static bool is_empty(const struct pawl__member *member, const void *base)
+{
+    const char *at = place_of(member, base);
+    if (!(member->flags & PAWL__NEGATIVE)) return is_zero(member, base);
+    return member->kind == PAWL__AS_REAL ? real_at(at) < 0 : *(const int64_t *)at < 0;
+}
+
 /* Kinds that have no form for an empty value are omitted even if they are marked ALWAYS. */
 static bool is_absent(const struct pawl__member *member, const void *base)
 {
-    const char *at = place_of(member, base);
     if (member->flags & PAWL__ALIAS) return true;
-    if (member->flags & PAWL__NEGATIVE) {
-        return member->kind == PAWL__AS_REAL ? real_at(at) < 0 : *(const int64_t *)at < 0;
-    }
-    if (!is_zero(member, base)) return false;
-    return !(member->flags & PAWL__ALWAYS) || member->kind == PAWL__AS_TEXT ||
-           member->kind == PAWL__AS_ID_AT || member->kind == PAWL__AS_JSON ||
-           member->kind == PAWL__AS_NOTHING;
+    if (member->flags & PAWL__NULLABLE || !is_empty(member, base)) return false;
+    return !(member->flags & PAWL__ALWAYS) || member->flags & PAWL__NEGATIVE ||
+           member->kind == PAWL__AS_TEXT || member->kind == PAWL__AS_ID_AT ||
+           member->kind == PAWL__AS_JSON || member->kind == PAWL__AS_NOTHING;
 }
 
 /* ---- values ---- */
@@ -259,6 +263,10 @@ static void print_value(const struct pawl__shape_writer *writer, const struct pa
 {
     struct pawl__buf *out = writer->out;
     const char *at = place_of(member, base);
+    if (member->flags & PAWL__NULLABLE && is_empty(member, base)) {
+        pawl__buf_add_text(out, "null");
+        return;
+    }
     switch ((enum pawl__as)member->kind) {
     case PAWL__AS_TEXT:
     case PAWL__AS_NAME:
@@ -296,6 +304,7 @@ static void print_value(const struct pawl__shape_writer *writer, const struct pa
         break;
     case PAWL__AS_DURATION:
     case PAWL__AS_SECONDS:
+    case PAWL__AS_PERIOD:
         print_duration(out, *(const int64_t *)at);
         break;
     case PAWL__AS_JSON:
@@ -330,9 +339,6 @@ static void print_value(const struct pawl__shape_writer *writer, const struct pa
     }
 }
 
-static void print_members(const struct pawl__shape_writer *writer, const struct pawl__shape *shape,
-                          const void *base, bool *any);
-
 /* Prints a member, or nothing if its value turns out to be empty. */
 static void print_member(const struct pawl__shape_writer *writer, const struct pawl__member *member,
                          const void *base, bool *any)
@@ -340,7 +346,7 @@ static void print_member(const struct pawl__shape_writer *writer, const struct p
     struct pawl__buf *out = writer->out;
     size_t before = out->len;
     if (member->kind == PAWL__AS_PART) {
-        print_members(writer, member->shape, place_of(member, base), any);
+        pawl__shape_print_members(writer, member->shape, place_of(member, base), any);
         return;
     }
     pawl__buf_add_text(out, *any ? ",\"" : "\"");
@@ -356,8 +362,8 @@ static void print_member(const struct pawl__shape_writer *writer, const struct p
     }
 }
 
-static void print_members(const struct pawl__shape_writer *writer, const struct pawl__shape *shape,
-                          const void *base, bool *any)
+void pawl__shape_print_members(const struct pawl__shape_writer *writer,
+                               const struct pawl__shape *shape, const void *base, bool *any)
 {
     for (size_t i = 0; i < shape->count && !writer->out->failed; i++) {
         const struct pawl__member *member = &shape->members[i];
@@ -376,7 +382,7 @@ void pawl__shape_print(const struct pawl__shape_writer *writer, const struct paw
 {
     bool any = false;
     pawl__buf_add(writer->out, "{", 1);
-    print_members(writer, shape, at, &any);
+    pawl__shape_print_members(writer, shape, at, &any);
     pawl__buf_add(writer->out, "}", 1);
 }
 

@@ -174,7 +174,9 @@ static enum pawl_err read_text(struct pawl__shape_reader *reader, const struct p
                                uint32_t token, const char **out)
 {
     enum pawl_err err = read_string(reader, member, token, out);
-    return err ? err : check_length(reader, member, strlen(*out), "bytes");
+    if (!err) err = check_length(reader, member, strlen(*out), "bytes");
+    if (err || !member->pattern || member->pattern->matches(*out)) return err;
+    return refuse(reader, member->name, member->pattern->rule);
 }
 
 static enum pawl_err read_chars(struct pawl__shape_reader *reader,
@@ -360,6 +362,18 @@ static enum pawl_err read_duration(struct pawl__shape_reader *reader,
     return check_zero(reader, member, ms == 0);
 }
 
+static enum pawl_err read_period(struct pawl__shape_reader *reader,
+                                 const struct pawl__member *member, uint32_t token, int64_t *out)
+{
+    const char *text = "";
+    enum pawl_err err = read_string(reader, member, token, &text);
+    if (err) return err;
+    if (pawl__iso_duration_parse(text, out)) {
+        return refuse(reader, member->name, "must be an ISO 8601 duration such as \"PT1.5S\"");
+    }
+    return check_zero(reader, member, *out == 0);
+}
+
 static enum pawl_err read_instant(struct pawl__shape_reader *reader,
                                   const struct pawl__member *member, uint32_t token, int64_t *out)
 {
@@ -449,6 +463,9 @@ static enum pawl_err read_element(struct pawl__shape_reader *reader,
     struct pawl__member number = { .name = member->name, .kind = PAWL__AS_INT64 };
     switch (member->kind) {
     case PAWL__AS_TEXTS:
+        if (member->flags & PAWL__NOT_ZERO && !reader->json.tokens[token].count) {
+            return refuse(reader, member->name, "must be an array of strings that are not empty");
+        }
         return read_string(reader, member, token, at);
     case PAWL__AS_IDS:
         return read_id(reader, member, token, at);
@@ -548,6 +565,8 @@ enum pawl_err pawl__shape_value(struct pawl__shape_reader *reader,
     case PAWL__AS_DURATION:
     case PAWL__AS_SECONDS:
         return read_duration(reader, member, token, at);
+    case PAWL__AS_PERIOD:
+        return read_period(reader, member, token, at);
     case PAWL__AS_JSON:
     case PAWL__AS_ARRAY:
     case PAWL__AS_OBJECT:
@@ -605,9 +624,11 @@ static enum pawl_err keep(struct pawl__shape_reader *reader, uint32_t name)
 static enum pawl_err take_unknown(struct pawl__shape_reader *reader,
                                   const struct pawl__shape *shape, uint32_t name)
 {
+    size_t len;
     if (reader->unknown == PAWL__UNKNOWN_SKIP) return PAWL_OK;
-    const char *text = pawl__json_string(&reader->json, name, reader->arena, NULL);
+    const char *text = pawl__json_string(&reader->json, name, reader->arena, &len);
     if (!text) return pawl__fail_nomem(reader->diag);
+    if (strlen(text) != len) text = ""; // with NULs, it cannot be shown
     bool keeps = reader->unknown == PAWL__UNKNOWN_KEEP && !reader->inside;
     enum pawl_err err = PAWL_OK;
     if (reader->on_unknown && (keeps || reader->unknown == PAWL__UNKNOWN_REFUSE)) {
@@ -704,9 +725,10 @@ enum pawl_err pawl__shape_read(struct pawl__shape_reader *reader, const struct p
     uint32_t name = pawl__json_first(token);
     for (uint32_t i = 0; !err && i < tokens[token].count; i++) {
         const struct pawl__member *member = find_token(reader, shape, name);
-        bool absent = reader->null_is_absent && tokens[name + 1].type == PAWL__JSON_NULL;
+        bool absent = reader->null_is_absent && tokens[name + 1].type == PAWL__JSON_NULL &&
+                      !(member && member->flags & PAWL__NULLABLE);
         if (!member || !belongs(shape, member, word)) {
-            if (!absent) err = take_unknown(reader, shape, name);
+            if (!absent || reader->null_is_unknown) err = take_unknown(reader, shape, name);
         } else if (!absent) {
             size_t place = (size_t)(member - shape->members);
             seen[place / 64] |= UINT64_C(1) << place % 64;

@@ -13,6 +13,12 @@ static const struct pawl__words colours = {
     .at = colour_texts, .count = 4, .any_case = true, .other = "rot", .other_is = 1
 };
 
+static bool is_short(const char *text)
+{
+    return strlen(text) < 3;
+}
+static const struct pawl__pattern shortness = { "^.{0,2}$", is_short, "must be short" };
+
 struct point {
     int64_t x;
     double weight;
@@ -50,6 +56,9 @@ struct thing {
     const int32_t *numbers;
     size_t number_count;
     int32_t doubled;
+    const char *brief;
+    int64_t period_ms, end_ms;
+    double share;
 };
 
 static enum pawl_err read_doubled(struct pawl__shape_reader *reader,
@@ -99,6 +108,10 @@ static const struct pawl__member thing_members[] = {
     PAWL__MEMBER("point", ONE, S, point, .shape = &point_shape),
     PAWL__MEMBER("row", ROW, S, row, .extent = 2),
     PAWL__MEMBER("tags", TEXTS, S, tags, PAWL__COUNTED(S, tag_count), .max = 3),
+    PAWL__MEMBER("labels", TEXTS, S, tags, PAWL__COUNTED(S, tag_count),
+                 .flags = PAWL__ALIAS | PAWL__NOT_ZERO),
+    PAWL__MEMBER("brief", TEXT, S, brief, .pattern = &shortness),
+    PAWL__MEMBER("period", PERIOD, S, period_ms, .flags = PAWL__NOT_ZERO),
     PAWL__MEMBER("points", MANY, S, points, PAWL__COUNTED(S, point_count), .shape = &point_shape),
     PAWL__MEMBER("numbers", INT32S, S, numbers, PAWL__COUNTED(S, number_count)),
     PAWL__WHOLE("doubled", OWN, .read = read_doubled, .print = print_doubled),
@@ -243,6 +256,12 @@ static void what_is_refused_is_named_with_the_rule(void **state)
         { "{\"tags\":[1]}", "tags", "\"tags\" must be a string" },
         { "{\"numbers\":[3000000000]}", "numbers",
           "\"numbers\" must be a whole number from -2147483648 to 2147483647" },
+        { "{\"labels\":[\"\"]}", "labels",
+          "\"labels\" must be an array of strings that are not empty" },
+        { "{\"brief\":\"long\"}", "brief", "\"brief\" must be short" },
+        { "{\"period\":\"5s\"}", "period",
+          "\"period\" must be an ISO 8601 duration such as \"PT1.5S\"" },
+        { "{\"period\":\"PT0S\"}", "period", "\"period\" must be above zero" },
         { "{\"doubled\":3}", "doubled", "\"doubled\" is odd" },
         { "{\"nmae\":1}", "nmae", "\"nmae\" is not a known member; did you mean \"name\"?" },
         { "[]", "", "this must be an object" },
@@ -353,6 +372,51 @@ static void an_object_can_be_written_without_a_table(void **state)
     pawl__buf_release(&out);
 }
 
+static void what_is_absent_can_be_null(void **state)
+{
+#define NULLABLE(text, kind, member, ...)                                                          \
+    PAWL__MEMBER(text, kind, struct thing, member, .flags = PAWL__NULLABLE __VA_ARGS__)
+    static const struct pawl__member members[] = {
+        NULLABLE("end", INSTANT, end_ms),
+        NULLABLE("share", REAL, share, | PAWL__NEGATIVE),
+        NULLABLE("any", JSON, any),
+        PAWL__MEMBER("period", PERIOD, struct thing, period_ms),
+    };
+#undef NULLABLE
+    static const struct pawl__shape shape = { .members = members, .count = COUNT(members) };
+    struct pawl__buf out = { 0 };
+    const struct pawl__shape_writer writer = { .out = &out };
+    struct thing thing = { .share = -1 };
+    bool any = true;
+    (void)state;
+    pawl__shape_print(&writer, &shape, &thing);
+    thing = (struct thing){ .any = span("{}"), .end_ms = 1, .period_ms = 1500 };
+    pawl__shape_print_members(&writer, &shape, &thing, &any);
+    assert_string_equal(out.at, "{\"end\":null,\"share\":null,\"any\":null}"
+                                ",\"end\":\"1970-01-01T00:00:00.001Z\",\"share\":0,\"any\":{},"
+                                "\"period\":\"PT1.5S\"");
+    pawl__buf_release(&out);
+}
+
+static void unknown_members_that_are_null_can_be_reported(void **state)
+{
+    struct pawl__arena arena = { .chunks = NULL };
+    int count = 0;
+    struct pawl__shape_reader reader = { .arena = &arena,
+                                         .unknown = PAWL__UNKNOWN_REFUSE,
+                                         .on_unknown = count_unknown,
+                                         .ctx = &count,
+                                         .null_is_absent = true };
+    struct thing thing;
+    (void)state;
+    assert_int_equal(read_by(&reader, "{\"name\":\"a\",\"nam\":null}", &thing), PAWL_OK);
+    assert_int_equal(count, 0);
+    reader.null_is_unknown = true;
+    assert_int_equal(read_by(&reader, "{\"name\":\"a\",\"nam\":null}", &thing), PAWL_OK);
+    assert_int_equal(count, 1);
+    pawl__arena_release(&arena);
+}
+
 static struct pawl__shape_index raced;
 
 static void *find_all(void *shape)
@@ -394,6 +458,8 @@ int main(void)
         cmocka_unit_test(surfaces_choose_how_errors_name_members),
         cmocka_unit_test(lists_take_no_more_memory_than_they_may),
         cmocka_unit_test(an_object_can_be_written_without_a_table),
+        cmocka_unit_test(what_is_absent_can_be_null),
+        cmocka_unit_test(unknown_members_that_are_null_can_be_reported),
         cmocka_unit_test(threads_may_make_an_index_at_once),
     };
     return cmocka_run_group_tests_name("shape", tests, NULL, NULL);

@@ -101,17 +101,20 @@ struct iso_unit {
 };
 
 /* The part after the "P". Units come in this order, each at most once, with a T before the first
- * unit of time. */
-static enum pawl_err parse_iso(const char *text, int64_t *out_ms)
+ * unit of time. `calendar`: years and months are allowed, and only seconds have a fraction. */
+static enum pawl_err parse_iso(const char *text, bool calendar, int64_t *out_ms)
 {
-    static const struct iso_unit units[] = { { 'W', false, 7 * MS_PER_DAY },
-                                             { 'D', false, MS_PER_DAY },
-                                             { 'H', true, MS_PER_HOUR },
-                                             { 'M', true, MS_PER_MINUTE },
-                                             { 'S', true, MS_PER_S } };
-    const struct iso_unit *unit = units, *units_end = units + sizeof units / sizeof *units;
+    static const struct iso_unit units[] = {
+        { 'Y', false, 365 * MS_PER_DAY }, { 'M', false, 30 * MS_PER_DAY },
+        { 'W', false, 7 * MS_PER_DAY },   { 'D', false, MS_PER_DAY },
+        { 'H', true, MS_PER_HOUR },       { 'M', true, MS_PER_MINUTE },
+        { 'S', true, MS_PER_S }
+    };
+    const struct iso_unit *unit = calendar ? units : units + 2;
+    const struct iso_unit *units_end = units + sizeof units / sizeof *units;
     int64_t sum = 0;
     bool in_time = false;
+    if (calendar && strchr(text, ',')) return PAWL_ERR_ARG;
     do {
         if (*text == 'T' && !in_time) {
             in_time = true;
@@ -123,6 +126,7 @@ static enum pawl_err parse_iso(const char *text, int64_t *out_ms)
             unit++;
         }
         if (unit == units_end || !add_units(&sum, &number, unit->ms)) return PAWL_ERR_ARG;
+        if (calendar && number.scale > 1 && *text != 'S') return PAWL_ERR_ARG;
         unit++;
         text++;
         if (number.scale > 1 && *text != '\0') return PAWL_ERR_ARG; // only the last has a fraction
@@ -134,7 +138,12 @@ static enum pawl_err parse_iso(const char *text, int64_t *out_ms)
 enum pawl_err pawl__duration_parse(const char *text, int64_t *out_ms)
 {
     assert(text);
-    return *text == 'P' ? parse_iso(text + 1, out_ms) : parse_plain(text, out_ms);
+    return *text == 'P' ? parse_iso(text + 1, false, out_ms) : parse_plain(text, out_ms);
+}
+
+enum pawl_err pawl__iso_duration_parse(const char *text, int64_t *out_ms)
+{
+    return *text == 'P' ? parse_iso(text + 1, true, out_ms) : PAWL_ERR_ARG;
 }
 
 void pawl__duration_text(int64_t ms, char out[PAWL__DURATION_TEXT_BYTES])

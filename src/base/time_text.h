@@ -13,6 +13,9 @@
  * "P1DT2H", weeks; years and months are refused because their length depends on the calendar). Cut
  * to ms. Not negative; at most 100 years (36525 days). ARG. */
 PAWL_MUST_CHECK enum pawl_err pawl__duration_parse(const char *text, int64_t *out_ms);
+/* ISO 8601 alone, as the Open Job Spec has it: a year counts as 365 days, a month as 30; only
+ * seconds have a fraction, after a point. Cut to ms, at most 100 years. ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__iso_duration_parse(const char *text, int64_t *out_ms);
 /* RFC 3339 with an offset or Z, fraction cut to ms; leap seconds count as the next second. In UTC
  * it must lie in the years 0000 to 9999. ARG. */
 PAWL_MUST_CHECK enum pawl_err pawl__instant_parse(const char *text, int64_t *out_ms);

@@ -194,6 +194,74 @@ static void durations_print_for_people(void **state)
     }
 }
 
+static void iso_durations_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {
+        { "PT1S", 1000 },
+        { "PT0.5S", 500 },
+        { "PT0.0005S", 0 },
+        { "PT1.25S", 1250 },
+        { "PT0S", 0 },
+        { "PT5M", 300000 },
+        { "PT24H", 86400000 },
+        { "P1D", 86400000 },
+        { "P2W", 2 * 7 * DAY },
+        { "P1M", 30 * DAY },
+        { "P1Y", 365 * DAY },
+        { "P1Y2M3W4DT5H6M7.8S", (365 + 60 + 21 + 4) * DAY + 5 * 3600000 + 6 * 60000 + 7800 },
+        { "PT3155760000S", INT64_C(3155760000000) },
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int64_t ms = -1;
+        if (pawl__iso_duration_parse(cases[i].text, &ms)) fail_msg("%s", cases[i].text);
+        assert_int_equal(ms, cases[i].ms);
+    }
+}
+
+static void what_is_no_iso_duration_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "P",
+        "PT",
+        "1S",
+        "T1S",
+        "PT1",
+        "P1S",
+        "PT1D",
+        "P1DT",
+        "PT1S ",
+        " PT1S",
+        "PT-1S",
+        "-PT1S",
+        "PT1.S",
+        "PT.5S",
+        "PT1.5M",
+        "P1.5D",
+        "PT1S1M",
+        "PT1M1M",
+        "P1D1W",
+        "pt1s",
+        "PT1s",
+        "PT3155760000.001S",
+        "PT9223372036854775808S",
+        "P999999999999Y",
+        "PT1H2H",
+        "PTT1S",
+        "PT1,5S",
+        "5s",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        int64_t ms = -1;
+        if (!pawl__iso_duration_parse(texts[i], &ms))
+            fail_msg("\"%s\" is %lld", texts[i], (long long)ms);
+        assert_int_equal(ms, -1);
+    }
+}
+
 /* ---- instants ---- */
 
 static void instants_read(void **state)
@@ -388,6 +456,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_read),
         cmocka_unit_test(what_is_no_duration_is_refused),
+        cmocka_unit_test(iso_durations_are_read),
+        cmocka_unit_test(what_is_no_iso_duration_is_refused),
         cmocka_unit_test(any_duration_in_milliseconds_reads_back),
         cmocka_unit_test(durations_print_for_people),
         cmocka_unit_test(instants_read),

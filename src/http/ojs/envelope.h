@@ -81,10 +81,6 @@ void pawl__envelope_print_twice(struct pawl__buf *out, const struct pawl_job *jo
 /* One failed attempt, as it stands in "error" and "errors". */
 void pawl__failure_print(struct pawl__buf *out, const struct pawl_failure *failure);
 
-/* A duration as OJS has it: P[nY][nM][nW][nD][T[nH][nM][n(.n)S]], one part at least, at most a
- * hundred years; a year counts as 365 days and a month as 30. Cut to ms. ARG. */
-PAWL_MUST_CHECK enum pawl_err pawl__ojs_duration(const char *text, int64_t *out_ms);
-
 /* ^[a-z0-9][a-z0-9.-]*$, of PAWL_QUEUE_BYTES_MAX bytes at most: stricter than the library, which
  * lets "_" pass. */
 bool pawl__ojs_queue_ok(const char *queue);

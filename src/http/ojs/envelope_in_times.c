@@ -16,7 +16,7 @@ static bool read_instant(struct pawl__reader *reader, enum pawl__field field, in
     int64_t after_ms;
     if (!pawl__reader_string(reader, field, &text)) return false;
     *relative = *text == '+' || *text == 'P';
-    if (*relative && pawl__ojs_duration(text + (*text == '+'), &after_ms) == PAWL_OK) {
+    if (*relative && pawl__iso_duration_parse(text + (*text == '+'), &after_ms) == PAWL_OK) {
         *out_ms = reader->rules->now_ms + after_ms;
         return true;
     }
@@ -65,7 +65,7 @@ static bool read_delay_text(struct pawl__reader *reader, int64_t *out_ms)
 {
     const char *text;
     if (!pawl__reader_string(reader, PAWL__FIELD_DELAY, &text)) return false;
-    if (pawl__ojs_duration(text, out_ms) == PAWL_OK) return true;
+    if (pawl__iso_duration_parse(text, out_ms) == PAWL_OK) return true;
     if (pawl__duration_parse(text, out_ms) == PAWL_OK) return true;
     return pawl__reader_refuse_field(reader, PAWL__FIELD_DELAY,
                                      "must be a duration of at most 100 years, such as \"PT5M\" or "

@@ -2,85 +2,11 @@
  *
  * What a policy does not say takes its default, which a zero stands for in the spec. Members that
  * nobody knows come back with the policy as it was sent, and are worth a warning. */
+#include "base/time_text.h"
 #include "http/ojs/envelope_in.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- durations ---- */
-
-#define MS_PER_DAY INT64_C(86400000)
-
-struct unit {
-    char letter;
-    bool of_time; /* stands behind the T */
-    int64_t ms;
-};
-
-/* In this order, each once at most. Calendars are not consulted: a year has 365 days and a month
- * 30. */
-static const struct unit units[] = {
-    { 'Y', false, 365 * MS_PER_DAY },
-    { 'M', false, 30 * MS_PER_DAY },
-    { 'W', false, 7 * MS_PER_DAY },
-    { 'D', false, MS_PER_DAY },
-    { 'H', true, 3600000 },
-    { 'M', true, 60000 },
-    { 'S', true, 1000 },
-};
-static const struct unit *const units_end = units + sizeof units / sizeof *units;
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool read_whole(const char **at, int64_t *out)
-{
-    if (!is_digit(**at)) return false;
-    for (*out = 0; is_digit(**at); ++*at) {
-        *out = *out * 10 + (**at - '0');
-        if (*out > PAWL__OJS_MS_MAX) return false;
-    }
-    return true;
-}
-
-/* ".25" of a second, cut to ms. */
-static bool read_fraction(const char **at, int64_t *out_ms)
-{
-    if (!is_digit(*++*at)) return false;
-    for (int64_t worth = 100; is_digit(**at); worth /= 10, ++*at) {
-        *out_ms += (**at - '0') * worth;
-    }
-    return **at == 'S';
-}
-
-enum pawl_err pawl__ojs_duration(const char *text, int64_t *out_ms)
-{
-    const struct unit *unit = units;
-    int64_t sum_ms = 0;
-    bool of_time = false;
-    if (*text++ != 'P') return PAWL_ERR_ARG;
-    do {
-        int64_t number, fraction_ms = 0;
-        if (*text == 'T' && !of_time) {
-            of_time = true;
-            text++;
-        }
-        if (!read_whole(&text, &number)) return PAWL_ERR_ARG;
-        if (*text == '.' && !read_fraction(&text, &fraction_ms)) return PAWL_ERR_ARG;
-        while (unit < units_end && (unit->letter != *text || unit->of_time != of_time)) {
-            unit++;
-        }
-        if (unit == units_end || number > PAWL__OJS_MS_MAX / unit->ms) return PAWL_ERR_ARG;
-        sum_ms += number * unit->ms + fraction_ms;
-        if (sum_ms > PAWL__OJS_MS_MAX) return PAWL_ERR_ARG;
-        unit++;
-        text++;
-    } while (*text != '\0');
-    *out_ms = sum_ms;
-    return PAWL_OK;
-}
 
 /* More than nothing. */
 static bool read_duration(struct pawl__reader *reader, const struct pawl__where *where,
@@ -88,7 +14,7 @@ static bool read_duration(struct pawl__reader *reader, const struct pawl__where 
 {
     const char *text;
     if (!pawl__reader_text(reader, where, token, &text)) return false;
-    if (pawl__ojs_duration(text, out_ms) == PAWL_OK && *out_ms > 0) return true;
+    if (pawl__iso_duration_parse(text, out_ms) == PAWL_OK && *out_ms > 0) return true;
     return pawl__reader_refuse(reader, where,
                                "must be an ISO 8601 duration of more than nothing (PT1.5S)");
 }

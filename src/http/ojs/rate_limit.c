@@ -1,4 +1,5 @@
 /* What a rate_limit says, in all the forms that clients use. */
+#include "base/time_text.h"
 #include "http/ojs/rate_limit.h"
 #include "http/ojs/envelope.h"
 
@@ -24,7 +25,7 @@ static bool read_period(const struct pawl__json *json, uint32_t token, struct pa
         *out_ms = periods[i].ms;
         return true;
     }
-    return pawl__ojs_duration(text, out_ms) == PAWL_OK && *out_ms > 0;
+    return pawl__iso_duration_parse(text, out_ms) == PAWL_OK && *out_ms > 0;
 }
 
 /* A rate below one is one in a longer time. */
