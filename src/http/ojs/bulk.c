@@ -1,90 +1,147 @@
-/* Many jobs at once: cancel, retry, promote, delete, by their ids or by a filter. On the pool. */
+/* Bulk operations: cancel, retry, promote or delete many jobs, by their ids or by a filter. On the
+ * pool. */
 #include "http/ojs/ojs.h"
 
 #include <string.h>
 
 enum { IDS_MAX = 10000 };
 
-/* What a bulk operation does: control NONE deletes. */
+/* What a bulk operation does; control NONE deletes. */
 struct operation {
     enum pawl_control control;
-    const char *done;  /* what the reply calls it */
-    uint32_t possible; /* states it is for; the lifecycle may allow fewer */
-    uint32_t usual;    /* those of a filter that names none */
+    const char *done;                /* its word in replies */
+    const struct pawl__shape *shape; /* of the reply */
+    uint32_t possible;               /* the states that it is for; the lifecycle may allow fewer */
+    uint32_t usual;                  /* those of a filter that names none */
 };
 
-static void move_ids(struct pawl__request *request, const struct pawl__json *json,
-                     const struct operation *operation)
-{
-    struct pawl__buf items = { 0 };
+/* ---- the request ---- */
+
+struct many {
     struct pawl__ids ids;
-    size_t moved = 0;
-    if (!pawl__ids_read(request, json, "job_ids", IDS_MAX, &ids)) return;
-    for (size_t i = 0; i < ids.count; i++) {
-        struct pawl_diag diag = { 0 };
-        char text[PAWL_JOB_ID_TEXT_BYTES];
-        enum pawl_err err =
-            pawl__move_one(request, ids.at[i], operation->control, operation->possible, &diag);
-        moved += !err;
-        pawl_job_id_text(ids.at[i], text);
-        pawl__buf_printf(&items, "%s{\"job_id\":\"%s\",\"status\":\"%s\"", i ? "," : "", text,
-                         err ? "skipped" : operation->done);
-        if (err) {
-            struct pawl__fault fault;
-            pawl__refuse_err(&fault, err, &diag);
-            pawl__buf_add_text(&items, ",\"reason\":");
-            pawl__buf_add_json(&items, fault.message, strlen(fault.message));
-        }
-        pawl__buf_add_text(&items, "}");
-    }
-    pawl__buf_printf(&request->reply,
-                     "{\"total_matched\":%zu,\"%s\":%zu,\"skipped\":%zu,\"items\":[", ids.count,
-                     operation->done, moved, ids.count - moved);
-    pawl__buf_add(&request->reply, items.at, items.len);
-    pawl__buf_add_text(&request->reply, "]}");
-    if (items.failed) request->reply.failed = true;
-    pawl__buf_release(&items);
-    pawl__reply(request, 200);
+    uint32_t filter; /* its token; 0: none */
+    bool by_ids;
+};
+
+static enum pawl_err note_ids(struct pawl__shape_reader *reader, const struct pawl__member *member,
+                              uint32_t token, void *base)
+{
+    ((struct many *)base)->by_ids = true;
+    return pawl__ids_read(reader, member, token, base);
 }
 
-static void move_matching(struct pawl__request *request, const struct pawl__json *json,
-                          uint32_t object, const struct operation *operation)
+static enum pawl_err note_filter(struct pawl__shape_reader *reader,
+                                 const struct pawl__member *member, uint32_t token, void *base)
 {
-    struct pawl_filter filter = { 0 };
-    struct pawl_diag diag;
-    int64_t matched = 0, moved = 0;
-    if (!pawl__filter_read(request, json, object, &filter)) return;
-    if (pawl__filter_is_open(&filter)) {
-        pawl__reply_invalid(request, "filter", "filter must say which jobs");
-        return;
+    ((struct many *)base)->filter = token;
+    if (reader->json.tokens[token].type == PAWL__JSON_OBJECT) return PAWL_OK;
+    return pawl__shape_refuse(reader, member, "must be an object that says which jobs");
+}
+
+#define S struct many
+static const struct pawl__member request_members[] = {
+    PAWL__MEMBER("job_ids", OWN, S, ids, .read = note_ids, .wire = PAWL__AS_IDS, .max = IDS_MAX),
+    PAWL__MEMBER("filter", OWN, S, filter, .read = note_filter, .wire = PAWL__AS_ONE,
+                 .shape = &pawl__ojs_filter_shape),
+};
+const struct pawl__shape pawl__ojs_bulk_request_shape = PAWL__SHAPE(S, request_members);
+#undef S
+
+/* ---- the reply ---- */
+
+struct item {
+    struct pawl_job_id id;
+    const char *status, *reason; /* NULL: done */
+};
+
+#define S struct item
+static const struct pawl__member item_members[] = {
+    PAWL__MEMBER("job_id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("status", TEXT, S, status),
+    PAWL__MEMBER("reason", TEXT, S, reason),
+};
+static const struct pawl__shape item_shape = PAWL__SHAPE(S, item_members);
+#undef S
+
+struct reply {
+    int64_t matched, done, skipped;
+    const struct item *items;
+    size_t item_count;
+};
+
+/* The member for `done` has the operation's word as its name. */
+#define S struct reply
+#define REPLY(done_text)                                                                           \
+    PAWL__MEMBER("total_matched", INT64, S, matched, .flags = PAWL__ALWAYS),                       \
+        PAWL__MEMBER(done_text, INT64, S, done, .flags = PAWL__ALWAYS),                            \
+        PAWL__MEMBER("skipped", INT64, S, skipped, .flags = PAWL__ALWAYS),                         \
+        PAWL__MEMBER("items", MANY, S, items, PAWL__COUNTED(S, item_count), .shape = &item_shape,  \
+                     .flags = PAWL__ALWAYS)
+
+/* ---- moving ---- */
+
+static void move_ids(struct pawl__request *request, const struct pawl__ids *ids,
+                     const struct operation *operation)
+{
+    struct pawl__arena *arena = &request->arena;
+    struct item *items = pawl__arena_calloc(arena, ids->count + 1, sizeof *items);
+    struct reply reply = { .matched = (int64_t)ids->count, .items = items };
+    for (size_t i = 0; items && i < ids->count; i++) {
+        struct pawl_diag diag = { 0 };
+        struct pawl__fault fault;
+        enum pawl_err err =
+            pawl__move_one(request, ids->at[i], operation->control, operation->possible, &diag);
+        items[i] = (struct item){ ids->at[i], err ? "skipped" : operation->done, NULL };
+        if (err) {
+            pawl__refuse_err(&fault, err, &diag);
+            items[i].reason = pawl__arena_dup(arena, fault.message, strlen(fault.message));
+        }
+        reply.done += !err;
     }
-    struct pawl *pawl = pawl__request_pawl(request);
-    enum pawl_err err = pawl_count(pawl, &filter, &matched, &diag);
-    filter.states = filter.states ? filter.states & operation->possible : operation->usual;
-    if (!err && filter.states)
-        err = pawl__bulk_move(request, &filter, operation->control, matched, &moved, &diag);
+    reply.item_count = ids->count;
+    reply.skipped = reply.matched - reply.done;
+    if (items) {
+        pawl__reply_shape(request, 200, operation->shape, &reply);
+    } else {
+        pawl__reply_nomem(request);
+    }
+}
+
+static void move_matching(struct pawl__request *request, struct pawl_filter *filter,
+                          const struct operation *operation)
+{
+    struct reply reply = { .matched = 0 };
+    struct pawl_diag diag;
+    enum pawl_err err = pawl_count(pawl__request_pawl(request), filter, &reply.matched, &diag);
+    filter->states = filter->states ? filter->states & operation->possible : operation->usual;
+    if (!err && filter->states) {
+        err =
+            pawl__bulk_move(request, filter, operation->control, reply.matched, &reply.done, &diag);
+    }
     if (pawl__reply_if_err(request, err, &diag)) return;
-    pawl__buf_printf(&request->reply,
-                     "{\"total_matched\":%lld,\"%s\":%lld,\"skipped\":%lld,\"items\":[]}",
-                     (long long)matched, operation->done, (long long)moved,
-                     (long long)(matched > moved ? matched - moved : 0));
-    pawl__reply(request, 200);
+    reply.skipped = reply.matched > reply.done ? reply.matched - reply.done : 0;
+    pawl__reply_shape(request, 200, operation->shape, &reply);
 }
 
 static void move_many(struct pawl__request *request, const struct operation *operation)
 {
     struct pawl__json json;
-    if (!pawl__request_json(request, false, &json)) return;
-    uint32_t ids = pawl__json_member(&json, 0, "job_ids");
-    uint32_t filter = pawl__json_member(&json, 0, "filter");
-    if (!ids == !filter) {
-        pawl__reply_invalid(request, "job_ids", "give either job_ids or filter");
-    } else if (filter && json.tokens[filter].type != PAWL__JSON_OBJECT) {
-        pawl__reply_invalid(request, "filter", "filter must be an object that says which jobs");
-    } else if (ids) {
-        move_ids(request, &json, operation);
-    } else {
-        move_matching(request, &json, filter, operation);
+    struct many many = { .by_ids = false };
+    struct pawl_filter filter = { 0 };
+    if (!pawl__request_json(request, false, &json) ||
+        !pawl__object_read(request, &json, 0, &pawl__ojs_bulk_request_shape, NULL, &many)) {
+        return;
+    }
+    if (many.by_ids == (many.filter != 0)) {
+        pawl__reply_invalid(request, "job_ids", "either \"job_ids\" or \"filter\" must be given");
+    } else if (many.by_ids) {
+        move_ids(request, &many.ids, operation);
+    } else if (pawl__filter_read(request, &json, many.filter, &filter)) {
+        if (pawl__filter_is_open(&filter)) {
+            pawl__reply_invalid(request, "filter", "\"filter\" must say which jobs");
+        } else {
+            move_matching(request, &filter, operation);
+        }
     }
 }
 
@@ -100,13 +157,16 @@ static void move_many(struct pawl__request *request, const struct operation *ope
      PAWL_STATE_BIT(PAWL_STATE_CANCELLED) | PAWL_STATE_BIT(PAWL_STATE_DISCARDED) |                 \
      PAWL_STATE_BIT(PAWL_STATE_EXPIRED))
 
-/* A job named by its id or its state is retried if the lifecycle allows it. A filter that names no
- * state means failed jobs: those that were cancelled should stay so. */
+/* A job named by its id or its state is retried if the lifecycle allows it. A filter without states
+ * means failed jobs: cancelled ones should stay cancelled. */
 #define X(name, done, control, possible, usual)                                                    \
+    static const struct pawl__member name##_members[] = { REPLY(done) };                           \
+    const struct pawl__shape pawl__ojs_bulk_##name##_reply_shape = PAWL__SHAPE(S, name##_members); \
     void pawl__on_bulk_##name(struct pawl__request *request)                                       \
     {                                                                                              \
-        static const struct operation operation = { PAWL_CONTROL_##control, done, possible,        \
-                                                    usual };                                       \
+        static const struct operation operation = { PAWL_CONTROL_##control, done,                  \
+                                                    &pawl__ojs_bulk_##name##_reply_shape,          \
+                                                    possible, usual };                             \
         move_many(request, &operation);                                                            \
     }
 X(cancel, "cancelled", CANCEL, WAITING, WAITING)
@@ -114,3 +174,4 @@ X(retry, "retried", RETRY, UINT32_MAX, DISCARDED)
 X(promote, "promoted", PROMOTE, DELAYED, DELAYED)
 X(delete, "deleted", NONE, ENDED, ENDED)
 #undef X
+#undef S

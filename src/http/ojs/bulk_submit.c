@@ -1,8 +1,8 @@
-/* POST /ojs/v1/jobs/bulk: many jobs, each by itself or all or none. On the pool.
+/* POST /ojs/v1/jobs/bulk: submits many jobs, each by itself, or all or none. On the pool.
  *
- * With an idempotency key a repeated request gets the jobs of the first one: each job has a key of
- * its own, made from the request's, so that the store decides. What the body was is kept for a day,
- * to tell a repeat from a mistake. */
+ * If the request has an idempotency key, each job gets a key made from it, so that the store
+ * returns the same jobs to a repeated request. A fingerprint of the body is kept for a day: another
+ * body under the same key is refused. */
 #include "base/sha256.h"
 #include "http/ojs/ojs.h"
 
@@ -12,7 +12,7 @@
 
 enum { KEY_BYTES_MAX = 128, KEPT_MS = 86400000 };
 
-/* A posted call, and what came of it. */
+/* A posted call and its outcome. */
 struct posted {
     struct pawl__call call; /* first; no answer: `err` says why it was not posted */
     enum pawl_err err;
@@ -22,9 +22,9 @@ struct posted {
 /* One job of the request. */
 struct item {
     struct pawl__envelope envelope;
-    struct pawl__fault fault; /* why it is not in; kind NONE: it is */
+    struct pawl__fault fault; /* why it was not submitted; kind NONE: it was */
     struct pawl_submitted submitted, holder;
-    bool clash; /* `holder` is in its way */
+    bool clash; /* with `holder` */
     struct posted posted;
 };
 
@@ -33,9 +33,9 @@ struct bulk {
     struct pawl_job_spec *specs;
     size_t count, good;
     const char *key; /* NULL: none */
-    bool atomic;
+    uint32_t atomicity;
     int status;
-    enum pawl_err trouble; /* the store's, nobody's fault */
+    enum pawl_err trouble; /* of the store, which no job is to blame for */
     struct pawl_diag diag; /* of the trouble */
     struct posted all;     /* of an atomic request */
     struct pawl__warnings warnings;
@@ -53,7 +53,7 @@ static void post(struct pawl__request *request, struct bulk *bulk, struct posted
     if (posted->err) pawl__call_withdraw(&posted->call);
 }
 
-/* ---- what came of it ---- */
+/* ---- outcomes ---- */
 
 static void note_failure(struct bulk *bulk, struct item *item, enum pawl_err err,
                          const struct pawl_diag *diag)
@@ -64,14 +64,14 @@ static void note_failure(struct bulk *bulk, struct item *item, enum pawl_err err
     }
     pawl__refuse_err(&item->fault, err, diag);
     item->clash = err == PAWL_ERR_DUPLICATE || err == PAWL_ERR_EXISTS;
-    bool stored = bulk->all.call.answer ||
-                  item->posted.call.answer; // else another job here has its id
+    // Without an answer, another job of this request has its id.
+    bool stored = bulk->all.call.answer || item->posted.call.answer;
     if (err == PAWL_ERR_EXISTS && stored) item->holder.id = item->envelope.id;
 }
 
 static void submit_each(struct pawl__request *request, struct bulk *bulk)
 {
-    for (size_t i = 0; i < bulk->count; i++) { // all are posted first: they share a few commits
+    for (size_t i = 0; i < bulk->count; i++) { // all before waiting, so that they share commits
         struct item *item = &bulk->items[i];
         if (!item->fault.kind) post(request, bulk, &item->posted, &item->envelope.spec, 1);
     }
@@ -93,7 +93,7 @@ static void submit_each(struct pawl__request *request, struct bulk *bulk)
     }
 }
 
-/* The one to blame has its own fault; the others went down with it. */
+/* The job to blame has a fault already. */
 static void fail_others(struct bulk *bulk)
 {
     for (size_t i = 0; i < bulk->count; i++) {
@@ -135,55 +135,116 @@ static void submit_all(struct pawl__request *request, struct bulk *bulk)
 
 /* ---- answering ---- */
 
-static void print_job(struct pawl__request *request, const struct pawl_submitted *submitted)
+enum status { STATUS_CREATED = 1, STATUS_DUPLICATE, STATUS_FAILED };
+static const char *const status_texts[] = { NULL, "created", "duplicate", "failed" };
+static const struct pawl__words status_words = { .at = status_texts, .count = 4 };
+
+struct told {
+    int64_t index;
+    enum status status;
+    struct {
+        const char *code, *message, *field;
+        const struct pawl_submitted *holder; /* NULL: none is in the way */
+    } error;
+    struct pawl__shown job;
+};
+
+static void print_details(const struct pawl__shape_writer *writer,
+                          const struct pawl__member *member, const void *base)
 {
-    struct pawl_jobs jobs = { 0 };
-    if (pawl_get(pawl__request_pawl(request), submitted->id, &jobs, NULL) == PAWL_OK) {
-        pawl__buf_add_text(&request->reply, ",\"job\":");
-        pawl__envelope_print(&request->reply, &jobs.at[0], NULL);
+    const struct told *told = base;
+    if (told->error.holder) {
+        pawl__shape_print(writer, &pawl__holder_shape, told->error.holder);
+    } else if (told->error.field && *told->error.field) {
+        PAWL__PRINT(writer, PAWL__HERE_TEXT("field", told->error.field));
     }
-    pawl_jobs_release(&jobs);
 }
 
-static void print_fault(struct pawl__buf *out, const struct item *item)
-{
-    const struct pawl__fault *fault = &item->fault;
-    pawl__buf_printf(out, ",\"error\":{\"code\":\"%s\",\"message\":",
-                     pawl__fault_code(item->clash ? PAWL__FAULT_DUPLICATE : fault->kind));
-    pawl__buf_add_json(out, fault->message, strlen(fault->message));
-    if (fault->field[0] || item->clash) pawl__buf_add_text(out, ",\"details\":{");
-    if (fault->field[0] && !item->clash) {
-        pawl__buf_add_text(out, "\"field\":");
-        pawl__buf_add_json(out, fault->field, strlen(fault->field));
-    }
-    if (item->clash) pawl__job_print_holder(out, &item->holder);
-    pawl__buf_add_text(out, fault->field[0] || item->clash ? "}}" : "}");
-}
+#define S struct told
+static const struct pawl__member error_members[] = {
+    PAWL__MEMBER("code", TEXT, S, error.code),
+    PAWL__MEMBER("message", TEXT, S, error.message),
+    PAWL__WHOLE("details", OWN, .print = print_details, .wire = PAWL__AS_OBJECT),
+};
+static const struct pawl__shape error_shape = PAWL__SHAPE(S, error_members);
+static const struct pawl__member item_members[] = {
+    PAWL__MEMBER("index", INT64, S, index, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("status", WORD, S, status, .words = &status_words, .flags = PAWL__ALWAYS),
+    PAWL__WHOLE("error", ONE, .shape = &error_shape),
+    PAWL__SHOWN("job", S, job),
+};
+static const struct pawl__shape item_shape = PAWL__SHAPE(S, item_members);
+#undef S
 
 static void print_item(struct pawl__request *request, const struct item *item, size_t index)
 {
-    bool again = !item->fault.kind && item->submitted.deduplicated;
-    pawl__buf_printf(&request->reply, "%s{\"index\":%zu,\"status\":\"%s\"", index ? "," : "", index,
-                     again || item->clash ? "duplicate"
-                     : item->fault.kind   ? "failed"
-                                          : "created");
-    if (item->fault.kind) {
-        print_fault(&request->reply, item);
+    const struct pawl__fault *fault = &item->fault;
+    const struct pawl__shape_writer writer = { .out = &request->reply };
+    struct pawl_jobs jobs = { 0 };
+    struct told told = { .index = (int64_t)index, .status = STATUS_CREATED };
+    if (fault->kind) {
+        told.status = item->clash ? STATUS_DUPLICATE : STATUS_FAILED;
+        told.error.code = pawl__fault_code(item->clash ? PAWL__FAULT_DUPLICATE : fault->kind);
+        told.error.message = fault->message;
+        told.error.field = fault->field;
+        told.error.holder = item->clash ? &item->holder : NULL;
     } else {
-        print_job(request, &item->submitted);
+        if (item->submitted.deduplicated) told.status = STATUS_DUPLICATE;
+        if (!pawl_get(pawl__request_pawl(request), item->submitted.id, &jobs, NULL))
+            told.job.job = &jobs.at[0];
     }
-    pawl__buf_add_text(&request->reply, "}");
+    pawl__shape_print(&writer, &item_shape, &told);
+    pawl_jobs_release(&jobs);
 }
 
-/* {"error":{...}, so that who reads errors alone finds one, too; without the last bracket. */
-static void open_refusal(struct pawl__request *request, const struct bulk *bulk)
+static void print_items(struct pawl__request *request, const void *ctx)
 {
+    const struct bulk *bulk = ctx;
+    for (size_t i = 0; i < bulk->count; i++) {
+        if (i) pawl__buf_add(&request->reply, ",", 1);
+        print_item(request, &bulk->items[i], i);
+    }
+}
+
+struct reply {
+    int64_t total, succeeded, failed;
+    struct pawl__printed items;
+    const struct pawl__warnings *warnings;
+};
+
+#define S struct reply
+static const struct pawl__member reply_members[] = {
+    PAWL__MEMBER("total", INT64, S, total, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("succeeded", INT64, S, succeeded, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("failed", INT64, S, failed, .flags = PAWL__ALWAYS),
+    PAWL__PRINTED("items", S, items, &item_shape),
+    PAWL__WARNINGS(S, warnings),
+};
+const struct pawl__shape pawl__ojs_bulk_submit_reply_shape = PAWL__SHAPE(S, reply_members);
+#undef S
+
+/* Without a good job the reply is an error, too, for clients that read nothing else. */
+static void print_reply(struct pawl__request *request, const struct bulk *bulk)
+{
+    struct pawl__buf *out = &request->reply;
     struct pawl__fault fault;
-    pawl__refuse(&fault, PAWL__FAULT_INVALID_REQUEST, "jobs",
-                 "none of the %zu jobs was submitted: see items", bulk->count);
-    pawl__fault_print(&request->reply, &fault, request->id);
-    if (request->reply.len) request->reply.len--;
-    pawl__buf_add_text(&request->reply, ",");
+    bool any = !bulk->good;
+    const struct reply reply = { .total = (int64_t)bulk->count,
+                                 .succeeded = (int64_t)bulk->good,
+                                 .failed = (int64_t)(bulk->count - bulk->good),
+                                 .items = { print_items, request, bulk },
+                                 .warnings = &bulk->warnings };
+    if (bulk->good) {
+        pawl__buf_add(out, "{", 1);
+    } else {
+        pawl__refuse(&fault, PAWL__FAULT_INVALID_REQUEST, "jobs",
+                     "none of the %zu jobs was submitted: see items", bulk->count);
+        pawl__fault_print(out, &fault, request->id);
+        if (out->len) out->len--; // the closing brace
+    }
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = out },
+                              &pawl__ojs_bulk_submit_reply_shape, &reply, &any);
+    pawl__buf_add(out, "}", 1);
 }
 
 /* Back on the loop. */
@@ -199,30 +260,17 @@ static void finish(struct pawl__request *request)
 
 static void answer(struct pawl__request *request, struct bulk *bulk)
 {
-    struct pawl__buf *out = &request->reply;
     if (bulk->trouble && !bulk->good) {
         pawl__reply_err(request, bulk->trouble, &bulk->diag);
         return;
     }
-    if (bulk->good) {
-        pawl__buf_add_text(out, "{");
-    } else {
-        open_refusal(request, bulk);
-    }
-    pawl__buf_printf(out, "\"total\":%zu,\"succeeded\":%zu,\"failed\":%zu,\"items\":[", bulk->count,
-                     bulk->good, bulk->count - bulk->good);
-    for (size_t i = 0; i < bulk->count; i++) {
-        print_item(request, &bulk->items[i], i);
-    }
-    pawl__buf_add(out, "]", 1);
-    pawl__warnings_print(out, &bulk->warnings);
-    pawl__buf_add(out, "}", 1);
+    print_reply(request, bulk);
     bulk->status = bulk->good == bulk->count ? 201 : bulk->good ? 207 : 422;
     request->state = bulk;
-    pawl__request_to_loop(request, finish); // it is done, and is answered even if nobody listens
+    pawl__request_to_loop(request, finish); // also if the client is gone: the jobs are submitted
 }
 
-/* ---- the same request again ---- */
+/* ---- repeated requests ---- */
 
 struct fingerprint {
     char text[65];
@@ -242,7 +290,7 @@ static struct fingerprint fingerprint(struct pawl_span of)
     return out;
 }
 
-/* A repeated request must be the same one. False: answered. */
+/* A repeat must have the same body. False: answered. */
 static bool check_key(struct pawl__request *request, const char *key)
 {
     struct pawl_diag diag;
@@ -296,27 +344,28 @@ static bool read_jobs(struct pawl__request *request, const struct pawl__json *js
     return true;
 }
 
-/* atomicity, and the key: the header's, or the body's. False: answered. */
-static bool read_options(struct pawl__request *request, const struct pawl__json *json,
-                         struct bulk *bulk)
+enum atomicity { ATOMICITY_PARTIAL, ATOMICITY_ATOMIC, ATOMICITY_END };
+static const char *const atomicity_texts[] = { "partial", "atomic" };
+static const struct pawl__words atomicity_words = { .at = atomicity_texts, .count = ATOMICITY_END };
+
+#define S struct bulk
+static const struct pawl__member request_members[] = {
+    PAWL__MEMBER("atomicity", WORD, S, atomicity, .words = &atomicity_words),
+    PAWL__MEMBER("idempotency_key", TEXT, S, key, .min = 1, .max = KEY_BYTES_MAX),
+    PAWL__JOBS_MEMBER,
+};
+const struct pawl__shape pawl__ojs_bulk_submit_request_shape = PAWL__SHAPE(S, request_members);
+#undef S
+
+/* The header wins over the body's key. False: answered. */
+static bool choose_key(struct pawl__request *request, struct bulk *bulk)
 {
-    const char *atomicity;
     const char *header = pawl__request_header(request, "idempotency-key");
-    if (!pawl__body_text(request, json, 0, "atomicity", &atomicity) ||
-        !pawl__body_text(request, json, 0, "idempotency_key", &bulk->key)) {
-        return false;
-    }
-    if (header) bulk->key = header;
-    bulk->atomic = atomicity && strcmp(atomicity, "atomic") == 0;
-    if (atomicity && !bulk->atomic && strcmp(atomicity, "partial") != 0) {
-        return pawl__reply_invalid(request, "atomicity",
-                                   "atomicity must be \"partial\" or \"atomic\"");
-    }
-    if (bulk->key && (!bulk->key[0] || strlen(bulk->key) > KEY_BYTES_MAX)) {
-        return pawl__reply_invalid(request, "idempotency_key",
-                                   "idempotency_key must have 1 to %d bytes", KEY_BYTES_MAX);
-    }
-    return true;
+    if (!header) return true;
+    bulk->key = header;
+    if (header[0] && strlen(header) <= KEY_BYTES_MAX) return true;
+    return pawl__reply_invalid(request, "idempotency_key",
+                               "\"idempotency_key\" must have 1 to %d bytes", KEY_BYTES_MAX);
 }
 
 void pawl__on_bulk_submit(struct pawl__request *request)
@@ -326,14 +375,18 @@ void pawl__on_bulk_submit(struct pawl__request *request)
     if (!bulk) return;
     if (!pawl__request_json(request, false, &json)) return;
     uint32_t jobs = pawl__jobs_array(request, &json);
-    if (!jobs || !read_options(request, &json, bulk)) return;
+    if (!jobs ||
+        !pawl__object_read(request, &json, 0, &pawl__ojs_bulk_submit_request_shape, NULL, bulk) ||
+        !choose_key(request, bulk)) {
+        return;
+    }
     if (!read_jobs(request, &json, jobs, bulk)) {
         pawl__reply_nomem(request);
         return;
     }
     if (bulk->key && !check_key(request, bulk->key)) return;
     pawl__calls_init(&bulk->calls);
-    if (bulk->atomic) {
+    if (bulk->atomicity == ATOMICITY_ATOMIC) {
         submit_all(request, bulk);
     } else {
         submit_each(request, bulk);

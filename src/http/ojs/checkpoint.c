@@ -1,125 +1,121 @@
 /* Checkpoints: saving, reading and deleting them under every path that clients use, and their form
  * in the store. */
 #include "http/ojs/checkpoint.h"
-#include "base/json.h"
 #include "http/local/local.h"
-#include "http/ojs/envelope_out.h"
-#include "http/ojs/owner.h"
 #include "http/ojs/ojs.h"
+#include "http/ojs/owner.h"
 
 #include <string.h>
 
+#define SAVED(S, saved)                                                                            \
+    PAWL__MEMBER("metadata", JSON, S, saved.metadata),                                             \
+        PAWL__MEMBER("step_index", JSON, S, saved.step_index)
+
 /* ---- their form in the store ---- */
 
-#define WRAPPER "{\"$pawl_checkpoint\":1,\"state\":"
+struct wrapper {
+    int64_t version;
+    struct pawl__saved saved;
+};
 
+#define S struct wrapper
+static const struct pawl__member wrapper_members[] = {
+    PAWL__MEMBER("$pawl_checkpoint", INT64, S, version),
+    PAWL__MEMBER("state", JSON, S, saved.state),
+    SAVED(S, saved),
+};
+static const struct pawl__shape wrapper_shape = PAWL__SHAPE(S, wrapper_members);
+#undef S
+
+/* As it is printed, byte for byte: other objects that have such a member are states. */
 static bool is_wrapped(struct pawl_span stored)
 {
-    return stored.len > sizeof WRAPPER - 1 && memcmp(stored.at, WRAPPER, sizeof WRAPPER - 1) == 0;
-}
-
-static struct pawl_span member(const struct pawl__json *json, const char *name)
-{
-    uint32_t token = pawl__json_member(json, 0, name);
-    return token ? pawl__json_span(json, token) : (struct pawl_span){ NULL, 0 };
+    static const char begin[] = "{\"$pawl_checkpoint\":1,\"state\":";
+    return stored.len > sizeof begin - 1 && memcmp(stored.at, begin, sizeof begin - 1) == 0;
 }
 
 struct pawl__saved pawl__checkpoint_unwrap(struct pawl_span stored, struct pawl__arena *arena)
 {
-    struct pawl__json json;
-    if (!is_wrapped(stored) ||
-        pawl__json_parse(stored, PAWL_JSON_DEPTH_MAX + 1, arena, &json, NULL) != PAWL_OK) {
-        return (struct pawl__saved){ .state = stored };
+    struct pawl__shape_reader reader = { .arena = arena };
+    struct wrapper wrapper = { .version = 0 };
+    if (is_wrapped(stored) && !pawl__shape_read_text(&reader, stored, PAWL_JSON_DEPTH_MAX + 1,
+                                                     &wrapper_shape, &wrapper)) {
+        return wrapper.saved;
     }
-    return (struct pawl__saved){ .state = member(&json, "state"),
-                                 .metadata = member(&json, "metadata"),
-                                 .step_index = member(&json, "step_index") };
-}
-
-static void add_member(struct pawl__buf *out, const char *name, struct pawl_span value)
-{
-    if (!value.len) return;
-    pawl__buf_printf(out, ",\"%s\":", name);
-    pawl__buf_add(out, value.at, value.len);
+    return (struct pawl__saved){ .state = stored };
 }
 
 void pawl__checkpoint_wrap(struct pawl__buf *out, const struct pawl__saved *saved)
 {
-    bool plain = !saved->metadata.len && !saved->step_index.len && !is_wrapped(saved->state);
-    if (plain) {
+    struct wrapper wrapper = { .version = 1, .saved = *saved };
+    if (saved->metadata.len || saved->step_index.len || is_wrapped(saved->state)) {
+        pawl__shape_print(&(struct pawl__shape_writer){ .out = out }, &wrapper_shape, &wrapper);
+    } else {
         pawl__buf_add(out, saved->state.at, saved->state.len);
-        return;
     }
-    pawl__out(out, WRAPPER);
-    pawl__buf_add(out, saved->state.at, saved->state.len);
-    add_member(out, "metadata", saved->metadata);
-    add_member(out, "step_index", saved->step_index);
-    pawl__out(out, "}");
 }
 
-/* ---- answering ---- */
+/* ---- the reply ---- */
 
-/* "job_id":...,"sequence":...,"created_at":...,"state":...: what replies hold twice. */
-static void add_checkpoint(struct pawl__buf *out, struct pawl_job_id job, int64_t sequence,
-                           int64_t at_ms, const struct pawl__saved *saved)
-{
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(job, id);
-    pawl__buf_printf(out, "\"job_id\":\"%s\",\"sequence\":%lld,\"created_at\":", id,
-                     (long long)sequence);
-    pawl__out_instant(out, at_ms);
-    add_member(out, "state", saved->state);
-    add_member(out, "metadata", saved->metadata);
-    add_member(out, "step_index", saved->step_index);
-}
+struct reply {
+    bool has_checkpoint;
+    struct pawl_job_id job;
+    int64_t sequence, created_at_ms;
+    struct pawl__saved saved;
+};
 
-static void print_both(struct pawl__buf *out, struct pawl_job_id job, int64_t sequence,
-                       int64_t at_ms, const struct pawl__saved *saved)
-{
-    add_checkpoint(out, job, sequence, at_ms, saved);
-    pawl__out(out, ",\"checkpoint\":{");
-    add_checkpoint(out, job, sequence, at_ms, saved);
-    pawl__out(out, "}");
-}
+#define S struct reply
+static const struct pawl__member checkpoint_members[] = {
+    PAWL__MEMBER("job_id", ID, S, job, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("sequence", INT64, S, sequence, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("created_at", INSTANT, S, created_at_ms, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("state", JSON, S, saved.state),
+    SAVED(S, saved),
+};
+static const struct pawl__shape checkpoint_shape = PAWL__SHAPE(S, checkpoint_members);
+
+/* Clients read either of the two places. */
+static const struct pawl__member reply_members[] = {
+    PAWL__WHOLE("", PART, .shape = &checkpoint_shape),
+    PAWL__WHOLE("checkpoint", ONE, .shape = &checkpoint_shape, .flags = PAWL__ALWAYS),
+};
+const struct pawl__shape pawl__ojs_checkpoint_reply_shape = PAWL__SHAPE(S, reply_members);
+
+/* Without a checkpoint the others are absent. */
+static const struct pawl__member resume_members[] = {
+    PAWL__MEMBER("has_checkpoint", BOOL, S, has_checkpoint, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("job_id", ID, S, job, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("sequence", INT64, S, sequence),
+    PAWL__MEMBER("created_at", INSTANT, S, created_at_ms),
+    PAWL__MEMBER("state", JSON, S, saved.state),
+    SAVED(S, saved),
+    PAWL__WHOLE("checkpoint", ONE, .shape = &checkpoint_shape),
+};
+const struct pawl__shape pawl__ojs_checkpoint_resume_reply_shape = PAWL__SHAPE(S, resume_members);
+#undef S
 
 /* ---- saving ---- */
 
 struct save {
     struct pawl__owner owner;
     struct pawl__saved saved;
-    int64_t run; /* 0: whichever it is */
+    int64_t run; /* 0: any */
     int64_t sequence;
     enum pawl_err err;
     struct pawl_diag diag;
-    enum pawl_state state; /* when it has ended */
 };
 
-static struct pawl_span given(const struct pawl__json *json, const char *name)
-{
-    uint32_t token = pawl__json_member(json, 0, name);
-    bool absent = !token || json->tokens[token].type == PAWL__JSON_NULL;
-    return absent ? (struct pawl_span){ NULL, 0 } : pawl__json_span(json, token);
-}
+#define S struct save
+static const struct pawl__member request_members[] = {
+    PAWL__OWNER(S, owner),
+    PAWL__MEMBER("state", JSON, S, saved.state, .flags = PAWL__REQUIRED | PAWL__NULLABLE),
+    SAVED(S, saved),
+};
+const struct pawl__shape pawl__ojs_checkpoint_request_shape = PAWL__SHAPE(S, request_members);
+#undef S
 
-static bool read_save(struct pawl__request *request, struct save *save)
-{
-    struct pawl__json json;
-    if (!pawl__request_json(request, false, &json) ||
-        !pawl__owner_read(request, &json, &save->owner)) {
-        return false;
-    }
-    uint32_t state = pawl__json_member(&json, 0, "state");
-    if (!state) {
-        return pawl__reply_invalid(request, "state", "state is missing");
-    }
-    save->saved = (struct pawl__saved){ .state = pawl__json_span(&json, state),
-                                        .metadata = given(&json, "metadata"),
-                                        .step_index = given(&json, "step_index") };
-    return true;
-}
-
-/* Which run is theirs, if they say who they are. A job that runs no more is nobody's: who once had
- * it must not overwrite what its successor will go on from. False: not theirs, answered. */
+/* Finds the client's run, if the client says who it is. A job that is not active has no owner: a
+ * former owner must not overwrite what the next run starts from. False: answered. */
 static bool find_run(struct pawl__request *request, struct save *save)
 {
     if (!pawl__owner_is_known(&save->owner)) return true;
@@ -131,8 +127,7 @@ static bool find_run(struct pawl__request *request, struct save *save)
         theirs = pawl__owner_check(request, &save->owner, job->worker, job->attempt);
         save->run = job->run;
     } else if (job) {
-        pawl__owner_refuse_state(request, &save->owner, job->state);
-        theirs = false;
+        theirs = pawl__owner_refuse_state(request, &save->owner, job->state);
     }
     pawl_jobs_release(&jobs);
     return theirs;
@@ -177,64 +172,60 @@ static void save_on_pool(struct pawl__request *request)
         refuse_save(request, save);
         return;
     }
-    pawl__out(&request->reply, "{");
-    print_both(&request->reply, save->owner.id, save->sequence, request->now_ms, &save->saved);
-    pawl__out(&request->reply, "}");
+    const struct reply reply = { .job = save->owner.id,
+                                 .sequence = save->sequence,
+                                 .created_at_ms = request->now_ms,
+                                 .saved = save->saved };
+    pawl__shape_print(&(struct pawl__shape_writer){ .out = &request->reply },
+                      &pawl__ojs_checkpoint_reply_shape, &reply);
     pawl__request_to_loop(request, saved);
 }
 
 void pawl__on_checkpoint_save(struct pawl__request *request)
 {
     struct save *save = pawl__request_state(request, sizeof *save);
-    if (!save) return;
-    if (read_save(request, save)) pawl__request_to_pool(request, save_on_pool);
+    if (save && pawl__request_read(request, &pawl__ojs_checkpoint_request_shape, NULL, save) &&
+        pawl__owner_find(request, &save->owner)) {
+        pawl__request_to_pool(request, save_on_pool);
+    }
 }
 
 /* ---- reading and deleting ---- */
 
-/* What the path's job left; without, `reply_none` answers. */
-static void reply_kept(struct pawl__request *request, const char *begin,
-                       pawl__handler_fn *reply_none)
+/* `resume`: a job without a checkpoint is no error. */
+static void reply_kept(struct pawl__request *request, const struct pawl__shape *shape, bool resume)
 {
     struct pawl_job_id id;
     struct pawl_story story = { 0 };
-    if (!pawl__request_job_id(request, 0, &id)) return;
-    if (!pawl__story_read(request, id, &story)) return;
-    if (!story.checkpoint_sequence) {
-        reply_none(request);
-    } else {
-        struct pawl__saved kept = pawl__checkpoint_unwrap(story.checkpoint, &request->arena);
-        pawl__buf_add_text(&request->reply, begin);
-        print_both(&request->reply, id, story.checkpoint_sequence, story.checkpoint_at_ms, &kept);
-        pawl__out(&request->reply, "}");
+    if (!pawl__request_job_id(request, 0, &id) || !pawl__story_read(request, id, &story)) return;
+    struct reply reply = { .has_checkpoint = story.checkpoint_sequence > 0,
+                           .job = id,
+                           .sequence = story.checkpoint_sequence,
+                           .created_at_ms = story.checkpoint_at_ms };
+    if (reply.has_checkpoint) {
+        reply.saved = pawl__checkpoint_unwrap(story.checkpoint, &request->arena);
+        pawl__reply_shape(request, 200, shape, &reply);
+    } else if (resume) {
+        const struct pawl__shape_writer writer = { .out = &request->reply };
+        PAWL__PRINT(&writer, PAWL__HERE_ID("job_id", id), PAWL__HERE_BOOL("has_checkpoint", false));
         pawl__reply(request, 200);
+    } else {
+        pawl__reply_not_found(request, "checkpoint", request->parts[0]);
     }
     pawl_story_release(&story);
 }
 
-static void refuse_none(struct pawl__request *request)
-{
-    pawl__reply_not_found(request, "checkpoint", request->parts[0]);
-}
-
-static void reply_none(struct pawl__request *request)
-{
-    pawl__buf_printf(&request->reply, "{\"job_id\":\"%s\",\"has_checkpoint\":false}",
-                     request->parts[0]);
-    pawl__reply(request, 200);
-}
-
 void pawl__on_checkpoint_get(struct pawl__request *request)
 {
-    reply_kept(request, "{", refuse_none);
+    reply_kept(request, &pawl__ojs_checkpoint_reply_shape, false);
 }
 
 void pawl__on_checkpoint_resume(struct pawl__request *request)
 {
-    reply_kept(request, "{\"has_checkpoint\":true,", reply_none);
+    reply_kept(request, &pawl__ojs_checkpoint_resume_reply_shape, true);
 }
 
-/* Deleting what is not there is fine, also when its job has ended and keeps it. */
+/* Deleting a checkpoint that does not exist succeeds, also if the job has ended. */
 void pawl__on_checkpoint_delete(struct pawl__request *request)
 {
     struct pawl_run run = { 0 };

@@ -1,5 +1,5 @@
-/* Checkpoints as they are stored. A state alone is stored as it is, so that programs in C find what
- * they expect; with metadata or a step it is wrapped, and unwrapped on the way out. Pure. */
+/* Checkpoints as the store has them. A state alone is stored as it is, so that programs in C find
+ * what they expect. With metadata or a step it is stored in a wrapper. Pure. */
 #ifndef PAWL_HTTP_OJS_CHECKPOINT_H
 #define PAWL_HTTP_OJS_CHECKPOINT_H
 
@@ -13,9 +13,9 @@ struct pawl__saved {
     struct pawl_span state, metadata, step_index;
 };
 
-/* Points into `stored` or, if it had to be rewritten, into `arena`. */
+/* Points into `stored` or `arena`. */
 struct pawl__saved pawl__checkpoint_unwrap(struct pawl_span stored, struct pawl__arena *arena);
-/* Appends what to store. `plain`: the state begins with no wrapper of ours. */
+/* Appends what to store. */
 void pawl__checkpoint_wrap(struct pawl__buf *out, const struct pawl__saved *saved);
 
 #endif

@@ -1,26 +1,19 @@
-/* Looking at jobs, cancelling, releasing and reordering them. */
+/* Reading single jobs, and moves of single jobs by clients and operators. */
 #include "http/ojs/ojs.h"
 
 #include <string.h>
 
-static struct pawl__envelope_more more_of(const struct pawl_story *story, enum pawl_state previous)
+struct pawl__envelope_more pawl__more_of(const struct pawl_story *story)
 {
     return (struct pawl__envelope_more){ .failures = story->failures,
-                                         .failure_count = story->failure_count,
-                                         .previous_state = previous };
-}
-
-void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story,
-                           enum pawl_state previous)
-{
-    struct pawl__envelope_more more = more_of(story, previous);
-    pawl__envelope_print(out, &story->job, &more);
+                                         .failure_count = story->failure_count };
 }
 
 static void reply_story(struct pawl__request *request, const struct pawl_story *story,
                         enum pawl_state previous, int status)
 {
-    struct pawl__envelope_more more = more_of(story, previous);
+    struct pawl__envelope_more more = pawl__more_of(story);
+    more.previous_state = previous;
     pawl__envelope_print_twice(&request->reply, &story->job, &more);
     pawl__buf_add(&request->reply, "}", 1);
     pawl__reply(request, status);
@@ -35,20 +28,7 @@ void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int s
     pawl_story_release(&story);
 }
 
-void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder)
-{
-    static const struct pawl_job_id none;
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    if (memcmp(&holder->id, &none, sizeof none) == 0) return;
-    pawl_job_id_text(holder->id, id);
-    pawl__buf_printf(out, "\"existing_job_id\":\"%s\"", id);
-    if (holder->state) {
-        pawl__buf_printf(out, ",\"existing_job_state\":\"%s\"",
-                         pawl_state_name(holder->state, PAWL_VOCABULARY_OJS));
-    }
-}
-
-/* ---- looking and moving ---- */
+/* ---- reading and moving ---- */
 
 void pawl__on_job_get(struct pawl__request *request)
 {
@@ -66,13 +46,12 @@ bool pawl__job_refuse_unknown(struct pawl__request *request, struct pawl_job_id 
 bool pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
                             enum pawl_state state, enum pawl_vocabulary words)
 {
-    struct pawl__fault fault = { .kind = PAWL__FAULT_CONFLICT };
-    char details[64];
-    int len = snprintf(details, sizeof details, "\"current_state\":\"%s\"",
-                       pawl_state_name(state, words));
-    snprintf(fault.message, sizeof fault.message, "%s", diag->text);
-    fault.details = (struct pawl_span){ details, (size_t)len };
-    return pawl__reply_fault(request, &fault);
+    struct pawl__fault fault;
+    pawl__refuse(&fault, PAWL__FAULT_CONFLICT, "", "%s", diag->text);
+    return pawl__reply_fault_with(request, &fault,
+                                  (const struct pawl__member[]){ PAWL__HERE_TEXT(
+                                      "current_state", pawl_state_name(state, words)) },
+                                  1);
 }
 
 enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_id id)
@@ -106,10 +85,18 @@ bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, stru
     return !err || pawl__job_reply_err(request, id, err, &diag);
 }
 
+static const struct pawl__member deleted_members[] = {
+    PAWL__HERE_BOOL("deleted", true),
+    PAWL__WHOLE("job_id", CHARS, .flags = PAWL__ALWAYS),
+};
+const struct pawl__shape pawl__ojs_deleted_reply_shape = {
+    .members = deleted_members,
+    .count = sizeof deleted_members / sizeof *deleted_members,
+};
+
 void pawl__reply_deleted(struct pawl__request *request)
 {
-    pawl__buf_printf(&request->reply, "{\"deleted\":true,\"job_id\":\"%s\"}", request->parts[0]);
-    pawl__reply(request, 200);
+    pawl__reply_shape(request, 200, &pawl__ojs_deleted_reply_shape, request->parts[0]);
 }
 
 /* The state before the newest action of that kind. */
@@ -161,7 +148,7 @@ X(admin_job_pause, PAUSE)
 X(admin_job_resume, RESUME)
 #undef X
 
-/* 201 with the new job; 200 with the one that stands in for it. */
+/* 201 with the new job, or 200 with an existing one that counts as the same. */
 void pawl__on_job_rerun(struct pawl__request *request)
 {
     struct pawl_job_id id;
@@ -176,33 +163,40 @@ void pawl__on_job_rerun(struct pawl__request *request)
     }
 }
 
+struct patch {
+    struct pawl_job_id id;
+    int32_t priority, before;
+};
+
+#define S struct patch
+static const struct pawl__member patch_members[] = {
+    PAWL__MEMBER("priority", INT32, S, priority, .flags = PAWL__REQUIRED, .min = PAWL_PRIORITY_MIN,
+                 .max = PAWL_PRIORITY_MAX),
+};
+const struct pawl__shape pawl__ojs_job_patch_request_shape = PAWL__SHAPE(S, patch_members);
+
+static const struct pawl__member patched_members[] = {
+    PAWL__MEMBER("id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("priority", INT32, S, priority, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("previous_priority", INT32, S, before, .flags = PAWL__ALWAYS),
+};
+const struct pawl__shape pawl__ojs_job_patch_reply_shape = PAWL__SHAPE(S, patched_members);
+#undef S
+
 void pawl__on_job_patch(struct pawl__request *request)
 {
-    struct pawl_job_id id;
-    struct pawl__json json;
+    struct patch patch = { .priority = 0 };
     struct pawl_diag diag;
-    int64_t priority = INT64_MAX;
-    int32_t before;
-    if (!pawl__request_job_id(request, 0, &id) || !pawl__request_json(request, false, &json))
-        return;
-    if (!pawl__body_int(request, &json, 0, "priority", PAWL_PRIORITY_MIN, PAWL_PRIORITY_MAX,
-                        &priority)) {
-        return;
-    }
-    if (priority == INT64_MAX) {
-        pawl__reply_invalid(request, "priority",
-                            "priority is missing: nothing else of a job can be changed");
+    if (!pawl__request_job_id(request, 0, &patch.id) ||
+        !pawl__request_read(request, &pawl__ojs_job_patch_request_shape, NULL, &patch)) {
         return;
     }
     struct pawl_by by = pawl__request_by(request);
-    enum pawl_err err =
-        pawl_priority(pawl__request_pawl(request), id, (int32_t)priority, &by, &before, &diag);
+    enum pawl_err err = pawl_priority(pawl__request_pawl(request), patch.id, patch.priority, &by,
+                                      &patch.before, &diag);
     if (err) {
-        pawl__job_reply_err(request, id, err, &diag);
+        pawl__job_reply_err(request, patch.id, err, &diag);
     } else {
-        pawl__buf_printf(&request->reply,
-                         "{\"id\":\"%s\",\"priority\":%lld,\"previous_priority\":%d}",
-                         request->parts[0], (long long)priority, before);
-        pawl__reply(request, 200);
+        pawl__reply_shape(request, 200, &pawl__ojs_job_patch_reply_shape, &patch);
     }
 }

@@ -1,55 +1,53 @@
-/* Jobs over HTTP: what the files that submit, show and move them share. */
+/* What the handlers of jobs share. */
 #ifndef PAWL_HTTP_OJS_JOBS_H
 #define PAWL_HTTP_OJS_JOBS_H
 
 #include "http/local/local.h"
-#include "http/ojs/envelope.h"
+#include "http/ojs/shapes.h"
 
-/* What the request's headers and the server's settings say about envelopes. Members that nobody
- * knows are noted in `warnings`, which must outlive the reading. */
+/* How envelopes are read, by the request's headers and the server's settings. Unknown members are
+ * noted in `warnings`, which must outlive the reading. */
 struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request,
                                             struct pawl__warnings *warnings);
-/* A job and its failures as it stands now. On the pool. */
-void pawl__job_print_story(struct pawl__buf *out, const struct pawl_story *story,
-                           enum pawl_state previous);
-/* The job `id`, by pawl__envelope_print_twice. On the pool; answers, also when there is none. */
+/* The failures of a job. */
+struct pawl__envelope_more pawl__more_of(const struct pawl_story *story);
+/* Replies with the job `id`, by pawl__envelope_print_twice; 404 if there is none. On the pool. */
 void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status);
-/* "existing_job_id":"...", and its state if it is known; nothing for a job of the same batch. */
-void pawl__job_print_holder(struct pawl__buf *out, const struct pawl_submitted *holder);
 
-/* 409 with the state that does not allow it, as `words` call it. */
+/* Replies 409 with the state that does not allow the move, by its name in `words`. */
 bool pawl__job_refuse_state(struct pawl__request *request, const struct pawl_diag *diag,
                             enum pawl_state state, enum pawl_vocabulary words);
-/* What the store says now; NONE: gone. On the pool. */
+/* The job's state by now; NONE: there is no such job. On the pool. */
 enum pawl_state pawl__job_state(struct pawl__request *request, struct pawl_job_id id);
 
-/* A job, and a job with all that is known of it. On the pool. False: answered, with 404 if there is
- * none, and there is nothing to release. */
+/* Read a job, and a job with its history. On the pool. False: answered, with 404 if there is none,
+ * and there is nothing to release. */
 bool pawl__job_read(struct pawl__request *request, struct pawl_job_id id, struct pawl_jobs *out);
 bool pawl__story_read(struct pawl__request *request, struct pawl_job_id id, struct pawl_story *out);
-/* 404 */
+/* Replies 404. */
 bool pawl__job_refuse_unknown(struct pawl__request *request, struct pawl_job_id id);
-/* An operation on a job failed: 404, 409 or what the library said. On the pool. */
+/* Replies to a failed operation on a job: 404, 409 or the library's error. On the pool. */
 bool pawl__job_reply_err(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
                          const struct pawl_diag *diag);
 
-/* 200: what the path names was deleted. */
+/* Replies 200: the job in the path, or what belongs to it, was deleted. */
 void pawl__reply_deleted(struct pawl__request *request);
 
-/* A move by an operator, or of the job's client. On the pool; answers with the job, or with 404 or
- * 409 and the state that does not allow it. */
+/* Moves the job in the path. On the pool. Replies with the job, or 404, or 409 and the state that
+ * does not allow the move. */
 void pawl__job_move(struct pawl__request *request, enum pawl_control control);
 
 /* ---- submit.c ---- */
 
-/* The array `jobs` of the body; 0: answered. */
+/* The array "jobs" of the body; 0: answered. */
 uint32_t pawl__jobs_array(struct pawl__request *request, const struct pawl__json *json);
-/* One of several envelopes is to blame: "jobs[INDEX]." before the field, and the index among the
- * details. */
+/* What details say about the job that is in the way: of struct pawl_submitted. */
+extern const struct pawl__shape pawl__holder_shape;
+/* Refuses a batch for its job `index`. `holder` may be NULL. */
 bool pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
-                               size_t index);
-/* What the store said of one of them, or of the only one: DUPLICATE and EXISTS tell of the job that
- * is in the way. `index` is that of the answer. */
+                               size_t index, const struct pawl_submitted *holder);
+/* Why the store refused one of `count` jobs; with DUPLICATE and EXISTS, `holder` is the job that is
+ * in the way. */
 struct pawl__refused {
     enum pawl_err err;
     const struct pawl_diag *diag;
@@ -58,7 +56,8 @@ struct pawl__refused {
     bool batch;
 };
 void pawl__job_reply_refused(struct pawl__request *request, const struct pawl__refused *refused);
-/* Rate limits and test directives of an envelope, for those who keep them. On the loop. */
+/* Applies what a submitted envelope sets on this server: rate limits and test directives. On the
+ * loop. */
 void pawl__job_put_in_force(struct pawl__request *request, const struct pawl__envelope *envelope,
                             struct pawl_job_id id);
 

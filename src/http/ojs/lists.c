@@ -1,5 +1,5 @@
-/* Pages of jobs, and filters out of bodies. */
 #include "http/ojs/lists.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/time_text.h"
 #include "http/ojs/jobs.h"
@@ -36,7 +36,7 @@ struct pawl__paging pawl__numbered_paging(const struct pawl__numbered_page *page
                                   .oldest_first = pages->oldest_first };
 }
 
-/* The cursor behind the first `offset` jobs; "" when there are not that many. */
+/* Finds the cursor after the first `offset` jobs; "" if there are fewer. */
 static enum pawl_err skip(struct pawl *pawl, const struct pawl_filter *filter,
                           const struct pawl__paging *paging, char cursor[PAWL_CURSOR_BYTES],
                           struct pawl_diag *diag)
@@ -88,19 +88,36 @@ bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter 
     return !err;
 }
 
+#define S struct pawl__page_told
+static const struct pawl__member page_members[] = {
+    PAWL__MEMBER("total", INT64, S, total, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("limit", INT64, S, limit, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("offset", INT64, S, offset, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("has_more", BOOL, S, has_more, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("next_cursor", NAME, S, next),
+};
+const struct pawl__shape pawl__ojs_page_shape = PAWL__SHAPE(S, page_members);
+#undef S
+
+struct pawl__page_told pawl__paging_told(const struct pawl__paging *paging, int64_t total,
+                                         const char *next)
+{
+    return (struct pawl__page_told){ .total = total,
+                                     .limit = paging->limit,
+                                     .offset = paging->offset,
+                                     .has_more = *next != '\0',
+                                     .next = next };
+}
+
 void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging, int64_t total,
                         const char *next)
 {
-    pawl__buf_printf(out,
-                     "\"pagination\":{\"total\":%lld,\"limit\":%lld,\"offset\":%lld,"
-                     "\"has_more\":%s",
-                     (long long)total, (long long)paging->limit, (long long)paging->offset,
-                     *next ? "true" : "false");
-    if (*next) {
-        pawl__buf_add_text(out, ",\"next_cursor\":");
-        pawl__buf_add_json(out, next, strlen(next));
-    }
-    pawl__buf_add_text(out, "}");
+    const struct pawl__page_told told = pawl__paging_told(paging, total, next);
+    static const struct pawl__member member =
+        PAWL__WHOLE("pagination", ONE, .shape = &pawl__ojs_page_shape);
+    const struct pawl__shape shape = { .members = &member, .count = 1 };
+    bool any = false;
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = out }, &shape, &told, &any);
 }
 
 void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job *job,
@@ -112,7 +129,8 @@ void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job
     } else {
         if ((int64_t)story.checkpoint.len > *room) story.checkpoint = (struct pawl_span){ "", 0 };
         *room -= (int64_t)story.checkpoint.len;
-        pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
+        struct pawl__envelope_more more = pawl__more_of(&story);
+        pawl__envelope_print(&request->reply, &story.job, &more);
     }
     pawl_story_release(&story);
 }
@@ -144,160 +162,163 @@ bool pawl__bound_read(struct pawl__request *request, const char *name, const cha
         request, name, "%s must be a timestamp with an offset, like 2026-11-16T05:00:00Z", name);
 }
 
-/* ---- out of bodies ---- */
+/* ---- ids and states from bodies ---- */
 
-const char *pawl__token_text(struct pawl__request *request, const struct pawl__json *json,
-                             uint32_t token)
+#define FN(name)                                                                                   \
+    enum pawl_err name(struct pawl__shape_reader *reader, const struct pawl__member *member,       \
+                       uint32_t token, void *base)
+
+FN(pawl__ids_read)
 {
-    size_t len;
-    if (json->tokens[token].type != PAWL__JSON_STRING) return NULL;
-    const char *text = pawl__json_string(json, token, &request->arena, &len);
-    return text && strlen(text) == len ? text : NULL;
+    const struct pawl__json_token *tokens = reader->json.tokens;
+    struct pawl__ids *ids = (struct pawl__ids *)((char *)base + member->offset);
+    size_t count = tokens[token].count, len;
+    if (tokens[token].type != PAWL__JSON_ARRAY || count > (size_t)member->max) {
+        return pawl__shape_refuse(reader, member, "must be an array of at most %lld job ids",
+                                  (long long)member->max);
+    }
+    *ids =
+        (struct pawl__ids){ pawl__arena_calloc(reader->arena, count + 1, sizeof *ids->at), count };
+    if (!ids->at) return PAWL_ERR_NOMEM;
+    uint32_t child = pawl__json_first(token);
+    for (size_t i = 0; i < count; i++, child = tokens[child].next) {
+        bool is_text = tokens[child].type == PAWL__JSON_STRING;
+        const char *text = is_text ? pawl__json_string(&reader->json, child, reader->arena, &len)
+                                   : NULL;
+        if (text && strlen(text) == len && pawl__id_read(text, &ids->at[i])) continue;
+        return pawl__fail_field(reader->diag, PAWL_ERR_ARG, member->name,
+                                "\"%s[%zu]\" must be a job's id", member->name, i);
+    }
+    return PAWL_OK;
 }
 
-bool pawl__ids_read(struct pawl__request *request, const struct pawl__json *json, const char *name,
-                    size_t max, struct pawl__ids *out)
+/* A string, or an array of strings, as a list. */
+static FN(read_names)
 {
-    uint32_t array = pawl__json_member(json, 0, name);
-    *out = (struct pawl__ids){ 0 };
-    if (!array || json->tokens[array].type != PAWL__JSON_ARRAY || json->tokens[array].count > max) {
-        return pawl__reply_invalid(request, name, "%s must be an array of at most %zu job ids",
-                                   name, max);
+    struct pawl__member list = { .name = member->name,
+                                 .kind = PAWL__AS_TEXTS,
+                                 .offset = member->offset,
+                                 .count_offset = member->count_offset,
+                                 .min = 1,
+                                 .max = FILTER_NAMES_MAX };
+    const size_t one = 1;
+    if (reader->json.tokens[token].type == PAWL__JSON_ARRAY) {
+        return pawl__shape_value(reader, &list, token, base);
     }
-    out->count = json->tokens[array].count;
-    out->at = pawl__arena_calloc(&request->arena, out->count + 1, sizeof *out->at);
-    if (!out->at) return pawl__reply_nomem(request);
-    uint32_t token = pawl__json_first(array);
-    for (size_t i = 0; i < out->count; i++, token = json->tokens[token].next) {
-        const char *text = pawl__token_text(request, json, token);
-        if (text && pawl__id_read(text, &out->at[i])) continue;
-        return pawl__reply_invalid(request, name, "%s[%zu] is not a job's id", name, i);
+    const char **names = pawl__arena_alloc(reader->arena, sizeof *names);
+    if (!names) return PAWL_ERR_NOMEM;
+    const struct pawl__member text = { .name = member->name, .kind = PAWL__AS_TEXT };
+    memcpy((char *)base + member->offset, &names, sizeof names);
+    memcpy((char *)base + member->count_offset, &one, sizeof one);
+    return pawl__shape_value(reader, &text, token, names);
+}
+
+FN(pawl__states_read)
+{
+    struct pawl__texts names;
+    const struct pawl__member list = { .name = member->name,
+                                       PAWL__COUNTED(struct pawl__texts, count) };
+    uint32_t *states = (uint32_t *)((char *)base + member->offset);
+    enum pawl_err err = read_names(reader, &list, token, &names);
+    for (size_t i = 0; !err && i < names.count; i++) {
+        uint32_t mask = pawl_state_mask(names.at[i], PAWL_VOCABULARY_OJS);
+        if (!mask) {
+            return pawl__fail_field(reader->diag, PAWL_ERR_ARG, "state", "\"%s\" is not a state",
+                                    pawl__quote(names.at[i]).text);
+        }
+        *states |= mask;
     }
-    return true;
+    return err;
+}
+
+uint32_t pawl__states_given(const struct pawl__states *states)
+{
+    return states->state ? states->state : states->states;
 }
 
 /* ---- filters ---- */
 
-/* A string, or an array of strings, as a list in the arena. False: answered. */
-static bool read_names(struct pawl__request *request, const struct pawl__json *json,
-                       uint32_t object, const char *name, const char *const **out, size_t *count)
+struct wanted {
+    struct pawl_filter filter;
+    struct pawl__states states;
+};
+
+static FN(read_bound)
 {
-    uint32_t token = pawl__json_member(json, object, name);
-    if (!token || json->tokens[token].type == PAWL__JSON_NULL) return true;
-    bool array = json->tokens[token].type == PAWL__JSON_ARRAY;
-    size_t n = array ? json->tokens[token].count : 1;
-    if (array) token = pawl__json_first(token);
-    const char **list =
-        n && n <= FILTER_NAMES_MAX ? pawl__arena_calloc(&request->arena, n, sizeof *list) : NULL;
-    for (size_t i = 0; list && i < n; i++, token = json->tokens[token].next) {
-        list[i] = pawl__token_text(request, json, token);
-        if (!list[i]) list = NULL;
-    }
-    if (!list) {
-        return pawl__reply_invalid(request, name,
-                                   "%s must be a string or an array of 1 to %d strings", name,
-                                   FILTER_NAMES_MAX);
-    }
-    *out = list;
-    *count = n;
-    return true;
+    int64_t *at_ms = (int64_t *)((char *)base + member->offset);
+    const struct pawl__member instant = { .name = member->name,
+                                          .kind = PAWL__AS_INSTANT,
+                                          .offset = member->offset };
+    enum pawl_err err = pawl__shape_value(reader, &instant, token, base);
+    if (!err) *at_ms = pawl__bound(*at_ms);
+    return err;
 }
 
-bool pawl__filter_states(struct pawl__request *request, const struct pawl__json *json,
-                         uint32_t object, uint32_t *out)
+static FN(read_priority)
 {
-    const char *const *names = NULL;
-    size_t count = 0;
-    if (!read_names(request, json, object, "state", &names, &count)) return false;
-    if (!count && !read_names(request, json, object, "states", &names, &count)) return false;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t mask = pawl_state_mask(names[i], PAWL_VOCABULARY_OJS);
-        if (!mask) {
-            return pawl__reply_invalid(request, "state", "\"%.32s\" is not a state", names[i]);
+    struct pawl_filter *filter = &((struct wanted *)base)->filter;
+    struct pawl__member number = *member;
+    number.kind = PAWL__AS_INT32;
+    enum pawl_err err = pawl__shape_value(reader, &number, token, base);
+    filter->priority_given = !err;
+    filter->priority_max = filter->priority_min;
+    return err;
+}
+
+/* An object with one member, the value that the job's must have. */
+static FN(read_meta)
+{
+    struct pawl_filter *filter = &((struct wanted *)base)->filter;
+    const struct pawl__json *json = &reader->json;
+    uint32_t name = pawl__json_first(token), value = name + 1;
+    if (json->tokens[token].type == PAWL__JSON_OBJECT && json->tokens[token].count == 1) {
+        struct pawl_span span = pawl__json_span(json, value);
+        bool text = json->tokens[value].type == PAWL__JSON_STRING;
+        bool plain = json->tokens[value].type < PAWL__JSON_ARRAY &&
+                     json->tokens[value].type != PAWL__JSON_NULL;
+        size_t key_len = 0, len = span.len;
+        filter->meta_key = pawl__json_string(json, name, reader->arena, &key_len);
+        filter->meta_value = text    ? pawl__json_string(json, value, reader->arena, &len)
+                             : plain ? pawl__arena_dup(reader->arena, span.at, span.len)
+                                     : NULL;
+        if (filter->meta_key && strlen(filter->meta_key) == key_len && filter->meta_value &&
+            strlen(filter->meta_value) == len) {
+            return PAWL_OK;
         }
-        *out |= mask;
     }
-    return true;
+    return pawl__shape_refuse(reader, member,
+                              "must be an object with one member: a string, a number or a boolean");
 }
 
-static bool read_instant(struct pawl__request *request, const struct pawl__json *json,
-                         uint32_t object, const char *name, int64_t *out)
-{
-    const char *text;
-    return pawl__body_text(request, json, object, name, &text) &&
-           pawl__bound_read(request, name, text, out);
-}
-
-/* One member of meta, and what it must be. */
-static bool read_meta(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
-                      struct pawl_filter *out)
-{
-    uint32_t meta = pawl__json_member(json, object, "meta");
-    if (!meta || json->tokens[meta].type == PAWL__JSON_NULL) return true;
-    if (json->tokens[meta].type == PAWL__JSON_OBJECT && json->tokens[meta].count == 1) {
-        uint32_t name = pawl__json_first(meta);
-        struct pawl_span value = pawl__json_span(json, name + 1);
-        bool text = json->tokens[name + 1].type == PAWL__JSON_STRING;
-        bool plain = json->tokens[name + 1].type < PAWL__JSON_ARRAY &&
-                     json->tokens[name + 1].type != PAWL__JSON_NULL;
-        out->meta_key = pawl__token_text(request, json, name);
-        out->meta_value = text    ? pawl__token_text(request, json, name + 1)
-                          : plain ? pawl__arena_dup(&request->arena, value.at, value.len)
-                                  : NULL;
-        if (out->meta_key && out->meta_value) return true;
-    }
-    return pawl__reply_invalid(
-        request, "meta", "meta must be an object with one member: a string, a number or a boolean");
-}
-
-static bool is_known(const char *text, const char *const *known)
-{
-    while (*known && strcmp(text, *known) != 0)
-        known++;
-    return *known != NULL;
-}
-
-bool pawl__body_knows(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
-                      const char *const *known)
-{
-    uint32_t name = pawl__json_first(object);
-    for (uint32_t i = 0; i < json->tokens[object].count; i++, name = json->tokens[name + 1].next) {
-        const char *text = pawl__token_text(request, json, name);
-        if (text && is_known(text, known)) continue;
-        struct pawl__buf list = { 0 };
-        for (const char *const *one = known; *one; one++) {
-            pawl__buf_printf(&list, "%s%s", one == known ? "" : one[1] ? ", " : " or ", *one);
-        }
-        pawl__reply_invalid(request, text ? text : "body", "unknown member \"%.40s\": use %s",
-                            text ? text : "", list.failed ? "another" : list.at);
-        pawl__buf_release(&list);
-        return false;
-    }
-    return true;
-}
+#define S struct wanted
+#define NAMES(text, member)                                                                        \
+    PAWL__MEMBER(text, OWN, S, filter.member##s, PAWL__COUNTED(S, filter.member##_count),          \
+                 .read = read_names, .wire = PAWL__AS_TEXTS)
+#define BOUND(text, member)                                                                        \
+    PAWL__MEMBER(text, OWN, S, filter.member, .read = read_bound, .wire = PAWL__AS_INSTANT)
+static const struct pawl__member filter_members[] = {
+    NAMES("type", type),
+    NAMES("queue", queue),
+    PAWL__STATES(S, states),
+    BOUND("enqueued_after", created_from_ms),
+    BOUND("enqueued_before", created_until_ms),
+    PAWL__MEMBER("priority", OWN, S, filter.priority_min, .read = read_priority,
+                 .wire = PAWL__AS_INT32, .min = PAWL_PRIORITY_MIN, .max = PAWL_PRIORITY_MAX),
+    PAWL__WHOLE("meta", OWN, .read = read_meta, .wire = PAWL__AS_OBJECT),
+};
+const struct pawl__shape pawl__ojs_filter_shape = PAWL__SHAPE(S, filter_members);
+#undef S
 
 bool pawl__filter_read(struct pawl__request *request, const struct pawl__json *json,
                        uint32_t object, struct pawl_filter *out)
 {
-    static const char *const known[] = { "type",     "queue",          "state",
-                                         "states",   "enqueued_after", "enqueued_before",
-                                         "priority", "meta",           NULL };
-    int64_t priority = INT64_MAX;
-    if (!pawl__body_knows(request, json, object, known) ||
-        !read_names(request, json, object, "type", &out->types, &out->type_count) ||
-        !read_names(request, json, object, "queue", &out->queues, &out->queue_count) ||
-        !pawl__filter_states(request, json, object, &out->states) ||
-        !read_instant(request, json, object, "enqueued_after", &out->created_from_ms) ||
-        !read_instant(request, json, object, "enqueued_before", &out->created_until_ms) ||
-        !pawl__body_int(request, json, object, "priority", PAWL_PRIORITY_MIN, PAWL_PRIORITY_MAX,
-                        &priority) ||
-        !read_meta(request, json, object, out)) {
+    static const struct pawl__body strict = { .unknown = PAWL__FAULT_INVALID_REQUEST };
+    struct wanted wanted = { .filter = *out };
+    if (!pawl__object_read(request, json, object, &pawl__ojs_filter_shape, &strict, &wanted)) {
         return false;
     }
-    if (priority != INT64_MAX) {
-        out->priority_given = true;
-        out->priority_min = out->priority_max = (int32_t)priority;
-    }
+    wanted.filter.states = pawl__states_given(&wanted.states);
+    *out = wanted.filter;
     return true;
 }
 
@@ -359,12 +380,30 @@ bool pawl__move_all(struct pawl__request *request, enum pawl_control control,
     return !err;
 }
 
-void pawl__moved_print(struct pawl__buf *out, const char *action, const struct pawl__moved *moved)
+#define S struct pawl__moved_told
+static const struct pawl__member moved_members[] = {
+    PAWL__MEMBER("action", NAME, S, action, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("matched", INT64, S, matched, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("succeeded", INT64, S, succeeded, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("failed", INT64, S, failed, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("errors", ARRAY, S, errors, .flags = PAWL__ALWAYS),
+};
+const struct pawl__shape pawl__ojs_moved_shape = PAWL__SHAPE(S, moved_members);
+#undef S
+
+struct pawl__moved_told pawl__moved_told(const char *action, const struct pawl__moved *moved)
 {
     int64_t left = moved->matched - moved->moved;
-    pawl__buf_printf(out,
-                     "\"action\":\"%s\",\"matched\":%lld,\"succeeded\":%lld,\"failed\":%lld,"
-                     "\"errors\":[]",
-                     action, (long long)moved->matched, (long long)moved->moved,
-                     (long long)(left > 0 ? left : 0));
+    return (struct pawl__moved_told){ .action = action,
+                                      .matched = moved->matched,
+                                      .succeeded = moved->moved,
+                                      .failed = left > 0 ? left : 0 };
+}
+
+void pawl__moved_print(struct pawl__buf *out, const char *action, const struct pawl__moved *moved)
+{
+    const struct pawl__moved_told told = pawl__moved_told(action, moved);
+    bool any = false;
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = out }, &pawl__ojs_moved_shape,
+                              &told, &any);
 }

@@ -1,13 +1,13 @@
-/* Pages of jobs, and filters out of queries and bodies. On the pool. */
+/* Pages of jobs, and filters from queries and bodies. On the pool. */
 #ifndef PAWL_HTTP_OJS_LISTS_H
 #define PAWL_HTTP_OJS_LISTS_H
 
 #include "http/transport/transport.h"
 
-/* "2026-11-16T05:12:17.000Z", quoted; null for 0. */
+/* An instant in quotes, or null for 0. */
 void pawl__print_instant(struct pawl__buf *out, int64_t at_ms);
 
-/* limit, cursor and offset of the query, the way OJS turns pages. */
+/* limit, cursor and offset of the query, as OJS has them. */
 struct pawl__paging {
     int64_t limit, offset;
     const char *cursor;
@@ -17,89 +17,111 @@ struct pawl__paging {
 /* False: answered. */
 bool pawl__paging_read(struct pawl__request *request, int64_t limit_max, struct pawl__paging *out);
 struct pawl__paging pawl__numbered_paging(const struct pawl__numbered_page *pages);
-/* The page of jobs that match and how many there are in all; release `out`. False: answered, and
- * there is nothing to release. A page by cursor ends where its jobs exceed reply_bytes_max; of a
- * numbered one, whose successor the client reckons, those beyond are brief. */
+/* Reads the page of jobs that match, and how many match in total; release `out`. A page by cursor
+ * ends where its jobs exceed reply_bytes_max. On a numbered page, whose successor the client
+ * computes, the jobs beyond are brief. False: answered, and there is nothing to release. */
 bool pawl__paging_query(struct pawl__request *request, const struct pawl_filter *filter,
                         const struct pawl__paging *paging, struct pawl_jobs *out);
-/* "pagination":{...}; `next` is the cursor of the page behind, "" after the last. */
+
+/* What a reply says about its page. */
+struct pawl__page_told {
+    int64_t total, limit, offset;
+    bool has_more;
+    const char *next; /* the cursor of the next page; "": there is none */
+};
+extern const struct pawl__shape pawl__ojs_page_shape;
+struct pawl__page_told pawl__paging_told(const struct pawl__paging *paging, int64_t total,
+                                         const char *next);
+/* "pagination":{...} */
 void pawl__paging_print(struct pawl__buf *out, const struct pawl__paging *paging, int64_t total,
                         const char *next);
-/* A job with its failures and checkpoint. Checkpoints have a budget of their own; `room` is what
- * is left of it. */
+/* Prints a job with its failures and checkpoint. `room` is what is left of the budget for
+ * checkpoints, which is apart from that for jobs. */
 void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job *job,
                             int64_t *room);
-/* All of them, with commas between. */
+/* All of them, with commas between them. */
 void pawl__jobs_print_stories(struct pawl__request *request, const struct pawl_jobs *jobs);
 
-/* An instant as a bound in a filter, where 0 would mean that there is none. */
+/* An instant as a bound of a filter, where 0 would mean that there is none. */
 int64_t pawl__bound(int64_t at_ms);
-/* The same out of `text`; NULL leaves `out` as it is. False: answered. */
+/* Parses such a bound; if `text` is NULL, `out` is left as it is. False: answered. */
 bool pawl__bound_read(struct pawl__request *request, const char *name, const char *text,
                       int64_t *out);
 
-/* ---- out of bodies ---- */
-
-/* A string without a NUL in it, in the arena; NULL: it is none, or there is no memory. */
-const char *pawl__token_text(struct pawl__request *request, const struct pawl__json *json,
-                             uint32_t token);
-
-/* Does the object have no members but `known`, a list that ends with NULL? For what changes many
- * jobs: a restriction that is not understood would widen it. False: answered. */
-bool pawl__body_knows(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
-                      const char *const *known);
+/* ---- from bodies ---- */
 
 struct pawl__ids {
     struct pawl_job_id *at; /* in the arena */
     size_t count;
 };
-/* The body's array `name` of at most `max` job ids, all of them checked. False: answered. */
-bool pawl__ids_read(struct pawl__request *request, const struct pawl__json *json, const char *name,
-                    size_t max, struct pawl__ids *out);
+/* A member of type struct pawl__ids: an array of at most `limit` ids of jobs. */
+#define PAWL__IDS(text, S, member, limit, ...)                                                     \
+    PAWL__MEMBER(text, OWN, S, member, .read = pawl__ids_read, .wire = PAWL__AS_IDS,               \
+                 .max = (limit), __VA_ARGS__)
+pawl__member_read_fn pawl__ids_read;
 
-/* "state" or "states" of an object as a mask. False: answered. */
-bool pawl__filter_states(struct pawl__request *request, const struct pawl__json *json,
-                         uint32_t object, uint32_t *out);
-/* "filter" of a bulk operation: type, queue, state, enqueued_before, enqueued_after, priority,
- * meta; the first three a value or an array. What it does not know it refuses, and empty arrays
- * too: a filter that says less than its author meant would hit more jobs. False: answered. */
+/* "state" or "states", a name or an array of names, of struct S with a struct pawl__states. If both
+ * are given, "state" counts. */
+struct pawl__states {
+    uint32_t state, states;
+};
+#define PAWL__STATES(S, member)                                                                    \
+    PAWL__MEMBER("state", OWN, S, member.state, .read = pawl__states_read, .wire = PAWL__AS_TEXTS, \
+                 .words = &pawl__ojs_state_words),                                                 \
+        PAWL__MEMBER("states", OWN, S, member.states, .read = pawl__states_read,                   \
+                     .wire = PAWL__AS_TEXTS, .words = &pawl__ojs_state_words)
+pawl__member_read_fn pawl__states_read;
+uint32_t pawl__states_given(const struct pawl__states *states);
+
+/* The "filter" of a bulk operation: type, queue, state, enqueued_before, enqueued_after, priority,
+ * meta; the first three are a value or an array. Unknown members and empty arrays are refused: a
+ * filter that says less than its author meant would match more jobs. False: answered. */
 bool pawl__filter_read(struct pawl__request *request, const struct pawl__json *json,
                        uint32_t object, struct pawl_filter *out);
+extern const struct pawl__shape pawl__ojs_filter_shape;
 
-/* Does it name no jobs in particular? */
+/* Does it match every job? */
 bool pawl__filter_is_open(const struct pawl_filter *filter);
 
-/* Move (control NONE: delete) up to `max` that match, oldest first, in steps; `max` also ends what
- * would go on for ever where jobs come back as fast as they are moved. `moved` also counts what was
- * moved before an error. */
+/* ---- moving ---- */
+
+/* Moves (control NONE: deletes) at most `max` jobs that match, oldest first, in steps. `max` also
+ * ends a loop in which jobs return as fast as they are moved. `moved` counts those moved before an
+ * error, too. */
 PAWL_MUST_CHECK enum pawl_err pawl__bulk_move(struct pawl__request *request,
                                               const struct pawl_filter *filter,
                                               enum pawl_control control, int64_t max,
                                               int64_t *moved, struct pawl_diag *diag);
 
-/* Move (control NONE: delete) one job, if it is in one of `states` (UINT32_MAX: any) then: the
- * store decides it in the same transaction. STATE if it is not, NOT_FOUND if it is gone. */
+/* Moves (control NONE: deletes) one job if it is in one of `states` (UINT32_MAX: any), which the
+ * store checks in the same transaction. STATE: it is not. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl__move_one(struct pawl__request *request, struct pawl_job_id id,
                                              enum pawl_control control, uint32_t states,
                                              struct pawl_diag *diag);
 
-/* How many jobs matched, and how many of them were moved. */
 struct pawl__moved {
     int64_t matched, moved;
 };
-/* Count, then move all that match. False: answered. */
+/* Counts the jobs that match, then moves them. False: answered. */
 bool pawl__move_all(struct pawl__request *request, enum pawl_control control,
                     struct pawl_filter *filter, struct pawl__moved *out);
-/* "action":...,"matched":...,"succeeded":...,"failed":...,"errors":[] */
+/* What a reply says about it. */
+struct pawl__moved_told {
+    const char *action;
+    int64_t matched, succeeded, failed;
+    struct pawl_span errors; /* always empty */
+};
+extern const struct pawl__shape pawl__ojs_moved_shape;
+struct pawl__moved_told pawl__moved_told(const char *action, const struct pawl__moved *moved);
+/* Its members alone. */
 void pawl__moved_print(struct pawl__buf *out, const char *action, const struct pawl__moved *moved);
 
 /* ---- job_lists.c: whole replies ---- */
 
-/* {"jobs":[...],"total":N,"pagination":{...}}: the page by limit, cursor and offset of the query.
- */
+/* {"jobs":[...],"total":N,"pagination":{...}}: a page by limit, cursor and offset. */
 void pawl__jobs_reply(struct pawl__request *request, const struct pawl_filter *filter,
                       int64_t limit_max);
-/* {"items":[...],"pagination":{...}}: by page and per_page. */
+/* {"items":[...],"pagination":{...}}: a page by page and per_page. */
 void pawl__jobs_reply_items(struct pawl__request *request, const struct pawl_filter *filter);
 
 #endif

@@ -229,18 +229,31 @@ static void prints_jobs_with_commas_between(void **state)
 
 #define ID "01900000-0000-7000-8000-0000000000ab"
 
+struct body {
+    struct pawl__ids ids;
+};
+static const struct pawl__member body_members[] = { PAWL__IDS("ids", struct body, ids, 2,
+                                                              .flags = PAWL__REQUIRED) };
+static const struct pawl__shape body_shape = PAWL__SHAPE(struct body, body_members);
+
+static bool read_ids(const char *text, struct pawl__ids *ids)
+{
+    struct body body;
+    bool ok = pawl__object_read(send_body(text), &world.json, 0, &body_shape, NULL, &body);
+    *ids = body.ids;
+    return ok;
+}
+
 static void reads_ids_in_their_order(void **state)
 {
     (void)state;
     struct pawl__ids ids;
     char text[PAWL_JOB_ID_TEXT_BYTES];
-    struct pawl__request *request =
-        send_body("{\"ids\":[\"01900000-0000-7000-8000-000000000001\",\"" ID "\"]}");
-    assert_true(pawl__ids_read(request, &world.json, "ids", 2, &ids));
+    assert_true(read_ids("{\"ids\":[\"01900000-0000-7000-8000-000000000001\",\"" ID "\"]}", &ids));
     assert_int_equal(ids.count, 2);
     pawl_job_id_text(ids.at[1], text);
     assert_string_equal(text, ID);
-    assert_true(pawl__ids_read(send_body("{\"ids\":[]}"), &world.json, "ids", 2, &ids));
+    assert_true(read_ids("{\"ids\":[]}", &ids));
     assert_int_equal(ids.count, 0);
 }
 
@@ -261,7 +274,7 @@ static void refuses_ids_that_are_none(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct pawl__ids ids;
-        assert_false(pawl__ids_read(send_body(bad[i]), &world.json, "ids", 2, &ids));
+        assert_false(read_ids(bad[i], &ids));
         assert_refused(400, "ids");
     }
 }

@@ -1,151 +1,172 @@
 /* A run failed: POST /ojs/v1/workers/nack and /ojs/v1/jobs/{id}/nack.
  *
- * The library decides what follows from a failure; here the report is read, and the outcome
- * printed. The job in the reply is read on the pool, because the failure is part of it. */
-#include "base/time_text.h"
+ * The library decides what follows from a failure. The failure is part of the job in the reply, so
+ * the job is read again, on the pool.
+ *
+ * A report must not be refused for its wording, or the job would stay active. So members of "error"
+ * that are of a wrong type are ignored, and long texts are cut. */
 #include "http/local/local.h"
-#include "http/ojs/envelope_out.h"
-#include "http/ojs/ojs.h"
 #include "http/ojs/nack_details.h"
+#include "http/ojs/ojs.h"
 #include "http/ojs/redact.h"
 #include "http/ojs/report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES_MAX = 255, MESSAGE_BYTES_MAX = 65536 };
 
+/* A flag that may have any value. */
+enum flag { FLAG_NONE, FLAG_TRUE, FLAG_FALSE };
+
 struct nack {
     struct pawl__report walk; /* first */
     struct pawl_report report;
+    char *type, *code, *class, *message; /* of the error; NULL: not given */
+    uint32_t retryable, requeue;         /* enum flag */
+    bool has_error;
     const char *queue;         /* NULL: not known here */
     int64_t limited_until_ms;  /* rate_limit_until; 0: none */
-    struct pawl_failed failed; /* what became of it */
+    struct pawl_failed failed; /* what became of the run */
 };
 
-/* ---- the report ---- */
+/* ---- the request ---- */
 
-/* A report must not be refused because of how it is worded: the job would stay where it is. */
-static char *trim(char *text, size_t bytes_max, bool one_line)
+#define FN(name)                                                                                   \
+    static enum pawl_err name(struct pawl__shape_reader *reader,                                   \
+                              const struct pawl__member *member, uint32_t token, void *base)
+
+FN(read_text)
 {
-    text[pawl__nack_cut(text, strlen(text), bytes_max)] = '\0';
-    for (char *at = text; one_line && *at; at++) {
+    char **at = (char **)((char *)base + member->offset);
+    if (reader->json.tokens[token].type != PAWL__JSON_STRING) return PAWL_OK;
+    *at = pawl__json_string(&reader->json, token, reader->arena, NULL);
+    return *at ? PAWL_OK : PAWL_ERR_NOMEM;
+}
+
+FN(read_flag)
+{
+    enum pawl__json_type type = reader->json.tokens[token].type;
+    *(uint32_t *)((char *)base + member->offset) = type == PAWL__JSON_TRUE    ? FLAG_TRUE
+                                                   : type == PAWL__JSON_FALSE ? FLAG_FALSE
+                                                                              : FLAG_NONE;
+    return PAWL_OK;
+}
+
+FN(read_class)
+{
+    if (reader->json.tokens[token].type != PAWL__JSON_OBJECT) return PAWL_OK;
+    uint32_t class = pawl__json_member(&reader->json, token, "error_class");
+    return class ? read_text(reader, member, class, base) : PAWL_OK;
+}
+
+FN(read_until)
+{
+    if (reader->json.tokens[token].type != PAWL__JSON_STRING) return PAWL_OK;
+    const struct pawl__member instant = { .name = member->name,
+                                          .kind = PAWL__AS_INSTANT,
+                                          .offset = member->offset };
+    return pawl__shape_value(reader, &instant, token, base);
+}
+
+/* Before the members of the error are read. */
+FN(read_details)
+{
+    struct nack *nack = base;
+    if (reader->json.tokens[token].type != PAWL__JSON_OBJECT) return PAWL_OK; // refused next
+    nack->has_error = true;
+    nack->report.details = pawl__nack_details(&reader->json, token, reader->arena);
+    return PAWL_OK;
+}
+
+#define S struct nack
+#define TEXT(text, member)                                                                         \
+    PAWL__MEMBER(text, OWN, S, member, .read = read_text, .wire = PAWL__AS_TEXT)
+#define FLAG(text, member)                                                                         \
+    PAWL__MEMBER(text, OWN, S, member, .read = read_flag, .wire = PAWL__AS_BOOL)
+static const struct pawl__member error_members[] = {
+    TEXT("code", code),
+    TEXT("message", message),
+    TEXT("type", type),
+    FLAG("retryable", retryable),
+    PAWL__MEMBER("details", OWN, S, class, .read = read_class),
+    PAWL__WHOLE("backtrace", NOTHING), // see pawl__nack_details
+    PAWL__MEMBER("rate_limit_until", OWN, S, limited_until_ms, .read = read_until,
+                 .wire = PAWL__AS_INSTANT),
+};
+static const struct pawl__shape error_shape = PAWL__SHAPE(S, error_members);
+
+static const struct pawl__member request_members[] = {
+    PAWL__OWNER(S, walk.owner),
+    FLAG("requeue", requeue),
+    PAWL__WHOLE("error", ONE, .shape = &error_shape, .read = read_details),
+};
+const struct pawl__shape pawl__ojs_nack_request_shape = PAWL__SHAPE(S, request_members);
+#undef S
+#undef TEXT
+#undef FLAG
+
+/* NULL: there is none. */
+static const char *name_of(char *text)
+{
+    if (!text || !*text) return NULL;
+    text[pawl__nack_cut(text, strlen(text), NAME_BYTES_MAX)] = '\0';
+    for (char *at = text; *at; at++) {
         if ((unsigned char)*at < ' ' || *at == 0x7f) *at = ' ';
     }
     return text;
 }
 
-/* Without secrets, in the arena; NULL: no memory. */
-static char *redacted(struct pawl__request *request, struct pawl_span text, size_t *len)
+/* Without secrets, cut, in the arena; NULL: no memory. */
+static const char *message_of(struct pawl__request *request, const char *text)
 {
     struct pawl__buf clean = { 0 };
-    pawl__redact(&clean, text);
-    char *copy = clean.failed ? NULL : pawl__arena_dup(&request->arena, clean.at, clean.len);
-    *len = clean.len;
+    pawl__redact(&clean, (struct pawl_span){ text, strlen(text) });
+    size_t len = clean.failed ? 0 : pawl__nack_cut(clean.at, clean.len, MESSAGE_BYTES_MAX);
+    const char *copy = clean.failed ? NULL : pawl__arena_dup(&request->arena, clean.at, len);
     pawl__buf_release(&clean);
     return copy;
 }
 
-/* NULL: not given, or not a string. */
-static char *text_of(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
-                     const char *name)
-{
-    uint32_t token = pawl__json_member(json, object, name);
-    if (!token || json->tokens[token].type != PAWL__JSON_STRING) return NULL;
-    return pawl__json_string(json, token, &request->arena, NULL);
-}
-
-static const char *name_of(struct pawl__request *request, const struct pawl__json *json,
-                           uint32_t object, const char *name)
-{
-    char *text = text_of(request, json, object, name);
-    return text && *text ? trim(text, NAME_BYTES_MAX, true) : NULL;
-}
-
-static void read_details(struct pawl__request *request, const struct pawl__json *json,
-                         uint32_t error, struct nack *nack)
-{
-    uint32_t details = pawl__json_member(json, error, "details");
-    nack->report.details = pawl__nack_details(json, error, &request->arena);
-    if (details && json->tokens[details].type == PAWL__JSON_OBJECT) {
-        nack->report.error_class = name_of(request, json, details, "error_class");
-    }
-}
-
-static bool read_limit(struct pawl__request *request, const struct pawl__json *json, uint32_t error,
-                       struct nack *nack)
-{
-    const char *until = text_of(request, json, error, "rate_limit_until");
-    if (!until || pawl__instant_parse(until, &nack->limited_until_ms) == PAWL_OK) return true;
-    return pawl__reply_invalid(request, "error.rate_limit_until",
-                               "rate_limit_until must be a timestamp");
-}
-
-static bool read_error(struct pawl__request *request, const struct pawl__json *json, uint32_t error,
-                       struct nack *nack)
+static void fill_report(struct pawl__request *request, struct nack *nack)
 {
     struct pawl_report *report = &nack->report;
-    uint32_t retryable = pawl__json_member(json, error, "retryable");
-    char *message = text_of(request, json, error, "message");
-    size_t len = message ? strlen(message) : 0;
-    if (message) message = redacted(request, (struct pawl_span){ message, len }, &len);
-    report->type = name_of(request, json, error, "type");
-    report->code = name_of(request, json, error, "code");
-    report->message = message ? trim(message, MESSAGE_BYTES_MAX, false) : NULL;
-    report->not_retryable = retryable && json->tokens[retryable].type == PAWL__JSON_FALSE;
-    read_details(request, json, error, nack);
+    report->requeue = nack->requeue == FLAG_TRUE;
+    if (!nack->has_error) return;
+    report->not_retryable = nack->retryable == FLAG_FALSE;
+    report->type = name_of(nack->type);
+    report->code = name_of(nack->code);
+    report->error_class = name_of(nack->class);
+    if (nack->message) report->message = message_of(request, nack->message);
     if (!report->code && !report->type && !report->error_class) report->code = "handler_error";
-    return read_limit(request, json, error, nack);
 }
 
-static bool read_nack(struct pawl__request *request, struct nack *nack)
-{
-    struct pawl__json json;
-    if (!pawl__request_json(request, false, &json) ||
-        !pawl__owner_read(request, &json, &nack->walk.owner)) {
-        return false;
-    }
-    uint32_t requeue = pawl__json_member(&json, 0, "requeue");
-    uint32_t error = pawl__json_member(&json, 0, "error");
-    nack->report.requeue = requeue && json.tokens[requeue].type == PAWL__JSON_TRUE;
-    if (error && json.tokens[error].type == PAWL__JSON_OBJECT) {
-        return read_error(request, &json, error, nack);
-    }
-    bool absent = !error || json.tokens[error].type == PAWL__JSON_NULL;
-    if (absent && nack->report.requeue) return true;
-    return pawl__reply_invalid(request, "error",
-                               "error must be an object that says what went wrong");
-}
+/* ---- the reply ---- */
 
-/* ---- answering ---- */
+struct reply {
+    struct pawl_job_id id;
+    enum pawl_state state;
+    int64_t attempt, max_attempts; /* max 0: not known */
+    int64_t next_attempt_at_ms, retry_delay_ms, ended_at_ms;
+    struct pawl__shown job;
+};
 
-static void add_instant(struct pawl__buf *out, const char *name, int64_t at_ms)
-{
-    pawl__buf_printf(out, ",\"%s\":", name);
-    pawl__out_instant(out, at_ms);
-}
+#define S struct reply
+static const struct pawl__member reply_members[] = {
+    PAWL__MEMBER("job_id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("state", WORD, S, state, .words = &pawl__ojs_state_words, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("attempt", INT64, S, attempt, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("next_attempt_at", INSTANT, S, next_attempt_at_ms),
+    PAWL__MEMBER("retry_delay_ms", INT64, S, retry_delay_ms, .flags = PAWL__NEGATIVE),
+    PAWL__MEMBER("discarded_at", INSTANT, S, ended_at_ms),
+    PAWL__MEMBER("completed_at", INSTANT, S, ended_at_ms),
+    PAWL__MEMBER("max_attempts", INT64, S, max_attempts),
+    PAWL__SHOWN("job", S, job),
+};
+const struct pawl__shape pawl__ojs_nack_reply_shape = PAWL__SHAPE(S, reply_members);
+#undef S
 
-static void begin_reply(struct pawl__request *request)
-{
-    const struct nack *nack = request->state;
-    const struct pawl_failed *failed = &nack->failed;
-    struct pawl__buf *out = &request->reply;
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(nack->walk.owner.id, id);
-    pawl__buf_printf(out, "{\"job_id\":\"%s\",\"id\":\"%s\",\"state\":\"%s\",\"attempt\":%lld", id,
-                     id, pawl_state_name(failed->to, PAWL_VOCABULARY_OJS),
-                     (long long)failed->attempt);
-    if (failed->to == PAWL_STATE_RETRYABLE) {
-        add_instant(out, "next_attempt_at", failed->due_at_ms);
-        pawl__buf_printf(out, ",\"retry_delay_ms\":%lld", (long long)failed->delay_ms);
-    }
-    if (pawl_state_is_terminal(failed->to)) {
-        add_instant(out, "discarded_at", nack->walk.now_ms);
-        add_instant(out, "completed_at", nack->walk.now_ms);
-    }
-}
-
-/* Somebody may have fetched it again already: the reply tells how this run left it. */
+/* The job may have been fetched again already: the reply shows how this run left it. */
 static void show_as_left(struct pawl_job *job, const struct nack *nack)
 {
     if (job->state == nack->failed.to) return;
@@ -158,23 +179,28 @@ static void show_as_left(struct pawl_job *job, const struct nack *nack)
 
 static void reply_failed(struct pawl__request *request)
 {
-    struct nack *nack = request->state;
+    const struct nack *nack = request->state;
+    const struct pawl_failed *failed = &nack->failed;
+    bool retries = failed->to == PAWL_STATE_RETRYABLE;
     struct pawl_story story = { 0 };
-    bool known = pawl_story_get(request->server->pawl, nack->walk.owner.id, &story, NULL) ==
-                 PAWL_OK;
-    if (known && story.job.state == nack->failed.to && story.job.finished_at_ms) {
-        nack->walk.now_ms = story.job.finished_at_ms;
-    }
-    begin_reply(request);
-    if (known) {
+    struct pawl__envelope_more more;
+    struct reply reply = { .id = nack->walk.owner.id,
+                           .state = failed->to,
+                           .attempt = failed->attempt,
+                           .next_attempt_at_ms = retries ? failed->due_at_ms : 0,
+                           .retry_delay_ms = retries ? failed->delay_ms : -1 };
+    if (pawl_state_is_terminal(failed->to)) reply.ended_at_ms = nack->walk.now_ms;
+    if (!pawl_story_get(request->server->pawl, nack->walk.owner.id, &story, NULL)) {
+        if (story.job.state == failed->to && story.job.finished_at_ms) {
+            reply.ended_at_ms = story.job.finished_at_ms;
+        }
         show_as_left(&story.job, nack);
-        pawl__buf_printf(&request->reply, ",\"max_attempts\":%lld,\"job\":",
-                         (long long)pawl__envelope_attempts_max(&story.job));
-        pawl__job_print_story(&request->reply, &story, PAWL_STATE_NONE);
+        more = pawl__more_of(&story);
+        reply.max_attempts = pawl__envelope_attempts_max(&story.job);
+        reply.job = (struct pawl__shown){ &story.job, &more };
     }
-    pawl__out(&request->reply, "}");
+    pawl__reply_shape(request, 200, &pawl__ojs_nack_reply_shape, &reply);
     pawl_story_release(&story);
-    pawl__reply(request, 200);
 }
 
 /* ---- the steps of the walk ---- */
@@ -219,5 +245,14 @@ void pawl__on_nack(struct pawl__request *request)
     struct nack *nack = pawl__request_state(request, sizeof *nack);
     if (!nack) return;
     nack->walk.kind = &kind;
-    if (read_nack(request, nack)) pawl__report_begin(request);
+    if (!pawl__request_read(request, &pawl__ojs_nack_request_shape, NULL, nack) ||
+        !pawl__owner_find(request, &nack->walk.owner)) {
+        return;
+    }
+    if (!nack->has_error && nack->requeue != FLAG_TRUE) {
+        pawl__reply_invalid(request, "error", "\"error\" must be an object: what went wrong");
+        return;
+    }
+    fill_report(request, nack);
+    pawl__report_begin(request);
 }

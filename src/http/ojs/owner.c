@@ -1,26 +1,41 @@
-/* Who reports on a run, and whether it is his. */
 #include "http/ojs/owner.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-bool pawl__owner_read(struct pawl__request *request, const struct pawl__json *json,
-                      struct pawl__owner *out)
+/* ---- reading ---- */
+
+static bool is_id(const char *text)
 {
-    const char *text = NULL;
-    *out = (struct pawl__owner){ 0 };
-    if (request->part_count) {
-        if (!pawl__request_job_id(request, 0, &out->id)) return false;
-    } else {
-        if (!pawl__body_text(request, json, 0, "job_id", &text)) return false;
-        if (!text) {
-            return pawl__reply_invalid(request, "job_id", "job_id is missing");
-        }
-        if (!pawl__id_read(text, &out->id)) return pawl__reply_not_found(request, "job", text);
-    }
-    return pawl__body_text(request, json, 0, "worker_id", &out->worker) &&
-           pawl__body_int(request, json, 0, "attempt", 1, INT32_MAX, &out->attempt);
+    struct pawl_job_id id;
+    return pawl__id_read(text, &id);
 }
+
+const struct pawl__pattern pawl__ojs_id_pattern = {
+    "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", is_id, "must be a job's id"
+};
+
+/* The id in the path wins, whatever the body says. A text that is no id names no job: 404. */
+enum pawl_err pawl__owner_read_id(struct pawl__shape_reader *reader,
+                                  const struct pawl__member *member, uint32_t token, void *base)
+{
+    const struct pawl__request *request = reader->ctx;
+    const struct pawl__member text = { .name = member->name,
+                                       .kind = PAWL__AS_TEXT,
+                                       .offset = member->offset };
+    return request->part_count ? PAWL_OK : pawl__shape_value(reader, &text, token, base);
+}
+
+bool pawl__owner_find(struct pawl__request *request, struct pawl__owner *owner)
+{
+    if (request->part_count) return pawl__request_job_id(request, 0, &owner->id);
+    if (!owner->job_id) return pawl__reply_invalid(request, "job_id", "\"job_id\" is missing");
+    return pawl__id_read(owner->job_id, &owner->id) ||
+           pawl__reply_not_found(request, "job", owner->job_id);
+}
+
+/* ---- comparing ---- */
 
 bool pawl__owner_is_known(const struct pawl__owner *owner)
 {
@@ -32,7 +47,7 @@ static bool is_attempt(const struct pawl__owner *owner, int64_t attempt)
     return !owner->attempt || owner->attempt == attempt;
 }
 
-/* Nobody can be told apart from a client without a name. */
+/* A client that fetched without a name cannot be told from others. */
 static bool is_worker(const struct pawl__owner *owner, const char *worker)
 {
     return !owner->worker || !pawl__worker_is_named(worker) || strcmp(owner->worker, worker) == 0;
@@ -43,45 +58,45 @@ bool pawl__owner_matches(const struct pawl__owner *owner, const char *worker, in
     return is_attempt(owner, attempt) && is_worker(owner, worker);
 }
 
-/* Details are members of an object. */
-static bool refuse(struct pawl__request *request, const char *field, const char *message,
-                   const char *details)
-{
-    struct pawl__fault fault = { .kind = PAWL__FAULT_CONFLICT,
-                                 .details = { details, strlen(details) } };
-    snprintf(fault.field, sizeof fault.field, "%s", field);
-    snprintf(fault.message, sizeof fault.message, "%s", message);
-    return pawl__reply_fault(request, &fault);
-}
+/* ---- refusing ---- */
 
 bool pawl__owner_check(struct pawl__request *request, const struct pawl__owner *owner,
                        const char *worker, int64_t attempt)
 {
-    char id[PAWL_JOB_ID_TEXT_BYTES], message[200], details[200];
+    struct pawl__fault fault;
+    char id[PAWL_JOB_ID_TEXT_BYTES];
+    if (pawl__owner_matches(owner, worker, attempt)) return true;
     pawl_job_id_text(owner->id, id);
-    snprintf(details, sizeof details,
-             "\"current_state\":\"active\",\"current_attempt\":%lld,\"job_id\":\"%s\"",
-             (long long)attempt, id);
     if (!is_attempt(owner, attempt)) {
-        snprintf(message, sizeof message, "job \"%s\" is at attempt %lld, not %lld", id,
-                 (long long)attempt, (long long)owner->attempt);
-        return refuse(request, "attempt", message, details);
+        pawl__refuse(&fault, PAWL__FAULT_CONFLICT, "attempt",
+                     "job \"%s\" is at attempt %" PRId64 ", not %" PRId64, id, attempt,
+                     owner->attempt);
+    } else {
+        pawl__refuse(&fault, PAWL__FAULT_CONFLICT, "worker_id",
+                     "job \"%s\" was fetched by another worker", id);
     }
-    if (!is_worker(owner, worker)) {
-        snprintf(message, sizeof message, "job \"%s\" was fetched by another worker", id);
-        return refuse(request, "worker_id", message, details);
-    }
-    return true;
+    return pawl__reply_fault_with(request, &fault,
+                                  (const struct pawl__member[]){
+                                      PAWL__HERE_TEXT("current_state", "active"),
+                                      PAWL__HERE_INT("current_attempt", attempt),
+                                      PAWL__HERE_ID("job_id", owner->id),
+                                  },
+                                  3);
 }
 
 bool pawl__owner_refuse_state(struct pawl__request *request, const struct pawl__owner *owner,
                               enum pawl_state state)
 {
-    char id[PAWL_JOB_ID_TEXT_BYTES], message[200], details[200];
+    struct pawl__fault fault;
+    char id[PAWL_JOB_ID_TEXT_BYTES];
     const char *name = pawl_state_name(state, PAWL_VOCABULARY_OJS);
     pawl_job_id_text(owner->id, id);
-    snprintf(message, sizeof message, "job \"%s\" is %s, not active", id, name);
-    snprintf(details, sizeof details,
-             "\"current_state\":\"%s\",\"expected_state\":\"active\",\"job_id\":\"%s\"", name, id);
-    return refuse(request, "", message, details);
+    pawl__refuse(&fault, PAWL__FAULT_CONFLICT, "", "job \"%s\" is %s, not active", id, name);
+    return pawl__reply_fault_with(request, &fault,
+                                  (const struct pawl__member[]){
+                                      PAWL__HERE_TEXT("current_state", name),
+                                      PAWL__HERE_TEXT("expected_state", "active"),
+                                      PAWL__HERE_ID("job_id", owner->id),
+                                  },
+                                  3);
 }

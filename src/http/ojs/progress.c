@@ -1,81 +1,76 @@
 /* Progress: PUT and GET /ojs/v1/jobs/{id}/progress, POST /ojs/v1/workers/progress.
  *
- * Reports count as heartbeats: the run's lease is extended. Jobs that are not active keep what they
- * have, and the client is told so by the state in the reply. */
-#include "http/ojs/checkpoint.h"
-#include "http/local/local.h"
-#include "http/ojs/envelope_out.h"
+ * A report counts as a heartbeat: it extends the run's lease. If the job is not active, the report
+ * is ignored, and the reply shows the job's state. */
 #include "http/events/events.h"
-#include "http/ojs/owner.h"
+#include "http/local/local.h"
+#include "http/ojs/checkpoint.h"
 #include "http/ojs/ojs.h"
+#include "http/ojs/owner.h"
 
-#include <stdio.h>
+#include <float.h>
 #include <string.h>
 
-#define LEASE_MS INT64_C(1800000) /* of runs that nobody remembers more of */
+#define LEASE_MS INT64_C(1800000) /* of runs whose claim is not known here */
+#define NOT_GIVEN (-DBL_MAX)
 
 struct report {
     struct pawl__owner owner;
-    double value; /* negative: not given */
+    double value, percentage; /* NOT_GIVEN: not given; later from 0 to 1, negative: none */
     const char *message;
     struct pawl_span data;
-    struct pawl_span checkpoint; /* the state to go on from; empty: none */
-    int64_t lease_ms;            /* what the claim gave; 0: not known here */
+    struct pawl_span checkpoint; /* a state to resume from; empty: none */
+    int64_t lease_ms;            /* of the claim; 0: not known here */
 };
 
-/* ---- answering ---- */
+#define S struct report
+static const struct pawl__member request_members[] = {
+    PAWL__OWNER(S, owner),
+    PAWL__MEMBER("percentage", REAL, S, percentage),
+    PAWL__MEMBER("progress", REAL, S, value),
+    PAWL__MEMBER("message", TEXT, S, message),
+    PAWL__MEMBER("data", JSON, S, data),
+    PAWL__MEMBER("checkpoint", JSON, S, checkpoint),
+};
+const struct pawl__shape pawl__ojs_progress_request_shape = PAWL__SHAPE(S, request_members);
+#undef S
 
-/* No more digits than it takes. */
-static void add_number(struct pawl__buf *out, double value)
-{
-    char text[32];
-    for (int digits = 1; digits <= 17; digits++) {
-        double back;
-        struct pawl__arena arena = { 0 };
-        struct pawl__json json;
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        bool same = pawl__json_parse((struct pawl_span){ text, strlen(text) }, 1, &arena, &json,
-                                     NULL) == PAWL_OK &&
-                    pawl__json_double(&json, 0, &back) && back == value;
-        pawl__arena_release(&arena);
-        if (same) break;
-    }
-    pawl__buf_add_text(out, text);
-}
+/* ---- the reply ---- */
 
-/* A job that ended well has got to the end, if it told of its progress at all. */
-static void print_progress(struct pawl__buf *out, const struct pawl_story *story)
-{
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(story->job.id, id);
-    pawl__buf_printf(out, "{\"job_id\":\"%s\",\"state\":\"%s\",\"progress\":", id,
-                     pawl_state_name(story->job.state, PAWL_VOCABULARY_OJS));
-    if (story->progress < 0) {
-        pawl__out(out, "null");
-    } else {
-        add_number(out, story->job.state == PAWL_STATE_COMPLETED ? 1 : story->progress);
-    }
-    if (story->progress_message && story->progress_message[0]) {
-        pawl__out(out, ",\"message\":");
-        pawl__buf_add_json(out, story->progress_message, strlen(story->progress_message));
-    }
-    if (story->progress_data.len) {
-        pawl__out(out, ",\"data\":");
-        pawl__buf_add(out, story->progress_data.at, story->progress_data.len);
-    }
-    if (story->progress_at_ms) {
-        pawl__out(out, ",\"updated_at\":");
-        pawl__out_instant(out, story->progress_at_ms);
-    }
-    pawl__out(out, "}");
-}
+struct reply {
+    struct pawl_job_id id;
+    enum pawl_state state;
+    double value; /* negative: none */
+    const char *message;
+    struct pawl_span data;
+    int64_t updated_at_ms;
+};
 
+#define S struct reply
+static const struct pawl__member reply_members[] = {
+    PAWL__MEMBER("job_id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("state", WORD, S, state, .words = &pawl__ojs_state_words, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("progress", REAL, S, value, .flags = PAWL__NEGATIVE | PAWL__NULLABLE),
+    PAWL__MEMBER("message", NAME, S, message),
+    PAWL__MEMBER("data", JSON, S, data),
+    PAWL__MEMBER("updated_at", INSTANT, S, updated_at_ms),
+};
+const struct pawl__shape pawl__ojs_progress_reply_shape = PAWL__SHAPE(S, reply_members);
+#undef S
+
+/* A completed job is at the end, if it ever reported progress. */
 static void reply_story(struct pawl__request *request, struct pawl_job_id id)
 {
     struct pawl_story story = { 0 };
     if (pawl__story_read(request, id, &story)) {
-        print_progress(&request->reply, &story);
-        pawl__reply(request, 200);
+        bool done = story.progress >= 0 && story.job.state == PAWL_STATE_COMPLETED;
+        const struct reply reply = { .id = story.job.id,
+                                     .state = story.job.state,
+                                     .value = done ? 1 : story.progress,
+                                     .message = story.progress_message,
+                                     .data = story.progress_data,
+                                     .updated_at_ms = story.progress_at_ms };
+        pawl__reply_shape(request, 200, &pawl__ojs_progress_reply_shape, &reply);
     }
     pawl_story_release(&story);
 }
@@ -97,7 +92,7 @@ static void extend(struct pawl__request *request, const struct report *report,
     extension.lease_ms = report->lease_ms ? report->lease_ms
                          : job->lease_ms  ? job->lease_ms
                                           : LEASE_MS;
-    // only ever longer: the claim may have been given more than is known here
+    // Never shortened: the claim may have asked for a longer lease than is known here.
     if (job->lease_until_ms >= request->now_ms + extension.lease_ms) return;
     (void)!pawl_extend(request->server->pawl, &extension, &result, NULL);
 }
@@ -105,15 +100,12 @@ static void extend(struct pawl__request *request, const struct report *report,
 static void note(struct pawl__request *request, const struct report *report,
                  const struct pawl_job *job)
 {
+    static const struct pawl__shape event_shape = { .members = reply_members + 3, .count = 2 };
+    const struct reply told = { .message = report->message, .data = report->data };
     struct pawl__buf data = { 0 };
-    if (report->message) {
-        pawl__out(&data, "\"message\":");
-        pawl__buf_add_json(&data, report->message, strlen(report->message));
-    }
-    if (report->data.len) {
-        pawl__buf_printf(&data, "%s\"data\":", data.len ? "," : "");
-        pawl__buf_add(&data, report->data.at, report->data.len);
-    }
+    bool any = false;
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = &data }, &event_shape, &told,
+                              &any);
     struct pawl__note news = { .kind = PAWL__EVENT_PROGRESS,
                                .job = &job->id,
                                .queue = job->queue,
@@ -124,7 +116,7 @@ static void note(struct pawl__request *request, const struct report *report,
     pawl__buf_release(&data);
 }
 
-/* True: the job is active and theirs, so write. */
+/* True: the job is active and the client owns its run. */
 static bool find_job(struct pawl__request *request, const struct report *report,
                      struct pawl_jobs *jobs)
 {
@@ -137,7 +129,7 @@ static bool find_job(struct pawl__request *request, const struct report *report,
     return false;
 }
 
-/* Progress first: should the checkpoint fail, the client hears of it and repeats both. */
+/* If the checkpoint fails after the progress, the client gets the error and repeats both. */
 static enum pawl_err write_report(struct pawl__request *request, const struct report *report,
                                   const struct pawl_run *run, struct pawl_diag *diag)
 {
@@ -169,8 +161,8 @@ static void report_on_pool(struct pawl__request *request)
             extend(request, report, job);
             note(request, report, job);
         }
-        if (!err || over) {
-            reply_story(request, job->id); // over meanwhile: ignored, as if it had not been active
+        if (!err || over) { // a run that is over by now is treated like a job that is not active
+            reply_story(request, job->id);
         } else {
             pawl__reply_err(request, err, &diag);
         }
@@ -178,52 +170,34 @@ static void report_on_pool(struct pawl__request *request)
     pawl_jobs_release(&jobs);
 }
 
-/* ---- reading a report: on the loop ---- */
+/* ---- the request: on the loop ---- */
 
-/* `name` counts up to `whole`. Clamped, as OJS has it. */
-static bool read_value(struct pawl__request *request, const struct pawl__json *json,
-                       const char *name, double whole, double *out)
+/* Limited to 0..1, as OJS requires. "progress" takes precedence over "percentage". */
+static void limit_value(struct report *report)
 {
-    double value;
-    uint32_t token = pawl__json_member(json, 0, name);
-    if (!token || json->tokens[token].type == PAWL__JSON_NULL) return true;
-    if (!pawl__json_double(json, token, &value)) {
-        return pawl__reply_invalid(request, name, "%s must be a number", name);
+    if (report->value == NOT_GIVEN && report->percentage != NOT_GIVEN)
+        report->value = report->percentage / 100;
+    if (report->value == NOT_GIVEN) {
+        report->value = -1;
+    } else {
+        report->value = report->value < 0 ? 0 : report->value > 1 ? 1 : report->value;
     }
-    value /= whole;
-    *out = value < 0 ? 0 : value > 1 ? 1 : value;
-    return true;
-}
-
-static struct pawl_span given(const struct pawl__json *json, const char *name)
-{
-    uint32_t token = pawl__json_member(json, 0, name);
-    bool absent = !token || json->tokens[token].type == PAWL__JSON_NULL;
-    return absent ? (struct pawl_span){ NULL, 0 } : pawl__json_span(json, token);
-}
-
-static bool read_report(struct pawl__request *request, struct report *report)
-{
-    struct pawl__json json;
-    report->value = -1;
-    if (!pawl__request_json(request, false, &json) ||
-        !pawl__owner_read(request, &json, &report->owner) ||
-        !read_value(request, &json, "percentage", 100, &report->value) ||
-        !read_value(request, &json, "progress", 1, &report->value) ||
-        !pawl__body_text(request, &json, 0, "message", &report->message)) {
-        return false;
-    }
-    report->data = given(&json, "data");
-    report->checkpoint = given(&json, "checkpoint");
-    if (report->value >= 0 || report->data.len) return true;
-    return pawl__reply_invalid(request, "progress", "progress or data must be given");
 }
 
 void pawl__on_progress_put(struct pawl__request *request)
 {
     struct report *report = pawl__request_state(request, sizeof *report);
     if (!report) return;
-    if (!read_report(request, report)) return;
+    report->value = report->percentage = NOT_GIVEN;
+    if (!pawl__request_read(request, &pawl__ojs_progress_request_shape, NULL, report) ||
+        !pawl__owner_find(request, &report->owner)) {
+        return;
+    }
+    limit_value(report);
+    if (report->value < 0 && !report->data.len) {
+        pawl__reply_invalid(request, "progress", "\"progress\" or \"data\" must be given");
+        return;
+    }
     const struct pawl__lease *lease = pawl__leases_find(request->server->leases, report->owner.id);
     if (lease) report->lease_ms = lease->lease_ms;
     pawl__request_to_pool(request, report_on_pool);

@@ -1,4 +1,3 @@
-/* Reports of runs: posted for a known lease, or decided with the store on the pool. */
 #include "http/ojs/report.h"
 #include "http/ojs/jobs.h"
 
@@ -12,9 +11,9 @@ static bool is_lost(enum pawl_err err)
     return err == PAWL_ERR_STALE || err == PAWL_ERR_NOT_FOUND;
 }
 
-/* ---- on the pool: the store has the last word ---- */
+/* ---- on the pool: the store decides ---- */
 
-/* True: answered. False: the job changed hands meanwhile; look again. */
+/* True: answered. False: the job has got another owner meanwhile; the caller looks again. */
 static bool settle_active(struct pawl__request *request, const struct pawl_job *job)
 {
     struct pawl__report *report = request->state;
@@ -53,7 +52,8 @@ static void settle(struct pawl__request *request)
     for (int i = 0; i < TRIES_MAX; i++) {
         if (settle_once(request)) return;
     }
-    pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "", "the job changed hands meanwhile");
+    pawl__reply_refuse(request, PAWL__FAULT_CONFLICT, "",
+                       "the job has got another owner meanwhile");
 }
 
 /* ---- on the loop: the fast path ---- */
@@ -61,7 +61,7 @@ static void settle(struct pawl__request *request)
 static void on_answer(struct pawl__request *request, struct pawl_answer *answer)
 {
     struct pawl__report *report = request->state;
-    struct pawl_job *job = report->job; // the request may be gone when it has been answered
+    struct pawl_job *job = report->job; // replying may free the request
     report->now_ms = answer->now_ms;
     if (!answer->err || is_lost(answer->err)) {
         pawl__leases_drop(request->server->leases, report->owner.id, report->run);
@@ -82,7 +82,7 @@ void pawl__report_begin(struct pawl__request *request)
     struct pawl__report *report = request->state;
     struct pawl_diag diag;
     struct pawl__lease *lease = pawl__leases_find(request->server->leases, report->owner.id);
-    // a lease that does not fit may be an old one: then the store knows better
+    // A lease that does not match may be out of date, so the store decides.
     if (!lease || !pawl__owner_matches(&report->owner, lease->worker, lease->attempt)) {
         pawl__request_to_pool(request, settle);
         return;

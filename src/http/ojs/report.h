@@ -1,40 +1,39 @@
-/* What a worker reports of a run: the walk that ack and nack share.
+/* Reports on runs: the steps that ack and nack share.
  *
- * The fast path asks the store nothing: the lease is known here, the report is posted, and the
- * reply is made from its answer. When the lease is not known, or the store says that the run is
- * over, the pool reads the job and decides. A report begins on the loop. */
+ * On the fast path the store is asked nothing beforehand: this server knows the lease, posts the
+ * report, and replies from the store's answer. If the lease is not known here, or the store says
+ * that the run is over, a thread of the pool reads the job and decides. Reports begin on the loop.
+ */
 #ifndef PAWL_HTTP_OJS_REPORT_H
 #define PAWL_HTTP_OJS_REPORT_H
 
 #include "http/ojs/owner.h"
 
-/* What ack and nack differ in. Each gets its request, whose state begins with a struct
- * pawl__report.
- */
+/* How ack and nack differ. The state of their requests begins with a struct pawl__report. */
 struct pawl__report_kind {
-    /* Post it for the lease's run; on the loop. */
+    /* Posts the report for the run under this lease. On the loop. */
     enum pawl_err (*post)(struct pawl__request *request, struct pawl__lease *lease,
                           struct pawl_diag *diag);
-    /* The store took what was posted: answer, or go on on the pool. */
+    /* The store took what was posted: replies, or goes on on the pool. */
     void (*posted)(struct pawl__request *request, const struct pawl_answer *answer);
-    /* Report it for `run`; on the pool. */
+    /* Reports for `run`. On the pool. */
     enum pawl_err (*call)(struct pawl__request *request, const struct pawl_run *run,
                           struct pawl_diag *diag);
-    /* It is reported: answer; on the pool. */
+    /* Replies after the report. On the pool. */
     pawl__handler_fn *reply;
-    /* Is it a repeated report, to be answered as the first was? NULL: never. */
+    /* Is it a repeat, to be answered as the first report was? NULL: never. */
     bool (*is_repeated)(const struct pawl__request *request, const struct pawl_job *job);
 };
 
 struct pawl__report {
     const struct pawl__report_kind *kind;
     struct pawl__owner owner;
-    int64_t run;          /* that it was posted for */
-    struct pawl_job *job; /* as it was claimed; of the heap, freed by the walk; NULL: not kept */
+    int64_t run;          /* the run that it was posted for */
+    struct pawl_job *job; /* as it was claimed, freed by the walk; NULL: not kept */
     int64_t now_ms;       /* when it was reported */
 };
 
-/* The request has been read. */
+/* After the body has been read into request->state. */
 void pawl__report_begin(struct pawl__request *request);
 
 #endif

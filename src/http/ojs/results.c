@@ -1,11 +1,10 @@
-/* Results of jobs, at once or when they are there.
+/* Results of jobs, now or when they are available.
  *
- * Who waits is parked on the loop; a move of his job to an end, or a notice that another process
- * changed something, makes the store be asked again, on the pool. What happens between that look
- * and the parking must not be missed: jobs that ended lately are remembered in a ring, and who
- * cannot rule out that his was one of them looks again at the next tick. Notices from elsewhere
- * tell of work to do, not of work that is done, so that everybody also looks by himself now and
- * then, less and less often. */
+ * A request that waits is parked on the loop. When its job ends, or another process reports a
+ * change, the store is asked again, on the pool. A job may end between that look and the parking,
+ * so the latest jobs that ended are kept in a ring: if the job may have been among them, the
+ * request looks again at the next tick. Notices from other processes report work to do, not work
+ * that is done, so every request also looks at intervals, which grow. */
 #include "http/ojs/ojs.h"
 #include "base/list.h"
 #include "base/hashtable.h"
@@ -31,9 +30,9 @@ struct wait {
     struct pawl_job_id id;
     int64_t until_ms; /* loop time */
     int64_t look_at_ms, pause_ms;
-    uint64_t ended;   /* as the room's when the look began */
+    uint64_t ended;   /* the counter when the look began */
     uint64_t notices; /* likewise */
-    bool last;        /* the answer comes now, whatever it is */
+    bool last;        /* this look is answered in any case */
     bool listed;
 };
 
@@ -42,9 +41,9 @@ struct pawl__results {
     struct wait *waits; /* newest first */
     struct pawl__hashtable by_id;
     struct pawl_job_id ring[ENDED_KEPT];
-    uint64_t ended;    /* jobs, ever; the newest is before ring[ended % ENDED_KEPT] */
-    uint64_t notices;  /* from elsewhere */
-    int64_t looked_ms; /* after a notice from elsewhere */
+    uint64_t ended;    /* jobs so far; the newest is before ring[ended % ENDED_KEPT] */
+    uint64_t notices;  /* from other processes */
+    int64_t looked_ms; /* after such a notice */
     bool look;
 };
 
@@ -64,8 +63,8 @@ void pawl__results_free(struct pawl__results *results)
 
 /* ---- printing ---- */
 
-/* Is the result older than its submitter wanted it to be kept (result_ttl, in seconds; negative:
- * for ever)? Who waited for it when it came gets it in any case. */
+/* Is the result older than result_ttl (in seconds; negative: unlimited)? A request that waits for
+ * it when it comes gets it in any case. */
 static bool is_pruned(struct pawl__request *request, const struct pawl_job *job)
 {
     struct pawl__json json;
@@ -80,19 +79,14 @@ static bool is_pruned(struct pawl__request *request, const struct pawl_job *job)
            (request->now_ms - job->finished_at_ms) / 1000 >= ttl_s;
 }
 
-static void print_result(struct pawl__buf *out, const struct pawl_job *job, bool pruned)
-{
-    char id[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(job->id, id);
-    pawl__buf_printf(out, "{\"job_id\":\"%s\",\"state\":\"%s\",\"result\":", id,
-                     pawl_state_name(job->state, PAWL_VOCABULARY_OJS));
-    if (job->result.len && !pruned) {
-        pawl__buf_add(out, job->result.at, job->result.len);
-    } else {
-        pawl__buf_add_text(out, "null");
-    }
-    pawl__buf_add_text(out, "}");
-}
+#define S struct pawl_job
+static const struct pawl__member result_members[] = {
+    PAWL__MEMBER("job_id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("state", WORD, S, state, .words = &pawl__ojs_state_words, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("result", JSON, S, result, .flags = PAWL__NULLABLE),
+};
+const struct pawl__shape pawl__ojs_result_reply_shape = PAWL__SHAPE(S, result_members);
+#undef S
 
 /* ---- waiting ---- */
 
@@ -130,7 +124,8 @@ static void abandon(struct pawl__request *request)
     unlist(request->server->results, request->state);
 }
 
-/* On the pool: what is there, or 408 when this was the last look, or nothing yet. */
+/* On the pool: replies with the result; parks the request if there is none, or after the last look
+ * replies 408. */
 static void look(struct pawl__request *request)
 {
     struct wait *wait = request->state;
@@ -138,10 +133,9 @@ static void look(struct pawl__request *request)
     if (!pawl__job_read(request, wait->id, &jobs)) return;
     if (is_pruned(request, &jobs.at[0])) {
         pawl__reply_refuse(request, PAWL__FAULT_PRUNED, "",
-                           "the job asked that its result be kept no longer (result_ttl)");
+                           "the result was kept no longer than the job's result_ttl");
     } else if (pawl_state_is_terminal(jobs.at[0].state)) {
-        print_result(&request->reply, &jobs.at[0], false);
-        pawl__reply(request, 200);
+        pawl__reply_shape(request, 200, &pawl__ojs_result_reply_shape, &jobs.at[0]);
     } else if (wait->last) {
         pawl__reply_refuse(request, PAWL__FAULT_STILL_RUNNING, "",
                            "the job is %s and has no result yet",
@@ -163,7 +157,7 @@ static bool may_have_ended(const struct pawl__results *results, const struct wai
     return false;
 }
 
-/* Back on the loop, with nothing to tell yet. */
+/* Back on the loop, without a result. */
 static void parked(struct pawl__request *request)
 {
     struct pawl__results *results = request->server->results;
@@ -206,7 +200,7 @@ void pawl__on_result(struct pawl__request *request)
 
 void pawl__results_moved(struct pawl__results *results, const struct pawl_moved *moved)
 {
-    if (moved->lost) pawl__results_foreign(results); // one of those may be waited for
+    if (moved->lost) pawl__results_foreign(results); // a request may wait for one of them
     if (!pawl_state_is_terminal(moved->to)) return;
     results->ring[results->ended++ % ENDED_KEPT] = moved->id;
     struct pawl__hash_link *next;
@@ -242,44 +236,78 @@ void pawl__results_tick(struct pawl__results *results)
 
 /* ---- several at once ---- */
 
-/* False: answered. */
-static bool add_result(struct pawl__request *request, struct pawl_job_id id, bool first)
+struct request {
+    struct pawl__ids ids;
+};
+static const struct pawl__member request_members[] = {
+    PAWL__IDS("ids", struct request, ids, IDS_MAX, .flags = PAWL__REQUIRED),
+};
+const struct pawl__shape pawl__ojs_results_request_shape =
+    PAWL__SHAPE(struct request, request_members);
+
+struct reply {
+    struct pawl__request *request;
+    const struct pawl__ids *ids;
+    enum pawl_err err;
+    struct pawl_diag diag;
+};
+
+/* Appends the result under the job's id, or nothing if there is no such job. */
+static enum pawl_err print_result(const struct pawl__shape_writer *writer,
+                                  struct pawl__request *request, struct pawl_job_id id, bool *any,
+                                  struct pawl_diag *diag)
 {
     struct pawl_jobs jobs = { 0 };
-    struct pawl_diag diag;
-    struct pawl__buf *out = &request->reply;
-    enum pawl_err err = pawl_get(pawl__request_pawl(request), id, &jobs, &diag);
-    bool there = !err;
-    if (there) {
-        char text[PAWL_JOB_ID_TEXT_BYTES];
-        pawl_job_id_text(id, text);
-        pawl__buf_printf(out, "%s\"%s\":", first ? "" : ",", text);
-        print_result(out, &jobs.at[0], is_pruned(request, &jobs.at[0]));
+    char name[PAWL_JOB_ID_TEXT_BYTES];
+    enum pawl_err err = pawl_get(pawl__request_pawl(request), id, &jobs, diag);
+    pawl_job_id_text(id, name);
+    if (!err) {
+        struct pawl_job job = jobs.at[0];
+        if (is_pruned(request, &job)) job.result.len = 0;
+        const struct pawl__member member = {
+            .name = name, .kind = PAWL__AS_ONE, .at = &job, .shape = &pawl__ojs_result_reply_shape
+        };
+        const struct pawl__shape one = { .members = &member, .count = 1 };
+        pawl__shape_print_members(writer, &one, "", any);
     }
     pawl_jobs_release(&jobs);
-    if (err && err != PAWL_ERR_NOT_FOUND) {
-        pawl__buf_clear(out);
-        pawl__reply_err(request, err, &diag);
-    } else if (out->len > REPLY_BYTES_MAX) {
-        pawl__buf_clear(out);
-        pawl__reply_refuse(request, PAWL__FAULT_RESULT_TOO_LARGE, "ids",
-                           "the results together have more than %d bytes: ask for fewer",
-                           REPLY_BYTES_MAX);
-    }
-    return !request->status;
+    return err == PAWL_ERR_NOT_FOUND ? PAWL_OK : err;
 }
+
+/* Results are read one by one: together they may be large. */
+static void print_results(const struct pawl__shape_writer *writer,
+                          const struct pawl__member *member, const void *base)
+{
+    struct reply *reply = (struct reply *)base;
+    bool any = false;
+    pawl__buf_add(writer->out, "{", 1);
+    for (size_t i = 0; i < reply->ids->count && !reply->err; i++) {
+        reply->err = print_result(writer, reply->request, reply->ids->at[i], &any, &reply->diag);
+        if (writer->out->len > REPLY_BYTES_MAX) break;
+    }
+    pawl__buf_add(writer->out, "}", 1);
+}
+
+static const struct pawl__member results_members[] = {
+    PAWL__WHOLE("results", OWN, .print = print_results, .wire = PAWL__AS_OBJECT),
+};
+const struct pawl__shape pawl__ojs_results_reply_shape = PAWL__SHAPE(struct reply, results_members);
 
 void pawl__on_results(struct pawl__request *request)
 {
-    struct pawl__json json;
-    struct pawl__ids ids;
-    if (!pawl__request_json(request, false, &json)) return;
-    if (!pawl__ids_read(request, &json, "ids", IDS_MAX, &ids)) return;
-    pawl__buf_add_text(&request->reply, "{\"results\":{");
-    size_t head = request->reply.len;
-    for (size_t i = 0; i < ids.count; i++) {
-        if (!add_result(request, ids.at[i], request->reply.len == head)) return;
+    struct request asked;
+    struct pawl__buf *out = &request->reply;
+    if (!pawl__request_read(request, &pawl__ojs_results_request_shape, NULL, &asked)) return;
+    struct reply reply = { .request = request, .ids = &asked.ids };
+    pawl__shape_print(&(struct pawl__shape_writer){ .out = out }, &pawl__ojs_results_reply_shape,
+                      &reply);
+    if (reply.err) {
+        pawl__reply_err(request, reply.err, &reply.diag);
+    } else if (out->len > REPLY_BYTES_MAX) {
+        pawl__reply_refuse(request, PAWL__FAULT_RESULT_TOO_LARGE, "ids",
+                           "the results together have more than %d bytes: ask for fewer",
+                           REPLY_BYTES_MAX);
+    } else {
+        pawl__reply(request, 200);
     }
-    pawl__buf_add_text(&request->reply, "}}");
-    pawl__reply(request, 200);
 }

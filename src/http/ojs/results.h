@@ -10,7 +10,7 @@ struct pawl__results *pawl__results_new(struct pawl__server *server); /* NULL: n
 void pawl__results_free(struct pawl__results *results);
 /* A job moved. */
 void pawl__results_moved(struct pawl__results *results, const struct pawl_moved *moved);
-/* Another process changed something. */
+/* Another process reported a change. */
 void pawl__results_foreign(struct pawl__results *results);
 void pawl__results_tick(struct pawl__results *results);
 

@@ -198,25 +198,27 @@ static void put_in_force(struct pawl__request *request, const struct submission 
 
 /* ---- refusing ---- */
 
+#define S struct pawl_submitted
+static const struct pawl__member holder_members[] = {
+    PAWL__MEMBER("existing_job_id", ID, S, id),
+    PAWL__MEMBER("existing_job_state", WORD, S, state, .words = &pawl__ojs_state_words),
+};
+const struct pawl__shape pawl__holder_shape = PAWL__SHAPE(S, holder_members);
+#undef S
+
+/* The field gets the path of the job, the details its index. */
 bool pawl__job_refuse_in_batch(struct pawl__request *request, struct pawl__fault *fault,
-                               size_t index)
+                               size_t index, const struct pawl_submitted *holder)
 {
-    struct pawl__buf details = { 0 };
     char field[sizeof fault->field + 32];
-    pawl__buf_printf(&details, "\"index\":%zu", index);
-    if (fault->details.len) {
-        pawl__buf_add(&details, ",", 1);
-        pawl__buf_add(&details, fault->details.at, fault->details.len);
-    }
     snprintf(field, sizeof field, "jobs[%zu]%s%s", index, fault->field[0] ? "." : "", fault->field);
     snprintf(fault->field, sizeof fault->field, "%.*s", (int)sizeof fault->field - 1, field);
-    fault->details = (struct pawl_span){ details.at, details.failed ? 0 : details.len };
-    pawl__reply_fault(request, fault);
-    pawl__buf_release(&details);
-    return false;
+    const struct pawl__member members[] = { PAWL__HERE_INT("index", (int64_t)index),
+                                            PAWL__PART(&pawl__holder_shape, holder) };
+    return pawl__reply_fault_with(request, fault, members, holder ? 2 : 1);
 }
 
-/* The library names the field of a batch "[3].tags"; we say the index ourselves. */
+/* The library names the field of a batch "[3].tags". The index is printed by us. */
 static void cut_index(struct pawl__fault *fault)
 {
     const char *end = fault->field[0] == '[' ? strchr(fault->field, ']') : NULL;
@@ -228,24 +230,22 @@ static void cut_index(struct pawl__fault *fault)
 void pawl__job_reply_refused(struct pawl__request *request, const struct pawl__refused *refused)
 {
     struct pawl__fault fault = { 0 };
-    struct pawl__buf details = { 0 };
-    if (pawl_err_status(refused->err) >= 500) { // nobody's job is to blame
+    bool clash = refused->err == PAWL_ERR_DUPLICATE || refused->err == PAWL_ERR_EXISTS;
+    if (pawl_err_status(refused->err) >= 500) { // no job is to blame
         pawl__reply_err(request, refused->err, refused->diag);
         return;
     }
     pawl__refuse_err(&fault, refused->err, refused->diag);
     cut_index(&fault);
-    if (refused->err == PAWL_ERR_DUPLICATE || refused->err == PAWL_ERR_EXISTS) {
-        fault.kind = PAWL__FAULT_DUPLICATE;
-        pawl__job_print_holder(&details, &refused->holder);
-    }
-    fault.details = (struct pawl_span){ details.at, details.failed ? 0 : details.len };
+    if (clash) fault.kind = PAWL__FAULT_DUPLICATE;
     if (refused->batch && refused->index < refused->count) {
-        pawl__job_refuse_in_batch(request, &fault, refused->index);
+        pawl__job_refuse_in_batch(request, &fault, refused->index, clash ? &refused->holder : NULL);
+    } else if (clash) {
+        const struct pawl__member holder = PAWL__PART(&pawl__holder_shape, &refused->holder);
+        pawl__reply_fault_with(request, &fault, &holder, 1);
     } else {
         pawl__reply_fault(request, &fault);
     }
-    pawl__buf_release(&details);
 }
 
 /* ---- the answer ---- */
@@ -380,7 +380,7 @@ static bool read_batch(struct pawl__request *request)
         rules.index = (int64_t)i;
         if (!pawl__envelope_read(&json, token, &rules, &request->arena, &submission->envelopes[i],
                                  &fault)) {
-            return pawl__job_refuse_in_batch(request, &fault, i);
+            return pawl__job_refuse_in_batch(request, &fault, i, NULL);
         }
         token = json.tokens[token].next;
     }

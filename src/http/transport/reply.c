@@ -236,6 +236,13 @@ void pawl__reply(struct pawl__request *request, int status)
     if (!request->on_pool) pawl__conn_send(request);
 }
 
+void pawl__reply_shape(struct pawl__request *request, int status, const struct pawl__shape *shape,
+                       const void *at)
+{
+    pawl__shape_print(&(struct pawl__shape_writer){ .out = &request->reply }, shape, at);
+    pawl__reply(request, status);
+}
+
 void pawl__reply_header(struct pawl__request *request, const char *name, const char *value)
 {
     assert(request->reply_header_count < PAWL__REPLY_HEADERS_MAX);
@@ -270,6 +277,22 @@ bool pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *
         status = 503;
     }
     pawl__reply(request, status);
+    return false;
+}
+
+bool pawl__reply_fault_with(struct pawl__request *request, const struct pawl__fault *fault,
+                            const struct pawl__member *members, size_t count)
+{
+    const struct pawl__shape shape = { .members = members, .count = count };
+    struct pawl__fault told = *fault;
+    struct pawl__buf details = { 0 };
+    bool any = false;
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = &details }, &shape, "", &any);
+    if (fault->details.len && any) pawl__buf_add(&details, ",", 1);
+    pawl__buf_add(&details, fault->details.at, fault->details.len);
+    told.details = (struct pawl_span){ details.at, details.failed ? 0 : details.len };
+    pawl__reply_fault(request, &told);
+    pawl__buf_release(&details);
     return false;
 }
 
@@ -320,18 +343,15 @@ bool pawl__reply_invalid(struct pawl__request *request, const char *field, const
 bool pawl__reply_not_found(struct pawl__request *request, const char *type, const char *id)
 {
     struct pawl__fault fault = { .kind = PAWL__FAULT_NOT_FOUND };
-    struct pawl__buf details = { 0 };
     char short_id[128];
     snprintf(short_id, sizeof short_id, "%s", id);
-    pawl__buf_add_text(&details, "\"resource_type\":");
-    pawl__buf_add_json(&details, type, strlen(type));
-    pawl__buf_add_text(&details, ",\"resource_id\":");
-    pawl__buf_add_json(&details, short_id, strlen(short_id));
     snprintf(fault.message, sizeof fault.message, "there is no %s \"%s\"", type, short_id);
-    if (!details.failed) fault.details = (struct pawl_span){ details.at, details.len };
-    pawl__reply_fault(request, &fault);
-    pawl__buf_release(&details);
-    return false;
+    return pawl__reply_fault_with(request, &fault,
+                                  (const struct pawl__member[]){
+                                      PAWL__HERE_TEXT("resource_type", type),
+                                      PAWL__HERE_TEXT("resource_id", short_id),
+                                  },
+                                  2);
 }
 
 /* ---- streams ---- */

@@ -1,5 +1,7 @@
 /* Reading a request: headers, query, body, ids. */
 #include "http/transport/request.h"
+#include "base/check.h"
+#include "base/diag.h"
 #include "http/transport/transport.h"
 
 #include <stdlib.h>
@@ -145,6 +147,57 @@ bool pawl__request_json(struct pawl__request *request, bool optional, struct paw
         return true;
     }
     return false;
+}
+
+struct body_reader {
+    struct pawl__shape_reader reader; /* first */
+    enum pawl__fault_kind unknown;
+    bool found_unknown;
+};
+
+static enum pawl_err refuse_unknown(struct pawl__shape_reader *reader,
+                                    const struct pawl__shape *shape, const char *name)
+{
+    struct body_reader *body = (struct body_reader *)reader;
+    const char *meant = pawl__shape_nearest(shape, name);
+    body->found_unknown = true;
+    return pawl__fail_field(
+        reader->diag, PAWL_ERR_ARG, name, "\"%s\" is not %s%s%s%s", pawl__quote(name).text,
+        body->unknown == PAWL__FAULT_UNSUPPORTED ? "supported here" : "a known member",
+        meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+}
+
+bool pawl__object_read(struct pawl__request *request, const struct pawl__json *json,
+                       uint32_t object, const struct pawl__shape *shape,
+                       const struct pawl__body *how, void *out)
+{
+    struct pawl_diag diag = { 0 };
+    struct body_reader body = { .unknown = how ? how->unknown : PAWL__FAULT_NONE };
+    body.reader = (struct pawl__shape_reader){
+        .json = *json,
+        .arena = &request->arena,
+        .diag = &diag,
+        .unknown = body.unknown ? PAWL__UNKNOWN_REFUSE : PAWL__UNKNOWN_SKIP,
+        .on_unknown = refuse_unknown,
+        .ctx = request,
+        .null_is_absent = true,
+        .null_is_unknown = true,
+        .paths = true,
+    };
+    enum pawl_err err = pawl__shape_read(&body.reader, shape, object, out);
+    if (!err) return true;
+    if (err != PAWL_ERR_ARG) return pawl__reply_err(request, err, &diag);
+    return pawl__reply_refuse(request,
+                              body.found_unknown ? body.unknown : PAWL__FAULT_INVALID_REQUEST,
+                              diag.field[0] ? diag.field : "body", "%s", diag.text);
+}
+
+bool pawl__request_read(struct pawl__request *request, const struct pawl__shape *shape,
+                        const struct pawl__body *how, void *out)
+{
+    struct pawl__json json;
+    return pawl__request_json(request, how && how->optional, &json) &&
+           pawl__object_read(request, &json, 0, shape, how, out);
 }
 
 bool pawl__body_text(struct pawl__request *request, const struct pawl__json *json, uint32_t object,

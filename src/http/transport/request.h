@@ -10,7 +10,7 @@
 #define PAWL_HTTP_TRANSPORT_REQUEST_H
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/shape.h"
 #include "http/http.h"
 #include "http/transport/fault.h"
 
@@ -125,6 +125,20 @@ const char *pawl__request_query(struct pawl__request *request, const char *name)
 bool pawl__request_only(struct pawl__request *request, const char *name, const char **out);
 /* The body as a JSON object. An empty body is an empty object when `optional`. False: answered. */
 bool pawl__request_json(struct pawl__request *request, bool optional, struct pawl__json *out);
+/* How a body is read by its shape. */
+struct pawl__body {
+    bool optional;                 /* an empty one is an empty object [it is refused] */
+    enum pawl__fault_kind unknown; /* how unknown members are refused [they are ignored] */
+};
+/* Reads the body into the struct at `out`. Null counts as absent; fields of absent members are left
+ * as they are. Functions of members get the request as reader->ctx. `how` may be NULL. False:
+ * answered. */
+bool pawl__request_read(struct pawl__request *request, const struct pawl__shape *shape,
+                        const struct pawl__body *how, void *out);
+/* The same for an object within the body. */
+bool pawl__object_read(struct pawl__request *request, const struct pawl__json *json,
+                       uint32_t object, const struct pawl__shape *shape,
+                       const struct pawl__body *how, void *out);
 /* A member of an object of the body, as text in the arena; NULL: absent or null. False: it is no
  * string, and that was answered. */
 bool pawl__body_text(struct pawl__request *request, const struct pawl__json *json, uint32_t object,
@@ -167,10 +181,16 @@ struct pawl_by pawl__request_by(const struct pawl__request *request);
 
 /* `request->reply` holds the body. */
 void pawl__reply(struct pawl__request *request, int status);
+/* Prints the struct at `at` as the body, and replies. */
+void pawl__reply_shape(struct pawl__request *request, int status, const struct pawl__shape *shape,
+                       const void *at);
 
 /* Refusals. They return false, so that a reader that refuses is one line. */
 
 bool pawl__reply_fault(struct pawl__request *request, const struct pawl__fault *fault);
+/* With these members (PAWL__HERE...) before its details. */
+bool pawl__reply_fault_with(struct pawl__request *request, const struct pawl__fault *fault,
+                            const struct pawl__member *members, size_t count);
 bool pawl__reply_refuse(struct pawl__request *request, enum pawl__fault_kind kind,
                         const char *field, const char *format, ...) PAWL_PRINTF(4, 5);
 /* INVALID_REQUEST: `field` is the member, parameter or header that broke a rule. */
