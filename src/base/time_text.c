@@ -1,7 +1,7 @@
-/* Text to time and back, without locale, time zone files or the C library's calendar. The calendar
- * is the proleptic Gregorian one; days are counted with the year beginning in March, so that the
- * leap day comes last (Howard Hinnant's "chrono-compatible low-level date algorithms"). */
+/* Text to time and back, without locale, time zone files or the C library's calendar. */
 #include "base/time_text.h"
+
+#include "base/date.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -176,53 +176,6 @@ void pawl__duration_text(int64_t ms, char out[PAWL__DURATION_TEXT_BYTES])
 
 /* ---- instants ---- */
 
-struct date {
-    int64_t year;
-    int month; /* 1..12 */
-    int day;   /* 1..31 */
-};
-
-enum { DAYS_PER_ERA = 146097, DAYS_TO_EPOCH = 719468 }; /* 400 years; from 0000-03-01 to 1970 */
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-static int64_t days_from_date(struct date date)
-{
-    int64_t year = date.year - (date.month <= 2); // of the March in which it began
-    int64_t era = floor_div(year, 400);
-    int64_t year_of_era = year - era * 400;
-    int64_t month = date.month > 2 ? date.month - 3 : date.month + 9; // March is 0
-    int64_t day_of_year = (153 * month + 2) / 5 + date.day - 1;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    return era * DAYS_PER_ERA + day_of_era - DAYS_TO_EPOCH;
-}
-
-static struct date date_from_days(int64_t days)
-{
-    days += DAYS_TO_EPOCH;
-    int64_t era = floor_div(days, DAYS_PER_ERA);
-    int64_t day_of_era = days - era * DAYS_PER_ERA;
-    int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t month = (5 * day_of_year + 2) / 153; // March is 0
-    int day = (int)(day_of_year - (153 * month + 2) / 5 + 1);
-    int month_of_year = (int)(month < 10 ? month + 3 : month - 9);
-    return (struct date){ .year = era * 400 + year_of_era + (month_of_year <= 2),
-                          .month = month_of_year,
-                          .day = day };
-}
-
-static int days_in_month(int64_t year, int month)
-{
-    static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return days[month - 1] + (month == 2 && leap);
-}
-
 /* Exactly `digits` digits, and a value in [min, max]. */
 static bool read_field(const char **at, int digits, int min, int max, int *out)
 {
@@ -247,8 +200,8 @@ static bool read_date(const char **at, int64_t *days)
     int year, month, day;
     if (!read_field(at, 4, 0, 9999, &year) || !read_char(at, "-")) return false;
     if (!read_field(at, 2, 1, 12, &month) || !read_char(at, "-")) return false;
-    if (!read_field(at, 2, 1, days_in_month(year, month), &day)) return false;
-    *days = days_from_date((struct date){ .year = year, .month = month, .day = day });
+    if (!read_field(at, 2, 1, pawl__days_in_month(year, month), &day)) return false;
+    *days = pawl__days_from_date((struct pawl__date){ .year = year, .month = month, .day = day });
     return true;
 }
 
@@ -280,8 +233,8 @@ static bool read_offset_minutes(const char **at, int *out)
  * after one begins a month. */
 static bool begins_month(int64_t at_ms)
 {
-    int64_t days = floor_div(at_ms, MS_PER_DAY);
-    return at_ms - days * MS_PER_DAY < MS_PER_S && date_from_days(days).day == 1;
+    int64_t days = pawl__floor_div(at_ms, MS_PER_DAY);
+    return at_ms - days * MS_PER_DAY < MS_PER_S && pawl__date_from_days(days).day == 1;
 }
 
 enum pawl_err pawl__instant_parse(const char *text, int64_t *out_ms)
@@ -298,7 +251,7 @@ enum pawl_err pawl__instant_parse(const char *text, int64_t *out_ms)
     int64_t at_ms = days * MS_PER_DAY + hour * MS_PER_HOUR + (minute - offset) * MS_PER_MINUTE +
                     second * MS_PER_S + fraction_ms;
     if (second == 60 && !begins_month(at_ms)) return PAWL_ERR_ARG;
-    int64_t year = date_from_days(floor_div(at_ms, MS_PER_DAY)).year;
+    int64_t year = pawl__date_from_days(pawl__floor_div(at_ms, MS_PER_DAY)).year;
     if (year < 0 || year > 9999) return PAWL_ERR_ARG; // the offset leads out of the valid range
     *out_ms = at_ms;
     return PAWL_OK;
@@ -328,10 +281,10 @@ static char *put_year(char *at, int64_t year)
 
 void pawl__instant_text(int64_t at_ms, char out[PAWL__INSTANT_TEXT_BYTES])
 {
-    int64_t days = floor_div(at_ms, MS_PER_DAY);
+    int64_t days = pawl__floor_div(at_ms, MS_PER_DAY);
     int64_t rest = at_ms % MS_PER_DAY;
     if (rest < 0) rest += MS_PER_DAY; // not at_ms - days * MS_PER_DAY, whose product may overflow
-    struct date date = date_from_days(days);
+    struct pawl__date date = pawl__date_from_days(days);
     char *at = put_year(out, date.year);
     *at++ = '-';
     at = put_digits(at, date.month, 2);
