@@ -42,6 +42,7 @@ image tini            tini
 bench,test tool:postgres postgresql
 unit,test pc:cmocka   libcmocka-dev
 unit,test pc:jansson  libjansson-dev
+unit,test,image /usr/share/zoneinfo/Europe/Berlin tzdata
 test  c++             g++
 test  sqlite3         sqlite3
 test  tool:pgbouncer  pgbouncer
@@ -85,6 +86,7 @@ curl               curl               curl            curl              curl
 tool:postgres      postgresql-server  postgresql      postgresql        postgresql@17
 pc:cmocka          libcmocka-devel    cmocka          cmocka-dev        cmocka
 pc:jansson         jansson-devel      jansson         jansson-dev       jansson
+/usr/share/zoneinfo/Europe/Berlin tzdata tzdata    tzdata            -
 c++                gcc-c++            gcc             g++               -
 sqlite3            sqlite             sqlite          sqlite            sqlite
 tool:pgbouncer     pgbouncer          pgbouncer       pgbouncer         pgbouncer
