@@ -113,13 +113,15 @@ static bool looks_around(const struct pawl__set *set)
     return set->open_ended || (set->op_count && pawl__settle_known());
 }
 
-/* Operations that were posted singly have no order, so a completion of a job that the set does not
- * know goes first. */
+/* Operations that were posted singly have no order, so a completion of a job that is not in the set
+ * goes first, and so does a submit with an id that a caller chose. No operation of a list can know
+ * an id that was just generated. */
 bool pawl__core_takes(const struct pawl__set *set, const struct pawl__op *op)
 {
+    bool any_id = pawl__core_quick(set->table)->any_id && !(op->chained && set->op_count);
     switch (op->kind) {
     case PAWL__OP_SUBMIT:
-        return !pawl__submit_is_plain(set, op);
+        return !pawl__submit_is_plain(set, op, any_id);
     case PAWL__OP_COMPLETE:
         return (op->chained && looks_around(set)) || pawl__set_find(set, op->complete.ref.id);
     default:

@@ -226,9 +226,20 @@ static void a_submit_goes_its_own_way_unless_it_asks_something(void **state)
     struct pawl__new_job job = { .id = id_of(1), .fresh_id = true };
     struct pawl__op submit = { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1 } };
     struct pawl__op cancel = control_op(1, PAWL_CONTROL_CANCEL);
+    struct pawl__op other = control_op(3, PAWL_CONTROL_CANCEL);
     assert_false(pawl__core_takes(&b->set, &submit));
     job.fresh_id = false;
     assert_true(pawl__core_takes(&b->set, &submit)); // somebody may have it
+    struct pawl__core_table any_id = table;
+    any_id.quick.any_id = true;
+    b->set.table = &any_id;
+    assert_false(pawl__core_takes(&b->set, &submit)); // the backend sees whether somebody has
+    assert_int_equal(pawl__core_add(&b->set, &other), PAWL_OK);
+    assert_false(pawl__core_takes(&b->set, &submit)); // posted singly
+    submit.chained = true;
+    assert_true(pawl__core_takes(&b->set, &submit));
+    submit.chained = false;
+    b->set.table = &table;
     job = (struct pawl__new_job){ .id = id_of(1), .fresh_id = true, .key_count = 1 };
     assert_true(pawl__core_takes(&b->set, &submit)); // somebody may hold its key
     job.key_count = 0;

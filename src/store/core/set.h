@@ -143,7 +143,7 @@ struct pawl__target {
 
 /* A change of a job's state, for counters and listeners. */
 struct pawl__set_move {
-    const struct pawl__row *row;
+    struct pawl__row *row;
     int64_t run;
     int64_t due_at_ms; /* 0: nothing becomes due */
     enum pawl_state from, to;
@@ -405,6 +405,12 @@ static inline bool pawl__set_lacks(const struct pawl__set *set)
 /* A copy in the set's arena; "" without memory, and `failed` is set. */
 const char *pawl__set_text(struct pawl__set *set, const void *at, size_t len);
 void pawl__set_note_move(struct pawl__set *set, const struct pawl__set_move *move);
+/* Is this the move by which a new job came? They are in the order in which the jobs were submitted,
+ * which that of the rows need not be. */
+static inline bool pawl__move_is_birth(const struct pawl__set_move *move)
+{
+    return move->from == PAWL__OUTSIDE && move->row->birth;
+}
 /* A job that has no row here moved: it is counted and told. */
 struct pawl__plain_move {
     struct pawl_job_id id;
@@ -516,8 +522,8 @@ typedef enum pawl_err pawl__rule_fn(struct pawl__set *set, struct pawl__op *op);
 
 pawl__wants_fn pawl__want_submit;
 pawl__rule_fn pawl__rule_submit;
-/* Can the backend write the submit without asking anything? */
-bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op);
+/* Can the backend write the submit without asking anything? `any_id`: also if callers chose ids. */
+bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op, bool any_id);
 pawl__wants_fn pawl__want_assign, pawl__want_complete, pawl__want_fail, pawl__want_snooze,
     pawl__want_control, pawl__want_priority, pawl__want_delete, pawl__want_extend,
     pawl__want_progress, pawl__want_checkpoint, pawl__want_log, pawl__want_lock, pawl__want_setting,

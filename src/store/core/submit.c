@@ -27,12 +27,13 @@ void pawl__names_submit(const struct pawl__op *op, struct pawl__names *out)
     out->job_count = op->submit.count;
 }
 
-bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op)
+bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op, bool any_id)
 {
     if (set->careful) return false;
     for (size_t i = 0; i < op->submit.count; i++) {
         const struct pawl__new_job *job = &op->submit.jobs[i];
-        if (!job->fresh_id || job->key_count || pawl__set_find(set, job->id)) return false;
+        bool known = !job->fresh_id && !any_id;
+        if (known || job->key_count || pawl__set_find(set, job->id)) return false;
     }
     return true;
 }

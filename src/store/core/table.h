@@ -45,7 +45,7 @@ enum pawl__retry {
     PAWL__RETRY_CAREFULLY /* an id that should be new was taken */
 };
 
-/* A plain new job: its id was just made up, and it has no keys. */
+/* A plain new job: it has no keys, and its id was just made up, unless the store takes any id. */
 struct pawl__new {
     const struct pawl__new_job *job;
     struct pawl__settled settled;
@@ -127,6 +127,7 @@ typedef bool pawl__peek_fn(struct pawl__backend *backend, struct pawl__peek *pee
  * job with ties. submit_plain writes new ones as well: no rule is told that a job came. */
 struct pawl__quick {
     bool for_one; /* submit_plain and finish_plain are worth it for a batch of one job as well */
+    bool any_id;  /* submit_plain also takes ids that callers chose */
     /* Is submit_plain for this job? NULL: for all of them. */
     pawl__suits_fn *suits;
     /* Write new jobs. `taken`: nothing was written, for an id is there already; a store that learns

@@ -30,20 +30,34 @@ static bool keep_in_head(struct pawl__backend *sq, struct pawl__sq_new_row *rows
     return all;
 }
 
+/* Ids that callers chose may be those of displaced jobs, which have other keys. Archived jobs with
+ * the same key there are none: see pawl__sq_suits. */
+static enum pawl_err find_displaced(struct pawl__backend *sq, bool *found)
+{
+    sqlite3_stmt *stmt = pawl__sq_stmt(sq, SQL_NEW_KNOWN);
+    enum pawl_err err = pawl__sq_step(sq, stmt, found);
+    if (!err && *found) sqlite3_reset(stmt);
+    return err;
+}
+
 enum pawl_err pawl__sq_submit_plain(struct pawl__backend *sq, const struct pawl__new *news,
                                     size_t count, bool *taken)
 {
     struct pawl__sq_new_row *rows = pawl__sq_new_room(sq, count);
+    *taken = false;
     if (!rows) return pawl__fail_nomem(sq->set.diag);
-    bool extras = false, waits = false, expires = false;
+    bool chosen = false, extras = false, waits = false, expires = false;
     for (size_t i = 0; i < count; i++) {
         pawl__sq_new_fill(sq, news[i].job, &news[i].settled, news[i].lane, &rows[i]);
+        chosen |= !news[i].job->fresh_id;
         extras |= rows[i].extras;
         waits |= rows[i].settled.state != PAWL_STATE_AVAILABLE;
         expires |= rows[i].settled.expires_at_ms != 0;
     }
     pawl__sq_new_show(sq, rows, count);
-    enum pawl_err err = pawl__sq_insert(sq, extras ? SQL_NEW_JOBS : SQL_NEW_JOBS_PLAIN, taken);
+    enum pawl_err err = chosen ? find_displaced(sq, taken) : PAWL_OK;
+    if (err || *taken) return err;
+    err = pawl__sq_insert(sq, extras ? SQL_NEW_JOBS : SQL_NEW_JOBS_PLAIN, taken);
     if (err || *taken) return err;
     if (!keep_in_head(sq, rows, count)) err = pawl__sq_do(sq, SQL_NEW_READY);
     if (!err && waits) err = pawl__sq_do(sq, SQL_NEW_WAIT);

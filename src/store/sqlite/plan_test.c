@@ -233,6 +233,12 @@ static void hot_statements_use_the_index_made_for_them(void **state)
                                      " pawl_archive_displaced (head=? AND tail=?)\n" },
         { SQL_NEW_JOBS, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NEW_JOBS_PLAIN, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_NEW_KNOWN,
+          "SCAN n VIRTUAL TABLE INDEX 0:\n"
+          "CORRELATED SCALAR SUBQUERY 1\n"
+          "SEARCH j USING COVERING INDEX pawl_job_displaced (head=? AND tail=?)\n"
+          "CORRELATED SCALAR SUBQUERY 2\n"
+          "SEARCH j USING COVERING INDEX pawl_archive_displaced (head=? AND tail=?)\n" },
         { SQL_NEW_READY, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NEW_WAIT, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },
         { SQL_NEW_EXPIRY, "SCAN pawl_set_new VIRTUAL TABLE INDEX 0:\n" },

@@ -210,9 +210,9 @@ static enum pawl_err absorb(struct pawl__backend *sq)
 static enum pawl_err store_births(struct pawl__backend *sq)
 {
     size_t count = 0;
-    for (size_t i = 0; i < sq->set.row_count; i++) {
-        struct pawl__row *row = pawl__set_at(&sq->set, i);
-        if (row->birth) sq->set_tables.list[count++] = row;
+    for (size_t i = 0; i < sq->set.move_count; i++) {
+        const struct pawl__set_move *move = &sq->set.moves[i];
+        if (pawl__move_is_birth(move)) sq->set_tables.list[count++] = move->row;
     }
     return pawl__sq_births_store(sq, sq->set_tables.list, count);
 }

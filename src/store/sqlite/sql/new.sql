@@ -11,6 +11,14 @@ INSERT INTO pawl_job ({{own_columns}}, {{job.facts}})
 SELECT {{own_columns}}, {{job.facts}}
 FROM pawl_set_new
 
+-- name: new_known
+-- Is one of these ids that of a displaced job? Another one's is its key.
+SELECT 1
+FROM pawl_set_new AS n
+WHERE EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.head = n.key AND j.tail = n.tail)
+    OR EXISTS (SELECT 1 FROM pawl_archive AS j WHERE j.head = n.key AND j.tail = n.tail)
+LIMIT 1
+
 -- name: new_ready
 INSERT INTO pawl_ready (lane, rank, key, run, base_run, free_runs)
 SELECT lane, rank, key, 0, 0, 0
