@@ -1,10 +1,10 @@
 /* See child.h.
  *
- * 1. A group is signalled only while its leader has not been reaped: until then nobody else can
- *    have its number.
- * 2. Our ends of the pipes are closed-on-exec, so no child keeps another's open.
- * 3. We hold the writing ends of its output too, until it has exited: a command that prints nothing
- *    wakes us once, by its exit, and not by each stream that it closes on the way. */
+ * 1. A group is signalled only before its leader is reaped, since afterwards its number may be
+ *    reused.
+ * 2. Our ends of the pipes are close-on-exec, so no child keeps another's open.
+ * 3. We hold the writing ends of its output open until it has exited. A command that prints nothing
+ *    then wakes us once, by its exit, and not when it closes each stream. */
 #include "cli/child.h"
 #include "base/clock.h"
 
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 enum {
-    LOOK_MS = 50,       /* how often stop() is asked */
-    LOOK_BLIND_MS = 10, /* without a pidfd: how often the child is looked at */
+    POLL_MS = 50,          /* between calls of stop() */
+    POLL_NO_PIDFD_MS = 10, /* without a pidfd: between checks whether it has exited */
     READ_BYTES = 16 * 1024,
     LAST_READS_MAX = 64
 };
@@ -51,9 +51,9 @@ int pawl__cli_children_init(struct pawl__cli_children *children)
 {
     int error = open_streams();
     if (error) return error;
-    // A command that does not read its input must not take us along.
+    // A command that does not read its input must not kill us.
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return errno;
-    // Our parent may have ignored it, and then nothing says how a command ended.
+    // If our parent has ignored it, the status of commands would be lost.
     if (signal(SIGCHLD, SIG_DFL) == SIG_ERR) return errno;
     atomic_init(&children->hurry, false);
     sigemptyset(&children->none);
@@ -93,8 +93,8 @@ static int open_pipes(struct pipes *pipes)
     return error;
 }
 
-/* A short input fits into any pipe; it is written before anybody could mind, and forgotten. A long
- * one is written as the child reads, without waiting for it. */
+/* A short input fits into the pipe and is written before the child starts. A long one is written as
+ * the child reads it, without blocking. */
 static int feed_early(struct pawl__cli_child *child, struct pipes *pipes)
 {
     if (child->input.len > PIPE_BUF) {
@@ -143,16 +143,16 @@ static int start(struct pawl__cli_children *children, struct pawl__cli_child *ch
     return 0;
 }
 
-/* ---- listening ---- */
+/* ---- reading and writing ---- */
 
-static void tell_line(struct pawl__cli_child *child, const char *at, size_t len)
+static void put_line(struct pawl__cli_child *child, const char *at, size_t len)
 {
     if (len && at[len - 1] == '\r') len--;
     if (len > PAWL__CLI_LINE_BYTES_MAX) len = PAWL__CLI_LINE_BYTES_MAX;
     child->line(child->ctx, at, len);
 }
 
-/* Some bytes of standard error: what ends a line completes it, the rest is kept. */
+/* Bytes of standard error: complete lines are passed on, the rest is kept. */
 static void take_error(struct pawl__cli_child *child, const char *at, size_t len)
 {
     while (len) {
@@ -162,7 +162,7 @@ static void take_error(struct pawl__cli_child *child, const char *at, size_t len
             pawl__buf_add(&child->rest, at, part);
         }
         if (!child->skip && (end || child->rest.len >= PAWL__CLI_LINE_BYTES_MAX)) {
-            if (!child->rest.failed) tell_line(child, child->rest.at, child->rest.len);
+            if (!child->rest.failed) put_line(child, child->rest.at, child->rest.len);
             pawl__buf_clear(&child->rest);
             child->skip = true;
         }
@@ -175,7 +175,7 @@ static void take_error(struct pawl__cli_child *child, const char *at, size_t len
 static void end_error(struct pawl__cli_child *child)
 {
     if (child->rest.len && !child->rest.failed) {
-        tell_line(child, child->rest.at, child->rest.len);
+        put_line(child, child->rest.at, child->rest.len);
     }
     pawl__buf_release(&child->rest);
 }
@@ -188,7 +188,7 @@ static void take_output(struct pawl__cli_child *child, const char *at, size_t le
     child->output_lost += len - kept;
 }
 
-/* What poll says can be read is read without waiting. */
+/* Called after poll, so read does not block. */
 static void read_from(struct pawl__cli_child *child, int *fd)
 {
     char bytes[READ_BYTES];
@@ -208,23 +208,23 @@ static void feed(struct pawl__cli_child *child)
     ssize_t wrote = write(child->in, child->input.at + child->fed, child->input.len - child->fed);
     if (wrote > 0) child->fed += (size_t)wrote;
     bool later = wrote < 0 && (errno == EAGAIN || errno == EINTR);
-    // It may have closed its end: what it does not want to know it need not.
+    // If it has closed its end, it does not need the rest.
     if (child->fed == child->input.len || (wrote < 0 && !later)) close_end(&child->in);
 }
 
 /* ---- ending ---- */
 
-static void have_patience(struct pawl__cli_child *child)
+static void set_patience(struct pawl__cli_child *child)
 {
     if (!child->patience_us) child->patience_us = now_us() + child->grace_ms * 1000;
 }
 
 static void stop(struct pawl__cli_child *child)
 {
-    if (child->patience_us) return; // it has been told, or has exited
+    if (child->patience_us) return; // SIGTERM was sent already, or it has exited
     kill(-child->pid, SIGTERM);
-    kill(-child->pid, SIGCONT); // a stopped one could not hear it
-    have_patience(child);
+    kill(-child->pid, SIGCONT); // a stopped process would not handle it
+    set_patience(child);
 }
 
 static void note_exit(struct pawl__cli_child *child)
@@ -233,7 +233,7 @@ static void note_exit(struct pawl__cli_child *child)
     close_end(&child->in);
     close_end(&child->out_held);
     close_end(&child->err_held);
-    have_patience(child); // with whoever holds its output open
+    set_patience(child); // for processes that hold its output open
 }
 
 static bool is_over(const struct pawl__cli_children *children, struct pawl__cli_child *child)
@@ -249,7 +249,7 @@ static bool is_over(const struct pawl__cli_children *children, struct pawl__cli_
 
 static int wait_ms(const struct pawl__cli_child *child)
 {
-    int64_t ms = child->pidfd < 0 && !child->exited ? LOOK_BLIND_MS : LOOK_MS;
+    int64_t ms = child->pidfd < 0 && !child->exited ? POLL_NO_PIDFD_MS : POLL_MS;
     if (child->patience_us && !child->killed) {
         int64_t left_ms = (child->patience_us - now_us()) / 1000 + 1;
         if (left_ms < ms) ms = left_ms < 0 ? 0 : left_ms;
@@ -257,8 +257,8 @@ static int wait_ms(const struct pawl__cli_child *child)
     return (int)ms;
 }
 
-/* Waits for something to happen and does what it asks for. False: nothing happened. */
-static bool attend(struct pawl__cli_child *child, int timeout_ms)
+/* Waits for an event and handles it. False: timed out. */
+static bool handle_events(struct pawl__cli_child *child, int timeout_ms)
 {
     struct pollfd fds[] = { { .fd = child->out, .events = POLLIN },
                             { .fd = child->err, .events = POLLIN },
@@ -275,7 +275,7 @@ static bool attend(struct pawl__cli_child *child, int timeout_ms)
 
 static void reap(struct pawl__cli_child *child, struct pawl__cli_place *place)
 {
-    // Whatever it left behind goes first, while the number of the group is still ours.
+    // Kill the rest of the group first, while its number cannot be reused.
     kill(-child->pid, SIGKILL);
     pawl__cli_place_free(place);
     child->status = pawl__cli_reap(child->pid);
@@ -288,14 +288,14 @@ int pawl__cli_child_run(struct pawl__cli_children *children, struct pawl__cli_ch
     int error = start(children, child, place);
     if (error) return error;
     while (!is_over(children, child)) {
-        (void)attend(child, wait_ms(child));
+        (void)handle_events(child, wait_ms(child));
         if (!child->stopped && !child->exited && child->stop(child->ctx)) child->stopped = true;
         if (child->stopped) stop(child);
     }
     reap(child, place);
-    // What was said before the end; somebody outside of the group may go on talking.
+    // Read what is left; a process outside of the group may still be writing.
     for (int i = 0; i < LAST_READS_MAX && (child->out >= 0 || child->err >= 0); i++) {
-        if (!attend(child, 0)) break;
+        if (!handle_events(child, 0)) break;
     }
     close_end(&child->in);
     close_end(&child->out);

@@ -1,9 +1,9 @@
-/* Completion scripts for shells, made from the lists. */
+/* Completion scripts for shells, generated from the lists. */
 #include "cli/cli.h"
 
 /* ---- names that the store knows ---- */
 
-/* What "pawl __known" is asked for when a value of this kind is to be completed; NULL: nothing. */
+/* The argument of "pawl __known" for values of a kind; NULL: they are not looked up. */
 static const char *known_of_kind(enum pawl__cli_kind kind)
 {
     switch (kind) {
@@ -17,8 +17,8 @@ static const char *known_of_kind(enum pawl__cli_kind kind)
     }
 }
 
-/* The same for a command's operands, by the word that stands for them in its usage. `*many`: all of
- * them; else the first alone. */
+/* Likewise for a command's operands, by their word in its usage. `*many`: all of them, else only
+ * the first. */
 static const char *known_of_operands(const struct pawl__cli_command *command, bool *many)
 {
     static const struct {
@@ -44,14 +44,14 @@ static void put_choices(struct pawl__buf *out, const char *const *choices)
     }
 }
 
-/* Several commands may have an option of this name; it takes a value in all of them, or in none. */
+/* Several commands may have an option of this name; it has a value in all of them, or in none. */
 static bool is_first_of_name(size_t i)
 {
     const char *name = pawl__cli_options[i].name;
     return pawl__cli_option_find(UINT32_MAX, name, strlen(name)) == i;
 }
 
-/* "--store|-s|--actor": options that take a value, with or without a list to choose from. */
+/* "--store|-s|--actor": options with a value. */
 static void put_names(struct pawl__buf *out, bool (*wanted)(const struct pawl__cli_option *option))
 {
     bool some = false;
@@ -64,7 +64,7 @@ static void put_names(struct pawl__buf *out, bool (*wanted)(const struct pawl__c
     }
 }
 
-/* Those that say which store is asked for names, and how. */
+/* Settings are passed to "pawl __known". */
 static bool is_setting(const struct pawl__cli_option *option)
 {
     return option->group == PAWL__CLI_SETTING;
@@ -93,7 +93,7 @@ static void put_value(struct pawl__buf *out, const struct pawl__cli_option *opti
     } else if (!choices) {
         pawl__buf_add_text(out, "-f -- \"$cur\"))\n");
     } else if (pawl__cli_kind_is_list(option->kind)) {
-        // The words after the last comma; what is before it stays.
+        // Completes the word after the last comma.
         pawl__buf_add_text(out, "-P \"${cur%\"${cur##*,}\"}\" -W '");
         put_choices(out, choices);
         pawl__buf_add_text(out, "' -- \"${cur##*,}\"))\n");
@@ -105,7 +105,7 @@ static void put_value(struct pawl__buf *out, const struct pawl__cli_option *opti
     pawl__buf_add_text(out, "        return ;;\n");
 }
 
-/* What may follow an option. */
+/* Values after an option. */
 static void put_values(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "    case $prev in\n");
@@ -131,7 +131,7 @@ static void put_option_words(struct pawl__buf *out, uint32_t groups)
 static void put_options(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "    if [[ $cur == -* ]]; then\n        case \"$word $second\" in\n");
-    // Rows with a second word come before the row that the word alone means.
+    // The default row of a word comes last, since its pattern matches the others too.
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < pawl__cli_command_count; i++) {
             const struct pawl__cli_command *command = &pawl__cli_commands[i];
@@ -163,7 +163,7 @@ static void put_words(struct pawl__buf *out, const char *word)
     }
 }
 
-/* Operands that the store knows. */
+/* Operands that are looked up in the store. */
 static void put_known_operands(struct pawl__buf *out)
 {
     for (size_t i = 0; i < pawl__cli_command_count; i++) {
@@ -197,28 +197,28 @@ static void put_operands(struct pawl__buf *out)
 
 static void put_bash(struct pawl__buf *out)
 {
-    pawl__buf_add_text(out,
-                       "# Completion for pawl. Made by \"pawl __complete bash\"; do not edit.\n"
-                       "# shellcheck disable=SC2207 # no word of ours has blanks in it\n"
-                       "_pawl_known() {\n"
-                       "    \"${args[0]}\" \"${settings[@]}\" __known \"$1\" 2>/dev/null\n"
-                       "}\n"
-                       "_pawl() {\n"
-                       "    local args=() settings=() glued='' word='' second='' words='' i\n"
-                       "    # bash takes \"sqlite:pawl.db\" apart at the colon\n"
-                       "    for i in \"${COMP_WORDS[@]:0:COMP_CWORD+1}\"; do\n"
-                       "        if [[ -n $i && -z ${i//[:=]/} && ${#args[@]} -gt 0 ]]; then\n"
-                       "            args[${#args[@]}-1]+=$i glued=1\n"
-                       "        elif [[ -n $glued ]]; then\n"
-                       "            args[${#args[@]}-1]+=$i glued=''\n"
-                       "        else\n"
-                       "            args+=(\"$i\")\n"
-                       "        fi\n"
-                       "    done\n"
-                       "    local last=$((${#args[@]} - 1))\n"
-                       "    local cur=${args[last]} prev=${args[last-1]}\n"
-                       "    for ((i = 1; i < last; i++)); do\n"
-                       "        case ${args[i]} in\n        ");
+    pawl__buf_add_text(
+        out, "# Completion for pawl. Generated by \"pawl __complete bash\"; do not edit.\n"
+             "# shellcheck disable=SC2207 # the words contain no blanks\n"
+             "_pawl_known() {\n"
+             "    \"${args[0]}\" \"${settings[@]}\" __known \"$1\" 2>/dev/null\n"
+             "}\n"
+             "_pawl() {\n"
+             "    local args=() settings=() glued='' word='' second='' words='' i\n"
+             "    # bash splits \"sqlite:pawl.db\" at the colon\n"
+             "    for i in \"${COMP_WORDS[@]:0:COMP_CWORD+1}\"; do\n"
+             "        if [[ -n $i && -z ${i//[:=]/} && ${#args[@]} -gt 0 ]]; then\n"
+             "            args[${#args[@]}-1]+=$i glued=1\n"
+             "        elif [[ -n $glued ]]; then\n"
+             "            args[${#args[@]}-1]+=$i glued=''\n"
+             "        else\n"
+             "            args+=(\"$i\")\n"
+             "        fi\n"
+             "    done\n"
+             "    local last=$((${#args[@]} - 1))\n"
+             "    local cur=${args[last]} prev=${args[last-1]}\n"
+             "    for ((i = 1; i < last; i++)); do\n"
+             "        case ${args[i]} in\n        ");
     put_names(out, is_setting);
     pawl__buf_add_text(out, ") settings+=(\"${args[i]}\" \"${args[++i]}\") ;;\n        ");
     put_names(out, is_no_setting);
@@ -243,7 +243,7 @@ static void put_bash(struct pawl__buf *out)
 
 /* ---- fish ---- */
 
-/* In single quotes, which the lists' texts may hold themselves. */
+/* In single quotes, with those in the text escaped. */
 static void put_quoted(struct pawl__buf *out, const char *text)
 {
     pawl__buf_add_text(out, "'");
@@ -298,7 +298,7 @@ static void fish_command(struct pawl__buf *out, const struct pawl__cli_command *
     pawl__buf_printf(out, "' -a '(__pawl_known %s)'\n", known);
 }
 
-/* A function that asks the store of the command line that is being written. */
+/* A function that looks names up in the store of the command line. */
 static void fish_known(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "function __pawl_known\n"
@@ -347,7 +347,7 @@ static void fish_group(struct pawl__buf *out, size_t number)
 
 static void put_fish(struct pawl__buf *out)
 {
-    pawl__buf_add_text(out, "# Completion for pawl. Made by \"pawl __complete fish\"; do not "
+    pawl__buf_add_text(out, "# Completion for pawl. Generated by \"pawl __complete fish\"; do not "
                             "edit.\ncomplete -c pawl -f\n");
     fish_known(out);
     for (size_t i = 0; i < pawl__cli_command_count; i++) {

@@ -14,15 +14,15 @@
 enum {
     EXIT_RETRY = 75,                         /* EX_TEMPFAIL */
     EXIT_DISCARD = 65,                       /* EX_DATAERR */
-    RESULT_BYTES_MAX = 1024 * 1024,          /* as JSON; the library takes no more */
-    OUTPUT_BYTES_MAX = RESULT_BYTES_MAX + 2, /* that is kept: with a line break at its end */
-    ENV_BYTES_MAX = 128 * 1024,              /* of one variable: Linux takes no longer ones */
-    LINES_AT_ONCE_MAX = 1000, /* of a run into the job's log; later ones once a second */
+    RESULT_BYTES_MAX = 1024 * 1024,          /* as JSON; the limit of the library */
+    OUTPUT_BYTES_MAX = RESULT_BYTES_MAX + 2, /* that are kept, with a line break at the end */
+    ENV_BYTES_MAX = 128 * 1024,              /* Linux's limit for a variable */
+    LINES_AT_ONCE_MAX = 1000,                /* logged immediately; later ones every TAIL_US */
     TAIL_US = 1000000,
-    LAST_BYTES = 256,     /* of a line of standard error, for the message */
+    LAST_BYTES = 256,     /* of a line of standard error, for the error message */
     PROGRESS_US = 250000, /* between two reports to the store */
     MESSAGE_BYTES = LAST_BYTES + 64,
-    TROUBLE_MS = 1000 /* before a job is tried again that this machine could not start */
+    TROUBLE_MS = 1000 /* before a job is retried whose command could not be started */
 };
 
 /* What is set for each run; make_env has the values in the same order. */
@@ -36,21 +36,21 @@ struct run {
     const struct pawl_job *job;
     char id[PAWL_JOB_ID_TEXT_BYTES];
     struct pawl__buf input;
-    struct pawl__buf vars; /* NULs between them */
-    struct pawl__buf text; /* scratch: a line made clean, a result */
+    struct pawl__buf vars; /* separated by NULs */
+    struct pawl__buf text; /* scratch: a line as UTF-8, a result */
     char **env;
     size_t lines;
     struct pawl__cli_tail tail; /* lines that are not in the job's log yet */
     int64_t flushed_us;
-    double progress; /* 0..1; -1: nothing that the store has not been told */
+    double progress; /* 0..1, to be reported to the store; -1: nothing new */
     char progress_text[LAST_BYTES];
-    int64_t progress_us;   /* when it was told last */
+    int64_t progress_us;   /* of the last report */
     char last[LAST_BYTES]; /* line of standard error that is not blank */
     char message[MESSAGE_BYTES];
     struct pawl__cli_child child;
     bool started;
-    bool unwanted; /* it was told to stop, and not because the node does */
-    bool cut;      /* the result is not all that the command printed */
+    bool unwanted; /* it was stopped, but not because the node stops */
+    bool cut;      /* the result is a part of the output */
     enum pawl__cli_end end;
 };
 
@@ -62,10 +62,10 @@ const char *pawl__cli_end_text(enum pawl__cli_end end)
     return texts[end];
 }
 
-/* ---- what all runs share ---- */
+/* ---- shared by all runs ---- */
 
-/* A node may itself be somebody's command. */
-static bool is_ours(const char *entry)
+/* Variables of a run; we may have some if the node is itself a command of a job. */
+static bool is_set_by_us(const char *entry)
 {
     size_t len = strcspn(entry, "=");
     for (size_t i = 0; i < VARIABLE_COUNT; i++) {
@@ -84,7 +84,7 @@ int pawl__cli_exec_init(struct pawl__cli_exec *exec)
     if (!exec->env) return ENOMEM;
     exec->env_count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!is_ours(environ[i])) exec->env[exec->env_count++] = environ[i];
+        if (!is_set_by_us(environ[i])) exec->env[exec->env_count++] = environ[i];
     }
     atomic_init(&exec->stopping, false);
     atomic_init(&exec->dying, false);
@@ -98,7 +98,7 @@ void pawl__cli_exec_release(struct pawl__cli_exec *exec)
     exec->env = NULL;
 }
 
-/* ---- what the command gets ---- */
+/* ---- input and environment ---- */
 
 static bool make_input(struct run *run)
 {
@@ -127,7 +127,7 @@ static bool make_env(struct run *run)
     };
     size_t at[VARIABLE_COUNT], count = 0;
     for (size_t i = 0; i < VARIABLE_COUNT; i++) {
-        // What is too long for a variable is on standard input alone.
+        // A longer value is only on standard input.
         if (strlen(variables[i]) + values[i].len + 2 > ENV_BYTES_MAX) continue;
         at[count++] = run->vars.len;
         pawl__buf_printf(&run->vars, "%s=", variables[i]);
@@ -144,7 +144,7 @@ static bool make_env(struct run *run)
     return true;
 }
 
-/* ---- what it says meanwhile ---- */
+/* ---- log and progress ---- */
 
 static void log_line(void *ctx, const char *text)
 {
@@ -152,41 +152,41 @@ static void log_line(void *ctx, const char *text)
     pawl_task_log(run->task, 1, "%s", text);
 }
 
-/* Lines beyond the first go to the store once a second, and no more than the tail holds: a command
- * that writes as fast as it can must not keep the store from its other work. */
+/* Lines after the first LINES_AT_ONCE_MAX are logged once a second, and no more than the tail
+ * holds, so that a command that writes without pause does not slow down the store. */
 static void flush_tail(struct run *run)
 {
     if (run->tail.dropped) {
-        pawl_task_log(run->task, 2, "%" PRId64 " lines left out here: too many at once",
+        pawl_task_log(run->task, 2, "%" PRId64 " lines omitted: too many at once",
                       run->tail.dropped);
     }
     pawl__cli_tail_flush(&run->tail, log_line, run);
 }
 
-/* A report is worth a moment, not the run: what the store cannot take is told with the next one. */
-static void tell_progress(struct run *run)
+/* A failure does not matter: the next report replaces this one. */
+static void report_progress(struct run *run)
 {
     if (run->progress < 0) return;
     const char *text = run->progress_text[0] ? run->progress_text : NULL;
     if (pawl_task_progress(run->task, run->progress, text) != PAWL_OK) {
-        // the outcome will meet the same store
+        // if the store is in trouble, the outcome will show it
     }
     run->progress = -1;
 }
 
-static void tell_progress_now_and_then(struct run *run)
+static void report_progress_sometimes(struct run *run)
 {
     if (run->progress < 0) return;
     int64_t now_us = pawl__clock_mono_us(&pawl__clock_system);
     if (now_us - run->progress_us < PROGRESS_US) return;
     run->progress_us = now_us;
-    tell_progress(run);
+    report_progress(run);
 }
 
-static bool is_to_stop(void *ctx)
+static bool must_stop(void *ctx)
 {
     struct run *run = ctx;
-    tell_progress_now_and_then(run);
+    report_progress_sometimes(run);
     int64_t now_us = run->tail.count ? pawl__clock_mono_us(&pawl__clock_system) : 0;
     if (now_us && now_us - run->flushed_us >= TAIL_US) {
         flush_tail(run);
@@ -197,7 +197,7 @@ static bool is_to_stop(void *ctx)
     return true;
 }
 
-/* As UTF-8 without NULs, whatever it was. */
+/* Replaces NULs and bytes that are not UTF-8. */
 static void clean(struct pawl__buf *out, const char *at, size_t len)
 {
     static const char unknown[] = "\xEF\xBF\xBD"; // U+FFFD
@@ -226,7 +226,7 @@ static void remember(struct run *run, const char *text, size_t len)
     if (text[strspn(text, " \t")] != '\0') copy_cut(run->last, text, len);
 }
 
-/* "pawl:progress PERCENT [MESSAGE]" is a report, not a line of the log. False: it is none. */
+/* "pawl:progress PERCENT [MESSAGE]" is a report, not a line of the log. False: not a report. */
 static bool take_progress(struct run *run, const char *text)
 {
     static const char word[] = "pawl:progress ";
@@ -276,8 +276,8 @@ static struct pawl_span trim(struct pawl_span text)
     return text;
 }
 
-/* How many bytes of `json`, the beginning of a string, leave room for its closing quote: never half
- * an escape or half a character. */
+/* How many bytes of `json`, a string that is too long, leave room for a closing quote, without
+ * splitting an escape or a character. */
 static size_t fitting(const struct pawl__buf *json)
 {
     size_t at = 1;
@@ -292,8 +292,8 @@ static size_t fitting(const struct pawl__buf *json)
     }
 }
 
-/* The output as a JSON string, without the line break at its end. What does not fit is cut off, and
- * the job's log says so: a command that succeeded is not failed for what it printed. */
+/* The output as a JSON string, without the line break at its end. If it is too long it is cut, and
+ * the job's log says so: too much output does not make a run fail. */
 static enum pawl_err make_text_result(struct run *run, struct pawl_span text, struct pawl_span *out)
 {
     while (text.len && (text.at[text.len - 1] == '\n' || text.at[text.len - 1] == '\r')) {
@@ -311,7 +311,7 @@ static enum pawl_err make_text_result(struct run *run, struct pawl_span text, st
     return PAWL_OK;
 }
 
-/* The output if it is one JSON value, else as a string. */
+/* The output if it is one JSON value, else the output as a string. */
 static enum pawl_err make_result(struct run *run, struct pawl_span *out)
 {
     struct pawl_span whole = { run->child.output.at, run->child.output.len };
@@ -329,7 +329,7 @@ static enum pawl_err make_result(struct run *run, struct pawl_span *out)
 
 /* ---- outcomes ---- */
 
-/* Not the job's fault: it goes back, free of charge, for a moment. */
+/* Gives the job back, without counting an attempt. */
 static enum pawl_outcome give_back(struct run *run, int64_t delay_ms)
 {
     run->end = PAWL__CLI_END_GIVEN_BACK;
@@ -355,10 +355,10 @@ static enum pawl_outcome succeed(struct run *run)
     struct pawl_span result;
     enum pawl_err err = make_result(run, &result);
     if (!err && result.len) err = pawl_task_result(run->task, result);
-    if (err) return no_memory(run); // the result is JSON, and not too long
+    if (err) return no_memory(run); // the result is valid, so it can only be that
     if (run->cut) {
         pawl_task_log(run->task, 2,
-                      "the result is cut: the command printed %zu bytes, and a result may have %d "
+                      "the result was cut: the command printed %zu bytes, and a result may have %d "
                       "bytes of JSON",
                       run->child.output.len + run->child.output_lost, RESULT_BYTES_MAX);
     }
@@ -373,7 +373,7 @@ static enum pawl_outcome fail_exit(struct run *run, int status)
     snprintf(run->message, sizeof run->message, "the command exited with status %d%s%s", status,
              run->last[0] ? ": " : "", run->last);
     if (status == EXIT_DISCARD) return fail(run, PAWL__CLI_END_DISCARDED, type);
-    // A type of its own: "exit.*" may be what is not to be retried.
+    // Not "exit.75", so that it can be retried although "exit.*" is not.
     return fail(run, PAWL__CLI_END_FAILED, status == EXIT_RETRY ? "tempfail" : type);
 }
 
@@ -389,8 +389,8 @@ static enum pawl_outcome fail_signal(struct run *run, int number)
     return fail(run, PAWL__CLI_END_FAILED, type);
 }
 
-/* It was told to stop. Whatever it made of that, nobody knows whether it was done: when the node
- * stops it runs again. In the other cases the outcome has been decided without us. */
+/* The command was stopped, so its exit status does not count. If the node stops, the job runs
+ * again; in the other cases its outcome is decided already. */
 static enum pawl_outcome stopped(struct run *run)
 {
     int64_t deadline_ms = pawl_task_deadline_ms(run->task);
@@ -399,8 +399,8 @@ static enum pawl_outcome stopped(struct run *run)
     if (late) run->end = PAWL__CLI_END_TIMEOUT;
     if (!late && run->unwanted) run->end = PAWL__CLI_END_CANCELLED;
     snprintf(run->message, sizeof run->message, "%s",
-             late            ? "it took too long"
-             : run->unwanted ? "it is no longer wanted"
+             late            ? "the time limit was exceeded"
+             : run->unwanted ? "the job was cancelled or its lease was lost"
                              : "the node stops");
     return outcome;
 }
@@ -410,7 +410,7 @@ static enum pawl_outcome not_started(struct run *run, int error)
     snprintf(run->message, sizeof run->message, "could not start the command: %s",
              strerrordesc_np(error));
     switch (error) {
-    case EAGAIN: // of this machine too much is asked just now
+    case EAGAIN: // this machine is overloaded
     case ENOMEM:
     case EMFILE:
     case ENFILE:
@@ -441,7 +441,7 @@ static enum pawl_outcome execute(struct run *run, const char *command)
     if (error) return not_started(run, error);
     run->started = true;
     flush_tail(run);
-    tell_progress(run);
+    report_progress(run);
     return outcome_of(run);
 }
 
@@ -462,7 +462,7 @@ enum pawl_outcome pawl__cli_exec_run(struct pawl_task *task, void *ctx)
     struct run run = { .exec = exec, .task = task, .job = pawl_task_job(task), .progress = -1 };
     run.child = (struct pawl__cli_child){ .output_max = OUTPUT_BYTES_MAX,
                                           .grace_ms = exec->grace_ms,
-                                          .stop = is_to_stop,
+                                          .stop = must_stop,
                                           .line = take_line,
                                           .ctx = &run };
     pawl_job_id_text(run.job->id, run.id);

@@ -1,4 +1,4 @@
-/* pawl help, and --help: what the lists say, for people at a terminal. */
+/* pawl help and --help, from the lists. */
 #include "cli/cli.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ void pawl__cli_put_usage(struct pawl__buf *buf, const struct pawl__cli_command *
 {
     pawl__buf_printf(buf, "pawl %s", command->word);
     if (command->second && pawl__cli_command_is_first(command)) {
-        pawl__buf_printf(buf, " [%s]", command->second); // what the word alone means
+        pawl__buf_printf(buf, " [%s]", command->second); // the default
     } else if (command->second) {
         pawl__buf_printf(buf, " %s", command->second);
     }
@@ -72,12 +72,7 @@ static void put_wrapped(struct pawl__cli *cli, const char *text, size_t at, size
     pawl__cli_put_wrapped(&cli->out, text, at, indent, width_of(cli));
 }
 
-static void put_title(struct pawl__cli *cli, const char *title)
-{
-    pawl__buf_printf(&cli->out, "\n%s%s%s\n", pawl__cli_bold(cli), title, pawl__cli_plain(cli));
-}
-
-/* `left` in its column, then the text; on a line of its own when it is too long. */
+/* `left`, then the text in its column; on the next line if `left` is too long. */
 static void put_pair(struct pawl__cli *cli, const char *left, size_t column, const char *text)
 {
     pawl__buf_printf(&cli->out, "  %s", left);
@@ -111,7 +106,7 @@ static void put_group(struct pawl__cli *cli, size_t number, const char *whose)
 {
     char title[128];
     snprintf(title, sizeof title, "%s%s", pawl__cli_group_titles[number], whose);
-    put_title(cli, title);
+    pawl__cli_put_title(cli, title);
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
         if (pawl__cli_options[i].group == 1U << number) put_option(cli, &pawl__cli_options[i]);
     }
@@ -119,19 +114,19 @@ static void put_group(struct pawl__cli *cli, size_t number, const char *whose)
 
 static void put_exits(struct pawl__cli *cli)
 {
-    put_title(cli, "Exit codes");
+    pawl__cli_put_title(cli, "Exit codes");
 #define X(number, name, text) put_pair(cli, #number, 8, text);
     PAWL__CLI_EXITS(X)
 #undef X
 }
 
-/* ---- all of it ---- */
+/* ---- pages ---- */
 
 static void explain_pawl(struct pawl__cli *cli)
 {
-    pawl__buf_add_text(&cli->out, "pawl keeps jobs safe and runs them at the right time.\n\n"
+    pawl__buf_add_text(&cli->out, "pawl is a durable job scheduler.\n\n"
                                   "Usage: pawl [SETTING]... COMMAND [OPTION]...\n");
-    put_title(cli, "Commands");
+    pawl__cli_put_title(cli, "Commands");
     for (size_t i = 0; i < pawl__cli_command_count; i++) {
         const struct pawl__cli_command *command = &pawl__cli_commands[i];
         char words[32];
@@ -143,20 +138,20 @@ static void explain_pawl(struct pawl__cli *cli)
     put_group(cli, PAWL__CLI_GROUP_NUMBER_SETTING, "");
     pawl__buf_add_text(&cli->out, "\n");
     put_wrapped(cli,
-                "A setting may also stand in the environment, as PAWL_STORE for --store, or in "
-                "the file that --config or PAWL_CONFIG names, as \"store = sqlite:jobs.db\". The "
-                "command line wins over the environment, and that over the file.",
+                "A setting can also be given in the environment (PAWL_STORE for --store) or in the "
+                "file that --config or PAWL_CONFIG names (\"store = sqlite:jobs.db\"). The "
+                "command line overrides the environment, which overrides the file.",
                 0, 2);
     put_group(cli, PAWL__CLI_GROUP_NUMBER_ALWAYS, "");
     put_exits(cli);
-    pawl__buf_add_text(&cli->out, "\n\"pawl COMMAND --help\" explains one command.\n");
+    pawl__buf_add_text(&cli->out, "\nSee \"pawl COMMAND --help\" for help on a command.\n");
 }
 
 static void put_examples(struct pawl__cli *cli, const struct pawl__cli_command *command,
                          bool *titled)
 {
     const char *text = pawl__cli_command_examples(command);
-    if (*text && !*titled) put_title(cli, "Examples");
+    if (*text && !*titled) pawl__cli_put_title(cli, "Examples");
     *titled |= *text != '\0';
     while (*text) {
         size_t len = strcspn(text, "\n");
@@ -165,8 +160,8 @@ static void put_examples(struct pawl__cli *cli, const struct pawl__cli_command *
     }
 }
 
-/* The rows that a person asked about: a word that has several means them all, unless the second
- * word was chosen. What they have in common is said once. */
+/* The rows of a page: all rows of a word, or the one with the second word. Groups of options that
+ * several rows accept are printed once. */
 struct rows {
     const struct pawl__cli_command *at[ROWS_MAX];
     size_t count;
@@ -207,7 +202,7 @@ static void put_usages(struct pawl__cli *cli, const struct rows *rows)
     }
 }
 
-/* Options that only some of the rows take say which. */
+/* If only some of the rows accept the group, its title names them. */
 static void put_group_of(struct pawl__cli *cli, const struct rows *rows, size_t number)
 {
     struct pawl__buf whose = { 0 };
@@ -241,7 +236,7 @@ void pawl__cli_explain(struct pawl__cli *cli, const struct pawl__cli_command *co
     for (size_t i = 0; i < rows.count; i++) {
         put_examples(cli, rows.at[i], &titled);
     }
-    pawl__buf_add_text(&cli->out, "\n\"pawl help\" lists the settings that every command takes.\n");
+    pawl__buf_add_text(&cli->out, "\n\"pawl help\" lists the settings that all commands accept.\n");
 }
 
 int pawl__cli_help(struct pawl__cli *cli)

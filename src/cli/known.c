@@ -1,8 +1,8 @@
-/* pawl __known: names for completion, one on a line. Asked at every press of the tab key, so it is
- * bounded in what it reads and in time, and whatever goes wrong only means fewer suggestions.
+/* pawl __known: names for completion, one on each line. It runs at each press of the tab key, so it
+ * reads a limited number of jobs for a limited time; after an error there are fewer suggestions.
  *
- * Shells expand the words that they are given. Only names without a character that means something
- * to one are printed: a server may be anybody's. */
+ * Shells expand the words, and the server need not be trusted, so names with characters that are
+ * special in a shell are not printed. */
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -29,7 +29,7 @@ static void put_queues(struct pawl__cli *cli)
     pawl_stats_release(&stats);
 }
 
-/* The newest jobs: those that are looked for. */
+/* The newest jobs. */
 static void put_jobs(struct pawl__cli *cli,
                      void (*put)(struct pawl__cli *, const struct pawl_jobs *))
 {
@@ -92,6 +92,5 @@ int pawl__cli_known(struct pawl__cli *cli)
         if (!code) kinds[i].put(cli);
         return code;
     }
-    return pawl__cli_usage("nothing is known of \"%s\"; there are ids, queues and types",
-                           cli->operands.at[0]);
+    return pawl__cli_usage("cannot list \"%s\", only ids, queues and types", cli->operands.at[0]);
 }

@@ -1,10 +1,12 @@
 /* See launch.h.
  *
- * 1. A child enters its group before it executes its program, and holds our end of the guardian's
- *    line until it does. So when the guardian sees the line closed, every child is in the table.
- * 2. vfork, not fork: a node with much memory must not copy its page tables for each job. Not
- *    posix_spawn: it could neither enter the group nor ask for the signal at our death. As there,
- *    all signals are blocked while the child shares our memory: no handler of ours runs in it. */
+ * 1. A child enters its group in the table before it executes its program, and until then holds our
+ *    end of the guardian's pipe open. So when the guardian sees the pipe closed, every child is in
+ *    the table.
+ * 2. vfork is used because fork would copy the page tables of a large node for each job, and
+ *    posix_spawn can neither make the entry nor request a signal for the parent's death. As in
+ *    posix_spawn, all signals are blocked while the child shares our memory, so that none of our
+ *    handlers runs in it. */
 #include "cli/launch.h"
 
 #include <assert.h>
@@ -19,7 +21,7 @@
 
 enum {
     EXIT_NOT_STARTED = 127,
-    STARTING_MS = 200, /* what a child may take to start before it is given up at the very end */
+    STARTING_MS = 200, /* how long guardian_kill waits for a child that is being started */
     TABLE_BYTES = PAWL__CLI_CHILDREN_MAX * sizeof(struct pawl__cli_place)
 };
 
@@ -42,18 +44,18 @@ int pawl__cli_reap(pid_t pid)
 
 /* ---- the guardian ---- */
 
-/* It hears no signal that is meant for us: whatever ends us, it is there a moment longer. */
+/* Ignores signals that are meant for this process, so that it outlives us. */
 static _Noreturn void guard(struct pawl__cli_place *places, int line)
 {
-    static const int deaf_to[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2 };
+    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2 };
     char byte;
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_NAME, "pawl-guardian");
-    for (size_t i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++) {
-        (void)signal(deaf_to[i], SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        (void)signal(ignored[i], SIG_IGN);
     }
     (void)dup2(line, STDIN_FILENO);
-    closefrom(STDIN_FILENO + 1); // what we write to or hold locked ends with us, not with it
+    closefrom(STDIN_FILENO + 1); // it must not keep our files and locks open
     while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR) {
     }
     for (size_t i = 0; i < PAWL__CLI_CHILDREN_MAX; i++) {
@@ -126,7 +128,7 @@ void pawl__cli_place_free(struct pawl__cli_place *place)
     atomic_store(&place->group, 0);
 }
 
-/* ---- the child, until it is its program ---- */
+/* ---- the child, until it executes its program ---- */
 
 static bool take_streams(const int *streams)
 {
@@ -134,7 +136,7 @@ static bool take_streams(const int *streams)
         assert(streams[i] > STDERR_FILENO); // none is overwritten before it is copied
         if (dup2(streams[i], i) < 0) return false;
     }
-    closefrom(STDERR_FILENO + 1); // libraries open descriptors as they please
+    closefrom(STDERR_FILENO + 1); // libraries may have opened others without O_CLOEXEC
     return true;
 }
 
@@ -146,7 +148,7 @@ static void take_signals(const sigset_t *usual)
     }
 }
 
-/* Shares our memory and must change none of it but its place. */
+/* Shares our memory, of which it may change only its place. */
 static _Noreturn void become(struct pawl__cli_place *place, const struct pawl__cli_launch *launch)
 {
     (void)setpgid(0, 0);

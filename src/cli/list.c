@@ -1,4 +1,4 @@
-/* pawl list and pawl dead list: jobs that match, page by page. */
+/* pawl list and pawl dead list: jobs that match a filter, page by page. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct listing {
 
 /* ---- one job ---- */
 
-/* When the next thing happens, or the last thing did. */
+/* When the job ended, started or is due. */
 static void when_cell(struct pawl__cli_table *table, const void *row)
 {
     const struct pawl_job *job = row;
@@ -50,7 +50,7 @@ static const struct pawl__cli_column columns[] = {
     COLUMNS,
     FIELD("ARGS", JSON, args, .least = 10, .droppable = 7),
 };
-/* Why a job ended matters more than its arguments. */
+/* The reason of the end instead of the arguments. */
 static const struct pawl__cli_column dead_columns[] = {
     COLUMNS,
     FIELD("LETTER", BOOL, dead_letter, .droppable = 5),
@@ -104,7 +104,7 @@ static int put_page(struct listing *listing, const struct pawl_jobs *jobs)
     return pawl__cli_flush(listing->cli);
 }
 
-/* All pages, or as many as --limit asks for. `next` is the cursor of what was left out. */
+/* All pages up to `limit` jobs. `next` becomes the cursor of the next page, or "". */
 static int put_pages(struct listing *listing, int64_t limit, char next[PAWL_CURSOR_BYTES])
 {
     struct pawl__cli *cli = listing->cli;
@@ -142,7 +142,7 @@ static int finish(struct listing *listing, const char *next)
     int code = pawl__cli_flush(cli);
     if (code || cli->quiet || listing->form == FORM_PAGE) return code;
     if (next[0]) {
-        fprintf(stderr, "there are more; go on with --cursor %s, or see all with --all\n", next);
+        fprintf(stderr, "there are more: continue with --cursor %s, or use --all\n", next);
     } else if (!listing->shown && listing->form == FORM_TABLE) {
         fputs(listing->dead ? "no discarded jobs\n" : "no jobs\n", stderr);
     }
@@ -173,7 +173,7 @@ int pawl__cli_listing(struct pawl__cli *cli, uint32_t states)
         bool lines = pawl__cli_flag(cli, PAWL__CLI_OPT_JSONL);
         bool paged = pawl__cli_flag(cli, PAWL__CLI_OPT_PAGED);
         if (lines && paged)
-            return pawl__cli_usage("\"--jsonl\" and \"--paged\" exclude each other");
+            return pawl__cli_usage("\"--jsonl\" and \"--paged\" cannot both be given");
         listing.form = lines ? FORM_LINES : paged ? FORM_PAGE : FORM_ARRAY;
     }
     int code = pawl__cli_filter(cli, &listing.filter);

@@ -1,10 +1,10 @@
-/* pawl lock run: a command that runs only while a lock is held.
+/* pawl lock run: runs a command while holding a lock.
  *
- * A thread of its own renews the lock, because the store may keep it waiting; the main thread waits
- * for the command, for signals to pass on, and for the instant at which the lock can no longer be
- * trusted: nine tenths of its time after the last renewal was sent. The command is in a process
- * group of its own, which is told to stop then, before anybody else can have the lock; and it is
- * killed if this process is (launch.h). */
+ * A second thread renews the lock, since the store may block. The main thread waits for the command
+ * to exit, for signals to pass on, and for the end of trust in the lock: nine tenths of its
+ * duration after the last renewal was sent. Then the command, which is in a process group of its
+ * own, gets SIGTERM, before another owner can take the lock. It is killed if this process is
+ * (launch.h). */
 #include "cli/cli.h"
 #include "cli/launch.h"
 #include "base/clock.h"
@@ -24,17 +24,17 @@ struct lock_run {
     const char *name;
     char owner[PAWL_WORKER_BYTES_MAX + 1];
     int64_t ttl_ms, fence;
-    sigset_t taken, before; /* what the main thread waits for; how the mask was */
+    sigset_t taken, before; /* signals that the main thread waits for; the former mask */
     struct pawl__cli_guardian guardian;
     struct pawl__cli_place *place;
     pid_t child;
-    bool lent; /* the terminal is the command's */
+    bool lent; /* the command's group is the terminal's foreground group */
 
     struct pawl__mutex mutex;
     struct pawl__cond change;
     /* guarded by mutex: */
     int64_t trust_until_us;
-    bool lost; /* somebody else has it */
+    bool lost; /* another owner has it */
     bool over;
     struct pawl_diag diag; /* of the last renewal that failed */
 };
@@ -46,7 +46,7 @@ static int64_t now_us(void)
 
 /* ---- keeping the lock ---- */
 
-/* Until it is over or the lock is lost. What the store could not do is tried again soon. */
+/* Runs until the command has ended or the lock is lost. A failed renewal is retried soon. */
 static void *renew(void *ctx)
 {
     struct lock_run *run = ctx;
@@ -84,8 +84,9 @@ static bool is_trusted(struct lock_run *run)
 
 /* ---- the command ---- */
 
-/* A terminal listens to one process group, and the command would stop at its first line of input.
- * It may have, before this. Who runs in the background has no terminal to lend. */
+/* Makes the command's group the foreground group, or reading from the terminal would stop it. It
+ * may have been stopped already, hence SIGCONT. Nothing to do if this process is in the background.
+ */
 static void lend_terminal(struct lock_run *run)
 {
     if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
@@ -110,21 +111,21 @@ static int spawn(struct lock_run *run)
     const struct pawl__cli_launch how = {
         .argv = argv, .envp = environ, .search = true, .mask = &run->before, .usual = &usual
     };
-    run->place = pawl__cli_place_take(&run->guardian); // there is nobody else
+    run->place = pawl__cli_place_take(&run->guardian); // the only child
     int error = pawl__cli_launch(run->place, &how, &run->child);
     if (!error) lend_terminal(run);
     return error;
 }
 
-/* Also one that is stopped hears of it. */
-static void tell(const struct lock_run *run, int number)
+/* Reaches a stopped command too. */
+static void pass_on(const struct lock_run *run, int number)
 {
     (void)kill(-run->child, number);
     (void)kill(-run->child, SIGCONT);
 }
 
-/* Passes signals on, and ends it when the lock is lost: TERM, then KILL after a grace. Its status;
- * `*stopped` when it did not end by itself. */
+/* Passes signals on; if the lock is lost, ends the command by TERM, then KILL after a grace period,
+ * and sets `*stopped`. Returns the command's status. */
 static int wait_for_command(struct lock_run *run, bool *stopped)
 {
     int64_t kill_us = 0;
@@ -132,18 +133,18 @@ static int wait_for_command(struct lock_run *run, bool *stopped)
     while (!pawl__cli_has_exited(run->child)) {
         struct timespec pause = { .tv_nsec = LOOK_US * 1000 };
         int number = sigtimedwait(&run->taken, NULL, &pause);
-        if (number > 0 && number != SIGCHLD) tell(run, number);
+        if (number > 0 && number != SIGCHLD) pass_on(run, number);
         if (!*stopped && !is_trusted(run)) {
             *stopped = true;
             kill_us = now_us() + GRACE_US;
-            tell(run, SIGTERM);
+            pass_on(run, SIGTERM);
         }
         if (kill_us && now_us() >= kill_us) (void)kill(-run->child, SIGKILL);
     }
-    if (*stopped) (void)kill(-run->child, SIGKILL); // what it left running has no lock either
-    pawl__cli_place_free(run->place);               // else it may go on
+    if (*stopped) (void)kill(-run->child, SIGKILL); // its remaining processes have no lock either
+    pawl__cli_place_free(run->place);               // otherwise they may continue
     if (run->lent) (void)tcsetpgrp(STDIN_FILENO, getpgrp());
-    return pawl__cli_reap(run->child); // last: the group's number is another's from here on
+    return pawl__cli_reap(run->child); // last, since then the group's number may be reused
 }
 
 /* ---- from the lock to its release ---- */
@@ -170,7 +171,7 @@ static int take(struct lock_run *run)
 static int exit_code(struct lock_run *run, int status, bool stopped)
 {
     if (stopped) {
-        pawl__cli_error("lock \"%s\" was lost, and the command stopped: %s", run->name,
+        pawl__cli_error("lock \"%s\" was lost, so the command was stopped: %s", run->name,
                         run->diag.text[0] ? run->diag.text : "it could not be renewed in time");
         return PAWL__CLI_EXIT_REFUSED;
     }
@@ -209,8 +210,8 @@ int pawl__cli_lock_run(struct pawl__cli *cli)
         sigaddset(&run.taken, numbers[i]);
     }
     pthread_sigmask(SIG_BLOCK, &run.taken, &run.before); // before there are threads
-    (void)signal(SIGCHLD, SIG_DFL);                      // who ignores it hears nothing of it
-    (void)signal(SIGTTOU, SIG_IGN);                      // we take the terminal back from behind
+    (void)signal(SIGCHLD, SIG_DFL);                      // if it is ignored, it is not sent
+    (void)signal(SIGTTOU, SIG_IGN);                      // taking the terminal back would stop us
     int error = pawl__cli_guardian_start(&run.guardian);
     if (error) {
         pawl__cli_error("could not prepare to run a command: %s", strerror(error));
@@ -228,7 +229,7 @@ int pawl__cli_lock_run(struct pawl__cli *cli)
     if (!code) {
         code = run_held(&run);
         if (pawl_lock_release(cli->pawl, run.name, run.owner, NULL) != PAWL_OK) {
-            // it was lost, or the store is: it ends by itself
+            // it was lost, or will expire
         }
     }
     pawl__cond_release(&run.change);

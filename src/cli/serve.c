@@ -1,4 +1,4 @@
-/* pawl serve: the server, and the node that does its upkeep. */
+/* pawl serve: the server, and a node without workers that runs its maintenance. */
 #include "cli/cli.h"
 #include "base/notify.h"
 #include "http/http.h"
@@ -18,7 +18,7 @@ struct limit {
     size_t field;
 };
 
-/* Which option says what; a test compares names and defaults with PAWL__HTTP_LIMITS. */
+/* The options of limits; a test compares names and defaults with PAWL__HTTP_LIMITS. */
 #define LIMIT(option, name)                                                                        \
     {                                                                                              \
         PAWL__CLI_OPT_##option, offsetof(struct pawl__http_limits, name)                           \
@@ -57,13 +57,13 @@ static struct pawl__http_limits read_limits(const struct pawl__cli *cli)
     return out;
 }
 
-/* ---- the rest ---- */
+/* ---- configuration ---- */
 
 static struct pawl__http_config read_config(const struct pawl__cli *cli)
 {
     int64_t drain_ms = pawl__cli_duration(cli, PAWL__CLI_OPT_S_DRAIN);
     struct pawl_store_kind kind = { 0 };
-    (void)pawl_store_kind_of(cli->url, &kind); // the store is open: there is one
+    (void)pawl_store_kind_of(cli->url, &kind); // the store is open, so the kind is known
     const struct pawl__cli_values *hosts = &cli->values[PAWL__CLI_OPT_ALLOW_HOST];
     return (struct pawl__http_config){
         .pawl = cli->pawl,
@@ -84,8 +84,8 @@ static struct pawl__http_config read_config(const struct pawl__cli *cli)
     };
 }
 
-/* Every connection takes a descriptor, and what a process gets without asking is few. */
-static void take_descriptors(const struct pawl__cli *cli, int64_t connections)
+/* Each connection needs a file descriptor, and the soft limit is often low. */
+static void raise_file_limit(const struct pawl__cli *cli, int64_t connections)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -98,16 +98,17 @@ static void take_descriptors(const struct pawl__cli *cli, int64_t connections)
     }
 }
 
-/* libuv reads this when it first needs a thread. Requests on the pool wait for commits: four, as is
- * usual, share a commit among four, and as many slow questions hold up everybody. */
-static void ask_for_threads(void)
+/* libuv reads the variable when it starts its first thread. Requests in its pool wait for commits:
+ * with the default of four threads only four requests would share a commit, and four slow queries
+ * would block all others. */
+static void set_pool_size(void)
 {
-    (void)setenv("UV_THREADPOOL_SIZE", "16", 0); // who set it knows better
+    (void)setenv("UV_THREADPOOL_SIZE", "16", 0); // unless the user has set it
 }
 
-/* Large blocks go back to the system when they are freed, however often they are asked for, and
- * threads share arenas: memory that one of them has freed serves the others. */
-static void tame_allocator(void)
+/* Large blocks are returned to the system when they are freed, even if they are allocated often,
+ * and threads share arenas, so that each can reuse memory freed by others. */
+static void tune_allocator(void)
 {
 #if defined(__GLIBC__)
     (void)mallopt(M_MMAP_THRESHOLD, 512 * 1024);
@@ -116,7 +117,7 @@ static void tame_allocator(void)
 #endif
 }
 
-static int say_where(struct pawl__cli *cli, const char *url)
+static int put_url(struct pawl__cli *cli, const char *url)
 {
     if (cli->json) {
         PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("url", url));
@@ -126,12 +127,13 @@ static int say_where(struct pawl__cli *cli, const char *url)
     return pawl__cli_flush(cli);
 }
 
-static void give_hints(const struct pawl__cli *cli)
+static void put_hints(const struct pawl__cli *cli)
 {
     struct pawl_diag diag;
     if (cli->quiet) return;
     if (pawl_wake_check(cli->pawl, &diag)) {
-        pawl__cli_hint("other processes' work is found by polling: %s", diag.text);
+        pawl__cli_hint("wake-ups by other processes do not arrive, so the store is polled: %s",
+                       diag.text);
     }
     if (pawl__cli_script_is_old(cli)) {
         pawl__cli_hint("the store's functions for SQL are out of date; run \"pawl migrate\"");
@@ -143,20 +145,20 @@ int pawl__cli_serve(struct pawl__cli *cli)
     struct pawl_diag diag = { 0 };
     struct pawl__server *server = NULL;
     struct pawl_node_config node = { .workers = -1, .retention = pawl__cli_retention(cli) };
-    ask_for_threads(); // before there is a second one
-    tame_allocator();
+    set_pool_size(); // before there is a second thread
+    tune_allocator();
     int code = pawl__cli_open(cli);
     if (code) return code;
     struct pawl__http_config config = read_config(cli);
-    take_descriptors(cli, config.limits.connections_max);
+    raise_file_limit(cli, config.limits.connections_max);
     enum pawl_err err = pawl_start(cli->pawl, &node, &diag);
     if (err) return pawl__cli_fail(err, &diag);
-    give_hints(cli);
+    put_hints(cli);
     err = pawl__http_open(&config, &server, &diag);
     if (err) {
         code = pawl__cli_fail_listen(err, &diag);
     } else {
-        code = say_where(cli, pawl__http_url(server));
+        code = put_url(cli, pawl__http_url(server));
         pawl__notify("READY=1");
         pawl__http_run(server);
     }

@@ -1,4 +1,4 @@
-/* The options of submit as a job to be. */
+/* The options of submit as a spec. */
 #include "cli/cli.h"
 #include "base/json.h"
 #include "base/time_text.h"
@@ -62,7 +62,7 @@ static int read_meta(struct pawl__cli *cli, struct pawl_span *out)
     return code;
 }
 
-/* ---- the rest ---- */
+/* ---- the spec ---- */
 
 #define S struct pawl_job_spec
 #define SET(option, member, ...) PAWL__CLI_SET(option, S, member, __VA_ARGS__)
@@ -119,7 +119,7 @@ static int finish_unique(struct pawl_unique *unique)
     if (unique->meta_key_count) unique->keys |= PAWL_UNIQUE_TYPE | PAWL_UNIQUE_META;
     if (!unique->keys && (unique->on_conflict || unique->period_ms || unique->states)) {
         pawl__cli_error("--on-conflict, --unique-period and --unique-states need --unique");
-        pawl__cli_hint("add \"--unique type,args\" or the like");
+        pawl__cli_hint("add --unique, such as \"--unique type,args\"");
         return PAWL__CLI_EXIT_USAGE;
     }
     return PAWL__CLI_EXIT_OK;

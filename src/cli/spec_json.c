@@ -13,7 +13,7 @@ struct line {
     struct pawl__cli *cli;
     const struct pawl__cli_line *line;
     struct pawl_job_spec *spec;
-    bool due_given; /* in the line, whatever the default is */
+    bool due_given; /* in the line, so it replaces the default */
     bool expires_given;
     bool unique_given;
 };
@@ -130,7 +130,7 @@ static void finish_unique(struct pawl_unique *unique)
 
 /* ---- the job ---- */
 
-/* A time in the line replaces the default, whichever members they use. */
+/* A time in the line replaces the default, even if that is another member. */
 FN(clear_due)
 {
     struct line *line = reader->ctx;
@@ -204,7 +204,7 @@ static enum pawl_err read_again(struct pawl__shape_reader *reader,
     return pawl__shape_read(reader, shape, token, base);
 }
 
-/* OJS's request form keeps some members in there. Depth is bounded by the JSON reader. */
+/* OJS's requests have some members in there. The JSON reader limits the depth. */
 FN(read_options)
 {
     return read_again(reader, member, &job_shape, token, base);

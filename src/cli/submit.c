@@ -4,9 +4,9 @@
 
 #include <unistd.h>
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-static void put_answer(struct pawl__cli *cli, const struct pawl_job *job,
+static void put_result(struct pawl__cli *cli, const struct pawl_job *job,
                        const struct pawl_submitted *submitted)
 {
     PAWL__CLI_PUT(cli, PAWL__PART(&pawl__cli_brief_shape, job),
@@ -17,21 +17,21 @@ static void put_answer(struct pawl__cli *cli, const struct pawl_job *job,
 void pawl__cli_submit_json(struct pawl__cli *cli, const struct pawl_job_spec *spec,
                            const struct pawl_submitted *submitted)
 {
-    // The job that stands in for the spec may differ from it in everything but the key.
+    // The existing job may differ from the spec in everything but the key.
     struct pawl_jobs jobs = { 0 };
     if (submitted->deduplicated && !pawl_get(cli->pawl, submitted->id, &jobs, NULL)) {
-        put_answer(cli, &jobs.at[0], submitted);
+        put_result(cli, &jobs.at[0], submitted);
     } else {
         struct pawl_job job = {
             .id = submitted->id, .type = spec->type, .queue = spec->queue, .state = submitted->state
         };
-        put_answer(cli, &job, submitted);
+        put_result(cli, &job, submitted);
     }
     pawl_jobs_release(&jobs);
 }
 
-/* Whether the job that stands in for the spec is another one but for its key. White space and the
- * order of members count: this is a remark, and what is stored is what was sent. */
+/* A note if the existing job has another type or other arguments. White space and the order of
+ * members count, since the texts are compared. */
 static const char *differs(struct pawl__cli *cli, const struct pawl_job_spec *spec,
                            const struct pawl_submitted *submitted)
 {
@@ -51,7 +51,7 @@ static const char *differs(struct pawl__cli *cli, const struct pawl_job_spec *sp
     return remark;
 }
 
-/* The id alone on standard output, for `id=$(pawl submit ...)`; the rest is for people. */
+/* Only the id on standard output, for `id=$(pawl submit ...)`; the rest on standard error. */
 static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
                       const struct pawl_submitted *submitted)
 {
@@ -67,7 +67,7 @@ static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
                 differs(cli, spec, submitted), state);
     } else {
         fprintf(stderr, "%s is %s in queue \"%s\"%s\n", spec->type, state, spec->queue,
-                submitted->replaced ? ", in place of an earlier one" : "");
+                submitted->replaced ? " and replaces an earlier one" : "");
     }
 }
 
@@ -93,7 +93,7 @@ static int check_args(struct pawl__cli *cli, const char *text)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* A complaint that begins with the name of a field begins with that of its option instead. */
+/* If the error begins with the name of a field, prints the name of the option instead. */
 static int refused(enum pawl_err err, const struct pawl_diag *diag)
 {
     size_t len = strlen(diag->field);
@@ -137,7 +137,7 @@ static int submit_one(struct pawl__cli *cli, struct pawl_job_spec *spec)
 static int submit_many(struct pawl__cli *cli, const struct pawl_job_spec *defaults)
 {
     if (cli->operands.count > 1) {
-        return pawl__cli_usage("arguments belong into the lines when jobs are read from them");
+        return pawl__cli_usage("ARGS cannot be given when jobs are read from standard input");
     }
     if (defaults->id || defaults->idempotency_key || defaults->business_key) {
         const char *name = defaults->id ? "id" : defaults->idempotency_key ? "key" : "business-key";

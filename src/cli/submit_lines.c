@@ -1,8 +1,8 @@
 /* Jobs from standard input, a JSON object on each line.
  *
- * Lines are gathered into a batch and the batch is submitted whole: it is in, or none of it is. A
- * batch ends at LINES_MAX lines, at BATCH_BYTES_MAX bytes, or when the input pauses, so that a slow
- * writer's jobs do not wait for company. */
+ * Lines are collected into batches, and each batch is submitted all or nothing. A batch ends at
+ * LINES_MAX lines, at BATCH_BYTES_MAX bytes, or when the input pauses, so that the jobs of a slow
+ * writer do not wait. */
 #include "cli/cli.h"
 #include "base/diag.h"
 #include "fields/fields.h"
@@ -24,16 +24,16 @@ enum {
 };
 
 struct input {
-    struct pawl__buf buf; /* what was read and not yet taken begins at `at` */
+    struct pawl__buf buf; /* from `at`: bytes that have been read, but not processed */
     size_t at;
-    int64_t line;  /* number of the line taken last */
-    int64_t bytes; /* taken */
+    int64_t line;  /* number of the line processed last */
+    int64_t bytes; /* processed */
     bool ended;
 };
 
 struct batch {
     struct pawl__cli *cli;
-    struct pawl__arena arena; /* the lines and all that was made of them */
+    struct pawl__arena arena; /* the lines and their specs */
     struct pawl_job_spec specs[LINES_MAX];
     struct pawl_submitted answers[LINES_MAX];
     int64_t lines[LINES_MAX];
@@ -43,9 +43,9 @@ struct batch {
     int64_t line_read;          /* number of the line that is being read */
     char *unknown[UNKNOWN_MAX]; /* names of members that were reported */
     size_t unknown_count;
-    int64_t line_in; /* all lines up to this one are in */
+    int64_t line_in; /* all lines up to this one have been added */
     int64_t added;
-    int64_t present; /* were there already */
+    int64_t present; /* existed already */
 };
 
 /* ---- reading ---- */
@@ -58,7 +58,7 @@ static enum got trouble(const struct input *input, const char *text)
     return GOT_TROUBLE;
 }
 
-/* Reads some more. PAUSE: nothing came for a while, and `waiting` says that this matters. */
+/* Reads more. PAUSE: `waiting` was given, and nothing arrived for a while. */
 static enum got fill(struct input *input, bool waiting)
 {
     struct pollfd poll_fd = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -79,10 +79,10 @@ static enum got fill(struct input *input, bool waiting)
     return GOT_LINE;
 }
 
-/* The next line, without its end; it stays valid until the next call. */
+/* The next line, without its line break; valid until the next call. */
 static enum got next_line(struct input *input, bool waiting, struct pawl_span *out)
 {
-    size_t seen = 0; // of what is left; looked at already
+    size_t seen = 0; // bytes without a line break
     for (;;) {
         const char *from = input->buf.at ? input->buf.at + input->at : "";
         size_t left = input->buf.len - input->at;
@@ -96,7 +96,7 @@ static enum got next_line(struct input *input, bool waiting, struct pawl_span *o
             return GOT_LINE;
         }
         if (input->ended) return GOT_END;
-        if (left > LINE_BYTES_MAX) return trouble(input, "longer than a job may be");
+        if (left > LINE_BYTES_MAX) return trouble(input, "longer than a job can be");
         seen = left;
         enum got got = fill(input, waiting);
         if (got != GOT_LINE) return got;
@@ -111,23 +111,22 @@ static bool is_blank(struct pawl_span line)
     return true;
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
-/* Which lines are in, after something went wrong. */
-static void tell_where(const struct batch *batch)
+/* After an error: which lines were added. */
+static void hint_where(const struct batch *batch)
 {
-    if (batch->in_doubt) { // the commit itself failed: it may have happened
+    if (batch->in_doubt) { // the commit failed, but may have taken effect
         pawl__cli_hint("lines %" PRId64 " to %" PRId64
-                       " may be in: look for them with \"pawl list\" "
-                       "before you go on, or submit with \"--key\"",
+                       " may have been added: check with \"pawl list\" before you continue",
                        batch->lines[0], batch->lines[batch->count - 1]);
     } else if (batch->line_in == 0) {
         pawl__cli_hint("nothing was added");
     } else if (batch->line_in == 1) {
-        pawl__cli_hint("line 1 is in; nothing after it is. Go on with \"tail -n +2\"");
+        pawl__cli_hint("only line 1 was added; continue with \"tail -n +2\"");
     } else {
-        pawl__cli_hint("lines 1 to %" PRId64 " are in; nothing after them is. Go on with \"tail "
-                       "-n +%" PRId64 "\"",
+        pawl__cli_hint("only lines 1 to %" PRId64 " were added; continue with \"tail -n +%" PRId64
+                       "\"",
                        batch->line_in, batch->line_in + 1);
     }
 }
@@ -146,7 +145,7 @@ static void put_summary(const struct batch *batch)
 
 /* ---- batches ---- */
 
-/* The line of the spec that a diagnosis is about; 0 when it is about none. */
+/* The number of the line that an error is about; 0: none. */
 static int64_t line_of(const struct batch *batch, const struct pawl_diag *diag)
 {
     char *end;
@@ -155,15 +154,15 @@ static int64_t line_of(const struct batch *batch, const struct pawl_diag *diag)
     return *end == ']' && index < batch->count ? batch->lines[index] : 0;
 }
 
-/* What the library calls differently from a line. */
+/* Fields of a spec, and the names of their members. */
 #define X(member, kind, name, ...) { #member, name },
 static const struct {
     const char *field, *member;
 } names[] = { { "retry.attempts_max", "max_attempts" }, PAWL__SPEC_FIELDS(X) };
 #undef X
 
-/* A complaint in the words of the line. */
-static void tell_line(int64_t line, const char *text)
+/* Prints an error of the library, with the names of members for those of fields. */
+static void put_line_error(int64_t line, const char *text)
 {
     struct pawl__buf out = { 0 };
     while (*text) {
@@ -183,8 +182,8 @@ static void tell_line(int64_t line, const char *text)
     pawl__buf_release(&out);
 }
 
-/* The library numbers the jobs of a batch, which is nothing that the user knows of. */
-static void tell_in_batch(const struct batch *batch, int64_t line, const char *text)
+/* Replaces the number of another job of the batch by that of its line. */
+static void put_batch_error(const struct batch *batch, int64_t line, const char *text)
 {
     size_t other;
     int used = 0;
@@ -193,7 +192,7 @@ static void tell_in_batch(const struct batch *batch, int64_t line, const char *t
         pawl__cli_error("line %" PRId64 ": line %" PRId64 "%s", line, batch->lines[other],
                         text + used);
     } else {
-        tell_line(line, text);
+        put_line_error(line, text);
     }
 }
 
@@ -201,9 +200,8 @@ static int flush_failed(const struct batch *batch, enum pawl_err err, const stru
 {
     int64_t line = line_of(batch, diag);
     if (line) {
-        const char *text =
-            strstr(diag->text, "]: "); // the line says more than its place in a batch
-        tell_in_batch(batch, line, diag->text[0] == '[' && text ? text + 3 : diag->text);
+        const char *text = strstr(diag->text, "]: "); // omits the place in the batch
+        put_batch_error(batch, line, diag->text[0] == '[' && text ? text + 3 : diag->text);
         return PAWL__CLI_EXIT_REFUSED;
     }
     return pawl__cli_fail(err, diag);
@@ -229,7 +227,7 @@ static int flush(struct batch *batch)
     return batch->cli->json ? pawl__cli_flush(batch->cli) : PAWL__CLI_EXIT_OK;
 }
 
-/* A misspelt member is worth a word the first time, or a refusal with --strict. */
+/* Reports each unknown member once, or refuses it with --strict. */
 static enum pawl_err unknown_member(void *ctx, const char *name, const char *meant,
                                     struct pawl_diag *diag)
 {
@@ -273,9 +271,9 @@ static int take(struct batch *batch, const struct pawl_job_spec *defaults, struc
     return PAWL__CLI_EXIT_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the command ---- */
 
-/* What is left of a file; 0: nobody knows. */
+/* The rest of a file; 0: unknown. */
 static int64_t bytes_ahead(void)
 {
     struct stat info;
@@ -315,13 +313,13 @@ int pawl__cli_submit_lines(struct pawl__cli *cli, const struct pawl_job_spec *de
         pawl__cli_error("interrupted");
         code = PAWL__CLI_EXIT_INTERRUPTED;
     }
-    bool forgotten = !code && input.line == 0 && cli->operands.count == 0;
-    if (forgotten) { // in a script, where nobody is asked for lines
+    bool empty = !code && input.line == 0 && cli->operands.count == 0;
+    if (empty) { // probably TYPE was forgotten in a script
         pawl__cli_error("\"pawl submit\" needs TYPE, and standard input is empty");
-        pawl__cli_hint("name a type; - reads lines, and is content with none");
+        pawl__cli_hint("give a type; with - there may be no lines");
         code = PAWL__CLI_EXIT_USAGE;
     } else {
-        if (code) tell_where(batch);
+        if (code) hint_where(batch);
         put_summary(batch);
     }
     pawl__buf_release(&input.buf);

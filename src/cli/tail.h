@@ -1,4 +1,4 @@
-/* The last lines of a stream that writes faster than its lines can be kept. */
+/* The last lines of a stream that is written faster than its lines can be stored. */
 #ifndef PAWL_CLI_TAIL_H
 #define PAWL_CLI_TAIL_H
 
@@ -10,16 +10,15 @@ enum { PAWL__CLI_TAIL_LINES = 500 };
 struct pawl__cli_tail {
     char *lines[PAWL__CLI_TAIL_LINES]; /* a ring */
     size_t first, count;
-    int64_t dropped; /* lines since the last flush that the ring had no room for */
+    int64_t dropped; /* since the last flush */
 };
 
-/* Copies a line; drops the oldest when there are too many, or the line for want of memory. */
+/* Copies a line. Drops the oldest if the ring is full, or the line if out of memory. */
 void pawl__cli_tail_add(struct pawl__cli_tail *tail, const char *text);
-/* Hands over the lines, oldest first, and forgets them. Before that, `dropped` is the caller's to
- * read; afterwards it is 0. */
+/* Passes the lines to `put`, oldest first, and removes them. Sets `dropped` to 0. */
 void pawl__cli_tail_flush(struct pawl__cli_tail *tail, void (*put)(void *ctx, const char *text),
                           void *ctx);
-/* Forgets them. */
+/* Frees them. */
 void pawl__cli_tail_release(struct pawl__cli_tail *tail);
 
 #endif

@@ -1,4 +1,4 @@
-/* The terminal: how wide it is, Ctrl-C, progress, questions. */
+/* The terminal: its width, Ctrl-C, progress bars, questions. */
 #include "cli/cli.h"
 #include "base/clock.h"
 
@@ -41,7 +41,7 @@ static volatile sig_atomic_t interrupted;
 static volatile sig_atomic_t calm;
 static pthread_t main_thread;
 
-static void tell(const char *text, size_t len)
+static void write_error(const char *text, size_t len)
 {
     ssize_t ignored = write(STDERR_FILENO, text, len);
     (void)ignored;
@@ -51,8 +51,8 @@ static void on_interrupt(int signal_number)
 {
     static const char alone[] = "\r\033[Kpawl: interrupted\n";
     static const char twice[] =
-        "\r\033[Kpawl: interrupted twice; what was under way may or may not have been done\n";
-    // The store has threads; the one that may be waiting for input must be woken.
+        "\r\033[Kpawl: interrupted twice; the last change may or may not have been made\n";
+    // Only a signal to the main thread interrupts its reading of input.
     if (!pthread_equal(pthread_self(), main_thread)) {
         pthread_kill(main_thread, signal_number);
         return;
@@ -62,13 +62,13 @@ static void on_interrupt(int signal_number)
         return;
     }
     if (calm) {
-        tell(twice, sizeof(twice) - 1);
+        write_error(twice, sizeof(twice) - 1);
     } else if (isatty(STDERR_FILENO)) {
-        tell(alone, sizeof(alone) - 1);
+        write_error(alone, sizeof(alone) - 1);
     } else {
-        tell("pawl: interrupted\n", 18);
+        write_error("pawl: interrupted\n", 18);
     }
-    // No cleaning up: a store survives a killed process, and is told nothing by a dying one.
+    // No cleanup: a store survives killed processes.
     _exit(PAWL__CLI_EXIT_INTERRUPTED);
 }
 
@@ -77,8 +77,8 @@ void pawl__cli_signals(void)
     struct sigaction before;
     main_thread = pthread_self();
     sigaction(SIGINT, NULL, &before);
-    if (before.sa_handler == SIG_IGN) return; // a shell's background job; it stays that way
-    // No SA_RESTART: reading from standard input must end.
+    if (before.sa_handler == SIG_IGN) return; // a shell's background job
+    // No SA_RESTART, so that reading from standard input is interrupted.
     struct sigaction action = { .sa_handler = on_interrupt };
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -126,7 +126,7 @@ void pawl__cli_bar_draw(struct pawl__cli_bar *bar, int64_t done, const char *not
 {
     if (!bar->on) return;
     int64_t now_us = pawl__clock_mono_us(&pawl__clock_system);
-    // The first one at once, so that a long step does not look like nothing.
+    // The first one is drawn at once, in case the first step takes long.
     if (bar->drawn_us && now_us - bar->drawn_us < BAR_EVERY_US) return;
     bar->drawn_us = now_us;
     struct pawl__buf line = { 0 };
@@ -156,8 +156,8 @@ int pawl__cli_confirm(struct pawl__cli *cli, const char *question, bool *yes)
         return PAWL__CLI_EXIT_OK;
     }
     if (!isatty(STDIN_FILENO) || !cli->err_tty) {
-        pawl__cli_error("%s there is no terminal to ask on", question);
-        pawl__cli_hint("--yes does it without asking");
+        pawl__cli_error("%s there is no terminal for the answer", question);
+        pawl__cli_hint("use --yes to confirm");
         return PAWL__CLI_EXIT_USAGE;
     }
     char answer[16] = "";

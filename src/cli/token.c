@@ -1,4 +1,4 @@
-/* pawl token: who may use the server. */
+/* pawl token: tokens that clients of the server need. */
 #include "cli/cli.h"
 #include "http/http.h"
 
@@ -99,7 +99,7 @@ int pawl__cli_token_add(struct pawl__cli *cli)
     } else {
         pawl__buf_printf(&cli->out, "%s\n", secret);
         if (!cli->quiet) {
-            fprintf(stderr, "token %s; this is the only time that it is shown\n", token.id);
+            fprintf(stderr, "token %s created; it will not be shown again\n", token.id);
         }
     }
     return PAWL__CLI_EXIT_OK;

@@ -1,5 +1,5 @@
-/* pawl top: the store as it is, again and again, and keys to step in. Without a terminal to draw
- * on, or with --json, one look and no keys. */
+/* pawl top: views of the store that are updated, and keys to control queues and jobs. Without a
+ * terminal, or with --json, one view is printed. */
 #include "cli/top.h"
 #include "base/clock.h"
 
@@ -10,41 +10,41 @@ enum { INTERVAL_MIN_MS = 100, LIMIT_MIN = 20, LIMIT_MAX = 200 };
 
 /* ---- the cursors ---- */
 
-static bool is_held(const struct pawl__cli_top *top, enum pawl__cli_top_pane pane, size_t i)
+static bool is_selected(const struct pawl__cli_top *top, enum pawl__cli_top_pane pane, size_t i)
 {
     const struct pawl__cli_top_cursor *cursor = &top->cursors[pane];
     if (pane == PAWL__CLI_TOP_QUEUES) {
-        return strcmp(top->view.queues[i].name, cursor->queue) == 0;
+        return strcmp(top->view.queues[i].stats.queue, cursor->queue) == 0;
     }
     struct pawl_job_id id = pawl__cli_top_pane_jobs(top, pane)->at[i].job.id;
     return memcmp(&id, &cursor->id, sizeof id) == 0;
 }
 
-static void hold(struct pawl__cli_top *top, enum pawl__cli_top_pane pane, size_t i)
+static void select_row(struct pawl__cli_top *top, enum pawl__cli_top_pane pane, size_t i)
 {
     struct pawl__cli_top_cursor *cursor = &top->cursors[pane];
     cursor->index = i;
     if (i >= pawl__cli_top_pane_count(top, pane)) return;
     if (pane == PAWL__CLI_TOP_QUEUES) {
-        snprintf(cursor->queue, sizeof cursor->queue, "%s", top->view.queues[i].name);
+        snprintf(cursor->queue, sizeof cursor->queue, "%s", top->view.queues[i].stats.queue);
     } else {
         cursor->id = pawl__cli_top_pane_jobs(top, pane)->at[i].job.id;
     }
 }
 
-/* After a look: on to where the row is now. One that is gone leaves its place to another. In a list
- * that nobody is in, the cursor at the top stays there, and with it the view of what is new. */
+/* After an update: moves the cursor to its row, or keeps its place if the row is gone. In a pane
+ * that is not active, a cursor at the top stays there, so that new rows are visible. */
 static void follow(struct pawl__cli_top *top, enum pawl__cli_top_pane pane)
 {
     size_t count = pawl__cli_top_pane_count(top, pane), at = top->cursors[pane].index;
     bool stay = at == 0 && pane != top->pane;
     for (size_t i = 0; !stay && i < count; i++) {
-        if (is_held(top, pane, i)) {
-            hold(top, pane, i);
+        if (is_selected(top, pane, i)) {
+            select_row(top, pane, i);
             return;
         }
     }
-    hold(top, pane, at < count ? at : count ? count - 1 : 0);
+    select_row(top, pane, at < count ? at : count ? count - 1 : 0);
 }
 
 static void move(struct pawl__cli_top *top, int64_t by)
@@ -52,15 +52,15 @@ static void move(struct pawl__cli_top *top, int64_t by)
     int64_t last = (int64_t)pawl__cli_top_pane_count(top, top->pane) - 1;
     int64_t to = (int64_t)top->cursors[top->pane].index + by;
     if (to > last) to = last;
-    hold(top, top->pane, to < 0 ? 0 : (size_t)to);
+    select_row(top, top->pane, to < 0 ? 0 : (size_t)to);
 }
 
-/* ---- looking and showing ---- */
+/* ---- reading and drawing ---- */
 
-static void say(struct pawl__cli_top *top, bool troubled, const char *format, ...)
+static void set_message(struct pawl__cli_top *top, bool troubled, const char *format, ...)
     PAWL_PRINTF(3, 4);
 
-static void say(struct pawl__cli_top *top, bool troubled, const char *format, ...)
+static void set_message(struct pawl__cli_top *top, bool troubled, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -69,7 +69,7 @@ static void say(struct pawl__cli_top *top, bool troubled, const char *format, ..
     top->troubled = troubled;
 }
 
-static enum pawl_err look(struct pawl__cli_top *top, bool now, struct pawl_diag *diag)
+static enum pawl_err read_view(struct pawl__cli_top *top, bool now, struct pawl_diag *diag)
 {
     int64_t limit = top->rows > LIMIT_MIN ? top->rows : LIMIT_MIN;
     struct pawl__cli_top_ask ask = {
@@ -77,20 +77,20 @@ static enum pawl_err look(struct pawl__cli_top *top, bool now, struct pawl_diag 
         .limit = limit < LIMIT_MAX ? limit : LIMIT_MAX,
         .now = now,
     };
-    enum pawl_err err = pawl__cli_top_look(top->cli, &ask, &top->view, diag);
+    enum pawl_err err = pawl__cli_top_read(top->cli, &ask, &top->view, diag);
     for (enum pawl__cli_top_pane pane = 0; pane < PAWL__CLI_TOP_PANES; pane++) {
         follow(top, pane);
     }
     return err;
 }
 
-/* A store that cannot be read now may be later: the picture stays, and says that it is old. */
+/* If the store cannot be read, the old view stays, with a message. */
 static void refresh(struct pawl__cli_top *top, bool now)
 {
     struct pawl_diag diag = { 0 };
-    enum pawl_err err = look(top, now, &diag);
+    enum pawl_err err = read_view(top, now, &diag);
     if (!err && top->lost) top->message[0] = '\0';
-    if (err) say(top, true, "%s", diag.text[0] ? diag.text : pawl_err_text(err));
+    if (err) set_message(top, true, "%s", diag.text[0] ? diag.text : pawl_err_text(err));
     top->lost = err != PAWL_OK;
 }
 
@@ -104,9 +104,9 @@ static bool show(struct pawl__cli_top *top)
     return ok;
 }
 
-/* ---- stepping in ---- */
+/* ---- keys ---- */
 
-/* A job that will run by itself is run now, one that will not is retried. */
+/* Promotes a job that waits for its time, retries others. */
 static enum pawl_control again(enum pawl_state state)
 {
     bool waits = state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_RETRYABLE;
@@ -120,14 +120,14 @@ static void control(struct pawl__cli_top *top, struct pawl_job_id id, enum pawl_
     enum pawl_state to = PAWL_STATE_NONE;
     char text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(id, text);
-    say(top, false, "%s job %s ...", pawl_control_name(what), text);
-    show(top); // another process may hold the store for long
+    set_message(top, false, "%s job %s ...", pawl_control_name(what), text);
+    show(top); // the store may be locked by another process
     enum pawl_err err = pawl_control(top->cli->pawl, id, what, &by, &to, &diag);
     refresh(top, true);
     if (err) {
-        say(top, true, "%s", diag.text[0] ? diag.text : pawl_err_text(err));
+        set_message(top, true, "%s", diag.text[0] ? diag.text : pawl_err_text(err));
     } else {
-        say(top, false, "job %s is %s now", text, pawl__cli_state_text(top->cli, to));
+        set_message(top, false, "job %s is %s now", text, pawl__cli_state_text(top->cli, to));
     }
 }
 
@@ -136,31 +136,31 @@ static void pause_queue(struct pawl__cli_top *top)
     struct pawl_diag diag = { 0 };
     struct pawl_by by = pawl__cli_by(top->cli);
     size_t i = top->cursors[PAWL__CLI_TOP_QUEUES].index;
-    bool paused = !top->view.queues[i].paused;
+    bool paused = !top->view.queues[i].stats.paused;
     char name[PAWL_QUEUE_BYTES_MAX + 1];
-    snprintf(name, sizeof name, "%s", top->view.queues[i].name);
-    say(top, false, "%s queue \"%s\" ...", paused ? "pause" : "resume", name);
+    snprintf(name, sizeof name, "%s", top->view.queues[i].stats.queue);
+    set_message(top, false, "%s queue \"%s\" ...", paused ? "pause" : "resume", name);
     show(top);
     enum pawl_err err = pawl_queue_pause(top->cli->pawl, name, paused, &by, &diag);
     refresh(top, true);
     if (err) {
-        say(top, true, "%s", diag.text[0] ? diag.text : pawl_err_text(err));
+        set_message(top, true, "%s", diag.text[0] ? diag.text : pawl_err_text(err));
     } else {
-        say(top, false, "queue \"%s\" is %s now", name, paused ? "paused" : "resumed");
+        set_message(top, false, "queue \"%s\" is %s now", name, paused ? "paused" : "resumed");
     }
 }
 
-/* The job that a key is about; NULL, and it has been said, when there is none. */
-static const struct pawl_job *chosen_job(struct pawl__cli_top *top)
+/* The selected job; NULL, with a message, if there is none. */
+static const struct pawl_job *selected_job(struct pawl__cli_top *top)
 {
     if (top->pane == PAWL__CLI_TOP_QUEUES) {
-        say(top, false, "that is for jobs: tab goes to them");
+        set_message(top, false, "select a job first: tab goes to the jobs");
         return NULL;
     }
     const struct pawl__cli_top_jobs *jobs = pawl__cli_top_pane_jobs(top, top->pane);
     size_t i = top->cursors[top->pane].index;
     if (i < jobs->count) return &jobs->at[i].job;
-    say(top, false, "there is no job here");
+    set_message(top, false, "this list has no jobs");
     return NULL;
 }
 
@@ -170,7 +170,7 @@ static void press_pause(struct pawl__cli_top *top)
         if (top->view.queue_count) pause_queue(top);
         return;
     }
-    const struct pawl_job *job = chosen_job(top);
+    const struct pawl_job *job = selected_job(top);
     if (!job) return;
     bool paused = job->state == PAWL_STATE_PAUSED;
     control(top, job->id, paused ? PAWL_CONTROL_RESUME : PAWL_CONTROL_PAUSE);
@@ -178,7 +178,7 @@ static void press_pause(struct pawl__cli_top *top)
 
 static void press_cancel(struct pawl__cli_top *top)
 {
-    const struct pawl_job *job = chosen_job(top);
+    const struct pawl_job *job = selected_job(top);
     if (!job) return;
     top->asking = true;
     top->asked_id = job->id;
@@ -187,7 +187,7 @@ static void press_cancel(struct pawl__cli_top *top)
 
 static void press_retry(struct pawl__cli_top *top)
 {
-    const struct pawl_job *job = chosen_job(top);
+    const struct pawl_job *job = selected_job(top);
     if (job) control(top, job->id, again(job->state));
 }
 
@@ -197,7 +197,7 @@ static void answer(struct pawl__cli_top *top, int key)
     if (key == 'y' || key == 'Y') {
         control(top, top->asked_id, PAWL_CONTROL_CANCEL);
     } else {
-        say(top, false, "nothing was done");
+        set_message(top, false, "nothing was done");
     }
 }
 
@@ -263,7 +263,7 @@ static void press(struct pawl__cli_top *top, int key)
 
 /* ---- the loop ---- */
 
-/* False: somebody wants to leave. */
+/* False: quit. */
 static bool handle(struct pawl__cli_top *top, int key)
 {
     if (key == PAWL__CLI_KEY_REDRAW) return true;
@@ -289,7 +289,7 @@ static int live(struct pawl__cli_top *top, int64_t every_ms)
 {
     if (!pawl__cli_screen_open()) {
         pawl__cli_screen_close();
-        pawl__cli_error("this terminal cannot be drawn on");
+        pawl__cli_error("this terminal is not supported");
         return PAWL__CLI_EXIT_REFUSED;
     }
     int64_t next_ms = mono_ms() + every_ms;
@@ -328,7 +328,7 @@ int pawl__cli_top(struct pawl__cli *cli)
     int code = pawl__cli_open(cli);
     if (code) return code;
     if (can_draw(cli)) pawl__cli_screen_size(&top.rows, &top.columns);
-    enum pawl_err err = look(&top, true, &diag);
+    enum pawl_err err = read_view(&top, true, &diag);
     if (err) {
         code = pawl__cli_fail(err, &diag);
     } else if (can_draw(cli)) {

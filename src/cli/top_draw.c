@@ -1,5 +1,5 @@
-/* What pawl top shows, as lines. The terminal gets as many of them as it has, each cut to its width
- * and cleared to its end, in one piece: nothing flickers, nothing of the frame before is left. */
+/* Draws pawl top as lines. A frame has as many lines as the terminal, each cut to its width and
+ * cleared to its end, and is written in one piece, which avoids flicker and leftovers. */
 #include "cli/top.h"
 #include "base/time_text.h"
 
@@ -20,11 +20,6 @@ static size_t line_count(const struct pawl__cli_top_canvas *canvas)
     return count;
 }
 
-static void put_safe(struct pawl__buf *buf, const char *text)
-{
-    pawl__plain_add(buf, text, strlen(text));
-}
-
 /* ---- header ---- */
 
 static void put_title(struct pawl__cli_top_canvas *canvas)
@@ -35,13 +30,13 @@ static void put_title(struct pawl__cli_top_canvas *canvas)
     pawl__instant_text(cli->now_ms, now);
     pawl__buf_printf(out, "%spawl top%s  %.10s %.8sZ  ", pawl__cli_bold(cli), pawl__cli_plain(cli),
                      now, now + 11);
-    pawl__cli_put_bytes(out, canvas->top->view.store_bytes);
+    pawl__cli_put_bytes(out, canvas->top->view.stats.store_bytes);
     pawl__buf_add_text(out, "  ");
-    put_safe(out, cli->place);
+    pawl__cli_put_text(out, "", cli->place);
     pawl__buf_add_text(out, "\n");
 }
 
-/* States by their importance to somebody who looks; the first ones are shown even when empty. */
+/* States by their importance; the first ones are shown even if their count is 0. */
 static const enum pawl_state states[] = {
     PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE,  PAWL_STATE_SCHEDULED, PAWL_STATE_RETRYABLE,
     PAWL_STATE_DISCARDED, PAWL_STATE_PAUSED,  PAWL_STATE_PENDING,   PAWL_STATE_COMPLETED,
@@ -50,7 +45,7 @@ static const enum pawl_state states[] = {
 enum { STATES = sizeof states / sizeof states[0], STATES_ALWAYS = 5 };
 static_assert(STATES == PAWL_STATE_END - 1, "a state that is not shown");
 
-/* The vocabulary may call several states by one name: they are one number, at the first. */
+/* States with the same name in the vocabulary are added, and shown at the first of them. */
 static bool total_of(const struct pawl__cli_top_canvas *canvas, size_t i, int64_t *total)
 {
     const char *name = pawl__cli_state_text(canvas->cli, states[i]);
@@ -58,12 +53,12 @@ static bool total_of(const struct pawl__cli_top_canvas *canvas, size_t i, int64_
     for (size_t j = 0; j < STATES; j++) {
         if (strcmp(pawl__cli_state_text(canvas->cli, states[j]), name) != 0) continue;
         if (j < i) return false;
-        *total += canvas->top->view.all.now.count[states[j]];
+        *total += canvas->top->view.all.stats.count[states[j]];
     }
     return true;
 }
 
-/* Goes on in a second line when the first is full; not in a third. */
+/* Continues in a second line if the first is full, but not in a third. */
 static void put_total(struct pawl__cli_top_canvas *canvas, size_t *at, bool *second,
                       const char *name, const char *colour, int64_t total)
 {
@@ -89,7 +84,7 @@ static void put_totals(struct pawl__cli_top_canvas *canvas)
         put_total(canvas, &at, &second, pawl__cli_state_text(canvas->cli, states[i]),
                   total ? pawl__cli_state_colour(canvas->cli, states[i]) : "", total);
     }
-    int64_t archived = canvas->top->view.all.now.archived;
+    int64_t archived = canvas->top->view.all.stats.archived;
     if (archived) put_total(canvas, &at, &second, "archived", "", archived);
     pawl__buf_add_text(&canvas->lines, "\n");
 }
@@ -111,11 +106,11 @@ static void put_rates(struct pawl__cli_top_canvas *canvas)
         }
         pawl__buf_add_text(&canvas->lines, "/s");
     }
-    if (view->next_due_at_ms) {
+    if (view->stats.next_due_at_ms) {
         pawl__buf_add_text(&canvas->lines, canvas->columns ? "  next due " : "next due ");
-        pawl__cli_put_when(&canvas->lines, view->next_due_at_ms, canvas->cli->now_ms);
+        pawl__cli_put_when(&canvas->lines, view->stats.next_due_at_ms, canvas->cli->now_ms);
     }
-    if (canvas->columns || view->next_due_at_ms) pawl__buf_add_text(&canvas->lines, "\n");
+    if (canvas->columns || view->stats.next_due_at_ms) pawl__buf_add_text(&canvas->lines, "\n");
 }
 
 static bool is_alive(const struct pawl_nodes *nodes, size_t i)
@@ -138,28 +133,28 @@ static void put_nodes(struct pawl__cli_top_canvas *canvas)
     }
     for (size_t i = 0; i < (size_t)alive; i++) {
         pawl__buf_add_text(out, i ? ", " : ": ");
-        put_safe(out, nodes->at[i].name);
+        pawl__cli_put_text(out, "", nodes->at[i].name);
         pawl__buf_printf(out, " (%" PRId64 " active, ", nodes->at[i].active);
         pawl__cli_put_when(out, nodes->at[i].heartbeat_at_ms, nodes->now_ms);
         pawl__buf_add_text(out, ")");
-        if (canvas->columns && i > canvas->columns) break; // far beyond what is seen
+        if (canvas->columns && i > canvas->columns) break; // the rest would be cut
     }
     pawl__buf_add_text(out, "\n");
 }
 
 /* ---- the screen ---- */
 
-static size_t least(size_t a, size_t b)
+static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* The panes keep their places while jobs come and go; only new queues move them. */
+/* The size of the panes depends on the number of queues, not of jobs. */
 static void put_panes(struct pawl__cli_top_canvas *canvas)
 {
     struct pawl__cli_top *top = canvas->top;
     size_t rows = (size_t)top->rows - line_count(canvas) - 1 - PAWL__CLI_TOP_PANES;
-    size_t queues = least(top->view.queue_count ? top->view.queue_count : 1, rows / 3);
+    size_t queues = smaller(top->view.queue_count ? top->view.queue_count : 1, rows / 3);
     size_t running = (rows - queues + 1) / 2;
     const size_t room[] = { queues, running, rows - queues - running };
     for (enum pawl__cli_top_pane id = 0; id < PAWL__CLI_TOP_PANES; id++) {
@@ -168,9 +163,9 @@ static void put_panes(struct pawl__cli_top_canvas *canvas)
         size_t last = count > room[id] ? count - room[id] : 0;
         if (cursor->index < cursor->first) cursor->first = cursor->index;
         if (cursor->index >= cursor->first + room[id]) cursor->first = cursor->index - room[id] + 1;
-        cursor->first = least(cursor->first, last);
+        cursor->first = smaller(cursor->first, last);
         pawl__cli_top_put_pane(canvas, &(struct pawl__cli_top_place){
-                                           id, cursor->first, least(count, room[id]), count });
+                                           id, cursor->first, smaller(count, room[id]), count });
         while (line_count(canvas) < before + 1 + room[id]) {
             pawl__buf_add_text(&canvas->lines, "\n");
         }
@@ -180,21 +175,21 @@ static void put_panes(struct pawl__cli_top_canvas *canvas)
 static void put_help(struct pawl__cli_top_canvas *canvas)
 {
     static const char text[] = "\n"
-                               "  up, down, j, k       choose a row\n"
-                               "  tab, shift-tab       next list, list before\n"
+                               "  up, down, j, k       select a row\n"
+                               "  tab, shift-tab       next list, previous list\n"
                                "  p                    pause or resume the queue or the job\n"
-                               "  c                    cancel the job; asks first\n"
+                               "  c                    cancel the job, after a confirmation\n"
                                "  r                    retry the failed job, or run it now\n"
-                               "  space                look again now\n"
+                               "  space                update now\n"
                                "  ?                    this help\n"
                                "  q                    quit\n"
                                "\n"
-                               "  Rates are counted from one look to the next.\n"
-                               "  The whole id of the chosen job is at the bottom.\n";
+                               "  Rates are differences between two updates.\n"
+                               "  The full id of the selected job is at the bottom.\n";
     pawl__buf_add_text(&canvas->lines, text);
 }
 
-/* Whom a key would be about, and the keys that there are. */
+/* The selected row, and the keys. */
 static void put_hints(struct pawl__cli_top_canvas *canvas, struct pawl__buf *out)
 {
     static const char *const hints[] = { "p pause", "c cancel",
@@ -206,7 +201,7 @@ static void put_hints(struct pawl__cli_top_canvas *canvas, struct pawl__buf *out
         pawl_job_id_text(cursor->id, id);
         bool queue = top->pane == PAWL__CLI_TOP_QUEUES;
         if (queue) pawl__buf_add_text(out, "queue ");
-        put_safe(out, queue ? cursor->queue : id);
+        pawl__cli_put_text(out, "", queue ? cursor->queue : id);
         pawl__buf_add_text(out, "  ");
     }
     pawl__buf_printf(out, "%s? help  q quit  %s  tab next%s", pawl__cli_dim(canvas->cli),
@@ -219,16 +214,16 @@ static void put_question(struct pawl__cli_top_canvas *canvas, struct pawl__buf *
     char id[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(top->asked_id, id);
     pawl__buf_printf(out, "%scancel job %s", pawl__cli_bold(canvas->cli), id);
-    // The answers must be seen; the type is told if there is room for it.
+    // The type is shown if there is room for it and for the answers.
     if (strlen("cancel job ? y/n  ()") + strlen(id) + strlen(top->asked_type) <= canvas->columns) {
         pawl__buf_add_text(out, " (");
-        put_safe(out, top->asked_type);
+        pawl__cli_put_text(out, "", top->asked_type);
         pawl__buf_add_text(out, ")");
     }
     pawl__buf_printf(out, "? y/n%s", pawl__cli_plain(canvas->cli));
 }
 
-/* The line at the bottom: a question, what came of a key, or what the keys are. */
+/* The line at the bottom: a question, a message, or the keys. */
 static void put_bottom(struct pawl__cli_top_canvas *canvas)
 {
     const struct pawl__cli_top *top = canvas->top;
@@ -238,17 +233,17 @@ static void put_bottom(struct pawl__cli_top_canvas *canvas)
     } else if (*top->message) {
         const char *red = pawl__cli_state_colour(canvas->cli, PAWL_STATE_DISCARDED);
         if (top->troubled) pawl__buf_add_text(out, red);
-        put_safe(out, top->message);
+        pawl__cli_put_text(out, "", top->message);
         pawl__buf_add_text(out, pawl__cli_plain(canvas->cli));
     } else if (top->helping) {
-        pawl__buf_add_text(out, "any key goes back");
+        pawl__buf_add_text(out, "press any key to return");
     } else {
         put_hints(canvas, out);
     }
     pawl__buf_add_text(out, "\n");
 }
 
-/* As much of a line as fits. The only escape sequences in it are ours, for colours. */
+/* As much of a line as fits. Its only escape sequences are those of colours. */
 static void put_cut(struct pawl__buf *frame, const char *at, size_t len, size_t columns)
 {
     while (len) {
@@ -269,7 +264,7 @@ static void put_cut(struct pawl__buf *frame, const char *at, size_t len, size_t 
     }
 }
 
-/* The last column stays free: clearing the rest of a full line would take its last letter. */
+/* The last column is not used: clearing the rest of a full line would erase its last character. */
 static void put_frame(struct pawl__cli_top_canvas *canvas, struct pawl__buf *frame)
 {
     check(&canvas->lines);

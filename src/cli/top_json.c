@@ -1,20 +1,19 @@
-/* pawl top for programs: one look, as one object. */
+/* pawl top --json: one view as one object. */
 #include "cli/top.h"
 
 #define ALWAYS .flags = PAWL__ALWAYS
 
-/* ---- queues ---- */
-
-#define S struct pawl__cli_top_queue
+#define S struct pawl_queue_stats
 static const struct pawl__member count_members[] = {
-    PAWL__CLI_COUNTS(S, now.count),
-    PAWL__MEMBER("archived", INT64, S, now.archived, ALWAYS),
+    PAWL__CLI_COUNTS(S, count),
+    PAWL__MEMBER("archived", INT64, S, archived, ALWAYS),
 };
 static const struct pawl__shape count_shape = PAWL__SHAPE(S, count_members);
+#undef S
+
+#define S struct pawl__cli_top_queue
 static const struct pawl__member queue_members[] = {
-    PAWL__MEMBER("queue", NAME, S, name, ALWAYS),
-    PAWL__MEMBER("paused", BOOL, S, paused, ALWAYS),
-    PAWL__WHOLE("", PART, .shape = &count_shape),
+    PAWL__MEMBER("", PART, S, stats, .shape = &pawl__cli_queue_shape),
 };
 static const struct pawl__shape queue_shape = PAWL__SHAPE(S, queue_members);
 #undef S
@@ -72,7 +71,7 @@ static const struct pawl__member node_members[] = {
 static const struct pawl__shape node_shape = PAWL__SHAPE(S, node_members);
 #undef S
 
-/* ---- all of it ---- */
+/* ---- the object ---- */
 
 static void print_nodes(const struct pawl__shape_writer *writer, const struct pawl__member *member,
                         const void *base)
@@ -87,8 +86,8 @@ static void print_nodes(const struct pawl__shape_writer *writer, const struct pa
     PAWL__MEMBER(text, MANY, S, view.list.at, PAWL__COUNTED(S, view.list.count), .shape = &of,     \
                  ALWAYS)
 static const struct pawl__member top_members[] = {
-    PAWL__MEMBER("next_due_at", INSTANT, S, view.next_due_at_ms),
-    PAWL__MEMBER("", PART, S, view.all, .shape = &count_shape),
+    PAWL__MEMBER("next_due_at", INSTANT, S, view.stats.next_due_at_ms),
+    PAWL__MEMBER("", PART, S, view.all.stats, .shape = &count_shape),
     PAWL__MEMBER("queues", MANY, S, view.queues, PAWL__COUNTED(S, view.queue_count),
                  .shape = &queue_shape, ALWAYS),
     LIST("running", running, running_shape),
@@ -101,6 +100,6 @@ static const struct pawl__shape top_shape = PAWL__SHAPE(S, top_members);
 void pawl__cli_top_json(struct pawl__cli_top *top)
 {
     PAWL__CLI_PUT(top->cli, PAWL__HERE_TEXT("store", top->cli->place),
-                  PAWL__HERE_INT("store_bytes", top->view.store_bytes),
+                  PAWL__HERE_INT("store_bytes", top->view.stats.store_bytes),
                   PAWL__SOME_INSTANT("at", top->cli->now_ms), PAWL__PART(&top_shape, top));
 }

@@ -1,4 +1,4 @@
-/* The lists of pawl top, as tables: queues, running jobs, failed jobs. */
+/* The panes of pawl top as tables: queues, running jobs, failed jobs. */
 #include "cli/top.h"
 #include "base/time_text.h"
 
@@ -34,7 +34,7 @@ const struct pawl__cli_top_jobs *pawl__cli_top_pane_jobs(const struct pawl__cli_
     return pane == PAWL__CLI_TOP_RUNNING ? &top->view.running : &top->view.failed;
 }
 
-/* A least width, so that columns do not jump about with every digit. */
+/* Padded, so that the width of a column changes rarely. */
 static void int_cell(struct pawl__cli_table *table, int64_t value, const char *colour)
 {
     char text[24];
@@ -57,7 +57,7 @@ static void ago_cell(struct pawl__cli_table *table, const void *row)
 
 static void paused_cell(struct pawl__cli_table *table, const void *row)
 {
-    const struct pawl__cli_top_queue *queue = row;
+    const struct pawl_queue_stats *queue = row;
     const char *colour = pawl__cli_state_colour(table->cli, PAWL_STATE_PAUSED);
     pawl__cli_table_cell(table, "paused", queue->paused ? 6 : 0, queue->paused ? colour : NULL);
 }
@@ -73,8 +73,8 @@ static void rate_cell(struct pawl__cli_table *table, const void *row)
 #define COUNT_CELL(name, state)                                                                    \
     static void name(struct pawl__cli_table *table, const void *row)                               \
     {                                                                                              \
-        const struct pawl__cli_top_queue *queue = row;                                             \
-        int_cell(table, queue->now.count[state], pawl__cli_state_colour(table->cli, state));       \
+        const struct pawl_queue_stats *queue = row;                                                \
+        int_cell(table, queue->count[state], pawl__cli_state_colour(table->cli, state));           \
     }
 COUNT_CELL(available_cell, PAWL_STATE_AVAILABLE)
 COUNT_CELL(active_cell, PAWL_STATE_ACTIVE)
@@ -83,19 +83,19 @@ COUNT_CELL(retryable_cell, PAWL_STATE_RETRYABLE)
 COUNT_CELL(dead_cell, PAWL_STATE_DISCARDED)
 
 static const struct pawl__cli_column queue_columns[] = {
-    PAWL__CLI_FIELD("QUEUE", NAME, struct pawl__cli_top_queue, name, .least = 10),
+    PAWL__CLI_FIELD("QUEUE", NAME, struct pawl_queue_stats, queue, .least = 10),
     PAWL__CLI_CELL("PAUSED", paused_cell),
     PAWL__CLI_CELL("AVAIL", available_cell, .right = true),
     PAWL__CLI_CELL("ACTIVE", active_cell, .right = true),
     PAWL__CLI_CELL("SCHED", scheduled_cell, .right = true, .droppable = 3),
     PAWL__CLI_CELL("RETRY", retryable_cell, .right = true, .droppable = 2),
     PAWL__CLI_CELL("DEAD", dead_cell, .right = true, .droppable = 1),
-    PAWL__CLI_CELL("DONE/S", rate_cell, .right = true), // on a screen alone
+    PAWL__CLI_CELL("DONE/S", rate_cell, .right = true), // on a terminal only
 };
 
 /* ---- jobs ---- */
 
-/* The beginning of an id is the time, alike for all that are new; its end tells them apart. */
+/* Only the end of an id, unless there is room: the beginning, a time, is the same for new jobs. */
 static void id_cell(struct pawl__cli_table *table, const void *row)
 {
     const struct pawl_job *job = row;
@@ -139,16 +139,16 @@ static const struct {
     [PAWL__CLI_TOP_FAILED] = COLUMNS(failed_columns),
 };
 
-/* ---- what is drawn ---- */
+/* ---- drawing ---- */
 
-/* The lines of a table, with a mark before the chosen one. */
-static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, size_t chosen)
+/* The lines of a table, with a mark before the selected one. */
+static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, size_t selected)
 {
     struct pawl__buf *out = &canvas->lines;
-    bool colour = canvas->cli->colour && chosen; // titles have a colour of their own
+    bool colour = canvas->cli->colour && selected; // titles have a colour of their own
     for (size_t i = 0; *text; i++) {
         size_t len = strcspn(text, "\n");
-        bool here = i == chosen;
+        bool here = i == selected;
         if (here && colour) pawl__buf_add_text(out, HIGHLIGHT);
         pawl__buf_add_text(out, here ? "> " : "  ");
         pawl__buf_add(out, text, len);
@@ -162,7 +162,7 @@ static void put_marked(struct pawl__cli_top_canvas *canvas, const char *text, si
     }
 }
 
-/* Where one is in a list that is longer than its place, behind the list's name. */
+/* If not all rows are shown, adds the place of the cursor to the title. */
 static void set_title(struct pawl__cli_table *table, const struct pawl__cli_top *top,
                       const struct pawl__cli_top_place *pane)
 {
@@ -172,10 +172,10 @@ static void set_title(struct pawl__cli_table *table, const struct pawl__cli_top 
     int len = snprintf(text, sizeof text, "%s %zu/%zu", column->title,
                        top->cursors[pane->id].index + 1, pane->count);
     column->title = pawl__cli_need(pawl__arena_dup(&table->arena, text, (size_t)len));
-    column->natural = (size_t)len; // the text is there until the table is printed
+    column->natural = (size_t)len; // the arena keeps the text until the table is printed
 }
 
-/* The chosen row has the colours of the mark. */
+/* The selected row has no colours of its own. */
 static void fill(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *table,
                  const struct pawl__cli_top_place *pane)
 {
@@ -183,8 +183,8 @@ static void fill(struct pawl__cli_top_canvas *canvas, struct pawl__cli_table *ta
     bool colour = canvas->cli->colour;
     set_title(table, top, pane);
     for (size_t i = pane->first; i < pane->first + pane->shown; i++) {
-        bool chosen = pane->id == top->pane && i == top->cursors[pane->id].index;
-        canvas->cli->colour = colour && !(canvas->columns && chosen);
+        bool selected = pane->id == top->pane && i == top->cursors[pane->id].index;
+        canvas->cli->colour = colour && !(canvas->columns && selected);
         if (pane->id == PAWL__CLI_TOP_QUEUES) {
             pawl__cli_table_row(table, &top->view.queues[i]);
         } else {
@@ -200,7 +200,7 @@ void pawl__cli_top_put_pane(struct pawl__cli_top_canvas *canvas,
     struct pawl__cli *cli = canvas->cli;
     const struct pawl__cli_top *top = canvas->top;
     struct pawl__cli_table table;
-    struct pawl__buf kept = cli->out; // tables are printed there
+    struct pawl__buf kept = cli->out; // where tables are printed
     cli->out = (struct pawl__buf){ 0 };
     cli->columns = canvas->columns ? (int)canvas->columns - MARK : 0;
     bool unrated = pane->id == PAWL__CLI_TOP_QUEUES && !canvas->columns;
@@ -209,10 +209,10 @@ void pawl__cli_top_put_pane(struct pawl__cli_top_canvas *canvas,
     pawl__cli_table_print(&table);
     pawl__cli_table_release(&table);
     check(&cli->out);
-    size_t chosen = SIZE_MAX;
+    size_t selected = SIZE_MAX;
     if (pane->id == top->pane)
-        chosen = pane->count ? top->cursors[pane->id].index - pane->first + 1 : 0;
-    if (canvas->columns) put_marked(canvas, cli->out.at, chosen);
+        selected = pane->count ? top->cursors[pane->id].index - pane->first + 1 : 0;
+    if (canvas->columns) put_marked(canvas, cli->out.at, selected);
     if (!canvas->columns) pawl__buf_add(&canvas->lines, cli->out.at, cli->out.len);
     pawl__buf_release(&cli->out);
     cli->out = kept;

@@ -1,4 +1,4 @@
-/* Rates from two looks at the exact counters. Pure. */
+/* Rates from two readings of the exact counters. Pure. */
 #include "cli/top.h"
 
 static int64_t at_least_zero(int64_t value)
@@ -6,7 +6,7 @@ static int64_t at_least_zero(int64_t value)
     return value > 0 ? value : 0;
 }
 
-static int64_t all_of(const struct pawl__cli_top_counts *counts)
+static int64_t all_of(const struct pawl_queue_stats *counts)
 {
     int64_t all = counts->archived;
     for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
@@ -15,8 +15,9 @@ static int64_t all_of(const struct pawl__cli_top_counts *counts)
     return all;
 }
 
-/* A job that completed may be archived by now, and then nothing says any more how it ended. So all
- * that is new in the archive counts, less what the other endings have lost meanwhile. */
+/* A completed job may have been archived, and the count of the archive does not say how its jobs
+ * ended. So all newly archived jobs count as completed, minus the losses of the other end states.
+ */
 static int64_t completed_in(const int64_t *moved, int64_t archived)
 {
     int64_t others = 0;
@@ -29,8 +30,8 @@ static int64_t completed_in(const int64_t *moved, int64_t archived)
     return at_least_zero(moved[PAWL_STATE_COMPLETED] + archived - others);
 }
 
-struct pawl__cli_top_rates pawl__cli_top_rates(const struct pawl__cli_top_counts *before,
-                                               const struct pawl__cli_top_counts *after, int64_t us)
+struct pawl__cli_top_rates pawl__cli_top_rates(const struct pawl_queue_stats *before,
+                                               const struct pawl_queue_stats *after, int64_t us)
 {
     if (us < PAWL__CLI_TOP_RATE_MIN_US) return (struct pawl__cli_top_rates){ .known = false };
     int64_t moved[PAWL_STATE_END] = { 0 };

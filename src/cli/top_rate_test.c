@@ -1,4 +1,4 @@
-/* Rates from two looks at the counters. */
+/* Rates from two readings of the counters. */
 #include "cli/top.h"
 
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 
 enum { SECOND_US = 1000 * 1000 };
 
-static struct pawl__cli_top_counts before, after;
+static struct pawl_queue_stats before, after;
 
 static int reset(void **state)
 {
     (void)state;
-    before = (struct pawl__cli_top_counts){ .archived = 100 };
+    before = (struct pawl_queue_stats){ .archived = 100 };
     for (enum pawl_state s = PAWL_STATE_NONE + 1; s < PAWL_STATE_END; s++) {
         before.count[s] = 1000;
     }

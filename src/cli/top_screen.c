@@ -1,8 +1,8 @@
-/* The terminal as pawl top uses it: ANSI sequences and termios, nothing that has to be installed.
+/* The terminal of pawl top: ANSI sequences and termios, without a library.
  *
- * 1. Whoever ends or stops the program, the terminal is given back first.
- * 2. Signals only leave a note and wake the loop; what they ask for is done there, between frames.
- *    The exception is a second one to end, when the loop may be waiting for the store. */
+ * 1. The terminal is restored before the program ends or stops, for whatever reason.
+ * 2. Handlers of signals only set a flag and wake the loop, which acts between frames. The
+ * exception is a second signal to exit, since the loop may be waiting for the store. */
 #include "cli/top.h"
 
 #include <errno.h>
@@ -27,10 +27,10 @@ static volatile sig_atomic_t resized;
 static int wake_fds[2] = { -1, -1 };
 static struct termios saved;
 
-static unsigned char keys[KEYS_MAX]; /* read, and not yet given */
+static unsigned char keys[KEYS_MAX]; /* read, but not returned yet */
 static size_t key_count;
 
-/* ---- giving and taking ---- */
+/* ---- the terminal ---- */
 
 static bool write_all(const char *at, size_t len)
 {
@@ -63,7 +63,7 @@ static bool enter(void)
 {
     struct termios raw = saved;
     raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL | INLCR | IGNCR | ISTRIP);
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN); // ISIG stays: Ctrl-C and Ctrl-Z mean it
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN); // keeps ISIG, for Ctrl-C and Ctrl-Z
     raw.c_oflag &= ~(tcflag_t)OPOST;
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
@@ -78,50 +78,41 @@ static void wake(void)
     (void)ignored;
 }
 
-static void on_end(int signal_number)
+static void on_signal(int signal_number)
 {
     int kept = errno;
-    if (ending) {
-        leave();
-        _exit(PAWL__CLI_EXIT_INTERRUPTED);
+    switch (signal_number) {
+    case SIGTSTP:
+        stopping = 1;
+        break;
+    case SIGCONT:
+        continued = 1;
+        break;
+    case SIGWINCH:
+        resized = 1;
+        break;
+    default:
+        if (ending) {
+            leave();
+            _exit(PAWL__CLI_EXIT_INTERRUPTED);
+        }
+        ending = 1;
+        break;
     }
-    ending = 1;
     wake();
     errno = kept;
 }
 
-static void on_stop(int signal_number)
+static void catch_signals(void)
 {
-    int kept = errno;
-    stopping = 1;
-    wake();
-    errno = kept;
-}
-
-static void on_continue(int signal_number)
-{
-    int kept = errno;
-    continued = 1;
-    wake();
-    errno = kept;
-}
-
-static void on_resize(int signal_number)
-{
-    int kept = errno;
-    resized = 1;
-    wake();
-    errno = kept;
-}
-
-static void catch (int signal_number, void (*handler)(int))
-{
-    struct sigaction before;
-    struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
+    struct sigaction before, action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
     sigemptyset(&action.sa_mask);
-    sigaction(signal_number, NULL, &before);
-    if (before.sa_handler == SIG_IGN) return; // somebody wants it so: nohup, a shell without jobs
-    sigaction(signal_number, &action, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigaction(numbers[i], NULL, &before);
+        // Ignored by nohup or a shell without job control: keep that.
+        if (before.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+    }
 }
 
 bool pawl__cli_screen_open(void)
@@ -129,13 +120,7 @@ bool pawl__cli_screen_open(void)
     if (tcgetattr(STDIN_FILENO, &saved) != 0) return false;
     if (pipe2(wake_fds, O_CLOEXEC | O_NONBLOCK) != 0) return false;
     atexit(leave);
-    catch (SIGINT, on_end);
-    catch (SIGTERM, on_end);
-    catch (SIGHUP, on_end);
-    catch (SIGQUIT, on_end);
-    catch (SIGTSTP, on_stop);
-    catch (SIGCONT, on_continue);
-    catch (SIGWINCH, on_resize);
+    catch_signals();
     return enter();
 }
 
@@ -144,7 +129,7 @@ void pawl__cli_screen_close(void)
     leave();
 }
 
-/* The shell gets a terminal as it was, and gives it back when the program goes on. */
+/* Restores the terminal for the shell, and takes it over again when the program continues. */
 static bool stop(void)
 {
     struct sigaction handler, usual = { .sa_handler = SIG_DFL };
@@ -152,7 +137,7 @@ static bool stop(void)
     leave();
     sigemptyset(&usual.sa_mask);
     sigaction(SIGTSTP, &usual, &handler);
-    raise(SIGTSTP); // here the program stands until somebody says "fg"
+    raise(SIGTSTP); // returns after "fg"
     sigaction(SIGTSTP, &handler, NULL);
     continued = 0;
     return enter();
@@ -197,7 +182,7 @@ static int key_of_sequence(unsigned char last, int number)
     return PAWL__CLI_KEY_OTHER;
 }
 
-/* One key from the front of `keys`; `*used` 0: it is not all there yet. */
+/* The first key in `keys`; `*used` is 0 if its sequence is incomplete. */
 static int decode(size_t *used)
 {
     *used = 1;
@@ -214,7 +199,7 @@ static int decode(size_t *used)
             *used = i + 1;
             return key_of_sequence(keys[i], number);
         } else {
-            number = 1000; // with Shift and the like: none of ours
+            number = 1000; // with Shift and the like: unknown
         }
     }
     *used = key_count == KEYS_MAX ? KEYS_MAX : 0; // no sequence is that long
@@ -226,7 +211,7 @@ static int take_key(bool late)
     size_t used = 0;
     int key = PAWL__CLI_KEY_NONE;
     if (key_count) key = decode(&used);
-    if (key_count && !used && late) { // nothing follows: it was the Escape key
+    if (key_count && !used && late) { // nothing has followed, so it was the Escape key
         used = 1;
         key = PAWL__CLI_KEY_ESCAPE;
     }
@@ -235,12 +220,12 @@ static int take_key(bool late)
     return used ? key : PAWL__CLI_KEY_NONE;
 }
 
-static int take_note(void)
+static int take_flag(void)
 {
     if (ending) return PAWL__CLI_KEY_END;
     if (stopping) return stop() ? PAWL__CLI_KEY_REDRAW : PAWL__CLI_KEY_END;
     if (continued) {
-        // Stopped by other means; what the terminal was like when it went on is not ours.
+        // It was stopped by another signal, and the terminal may have changed since.
         continued = 0;
         return enter() ? PAWL__CLI_KEY_REDRAW : PAWL__CLI_KEY_END;
     }
@@ -251,7 +236,7 @@ static int take_note(void)
     return PAWL__CLI_KEY_NONE;
 }
 
-/* Waits, and reads what there is. False: the terminal is gone. */
+/* Waits for keys and reads them. False: the terminal is gone. */
 static bool wait_for_keys(int64_t timeout_ms, bool *timed_out)
 {
     struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -272,7 +257,7 @@ static bool wait_for_keys(int64_t timeout_ms, bool *timed_out)
 int pawl__cli_screen_key(int64_t timeout_ms)
 {
     for (bool late = false;;) {
-        int key = take_note();
+        int key = take_flag();
         if (key == PAWL__CLI_KEY_NONE) key = take_key(late);
         if (key != PAWL__CLI_KEY_NONE) return key;
         bool partial = key_count > 0, timed_out;

@@ -1,8 +1,8 @@
-/* Looking at the store for pawl top, at a price that does not grow with it.
+/* Reads the store for pawl top, at a cost that hardly grows with the store.
  *
- * The counts are counters. The running jobs are as many as run. The failed ones have to be looked
- * for among all that wait or ended badly; so that is done only when the counters say that there are
- * any, and never for more than a fiftieth of the time. */
+ * The counts are counters, and there are as many running jobs as workers. Failed jobs must be
+ * searched for among all that wait or ended in failure, so they are read only if the counters say
+ * that there are any, and for at most a fiftieth of the time. */
 #include "cli/top.h"
 #include "base/clock.h"
 #include "fields/fields.h"
@@ -31,32 +31,14 @@ static bool is_wanted(const struct pawl__cli_top_ask *ask, const char *queue)
     return !ask->queues->count;
 }
 
-static int by_name(const void *a, const void *b)
+static struct pawl__cli_top_rates rates_of(const struct pawl__cli_top_view *view,
+                                           const struct pawl_queue_stats *before,
+                                           const struct pawl_queue_stats *after)
 {
-    const struct pawl__cli_top_queue *x = a, *y = b;
-    return strcmp(x->name, y->name);
+    return pawl__cli_top_rates(before, after, view->base_us ? view->taken_us - view->base_us : 0);
 }
 
-/* What a look is compared with. */
-struct stretch {
-    bool first;   /* with nothing */
-    bool advance; /* with the one before; else, as that was too short ago, with what it was */
-    int64_t us;
-};
-
-/* A queue that was not there before had no jobs. */
-static void set_rates(struct pawl__cli_top_queue *queue, const struct pawl__cli_top_queue *old,
-                      struct stretch stretch)
-{
-    if (stretch.first) {
-        queue->base = queue->now;
-    } else if (old) {
-        queue->base = stretch.advance ? old->now : old->base;
-    }
-    queue->rates = pawl__cli_top_rates(&queue->base, &queue->now, stretch.us);
-}
-
-static void add_counts(struct pawl__cli_top_counts *to, const struct pawl__cli_top_counts *counts)
+static void add_counts(struct pawl_queue_stats *to, const struct pawl_queue_stats *counts)
 {
     for (enum pawl_state state = PAWL_STATE_NONE + 1; state < PAWL_STATE_END; state++) {
         to->count[state] += counts->count[state];
@@ -64,68 +46,67 @@ static void add_counts(struct pawl__cli_top_counts *to, const struct pawl__cli_t
     to->archived += counts->archived;
 }
 
-static void set_queue(struct pawl__cli_top_queue *queue, struct pawl__arena *arena,
-                      const struct pawl_queue_stats *from, const struct pawl__cli_top_view *view,
-                      struct stretch stretch)
+/* The queue's counts in the base, from index *at on; a queue that is not there had no jobs. Queues
+ * are sorted by name. */
+static struct pawl_queue_stats base_of(const struct pawl_stats *base, const char *queue, size_t *at)
 {
-    const struct pawl__cli_top_queue *old = NULL;
-    queue->name = keep(arena, from->queue);
-    queue->paused = from->paused;
-    memcpy(queue->now.count, from->count, sizeof queue->now.count);
-    queue->now.archived = from->archived;
-    if (view->queue_count) {
-        old = bsearch(queue, view->queues, view->queue_count, sizeof *queue, by_name);
+    while (*at < base->queue_count && strcmp(base->queues[*at].queue, queue) < 0) {
+        (*at)++;
     }
-    set_rates(queue, old, stretch);
+    if (*at < base->queue_count && strcmp(base->queues[*at].queue, queue) == 0) {
+        return base->queues[*at];
+    }
+    return (struct pawl_queue_stats){ .queue = queue };
 }
 
-/* The counts as they are now, with the rates since the view before. */
-static void set_counts(struct pawl__cli_top_view *view, const struct pawl__cli_top_ask *ask,
-                       const struct pawl_stats *stats, int64_t taken_us)
+static void set_queues(struct pawl__cli_top_view *view, const struct pawl__cli_top_ask *ask)
 {
-    struct stretch stretch = {
-        .first = !view->taken_us,
-        .advance = taken_us - view->taken_us >= PAWL__CLI_TOP_RATE_MIN_US,
-    };
-    int64_t base_us = stretch.advance ? view->taken_us : view->base_us;
-    if (stretch.first) base_us = taken_us;
-    stretch.us = taken_us - base_us;
-    struct pawl__arena arena = { 0 };
-    struct pawl__cli_top_queue all = { .name = "" };
-    struct pawl__cli_top_queue *queues =
-        pawl__cli_need(pawl__arena_calloc(&arena, stats->queue_count + 1, sizeof *queues));
-    size_t count = 0;
-    for (size_t i = 0; i < stats->queue_count; i++) {
+    const struct pawl_stats *stats = &view->stats;
+    struct pawl_queue_stats base_all = { .queue = "" };
+    pawl__arena_reset(&view->arena);
+    view->queues = pawl__cli_need(
+        pawl__arena_calloc(&view->arena, stats->queue_count + 1, sizeof *view->queues));
+    view->queue_count = 0;
+    view->all = (struct pawl__cli_top_queue){ .stats.queue = "" };
+    for (size_t i = 0, at = 0; i < stats->queue_count; i++) {
         if (!is_wanted(ask, stats->queues[i].queue)) continue;
-        set_queue(&queues[count], &arena, &stats->queues[i], view, stretch);
-        add_counts(&all.now, &queues[count++].now);
+        struct pawl__cli_top_queue *queue = &view->queues[view->queue_count++];
+        struct pawl_queue_stats base = base_of(&view->base, stats->queues[i].queue, &at);
+        queue->stats = stats->queues[i];
+        queue->rates = rates_of(view, &base, &queue->stats);
+        add_counts(&view->all.stats, &queue->stats);
+        add_counts(&base_all, &base);
     }
-    set_rates(&all, &view->all, stretch);
-    pawl__arena_release(&view->arena);
-    view->arena = arena;
-    view->queues = queues;
-    view->queue_count = count;
-    view->all = all;
-    view->taken_us = taken_us;
-    view->base_us = base_us;
+    view->all.rates = rates_of(view, &base_all, &view->all.stats);
 }
 
-static enum pawl_err look_at_counts(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
-                                    struct pawl__cli_top_view *view, struct pawl_diag *diag)
+/* The last view becomes the base, unless it was taken too short ago to give rates. */
+static enum pawl_err read_counts(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
+                                 struct pawl__cli_top_view *view, struct pawl_diag *diag)
 {
     struct pawl_stats stats = { 0 };
     enum pawl_err err = pawl_stats_get(cli->pawl, &stats, diag);
-    if (!err) {
-        set_counts(view, ask, &stats, now_us());
-        view->next_due_at_ms = stats.next_due_at_ms;
-        view->store_bytes = stats.store_bytes;
+    if (err) {
+        pawl_stats_release(&stats);
+        return err;
     }
-    pawl_stats_release(&stats);
-    return err;
+    int64_t taken_us = now_us();
+    bool apart = taken_us - view->taken_us >= PAWL__CLI_TOP_RATE_MIN_US;
+    if (view->taken_us && (apart || !view->base_us)) {
+        pawl_stats_release(&view->base);
+        view->base = view->stats;
+        view->base_us = view->taken_us;
+    } else {
+        pawl_stats_release(&view->stats);
+    }
+    view->stats = stats;
+    view->taken_us = taken_us;
+    set_queues(view, ask);
+    return PAWL_OK;
 }
 
-static enum pawl_err look_at_nodes(struct pawl__cli *cli, struct pawl__cli_top_view *view,
-                                   struct pawl_diag *diag)
+static enum pawl_err read_nodes(struct pawl__cli *cli, struct pawl__cli_top_view *view,
+                                struct pawl_diag *diag)
 {
     struct pawl_nodes nodes = { 0 };
     enum pawl_err err = pawl_nodes_get(cli->pawl, &nodes, diag);
@@ -161,20 +142,20 @@ static void add_job(struct pawl__cli_top_jobs *jobs, const struct pawl_job *job)
     row->error = row->job.reason;
 }
 
-/* Paused jobs are many things; those that failed before are ours to show. */
-static bool is_ours(const struct pawl_job *job)
+/* Of the paused jobs, only those that failed before are listed. */
+static bool has_failed(const struct pawl_job *job)
 {
     return job->state != PAWL_STATE_PAUSED || job->paused_from == PAWL_STATE_RETRYABLE ||
            job->paused_from == PAWL_STATE_DISCARDED;
 }
 
-/* Adds the newest jobs of a state; there is room for them. One state at a time: each has its own
- * place in the store, several have none. */
+/* Adds the newest jobs of a state, for which there is room. A query for one state uses an index,
+ * one for several states does not. */
 static enum pawl_err add_page(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
                               const struct pawl__cli_top_view *view, enum pawl_state state,
                               struct pawl__cli_top_jobs *jobs, struct pawl_diag *diag)
 {
-    if (!view->all.now.count[state]) return PAWL_OK;
+    if (!view->all.stats.count[state]) return PAWL_OK;
     struct pawl_jobs found = { 0 };
     struct pawl_filter filter = {
         .states = PAWL_STATE_BIT(state),
@@ -184,7 +165,7 @@ static enum pawl_err add_page(struct pawl__cli *cli, const struct pawl__cli_top_
     struct pawl_page page = { .limit = ask->limit, .brief = true };
     enum pawl_err err = pawl_query(cli->pawl, &filter, &page, &found, diag);
     for (size_t i = 0; !err && i < found.count; i++) {
-        if (is_ours(&found.at[i])) add_job(jobs, &found.at[i]);
+        if (has_failed(&found.at[i])) add_job(jobs, &found.at[i]);
     }
     pawl_jobs_release(&found);
     return err;
@@ -197,26 +178,27 @@ static int latest_first(const void *a, const void *b)
     return memcmp(y->job.id.b, x->job.id.b, sizeof x->job.id.b);
 }
 
-/* In place of what was there. */
-static void settle(struct pawl__cli_top_jobs *jobs, struct pawl__cli_top_jobs *fresh, int64_t limit)
+/* Sorts `found` and puts it in place of `jobs`. */
+static void replace(struct pawl__cli_top_jobs *jobs, struct pawl__cli_top_jobs *found,
+                    int64_t limit)
 {
-    if (fresh->count) qsort(fresh->at, fresh->count, sizeof *fresh->at, latest_first);
-    if ((int64_t)fresh->count > limit) fresh->count = (size_t)limit;
+    if (found->count) qsort(found->at, found->count, sizeof *found->at, latest_first);
+    if ((int64_t)found->count > limit) found->count = (size_t)limit;
     jobs_release(jobs);
-    *jobs = *fresh;
+    *jobs = *found;
 }
 
-static enum pawl_err look_at_running(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
-                                     struct pawl__cli_top_view *view, struct pawl_diag *diag)
+static enum pawl_err read_running(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
+                                  struct pawl__cli_top_view *view, struct pawl_diag *diag)
 {
-    struct pawl__cli_top_jobs fresh;
-    jobs_init(&fresh, ask->limit);
-    enum pawl_err err = add_page(cli, ask, view, PAWL_STATE_ACTIVE, &fresh, diag);
+    struct pawl__cli_top_jobs found;
+    jobs_init(&found, ask->limit);
+    enum pawl_err err = add_page(cli, ask, view, PAWL_STATE_ACTIVE, &found, diag);
     if (err) {
-        jobs_release(&fresh);
+        jobs_release(&found);
         return err;
     }
-    settle(&view->running, &fresh, ask->limit);
+    replace(&view->running, &found, ask->limit);
     return PAWL_OK;
 }
 
@@ -234,8 +216,8 @@ static const char *error_of(struct pawl__arena *arena, const struct pawl_failure
     return error;
 }
 
-/* What the newest run reported says more than the verdict on it; but when somebody gave the job up
- * by hand, their words are the latest. */
+/* The error of the newest run is preferred to the reason of the job's end, unless an operator ended
+ * the job after that run. */
 static void set_error(struct pawl__cli_top_jobs *jobs, struct pawl__cli_top_job *row,
                       const struct pawl_story *story)
 {
@@ -245,9 +227,9 @@ static void set_error(struct pawl__cli_top_jobs *jobs, struct pawl__cli_top_job 
     if (last->run == row->job.run || !*row->error) row->error = error_of(&jobs->arena, last);
 }
 
-/* What is known of a failure does not change until the job runs again. */
-static bool remember(const struct pawl__cli_top_jobs *old, struct pawl__cli_top_jobs *jobs,
-                     struct pawl__cli_top_job *row)
+/* An error does not change until the job runs again, so it is copied from the last view. */
+static bool copy_error(const struct pawl__cli_top_jobs *old, struct pawl__cli_top_jobs *jobs,
+                       struct pawl__cli_top_job *row)
 {
     for (size_t i = 0; i < old->count; i++) {
         const struct pawl__cli_top_job *known = &old->at[i];
@@ -265,57 +247,59 @@ static enum pawl_err set_errors(struct pawl__cli *cli, const struct pawl__cli_to
 {
     for (size_t i = 0; i < jobs->count; i++) {
         struct pawl__cli_top_job *row = &jobs->at[i];
-        if (remember(old, jobs, row)) continue;
+        if (copy_error(old, jobs, row)) continue;
         struct pawl_story story = { 0 };
         enum pawl_err err = pawl_story_get(cli->pawl, row->job.id, &story, diag);
         if (!err) set_error(jobs, row, &story);
         pawl_story_release(&story);
-        if (err && err != PAWL_ERR_NOT_FOUND) return err; // forgotten since: then this is all
+        if (err && err != PAWL_ERR_NOT_FOUND) return err; // deleted meanwhile
     }
     return PAWL_OK;
 }
 
-static enum pawl_err look_at_failed(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
-                                    struct pawl__cli_top_view *view, struct pawl_diag *diag)
+static enum pawl_err read_failed(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
+                                 struct pawl__cli_top_view *view, struct pawl_diag *diag)
 {
     static const enum pawl_state states[] = { PAWL_STATE_DISCARDED, PAWL_STATE_RETRYABLE,
                                               PAWL_STATE_PAUSED };
     enum { STATES = sizeof states / sizeof states[0] };
     int64_t began_us = now_us();
     if (!ask->now && began_us < view->failed_next_us) return PAWL_OK;
-    struct pawl__cli_top_jobs fresh;
+    struct pawl__cli_top_jobs found;
     enum pawl_err err = PAWL_OK;
-    jobs_init(&fresh, STATES * ask->limit);
+    jobs_init(&found, STATES * ask->limit);
     for (size_t i = 0; !err && i < STATES; i++) {
-        err = add_page(cli, ask, view, states[i], &fresh, diag);
+        err = add_page(cli, ask, view, states[i], &found, diag);
     }
-    if (!err) err = set_errors(cli, &view->failed, &fresh, diag);
+    if (!err) err = set_errors(cli, &view->failed, &found, diag);
     if (err) {
-        jobs_release(&fresh);
+        jobs_release(&found);
         return err;
     }
-    settle(&view->failed, &fresh, ask->limit);
+    replace(&view->failed, &found, ask->limit);
     int64_t ended_us = now_us();
     view->failed_next_us = ended_us + (ended_us - began_us) * (FAILED_SHARE - 1);
     return PAWL_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the view ---- */
 
-enum pawl_err pawl__cli_top_look(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
+enum pawl_err pawl__cli_top_read(struct pawl__cli *cli, const struct pawl__cli_top_ask *ask,
                                  struct pawl__cli_top_view *view, struct pawl_diag *diag)
 {
     assert(ask->limit > 0 && ask->limit <= PAWL_PAGE_MAX);
     pawl__cli_now(cli);
-    enum pawl_err err = look_at_counts(cli, ask, view, diag);
-    if (!err) err = look_at_nodes(cli, view, diag);
-    if (!err) err = look_at_running(cli, ask, view, diag);
-    if (!err) err = look_at_failed(cli, ask, view, diag);
+    enum pawl_err err = read_counts(cli, ask, view, diag);
+    if (!err) err = read_nodes(cli, view, diag);
+    if (!err) err = read_running(cli, ask, view, diag);
+    if (!err) err = read_failed(cli, ask, view, diag);
     return err;
 }
 
 void pawl__cli_top_view_release(struct pawl__cli_top_view *view)
 {
+    pawl_stats_release(&view->stats);
+    pawl_stats_release(&view->base);
     pawl__arena_release(&view->arena);
     pawl_nodes_release(&view->nodes);
     jobs_release(&view->running);

@@ -1,7 +1,7 @@
 /* pawl work: a node whose handlers are commands.
  *
- * The main thread starts it, looks on, and stops it; commands run on the library's workers'
- * threads (exec.c), which speak through echo and put_ended. */
+ * The main thread starts the node, observes it and stops it. Commands run on the library's worker
+ * threads (exec.c), which call echo and put_ended. */
 #include "cli/exec.h"
 #include "base/clock.h"
 #include "base/notify.h"
@@ -22,7 +22,7 @@ enum {
     TICK_MS = 1000,
     TICK_SHOWN_MS = 200,
     TICK_ONCE_MS = 20,
-    STOP_SLACK_MS = 2000 /* for what is left to do when a command has been killed */
+    STOP_SLACK_MS = 2000 /* for the rest of a run after its command was killed */
 };
 
 struct work {
@@ -36,25 +36,25 @@ struct work {
     struct pawl_node_config config;
     struct pawl_drain drain;
     struct pawl__cli_metrics metrics;
-    struct pawl_node_status status; /* when it was looked at last */
+    struct pawl_node_status status; /* as last read */
     enum pawl__log_format log_format;
     enum pawl__log_level log_level;
-    bool shown;       /* there is a line that tells how things are */
-    atomic_bool deaf; /* nobody takes our output any more */
+    bool shown;       /* a status line is drawn on the terminal */
+    atomic_bool deaf; /* standard output cannot be written any more */
     atomic_int_least64_t given_back;
-    int64_t failed;                /* runs, when it has stopped */
-    struct pawl_counters counters; /* when they were looked at last */
+    int64_t failed;                /* runs; set when the node has stopped */
+    struct pawl_counters counters; /* as last read */
     int64_t counted_us;
     double rate; /* runs a second */
 
     struct pawl__mutex mutex; /* of the streams */
     /* guarded by mutex: */
-    bool drawn; /* the line stands on the terminal */
+    bool drawn; /* the status line is on the terminal */
 };
 
-/* ---- speaking ---- */
+/* ---- the log ---- */
 
-/* What goes to standard error stands on lines of its own. */
+/* Erases the status line first. */
 static void write_error(struct work *work, const struct pawl__buf *line)
 {
     if (line->failed) return;
@@ -66,13 +66,12 @@ static void write_error(struct work *work, const struct pawl__buf *line)
     pawl__unlock(&work->mutex);
 }
 
-/* Whether lines of this level are written to the node's log. */
 static bool is_logged(const struct work *work, enum pawl__log_level level)
 {
     return !work->cli->quiet && level >= work->log_level;
 }
 
-/* An entry of the node's log, to be ended with end_entry. */
+/* Begins an entry of the node's log; end_entry writes it. */
 static struct pawl__log_entry begin_entry(const struct work *work, struct pawl__buf *line,
                                           enum pawl__log_level level, struct pawl_span message)
 {
@@ -151,7 +150,7 @@ static void put_ended_json(struct work *work, const struct pawl__cli_ended *ende
     pawl__buf_release(&line);
 }
 
-/* Logged with --verbose alone. */
+/* Logged only with --verbose. */
 static bool is_expected(enum pawl__cli_end end)
 {
     return end == PAWL__CLI_END_DONE || end == PAWL__CLI_END_CANCELLED ||
@@ -187,7 +186,7 @@ static void put_ended(void *ctx, const struct pawl__cli_ended *ended)
     log_ended(work, ended);
 }
 
-/* ---- the line that tells how things are ---- */
+/* ---- status ---- */
 
 static void draw(struct work *work, const struct pawl_counters *now)
 {
@@ -215,7 +214,7 @@ static int64_t ended_of(const struct pawl_counters *counters)
     return counters->completed + counters->failed + counters->snoozed;
 }
 
-/* Over a second or so, so that the number can be read. */
+/* Counts over at least a second, so that the rate is readable. */
 static void note_rate(struct work *work, const struct pawl_counters *now)
 {
     int64_t now_us = pawl__clock_mono_us(&pawl__clock_system);
@@ -225,29 +224,31 @@ static void note_rate(struct work *work, const struct pawl_counters *now)
     work->counted_us = now_us;
     if (now->lapsed > work->counters.lapsed) {
         say(work, PAWL__LOG_WARNING,
-            "%" PRId64 " jobs taken back: whoever ran them has not been heard of",
+            "leases expired: %" PRId64 "; their jobs were taken from workers without a heartbeat",
             now->lapsed - work->counters.lapsed);
     }
     if (now->stale > work->counters.stale) {
-        say(work, PAWL__LOG_WARNING, "%" PRId64 " outcomes came too late and do not count",
+        say(work, PAWL__LOG_WARNING,
+            "outcomes ignored: %" PRId64 "; they were reported after their lease",
             now->stale - work->counters.stale);
     }
     if (now->commits_failed > work->counters.commits_failed) {
-        say(work, PAWL__LOG_ERROR, "the store is in trouble: %" PRId64 " transactions failed",
+        say(work, PAWL__LOG_ERROR, "transactions of the store failed: %" PRId64,
             now->commits_failed - work->counters.commits_failed);
     }
     if (now->wake_trouble && !work->counters.wake_trouble) {
         struct pawl_diag diag = { 0 };
         (void)!pawl_wake_check(work->cli->pawl, &diag);
-        say(work, PAWL__LOG_WARNING, "other processes' work is found by polling: %s", diag.text);
+        say(work, PAWL__LOG_WARNING,
+            "wake-ups by other processes do not arrive, so the store is polled: %s", diag.text);
     } else if (!now->wake_trouble && work->counters.wake_trouble) {
-        say(work, PAWL__LOG_INFO, "other processes wake this one again");
+        say(work, PAWL__LOG_INFO, "wake-ups by other processes arrive again");
     }
     work->counters = *now;
 }
 
-/* What became of the node and its store since the last look. */
-static void look_after_node(struct work *work)
+/* Logs changes of the node and its store. */
+static void check_node(struct work *work)
 {
     struct pawl_node_status now, before = work->status;
     pawl_node_status_get(work->cli->pawl, &now);
@@ -256,15 +257,15 @@ static void look_after_node(struct work *work)
         say(work, PAWL__LOG_ERROR, "the store is lost: %s", now.reason);
     if (before.store_lost && !now.store_lost) say(work, PAWL__LOG_INFO, "the store is back");
     if (strcmp(now.name, before.name) != 0)
-        say(work, PAWL__LOG_INFO, "the node is called \"%s\" now", now.name);
+        say(work, PAWL__LOG_INFO, "the node's name is now \"%s\"", now.name);
     if (now.fenced && !before.fenced)
         say(work, PAWL__LOG_ERROR, "the node is replaced: %s", now.reason);
 }
 
-static void look(struct work *work)
+static void observe(struct work *work)
 {
     struct pawl_counters now;
-    look_after_node(work);
+    check_node(work);
     pawl_counters_get(work->cli->pawl, &now);
     note_rate(work, &now);
     if (work->shown) draw(work, &now);
@@ -273,14 +274,14 @@ static void look(struct work *work)
 /* ---- signals ---- */
 
 static volatile sig_atomic_t signals;
-static struct work *volatile signalled; /* the node that is told; NULL: none any more */
+static struct work *volatile signalled; /* the node to stop, or NULL */
 static pthread_t main_thread;
 
-/* The first asks the node to stop. The second is final: commands are killed, their jobs given back.
- * The third does not even wait for the store. */
+/* The first signal stops the node. At the second, commands are killed and their jobs given back.
+ * The third exits without waiting for the store. */
 static void on_signal(int number)
 {
-    static const char text[] = "\npawl: ended at once; what ran will run again\n";
+    static const char text[] = "\npawl: exited at once; jobs that were running will run again\n";
     struct work *work = signalled;
     if (!pthread_equal(pthread_self(), main_thread)) {
         pthread_kill(main_thread, number);
@@ -301,8 +302,8 @@ static void on_signal(int number)
     _exit(PAWL__CLI_EXIT_INTERRUPTED);
 }
 
-/* Workers inherit that these signals are not for them; the main thread takes them where it waits.
- * `*listening` is its mask for that. */
+/* Blocks the signals in all threads; the main thread receives them while it waits with the mask
+ * `*listening`. */
 static void take_signals(struct work *work, sigset_t *listening)
 {
     static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -317,12 +318,12 @@ static void take_signals(struct work *work, sigset_t *listening)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction before;
         sigaction(numbers[i], NULL, &before);
-        // A shell's background job, or nohup: it stays that way.
+        // Ignored by nohup, or in a shell's background job: keep that.
         if (before.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
     }
 }
 
-/* ---- nothing to do ---- */
+/* ---- idle? ---- */
 
 static bool any(struct work *work, struct pawl_filter filter)
 {
@@ -331,17 +332,17 @@ static bool any(struct work *work, struct pawl_filter filter)
     filter.types = work->types;
     filter.type_count = work->type_count;
     enum pawl_err err = pawl_query(work->cli->pawl, &filter, &one, &jobs, NULL);
-    bool found = err || jobs.count > 0; // a store that cannot tell may have some
+    bool found = err || jobs.count > 0; // after an error there may be some
     pawl_jobs_release(&jobs);
     return found;
 }
 
-/* What the store says of our queues, as far as they are not paused. */
+/* Those of our queues that are not paused. */
 struct queues {
     const char **names; /* room for all */
     size_t count;
     int64_t available;
-    bool due; /* something in some queue */
+    bool due; /* some job of the store */
 };
 
 static bool read_queues(struct work *work, struct queues *out)
@@ -364,8 +365,8 @@ static bool read_queues(struct work *work, struct queues *out)
     return !err;
 }
 
-/* Nothing that this node could run is due, waits or runs here. Asked in the order in which jobs
- * move, so that none slips through between two questions. */
+/* Whether no job that this node could run is due, available or running here. The queries are in the
+ * order in which jobs move, so that none is missed between two of them. */
 static bool is_idle(struct work *work, struct queues *queues)
 {
     struct pawl_counters before, after;
@@ -387,7 +388,7 @@ static bool is_idle(struct work *work, struct queues *queues)
     return after.claimed == before.claimed;
 }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 static int read_commands(struct work *work)
 {
@@ -430,7 +431,7 @@ static int read_queue_options(struct work *work)
         size_t len = strcspn(at[i], "=");
         int64_t most = 0;
         bool ok = !at[i][len] || pawl__cli_read_int(at[i] + len + 1, 1, INT32_MAX, &most);
-        assert(ok); // it was checked when it was read
+        assert(ok); // the parser has checked it
         const char *name = pawl__cli_need(pawl__arena_dup(&cli->arena, at[i], len));
         for (size_t j = 0; j < i; j++) {
             if (strcmp(work->queues[j].name, name) != 0) continue;
@@ -441,7 +442,7 @@ static int read_queue_options(struct work *work)
     return PAWL__CLI_EXIT_OK;
 }
 
-/* Before a store is made for nothing. */
+/* Checked before the store is opened, which may create it. */
 static int check_name(const struct pawl__cli *cli)
 {
     const char *name = pawl__cli_text(cli, PAWL__CLI_OPT_NAME);
@@ -449,14 +450,13 @@ static int check_name(const struct pawl__cli *cli)
     return pawl__cli_usage("\"--name\" may have %d bytes", PAWL_WORKER_BYTES_MAX);
 }
 
-/* A server commits what its nodes do, and counts it. */
+/* A server counts the moves of its nodes itself. */
 static int check_metrics(const struct pawl__cli *cli)
 {
     if (!pawl__cli_has(cli, PAWL__CLI_OPT_METRICS) || !pawl__cli_is_remote(cli)) {
         return PAWL__CLI_EXIT_OK;
     }
-    return pawl__cli_usage("\"--metrics\" is for nodes that open the store; what this node does is "
-                           "in the /metrics of its server");
+    return pawl__cli_usage("\"--metrics\" needs a store; the server's /metrics include this node");
 }
 
 /* Zero would mean the default. */
@@ -485,7 +485,7 @@ static int read_options(struct work *work)
     };
     work->drain = (struct pawl_drain){
         .finish_ms = none_if_zero(pawl__cli_duration(cli, PAWL__CLI_OPT_DRAIN)),
-        .cancel_ms = grace_ms + STOP_SLACK_MS, // else those who are being killed count as lost
+        .cancel_ms = grace_ms + STOP_SLACK_MS, // or commands being killed would count as lost
     };
     work->exec.cli = cli;
     work->exec.grace_ms = grace_ms;
@@ -539,7 +539,7 @@ static void say_hello(struct work *work)
     }
 }
 
-/* Until a signal comes, nobody listens, another has the name or, with --once, nothing is left. */
+/* Until a signal arrives, output fails, another node has the name or, with --once, it is idle. */
 static void stay(struct work *work, const sigset_t *listening)
 {
     struct pawl__cli *cli = work->cli;
@@ -551,7 +551,7 @@ static void stay(struct work *work, const sigset_t *listening)
     while (!signals && !atomic_load(&work->deaf) && !work->status.fenced) {
         if (once && is_idle(work, &queues)) break;
         (void)ppoll(NULL, 0, &tick, listening);
-        look(work);
+        observe(work);
     }
 }
 
@@ -567,7 +567,8 @@ static void stop(struct work *work)
         say(work, PAWL__LOG_INFO, "stopping: %" PRId64 " running, which may finish within %s",
             counters.running, finish);
     }
-    pawl_stop(work->cli->pawl, &work->drain, NULL); // whoever is late is waited for, and counted
+    pawl_stop(work->cli->pawl, &work->drain,
+              NULL); // an error: some runs were late, but all have ended
     pawl_counters_get(work->cli->pawl, &counters);
     work->failed = counters.failed;
     wipe(work);
@@ -597,7 +598,7 @@ static int run(struct work *work)
     if (url) say(work, PAWL__LOG_INFO, "metrics are at %s/metrics", url);
     pawl__notify("READY=1");
     stay(work, &listening);
-    pthread_sigmask(SIG_SETMASK, &listening, NULL); // from now on: see on_signal
+    pthread_sigmask(SIG_SETMASK, &listening, NULL); // further signals: see on_signal
     stop(work);
     if (work->status.fenced) return PAWL__CLI_EXIT_REFUSED;
     if (atomic_load(&work->deaf)) {
@@ -618,7 +619,7 @@ int pawl__cli_work(struct pawl__cli *cli)
     if (!code) code = run(work);
     signalled = NULL;
     pawl__cli_metrics_close(&work->metrics);
-    pawl_close(cli->pawl); // handlers point to the node until then
+    pawl_close(cli->pawl); // until then, handlers point to `work`
     cli->pawl = NULL;
     pawl__cli_exec_release(&work->exec);
     pawl__mutex_release(&work->mutex);

@@ -16,7 +16,7 @@ int pawl__cli_metrics_open(struct pawl__cli *cli, struct pawl__cli_metrics *out)
     const struct pawl__http_config config = {
         .pawl = cli->pawl,
         .listen = pawl__cli_text(cli, PAWL__CLI_OPT_METRICS),
-        .limits = { .events_max = 1 }, // nobody can ask for them
+        .limits = { .events_max = 1 }, // no route returns them
         .metrics_only = true,
         .log_level = cli->quiet ? PAWL__LOG_END : (int)pawl__cli_log_level(cli),
         .log_format = pawl__cli_log_format(cli),

@@ -1,6 +1,6 @@
-/* pawl work --metrics: what the node counts, for Prometheus.
+/* pawl work --metrics: the node's metrics for Prometheus.
  *
- * A thread of its own runs a server that offers nothing but /metrics and /healthz. */
+ * A separate thread runs a server that has only /metrics and /healthz. */
 #ifndef PAWL_CLI_WORK_METRICS_H
 #define PAWL_CLI_WORK_METRICS_H
 
@@ -16,13 +16,13 @@ struct pawl__cli_metrics {
     pthread_t thread;
 };
 
-/* Listens, if --metrics asks for it. From here on all moves of the node are counted: the store is
- * open, the node has not started, and signals are blocked. Exit code; the complaint has been
- * printed. */
+/* Starts the server if --metrics is given; from then on the node's moves are counted. To be called
+ * with the store open, before the node starts, and with signals blocked. Exit code; the error has
+ * been printed. */
 int pawl__cli_metrics_open(struct pawl__cli *cli, struct pawl__cli_metrics *out);
-/* "http://127.0.0.1:9100"; NULL: there is none. */
+/* "http://127.0.0.1:9100", or NULL. */
 const char *pawl__cli_metrics_url(const struct pawl__cli_metrics *metrics);
-/* Before the store is closed. Again is fine. */
+/* To be called before the store is closed; may be called again. */
 void pawl__cli_metrics_close(struct pawl__cli_metrics *metrics);
 
 #endif

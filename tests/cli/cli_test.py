@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives the real binary against stores of its own, as people and programs do.
+"""Runs the pawl binary on stores in temporary directories, as users and programs do.
 
 Usage: cli_test.py PAWL WORKER [TEST...]
 """
@@ -7,7 +7,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the tree stays as it was
 
-# A module adds its tests as it is read; they are told in this order.
+# A module adds its tests as it is read; they are reported in this order.
 import submit_test
 import list_test
 import control_test

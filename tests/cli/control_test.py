@@ -156,8 +156,8 @@ def verbs_need_to_know_which_jobs(box):
 def many_need_a_yes_without_a_terminal(box):
     box.ok("submit", "-", stdin='{"type":"t"}\n' * 3)
     done = box.fails(2, "cancel", "--all-matching", "--type", "t")
-    equal(done.err, "pawl: cancel 3 jobs? there is no terminal to ask on\n"
-                    "hint: --yes does it without asking\n")
+    equal(done.err, "pawl: cancel 3 jobs? there is no terminal for the answer\n"
+                    "hint: use --yes to confirm\n")
     done = box.ok("cancel", "--all-matching", "--type", "t", "--yes")
     equal((done.out, done.err), ("cancelled 3 jobs\n", "3 jobs match\n"))
     equal(box.ok("cancel", "--all-matching", "--type", "t").out, "cancelled 0 jobs\n")

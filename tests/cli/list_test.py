@@ -91,10 +91,10 @@ def a_worker_s_jobs_are_found(box):
 def a_page_says_how_to_go_on(box):
     ids = [box.submit("t") for _ in range(5)][::-1]
     done = box.ok("list", "--limit", "2", "--json")
-    has(done.err, "there are more; go on with --cursor ")
+    has(done.err, "there are more: continue with --cursor ")
     seen = [job["id"] for job in done.json]
     while "--cursor" in done.err:
-        done = box.ok("list", "--limit", "2", "--json", "--cursor", done.err.split()[7][:-1])
+        done = box.ok("list", "--limit", "2", "--json", "--cursor", done.err.split()[6][:-1])
         seen += [job["id"] for job in done.json]
     equal(seen, ids)
     equal(listed(box, "--all"), ids)
@@ -115,7 +115,7 @@ def programs_turn_pages(box):
         next_page = ["--cursor", done.json["next"]]
     equal(seen, ids)
     equal(box.ok("list", "--paged", "--json", "--type", "other").json, {"jobs": []})
-    has(box.fails(2, "list", "--paged", "--jsonl").err, "exclude each other")
+    has(box.fails(2, "list", "--paged", "--jsonl").err, "cannot both be given")
 
 
 @test

@@ -285,7 +285,7 @@ def options_are_defaults_for_lines(box):
 def what_must_differ_cannot_be_a_default(box):
     for option in ("--id=" + SOME_ID, "--key=k", "--business-key=b"):
         has(box.fails(2, "submit", "-", option, stdin='{"type":"a"}').err, "cannot be the same")
-    has(box.fails(2, "submit", "-", "[1]", stdin="").err, "belong into the lines")
+    has(box.fails(2, "submit", "-", "[1]", stdin="").err, "cannot be given when jobs are read")
 
 
 @test
@@ -319,8 +319,7 @@ def a_bad_line_says_exactly_which_lines_are_in(box):
     text = lines(1500) + '{"type":"t","queue":7}\n' + lines(1000)
     done = box.fails(1, "submit", "-", stdin=text)
     equal(done.err, 'pawl: line 1501: "queue" must be a string\n'
-                    "hint: lines 1 to 1000 are in; nothing after them is. Go on with "
-                    '"tail -n +1001"\n')
+                    'hint: only lines 1 to 1000 were added; continue with "tail -n +1001"\n')
     equal(done.out, "added 1000 jobs\n")
     equal(box.ok("list", "--count").out, "1000\n")
     rest = "".join(line + "\n" for line in text.splitlines()[1000:] if '"queue"' not in line)
@@ -340,7 +339,7 @@ def a_line_that_the_store_refuses_has_its_number(box):
 
 @test
 def a_forgotten_type_is_no_success(box):
-    has(box.fails(2, "submit", "--queue", "mail").err, "hint: name a type")
+    has(box.fails(2, "submit", "--queue", "mail").err, "hint: give a type")
     equal(box.ok("submit", "-").out, "added 0 jobs\n")
     equal(box.ok("submit", stdin='{"type":"t"}\n').out, "added 1 job\n")
 
@@ -404,7 +403,7 @@ def lines_that_are_no_jobs_are_named(box):
 @test
 def a_line_without_end_is_refused_in_bounded_memory(box):
     done = box.fails(1, "submit", "-", stdin='{"type":"t","args":["' + "x" * (12 << 20))
-    has(done.err, "line 1: longer than a job may be")
+    has(done.err, "line 1: longer than a job can be")
 
 
 @test
@@ -435,8 +434,8 @@ def an_interrupted_reading_says_what_is_in(box):
     for stream in (child.stdin, child.stdout, child.stderr):
         stream.close()
     equal((code, out), (130, "added 1000 jobs\n"))
-    equal(err, "pawl: interrupted\nhint: lines 1 to 1000 are in; nothing after them is. "
-               'Go on with "tail -n +1001"\n')
+    equal(err, "pawl: interrupted\n"
+               'hint: only lines 1 to 1000 were added; continue with "tail -n +1001"\n')
 
 
 @test

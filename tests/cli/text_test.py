@@ -94,7 +94,7 @@ def every_command_explains_itself(box):
     for part in ("pawl dead [list] ", "pawl dead retry ", "pawl dead delete ", "The listing (list)",
                  "Bulk changes (retry, delete)", "pawl dead retry --all-matching"):
         has(text, part)
-    has(box.ok("dead", "retry", "--help").out, "Many at once\n")
+    has(box.ok("dead", "retry", "--help").out, "Bulk changes\n")
 
 
 @test

@@ -304,9 +304,9 @@ def top_explains_its_keys(box):
     top = Top(box, rows=15, columns=60)
     top.until("slow.job")
     top.type("?")
-    lines = top.until("cancel the job; asks first")
+    lines = top.until("cancel the job, after a confirmation")
     assert "slow.job" not in str(top), str(top)
-    has(lines[-1], "any key goes back")
+    has(lines[-1], "press any key to return")
     top.type("\x1b")
     top.until("slow.job")
     top.quit()
@@ -437,9 +437,9 @@ def top_pauses_and_resumes_a_queue(box):
     equal(box.ok("queue", "list", "--json").json[0]["paused"], False)
     # Keys for jobs say so.
     top.type("c")
-    top.until("that is for jobs")
+    top.until("select a job first")
     top.type("r")
-    top.until("that is for jobs")
+    top.until("select a job first")
     top.quit()
 
 
@@ -468,7 +468,7 @@ def top_asks_before_it_cancels(box):
     deed = box.job(running)["deeds"][-1]
     equal((deed["action"], deed["actor"]), ("cancel", "ann"))
     top.type("c")
-    top.until("there is no job here")
+    top.until("this list has no jobs")
     top.quit()
 
 
@@ -678,7 +678,7 @@ def top_shows_an_empty_store(box):
     top = Top(box)
     has(top.until("no nodes are alive")[1], "available 0  active 0")
     top.type("pcrj\tcrpk\tcrp ")
-    top.until("there is no job here")
+    top.until("this list has no jobs")
     top.quit()
     has(box.ok("top").out, "no nodes are alive")
     equal(box.ok("top", "--json").json["queues"], [])

@@ -245,7 +245,7 @@ def a_result_keeps_what_fits_into_a_mebibyte(box):
         assert job["result"] == wanted, (name, len(job["result"]), len(wanted))
         log = [(line["level"], line["text"]) for line in job["log"]]
         equal((name, log), (name, [] if not printed else [(
-            "warning", f"the result is cut: the command printed {printed} bytes, and a result may "
+            "warning", f"the result was cut: the command printed {printed} bytes, and a result may "
                        "have 1048576 bytes of JSON")]))
 
 
@@ -294,7 +294,7 @@ def a_flood_of_lines_is_thinned_out(box):
     texts = [line["text"] for line in log]
     equal(texts[:50] + texts[-500:], [str(n) for n in [*range(1, 51), *range(99501, 100001)]])
     thinned = [line["text"] for line in log if line["level"] == "warning"]
-    assert thinned and thinned[-1].endswith(" lines left out here: too many at once"), thinned
+    assert thinned and thinned[-1].endswith(" lines omitted: too many at once"), thinned
     equal(len(log), 1000)
 
 
@@ -710,7 +710,7 @@ def the_work_of_a_killed_node_is_taken_up(box):
         until(lambda: not is_alive(pid))
     with Node(box, "--lease", "1s", "--exec", command) as second:
         until(in_state, box, job_id, "completed")
-        until(lambda: "1 jobs taken back" in second.said())
+        until(lambda: "leases expired: 1" in second.said())
     equal(box.job(job_id)["result"], 2)
 
 
@@ -924,7 +924,7 @@ def a_third_signal_does_not_wait_for_the_store(box):
                 time.sleep(0.3)
                 equal(node.process.poll(), None)
             equal(node.stop(signal.SIGINT), 130)
-            has(node.said(), "pawl: ended at once")
+            has(node.said(), "pawl: exited at once")
         until(lambda: not is_alive(pid))
     job = box.job(job_id)
     # until its lease has lapsed; a server may have had word of it before
