@@ -49,7 +49,8 @@ enum pawl__as {
     PAWL__AS_SET,      /* uint32_t, as an array of `words`; bit n stands for word n */
     PAWL__AS_BOOL,     /* bool */
     PAWL__AS_SWITCH,   /* an enum: 1 is true, 2 is false, 0 is absent */
-    PAWL__AS_REAL, /* double; printed with `extent` digits, or if 0 with the fewest that round-trip
+    PAWL__AS_REAL, /* double; at least `min` unless it is 0; printed with `extent` digits, or if 0
+                    * with the fewest that round-trip
                     */
     PAWL__AS_WORD, /* an enum, as one of `words` */
     PAWL__AS_INSTANT,  /* int64_t, ms since the epoch, as RFC 3339; see `now_ms` of the reader */
@@ -178,6 +179,7 @@ struct pawl__shape {
 #define PAWL__FITS_INT32S PAWL__FITS_TEXTS
 #define PAWL__FITS_MANY PAWL__FITS_TEXTS
 #define PAWL__FITS_OWN PAWL__FITS_ONE
+#define PAWL__FITS_NOTHING PAWL__FITS_ONE
 
 /* The offset of a member; an array of negative size if its type does not fit the kind. */
 #define PAWL__OFFSET(kind, type, member)                                                           \

@@ -233,6 +233,9 @@ static enum pawl_err read_real(struct pawl__shape_reader *reader, const struct p
     if (!pawl__json_double(&reader->json, token, &value)) {
         return refuse(reader, member->name, "must be a number");
     }
+    if (member->min && value < (double)member->min) {
+        return pawl__shape_refuse(reader, member, "must be at least %" PRId64, member->min);
+    }
     *out = value;
     return check_zero(reader, member, value == 0);
 }

@@ -1,94 +1,78 @@
-/* What the readers of an envelope and of its policies share; others include envelope.h. */
+/* What the files of the reader of envelopes share; other files include envelope.h. */
 #ifndef PAWL_HTTP_OJS_ENVELOPE_IN_H
 #define PAWL_HTTP_OJS_ENVELOPE_IN_H
 
-#include "base/nearest.h"
+#include "base/check.h"
 #include "http/ojs/envelope.h"
 #include "http/ojs/envelope_fields.h"
 
-#define PAWL__OJS_MS_MAX INT64_C(3155760000000)  /* a hundred years: no duration is longer */
-#define PAWL__OJS_RETRY_INITIAL_MS INT64_C(1000) /* of retry policies that name none */
+#define PAWL__OJS_MS_MAX PAWL__DURATION_MAX_MS
+#define PAWL__OJS_RETRY_INITIAL_MS INT64_C(1000) /* of retry policies that do not say */
 
-/* One envelope being read. */
+/* What the members are read into; PAWL__FIELDS names its fields. */
+struct pawl__draft {
+    struct pawl__envelope job;
+    const char *specversion, *id, *schema;
+    struct pawl_span metadata, version;
+    int64_t scheduled_ms, delay_until_ms, delay_ms, expires_ms, ttl_ms;
+    int64_t seconds_ms, total_ms, grace_ms, timeout_ms; /* limits of a run */
+    int64_t lease_seconds_ms, lease_ms, heartbeat_ms, keep_ms;
+};
+
+/* One envelope that is being read. */
 struct pawl__reader {
-    const struct pawl__json *json;
+    struct pawl__shape_reader shape; /* first */
+    struct pawl__draft draft;
     const struct pawl__envelope_rules *rules;
-    struct pawl__arena *arena;
-    struct pawl__envelope *out;
     struct pawl__fault *fault;
+    struct pawl_diag diag;        /* what the shapes say */
+    enum pawl__fault_kind kind;   /* how that is refused */
     uint32_t at[PAWL__FIELD_END]; /* the value of each known member; 0: not given, or null */
-    uint64_t in_options;          /* which of them come from there */
-    struct pawl__buf extra;       /* what is kept as it stands, without the last brace */
+    uint64_t in_options;          /* those that are from "options" */
+    bool attempts_given, keys_given;
+    struct pawl__buf extra; /* the members to keep as they were written, without the last brace */
 };
 
-/* ---- any member of a member ---- */
+/* The following return false after a refusal. */
 
-/* Which member, for what is said of it: "options.retry.max_attempts". */
-struct pawl__where {
-    enum pawl__field field;
-    const char *sub;            /* NULL: the field itself */
-    enum pawl__fault_kind kind; /* [INVALID_REQUEST] */
-};
-
-/* All return false once they have refused; `token` is the value to read. */
-bool pawl__reader_refuse(struct pawl__reader *reader, const struct pawl__where *where,
-                         const char *format, ...) PAWL_PRINTF(3, 4);
+/* The message is the path of the field, or of its member `sub` unless that is NULL, and the rule.
+ */
+bool pawl__reader_refuse(struct pawl__reader *reader, enum pawl__fault_kind kind,
+                         enum pawl__envelope_field field, const char *sub, const char *format, ...)
+    PAWL_PRINTF(5, 6);
 bool pawl__reader_nomem(struct pawl__reader *reader);
-/* A string without NULs, in the arena. */
-bool pawl__reader_text(struct pawl__reader *reader, const struct pawl__where *where, uint32_t token,
-                       const char **out);
-/* An array of such strings, none of them empty. */
-bool pawl__reader_texts(struct pawl__reader *reader, const struct pawl__where *where,
-                        uint32_t token, const char *const **out, size_t *count);
-bool pawl__reader_int(struct pawl__reader *reader, const struct pawl__where *where, uint32_t token,
-                      int64_t min, int64_t max, int64_t *out);
-bool pawl__reader_type(struct pawl__reader *reader, const struct pawl__where *where, uint32_t token,
-                       enum pawl__json_type type, const char *type_text);
+/* The members that this shape's reader refused. */
+bool pawl__reader_fail(struct pawl__reader *reader, enum pawl_err err);
 
-/* A member's name, unescaped; at is NULL: no memory. */
-struct pawl_span pawl__reader_name(struct pawl__reader *reader, uint32_t name);
+/* Of two names for one thing, the given one; if both are, `first` unless only `second` is in
+ * "options". NONE: neither is given. */
+enum pawl__envelope_field pawl__reader_choose(const struct pawl__reader *reader,
+                                              enum pawl__envelope_field first,
+                                              enum pawl__envelope_field second);
 
-/* A member without effect: `parent` is the path of the object that has it ("", "options.",
- * "retry."), `offer` names what it could have meant; NULL: it is known, but not here. Warns, or
- * refuses where the rules are strict. Extensions pass. */
-typedef void pawl__offer_fn(struct pawl__nearest *nearest);
-bool pawl__reader_unknown(struct pawl__reader *reader, const char *parent, struct pawl_span name,
-                          pawl__offer_fn *offer);
-
-/* ---- a field: the value that was given for it ---- */
-
-bool pawl__reader_refuse_field(struct pawl__reader *reader, enum pawl__field field,
-                               const char *format, ...) PAWL_PRINTF(3, 4);
-bool pawl__reader_of_type(struct pawl__reader *reader, enum pawl__field field,
-                          enum pawl__json_type type, const char *type_text);
-bool pawl__reader_string(struct pawl__reader *reader, enum pawl__field field, const char **out);
-bool pawl__reader_whole(struct pawl__reader *reader, enum pawl__field field, int64_t min,
-                        int64_t max, int64_t *out);
-/* Seconds, as ms. */
-bool pawl__reader_seconds(struct pawl__reader *reader, enum pawl__field field, int64_t min,
-                          int64_t *out_ms);
-/* Of two spellings of one thing that one which counts; NONE: neither is there. */
-enum pawl__field pawl__reader_choose(const struct pawl__reader *reader, enum pawl__field first,
-                                     enum pawl__field second);
-
-/* ---- what comes back as it was written ---- */
-
-void pawl__reader_keep(struct pawl__reader *reader, enum pawl__field field);
-void pawl__reader_keep_as(struct pawl__reader *reader, enum pawl__field field,
+/* Puts a member into the job's extra members. */
+void pawl__reader_keep(struct pawl__reader *reader, enum pawl__envelope_field field);
+void pawl__reader_keep_as(struct pawl__reader *reader, enum pawl__envelope_field field,
                           struct pawl_span value);
-/* Unless printing the number gives the same bytes. */
-void pawl__reader_keep_unless_plain(struct pawl__reader *reader, enum pawl__field field,
+/* Unless the number, printed, is the same text. */
+void pawl__reader_keep_unless_plain(struct pawl__reader *reader, enum pawl__envelope_field field,
                                     int64_t value);
-/* `name` in its quotes. */
-void pawl__reader_keep_span(struct pawl__reader *reader, struct pawl_span name,
-                            struct pawl_span value);
 
-/* ---- the parts of an envelope; into reader->out ---- */
+/* ---- what several members mean together ---- */
 
-bool pawl__envelope_read_meta(struct pawl__reader *reader);
-bool pawl__envelope_read_times(struct pawl__reader *reader);
-/* Policies, if they were given. */
-bool pawl__policy_retry(struct pawl__reader *reader);
-bool pawl__policy_unique(struct pawl__reader *reader);
+bool pawl__envelope_finish_meta(struct pawl__reader *reader);
+bool pawl__envelope_finish_due(struct pawl__reader *reader);
+bool pawl__envelope_finish_expiry(struct pawl__reader *reader);
+bool pawl__envelope_finish_timeout(struct pawl__reader *reader);
+bool pawl__envelope_finish_lease(struct pawl__reader *reader);
+bool pawl__envelope_finish_policies(struct pawl__reader *reader);
+
+/* ---- functions of members ---- */
+
+/* An instant, or a duration from now, which is kept as an instant; a number of seconds; a duration
+ * in any spelling. */
+pawl__member_read_fn pawl__read_instant, pawl__read_seconds, pawl__read_delay;
+/* Before a number of attempts is read, or a policy. */
+pawl__member_read_fn pawl__note_attempts, pawl__note_policy;
 
 #endif

@@ -10,7 +10,7 @@
 static void every_name_of_the_list_is_found(void **state)
 {
     for (int field = PAWL__FIELD_NONE + 1; field < PAWL__FIELD_END; field++) {
-        const char *name = pawl__field_name((enum pawl__field)field);
+        const char *name = pawl__field_name((enum pawl__envelope_field)field);
         assert_int_equal(pawl__field_find(name, strlen(name)), field);
         assert_int_not_equal(pawl__field_find(name, strlen(name) - 1), field);
     }

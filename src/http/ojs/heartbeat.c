@@ -1,36 +1,48 @@
 /* Heartbeats: POST /ojs/v1/workers/heartbeat and /beat, GET /ojs/v1/workers/{id}/health.
  *
- * Four shapes are in use: active_jobs is a list of ids, or a count with the ids in active_job_ids,
- * or job_id is the only one, or there is none of these. A client without a worker_id is believed:
- * the jobs that it lists are extended for their holder. Runs that are known here and get the same
- * lease are extended by one posted call; everything else is looked up on the pool. So is a run that
- * does not fit what is known here, or that the store says is over: another server may have given
- * the job to somebody since, and a worker that is told that a job is not its own stops it. */
+ * Clients name their jobs in four ways: active_jobs is a list of ids, or a number with the ids in
+ * active_job_ids, or job_id names the only one, or all three are absent. A client without a
+ * worker_id is trusted: the jobs that it names are extended for their holder.
+ *
+ * If this server knows the leases of all of them, and they last equally long, one posted call
+ * extends them. Otherwise the pool reads the jobs. It also does so for a run that does not match
+ * what is known here, or that the store says is over: another server may have handed out the job
+ * since, and a worker stops a job that it is told it has lost. */
+#include "http/events/events.h"
 #include "http/local/local.h"
 #include "http/ojs/ojs.h"
-#include "http/ojs/envelope_out.h"
-#include "http/events/events.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { INFO_BYTES_MAX = 8192 };
-#define LEASE_MS INT64_C(1800000) /* of runs that nobody remembers more of */
+#define LEASE_MS INT64_C(1800000) /* of runs whose claim is not known here */
 
 /* A job that the worker says it runs. */
 struct listed {
     struct pawl_job_id id;
-    int64_t attempt;       /* 0: it did not say */
+    int64_t attempt;       /* 0: not given */
     int64_t run;           /* 0: not known here */
     int64_t lease_ms;      /* what it gets */
-    struct pawl_jobs read; /* what the store said of it */
+    struct pawl_jobs read; /* the job as the store has it */
     bool done;             /* the store was asked to extend `run` */
     bool extended;
 };
 
+/* What a worker says about itself, returned as it is. */
+struct info {
+    struct pawl_span started_at, queues;
+    struct pawl_span hostname, pid, concurrency, labels, version, handlers;
+    int64_t first_at_ms; /* stands in for started_at */
+};
+
 struct beat {
-    const char *worker; /* NULL: it did not say */
-    int64_t lease_ms;   /* asked for; 0: each job's own */
+    const char *worker;         /* NULL: not given */
+    const char *state;          /* likewise */
+    uint32_t jobs, ids, job_id; /* the values that name jobs; 0: not given */
+    int64_t active;
+    struct info info;
+    int64_t lease_ms; /* asked for; 0: each job's own */
     enum pawl__worker_state reply;
     struct listed *listed;
     size_t count;
@@ -38,11 +50,74 @@ struct beat {
     struct pawl_run *runs; /* of one extension */
     size_t *index;         /* which of `listed` they are */
     size_t run_count;
-    enum pawl_err err; /* of what was done on the pool */
+    enum pawl_err err; /* of the work on the pool */
     struct pawl_diag diag;
 };
 
-/* ---- what is told ---- */
+/* ---- the request ---- */
+
+#define FN(name)                                                                                   \
+    static enum pawl_err name(struct pawl__shape_reader *reader,                                   \
+                              const struct pawl__member *member, uint32_t token, void *base)
+
+FN(note)
+{
+    *(uint32_t *)((char *)base + member->offset) = token;
+    return PAWL_OK;
+}
+
+/* A list, or a number. */
+FN(read_active)
+{
+    static const struct pawl__member number =
+        PAWL__MEMBER("active_jobs", INT64, struct beat, active, .max = INT32_MAX);
+    if (reader->json.tokens[token].type == PAWL__JSON_ARRAY) {
+        return note(reader, member, token, base);
+    }
+    return pawl__shape_value(reader, &number, token, base);
+}
+
+FN(note_ids)
+{
+    if (reader->json.tokens[token].type == PAWL__JSON_ARRAY) {
+        return note(reader, member, token, base);
+    }
+    return pawl__shape_refuse(reader, member, "must be an array of ids");
+}
+
+/* A value that readers of the reply rely on: ignored unless it is of the type of `wire`. */
+FN(read_typed)
+{
+    enum pawl__json_type type = member->wire == PAWL__AS_ARRAY ? PAWL__JSON_ARRAY
+                                                               : PAWL__JSON_STRING;
+    if (reader->json.tokens[token].type == type) {
+        *(struct pawl_span *)((char *)base + member->offset) =
+            pawl__json_span(&reader->json, token);
+    }
+    return PAWL_OK;
+}
+
+#define S struct beat
+static const struct pawl__member request_members[] = {
+    PAWL__MEMBER("worker_id", TEXT, S, worker),
+    PAWL__MEMBER("state", TEXT, S, state),
+    PAWL__MEMBER("visibility_timeout_ms", INT64, S, lease_ms, .min = PAWL__VISIBILITY_MS_MIN,
+                 .max = PAWL__VISIBILITY_MS_MAX),
+    PAWL__MEMBER("active_jobs", OWN, S, jobs, .read = read_active),
+    PAWL__MEMBER("active_job_ids", OWN, S, ids, .read = note_ids, .wire = PAWL__AS_ARRAY),
+    PAWL__MEMBER("job_id", OWN, S, job_id, .read = note, .wire = PAWL__AS_TEXT),
+    PAWL__WHOLE("attempt", OWN, .wire = PAWL__AS_INT64), // with job_id
+    PAWL__MEMBER("started_at", OWN, S, info.started_at, .read = read_typed, .wire = PAWL__AS_TEXT),
+    PAWL__MEMBER("queues", OWN, S, info.queues, .read = read_typed, .wire = PAWL__AS_ARRAY),
+    PAWL__MEMBER("hostname", JSON, S, info.hostname),
+    PAWL__MEMBER("pid", JSON, S, info.pid),
+    PAWL__MEMBER("concurrency", JSON, S, info.concurrency),
+    PAWL__MEMBER("labels", JSON, S, info.labels),
+    PAWL__MEMBER("version", JSON, S, info.version),
+    PAWL__MEMBER("handlers", JSON, S, info.handlers),
+};
+const struct pawl__shape pawl__ojs_heartbeat_request_shape = PAWL__SHAPE(S, request_members);
+#undef S
 
 /* An id, or an object with an id and an attempt. */
 static bool read_listed(const struct pawl__json *json, uint32_t token, struct pawl__arena *arena,
@@ -59,7 +134,7 @@ static bool read_listed(const struct pawl__json *json, uint32_t token, struct pa
     return text && pawl_job_id_parse(text, &out->id) == PAWL_OK;
 }
 
-/* `count` of them, the first at `token`. */
+/* Adds `count` of them, the first at `token`. */
 static bool add_listed(struct pawl__request *request, const struct pawl__json *json, uint32_t token,
                        uint32_t count, struct beat *beat)
 {
@@ -72,80 +147,74 @@ static bool add_listed(struct pawl__request *request, const struct pawl__json *j
     beat->index = pawl__arena_calloc(&request->arena, count + 1, sizeof *beat->index);
     if (!beat->listed || !beat->runs || !beat->index) return pawl__reply_nomem(request);
     for (; count > 0; count--, token = json->tokens[token].next) {
-        // what is not an id is no job of ours
+        // A value that is not an id names no job of this store.
         if (read_listed(json, token, &request->arena, &beat->listed[beat->count])) beat->count++;
     }
     return true;
 }
 
-static bool read_jobs(struct pawl__request *request, const struct pawl__json *json,
-                      struct beat *beat, int64_t *active)
+static bool list_jobs(struct pawl__request *request, const struct pawl__json *json,
+                      struct beat *beat)
 {
-    uint32_t jobs = pawl__json_member(json, 0, "active_jobs");
-    uint32_t ids = pawl__json_member(json, 0, "active_job_ids");
-    uint32_t only = pawl__json_member(json, 0, "job_id");
-    *active = 0;
-    if (jobs && json->tokens[jobs].type == PAWL__JSON_ARRAY) {
-        ids = jobs;
-    } else if (jobs && !pawl__body_int(request, json, 0, "active_jobs", 0, INT32_MAX, active)) {
-        return false;
-    }
-    if (ids && json->tokens[ids].type == PAWL__JSON_NULL) ids = 0;
-    if (ids && json->tokens[ids].type != PAWL__JSON_ARRAY) {
-        return pawl__reply_invalid(request, "active_job_ids",
-                                   "active_job_ids must be an array of ids");
-    }
-    if (ids) {
-        uint32_t count = json->tokens[ids].count;
-        if (!add_listed(request, json, pawl__json_first(ids), count, beat)) return false;
-    } else if (only) {
-        if (!add_listed(request, json, only, 1, beat)) return false;
-        if (!pawl__body_int(request, json, 0, "attempt", 1, INT32_MAX, &beat->listed[0].attempt)) {
+    uint32_t array = beat->jobs ? beat->jobs : beat->ids;
+    if (array) {
+        uint32_t count = json->tokens[array].count;
+        if (!add_listed(request, json, pawl__json_first(array), count, beat)) return false;
+    } else if (beat->job_id) {
+        if (!add_listed(request, json, beat->job_id, 1, beat) ||
+            !pawl__body_int(request, json, 0, "attempt", 1, INT32_MAX, &beat->listed[0].attempt)) {
             return false;
         }
     }
-    if ((int64_t)beat->count > *active) *active = (int64_t)beat->count;
+    if ((int64_t)beat->count > beat->active) beat->active = (int64_t)beat->count;
     return true;
 }
 
-static bool read_state(struct pawl__request *request, const struct pawl__json *json,
-                       enum pawl__worker_state *out)
+/* Words of a worker's own ("active", "idle") mean that it is running. */
+static enum pawl__worker_state state_of(const struct beat *beat)
 {
-    const char *state = NULL;
-    if (!pawl__body_text(request, json, 0, "state", &state)) return false;
-    *out = state ? pawl__worker_state_of(state) : PAWL__WORKER_RUNNING;
-    // a worker's own idea of its state ("active", "idle") is as good as running
-    if (*out == PAWL__WORKER_STATE_END) *out = PAWL__WORKER_RUNNING;
-    return true;
+    enum pawl__worker_state state = beat->state ? pawl__worker_state_of(beat->state)
+                                                : PAWL__WORKER_RUNNING;
+    return state == PAWL__WORKER_STATE_END ? PAWL__WORKER_RUNNING : state;
 }
 
-/* What it tells of itself, kept as it stands; "started_at" first, see pawl__worker_print. Too much
- * is not kept. */
-static char *info_of(const struct pawl__json *json)
+/* ---- the worker ---- */
+
+#define S struct info
+static const struct pawl__member info_members[] = {
+    PAWL__MEMBER("started_at", JSON, S, started_at),
+    PAWL__MEMBER("started_at", INSTANT, S, first_at_ms),
+    PAWL__MEMBER("queues", ARRAY, S, queues, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("hostname", JSON, S, hostname),
+    PAWL__MEMBER("pid", JSON, S, pid),
+    PAWL__MEMBER("concurrency", JSON, S, concurrency),
+    PAWL__MEMBER("labels", JSON, S, labels),
+    PAWL__MEMBER("version", JSON, S, version),
+    PAWL__MEMBER("handlers", JSON, S, handlers),
+};
+/* Dashboards fail without started_at and queues. */
+static const struct pawl__shape info_shape = {
+    .members = info_members, .count = sizeof info_members / sizeof *info_members
+};
+#undef S
+
+static void print_info(struct pawl__buf *out, const struct info *info,
+                       const struct pawl__worker *worker)
 {
-    static const struct {
-        const char *name;
-        enum pawl__json_type type; /* NONE: any */
-        const char *otherwise;     /* when it is not given, or of another type */
-    } members[] = {
-        { "started_at", PAWL__JSON_STRING, NULL }, { "queues", PAWL__JSON_ARRAY, "[]" },
-        { "hostname", PAWL__JSON_NONE, NULL },     { "pid", PAWL__JSON_NONE, NULL },
-        { "concurrency", PAWL__JSON_NONE, NULL },  { "labels", PAWL__JSON_NONE, NULL },
-        { "version", PAWL__JSON_NONE, NULL },      { "handlers", PAWL__JSON_NONE, NULL },
-    };
-    struct pawl__buf info = { 0 };
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        uint32_t token = pawl__json_member(json, 0, members[i].name);
-        enum pawl__json_type type = members[i].type;
-        bool fits = token && (type == PAWL__JSON_NONE || json->tokens[token].type == type);
-        if (!fits && !members[i].otherwise) continue;
-        struct pawl_span value = pawl__json_span(json, token);
-        pawl__buf_printf(&info, ",\"%s\":", members[i].name);
-        if (fits) pawl__buf_add(&info, value.at, value.len);
-        if (!fits) pawl__buf_add_text(&info, members[i].otherwise);
-    }
-    if (info.failed || info.len > INFO_BYTES_MAX) pawl__buf_release(&info);
-    return info.at;
+    struct info shown = *info;
+    bool any = true;
+    shown.first_at_ms = shown.started_at.len ? 0 : worker->first_at_ms;
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = out }, &info_shape, &shown,
+                              &any);
+}
+
+/* As members of the worker; NULL: too much to keep, or no memory. */
+static char *info_text(const struct info *info, const struct pawl__worker *worker)
+{
+    struct pawl__buf text = { 0 };
+    print_info(&text, info, worker);
+    if (text.failed || text.len > INFO_BYTES_MAX) pawl__buf_release(&text);
+    return text.at;
 }
 
 static void note_worker(struct pawl__server *server, const struct pawl__worker *worker,
@@ -155,17 +224,14 @@ static void note_worker(struct pawl__server *server, const struct pawl__worker *
     pawl__events_note(server, &note);
 }
 
-/* Remember the worker, and decide what it should be told. False: no memory, answered. */
-static bool hear(struct pawl__request *request, struct beat *beat, enum pawl__worker_state state,
-                 int64_t active, char *taken_info)
+/* Remembers the worker, and decides what it is told. False: no memory, answered. */
+static bool hear(struct pawl__request *request, struct beat *beat)
 {
     struct pawl__server *server = request->server;
     struct pawl__worker *worker = pawl__workers_heard(server, beat->worker, request->now_ms);
-    if (!worker) {
-        free(taken_info);
-        return pawl__reply_nomem(request);
-    }
-    pawl__worker_set_info(worker, taken_info);
+    enum pawl__worker_state state = state_of(beat);
+    if (!worker) return pawl__reply_nomem(request);
+    pawl__worker_set_info(worker, info_text(&beat->info, worker));
     if (!worker->beats) note_worker(server, worker, PAWL__EVENT_WORKER_STARTED);
     if (worker->state != state && state != PAWL__WORKER_RUNNING) {
         note_worker(server, worker,
@@ -175,7 +241,7 @@ static bool hear(struct pawl__request *request, struct beat *beat, enum pawl__wo
     note_worker(server, worker, PAWL__EVENT_WORKER_HEARTBEAT);
     worker->beats = true;
     worker->state = state;
-    worker->active = active;
+    worker->active = beat->active;
     beat->reply = worker->directive;
     return true;
 }
@@ -193,19 +259,7 @@ static void hear_of_holders(struct pawl__request *request, struct beat *beat)
     }
 }
 
-/* ---- answering ---- */
-
-static void add_ids(struct pawl__buf *out, const struct beat *beat, bool extended)
-{
-    const char *before = "";
-    for (size_t i = 0; i < beat->count; i++) {
-        char id[PAWL_JOB_ID_TEXT_BYTES];
-        if (beat->listed[i].extended != extended) continue;
-        pawl_job_id_text(beat->listed[i].id, id);
-        pawl__buf_printf(out, "%s\"%s\"", before, id);
-        before = ",";
-    }
-}
+/* ---- the reply ---- */
 
 static void note_extended(struct pawl__request *request, const struct beat *beat)
 {
@@ -213,13 +267,14 @@ static void note_extended(struct pawl__request *request, const struct beat *beat
     for (size_t i = 0; i < beat->count; i++) {
         const struct listed *listed = &beat->listed[i];
         if (!listed->extended) continue;
+        const struct pawl__member members[] = {
+            PAWL__SOME_INSTANT("visible_until", beat->now_ms + listed->lease_ms),
+            PAWL__SOME_TEXT("worker_id", beat->worker),
+        };
+        const struct pawl__shape shape = { .members = members, .count = 2 };
+        bool any = false;
         pawl__buf_clear(&data);
-        pawl__out(&data, "\"visible_until\":");
-        pawl__out_instant(&data, beat->now_ms + listed->lease_ms);
-        if (beat->worker) {
-            pawl__out(&data, ",\"worker_id\":");
-            pawl__buf_add_json(&data, beat->worker, strlen(beat->worker));
-        }
+        pawl__shape_print_members(&(struct pawl__shape_writer){ .out = &data }, &shape, "", &any);
         struct pawl__note note = { .kind = PAWL__EVENT_HEARTBEAT,
                                    .job = &listed->id,
                                    .data = { data.at, data.len } };
@@ -228,23 +283,52 @@ static void note_extended(struct pawl__request *request, const struct beat *beat
     pawl__buf_release(&data);
 }
 
-/* Jobs that are listed but were not extended are no longer the worker's: cancelled, taken away or
- * ended. It should stop them. */
+struct reply {
+    const char *state;
+    const struct pawl_job_id *extended, *lost;
+    size_t extended_count, lost_count;
+    int64_t server_time_ms;
+    bool acknowledged;
+};
+
+#define S struct reply
+static const struct pawl__member reply_members[] = {
+    PAWL__MEMBER("state", NAME, S, state, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("directive", NAME, S, state, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("jobs_extended", IDS, S, extended, PAWL__COUNTED(S, extended_count),
+                 .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("jobs_lost", IDS, S, lost, PAWL__COUNTED(S, lost_count), .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("server_time", INSTANT, S, server_time_ms, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("acknowledged", BOOL, S, acknowledged, .flags = PAWL__ALWAYS),
+};
+const struct pawl__shape pawl__ojs_heartbeat_reply_shape = PAWL__SHAPE(S, reply_members);
+#undef S
+
+/* Jobs that were named but not extended are lost to the worker: cancelled, ended or handed to
+ * another. It should stop them. */
 static void reply_beat(struct pawl__request *request)
 {
     const struct beat *beat = request->state;
-    struct pawl__buf *out = &request->reply;
+    struct pawl_job_id *ids = pawl__arena_alloc(&request->arena, (beat->count + 1) * sizeof *ids);
+    struct reply reply = { .state = pawl__worker_state_name(beat->reply),
+                           .extended = ids,
+                           .server_time_ms = beat->now_ms,
+                           .acknowledged = true };
+    if (!ids) {
+        pawl__reply_nomem(request);
+        return;
+    }
     note_extended(request, beat);
-    const char *state = pawl__worker_state_name(beat->reply);
-    pawl__buf_printf(out, "{\"state\":\"%s\",\"directive\":\"%s\",\"jobs_extended\":[", state,
-                     state);
-    add_ids(out, beat, true);
-    pawl__out(out, "],\"jobs_lost\":[");
-    add_ids(out, beat, false);
-    pawl__out(out, "],\"server_time\":");
-    pawl__out_instant(out, beat->now_ms);
-    pawl__out(out, ",\"acknowledged\":true}");
-    pawl__reply(request, 200);
+    for (size_t i = 0; i < beat->count; i++) { // those extended from the front, the lost behind
+        if (beat->listed[i].extended) ids[reply.extended_count++] = beat->listed[i].id;
+    }
+    reply.lost = ids + reply.extended_count;
+    for (size_t i = 0; i < beat->count; i++) {
+        if (!beat->listed[i].extended) {
+            ids[reply.extended_count + reply.lost_count++] = beat->listed[i].id;
+        }
+    }
+    pawl__reply_shape(request, 200, &pawl__ojs_heartbeat_reply_shape, &reply);
 }
 
 static void remember(struct pawl__server *server, const struct beat *beat, size_t i)
@@ -263,7 +347,7 @@ static struct pawl_extension extension_of(const struct beat *beat)
                                     .timed = true };
 }
 
-/* ---- on the pool: jobs that this server does not know ---- */
+/* ---- on the pool: leases that are not known here ---- */
 
 static bool is_theirs(const struct beat *beat, const struct listed *listed,
                       const struct pawl_job *job)
@@ -274,8 +358,8 @@ static bool is_theirs(const struct beat *beat, const struct listed *listed,
            strcmp(job->worker, beat->worker) == 0;
 }
 
-/* Sets its run, unless it is not theirs. What could not be read counts as nothing at all: nobody
- * should stop a job because of it. */
+/* Sets the run if it is the client's. If the job cannot be read the request fails: a worker must
+ * not stop a job for that. */
 static void look_up(struct pawl__request *request, struct beat *beat, struct listed *listed)
 {
     enum pawl_err err = pawl_get(request->server->pawl, listed->id, &listed->read, &beat->diag);
@@ -287,7 +371,7 @@ static void look_up(struct pawl__request *request, struct beat *beat, struct lis
     listed->lease_ms = beat->lease_ms ? beat->lease_ms : job->lease_ms ? job->lease_ms : LEASE_MS;
 }
 
-/* Extend those that get the same lease as the first that is left. */
+/* Collects the runs that get the same lease as the first that is left. */
 static size_t take_alike(struct beat *beat)
 {
     int64_t lease_ms = 0;
@@ -303,7 +387,7 @@ static size_t take_alike(struct beat *beat)
     return beat->run_count;
 }
 
-/* From now on they are known here. */
+/* Back on the loop: from now on the leases are known here. */
 static void extended_on_pool(struct pawl__request *request)
 {
     struct beat *beat = request->state;
@@ -338,14 +422,14 @@ static void extend_on_pool(struct pawl__request *request)
             listed->done = true;
             listed->extended = results[i] == PAWL_OK;
             if (listed->extended || listed->read.count) continue;
-            look_up(request, beat, listed); // what is known here may be old
+            look_up(request, beat, listed); // what is known here may be out of date
             listed->done = false;
         }
     }
     pawl__request_to_loop(request, extended_on_pool);
 }
 
-/* ---- on the loop: the usual way ---- */
+/* ---- on the loop: known leases ---- */
 
 static void on_extended(struct pawl__request *request, struct pawl_answer *answer)
 {
@@ -395,7 +479,7 @@ static bool fits(const struct pawl__lease *lease, const struct beat *beat,
            (!listed->attempt || listed->attempt == lease->attempt);
 }
 
-/* What is known here of the listed jobs. False: something is not, or the leases differ. */
+/* Finds the leases of the jobs. False: some are not known here, or they differ in length. */
 static bool find_leases(struct pawl__request *request, struct beat *beat)
 {
     bool known = true;
@@ -419,23 +503,18 @@ static bool find_leases(struct pawl__request *request, struct beat *beat)
 void pawl__on_heartbeat(struct pawl__request *request)
 {
     struct pawl__json json;
-    enum pawl__worker_state state;
-    int64_t active;
     struct beat *beat = pawl__request_state(request, sizeof *beat);
     if (!beat) return;
     beat->now_ms = request->now_ms;
     if (!pawl__request_json(request, false, &json) ||
-        !pawl__body_text(request, &json, 0, "worker_id", &beat->worker) ||
+        !pawl__object_read(request, &json, 0, &pawl__ojs_heartbeat_request_shape, NULL, beat) ||
         (beat->worker && !pawl__worker_id_ok(request, beat->worker)) ||
-        !read_state(request, &json, &state) ||
-        !pawl__body_int(request, &json, 0, "visibility_timeout_ms", PAWL__VISIBILITY_MS_MIN,
-                        PAWL__VISIBILITY_MS_MAX, &beat->lease_ms) ||
-        !read_jobs(request, &json, beat, &active)) {
+        !list_jobs(request, &json, beat)) {
         return;
     }
     if (!beat->worker) {
         hear_of_holders(request, beat);
-    } else if (!hear(request, beat, state, active, info_of(&json))) {
+    } else if (!hear(request, beat)) {
         return;
     }
     if (!find_leases(request, beat)) {
@@ -447,39 +526,51 @@ void pawl__on_heartbeat(struct pawl__request *request)
     }
 }
 
-/* ---- how is it? ---- */
+/* ---- a worker's health ---- */
 
-static void add_text(struct pawl__buf *out, const char *name, const char *text)
-{
-    pawl__buf_printf(out, ",\"%s\":", name);
-    pawl__buf_add_json(out, text, strlen(text));
-}
+struct health {
+    const char *id, *state, *directive;
+    int64_t active, first_at_ms, heard_at_ms;
+};
 
-static void add_instant(struct pawl__buf *out, const char *name, int64_t at_ms)
-{
-    if (!at_ms) return;
-    pawl__buf_printf(out, ",\"%s\":", name);
-    pawl__out_instant(out, at_ms);
-}
+#define S struct health
+static const struct pawl__member health_members[] = {
+    PAWL__MEMBER("id", NAME, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("worker_id", NAME, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("state", NAME, S, state, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("directive", NAME, S, directive, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("active_jobs", INT64, S, active, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("first_seen_at", INSTANT, S, first_at_ms),
+    PAWL__MEMBER("last_heartbeat_at", INSTANT, S, heard_at_ms),
+    PAWL__MEMBER("last_heartbeat", INSTANT, S, heard_at_ms), // for the CLI of OJS
+    PAWL__WHOLE("", PART, .shape = &info_shape),
+};
+const struct pawl__shape pawl__ojs_worker_health_reply_shape = PAWL__SHAPE(S, health_members);
+#undef S
 
 void pawl__worker_print(struct pawl__buf *out, const struct pawl__worker *worker)
 {
-    pawl__out(out, "{\"id\":");
-    pawl__buf_add_json(out, worker->id, strlen(worker->id));
-    add_text(out, "worker_id", worker->id);
-    add_text(out, "state", worker->dead ? "stale" : pawl__worker_state_name(worker->state));
-    add_text(out, "directive", pawl__worker_state_name(worker->directive));
-    pawl__buf_printf(out, ",\"active_jobs\":%lld", (long long)worker->active);
-    add_instant(out, "first_seen_at", worker->first_at_ms);
-    add_instant(out, "last_heartbeat_at", worker->heard_at_ms);
-    add_instant(out, "last_heartbeat", worker->heard_at_ms); // for the ojs CLI
-    static const char start[] =
-        ",\"started_at\":"; // dashboards fail without it, and without queues
-    if (!worker->info || strncmp(worker->info, start, sizeof start - 1) != 0) {
-        add_instant(out, "started_at", worker->first_at_ms);
+    static const struct info none;
+    static const struct pawl__shape head = {
+        .members = health_members, .count = sizeof health_members / sizeof *health_members - 1
+    };
+    const struct health health = {
+        .id = worker->id,
+        .state = worker->dead ? "stale" : pawl__worker_state_name(worker->state),
+        .directive = pawl__worker_state_name(worker->directive),
+        .active = worker->active,
+        .first_at_ms = worker->first_at_ms,
+        .heard_at_ms = worker->heard_at_ms,
+    };
+    bool any = false;
+    pawl__buf_add(out, "{", 1);
+    pawl__shape_print_members(&(struct pawl__shape_writer){ .out = out }, &head, &health, &any);
+    if (worker->info) {
+        pawl__buf_add_text(out, worker->info);
+    } else {
+        print_info(out, &none, worker);
     }
-    pawl__buf_add_text(out, worker->info ? worker->info : ",\"queues\":[]");
-    pawl__out(out, "}");
+    pawl__buf_add(out, "}", 1);
 }
 
 void pawl__on_worker_health(struct pawl__request *request)

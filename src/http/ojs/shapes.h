@@ -14,6 +14,7 @@
 #define PAWL__OJS_REQUESTS(X)                                                                      \
     X(ack, ack)                                                                                    \
     X(nack, nack)                                                                                  \
+    X(heartbeat, heartbeat)                                                                        \
     X(progress_put, progress)                                                                      \
     X(checkpoint_save, checkpoint)                                                                 \
     X(bulk_submit, bulk_submit)                                                                    \
@@ -31,6 +32,8 @@
 #define PAWL__OJS_REPLIES(X)                                                                       \
     X(ack, 200, ack)                                                                               \
     X(nack, 200, nack)                                                                             \
+    X(heartbeat, 200, heartbeat)                                                                   \
+    X(worker_health, 200, worker_health)                                                           \
     X(progress_put, 200, progress)                                                                 \
     X(progress_get, 200, progress)                                                                 \
     X(checkpoint_save, 200, checkpoint)                                                            \
@@ -62,6 +65,13 @@ PAWL__OJS_REPLIES(X)
 
 /* ---- jobs ---- */
 
+/* A job in a reply, its failures, and a job that is submitted. */
+extern const struct pawl__shape pawl__ojs_job_shape, pawl__ojs_failure_shape,
+    pawl__ojs_job_request_shape;
+
+/* Names of queues. */
+extern const struct pawl__pattern pawl__ojs_queue_pattern;
+
 /* States by their names in OJS, for printing: several states have the same name. */
 extern const struct pawl__words pawl__ojs_state_words;
 
@@ -71,7 +81,8 @@ struct pawl__shown {
     const struct pawl__envelope_more *more;
 };
 #define PAWL__SHOWN(text, S, member)                                                               \
-    PAWL__MEMBER(text, OWN, S, member, .print = pawl__shown_print, .wire = PAWL__AS_ONE)
+    PAWL__MEMBER(text, OWN, S, member, .print = pawl__shown_print, .wire = PAWL__AS_ONE,           \
+                 .shape = &pawl__ojs_job_shape)
 pawl__member_print_fn pawl__shown_print;
 
 /* A list as a member of a reply, whose elements are printed by a function, with commas between
@@ -89,6 +100,6 @@ pawl__member_print_fn pawl__printed_print;
 /* The jobs of a batch, which are read by pawl__jobs_array and pawl__envelope_read. */
 #define PAWL__JOBS_MEMBER                                                                          \
     PAWL__WHOLE("jobs", OWN, .flags = PAWL__REQUIRED, .wire = PAWL__AS_MANY, .min = 1,             \
-                .max = PAWL_BATCH_MAX)
+                .max = PAWL_BATCH_MAX, .shape = &pawl__ojs_job_request_shape)
 
 #endif
