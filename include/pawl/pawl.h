@@ -13,6 +13,7 @@
 
 #include <pawl/clock.h>
 #include <pawl/error.h>
+#include <pawl/flow.h>
 #include <pawl/job.h>
 #include <pawl/post.h>
 #include <pawl/remote.h>

@@ -6,6 +6,7 @@
 #include "api/spec.h"
 
 struct pawl__batch {
+    int32_t ties;                     /* in: of the jobs; 0: none */
     const struct pawl__new_job *jobs; /* in the intake's arena */
     size_t bad;                       /* the spec that failed; the count if none in particular */
 };

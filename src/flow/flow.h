@@ -3,5 +3,7 @@
 #define PAWL_FLOW_H
 
 #include "flow/expr.h"
+#include "flow/judge.h"
+#include "flow/plan.h"
 
 #endif

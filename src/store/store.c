@@ -337,6 +337,13 @@ enum pawl_err pawl__store_schemas(struct pawl__store *store,
     return store->table->schemas(store->backend, filter, arena, out, diag);
 }
 
+enum pawl_err pawl__store_flows(struct pawl__store *store, const struct pawl__flow_ask *ask,
+                                struct pawl__arena *arena, struct pawl__flow_rows *out,
+                                struct pawl_diag *diag)
+{
+    return store->table->flows(store->backend, ask, arena, out, diag);
+}
+
 enum pawl_err pawl__store_configs(struct pawl__store *store, const char *queue,
                                   struct pawl__arena *arena, struct pawl_queue_configs *out,
                                   struct pawl_diag *diag)

@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "lifecycle/lifecycle.h"
+#include "store/flows.h"
 
 #include <pawl/pawl.h>
 
@@ -146,8 +147,9 @@ struct pawl__op {
     union {
         struct { /* all or nothing. DUPLICATE, EXISTS: `failed_index` tells which */
             const struct pawl__new_job *jobs;
-            size_t count;
-            struct pawl_submitted *out; /* room for count; set on success */
+            size_t count;                      /* may be 0 with a flow */
+            const struct pawl__new_flow *flow; /* of which they are nodes; NULL: of none */
+            struct pawl_submitted *out;        /* room for count; set on success */
             size_t failed_index;
             struct pawl_submitted holder; /* out, on DUPLICATE: who has the key; zeros: a job
                                              of the same batch, which did not happen */
@@ -444,6 +446,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_configs(struct pawl__store *store, con
                                                   struct pawl__arena *arena,
                                                   struct pawl_queue_configs *out,
                                                   struct pawl_diag *diag);
+/* See PAWL__FLOW_ASKS. */
+PAWL_MUST_CHECK enum pawl_err
+pawl__store_flows(struct pawl__store *store, const struct pawl__flow_ask *ask,
+                  struct pawl__arena *arena, struct pawl__flow_rows *out, struct pawl_diag *diag);
 /* See pawl_backup, pawl_check, pawl_schema_get. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                                  pawl_progress_fn *progress, void *ctx,

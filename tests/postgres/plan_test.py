@@ -28,6 +28,12 @@ LOCK_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 3)
 TOKEN_LISTS = ", ".join(["text[]"] * 3 + ["bytea[]"] + ["bigint[]"] * 4)
 SCHEMA_LISTS = ", ".join(["text[]"] * 5 + ["bigint[]", "text[]"])
 REQUEST_LISTS = "text[], text[], bigint[]"
+FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]"])
+FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 8)
+FLOW_NODE_LISTS = ", ".join(["uuid[]", "bigint[]", "uuid[]", "text[]"] + ["bigint[]"] * 17
+                            + ["text[]"] * 2)
+FLOW_MEMBER_LISTS = "uuid[], uuid[], bigint[]"
+FLOW_EDGE_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 2)
 # Of a job, without created_at_ms.
 FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 9
                        + ["bigint[]"])
@@ -122,6 +128,16 @@ PLANS = {
     "set_node_drop": (NODE_LISTS, "pawl_node_pkey"),
     "set_token_put": (TOKEN_LISTS, "pawl_token_pkey"),
     "set_setting_put": ("text[], text[]", "pawl_setting_pkey"),
+    "flow_load": ("uuid[]", "pawl_flow_pkey"),
+    "flow_group_load": ("uuid[], bigint[]", "pawl_flow_group_pkey"),
+    "flow_node_load": ("uuid[], bigint[]", "pawl_flow_node_pkey"),
+    "flow_member_load": ("uuid[]", "pawl_flow_member_pkey"),
+    "flow_edge_load": ("uuid[], bigint[]", "pawl_flow_edge_pkey"),
+    "set_flow_put": (FLOW_LISTS, "pawl_flow_pkey"),
+    "set_flow_group_put": (FLOW_GROUP_LISTS, "pawl_flow_group_pkey"),
+    "set_flow_node_put": (FLOW_NODE_LISTS, "pawl_flow_node_pkey"),
+    "set_flow_member_put": (FLOW_MEMBER_LISTS, "pawl_flow_member_pkey"),
+    "set_flow_edge_put": (FLOW_EDGE_LISTS, "pawl_flow_edge_pkey"),
     # these read nothing but their parameters
     "ready_put": ("uuid[], bigint[], bigint[], bigint[], bigint[], uuid[]", "Insert on pawl_ready"),
     "lease_put": ("uuid[], bigint[], text[], bigint[], bigint[]", "Insert on pawl_lease"),
@@ -148,6 +164,11 @@ PLANS = {
     "set_node_new": (NODE_LISTS, "Insert on pawl_node"),
     "set_lock_new": (LOCK_LISTS, "Insert on pawl_lock"),
     "set_token_new": (TOKEN_LISTS, "Insert on pawl_token"),
+    "set_flow_new": (FLOW_LISTS, "Insert on pawl_flow"),
+    "set_flow_group_new": (FLOW_GROUP_LISTS, "Insert on pawl_flow_group"),
+    "set_flow_node_new": (FLOW_NODE_LISTS, "Insert on pawl_flow_node"),
+    "set_flow_member_new": (FLOW_MEMBER_LISTS, "Insert on pawl_flow_member"),
+    "set_flow_edge_new": (FLOW_EDGE_LISTS, "Insert on pawl_flow_edge"),
     "count_add": ("bigint[], bigint[], bigint[]", "Insert on pawl_count_delta"),
 }
 
@@ -168,7 +189,8 @@ EXCEPTIONS = {
         count_archive""",
     "is a reader's, who plans as usual: by the statistics of the moment": """
         get_many story_failures story_log story_audit story_progress story_checkpoint
-        setting_get""",
+        setting_get flow_one flow_one_counts flow_list flow_list_counts flow_nodes flow_edges
+        flow_groups flow_own flow_parents""",
     "looks at everything: that is its task": """
         check_places check_orphans check_facts check_counts stats_bytes""",
     "is the schema's own": """
@@ -179,7 +201,7 @@ MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"peek", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
                  "unsettled_list", "unsettled_next"}
-SORT_A_FEW = {"claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
+SORT_A_FEW = {"flow_load", "claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
               "set_progress", "set_checkpoint_put"}
 
 FILL = """

@@ -1,7 +1,10 @@
 /* What operators do to jobs and queues: each action leaves an audit entry. */
 #include "store/core/control.h"
+#include "store/core/flow.h"
 #include "store/core/keys.h"
 #include "store/core/refuse.h"
+
+#include "base/diag.h"
 
 #include <assert.h>
 
@@ -153,9 +156,11 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     if (control == PAWL_CONTROL_PAUSE && from == PAWL_STATE_PAUSED) return PAWL_OK;
     const char *verb = pawl__control_verb(control);
     if (!allows(row, control)) return pawl__fail_state(diag, row->id, from, verb);
+    enum pawl_err err = pawl__flow_allows(row, control, diag);
+    if (err) return err;
     prepare(set, row, control);
     if (pawl__set_lacks(set)) return PAWL_OK; // until it is read
-    enum pawl_err err = control == PAWL_CONTROL_RETRY ? ask_back(set, row, diag) : PAWL_OK;
+    err = control == PAWL_CONTROL_RETRY ? ask_back(set, row, diag) : PAWL_OK;
     if (err) return err;
     err = carry_out(set, row, control, by);
     if (err) return err;
@@ -229,6 +234,15 @@ static void audit_deletion(struct pawl__set *set, struct pawl_job_id id, const s
                                          .reason = by->reason });
 }
 
+static enum pawl_err refuse_kept(struct pawl_diag *diag, struct pawl_job_id id)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(id, text);
+    return pawl__fail(diag, PAWL_ERR_STATE,
+                      "job \"%s\" is a node of a flow that has not ended: it cannot be deleted",
+                      text);
+}
+
 void pawl__want_delete(struct pawl__set *set, const struct pawl__op *op)
 {
     struct pawl__row *row = pawl__set_want(set, op->remove.id, need_of(PAWL_CONTROL_NONE));
@@ -243,6 +257,9 @@ enum pawl_err pawl__rule_delete(struct pawl__set *set, struct pawl__op *op)
     if (!pawl_state_is_terminal(row->state)) {
         return pawl__fail_state(op->diag, row->id, row->state, "delete");
     }
+    bool kept = pawl__flow_keeps(set, row);
+    if (pawl__set_lacks(set)) return PAWL_OK; // until it is read
+    if (kept) return refuse_kept(op->diag, row->id);
     pawl__row_delete(set, row);
     audit_deletion(set, row->id, &op->remove.by);
     return PAWL_OK;
@@ -250,20 +267,22 @@ enum pawl_err pawl__rule_delete(struct pawl__set *set, struct pawl__op *op)
 
 /* ---- many jobs ---- */
 
-static bool bulk_allows(const struct pawl__row *row, const struct pawl__op *op)
+static bool bulk_allows(struct pawl__set *set, const struct pawl__row *row,
+                        const struct pawl__op *op)
 {
     uint32_t states = op->bulk.filter->states;
     if (row->found == PAWL__FOUND_ABSENT) return false;
     if (states && !(states & PAWL_STATE_BIT(row->state))) return false;
     bool deletes = op->bulk.control == PAWL_CONTROL_NONE;
-    return deletes ? pawl_state_is_terminal(row->state) : allows(row, op->bulk.control);
+    if (deletes) return pawl_state_is_terminal(row->state) && !pawl__flow_keeps(set, row);
+    return allows(row, op->bulk.control) && !pawl__flow_allows(row, op->bulk.control, NULL);
 }
 
 /* A job that moved meanwhile, or was paused already, does not count. DUPLICATE fails all of it. */
 static enum pawl_err bulk_one(struct pawl__set *set, struct pawl__op *op, struct pawl__row *row)
 {
     enum pawl_err err = PAWL_OK;
-    if (!bulk_allows(row, op)) return PAWL_OK;
+    if (!bulk_allows(set, row, op)) return PAWL_OK;
     if (op->bulk.control == PAWL_CONTROL_NONE) {
         pawl__row_delete(set, row);
         audit_deletion(set, row->id, &op->bulk.by);
@@ -279,7 +298,7 @@ enum pawl_err pawl__rule_bulk(struct pawl__set *set, struct pawl__op *op)
     op->bulk.moved = 0;
     for (size_t i = 0; i < set->scanned_count; i++) {
         const struct pawl__row *row = set->scanned[i];
-        if (bulk_allows(row, op)) prepare(set, row, op->bulk.control);
+        if (bulk_allows(set, row, op)) prepare(set, row, op->bulk.control);
     }
     if (pawl__set_lacks(set)) return PAWL_OK;
     enum pawl_err err = PAWL_OK;

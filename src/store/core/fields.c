@@ -108,6 +108,21 @@ static const struct pawl__field pawl__queue_row_fields[] = { PAWL__QUEUE_FIELDS(
 #define OF struct pawl__gone
 static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
 #undef OF
+#define OF struct pawl__flow
+static const struct pawl__field pawl__flow_fields[] = { PAWL__FLOW_FIELDS(X) };
+#undef OF
+#define OF struct pawl__flow_group
+static const struct pawl__field pawl__flow_group_fields[] = { PAWL__FLOW_GROUP_FIELDS(X) };
+#undef OF
+#define OF struct pawl__flow_node
+static const struct pawl__field pawl__flow_node_fields[] = { PAWL__FLOW_NODE_FIELDS(X) };
+#undef OF
+#define OF struct pawl__flow_member
+static const struct pawl__field pawl__flow_member_fields[] = { PAWL__FLOW_MEMBER_FIELDS(X) };
+#undef OF
+#define OF struct pawl__flow_edge
+static const struct pawl__field pawl__flow_edge_fields[] = { PAWL__FLOW_EDGE_FIELDS(X) };
+#undef OF
 #undef X
 PAWL__SET_FIELDS_MORE
 

@@ -230,6 +230,72 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 #define PAWL__GONE_FIELDS(X)                                                                       \
     X(name,           name,           TEXT)                                                        \
     X(at_ms,          at_ms,          TIME)
+/* struct pawl__flow */
+#define PAWL__FLOW_FIELDS(X)                                                                       \
+    X(id,             id,             ID)                                                          \
+    X(name,           name,           TEXT)                                                        \
+    X(layout,         layout,         TEXT)                                                        \
+    X(meta,           meta,           JSON)                                                        \
+    X(created_at_ms,  created_at_ms,  TIME)                                                        \
+    X(deadline_at_ms, deadline_at_ms, AT)                                                          \
+    X(finished_at_ms, finished_at_ms, AT)                                                          \
+    X(state,          state,          I32)                                                         \
+    X(reopened,       reopened,       BITS)                                                        \
+    X(stops,          stops,          BITS)                                                        \
+    X(nodes,          nodes,          I32)                                                         \
+    X(reason,         reason,         TEXT)
+/* struct pawl__flow_group */
+#define PAWL__FLOW_GROUP_FIELDS(X)                                                                 \
+    X(flow,           flow,           ID)                                                          \
+    X(no,             no,             I32)                                                         \
+    X(open_ended,     open_ended,     BITS)                                                        \
+    X(tally.total,    total,          I64)                                                         \
+    X(tally.completed, completed,     I64)                                                         \
+    X(tally.skipped,  skipped,        I64)                                                         \
+    X(tally.failed,   failed,         I64)                                                         \
+    X(tally.cancelled, cancelled,     I64)                                                         \
+    X(tally.grave,    grave,          I64)
+/* struct pawl__flow_node */
+#define PAWL__FLOW_NODE_FIELDS(X)                                                                  \
+    X(flow,           flow,           ID)                                                          \
+    X(no,             no,             I32)                                                         \
+    X(id,             id,             ID)                                                          \
+    X(name,           name,           TEXT)                                                        \
+    X(kind,           kind,           I32)                                                         \
+    X(group,          scope,          BITS)        /* not bits, nor those below; 0 is NULL */      \
+    X(join,           join_rule,      BITS)                                                        \
+    X(n,              n,              BITS)                                                        \
+    X(parent,         parent_rule,    BITS)                                                        \
+    X(select,         choice,         BITS)                                                        \
+    X(traits,         traits,         BITS)                                                        \
+    X(delay_ms,       delay_ms,       MS)                                                          \
+    X(lives_ms,       lives_ms,       MS)                                                          \
+    X(state,          state,          I32)                                                         \
+    X(pending,        pending,        BITS)                                                        \
+    X(good,           good,           BITS)                                                        \
+    X(dead,           dead,           BITS)                                                        \
+    X(broken,         broken,         BITS)                                                        \
+    X(blame,          blame,          BITS)                                                        \
+    X(given_up,       given_up,       BITS)                                                        \
+    X(finished_at_ms, finished_at_ms, AT)                                                          \
+    X(reason,         reason,         TEXT)                                                        \
+    X(result,         result,         JSON)
+/* struct pawl__flow_member */
+#define PAWL__FLOW_MEMBER_FIELDS(X)                                                                \
+    X(id,             id,             ID)                                                          \
+    X(flow,           flow,           ID)                                                          \
+    X(no,             no,             I32)
+/* struct pawl__flow_edge */
+#define PAWL__FLOW_EDGE_FIELDS(X)                                                                  \
+    X(flow,           flow,           ID)                                                          \
+    X(parent,         parent,         I32)                                                         \
+    X(child,          child,          I32)                                                         \
+    X(on,             on_end,         I32)                                                         \
+    X(arm,            arm,            BITS)                                                        \
+    X(otherwise,      otherwise,      BITS)                                                        \
+    X(verdict,        verdict,        BITS)                                                        \
+    X(when,           cond,           TEXT)                                                        \
+    X(label,          label,          TEXT)
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
@@ -273,6 +339,16 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(REQUEST_NEW, pawl__request_key, PAWL__REQUEST_FIELDS, false)                                 \
     X(REQUEST_PUT, pawl__request_key, PAWL__REQUEST_FIELDS, false)                                 \
     X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */        \
+    X(FLOW_NEW, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                        \
+    X(FLOW_PUT, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                        \
+    X(FLOW_GROUP_NEW, pawl__flow_group, PAWL__FLOW_GROUP_FIELDS, false)                            \
+    X(FLOW_GROUP_PUT, pawl__flow_group, PAWL__FLOW_GROUP_FIELDS, false)                            \
+    X(FLOW_NODE_NEW, pawl__flow_node, PAWL__FLOW_NODE_FIELDS, false)                               \
+    X(FLOW_NODE_PUT, pawl__flow_node, PAWL__FLOW_NODE_FIELDS, false)                               \
+    X(FLOW_MEMBER_NEW, pawl__flow_member, PAWL__FLOW_MEMBER_FIELDS, false)                         \
+    X(FLOW_MEMBER_PUT, pawl__flow_member, PAWL__FLOW_MEMBER_FIELDS, false)                         \
+    X(FLOW_EDGE_NEW, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                               \
+    X(FLOW_EDGE_PUT, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                               \
     PAWL__SET_TABLES_MORE(X)
 
 /* What is kept with a job under its id, and is deleted with it; tags and keys are not: they are

@@ -138,6 +138,25 @@ struct pawl__record *pawl__set_record_loaded(struct pawl__set *set, enum pawl__r
     return record;
 }
 
+struct pawl__record *pawl__set_record_new(struct pawl__set *set, enum pawl__record_kind kind,
+                                          const void *row)
+{
+    struct pawl__records *records = find(&set->records, kind, row);
+    if (!records) {
+        records = add(set, kind, row);
+        if (!records) return NULL;
+        records->read = true;
+    }
+    assert(records->read && !records->held);
+    struct pawl__record *record = is_single(kind) ? records->first : append(set, records, row);
+    if (!record) return NULL;
+    assert(!record->there);
+    memcpy(&record->row, row, pawl__record_shapes[kind].of->bytes);
+    record->there = record->changed = true;
+    set->changes++;
+    return record;
+}
+
 void pawl__set_record_held(struct pawl__set *set, enum pawl__record_kind kind, const void *key)
 {
     struct pawl__records *records = find(&set->records, kind, key);

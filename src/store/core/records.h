@@ -6,9 +6,10 @@
  *
  * Kinds are read behind the jobs, those of one load in the order of PAWL__RECORDS. Several loads of
  * a transaction have no order among them, so a kind that settling reads must not wait for records
- * that another transaction has: they are `held`. A kind is added here, to PAWL__SET_TABLES and to
- * the .sql files of each store (the statement NAME_load); no store has code for it. Records stay
- * where they are until the set is cleared. */
+ * that another transaction has: they are `held`. (The rows of flows are waited for all the same: a
+ * batch reads those of all its ends in one load, and a deadlock that is left is done again.) A kind
+ * is added here, to PAWL__SET_TABLES and to the .sql files of each store (the statement NAME_load);
+ * no store has code for it. Records stay where they are until the set is cleared. */
 #ifndef PAWL_STORE_CORE_RECORDS_H
 #define PAWL_STORE_CORE_RECORDS_H
 
@@ -71,6 +72,15 @@ struct pawl__gone {
     X(CONFIG, config, pawl_queue_config, 1, 1, TABLE_CONFIG_NEW, TABLE_CONFIG_PUT,                 \
       TABLE_CONFIG_DROP)                                                                           \
     X(REQUEST, request, pawl__request_key, 1, 1, TABLE_REQUEST_NEW, TABLE_REQUEST_PUT, TABLES)     \
+    X(FLOW_MEMBER, flow_member, pawl__flow_member, 1, 1, TABLE_FLOW_MEMBER_NEW,                    \
+      TABLE_FLOW_MEMBER_PUT, TABLES)                                                               \
+    X(FLOW, flow, pawl__flow, 1, 1, TABLE_FLOW_NEW, TABLE_FLOW_PUT, TABLES)                        \
+    X(FLOW_GROUP, flow_group, pawl__flow_group, 2, 2, TABLE_FLOW_GROUP_NEW, TABLE_FLOW_GROUP_PUT,  \
+      TABLES)                                                                                      \
+    X(FLOW_EDGE, flow_edge, pawl__flow_edge, 2, 3, TABLE_FLOW_EDGE_NEW, TABLE_FLOW_EDGE_PUT,       \
+      TABLES)                                                                                      \
+    X(FLOW_NODE, flow_node, pawl__flow_node, 2, 2, TABLE_FLOW_NODE_NEW, TABLE_FLOW_NODE_PUT,       \
+      TABLES)                                                                                      \
     PAWL__RECORDS_MORE(X)
 
 /* clang-format on */
@@ -135,6 +145,10 @@ struct pawl__record *pawl__set_record_loaded(struct pawl__set *set, enum pawl__r
                                              const void *row);
 /* For load: another transaction has those of this key. */
 void pawl__set_record_held(struct pawl__set *set, enum pawl__record_kind kind, const void *key);
+/* One that is new, of a key of which the store has none; the first of its key says so. NULL: no
+ * memory, and the set has failed. */
+struct pawl__record *pawl__set_record_new(struct pawl__set *set, enum pawl__record_kind kind,
+                                          const void *row);
 /* Changed records go onto the lists of their tables. */
 void pawl__records_list(struct pawl__set *set);
 /* What was wanted is read; that which was not found is not there. */

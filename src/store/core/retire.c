@@ -1,4 +1,5 @@
 /* Jobs that have ended: to the archive, and out of it, a bounded number at a time. */
+#include "store/core/flow.h"
 #include "store/core/set.h"
 
 /* The locks that keep nodes from retiring jobs all at once. */
@@ -63,11 +64,17 @@ enum pawl_err pawl__rule_archive(struct pawl__set *set, struct pawl__op *op)
     return PAWL_OK;
 }
 
+/* Nodes of a flow stay until that has ended. */
 enum pawl_err pawl__rule_purge(struct pawl__set *set, struct pawl__op *op)
 {
     op->retire.moved = 0;
     for (size_t i = 0; i < set->scanned_count; i++) {
+        (void)pawl__flow_keeps(set, set->scanned[i]);
+    }
+    if (pawl__set_lacks(set)) return PAWL_OK; // until they are read
+    for (size_t i = 0; i < set->scanned_count; i++) {
         if (set->scanned[i]->found != PAWL__FOUND_ARCHIVED) continue;
+        if (pawl__flow_keeps(set, set->scanned[i])) continue;
         pawl__row_delete(set, set->scanned[i]);
         op->retire.moved++;
     }

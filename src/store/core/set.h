@@ -244,6 +244,9 @@ struct pawl__unsettled {
     int32_t not_retryable; /* 0 or 1 */
     const char *type, *code, *error_class, *message;
     struct pawl_span details;
+    /* FLOW: the node that it is about; zeros: that is to be looked up by `id`. Not stored. */
+    struct pawl_job_id flow;
+    int32_t node;
 };
 
 /* What operators say of a queue. */

@@ -19,9 +19,19 @@ static const struct {
 
 /* ---- what is to be followed up ---- */
 
+/* Those of a job's ties that a move concerns. What no rule here knows may be concerned. */
+static int32_t concerned(int32_t all, enum pawl_state from, enum pawl_state to)
+{
+    for (size_t i = 0; ties[i].tie; i++) {
+        bool asks = (all & ties[i].bit) && ties[i].tie->concerns;
+        if (asks && !ties[i].tie->concerns(from, to)) all &= ~ties[i].bit;
+    }
+    return all;
+}
+
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
 {
-    int32_t others = row->ties & ~PAWL__TIES_OWN;
+    int32_t others = concerned(row->ties & ~PAWL__TIES_OWN, from, row->state);
     if (!others) return;
     pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
                                                        .id = row->id,
@@ -146,12 +156,24 @@ static void leave(struct pawl__set *set, const struct pawl__unsettled *before,
 
 /* ---- rounds ---- */
 
+/* What is wanted of one may depend on what another load has read. */
+static enum pawl_err load_round(struct pawl__set *set, size_t first, size_t end)
+{
+    enum pawl_err err = PAWL_OK;
+    bool lacks = true;
+    for (int loads = 0; !err && lacks && loads < LOADS_MAX; loads++) {
+        for (size_t i = first; i < end; i++) {
+            want(set, &set->unsettled[i]);
+        }
+        lacks = pawl__set_lacks(set);
+        err = pawl__set_load(set, false);
+    }
+    return err;
+}
+
 static enum pawl_err run_round(struct pawl__set *set, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++) {
-        want(set, &set->unsettled[i]);
-    }
-    enum pawl_err err = pawl__set_load(set, false);
+    enum pawl_err err = load_round(set, first, end);
     for (size_t i = first; !err && i < end; i++) {
         struct pawl__unsettled before = set->unsettled[i], after = before;
         if (!is_held(set, before.id)) err = follow(set, &after);

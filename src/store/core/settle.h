@@ -44,6 +44,7 @@
     X(0, FAILED, "nothing: its run was reported as failed")                                        \
     X(1, PUT_OFF, "nothing: its run was given back, for later")                                    \
     X(2, UNCHECKED, "nothing: its policies are yet to be checked")                                 \
+    X(3, FLOW, "nodes of its flow, which wait for it")                                             \
     PAWL__TIES_MORE(X)
 
 /* How many moves are followed up in one transaction. */
@@ -55,8 +56,11 @@
 #define PAWL__SETTLE_BYTES_MAX (INT64_C(16) << 20)
 
 struct pawl__tie {
+    /* Is there anything to follow up about such a move? NULL: about all of them. */
+    bool (*concerns)(enum pawl_state from, enum pawl_state to);
     /* Note the rows and keys that following needs; NULL: none but the job itself. An entry's job
-     * was read before. */
+     * was read before. Called again when they were read, as long as it notes more: so what many
+     * moves of a round need is read together. */
     void (*want)(struct pawl__set *set, const struct pawl__unsettled *move);
     /* They were read, but others may hold some (HELD). True: the move was followed up, or something
      * more is wanted: then nothing was changed, and it is called again when that was read. False:

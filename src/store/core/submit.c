@@ -4,13 +4,14 @@
 
 #include "base/diag.h"
 #include "store/core/course.h"
+#include "store/core/flow.h"
 
 #include <assert.h>
 #include <string.h>
 
 void pawl__want_submit(struct pawl__set *set, const struct pawl__op *op)
 {
-    assert(op->submit.count >= 1 && op->submit.count <= PAWL_BATCH_MAX);
+    assert(op->submit.count <= PAWL_BATCH_MAX && (op->submit.count || op->submit.flow));
     for (size_t i = 0; i < op->submit.count; i++) {
         const struct pawl__new_job *job = &op->submit.jobs[i];
         for (size_t k = 0; k < job->key_count; k++) {
@@ -29,7 +30,7 @@ void pawl__names_submit(const struct pawl__op *op, struct pawl__names *out)
 
 bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op, bool any_id)
 {
-    if (set->careful) return false;
+    if (set->careful || op->submit.flow) return false;
     for (size_t i = 0; i < op->submit.count; i++) {
         const struct pawl__new_job *job = &op->submit.jobs[i];
         bool known = !job->fresh_id && !any_id;
@@ -143,6 +144,7 @@ enum pawl_err pawl__rule_submit(struct pawl__set *set, struct pawl__op *op)
         return err;
     }
     pawl__set_keep(set);
-    memcpy(op->submit.out, out, count * sizeof *out);
+    if (op->submit.flow) pawl__flow_add(set, op->submit.flow);
+    if (count) memcpy(op->submit.out, out, count * sizeof *out);
     return PAWL_OK;
 }

@@ -273,6 +273,7 @@ pawl__settings_fn pawl__mem_settings;
 pawl__tokens_fn pawl__mem_tokens;
 pawl__schemas_fn pawl__mem_schemas;
 pawl__configs_fn pawl__mem_configs;
+pawl__flows_fn pawl__mem_flows;
 pawl__check_fn pawl__mem_check;
 
 #endif

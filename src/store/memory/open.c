@@ -247,6 +247,7 @@ const struct pawl__backend_table pawl__backend_memory = {
     .tokens = pawl__mem_tokens,
     .schemas = pawl__mem_schemas,
     .configs = pawl__mem_configs,
+    .flows = pawl__mem_flows,
     .backup = backup,
     .check = pawl__mem_check,
     .schema = schema,

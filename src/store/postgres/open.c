@@ -204,6 +204,7 @@ static const struct pawl__backend_table table = {
     .tokens = pawl__read_tokens,
     .schemas = pawl__read_schemas,
     .configs = pawl__read_configs,
+    .flows = pawl__read_flows,
     .backup = refuse_backup,
     .check = pawl__read_check,
     .schema = read_schema,

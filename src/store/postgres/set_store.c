@@ -9,7 +9,7 @@
 
 /* ---- lists of a statement's parameters ---- */
 
-enum { LISTS_MAX = 20 };
+enum { LISTS_MAX = 32 };
 
 /* A list for each parameter: they are in the order of the fields. `first` is what names the job or
  * its row, and comes before those. */

@@ -24,6 +24,7 @@ static const struct {
 static enum pawl__wire_op_kind form_of(const struct pawl__op *op)
 {
     if (op->kind == PAWL__OP_CONTROL && op->control.run) return PAWL__WIRE_OP_END;
+    if (op->kind == PAWL__OP_SUBMIT && op->submit.flow) return PAWL__WIRE_OP_NONE;
     return kinds[op->kind].form;
 }
 

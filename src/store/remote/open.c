@@ -268,6 +268,7 @@ static const struct pawl__backend_table table = {
     .tokens = pawl__rm_tokens,
     .schemas = pawl__rm_schemas,
     .configs = pawl__rm_configs,
+    .flows = pawl__rm_flows,
     .backup = backup,
     .check = check,
     .schema = read_schema,

@@ -179,6 +179,19 @@ enum pawl_err pawl__rm_schemas(struct pawl__backend *backend,
     return PAWL_OK;
 }
 
+/* Not yet: their rows are not on the wire. */
+enum pawl_err pawl__rm_flows(struct pawl__backend *backend, const struct pawl__flow_ask *ask,
+                             struct pawl__arena *arena, struct pawl__flow_rows *out,
+                             struct pawl_diag *diag)
+{
+    (void)backend;
+    (void)ask;
+    (void)arena;
+    (void)out;
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
+                            "a store on a server cannot show flows");
+}
+
 enum pawl_err pawl__rm_configs(struct pawl__backend *backend, const char *queue,
                                struct pawl__arena *arena, struct pawl_queue_configs *out,
                                struct pawl_diag *diag)

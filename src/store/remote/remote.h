@@ -95,6 +95,7 @@ pawl__settings_fn pawl__rm_settings;
 pawl__tokens_fn pawl__rm_tokens;
 pawl__schemas_fn pawl__rm_schemas;
 pawl__configs_fn pawl__rm_configs;
+pawl__flows_fn pawl__rm_flows;
 
 /* ---- op.c: operations as the wire has them ---- */
 

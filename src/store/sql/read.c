@@ -103,6 +103,18 @@ static enum pawl_err read_list(struct pawl__reader *reader, int slot, const stru
     }
 }
 
+enum pawl_err pawl__read_records(struct pawl__reader *reader, int slot, enum pawl__table table,
+                                 void **at, size_t *count)
+{
+    const struct pawl__set_table *of = &pawl__set_tables[table];
+    const struct shape shape = { of->fields, of->count, of->bytes };
+    struct list list;
+    enum pawl_err err = read_list(reader, slot, &shape, &list);
+    *at = list.at;
+    *count = list.count;
+    return err;
+}
+
 /* ---- jobs ---- */
 
 static enum pawl_err read_jobs(struct pawl__reader *reader, void *out)

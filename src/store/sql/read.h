@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "fields/fields.h"
+#include "store/core/fields.h"
 #include "store/backend.h"
 #include "store/sql/filter.h"
 #include "store/sql/pool.h"
@@ -35,6 +36,16 @@
     X(SCHEMA_BY_URI, P(SCHEMA_BY_URI, name))                                                       \
     X(SCHEMA_BY_TYPE, P(SCHEMA_BY_TYPE, name))                                                     \
     X(CONFIG_LIST, P(CONFIG_LIST, name))                                                           \
+    X(FLOW_ONE, P(FLOW_ONE, id))                                                                   \
+    X(FLOW_ONE_COUNTS, P(FLOW_ONE_COUNTS, id))                                                     \
+    X(FLOW_LIST, P(FLOW_LIST, id) P(FLOW_LIST, state) P(FLOW_LIST, name) P(FLOW_LIST, limit))      \
+    X(FLOW_LIST_COUNTS, P(FLOW_LIST_COUNTS, id) P(FLOW_LIST_COUNTS, state)                         \
+                            P(FLOW_LIST_COUNTS, name) P(FLOW_LIST_COUNTS, limit))                  \
+    X(FLOW_NODES, P(FLOW_NODES, id))                                                               \
+    X(FLOW_EDGES, P(FLOW_EDGES, id))                                                               \
+    X(FLOW_GROUPS, P(FLOW_GROUPS, id))                                                             \
+    X(FLOW_OWN, P(FLOW_OWN, id))                                                                   \
+    X(FLOW_PARENTS, P(FLOW_PARENTS, id))                                                           \
     X(QUEUE_ALL, )                                                                                 \
     X(LANE_SINCE, P(LANE_SINCE, id))                                                               \
     X(JOB_NEXT_EXPIRY, )                                                                           \
@@ -144,6 +155,10 @@ enum pawl_err pawl__read_with(struct pawl__reader reader, pawl__read_fn *fn, voi
 /* The one number of the one row; NULL is 0. */
 enum pawl_err pawl__read_number(struct pawl__reader *reader, int slot, int64_t *out);
 
+/* All rows of a slot, as records of a table; an array in the reader's arena. */
+enum pawl_err pawl__read_records(struct pawl__reader *reader, int slot, enum pawl__table table,
+                                 void **at, size_t *count);
+
 pawl__get_fn pawl__read_get;
 pawl__query_fn pawl__read_query;
 pawl__count_fn pawl__read_count;
@@ -156,6 +171,7 @@ pawl__settings_fn pawl__read_settings;
 pawl__tokens_fn pawl__read_tokens;
 pawl__schemas_fn pawl__read_schemas;
 pawl__configs_fn pawl__read_configs;
+pawl__flows_fn pawl__read_flows; /* flows.c */
 pawl__check_fn pawl__read_check;
 
 /* Ids that match, oldest first, inside the session's transaction; in `arena`. */

@@ -468,6 +468,7 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .tokens = pawl__read_tokens,
     .schemas = pawl__read_schemas,
     .configs = pawl__read_configs,
+    .flows = pawl__read_flows,
     .backup = pawl__sq_backup,
     .check = pawl__read_check,
     .schema = read_schema,

@@ -389,3 +389,87 @@ CREATE TABLE pawl_script (
     applied_at_ms bigint NOT NULL,
     made          text[] NOT NULL
 );
+
+-- Flows: what a graph of jobs consists of, and what has become of it. src/store/core/flows.h has
+-- the meaning of numbers; 0 is NULL where that is allowed. Who changes anything of a flow has
+-- locked its row of pawl_flow. Groups and nodes are updated often and in no indexed column.
+CREATE TABLE pawl_flow (
+    id             uuid PRIMARY KEY,
+    name           text,
+    layout         text, -- how it was written
+    meta           text, -- JSON
+    created_at_ms  bigint NOT NULL,
+    deadline_at_ms bigint,
+    finished_at_ms bigint, -- all members have ended
+    state          smallint NOT NULL CHECK (state BETWEEN 1 AND 4),
+    reopened       integer,
+    stops          integer,
+    nodes          integer NOT NULL, -- how many
+    reason         text
+);
+
+-- The members of a group, counted as they end. 0 is the flow itself; -1 counts jobs but callbacks
+-- at any depth.
+CREATE TABLE pawl_flow_group (
+    flow       uuid NOT NULL,
+    no         integer NOT NULL,
+    open_ended integer, -- more members may come
+    total      bigint NOT NULL,
+    completed  bigint NOT NULL,
+    skipped    bigint NOT NULL,
+    failed     bigint NOT NULL,
+    cancelled  bigint NOT NULL,
+    grave      bigint NOT NULL, -- of those that failed or were cancelled, how many may not
+    PRIMARY KEY (flow, no),
+    CHECK (total >= completed + skipped + failed + cancelled)
+) WITH (fillfactor = 50);
+
+CREATE TABLE pawl_flow_node (
+    flow           uuid NOT NULL,
+    no             integer NOT NULL, -- 1, 2, ...
+    id             uuid NOT NULL,    -- of the job, or of the control node
+    name           text NOT NULL,
+    kind           smallint NOT NULL,
+    scope          integer, -- the number of its group
+    join_rule      integer,
+    n              integer,
+    parent_rule    integer,
+    choice         integer,
+    traits         integer,
+    delay_ms       bigint,
+    lives_ms       bigint,
+    state          smallint NOT NULL, -- pending, active (released), or as what it was counted
+    pending        integer CHECK (pending >= 0), -- its edges, by verdict
+    good           integer,
+    dead           integer,
+    broken         integer,
+    blame          integer,
+    given_up       integer,
+    finished_at_ms bigint,
+    reason         text,
+    result         text,
+    PRIMARY KEY (flow, no)
+) WITH (fillfactor = 60);
+
+-- Which node an id is.
+CREATE TABLE pawl_flow_member (
+    id   uuid PRIMARY KEY,
+    flow uuid NOT NULL,
+    no   integer NOT NULL
+);
+
+CREATE TABLE pawl_flow_edge (
+    flow      uuid NOT NULL,
+    parent    integer NOT NULL,
+    child     integer NOT NULL,
+    on_end    smallint NOT NULL,
+    arm       integer,
+    otherwise integer,
+    verdict   integer, -- NULL: it was not judged
+    cond      text,
+    label     text,
+    PRIMARY KEY (flow, parent, child)
+) WITH (fillfactor = 60);
+-- For readers, who look for the parents of a node. An expression, so that nothing which names its
+-- columns can be planned with it.
+CREATE INDEX pawl_flow_edge_child ON pawl_flow_edge ((uuid_hash(flow)), (child + 0));

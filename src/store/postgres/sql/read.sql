@@ -126,3 +126,68 @@ FROM (
 ) AS both_ways
 GROUP BY lane, state
 HAVING sum(there) <> sum(said)
+
+-- Flows; the last one of a page tells where the next one begins.
+
+-- name: flow_one
+SELECT {{flow.fields}}
+FROM pawl_flow
+WHERE id = :id
+
+-- name: flow_one_counts
+SELECT {{flow.group_fields}}
+FROM pawl_flow_group
+WHERE flow = :id AND no <= 0
+
+-- fragment: flow_page
+FROM pawl_flow AS f
+WHERE f.id < :id AND (:state = 0 OR f.state = :state)
+    AND (:name = '' OR f.name = :name)
+ORDER BY f.id DESC
+LIMIT :limit
+
+-- name: flow_list
+SELECT {{flow.fields of f}}
+{{flow_page}}
+
+-- name: flow_list_counts
+SELECT {{flow.group_fields of g}}
+FROM pawl_flow_group AS g
+WHERE g.no <= 0 AND g.flow IN (
+    SELECT f.id
+{{flow_page}}
+)
+
+-- name: flow_nodes
+SELECT {{flow.node_fields}}
+FROM pawl_flow_node
+WHERE flow = :id
+ORDER BY no
+
+-- name: flow_edges
+SELECT {{flow.edge_fields}}
+FROM pawl_flow_edge
+WHERE flow = :id
+ORDER BY child, parent
+
+-- name: flow_groups
+SELECT {{flow.group_fields}}
+FROM pawl_flow_group
+WHERE flow = :id
+ORDER BY no
+
+-- name: flow_own
+SELECT {{flow.node_fields of n}}
+FROM pawl_flow_member AS m
+JOIN pawl_flow_node AS n ON n.flow = m.flow AND n.no = m.no
+WHERE m.id = :id
+
+-- name: flow_parents
+-- An edge from a group to its member is none.
+SELECT {{flow.node_fields of n}}
+FROM pawl_flow_member AS m
+JOIN pawl_flow_edge AS e ON uuid_hash(e.flow) = uuid_hash(m.flow) AND e.child + 0 = m.no
+    AND e.flow = m.flow
+JOIN pawl_flow_node AS n ON n.flow = e.flow AND n.no = e.parent
+WHERE m.id = :id AND e.on_end < 100
+ORDER BY e.parent

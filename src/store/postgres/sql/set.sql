@@ -565,3 +565,131 @@ SET {{queue.fields set g | no name | paused = g.paused <> 0 | forgotten = g.forg
 FROM grown
 CROSS JOIN unnest({{queue.fields bound}}) AS g ({{queue.fields}})
 WHERE q.name = g.name
+
+-- Flows.
+
+-- name: flow_load
+-- The row of a flow is the lock of all its records, and is waited for: all flows that a batch is
+-- about are read by one statement, in order.
+SELECT {{flow.fields | meta = NULL::text}}
+FROM pawl_flow
+WHERE id = ANY (:id)
+ORDER BY id
+FOR NO KEY UPDATE
+
+-- name: flow_group_load
+SELECT {{flow.group_fields of t}}
+FROM unnest(:flow, :no) AS g (flow, no)
+CROSS JOIN LATERAL (
+    SELECT {{flow.group_fields}}
+    FROM pawl_flow_group
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS t
+
+-- name: flow_node_load
+SELECT {{flow.node_fields of t}}
+FROM unnest(:flow, :no) AS g (flow, no)
+CROSS JOIN LATERAL (
+    SELECT {{flow.node_fields}}
+    FROM pawl_flow_node
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS t
+
+-- name: flow_member_load
+SELECT {{flow.member_fields}}
+FROM pawl_flow_member
+WHERE id = ANY (:id)
+
+-- name: flow_edge_load
+SELECT {{flow.edge_fields of t}}
+FROM unnest(:flow, :parent) AS g (flow, parent)
+CROSS JOIN LATERAL (
+    SELECT {{flow.edge_fields}}
+    FROM pawl_flow_edge
+    WHERE flow = g.flow AND parent = g.parent
+    ORDER BY child
+) AS t
+
+-- name: set_flow_new
+INSERT INTO pawl_flow ({{flow.fields}})
+SELECT {{flow.fields of g}}
+FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
+
+-- name: set_flow_put
+UPDATE pawl_flow AS f
+SET finished_at_ms = g.finished_at_ms, state = g.state, reopened = g.reopened, stops = g.stops,
+    nodes = g.nodes, reason = g.reason
+FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow
+    WHERE id = g.id
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_group_new
+INSERT INTO pawl_flow_group ({{flow.group_fields}})
+SELECT {{flow.group_fields of g}}
+FROM unnest({{flow.group_fields bound}}) AS g ({{flow.group_fields}})
+
+-- name: set_flow_group_put
+UPDATE pawl_flow_group AS f
+SET {{flow.group_fields set g | no flow | no no}}
+FROM unnest({{flow.group_fields bound}}) AS g ({{flow.group_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_group
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_node_new
+INSERT INTO pawl_flow_node ({{flow.node_fields}})
+SELECT {{flow.node_fields of g}}
+FROM unnest({{flow.node_fields bound}}) AS g ({{flow.node_fields}})
+
+-- name: set_flow_node_put
+UPDATE pawl_flow_node AS f
+SET state = g.state, pending = g.pending, good = g.good, dead = g.dead, broken = g.broken,
+    blame = g.blame, given_up = g.given_up, finished_at_ms = g.finished_at_ms, reason = g.reason,
+    result = g.result
+FROM unnest({{flow.node_fields bound}}) AS g ({{flow.node_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_node
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_member_new
+INSERT INTO pawl_flow_member ({{flow.member_fields}})
+SELECT {{flow.member_fields of g}}
+FROM unnest({{flow.member_fields bound}}) AS g ({{flow.member_fields}})
+
+-- name: set_flow_member_put
+INSERT INTO pawl_flow_member ({{flow.member_fields}})
+SELECT {{flow.member_fields of g}}
+FROM unnest({{flow.member_fields bound}}) AS g ({{flow.member_fields}})
+ON CONFLICT (id) DO UPDATE SET {{flow.member_fields set excluded | no id}}
+
+-- name: set_flow_edge_new
+INSERT INTO pawl_flow_edge ({{flow.edge_fields}})
+SELECT {{flow.edge_fields of g}}
+FROM unnest({{flow.edge_fields bound}}) AS g ({{flow.edge_fields}})
+
+-- name: set_flow_edge_put
+UPDATE pawl_flow_edge AS f
+SET verdict = g.verdict
+FROM unnest({{flow.edge_fields bound}}) AS g ({{flow.edge_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_edge
+    WHERE flow = g.flow AND parent = g.parent AND child = g.child
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place

@@ -368,3 +368,84 @@ CREATE TABLE pawl_unsettled (
     message       TEXT,
     details       TEXT
 ) STRICT;
+
+-- Flows: what a graph of jobs consists of, and what has become of it. src/store/core/flows.h has
+-- the meaning of numbers; 0 is NULL where that is allowed.
+CREATE TABLE pawl_flow (
+    id             BLOB PRIMARY KEY CHECK (length(id) = 16),
+    name           TEXT,
+    layout         TEXT, -- how it was written
+    meta           TEXT, -- JSON
+    created_at_ms  INTEGER NOT NULL,
+    deadline_at_ms INTEGER,
+    finished_at_ms INTEGER, -- all members have ended
+    state          INTEGER NOT NULL CHECK (state BETWEEN 1 AND 4),
+    reopened       INTEGER,
+    stops          INTEGER,
+    nodes          INTEGER NOT NULL, -- how many
+    reason         TEXT
+) STRICT, WITHOUT ROWID;
+
+-- The members of a group, counted as they end. 0 is the flow itself; -1 counts jobs but callbacks
+-- at any depth.
+CREATE TABLE pawl_flow_group (
+    flow       BLOB NOT NULL,
+    no         INTEGER NOT NULL,
+    open_ended INTEGER, -- more members may come
+    total      INTEGER NOT NULL,
+    completed  INTEGER NOT NULL,
+    skipped    INTEGER NOT NULL,
+    failed     INTEGER NOT NULL,
+    cancelled  INTEGER NOT NULL,
+    grave      INTEGER NOT NULL, -- of those that failed or were cancelled, how many may not
+    PRIMARY KEY (flow, no),
+    CHECK (total >= completed + skipped + failed + cancelled)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_flow_node (
+    flow           BLOB NOT NULL,
+    no             INTEGER NOT NULL, -- 1, 2, ...
+    id             BLOB NOT NULL,    -- of the job, or of the control node
+    name           TEXT NOT NULL,
+    kind           INTEGER NOT NULL,
+    scope          INTEGER, -- the number of its group
+    join_rule      INTEGER,
+    n              INTEGER,
+    parent_rule    INTEGER,
+    choice         INTEGER,
+    traits         INTEGER,
+    delay_ms       INTEGER,
+    lives_ms       INTEGER,
+    state          INTEGER NOT NULL, -- pending, active (released), or as what it was counted
+    pending        INTEGER CHECK (pending >= 0), -- its edges, by verdict
+    good           INTEGER,
+    dead           INTEGER,
+    broken         INTEGER,
+    blame          INTEGER,
+    given_up       INTEGER,
+    finished_at_ms INTEGER,
+    reason         TEXT,
+    result         TEXT,
+    PRIMARY KEY (flow, no)
+) STRICT, WITHOUT ROWID;
+
+-- Which node an id is.
+CREATE TABLE pawl_flow_member (
+    id   BLOB PRIMARY KEY,
+    flow BLOB NOT NULL,
+    no   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pawl_flow_edge (
+    flow      BLOB NOT NULL,
+    parent    INTEGER NOT NULL,
+    child     INTEGER NOT NULL,
+    on_end    INTEGER NOT NULL,
+    arm       INTEGER,
+    otherwise INTEGER,
+    verdict   INTEGER, -- NULL: it was not judged
+    cond      TEXT,
+    label     TEXT,
+    PRIMARY KEY (flow, parent, child)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_flow_edge_child ON pawl_flow_edge (flow, child);

@@ -468,3 +468,88 @@ UPDATE pawl_queue
 SET {{queue.fields set s | no name}}
 FROM pawl_set_queue_put AS s
 WHERE pawl_queue.name = s.name
+
+-- Flows. Their records are wanted in the same way.
+
+-- name: flow_load
+SELECT {{flow.fields of f | meta = NULL}}
+FROM pawl_set_flow_put AS s
+CROSS JOIN pawl_flow AS f ON f.id = s.id
+
+-- name: flow_group_load
+SELECT {{flow.group_fields of f}}
+FROM pawl_set_flow_group_put AS s
+CROSS JOIN pawl_flow_group AS f ON f.flow = s.flow AND f.no = s.no
+
+-- name: flow_node_load
+SELECT {{flow.node_fields of f}}
+FROM pawl_set_flow_node_put AS s
+CROSS JOIN pawl_flow_node AS f ON f.flow = s.flow AND f.no = s.no
+
+-- name: flow_member_load
+SELECT {{flow.member_fields of f}}
+FROM pawl_set_flow_member_put AS s
+CROSS JOIN pawl_flow_member AS f ON f.id = s.id
+
+-- name: flow_edge_load
+SELECT {{flow.edge_fields of f}}
+FROM pawl_set_flow_edge_put AS s
+CROSS JOIN pawl_flow_edge AS f ON f.flow = s.flow AND f.parent = s.parent
+
+-- name: set_flow_new
+INSERT INTO pawl_flow ({{flow.fields}})
+SELECT {{flow.fields}}
+FROM pawl_set_flow_new
+
+-- name: set_flow_put
+UPDATE pawl_flow
+SET finished_at_ms = s.finished_at_ms, state = s.state, reopened = s.reopened, stops = s.stops,
+    nodes = s.nodes, reason = s.reason
+FROM pawl_set_flow_put AS s
+WHERE pawl_flow.id = s.id
+
+-- name: set_flow_group_new
+INSERT INTO pawl_flow_group ({{flow.group_fields}})
+SELECT {{flow.group_fields}}
+FROM pawl_set_flow_group_new
+
+-- name: set_flow_group_put
+UPDATE pawl_flow_group
+SET {{flow.group_fields set s | no flow | no no}}
+FROM pawl_set_flow_group_put AS s
+WHERE pawl_flow_group.flow = s.flow AND pawl_flow_group.no = s.no
+
+-- name: set_flow_node_new
+INSERT INTO pawl_flow_node ({{flow.node_fields}})
+SELECT {{flow.node_fields}}
+FROM pawl_set_flow_node_new
+
+-- name: set_flow_node_put
+UPDATE pawl_flow_node
+SET state = s.state, pending = s.pending, good = s.good, dead = s.dead, broken = s.broken,
+    blame = s.blame, given_up = s.given_up, finished_at_ms = s.finished_at_ms, reason = s.reason,
+    result = s.result
+FROM pawl_set_flow_node_put AS s
+WHERE pawl_flow_node.flow = s.flow AND pawl_flow_node.no = s.no
+
+-- name: set_flow_member_new
+INSERT INTO pawl_flow_member ({{flow.member_fields}})
+SELECT {{flow.member_fields}}
+FROM pawl_set_flow_member_new
+
+-- name: set_flow_member_put
+INSERT OR REPLACE INTO pawl_flow_member ({{flow.member_fields}})
+SELECT {{flow.member_fields}}
+FROM pawl_set_flow_member_put
+
+-- name: set_flow_edge_new
+INSERT INTO pawl_flow_edge ({{flow.edge_fields}})
+SELECT {{flow.edge_fields}}
+FROM pawl_set_flow_edge_new
+
+-- name: set_flow_edge_put
+UPDATE pawl_flow_edge
+SET verdict = s.verdict
+FROM pawl_set_flow_edge_put AS s
+WHERE pawl_flow_edge.flow = s.flow AND pawl_flow_edge.parent = s.parent
+    AND pawl_flow_edge.child = s.child

@@ -1,0 +1,33 @@
+/* Flows in the working set: what is stored of a new one, and what follows when members move
+ * (flow.c). The decisions are those of src/flow.
+ *
+ * A move of a job with PAWL__TIE_FLOW is followed up in its transaction: its edges are judged,
+ * counted by the nodes that they lead to, and those that are decided by that are looked at in the
+ * next round. There are entries of two kinds, for jobs and for control nodes alike:
+ *
+ *     an end    `to` is a terminal state: the node ended as that
+ *     a look    `from` and `to` are NONE: is the node to be released, or to be given up?
+ *
+ * A look may come twice or too late: it asks the counters. So may an end: a node is counted once,
+ * as its row says. What is too much for one transaction, or held by another, is left to the sweep.
+ *
+ * The row of a flow is the lock of all its books. It is waited for, unlike other records that
+ * settling reads: a batch reads all flows that it is about in one load, in order, behind the jobs.
+ *
+ * Threads: the set's. */
+#ifndef PAWL_STORE_CORE_FLOW_H
+#define PAWL_STORE_CORE_FLOW_H
+
+#include "store/core/set.h"
+
+/* The rows of a new flow, whose jobs are in the set. */
+void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow);
+
+/* Is the job a node of a flow that has not ended, and must stay? If that was not read yet it is
+ * wanted, and the answer is no. */
+bool pawl__flow_keeps(struct pawl__set *set, const struct pawl__row *row);
+/* STATE, where an operator may not do this to a job because it is a node of a flow. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_allows(const struct pawl__row *row,
+                                                enum pawl_control control, struct pawl_diag *diag);
+
+#endif

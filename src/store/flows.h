@@ -1,0 +1,122 @@
+/* Flows as they are stored: rows of records (core/records.h), and what reads ask and find. Who
+ * holds the row of a flow may change those of its groups, nodes and edges; nobody else does.
+ *
+ * The nodes of a flow are numbered from 1. Group 0 is the flow itself. */
+#ifndef PAWL_STORE_FLOWS_H
+#define PAWL_STORE_FLOWS_H
+
+#include "flow/flow.h"
+
+#include <pawl/flow.h>
+
+struct pawl__flow {
+    struct pawl_job_id id;
+    const char *name, *layout;
+    struct pawl_span meta;
+    int64_t created_at_ms, deadline_at_ms;
+    int64_t finished_at_ms; /* all members have ended; 0: not yet */
+    int32_t state;          /* enum pawl_flow_state; CANCELLED as soon as that is asked for */
+    int32_t reopened;
+    int32_t stops; /* 0 or 1: it was cancelled with what runs */
+    int32_t nodes; /* how many: the next one gets one more */
+    const char *reason;
+};
+
+/* WORK: not a group; counts the jobs but callbacks, at any depth. */
+enum { PAWL__FLOW_WORK = -1, PAWL__FLOW_ALL = 0 };
+
+struct pawl__flow_group {
+    struct pawl_job_id flow;
+    int32_t no;         /* of its node */
+    int32_t open_ended; /* 0 or 1: more members may come */
+    struct pawl__flow_tally tally;
+};
+
+/* Bits of `traits`. */
+enum { PAWL__FLOW_MAY_FAIL = 1, PAWL__FLOW_CALLBACK = 2 };
+
+struct pawl__flow_node {
+    struct pawl_job_id flow;
+    int32_t no;
+    struct pawl_job_id id; /* of the job, or of the control node */
+    const char *name;
+    int32_t kind;  /* enum pawl_flow_kind */
+    int32_t group; /* the number of its group */
+    int32_t join, n, parent, select, traits;
+    int64_t delay_ms; /* counted from its release */
+    int64_t lives_ms; /* time to live, from when it is due */
+    int32_t state;    /* enum pawl_state. PENDING: it waits; ACTIVE: it was released; or how it was
+                         counted to have ended */
+    int32_t pending, good, dead, broken; /* its edges, by verdict */
+    int32_t blame;    /* enum pawl_state: as what the first parent ended whose edge is broken */
+    int32_t given_up; /* 0 or 1: it ended without being released */
+    int64_t finished_at_ms;
+    const char *reason; /* of a control node: why it ended as it did */
+    struct pawl_span result;
+};
+
+/* Which node an id belongs to. */
+struct pawl__flow_member {
+    struct pawl_job_id id, flow;
+    int32_t no;
+};
+
+struct pawl__flow_edge {
+    struct pawl_job_id flow;
+    int32_t parent, child;
+    int32_t on; /* enum pawl_flow_on; MEMBER: `child` is a member of the group `parent` */
+    int32_t arm, otherwise;
+    int32_t verdict; /* enum pawl__flow_verdict */
+    const char *when, *label;
+};
+
+enum { PAWL__FLOW_ON_MEMBER = 100 };
+
+/* A checked flow, ready to be stored: its rows as they are to be, but for instants, which the store
+ * sets. The nodes are in order of their numbers; its jobs have PAWL__TIE_FLOW. */
+struct pawl__new_flow {
+    struct pawl__flow row;
+    const struct pawl__flow_group *groups; /* ALL and WORK among them */
+    size_t group_count;
+    const struct pawl__flow_node *nodes;
+    size_t node_count;
+    const struct pawl__flow_edge *edges; /* in order of parent and child */
+    size_t edge_count;
+};
+
+/* What all jobs of flows have among their ties: PAWL__TIE_FLOW of core/settle.h. */
+enum { PAWL__FLOW_TIE = 8 };
+
+/* ---- reads ---- */
+
+/* NAME, what is found. A flow is found with its groups ALL and WORK, nodes and parents are in order
+ * of their numbers, edges in order of child and parent. */
+#define PAWL__FLOW_ASKS(X)                                                                         \
+    X(ONE, "the flow `id`")                                                                        \
+    X(LIST, "flows, newest first: those whose id is less than `id`")                               \
+    X(NODES, "all nodes, edges and groups of the flow `id`")                                       \
+    X(PARENTS, "the node of the job `id` as `own`, and those that its edges come from")
+
+#define X(name, ...) PAWL__FLOW_ASK_##name,
+enum pawl__flow_what { PAWL__FLOW_ASKS(X) PAWL__FLOW_ASK_END };
+#undef X
+
+struct pawl__flow_ask {
+    enum pawl__flow_what what;
+    struct pawl_job_id id;
+    /* LIST: */
+    enum pawl_flow_state state; /* NONE: any */
+    const char *name;           /* "": any */
+    int64_t limit;
+};
+
+struct pawl__flow_rows {
+    struct pawl__flow *flows;
+    struct pawl__flow_group *groups;
+    struct pawl__flow_node *nodes;
+    struct pawl__flow_edge *edges;
+    struct pawl__flow_node *own; /* PARENTS */
+    size_t flows_count, groups_count, nodes_count, edges_count, own_count;
+};
+
+#endif
