@@ -1,4 +1,4 @@
-"""What operators do: the verbs, priority, delete, dead."""
+"""Operations on jobs: cancel, pause and so on, priority, delete, dead."""
 from kit import Terminal, equal, has, test
 
 MISSING = "01890000-0000-7000-8000-00000000dead"

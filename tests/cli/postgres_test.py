@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same commands once more, on PostgreSQL: nobody should see a difference. suites.py runs it.
+"""The tests of the command on PostgreSQL, with the same results. suites.py runs it.
 
 Usage: postgres_test.py PAWL WORKER [TEST...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same commands once more, asking a server: nobody should see a difference.
+"""The tests of the command with a server instead of a store, with the same results.
 
 Usage: server_test.py PAWL WORKER [TEST...]
 """

@@ -1,4 +1,4 @@
-"""The store as the command line sees it: trouble with it, and looking after it."""
+"""Trouble with the store, and its maintenance."""
 import contextlib
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Help, man page, completion, reference page, and what is said about a wrong command line."""
+"""Help, man page, completion, reference page, and errors about the command line."""
 import os
 import re
 import shutil

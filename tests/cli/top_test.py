@@ -1,4 +1,4 @@
-"""pawl top: what it draws, what its keys do, and that the terminal gets back what was its own."""
+"""pawl top: what it draws, its keys, and that it restores the terminal."""
 import fcntl
 import os
 import pty

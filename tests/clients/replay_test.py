@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The published clients of the Open Job Spec: what they send, and what they need in the answers.
+"""Requests of the published clients of the Open Job Spec, and what they need in the replies.
 Usage: replay_test.py PAWL [TEST...]
 
 Each JSON file beside this one has the requests of one client, as README.md describes. They are sent

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What nodes of a cluster suffer: they are killed, suspended, late, replaced, and have clocks that
-are wrong. Speaks TAP.
+"""Faults of the nodes of a cluster: they are killed, suspended, slow, replaced, or have wrong
+clocks. Prints TAP.
 
 Usage: nodes_test.py PAWL MODULE_DIR SKEW [SCENARIO...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What lies between the nodes of a cluster fails: the network, the server, the notices. Speaks TAP.
+"""Faults between the nodes of a cluster: of the network, the server, the notices. Prints TAP.
 
 Usage: paths_test.py PAWL MODULE_DIR SKEW [SCENARIO...]
 """

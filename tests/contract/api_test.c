@@ -1,5 +1,5 @@
-/* The public API on every store: what callers are promised whatever is behind it. Where a test
- * needs a worker, the rig plays one on the same store. */
+/* The public API on every store. If a test needs a worker, the rig claims and finishes jobs on the
+ * same store. */
 #include "support/ops.h"
 
 #include <pthread.h>

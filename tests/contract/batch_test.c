@@ -1,5 +1,5 @@
-/* Many operations in one transaction: each has its own answer, in the order of the list, and one
- * that fails hurts no other. */
+/* Several operations in one transaction: each has its own result, in the order of the list, and the
+ * failure of one does not affect the others. */
 #include "support/ops.h"
 
 #include <pthread.h>

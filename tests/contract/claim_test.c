@@ -1,4 +1,4 @@
-/* Claiming: who gets which job, in what order, and what a claim leaves behind. */
+/* Claims: which jobs they return, in what order, and how they change them. */
 #include "base/rng.h"
 #include "support/ops.h"
 

@@ -1,4 +1,4 @@
-/* What nodes share besides jobs: who is there, who holds which lock, settings. */
+/* What nodes share besides jobs: the list of nodes, locks, settings. */
 #include "support/ops.h"
 
 /* ---- nodes ---- */

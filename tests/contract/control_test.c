@@ -1,4 +1,4 @@
-/* What operators may do to one job: every control in every state, with its exact answer. */
+/* Controls of one job: each in every state, with its exact result. */
 #include "support/ops.h"
 
 #define X(number, name, verb, event, ...) [number] = PAWL_EVENT_##event,

@@ -1,4 +1,4 @@
-/* Expiry: a job that could not start in time, and never one that did. */
+/* Expiry: of jobs that have not started in time, and of no others. */
 #include "support/ops.h"
 
 static void job_expires_when_its_time_is_over(struct rig *rig)

@@ -1,4 +1,4 @@
-/* Finishing: completion, and the fence that keeps late owners out. */
+/* Finishing: completion, and the fence against former owners. */
 #include "support/ops.h"
 
 static void success_stores_result_and_times(struct rig *rig)

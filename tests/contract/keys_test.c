@@ -1,4 +1,4 @@
-/* Keys: idempotency keys that a repeat finds, business keys that live jobs own, unique policies. */
+/* Idempotency keys, business keys and unique policies. */
 #include "support/ops.h"
 
 static void assert_names_holder(struct rig *rig, struct pawl_job_id holder)

@@ -1,4 +1,4 @@
-/* Leases: how they are extended, what happens when they run out, and what a crash costs. */
+/* Leases: how they are extended, and what happens when they lapse. */
 #include "support/ops.h"
 
 static void lease_runs_out_and_the_job_is_free_again(struct rig *rig)

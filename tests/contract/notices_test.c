@@ -1,4 +1,4 @@
-/* What commits tell a watcher: that there is more to claim, what will be due, and every move. */
+/* Notices of commits: available jobs, the next due time, and every move. */
 #include "support/ops.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Jobs of one rank are claimed in the order in which they came, whatever their ids are. The clock
- * stands still, so all jobs of one due time have one rank. */
+/* Jobs of equal rank are claimed in the order of their submission, whatever their ids are. The
+ * clock does not move, so jobs with the same due time have equal ranks. */
 #include "support/ops.h"
 
 #include <pawl/remote.h>

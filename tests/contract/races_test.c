@@ -1,6 +1,6 @@
-/* Races with forced overlap: threads meet at a barrier, then all want the same thing. Exactly one
- * gets it, and the others lose in the way that is documented. Each race is run on one store, and
- * where a store can be opened twice also across two of them. */
+/* Races: threads meet at a barrier, then all request the same. Exactly one succeeds, and the others
+ * get the documented error. Each race runs on one store and, if it can be opened twice, on two
+ * handles of it. */
 #include "support/ops.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Retention: ended jobs go to the archive, and out of it, and nothing else does. */
+/* Retention: ended jobs, and only these, are archived and purged. */
 #include "support/ops.h"
 
 static const enum pawl_state ended[] = { PAWL_STATE_COMPLETED, PAWL_STATE_SKIPPED,

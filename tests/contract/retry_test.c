@@ -1,4 +1,4 @@
-/* Failing: what follows a reported failure, when the job runs again, and what is remembered. */
+/* Failures: the outcome of a report, when the job runs again, and what is recorded. */
 #include "support/ops.h"
 
 /* Waits for the job to be due, takes it. */

@@ -1,4 +1,4 @@
-/* Routing: the two-step lease. A router sets jobs aside for a worker, which then takes them. */
+/* Routing, a lease in two steps: a router reserves jobs for a worker, which then takes them. */
 #include "support/ops.h"
 
 static struct pawl_job route_one(struct rig *rig, const char *queue)

@@ -1,4 +1,4 @@
-/* What a running job leaves beside its result: progress, checkpoints, log lines. */
+/* Data of a run besides its result: progress, checkpoints, log lines. */
 #include "support/ops.h"
 
 #include <inttypes.h>

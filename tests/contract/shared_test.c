@@ -1,5 +1,5 @@
-/* Two stores open on one URL at once, as two processes would have it: each sees what the other
- * committed, and contention never shows as an error. */
+/* Two handles on one URL, as in two processes: each sees the commits of the other, and contention
+ * is never reported as an error. */
 #include "support/ops.h"
 
 #include <pthread.h>

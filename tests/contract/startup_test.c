@@ -1,5 +1,5 @@
-/* Start-up leases through the public API, between processes: this program starts itself again as
- * the others. */
+/* Start-up leases through the public API, between processes: this program starts copies of itself.
+ */
 #include "support/ops.h"
 
 #include <unistd.h>

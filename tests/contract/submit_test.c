@@ -1,4 +1,4 @@
-/* Submitting: what is stored, in which state it starts, and that a failing one leaves nothing. */
+/* Submitting: what is stored, the initial state, and that a failed submission leaves nothing. */
 #include "support/ops.h"
 
 static void plain_job_is_available_at_once(struct rig *rig)

@@ -1,5 +1,5 @@
-/* Timed leases: for workers that nobody else stops, the store itself ends runs that take longer
- * than they may. And the reports of who knows that a worker is gone. */
+/* Timed leases: the store ends runs that exceed their time limit, for workers that pawl cannot
+ * stop. Also reports that a worker is gone. */
 #include "support/ops.h"
 
 #define TIMEOUT_MS INT64_C(10500)

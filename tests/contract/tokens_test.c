@@ -1,4 +1,4 @@
-/* Tokens of servers. A store that is a server elsewhere has none. */
+/* Tokens of servers. A remote store has none. */
 #include "support/ops.h"
 
 static char hash[32] = "\0with a NUL and \xff bytes";

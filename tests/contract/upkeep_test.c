@@ -1,4 +1,4 @@
-/* Looking after a store: backup while it is in use, check, schema, the committer's counters. */
+/* Maintenance: backup while the store is in use, check, schema, the committer's counters. */
 #include "support/ops.h"
 
 #include <pthread.h>

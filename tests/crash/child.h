@@ -1,5 +1,5 @@
-/* The process that is killed: threads that submit, claim and finish as fast as they can, and write
- * down what they mean to do and what they were answered. */
+/* The process that is killed: its threads submit, claim and finish as fast as they can, and record
+ * their intents and the answers. */
 #ifndef PAWL_TESTS_CHILD_H
 #define PAWL_TESTS_CHILD_H
 

@@ -1,5 +1,5 @@
-/* Kills processes that work on a store, again and again on the same file, and compares what is left
- * with what they had been promised. By hand: crash_test --seed N --rounds M. */
+/* Kills processes that use a store, repeatedly on the same file, and compares its content with the
+ * results that they had received. For a single seed: crash_test --seed N --rounds M. */
 #include "crash/child.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* What the crash, fault and process suites share. Nothing here uses cmocka, so that children which
- * are killed may use it too. */
+/* Shared by the crash, fault and process suites. Nothing here uses cmocka, so that children that
+ * are killed can use it too. */
 #ifndef PAWL_TESTS_KIT_H
 #define PAWL_TESTS_KIT_H
 

@@ -1,10 +1,10 @@
-/* The ledger: what a killed process had said it would do (intents) and had been answered (answers),
- * kept by the one who kills it, and the judgement whether a store agrees.
+/* The ledger: the intents of a killed process and the answers that it got, kept by the process that
+ * kills it, and the check whether a store agrees with them.
  *
- * A child writes one record before it posts an operation and one after its answer, so at the moment
- * of death the ledger knows everything that was acknowledged and everything that may or may not
- * have happened. The judgement does not depend on the order in which records of different children
- * arrive; runs and the fact that what ended stays ended give all the order it needs. */
+ * A child writes one record before it posts an operation and one after its answer, so when it is
+ * killed the ledger contains everything that was acknowledged and everything that may or may not
+ * have happened. The check does not depend on the order in which records of different children
+ * arrive; runs, and the fact that ended jobs do not change, give all the order it needs. */
 #ifndef PAWL_TESTS_LEDGER_H
 #define PAWL_TESTS_LEDGER_H
 

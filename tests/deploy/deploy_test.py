@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The files in deploy/ fit each other and the binary. Speaks TAP.
+"""The files in deploy/ fit each other and the binary. Prints TAP.
 
 Usage: deploy_test.py PAWL
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A service manager hears from a server and a node when they are ready and when they stop. TAP.
+"""Servers and nodes notify the service manager when they are ready and when they stop. TAP.
 
 Usage: notify_test.py PAWL
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The password of a store is nowhere to be seen: not in what commands print, not in what they
-complain of, not in what the server answers and logs. Speaks TAP.
+"""The password of a store appears in no output or error of a command, and in no reply or log of the
+server. Prints TAP.
 
 Usage: secrets_test.py PAWL
 """

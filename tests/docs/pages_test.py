@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the README and the pages in docs/ true. Speaks TAP.
+"""Keeps the README and the pages in docs/ true. Prints TAP.
 
 Usage: pages_test.py PAWL [--write]
 

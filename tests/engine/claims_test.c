@@ -1,4 +1,4 @@
-/* What is claimed, when, how much and in what order; and that nothing is forgotten. */
+/* Claims of a node: when, how many jobs, in what order; and that no job is left waiting. */
 #include "engine/stand.h"
 
 static struct stand peer; // another process, for the tests that need one

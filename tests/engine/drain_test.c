@@ -1,6 +1,6 @@
-/* Stopping: no more claims, what waits goes back, what runs may finish, is told to, is given back.
- * First by hand, then with threads; time passes only when the test moves the clock, so each phase
- * lasts until it has been looked at. */
+/* Stopping: no more claims; waiting jobs are given back; running ones may finish, then are told to
+ * stop, then are given back. First without threads, then with them. Time passes only when the test
+ * moves the clock, so each phase lasts until the test has checked it. */
 #include "engine/stand.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* Who hears of what: the listener after each commit, hooks around submits. */
+/* Listeners, which are called after each commit, and hooks of submits. */
 #include "engine/stand.h"
 
 #include <sched.h>

@@ -1,4 +1,5 @@
-/* Leases: kept while the node lives, given up before they end, taken over by another one after. */
+/* Leases: extended while the node lives, given up before they end, and taken over by another node
+ * afterwards. */
 #include "engine/stand.h"
 
 /* The body of the first run is the test's; later runs are done at once. */

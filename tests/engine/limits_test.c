@@ -1,4 +1,4 @@
-/* Time limits: a word at 80 %, the end at 100 %, counted from the start of execution. */
+/* Time limits: a log line at 80 %, the end at 100 %, counted from the start of the handler. */
 #include "engine/stand.h"
 
 enum { TIMEOUT_MS = 10000 };

@@ -1,9 +1,9 @@
-/* Two nodes with threads of their own on one file, thousands of jobs with every outcome, and
- * somebody who cancels, pauses and revives them meanwhile. Listeners on both keep the books: no
- * commit is made by anybody else, so they have seen every move there was.
+/* Two nodes with threads on one file run thousands of jobs with every outcome, while another thread
+ * cancels, pauses and revives some. Listeners on both nodes record all moves; there are no other
+ * commits.
  *
- * Afterwards every job has ended, every run was begun once and ended once, and the counters agree
- * with the books. PAWL_TEST_SEED repeats a run, PAWL_TEST_SCALE is the percentage of the jobs. */
+ * Afterwards every job has ended, every run has one start and one end, and the counters agree with
+ * the record. PAWL_TEST_SEED repeats a run, PAWL_TEST_SCALE is the percentage of the jobs. */
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/sync.h"

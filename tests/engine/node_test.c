@@ -1,5 +1,5 @@
-/* The node among others: its name, its heartbeats, what the others do when they stop, and what it
- * does when it comes back. Everything on one clock that the test moves. */
+/* A node in a cluster: its name, its heartbeats, what other nodes do when it is silent, and what it
+ * does when it returns. All of it uses one clock, which the test moves. */
 #include "stand.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What becomes of a job for each value that a handler may return, and what is recorded of it. */
+/* The outcome of a job for each value that a handler may return, and what is recorded. */
 #include "engine/stand.h"
 
 /* What the handler of a test does: the same in every run unless the test changes it. */

@@ -1,7 +1,7 @@
-/* Clients that never wait: threads which submit, claim, extend, fail and complete by posting, each
- * with many calls under way, beside a node without workers and somebody who looks, listens and
- * watches. Some workers fall silent, some are reported gone, some fail. Afterwards every job was
- * completed once, every call was answered once, the last of them while the store was closed.
+/* Asynchronous clients: threads submit, claim, extend, fail and complete by posting, each with many
+ * calls in progress, beside a node without workers, a reader, a listener and a watcher. Some
+ * workers stop without a report, some are reported gone, some fail. Afterwards every job has been
+ * completed once and every call answered once, the last of them while the store was closed.
  *
  * PAWL_TEST_SEED repeats a run, PAWL_TEST_SCALE is the percentage of the jobs. */
 #include "base/rng.h"

@@ -1,5 +1,5 @@
-/* A node for workers elsewhere: it claims nothing, looks after time, and tells its watcher when to
- * look again. */
+/* A node for external workers: it claims nothing, runs sweeps, and notifies its watcher when there
+ * may be jobs. */
 #include "engine/stand.h"
 
 #include <pthread.h>

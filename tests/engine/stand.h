@@ -1,8 +1,8 @@
-/* A stand: an open store with a node on it that is turned by hand, and a clock whose wall and
- * monotonic time move together, when the test moves them. The test's thread alone uses a stand;
- * handlers run on it too, so they may turn, move the clock and even run further jobs inside.
+/* A stand: an open store with a node whose turns the test runs, and a clock whose wall and
+ * monotonic time move together, when the test moves them. Only the test's thread may use a stand.
+ * Handlers run on that thread too, so they may run turns, move the clock and even run further jobs.
  *
- * A failing expectation ends the test through cmocka, so nothing here is for other threads, except
+ * A failed expectation ends the test through cmocka, so nothing here is for other threads, except
  * plugs. */
 #ifndef PAWL_TESTS_STAND_H
 #define PAWL_TESTS_STAND_H

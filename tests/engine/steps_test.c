@@ -1,5 +1,5 @@
-/* The steps of one run, in their order: bind, was it cancelled, the gates, only what is registered,
- * execute, the outcome, release, clear. */
+/* The steps of a run in their order: bind, check for a cancellation, gates, find the handler,
+ * execute, outcome, release, clear. */
 #include "engine/stand.h"
 
 /* ---- the order ---- */

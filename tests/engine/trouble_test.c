@@ -1,5 +1,5 @@
-/* Races that are lost, and a store that refuses for a while: another connection keeps it
- * locked. Nothing that a handler has done may be forgotten while its lease lasts. */
+/* Lost races, and a store that refuses writes for a while because another connection has locked it.
+ * The outcome of a run is kept as long as its lease lasts. */
 #include "engine/stand.h"
 
 struct locker {

@@ -1,4 +1,4 @@
-/* What time does to jobs, and the node that sees to it: due, expired, archived, purged. */
+/* Maintenance by a node: jobs become due, expire, are archived and purged. */
 #include "engine/stand.h"
 
 static struct stand peer; // another process, for the tests that need one

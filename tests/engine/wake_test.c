@@ -1,9 +1,9 @@
-/* Two processes on one store: what one submits, the other begins at once. This program is both:
- * with --worker it is the node, which reports on a pipe when its handler began. Both read clocks
- * that all processes share.
+/* Two processes on one store: a job submitted by one starts at once in the other. This program is
+ * both: with --worker it is the node, which reports on a pipe when its handler starts. Both read
+ * clocks that all processes share.
  *
- * A single job may be late because the machine is busy with other things. Most must be in time, and
- * what must be found by a notice is: the node counts what woke it. */
+ * A single job may be late on a busy machine, so only most of them must be in time. Whether a job
+ * was found by a notice is taken from the counters of the node. */
 #include "base/clock.h"
 #include "support/rig.h"
 

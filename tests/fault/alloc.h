@@ -1,7 +1,7 @@
-/* Memory that runs out on demand: ours (malloc and its kin, by the linker's --wrap) and SQLite's.
+/* Allocations that fail on demand: ours (malloc and similar, by the linker's --wrap) and SQLite's.
  *
- * Allocations are counted from the moment one is armed; the n-th fails, and as many after it
- * as wanted. Any thread. */
+ * Allocations are counted from the moment a fault is armed; the n-th fails, and as many after it as
+ * wanted. Any thread. */
 #ifndef PAWL_TESTS_ALLOC_H
 #define PAWL_TESTS_ALLOC_H
 

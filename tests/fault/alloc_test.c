@@ -1,6 +1,6 @@
-/* The n-th allocation fails, alone or with some that follow: an error or success, never a crash,
- * never a leak, nothing promised is lost, and with memory back all works again. By hand:
- * alloc_test --seed N --first N --last N --only NAME. */
+/* The n-th allocation fails, alone or with some that follow: the result is an error or success,
+ * never a crash or a leak, nothing acknowledged is lost, and when memory is available again
+ * everything works. For single cases: alloc_test --seed N --first N --last N --only NAME. */
 #include "fault/alloc.h"
 #include "fault/api_walk.h"
 #include "fault/node_walk.h"

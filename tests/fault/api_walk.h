@@ -1,5 +1,5 @@
-/* The same idea as the scenario's walk, through <pawl/pawl.h>: every call once or more, going on
- * after whatever fails, with an account of what was promised. */
+/* Like the scenario, but through <pawl/pawl.h>: every call at least once, continuing after every
+ * failure, with a record of the results. */
 #ifndef PAWL_TESTS_API_WALK_H
 #define PAWL_TESTS_API_WALK_H
 

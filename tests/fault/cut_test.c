@@ -1,5 +1,5 @@
-/* The power fails while the log is long and being written back into the database: what was
- * acknowledged is there, batches are whole. By hand: cut_test --seed N --rounds N. */
+/* Power cuts while the log is long and being written back into the database: what was acknowledged
+ * is there, and batches are whole. For a single seed: cut_test --seed N --rounds N. */
 #include "fault/fault_vfs.h"
 
 #include "crash/kit.h"

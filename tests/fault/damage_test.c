@@ -1,6 +1,6 @@
-/* Files that are not as they should be: damaged, cut, locked, read-only, of another version, not
- * there. Whatever is done with a damaged file happens in a process of its own, so that one that
- * dies of it is counted and the rest still tried. By hand: damage_test --seed N. */
+/* Invalid files: damaged, truncated, locked, read-only, of another version, missing. A damaged file
+ * is used by a separate process, so that a crash is counted and the other cases still run. For a
+ * single seed: damage_test --seed N. */
 #include "crash/kit.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Every n-th call of every kind fails once, a few times, or for good; then perhaps the power does.
- * By hand: fault_test --seed N --first N --last N --only "a sync fails". */
+/* Every n-th call of every kind fails once, a few times, or permanently, in some cases followed by
+ * a power cut. For single cases: fault_test --seed N --first N --last N --only "a sync fails". */
 #include "fault/fault_vfs.h"
 #include "fault/scenario.h"
 

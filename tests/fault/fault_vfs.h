@@ -1,13 +1,13 @@
-/* A file system for SQLite that fails on demand, and that can lose its power.
+/* A file system for SQLite that fails on demand and can simulate a power cut.
  *
- * It wraps the default VFS and becomes the default itself, so whoever opens a database gets it.
- * Calls of a kind are counted from the moment a fault is armed; the n-th one fails, and as many
- * after it as wanted. Files are never really synced: the shim remembers for each file what a disk
- * would hold (what was there at the last sync that succeeded) and what is still on its way. After
- * a power cut every file is what its disk held, with an arbitrary part of what was on its way.
+ * It wraps the default VFS and becomes the default itself, so all databases use it. Calls of a kind
+ * are counted from the moment a fault is armed; the n-th one fails, and as many after it as wanted.
+ * Files are never really synced: the shim keeps for each file what a disk would hold (its content
+ * at the last successful sync) and what has been written since. After a power cut every file has
+ * the content of its disk, with an arbitrary part of the later writes.
  *
- * A sync that fails loses what was on its way for good: later reads still see it, later syncs
- * do not write it. That is what Linux does. Any thread. */
+ * A sync that fails loses what was written before it for good: later reads still return it, but
+ * later syncs do not write it. Linux does the same. Any thread. */
 #ifndef PAWL_TESTS_FAULT_VFS_H
 #define PAWL_TESTS_FAULT_VFS_H
 

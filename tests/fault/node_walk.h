@@ -1,5 +1,5 @@
-/* A node at work while memory runs out: it may do less, but it neither dies nor forgets. Turned by
- * hand, so that a run repeats; then once with its threads. */
+/* A node while memory runs out: it may do less, but neither crashes nor loses jobs. First its turns
+ * are run by the test, so that a run can be repeated; then once with its threads. */
 #ifndef PAWL_TESTS_NODE_WALK_H
 #define PAWL_TESTS_NODE_WALK_H
 

@@ -1,15 +1,15 @@
-/* A fixed walk through a store's life that goes on after whatever fails, keeps account of what was
- * answered, and judges what is left in the end.
+/* A fixed sequence of operations on a store that continues after every failure, records the
+ * results, and checks the store at the end.
  *
  * open; submit alone, with a key, and five at once; claim; complete, fail, snooze, cancel; put a
  * setting; archive; read; back up; close; open again; submit; make due jobs available.
  *
- * What it insists on:
- * 1. What was answered with success is there afterwards.
- * 2. What failed has an error that says why, and happened wholly or not at all.
+ * It requires:
+ * 1. What succeeded is there afterwards.
+ * 2. What failed has an error that says why, and took effect wholly or not at all.
  * 3. After a failure that leaves the file in doubt the next write is refused as unsafe, and the
  *    first that succeeds does so after the store was reopened.
- * 4. In the end the store opens, finds itself sound, and works. */
+ * 4. At the end the store opens, its check finds nothing, and it works. */
 #ifndef PAWL_TESTS_SCENARIO_H
 #define PAWL_TESTS_SCENARIO_H
 

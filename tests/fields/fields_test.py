@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The lists of src/fields and what must agree with them: structs, migrations, a table in the docs.
 
-Usage: fields_test.py SOURCE_ROOT COMPILER...    test; speaks TAP
+Usage: fields_test.py SOURCE_ROOT COMPILER...    test; prints TAP
        fields_test.py SOURCE_ROOT --doc          write the table into docs/store.md
 """
 import os

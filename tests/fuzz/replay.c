@@ -1,5 +1,5 @@
 /* Feeds the files and directories given as arguments to a fuzz target, once each: what the fuzzers
- * found stays found, with any compiler. Speaks TAP, a line per file; the target aborts on failure.
+ * found stays found, with any compiler. Prints TAP, a line per file; the target aborts on failure.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tokens and the log: who may do what, and what is written down of it.
+"""Tokens: what each scope allows, and what is logged.
 
 Usage: auth_test.py PAWL [TEST...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Many jobs at once: submitting in bulk, and moving what ids or filters name.
+"""Bulk requests: submitting, and changing jobs by ids or filters.
 
 Usage: bulk_test.py PAWL [TEST...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What published clients send and read where the spec, its cases and its clients differ.
+"""Requests and replies of published clients, where the spec, its cases and its clients differ.
 
 Usage: clients_test.py PAWL [TEST...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs over HTTP: submitting, looking, cancelling, releasing, reordering, and every byte of an
+"""Jobs over HTTP: submitting, reading, cancelling, releasing, reordering, and all members of an
 envelope.
 
 Usage: jobs_test.py PAWL [TEST...]

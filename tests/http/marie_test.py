@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Marie's routes: her names, her shapes, and answers that are true.
+"""Marie's routes: its names and the shapes of its replies.
 
 Usage: marie_test.py PAWL [TEST...]
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Memory and time: however large jobs are and however slowly clients read, the server's memory is
-bounded, comes back, and others do not wait. Usage: memory_test.py PAWL"""
+"""Memory: with large jobs and slow clients, the server's memory is bounded and freed afterwards,
+and other clients do not wait. Usage: memory_test.py PAWL"""
 import json
 import os
 import resource
@@ -30,7 +30,7 @@ def large(mib):
 
 
 def submit_large(server, count, mib, queue="default"):
-    """As bytes, once: they are not what is measured."""
+    """Made once, outside of the measurement."""
     body = json.dumps({"type": "big.one", "args": [large(mib)], "options": {"queue": queue}})
     ids = []
     for _ in range(count):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Results over HTTP: at once, while somebody waits, and of several jobs.
+"""Results over HTTP: immediate, awaited, and of several jobs.
 
 Usage: results_test.py PAWL [TEST...]
 """

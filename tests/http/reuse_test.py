@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Requests whose memory was another's before: nothing of the other shows.
+"""Memory that was used by one request does not leak into the next.
 
 Usage: reuse_test.py PAWL [TEST...]
 """

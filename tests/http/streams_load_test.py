@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Many listeners while many jobs run: nobody misses anything, whoever does not read is let go, the
-server's memory stays bounded, and others do not notice. Usage: streams_load_test.py PAWL
+"""Many readers of streams while many jobs run: none misses an event, those that do not read are
+disconnected, the server's memory stays bounded, and other clients are not slowed down.
 
-PAWL_TEST_SCALE is how long it lasts, and below 50 how many listen.
+Usage: streams_load_test.py PAWL
+
+PAWL_TEST_SCALE sets the duration and, below 50, the number of readers.
 """
 import json
 import multiprocessing

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The server about itself: health, metrics, manifest, OpenAPI.
+"""Health, metrics, manifest, OpenAPI.
 
 Usage: system_test.py PAWL [TEST...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS: versions, bad files, reloading, goodbyes.
+"""TLS: versions, bad files, reloading, closing.
 
 Usage: tls_test.py PAWL [TEST...]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""HTTP as bytes: what is malformed, too much, too slow or gone.
+"""HTTP on the wire: requests that are malformed, too large, too slow or cut off.
 
 Usage: transport_test.py PAWL [TEST...]
 """

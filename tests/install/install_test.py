@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs pawl into an empty directory and uses it from there. Speaks TAP.
+"""Installs pawl into an empty directory and uses it from there. Prints TAP.
 
 Usage: install_test.py BUILD_DIR
 """

@@ -1,9 +1,9 @@
-/* A model of a store: what jobs, keys, ranks, leases and counts must be after each operation, in
- * plain arrays and loops. It knows no storage and is too slow for anything but a test. Time is its
- * `now_ms`, moved by the driver.
+/* A model of a store: the state of jobs, keys, ranks, leases and counts after each operation, in
+ * plain arrays and loops. It has no storage and is too slow for anything but tests. Its time is
+ * `now_ms`, which the driver moves.
  *
- * Where the contract leaves a store free, the driver looks at what it did, asks the model whether
- * that is allowed (functions named `may`) and lets the model follow. */
+ * Where the contract allows a store several results, the driver reads what the store did, asks the
+ * model whether that is allowed (functions named `may`), and lets the model follow. */
 #ifndef PAWL_TESTS_MODEL_H
 #define PAWL_TESTS_MODEL_H
 

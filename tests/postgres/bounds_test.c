@@ -1,6 +1,6 @@
-/* Whatever we ask of the server has an end: who holds what we need for too long makes it an error
- * that says so, for those who write, those who read and those who open the store; also where a
- * pooler lends connections out, and nothing set for one transaction may stay for the next. */
+/* Every wait for the server has a limit: a lock that is held for too long is reported as an error,
+ * when writing, reading and opening the store; also through a pooler that shares connections, where
+ * settings of one transaction must not affect the next. */
 #include "postgres/session.h"
 #include "support/ops.h"
 

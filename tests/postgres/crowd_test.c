@@ -1,9 +1,9 @@
-/* Several stores on one server, each with its own connections as if in processes of their own, do
- * everything at once to the same jobs. Afterwards: no run was given to two, no job completed twice,
- * no key has two live holders, and the store's own check finds nothing.
+/* Several stores on one server, each with its own connections as if in separate processes, perform
+ * all kinds of operations on the same jobs. Afterwards no run was given to two, no job was
+ * completed twice, no key has two live holders, and the store's check finds nothing.
  *
- * PAWL_TEST_SEED=N runs that one seed. The order in which the threads get their turns is not the
- * seed's, so a failure may need several tries to be seen again. */
+ * PAWL_TEST_SEED=N runs that seed only. The scheduling of the threads does not depend on the seed,
+ * so it may take several runs to reproduce a failure. */
 #include "support/ops.h"
 
 #include "base/rng.h"

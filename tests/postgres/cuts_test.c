@@ -1,12 +1,11 @@
-/* Every kind of write, and its connection is cut at each of its round trips: by the server, or in
- * silence, before the server heard of it, after it had done it, or at an unknown moment between.
- * Each time the write has happened once, with the answer that it has when nothing breaks, or it has
- * not happened and that is what is said; whoever asks again gets what he would have got anyway; and
- * the store's own check finds nothing.
+/* The connection is cut at each round trip of every kind of write: by the server, or silently,
+ * before the server received the statement, after it executed it, or at an unknown moment between.
+ * Each time the write has either happened once, with its normal result, or not happened, and the
+ * error says so; repeating it gives the normal result; and the store's check finds nothing.
  *
- * What is written is told by the answers and all that is known of the jobs, as texts that must be
- * those of a write that was left alone. Each round has jobs of its own and deletes them in the end,
- * by the store's own operations. */
+ * What was written is compared by the results and all data of the jobs, as texts that must equal
+ * those of an undisturbed write. Each round has jobs of its own and deletes them at the end, by
+ * operations of the store. */
 #include "support/ops.h"
 #include "postgres/gate.h"
 

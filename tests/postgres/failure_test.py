@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a server can do to a store, and what the store says of it: connections refused, a job
-held, a standby, a full disk, a failover with commits under way. Speaks TAP.
+"""Faults of the database server, and the errors of the store: refused connections, a locked job, a
+standby, a full disk, a failover during commits. Prints TAP.
 
 Usage: failure_test.py PAWL MODULE_DIR STEADY
 """

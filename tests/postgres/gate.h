@@ -1,6 +1,6 @@
-/* A gate between a store and its server: while it is closed, what the store's writer sends stops
- * before it, one round trip at a time, and goes on, or is lost, when a test says so. Readers and
- * others pass. It has a thread for each connection. */
+/* A gate between a store and its server. While it is closed, the messages of the store's writer are
+ * stopped, one round trip at a time, until the test lets them pass or drops them. Readers and other
+ * connections pass. It has a thread for each connection. */
 #ifndef PAWL_TESTS_GATE_H
 #define PAWL_TESTS_GATE_H
 

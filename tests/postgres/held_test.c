@@ -1,6 +1,6 @@
-/* Another session holds rows that a claim wants. The claim does not wait for it: it takes the rest,
- * says that more may be there, and whoever asks again after the rows are free gets them. Notes of a
- * run do not wait for a transaction that ends it, and sweeps do not wait for another's turn. */
+/* Another session has locked rows that a claim needs. The claim does not wait: it takes the others
+ * and sets `more`, and the next claim after the rows are unlocked gets them. Writing data of a run
+ * does not wait for a transaction that ends the run, and sweeps do not wait for each other. */
 #include "engine/stand.h"
 #include "postgres/session.h"
 #include "support/ops.h"

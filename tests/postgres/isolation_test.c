@@ -1,17 +1,17 @@
-/* Two stores on one server do something to the same job, and their transactions are interleaved in
- * every way there is, one round trip at a time. Whatever the order, the outcome must be one that is
- * seen when the one is done before the other; who passes over rows that are locked (claims, sweeps)
- * may also find nothing. Nobody hears of a deadlock, and the store's own check finds nothing.
+/* Two stores on one server change the same job, and their transactions are interleaved in every
+ * possible way, one round trip at a time. For each order, the result must be that of a serial
+ * execution; operations that skip locked rows (claims, sweeps) may also find nothing. No deadlock
+ * is reported, and the store's check finds nothing.
  *
- * The ways are found by trying: a choice is remembered wherever both could go on, and the last one
- * that was not yet taken the other way is taken next time. Who waits for a lock cannot go on. Where
- * one or both make many round trips (claims, sweeps) there would be thousands: they change places a
- * few times at most.
+ * The interleavings are found by a search: wherever both could continue, the choice is recorded,
+ * and the next round takes the last choice that was not yet taken the other way. A transaction that
+ * waits for a lock cannot continue. If one or both make many round trips (claims, sweeps), there
+ * would be thousands of interleavings, so the number of switches is limited.
  *
- * There are five ways to lock jobs. A finish is written blindly, guarded by its run; operations
- * that name their jobs load them, and wait for others; claims, sweeps, and the settling of what was
- * left for later look for their jobs and pass over what others hold. Each meets each other, and
- * itself, in a scene where one of them moves the job; the last test checks that:
+ * There are five ways to lock jobs. A finish is written without a read, guarded by its run;
+ * operations that name their jobs load them, and wait for locks; claims, sweeps and the settling of
+ * unsettled entries search for their jobs and skip locked ones. Each pair, also of one kind, is
+ * tested in a scene where one of them moves the job; the last test checks that:
  *
  *             finish    load      claim      sweep     settle
  *   finish    runs

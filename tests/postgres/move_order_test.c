@@ -1,5 +1,5 @@
-/* One process that commits in several sessions at once: its watcher hears of each job's moves in
- * the order in which they happened, of all of them, and of each once. */
+/* A process that commits in several sessions at once: its watcher is notified of all moves of each
+ * job, each once, in the order in which they happened. */
 #include "postgres/session.h"
 #include "support/ops.h"
 

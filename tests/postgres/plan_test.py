@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The statements that must be fast go through the index that was made for them, whatever the
-planner knows of the tables. Every statement is planned here, or excepted with a reason. Speaks TAP.
+"""Statements use their index, whatever the planner's statistics are. Every statement is planned
+here, or listed as an exception with a reason. Prints TAP.
 
 Usage: plan_test.py SOURCE_ROOT PAWL MODULE_DIR
 """

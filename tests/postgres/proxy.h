@@ -1,5 +1,5 @@
-/* A door between a store and its server that can be shut at the worst moment. It listens on a Unix
- * socket in a directory of its own and passes on what either side says. */
+/* A proxy between a store and its server that can be closed at any moment. It listens on a Unix
+ * socket in a directory of its own and forwards the data of both sides. */
 #ifndef PAWL_TESTS_POSTGRES_PROXY_H
 #define PAWL_TESTS_POSTGRES_PROXY_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Processes at work while their server crashes and is restarted: they come back by themselves, and
-nothing that was accepted is lost. Speaks TAP.
+"""The database server crashes and is restarted while processes use it: they reconnect, and nothing
+that was accepted is lost. Prints TAP.
 
 Usage: restart_test.py MODULE_DIR STEADY
 """

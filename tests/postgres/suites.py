@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs test programs on a private PostgreSQL server and passes their TAP on as one. Speaks TAP.
+"""Runs test programs on a private PostgreSQL server and passes their TAP on as one. Prints TAP.
 
 Usage: suites.py [--pooled] [--scale PERCENT] [--at-once N] [--setting NAME=VALUE]
                  [--with ARG]... MODULE_DIR PROGRAM...

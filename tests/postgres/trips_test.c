@@ -1,6 +1,6 @@
-/* How many round trips to the server an operation makes: a number that does not grow with what it
- * meets on its way. A round trip costs more than most of what is done in it. And what an operation
- * keeps from others between two of them: no more than it needs. */
+/* The number of round trips of an operation, which must not depend on the state of the data: a
+ * round trip costs more than most statements. Also which locks an operation holds between two of
+ * them: no more than it needs. */
 #include "base/rng.h"
 #include "postgres/gate.h"
 #include "postgres/session.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A cluster is upgraded node by node: programs one step apart share a store. Speaks TAP.
+"""A rolling upgrade: programs of adjacent versions share a store. Prints TAP.
 
 Usage: upgrade_test.py PAWL MODULE_DIR NEWER_MODULE_DIR STEADY
 

@@ -1,6 +1,6 @@
-/* Several processes on one file at once: one writes batches of a thousand without a pause, the
- * others submit, claim and complete one job at a time. Nobody sees an error, nobody starves, and
- * the totals are exact. By hand: process_test --seed N --ms N. */
+/* Several processes on one file: one writes batches of a thousand without pause, the others submit,
+ * claim and complete one job at a time. No process gets an error or starves, and the totals are
+ * exact. For a single run: process_test --seed N --ms N. */
 #include "crash/kit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Specs and jobs by the list of fields, so that a new field is in the tests of every store. */
+/* Specs and jobs made from the list of fields, so that all stores are tested with new fields. */
 #include "support/ops.h"
 
 #include "fields/fields.h"

@@ -1,5 +1,5 @@
-/* A clock whose wall time stands still until a test moves it. Monotonic time is the system's, so
- * that what waits for a while still wakes up. Any thread. */
+/* A clock whose wall time changes only when a test moves it. Monotonic time is the system's, so
+ * that timeouts still pass. Any thread. */
 #ifndef PAWL_TESTS_HAND_CLOCK_H
 #define PAWL_TESTS_HAND_CLOCK_H
 

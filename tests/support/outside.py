@@ -1,4 +1,4 @@
-"""The store that a test from outside runs on: a file in its directory, or, when PAWL_TEST_STORES is
+"""The store of a test that runs the binary: a file in its directory or, if PAWL_TEST_STORES is
 "postgres", a schema of its own on the server that PAWL_TEST_POSTGRES names (see suites.py)."""
 import contextlib
 import os

@@ -1,7 +1,6 @@
-/* A rig: one open store with a clock to move by hand, and everything a test wants to keep until
- * its end. The test's thread alone uses a rig; threads that race use pawl__store_do themselves.
- *
- * A failing expectation ends the test through cmocka, so nothing here is for other threads. */
+/* A rig: an open store with a clock that the test moves, and an arena for the test's data. Only the
+ * test's thread may use it, since a failed expectation ends the test through cmocka; other threads
+ * use pawl__store_do. */
 #ifndef PAWL_TESTS_RIG_H
 #define PAWL_TESTS_RIG_H
 

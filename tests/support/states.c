@@ -1,4 +1,4 @@
-/* Jobs that have come to each state in an ordinary way. */
+/* Jobs in each state, brought there by ordinary operations. */
 #include "support/ops.h"
 
 static const int64_t hour_ms = 3600 * 1000;

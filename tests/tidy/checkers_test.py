@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The checkers checked: each must find the violation it is for, and leave a clean tree alone.
+"""Tests of the checkers: each finds its violation, and reports nothing for a clean tree.
 
-Makes small trees with one fault each in a temporary directory. Speaks TAP.
+Makes small trees with one fault each in a temporary directory. Prints TAP.
 """
 import contextlib
 import io

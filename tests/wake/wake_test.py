@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Processes that wake each other through Redis, on SQLite and on PostgreSQL behind PgBouncer, with
-servers that are started here. Speaks TAP.
+"""Wake-ups between processes through Redis, on SQLite and on PostgreSQL behind PgBouncer, with
+servers that are started here. Prints TAP.
 
 Usage: wake_test.py SOURCE_ROOT MODULE_DIR NODE PAWL
 

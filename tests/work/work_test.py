@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Crash test of the whole: nodes and submitters share a store and are killed at random moments.
+"""Crash test of the command: nodes and submitters on one store are killed at random moments.
 
 Usage: work_test.py PAWL
 
