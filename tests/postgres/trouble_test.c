@@ -1,5 +1,5 @@
-/* What becomes of operations when the connection breaks, the server cuts us off, somebody holds the
- * lock that we need, or two wait for each other; and what the store's own check sees. */
+/* Operations when the connection breaks, the server terminates it, another session holds a needed
+ * lock, or there is a deadlock; and the findings of the store's check. */
 #include "postgres/proxy.h"
 #include "postgres/session.h"
 #include "support/ops.h"
@@ -342,7 +342,7 @@ static void deadlock_is_resolved_by_doing_it_again(void **state)
 
 static void count_finding(void *ctx, const char *text)
 {
-    assert_non_null(strstr(text, "is on no roll"));
+    assert_non_null(strstr(text, "is missing from the roll"));
     ++*(int *)ctx;
 }
 

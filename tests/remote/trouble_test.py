@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What goes wrong between a program and a server elsewhere, and what people are told of it.
+"""Faults between a program and a remote server, and the errors that users see.
 
 Usage: trouble_test.py PAWL WORKER [TEST...]
 """
@@ -114,7 +114,7 @@ def another_server_is_not_taken_for_ours(box):
         with Stand(lambda *_: answer) as stand:
             done = box.fails(3, "list", "--server", stand.url)
             has(done.err, stand.url)
-            has(done.err, "no server of pawl's" if name == "404" else "expects")
+            has(done.err, "is not a pawl server" if name == "404" else "expects")
 
 
 @test

@@ -115,18 +115,19 @@ enum pawl_err pawl__rm_not_understood(const struct pawl__backend *backend,
                                       const struct pawl_diag *why, struct pawl_diag *diag)
 {
     if (why->err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
-    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
-                            "the server at \"%s\" answered something else than this pawl %s "
-                            "expects (%s); use the same version on both sides",
-                            backend->base, PAWL_VERSION, why->text);
+    return pawl__fail_field(
+        diag, PAWL_ERR_UNSUPPORTED, "store",
+        "the reply of the server at \"%s\" is not what pawl %s expects (%s); use "
+        "the same version on both sides",
+        backend->base, PAWL_VERSION, why->text);
 }
 
 static enum pawl_err no_server(const struct pawl__backend *backend, long status,
                                struct pawl_diag *diag)
 {
     return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
-                            "what answers at \"%s\" is no server of pawl's, or one that is too old "
-                            "for this program (status %ld)",
+                            "\"%s\" is not a pawl server, or one that is too old for this program "
+                            "(status %ld)",
                             backend->base, status);
 }
 

@@ -74,19 +74,19 @@ SELECT set_config('enable_nestloop', 'off', true)
 -- name: check_places
 -- At exactly its own rank or time: a claim and a sweep that find it anywhere sooner strike it off,
 -- for its time has not come.
-SELECT 'job ' || j.id || ' is on no roll of the jobs that are available'
+SELECT 'job ' || j.id || ' is missing from the roll of available jobs'
 FROM pawl_job AS j
 WHERE j.state = 2 AND NOT EXISTS (SELECT 1 FROM pawl_ready AS l
     CROSS JOIN LATERAL unnest(l.ids) AS g (id)
     WHERE g.id = j.id AND l.lane = j.lane AND l.rank = j.rank)
 UNION ALL
-SELECT 'job ' || j.id || ' is on no roll of leases'
+SELECT 'job ' || j.id || ' is missing from the roll of leases'
 FROM pawl_job AS j
 WHERE j.lease_until_ms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pawl_lease AS l
     CROSS JOIN LATERAL unnest(l.ids) AS g (id)
     WHERE g.id = j.id AND l.until_ms = j.lease_until_ms)
 UNION ALL
-SELECT 'job ' || j.id || ' is on no roll of the jobs that have ended'
+SELECT 'job ' || j.id || ' is missing from the roll of ended jobs'
 FROM pawl_job AS j
 WHERE j.state >= 7 AND NOT EXISTS (SELECT 1 FROM pawl_ended AS l
     CROSS JOIN LATERAL unnest(l.ids) AS g (id)
@@ -102,7 +102,7 @@ UNION ALL
 SELECT 'archived job ' || id || ' has no lane' FROM pawl_archive AS j
 WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS n WHERE n.id = j.lane)
 UNION ALL
-SELECT 'job ' || id || ', which has ' || what || ', does not exist'
+SELECT 'unknown job ' || id || ' has ' || what
 FROM (SELECT id, 'failures' AS what FROM pawl_failure UNION SELECT id, 'log lines' FROM pawl_log
     UNION SELECT id, 'tags' FROM pawl_tag UNION SELECT id, 'progress' FROM pawl_progress
     UNION SELECT id, 'a checkpoint' FROM pawl_checkpoint) AS kept
@@ -110,7 +110,7 @@ WHERE NOT EXISTS (SELECT 1 FROM pawl_job AS j WHERE j.id = kept.id)
     AND NOT EXISTS (SELECT 1 FROM pawl_archive AS j WHERE j.id = kept.id)
 
 -- name: check_facts
-SELECT 'job ' || j.id || ' has facts that make no sense'
+SELECT 'job ' || j.id || ' has invalid fields'
 FROM pawl_job AS j
 WHERE coalesce(length(j.keys) % 17, 0) <> 0 OR j.base_run < 0 OR j.free_runs < 0
 

@@ -55,8 +55,9 @@ ORDER BY name
 
 -- Each of these finds what must not be: a row is a finding, in words.
 -- name: check_places
-SELECT 'job ' || j.key || ' stands in ' || ((w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10)
-        + (a.key IS NOT NULL) + (d.key IS NOT NULL) + (r.key IS NOT NULL)) || ' places'
+SELECT 'job ' || j.key || ' has ' || ((w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10)
+        + (a.key IS NOT NULL) + (d.key IS NOT NULL) + (r.key IS NOT NULL))
+        || ' state rows instead of 1'
 FROM pawl_job AS j
 {{places}}
 WHERE (w.key IS NOT NULL AND coalesce(w.paused_from, 0) <> 10) + (a.key IS NOT NULL)
@@ -90,7 +91,7 @@ UNION ALL
 SELECT 'archived job ' || key || ' has no lane' FROM pawl_archive
 WHERE NOT EXISTS (SELECT 1 FROM pawl_lane AS l WHERE l.id = pawl_archive.lane)
 UNION ALL
-SELECT 'job ' || key || ', which has ' || what || ', does not exist'
+SELECT 'unknown job ' || key || ' has ' || what
 FROM (SELECT key, 'failures' AS what FROM pawl_failure UNION SELECT key, 'log lines' FROM pawl_log
     UNION SELECT key, 'tags' FROM pawl_tag UNION SELECT key, 'progress' FROM pawl_progress
     UNION SELECT key, 'a checkpoint' FROM pawl_checkpoint) AS kept
@@ -101,7 +102,7 @@ SELECT 'lane ' || id || ' has no queue' FROM pawl_lane
 WHERE NOT EXISTS (SELECT 1 FROM pawl_queue AS q WHERE q.id = pawl_lane.queue_id)
 
 -- name: check_facts
-SELECT 'job ' || j.key || ' has facts that make no sense'
+SELECT 'job ' || j.key || ' has invalid fields'
 FROM pawl_job AS j
 {{places}}
 WHERE NOT json_valid(j.args)
