@@ -36,8 +36,9 @@ enum pawl_err pawl__pg_submit_plain(struct pawl__backend *pg, const struct pawl_
 
 /* ---- completions ---- */
 
-/* A completion, and where it stands among all. */
+/* A completion, and where it stands among all. The id is copied: sorting compares little else. */
 struct turn {
+    struct pawl_job_id id;
     struct pawl__ending *end;
     size_t at;
 };
@@ -49,7 +50,7 @@ static const struct pawl_run *ref_of(const struct turn *turn)
 
 static int compare_ids(const struct turn *a, const struct turn *b)
 {
-    return memcmp(ref_of(a)->id.b, ref_of(b)->id.b, sizeof(struct pawl_job_id));
+    return memcmp(a->id.b, b->id.b, sizeof a->id.b);
 }
 
 static int compare_turns(const void *a, const void *b)
@@ -100,7 +101,7 @@ static enum pawl_err note_end(struct pawl__backend *pg, const struct turn *turn,
 static int find_turn(const void *key, const void *element)
 {
     const struct turn *turn = element;
-    return memcmp(key, ref_of(turn)->id.b, sizeof(struct pawl_job_id));
+    return memcmp(key, turn->id.b, sizeof turn->id.b);
 }
 
 static enum pawl_err end_plain(struct pawl__backend *pg, const struct turn *turns, size_t count)
@@ -117,11 +118,15 @@ static enum pawl_err end_plain(struct pawl__backend *pg, const struct turn *turn
     pawl__pg_send_keep(&pg->writer, SLOT_ENDS);
     enum pawl_err err = pawl__pg_sync(&pg->writer, pg->set.diag);
     const PGresult *rows = pg->writer.kept[SLOT_ENDS];
+    const struct turn *next = turns, *end = turns + count;
     for (int i = 0; !err && i < PQntuples(rows); i++) {
         struct pawl_job_id id = pawl__pg_id(rows, i, 0);
-        const struct turn *turn = bsearch(id.b, turns, count, sizeof *turns, find_turn);
-        assert(turn);
-        err = note_end(pg, turn, pawl__pg_int(rows, i, 1));
+        // mostly all were done, and are answered in the order in which they were sent
+        if (next == end || find_turn(id.b, next) != 0) {
+            next = bsearch(id.b, turns, count, sizeof *turns, find_turn);
+        }
+        assert(next);
+        err = note_end(pg, next++, pawl__pg_int(rows, i, 1));
     }
     return err;
 }
@@ -168,7 +173,7 @@ enum pawl_err pawl__pg_finish_plain(struct pawl__backend *pg, struct pawl__endin
     struct turn *some = pawl__arena_alloc(&pg->arena, count * sizeof *some);
     if (!all || !some) return pawl__fail_nomem(pg->set.diag);
     for (size_t i = 0; i < count; i++) {
-        all[i] = (struct turn){ &ends[i], i };
+        all[i] = (struct turn){ ends[i].op->complete.ref.id, &ends[i], i };
     }
     qsort(all, count, sizeof *all, compare_turns);
     enum pawl_err err = end_plain(pg, some, pick_ends(all, count, true, some));

@@ -75,6 +75,18 @@ static int compare_entries(const void *a, const void *b)
     return way ? way : memcmp(left->seat.b, right->seat.b, sizeof left->seat.b);
 }
 
+/* What was added in order needs no sorting: completions are, for one. */
+static void sort_entries(struct pawl__pg_roll *roll)
+{
+    size_t sorted = 1;
+    while (sorted < roll->count &&
+           compare_entries(&roll->entries[sorted - 1], &roll->entries[sorted]) <= 0) {
+        sorted++;
+    }
+    if (sorted >= roll->count) return;
+    qsort(roll->entries, roll->count, sizeof *roll->entries, compare_entries);
+}
+
 /* A list for each parameter of the statements. */
 enum { L_FIRSTS, L_SECONDS, L_FROM, L_TO, L_IDS, L_SEATS, LISTS };
 
@@ -165,7 +177,7 @@ static void write_roll(struct pawl__backend *pg, enum pawl__pg_roll_kind kind)
 {
     struct pawl__pg_roll *roll = &pg->rolls[kind];
     struct pawl__pg_list *lists[LISTS];
-    qsort(roll->entries, roll->count, sizeof *roll->entries, compare_entries);
+    sort_entries(roll);
     begin_put(pg, kind, lists);
     for (size_t at = 0; at < roll->count;) {
         size_t alike = count_alike(roll, at), size = row_size(kind, alike);
