@@ -10,7 +10,7 @@ The rules, and nothing else, are in this file's tables:
   all doors;
 - a folder inside a room sees the folders of that room that its own arrows lead to: a backend does
   not see another one; and of a folder that has a door it sees the door alone;
-- the command line is a customer: base, fields and <pawl/...>;
+- the command line is a customer: base, fields, wire and <pawl/...>;
 - what is installed, and the examples, include nothing of ours but <pawl/...>;
 - sqlite3.h belongs to src/store/sqlite, libpq-fe.h to src/store/postgres, both to tests,
   benchmarks and src/sql, which is on the connections of others.
@@ -36,7 +36,7 @@ ROOMS = {
     "api": ["engine", "flow", "cluster", "schedule", "store", "lifecycle", "fields", "base"],
     "sql": ["api", "lifecycle", "fields", "base"],
     "http": ["wire", "fields", "base"],
-    "cli": ["http", "fields", "base"],
+    "cli": ["http", "wire", "fields", "base"],
 }
 # The one header of a room that others may include: src/ROOM/ROOM.h. Each of base's is a door.
 DOORS = {room: f"{room}/{room}.h" for room in ROOMS if room != "base"}

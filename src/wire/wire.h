@@ -16,6 +16,7 @@
 #define PAWL_WIRE_H
 
 #include "base/shape.h"
+#include "wire/flow.h"
 #include "wire/ops.h"
 
 #include <pawl/pawl.h>
