@@ -225,6 +225,27 @@ static const struct prose prose[] = {
       "killed at once. The exit code is 1 in both cases. If this process itself is killed, so is "
       "the command's process group.",
       "pawl lock run nightly --ttl 1m -- ./nightly.sh --all\n" },
+    { pawl__cli_flow_submit,
+      "FILE is a JSON object, \"-\" is standard input. It has \"nodes\", each with a \"name\", the "
+      "members of a job, and the names of the nodes that it comes \"after\"; or it is a layout of "
+      "the "
+      "Open Job Spec: a chain, a group or a batch. docs/flows.md describes both. All jobs are "
+      "added, "
+      "or none.",
+      "pawl flow submit nightly.json\n"
+      "echo '{\"type\": \"chain\", \"steps\": [{\"type\": \"a\"}, {\"type\": \"b\"}]}' | "
+      "pawl flow submit -\n" },
+    { pawl__cli_flow_show,
+      "Prints the flow and, for each node, a line: parents stand above their children, members of "
+      "a "
+      "group below it. Of many alike nodes a few are shown. With --svg it writes a picture that "
+      "browsers show, on light and dark backgrounds. ID may be the beginning of an id.",
+      "pawl flow show 019a3b5c\n"
+      "pawl flow show 019a3b5c --svg nightly.svg\n" },
+    { pawl__cli_flow_wait,
+      "Prints each flow when it has ended, and exits with 1 if one of them failed or was "
+      "cancelled.",
+      "pawl flow wait $(pawl flow submit nightly.json)\n" },
     { pawl__cli_node_list,
       "A node is live while its last heartbeat is younger than its lease, draining while its last "
       "jobs finish, and stale if its last heartbeat is older than its lease: other nodes then "

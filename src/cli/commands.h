@@ -57,6 +57,14 @@ enum pawl__cli_store {
       "hand out jobs from a queue again")                                                          \
     X(queue_delete, "queue", "delete", "QUEUE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,         \
       "delete empty queues")                                                                       \
+    X(flow_list, "flow", "list", "", 0, 0, READ, PAWL__CLI_FLOW_LIST, false,                       \
+      "list flows, the newest first")                                                              \
+    X(flow_submit, "flow", "submit", "FILE", 1, 1, CREATE, 0, false,                               \
+      "add the jobs of a flow, described by a file")                                               \
+    X(flow_show, "flow", "show", "ID...", 1, MANY, READ, PAWL__CLI_FLOW_SHOW, false,               \
+      "draw a flow with the states of its jobs")                                                   \
+    X(flow_wait, "flow", "wait", "ID...", 1, MANY, READ, PAWL__CLI_WAIT, false,                    \
+      "wait until flows have ended")                                                               \
     X(node_list, "node", "list", "", 0, 0, READ, 0, false, "list the nodes of the store")          \
     X(node_show, "node", "show", "NAME...", 1, MANY, READ, 0, false,                               \
       "show a node and the jobs it is running")                                                    \

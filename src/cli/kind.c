@@ -5,6 +5,7 @@
 #include "base/time_text.h"
 #include "http/http.h"
 
+#include <pawl/flow.h>
 #include <pawl/pawl.h>
 
 #include <ctype.h>
@@ -17,6 +18,7 @@
 #define X(number, name, text, ...) text,
 static const char *const backoff_choices[] = { PAWL_BACKOFFS(X) NULL };
 static const char *const conflict_choices[] = { PAWL_CONFLICTS(X) NULL };
+static const char *const flow_state_choices[] = { PAWL_FLOW_STATES(X) NULL };
 static const char *const vocabulary_choices[] = { PAWL_VOCABULARIES(X) NULL };
 static const char *const state_choices[] = { PAWL_STATES(X) NULL };
 #undef X
@@ -273,6 +275,7 @@ static const struct {
     [PAWL__CLI_KIND_VOCABULARY] = { NULL, vocabulary_choices },
     [PAWL__CLI_KIND_BACKOFF] = { NULL, backoff_choices },
     [PAWL__CLI_KIND_CONFLICT] = { NULL, conflict_choices },
+    [PAWL__CLI_KIND_FLOW_STATE] = { NULL, flow_state_choices },
 };
 
 const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)

@@ -47,7 +47,8 @@
     X(DURABILITY, "full or relaxed")                                                               \
     X(VOCABULARY, "pawl, ojs, ratchet or marie")                                                   \
     X(BACKOFF, "exponential, linear, polynomial, constant or immediate")                           \
-    X(CONFLICT, "reject, replace, replace_except_schedule or ignore")
+    X(CONFLICT, "reject, replace, replace_except_schedule or ignore")                              \
+    X(FLOW_STATE, "running, completed, failed or cancelled")
 
 #define X(name, ...) PAWL__CLI_KIND_##name,
 enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
@@ -74,7 +75,9 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(LIMITS, "Limits")                                                                            \
     X(TOKEN, "The token")                                                                          \
     X(TOP, "The view")                                                                             \
-    X(QUEUE, "The queue")
+    X(QUEUE, "The queue")                                                                          \
+    X(FLOW_LIST, "The listing")                                                                    \
+    X(FLOW_SHOW, "The picture")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
@@ -237,6 +240,12 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "print them again at this interval, until interrupted")                                      \
     X(WAIT_TIMEOUT, WAIT, "timeout", 0, DURATION, "DURATION", NULL, false,                         \
       "wait no longer than this, then exit with 124; 0s checks once")                              \
+    X(FLOW_STATE, FLOW_LIST, "state", 0, FLOW_STATE, "STATE", NULL, false,                         \
+      "only flows in this state: running, completed, failed or cancelled")                         \
+    X(FLOW_NAME, FLOW_LIST, "name", 0, TEXT, "NAME", NULL, false, "only flows of this name")       \
+    X(FLOW_LIMIT, FLOW_LIST, "limit", 'n', COUNT, "N", "50", false, "show at most this many")      \
+    X(SVG, FLOW_SHOW, "svg", 0, FILE, "FILE", NULL, false,                                         \
+      "write a picture to this file instead; - is standard output")                                \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
       "time between updates; at least 100ms")                                                      \
     X(TOP_QUEUE, TOP, "queue", 0, QUEUE, "QUEUE", NULL, true, "only this queue and its jobs")      \
