@@ -123,7 +123,7 @@ void pawl__buf_add_json(struct pawl__buf *buf, const char *at, size_t len)
         const char *plain = at; // the longest run that needs no change is added at once
         int step = 1;
         while (at < end && (unsigned char)*at >= 0x20 && *at != '"' && *at != '\\' &&
-               (step = pawl__utf8_step(at, end)) > 0) {
+               (step = (unsigned char)*at < 0x80 ? 1 : pawl__utf8_step(at, end)) > 0) {
             at += step;
         }
         pawl__buf_add(buf, plain, (size_t)(at - plain));

@@ -192,6 +192,9 @@ struct pawl__shape {
         .offset = PAWL__OFFSET(kind_name, type, member), __VA_ARGS__                               \
     }
 #define PAWL__COUNTED(type, counter) .count_offset = offsetof(type, counter)
+/* Of an OWN or ONE: it is absent, even if it is ALWAYS, when this field of the struct is zero. */
+#define PAWL__IF(type, member)                                                                     \
+    .count_offset = offsetof(type, member), .extent = sizeof(((type *)0)->member)
 /* A member that takes the whole struct: an OWN, ONE or PART that uses several fields. */
 #define PAWL__WHOLE(text, kind_name, ...)                                                          \
     {                                                                                              \

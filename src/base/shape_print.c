@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME_BYTES_MAX = 60 };
+
 static const char *place_of(const struct pawl__member *member, const void *base)
 {
     return (const char *)(member->at ? member->at : base) + member->offset;
@@ -36,6 +38,15 @@ static bool is_nil(const struct pawl_job_id *id)
 {
     static const struct pawl_job_id nil;
     return memcmp(id, &nil, sizeof nil) == 0;
+}
+
+static bool is_clear(const char *at, size_t bytes)
+{
+    size_t i = 0;
+    while (i < bytes && !at[i]) {
+        i++;
+    }
+    return i == bytes;
 }
 
 static bool is_zero(const struct pawl__member *member, const void *base)
@@ -81,9 +92,11 @@ static bool is_zero(const struct pawl__member *member, const void *base)
     case PAWL__AS_NOTHING:
         return true;
     case PAWL__AS_ONE:
+    case PAWL__AS_OWN:
+        return member->extent &&
+               is_clear((const char *)base + member->count_offset, member->extent);
     case PAWL__AS_PART:
     case PAWL__AS_ROW:
-    case PAWL__AS_OWN:
         break;
     }
     return false;
@@ -103,7 +116,8 @@ static bool is_absent(const struct pawl__member *member, const void *base)
     if (member->flags & PAWL__NULLABLE || !is_empty(member, base)) return false;
     return !(member->flags & PAWL__ALWAYS) || member->flags & PAWL__NEGATIVE ||
            member->kind == PAWL__AS_TEXT || member->kind == PAWL__AS_ID_AT ||
-           member->kind == PAWL__AS_JSON || member->kind == PAWL__AS_NOTHING;
+           member->kind == PAWL__AS_JSON || member->kind == PAWL__AS_NOTHING ||
+           member->kind == PAWL__AS_ONE || member->kind == PAWL__AS_OWN;
 }
 
 /* ---- values ---- */
@@ -115,9 +129,10 @@ static void print_text(struct pawl__buf *out, const char *text)
 
 static void print_id(struct pawl__buf *out, const struct pawl_job_id *id)
 {
-    char text[PAWL_JOB_ID_TEXT_BYTES];
-    pawl_job_id_text(*id, text);
-    print_text(out, text);
+    char text[PAWL_JOB_ID_TEXT_BYTES + 1] = "\""; // the NUL makes room for the other quote
+    pawl_job_id_text(*id, text + 1);
+    text[sizeof text - 1] = '"';
+    pawl__buf_add(out, text, sizeof text);
 }
 
 static void print_real(struct pawl__buf *out, double value, uint32_t digits)
@@ -158,9 +173,11 @@ static void print_duration(struct pawl__buf *out, int64_t ms)
 
 static void print_instant(struct pawl__buf *out, int64_t at_ms)
 {
-    char text[PAWL__INSTANT_TEXT_BYTES];
-    pawl__instant_text(at_ms, text);
-    print_text(out, text);
+    char text[PAWL__INSTANT_TEXT_BYTES + 1] = "\"";
+    pawl__instant_text(at_ms, text + 1);
+    size_t len = strlen(text);
+    text[len++] = '"';
+    pawl__buf_add(out, text, len);
 }
 
 /* The value is valid JSON, so only quotes need to be tracked. */
@@ -339,6 +356,27 @@ static void print_value(const struct pawl__shape_writer *writer, const struct pa
     }
 }
 
+/* At once if it is short, as names in tables are: this is the most frequent call. */
+static void print_name(struct pawl__buf *out, const struct pawl__member *member, bool comma)
+{
+    char text[NAME_BYTES_MAX + 4], *at = text;
+    size_t len = member->len ? member->len : strlen(member->name);
+    bool fits = len <= NAME_BYTES_MAX;
+    if (comma) *at++ = ',';
+    *at++ = '"';
+    if (fits) {
+        memcpy(at, member->name, len);
+        at += len;
+    } else {
+        pawl__buf_add(out, text, (size_t)(at - text));
+        pawl__buf_add(out, member->name, len);
+        at = text;
+    }
+    *at++ = '"';
+    *at++ = ':';
+    pawl__buf_add(out, text, (size_t)(at - text));
+}
+
 /* Prints a member, or nothing if its value turns out to be empty. */
 static void print_member(const struct pawl__shape_writer *writer, const struct pawl__member *member,
                          const void *base, bool *any)
@@ -349,9 +387,7 @@ static void print_member(const struct pawl__shape_writer *writer, const struct p
         pawl__shape_print_members(writer, member->shape, place_of(member, base), any);
         return;
     }
-    pawl__buf_add_text(out, *any ? ",\"" : "\"");
-    pawl__buf_add(out, member->name, member->len ? member->len : strlen(member->name));
-    pawl__buf_add(out, "\":", 2);
+    print_name(out, member, *any);
     size_t value = out->len;
     print_value(writer, member, base);
     bool empty = member->kind == PAWL__AS_ONE ? out->len == value + 2 : out->len == value;

@@ -381,20 +381,24 @@ static void what_is_absent_can_be_null(void **state)
         NULLABLE("share", REAL, share, | PAWL__NEGATIVE),
         NULLABLE("any", JSON, any),
         PAWL__MEMBER("period", PERIOD, struct thing, period_ms),
+        PAWL__WHOLE("point", ONE, .shape = &point_shape, .offset = offsetof(struct thing, point),
+                    PAWL__IF(struct thing, on)),
     };
 #undef NULLABLE
     static const struct pawl__shape shape = { .members = members, .count = COUNT(members) };
     struct pawl__buf out = { 0 };
     const struct pawl__shape_writer writer = { .out = &out };
-    struct thing thing = { .share = -1 };
+    struct thing thing = { .share = -1, .point = { .x = 1, .weight = -1 } };
     bool any = true;
     (void)state;
     pawl__shape_print(&writer, &shape, &thing);
-    thing = (struct thing){ .any = span("{}"), .end_ms = 1, .period_ms = 1500 };
+    thing = (struct thing){
+        .any = span("{}"), .end_ms = 1, .period_ms = 1500, .on = true, .point = { 1, -1 }
+    };
     pawl__shape_print_members(&writer, &shape, &thing, &any);
     assert_string_equal(out.at, "{\"end\":null,\"share\":null,\"any\":null}"
                                 ",\"end\":\"1970-01-01T00:00:00.001Z\",\"share\":0,\"any\":{},"
-                                "\"period\":\"PT1.5S\"");
+                                "\"period\":\"PT1.5S\",\"point\":{\"x\":1}");
     pawl__buf_release(&out);
 }
 

@@ -160,14 +160,12 @@ void pawl__failure_print(struct pawl__buf *out, const struct pawl_failure *failu
 
 FN(print_error)
 {
-    const struct view *view = base;
-    if (view->error) pawl__failure_print(writer->out, view->error);
+    pawl__failure_print(writer->out, ((const struct view *)base)->error);
 }
 
 FN(print_errors)
 {
     const struct view *view = base;
-    if (!view->errors) return;
     pawl__buf_add(writer->out, "[", 1);
     for (size_t i = 0; i < view->error_count; i++) {
         if (i) pawl__buf_add(writer->out, ",", 1);
@@ -175,20 +173,6 @@ FN(print_errors)
     }
     pawl__buf_add(writer->out, "]", 1);
 }
-
-FN(print_retry)
-{
-    const struct view *view = base;
-    if (view->has_retry) pawl__shape_print(writer, &pawl__ojs_retry_shape, &view->retry);
-}
-
-FN(print_unique)
-{
-    const struct view *view = base;
-    if (view->has_unique) pawl__shape_print(writer, &pawl__ojs_unique_shape, &view->unique);
-}
-
-FN(print_times);
 
 #define S struct view
 #define AS(text, kind, member, ...) PAWL__MEMBER(text, kind, S, member, __VA_ARGS__)
@@ -235,35 +219,30 @@ static const struct pawl__member members[] = {
     TIMES,
     AS("next_retry_at", INSTANT, next_retry_at_ms),
     AS("result", JSON, result),
-    AS("error", OWN, error, .print = print_error, .wire = PAWL__AS_ONE,
+    AS("error", OWN, error, PAWL__IF(S, error), .print = print_error, .wire = PAWL__AS_ONE,
        .shape = &pawl__ojs_failure_shape),
-    AS("errors", OWN, errors, .print = print_errors, .wire = PAWL__AS_MANY,
+    AS("errors", OWN, errors, PAWL__IF(S, errors), .print = print_errors, .wire = PAWL__AS_MANY,
        .shape = &pawl__ojs_failure_shape),
     AS("retry_delay_ms", INT64, retry_delay_ms, .flags = PAWL__NEGATIVE),
-    PAWL__WHOLE("checkpoint", ONE, .shape = &checkpoint_shape),
+    PAWL__WHOLE("checkpoint", ONE, PAWL__IF(S, checkpoint.sequence), .shape = &checkpoint_shape),
     AS("previous_state", WORD, previous_state, .words = &pawl__ojs_state_words),
     // Here the extra members are printed.
     AS("scheduled_at", INSTANT, at_ms.scheduled),
     AS("expires_at", INSTANT, expires_at_ms),
     AS("tags", ARRAY, tags),
-    AS("retry", OWN, retry, .print = print_retry, .wire = PAWL__AS_ONE,
+    AS("retry", ONE, retry, PAWL__IF(S, has_retry), .flags = PAWL__ALWAYS,
        .shape = &pawl__ojs_retry_shape),
-    AS("unique", OWN, unique, .print = print_unique, .wire = PAWL__AS_ONE,
+    AS("unique", ONE, unique, PAWL__IF(S, has_unique), .flags = PAWL__ALWAYS,
        .shape = &pawl__ojs_unique_shape),
     AS("timeout_ms", INT64, timeout_ms),
     AS("visibility_timeout_ms", INT64, lease_ms),
-    AS("metadata", OWN, has_times, .print = print_times, .wire = PAWL__AS_OBJECT),
+    PAWL__WHOLE("metadata", ONE, PAWL__IF(S, has_times), .flags = PAWL__ALWAYS,
+                .shape = &times_shape),
 };
 enum { TAIL = 8, HEAD = COUNT(members) - TAIL };
 static const struct pawl__shape head_shape = SHAPE(members, 0, HEAD);
 static const struct pawl__shape tail_shape = SHAPE(members, HEAD, COUNT(members));
 const struct pawl__shape pawl__ojs_job_shape = SHAPE(members, 0, COUNT(members));
-
-FN(print_times)
-{
-    const struct view *view = base;
-    if (view->has_times) pawl__shape_print(writer, &times_shape, view);
-}
 
 /* ---- the times of a job ---- */
 

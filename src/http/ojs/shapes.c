@@ -12,7 +12,7 @@ void pawl__shown_print(const struct pawl__shape_writer *writer, const struct paw
 {
     const struct pawl__shown *shown =
         (const struct pawl__shown *)((const char *)base + member->offset);
-    if (shown->job) pawl__envelope_print(writer->out, shown->job, shown->more);
+    pawl__envelope_print(writer->out, shown->job, shown->more);
 }
 
 void pawl__printed_print(const struct pawl__shape_writer *writer, const struct pawl__member *member,

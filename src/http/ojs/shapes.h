@@ -81,8 +81,8 @@ struct pawl__shown {
     const struct pawl__envelope_more *more;
 };
 #define PAWL__SHOWN(text, S, member)                                                               \
-    PAWL__MEMBER(text, OWN, S, member, .print = pawl__shown_print, .wire = PAWL__AS_ONE,           \
-                 .shape = &pawl__ojs_job_shape)
+    PAWL__MEMBER(text, OWN, S, member, PAWL__IF(S, member.job), .print = pawl__shown_print,        \
+                 .wire = PAWL__AS_ONE, .shape = &pawl__ojs_job_shape)
 pawl__member_print_fn pawl__shown_print;
 
 /* A list as a member of a reply, whose elements are printed by a function, with commas between
