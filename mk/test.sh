@@ -20,7 +20,8 @@ results=build-results
 scale=${PAWL_TEST_SCALE:-50}
 tsan_suites=(base store sqlite api engine contract threads)
 not_asan_suites=(cli cluster conformance deploy docs install postgres remote slow tidy wake work)
-processes=$(($(nproc) * 2)) # many only wait
+processes=$(($(nproc) * 3)) # tests wait more than they compute
+sanitized_processes=$(($(nproc) * 2))
 
 # Old sanitizer runtimes cannot place their shadow memory where newer kernels randomise more bits.
 fixed_addresses=()
@@ -32,8 +33,8 @@ say() {
     printf '\n== %s\n' "$*"
 }
 
-# A sanitizer's run is worth its time; the compiler's second thoughts before it are not. Warnings
-# are heard in the plain build, and of what is known for a debugger, reports need the lines alone.
+# Built quickly: less optimisation, no warnings, since the plain build reports those, and of the
+# debugging information only line numbers, which the reports need.
 quick_to_build=(-Doptimization=1 -Ddebug=false '-Dc_args=-g1 -w' -Dbench=false)
 
 # meson_step STEP SCALE CONFIGURE_ARGS... -- SUITES...
@@ -74,14 +75,13 @@ step_plain() {
     meson_step plain "$scale" -- --no-suite=long
 }
 
-# The long ones wait more than others, so all go together, and more at a time.
 step_all() {
-    wrapper=() patience=4 processes=$((processes * 3 / 2))
+    wrapper=() patience=4
     meson_step all "$scale" --
 }
 
 step_asan() {
-    wrapper=("${fixed_addresses[@]}") patience=4
+    wrapper=("${fixed_addresses[@]}") patience=4 processes=$sanitized_processes
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     meson_step asan $((scale / 5)) "${quick_to_build[@]}" -Db_sanitize=address,undefined -- \
@@ -89,7 +89,7 @@ step_asan() {
 }
 
 step_tsan() {
-    wrapper=("${fixed_addresses[@]}") patience=8
+    wrapper=("${fixed_addresses[@]}") patience=8 processes=$sanitized_processes
     export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:second_deadlock_stack=1
     meson_step tsan $((scale / 5)) "${quick_to_build[@]}" -Db_sanitize=thread -- \
         "${tsan_suites[@]/#/--suite=}"
