@@ -88,7 +88,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 /* Groups whose options can also be set in the environment and the configuration file. */
 #define PAWL__CLI_SETTINGS (PAWL__CLI_SETTING | PAWL__CLI_RETENTION | PAWL__CLI_LOG)
 
-/* ID, group, "name", letter or 0, kind, "ARGUMENT", default or NULL, may be repeated, help */
+/* ID, group, "name", letter or 0, kind, "ARGUMENT", default or NULL, may be repeated, help. The id
+ * of an option in LIMITS is the name in PAWL__HTTP_LIMITS. */
 #define PAWL__CLI_OPTIONS(X)                                                                       \
     X(STORE, SETTING, "store", 's', STORE, "URL", "sqlite:pawl.db", false,                         \
       "the store of the jobs")                                                                     \
@@ -266,45 +267,45 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "before that, how long to keep serving while /readyz answers 503")                           \
     X(TEST_MODE, SERVE, "test-mode", 0, FLAG, NULL, NULL, false,                                   \
       "enable requests for tests: reset, test directives")                                         \
-    X(HEADER_BYTES_MAX, LIMITS, "header-bytes-max", 0, BYTES, "BYTES", "16KiB", false,             \
+    X(header_bytes_max, LIMITS, "header-bytes-max", 0, BYTES, "BYTES", "16KiB", false,             \
       "request line and headers together")                                                         \
-    X(BODY_BYTES_MAX, LIMITS, "body-bytes-max", 0, BYTES, "BYTES", "10MiB", false,                 \
+    X(body_bytes_max, LIMITS, "body-bytes-max", 0, BYTES, "BYTES", "10MiB", false,                 \
       "a request's body")                                                                          \
-    X(BODIES_BYTES_MAX, LIMITS, "bodies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,            \
+    X(bodies_bytes_max, LIMITS, "bodies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,            \
       "all bodies being received together")                                                        \
-    X(REPLY_BYTES_MAX, LIMITS, "reply-bytes-max", 0, BYTES, "BYTES", "16MiB", false,               \
+    X(reply_bytes_max, LIMITS, "reply-bytes-max", 0, BYTES, "BYTES", "16MiB", false,               \
       "arguments in one reply; a longer job is returned alone")                                    \
-    X(REPLIES_BYTES_MAX, LIMITS, "replies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,          \
+    X(replies_bytes_max, LIMITS, "replies-bytes-max", 0, BYTES, "BYTES", "256MiB", false,          \
       "all large replies being sent together")                                                     \
-    X(CONNECTIONS_MAX, LIMITS, "connections-max", 0, COUNT, "N", "10000", false,                   \
+    X(connections_max, LIMITS, "connections-max", 0, COUNT, "N", "10000", false,                   \
       "connections in all")                                                                        \
-    X(CONNECTIONS_PER_ADDRESS_MAX, LIMITS, "connections-per-address-max", 0, COUNT, "N", "4000",   \
+    X(connections_per_address_max, LIMITS, "connections-per-address-max", 0, COUNT, "N", "4000",   \
       false, "connections from one address")                                                       \
-    X(HEADER_TIMEOUT, LIMITS, "header-timeout", 0, PERIOD, "DURATION", "10s", false,               \
+    X(header_timeout_ms, LIMITS, "header-timeout", 0, PERIOD, "DURATION", "10s", false,            \
       "time to receive the head of a request")                                                     \
-    X(BODY_TIMEOUT, LIMITS, "body-timeout", 0, PERIOD, "DURATION", "30s", false,                   \
+    X(body_timeout_ms, LIMITS, "body-timeout", 0, PERIOD, "DURATION", "30s", false,                \
       "time to receive the body of a request")                                                     \
-    X(IDLE_TIMEOUT, LIMITS, "idle-timeout", 0, PERIOD, "DURATION", "75s", false,                   \
+    X(idle_timeout_ms, LIMITS, "idle-timeout", 0, PERIOD, "DURATION", "75s", false,                \
       "time between two requests of a connection")                                                 \
-    X(WRITE_TIMEOUT, LIMITS, "write-timeout", 0, PERIOD, "DURATION", "30s", false,                 \
+    X(write_timeout_ms, LIMITS, "write-timeout", 0, PERIOD, "DURATION", "30s", false,              \
       "time for a client to receive its reply")                                                    \
-    X(PIPELINE_BYTES_MAX, LIMITS, "pipeline-bytes-max", 0, BYTES, "BYTES", "64KiB", false,         \
+    X(pipeline_bytes_max, LIMITS, "pipeline-bytes-max", 0, BYTES, "BYTES", "64KiB", false,         \
       "pipelined requests and unsent replies of a connection")                                     \
-    X(STREAM_BYTES_MAX, LIMITS, "stream-bytes-max", 0, BYTES, "BYTES", "256KiB", false,            \
+    X(stream_bytes_max, LIMITS, "stream-bytes-max", 0, BYTES, "BYTES", "256KiB", false,            \
       "how far a stream's reader may lag behind")                                                  \
-    X(STREAMS_BYTES_MAX, LIMITS, "streams-bytes-max", 0, BYTES, "BYTES", "64MiB", false,           \
+    X(streams_bytes_max, LIMITS, "streams-bytes-max", 0, BYTES, "BYTES", "64MiB", false,           \
       "how far all streams' readers together may lag behind")                                      \
-    X(EVENTS_MAX, LIMITS, "events-max", 0, COUNT, "N", "100000", false,                            \
+    X(events_max, LIMITS, "events-max", 0, COUNT, "N", "100000", false,                            \
       "events kept for later readers")                                                             \
-    X(EVENTS_BYTES_MAX, LIMITS, "events-bytes-max", 0, BYTES, "BYTES", "64MiB", false,             \
+    X(events_bytes_max, LIMITS, "events-bytes-max", 0, BYTES, "BYTES", "64MiB", false,             \
       "texts of workers in those events")                                                          \
-    X(FETCH_COUNT_MAX, LIMITS, "fetch-count-max", 0, COUNT, "N", "1000", false,                    \
+    X(fetch_count_max, LIMITS, "fetch-count-max", 0, COUNT, "N", "1000", false,                    \
       "jobs in one fetch")                                                                         \
-    X(FETCH_WAIT_MAX, LIMITS, "fetch-wait-max", 0, PERIOD, "DURATION", "60s", false,               \
+    X(fetch_wait_ms_max, LIMITS, "fetch-wait-max", 0, PERIOD, "DURATION", "60s", false,            \
       "longest wait of a fetch")                                                                   \
-    X(JSON_DEPTH_MAX, LIMITS, "json-depth-max", 0, COUNT, "N", "32", false,                        \
+    X(json_depth_max, LIMITS, "json-depth-max", 0, COUNT, "N", "32", false,                        \
       "levels of nested JSON; at most 32")                                                         \
-    X(PAGE_SIZE_MAX, LIMITS, "page-size-max", 0, COUNT, "N", "200", false,                         \
+    X(page_size_max, LIMITS, "page-size-max", 0, COUNT, "N", "200", false,                         \
       "jobs on one page of a list")                                                                \
     X(SCOPE, TOKEN, "scope", 0, SCOPES, "SCOPES", NULL, true,                                      \
       "what the token allows: read, submit, work, admin; admin includes the others")               \

@@ -3,7 +3,6 @@
 #include "base/notify.h"
 #include "http/http.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -11,53 +10,18 @@
 #include <malloc.h>
 #endif
 
-/* ---- limits ---- */
+/* ---- configuration ---- */
 
-struct limit {
-    enum pawl__cli_option_id option;
-    size_t field;
-};
-
-/* The options of limits; a test compares names and defaults with PAWL__HTTP_LIMITS. */
-#define LIMIT(option, name)                                                                        \
-    {                                                                                              \
-        PAWL__CLI_OPT_##option, offsetof(struct pawl__http_limits, name)                           \
-    }
-static const struct limit limits[] = {
-    LIMIT(HEADER_BYTES_MAX, header_bytes_max),
-    LIMIT(BODY_BYTES_MAX, body_bytes_max),
-    LIMIT(BODIES_BYTES_MAX, bodies_bytes_max),
-    LIMIT(REPLY_BYTES_MAX, reply_bytes_max),
-    LIMIT(REPLIES_BYTES_MAX, replies_bytes_max),
-    LIMIT(CONNECTIONS_MAX, connections_max),
-    LIMIT(CONNECTIONS_PER_ADDRESS_MAX, connections_per_address_max),
-    LIMIT(HEADER_TIMEOUT, header_timeout_ms),
-    LIMIT(BODY_TIMEOUT, body_timeout_ms),
-    LIMIT(IDLE_TIMEOUT, idle_timeout_ms),
-    LIMIT(WRITE_TIMEOUT, write_timeout_ms),
-    LIMIT(PIPELINE_BYTES_MAX, pipeline_bytes_max),
-    LIMIT(STREAM_BYTES_MAX, stream_bytes_max),
-    LIMIT(STREAMS_BYTES_MAX, streams_bytes_max),
-    LIMIT(EVENTS_MAX, events_max),
-    LIMIT(EVENTS_BYTES_MAX, events_bytes_max),
-    LIMIT(FETCH_COUNT_MAX, fetch_count_max),
-    LIMIT(FETCH_WAIT_MAX, fetch_wait_ms_max),
-    LIMIT(JSON_DEPTH_MAX, json_depth_max),
-    LIMIT(PAGE_SIZE_MAX, page_size_max),
-};
-#undef LIMIT
-
+/* A test compares names and defaults of the options with the list. */
 static struct pawl__http_limits read_limits(const struct pawl__cli *cli)
 {
-    struct pawl__http_limits out = { 0 };
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        int64_t value = pawl__cli_int(cli, limits[i].option);
-        memcpy((char *)&out + limits[i].field, &value, sizeof value);
-    }
-    return out;
+    return (struct pawl__http_limits)
+    {
+#define X(limit, ...) .limit = pawl__cli_int(cli, PAWL__CLI_OPT_##limit),
+        PAWL__HTTP_LIMITS(X)
+#undef X
+    };
 }
-
-/* ---- configuration ---- */
 
 static struct pawl__http_config read_config(const struct pawl__cli *cli)
 {

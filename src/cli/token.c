@@ -2,8 +2,7 @@
 #include "cli/cli.h"
 #include "http/http.h"
 
-#include <ctype.h>
-#include <stdio.h>
+#include <assert.h>
 
 /* ---- add ---- */
 
@@ -12,15 +11,10 @@ static uint32_t read_scopes(struct pawl__cli *cli)
     const struct pawl__cli_values *values = &cli->values[PAWL__CLI_OPT_SCOPE];
     uint32_t scopes = 0;
     for (size_t i = 0; i < values->count; i++) {
-        size_t count;
-        const char *const *names = pawl__cli_names(cli, values->at[i], &count);
-        for (size_t j = 0; j < count; j++) {
-            char lower[16] = "";
-            for (size_t k = 0; names[j][k] && k + 1 < sizeof lower; k++) {
-                lower[k] = (char)tolower((unsigned char)names[j][k]);
-            }
-            scopes |= 1u << pawl__scope_find(lower, strlen(lower));
-        }
+        union pawl__cli_value mask;
+        bool ok = pawl__cli_kind_read(PAWL__CLI_KIND_SCOPES, values->at[i], 0, &mask);
+        assert(ok); // the parser has checked it
+        scopes |= (uint32_t)mask.number << (PAWL__SCOPE_NONE + 1);
     }
     return scopes;
 }
