@@ -109,9 +109,10 @@ struct pawl__timetable {
 /* Sorts, drops doubles, and returns the new count. */
 size_t pawl__instants_sort(int64_t *instants, size_t count);
 
-/* The first instant strictly after `after_ms`. Well under a microsecond, however rare it is. */
+/* The first instant strictly after `after_ms`. About a microsecond, however rare it is; a hundred
+ * if clocks swallow it year after year. */
 int64_t pawl__timetable_next(const struct pawl__timetable *table, int64_t after_ms);
-/* The last instant strictly before `before_ms`. Some microseconds. */
+/* The last instant strictly before `before_ms`. Some tens of microseconds. */
 int64_t pawl__timetable_previous(const struct pawl__timetable *table, int64_t before_ms);
 
 /* The local time of an instant, to be stored with the last firing for pawl__timetable_renew; 0 if
