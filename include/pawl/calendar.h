@@ -48,8 +48,7 @@ enum pawl_dialect { PAWL_DIALECT_DEFAULT = 0, PAWL_DIALECTS(X) PAWL_DIALECT_END 
 enum pawl_gap { PAWL_GAP_DEFAULT = 0, PAWL_GAPS(X) PAWL_GAP_END };
 #undef X
 
-/* Why an expression is refused, in the order of the checks where it is fixed; docs/cron.md has the
- * whole order. */
+/* Why an expression is refused; docs/cron.md has examples. */
 /* number, NAME, code, text */
 #define PAWL_CRON_REASONS(X)                                                                       \
     X(1, TOO_LONG, "too_long", "an expression has at most 255 characters")                         \

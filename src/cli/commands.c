@@ -209,6 +209,14 @@ static const struct prose prose[] = {
       "Only a queue without jobs can be deleted; archived jobs do not count, and are kept. "
       "Submitting a job to a deleted queue creates it again, not paused.",
       "pawl delete --all-matching --queue old --yes && pawl queue delete old\n" },
+    { pawl__cli_cron_next,
+      "Prints the expression in words, its coming fires in local time and UTC, and what changes of "
+      "the clocks do to them. Needs no store. An expression has five fields (minute, hour, day of "
+      "month, month, day of week), six with seconds before them, or seven with years after them; "
+      "or it is @hourly, @daily, @weekly, @monthly, @yearly or \"@every 1h30m\". docs/cron.md "
+      "describes it.",
+      "pawl cron next '0 9 * * 1-5' --zone Europe/Berlin\n"
+      "pawl cron next '0 0 L * *' --count 12 --from 2030-01-01T00:00:00Z\n" },
     { pawl__cli_lock_try,
       "Prints the fencing number, which grows with every grant: pass it to the resource that the "
       "lock protects. Exits with 1 if another owner holds the lock.",

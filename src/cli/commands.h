@@ -50,6 +50,8 @@ enum pawl__cli_store {
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "run discarded jobs again")     \
     X(dead_delete, "dead", "delete", "[ID...]", 0, MANY, OPEN,                                     \
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "delete discarded jobs")        \
+    X(cron_next, "cron", "next", "EXPRESSION", 1, 1, READ, PAWL__CLI_WHEN | PAWL__CLI_COMING,      \
+      false, "show when a cron expression fires")                                                  \
     X(queue_list, "queue", "list", "", 0, 0, READ, 0, false, "list the queues")                    \
     X(queue_pause, "queue", "pause", "QUEUE...", 1, MANY, OPEN,                                    \
       PAWL__CLI_REASON | PAWL__CLI_QUEUE, false, "stop handing out jobs from a queue")             \

@@ -5,6 +5,7 @@
 #include "base/time_text.h"
 #include "http/http.h"
 
+#include <pawl/calendar.h>
 #include <pawl/flow.h>
 #include <pawl/pawl.h>
 
@@ -21,6 +22,8 @@ static const char *const conflict_choices[] = { PAWL_CONFLICTS(X) NULL };
 static const char *const flow_state_choices[] = { PAWL_FLOW_STATES(X) NULL };
 static const char *const vocabulary_choices[] = { PAWL_VOCABULARIES(X) NULL };
 static const char *const state_choices[] = { PAWL_STATES(X) NULL };
+static const char *const dialect_choices[] = { PAWL_DIALECTS(X) NULL };
+static const char *const gap_choices[] = { PAWL_GAPS(X) NULL };
 #undef X
 static const char *const durability_choices[] = { "full", "relaxed", NULL };
 #define X(number, name, text) text,
@@ -276,6 +279,8 @@ static const struct {
     [PAWL__CLI_KIND_BACKOFF] = { NULL, backoff_choices },
     [PAWL__CLI_KIND_CONFLICT] = { NULL, conflict_choices },
     [PAWL__CLI_KIND_FLOW_STATE] = { NULL, flow_state_choices },
+    [PAWL__CLI_KIND_DIALECT] = { NULL, dialect_choices },
+    [PAWL__CLI_KIND_GAP] = { NULL, gap_choices },
 };
 
 const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)

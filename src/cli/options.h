@@ -48,7 +48,9 @@
     X(VOCABULARY, "pawl, ojs, ratchet or marie")                                                   \
     X(BACKOFF, "exponential, linear, polynomial, constant or immediate")                           \
     X(CONFLICT, "reject, replace, replace_except_schedule or ignore")                              \
-    X(FLOW_STATE, "running, completed, failed or cancelled")
+    X(FLOW_STATE, "running, completed, failed or cancelled")                                       \
+    X(DIALECT, "auto, cron or quartz")                                                             \
+    X(GAP, "skip or shift")
 
 #define X(name, ...) PAWL__CLI_KIND_##name,
 enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
@@ -77,7 +79,9 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(TOP, "The view")                                                                             \
     X(QUEUE, "The queue")                                                                          \
     X(FLOW_LIST, "The listing")                                                                    \
-    X(FLOW_SHOW, "The picture")
+    X(FLOW_SHOW, "The picture")                                                                    \
+    X(WHEN, "The recurrence")                                                                      \
+    X(COMING, "The fires")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
@@ -313,6 +317,17 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "name of the user or program; shown in jobs' histories")                                     \
     X(T_EXPIRES, TOKEN, "expires", 0, LATER, "WHEN", NULL, false,                                  \
       "invalid from then on, or this long from now (default: never)")                              \
+    X(ZONE, WHEN, "zone", 'z', TEXT, "ZONE", "UTC", false,                                         \
+      "the time zone of the expression: Europe/Berlin")                                            \
+    X(DIALECT, WHEN, "dialect", 0, DIALECT, "NAME", "auto", false,                                 \
+      "read the expression as cron or as Quartz (auto: as Quartz with 7 fields, or with 6 if one " \
+      "day field is \"?\")")                                                                       \
+    X(GAP, WHEN, "gap", 0, GAP, "WHAT", "skip", false,                                             \
+      "what happens to times that clocks jump over: skip them, or shift them to the jump's end")   \
+    X(BEGINS, WHEN, "start", 0, LATER, "WHEN", NULL, false, "fire from then on")                   \
+    X(ENDS, WHEN, "end", 0, LATER, "WHEN", NULL, false, "fire before then only")                   \
+    X(FIRES, COMING, "count", 'n', COUNT, "N", "5", false, "show this many fires; at most 1000")   \
+    X(FROM, COMING, "from", 0, LATER, "WHEN", NULL, false, "show those after then (default: now)") \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
       "run jobs of this type with this shell command; \"mail.*\" matches types that begin with "   \
       "\"mail.\", \"*\" all types; the longest match applies, and jobs that nothing matches are "  \

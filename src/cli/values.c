@@ -151,6 +151,8 @@ static int set(struct pawl__cli *cli, const struct pawl__cli_setter *setter, cha
         break;
     case PAWL__CLI_KIND_BACKOFF:
     case PAWL__CLI_KIND_CONFLICT:
+    case PAWL__CLI_KIND_DIALECT:
+    case PAWL__CLI_KIND_GAP:
         *(uint32_t *)at = (uint32_t)value.number + 1; // 0 is the default
         break;
     case PAWL__CLI_KIND_UNIQUE:

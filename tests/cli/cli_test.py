@@ -17,6 +17,7 @@ import work_test
 import wait_test
 import flow_test
 import top_test
+import cron_test
 import text_test
 import kit
 
