@@ -34,7 +34,7 @@ def verbs_answer_programs_with_the_job(box):
 
 
 @test
-def the_deed_is_on_record(box):
+def the_action_is_audited(box):
     job_id = box.submit("t")
     box.ok("cancel", job_id, "--reason", "not needed", "--actor", "ann")
     box.ok("retry", job_id)
@@ -44,7 +44,7 @@ def the_deed_is_on_record(box):
 
 
 @test
-def a_refused_move_says_the_state(box):
+def a_refused_move_names_the_state(box):
     job_id = box.submit("t")
     done = box.fails(1, "resume", job_id)
     has(done.err, job_id)
@@ -53,7 +53,7 @@ def a_refused_move_says_the_state(box):
 
 
 @test
-def retrying_a_job_that_waits_tells_how_to_run_it_now(box):
+def retrying_a_waiting_job_hints_at_promote(box):
     job_id = box.submit("t", "--at", "2099-01-02T03:04:05Z")
     done = box.fails(1, "retry", job_id)
     equal(done.err, f'pawl: cannot retry job "{job_id}": it is scheduled\n'
@@ -142,7 +142,7 @@ def several_ids_are_answered_one_by_one(box):
 
 
 @test
-def verbs_need_to_know_which_jobs(box):
+def controls_require_ids_or_a_filter(box):
     job_id = box.submit("t")
     has(box.fails(2, "cancel").err, "hint: give ids, or use --all-matching with a filter")
     has(box.fails(2, "cancel", "--queue", "default").err, "--all-matching")

@@ -17,7 +17,7 @@ import traceback
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import outside
 
-# Programs inherit what is ignored, as under nohup or in a shell's background; ours are to hear it.
+# Ignored signals are inherited, as under nohup or in a shell's background; restore them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -101,7 +101,7 @@ class Box:
         equal(os.listdir(self.path), [])
 
     def held(self):
-        """While inside, nobody else can write to the store."""
+        """Locks the store for writing by others."""
         return outside.hold(self.store)
 
     def file(self, name, text=None):

@@ -23,7 +23,7 @@ def listed(box, *args):
 
 
 @test
-def list_is_the_newest_first_unless_told_otherwise(box):
+def list_is_newest_first_by_default(box):
     ids = list(fill(box).values())
     equal(listed(box), ids[::-1])
     equal(listed(box, "--oldest-first"), ids)
@@ -88,7 +88,7 @@ def a_worker_s_jobs_are_found(box):
 
 
 @test
-def a_page_says_how_to_go_on(box):
+def a_page_has_the_cursor_of_the_next(box):
     ids = [box.submit("t") for _ in range(5)][::-1]
     done = box.ok("list", "--limit", "2", "--json")
     has(done.err, "there are more: continue with --cursor ")
@@ -137,7 +137,7 @@ def json_is_an_array_or_lines(box):
 
 
 @test
-def an_empty_listing_says_so_on_standard_error(box):
+def an_empty_listing_is_reported_on_standard_error(box):
     box.ok("migrate")
     done = box.ok("list")
     equal((done.out, done.err), ("", "no jobs\n"))
@@ -200,7 +200,7 @@ def what_others_wrote_cannot_command_the_terminal(box):
 
 
 @test
-def show_tells_the_whole_story(box):
+def show_prints_the_full_history(box):
     job_id = box.submit("report", '[{"n": 1}]', "--retry-initial", "1ms", "--retry-backoff",
                         "constant", "--no-jitter", "--max-attempts", "4", "--queue", "q")
     box.work("claim:q", "log:reading", "progress:40:almost", 'checkpoint:{"row":7}',
@@ -244,7 +244,7 @@ def runs_given_back_are_not_counted_as_attempts(box):
 
 
 @test
-def show_tells_of_progress_and_checkpoint(box):
+def show_prints_progress_and_checkpoint(box):
     job_id = box.submit("t")
     box.work("claim:default", "progress:40:almost", 'checkpoint:{"row":7}')
     text = box.ok("show", job_id).out

@@ -19,7 +19,7 @@ import flow_test
 import top_test
 import kit
 
-# What is told of files, done to them, or settled before PAWL_STORE is.
+# About files, or about settings that are read before PAWL_STORE.
 LEFT_OUT = (
     "a_directory_is_no_store",
     "a_file_that_is_no_database_is_left_alone",

@@ -19,8 +19,8 @@ import wait_test
 import top_test
 import kit
 
-# What is told of a store that nobody has opened yet, of a store without a node, of the store's own
-# name, or done by whoever has the store.
+# About a store that does not exist yet, a store without nodes, the store's name, or work that the
+# server does itself.
 LEFT_OUT = (
     "a_lock_s_owner_must_be_said",
     "a_missing_store_is_not_made_by_looking",
@@ -29,7 +29,7 @@ LEFT_OUT = (
     "a_refused_command_line_makes_no_store",
     "a_third_signal_does_not_wait_for_the_store",
     "a_wrong_command_line_runs_nothing",
-    "migrate_makes_the_store_and_says_so",
+    "migrate_creates_the_store",
     "nodes_are_listed",
     "the_command_line_wins_over_environment_and_file",
     "the_work_of_a_killed_node_is_taken_up",  # it is, but the server counts it

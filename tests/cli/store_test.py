@@ -11,7 +11,7 @@ from kit import (DEADLINE_S, PAWL, POSTGRES, SERVED, Skip, Terminal, equal, has,
 
 @contextlib.contextmanager
 def as_nobody():
-    """While inside, commands run as a user who owns nothing."""
+    """Runs commands as a user without permissions."""
     if os.geteuid() != 0:
         raise Skip("only root can become another user")
     os.setegid(65534)
@@ -114,7 +114,7 @@ def a_store_that_may_not_be_written_is_explained(box):
 
 
 @test
-def a_locked_store_says_what_to_do(box):
+def a_locked_store_has_a_hint(box):
     box.submit("t")
     with box.held():
         done = box.fails(3, "submit", "t", "--busy-timeout", "100ms")
@@ -166,7 +166,7 @@ def a_newer_schema_is_refused(box):
 
 
 @test
-def migrate_makes_the_store_and_says_so(box):
+def migrate_creates_the_store(box):
     equal(box.run("migrate", "--check").code, 1)
     box.has_no_store()
     has(box.ok("migrate").out, "schema: none before, version ")
@@ -328,7 +328,7 @@ def a_lock_is_renewed_while_its_command_runs(box):
 
 
 @test
-def a_stopped_command_hears_signals_too(box):
+def signals_reach_a_stopped_command(box):
     path = box.file("pid")
     with box.start("lock", "run", "l", "--", "sh", "-c", f"echo $$ >{path}; kill -STOP $$") as run:
         try:
@@ -341,8 +341,8 @@ def a_stopped_command_hears_signals_too(box):
 
 
 @test
-def a_terminal_is_lent_by_those_who_have_it(box):
-    """The inner one runs in the background: who reads after it still can."""
+def the_command_gets_the_terminal_of_a_foreground_process(box):
+    """The inner one runs in the background, and reading works after it."""
     script = f"set -m; {PAWL} lock run inner -- true & wait; read word; echo got $word"
     terminal = Terminal(box, "lock", "run", "outer", "--", "sh", "-c", script)
     try:

@@ -108,7 +108,7 @@ def a_refused_command_line_makes_no_store(box):
 
 
 @test
-def submit_says_which_value_the_store_would_not_take(box):
+def submit_names_the_value_that_was_refused(box):
     has(box.fails(2, "submit", "Not A Type").err, "Not A Type")
     has(box.fails(2, "submit", "t", "--queue", "UPPER").err, "UPPER")
     has(box.fails(2, "submit", "t", "--tag", "x" * 100).err, "longer than 64 bytes")
@@ -315,7 +315,7 @@ def each_line_is_answered_in_order(box):
 
 
 @test
-def a_bad_line_says_exactly_which_lines_are_in(box):
+def a_bad_line_is_reported_with_the_lines_that_were_added(box):
     text = lines(1500) + '{"type":"t","queue":7}\n' + lines(1000)
     done = box.fails(1, "submit", "-", stdin=text)
     equal(done.err, 'pawl: line 1501: "queue" must be a string\n'
@@ -355,7 +355,7 @@ def a_line_that_repeats_another_names_it(box):
 
 
 @test
-def complaints_name_the_option_and_the_line(box):
+def errors_name_the_option_and_the_line(box):
     has(box.fails(2, "submit", "x", "--key-ttl", "5m").err, 'pawl: "--key-ttl" needs "--key"\n')
     has(box.fails(2, "submit", "x", "--unique-args", "a").err, 'pawl: "--unique-args" names "a"')
     done = box.fails(1, "submit", "-", stdin='{"type":"a","priority":1000}\n')
@@ -419,7 +419,7 @@ def a_slow_writer_s_jobs_do_not_wait_for_company(box):
 
 
 @test
-def an_interrupted_reading_says_what_is_in(box):
+def an_interrupted_submit_reports_the_lines_that_were_added(box):
     box.ok("migrate")
     child = box.start("submit", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                       stderr=subprocess.PIPE)

@@ -167,7 +167,7 @@ def bash_completes_words_options_and_values(box):
 
 
 @test
-def bash_completes_what_the_store_knows(box):
+def bash_completes_names_from_the_store(box):
     complete = completer(box)
     for words in (("show", ""), ("queue", "pause", ""), ("list", "--type", "")):
         equal(complete(*words), [])  # no store, no complaint

@@ -256,7 +256,7 @@ def top_fits_sixty_columns_and_fifteen_lines(box):
 
 
 @test
-def top_says_when_the_terminal_is_too_small(box):
+def top_reports_a_terminal_that_is_too_small(box):
     fill(box)
     top = Top(box, columns=59, rows=24)
     equal(top.first[:2], ["too small: pawl top needs 60 x 15", "q quit"])
@@ -513,7 +513,7 @@ def top_pauses_and_resumes_a_job(box):
 
 
 @test
-def top_says_why_a_key_did_nothing(box):
+def top_reports_why_a_key_had_no_effect(box):
     box.submit("t")
     top = Top(box, "--busy-timeout", "100ms")
     top.until("default")
@@ -563,7 +563,7 @@ def top_leaves_when_the_terminal_goes(box):
 
 
 @test
-def top_stops_and_goes_on_as_the_shell_says(box):
+def top_can_be_stopped_and_continued_by_the_shell(box):
     box.submit("t")
     script = f'set -m; "{PAWL}" top --interval 200ms; echo "stopped $?"; read x; fg; echo "end $?"'
     master, slave = pty.openpty()
@@ -662,7 +662,7 @@ def top_counts_attempts_that_were_charged(box):
 
 
 @test
-def top_speaks_other_vocabularies(box):
+def top_prints_other_vocabularies(box):
     fill(box)
     got = box.ok("top", "--json", "--vocabulary", "ratchet").json
     equal(got["states"], {"PENDING": 6, "RUNNING": 1, "PAUSED": 0, "SUCCEEDED": 0, "CANCELED": 0,

@@ -73,7 +73,7 @@ def logged(text):
 
 
 def once(box, *commands, args=()):
-    """Runs what there is to run, then comes back."""
+    """Runs the jobs that are due, then exits."""
     execs = [part for command in commands for part in ("--exec", command)]
     done = box.run("work", "--once", *execs, *args)
     failed = re.search(r" is down: \d+ done, (\d+) failed, ", done.err)
@@ -166,7 +166,7 @@ def a_temporary_failure_is_retried_where_others_are_not(box):
 
 
 @test
-def a_failed_job_runs_again_and_knows_it(box):
+def a_retried_job_sees_its_attempt(box):
     job_id = box.submit("t", "--retry-initial", "50ms")
     with Node(box, "--exec", 't=echo "attempt $PAWL_ATTEMPT"; test "$PAWL_ATTEMPT" = 3') as node:
         until(in_state, box, job_id, "completed")
@@ -323,7 +323,7 @@ def a_command_reports_its_progress(box):
 
 
 @test
-def once_tells_by_its_exit_code_that_a_run_failed(box):
+def once_exits_with_1_if_a_run_failed(box):
     box.submit("t")
     box.ok("work", "-q", "--once", "--exec", "t=exit 0")
     box.submit("t", "--retry-initial", "1h")
@@ -340,7 +340,7 @@ def once_tells_by_its_exit_code_that_a_run_failed(box):
 
 
 @test
-def verbose_echoes_what_commands_say(box):
+def verbose_logs_the_standard_error_of_commands(box):
     job_id = box.submit("t")
     command = r"t=printf 'a \033[2J line\n' >&2; exit 3"
     done = once(box, command, args=["--verbose", "--log-format", "text"])
@@ -449,7 +449,7 @@ def what_is_not_named_never_runs(box):
 
 @test
 def a_command_may_run_many_types(box):
-    """The longest name that fits counts; a type that comes up later is run as well."""
+    """The longest match applies; types that appear later are run too."""
     kinds = ("mail.send", "mail.in", "mail.in.read", "mail", "mailer.run", "sms")
     ids = {kind: box.submit(kind) for kind in kinds}
     once(box, "mail.*=echo prefix", "mail.in.*=echo longer", "mail.send=echo exact")
@@ -550,7 +550,7 @@ def a_time_limit_kills_the_whole_tree(box):
 
 
 @test
-def who_does_not_hear_is_killed(box):
+def a_command_that_ignores_sigterm_is_killed(box):
     path = box.file("pids")
     job_id = box.submit("t", "--timeout", "300ms", "--max-attempts", "1")
     began = time.monotonic()
@@ -562,7 +562,7 @@ def who_does_not_hear_is_killed(box):
 
 
 @test
-def who_hears_has_time_to_clean_up(box):
+def a_command_has_time_to_clean_up_after_sigterm(box):
     """The shell dies at once, but what it had started gets its grace."""
     path = box.file("cleaned")
     inner = box.file("inner.sh", f"trap 'sleep 0.3; echo yes >{path}; exit' TERM\n"
@@ -599,7 +599,7 @@ def what_a_command_leaves_running_is_killed(box):
     once(box, f"t=sleep 100 & echo $! >{path}; echo done", args=["--grace", "300ms"])
     assert time.monotonic() - began < SOON_S
     assert not is_alive(pids_in(path, 1)[0])
-    # Somebody who has nothing to do with us any more is left in peace, and does not hold us up.
+    # A process that has left the group is neither killed nor waited for.
     job_id = box.submit("u")
     once(box, f"u=setsid sleep 7 & echo $! >{path}; echo done", args=["--grace", "300ms"])
     equal(box.job(job_id)["result"], "done")
@@ -616,7 +616,7 @@ def output_of_the_background_is_waited_for(box):
 
 
 @test
-def who_lost_its_lease_is_killed(box):
+def a_command_without_a_lease_is_killed(box):
     """A node that was suspended finds its job in other hands."""
     path = box.file("pids")
     job_id = box.submit("t")
@@ -652,8 +652,8 @@ def name_of(pid):
 
 @test
 def commands_die_with_a_killed_node(box):
-    """With what they started, also those that hear no signal; at once, long before the lease ends
-    and the job runs elsewhere."""
+    """And the processes that they started, even if these ignore signals; before the lease ends
+    and the job runs on another node."""
     paths = [box.file(f"pids-{number}") for number in range(4)]
     for path in paths:
         box.submit("t", json.dumps([path]))
@@ -793,7 +793,7 @@ def a_node_whose_name_was_taken_over_stops(box):
 
 
 @test
-def a_node_says_when_its_store_is_lost_and_back(box):
+def a_node_logs_when_its_store_is_lost_and_back(box):
     if SERVED:
         raise Skip("the store is the server's")
     with Node(box, "--lease", "1s", "--busy-timeout", "100ms", "--exec", "t=true") as node:
@@ -804,7 +804,7 @@ def a_node_says_when_its_store_is_lost_and_back(box):
 
 
 @test
-def a_node_retires_jobs_as_its_options_say(box):
+def a_node_archives_and_purges_by_its_options(box):
     """On the command line, in the environment, in a file; "pawl serve" too."""
     if SERVED:
         raise Skip("the server retires jobs")
@@ -894,7 +894,7 @@ DEAF = "t=trap '' TERM; echo $$ >{path}; while :; do sleep 0.1; done"
 
 @test
 def a_second_signal_is_final(box):
-    """Also for those who do not hear; their jobs go back free of charge."""
+    """Also commands that ignore SIGTERM; their jobs are given back without an attempt."""
     path = box.file("pids")
     job_id = box.submit("t", "--max-attempts", "1")
     with Node(box, "--exec", DEAF.format(path=path), "--drain", "100s", "--grace", "100s") as node:
@@ -934,7 +934,7 @@ def a_third_signal_does_not_wait_for_the_store(box):
 
 
 @test
-def who_ignores_children_does_not_matter(box):
+def an_ignored_sigchld_is_restored(box):
     """Whoever starts us may ignore SIGCHLD, and that is inherited."""
     good, bad = box.submit("good"), box.submit("bad", "--max-attempts", "1")
     done = subprocess.run([PAWL, "work", "--once", "--exec", "good=echo 1", "--exec", "bad=exit 3"],
@@ -1069,7 +1069,7 @@ def a_reader_that_goes_away_ends_it(box):
 
 
 @test
-def the_log_is_json_unless_somebody_reads_it_on_a_terminal(box):
+def the_log_is_json_unless_it_goes_to_a_terminal(box):
     def lines(*args, **options):
         job_id = box.submit("t", "--max-attempts", "1")
         done = box.run("work", "--once", "--name", "n", "--exec", "t=echo bad >&2; exit 3", *args,
