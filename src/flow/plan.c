@@ -259,8 +259,7 @@ static enum pawl_err check_circles(const struct draft *draft)
     }
     for (size_t i = 0; ready < count && i < count; i++) {
         if (left[i + 1] <= 0) continue;
-        return REFUSE(draft, &draft->spec->nodes[i], "parent",
-                      "it comes after itself, by way of others");
+        return REFUSE(draft, &draft->spec->nodes[i], "parent", "its parents form a cycle");
     }
     return PAWL_OK;
 }

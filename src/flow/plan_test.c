@@ -64,7 +64,7 @@ static void what_is_no_flow_is_refused(void **state)
           "node \"a\": it cannot come after itself" },
         { NODES({ .name = "a", AFTER({ .parent = "b" }) },
                 { .name = "b", AFTER({ .parent = "a" }) }),
-          "parent", "node \"a\": it comes after itself, by way of others" },
+          "parent", "node \"a\": its parents form a cycle" },
         { NODES({ .name = "a", .group = "g" }), "group", "node \"a\": there is no group \"g\"" },
         { NODES({ .name = "a", .group = "b" }, { .name = "b" }), "group",
           "node \"a\": there is no group \"b\"" },
