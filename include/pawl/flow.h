@@ -194,7 +194,8 @@ struct pawl_flow_arc {     /* an edge, as stored */
     int32_t arm;
     bool otherwise;
     const char *when, *label;
-    int32_t verdict; /* 0: not judged; 1 good, 2 dead: not taken, 3 broken: the parent failed */
+    const char *reason; /* why `when` could not be evaluated, which counts as false */
+    int32_t verdict;    /* 0: not judged; 1 good, 2 dead: not taken, 3 broken: the parent failed */
 };
 
 struct pawl_flow_view {    /* a node, as stored */

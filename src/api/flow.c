@@ -40,9 +40,6 @@ static enum pawl_err check_built(const struct pawl_flow_node *node, struct pawl_
     if (node->abort_failures || node->abort_share != 0) {
         return refuse(node, "abort_failures", "limits of failures are", diag);
     }
-    for (size_t i = 0; i < node->after_count; i++) {
-        if (node->after[i].when) return refuse(node, "when", "conditions are", diag);
-    }
     return PAWL_OK;
 }
 
@@ -189,6 +186,7 @@ static bool fill_edges(struct draft *draft)
             .on = from ? OR(from->on, PAWL_FLOW_ON_SUCCESS) : PAWL__FLOW_ON_MEMBER,
             .arm = from ? from->arm : 0,
             .otherwise = from && from->otherwise,
+            .when = from ? from->when : NULL,
             .label = from ? from->label : NULL,
         };
     }

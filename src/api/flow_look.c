@@ -132,7 +132,7 @@ enum pawl_err pawl_flow_list(struct pawl *pawl, const struct pawl_flow_filter *f
     memset(&ask.id, 0xff, sizeof ask.id); // all are less
     enum pawl_err err = pawl__page_complete(page, &full, diag);
     if (err) return err;
-    if (full.cursor && *full.cursor && !pawl_job_id_parse(full.cursor, &ask.id)) {
+    if (full.cursor && *full.cursor && pawl_job_id_parse(full.cursor, &ask.id)) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "cursor", "the cursor is not one of ours");
     }
     if (filter && filter->state >= PAWL_FLOW_STATE_END) {
@@ -224,6 +224,7 @@ static struct pawl_flow_arc view_edge(const struct pawl__flow_edge *row)
                                    .otherwise = row->otherwise,
                                    .when = row->when,
                                    .label = row->label,
+                                   .reason = row->reason,
                                    .verdict = row->verdict };
 }
 

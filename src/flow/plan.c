@@ -2,6 +2,7 @@
 #include "flow/plan.h"
 
 #include "base/diag.h"
+#include "flow/expr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,16 @@ static enum pawl_err check_depth(const struct draft *draft)
 
 /* ---- edges ---- */
 
+static enum pawl_err check_when(const struct draft *draft, const struct pawl_flow_node *node,
+                                const char *when)
+{
+    struct pawl__expr expr;
+    struct pawl_diag why;
+    enum pawl_err err = pawl__expr_compile((struct pawl_span){ when, strlen(when) }, &expr, &why);
+    if (!err) return PAWL_OK;
+    return pawl__fail_field(draft->diag, err, "when", "node \"%s\": %s", node->name, why.text);
+}
+
 static enum pawl_err check_edge(const struct draft *draft, const struct pawl_flow_node *node,
                                 const struct pawl_flow_edge *edge, int32_t parent, int32_t child)
 {
@@ -156,6 +167,10 @@ static enum pawl_err check_edge(const struct draft *draft, const struct pawl_flo
     enum pawl_flow_select select = draft->spec->nodes[parent - 1].select;
     bool chooses = select == PAWL_FLOW_SELECT_FIRST || select == PAWL_FLOW_SELECT_ALL ||
                    (is_kind(draft, parent, PAWL_FLOW_KIND_BRANCH) && !select);
+    if (edge->when) {
+        enum pawl_err err = check_when(draft, node, edge->when);
+        if (err) return err;
+    }
     if (edge->arm < 0) return REFUSE(draft, node, "arm", "arms are numbered from 1");
     if (arm && !chooses) return REFUSE(draft, node, "arm", "node \"%s\" makes no choice", name);
     return PAWL_OK;

@@ -68,6 +68,7 @@ struct pawl__flow_edge {
     int32_t arm, otherwise;
     int32_t verdict; /* enum pawl__flow_verdict */
     const char *when, *label;
+    const char *reason; /* why `when` could not be evaluated, which is false */
 };
 
 enum { PAWL__FLOW_ON_MEMBER = 100 };

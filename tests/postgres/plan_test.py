@@ -33,7 +33,7 @@ FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 8)
 FLOW_NODE_LISTS = ", ".join(["uuid[]", "bigint[]", "uuid[]", "text[]"] + ["bigint[]"] * 17
                             + ["text[]"] * 2)
 FLOW_MEMBER_LISTS = "uuid[], uuid[], bigint[]"
-FLOW_EDGE_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 2)
+FLOW_EDGE_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 3)
 # Of a job, without created_at_ms.
 FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 9
                        + ["bigint[]"])

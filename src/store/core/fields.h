@@ -295,7 +295,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(otherwise,      otherwise,      BITS)                                                        \
     X(verdict,        verdict,        BITS)                                                        \
     X(when,           cond,           TEXT)                                                        \
-    X(label,          label,          TEXT)
+    X(label,          label,          TEXT)                                                        \
+    X(reason,         reason,         TEXT)
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */

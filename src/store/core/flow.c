@@ -2,6 +2,7 @@
 #include "store/core/flow.h"
 #include "store/core/settle.h"
 
+#include "base/buf.h"
 #include "base/diag.h"
 
 #include <assert.h>
@@ -55,7 +56,9 @@ static struct pawl__records *edges_of(struct pawl__set *set, struct pawl_job_id 
 struct books {
     struct pawl__record *flow, *node, *all, *work;
     struct pawl__record *group, *above; /* those of its group, and the group's node; ALL has none */
+    struct pawl__record *members;       /* of a group: its own counters */
     struct pawl__records *edges;        /* where they are asked for */
+    struct pawl_span result;            /* of an end */
 };
 
 static bool find_number(struct pawl__set *set, entry *about, struct pawl__flow_member *out)
@@ -79,7 +82,7 @@ static void find_group(struct pawl__set *set, struct books *books)
 static void find_books(struct pawl__set *set, entry *about, struct books *out)
 {
     struct pawl__flow_member at;
-    *out = (struct books){ .flow = NULL };
+    *out = (struct books){ .result = about->details };
     if (!find_number(set, about, &at)) return;
     out->flow =
         found(pawl__set_want_record(set, PAWL__RECORD_FLOW, &(struct pawl__flow){ .id = at.flow }));
@@ -87,6 +90,7 @@ static void find_books(struct pawl__set *set, entry *about, struct books *out)
     out->all = group_of(set, at.flow, PAWL__FLOW_ALL);
     out->work = group_of(set, at.flow, PAWL__FLOW_WORK);
     bool opens = out->node && out->node->row.flow_node.kind == PAWL_FLOW_KIND_GROUP;
+    if (opens) out->members = group_of(set, at.flow, at.no);
     if (is_end(about) || opens) out->edges = edges_of(set, at.flow, at.no);
     if (out->node) find_group(set, out);
 }
@@ -117,6 +121,7 @@ static void note(struct pawl__set *set, const struct pawl__flow_node *node, enum
                                                        .id = node->id,
                                                        .ties = PAWL__TIE_FLOW,
                                                        .to = to,
+                                                       .details = node->result,
                                                        .flow = node->flow,
                                                        .node = node->no });
 }
@@ -184,7 +189,8 @@ static void end_group(struct pawl__set *set, struct books *books)
 }
 
 /* An edge was judged: the node that it leads to counts it. */
-static void tell_child(struct pawl__set *set, struct pawl__record *edge, enum pawl_state ended)
+static void tell_child(struct pawl__set *set, const struct books *books, struct pawl__record *edge,
+                       enum pawl_state ended)
 {
     const struct pawl__flow_edge *row = &edge->row.flow_edge;
     struct pawl__record *child = node_of(set, row->flow, row->child);
@@ -196,6 +202,9 @@ static void tell_child(struct pawl__set *set, struct pawl__record *edge, enum pa
     node->broken += row->verdict == PAWL__FLOW_BROKEN;
     if (row->verdict == PAWL__FLOW_BROKEN && !node->blame) node->blame = (int32_t)ended;
     child->changed = true;
+    bool passes_on = node->kind == PAWL_FLOW_KIND_BRANCH || node->kind == PAWL_FLOW_KIND_JOIN;
+    bool lone = node->good + node->dead + node->broken + node->pending == 1;
+    if (passes_on && lone && row->verdict == PAWL__FLOW_GOOD) node->result = books->result;
     bool decided =
         pawl__flow_decide(&(struct pawl__flow_stand){ .join = (enum pawl_flow_join)node->join,
                                                       .parent = (enum pawl_flow_parent)node->parent,
@@ -216,6 +225,64 @@ static size_t count_edges(const struct pawl__records *edges)
     return count;
 }
 
+static struct pawl_span keep_text(struct pawl__set *set, struct pawl__buf *text)
+{
+    struct pawl_span kept = { pawl__set_text(set, text->at, text->len), text->len };
+    set->failed |= text->failed;
+    pawl__buf_clear(text);
+    return kept;
+}
+
+static void print_tally(struct pawl__buf *out, const struct pawl__flow_tally *tally)
+{
+    int64_t ran = tally->total - pawl__flow_open(tally) - tally->skipped;
+    int64_t per_mille = ran ? tally->completed * 1000 / ran : 1000;
+    pawl__buf_printf(out, "{\"total\":%lld,\"completed\":%lld,\"skipped\":%lld,",
+                     (long long)tally->total, (long long)tally->completed,
+                     (long long)tally->skipped);
+    pawl__buf_printf(out, "\"failed\":%lld,\"cancelled\":%lld,\"success_rate\":%lld.%03d}",
+                     (long long)tally->failed, (long long)tally->cancelled,
+                     (long long)(per_mille / 1000), (int)(per_mille % 1000));
+}
+
+/* What conditions see of the node that ended. */
+static void see(struct pawl__set *set, const struct books *books, enum pawl_state ended,
+                struct pawl__expr_env *env)
+{
+    const struct pawl__flow_node *node = &books->node->row.flow_node;
+    const struct pawl__row *row = pawl__set_find(set, node->id);
+    struct pawl__buf text = { .at = NULL };
+    *env = (struct pawl__expr_env){ .arena = &set->arena };
+    pawl__buf_printf(&text, "\"%s\"", pawl_state_name(ended, PAWL_VOCABULARY_PAWL));
+    env->values[PAWL__EXPR_STATE] = keep_text(set, &text);
+    if (node->kind == PAWL_FLOW_KIND_JOB && row) {
+        pawl__buf_printf(&text, "%lld", (long long)(row->run - row->base_run));
+        env->values[PAWL__EXPR_ATTEMPT] = keep_text(set, &text);
+    }
+    env->values[PAWL__EXPR_RESULT] = books->result;
+    if (books->members) {
+        print_tally(&text, &books->members->row.flow_group.tally);
+        env->values[PAWL__EXPR_GROUP] = keep_text(set, &text);
+    }
+    pawl__buf_release(&text);
+}
+
+static bool holds(struct pawl__set *set, struct pawl__record *edge, struct pawl__expr_env *env)
+{
+    struct pawl__flow_edge *row = &edge->row.flow_edge;
+    struct pawl__expr expr;
+    struct pawl__expr_verdict verdict = { .value = false };
+    struct pawl_diag diag;
+    if (!row->when || !*row->when) return true;
+    enum pawl_err err =
+        pawl__expr_compile((struct pawl_span){ row->when, strlen(row->when) }, &expr, &diag);
+    if (!err) err = pawl__expr_eval(&expr, env, &verdict);
+    if (err == PAWL_ERR_NOMEM) set->failed = true;
+    const char *why = err ? diag.text : verdict.reason;
+    if (err || verdict.failed) row->reason = pawl__set_text(set, why, strlen(why) + 1);
+    return !err && verdict.value;
+}
+
 /* Edges are in order of the child, which is that of their definition. */
 static void judge(struct pawl__set *set, struct books *books, enum pawl_state ended)
 {
@@ -226,6 +293,8 @@ static void judge(struct pawl__set *set, struct books *books, enum pawl_state en
         set->failed = true;
         return;
     }
+    struct pawl__expr_env env;
+    see(set, books, ended, &env);
     struct pawl__record *edge = books->edges->first;
     for (; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
@@ -233,7 +302,7 @@ static void judge(struct pawl__set *set, struct books *books, enum pawl_state en
         ways[at++] = (struct pawl__flow_way){ .on = (enum pawl_flow_on)row->on,
                                               .arm = row->arm,
                                               .otherwise = row->otherwise,
-                                              .when = true };
+                                              .when = holds(set, edge, &env) };
     }
     pawl__flow_judge(ended, (enum pawl_flow_select)books->node->row.flow_node.select, ways,
                      ways_count);
@@ -242,7 +311,7 @@ static void judge(struct pawl__set *set, struct books *books, enum pawl_state en
         if (edge->row.flow_edge.on == PAWL__FLOW_ON_MEMBER) continue;
         edge->row.flow_edge.verdict = (int32_t)ways[at++].verdict;
         edge->changed = true;
-        tell_child(set, edge, ended);
+        tell_child(set, books, edge, ended);
     }
 }
 
@@ -361,13 +430,12 @@ static void release_job(struct pawl__set *set, struct pawl__row *row,
 static void open_group(struct pawl__set *set, const struct books *books)
 {
     const struct pawl__flow_node *node = &books->node->row.flow_node;
-    const struct pawl__record *own = group_of(set, node->flow, node->no);
     for (const struct pawl__record *edge = books->edges->first; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
         const struct pawl__record *child = node_of(set, row->flow, row->child);
         if (row->on == PAWL__FLOW_ON_MEMBER && child) note_look(set, &child->row.flow_node);
     }
-    if (own && is_over(own)) note(set, node, PAWL_STATE_COMPLETED);
+    if (books->members && is_over(books->members)) note(set, node, PAWL_STATE_COMPLETED);
 }
 
 static void release(struct pawl__set *set, struct books *books)

@@ -243,7 +243,7 @@ struct pawl__unsettled {
                               job is due until it expires; 0: that does not depend on when it is */
     int32_t not_retryable; /* 0 or 1 */
     const char *type, *code, *error_class, *message;
-    struct pawl_span details;
+    struct pawl_span details; /* of a completion: its result */
     /* FLOW: the node that it is about; zeros: that is to be looked up by `id`. Not stored. */
     struct pawl_job_id flow;
     int32_t node;

@@ -32,13 +32,16 @@ static int32_t concerned(int32_t all, enum pawl_state from, enum pawl_state to)
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
 {
     int32_t others = concerned(row->ties & ~PAWL__TIES_OWN, from, row->state);
+    bool completed = row->state == PAWL_STATE_COMPLETED;
     if (!others) return;
-    pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
-                                                       .id = row->id,
-                                                       .ties = others,
-                                                       .run = row->run,
-                                                       .from = from,
-                                                       .to = row->state });
+    pawl__set_unsettle(set, &(struct pawl__unsettled){
+                                .at_ms = set->now_ms,
+                                .id = row->id,
+                                .ties = others,
+                                .run = row->run,
+                                .from = from,
+                                .to = row->state,
+                                .details = completed ? row->result : (struct pawl_span){ 0 } });
 }
 
 void pawl__settle_again(struct pawl__set *set, const struct pawl__unsettled *entry)

@@ -468,6 +468,7 @@ CREATE TABLE pawl_flow_edge (
     verdict   integer, -- NULL: it was not judged
     cond      text,
     label     text,
+    reason    text, -- why the condition could not be evaluated
     PRIMARY KEY (flow, parent, child)
 ) WITH (fillfactor = 60);
 -- For readers, who look for the parents of a node. An expression, so that nothing which names its

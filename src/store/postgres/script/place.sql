@@ -16,8 +16,9 @@ LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pawl__count(j.lane, j.state, to_state);
     IF j.ties & ~7 <> 0 THEN
-        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state)
-        VALUES (pawl__now(), j.id, j.ties & ~7, j.run, j.state, to_state);
+        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state, details)
+        VALUES (pawl__now(), j.id, j.ties & ~7, j.run, j.state, to_state,
+            CASE WHEN to_state = 7 THEN (SELECT o.result FROM pawl_job AS o WHERE o.id = j.id) END);
         PERFORM pawl__store_notify('');
     END IF;
     IF j.ties & 4 <> 0 AND to_state >= 7 THEN

@@ -684,7 +684,7 @@ FROM unnest({{flow.edge_fields bound}}) AS g ({{flow.edge_fields}})
 
 -- name: set_flow_edge_put
 UPDATE pawl_flow_edge AS f
-SET verdict = g.verdict
+SET verdict = g.verdict, reason = g.reason
 FROM unnest({{flow.edge_fields bound}}) AS g ({{flow.edge_fields}})
 CROSS JOIN LATERAL (
     SELECT ctid AS place

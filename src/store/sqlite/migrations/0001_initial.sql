@@ -446,6 +446,7 @@ CREATE TABLE pawl_flow_edge (
     verdict   INTEGER, -- NULL: it was not judged
     cond      TEXT,
     label     TEXT,
+    reason    TEXT, -- why the condition could not be evaluated
     PRIMARY KEY (flow, parent, child)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pawl_flow_edge_child ON pawl_flow_edge (flow, child);

@@ -549,7 +549,7 @@ FROM pawl_set_flow_edge_new
 
 -- name: set_flow_edge_put
 UPDATE pawl_flow_edge
-SET verdict = s.verdict
+SET verdict = s.verdict, reason = s.reason
 FROM pawl_set_flow_edge_put AS s
 WHERE pawl_flow_edge.flow = s.flow AND pawl_flow_edge.parent = s.parent
     AND pawl_flow_edge.child = s.child
