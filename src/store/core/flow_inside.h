@@ -1,0 +1,90 @@
+/* Shared by the files of flows in the core; others include flow.h.
+ *
+ *     flow.c         the rule FLOW, what operators may do to members, a new flow
+ *     flow_books.c   the rows that a node stands in; entries of what is to be followed up next
+ *     flow_end.c     a node has ended: it is counted, its edges are judged
+ *     flow_look.c    is a node to be released, or to be given up?
+ *
+ * Functions that ask for records want those that were not read. A caller that finds
+ * pawl__set_lacks after that changes nothing, and is called again when they are read.
+ *
+ * Threads: the set's. All pointers are into the set. */
+#ifndef PAWL_STORE_CORE_FLOW_INSIDE_H
+#define PAWL_STORE_CORE_FLOW_INSIDE_H
+
+#include "store/core/flow.h"
+#include "store/core/settle.h"
+
+enum { PAWL__FLOW_NEED = PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND };
+
+/* ---- rows (flow_books.c) ---- */
+
+/* NULL: it was not read yet, or there is none. */
+struct pawl__record *pawl__flow_found(struct pawl__record *record);
+struct pawl__record *pawl__flow_of(struct pawl__set *set, struct pawl_job_id flow);
+struct pawl__record *pawl__flow_node_of(struct pawl__set *set, struct pawl_job_id flow, int32_t no);
+struct pawl__record *pawl__flow_group_of(struct pawl__set *set, struct pawl_job_id flow,
+                                         int32_t no);
+/* Those that lead from a node, and the members of a group, in order of the child. */
+struct pawl__records *pawl__flow_edges_of(struct pawl__set *set, struct pawl_job_id flow,
+                                          int32_t no);
+
+/* All that is known of the node of an entry; a member is NULL while it is not read, or not there.
+ */
+struct pawl__flow_books {
+    struct pawl__record *flow, *node, *all, *work;
+    struct pawl__record *group, *above; /* those of its group, and the group's node; ALL has none */
+    struct pawl__record *members;       /* of a group: its own counters */
+    struct pawl__records *edges;        /* of an end, or a group */
+    struct pawl_span result;            /* of an end */
+};
+
+void pawl__flow_find_books(struct pawl__set *set, const struct pawl__unsettled *about,
+                           struct pawl__flow_books *out);
+/* Is all there that each node has? */
+bool pawl__flow_is_whole(const struct pawl__flow_books *books);
+
+/* ---- entries: see flow.h (flow_books.c) ---- */
+
+static inline bool pawl__flow_is_look(const struct pawl__unsettled *about)
+{
+    return about->from == PAWL_STATE_NONE && about->to == PAWL_STATE_NONE;
+}
+
+static inline bool pawl__flow_is_end(const struct pawl__unsettled *about)
+{
+    return pawl_state_is_terminal(about->to);
+}
+
+/* A control node ended as `to`, with its own result. */
+void pawl__flow_note(struct pawl__set *set, const struct pawl__flow_node *node, enum pawl_state to);
+void pawl__flow_note_look(struct pawl__set *set, const struct pawl__flow_node *node);
+
+/* ---- ends (flow_end.c) ---- */
+
+/* As what the node has ended by now; NONE: it has not. A job that was paused out of its end has. */
+enum pawl_state pawl__flow_end_of(const struct pawl__set *set, const struct pawl__unsettled *about,
+                                  const struct pawl__flow_node *node);
+/* Nodes that ended as `ended`, one more or (-1) one less. */
+void pawl__flow_count(struct pawl__record *group, const struct pawl__flow_node *node,
+                      enum pawl_state ended, int64_t by);
+/* Is it counted by the group WORK? */
+bool pawl__flow_is_work(const struct pawl__flow_node *node);
+/* Have all members ended, and can none be added? */
+bool pawl__flow_is_over(const struct pawl__record *group);
+/* The node is counted once, whenever this is called; what follows is noted. */
+void pawl__flow_end_node(struct pawl__set *set, struct pawl__flow_books *books,
+                         enum pawl_state ended);
+/* After a count in `books->group`: does it end by that, or the flow? */
+void pawl__flow_end_group(struct pawl__set *set, struct pawl__flow_books *books);
+
+/* ---- looks (flow_look.c) ---- */
+
+/* A node that has not been decided is released or given up, if its counters say so. */
+void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books);
+/* Its join rule over its counters. */
+enum pawl__flow_step pawl__flow_step_of(const struct pawl__flow_node *node);
+/* Is the job still where its flow holds it? An operator may have paused it, or ended it. */
+bool pawl__flow_is_held_back(const struct pawl__row *row);
+
+#endif
