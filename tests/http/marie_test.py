@@ -4,6 +4,8 @@
 Usage: marie_test.py PAWL [TEST...]
 """
 import concurrent.futures
+import datetime
+import json
 
 from jobs_kit import JOBS, NOBODY, Shared, new_id, pages, queue_name
 from server_kit import main, test, until
@@ -276,6 +278,62 @@ def keeps_the_times_it_is_given():
     invoke(queue, {"soft_sla": "2099-01-03T00:00:00Z", "hard_sla": "2099-01-02T00:00:00Z"}, 400)
 
 
+def waits(metadata, count):
+    """The waits of a job that always fails, then the state it ends in."""
+    queue = queue_name()
+    job = invoke(queue, metadata)
+    found = []
+    for _ in range(count):
+        assert SERVER.fetch(queue)[0]["id"] == job
+        reply = SERVER.nack(job)
+        if reply["state"] != "retryable":
+            return found, reply["state"]
+        found.append(reply["retry_delay_ms"])
+        if reply["retry_delay_ms"]:
+            SERVER.expect("POST", f"{JOBS}/{job}/promote")
+        else:
+            until(lambda: SERVER.state(job) == "available")
+    return found, None
+
+
+@test
+def waits_exactly_as_long_as_asked():
+    backoff = {"retry_limit": 3, "retry_delay": 5, "retry_backoff": True}
+    assert waits(backoff, 9) == ([5000, 10000, 20000], "discarded")
+    same = {"retry_limit": 3, "retry_delay": 5}
+    for metadata in [same, {**same, "retry_backoff": False}, {**same, "retry_backoff": None}]:
+        assert waits(metadata, 9) == ([5000] * 3, "discarded"), metadata
+    assert waits({}, 9) == ([2000] * 2, "discarded")
+    assert waits({"retry_limit": 0}, 9) == ([], "discarded")
+    assert waits({"retry_delay": 0}, 9) == ([0, 0], "discarded")
+    # a delay of 0 that grows begins with a second
+    assert waits({"retry_delay": 0, "retry_backoff": True}, 9) == ([1000, 2000], "discarded")
+
+
+@test
+def caps_no_wait_but_its_doubling():
+    found, _ = waits({"retry_limit": 40, "retry_delay": 86400, "retry_backoff": True}, 20)
+    day_ms = 86400 * 1000
+    assert found == [day_ms << min(n, 15) for n in range(20)], found
+
+
+@test
+def keeps_the_record_until_asked():
+    now = datetime.datetime.now(datetime.timezone.utc)
+    until_at = now + datetime.timedelta(days=400)
+    job = invoke(queue_name(), {"keep_until": until_at.isoformat()})
+    shown = SERVER.get(f"{API}/{job}")["result"]["keep_until"]
+    kept = datetime.datetime.fromisoformat(shown.replace("Z", "+00:00"))
+    assert datetime.timedelta(0) <= kept - until_at + datetime.timedelta(seconds=1) < (
+        datetime.timedelta(seconds=10)), (kept, until_at)
+    day_ms = 86400 * 1000
+    keep_ms = json.loads(SERVER.pawl("show", job, "--json"))["keep_ms"]
+    assert 399.9 * day_ms < keep_ms <= 400 * day_ms, keep_ms
+    for past in [{}, {"keep_until": "2001-01-01T00:00:00"}]:
+        job = invoke(queue_name(), past)
+        assert SERVER.get(f"{API}/{job}")["result"]["keep_until"] is None
+
+
 @test
 def names_what_is_wrong_with_a_call():
     queue = queue_name()
@@ -284,6 +342,9 @@ def names_what_is_wrong_with_a_call():
                             ({"start_after": "soon"}, "start_after"),
                             ({"expire_in_seconds": -1}, "expire_in_seconds"),
                             ({"soft_sla": 7}, "soft_sla"), ({"policy": 7}, "policy"),
+                            ({"retry_backoff": "yes"}, "retry_backoff"),
+                            ({"keep_until": "ever"}, "keep_until"),
+                            ({"keep_until": "9999-01-01T00:00:00Z"}, "keep_until"),
                             ({"on": 7}, "on")]:
         refused(action(queue, metadata), 400, "invalid_request", field=field)
     for name in ["a b", "amq!", "q" * 256, ""]:

@@ -1,17 +1,24 @@
-/* Marie's POST /api/v1/invoke: submit a job, under an id of the caller's (job_id) if he brings one,
- * or ask for its state.
+/* Marie's POST /api/v1/invoke: submits a job, under the caller's id (job_id) if there is one, or
+ * reads its state.
  *
- * What she calls a name is the queue; the endpoint in metadata.on, or else the name, is the type.
- * The metadata is the job's one argument and its meta: ref_type and ref_id in it are the identity
- * that her policies for duplicates speak of. */
+ * Marie's name is the queue; the endpoint in metadata.on, or else the name, is the type. The
+ * metadata is the job's one argument and its meta: ref_type and ref_id in it are the identity that
+ * Marie's policies for duplicates compare. */
 #include "http/marie/marie.h"
+#include "base/check.h"
 #include "base/time_text.h"
 #include "http/ojs/ojs.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { EXPIRE_S_MAX = 10 * 365 * 86400, RETRY_S_MAX = 86400, LIMIT_MAX = 1000 };
+enum {
+    EXPIRE_S_MAX = 10 * 365 * 86400,
+    RETRY_S_MAX = 86400,
+    LIMIT_MAX = 1000,
+    DOUBLINGS_MAX = 15,   /* of a wait; see docs/lifecycle.md */
+    BACKOFF_MIN_MS = 1000 /* the first wait, if waits grow and no delay is given */
+};
 
 /* POLICY, text, whether an earlier job counts in any state, what then */
 #define POLICIES(X)                                                                                \
@@ -131,21 +138,62 @@ static bool read_policy(struct pawl__request *request, struct invoke *invoke)
     return true;
 }
 
+/* Marie's waits are exact: `delay_s` each time, or delay_s, 2 delay_s, 4 delay_s ... with backoff.
+ * The cap is above the longest of them. */
+static void set_waits(struct pawl_retry *retry, int64_t delay_s, bool backoff)
+{
+    int64_t delay_ms = delay_s * 1000;
+    if (backoff && !delay_ms) delay_ms = BACKOFF_MIN_MS;
+    retry->jitter = PAWL_JITTER_OFF;
+    if (backoff) {
+        retry->backoff = PAWL_BACKOFF_EXPONENTIAL;
+        retry->exponent_max = DOUBLINGS_MAX;
+        retry->cap_ms = delay_ms << DOUBLINGS_MAX;
+    } else {
+        retry->backoff = delay_ms ? PAWL_BACKOFF_CONSTANT : PAWL_BACKOFF_IMMEDIATE;
+    }
+    retry->initial_ms = delay_ms;
+}
+
+static bool read_backoff(struct pawl__request *request, const struct invoke *invoke, bool *out)
+{
+    static const char name[] = "retry_backoff";
+    uint32_t token = pawl__json_member(&invoke->json, invoke->metadata, name);
+    enum pawl__json_type type = token ? invoke->json.tokens[token].type : PAWL__JSON_NULL;
+    *out = type == PAWL__JSON_TRUE;
+    return type == PAWL__JSON_NULL || type == PAWL__JSON_TRUE || type == PAWL__JSON_FALSE ||
+           pawl__reply_invalid(request, name, "metadata.%s must be true or false", name);
+}
+
+/* A job is kept from its end, which is not before its submission: keep_ms may be longer than
+ * needed, but never too short. */
+static bool read_keep(struct pawl__request *request, struct invoke *invoke)
+{
+    static const char name[] = "keep_until";
+    int64_t until_ms = 0;
+    if (!read_time(request, invoke, name, &until_ms)) return false;
+    if (until_ms > request->now_ms) invoke->spec.keep_ms = until_ms - request->now_ms;
+    return pawl__check_time(name, PAWL__TIME_DURATION, invoke->spec.keep_ms, NULL) == PAWL_OK ||
+           pawl__reply_invalid(request, name, "metadata.%s must be within 100 years", name);
+}
+
 static bool read_numbers(struct pawl__request *request, struct invoke *invoke)
 {
     const struct pawl__json *json = &invoke->json;
     int64_t priority = 0, limit = 2, delay_s = 2, expire_s = 0;
+    bool backoff;
     if (!pawl__body_int(request, json, invoke->metadata, "priority", PAWL_PRIORITY_MIN,
                         PAWL_PRIORITY_MAX, &priority) ||
         !pawl__body_int(request, json, invoke->metadata, "retry_limit", 0, LIMIT_MAX, &limit) ||
         !pawl__body_int(request, json, invoke->metadata, "retry_delay", 0, RETRY_S_MAX, &delay_s) ||
         !pawl__body_int(request, json, invoke->metadata, "expire_in_seconds", 0, EXPIRE_S_MAX,
-                        &expire_s)) {
+                        &expire_s) ||
+        !read_backoff(request, invoke, &backoff)) {
         return false;
     }
     invoke->spec.priority = (int32_t)priority;
     invoke->spec.retry.attempts_max = (int32_t)limit + 1;
-    invoke->spec.retry.initial_ms = delay_s ? delay_s * 1000 : 1;
+    set_waits(&invoke->spec.retry, delay_s, backoff);
     invoke->spec.expires_in_ms = expire_s * 1000;
     return true;
 }
@@ -173,7 +221,7 @@ static bool read_spec(struct pawl__request *request, struct invoke *invoke)
     spec->args = (struct pawl_span){ args, metadata.len + 2 };
     spec->meta = metadata;
     return read_id(request, invoke, true) && read_numbers(request, invoke) &&
-           read_policy(request, invoke) &&
+           read_policy(request, invoke) && read_keep(request, invoke) &&
            read_time(request, invoke, "start_after", &spec->due_at_ms) &&
            read_time(request, invoke, "soft_sla", &spec->sla_soft_at_ms) &&
            read_time(request, invoke, "hard_sla", &spec->sla_hard_at_ms);

@@ -1,7 +1,7 @@
-/* Marie's job routes: her state names, her shapes, and answers that are true.
+/* Marie's routes of jobs: Marie's names of states and shapes of replies.
  *
  * A path's last part is a job's id if it looks like one and a state otherwise; no state looks like
- * an id. Stopping is possible by GET, as her documents have it, and by POST. */
+ * an id. Stopping is possible by GET, as in Marie's documents, and by POST. */
 #include "http/marie/marie.h"
 #include "base/time_text.h"
 #include "http/ojs/ojs.h"
@@ -28,6 +28,14 @@ static void print_text(struct pawl__buf *out, const char *name, const char *text
     pawl__buf_add_json(out, text, strlen(text));
 }
 
+/* Until when the record is certainly kept; 0: as long as the retention of all jobs says. A job is
+ * kept from its end, so this may still move while it has not ended. */
+static int64_t kept_until(const struct pawl_job *job)
+{
+    int64_t from_ms = job->finished_at_ms ? job->finished_at_ms : job->created_at_ms;
+    return job->keep_ms ? from_ms + job->keep_ms : 0;
+}
+
 static void print_job(struct pawl__buf *out, const struct pawl_job *job)
 {
     char id[PAWL_JOB_ID_TEXT_BYTES];
@@ -49,6 +57,7 @@ static void print_job(struct pawl__buf *out, const struct pawl_job *job)
     print_time(out, "started_on", job->started_at_ms);
     print_time(out, "completed_on", job->finished_at_ms);
     print_time(out, "expires_on", job->expires_at_ms);
+    print_time(out, "keep_until", kept_until(job));
     print_time(out, "soft_sla", job->sla_soft_at_ms);
     print_time(out, "hard_sla", job->sla_hard_at_ms);
     print_text(out, "run_owner", job->worker);
