@@ -28,7 +28,8 @@ enum {
     PAWL_FLOW_NAME_BYTES_MAX = 128, /* of a flow, a node */
     PAWL_FLOW_WHEN_BYTES_MAX = 1024,
     PAWL_FLOW_DEPTH_MAX = 3,
-    PAWL_FLOW_RESULTS_BYTES_MAX = 1024 * 1024 /* of all parents, see pawl_flow_inputs_get */
+    PAWL_FLOW_RESULTS_BYTES_MAX = 1024 * 1024,   /* of all parents, see pawl_flow_inputs_get */
+    PAWL_FLOW_NODES_BYTES_MAX = 16 * 1024 * 1024 /* of all results, see pawl_flow_nodes_get */
 };
 
 /* What a node is.  number, NAME, text */
@@ -213,8 +214,8 @@ struct pawl_flow_view {    /* a node, as stored */
     int32_t pending, good, dead, broken; /* its edges, by verdict */
     int64_t started_at_ms, finished_at_ms;
     const char *type, *queue, *reason; /* of the job; of a control node: why it ended as it did */
-    struct pawl_span result;           /* unless it is brief */
-    struct pawl_flow_counts members;   /* of a GROUP */
+    struct pawl_span result;
+    struct pawl_flow_counts members; /* of a GROUP */
     const char *signal_key;
     int64_t until_ms; /* a SIGNAL that waits: when its timeout is over; 0: never */
 };
@@ -225,6 +226,8 @@ struct pawl_flow_nodes {
     size_t count;
     struct pawl_flow_arc *edges; /* by child, then by parent */
     size_t edge_count;
+    int64_t omitted_bytes; /* > 0: the results are longer than PAWL_FLOW_NODES_BYTES_MAX together,
+                              and were left out */
     void *owned;
 };
 

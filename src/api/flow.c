@@ -218,6 +218,7 @@ static enum pawl_err make(struct pawl *pawl, struct draft *draft, struct pawl_di
     if (err) return err;
     if (!make_room(draft)) return pawl__fail_nomem(diag);
     draft->flow = (struct pawl__new_flow){
+        .spec = spec,
         .row = { .id = spec->id ? *spec->id : pawl__idgen_next(&pawl->ids),
                  .name = spec->name,
                  .layout = spec->layout,

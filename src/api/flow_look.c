@@ -85,12 +85,31 @@ static enum pawl_err read_flows(struct pawl *pawl, const struct pawl__flow_ask *
     struct pawl__flow_rows rows;
     enum pawl_err err = pawl__store_flows(pawl->store, ask, owned, &rows, diag);
     if (err) return err;
+    if (rows.seen) {
+        *out = rows.seen->flows;
+        return PAWL_OK;
+    }
     out->at = pawl__arena_calloc(owned, rows.flows_count + 1, sizeof *out->at);
     if (!out->at) return pawl__fail_nomem(diag);
     for (; out->count < rows.flows_count; out->count++) {
         out->at[out->count] = view_flow(&rows, &rows.flows[out->count]);
     }
     return PAWL_OK;
+}
+
+/* A page ends with its limit, or before it is too long; but it has one flow at least. */
+static void end_page(struct pawl_flows *page, const struct pawl__flow_ask *ask)
+{
+    int64_t bytes = 0;
+    size_t count = 0;
+    for (; count < page->count; count++) {
+        const struct pawl_flow *flow = &page->at[count];
+        bytes += (int64_t)(sizeof *flow + flow->meta.len + strlen(flow->name));
+        if (count && ask->bytes_max && bytes > ask->bytes_max) break;
+    }
+    bool cut = count < page->count || (int64_t)count == ask->limit;
+    page->count = count;
+    if (cut) pawl_job_id_text(page->at[count - 1].id, page->next);
 }
 
 /* `*out` is written on success alone. */
@@ -107,8 +126,7 @@ static enum pawl_err look_at_flows(struct pawl *pawl, const struct pawl__flow_as
         pawl__owned_free(owned);
         return err;
     }
-    bool full = !one && (int64_t)found.count == ask->limit;
-    if (full) pawl_job_id_text(found.at[found.count - 1].id, found.next);
+    if (!one) end_page(&found, ask);
     found.owned = owned;
     *out = found;
     return PAWL_OK;
@@ -139,6 +157,7 @@ enum pawl_err pawl_flow_list(struct pawl *pawl, const struct pawl_flow_filter *f
         return pawl__fail_field(diag, PAWL_ERR_ARG, "state", "there is no such state of flows");
     }
     ask.limit = full.limit;
+    ask.bytes_max = full.bytes_max;
     ask.state = filter ? filter->state : PAWL_FLOW_NONE;
     ask.name = filter ? filter->name : NULL;
     return look_at_flows(pawl, &ask, out, diag);
@@ -182,35 +201,106 @@ static struct pawl_flow_view view_node(const struct pawl__flow_rows *rows,
     return view;
 }
 
+/* Results that are copied, up to a limit: then there are none, since a list of some would look like
+ * that of all. */
+struct results {
+    struct pawl__arena *owned;
+    int64_t bytes, bytes_max;
+    bool failed; /* no memory */
+};
+
+static const char *keep_text(struct results *results, const char *text)
+{
+    const char *copy = pawl__arena_dup(results->owned, text, strlen(text));
+    if (!copy) results->failed = true;
+    return copy ? copy : "";
+}
+
+static struct pawl_span keep_result(struct results *results, struct pawl_span result)
+{
+    results->bytes += (int64_t)result.len;
+    if (!result.len || results->bytes > results->bytes_max) return (struct pawl_span){ "", 0 };
+    const char *copy = pawl__arena_dup(results->owned, result.at, result.len);
+    if (!copy) results->failed = true;
+    return (struct pawl_span){ copy ? copy : "", copy ? result.len : 0 };
+}
+
 /* The job knows better. One that was deleted is shown as it was counted. */
-static void add_job(struct pawl_flow_view *view, const struct pawl_job *job)
+static void add_job(struct pawl_flow_view *view, const struct pawl_job *job,
+                    struct results *results)
 {
     view->state = job->state;
     view->started_at_ms = job->started_at_ms;
     view->finished_at_ms = job->finished_at_ms;
-    view->type = job->type;
-    view->queue = job->queue;
-    view->reason = job->reason;
-    view->result = job->result;
+    view->type = keep_text(results, job->type);
+    view->queue = keep_text(results, job->queue);
+    view->reason = keep_text(results, job->reason);
+    view->result = keep_result(results, job->result);
 }
 
-/* Jobs come in the order in which they are asked for, without those that are not there. */
-static enum pawl_err add_jobs(struct pawl *pawl, struct pawl_flow_view *views, size_t count,
-                              struct pawl__arena *owned, struct pawl_diag *diag)
+static int64_t job_bytes(const struct pawl_job *job)
 {
-    struct pawl_job_id *ids = pawl__arena_alloc(owned, (count + 1) * sizeof *ids);
-    size_t wanted = 0, found = 0, at = 0;
+    return (int64_t)(sizeof *job + job->args.len + job->meta.len + job->result.len);
+}
+
+/* So many jobs are read at once, with all that they have; fewer when they are long. */
+enum { SLICE_FIRST = 64, SLICE_MAX = 1024, SLICE_BYTES = 4 << 20 };
+
+/* The jobs of `views`, each of which is one. Jobs come in the order in which they are asked for,
+ * without those that are not there. `*bytes` is how long they are. */
+static enum pawl_err add_slice(struct pawl *pawl, struct pawl_flow_view *const *views, size_t count,
+                               struct results *results, int64_t *bytes, struct pawl_diag *diag)
+{
+    struct pawl_job_id ids[SLICE_MAX];
+    struct pawl__arena scratch = { .chunks = NULL };
+    size_t found = 0, at = 0;
     struct pawl_job *jobs;
-    if (!ids) return pawl__fail_nomem(diag);
+    assert(count >= 1 && count <= SLICE_MAX);
     for (size_t i = 0; i < count; i++) {
-        if (views[i].kind == PAWL_FLOW_KIND_JOB) ids[wanted++] = views[i].id;
+        ids[i] = views[i]->id;
     }
-    if (!wanted) return PAWL_OK;
-    enum pawl_err err = pawl__store_get(pawl->store, ids, wanted, owned, &jobs, &found, diag);
+    enum pawl_err err = pawl__store_get(pawl->store, ids, count, &scratch, &jobs, &found, diag);
     for (size_t i = 0; !err && i < count && at < found; i++) {
-        if (views[i].kind == PAWL_FLOW_KIND_JOB && same(views[i].id, jobs[at].id)) {
-            add_job(&views[i], &jobs[at++]);
-        }
+        if (!same(views[i]->id, jobs[at].id)) continue;
+        *bytes += job_bytes(&jobs[at]);
+        add_job(views[i], &jobs[at++], results);
+    }
+    pawl__arena_release(&scratch);
+    return err;
+}
+
+static enum pawl_err add_slices(struct pawl *pawl, struct pawl_flow_view *const *views,
+                                size_t count, struct results *results, struct pawl_diag *diag)
+{
+    size_t slice = SLICE_FIRST, next;
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i = next) {
+        int64_t bytes = 0;
+        next = count - i > slice ? i + slice : count;
+        err = add_slice(pawl, &views[i], next - i, results, &bytes, diag);
+        if (bytes > SLICE_BYTES && slice > 1) slice /= 2;
+        if (bytes < SLICE_BYTES / 4 && slice < SLICE_MAX) slice *= 2;
+    }
+    if (!err && results->failed) err = pawl__fail_nomem(diag);
+    return err;
+}
+
+static enum pawl_err add_jobs(struct pawl *pawl, struct pawl_flow_view *views, size_t count,
+                              struct results *results, struct pawl_diag *diag)
+{
+    struct pawl_flow_view **jobs =
+        pawl__arena_alloc(results->owned, (count + 1) * sizeof(struct pawl_flow_view *));
+    size_t job_count = 0;
+    if (!jobs) return pawl__fail_nomem(diag);
+    for (size_t i = 0; i < count; i++) {
+        if (views[i].kind == PAWL_FLOW_KIND_JOB)
+            jobs[job_count++] = &views[i];
+        else
+            results->bytes += (int64_t)views[i].result.len;
+    }
+    enum pawl_err err = add_slices(pawl, jobs, job_count, results, diag);
+    for (size_t i = 0; results->bytes > results->bytes_max && i < count; i++) {
+        views[i].result = (struct pawl_span){ "", 0 };
     }
     return err;
 }
@@ -236,6 +326,10 @@ static enum pawl_err read_nodes(struct pawl *pawl, struct pawl_job_id flow,
     const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_NODES, .id = flow };
     enum pawl_err err = pawl__store_flows(pawl->store, &ask, owned, &rows, diag);
     if (err) return err;
+    if (rows.seen) {
+        *out = rows.seen->nodes;
+        return PAWL_OK;
+    }
     if (!rows.nodes_count) return refuse_unknown(flow, "flow", diag);
     out->at = pawl__arena_calloc(owned, rows.nodes_count, sizeof *out->at);
     out->edges = pawl__arena_calloc(owned, rows.edges_count + 1, sizeof *out->edges);
@@ -247,7 +341,10 @@ static enum pawl_err read_nodes(struct pawl *pawl, struct pawl_job_id flow,
         if (rows.edges[i].on == PAWL__FLOW_ON_MEMBER) continue;
         out->edges[out->edge_count++] = view_edge(&rows.edges[i]);
     }
-    return add_jobs(pawl, out->at, out->count, owned, diag);
+    struct results results = { owned, .bytes_max = PAWL_FLOW_NODES_BYTES_MAX };
+    err = add_jobs(pawl, out->at, out->count, &results, diag);
+    if (results.bytes > results.bytes_max) out->omitted_bytes = results.bytes;
+    return err;
 }
 
 enum pawl_err pawl_flow_nodes_get(struct pawl *pawl, struct pawl_job_id flow,
@@ -276,23 +373,15 @@ void pawl_flow_nodes_release(struct pawl_flow_nodes *nodes)
 
 /* ---- what parents left ---- */
 
-/* All or none: a list that was cut would look like a whole one. */
 static void fill_inputs(struct pawl_flow_inputs *out, const struct pawl_flow_view *views)
 {
     static const struct pawl_span none = { "null", 4 };
-    int64_t bytes = 0;
     for (size_t i = 0; i < out->count; i++) {
         bool completed = views[i].state == PAWL_STATE_COMPLETED && views[i].result.len;
-        bytes += completed ? (int64_t)views[i].result.len : 0;
         out->at[i] = (struct pawl_flow_input){ .name = views[i].name,
                                                .id = views[i].id,
                                                .state = views[i].state,
                                                .result = completed ? views[i].result : none };
-    }
-    if (bytes <= PAWL_FLOW_RESULTS_BYTES_MAX) return;
-    out->omitted_bytes = bytes;
-    for (size_t i = 0; i < out->count; i++) {
-        out->at[i].result = none;
     }
 }
 
@@ -304,6 +393,10 @@ static enum pawl_err read_inputs(struct pawl *pawl, struct pawl_job_id job,
     const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_PARENTS, .id = job };
     enum pawl_err err = pawl__store_flows(pawl->store, &ask, owned, &rows, diag);
     if (err) return err;
+    if (rows.seen) {
+        *out = rows.seen->inputs;
+        return PAWL_OK;
+    }
     if (!rows.own_count) return refuse_unknown(job, "member of a flow", diag);
     size_t count = rows.nodes_count;
     struct pawl_flow_view *views = pawl__arena_calloc(owned, count + 1, sizeof *views);
@@ -315,7 +408,9 @@ static enum pawl_err read_inputs(struct pawl *pawl, struct pawl_job_id job,
     for (size_t i = 0; i < count; i++) {
         views[i] = view_node(&rows, &rows.nodes[i]);
     }
-    err = add_jobs(pawl, views, count, owned, diag);
+    struct results results = { owned, .bytes_max = PAWL_FLOW_RESULTS_BYTES_MAX };
+    err = add_jobs(pawl, views, count, &results, diag);
+    if (results.bytes > results.bytes_max) out->omitted_bytes = results.bytes;
     if (!err) fill_inputs(out, views);
     return err;
 }

@@ -76,6 +76,7 @@ enum { PAWL__FLOW_ON_MEMBER = 100 };
 /* A checked flow, ready to be stored: its rows as they are to be, but for instants, which the store
  * sets. The nodes are in order of their numbers; its jobs have PAWL__TIE_FLOW. */
 struct pawl__new_flow {
+    const struct pawl_flow_spec *spec; /* what the rows were made from */
     struct pawl__flow row;
     const struct pawl__flow_group *groups; /* ALL and WORK among them */
     size_t group_count;
@@ -109,6 +110,14 @@ struct pawl__flow_ask {
     enum pawl_flow_state state; /* NONE: any */
     const char *name;           /* "": any */
     int64_t limit;
+    int64_t bytes_max; /* for a server elsewhere, which answers with no more [0: its own limit] */
+};
+
+/* The answer of a server elsewhere: not rows, but what the question is for. */
+struct pawl__flow_seen {
+    struct pawl_flows flows;        /* ONE, LIST */
+    struct pawl_flow_nodes nodes;   /* NODES */
+    struct pawl_flow_inputs inputs; /* PARENTS */
 };
 
 struct pawl__flow_rows {
@@ -118,6 +127,7 @@ struct pawl__flow_rows {
     struct pawl__flow_edge *edges;
     struct pawl__flow_node *own; /* PARENTS */
     size_t flows_count, groups_count, nodes_count, edges_count, own_count;
+    const struct pawl__flow_seen *seen; /* then there are no rows */
 };
 
 #endif

@@ -14,6 +14,7 @@
  * share a commit, "call": one by one. */
 #define PAWL__WIRE_OPS(X)                                                                          \
     X(SUBMIT,       submit,       SUBMIT, post)                                                    \
+    X(FLOW_SUBMIT,  flow_submit,  SUBMIT, call)                                                    \
     X(CLAIM,        claim,        WORK,   post)                                                    \
     X(COMPLETE,     complete,     WORK,   post)                                                    \
     X(FAIL,         fail,         WORK,   post)                                                    \
@@ -60,6 +61,8 @@
 #define PAWL__WIRE_FORM_SUBMIT(ASK, ANSWER)                                                        \
     ASK(HAND, jobs, submit)                                                                        \
     ANSWER(HAND, submitted, submit) ANSWER(ALWAYS, holder, submit.holder)
+#define PAWL__WIRE_FORM_FLOW_SUBMIT(ASK, ANSWER)                                                   \
+    ASK(HAND, flow, submit)
 #define PAWL__WIRE_FORM_CLAIM(ASK, ANSWER)                                                         \
     ASK(HAND, claim, claim)                                                                        \
     ANSWER(HAND, jobs, claim) ANSWER(SAME, more, claim.more)

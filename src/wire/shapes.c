@@ -86,6 +86,38 @@ static const struct pawl__shape spec_shape = SHAPE(spec_members);
 #undef S
 #undef X
 
+#define S struct pawl_flow_edge
+static const struct pawl__member flow_edge_members[] = {
+    TEXT(parent), WORD(on, flow_on), TEXT(when), INT32(arm), BOOL(otherwise), TEXT(label),
+};
+static const struct pawl__shape flow_edge_shape = SHAPE(flow_edge_members);
+#undef S
+
+#define S struct pawl_flow_node
+static const struct pawl__member flow_node_members[] = {
+    TEXT(name), WORD(kind, flow_kind), ONE(job, spec_shape), TEXT(group),
+    MANY(after, after_count, flow_edge_shape), WORD(join, flow_join), INT32(n),
+    WORD(on_parent_failure, flow_parent), WORD(select, flow_select), BOOL(may_fail),
+    BOOL(callback), BOOL(unsealed), INT64(abort_failures), DOUBLE(abort_share), TEXT(signal_key),
+    INT64(timeout_ms), WORD(on_timeout, flow_unsignalled), WORD(on_reject, flow_unsignalled),
+    JSON(payload),
+};
+static const struct pawl__shape flow_node_shape = SHAPE(flow_node_members);
+#undef S
+
+#define S struct pawl_flow_spec
+static const struct pawl__member flow_spec_members[] = {
+    ID_AT(id), TEXT(name), TEXT(layout), JSON(meta), MANY(nodes, node_count, flow_node_shape),
+    BOOL(unsealed), INT64(deadline_at_ms), TEXT(idempotency_key),
+};
+static const struct pawl__shape flow_spec_shape = SHAPE(flow_spec_members);
+#undef S
+
+#define S struct pawl_flow_filter
+static const struct pawl__member flow_filter_members[] = { WORD(state, flow_state), TEXT(name) };
+static const struct pawl__shape flow_filter_shape = SHAPE(flow_filter_members);
+#undef S
+
 #define FILTER_STATES(member) MASK(member)
 #define FILTER_PREFIX(member) TEXT(member)
 #define FILTER_NAMES(member) TEXTS(member##s, member##_count)
@@ -305,6 +337,71 @@ static const struct pawl__member configs_members[] = {
 const struct pawl__shape pawl__wire_configs_shape = SHAPE(configs_members);
 #undef S
 
+#define S struct pawl_flow_counts
+static const struct pawl__member flow_counts_members[] = {
+    INT64(total), INT64(open), INT64(completed), INT64(skipped), INT64(failed), INT64(cancelled),
+};
+static const struct pawl__shape flow_counts_shape = SHAPE(flow_counts_members);
+#undef S
+
+#define S struct pawl_flow
+static const struct pawl__member flow_members[] = {
+    ID(id), NAME(name), NAME(layout), JSON(meta), WORD(state, flow_state), BOOL(sealed),
+    INT64(created_at_ms), INT64(finished_at_ms), INT64(deadline_at_ms), INT32(reopened),
+    NAME(reason), ONE(members, flow_counts_shape), ONE(jobs, flow_counts_shape),
+};
+static const struct pawl__shape flow_shape = SHAPE(flow_members);
+#undef S
+
+#define S struct pawl_flows
+static const struct pawl__member flows_members[] = {
+    RENAMED("flows", at, count, flow_shape), CHARS(next),
+};
+const struct pawl__shape pawl__wire_flows_shape = SHAPE(flows_members);
+#undef S
+
+#define S struct pawl_flow_view
+static const struct pawl__member flow_view_members[] = {
+    INT32(number), ID(id), NAME(name), WORD(kind, flow_kind), INT32(group),
+    WORD(join, flow_join), INT32(n), WORD(on_parent_failure, flow_parent),
+    WORD(select, flow_select), BOOL(may_fail), BOOL(callback), WORD(state, state),
+    INT32(pending), INT32(good), INT32(dead), INT32(broken), INT64(started_at_ms),
+    INT64(finished_at_ms), NAME(type), NAME(queue), NAME(reason), JSON(result),
+    ONE(members, flow_counts_shape), NAME(signal_key), INT64(until_ms),
+};
+static const struct pawl__shape flow_view_shape = SHAPE(flow_view_members);
+#undef S
+
+#define S struct pawl_flow_arc
+static const struct pawl__member flow_arc_members[] = {
+    INT32(parent), INT32(child), WORD(on, flow_on), INT32(arm), BOOL(otherwise), NAME(when),
+    NAME(label), NAME(reason), INT32(verdict),
+};
+static const struct pawl__shape flow_arc_shape = SHAPE(flow_arc_members);
+#undef S
+
+#define S struct pawl_flow_nodes
+static const struct pawl__member flow_nodes_members[] = {
+    RENAMED("nodes", at, count, flow_view_shape), MANY(edges, edge_count, flow_arc_shape),
+    INT64(omitted_bytes),
+};
+const struct pawl__shape pawl__wire_flow_nodes_shape = SHAPE(flow_nodes_members);
+#undef S
+
+#define S struct pawl_flow_input
+static const struct pawl__member flow_input_members[] = {
+    NAME(name), ID(id), WORD(state, state), JSON(result),
+};
+static const struct pawl__shape flow_input_shape = SHAPE(flow_input_members);
+#undef S
+
+#define S struct pawl_flow_inputs
+static const struct pawl__member flow_inputs_members[] = {
+    ID(flow), NAME(node), RENAMED("inputs", at, count, flow_input_shape), INT64(omitted_bytes),
+};
+const struct pawl__shape pawl__wire_flow_inputs_shape = SHAPE(flow_inputs_members);
+#undef S
+
 /* ---- requests and replies ---- */
 
 #define S struct pawl__wire_op
@@ -315,7 +412,7 @@ static const struct pawl__member op_members[] = {
     INT64(lease_ms), BOOL(timed), WORD(control, control), ONE(filter, filter_shape), INT64(limit),
     ONE(by, by_shape), INT32(priority), DOUBLE(value), TEXT(text), INT32(level), TEXT(name),
     TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused), BOOL(forgotten),
-    ONE(schema, schema_shape), ONE(config, config_shape),
+    ONE(schema, schema_shape), ONE(config, config_shape), ONE(flow, flow_spec_shape),
 };
 
 /* What the form of each names. */
@@ -361,7 +458,7 @@ const struct pawl__shape pawl__wire_answers_shape = SHAPE(answers_members);
 #define S struct pawl__wire_ask
 static const struct pawl__member ask_members[] = {
     IDS(ids, id_count), ONE(filter, filter_shape), ONE(page, page_shape), TEXT(prefix),
-    TEXT(name), BOOL(by_type),
+    TEXT(name), BOOL(by_type), ONE(flows, flow_filter_shape),
 };
 const struct pawl__shape pawl__wire_ask_shape = SHAPE(ask_members);
 #undef S

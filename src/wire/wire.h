@@ -45,7 +45,10 @@ enum {
     X(LOCKS, "/pawl/v1/locks", "The locks")                                                        \
     X(SETTINGS, "/pawl/v1/settings", "Settings that programs keep")                                \
     X(SCHEMAS, "/pawl/v1/schemas", "Schemas of arguments")                                         \
-    X(CONFIGS, "/pawl/v1/configs", "The configuration of queues")
+    X(CONFIGS, "/pawl/v1/configs", "The configuration of queues")                                  \
+    X(FLOWS, "/pawl/v1/flows", "One flow, or those that match")                                    \
+    X(FLOW_NODES, "/pawl/v1/flow-nodes", "The nodes and edges of a flow")                          \
+    X(FLOW_INPUTS, "/pawl/v1/flow-inputs", "What the parents of a job left")
 
 #define X(name, ...) PAWL__WIRE_PATH_##name,
 enum pawl__wire_path { PAWL__WIRE_PATHS(X) PAWL__WIRE_PATH_END };
@@ -91,6 +94,7 @@ struct pawl__wire_op {
     bool forgotten;
     struct pawl_args_schema schema;
     struct pawl_queue_config config;
+    struct pawl_flow_spec flow; /* its jobs and itself have ids */
 };
 
 struct pawl__wire_ops {
@@ -137,6 +141,7 @@ struct pawl__wire_ask {
     const char *prefix; /* of settings */
     const char *name;   /* of schemas, see their filter, or of a queue; NULL: all */
     bool by_type;
+    struct pawl_flow_filter flows; /* with the page; ids: that flow alone */
 };
 
 /* A refusal of the whole request. */
@@ -165,23 +170,26 @@ struct pawl__wire_wait {
     int64_t wait_ms; /* of the request */
 };
 
-extern const struct pawl__shape pawl__wire_ops_shape;      /* struct pawl__wire_ops */
-extern const struct pawl__shape pawl__wire_op_shape;       /* struct pawl__wire_op */
-extern const struct pawl__shape pawl__wire_answers_shape;  /* struct pawl__wire_answers */
-extern const struct pawl__shape pawl__wire_answer_shape;   /* struct pawl__wire_answer */
-extern const struct pawl__shape pawl__wire_ask_shape;      /* struct pawl__wire_ask */
-extern const struct pawl__shape pawl__wire_refusal_shape;  /* struct pawl__wire_refusal */
-extern const struct pawl__shape pawl__wire_hello_shape;    /* struct pawl__wire_hello */
-extern const struct pawl__shape pawl__wire_count_shape;    /* struct pawl__wire_count */
-extern const struct pawl__shape pawl__wire_wait_shape;     /* struct pawl__wire_wait */
-extern const struct pawl__shape pawl__wire_jobs_shape;     /* struct pawl_jobs */
-extern const struct pawl__shape pawl__wire_story_shape;    /* struct pawl_story */
-extern const struct pawl__shape pawl__wire_stats_shape;    /* struct pawl_stats */
-extern const struct pawl__shape pawl__wire_nodes_shape;    /* struct pawl_nodes */
-extern const struct pawl__shape pawl__wire_locks_shape;    /* struct pawl_locks */
-extern const struct pawl__shape pawl__wire_settings_shape; /* struct pawl_settings */
-extern const struct pawl__shape pawl__wire_schemas_shape;  /* struct pawl_args_schemas */
-extern const struct pawl__shape pawl__wire_configs_shape;  /* struct pawl_queue_configs */
+extern const struct pawl__shape pawl__wire_ops_shape;         /* struct pawl__wire_ops */
+extern const struct pawl__shape pawl__wire_op_shape;          /* struct pawl__wire_op */
+extern const struct pawl__shape pawl__wire_answers_shape;     /* struct pawl__wire_answers */
+extern const struct pawl__shape pawl__wire_answer_shape;      /* struct pawl__wire_answer */
+extern const struct pawl__shape pawl__wire_ask_shape;         /* struct pawl__wire_ask */
+extern const struct pawl__shape pawl__wire_refusal_shape;     /* struct pawl__wire_refusal */
+extern const struct pawl__shape pawl__wire_hello_shape;       /* struct pawl__wire_hello */
+extern const struct pawl__shape pawl__wire_count_shape;       /* struct pawl__wire_count */
+extern const struct pawl__shape pawl__wire_wait_shape;        /* struct pawl__wire_wait */
+extern const struct pawl__shape pawl__wire_jobs_shape;        /* struct pawl_jobs */
+extern const struct pawl__shape pawl__wire_story_shape;       /* struct pawl_story */
+extern const struct pawl__shape pawl__wire_stats_shape;       /* struct pawl_stats */
+extern const struct pawl__shape pawl__wire_nodes_shape;       /* struct pawl_nodes */
+extern const struct pawl__shape pawl__wire_locks_shape;       /* struct pawl_locks */
+extern const struct pawl__shape pawl__wire_settings_shape;    /* struct pawl_settings */
+extern const struct pawl__shape pawl__wire_schemas_shape;     /* struct pawl_args_schemas */
+extern const struct pawl__shape pawl__wire_configs_shape;     /* struct pawl_queue_configs */
+extern const struct pawl__shape pawl__wire_flows_shape;       /* struct pawl_flows */
+extern const struct pawl__shape pawl__wire_flow_nodes_shape;  /* struct pawl_flow_nodes */
+extern const struct pawl__shape pawl__wire_flow_inputs_shape; /* struct pawl_flow_inputs */
 
 /* Appends the struct at `at` as a JSON object. out->failed: no memory. */
 void pawl__wire_print(struct pawl__buf *out, const struct pawl__shape *shape, const void *at);

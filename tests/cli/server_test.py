@@ -16,6 +16,7 @@ import store_test
 import settings_test
 import work_test
 import wait_test
+import flow_test
 import top_test
 import kit
 
@@ -29,6 +30,7 @@ LEFT_OUT = (
     "a_refused_command_line_makes_no_store",
     "a_third_signal_does_not_wait_for_the_store",
     "a_wrong_command_line_runs_nothing",
+    "a_wrong_flow_is_refused_with_its_place_and_nothing_is_stored",
     "migrate_creates_the_store",
     "nodes_are_listed",
     "the_command_line_wins_over_environment_and_file",

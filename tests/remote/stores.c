@@ -113,6 +113,16 @@ enum pawl_err remote_store_do(struct pawl__store *store, struct pawl__op *op)
     return pawl__store_do(store, op);
 }
 
+/* Upkeep is the server's, too. */
+enum pawl_err remote_upkeep_turn(struct pawl *pawl, const struct pawl_retention *retention,
+                                 struct pawl_upkeep *out, struct pawl_diag *diag);
+enum pawl_err remote_upkeep_turn(struct pawl *pawl, const struct pawl_retention *retention,
+                                 struct pawl_upkeep *out, struct pawl_diag *diag)
+{
+    (void)pawl;
+    return pawl_upkeep_turn(servers[0].pawl, retention, out, diag);
+}
+
 static bool is_left_out(const char *name)
 {
     static const char *const names[] = {

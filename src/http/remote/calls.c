@@ -42,6 +42,14 @@ static enum pawl_err post_extend(const struct pawl__remote_call *call)
     return pawl_post_extend(call->pawl, &extension, call->posted, call->ctx, call->diag);
 }
 
+/* ---- what is submitted one by one ---- */
+
+static enum pawl_err call_flow_submit(const struct pawl__remote_call *call)
+{
+    struct pawl_job_id id;
+    return pawl_flow_submit(call->pawl, &call->op->flow, &id, call->diag);
+}
+
 /* ---- what workers report ---- */
 
 static enum pawl_err call_snooze(const struct pawl__remote_call *call)

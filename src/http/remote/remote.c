@@ -113,11 +113,16 @@ static const struct pawl_page *bounded(const struct pawl__request *request, stru
     return page;
 }
 
+static enum pawl_err refuse_ids(struct pawl_diag *diag)
+{
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "ids", "ask for one id");
+}
+
 static enum pawl_err get_story(struct pawl *pawl, const struct pawl__wire_ask *ask,
                                struct pawl_story *out, struct pawl_diag *diag)
 {
-    if (ask->id_count == 1) return pawl_story_get(pawl, ask->ids[0], out, diag);
-    return pawl__fail_field(diag, PAWL_ERR_ARG, "ids", "ask for one id");
+    if (ask->id_count != 1) return refuse_ids(diag);
+    return pawl_story_get(pawl, ask->ids[0], out, diag);
 }
 
 static enum pawl_err get_schemas(struct pawl *pawl, const struct pawl__wire_ask *ask,
@@ -125,6 +130,29 @@ static enum pawl_err get_schemas(struct pawl *pawl, const struct pawl__wire_ask 
 {
     const struct pawl_args_schema_filter filter = { .by_type = ask->by_type, .name = ask->name };
     return pawl_args_schemas_get(pawl, &filter, out, diag);
+}
+
+static enum pawl_err get_flows(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                               const struct pawl_page *page, struct pawl_flows *out,
+                               struct pawl_diag *diag)
+{
+    if (ask->id_count > 1) return refuse_ids(diag);
+    if (ask->id_count) return pawl_flow_get(pawl, ask->ids[0], out, diag);
+    return pawl_flow_list(pawl, &ask->flows, page, out, diag);
+}
+
+static enum pawl_err get_flow_nodes(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                                    struct pawl_flow_nodes *out, struct pawl_diag *diag)
+{
+    if (ask->id_count != 1) return refuse_ids(diag);
+    return pawl_flow_nodes_get(pawl, ask->ids[0], out, diag);
+}
+
+static enum pawl_err get_flow_inputs(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                                     struct pawl_flow_inputs *out, struct pawl_diag *diag)
+{
+    if (ask->id_count != 1) return refuse_ids(diag);
+    return pawl_flow_inputs_get(pawl, ask->ids[0], out, diag);
 }
 
 static void release_nothing(const void *found)
@@ -165,4 +193,10 @@ READ(schemas, true, struct pawl_args_schemas, schemas, pawl_args_schemas_release
      get_schemas(pawl, &ask, &found, &diag))
 READ(configs, true, struct pawl_queue_configs, configs, pawl_queue_configs_release,
      pawl_queue_configs_get(pawl, ask.name, &found, &diag))
+READ(flows, true, struct pawl_flows, flows, pawl_flows_release,
+     get_flows(pawl, &ask, bounded(request, &ask.page), &found, &diag))
+READ(flow_nodes, true, struct pawl_flow_nodes, flow_nodes, pawl_flow_nodes_release,
+     get_flow_nodes(pawl, &ask, &found, &diag))
+READ(flow_inputs, true, struct pawl_flow_inputs, flow_inputs, pawl_flow_inputs_release,
+     get_flow_inputs(pawl, &ask, &found, &diag))
 #undef READ

@@ -32,7 +32,10 @@ void pawl__remote_ready(struct pawl__server *server, bool foreign);
     X("POST", "/pawl/v1/locks", remote_locks, READ, WORK, "pawl: the locks")                       \
     X("POST", "/pawl/v1/settings", remote_settings, ADMIN, WORK, "pawl: what programs keep")       \
     X("POST", "/pawl/v1/schemas", remote_schemas, READ, WORK, "pawl: schemas of arguments")        \
-    X("POST", "/pawl/v1/configs", remote_configs, READ, WORK, "pawl: configuration of queues")
+    X("POST", "/pawl/v1/configs", remote_configs, READ, WORK, "pawl: configuration of queues")     \
+    X("POST", "/pawl/v1/flows", remote_flows, READ, WORK, "pawl: flows")                           \
+    X("POST", "/pawl/v1/flow-nodes", remote_flow_nodes, READ, WORK, "pawl: nodes of a flow")       \
+    X("POST", "/pawl/v1/flow-inputs", remote_flow_inputs, READ, WORK, "pawl: what parents left")
 
 PAWL__ROUTES_REMOTE(PAWL__DECLARE_HANDLER)
 

@@ -75,9 +75,24 @@ static enum pawl_err read_all(struct parcel *parcel, struct pawl_span reply,
 static bool ids_are_ours(const struct pawl__op *op)
 {
     if (op->kind != PAWL__OP_SUBMIT) return false;
+    if (op->submit.flow && op->submit.flow->spec->id) return false;
     for (size_t i = 0; i < op->submit.count; i++) {
         if (op->submit.jobs[i].spec->id) return false;
     }
+    return true;
+}
+
+/* True: the flow is there, and the op has been answered. */
+static bool found_flow(struct pawl__backend *backend, struct pawl__op *op,
+                       struct pawl__arena *scratch)
+{
+    struct pawl_flows flows;
+    const struct pawl__wire_ask ask = { .ids = &op->submit.flow->row.id, .id_count = 1 };
+    enum pawl_err err = pawl__rm_ask(backend, PAWL__WIRE_PATH_FLOWS, &ask, &pawl__wire_flows_shape,
+                                     scratch, &flows, NULL);
+    if (err || flows.count != 1) return false;
+    op->now_ms = flows.at[0].created_at_ms;
+    op->err = PAWL_OK;
     return true;
 }
 
@@ -87,6 +102,7 @@ static bool found_submit(struct pawl__backend *backend, struct pawl__op *op,
 {
     size_t count = op->submit.count, found = 0;
     struct pawl_job *jobs = NULL;
+    if (op->submit.flow) return found_flow(backend, op, scratch);
     struct pawl_job_id *ids = pawl__arena_calloc(scratch, count, sizeof *ids);
     if (!ids) return false;
     for (size_t i = 0; i < count; i++) {

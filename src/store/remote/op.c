@@ -24,7 +24,7 @@ static const struct {
 static enum pawl__wire_op_kind form_of(const struct pawl__op *op)
 {
     if (op->kind == PAWL__OP_CONTROL && op->control.run) return PAWL__WIRE_OP_END;
-    if (op->kind == PAWL__OP_SUBMIT && op->submit.flow) return PAWL__WIRE_OP_NONE;
+    if (op->kind == PAWL__OP_SUBMIT && op->submit.flow) return PAWL__WIRE_OP_FLOW_SUBMIT;
     return kinds[op->kind].form;
 }
 
@@ -49,6 +49,12 @@ static bool keys_follow(const struct pawl__new_job *job)
     return count == job->key_count && (!job->tags.len || spec->tag_count);
 }
 
+static enum pawl_err refuse_keys(struct pawl_diag *diag)
+{
+    return pawl__fail(diag, PAWL_ERR_UNSUPPORTED,
+                      "a server makes keys and tags itself, from the spec");
+}
+
 /* The specs alone travel: what else a new job has follows from them. */
 static enum pawl_err say_jobs(const struct pawl__op *op, struct pawl__arena *scratch,
                               struct pawl__wire_op *out, struct pawl_diag *diag)
@@ -57,15 +63,34 @@ static enum pawl_err say_jobs(const struct pawl__op *op, struct pawl__arena *scr
     if (!specs) return pawl__fail_nomem(diag);
     for (size_t i = 0; i < op->submit.count; i++) {
         const struct pawl__new_job *job = &op->submit.jobs[i];
-        if (!keys_follow(job)) {
-            return pawl__fail(diag, PAWL_ERR_UNSUPPORTED,
-                              "a server makes keys and tags itself, from the spec");
-        }
+        if (!keys_follow(job)) return refuse_keys(diag);
         specs[i] = *job->spec;
         specs[i].id = &job->id; // chosen here: so it can be looked for when the answer is lost
     }
     out->jobs = specs;
     out->job_count = op->submit.count;
+    return PAWL_OK;
+}
+
+/* The same of a flow, whose jobs are in order of its nodes. Which of them wait is not said: that
+ * follows as well. */
+static enum pawl_err say_flow(const struct pawl__op *op, struct pawl__arena *scratch,
+                              struct pawl__wire_op *out, struct pawl_diag *diag)
+{
+    const struct pawl__new_flow *flow = op->submit.flow;
+    const struct pawl__new_job *job = op->submit.jobs;
+    size_t count = flow->spec->node_count;
+    struct pawl_flow_node *nodes = pawl__arena_calloc(scratch, count, sizeof *nodes);
+    if (!nodes) return pawl__fail_nomem(diag);
+    for (size_t i = 0; i < count; i++) {
+        nodes[i] = flow->spec->nodes[i];
+        if (flow->nodes[i].kind != PAWL_FLOW_KIND_JOB) continue;
+        if (!keys_follow(job)) return refuse_keys(diag);
+        nodes[i].job.id = &job++->id;
+    }
+    out->flow = *flow->spec;
+    out->flow.id = &flow->row.id;
+    out->flow.nodes = nodes;
     return PAWL_OK;
 }
 

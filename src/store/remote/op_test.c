@@ -17,6 +17,18 @@ static const struct pawl_run runs[] = { { JOB, .run = 2 }, { JOB, .run = 3 } };
 static const struct pawl_filter filter = { .queues = names, .queue_count = 1, .archived = true };
 static const struct pawl_job_spec spec = { .type = "t", .business_key = "k", .args = SPAN("[1]") };
 static const struct pawl__new_job job = { JOB, .spec = &spec, .key_count = 1 };
+static const struct pawl_flow_node flow_nodes[] = {
+    { .name = "g", .kind = PAWL_FLOW_KIND_GROUP },
+    { .name = "a", .group = "g", .job = { .type = "t", .business_key = "k", .args = SPAN("[1]") } },
+};
+static const struct pawl_flow_spec flow_spec = { .name = "f",
+                                                 .nodes = flow_nodes,
+                                                 .node_count = 2 };
+static const struct pawl__flow_node flow_rows[] = { { .kind = PAWL_FLOW_KIND_GROUP },
+                                                    { .kind = PAWL_FLOW_KIND_JOB } };
+static const struct pawl__new_flow flow = {
+    .spec = &flow_spec, .row = { JOB }, .nodes = flow_rows, .node_count = 2
+};
 
 /* clang-format off */
 static const struct {
@@ -26,6 +38,11 @@ static const struct {
     { { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1 } },
       "{\"op\":\"submit\",\"jobs\":[{\"id\":\"" ID "\",\"type\":\"t\",\"args\":[1],"
       "\"business_key\":\"k\"}]}" },
+    { { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1, .flow = &flow } },
+      "{\"op\":\"flow_submit\",\"flow\":{\"id\":\"" ID "\",\"name\":\"f\",\"nodes\":["
+      "{\"name\":\"g\",\"kind\":\"group\"},"
+      "{\"name\":\"a\",\"job\":{\"id\":\"" ID "\",\"type\":\"t\",\"args\":[1],"
+      "\"business_key\":\"k\"},\"group\":\"g\"}]}}" },
     { { .kind = PAWL__OP_CLAIM,
         .claim = { .queues = names, .queue_count = 2, .types = names, .type_count = 1, .limit = 3,
                    .bytes_max = 4, .worker = "w", .lease_ms = 5, .timed = true } },

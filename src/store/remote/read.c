@@ -179,17 +179,49 @@ enum pawl_err pawl__rm_schemas(struct pawl__backend *backend,
     return PAWL_OK;
 }
 
-/* Not yet: their rows are not on the wire. */
+/* LIST begins behind an id that a page's cursor has; the greatest is that of the first page. */
+static void ask_for_flows(const struct pawl__flow_ask *ask, char cursor[PAWL_JOB_ID_TEXT_BYTES],
+                          struct pawl__wire_ask *out)
+{
+    static const struct pawl_job_id last = { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                               0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } };
+    *out = (struct pawl__wire_ask){ .id_count = 0 };
+    if (ask->what != PAWL__FLOW_ASK_LIST) {
+        out->ids = &ask->id;
+        out->id_count = 1;
+        return;
+    }
+    out->flows = (struct pawl_flow_filter){ .state = ask->state, .name = ask->name };
+    out->page = (struct pawl_page){ .limit = ask->limit, .bytes_max = ask->bytes_max };
+    if (memcmp(&ask->id, &last, sizeof last) == 0) return;
+    pawl_job_id_text(ask->id, cursor);
+    out->page.cursor = cursor;
+}
+
 enum pawl_err pawl__rm_flows(struct pawl__backend *backend, const struct pawl__flow_ask *ask,
                              struct pawl__arena *arena, struct pawl__flow_rows *out,
                              struct pawl_diag *diag)
 {
-    (void)backend;
-    (void)ask;
-    (void)arena;
-    (void)out;
-    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
-                            "a store on a server cannot show flows");
+#define SEEN(word, wire, member)                                                                   \
+    [PAWL__FLOW_ASK_##word] = { PAWL__WIRE_PATH_##wire, &pawl__wire_##member##_shape }
+    static const struct {
+        enum pawl__wire_path path;
+        const struct pawl__shape *shape;
+    } questions[PAWL__FLOW_ASK_END] = { SEEN(ONE, FLOWS, flows), SEEN(LIST, FLOWS, flows),
+                                        SEEN(NODES, FLOW_NODES, flow_nodes),
+                                        SEEN(PARENTS, FLOW_INPUTS, flow_inputs) };
+#undef SEEN
+    char cursor[PAWL_JOB_ID_TEXT_BYTES];
+    struct pawl__wire_ask wire;
+    struct pawl__flow_seen *seen = pawl__arena_calloc(arena, 1, sizeof *seen);
+    if (!seen) return pawl__fail_nomem(diag);
+    void *const places[PAWL__FLOW_ASK_END] = { &seen->flows, &seen->flows, &seen->nodes,
+                                               &seen->inputs };
+    ask_for_flows(ask, cursor, &wire);
+    enum pawl_err err = pawl__rm_ask(backend, questions[ask->what].path, &wire,
+                                     questions[ask->what].shape, arena, places[ask->what], diag);
+    if (!err) *out = (struct pawl__flow_rows){ .seen = seen };
+    return err;
 }
 
 enum pawl_err pawl__rm_configs(struct pawl__backend *backend, const char *queue,
