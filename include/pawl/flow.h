@@ -249,6 +249,7 @@ struct pawl_flow_input {
     struct pawl_job_id id;
     enum pawl_state state;
     struct pawl_span result; /* "null" unless it is completed and left one */
+    const char *reason;      /* why it ended as it did; mostly "" */
 };
 struct pawl_flow_inputs {
     struct pawl_job_id flow;
@@ -280,11 +281,18 @@ PAWL_MUST_CHECK enum pawl_err pawl_flow_nodes_get(struct pawl *pawl, struct pawl
                                                   struct pawl_flow_nodes *out,
                                                   struct pawl_diag *diag);
 void pawl_flow_nodes_release(struct pawl_flow_nodes *nodes);
-/* What a job's parents left. NOT_FOUND: there is no such job, or it is in no flow. */
+/* Whether a job, as it was claimed or read, may have parents: if not, pawl_flow_inputs_get finds
+ * nothing. Does not access the store. */
+bool pawl_flow_has_inputs(const struct pawl_job *job);
+/* What a job's parents left. A handler calls pawl_task_inputs. NOT_FOUND: there is no such job, or
+ * it is in no flow. */
 PAWL_MUST_CHECK enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
                                                    struct pawl_flow_inputs *out,
                                                    struct pawl_diag *diag);
 void pawl_flow_inputs_release(struct pawl_flow_inputs *inputs);
+/* By the node's name; NULL: it is no parent. */
+const struct pawl_flow_input *pawl_flow_input_find(const struct pawl_flow_inputs *inputs,
+                                                   const char *name);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

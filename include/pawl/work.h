@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct pawl;
+struct pawl_flow_inputs;
 
 /* ---- handlers ---- */
 
@@ -67,6 +68,12 @@ PAWL_MUST_CHECK enum pawl_err pawl_task_checkpoint(struct pawl_task *task, struc
                                                    struct pawl_diag *diag);
 /* Reads what an earlier run saved; empty if nothing. Valid until the handler returns. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
+                                               struct pawl_diag *diag);
+/* Reads what the job's parents left (<pawl/flow.h>); of a job without parents `count` is 0. The
+ * first call reads the store, if the job has parents; later ones return the same. Valid until the
+ * handler returns, and not to be released. */
+PAWL_MUST_CHECK enum pawl_err pawl_task_inputs(struct pawl_task *task,
+                                               const struct pawl_flow_inputs **out,
                                                struct pawl_diag *diag);
 /* Restarts the lease and the time limit. The lease is renewed automatically; this is for work that
  * needs longer than its timeout. STALE. */

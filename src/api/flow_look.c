@@ -373,48 +373,6 @@ void pawl_flow_nodes_release(struct pawl_flow_nodes *nodes)
 
 /* ---- what parents left ---- */
 
-static void fill_inputs(struct pawl_flow_inputs *out, const struct pawl_flow_view *views)
-{
-    static const struct pawl_span none = { "null", 4 };
-    for (size_t i = 0; i < out->count; i++) {
-        bool completed = views[i].state == PAWL_STATE_COMPLETED && views[i].result.len;
-        out->at[i] = (struct pawl_flow_input){ .name = views[i].name,
-                                               .id = views[i].id,
-                                               .state = views[i].state,
-                                               .result = completed ? views[i].result : none };
-    }
-}
-
-static enum pawl_err read_inputs(struct pawl *pawl, struct pawl_job_id job,
-                                 struct pawl__arena *owned, struct pawl_flow_inputs *out,
-                                 struct pawl_diag *diag)
-{
-    struct pawl__flow_rows rows;
-    const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_PARENTS, .id = job };
-    enum pawl_err err = pawl__store_flows(pawl->store, &ask, owned, &rows, diag);
-    if (err) return err;
-    if (rows.seen) {
-        *out = rows.seen->inputs;
-        return PAWL_OK;
-    }
-    if (!rows.own_count) return refuse_unknown(job, "member of a flow", diag);
-    size_t count = rows.nodes_count;
-    struct pawl_flow_view *views = pawl__arena_calloc(owned, count + 1, sizeof *views);
-    *out = (struct pawl_flow_inputs){ .flow = rows.own->flow,
-                                      .node = rows.own->name,
-                                      .at = pawl__arena_calloc(owned, count + 1, sizeof *out->at),
-                                      .count = count };
-    if (!views || !out->at) return pawl__fail_nomem(diag);
-    for (size_t i = 0; i < count; i++) {
-        views[i] = view_node(&rows, &rows.nodes[i]);
-    }
-    struct results results = { owned, .bytes_max = PAWL_FLOW_RESULTS_BYTES_MAX };
-    err = add_jobs(pawl, views, count, &results, diag);
-    if (results.bytes > results.bytes_max) out->omitted_bytes = results.bytes;
-    if (!err) fill_inputs(out, views);
-    return err;
-}
-
 enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
                                    struct pawl_flow_inputs *out, struct pawl_diag *diag)
 {
@@ -422,7 +380,7 @@ enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
     struct pawl_flow_inputs found = { .at = NULL };
     struct pawl__arena *owned = pawl__owned_new();
     if (!owned) return pawl__fail_nomem(diag);
-    enum pawl_err err = read_inputs(pawl, job, owned, &found, diag);
+    enum pawl_err err = pawl__store_inputs(pawl->store, job, owned, &found, diag);
     if (err) {
         pawl__owned_free(owned);
         return err;
@@ -437,4 +395,18 @@ void pawl_flow_inputs_release(struct pawl_flow_inputs *inputs)
     if (!inputs) return;
     pawl__owned_free(inputs->owned);
     *inputs = (struct pawl_flow_inputs){ .at = NULL };
+}
+
+bool pawl_flow_has_inputs(const struct pawl_job *job)
+{
+    return job->ties & PAWL__FLOW_TIE;
+}
+
+const struct pawl_flow_input *pawl_flow_input_find(const struct pawl_flow_inputs *inputs,
+                                                   const char *name)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (strcmp(inputs->at[i].name, name) == 0) return &inputs->at[i];
+    }
+    return NULL;
 }

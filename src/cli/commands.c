@@ -107,6 +107,11 @@ static const struct prose prose[] = {
       "may have 1 MiB; longer output is cut, stored as a string, and the job's log says so. Each "
       "line on standard error is added to the job's log, which keeps the first 50 and the last "
       "950 lines.\n\n"
+      "If the job is a node of a flow, it also gets what its parents left: an array of objects "
+      "with name, id, state, reason and result, in the order of the flow, as the member \"inputs\" "
+      "of that object and in PAWL_INPUTS, with the same limit. The result of a parent that did "
+      "not complete is null. If the results have more than 1 MiB together, all of them are null, "
+      "and \"inputs_omitted_bytes\" says how long they are.\n\n"
       "A line \"pawl:progress PERCENT [MESSAGE]\" on standard error reports progress, which "
       "\"pawl show\" prints; the line is not logged.\n\n"
       "Exit status 0 means success, and 65 (EX_DATAERR) discards the job. Any other status, or "
@@ -139,6 +144,7 @@ static const struct prose prose[] = {
       "pawl work --queue urgent --queue mail=2 --workers 8 --exec mail.send=./send-mail.sh\n"
       "pawl work --metrics 127.0.0.1:9100 --exec mail.send=./send-mail.sh\n"
       "pawl work --once --exec 'hello=echo \"Hello, $(jq -r .args[0])\"'\n"
+      "pawl work --exec 'sum=echo \"$PAWL_INPUTS\" | jq \"map(.result) | add\"'\n"
       "pawl work --exec 'copy=echo \"pawl:progress 50 half of it\" >&2; sleep 5'\n" },
     { pawl__cli_serve,
       "Serves the Open Job Spec at /ojs/v1, and /health, /ready, /metrics and /openapi.json, and "

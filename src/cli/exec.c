@@ -27,7 +27,8 @@ enum {
 
 /* What is set for each run; make_env has the values in the same order. */
 static const char *const variables[] = { "PAWL_JOB_ID",  "PAWL_JOB_TYPE", "PAWL_QUEUE",
-                                         "PAWL_ATTEMPT", "PAWL_RUN",      "PAWL_ARGS" };
+                                         "PAWL_ATTEMPT", "PAWL_RUN",      "PAWL_ARGS",
+                                         "PAWL_INPUTS" };
 enum { VARIABLE_COUNT = sizeof variables / sizeof variables[0] };
 
 struct run {
@@ -36,6 +37,8 @@ struct run {
     const struct pawl_job *job;
     char id[PAWL_JOB_ID_TEXT_BYTES];
     struct pawl__buf input;
+    struct pawl__buf inputs; /* what its parents left, as JSON; empty: it has none */
+    int64_t inputs_omitted;
     struct pawl__buf vars; /* separated by NULs */
     struct pawl__buf text; /* scratch: a line as UTF-8, a result */
     char **env;
@@ -100,13 +103,48 @@ void pawl__cli_exec_release(struct pawl__cli_exec *exec)
 
 /* ---- input and environment ---- */
 
+#define S struct pawl_flow_input
+static const struct pawl__member input_members[] = {
+    PAWL__MEMBER("name", NAME, S, name, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("id", ID, S, id),
+    PAWL__CLI_STATE("state", S, state, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("reason", NAME, S, reason),
+    PAWL__MEMBER("result", JSON, S, result, .flags = PAWL__ALWAYS),
+};
+static const struct pawl__shape input_shape = PAWL__SHAPE(S, input_members);
+#undef S
+
+/* False: they cannot be read now. */
+static bool read_inputs(struct run *run)
+{
+    const struct pawl_flow_inputs *inputs;
+    struct pawl_diag diag = { 0 };
+    if (!pawl_flow_has_inputs(run->job)) return true;
+    if (pawl_task_inputs(run->task, &inputs, &diag)) {
+        snprintf(run->message, sizeof run->message, "could not read what the parents left: %.200s",
+                 diag.text);
+        return false;
+    }
+    struct pawl__shape_writer writer = pawl__cli_writer(run->exec->cli, &run->inputs);
+    for (size_t i = 0; i < inputs->count; i++) {
+        pawl__buf_add_text(&run->inputs, i ? "," : "[");
+        pawl__shape_print(&writer, &input_shape, &inputs->at[i]);
+    }
+    if (inputs->count) pawl__buf_add_text(&run->inputs, "]");
+    run->inputs_omitted = inputs->omitted_bytes;
+    return true;
+}
+
 static bool make_input(struct run *run)
 {
     struct pawl__shape_writer writer = pawl__cli_writer(run->exec->cli, &run->input);
-    pawl__shape_print(&writer, &pawl__cli_job_shape, run->job);
+    struct pawl_span inputs = { run->inputs.at, run->inputs.len };
+    PAWL__PRINT(&writer, PAWL__PART(&pawl__cli_job_shape, run->job),
+                PAWL__SOME("inputs", JSON, struct pawl_span, inputs),
+                PAWL__SOME_INT("inputs_omitted_bytes", run->inputs_omitted));
     pawl__buf_add_text(&run->input, "\n");
     run->child.input = (struct pawl_span){ run->input.at, run->input.len };
-    return !run->input.failed;
+    return !run->input.failed && !run->inputs.failed;
 }
 
 static struct pawl_span span_of(const char *text)
@@ -122,13 +160,18 @@ static bool make_env(struct run *run)
     snprintf(number, sizeof number, "%" PRId64, run->job->run);
     struct pawl_span args = run->job->args.len ? run->job->args : span_of("[]");
     struct pawl_span values[VARIABLE_COUNT] = {
-        span_of(run->id), span_of(run->job->type), span_of(run->job->queue),
-        span_of(attempt), span_of(number),         args,
+        span_of(run->id),
+        span_of(run->job->type),
+        span_of(run->job->queue),
+        span_of(attempt),
+        span_of(number),
+        args,
+        { run->inputs.at, run->inputs.len },
     };
     size_t at[VARIABLE_COUNT], count = 0;
     for (size_t i = 0; i < VARIABLE_COUNT; i++) {
         // A longer value is only on standard input.
-        if (strlen(variables[i]) + values[i].len + 2 > ENV_BYTES_MAX) continue;
+        if (!values[i].at || strlen(variables[i]) + values[i].len + 2 > ENV_BYTES_MAX) continue;
         at[count++] = run->vars.len;
         pawl__buf_printf(&run->vars, "%s=", variables[i]);
         pawl__buf_add(&run->vars, values[i].at, values[i].len);
@@ -435,6 +478,7 @@ static enum pawl_outcome outcome_of(struct run *run)
 static enum pawl_outcome execute(struct run *run, const char *command)
 {
     const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+    if (!read_inputs(run)) return give_back(run, TROUBLE_MS);
     if (!make_input(run) || !make_env(run)) return no_memory(run);
     run->child.argv = (char *const *)argv;
     int error = pawl__cli_child_run(&run->exec->children, &run->child);
@@ -448,6 +492,7 @@ static enum pawl_outcome execute(struct run *run, const char *command)
 static void release(struct run *run)
 {
     pawl__buf_release(&run->input);
+    pawl__buf_release(&run->inputs);
     pawl__buf_release(&run->vars);
     pawl__buf_release(&run->text);
     pawl__buf_release(&run->child.output);

@@ -78,6 +78,7 @@ struct pawl_task {
     struct pawl_span result;
     struct pawl_span details;
     struct pawl_span resume;
+    struct pawl_flow_inputs *inputs; /* NULL: not read */
     const char *error_type;
     char *error_text;
     int64_t delay_ms;

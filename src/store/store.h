@@ -450,6 +450,11 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_configs(struct pawl__store *store, con
 PAWL_MUST_CHECK enum pawl_err
 pawl__store_flows(struct pawl__store *store, const struct pawl__flow_ask *ask,
                   struct pawl__arena *arena, struct pawl__flow_rows *out, struct pawl_diag *diag);
+/* See pawl_flow_inputs_get. `*out` holds nothing on failure; out->owned is untouched. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id job,
+                                                 struct pawl__arena *arena,
+                                                 struct pawl_flow_inputs *out,
+                                                 struct pawl_diag *diag);
 /* See pawl_backup, pawl_check, pawl_schema_get. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                                  pawl_progress_fn *progress, void *ctx,

@@ -390,7 +390,7 @@ const struct pawl__shape pawl__wire_flow_nodes_shape = SHAPE(flow_nodes_members)
 
 #define S struct pawl_flow_input
 static const struct pawl__member flow_input_members[] = {
-    NAME(name), ID(id), WORD(state, state), JSON(result),
+    NAME(name), ID(id), WORD(state, state), JSON(result), NAME(reason),
 };
 static const struct pawl__shape flow_input_shape = SHAPE(flow_input_members);
 #undef S

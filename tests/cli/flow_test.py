@@ -58,6 +58,40 @@ def a_flow_is_submitted_from_a_file_and_drawn_as_it_runs(box):
 
 
 @test
+def commands_get_what_their_parents_left(box):
+    flow = {"nodes": [
+        {"name": "a", "type": "count"}, {"name": "b", "type": "bad", "retry": {"attempts_max": 1}},
+        {"name": "sum", "type": "sum", "after": ["a", "b"], "on_parent_failure": "run"}]}
+    flow_id = submitted(box, flow)
+    box.run("work", "--once", "--exec", "count=echo '{\"n\": 3}'; echo ${PAWL_INPUTS-none} >&2",
+            "--exec", "bad=exit 1", "--exec", "sum=cat; echo \"$PAWL_INPUTS\" >&2")
+    nodes = {node["name"]: node for node in
+             box.ok("flow", "show", flow_id, "--json").json["nodes"]}
+    story = box.job(nodes["sum"]["id"])
+    wanted = [
+        {"name": "a", "id": nodes["a"]["id"], "state": "completed", "result": {"n": 3}},
+        {"name": "b", "id": nodes["b"]["id"], "state": "discarded",
+         "reason": nodes["b"]["reason"], "result": None}]
+    equal(story["result"]["inputs"], wanted)
+    equal(json.loads(story["log"][0]["text"]), wanted)
+    first = box.job(nodes["a"]["id"])
+    equal((first["result"], first["log"][0]["text"]), ({"n": 3}, "none"))
+
+
+@test
+def too_long_results_of_parents_are_left_out(box):
+    flow = {"nodes": [{"name": name, "type": "long"} for name in "ab"] +
+            [{"name": "c", "type": "end", "after": ["a", "b"]}]}
+    flow_id = submitted(box, flow)
+    box.run("work", "--once", "--exec", "long=head -c 600000 /dev/zero | tr '\\0' x",
+            "--exec", "end=cat")
+    node = box.ok("flow", "show", flow_id, "--json").json["nodes"][2]
+    got = box.job(node["id"])["result"]
+    equal((got["inputs_omitted_bytes"], [parent["result"] for parent in got["inputs"]]),
+          (1200004, [None, None]))
+
+
+@test
 def a_flow_is_one_object_for_programs(box):
     answer = box.ok("flow", "submit", "-", "--json", stdin=json.dumps(DIAMOND)).json
     equal((answer["name"], answer["nodes"]), ("nightly", 5))

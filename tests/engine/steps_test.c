@@ -449,6 +449,48 @@ static void next_run_finds_the_checkpoint(struct stand *stand)
     assert_i64(2, stand->runs);
 }
 
+/* ---- what parents left ---- */
+
+static enum pawl_outcome name_inputs(struct pawl_task *task, void *ctx)
+{
+    struct stand *stand = ctx;
+    const struct pawl_flow_inputs *inputs, *again;
+    const struct pawl_job *job = pawl_task_job(task);
+    expect_ok(stand, pawl_task_inputs(task, &inputs, &stand->diag));
+    expect_ok(stand, pawl_task_inputs(task, &again, &stand->diag));
+    assert_ptr_equal(inputs, again);
+    if (!pawl_flow_has_inputs(job)) assert_int_equal(0, inputs->count);
+    trace(stand, "%s(", inputs->node);
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct pawl_flow_input *input = &inputs->at[i];
+        trace(stand, "%s=%.*s ", input->name, (int)input->result.len, input->result.at);
+        assert_ptr_equal(input, pawl_flow_input_find(inputs, input->name));
+    }
+    trace(stand, ")");
+    assert_null(pawl_flow_input_find(inputs, "nobody"));
+    expect_ok(stand, pawl_task_result(task, job->args));
+    return PAWL_OUTCOME_DONE;
+}
+
+static void handlers_find_what_parents_left(struct stand *stand)
+{
+    const struct pawl_flow_edge edges[] = { { .parent = "a" }, { .parent = "b" } };
+    const struct pawl_flow_node nodes[] = {
+        { .name = "a", .job = { .type = "work", .args = span_of("[1]") } },
+        { .name = "b", .job = { .type = "work", .args = span_of("[2]") } },
+        { .name = "c", .job = { .type = "work" }, .after = edges, .after_count = 2 },
+    };
+    const struct pawl_flow_spec spec = { .nodes = nodes, .node_count = 3 };
+    struct pawl_job_id id;
+    handle(stand, "work", name_inputs);
+    start(stand, NULL);
+    expect_ok(stand, pawl_flow_submit(stand->pawl, &spec, &id, &stand->diag));
+    assert_i64(3, work_all(stand));
+    submit(stand, NULL);
+    assert_i64(1, work_all(stand));
+    assert_text("a()b()c(a=[1] b=[2] )()", stand->trace);
+}
+
 static enum pawl_outcome report(struct pawl_task *task, void *ctx)
 {
     struct stand *stand = ctx;
@@ -532,6 +574,7 @@ int main(void)
         STAND(registering_is_checked),
         STAND(settings_of_a_node_are_checked),
         STAND(next_run_finds_the_checkpoint),
+        STAND(handlers_find_what_parents_left),
         STAND(progress_and_log_are_kept_with_the_job),
         STAND(cancelled_run_is_told_at_once_and_can_write_no_more),
     };

@@ -1,0 +1,134 @@
+/* What a job's parents left: see store.h. */
+#include "store/store.h"
+
+#include "base/diag.h"
+
+#include <string.h>
+
+static enum pawl_err refuse(struct pawl_job_id job, struct pawl_diag *diag)
+{
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    pawl_job_id_text(job, text);
+    return pawl__fail(diag, PAWL_ERR_NOT_FOUND, "there is no job \"%s\" that has parents", text);
+}
+
+/* Jobs are read with all that they have, so a few at a time, and what is needed is copied. All
+ * results are returned or none: a list of some would look like that of all. */
+enum { SLICE_MAX = 64 };
+
+struct inputs {
+    struct pawl_flow_inputs *out;
+    struct pawl__arena *arena;
+    int64_t bytes; /* of the results */
+    bool failed;   /* no memory */
+};
+
+static const struct pawl_span no_result = { "null", 4 };
+
+static const char *keep(struct inputs *inputs, const char *at, size_t len)
+{
+    const char *copy = pawl__arena_dup(inputs->arena, at, len);
+    if (!copy) inputs->failed = true;
+    return copy ? copy : "";
+}
+
+static struct pawl_span keep_result(struct inputs *inputs, enum pawl_state state,
+                                    struct pawl_span result)
+{
+    if (state != PAWL_STATE_COMPLETED || !result.len) return no_result;
+    inputs->bytes += (int64_t)result.len;
+    if (inputs->bytes > PAWL_FLOW_RESULTS_BYTES_MAX) return no_result;
+    return (struct pawl_span){ keep(inputs, result.at, result.len), result.len };
+}
+
+static void add_node(struct inputs *inputs, const struct pawl__flow_node *node)
+{
+    enum pawl_state state = (enum pawl_state)node->state;
+    inputs->out->at[inputs->out->count++] =
+        (struct pawl_flow_input){ .name = node->name,
+                                  .id = node->id,
+                                  .state = state,
+                                  .result = keep_result(inputs, state, node->result),
+                                  .reason = node->reason };
+}
+
+/* The job knows better than the node, unless it was deleted. */
+static void add_job(struct inputs *inputs, const char *name, const struct pawl_job *job)
+{
+    inputs->out->at[inputs->out->count++] =
+        (struct pawl_flow_input){ .name = name,
+                                  .id = job->id,
+                                  .state = job->state,
+                                  .result = keep_result(inputs, job->state, job->result),
+                                  .reason = keep(inputs, job->reason, strlen(job->reason)) };
+}
+
+static bool same(struct pawl_job_id a, struct pawl_job_id b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* Jobs come in the order in which they are asked for, without those that are not there. */
+static enum pawl_err add_slice(struct pawl__store *store, struct inputs *inputs,
+                               const struct pawl__flow_node *nodes, size_t count,
+                               struct pawl_diag *diag)
+{
+    struct pawl_job_id ids[SLICE_MAX];
+    struct pawl__arena scratch = { .chunks = NULL };
+    struct pawl_job *jobs = NULL;
+    size_t wanted = 0, found = 0, next = 0;
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (nodes[i].kind == PAWL_FLOW_KIND_JOB) ids[wanted++] = nodes[i].id;
+    }
+    if (wanted) err = pawl__store_get(store, ids, wanted, &scratch, &jobs, &found, diag);
+    for (size_t i = 0; !err && i < count; i++) {
+        bool is_next = next < found && same(jobs[next].id, nodes[i].id);
+        if (is_next) {
+            add_job(inputs, nodes[i].name, &jobs[next++]);
+        } else {
+            add_node(inputs, &nodes[i]);
+        }
+    }
+    pawl__arena_release(&scratch);
+    return err;
+}
+
+static enum pawl_err add_slices(struct pawl__store *store, struct inputs *inputs,
+                                const struct pawl__flow_rows *rows, struct pawl_diag *diag)
+{
+    size_t count = rows->nodes_count, next;
+    enum pawl_err err = PAWL_OK;
+    inputs->out->at = pawl__arena_calloc(inputs->arena, count + 1, sizeof *inputs->out->at);
+    if (!inputs->out->at) return pawl__fail_nomem(diag);
+    for (size_t i = 0; !err && i < count; i = next) {
+        next = count - i > SLICE_MAX ? i + SLICE_MAX : count;
+        err = add_slice(store, inputs, &rows->nodes[i], next - i, diag);
+    }
+    if (!err && inputs->failed) err = pawl__fail_nomem(diag);
+    if (err || inputs->bytes <= PAWL_FLOW_RESULTS_BYTES_MAX) return err;
+    inputs->out->omitted_bytes = inputs->bytes;
+    for (size_t i = 0; i < count; i++) {
+        inputs->out->at[i].result = no_result;
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id job,
+                                 struct pawl__arena *arena, struct pawl_flow_inputs *out,
+                                 struct pawl_diag *diag)
+{
+    struct pawl__flow_rows rows;
+    const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_PARENTS, .id = job };
+    *out = (struct pawl_flow_inputs){ .node = "" };
+    enum pawl_err err = pawl__store_flows(store, &ask, arena, &rows, diag);
+    if (err) return err;
+    if (rows.seen) {
+        *out = rows.seen->inputs;
+        return PAWL_OK;
+    }
+    if (!rows.own_count) return refuse(job, diag);
+    out->flow = rows.own->flow;
+    out->node = rows.own->name;
+    return add_slices(store, &(struct inputs){ out, arena }, &rows, diag);
+}
