@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -133,6 +134,7 @@ static void post_submit(struct client *client)
     slot->job.job.fresh_id = true; // as the API says of an id that it makes up
     pawl__payload(++client->payload, slot->job.args);
     slot->op.kind = PAWL__OP_SUBMIT;
+    memset(&slot->op.submit, 0, sizeof slot->op.submit); // a completion was there before
     slot->op.submit.jobs = &slot->job.job;
     slot->op.submit.count = 1;
     slot->op.submit.out = &slot->submitted;

@@ -6,6 +6,8 @@
 
 #include "base/test_kit.h"
 
+#include <stdio.h>
+
 /* What a condition says of `result`, both copied to their exact lengths, so that a sanitizer
  * reports an access beyond the end: "true", "false", the reason of a failure, or what the compiler
  * said. The text is valid until the next call. */

@@ -1106,7 +1106,7 @@ def the_log_is_json_unless_it_goes_to_a_terminal(box):
 def a_node_serves_its_own_metrics(box):
     node_args = ("--metrics", "127.0.0.1:0", "--exec", "good=true", "--exec", "bad=exit 1")
     if SERVED:
-        has(box.fails(2, "work", *node_args).err, "in the /metrics of its server")
+        has(box.fails(2, "work", *node_args).err, "the server's /metrics include this node")
         return
     ids = [box.submit("good"), box.submit("good"), box.submit("bad", "--max-attempts", "1")]
     with Node(box, *node_args) as node:
