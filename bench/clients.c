@@ -17,10 +17,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum { THREADS_MAX = 64, WINDOW = 64, CLAIM_JOBS = 32, CLAIMS_MAX = 2, LEASE_MS = 60000 };
 

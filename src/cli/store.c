@@ -183,6 +183,20 @@ static bool may_migrate(const struct pawl__cli *cli, const struct pawl_config *c
     return err == PAWL_ERR_NOT_FOUND || (!err && schema.version == 0);
 }
 
+/* Another process may be creating the store just now: then its schema could not be read, or was not
+ * there yet when the store was opened. */
+static enum pawl_err open_store(struct pawl__cli *cli, struct pawl_config *config,
+                                struct pawl_diag *diag)
+{
+    enum { TRIES = 3 };
+    enum pawl_err err = PAWL_ERR_SCHEMA;
+    for (int tries = 0; err == PAWL_ERR_SCHEMA && tries < TRIES; tries++) {
+        config->no_migrate = !may_migrate(cli, config);
+        err = pawl_open(config, &cli->pawl, diag);
+    }
+    return err;
+}
+
 int pawl__cli_open(struct pawl__cli *cli)
 {
     struct pawl_diag diag = { 0 };
@@ -191,10 +205,9 @@ int pawl__cli_open(struct pawl__cli *cli)
     struct pawl_store_kind kind;
     pawl__cli_hint_served(pawl_store_kind_of(cli->url, &kind) && kind.served);
     pawl__cli_hint_token(config.token || strchr(cli->url, '@'));
-    config.no_migrate = !may_migrate(cli, &config);
     config.must_renew = cli->command->run == pawl__cli_migrate;
     config.read_only = cli->command->store == PAWL__CLI_STORE_READ;
-    enum pawl_err err = pawl_open(&config, &cli->pawl, &diag);
+    enum pawl_err err = open_store(cli, &config, &diag);
     if (err == PAWL_ERR_READONLY && cli->command->run == pawl__cli_top) {
         config.read_only = true; // keys that change something are then refused
         err = pawl_open(&config, &cli->pawl, &diag);
