@@ -29,7 +29,7 @@ struct pawl_answer {
     struct pawl_submitted holder; /* holder of the key, if err is DUPLICATE; zeros if it is a job of
                                      the same batch: none of the batch was submitted */
     size_t failed_index;          /* index of the spec of a batch that failed; else the count */
-    struct pawl_job *jobs;        /* claimed jobs */
+    struct pawl_job *jobs;        /* claimed or routed jobs, or the one that was assigned */
     size_t job_count;
     bool more; /* of a claim: see pawl_claim */
     struct pawl_failed failed;
@@ -41,13 +41,21 @@ typedef void pawl_answer_fn(struct pawl_answer *taken_answer);
 
 void pawl_answer_free(struct pawl_answer *answer); /* NULL is allowed */
 
-/* See pawl_submit_many, pawl_claim, pawl_complete, pawl_fail, pawl_extend. */
+/* See pawl_submit_many, pawl_claim, pawl_route, pawl_assign, pawl_complete, pawl_fail,
+ * pawl_extend. */
 PAWL_MUST_CHECK enum pawl_err pawl_post_submit(struct pawl *pawl, const struct pawl_job_spec *specs,
                                                size_t count, pawl_answer_fn *fn, void *ctx,
                                                struct pawl_diag *diag);
 PAWL_MUST_CHECK enum pawl_err pawl_post_claim(struct pawl *pawl, const struct pawl_claim *claim,
                                               pawl_answer_fn *fn, void *ctx,
                                               struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl_post_route(struct pawl *pawl, const struct pawl_claim *claim,
+                                              pawl_answer_fn *fn, void *ctx,
+                                              struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl_post_assign(struct pawl *pawl,
+                                               const struct pawl_assignment *assignment,
+                                               pawl_answer_fn *fn, void *ctx,
+                                               struct pawl_diag *diag);
 PAWL_MUST_CHECK enum pawl_err pawl_post_complete(struct pawl *pawl, const struct pawl_run *run,
                                                  struct pawl_span result, pawl_answer_fn *fn,
                                                  void *ctx, struct pawl_diag *diag);

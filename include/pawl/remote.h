@@ -52,6 +52,45 @@ struct pawl_claim {
  * `limit` was reached. Release `out` in any case. */
 PAWL_MUST_CHECK enum pawl_err pawl_claim(struct pawl *pawl, const struct pawl_claim *claim,
                                          struct pawl_jobs *out, struct pawl_diag *diag);
+
+/* ---- in two steps ----
+ *
+ * A program that decides where jobs run (a router) reserves jobs for a worker first, and starts
+ * them once that worker has agreed. A reserved job is PENDING, holds its place, and no other claim
+ * or router gets it. Nothing has run until it is assigned, so neither giving it back nor a lapse of
+ * the reservation costs an attempt. */
+
+/* available -> pending, reserved for `claim->worker` for claim->lease_ms [5000]. As pawl_claim
+ * otherwise. out->at[i].lease_until_ms is the end of the reservation, and the token for
+ * pawl_assign. `timed` is ARG: no run begins. */
+PAWL_MUST_CHECK enum pawl_err pawl_route(struct pawl *pawl, const struct pawl_claim *claim,
+                                         struct pawl_jobs *out, struct pawl_diag *diag);
+
+/* Identifies one reservation of one job. */
+struct pawl_routed {
+    struct pawl_job_id id;
+    const char *worker; /* the worker that it is reserved for */
+    int64_t token;      /* lease_until_ms of the job, as pawl_route returned it */
+};
+
+struct pawl_assignment {
+    struct pawl_routed routed;
+    int64_t lease_ms; /* of the run, for a job without a lease of its own [30000] */
+    bool timed;       /* as in struct pawl_claim */
+};
+
+/* pending -> active: out->at[0] is the job, and its `run` has begun. STALE: the reservation has
+ * lapsed or was given back, the job was taken away (cancelled, paused, assigned), or the worker or
+ * token is another one. NOT_FOUND. Release `out` in any case. */
+PAWL_MUST_CHECK enum pawl_err pawl_assign(struct pawl *pawl,
+                                          const struct pawl_assignment *assignment,
+                                          struct pawl_jobs *out, struct pawl_diag *diag);
+/* pending -> available, at once instead of when the reservation lapses. STALE, NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl_unroute(struct pawl *pawl, const struct pawl_routed *routed,
+                                           struct pawl_diag *diag);
+
+/* ---- reports ---- */
+
 /* active -> completed. `result` is JSON; empty: none. STALE, NOT_FOUND, LIMIT. */
 PAWL_MUST_CHECK enum pawl_err pawl_complete(struct pawl *pawl, const struct pawl_run *run,
                                             struct pawl_span result, struct pawl_diag *diag);

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { ERROR_TYPE_BYTES_MAX = 255 };
+enum { ERROR_TYPE_BYTES_MAX = 255, LEASE_MS = 30000, ROUTE_MS = 5000 };
 
 static const struct pawl__text_rule rule_worker = { "worker", PAWL_WORKER_BYTES_MAX };
 
@@ -56,8 +56,50 @@ enum pawl_err pawl__claim_op(const struct pawl_claim *claim, struct pawl__op *op
     op->claim.limit = claim->limit ? claim->limit : 1;
     op->claim.bytes_max = claim->bytes_max;
     op->claim.worker = claim->worker;
-    op->claim.lease_ms = claim->lease_ms ? claim->lease_ms : 30000;
+    op->claim.lease_ms = claim->lease_ms ? claim->lease_ms : LEASE_MS;
     op->claim.timed = claim->timed;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__route_op(const struct pawl_claim *claim, struct pawl__op *op,
+                             struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__claim_op(claim, op, diag);
+    if (err) return err;
+    if (claim->timed) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "timed",
+                                "timed is for runs: say it when the job is assigned");
+    }
+    op->kind = PAWL__OP_ROUTE;
+    op->claim.lease_ms = claim->lease_ms ? claim->lease_ms : ROUTE_MS;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__unroute_op(const struct pawl_routed *routed, struct pawl__op *op,
+                               struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__check_text(&rule_worker, routed->worker, diag);
+    if (err) return err;
+    if (routed->token <= 0) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "token",
+                                "token must be the lease_until_ms of the routed job");
+    }
+    op->kind = PAWL__OP_UNROUTE;
+    op->assign.id = routed->id;
+    op->assign.worker = routed->worker;
+    op->assign.token = routed->token;
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__assign_op(const struct pawl_assignment *assignment, struct pawl__op *op,
+                              struct pawl_diag *diag)
+{
+    enum pawl_err err = pawl__unroute_op(&assignment->routed, op, diag);
+    if (!err) err = pawl__check_time("lease_ms", PAWL__TIME_LEASE, assignment->lease_ms, diag);
+    if (err) return err;
+    op->kind = PAWL__OP_ASSIGN;
+    op->assign.lease_ms = assignment->lease_ms ? assignment->lease_ms : LEASE_MS;
+    op->assign.timed = assignment->timed;
     return PAWL_OK;
 }
 
@@ -158,14 +200,21 @@ enum pawl_err pawl__extend_op(const struct pawl_extension *extension, enum pawl_
     return PAWL_OK;
 }
 
+struct pawl__taken pawl__taken_of(const struct pawl__op *op)
+{
+    if (op->kind == PAWL__OP_ASSIGN) return (struct pawl__taken){ op->assign.job, 1 };
+    return (struct pawl__taken){ op->claim.jobs, op->claim.job_count };
+}
+
 void pawl__claimed(struct pawl *pawl, const struct pawl__op *op)
 {
+    struct pawl__taken taken = pawl__taken_of(op);
     int64_t first_ms = INT64_MAX;
-    for (size_t i = 0; i < op->claim.job_count; i++) {
-        int64_t until_ms = op->claim.jobs[i].lease_until_ms;
+    for (size_t i = 0; i < taken.count; i++) {
+        int64_t until_ms = taken.jobs[i].lease_until_ms;
         if (until_ms < first_ms) first_ms = until_ms;
     }
-    if (op->claim.job_count) pawl__engine_expect_lapse(pawl->engine, first_ms, op->now_ms);
+    if (taken.count) pawl__engine_expect_lapse(pawl->engine, first_ms, op->now_ms);
 }
 
 struct pawl_failed pawl__failed_of(const struct pawl__op *op)

@@ -74,6 +74,18 @@ static void fill_in_submit(struct call *call)
     answer->submitted_count = call->op.submit.count;
 }
 
+static void fill_in_taken(struct call *call)
+{
+    const struct pawl__op *op = &call->op;
+    bool claimed = op->kind == PAWL__OP_CLAIM || op->kind == PAWL__OP_ROUTE;
+    if (!claimed && op->kind != PAWL__OP_ASSIGN) return;
+    struct pawl__taken taken = pawl__taken_of(op);
+    pawl__claimed(call->pawl, op);
+    call->answer.jobs = taken.jobs;
+    call->answer.job_count = taken.count;
+    call->answer.more = claimed && op->claim.more;
+}
+
 /* On the committer's thread. */
 static void answered(struct pawl__op *op)
 {
@@ -83,12 +95,7 @@ static void answered(struct pawl__op *op)
     answer->err = op->err;
     answer->now_ms = op->now_ms;
     if (op->kind == PAWL__OP_SUBMIT) fill_in_submit(call);
-    if (op->kind == PAWL__OP_CLAIM && !op->err) {
-        pawl__claimed(pawl, op);
-        answer->jobs = op->claim.jobs;
-        answer->job_count = op->claim.job_count;
-        answer->more = op->claim.more;
-    }
+    if (!op->err) fill_in_taken(call);
     if (op->kind == PAWL__OP_FAIL && !op->err) answer->failed = pawl__failed_of(op);
     if (op->kind == PAWL__OP_EXTEND && !op->err) {
         answer->results = op->extend.results;
@@ -142,6 +149,24 @@ enum pawl_err pawl_post_claim(struct pawl *pawl, const struct pawl_claim *claim,
     struct call *call = call_new(pawl, fn, ctx);
     if (!call) return pawl__fail_nomem(diag);
     return post(call, pawl__claim_op(claim, &call->op, diag));
+}
+
+enum pawl_err pawl_post_route(struct pawl *pawl, const struct pawl_claim *claim, pawl_answer_fn *fn,
+                              void *ctx, struct pawl_diag *diag)
+{
+    assert(pawl && claim && fn);
+    struct call *call = call_new(pawl, fn, ctx);
+    if (!call) return pawl__fail_nomem(diag);
+    return post(call, pawl__route_op(claim, &call->op, diag));
+}
+
+enum pawl_err pawl_post_assign(struct pawl *pawl, const struct pawl_assignment *assignment,
+                               pawl_answer_fn *fn, void *ctx, struct pawl_diag *diag)
+{
+    assert(pawl && assignment && fn);
+    struct call *call = call_new(pawl, fn, ctx);
+    if (!call) return pawl__fail_nomem(diag);
+    return post(call, pawl__assign_op(assignment, &call->op, diag));
 }
 
 enum pawl_err pawl_post_complete(struct pawl *pawl, const struct pawl_run *run,

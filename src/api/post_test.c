@@ -514,6 +514,33 @@ static void answers_may_post_and_closing_waits_for_these_too(void **state)
 
 /* ---- expecting ---- */
 
+static void posted_route_is_assigned(void **state)
+{
+    struct kit *kit = *state;
+    struct tray tray;
+    tray_init(&tray);
+    submit(kit->pawl, NULL);
+    KIT_OK(pawl_post_route(kit->pawl, &usual_claim, put_in_tray, &tray, &diag));
+    struct pawl_answer *routed = answer_of(&tray, 0);
+    assert_int_equal(routed->err, PAWL_OK);
+    assert_int_equal(routed->job_count, 1);
+    assert_int_equal(routed->jobs[0].state, PAWL_STATE_PENDING);
+    struct pawl_assignment assignment = { .routed = { .id = routed->jobs[0].id,
+                                                      .worker = usual_claim.worker,
+                                                      .token = routed->jobs[0].lease_until_ms } };
+    KIT_OK(pawl_post_assign(kit->pawl, &assignment, put_in_tray, &tray, &diag));
+    struct pawl_answer *assigned = answer_of(&tray, 1);
+    assert_int_equal(assigned->err, PAWL_OK);
+    assert_int_equal(assigned->job_count, 1);
+    assert_int_equal(assigned->jobs[0].run, 1);
+    KIT_OK(pawl_post_assign(kit->pawl, &assignment, put_in_tray, &tray, &diag));
+    assert_int_equal(answer_of(&tray, 2)->err, PAWL_ERR_STALE);
+    assert_int_equal(answer_of(&tray, 2)->job_count, 0);
+    assignment.routed.token = 0;
+    KIT_FAILS(pawl_post_assign(kit->pawl, &assignment, never, NULL, &diag), PAWL_ERR_ARG, "token");
+    tray_release(&tray);
+}
+
 static void counters_know_posted_submits(void **state)
 {
     struct tray tray;
@@ -550,6 +577,7 @@ int main(void)
         WITH_STORE(answer_outlives_the_store),
         WITH_STORE(closing_waits_for_answers_to_come),
         WITH_STORE(answers_may_post_and_closing_waits_for_these_too),
+        WITH_STORE(posted_route_is_assigned),
         WITH_STORE(counters_know_posted_submits),
     };
     return cmocka_run_group_tests_name("api/post", tests, NULL, NULL);

@@ -9,28 +9,61 @@
 
 enum { PROGRESS_TEXT_BYTES_MAX = 4096, PROGRESS_DATA_BYTES_MAX = 64 * 1024 };
 
+/* Jobs that an operation takes; op->diag is the caller's. */
+static enum pawl_err take(struct pawl *pawl, struct pawl__op *op, struct pawl_jobs *out)
+{
+    struct pawl__arena *owned = pawl__owned_new();
+    if (!owned) return pawl__fail_nomem(op->diag);
+    enum pawl_err err = pawl__store_do(pawl->store, op);
+    *owned = op->arena;
+    if (err) {
+        pawl__owned_free(owned);
+        return err;
+    }
+    pawl__claimed(pawl, op);
+    struct pawl__taken taken = pawl__taken_of(op);
+    *out = (struct pawl_jobs){ .at = taken.jobs,
+                               .count = taken.count,
+                               .more = op->kind != PAWL__OP_ASSIGN && op->claim.more,
+                               .total = -1,
+                               .owned = owned };
+    return PAWL_OK;
+}
+
 enum pawl_err pawl_claim(struct pawl *pawl, const struct pawl_claim *claim, struct pawl_jobs *out,
                          struct pawl_diag *diag)
 {
     assert(pawl && claim && out);
     struct pawl__op op = { .diag = diag };
     enum pawl_err err = pawl__claim_op(claim, &op, diag);
-    if (err) return err;
-    struct pawl__arena *owned = pawl__owned_new();
-    if (!owned) return pawl__fail_nomem(diag);
-    err = pawl__store_do(pawl->store, &op);
-    *owned = op.arena;
-    if (err) {
-        pawl__owned_free(owned);
-        return err;
-    }
-    pawl__claimed(pawl, &op);
-    *out = (struct pawl_jobs){ .at = op.claim.jobs,
-                               .count = op.claim.job_count,
-                               .more = op.claim.more,
-                               .total = -1,
-                               .owned = owned };
-    return PAWL_OK;
+    return err ? err : take(pawl, &op, out);
+}
+
+enum pawl_err pawl_route(struct pawl *pawl, const struct pawl_claim *claim, struct pawl_jobs *out,
+                         struct pawl_diag *diag)
+{
+    assert(pawl && claim && out);
+    struct pawl__op op = { .diag = diag };
+    enum pawl_err err = pawl__route_op(claim, &op, diag);
+    return err ? err : take(pawl, &op, out);
+}
+
+enum pawl_err pawl_assign(struct pawl *pawl, const struct pawl_assignment *assignment,
+                          struct pawl_jobs *out, struct pawl_diag *diag)
+{
+    assert(pawl && assignment && out);
+    struct pawl__op op = { .diag = diag };
+    enum pawl_err err = pawl__assign_op(assignment, &op, diag);
+    return err ? err : take(pawl, &op, out);
+}
+
+enum pawl_err pawl_unroute(struct pawl *pawl, const struct pawl_routed *routed,
+                           struct pawl_diag *diag)
+{
+    assert(pawl && routed);
+    struct pawl__op op = { 0 };
+    enum pawl_err err = pawl__unroute_op(routed, &op, diag);
+    return err ? err : pawl__desk_do(pawl, &op, diag);
 }
 
 enum pawl_err pawl_complete(struct pawl *pawl, const struct pawl_run *run, struct pawl_span result,

@@ -204,6 +204,117 @@ static void claim_arguments_keep_their_rules(void **state)
     free(long_name);
 }
 
+/* ---- route and assign ---- */
+
+/* The only job that is there. */
+static struct pawl_routed route_job(struct pawl *pawl)
+{
+    struct pawl_claim claim = usual_claim();
+    struct pawl_jobs jobs = { .at = NULL };
+    claim.limit = 2;
+    KIT_OK(pawl_route(pawl, &claim, &jobs, &diag));
+    assert_int_equal(jobs.count, 1);
+    struct pawl_routed routed = { jobs.at[0].id, "far-1", jobs.at[0].lease_until_ms };
+    pawl_jobs_release(&jobs);
+    return routed;
+}
+
+static struct pawl_jobs assign_job(struct pawl *pawl, struct pawl_assignment assignment)
+{
+    struct pawl_jobs jobs = { .at = NULL };
+    KIT_OK(pawl_assign(pawl, &assignment, &jobs, &diag));
+    assert_int_equal(jobs.count, 1);
+    assert_false(jobs.more);
+    return jobs;
+}
+
+static void routed_job_is_assigned(void **state)
+{
+    struct kit *kit = *state;
+    struct pawl_job_id id = submit(kit->pawl, &(struct pawl_job_spec){ .timeout_ms = 700 });
+    struct pawl_routed routed = route_job(kit->pawl);
+    assert_int_equal(routed.token, kit->now_ms + 5000);
+    assert_int_equal(state_of(kit->pawl, id), PAWL_STATE_PENDING);
+    kit->now_ms += 4999;
+    struct pawl_jobs jobs = assign_job(kit->pawl, (struct pawl_assignment){ .routed = routed });
+    assert_memory_equal(&jobs.at[0].id, &id, sizeof id);
+    assert_int_equal(jobs.at[0].state, PAWL_STATE_ACTIVE);
+    assert_int_equal(jobs.at[0].run, 1);
+    assert_int_equal(jobs.at[0].lease_until_ms, kit->now_ms + LEASE_MS);
+    struct pawl_run run = { id, jobs.at[0].run };
+    pawl_jobs_release(&jobs);
+    KIT_OK(pawl_complete(kit->pawl, &run, (struct pawl_span){ 0 }, &diag));
+}
+
+static void timed_assignment_is_bound_to_the_timeout(void **state)
+{
+    struct kit *kit = *state;
+    submit(kit->pawl, &(struct pawl_job_spec){ .timeout_ms = 700 });
+    struct pawl_jobs jobs = assign_job(
+        kit->pawl, (struct pawl_assignment){
+                       .routed = route_job(kit->pawl), .lease_ms = 9000, .timed = true });
+    assert_int_equal(jobs.at[0].lease_until_ms, kit->now_ms + 700);
+    pawl_jobs_release(&jobs);
+}
+
+static void route_that_is_given_back_or_lapses_is_free(void **state)
+{
+    struct kit *kit = *state;
+    submit(kit->pawl, NULL);
+    struct pawl_routed routed = route_job(kit->pawl);
+    KIT_OK(pawl_unroute(kit->pawl, &routed, &diag));
+    assert_int_equal(pawl_unroute(kit->pawl, &routed, NULL), PAWL_ERR_STALE);
+    kit->now_ms += 1;
+    routed = route_job(kit->pawl);
+    kit->now_ms += 5000;
+    struct pawl_upkeep done = { 0 };
+    KIT_OK(pawl_upkeep_turn(kit->pawl, NULL, &done, &diag));
+    assert_int_equal(done.lapsed, 1);
+    struct pawl_jobs jobs = { .at = NULL };
+    const struct pawl_assignment late = { .routed = routed };
+    assert_int_equal(pawl_assign(kit->pawl, &late, &jobs, NULL), PAWL_ERR_STALE);
+    assert_int_equal(claim_run(kit->pawl).run, 1);
+}
+
+static void routes_are_checked(void **state)
+{
+    static const char *const good[] = { "default" };
+    const struct {
+        struct pawl_claim claim;
+        const char *field;
+    } claims[] = {
+        { { .worker = "w" }, "queues" },
+        { { good, 1 }, "worker" },
+        { { good, 1, .worker = "w", .lease_ms = PAWL_LEASE_MIN_MS - 1 }, "lease_ms" },
+        { { good, 1, .worker = "w", .timed = true }, "timed" },
+    };
+    const struct {
+        struct pawl_assignment assignment;
+        const char *field;
+    } rows[] = {
+        { { .routed = { .token = 1 } }, "worker" },
+        { { .routed = { .worker = "", .token = 1 } }, "worker" },
+        { { .routed = { .worker = "w" } }, "token" },
+        { { .routed = { .worker = "w", .token = -1 } }, "token" },
+        { { .routed = { .worker = "w", .token = 1 }, .lease_ms = 99 }, "lease_ms" },
+    };
+    struct pawl_jobs jobs = { .at = NULL };
+    for (size_t i = 0; i < COUNT(claims); i++) {
+        KIT_FAILS(pawl_route(desk(state), &claims[i].claim, &jobs, &diag), PAWL_ERR_ARG,
+                  claims[i].field);
+    }
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        KIT_FAILS(pawl_assign(desk(state), &rows[i].assignment, &jobs, &diag), PAWL_ERR_ARG,
+                  rows[i].field);
+        if (rows[i].assignment.lease_ms) continue;
+        KIT_FAILS(pawl_unroute(desk(state), &rows[i].assignment.routed, &diag), PAWL_ERR_ARG,
+                  rows[i].field);
+    }
+    const struct pawl_routed unknown = { .id = { { 1, 2, 3 } }, .worker = "w", .token = 1 };
+    assert_int_equal(pawl_unroute(desk(state), &unknown, NULL), PAWL_ERR_NOT_FOUND);
+    pawl_jobs_release(&jobs);
+}
+
 /* ---- complete ---- */
 
 static void completion_keeps_its_result(void **state)
@@ -613,6 +724,10 @@ int main(void)
         WITH_STORE(claim_takes_one_unless_more_is_asked_for),
         WITH_STORE(claim_goes_left_to_right_and_by_type),
         WITH_STORE(claim_arguments_keep_their_rules),
+        WITH_STORE(routed_job_is_assigned),
+        WITH_STORE(timed_assignment_is_bound_to_the_timeout),
+        WITH_STORE(route_that_is_given_back_or_lapses_is_free),
+        WITH_STORE(routes_are_checked),
         WITH_STORE(completion_keeps_its_result),
         WITH_STORE(results_are_bounded_json),
         WITH_STORE(who_has_lost_his_run_writes_nothing),

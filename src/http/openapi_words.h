@@ -40,6 +40,9 @@
     X("submit_batch", "JobRequests")                                                               \
     X("bulk_submit", "JobRequests")                                                                \
     X("fetch", "Fetch")                                                                            \
+    X("route", "Route")                                                                            \
+    X("assign", "Routed")                                                                          \
+    X("unroute", "Routed")                                                                         \
     X("ack", "Ack")                                                                                \
     X("nack", "Nack")
 
@@ -51,6 +54,8 @@
     X("job_cancel", "JobReply")                                                                    \
     X("job_activate", "JobReply")                                                                  \
     X("fetch", "JobsReply")                                                                        \
+    X("route", "RoutesReply")                                                                      \
+    X("assign", "JobReply")                                                                        \
     X("events", "EventsReply")
 
 /* name, JSON */
@@ -104,6 +109,21 @@
                "{\"type\":\"integer\",\"minimum\":1,\"default\":1},\"worker_id\":"                 \
                "{\"type\":\"string\"},\"visibility_timeout_ms\":{\"type\":\"integer\"},"           \
                "\"wait_ms\":{\"type\":\"integer\",\"minimum\":0}}}")                               \
+    X("Route",                                                                                     \
+      "{\"type\":\"object\",\"required\":[\"queues\",\"worker_id\"],\"properties\":"               \
+      "{\"queues\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"string\"}},"           \
+      "\"worker_id\":{\"type\":\"string\"},\"count\":{\"type\":\"integer\",\"minimum\":1,"         \
+      "\"default\":1},\"reserve_ms\":{\"type\":\"integer\",\"default\":5000},"                     \
+      "\"wait_ms\":{\"type\":\"integer\",\"minimum\":0}}}")                                        \
+    X("Routed", "{\"type\":\"object\",\"required\":[\"job_id\",\"worker_id\",\"token\"],"          \
+                "\"properties\":{\"job_id\":{\"type\":\"string\",\"format\":\"uuid\"},"            \
+                "\"worker_id\":{\"type\":\"string\"},\"token\":{\"type\":\"integer\"},"            \
+                "\"visibility_timeout_ms\":{\"type\":\"integer\"}}}")                              \
+    X("RoutesReply", "{\"type\":\"object\",\"required\":[\"routes\"],\"properties\":{\"routes\":"  \
+                     "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"job\":" \
+                     "{\"$ref\":\"#/components/schemas/Job\"},\"worker_id\":{\"type\":"            \
+                     "\"string\"},\"token\":{\"type\":\"integer\"},\"reserved_until\":"            \
+                     "{\"type\":\"string\",\"format\":\"date-time\"}}}}}}")                        \
     X("Ack", "{\"type\":\"object\",\"properties\":{\"job_id\":{\"type\":\"string\",\"format\":"    \
              "\"uuid\"},\"result\":{},\"worker_id\":{\"type\":\"string\"},\"attempt\":"            \
              "{\"type\":\"integer\"}}}")                                                           \

@@ -46,8 +46,9 @@ enum {
 #define PAWL__OPS(X)                                                                               \
     X(SUBMIT,       "submit",        op->submit.count, READIES)                                    \
     X(CLAIM,        "claim",         op->claim.limit,  SENT)                                       \
-    X(ROUTE,        "route",         op->claim.limit,  LOCAL)                                      \
-    X(ASSIGN,       "assign",        1,                LOCAL)                                      \
+    X(ROUTE,        "route",         op->claim.limit,  SENT)                                       \
+    X(ASSIGN,       "assign",        1,                SENT)                                       \
+    X(UNROUTE,      "unroute",       1,                READIES)                                    \
     X(COMPLETE,     "complete",      1,                SENT)                                       \
     X(FAIL,         "fail",          1,                READIES)                                    \
     X(SNOOZE,       "snooze",        1,                READIES)                                    \
@@ -175,12 +176,14 @@ struct pawl__op {
                           moment, or a bound of the claim was reached. Ask again soon. False: at one
                           moment of the claim nothing was left, or `limit` was reached */
         } claim;       /* ROUTE too: available -> pending, lease_until_ms is the token */
-        struct {       /* pending -> active for whom it was routed to. STALE: lapsed, or
-                          another token or worker */
+        struct {       /* pending -> active for the worker it was routed to. STALE: lapsed, or
+                          another token or worker. UNROUTE: pending -> available, as if it had
+                          lapsed; the first three members alone */
             struct pawl_job_id id;
             const char *worker;
             int64_t token; /* lease_until_ms of the routed job */
             int64_t lease_ms;
+            bool timed;           /* as for a claim */
             struct pawl_job *job; /* out; in `arena` */
         } assign;
         struct { /* active -> completed. STALE: not this run; NOT_FOUND */

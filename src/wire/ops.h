@@ -16,6 +16,9 @@
     X(SUBMIT,       submit,       SUBMIT, post)                                                    \
     X(FLOW_SUBMIT,  flow_submit,  SUBMIT, call)                                                    \
     X(CLAIM,        claim,        WORK,   post)                                                    \
+    X(ROUTE,        route,        WORK,   post)                                                    \
+    X(ASSIGN,       assign,       WORK,   post)                                                    \
+    X(UNROUTE,      unroute,      WORK,   call)                                                    \
     X(COMPLETE,     complete,     WORK,   post)                                                    \
     X(FAIL,         fail,         WORK,   post)                                                    \
     X(SNOOZE,       snooze,       WORK,   call)                                                    \
@@ -66,6 +69,15 @@
 #define PAWL__WIRE_FORM_CLAIM(ASK, ANSWER)                                                         \
     ASK(HAND, claim, claim)                                                                        \
     ANSWER(HAND, jobs, claim) ANSWER(SAME, more, claim.more)
+#define PAWL__WIRE_FORM_ROUTE(ASK, ANSWER)                                                         \
+    ASK(HAND, claim, claim)                                                                        \
+    ANSWER(HAND, jobs, claim) ANSWER(SAME, more, claim.more)
+#define PAWL__WIRE_FORM_ASSIGN(ASK, ANSWER)                                                        \
+    ASK(SAME, id, assign.id) ASK(SAME, name, assign.worker) ASK(SAME, token, assign.token)         \
+    ASK(SAME, lease_ms, assign.lease_ms) ASK(SAME, timed, assign.timed)                            \
+    ANSWER(HAND, jobs, assign)
+#define PAWL__WIRE_FORM_UNROUTE(ASK, ANSWER)                                                       \
+    ASK(SAME, id, assign.id) ASK(SAME, name, assign.worker) ASK(SAME, token, assign.token)
 #define PAWL__WIRE_FORM_COMPLETE(ASK, ANSWER)                                                      \
     ASK(SAME, id, complete.ref.id) ASK(SAME, run, complete.ref.run)                                \
     ASK(SAME, data, complete.result)

@@ -86,7 +86,9 @@ struct pawl__wire_op {
     const char *text; /* PROGRESS, LOG; of a setting, where NULL forgets it; of a node's info; the
                          fingerprint of a request */
     int32_t level;
-    const char *name; /* of a node, lock, setting or queue; the key of a request */
+    const char *name; /* of a node, lock, setting or queue; the key of a request; the worker that a
+                         job was routed to */
+    int64_t token;    /* ASSIGN, UNROUTE */
     const char *owner;
     int64_t ttl_ms;
     int64_t started_at_ms;
@@ -112,7 +114,7 @@ struct pawl__wire_answer {
     size_t submitted_count;
     int64_t failed_index; /* counted from 1; 0: none is to blame */
     struct pawl_submitted holder;
-    const struct pawl_job *jobs; /* claimed */
+    const struct pawl_job *jobs; /* claimed, routed, assigned */
     size_t job_count;
     bool more; /* see struct pawl_jobs */
     struct pawl_failed failed;

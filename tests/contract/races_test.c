@@ -132,6 +132,81 @@ static void one_job_goes_to_one_of_two_stores(struct rig *rig)
     rig_close(&peer);
 }
 
+/* ---- routers ---- */
+
+static const char *const routers[RACERS] = { "w-0", "w-1", "w-2", "w-3", "w-4", "w-5" };
+
+/* Routers and claimers at once: each job goes to one of them. */
+static void route_race(struct rig *rig, struct rig *peer, size_t jobs, int64_t limit)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct pawl_job_id *ids = submit_n(rig, jobs, NULL);
+        struct racer racers[RACERS] = { 0 };
+        for (size_t i = 0; i < RACERS; i++) {
+            racers[i].op = claim_some(limit);
+            if (i % 3) racers[i].op.kind = PAWL__OP_ROUTE;
+            racers[i].op.claim.worker = routers[i];
+            if (peer != NULL && i % 2 == 1) racers[i].store = peer->store;
+        }
+        run_race_of(rig, racers, RACERS, race_to_claim);
+        assert_int_equal(RACERS, count_err(racers, RACERS, PAWL_OK, PAWL_OK));
+        size_t total = 0, room = (size_t)limit * RACERS;
+        for (size_t i = 0; i < RACERS; i++) {
+            for (size_t k = 0; k < racers[i].run_count; k++, total++)
+                assert_text(routers[i], job_get(rig, racers[i].runs[k].id).worker);
+        }
+        assert_int_equal(jobs < room ? jobs : room, total);
+        for (size_t i = 0; i < jobs; i++)
+            assert_ok(rig, control(rig, ids[i], PAWL_CONTROL_CANCEL));
+    }
+}
+
+static void routers_share_jobs_with_claimers(struct rig *rig)
+{
+    route_race(rig, NULL, 1, 1);
+    route_race(rig, NULL, 10, 4);
+}
+
+static void routers_of_two_stores_share_jobs(struct rig *rig)
+{
+    struct rig peer;
+    rig_open_peer(&peer, rig);
+    route_race(rig, &peer, 10, 4);
+    rig_close(&peer);
+}
+
+/* Assigned by its worker, given back and cancelled at once: what comes first decides, and a
+ * cancellation of what was assigned or given back still happens. */
+static void one_thing_becomes_of_a_routed_job(struct rig *rig)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        submit_one(rig, NULL);
+        struct pawl_job routed = route_n(rig, "default", 1).at[0];
+        struct racer racers[RACERS] = { 0 };
+        for (size_t i = 0; i < RACERS; i++) {
+            racers[i].op = (struct pawl__op){ .kind = i % 2 ? PAWL__OP_ASSIGN : PAWL__OP_UNROUTE,
+                                              .assign = { .id = routed.id,
+                                                          .worker = WORKER,
+                                                          .token = routed.lease_until_ms,
+                                                          .lease_ms = LEASE_MS } };
+        }
+        if (round % 2) {
+            racers[0].op =
+                (struct pawl__op){ .kind = PAWL__OP_CONTROL,
+                                   .control = { .id = routed.id, .control = PAWL_CONTROL_CANCEL } };
+        }
+        run_race(rig, racers, RACERS);
+        size_t won = count_err(racers, RACERS, PAWL_OK, PAWL_ERR_STALE);
+        assert_int_equal(won, 1 + (round % 2 && won == 2));
+        struct pawl_job job = job_get(rig, routed.id);
+        if (round % 2) assert_state(CANCELLED, job.state);
+        assert_true(job.run <= 1);
+        if (!(round % 2)) assert_ok(rig, control(rig, routed.id, PAWL_CONTROL_CANCEL));
+    }
+}
+
+/* ---- ends ---- */
+
 /* `make` fills in one racer's operation for job `run`; exactly one of them wins. */
 static void finish_race(struct rig *rig, struct rig *peer,
                         struct pawl__op (*make)(const struct pawl_job *run, size_t i),
@@ -483,6 +558,9 @@ int main(void)
         CONTRACT(one_job_goes_to_one_claimer),
         CONTRACT(ten_jobs_are_shared_out_without_loss),
         CONTRACT_SHARED(one_job_goes_to_one_of_two_stores),
+        CONTRACT(routers_share_jobs_with_claimers),
+        CONTRACT_SHARED(routers_of_two_stores_share_jobs),
+        CONTRACT(one_thing_becomes_of_a_routed_job),
         CONTRACT(one_completion_wins),
         CONTRACT(one_cancel_wins),
         CONTRACT(one_of_all_endings_wins),

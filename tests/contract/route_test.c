@@ -53,10 +53,12 @@ static void lease_of_the_job_holds_for_its_run(struct rig *rig)
     assert_i64(rig_now(rig) + 7000, job.lease_until_ms);
 }
 
+/* Neither assigned nor given back. */
 static void assert_stale(struct rig *rig, struct pawl_job_id id, const char *worker, int64_t token)
 {
     const char *before = job_text(rig, id);
     assert_err(rig, PAWL_ERR_STALE, assign(rig, id, worker, token, NULL));
+    assert_err(rig, PAWL_ERR_STALE, unroute(rig, id, worker, token));
     assert_text(before, job_text(rig, id));
 }
 
@@ -67,8 +69,8 @@ static void strangers_and_wrong_tokens_are_refused(struct rig *rig)
     assert_stale(rig, routed.id, "worker-2", routed.lease_until_ms);
     assert_stale(rig, routed.id, WORKER, routed.lease_until_ms + 1);
     assert_stale(rig, routed.id, WORKER, routed.lease_until_ms - 1);
-    assert_stale(rig, routed.id, WORKER, 0);
-    assert_stale(rig, routed.id, "", routed.lease_until_ms);
+    assert_stale(rig, routed.id, WORKER, 1);
+    assert_stale(rig, routed.id, "worker", routed.lease_until_ms);
     assert_ok(rig, assign(rig, routed.id, WORKER, routed.lease_until_ms, NULL));
     assert_stale(rig, routed.id, WORKER, routed.lease_until_ms); // once only
 }
@@ -77,10 +79,58 @@ static void only_routed_jobs_are_assigned(struct rig *rig)
 {
     for (enum pawl_state state = 1; state < PAWL_STATE_END; state++) {
         struct pawl_job_id id = job_in(rig, state, NULL);
-        assert_stale(rig, id, WORKER, 0);
+        assert_stale(rig, id, WORKER, 1);
         assert_stale(rig, id, WORKER, rig_now(rig) + LEASE_MS);
-        assert_stale(rig, id, "", 0);
+        assert_stale(rig, id, "worker", 1);
     }
+}
+
+static void unknown_jobs_are_not_found(struct rig *rig)
+{
+    struct pawl_job_id id = rig_id(rig);
+    assert_err(rig, PAWL_ERR_NOT_FOUND, assign(rig, id, WORKER, 1, NULL));
+    assert_err(rig, PAWL_ERR_NOT_FOUND, unroute(rig, id, WORKER, 1));
+}
+
+static void timed_assignment_ends_with_the_timeout(struct rig *rig)
+{
+    submit_one(rig, &(struct pawl_job_spec){ .timeout_ms = 700 });
+    struct pawl_job routed = route_one(rig, "default");
+    struct pawl__op op = { .kind = PAWL__OP_ASSIGN,
+                           .diag = &rig->diag,
+                           .assign = { .id = routed.id,
+                                       .worker = WORKER,
+                                       .token = routed.lease_until_ms,
+                                       .lease_ms = LEASE_MS,
+                                       .timed = true } };
+    assert_ok(rig, pawl__store_do(rig->store, &op));
+    assert_i64(rig_now(rig) + 700, op.assign.job->lease_until_ms);
+    pawl__arena_release(&op.arena);
+}
+
+static void route_given_back_charges_nothing_and_keeps_its_age(struct rig *rig)
+{
+    struct pawl_job_id old = submit_one(rig, NULL);
+    rig_advance(rig, 10);
+    for (int i = 0; i < PAWL__CRASHES_MAX + 2; i++) {
+        struct pawl_job routed = route_one(rig, "default");
+        assert_ok(rig, unroute(rig, old, WORKER, routed.lease_until_ms));
+        struct pawl_job job = job_get(rig, old);
+        assert_state(AVAILABLE, job.state);
+        assert_text("", job.worker);
+        assert_text("", job.reason);
+        assert_i64(0, job.lease_until_ms);
+        assert_stale(rig, old, WORKER, routed.lease_until_ms);
+        rig_advance(rig, 1);
+    }
+    submit_one(rig, NULL);
+    struct pawl_job job = claim_n(rig, "default", 1).at[0];
+    assert_id(old, job.id);
+    assert_i64(1, job.attempt);
+    assert_i64(1, job.run);
+    assert_int_equal(0, story_of(rig, old).failure_count);
+    rig_advance(rig, LEASE_MS - 1);
+    assert_i64(0, lapse(rig).moved); // the reservation has left nothing behind
 }
 
 static void token_ends_with_its_time(struct rig *rig)
@@ -179,13 +229,12 @@ static void routing_keeps_order_limit_types_and_pauses(struct rig *rig)
                                       .type_count = 1,
                                       .limit = 10,
                                       .worker = "worker-7",
-                                      .lease_ms = 5 } };
+                                      .lease_ms = LEASE_MS } };
     struct claimed jobs = claim_op(rig, &op);
     assert_int_equal(2, jobs.count);
     assert_id(high, jobs.at[0].id);
     assert_id(low, jobs.at[1].id);
     assert_text("worker-7", job_get(rig, low).worker);
-    assert_int_equal(0, route_n(rig, "default", 0).count);
     assert_int_equal(1, route_n(rig, "default", 10).count);
 }
 
@@ -222,6 +271,9 @@ int main(void)
         CONTRACT(lease_of_the_job_holds_for_its_run),
         CONTRACT(strangers_and_wrong_tokens_are_refused),
         CONTRACT(only_routed_jobs_are_assigned),
+        CONTRACT(unknown_jobs_are_not_found),
+        CONTRACT(timed_assignment_ends_with_the_timeout),
+        CONTRACT(route_given_back_charges_nothing_and_keeps_its_age),
         CONTRACT(token_ends_with_its_time),
         CONTRACT(lapsed_route_charges_nothing_and_keeps_its_age),
         CONTRACT(old_token_does_not_open_a_new_route),

@@ -133,6 +133,153 @@ def keeps_a_claim_as_long_as_was_asked_for(server):
     server.ok(*ack(job_id, worker_id="w2"))
 
 
+# ---- in two steps ----
+
+def route(worker, *queues, **more):
+    return "POST", "/workers/route", {"queues": list(queues) or ["default"], "worker_id": worker,
+                                      **more}
+
+
+def step(name, reserved, **more):
+    """What follows a route."""
+    return "POST", f"/workers/{name}", {"job_id": reserved["job"]["id"], "token": reserved["token"],
+                                        "worker_id": reserved["worker_id"], **more}
+
+
+def reserve(server, worker="w1", **more):
+    """The only job that is there."""
+    routes = server.ok(*route(worker, count=2, **more))["routes"]
+    equal(len(routes), 1)
+    return routes[0]
+
+
+@test
+def a_routed_job_runs_when_its_worker_takes_it(server):
+    job_id = server.submit()
+    reserved = reserve(server)
+    equal((reserved["job"]["id"], reserved["job"]["state"], reserved["worker_id"]),
+          (job_id, "pending", "w1"))
+    until = datetime.datetime.fromisoformat(reserved["reserved_until"].replace("Z", "+00:00"))
+    equal(round(until.timestamp() * 1000), reserved["token"])
+    equal(server.fetch(), [])
+    equal(server.ok(*route("w2")), {"routes": []})
+    job = server.ok(*step("assign", reserved))["job"]
+    equal((job["id"], job["state"], job["attempt"]), (job_id, "active", 1))
+    equal(server.refused(409, *step("assign", reserved))["code"], "conflict")
+    equal(server.refused(409, *ack(job_id, worker_id="w2"))["details"]["field"], "worker_id")
+    server.ok(*ack(job_id, worker_id="w1", attempt=1))
+    equal(server.job(job_id)["state"], "completed")
+
+
+@test
+def a_reservation_that_ends_costs_no_attempt(server):
+    job_id = server.submit(retry={"max_attempts": 1})
+    lapsed = reserve(server, reserve_ms=100)
+    equal(server.fetch(wait_ms=10000, worker_id="w3")[0]["attempt"], 1)
+    server.ok(*nack(job_id, requeue=True))
+    for _ in range(5):
+        back = reserve(server, "w2")
+        for stale in [lapsed, {**back, "worker_id": "w1"}, {**back, "token": back["token"] + 1}]:
+            equal(server.refused(409, *step("assign", stale))["code"], "conflict")
+            equal(server.refused(409, *step("unroute", stale))["code"], "conflict")
+        equal(server.ok(*step("unroute", back)), {"job_id": job_id, "state": "available"})
+        server.refused(409, *step("unroute", back))
+    job = server.ok(*step("assign", reserve(server)))["job"]
+    equal(("errors" in job, server.job(job_id)["state"]), (False, "active"))
+
+
+@test
+def routers_never_share_a_job(server):
+    jobs = [{"type": "test.job", "args": [i], "options": {"queue": "q"}} for i in range(200)]
+    ids = [job["id"] for job in server.ok("POST", "/jobs/batch", {"jobs": jobs})["jobs"]]
+    got = []
+
+    def work(worker):
+        connection = server.connect()
+        while True:
+            routes = server.ok(*route(worker, "q", count=3, reserve_ms=60000),
+                               connection=connection)["routes"]
+            got.extend(reserved["job"]["id"] for reserved in routes)
+            if not routes:
+                break
+        connection.close()
+
+    for worker in [Later(work, f"w{i}") for i in range(4)]:
+        worker.get()
+    equal(sorted(got), sorted(ids))
+
+
+@test
+def a_reserved_job_can_be_cancelled_and_paused(server):
+    job_id = server.submit()
+    reserved = reserve(server)
+    server.ok("DELETE", f"/jobs/{job_id}")
+    for name in ["assign", "unroute"]:
+        equal(server.refused(409, *step(name, reserved))["code"], "conflict")
+    equal(server.job(job_id)["state"], "cancelled")
+    server.submit()
+    reserved = reserve(server)
+    path = f"/admin/jobs/{reserved['job']['id']}"
+    server.ok("POST", path + "/pause")
+    server.refused(409, *step("assign", reserved))
+    server.ok("POST", path + "/resume")
+    equal(reserve(server, "w2")["job"]["id"], reserved["job"]["id"])
+
+
+@test
+def a_route_that_waits_is_woken_by_what_frees_a_job(server):
+    waiting = Later(server.ok, *route("w1", wait_ms=30000))
+    first = server.submit()
+    reserved = waiting.get()["routes"][0]
+    equal(reserved["job"]["id"], first)
+    waiting = Later(server.fetch, wait_ms=30000)
+    server.ok(*step("unroute", reserved))
+    equal(waiting.get()[0]["id"], first)
+
+
+@test
+def an_assigned_job_shows_its_failures_and_obeys_its_timeout(server):
+    job_id = server.submit(timeout_ms=200,
+                           retry={"max_attempts": 3, "initial_interval": "PT0.01S"})
+    server.fetch()
+    server.ok(*nack(job_id, {"code": "handler_error", "message": "no", "type": "Boom"}))
+    reserved = server.ok(*route("w1", wait_ms=10000))["routes"][0]
+    job = server.ok(*step("assign", reserved, visibility_timeout_ms=60000))["job"]
+    equal((job["attempt"], [e["type"] for e in job["errors"]]), (2, ["Boom"]))
+    again = server.fetch(wait_ms=10000)[0]
+    equal([e["type"] for e in again["errors"]], ["Boom", "timeout"])
+
+
+@test
+def a_rate_limit_counts_routed_jobs(server):
+    server.ok("PUT", "/admin/queues/slow/rate-limit",
+              {"limit": 1, "window_ms": 3600000})
+    for _ in range(3):
+        server.submit("slow")
+    equal(len(server.ok(*route("w1", "slow", count=3))["routes"]), 1)
+    equal(server.fetch("slow"), [])
+
+
+@test
+def refuses_routes_that_make_no_sense(server):
+    good = {"queues": ["a"], "worker_id": "w"}
+    for body, field in [({"queues": ["a"]}, "worker_id"), ({"worker_id": "w"}, "queues"),
+                        ({**good, "worker_id": ""}, "worker_id"),
+                        ({**good, "reserve_ms": 99}, "reserve_ms"),
+                        ({**good, "count": 0}, "count")]:
+        error = server.refused(400, "POST", "/workers/route", body)
+        equal((error["code"], error["details"]["field"]), ("invalid_request", field))
+    good = {"job_id": UNKNOWN, "worker_id": "w", "token": 5}
+    for name in ["assign", "unroute"]:
+        for change, field in [({"worker_id": None}, "worker_id"), ({"worker_id": ""}, "worker_id"),
+                              ({"token": None}, "token"), ({"token": 0}, "token"),
+                              ({"token": "5"}, "token"), ({"job_id": None}, "job_id")]:
+            error = server.refused(400, "POST", f"/workers/{name}", {**good, **change})
+            equal((error["code"], error["details"]["field"]), ("invalid_request", field))
+        server.refused(404, "POST", f"/workers/{name}", good)
+    server.refused(400, "POST", "/workers/assign", {**good, "visibility_timeout_ms": 99})
+
+
 # ---- waiting ----
 
 @test

@@ -19,7 +19,7 @@
 /* It makes what is kept of a unique policy itself, and the suite's is not what it would make. */
 #define LEFT_OUT_MADE(X) X(everything_given_comes_back)
 
-/* Routing and upkeep do not travel, nor does leaving out arguments, for which it asks for fewer
+/* Upkeep does not travel, nor does leaving out arguments, for which it asks for fewer
  * jobs; some operations are told the server's time, which is not the rig's. */
 #define LEFT_OUT_OWN(X)                                                                            \
     X(long_arguments_are_left_out_where_asked)                                                     \

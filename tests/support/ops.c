@@ -200,6 +200,13 @@ enum pawl_err assign(struct rig *rig, struct pawl_job_id id, const char *worker,
     return err;
 }
 
+enum pawl_err unroute(struct rig *rig, struct pawl_job_id id, const char *worker, int64_t token)
+{
+    struct pawl__op op = { .kind = PAWL__OP_UNROUTE,
+                           .assign = { .id = id, .worker = worker, .token = token } };
+    return do_op(rig, &op);
+}
+
 enum pawl_err complete(struct rig *rig, struct pawl_run ref, const char *result)
 {
     struct pawl__op op = { .kind = PAWL__OP_COMPLETE,

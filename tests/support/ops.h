@@ -51,6 +51,7 @@ struct pawl_job claim_one(struct rig *rig, const char *queue);
 struct pawl_run ref_of(const struct pawl_job *job);
 enum pawl_err assign(struct rig *rig, struct pawl_job_id id, const char *worker, int64_t token,
                      struct pawl_job *out);
+enum pawl_err unroute(struct rig *rig, struct pawl_job_id id, const char *worker, int64_t token);
 
 enum pawl_err complete(struct rig *rig, struct pawl_run ref, const char *result);
 struct failed {

@@ -1,4 +1,6 @@
-/* Fetching: POST /ojs/v1/workers/fetch.
+/* Fetching: POST /ojs/v1/workers/fetch. And the first step of a lease in two: POST
+ * /ojs/v1/workers/route, which is a fetch whose jobs are reserved for the worker and do not run yet
+ * (route.c has what follows).
  *
  * 1. One claim serves the whole list of queues, left to right. Only when some queue is limited in
  *    its rate the list is asked in pieces: limited queues alone, the others together.
@@ -17,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUES_MAX = 100, HELD_MS = 50 };
+enum { QUEUES_MAX = 100, HELD_MS = 50, ROUTE_MS = 5000 };
 #define LEASE_MS INT64_C(1800000)
 
 struct fetch {
@@ -25,6 +27,7 @@ struct fetch {
     const char **queues;
     size_t queue_count;
     const char *line;   /* the queues as one text; NULL: it does not wait */
+    bool routes;        /* the jobs are routed, not claimed */
     const char *worker; /* whose the jobs will be */
     bool named;
     int64_t count;
@@ -96,17 +99,22 @@ static bool read_fetch(struct pawl__request *request, struct fetch *fetch)
     const struct pawl__http_limits *limits = &request->server->config.limits;
     struct pawl__json json;
     int64_t wait_ms = 0;
+    const char *lease = fetch->routes ? "reserve_ms" : "visibility_timeout_ms";
     fetch->count = 1;
-    fetch->lease_ms = LEASE_MS;
+    fetch->lease_ms = fetch->routes ? ROUTE_MS : LEASE_MS;
     if (!pawl__request_json(request, false, &json) || !read_queues(request, &json, fetch) ||
         !pawl__body_int(request, &json, 0, "count", 1, limits->fetch_count_max, &fetch->count) ||
-        !pawl__body_int(request, &json, 0, "visibility_timeout_ms", PAWL__VISIBILITY_MS_MIN,
-                        PAWL__VISIBILITY_MS_MAX, &fetch->lease_ms) ||
+        !pawl__body_int(request, &json, 0, lease, PAWL__VISIBILITY_MS_MIN, PAWL__VISIBILITY_MS_MAX,
+                        &fetch->lease_ms) ||
         !pawl__body_int(request, &json, 0, "wait_ms", 0, INT32_MAX, &wait_ms) ||
-        !pawl__body_text(request, &json, 0, "worker_id", &fetch->worker) ||
-        !name_worker(request, fetch)) {
+        !pawl__body_text(request, &json, 0, "worker_id", &fetch->worker)) {
         return false;
     }
+    if (fetch->routes && !fetch->worker) {
+        return pawl__reply_invalid(request, "worker_id",
+                                   "worker_id must name the worker that jobs are routed to");
+    }
+    if (!name_worker(request, fetch)) return false;
     if (fetch->count > PAWL_CLAIM_MAX) fetch->count = PAWL_CLAIM_MAX;
     if (wait_ms > limits->fetch_wait_ms_max) wait_ms = limits->fetch_wait_ms_max;
     if (wait_ms) fetch->waiter.until_ms = pawl__server_now(request->server) + wait_ms;
@@ -130,7 +138,8 @@ static void free_answers(struct fetch *fetch)
 
 static void reply_nothing(struct pawl__request *request)
 {
-    pawl__buf_add_text(&request->reply, "{\"jobs\":[]}");
+    const struct fetch *fetch = request->state;
+    pawl__buf_printf(&request->reply, "{\"%s\":[]}", fetch->routes ? "routes" : "jobs");
     pawl__reply(request, 200);
 }
 
@@ -140,11 +149,15 @@ static void reply_full(struct pawl__request *request)
                        "too many large replies are under way");
 }
 
-/* Runs whose client has gone away, given back free of charge. */
+/* Jobs whose client has gone away, given back free of charge. */
 struct give_back {
     struct pawl *pawl;
+    char worker[PAWL_WORKER_BYTES_MAX + 1]; /* of routed jobs; "": they run */
     size_t count;
-    struct pawl_run runs[];
+    struct {
+        struct pawl_run run;
+        int64_t token; /* of a routed job */
+    } jobs[];
 };
 
 /* What cannot be given back comes back by itself when its lease ends. */
@@ -152,38 +165,39 @@ static void do_give_back(void *ctx)
 {
     struct give_back *back = ctx;
     for (size_t i = 0; i < back->count; i++) {
-        (void)!pawl_give_back(back->pawl, &back->runs[i], 0, NULL);
+        if (!back->worker[0]) {
+            (void)!pawl_give_back(back->pawl, &back->jobs[i].run, 0, NULL);
+            continue;
+        }
+        const struct pawl_routed routed = { .id = back->jobs[i].run.id,
+                                            .worker = back->worker,
+                                            .token = back->jobs[i].token };
+        (void)!pawl_unroute(back->pawl, &routed, NULL);
     }
-}
-
-static void give_back_runs(struct pawl__server *server, const struct pawl_run *runs, size_t count)
-{
-    if (!count) return;
-    struct give_back *back = malloc(sizeof *back + count * sizeof *runs);
-    if (!back) return;
-    back->pawl = server->pawl;
-    back->count = count;
-    memcpy(back->runs, runs, count * sizeof *runs);
-    if (!pawl__background_run(server, do_give_back, free, back)) free(back);
 }
 
 static void give_back(struct pawl__request *request, struct fetch *fetch)
 {
-    struct pawl_run runs[PAWL_CLAIM_MAX];
-    size_t count = 0;
+    struct give_back *back = calloc(1, sizeof *back + fetch->found * sizeof *back->jobs);
     for (size_t i = 0; i < fetch->answer_count; i++) {
         const struct pawl_answer *answer = fetch->answers[i];
         for (size_t k = 0; k < answer->job_count; k++) {
-            assert(count < PAWL_CLAIM_MAX);
-            runs[count++] = (struct pawl_run){ answer->jobs[k].id, answer->jobs[k].run };
-            pawl__leases_drop(request->server->leases, answer->jobs[k].id, answer->jobs[k].run);
+            const struct pawl_job *job = &answer->jobs[k];
+            pawl__leases_drop(request->server->leases, job->id, job->run);
+            if (!back) continue;
+            assert(back->count < fetch->found);
+            back->jobs[back->count].run = (struct pawl_run){ job->id, job->run };
+            back->jobs[back->count++].token = job->lease_until_ms;
         }
     }
-    give_back_runs(request->server, runs, count);
+    if (!back) return;
+    back->pawl = request->server->pawl;
+    if (fetch->routes) snprintf(back->worker, sizeof back->worker, "%s", fetch->worker);
+    if (!pawl__background_run(request->server, do_give_back, free, back)) free(back);
 }
 
 /* A story that cannot be read is no reason to withhold the job. */
-static void print_with_past(struct pawl__request *request, const struct pawl_job *job)
+void pawl__job_print_with_past(struct pawl__request *request, const struct pawl_job *job)
 {
     struct pawl_story story = { 0 };
     struct pawl__envelope_more more = { 0 };
@@ -203,7 +217,7 @@ static void print_jobs(struct pawl__request *request,
                        void (*print)(struct pawl__request *request, const struct pawl_job *job))
 {
     const struct fetch *fetch = request->state;
-    const char *before = "{\"jobs\":[";
+    const char *before = fetch->routes ? "{\"routes\":[" : "{\"jobs\":[";
     for (size_t i = 0; i < fetch->answer_count; i++) {
         const struct pawl_answer *answer = fetch->answers[i];
         for (size_t k = 0; k < answer->job_count; k++) {
@@ -217,7 +231,12 @@ static void print_jobs(struct pawl__request *request,
 
 static void print_plain(struct pawl__request *request, const struct pawl_job *job)
 {
-    pawl__envelope_print(&request->reply, job, NULL);
+    const struct fetch *fetch = request->state;
+    if (fetch->routes) {
+        pawl__routed_print(&request->reply, job);
+    } else {
+        pawl__envelope_print(&request->reply, job, NULL);
+    }
 }
 
 /* The last moment at which we know that nobody is there to take them. Who sends no more but still
@@ -245,7 +264,7 @@ static void print_on_pool(void *ctx)
 {
     struct pawl__request *request = ctx;
     const struct fetch *fetch = request->state;
-    print_jobs(request, fetch->past ? print_with_past : print_plain);
+    print_jobs(request, fetch->past ? pawl__job_print_with_past : print_plain);
 }
 
 static void printed(void *ctx)
@@ -274,7 +293,7 @@ static void reply_jobs(struct pawl__request *request)
         hand_over(request);
         return;
     }
-    fetch->past = note_leases(request, fetch);
+    fetch->past = !fetch->routes && note_leases(request, fetch);
     bool slow = fetch->past || fetch->bytes > PAWL__LARGE_BYTES;
     if (slow && pawl__background_run(request->server, print_on_pool, printed, request)) return;
     print_jobs(request, print_plain);
@@ -297,7 +316,7 @@ static bool next_piece(struct pawl__request *request, struct fetch *fetch, struc
                                 .bytes_max = bytes_left,
                                 .worker = fetch->worker,
                                 .lease_ms = fetch->lease_ms,
-                                .timed = true };
+                                .timed = !fetch->routes };
     fetch->limited = NULL;
     while (fetch->at < fetch->queue_count && out->limit > 0) {
         const char *queue = fetch->queues[fetch->at];
@@ -396,8 +415,8 @@ static void ask_next(struct pawl__request *request)
         return;
     }
     pawl__request_posting(request, on_claimed);
-    enum pawl_err err =
-        pawl_post_claim(request->server->pawl, &claim, pawl__request_answered, request, &diag);
+    enum pawl_err err = (fetch->routes ? pawl_post_route : pawl_post_claim)(
+        request->server->pawl, &claim, pawl__request_answered, request, &diag);
     if (!err) return;
     pawl__request_not_posted(request);
     if (fetch->limited) {
@@ -434,16 +453,19 @@ static void ask(struct pawl__request *request)
     ask_next(request);
 }
 
-void pawl__on_fetch(struct pawl__request *request)
+static void begin(struct pawl__request *request, bool routes)
 {
     struct pawl__server *server = request->server;
     struct fetch *fetch = pawl__request_state(request, sizeof *fetch);
     if (!fetch) return;
+    fetch->routes = routes;
     if (!read_fetch(request, fetch)) return;
     fetch->waiter.request = request;
     fetch->waiter.ask = ask;
     fetch->waiter.give_up = reply_nothing;
-    if (fetch->named) (void)pawl__workers_heard(server, fetch->worker, request->now_ms);
+    if (fetch->named && !routes) { // a router speaks of another
+        (void)pawl__workers_heard(server, fetch->worker, request->now_ms);
+    }
     // others wait for the same already: their turn comes first
     if (fetch->waiter.until_ms && !server->stopping && !pawl__request_gone(request) &&
         takes_jobs(request, fetch) && pawl__waiters_has_line(server->waiters, fetch->line) &&
@@ -451,4 +473,14 @@ void pawl__on_fetch(struct pawl__request *request)
         return;
     }
     ask(request);
+}
+
+void pawl__on_fetch(struct pawl__request *request)
+{
+    begin(request, false);
+}
+
+void pawl__on_route(struct pawl__request *request)
+{
+    begin(request, true);
 }

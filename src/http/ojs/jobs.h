@@ -61,6 +61,14 @@ void pawl__job_reply_refused(struct pawl__request *request, const struct pawl__r
 void pawl__job_put_in_force(struct pawl__request *request, const struct pawl__envelope *envelope,
                             struct pawl_job_id id);
 
+/* ---- fetch.c, route.c ---- */
+
+/* The envelope of a job that was just given to a worker, with its failures and checkpoint. On the
+ * pool. */
+void pawl__job_print_with_past(struct pawl__request *request, const struct pawl_job *job);
+/* {"job":{...},"worker_id":...,"token":...,"reserved_until":...} */
+void pawl__routed_print(struct pawl__buf *out, const struct pawl_job *job);
+
 /* ---- heartbeat.c ---- */
 
 /* {"id":...,"worker_id":...,"state":...,...} */

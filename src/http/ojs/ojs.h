@@ -12,6 +12,10 @@
 /* See routes.h. Workers: fetching, reporting, heartbeats, progress, checkpoints. */
 #define PAWL__ROUTES_WORKERS(X)                                                                    \
     X("POST", "/ojs/v1/workers/fetch", fetch, WORK, LOOP, "Fetch jobs, waiting for them if asked") \
+    X("POST", "/ojs/v1/workers/route", route, WORK, LOOP,                                          \
+      "Reserve jobs for a worker, waiting for them if asked")                                      \
+    X("POST", "/ojs/v1/workers/assign", assign, WORK, LOOP, "Start the run of a reserved job")     \
+    X("POST", "/ojs/v1/workers/unroute", unroute, WORK, WORK, "Give a reserved job back")          \
     X("POST", "/ojs/v1/workers/ack", ack, WORK, LOOP, "Report that a job is done")                 \
     X("POST", "/ojs/v1/workers/nack", nack, WORK, LOOP, "Report that a job failed")                \
     X("POST", "/ojs/v1/workers/heartbeat", heartbeat, WORK, LOOP,                                  \

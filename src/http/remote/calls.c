@@ -13,12 +13,37 @@ static enum pawl_err post_submit(const struct pawl__remote_call *call)
 }
 
 /* Within what a reply may hold. */
-static enum pawl_err post_claim(const struct pawl__remote_call *call)
+static struct pawl_claim bounded_claim(const struct pawl__remote_call *call)
 {
     struct pawl_claim claim = call->op->claim;
     int64_t max = call->reply_bytes_max;
     if (claim.bytes_max <= 0 || claim.bytes_max > max) claim.bytes_max = max;
+    return claim;
+}
+
+static enum pawl_err post_claim(const struct pawl__remote_call *call)
+{
+    struct pawl_claim claim = bounded_claim(call);
     return pawl_post_claim(call->pawl, &claim, call->posted, call->ctx, call->diag);
+}
+
+static enum pawl_err post_route(const struct pawl__remote_call *call)
+{
+    struct pawl_claim claim = bounded_claim(call);
+    return pawl_post_route(call->pawl, &claim, call->posted, call->ctx, call->diag);
+}
+
+static struct pawl_routed routed_of(const struct pawl__wire_op *op)
+{
+    return (struct pawl_routed){ .id = op->id, .worker = op->name, .token = op->token };
+}
+
+static enum pawl_err post_assign(const struct pawl__remote_call *call)
+{
+    const struct pawl_assignment assignment = { .routed = routed_of(call->op),
+                                                .lease_ms = call->op->lease_ms,
+                                                .timed = call->op->timed };
+    return pawl_post_assign(call->pawl, &assignment, call->posted, call->ctx, call->diag);
 }
 
 static enum pawl_err post_complete(const struct pawl__remote_call *call)
@@ -51,6 +76,12 @@ static enum pawl_err call_flow_submit(const struct pawl__remote_call *call)
 }
 
 /* ---- what workers report ---- */
+
+static enum pawl_err call_unroute(const struct pawl__remote_call *call)
+{
+    const struct pawl_routed routed = routed_of(call->op);
+    return pawl_unroute(call->pawl, &routed, call->diag);
+}
 
 static enum pawl_err call_snooze(const struct pawl__remote_call *call)
 {

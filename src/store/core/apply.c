@@ -48,6 +48,7 @@ struct kind {
     X(CLAIM,        CLAIMS)                                                                        \
     X(ROUTE,        CLAIMS)                                                                        \
     X(ASSIGN,       NAMES(assign))                                                                 \
+    X(UNROUTE,      NAMES(unroute))                                                                \
     X(COMPLETE,     NAMES(complete))                                                               \
     X(FAIL,         NAMES(fail))                                                                   \
     X(SNOOZE,       NAMES(snooze))                                                                 \

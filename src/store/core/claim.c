@@ -390,7 +390,7 @@ enum pawl_err pawl__core_claim(struct pawl__set *set, struct pawl__op *op)
     return err;
 }
 
-/* ---- assigning what was routed ---- */
+/* ---- what becomes of a routed job ---- */
 
 void pawl__want_assign(struct pawl__set *set, const struct pawl__op *op)
 {
@@ -441,11 +441,26 @@ enum pawl_err pawl__rule_assign(struct pawl__set *set, struct pawl__op *op)
     if (err) return err;
     const struct pawl__lease_wish lease = { .timeout_ms = row->timeout_ms,
                                             .own_ms = row->job->lease_ms,
-                                            .lease_ms = op->assign.lease_ms };
+                                            .lease_ms = op->assign.lease_ms,
+                                            .timed = op->assign.timed };
     err = pawl__row_move(
         set, row, &event, 1,
         &(struct pawl__target){ .worker = op->assign.worker,
                                 .lease_until_ms = set->now_ms + pawl__lease_of(&lease) });
     assert(!err); // it was pending
     return hand_over(set, op, row) ? err : pawl__fail_nomem(set->diag);
+}
+
+void pawl__want_unroute(struct pawl__set *set, const struct pawl__op *op)
+{
+    (void)pawl__set_want(set, op->assign.id, PAWL__NEED_RUN | PAWL__NEED_FACTS | PAWL__NEED_STAND);
+}
+
+enum pawl_err pawl__rule_unroute(struct pawl__set *set, struct pawl__op *op)
+{
+    static const enum pawl_event event = PAWL_EVENT_LAPSE;
+    struct pawl__row *row;
+    enum pawl_err err = pawl__row_known(set, op->assign.id, &row, op->diag);
+    if (!err) err = check_route(set, op, row);
+    return err ? err : pawl__row_move(set, row, &event, 1, &(struct pawl__target){ 0 });
 }

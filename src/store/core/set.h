@@ -527,18 +527,18 @@ pawl__wants_fn pawl__want_submit;
 pawl__rule_fn pawl__rule_submit;
 /* Can the backend write the submit without asking anything? `any_id`: also if callers chose ids. */
 bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *op, bool any_id);
-pawl__wants_fn pawl__want_assign, pawl__want_complete, pawl__want_fail, pawl__want_snooze,
-    pawl__want_control, pawl__want_priority, pawl__want_delete, pawl__want_extend,
-    pawl__want_progress, pawl__want_checkpoint, pawl__want_log, pawl__want_lock, pawl__want_setting,
-    pawl__want_token, pawl__want_schema, pawl__want_config, pawl__want_request;
-pawl__rule_fn pawl__rule_assign, pawl__rule_complete, pawl__rule_fail, pawl__rule_snooze,
-    pawl__rule_control, pawl__rule_priority, pawl__rule_delete, pawl__rule_extend,
-    pawl__rule_progress, pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk, pawl__rule_promote,
-    pawl__rule_lapse, pawl__rule_expire, pawl__rule_settle, pawl__rule_archive, pawl__rule_purge,
-    pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop, pawl__rule_lock_try,
-    pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting, pawl__rule_token,
-    pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put, pawl__rule_config_drop,
-    pawl__rule_request, pawl__rule_queue_pause;
+pawl__wants_fn pawl__want_assign, pawl__want_unroute, pawl__want_complete, pawl__want_fail,
+    pawl__want_snooze, pawl__want_control, pawl__want_priority, pawl__want_delete,
+    pawl__want_extend, pawl__want_progress, pawl__want_checkpoint, pawl__want_log, pawl__want_lock,
+    pawl__want_setting, pawl__want_token, pawl__want_schema, pawl__want_config, pawl__want_request;
+pawl__rule_fn pawl__rule_assign, pawl__rule_unroute, pawl__rule_complete, pawl__rule_fail,
+    pawl__rule_snooze, pawl__rule_control, pawl__rule_priority, pawl__rule_delete,
+    pawl__rule_extend, pawl__rule_progress, pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk,
+    pawl__rule_promote, pawl__rule_lapse, pawl__rule_expire, pawl__rule_settle, pawl__rule_archive,
+    pawl__rule_purge, pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop,
+    pawl__rule_lock_try, pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting,
+    pawl__rule_token, pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put,
+    pawl__rule_config_drop, pawl__rule_request, pawl__rule_queue_pause;
 pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,

@@ -142,6 +142,11 @@ static void read_submitted(struct pawl__op *op, const struct pawl__wire_answer *
 /* The list is the caller's to change: both live in the op's arena. */
 static void read_jobs(struct pawl__op *op, const struct pawl__wire_answer *answer)
 {
+    if (op->kind == PAWL__OP_ASSIGN) {
+        op->assign.job = (struct pawl_job *)answer->jobs;
+        if (answer->job_count != 1) read_nonsense(op);
+        return;
+    }
     op->claim.jobs = (struct pawl_job *)answer->jobs;
     op->claim.job_count = answer->job_count;
 }

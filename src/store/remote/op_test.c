@@ -51,6 +51,15 @@ static const struct {
     { { .kind = PAWL__OP_CLAIM,
         .claim = { .queues = names, .queue_count = 1, .limit = 3, .args_max = 7 } },
       "{\"op\":\"claim\",\"claim\":{\"queues\":[\"a\"],\"limit\":3,\"bytes_max\":21}}" },
+    { { .kind = PAWL__OP_ROUTE,
+        .claim = { .queues = names, .queue_count = 1, .limit = 3, .worker = "w", .lease_ms = 5 } },
+      "{\"op\":\"route\",\"claim\":{\"queues\":[\"a\"],\"limit\":3,\"worker\":\"w\",\"lease_ms\":5}}" },
+    { { .kind = PAWL__OP_ASSIGN,
+        .assign = { JOB, .worker = "w", .token = 6, .lease_ms = 5, .timed = true } },
+      "{\"op\":\"assign\",\"id\":\"" ID "\",\"lease_ms\":5,\"timed\":true,\"name\":\"w\","
+      "\"token\":6}" },
+    { { .kind = PAWL__OP_UNROUTE, .assign = { JOB, .worker = "w", .token = 6 } },
+      "{\"op\":\"unroute\",\"id\":\"" ID "\",\"name\":\"w\",\"token\":6}" },
     { { .kind = PAWL__OP_COMPLETE, .complete = { REF, .result = SPAN("{}") } },
       "{\"op\":\"complete\",\"id\":\"" ID "\",\"run\":2,\"data\":{}}" },
     { { .kind = PAWL__OP_FAIL,
@@ -166,8 +175,7 @@ static void the_rest_is_the_servers_or_refused(void **state)
             continue;
         }
         assert_int_equal(pawl__rm_op_say(&op, &scratch, &out, &diag), PAWL_ERR_UNSUPPORTED);
-        bool refused = kind == PAWL__OP_ROUTE || kind == PAWL__OP_ASSIGN ||
-                       kind == PAWL__OP_TOKEN_PUT;
+        bool refused = kind == PAWL__OP_TOKEN_PUT;
         assert_true(pawl__rm_op_is_idle(&op) != refused);
         pawl__arena_release(&scratch);
     }
@@ -176,9 +184,10 @@ static void the_rest_is_the_servers_or_refused(void **state)
 static void what_readies_jobs_is_known_by_its_kind(void **state)
 {
     (void)state;
-    static const enum pawl__op_kind ready[] = { PAWL__OP_SUBMIT, PAWL__OP_FAIL,
-                                                PAWL__OP_SNOOZE, PAWL__OP_CONTROL,
-                                                PAWL__OP_BULK,   PAWL__OP_QUEUE_PAUSE };
+    static const enum pawl__op_kind ready[] = {
+        PAWL__OP_SUBMIT,  PAWL__OP_UNROUTE, PAWL__OP_FAIL,        PAWL__OP_SNOOZE,
+        PAWL__OP_CONTROL, PAWL__OP_BULK,    PAWL__OP_QUEUE_PAUSE,
+    };
     size_t count = 0;
     for (int kind = 0; kind < PAWL__OP_END; kind++) {
         struct pawl__op op = { .kind = (enum pawl__op_kind)kind };
@@ -265,6 +274,24 @@ static void submits_and_claims_hear_of_jobs(void **state)
     assert_string_equal(op.claim.jobs[0].type, "t");
     assert_true(op.claim.more);
     pawl__arena_release(&op.arena);
+}
+
+static void routers_hear_of_the_job_that_was_assigned(void **state)
+{
+    (void)state;
+    struct pawl_diag diag = { 0 };
+    struct pawl__op op = { .kind = PAWL__OP_ASSIGN, .diag = &diag };
+    read_answer(&op, "{\"jobs\":[{\"id\":\"" ID "\",\"type\":\"t\"}]}");
+    assert_int_equal(op.err, PAWL_OK);
+    assert_string_equal(op.assign.job->type, "t");
+    pawl__arena_release(&op.arena);
+    static const char *const odd[] = { "{}", everything };
+    for (size_t i = 0; i < COUNT(odd); i++) {
+        op = (struct pawl__op){ .kind = PAWL__OP_ASSIGN, .diag = &diag };
+        read_answer(&op, odd[i]);
+        assert_int_equal(op.err, PAWL_ERR_UNSUPPORTED);
+        pawl__arena_release(&op.arena);
+    }
 }
 
 static void operators_hear_of_moves(void **state)
@@ -367,6 +394,7 @@ int main(void)
         cmocka_unit_test(keys_that_do_not_follow_are_refused),
         cmocka_unit_test(runs_hear_what_became_of_them),
         cmocka_unit_test(submits_and_claims_hear_of_jobs),
+        cmocka_unit_test(routers_hear_of_the_job_that_was_assigned),
         cmocka_unit_test(operators_hear_of_moves),
         cmocka_unit_test(nodes_hear_when_they_began),
         cmocka_unit_test(refusals_name_what_is_to_blame),
