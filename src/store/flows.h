@@ -20,6 +20,7 @@ struct pawl__flow {
     int32_t stops; /* 0 or 1: it was cancelled with what runs */
     int32_t nodes; /* how many: the next one gets one more */
     const char *reason;
+    int64_t recount_at_ms; /* until it ends: when its counters are compared with its jobs */
 };
 
 /* WORK: not a group; counts the jobs but callbacks, at any depth. */

@@ -28,7 +28,7 @@ LOCK_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 3)
 TOKEN_LISTS = ", ".join(["text[]"] * 3 + ["bytea[]"] + ["bigint[]"] * 4)
 SCHEMA_LISTS = ", ".join(["text[]"] * 5 + ["bigint[]", "text[]"])
 REQUEST_LISTS = "text[], text[], bigint[]"
-FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]"])
+FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]", "bigint[]"])
 FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 8)
 FLOW_NODE_LISTS = ", ".join(["uuid[]", "bigint[]", "uuid[]", "text[]"] + ["bigint[]"] * 17
                             + ["text[]"] * 2)
@@ -129,6 +129,8 @@ PLANS = {
     "set_token_put": (TOKEN_LISTS, "pawl_token_pkey"),
     "set_setting_put": ("text[], text[]", "pawl_setting_pkey"),
     "flow_load": ("uuid[]", "pawl_flow_pkey"),
+    "flow_stale": ("bigint, bigint", "pawl_flow_recount"),
+    "flow_stale_next": ("", "pawl_flow_recount"),
     "flow_group_load": ("uuid[], bigint[]", "pawl_flow_group_pkey"),
     "flow_node_load": ("uuid[], bigint[]", "pawl_flow_node_pkey"),
     "flow_member_load": ("uuid[]", "pawl_flow_member_pkey"),
@@ -192,7 +194,8 @@ EXCEPTIONS = {
         setting_get flow_one flow_one_counts flow_list flow_list_counts flow_nodes flow_edges
         flow_groups flow_own flow_parents""",
     "looks at everything: that is its task": """
-        check_places check_orphans check_facts check_counts stats_bytes""",
+        check_places check_orphans check_facts check_counts check_flows stats_bytes""",
+    "compares a few flows with all of their jobs": "flow_doubts",
     "is the schema's own": """
         migration_1 migration_table migration_table_exists migration_all script_may script_get
         script_put""",
@@ -200,7 +203,7 @@ EXCEPTIONS = {
 MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"peek", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
-                 "unsettled_list", "unsettled_next"}
+                 "unsettled_list", "unsettled_next", "flow_stale_next"}
 SORT_A_FEW = {"flow_load", "claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
               "set_progress", "set_checkpoint_put"}
 

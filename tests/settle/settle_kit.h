@@ -13,7 +13,8 @@ enum {                                              /* see ties.h */
        TIE_ECHO = 1 << 25,
        TIE_DOUBT = 1 << 26,
        TIE_GRAFT = 1 << 27,
-       TIE_JOIN = 1 << 28
+       TIE_JOIN = 1 << 28,
+       TIE_BREAK = 1 << 29
 };
 
 /* The first is available, the others are pending. Ids follow each other. */

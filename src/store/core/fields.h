@@ -243,7 +243,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(reopened,       reopened,       BITS)                                                        \
     X(stops,          stops,          BITS)                                                        \
     X(nodes,          nodes,          I32)                                                         \
-    X(reason,         reason,         TEXT)
+    X(reason,         reason,         TEXT)                                                        \
+    X(recount_at_ms,  recount_at_ms,  AT)
 /* struct pawl__flow_group */
 #define PAWL__FLOW_GROUP_FIELDS(X)                                                                 \
     X(flow,           flow,           ID)                                                          \
@@ -297,6 +298,20 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(when,           cond,           TEXT)                                                        \
     X(label,          label,          TEXT)                                                        \
     X(reason,         reason,         TEXT)
+
+/* struct pawl__flow_doubt */
+#define PAWL__FLOW_DOUBT_FIELDS(X)                                                                 \
+    X(flow,           flow,           ID)                                                          \
+    X(what,           what,           I32)                                                         \
+    X(no,             no,             I32)                                                         \
+    X(state,          state,          I32)                                                         \
+    X(n[0],           n1,             I64)                                                         \
+    X(n[1],           n2,             I64)                                                         \
+    X(n[2],           n3,             I64)                                                         \
+    X(n[3],           n4,             I64)                                                         \
+    X(n[4],           n5,             I64)                                                         \
+    X(n[5],           n6,             I64)                                                         \
+    X(result,         result,         JSON)
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */

@@ -101,7 +101,7 @@ void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow)
 {
     struct pawl__flow row = flow->row;
     row.created_at_ms = set->now_ms;
-    pawl__set_record_new(set, PAWL__RECORD_FLOW, &row);
+    pawl__flow_touch(set, pawl__set_record_new(set, PAWL__RECORD_FLOW, &row));
     for (size_t i = 0; i < flow->group_count; i++) {
         pawl__set_record_new(set, PAWL__RECORD_FLOW_GROUP, &flow->groups[i]);
     }

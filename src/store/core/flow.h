@@ -23,6 +23,10 @@
 /* The rows of a new flow, whose jobs are in the set. */
 void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow);
 
+/* Compares flows that were not touched for a while with their jobs, and mends what differs; what
+ * follows is to be settled. `*more`: there may be others. For a sweep, into an empty set. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_repair(struct pawl__set *set, bool *more);
+
 /* Is the job a node of a flow that has not ended, and must stay? If that was not read yet it is
  * wanted, and the answer is no. */
 bool pawl__flow_keeps(struct pawl__set *set, const struct pawl__row *row);

@@ -41,6 +41,7 @@ static void end_flow(struct pawl__set *set, struct pawl__flow_books *books)
     struct pawl__flow *flow = &books->flow->row.flow;
     bool failed = books->all->row.flow_group.tally.grave > 0;
     flow->finished_at_ms = set->now_ms;
+    flow->recount_at_ms = 0;
     if (flow->state == PAWL_FLOW_RUNNING) {
         flow->state = failed ? PAWL_FLOW_FAILED : PAWL_FLOW_COMPLETED;
     }
@@ -59,18 +60,25 @@ void pawl__flow_end_group(struct pawl__set *set, struct pawl__flow_books *books)
     pawl__flow_note(set, above, pawl__flow_group_end(&books->group->row.flow_group.tally));
 }
 
-/* An edge was judged: the node that it leads to counts it. */
+static void count_verdict(struct pawl__flow_node *node, int32_t verdict, int32_t by)
+{
+    node->pending += verdict == PAWL__FLOW_UNJUDGED ? by : 0;
+    node->good += verdict == PAWL__FLOW_GOOD ? by : 0;
+    node->dead += verdict == PAWL__FLOW_DEAD ? by : 0;
+    node->broken += verdict == PAWL__FLOW_BROKEN ? by : 0;
+}
+
+/* An edge was judged, which had the verdict `was`: the node that it leads to counts it. */
 static void tell_child(struct pawl__set *set, const struct pawl__flow_books *books,
-                       struct pawl__record *edge, enum pawl_state ended)
+                       struct pawl__record *edge, int32_t was, enum pawl_state ended)
 {
     const struct pawl__flow_edge *row = &edge->row.flow_edge;
     struct pawl__record *child = pawl__flow_node_of(set, row->flow, row->child);
     if (!child) return; // the books are damaged: the check says so
     struct pawl__flow_node *node = &child->row.flow_node;
-    node->pending--;
-    node->good += row->verdict == PAWL__FLOW_GOOD;
-    node->dead += row->verdict == PAWL__FLOW_DEAD;
-    node->broken += row->verdict == PAWL__FLOW_BROKEN;
+    count_verdict(node, was, -1);
+    count_verdict(node, row->verdict, 1);
+    if (!node->broken) node->blame = PAWL_STATE_NONE;
     if (row->verdict == PAWL__FLOW_BROKEN && !node->blame) node->blame = (int32_t)ended;
     child->changed = true;
     bool passes_on = node->kind == PAWL_FLOW_KIND_BRANCH || node->kind == PAWL_FLOW_KIND_JOIN;
@@ -148,7 +156,8 @@ static bool holds(struct pawl__set *set, struct pawl__record *edge, struct pawl_
 }
 
 /* Edges are in order of the child, which is that of their definition. */
-static void judge(struct pawl__set *set, struct pawl__flow_books *books, enum pawl_state ended)
+void pawl__flow_judge_edges(struct pawl__set *set, struct pawl__flow_books *books,
+                            enum pawl_state ended)
 {
     size_t ways_count = count_edges(books->edges), at = 0;
     if (!ways_count) return;
@@ -173,9 +182,10 @@ static void judge(struct pawl__set *set, struct pawl__flow_books *books, enum pa
     at = 0;
     for (edge = books->edges->first; edge; edge = edge->next) {
         if (edge->row.flow_edge.on == PAWL__FLOW_ON_MEMBER) continue;
+        int32_t was = edge->row.flow_edge.verdict;
         edge->row.flow_edge.verdict = (int32_t)ways[at++].verdict;
         edge->changed = true;
-        tell_child(set, books, edge, ended);
+        tell_child(set, books, edge, was, ended);
     }
 }
 
@@ -201,7 +211,8 @@ void pawl__flow_end_node(struct pawl__set *set, struct pawl__flow_books *books,
     books->node->changed = true;
     pawl__flow_count(books->group, node, ended, 1);
     if (pawl__flow_is_work(node)) pawl__flow_count(books->work, node, ended, 1);
-    judge(set, books, ended);
+    pawl__flow_touch(set, books->flow);
+    pawl__flow_judge_edges(set, books, ended);
     if (unopened) drop_members(set, books);
     pawl__flow_end_group(set, books);
 }

@@ -4,6 +4,7 @@
  *     flow_books.c   the rows that a node stands in; entries of what is to be followed up next
  *     flow_end.c     a node has ended: it is counted, its edges are judged
  *     flow_look.c    is a node to be released, or to be given up?
+ *     flow_repair.c  flows whose counters are not what they count
  *
  * Functions that ask for records want those that were not read. A caller that finds
  * pawl__set_lacks after that changes nothing, and is called again when they are read.
@@ -78,6 +79,10 @@ void pawl__flow_end_node(struct pawl__set *set, struct pawl__flow_books *books,
 /* After a count in `books->group`: does it end by that, or the flow? */
 void pawl__flow_end_group(struct pawl__set *set, struct pawl__flow_books *books);
 
+/* Its edges are judged, again if they were, and the nodes that they lead to are told. */
+void pawl__flow_judge_edges(struct pawl__set *set, struct pawl__flow_books *books,
+                            enum pawl_state ended);
+
 /* ---- looks (flow_look.c) ---- */
 
 /* A node that has not been decided is released or given up, if its counters say so. */
@@ -86,5 +91,11 @@ void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books);
 enum pawl__flow_step pawl__flow_step_of(const struct pawl__flow_node *node);
 /* Is the job still where its flow holds it? An operator may have paused it, or ended it. */
 bool pawl__flow_is_held_back(const struct pawl__row *row);
+
+/* ---- repair (flow_repair.c) ---- */
+
+/* Something has changed in a flow, which will be written: its counters are left alone for a while.
+ */
+void pawl__flow_touch(struct pawl__set *set, struct pawl__record *flow);
 
 #endif

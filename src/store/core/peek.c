@@ -85,7 +85,7 @@ static int64_t next_of(const struct pawl__op *op, const struct pawl__peek *peek)
     case PAWL__OP_LAPSE:
         return peek->lease_at_ms;
     case PAWL__OP_SETTLE:
-        return peek->unsettled_at_ms;
+        return peek->unsettled_at_ms ? peek->unsettled_at_ms : peek->recount_at_ms;
     default:
         assert(op->kind == PAWL__OP_EXPIRE);
         return peek->expiry_at_ms;
@@ -109,7 +109,7 @@ static bool is_nothing(const struct pawl__op *op, const struct pawl__peek *peek)
     case PAWL__OP_NODE_PUT:
         return true;
     case PAWL__OP_SETTLE: // whenever it was left
-        return !peek->unsettled_at_ms;
+        return !peek->unsettled_at_ms && !is_due(peek->recount_at_ms, peek);
     case PAWL__OP_EXPIRE:
         return !is_due(peek->expiry_at_ms, peek) && !is_due(peek->key_at_ms, peek);
     default:

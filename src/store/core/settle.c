@@ -1,4 +1,5 @@
 /* See settle.h. */
+#include "store/core/flow.h"
 #include "store/core/settle.h"
 
 #include "base/diag.h"
@@ -216,7 +217,7 @@ int32_t pawl__settle_known(void)
 /* What others hold is not waited for here either. Entries that cannot be followed up yet must not
  * keep those behind them from being looked at: the next sweep goes on where this one ends, and
  * begins anew when there is nothing behind. */
-enum pawl_err pawl__scan_settle(struct pawl__set *set, struct pawl__op *op)
+static enum pawl_err scan_entries(struct pawl__set *set, struct pawl__op *op)
 {
     int64_t limit = op->sweep.limit < PAWL__SETTLE_MAX ? op->sweep.limit : PAWL__SETTLE_MAX;
     enum pawl_err err =
@@ -226,7 +227,25 @@ enum pawl_err pawl__scan_settle(struct pawl__set *set, struct pawl__op *op)
     size_t found = set->unsettled_count;
     op->sweep.more = set->unsettled_more || (found && found == (size_t)limit);
     set->swept_seq = op->sweep.more ? set->unsettled[found - 1].seq : 0;
+    set->sweeps_full = found ? set->sweeps_full + 1 : 0;
     return pawl__set_load(set, false);
+}
+
+enum { SWEEPS_FULL_MAX = 8 };
+
+/* Flows are repaired when no entry is left, so that no other flow is waited for meanwhile; and from
+ * time to time if that never happens. */
+enum pawl_err pawl__scan_settle(struct pawl__set *set, struct pawl__op *op)
+{
+    bool entries = set->sweeps_full < SWEEPS_FULL_MAX;
+    op->sweep.more = !entries;
+    if (!entries) set->sweeps_full = 0;
+    enum pawl_err err = entries ? scan_entries(set, op) : PAWL_OK;
+    if (err || set->unsettled_count) return err;
+    bool more = false;
+    err = pawl__flow_repair(set, &more);
+    op->sweep.more |= more;
+    return err;
 }
 
 /* There is more to do if there was no room for all that follows. */
@@ -241,5 +260,8 @@ enum pawl_err pawl__rule_settle(struct pawl__set *set, struct pawl__op *op)
 enum pawl_err pawl__after_settle(struct pawl__set *set, struct pawl__op *op)
 {
     op->sweep.next_at_ms = 0;
-    return set->table->next_unsettled(set->backend, pawl__settle_known(), &op->sweep.next_at_ms);
+    enum pawl_err err =
+        set->table->next_unsettled(set->backend, pawl__settle_known(), &op->sweep.next_at_ms);
+    if (err || op->sweep.next_at_ms) return err;
+    return set->table->next_flow(set->backend, &op->sweep.next_at_ms);
 }

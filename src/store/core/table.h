@@ -13,6 +13,7 @@
 #ifndef PAWL_STORE_CORE_TABLE_H
 #define PAWL_STORE_CORE_TABLE_H
 
+#include "store/core/doubts.h"
 #include "store/core/fields.h"
 #include "store/store.h"
 
@@ -62,7 +63,8 @@ struct pawl__peek {
     /* what was seen */
     int64_t now_ms;
     bool ready, ended, old; /* there is such a job */
-    int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms; /* 0: none waits */
+    int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms,
+        recount_at_ms; /* 0: none waits */
 };
 
 /* A completion of a run that nothing else in the batch is about. */
@@ -108,6 +110,10 @@ typedef enum pawl_err pawl__unsettled_fn(struct pawl__backend *backend, int32_t 
                                          int64_t limit);
 typedef enum pawl_err pawl__next_unsettled_fn(struct pawl__backend *backend, int32_t ties,
                                               int64_t *at_ms);
+typedef enum pawl_err pawl__scan_flows_fn(struct pawl__backend *backend, int64_t limit);
+typedef enum pawl_err pawl__flow_doubts_fn(struct pawl__backend *backend, int64_t until_ms,
+                                           int64_t limit, pawl__flow_doubt_fn *found, void *ctx);
+typedef enum pawl_err pawl__next_flow_fn(struct pawl__backend *backend, int64_t *at_ms);
 typedef enum pawl_err pawl__scan_ended_fn(struct pawl__backend *backend,
                                           const struct pawl__ended *what, bool *more);
 typedef enum pawl_err pawl__census_fn(struct pawl__backend *backend, const char *name,
@@ -213,6 +219,14 @@ struct pawl__core_table {
     pawl__unsettled_fn *unsettled;
     /* When the oldest of them was written; 0: there is none. */
     pawl__next_unsettled_fn *next_unsettled;
+    /* Hand flows whose recount_at_ms is over to pawl__set_record_loaded, the earliest first, at
+     * most `limit`; locked until the end, and without those that others hold. */
+    pawl__scan_flows_fn *scan_flows;
+    /* What differs in flows whose recount_at_ms is at most `until_ms`, in order of its kind, at
+     * most `limit`: see doubts.h. Results in the set's arena. */
+    pawl__flow_doubts_fn *flow_doubts;
+    /* When the next flow is to be compared; 0: there is none. */
+    pawl__next_flow_fn *next_flow;
     /* Find jobs that ended, oldest first, at most `limit`; locked until the end, and without those
      * that others hold. Live ones are handed to pawl__set_ended, archived ones to
      * pawl__set_scanned. `more`: it looked at as many as it may. */

@@ -92,6 +92,13 @@ static void check_orphans(struct check *check)
     }
 }
 
+static void find_doubt(void *ctx, const struct pawl__flow_doubt *doubt)
+{
+    char text[PAWL__FLOW_DOUBT_BYTES];
+    pawl__flow_doubt_text(doubt, text);
+    find(ctx, text);
+}
+
 enum pawl_err pawl__mem_check(struct pawl__backend *mem, pawl_finding_fn *report, void *ctx,
                               struct pawl_diag *diag)
 {
@@ -103,9 +110,10 @@ enum pawl_err pawl__mem_check(struct pawl__backend *mem, pawl_finding_fn *report
         check_counts(&check, seen);
         check_orphans(&check);
     }
+    bool ok = seen && pawl__mem_check_flows(mem, find_doubt, &check);
     pawl__unlock(&mem->mutex);
     free(seen);
-    if (!seen) return pawl__fail_nomem(diag);
+    if (!ok) return pawl__fail_nomem(diag);
     if (!check.found) return PAWL_OK;
     return pawl__fail(diag, PAWL_ERR_CORRUPT, "the store is damaged: %" PRId64 " findings",
                       check.found);

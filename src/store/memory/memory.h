@@ -226,6 +226,12 @@ enum pawl_err pawl__mem_forget_keys(struct pawl__backend *mem, int64_t limit);
 enum pawl_err pawl__mem_unsettled(struct pawl__backend *mem, int32_t ties, int64_t after,
                                   int64_t limit);
 enum pawl_err pawl__mem_next_unsettled(struct pawl__backend *mem, int32_t ties, int64_t *at_ms);
+enum pawl_err pawl__mem_scan_flows(struct pawl__backend *mem, int64_t limit);
+enum pawl_err pawl__mem_flow_doubts(struct pawl__backend *mem, int64_t until_ms, int64_t limit,
+                                    pawl__flow_doubt_fn *found, void *ctx);
+enum pawl_err pawl__mem_next_flow(struct pawl__backend *mem, int64_t *at_ms);
+/* The same of all flows. False: no memory. */
+bool pawl__mem_check_flows(const struct pawl__backend *mem, pawl__flow_doubt_fn *found, void *ctx);
 enum pawl_err pawl__mem_scan_ended(struct pawl__backend *mem, const struct pawl__ended *what,
                                    bool *more);
 enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, struct pawl_census *out,

@@ -14,7 +14,8 @@ enum {
     PEEK_KEY,
     PEEK_ENDED,
     PEEK_OLD,
-    PEEK_UNSETTLED
+    PEEK_UNSETTLED,
+    PEEK_RECOUNT
 };
 
 static void list_states(struct pawl__pg_list *list, uint32_t states)
@@ -58,5 +59,6 @@ bool pawl__pg_peek(struct pawl__backend *pg, struct pawl__peek *peek)
     peek->expiry_at_ms = pawl__pg_int(seen, 0, PEEK_EXPIRY);
     peek->key_at_ms = pawl__pg_int(seen, 0, PEEK_KEY);
     peek->unsettled_at_ms = pawl__pg_int(seen, 0, PEEK_UNSETTLED);
+    peek->recount_at_ms = pawl__pg_int(seen, 0, PEEK_RECOUNT);
     return pawl__pg_int(seen, 0, PEEK_VERSION) == pg->catalog_version;
 }

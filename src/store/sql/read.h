@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "fields/fields.h"
+#include "store/core/doubts.h"
 #include "store/core/fields.h"
 #include "store/backend.h"
 #include "store/sql/filter.h"
@@ -46,6 +47,9 @@
     X(FLOW_GROUPS, P(FLOW_GROUPS, id))                                                             \
     X(FLOW_OWN, P(FLOW_OWN, id))                                                                   \
     X(FLOW_PARENTS, P(FLOW_PARENTS, id))                                                           \
+    X(FLOW_STALE, P(FLOW_STALE, now_ms) P(FLOW_STALE, limit))                                      \
+    X(FLOW_STALE_NEXT, )                                                                           \
+    X(FLOW_DOUBTS, P(FLOW_DOUBTS, until_ms) P(FLOW_DOUBTS, limit))                                 \
     X(QUEUE_ALL, )                                                                                 \
     X(LANE_SINCE, P(LANE_SINCE, id))                                                               \
     X(JOB_NEXT_EXPIRY, )                                                                           \
@@ -60,7 +64,8 @@
     X(CHECK_PLACES, )                                                                              \
     X(CHECK_ORPHANS, )                                                                             \
     X(CHECK_FACTS, )                                                                               \
-    X(CHECK_COUNTS, )
+    X(CHECK_COUNTS, )                                                                              \
+    X(CHECK_FLOWS, P(CHECK_FLOWS, limit))
 
 #define X(name, params) PAWL__READ_##name,
 enum pawl__read { PAWL__READS(X, P) PAWL__READ_END };
@@ -100,6 +105,10 @@ struct pawl__reader {
 };
 
 enum { PAWL__READ_JOBS = PAWL__READ_SLOTS - 1 }; /* the slot of the jobs */
+
+/* The doubts that a statement in this slot has found. */
+PAWL_MUST_CHECK enum pawl_err pawl__read_doubts(struct pawl__reader *reader, int slot,
+                                                pawl__flow_doubt_fn *found, void *ctx);
 
 /* What a check has found. */
 struct pawl__findings {

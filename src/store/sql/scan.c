@@ -271,6 +271,30 @@ enum pawl_err pawl__sql_scan_locks(struct pawl__backend *backend, const char *ow
     return scan_records(backend, PAWL__READ_LOCK_OWNED, values, PAWL__RECORD_LOCK);
 }
 
+/* ---- flows ---- */
+
+enum pawl_err pawl__sql_scan_flows(struct pawl__backend *backend, int64_t limit)
+{
+    const struct pawl__value values[] = { number(base_of(backend)->set->now_ms), number(limit) };
+    return scan_records(backend, PAWL__READ_FLOW_STALE, values, PAWL__RECORD_FLOW);
+}
+
+enum pawl_err pawl__sql_next_flow(struct pawl__backend *backend, int64_t *at_ms)
+{
+    return pawl__sql_number(backend, PAWL__READ_FLOW_STALE_NEXT, at_ms);
+}
+
+enum pawl_err pawl__sql_flow_doubts(struct pawl__backend *backend, int64_t until_ms, int64_t limit,
+                                    pawl__flow_doubt_fn *found, void *ctx)
+{
+    struct pawl__reader reader = open_reader(backend);
+    const struct pawl__value values[] = { number(until_ms), number(limit) };
+    enum pawl_err err = ask(&reader, PAWL__READ_FLOW_DOUBTS, values);
+    if (!err) err = pawl__read_doubts(&reader, 0, found, ctx);
+    reader.reads->end(&reader);
+    return err;
+}
+
 enum pawl_err pawl__sql_match(struct pawl__backend *backend, const struct pawl_filter *filter,
                               int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
                               size_t *count)

@@ -27,6 +27,9 @@ enum pawl_err pawl__sql_boost_read(struct pawl__backend *backend, struct pawl_di
 pawl__forget_keys_fn pawl__sql_forget_keys;
 pawl__unsettled_fn pawl__sql_unsettled;
 pawl__next_unsettled_fn pawl__sql_next_unsettled;
+pawl__scan_flows_fn pawl__sql_scan_flows;
+pawl__flow_doubts_fn pawl__sql_flow_doubts;
+pawl__next_flow_fn pawl__sql_next_flow;
 pawl__census_fn pawl__sql_census;
 pawl__scan_nodes_fn pawl__sql_scan_nodes;
 pawl__scan_locks_fn pawl__sql_scan_locks;

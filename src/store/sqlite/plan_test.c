@@ -144,7 +144,8 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_QUERY_ARCHIVE,  SQL_MATCH_LIVE,   SQL_MATCH_ARCHIVE, SQL_COUNT_LIVE,
     SQL_COUNT_ARCHIVE,
     SQL_CHECK_PLACES, // looks at everything: that is its task
-    SQL_CHECK_ORPHANS,  SQL_CHECK_FACTS,  SQL_CHECK_COUNTS,
+    SQL_CHECK_ORPHANS,  SQL_CHECK_FACTS,  SQL_CHECK_COUNTS,  SQL_CHECK_FLOWS,
+    SQL_FLOW_DOUBTS, // compares a few flows with all of their jobs
 };
 
 /* Every statement of the .sql files is planned here, so a new one is judged or excepted. */
@@ -341,6 +342,9 @@ static void hot_statements_use_the_index_made_for_them(void **state)
           "LIST SUBQUERY 1\nSCAN pawl_set_setting_drop VIRTUAL TABLE INDEX 0:\n" },
         { SQL_UNSETTLED_LIST, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid>?)\n" },
         { SQL_UNSETTLED_NEXT, "SCAN pawl_unsettled\n" },
+        { SQL_FLOW_STALE, "SEARCH f USING INDEX pawl_flow_recount (recount_at_ms<?)\n" },
+        { SQL_FLOW_STALE_NEXT,
+          "SEARCH pawl_flow USING INDEX pawl_flow_recount (recount_at_ms>?)\n" },
     };
     struct kit kit;
     kit_open_memory(&kit);

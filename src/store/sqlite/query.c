@@ -89,11 +89,29 @@ static void meta_has(sqlite3_context *ctx, int count, sqlite3_value **args)
     pawl__arena_release(&scratch);
 }
 
+/* The halves of an id that is stored whole: see pawl_job. */
+static void id_half(sqlite3_context *ctx, int count, sqlite3_value **args)
+{
+    (void)count;
+    struct pawl_job_id id;
+    if (sqlite3_value_bytes(args[0]) != (int)sizeof id) return; // NULL
+    memcpy(&id, sqlite3_value_blob(args[0]), sizeof id);
+    struct pawl__sq_halves halves = pawl__sq_split(id);
+    sqlite3_result_int64(ctx, sqlite3_user_data(ctx) ? halves.tail : halves.head);
+}
+
 int pawl__sq_query_attach(sqlite3 *db)
 {
-    return sqlite3_create_function_v2(db, "pawl_meta_has", 3,
-                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
-                                      meta_has, NULL, NULL, NULL);
+    static char is_tail;
+    const int plain = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    int code =
+        sqlite3_create_function_v2(db, "pawl_meta_has", 3, plain, NULL, meta_has, NULL, NULL, NULL);
+    if (code) return code;
+    code =
+        sqlite3_create_function_v2(db, "pawl_id_head", 1, plain, NULL, id_half, NULL, NULL, NULL);
+    if (code) return code;
+    return sqlite3_create_function_v2(db, "pawl_id_tail", 1, plain, &is_tail, id_half, NULL, NULL,
+                                      NULL);
 }
 
 static const struct pawl__dialect dialect = {

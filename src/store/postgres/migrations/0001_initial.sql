@@ -405,8 +405,10 @@ CREATE TABLE pawl_flow (
     reopened       integer,
     stops          integer,
     nodes          integer NOT NULL, -- how many
-    reason         text
+    reason         text,
+    recount_at_ms  bigint -- while it has not ended: when its counters are compared with its jobs
 );
+CREATE INDEX pawl_flow_recount ON pawl_flow (recount_at_ms, id) WHERE recount_at_ms IS NOT NULL;
 
 -- The members of a group, counted as they end. 0 is the flow itself; -1 counts jobs but callbacks
 -- at any depth.

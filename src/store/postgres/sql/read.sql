@@ -191,3 +191,187 @@ JOIN pawl_flow_edge AS e ON uuid_hash(e.flow) = uuid_hash(m.flow) AND e.child + 
 JOIN pawl_flow_node AS n ON n.flow = e.flow AND n.no = e.parent
 WHERE m.id = :id AND e.on_end < 100
 ORDER BY e.parent
+
+-- Flows whose counters are compared with what they count: all that is kept twice and differs is a
+-- row, for src/store/core/doubts.h. `f` are the flows; nothing is said of nodes about which there
+-- is an unsettled entry.
+
+-- name: flow_stale
+SELECT {{flow.fields of f | meta = NULL::text}}
+FROM pawl_flow AS f
+WHERE f.recount_at_ms <= :now_ms
+ORDER BY f.recount_at_ms, f.id
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: flow_stale_next
+SELECT recount_at_ms
+FROM pawl_flow
+WHERE recount_at_ms IS NOT NULL
+ORDER BY recount_at_ms, id
+LIMIT 1
+
+-- fragment: flow_counts
+    count(*), count(*) FILTER (WHERE n.state = 7), count(*) FILTER (WHERE n.state = 8),
+    count(*) FILTER (WHERE n.state IN (10, 11)), count(*) FILTER (WHERE n.state = 9),
+    count(*) FILTER (WHERE n.state >= 9 AND coalesce(n.traits, 0) & 1 = 0)
+
+-- What an edge must have been judged as, unless it has a condition or is an arm.
+-- fragment: flow_verdict
+CASE WHEN n.state = 8 THEN 2
+    WHEN e.on_end = 1 THEN CASE n.state WHEN 7 THEN 1 ELSE 3 END
+    WHEN e.on_end = 2 AND n.state = 7 THEN 2
+    ELSE 1 END
+
+-- Ways that count as good.
+-- fragment: flow_live
+coalesce(j.good, 0) + CASE n.parent_rule WHEN 3 THEN coalesce(j.broken, 0) ELSE 0 END
+
+-- fragment: flow_doubted
+counted (flow, no, total, completed, skipped, failed, cancelled, grave) AS MATERIALIZED (
+    SELECT n.flow, coalesce(n.scope, 0), {{flow_counts}}
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    GROUP BY n.flow, coalesce(n.scope, 0)
+    UNION ALL
+    SELECT n.flow, -1, {{flow_counts}}
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    WHERE n.kind = 1 AND coalesce(n.traits, 0) & 2 = 0
+    GROUP BY n.flow
+), judged (flow, no, pending, good, dead, broken) AS MATERIALIZED (
+    SELECT e.flow, e.child, count(*) FILTER (WHERE e.verdict IS NULL),
+        count(*) FILTER (WHERE e.verdict = 1), count(*) FILTER (WHERE e.verdict = 2),
+        count(*) FILTER (WHERE e.verdict = 3)
+    FROM f
+    JOIN pawl_flow_edge AS e ON e.flow = f.id
+    WHERE e.on_end < 100
+    GROUP BY e.flow, e.child
+), stands (flow, no, id, state, live, gone, ended, result, held) AS MATERIALIZED (
+    SELECT n.flow, n.no, n.id, n.state, j.id IS NOT NULL AND j.finished_at_ms IS NULL,
+        j.id IS NULL AND o.id IS NULL,
+        coalesce(CASE WHEN j.finished_at_ms IS NOT NULL THEN coalesce(j.paused_from, j.state) END,
+            o.state), coalesce(j.result, o.result),
+        j.id IS NOT NULL AND j.lease_until_ms IS NULL AND coalesce(j.paused_from, j.state) = 3
+    FROM f
+    CROSS JOIN LATERAL (
+        SELECT m.flow, m.no, m.id, m.state
+        FROM pawl_flow_node AS m
+        WHERE m.flow = f.id AND m.kind = 1
+        OFFSET 0
+    ) AS n
+    LEFT JOIN pawl_job AS j ON j.id = n.id
+    LEFT JOIN pawl_archive AS o ON o.id = n.id
+), noted (id) AS MATERIALIZED (
+    SELECT job_id
+    FROM pawl_unsettled
+    WHERE ties & 8 <> 0
+), doubt ({{flow.doubt_fields}}) AS (
+    SELECT g.flow, 1, g.no, 0, coalesce(c.total, 0), coalesce(c.completed, 0),
+        coalesce(c.skipped, 0), coalesce(c.failed, 0), coalesce(c.cancelled, 0),
+        coalesce(c.grave, 0), NULL::text
+    FROM f
+    JOIN pawl_flow_group AS g ON g.flow = f.id
+    LEFT JOIN counted AS c ON c.flow = g.flow AND c.no = g.no
+    WHERE (g.total, g.completed, g.skipped, g.failed, g.cancelled, g.grave)
+        IS DISTINCT FROM (coalesce(c.total, 0), coalesce(c.completed, 0), coalesce(c.skipped, 0),
+            coalesce(c.failed, 0), coalesce(c.cancelled, 0), coalesce(c.grave, 0))
+    UNION ALL
+    SELECT n.flow, 2, n.no, 0, coalesce(j.pending, 0), coalesce(j.good, 0), coalesce(j.dead, 0),
+        coalesce(j.broken, 0), 0, 0, NULL::text
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    LEFT JOIN judged AS j ON j.flow = n.flow AND j.no = n.no
+    WHERE (coalesce(n.pending, 0), coalesce(n.good, 0), coalesce(n.dead, 0), coalesce(n.broken, 0))
+        IS DISTINCT FROM (coalesce(j.pending, 0), coalesce(j.good, 0), coalesce(j.dead, 0),
+            coalesce(j.broken, 0))
+    UNION ALL
+    SELECT flow, 3, no, coalesce(ended, 0), 0, 0, 0, 0, 0, 0, result
+    FROM stands
+    WHERE state >= 7 AND (live OR ended <> state)
+    UNION ALL
+    SELECT n.flow, 3, n.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    JOIN counted AS c ON c.flow = n.flow AND c.no = n.no
+    WHERE n.state >= 7 AND n.given_up IS NULL
+        AND c.total - c.completed - c.skipped - c.failed - c.cancelled <> 0
+    UNION ALL
+    SELECT n.flow, 4, n.no, n.state, 0, 0, 0, 0, 0, 0, coalesce(s.result, n.result)
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    LEFT JOIN stands AS s ON s.flow = n.flow AND s.no = n.no
+    WHERE n.state >= 7 AND EXISTS (SELECT 1 FROM pawl_flow_edge AS e
+        WHERE e.flow = n.flow AND e.parent = n.no AND e.on_end < 100
+            AND (e.verdict IS NULL OR e.cond IS NULL AND e.arm IS NULL AND e.otherwise IS NULL
+                AND e.verdict <> {{flow_verdict}}))
+    UNION ALL
+    SELECT flow, 5, no, ended, 0, 0, 0, 0, 0, 0, result
+    FROM stands
+    WHERE state < 7 AND ended IS NOT NULL AND id NOT IN (SELECT id FROM noted)
+    UNION ALL
+    SELECT flow, 6, no, 9, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM stands
+    WHERE state < 7 AND gone AND id NOT IN (SELECT id FROM noted)
+    UNION ALL
+    SELECT s.flow, 7, s.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM stands AS s
+    WHERE s.state = 4 AND s.held AND s.id NOT IN (SELECT id FROM noted)
+        AND EXISTS (SELECT 1 FROM pawl_flow_edge AS e WHERE e.flow = s.flow AND e.child = s.no)
+    UNION ALL
+    SELECT n.flow, 8, n.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    LEFT JOIN pawl_flow_node AS a ON a.flow = n.flow AND a.no = n.scope
+    LEFT JOIN judged AS j ON j.flow = n.flow AND j.no = n.no
+    WHERE n.state = 3 AND coalesce(a.state, 4) <> 3 AND n.id NOT IN (SELECT id FROM noted)
+        AND (f.state = 4 OR a.state >= 7 OR coalesce(j.pending, 0) = 0
+            OR {{flow_live}} >= CASE n.join_rule WHEN 3 THEN 1 WHEN 4 THEN n.n END)
+    UNION ALL
+    SELECT n.flow, 9, n.no, 7, 0, 0, 0, 0, 0, 0, n.result
+    FROM f
+    JOIN pawl_flow_node AS n ON n.flow = f.id
+    WHERE n.kind IN (3, 4) AND n.state = 4 AND n.id NOT IN (SELECT id FROM noted)
+    UNION ALL
+    SELECT g.flow, CASE g.no WHEN 0 THEN 11 ELSE 10 END, g.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM f
+    JOIN pawl_flow_group AS g ON g.flow = f.id
+    LEFT JOIN counted AS c ON c.flow = g.flow AND c.no = g.no
+    LEFT JOIN pawl_flow_node AS n ON n.flow = g.flow AND n.no = g.no
+    WHERE g.no >= 0 AND g.open_ended IS NULL AND f.finished_at_ms IS NULL
+        AND coalesce(n.state, 4) = 4 AND (n.id IS NULL OR n.id NOT IN (SELECT id FROM noted))
+        AND coalesce(c.total - c.completed - c.skipped - c.failed - c.cancelled, 0) = 0
+    UNION ALL
+    SELECT f.id, 12, 0, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM f
+    JOIN counted AS c ON c.flow = f.id AND c.no = 0
+    WHERE f.finished_at_ms IS NOT NULL
+        AND c.total - c.completed - c.skipped - c.failed - c.cancelled <> 0
+)
+
+-- name: flow_doubts
+WITH f (id, state, finished_at_ms) AS MATERIALIZED (
+    SELECT id, state, finished_at_ms
+    FROM pawl_flow
+    WHERE recount_at_ms <= :until_ms
+), {{flow_doubted}}
+SELECT {{flow.doubt_fields}}
+FROM doubt
+ORDER BY what, flow, no
+LIMIT :limit
+
+-- name: check_flows
+WITH f (id, state, finished_at_ms) AS MATERIALIZED (
+    SELECT id, state, finished_at_ms
+    FROM pawl_flow
+), {{flow_doubted}}
+SELECT {{flow.doubt_fields}}
+FROM doubt
+UNION ALL
+SELECT m.flow, 13, m.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+FROM pawl_flow_member AS m
+LEFT JOIN pawl_flow AS f ON f.id = m.flow
+LEFT JOIN pawl_flow_node AS n ON n.flow = m.flow AND n.no = m.no AND n.id = m.id
+WHERE f.id IS NULL OR n.id IS NULL
+ORDER BY flow, what, no
+LIMIT :limit

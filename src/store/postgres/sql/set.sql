@@ -620,7 +620,7 @@ FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
 -- name: set_flow_put
 UPDATE pawl_flow AS f
 SET finished_at_ms = g.finished_at_ms, state = g.state, reopened = g.reopened, stops = g.stops,
-    nodes = g.nodes, reason = g.reason
+    nodes = g.nodes, reason = g.reason, recount_at_ms = g.recount_at_ms
 FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
 CROSS JOIN LATERAL (
     SELECT ctid AS place

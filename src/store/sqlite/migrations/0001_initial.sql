@@ -383,8 +383,10 @@ CREATE TABLE pawl_flow (
     reopened       INTEGER,
     stops          INTEGER,
     nodes          INTEGER NOT NULL, -- how many
-    reason         TEXT
+    reason         TEXT,
+    recount_at_ms  INTEGER -- while it has not ended: when its counters are compared with its jobs
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_flow_recount ON pawl_flow (recount_at_ms, id) WHERE recount_at_ms IS NOT NULL;
 
 -- The members of a group, counted as they end. 0 is the flow itself; -1 counts jobs but callbacks
 -- at any depth.

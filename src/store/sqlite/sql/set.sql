@@ -504,7 +504,7 @@ FROM pawl_set_flow_new
 -- name: set_flow_put
 UPDATE pawl_flow
 SET finished_at_ms = s.finished_at_ms, state = s.state, reopened = s.reopened, stops = s.stops,
-    nodes = s.nodes, reason = s.reason
+    nodes = s.nodes, reason = s.reason, recount_at_ms = s.recount_at_ms
 FROM pawl_set_flow_put AS s
 WHERE pawl_flow.id = s.id
 
