@@ -85,7 +85,7 @@ static void put_submitted(struct pawl__cli *cli, const struct pawl_flow_spec *sp
 
 int pawl__cli_flow_submit(struct pawl__cli *cli)
 {
-    struct pawl_span text;
+    struct pawl_span text = { 0 };
     struct pawl_flow_spec spec;
     struct pawl_diag diag = { 0 };
     struct pawl_job_id id;

@@ -205,12 +205,11 @@ static enum pawl_err parse_root(struct parser *p, const char *from, const char *
             return PAWL_OK;
         }
     }
-    return pawl__fail(p->diag, PAWL_ERR_ARG,
-                      "not a condition: a path begins with "
 #define X(name, text, ...) "/" text ", "
-                      PAWL__EXPR_ROOTS(X)
+    static const char known[] = PAWL__EXPR_ROOTS(X);
 #undef X
-                          "not with '/%.*s' at byte %zu",
+    return pawl__fail(p->diag, PAWL_ERR_ARG,
+                      "not a condition: a path begins with %snot with '/%.*s' at byte %zu", known,
                       from < to ? found_len(p, from) : 0, from, offset(p, from) - 1);
 }
 
@@ -407,7 +406,7 @@ static enum pawl_err parse_comparison(struct parser *p, struct part *out)
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
         const char *at = p->at;
         if (!take(p, comparisons[i].text)) continue;
-        struct part right;
+        struct part right = { 0 };
         err = parse_operand(p, &right);
         if (err) return err;
         if (!can_compare(&comparisons[i], out->types, right.types)) {
@@ -456,7 +455,7 @@ static enum pawl_err parse_level(struct parser *p, const struct level *level, st
     enum pawl_err err = level->side(p, out);
     for (const char *at = p->at; !err && take(p, level->text); at = p->at) {
         uint32_t jump = p->out->count;
-        struct part right;
+        struct part right = { 0 };
         err = check_boolean(p, out);
         if (!err) err = emit(p, level->code, at, at + strlen(level->text));
         if (!err) err = level->side(p, &right);

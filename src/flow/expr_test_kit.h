@@ -19,13 +19,11 @@ static inline const char *judge(const char *condition, const char *result)
     struct pawl__expr expr;
     struct pawl__expr_verdict verdict = { 0 };
     size_t len = strlen(condition), result_len = strlen(result);
-    char *text = malloc(len + 1), *json = malloc(result_len + 1);
+    char *text = malloc(len ? len : 1), *json = malloc(result_len ? result_len : 1);
     assert_non_null(text);
     assert_non_null(json);
     memcpy(text, condition, len);
     memcpy(json, result, result_len);
-    text = realloc(text, len > 0 ? len : 1);
-    json = realloc(json, result_len > 0 ? result_len : 1);
     struct pawl__expr_env env = { .arena = &arena };
     env.values[PAWL__EXPR_RESULT] = (struct pawl_span){ json, result_len };
     env.values[PAWL__EXPR_STATE] = (struct pawl_span){ "\"completed\"", 11 };

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/diag.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -263,10 +264,11 @@ static bool read_fields(const struct layout *layout, struct pawl__cron *cron,
 static bool parse(const char *text, enum pawl_dialect dialect, struct pawl__cron *cron,
                   struct pawl__cron_fault *fault)
 {
-    struct pawl__cron_text words[FIELDS_MAX];
+    struct pawl__cron_text words[FIELDS_MAX] = { { 0 } };
     struct layout layout;
     if (!check_text(text, fault)) return false;
     size_t count = split(text, words, FIELDS_MAX);
+    assert(count > 0); // that it is not blank was checked
     if (starts_with(words[0], "TZ=") || starts_with(words[0], "CRON_TZ=")) {
         return refuse(fault, PAWL_CRON_REASON_ZONE_INSIDE);
     }

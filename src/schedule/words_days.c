@@ -1,6 +1,7 @@
 /* Days in words: the fields day of month, month and day of week. */
 #include "schedule/inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -145,8 +146,9 @@ static void add_dates(const struct pawl__cron *cron, bool plain, bool weekdays,
                       struct pawl__buf *out)
 {
     if (plain && is_one_date(cron)) {
-        pawl__buf_printf(out, "on %d %s", next_bit(cron->days, 0),
-                         month_names[next_bit(cron->months, 0)]);
+        const int month = next_bit(cron->months, 0);
+        assert(month >= 0);
+        pawl__buf_printf(out, "on %d %s", next_bit(cron->days, 0), month_names[month]);
         return;
     }
     pawl__buf_add_text(out, "on ");

@@ -207,7 +207,7 @@ enum pawl_err pawl__zones_get(struct pawl__zones *zones, const char *name,
         *out = known;
         return PAWL_OK;
     }
-    struct stamp stamp;
+    struct stamp stamp = { 0 };
     const struct pawl__zone *zone;
     enum pawl_err err = load(zones, name, &stamp, &zone, diag);
     if (err) return err;

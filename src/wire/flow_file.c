@@ -360,7 +360,7 @@ enum pawl_err pawl__flow_read(struct pawl_span text, const struct pawl__flow_rul
                               struct pawl_flow_spec *out, struct pawl_diag *diag)
 {
     struct pawl__flow_builder builder = { .rules = rules, .diag = diag };
-    struct pawl__flow_object object;
+    struct pawl__flow_object object = { 0 };
     enum pawl_err err =
         pawl__json_parse(text, PAWL__FLOW_JSON_DEPTH_MAX, rules->arena, &builder.json, diag);
     if (!err) err = pawl__flow_object(&builder, &(struct pawl__flow_path){ 0 }, 0, &object);

@@ -392,7 +392,7 @@ static enum pawl_err add_jobs(struct pawl__flow_builder *b, const struct scope *
 static enum pawl_err add_batch(struct pawl__flow_builder *b, const struct scope *scope,
                                const struct pawl__flow_object *object)
 {
-    uint32_t tokens[CALLBACKS], list;
+    uint32_t tokens[CALLBACKS] = { 0 }, list;
     const char *name;
     struct scope inner;
     enum pawl_err err = choose_list(b, scope, object, "jobs", &list, &name);

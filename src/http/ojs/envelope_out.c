@@ -382,11 +382,11 @@ static void view_always(struct printer *printer)
 
 static void view_failures(struct printer *printer)
 {
+    static const struct pawl_failure none;
     const struct pawl__envelope_more *more = printer->more;
     struct view *view = &printer->view;
     size_t first = first_failure(printer), count = more->failure_count - first;
-    if (count || more->admin)
-        view->errors = count ? more->failures + first : &(struct pawl_failure){ 0 };
+    if (count || more->admin) view->errors = count ? more->failures + first : &none;
     view->error_count = count;
     if (!count) return;
     const struct pawl_failure *last = &more->failures[more->failure_count - 1];

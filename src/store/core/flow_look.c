@@ -95,6 +95,7 @@ static void release_job(struct pawl__set *set, struct pawl__row *row,
 static void open_group(struct pawl__set *set, const struct pawl__flow_books *books)
 {
     const struct pawl__flow_node *node = &books->node->row.flow_node;
+    assert(books->edges); // find_books asks for those of a group
     for (const struct pawl__record *edge = books->edges->first; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
         const struct pawl__record *child = pawl__flow_node_of(set, row->flow, row->child);
