@@ -265,7 +265,8 @@ struct pawl_flow_inputs {
 
 /* Stores the flow and all of its nodes, or nothing. `out` is the flow's id; jobs get ids of their
  * own. ARG names the node and the rule: a cycle, an unknown or a duplicate name, n out of range, an
- * edge between groups. DUPLICATE: a job's key is taken. LIMIT. */
+ * edge between groups. DUPLICATE: a job's key is taken. EXISTS: there is a flow of this id. LIMIT.
+ */
 PAWL_MUST_CHECK enum pawl_err pawl_flow_submit(struct pawl *pawl, const struct pawl_flow_spec *spec,
                                                struct pawl_job_id *out, struct pawl_diag *diag);
 /* NOT_FOUND. Release `out` in any case. */

@@ -55,9 +55,10 @@ static enum pawl_err refuse_unknown(void *ctx, const char *name, const char *mea
     return pawl__fail_field(diag, PAWL_ERR_ARG, name, "\"%.64s\" is not a known member", name);
 }
 
-static enum pawl_err read_job(void *ctx, struct pawl_span text, struct pawl_job_spec *out,
-                              struct pawl_diag *diag)
+static enum pawl_err read_job(void *ctx, const char *path, struct pawl_span text,
+                              struct pawl_job_spec *out, struct pawl_diag *diag)
 {
+    (void)path;
     struct pawl__cli *cli = ctx;
     const struct pawl__cli_line line = { .text = text,
                                          .arena = &cli->arena,

@@ -32,13 +32,18 @@
     X("jobs", "order", "string", "desc or asc")                                                    \
     X("jobs", "limit", "integer", "At most so many")                                               \
     X("jobs", "cursor", "string", "From the page before")                                          \
-    X("jobs", "offset", "integer", "Leave out so many")
+    X("jobs", "offset", "integer", "Leave out so many")                                            \
+    X("workflows", "state", "string", "running, completed, failed or cancelled")                   \
+    X("workflows", "name", "string", "Of this name alone")                                         \
+    X("workflows", "limit", "integer", "At most so many")                                          \
+    X("workflows", "cursor", "string", "From the page before")
 
 /* route's name, what its body is: a name of the schemas below */
 #define PAWL__OPENAPI_BODIES(X)                                                                    \
     X("submit", "JobRequest")                                                                      \
     X("submit_batch", "JobRequests")                                                               \
     X("bulk_submit", "JobRequests")                                                                \
+    X("workflow_submit", "WorkflowRequest")                                                        \
     X("fetch", "Fetch")                                                                            \
     X("route", "Route")                                                                            \
     X("assign", "Routed")                                                                          \
@@ -53,6 +58,9 @@
     X("job_get", "JobReply")                                                                       \
     X("job_cancel", "JobReply")                                                                    \
     X("job_activate", "JobReply")                                                                  \
+    X("workflow_submit", "WorkflowReply")                                                          \
+    X("workflow_get", "WorkflowReply")                                                             \
+    X("workflows", "WorkflowsReply")                                                               \
     X("fetch", "JobsReply")                                                                        \
     X("route", "RoutesReply")                                                                      \
     X("assign", "JobReply")                                                                        \
@@ -104,6 +112,33 @@
                   "{\"$ref\":\"#/components/schemas/Job\"}}}")                                     \
     X("JobsReply", "{\"type\":\"object\",\"required\":[\"jobs\"],\"properties\":{\"jobs\":"        \
                    "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Job\"}}}}")     \
+    X("WorkflowRequest",                                                                           \
+      "{\"type\":\"object\",\"properties\":{\"type\":{\"enum\":[\"chain\",\"group\",\"batch\","    \
+      "\"dag\"]},\"id\":{\"type\":\"string\",\"format\":\"uuid\"},\"name\":{\"type\":\"string\","  \
+      "\"maxLength\":128},\"meta\":{\"type\":\"object\"},\"options\":{\"type\":\"object\"},"       \
+      "\"steps\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"object\"}},\"jobs\":"    \
+      "{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"object\"}},\"callbacks\":"         \
+      "{\"type\":\"object\",\"properties\":{\"on_complete\":{\"type\":\"object\"},\"on_success\":" \
+      "{\"type\":\"object\"},\"on_failure\":{\"type\":\"object\"}}},\"nodes\":{\"type\":"          \
+      "\"array\","                                                                                 \
+      "\"minItems\":1,\"items\":{\"type\":\"object\"}}},\"additionalProperties\":true}")           \
+    X("Workflow",                                                                                  \
+      "{\"type\":\"object\",\"required\":[\"id\",\"type\",\"name\",\"state\",\"created_at\","      \
+      "\"progress\",\"metadata\"],\"properties\":{\"id\":{\"type\":\"string\",\"format\":"         \
+      "\"uuid\"},"                                                                                 \
+      "\"type\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},\"state\":{\"enum\":"         \
+      "[\"running\",\"completed\",\"failed\",\"cancelled\"]},\"created_at\":{\"type\":\"string\"," \
+      "\"format\":\"date-time\"},\"progress\":{\"type\":\"integer\"},\"steps_total\":"             \
+      "{\"type\":\"integer\"},\"steps_completed\":{\"type\":\"integer\"},\"jobs_total\":"          \
+      "{\"type\":\"integer\"},\"jobs_completed\":{\"type\":\"integer\"},\"steps\":"                \
+      "{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"metadata\":{\"type\":\"object\"}},"  \
+      "\"additionalProperties\":true}")                                                            \
+    X("WorkflowReply", "{\"type\":\"object\",\"required\":[\"workflow\"],\"properties\":"          \
+                       "{\"workflow\":{\"$ref\":\"#/components/schemas/Workflow\"}}}")             \
+    X("WorkflowsReply", "{\"type\":\"object\",\"required\":[\"workflows\",\"pagination\"],"        \
+                        "\"properties\":{\"workflows\":{\"type\":\"array\",\"items\":"             \
+                        "{\"$ref\":\"#/components/schemas/Workflow\"}},\"pagination\":"            \
+                        "{\"type\":\"object\"}}}")                                                 \
     X("Fetch", "{\"type\":\"object\",\"required\":[\"queues\"],\"properties\":{\"queues\":"        \
                "{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":\"string\"}},\"count\":"    \
                "{\"type\":\"integer\",\"minimum\":1,\"default\":1},\"worker_id\":"                 \

@@ -35,6 +35,7 @@
     PAWL__ROUTES_MARIE(X)                                                                          \
     PAWL__ROUTES_REMOTE(X)                                                                         \
     PAWL__ROUTES_SCHEMAS(X)                                                                        \
+    PAWL__ROUTES_WORKFLOWS(X)                                                                      \
     PAWL__ROUTES_SYSTEM(X)
 
 PAWL__ROUTES_SYSTEM(PAWL__DECLARE_HANDLER)

@@ -33,9 +33,10 @@ extern const struct pawl__words pawl__flow_kind_words, pawl__flow_on_words, pawl
     pawl__flow_signal_words, pawl__flow_unsignalled_words;
 
 /* Reads the job of a node from `text`, an object with those members that are not the node's, into
- * `out`, which is zero. `text` lives as long as the arena. */
-typedef enum pawl_err pawl__flow_job_fn(void *ctx, struct pawl_span text, struct pawl_job_spec *out,
-                                        struct pawl_diag *diag);
+ * `out`, which is zero. `text` lives as long as the arena. `path` is where it stands: "steps[1]".
+ * Called in the order of the nodes. */
+typedef enum pawl_err pawl__flow_job_fn(void *ctx, const char *path, struct pawl_span text,
+                                        struct pawl_job_spec *out, struct pawl_diag *diag);
 
 struct pawl__flow_rules {
     pawl__flow_job_fn *job;
@@ -50,5 +51,10 @@ struct pawl__flow_rules {
 PAWL_MUST_CHECK enum pawl_err pawl__flow_read(struct pawl_span text,
                                               const struct pawl__flow_rules *rules,
                                               struct pawl_flow_spec *out, struct pawl_diag *diag);
+/* The same of a text that has been parsed. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_read_json(const struct pawl__json *json,
+                                                   const struct pawl__flow_rules *rules,
+                                                   struct pawl_flow_spec *out,
+                                                   struct pawl_diag *diag);
 
 #endif

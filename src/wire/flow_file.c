@@ -107,7 +107,7 @@ enum pawl_err pawl__flow_job(const struct pawl__flow_builder *builder,
 {
     struct pawl_diag why = { 0 };
     if (!text.len) text = (struct pawl_span){ "{}", 2 };
-    enum pawl_err err = builder->rules->job(builder->rules->ctx, text, out, &why);
+    enum pawl_err err = builder->rules->job(builder->rules->ctx, path->text, text, out, &why);
     if (!err || err == PAWL_ERR_NOMEM) return err ? pawl__fail_nomem(builder->diag) : PAWL_OK;
     struct pawl__flow_path field = *path;
     if (why.field[0]) field = pawl__flow_member(path->text, why.field);
@@ -356,14 +356,13 @@ static enum pawl_err check_form(const struct pawl__flow_builder *builder,
     return PAWL_OK;
 }
 
-enum pawl_err pawl__flow_read(struct pawl_span text, const struct pawl__flow_rules *rules,
-                              struct pawl_flow_spec *out, struct pawl_diag *diag)
+enum pawl_err pawl__flow_read_json(const struct pawl__json *json,
+                                   const struct pawl__flow_rules *rules, struct pawl_flow_spec *out,
+                                   struct pawl_diag *diag)
 {
-    struct pawl__flow_builder builder = { .rules = rules, .diag = diag };
+    struct pawl__flow_builder builder = { .rules = rules, .diag = diag, .json = *json };
     struct pawl__flow_object object = { 0 };
-    enum pawl_err err =
-        pawl__json_parse(text, PAWL__FLOW_JSON_DEPTH_MAX, rules->arena, &builder.json, diag);
-    if (!err) err = pawl__flow_object(&builder, &(struct pawl__flow_path){ 0 }, 0, &object);
+    enum pawl_err err = pawl__flow_object(&builder, &(struct pawl__flow_path){ 0 }, 0, &object);
     if (!err) err = check_form(&builder, &object);
     if (!err && object.nodes) {
         err = read_nodes(&builder, object.nodes);
@@ -375,4 +374,13 @@ enum pawl_err pawl__flow_read(struct pawl_span text, const struct pawl__flow_rul
     out->nodes = builder.nodes;
     out->node_count = builder.count;
     return PAWL_OK;
+}
+
+enum pawl_err pawl__flow_read(struct pawl_span text, const struct pawl__flow_rules *rules,
+                              struct pawl_flow_spec *out, struct pawl_diag *diag)
+{
+    struct pawl__json json;
+    enum pawl_err err =
+        pawl__json_parse(text, PAWL__FLOW_JSON_DEPTH_MAX, rules->arena, &json, diag);
+    return err ? err : pawl__flow_read_json(&json, rules, out, diag);
 }

@@ -30,8 +30,8 @@ static const struct pawl__member job_members[] = {
 static const struct pawl__shape job_shape = PAWL__SHAPE(S, job_members);
 #undef S
 
-static enum pawl_err read_job(void *ctx, struct pawl_span text, struct pawl_job_spec *out,
-                              struct pawl_diag *diag)
+static enum pawl_err read_job(void *ctx, const char *path, struct pawl_span text,
+                              struct pawl_job_spec *out, struct pawl_diag *diag)
 {
     struct pawl__shape_reader reader = { .arena = ctx,
                                          .diag = diag,

@@ -533,6 +533,24 @@ static void flow_is_stored_whole_or_not_at_all(struct rig *rig)
     graph_close(&graph);
 }
 
+static void id_of_a_flow_is_chosen_once(struct rig *rig)
+{
+    struct graph graph;
+    graph_open(&graph, rig);
+    node_after(&graph, "A", "");
+    const struct pawl_job_id mine = { { 1, 2, 3, 4, 5, 6, 0x70, 8, 0x80, 10, 11, 12, 13, 14, 15,
+                                        16 } };
+    const struct pawl_flow_spec spec = { .id = &mine, .nodes = graph.nodes, .node_count = 1 };
+    assert_ok(rig, pawl_flow_submit(graph.pawl, &spec, &graph.id, &rig->diag));
+    assert_memory_equal(&mine, &graph.id, sizeof mine);
+    assert_err(rig, PAWL_ERR_EXISTS, pawl_flow_submit(graph.pawl, &spec, &graph.id, &rig->diag));
+    assert_text("id", rig->diag.field);
+    assert_int_equal(1, graph_flow(&graph).jobs.total);
+    node_completes(&graph, "A");
+    assert_int_equal(PAWL_FLOW_COMPLETED, graph_flow(&graph).state);
+    graph_close(&graph);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -557,6 +575,7 @@ int main(void)
         CONTRACT(long_chain_is_skipped_at_once),
         CONTRACT(flows_are_listed_newest_first),
         CONTRACT(flow_is_stored_whole_or_not_at_all),
+        CONTRACT(id_of_a_flow_is_chosen_once),
     };
     return contract_run("flow", tests, COUNT(tests));
 }

@@ -11,9 +11,11 @@ static enum pawl_err forget_jobs(struct pawl__request *request, struct pawl_diag
     struct pawl_filter all = { .archived = true };
     struct pawl_filter live = { 0 };
     int64_t moved;
-    enum pawl_err err =
-        pawl__bulk_move(request, &live, PAWL_CONTROL_CANCEL, INT64_MAX, &moved, diag);
-    if (err) return err;
+    do { // a workflow's callbacks are available once its other jobs are cancelled
+        enum pawl_err err =
+            pawl__bulk_move(request, &live, PAWL_CONTROL_CANCEL, INT64_MAX, &moved, diag);
+        if (err) return err;
+    } while (moved);
     return pawl__bulk_move(request, &all, PAWL_CONTROL_NONE, INT64_MAX, &moved, diag);
 }
 

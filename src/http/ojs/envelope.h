@@ -31,6 +31,7 @@ struct pawl__envelope_rules {
      * a batch, for its path; negative: there is no batch. */
     struct pawl__warnings *warnings;
     int64_t index;
+    const char *place; /* of a job that is part of something else: "steps[1]"; NULL: by index */
 };
 
 /* What a client asked for. Points into the arena and the JSON's text; not to be copied, since

@@ -289,8 +289,10 @@ enum { NAME_SHOWN_MAX = 64 };
 /* A warning has its job's place in the batch; a refusal gets it where the batch is refused. */
 static const char *path_of(struct pawl__reader *reader, const char *parent, struct pawl_span name)
 {
-    char batch[32] = "", path[160];
-    if (!reader->rules->strict && reader->rules->index >= 0)
+    char batch[64] = "", path[192];
+    if (!reader->rules->strict && reader->rules->place)
+        snprintf(batch, sizeof batch, "%.62s.", reader->rules->place);
+    else if (!reader->rules->strict && reader->rules->index >= 0)
         snprintf(batch, sizeof batch, "jobs[%lld].", (long long)reader->rules->index);
     int shown = name.len < NAME_SHOWN_MAX ? (int)name.len : NAME_SHOWN_MAX;
     int len = snprintf(path, sizeof path, "%s%s%.*s", batch, parent, shown, name.at);

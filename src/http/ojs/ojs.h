@@ -103,10 +103,17 @@
     X("DELETE", "/ojs/v1/admin/schemas/{type}/{version}", type_schema_delete, ADMIN, WORK,         \
       "Forget a schema of a type")
 
+/* Workflows: flows in the words of OJS. */
+#define PAWL__ROUTES_WORKFLOWS(X)                                                                  \
+    X("POST", "/ojs/v1/workflows", workflow_submit, SUBMIT, WORK, "Submit a workflow")             \
+    X("GET", "/ojs/v1/workflows", workflows, READ, WORK, "List the workflows")                     \
+    X("GET", "/ojs/v1/workflows/{id}", workflow_get, READ, WORK, "Look at a workflow")
+
 PAWL__ROUTES_WORKERS(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_JOBS(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_QUEUES(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_SCHEMAS(PAWL__DECLARE_HANDLER)
+PAWL__ROUTES_WORKFLOWS(PAWL__DECLARE_HANDLER)
 
 /* Handlers of administration that share what is behind the routes above. */
 pawl__handler_fn pawl__on_admin_jobs, pawl__on_admin_job_retry, pawl__on_admin_job_pause,

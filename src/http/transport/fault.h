@@ -11,6 +11,7 @@
     X(INVALID_PAYLOAD, 400, "invalid_payload", false, "send one JSON object, in UTF-8")            \
     X(INVALID_REQUEST, 400, "invalid_request", false, "correct the field the message names")       \
     X(INVALID_POLICY, 422, "invalid_request", false, "correct the policy the message names")       \
+    X(WORKFLOW, 400, "invalid_workflow", false, "correct the graph as the message says")           \
     X(SCHEMA, 422, "schema_validation", false, "correct the arguments the message names")          \
     X(UNAUTHENTICATED, 401, "unauthenticated", false,                                              \
       "send Authorization: Bearer TOKEN; `pawl token add` makes one")                              \

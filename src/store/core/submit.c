@@ -9,6 +9,12 @@
 #include <assert.h>
 #include <string.h>
 
+/* Was the flow's id chosen, so that there may be one of that id? */
+static bool may_exist(const struct pawl__new_flow *flow)
+{
+    return flow && flow->spec && flow->spec->id;
+}
+
 void pawl__want_submit(struct pawl__set *set, const struct pawl__op *op)
 {
     assert(op->submit.count <= PAWL_BATCH_MAX && (op->submit.count || op->submit.flow));
@@ -20,6 +26,8 @@ void pawl__want_submit(struct pawl__set *set, const struct pawl__op *op)
         set->open_ended |= job->key_count > 0;
         if (!job->fresh_id || set->careful) pawl__set_want(set, job->id, PAWL__NEED_NONE);
     }
+    const struct pawl__new_flow *flow = op->submit.flow;
+    if (may_exist(flow)) (void)pawl__set_want_record(set, PAWL__RECORD_FLOW, &flow->row);
 }
 
 void pawl__names_submit(const struct pawl__op *op, struct pawl__names *out)
@@ -44,6 +52,21 @@ static enum pawl_err refuse_id(struct pawl__op *op, struct pawl_job_id id)
     char text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(id, text);
     return pawl__fail_field(op->diag, PAWL_ERR_EXISTS, "id", "there is a job \"%s\" already", text);
+}
+
+/* EXISTS. */
+static enum pawl_err check_flow(struct pawl__set *set, struct pawl__op *op)
+{
+    const struct pawl__new_flow *flow = op->submit.flow;
+    char text[PAWL_JOB_ID_TEXT_BYTES];
+    if (!may_exist(flow)) return PAWL_OK;
+    const struct pawl__record *record = pawl__set_want_record(set, PAWL__RECORD_FLOW, &flow->row);
+    assert(record && record->of->read); // or the load had failed
+    if (!record->there) return PAWL_OK;
+    op->submit.failed_index = op->submit.count; // no job is to blame
+    pawl_job_id_text(flow->row.id, text);
+    return pawl__fail_field(op->diag, PAWL_ERR_EXISTS, "id", "there is a flow \"%s\" already",
+                            text);
 }
 
 /* The row as it would be read after the store. */
@@ -133,7 +156,8 @@ enum pawl_err pawl__rule_submit(struct pawl__set *set, struct pawl__op *op)
     struct pawl_submitted one, *out = &one;
     if (count > 1) out = pawl__arena_alloc(&op->arena, count * sizeof *out);
     if (!out) return pawl__fail_nomem(set->diag);
-    enum pawl_err err = PAWL_OK;
+    enum pawl_err err = check_flow(set, op);
+    if (err) return err;
     pawl__set_mark(set);
     for (size_t i = 0; !err && i < count; i++) {
         op->submit.failed_index = i;
