@@ -39,8 +39,8 @@ static const struct {
       "{\"op\":\"submit\",\"jobs\":[{\"id\":\"" ID "\",\"type\":\"t\",\"args\":[1],"
       "\"business_key\":\"k\"}]}" },
     { { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1, .flow = &flow } },
-      "{\"op\":\"flow_submit\",\"flow\":{\"id\":\"" ID "\",\"name\":\"f\",\"nodes\":["
-      "{\"name\":\"g\",\"kind\":\"group\"},"
+      "{\"op\":\"flow_submit\",\"flow\":{\"id\":\"" ID "\",\"name\":\"f\","
+      "\"nodes\":[{\"name\":\"g\",\"kind\":\"group\"},"
       "{\"name\":\"a\",\"job\":{\"id\":\"" ID "\",\"type\":\"t\",\"args\":[1],"
       "\"business_key\":\"k\"},\"group\":\"g\"}]}}" },
     { { .kind = PAWL__OP_CLAIM,
