@@ -27,6 +27,7 @@ enum {
     PAWL_FLOW_EDGES_MAX = 400000,
     PAWL_FLOW_NAME_BYTES_MAX = 128, /* of a flow, a node */
     PAWL_FLOW_WHEN_BYTES_MAX = 1024,
+    PAWL_FLOW_KEY_BYTES_MAX = 255, /* of a signal */
     PAWL_FLOW_DEPTH_MAX = 3,
     PAWL_FLOW_RESULTS_BYTES_MAX = 1024 * 1024,   /* of all parents, see pawl_flow_inputs_get */
     PAWL_FLOW_NODES_BYTES_MAX = 16 * 1024 * 1024 /* of all results, see pawl_flow_nodes_get */
@@ -294,6 +295,26 @@ void pawl_flow_inputs_release(struct pawl_flow_inputs *inputs);
 /* By the node's name; NULL: it is no parent. */
 const struct pawl_flow_input *pawl_flow_input_find(const struct pawl_flow_inputs *inputs,
                                                    const char *name);
+
+/* A signal to nodes that wait for one, and the payload, JSON, that becomes their result. */
+struct pawl_flow_signal {
+    enum pawl_flow_signal_kind kind;
+    struct pawl_span payload; /* [none] */
+};
+
+/* To the SIGNAL node `node`, whose id pawl_flow_nodes_get tells. One that does not wait yet keeps
+ * it until it does. APPROVE completes the node, with the payload; REJECT does what its `on_reject`
+ * says. Each node takes one signal: STATE if it has one, if it has ended, or its timeout is over,
+ * or if it is of another kind. NOT_FOUND. ARG: the payload. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_signal(struct pawl *pawl, struct pawl_job_id node,
+                                               const struct pawl_flow_signal *signal,
+                                               struct pawl_diag *diag);
+/* To all nodes with this `signal_key` that wait at the moment: how many, which may be none. If many
+ * wait it takes several transactions, and is not undone if a later one fails; `delivered` counts
+ * those that happened, and may be NULL. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_signal_key(struct pawl *pawl, const char *key,
+                                                   const struct pawl_flow_signal *signal,
+                                                   int64_t *delivered, struct pawl_diag *diag);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

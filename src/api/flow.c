@@ -29,7 +29,6 @@ static enum pawl_err refuse_borrowed(const struct pawl_flow_node *node, const ch
 
 static enum pawl_err check_built(const struct pawl_flow_node *node, struct pawl_diag *diag)
 {
-    if (node->kind == PAWL_FLOW_KIND_SIGNAL) return refuse(node, "kind", "signals are", diag);
     if (node->job.idempotency_key) {
         return refuse_borrowed(node, "idempotency_key", diag);
     }
@@ -41,6 +40,27 @@ static enum pawl_err check_built(const struct pawl_flow_node *node, struct pawl_
         return refuse(node, "abort_failures", "limits of failures are", diag);
     }
     return PAWL_OK;
+}
+
+/* A member of a node that the text names. */
+static enum pawl_err blame(const struct pawl_flow_node *node, enum pawl_err err,
+                           const struct pawl_diag *why, struct pawl_diag *diag)
+{
+    return pawl__fail_field(diag, err, why->field, "node \"%s\": %s", node->name, why->text);
+}
+
+static enum pawl_err check_signal(const struct pawl_flow_node *node, struct pawl_diag *diag)
+{
+    static const struct pawl__text_rule rule_key = { "signal_key", PAWL_FLOW_KEY_BYTES_MAX };
+    struct pawl_diag why = { 0 };
+    enum pawl_err err = pawl__check_optional(&rule_key, node->signal_key, &why);
+    if (!err && node->timeout_ms) {
+        err = pawl__check_time("timeout_ms", PAWL__TIME_DURATION, node->timeout_ms, &why);
+    }
+    if (!err && node->payload.len) {
+        err = pawl__check_json("payload", node->payload, PAWL__RESULT_BYTES_MAX, &why);
+    }
+    return err ? blame(node, err, &why, diag) : PAWL_OK;
 }
 
 static enum pawl_err check(const struct pawl_flow_spec *spec, struct pawl_diag *diag)
@@ -66,6 +86,7 @@ static enum pawl_err check(const struct pawl_flow_spec *spec, struct pawl_diag *
     }
     for (size_t i = 0; !err && i < spec->node_count; i++) {
         err = check_built(&spec->nodes[i], diag);
+        if (!err) err = check_signal(&spec->nodes[i], diag);
     }
     return err;
 }
@@ -79,6 +100,7 @@ struct draft {
     struct pawl__new_flow flow;
     struct pawl__flow_node *nodes;
     struct pawl__flow_group *groups;
+    struct pawl__flow_signal *signals;
     struct pawl_job_spec *jobs;
     size_t job_count;
     size_t *job_nodes; /* which node each job is */
@@ -100,9 +122,10 @@ static bool make_room(struct draft *draft)
     size_t count = draft->spec->node_count;
     draft->nodes = pawl__arena_calloc(draft->arena, count, sizeof *draft->nodes);
     draft->groups = pawl__arena_calloc(draft->arena, count + 2, sizeof *draft->groups);
+    draft->signals = pawl__arena_calloc(draft->arena, count, sizeof *draft->signals);
     draft->jobs = pawl__arena_calloc(draft->arena, count, sizeof *draft->jobs);
     draft->job_nodes = pawl__arena_calloc(draft->arena, count, sizeof *draft->job_nodes);
-    return draft->nodes && draft->groups && draft->jobs && draft->job_nodes;
+    return draft->nodes && draft->groups && draft->signals && draft->jobs && draft->job_nodes;
 }
 
 /* What a job that waits for others is told relative to its submission counts from its release. */
@@ -119,6 +142,20 @@ static void list_job(struct draft *draft, size_t at, struct pawl__flow_node *nod
 }
 
 #define OR(value, otherwise) ((int32_t)((value) ? (value) : (otherwise)))
+
+static void fill_signal(struct draft *draft, size_t at)
+{
+    const struct pawl_flow_node *from = &draft->spec->nodes[at];
+    draft->signals[draft->flow.signal_count++] = (struct pawl__flow_signal){
+        .flow = draft->flow.row.id,
+        .no = (int32_t)at + 1,
+        .key = from->signal_key,
+        .timeout_ms = from->timeout_ms,
+        .on_timeout = OR(from->on_timeout, PAWL_FLOW_UNSIGNALLED_FAIL),
+        .on_reject = OR(from->on_reject, PAWL_FLOW_UNSIGNALLED_FAIL),
+        .payload = from->payload,
+    };
+}
 
 /* A group that waits for nobody is open at once, and its members with it. */
 static void fill_node(struct draft *draft, size_t at)
@@ -144,6 +181,7 @@ static void fill_node(struct draft *draft, size_t at)
         .pending = place->parents,
     };
     if (is_job(from)) list_job(draft, at, node);
+    if (from->kind == PAWL_FLOW_KIND_SIGNAL) fill_signal(draft, at);
 }
 
 static struct pawl__flow_group *add_group(struct draft *draft, int32_t no, int64_t total)
@@ -226,6 +264,7 @@ static enum pawl_err make(struct pawl *pawl, struct draft *draft, struct pawl_di
                  .state = PAWL_FLOW_RUNNING,
                  .nodes = (int32_t)spec->node_count },
         .groups = draft->groups,
+        .signals = draft->signals,
         .nodes = draft->nodes,
         .node_count = spec->node_count,
     };

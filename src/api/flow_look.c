@@ -195,6 +195,7 @@ static struct pawl_flow_view view_node(const struct pawl__flow_rows *rows,
                                    .finished_at_ms = row->finished_at_ms,
                                    .type = "",
                                    .queue = "",
+                                   .signal_key = "",
                                    .reason = row->reason,
                                    .result = row->result };
     if (group) view.members = counts_of(&group->tally);
@@ -305,6 +306,18 @@ static enum pawl_err add_jobs(struct pawl *pawl, struct pawl_flow_view *views, s
     return err;
 }
 
+/* Nodes are numbered from 1 on, without gaps. */
+static void add_signals(struct pawl_flow_view *views, size_t count,
+                        const struct pawl__flow_rows *rows)
+{
+    for (size_t i = 0; i < rows->signals_count; i++) {
+        const struct pawl__flow_signal *signal = &rows->signals[i];
+        if (signal->no < 1 || (size_t)signal->no > count) continue;
+        views[signal->no - 1].signal_key = signal->key;
+        views[signal->no - 1].until_ms = signal->until_ms;
+    }
+}
+
 static struct pawl_flow_arc view_edge(const struct pawl__flow_edge *row)
 {
     return (struct pawl_flow_arc){ .parent = row->parent,
@@ -337,6 +350,7 @@ static enum pawl_err read_nodes(struct pawl *pawl, struct pawl_job_id flow,
     for (; out->count < rows.nodes_count; out->count++) {
         out->at[out->count] = view_node(&rows, &rows.nodes[out->count]);
     }
+    add_signals(out->at, out->count, &rows);
     for (size_t i = 0; i < rows.edges_count; i++) {
         if (rows.edges[i].on == PAWL__FLOW_ON_MEMBER) continue;
         out->edges[out->edge_count++] = view_edge(&rows.edges[i]);

@@ -256,6 +256,19 @@ static const struct prose prose[] = {
       "browsers show, on light and dark backgrounds. ID may be the beginning of an id.",
       "pawl flow show 019a3b5c\n"
       "pawl flow show 019a3b5c --svg nightly.svg\n" },
+    { pawl__cli_flow_approve,
+      "Completes the node, with the payload as its result, so that what comes after it runs. If it "
+      "does not wait yet, it keeps the signal until it does. A node takes one signal: a second one "
+      "is refused, and so is one after the node's timeout. \"pawl flow show\" lists what waits.",
+      "pawl flow approve 019a3b5c release --payload '{\"by\": \"ann\"}'\n" },
+    { pawl__cli_flow_reject,
+      "The node does what its \"on_reject\" says: it fails (the default), is skipped, or "
+      "completes.",
+      "pawl flow reject 019a3b5c release\n" },
+    { pawl__cli_flow_signal,
+      "Reaches the nodes of all flows that wait for this \"signal_key\" at the moment, and exits "
+      "with 1 if there are none: unlike \"pawl flow approve\", nothing is kept for later.",
+      "pawl flow signal freeze-is-over\n" },
     { pawl__cli_flow_wait,
       "Prints each flow when it has ended, and exits with 1 if one of them failed or was "
       "cancelled.",

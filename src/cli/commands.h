@@ -65,6 +65,12 @@ enum pawl__cli_store {
       "add the jobs of a flow, described by a file")                                               \
     X(flow_show, "flow", "show", "ID...", 1, MANY, READ, PAWL__CLI_FLOW_SHOW, false,               \
       "draw a flow with the states of its jobs")                                                   \
+    X(flow_approve, "flow", "approve", "ID NODE", 2, 2, OPEN, PAWL__CLI_FLOW_SIGNAL, false,        \
+      "approve a node that waits for a signal")                                                    \
+    X(flow_reject, "flow", "reject", "ID NODE", 2, 2, OPEN, PAWL__CLI_FLOW_SIGNAL, false,          \
+      "reject a node that waits for a signal")                                                     \
+    X(flow_signal, "flow", "signal", "KEY", 1, 1, OPEN,                                            \
+      PAWL__CLI_FLOW_SIGNAL | PAWL__CLI_FLOW_KEY, false, "approve all nodes that wait for a key")  \
     X(flow_wait, "flow", "wait", "ID...", 1, MANY, READ, PAWL__CLI_WAIT, false,                    \
       "wait until flows have ended")                                                               \
     X(node_list, "node", "list", "", 0, 0, READ, 0, false, "list the nodes of the store")          \

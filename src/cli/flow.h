@@ -12,6 +12,10 @@ int pawl__cli_flow_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id *
 /* Calls `one` for each operand; as pawl__cli_each_id. */
 int pawl__cli_each_flow(struct pawl__cli *cli, pawl__cli_id_fn *one, void *ctx);
 
+/* The id of the node of a flow that has this name. Exit code. */
+int pawl__cli_flow_node(struct pawl__cli *cli, struct pawl_job_id flow, const char *name,
+                        struct pawl_job_id *out);
+
 extern const struct pawl__shape pawl__cli_flow_shape; /* struct pawl_flow */
 
 bool pawl__cli_flow_ended(const struct pawl_flow *flow);

@@ -148,6 +148,19 @@ static void put_condition(struct pawl__buf *out, const struct line *line)
     }
 }
 
+/* What a node waits for, and how long. */
+static void put_signal(struct pawl__cli *cli, struct pawl__buf *out,
+                       const struct pawl_flow_view *view)
+{
+    if (view->kind != PAWL_FLOW_KIND_SIGNAL || pawl_state_is_terminal(view->state)) return;
+    bool waits = view->state == PAWL_STATE_ACTIVE;
+    if (waits) pawl__buf_add_text(out, out->len ? "; waits for a signal" : "waits for a signal");
+    pawl__cli_put_text(out, out->len ? ", key " : "key ", view->signal_key);
+    if (!view->until_ms) return;
+    pawl__buf_add_text(out, ", timeout ");
+    pawl__cli_put_when(out, view->until_ms, cli->now_ms);
+}
+
 static void note_cell(struct pawl__cli_table *table, const void *row)
 {
     const struct line *line = row;
@@ -164,9 +177,7 @@ static void note_cell(struct pawl__cli_table *table, const void *row)
             pawl__buf_printf(&text, "%swaits for %" PRId32 " more", text.len ? "; " : "",
                              view->pending);
         }
-        if (!pawl_state_is_terminal(view->state)) {
-            pawl__cli_put_text(&text, text.len ? "; signal " : "signal ", view->signal_key);
-        }
+        put_signal(table->cli, &text, view);
     }
     pawl__cli_table_buf(table, &text);
 }

@@ -80,6 +80,8 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(QUEUE, "The queue")                                                                          \
     X(FLOW_LIST, "The listing")                                                                    \
     X(FLOW_SHOW, "The picture")                                                                    \
+    X(FLOW_SIGNAL, "The signal")                                                                   \
+    X(FLOW_KEY, "Its kind")                                                                        \
     X(WHEN, "The recurrence")                                                                      \
     X(COMING, "The fires")
 
@@ -251,6 +253,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(FLOW_LIMIT, FLOW_LIST, "limit", 'n', COUNT, "N", "50", false, "show at most this many")      \
     X(SVG, FLOW_SHOW, "svg", 0, FILE, "FILE", NULL, false,                                         \
       "write a picture to this file instead; - is standard output")                                \
+    X(PAYLOAD, FLOW_SIGNAL, "payload", 0, TEXT, "JSON", NULL, false, "the node's result")          \
+    X(REJECT, FLOW_KEY, "reject", 0, FLAG, NULL, NULL, false, "reject them instead")               \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \
       "time between updates; at least 100ms")                                                      \
     X(TOP_QUEUE, TOP, "queue", 0, QUEUE, "QUEUE", NULL, true, "only this queue and its jobs")      \

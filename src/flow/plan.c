@@ -84,6 +84,28 @@ static bool is_job(const struct pawl_flow_node *node)
     return node->kind == PAWL_FLOW_KIND_JOB || node->kind == PAWL_FLOW_KIND_DEFAULT;
 }
 
+/* Members that other kinds of nodes do not have. */
+static enum pawl_err check_own(const struct draft *draft, const struct pawl_flow_node *node)
+{
+    bool signal = node->signal_key || node->timeout_ms || node->on_timeout || node->on_reject ||
+                  node->payload.len;
+    bool group = node->unsealed || node->abort_failures || node->abort_share != 0;
+    if (signal && node->kind != PAWL_FLOW_KIND_SIGNAL) {
+        return REFUSE(draft, node, "kind", "only signals have a key, a timeout and a payload");
+    }
+    if (group && node->kind != PAWL_FLOW_KIND_GROUP) {
+        return REFUSE(draft, node, "kind", "only groups grow, or are aborted");
+    }
+    if (node->on_timeout >= PAWL_FLOW_UNSIGNALLED_END ||
+        node->on_reject >= PAWL_FLOW_UNSIGNALLED_END) {
+        return REFUSE(draft, node, "on_timeout", "has no such end");
+    }
+    if (node->on_timeout && !node->timeout_ms) {
+        return REFUSE(draft, node, "on_timeout", "has no timeout");
+    }
+    return PAWL_OK;
+}
+
 static enum pawl_err check_node(const struct draft *draft, const struct pawl_flow_node *node)
 {
     int32_t in = (int32_t)node->after_count;
@@ -103,7 +125,7 @@ static enum pawl_err check_node(const struct draft *draft, const struct pawl_flo
         node->select >= PAWL_FLOW_SELECT_END) {
         return REFUSE(draft, node, "join", "has no such rule");
     }
-    return PAWL_OK;
+    return check_own(draft, node);
 }
 
 /* Groups around a node; PAWL_FLOW_DEPTH_MAX + 1: too many, or in a circle. */

@@ -26,10 +26,17 @@ struct pawl__flow {
 /* WORK: not a group; counts the jobs but callbacks, at any depth. */
 enum { PAWL__FLOW_WORK = -1, PAWL__FLOW_ALL = 0 };
 
+/* Why a group has failed, whatever its members did. */
+enum { PAWL__FLOW_ABORTED = 1, PAWL__FLOW_ABANDONED = 2 };
+
 struct pawl__flow_group {
     struct pawl_job_id flow;
-    int32_t no;         /* of its node */
-    int32_t open_ended; /* 0 or 1: more members may come */
+    int32_t no;             /* of its node */
+    int32_t open_ended;     /* 0 or 1: more members may come */
+    int64_t hold_until_ms;  /* if none comes until then, it is sealed, and was ABANDONED */
+    int32_t abort_failures; /* ABORTED at so many; 0: never */
+    int32_t abort_ppm;      /* or at more than such a share of them, of a million */
+    int32_t spoilt;         /* see above; 0: it was not */
     struct pawl__flow_tally tally;
 };
 
@@ -74,6 +81,27 @@ struct pawl__flow_edge {
 
 enum { PAWL__FLOW_ON_MEMBER = 100 };
 
+/* What is known of a node that waits for a signal beside its row of nodes. */
+struct pawl__flow_signal {
+    struct pawl_job_id flow;
+    int32_t no;
+    const char *key;
+    int64_t timeout_ms;            /* from its release; 0: none */
+    int32_t on_timeout, on_reject; /* enum pawl_flow_unsignalled */
+    struct pawl_span payload;      /* its result where it is completed without that of a signal */
+    int32_t waits;                 /* 0 or 1: it was released, and has not ended */
+    int64_t until_ms;              /* when the timeout of one that waits is over; 0: never */
+    int32_t said;                  /* enum pawl_flow_signal_kind: what came; at most one signal */
+    struct pawl_span answer;       /* and its payload */
+};
+
+/* Something is due then: the timeout of a signal, the hold of a group that grows (`id` is that of
+ * the node), the deadline or the hold of a flow. */
+struct pawl__flow_timer {
+    struct pawl_job_id id;
+    int64_t at_ms;
+};
+
 /* A checked flow, ready to be stored: its rows as they are to be, but for instants, which the store
  * sets. The nodes are in order of their numbers; its jobs have PAWL__TIE_FLOW. */
 struct pawl__new_flow {
@@ -85,6 +113,8 @@ struct pawl__new_flow {
     size_t node_count;
     const struct pawl__flow_edge *edges; /* in order of parent and child */
     size_t edge_count;
+    const struct pawl__flow_signal *signals; /* of nodes that wait for one */
+    size_t signal_count;
 };
 
 /* What all jobs of flows have among their ties: PAWL__TIE_FLOW of core/settle.h. */
@@ -97,7 +127,7 @@ enum { PAWL__FLOW_TIE = 8 };
 #define PAWL__FLOW_ASKS(X)                                                                         \
     X(ONE, "the flow `id`")                                                                        \
     X(LIST, "flows, newest first: those whose id is less than `id`")                               \
-    X(NODES, "all nodes, edges and groups of the flow `id`")                                       \
+    X(NODES, "all nodes, edges, groups and signals of the flow `id`")                              \
     X(PARENTS, "the node of the job `id` as `own`, and those that its edges come from")
 
 #define X(name, ...) PAWL__FLOW_ASK_##name,
@@ -127,7 +157,8 @@ struct pawl__flow_rows {
     struct pawl__flow_node *nodes;
     struct pawl__flow_edge *edges;
     struct pawl__flow_node *own; /* PARENTS */
-    size_t flows_count, groups_count, nodes_count, edges_count, own_count;
+    struct pawl__flow_signal *signals;
+    size_t flows_count, groups_count, nodes_count, edges_count, own_count, signals_count;
     const struct pawl__flow_seen *seen; /* then there are no rows */
 };
 

@@ -66,6 +66,7 @@ enum {
     X(ARCHIVE,      "archive",       op->retire.limit, UPKEEP)                                     \
     X(PURGE,        "purge",         op->retire.limit, UPKEEP)                                     \
     X(SETTLE,       "settle",        op->sweep.limit,  UPKEEP)                                     \
+    X(FLOW_SIGNAL,  "flow_signal",   1,                READIES)                                     \
     X(NODE_JOIN,    "node_join",     1,                SENT)                                       \
     X(NODE_PUT,     "node_put",      1,                SENT)                                       \
     X(NODE_DROP,    "node_drop",     1,                SENT)                                       \
@@ -262,7 +263,8 @@ struct pawl__op {
                     poison pill; a lease that ended with the job's timeout is a failed
                     run of type "timeout". EXPIRE: -> expired, and forgets idempotency keys
                     of jobs and requests whose time is over. SETTLE: what follows from moves of jobs
-                    with ties and was left for later. Oldest first, at most limit */
+                    with ties and was left for later, and what is due of flows. Oldest first, at
+                    most limit */
             int64_t limit;
             int64_t moved; /* out */
             bool more;     /* out: it looked at as many as it may; go on, also when none moved */
@@ -282,6 +284,14 @@ struct pawl__op {
             int64_t moved;     /* out */
             bool more;         /* out: it did not come to the end; go on, also when none moved */
         } retire;              /* ARCHIVE, PURGE */
+        struct {               /* see pawl_flow_signal and pawl_flow_signal_key */
+            struct pawl_job_id id; /* of a node, where `key` is NULL. STATE, NOT_FOUND */
+            const char *key;
+            enum pawl_flow_signal_kind kind;
+            struct pawl_span payload;
+            int64_t delivered; /* out */
+            bool more;         /* out: there may be more that wait for the key */
+        } flow_signal;
         struct { /* NODE_JOIN: a node begins. HELD: one of that name is alive; else its runs'
                     leases end, its locks are free, and its heartbeats are STALE from now on.
                     NODE_PUT: the heartbeat. STALE: the name has been taken over, or the node was

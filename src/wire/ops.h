@@ -43,7 +43,8 @@
     X(CONFIG_PUT,   config_put,   ADMIN,  call)                                                    \
     X(CONFIG_DROP,  config_drop,  ADMIN,  call)                                                    \
     X(REQUEST_NOTE, request_note, SUBMIT, call)                                                    \
-    X(QUEUE_PAUSE,  queue_pause,  ADMIN,  call)
+    X(QUEUE_PAUSE,  queue_pause,  ADMIN,  call)                                                    \
+    X(FLOW_SIGNAL,  flow_signal,  ADMIN,  call)
 
 /* ---- the form of each: what it brings, and what its answer holds ----
  *
@@ -152,6 +153,10 @@
 #define PAWL__WIRE_FORM_QUEUE_PAUSE(ASK, ANSWER)                                                   \
     ASK(SAME, by, queue.by) ASK(SAME, name, queue.queue)                                           \
     ASK(SAME, paused, queue.paused) ASK(SAME, forgotten, queue.forgotten)
+#define PAWL__WIRE_FORM_FLOW_SIGNAL(ASK, ANSWER)                                                   \
+    ASK(SAME, id, flow_signal.id) ASK(SAME, name, flow_signal.key)                                 \
+    ASK(SAME, signal, flow_signal.kind) ASK(SAME, data, flow_signal.payload)                       \
+    ANSWER(SAME, moved, flow_signal.delivered)
 
 /* clang-format on */
 

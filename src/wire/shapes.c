@@ -412,7 +412,8 @@ static const struct pawl__member op_members[] = {
     INT64(lease_ms), BOOL(timed), WORD(control, control), ONE(filter, filter_shape), INT64(limit),
     ONE(by, by_shape), INT32(priority), DOUBLE(value), TEXT(text), INT32(level), TEXT(name),
     INT64(token), TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused), BOOL(forgotten),
-    ONE(schema, schema_shape), ONE(config, config_shape), ONE(flow, flow_spec_shape),
+    WORD(signal, flow_signal), ONE(schema, schema_shape), ONE(config, config_shape),
+    ONE(flow, flow_spec_shape),
 };
 
 /* What the form of each names. */

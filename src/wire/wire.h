@@ -86,14 +86,15 @@ struct pawl__wire_op {
     const char *text; /* PROGRESS, LOG; of a setting, where NULL forgets it; of a node's info; the
                          fingerprint of a request */
     int32_t level;
-    const char *name; /* of a node, lock, setting or queue; the key of a request; the worker that a
-                         job was routed to */
+    const char *name; /* of a node, lock, setting or queue; the key of a request, of a signal; the
+                         worker that a job was routed to */
     int64_t token;    /* ASSIGN, UNROUTE */
     const char *owner;
     int64_t ttl_ms;
     int64_t started_at_ms;
     bool paused;
     bool forgotten;
+    enum pawl_flow_signal_kind signal;
     struct pawl_args_schema schema;
     struct pawl_queue_config config;
     struct pawl_flow_spec flow; /* its jobs and itself have ids */

@@ -29,11 +29,14 @@ TOKEN_LISTS = ", ".join(["text[]"] * 3 + ["bytea[]"] + ["bigint[]"] * 4)
 SCHEMA_LISTS = ", ".join(["text[]"] * 5 + ["bigint[]", "text[]"])
 REQUEST_LISTS = "text[], text[], bigint[]"
 FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]", "bigint[]"])
-FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 8)
+FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 12)
 FLOW_NODE_LISTS = ", ".join(["uuid[]", "bigint[]", "uuid[]", "text[]"] + ["bigint[]"] * 17
                             + ["text[]"] * 2)
 FLOW_MEMBER_LISTS = "uuid[], uuid[], bigint[]"
 FLOW_EDGE_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 3)
+FLOW_SIGNAL_LISTS = ", ".join(["uuid[]", "bigint[]", "text[]"] + ["bigint[]"] * 3 + ["text[]"]
+                              + ["bigint[]"] * 3 + ["text[]"])
+FLOW_TIMER_LISTS = "uuid[], bigint[]"
 # Of a job, without created_at_ms.
 FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 9
                        + ["bigint[]"])
@@ -140,6 +143,14 @@ PLANS = {
     "set_flow_node_put": (FLOW_NODE_LISTS, "pawl_flow_node_pkey"),
     "set_flow_member_put": (FLOW_MEMBER_LISTS, "pawl_flow_member_pkey"),
     "set_flow_edge_put": (FLOW_EDGE_LISTS, "pawl_flow_edge_pkey"),
+    "flow_signal_load": ("uuid[], bigint[]", "pawl_flow_signal_pkey"),
+    "set_flow_signal_put": (FLOW_SIGNAL_LISTS, "pawl_flow_signal_pkey"),
+    "flow_waits": ("text, bigint", "pawl_flow_signal_waits"),
+    "flow_timer_load": ("uuid[]", "pawl_flow_timer_pkey"),
+    "set_flow_timer_put": (FLOW_TIMER_LISTS, "pawl_flow_timer_pkey"),
+    "set_flow_timer_drop": (FLOW_TIMER_LISTS, "pawl_flow_timer_pkey"),
+    "flow_due": ("bigint, bigint", "pawl_flow_timer_at"),
+    "flow_next_due": ("", "pawl_flow_timer_at"),
     # these read nothing but their parameters
     "ready_put": ("uuid[], bigint[], bigint[], bigint[], bigint[], uuid[]", "Insert on pawl_ready"),
     "lease_put": ("uuid[], bigint[], text[], bigint[], bigint[]", "Insert on pawl_lease"),
@@ -171,6 +182,8 @@ PLANS = {
     "set_flow_node_new": (FLOW_NODE_LISTS, "Insert on pawl_flow_node"),
     "set_flow_member_new": (FLOW_MEMBER_LISTS, "Insert on pawl_flow_member"),
     "set_flow_edge_new": (FLOW_EDGE_LISTS, "Insert on pawl_flow_edge"),
+    "set_flow_signal_new": (FLOW_SIGNAL_LISTS, "Insert on pawl_flow_signal"),
+    "set_flow_timer_new": (FLOW_TIMER_LISTS, "Insert on pawl_flow_timer"),
     "count_add": ("bigint[], bigint[], bigint[]", "Insert on pawl_count_delta"),
 }
 
@@ -192,7 +205,7 @@ EXCEPTIONS = {
     "is a reader's, who plans as usual: by the statistics of the moment": """
         get_many story_failures story_log story_audit story_progress story_checkpoint
         setting_get flow_one flow_one_counts flow_list flow_list_counts flow_nodes flow_edges
-        flow_groups flow_own flow_parents""",
+        flow_groups flow_signals flow_own flow_parents""",
     "looks at everything: that is its task": """
         check_places check_orphans check_facts check_counts check_flows stats_bytes""",
     "compares a few flows with all of their jobs": "flow_doubts",
@@ -203,7 +216,7 @@ EXCEPTIONS = {
 MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"peek", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
-                 "unsettled_list", "unsettled_next", "flow_stale_next"}
+                 "unsettled_list", "unsettled_next", "flow_stale_next", "flow_next_due"}
 SORT_A_FEW = {"flow_load", "claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
               "set_progress", "set_checkpoint_put"}
 

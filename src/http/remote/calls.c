@@ -4,6 +4,8 @@
 
 #include "base/diag.h"
 
+#include <pawl/flow.h>
+
 /* ---- posted ---- */
 
 static enum pawl_err post_submit(const struct pawl__remote_call *call)
@@ -226,6 +228,17 @@ static enum pawl_err call_queue_pause(const struct pawl__remote_call *call)
     return op->forgotten
                ? pawl_queue_delete(call->pawl, op->name, &call->by, call->diag)
                : pawl_queue_pause(call->pawl, op->name, op->paused, &call->by, call->diag);
+}
+
+static enum pawl_err call_flow_signal(const struct pawl__remote_call *call)
+{
+    const struct pawl__wire_op *op = call->op;
+    const struct pawl_flow_signal signal = { .kind = op->signal, .payload = op->data };
+    if (op->name) {
+        return pawl_flow_signal_key(call->pawl, op->name, &signal, &call->out->moved, call->diag);
+    }
+    call->out->moved = 1;
+    return pawl_flow_signal(call->pawl, op->id, &signal, call->diag);
 }
 
 /* ---- all ---- */

@@ -123,6 +123,12 @@ static const struct pawl__field pawl__flow_member_fields[] = { PAWL__FLOW_MEMBER
 #define OF struct pawl__flow_edge
 static const struct pawl__field pawl__flow_edge_fields[] = { PAWL__FLOW_EDGE_FIELDS(X) };
 #undef OF
+#define OF struct pawl__flow_signal
+static const struct pawl__field pawl__flow_signal_fields[] = { PAWL__FLOW_SIGNAL_FIELDS(X) };
+#undef OF
+#define OF struct pawl__flow_timer
+static const struct pawl__field pawl__flow_timer_fields[] = { PAWL__FLOW_TIMER_FIELDS(X) };
+#undef OF
 #undef X
 PAWL__SET_FIELDS_MORE
 

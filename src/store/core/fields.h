@@ -250,6 +250,10 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(flow,           flow,           ID)                                                          \
     X(no,             no,             I32)                                                         \
     X(open_ended,     open_ended,     BITS)                                                        \
+    X(hold_until_ms,  hold_until_ms,  AT)                                                          \
+    X(abort_failures, abort_failures, BITS)                                                        \
+    X(abort_ppm,      abort_ppm,      BITS)                                                        \
+    X(spoilt,         spoilt,         BITS)                                                        \
     X(tally.total,    total,          I64)                                                         \
     X(tally.completed, completed,     I64)                                                         \
     X(tally.skipped,  skipped,        I64)                                                         \
@@ -312,6 +316,23 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(n[4],           n5,             I64)                                                         \
     X(n[5],           n6,             I64)                                                         \
     X(result,         result,         JSON)
+/* struct pawl__flow_signal */
+#define PAWL__FLOW_SIGNAL_FIELDS(X)                                                                \
+    X(flow,           flow,           ID)                                                          \
+    X(no,             no,             I32)                                                         \
+    X(key,            signal_key,     TEXT)                                                        \
+    X(timeout_ms,     timeout_ms,     MS)                                                          \
+    X(on_timeout,     on_timeout,     I32)                                                         \
+    X(on_reject,      on_reject,      I32)                                                         \
+    X(payload,        payload,        JSON)                                                        \
+    X(waits,          waits,          BITS)                                                        \
+    X(until_ms,       until_ms,       AT)                                                          \
+    X(said,           said,           BITS)                                                        \
+    X(answer,         answer,         JSON)
+/* struct pawl__flow_timer */
+#define PAWL__FLOW_TIMER_FIELDS(X)                                                                 \
+    X(id,             id,             ID)                                                          \
+    X(at_ms,          at_ms,          TIME)
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
@@ -365,6 +386,11 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(FLOW_MEMBER_PUT, pawl__flow_member, PAWL__FLOW_MEMBER_FIELDS, false)                         \
     X(FLOW_EDGE_NEW, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                               \
     X(FLOW_EDGE_PUT, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                               \
+    X(FLOW_SIGNAL_NEW, pawl__flow_signal, PAWL__FLOW_SIGNAL_FIELDS, false)                         \
+    X(FLOW_SIGNAL_PUT, pawl__flow_signal, PAWL__FLOW_SIGNAL_FIELDS, false)                         \
+    X(FLOW_TIMER_NEW, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                            \
+    X(FLOW_TIMER_PUT, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                            \
+    X(FLOW_TIMER_DROP, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                           \
     PAWL__SET_TABLES_MORE(X)
 
 /* What is kept with a job under its id, and is deleted with it; tags and keys are not: they are

@@ -29,10 +29,16 @@ static void want_flow(struct pawl__set *set, const struct pawl__unsettled *about
 static bool follow_flow(struct pawl__set *set, const struct pawl__unsettled *about)
 {
     struct pawl__flow_books books;
+    bool unknown = pawl__flow_is_look(about) && !about->node;
+    if (unknown && pawl__flow_follow_flow(set, about)) return true;
     want_flow(set, about);
     if (set->failed || pawl__set_lacks(set)) return true;
     pawl__flow_find_books(set, about, &books);
-    if (pawl__set_lacks(set) || !pawl__flow_is_whole(&books)) return true;
+    if (pawl__set_lacks(set)) return true;
+    if (!pawl__flow_is_whole(&books)) {
+        if (unknown) pawl__flow_set_timer(set, pawl__flow_timer_of(set, about->id), 0);
+        return true;
+    }
     if (pawl__flow_is_look(about)) {
         pawl__flow_look(set, &books);
         return true;
@@ -113,6 +119,9 @@ void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow)
     }
     for (size_t i = 0; i < flow->edge_count; i++) {
         pawl__set_record_new(set, PAWL__RECORD_FLOW_EDGE, &flow->edges[i]);
+    }
+    for (size_t i = 0; i < flow->signal_count; i++) {
+        pawl__set_record_new(set, PAWL__RECORD_FLOW_SIGNAL, &flow->signals[i]);
     }
     look_at_new(set, flow);
 }

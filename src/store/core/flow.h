@@ -30,6 +30,11 @@ PAWL_MUST_CHECK enum pawl_err pawl__flow_repair(struct pawl__set *set, bool *mor
 /* Is the job a node of a flow that has not ended, and must stay? If that was not read yet it is
  * wanted, and the answer is no. */
 bool pawl__flow_keeps(struct pawl__set *set, const struct pawl__row *row);
+/* Look for timers that are due, at most `limit`, and note that their nodes and flows are to be
+ * looked at. `more`: it looked at as many as it may. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_scan_due(struct pawl__set *set, int64_t limit, bool *more);
+/* When the next one is due, if that is before `*at_ms`, or that is 0. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_next_due(struct pawl__set *set, int64_t *at_ms);
 /* STATE, where an operator may not do this to a job because it is a node of a flow. */
 PAWL_MUST_CHECK enum pawl_err pawl__flow_allows(const struct pawl__row *row,
                                                 enum pawl_control control, struct pawl_diag *diag);

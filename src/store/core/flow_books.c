@@ -31,6 +31,12 @@ struct pawl__records *pawl__flow_edges_of(struct pawl__set *set, struct pawl_job
                                   &(struct pawl__flow_edge){ .flow = flow, .parent = no });
 }
 
+static struct pawl__record *signal_of(struct pawl__set *set, struct pawl_job_id flow, int32_t no)
+{
+    return pawl__flow_found(pawl__set_want_record(
+        set, PAWL__RECORD_FLOW_SIGNAL, &(struct pawl__flow_signal){ .flow = flow, .no = no }));
+}
+
 static bool find_number(struct pawl__set *set, const struct pawl__unsettled *about,
                         struct pawl__flow_member *out)
 {
@@ -62,6 +68,9 @@ void pawl__flow_find_books(struct pawl__set *set, const struct pawl__unsettled *
     out->work = pawl__flow_group_of(set, at.flow, PAWL__FLOW_WORK);
     bool opens = out->node && out->node->row.flow_node.kind == PAWL_FLOW_KIND_GROUP;
     if (opens) out->members = pawl__flow_group_of(set, at.flow, at.no);
+    bool waits = out->node && out->node->row.flow_node.kind == PAWL_FLOW_KIND_SIGNAL;
+    if (waits) out->signal = signal_of(set, at.flow, at.no);
+    if (opens || waits) out->timer = pawl__flow_timer_of(set, out->node->row.flow_node.id);
     if (pawl__flow_is_end(about) || opens) out->edges = pawl__flow_edges_of(set, at.flow, at.no);
     if (out->node) find_group(set, out);
 }
@@ -69,7 +78,9 @@ void pawl__flow_find_books(struct pawl__set *set, const struct pawl__unsettled *
 bool pawl__flow_is_whole(const struct pawl__flow_books *books)
 {
     if (!books->flow || !books->node || !books->all || !books->work || !books->group) return false;
-    return books->above || !books->node->row.flow_node.group;
+    const struct pawl__flow_node *node = &books->node->row.flow_node;
+    if (node->kind == PAWL_FLOW_KIND_SIGNAL && !books->signal) return false;
+    return books->above || !node->group;
 }
 
 void pawl__flow_note(struct pawl__set *set, const struct pawl__flow_node *node, enum pawl_state to)

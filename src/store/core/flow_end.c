@@ -214,5 +214,6 @@ void pawl__flow_end_node(struct pawl__set *set, struct pawl__flow_books *books,
     pawl__flow_touch(set, books->flow);
     pawl__flow_judge_edges(set, books, ended);
     if (unopened) drop_members(set, books);
+    if (books->signal) pawl__flow_signal_end(set, books);
     pawl__flow_end_group(set, books);
 }

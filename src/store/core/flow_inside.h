@@ -5,6 +5,8 @@
  *     flow_end.c     a node has ended: it is counted, its edges are judged
  *     flow_look.c    is a node to be released, or to be given up?
  *     flow_repair.c  flows whose counters are not what they count
+ *     flow_signal.c  nodes that wait for a signal
+ *     flow_time.c    timers, and what is due
  *
  * Functions that ask for records want those that were not read. A caller that finds
  * pawl__set_lacks after that changes nothing, and is called again when they are read.
@@ -37,6 +39,8 @@ struct pawl__flow_books {
     struct pawl__record *group, *above; /* those of its group, and the group's node; ALL has none */
     struct pawl__record *members;       /* of a group: its own counters */
     struct pawl__records *edges;        /* of an end, or a group */
+    struct pawl__record *signal;        /* of a node that waits for one */
+    struct pawl__record *timer;         /* of such a node, or a group; it need not be `there` */
     struct pawl_span result;            /* of an end */
 };
 
@@ -97,5 +101,24 @@ bool pawl__flow_is_held_back(const struct pawl__row *row);
 /* Something has changed in a flow, which will be written: its counters are left alone for a while.
  */
 void pawl__flow_touch(struct pawl__set *set, struct pawl__record *flow);
+/* ---- signals (flow_signal.c) ---- */
+
+/* The node was released: it waits, or takes the signal that came early. */
+void pawl__flow_signal_begin(struct pawl__set *set, struct pawl__flow_books *books);
+/* A node that waits: is its timeout over? */
+void pawl__flow_signal_due(struct pawl__set *set, struct pawl__flow_books *books);
+/* It has ended, whatever ended it. */
+void pawl__flow_signal_end(struct pawl__set *set, struct pawl__flow_books *books);
+
+/* ---- time (flow_time.c) ---- */
+
+/* That of a node or a flow; it need not be `there`. */
+struct pawl__record *pawl__flow_timer_of(struct pawl__set *set, struct pawl_job_id id);
+/* It was read. 0: it is not needed any more. */
+void pawl__flow_set_timer(struct pawl__set *set, struct pawl__record *timer, int64_t at_ms);
+/* A node that was released is looked at: is something due? */
+void pawl__flow_node_due(struct pawl__set *set, struct pawl__flow_books *books);
+/* A look at what may be a flow. False: it is a node. */
+bool pawl__flow_follow_flow(struct pawl__set *set, const struct pawl__unsettled *about);
 
 #endif

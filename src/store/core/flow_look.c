@@ -118,6 +118,9 @@ static void release(struct pawl__set *set, struct pawl__flow_books *books)
     case PAWL_FLOW_KIND_GROUP:
         open_group(set, books);
         break;
+    case PAWL_FLOW_KIND_SIGNAL:
+        pawl__flow_signal_begin(set, books);
+        break;
     default: // it takes no worker
         pawl__flow_note(set, node, PAWL_STATE_COMPLETED);
         break;
@@ -162,7 +165,10 @@ static void give_up(struct pawl__set *set, struct pawl__flow_books *books, struc
 
 void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books)
 {
-    if (books->node->row.flow_node.state != PAWL_STATE_PENDING) return; // it was decided before
+    if (books->node->row.flow_node.state != PAWL_STATE_PENDING) { // it was decided before
+        pawl__flow_node_due(set, books);
+        return;
+    }
     struct decision decision = decide(books);
     if (decision.step == PAWL__FLOW_WAIT) return;
     if (decision.step == PAWL__FLOW_RUN) release(set, books);

@@ -76,6 +76,12 @@ static bool is_worth_it(const struct pawl__set *set, struct pawl__op **ops, size
 
 /* ---- what was seen ---- */
 
+/* 0 is never. */
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a && (!b || a < b) ? a : b;
+}
+
 /* When the next one of a sweep is due; 0: nothing waits for it. */
 static int64_t next_of(const struct pawl__op *op, const struct pawl__peek *peek)
 {
@@ -85,7 +91,8 @@ static int64_t next_of(const struct pawl__op *op, const struct pawl__peek *peek)
     case PAWL__OP_LAPSE:
         return peek->lease_at_ms;
     case PAWL__OP_SETTLE:
-        return peek->unsettled_at_ms ? peek->unsettled_at_ms : peek->recount_at_ms;
+        if (peek->unsettled_at_ms) return peek->unsettled_at_ms;
+        return earlier(peek->recount_at_ms, peek->flow_at_ms);
     default:
         assert(op->kind == PAWL__OP_EXPIRE);
         return peek->expiry_at_ms;
@@ -109,7 +116,8 @@ static bool is_nothing(const struct pawl__op *op, const struct pawl__peek *peek)
     case PAWL__OP_NODE_PUT:
         return true;
     case PAWL__OP_SETTLE: // whenever it was left
-        return !peek->unsettled_at_ms && !is_due(peek->recount_at_ms, peek);
+        return !peek->unsettled_at_ms && !is_due(peek->recount_at_ms, peek) &&
+               !is_due(peek->flow_at_ms, peek);
     case PAWL__OP_EXPIRE:
         return !is_due(peek->expiry_at_ms, peek) && !is_due(peek->key_at_ms, peek);
     default:

@@ -81,6 +81,10 @@ struct pawl__gone {
       TABLES)                                                                                      \
     X(FLOW_NODE, flow_node, pawl__flow_node, 2, 2, TABLE_FLOW_NODE_NEW, TABLE_FLOW_NODE_PUT,       \
       TABLES)                                                                                      \
+    X(FLOW_SIGNAL, flow_signal, pawl__flow_signal, 2, 2, TABLE_FLOW_SIGNAL_NEW,                    \
+      TABLE_FLOW_SIGNAL_PUT, TABLES)                                                               \
+    X(FLOW_TIMER, flow_timer, pawl__flow_timer, 1, 1, TABLE_FLOW_TIMER_NEW,                        \
+      TABLE_FLOW_TIMER_PUT, TABLE_FLOW_TIMER_DROP)                                                 \
     PAWL__RECORDS_MORE(X)
 
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include "store/core/settle.h"
 
 #include "base/diag.h"
+#include "store/core/flow.h"
 
 #include <assert.h>
 
@@ -228,7 +229,10 @@ static enum pawl_err scan_entries(struct pawl__set *set, struct pawl__op *op)
     op->sweep.more = set->unsettled_more || (found && found == (size_t)limit);
     set->swept_seq = op->sweep.more ? set->unsettled[found - 1].seq : 0;
     set->sweeps_full = found ? set->sweeps_full + 1 : 0;
-    return pawl__set_load(set, false);
+    bool more;
+    err = pawl__flow_scan_due(set, limit - (int64_t)found, &more);
+    op->sweep.more |= more;
+    return err ? err : pawl__set_load(set, false);
 }
 
 enum { SWEEPS_FULL_MAX = 8 };
@@ -263,5 +267,6 @@ enum pawl_err pawl__after_settle(struct pawl__set *set, struct pawl__op *op)
     enum pawl_err err =
         set->table->next_unsettled(set->backend, pawl__settle_known(), &op->sweep.next_at_ms);
     if (err || op->sweep.next_at_ms) return err;
-    return set->table->next_flow(set->backend, &op->sweep.next_at_ms);
+    err = set->table->next_flow(set->backend, &op->sweep.next_at_ms);
+    return err ? err : pawl__flow_next_due(set, &op->sweep.next_at_ms);
 }

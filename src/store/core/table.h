@@ -63,8 +63,9 @@ struct pawl__peek {
     /* what was seen */
     int64_t now_ms;
     bool ready, ended, old; /* there is such a job */
-    int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms,
-        recount_at_ms; /* 0: none waits */
+    /* 0: none waits */
+    int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms, recount_at_ms,
+        flow_at_ms;
 };
 
 /* A completion of a run that nothing else in the batch is about. */
@@ -114,6 +115,10 @@ typedef enum pawl_err pawl__scan_flows_fn(struct pawl__backend *backend, int64_t
 typedef enum pawl_err pawl__flow_doubts_fn(struct pawl__backend *backend, int64_t until_ms,
                                            int64_t limit, pawl__flow_doubt_fn *found, void *ctx);
 typedef enum pawl_err pawl__next_flow_fn(struct pawl__backend *backend, int64_t *at_ms);
+typedef enum pawl_err pawl__scan_timers_fn(struct pawl__backend *backend, int64_t limit);
+typedef enum pawl_err pawl__next_timer_fn(struct pawl__backend *backend, int64_t *at_ms);
+typedef enum pawl_err pawl__scan_waits_fn(struct pawl__backend *backend, const char *key,
+                                          int64_t limit);
 typedef enum pawl_err pawl__scan_ended_fn(struct pawl__backend *backend,
                                           const struct pawl__ended *what, bool *more);
 typedef enum pawl_err pawl__census_fn(struct pawl__backend *backend, const char *name,
@@ -227,6 +232,13 @@ struct pawl__core_table {
     pawl__flow_doubts_fn *flow_doubts;
     /* When the next flow is to be compared; 0: there is none. */
     pawl__next_flow_fn *next_flow;
+    /* Hand the timers of flows whose time has come (FLOW_TIMER) to pawl__set_record_loaded, at
+     * most `limit`, in any order; not locked. */
+    pawl__scan_timers_fn *scan_timers;
+    /* When the next one is due; 0: there is none. */
+    pawl__next_timer_fn *next_timer;
+    /* The same for the nodes that wait for the signal `key` (FLOW_SIGNAL), by flow and number. */
+    pawl__scan_waits_fn *scan_waits;
     /* Find jobs that ended, oldest first, at most `limit`; locked until the end, and without those
      * that others hold. Live ones are handed to pawl__set_ended, archived ones to
      * pawl__set_scanned. `more`: it looked at as many as it may. */

@@ -72,6 +72,18 @@ static bool list_nodes(const struct pawl__backend *mem, struct pawl_job_id flow,
     return true;
 }
 
+static bool list_signals(const struct pawl__backend *mem, struct pawl_job_id flow, struct rows *out)
+{
+    const struct pawl__flow_signal key = { .flow = flow };
+    const struct pawl__mem_row *row = from(mem, PAWL__MEM_RECORD(FLOW_SIGNAL), &key);
+    for (; row; row = next(mem, PAWL__MEM_RECORD(FLOW_SIGNAL), row)) {
+        const struct pawl__flow_signal *signal = row->data;
+        if (!same(signal->flow, flow)) break;
+        if (!add(out, PAWL__MEM_RECORD(FLOW_SIGNAL), signal)) return false;
+    }
+    return true;
+}
+
 static bool list_edges(const struct pawl__backend *mem, struct pawl_job_id flow, struct rows *out)
 {
     const struct pawl__flow_edge key = { .flow = flow };
@@ -149,12 +161,12 @@ static bool list(const struct pawl__backend *mem, const struct pawl__flow_ask *a
                  struct pawl__arena *arena, struct pawl__flow_rows *out)
 {
     struct rows flows = { arena }, groups = { arena }, nodes = { arena };
-    struct rows edges = { arena }, own = { arena };
+    struct rows edges = { arena }, own = { arena }, signals = { arena };
     bool ok;
     switch (ask->what) {
     case PAWL__FLOW_ASK_NODES:
         ok = list_groups(mem, ask->id, true, &groups) && list_nodes(mem, ask->id, &nodes) &&
-             list_edges(mem, ask->id, &edges);
+             list_edges(mem, ask->id, &edges) && list_signals(mem, ask->id, &signals);
         break;
     case PAWL__FLOW_ASK_PARENTS:
         ok = list_parents(mem, ask->id, &own, &nodes);
@@ -164,9 +176,18 @@ static bool list(const struct pawl__backend *mem, const struct pawl__flow_ask *a
         break;
     }
     if (edges.count) qsort(edges.at, edges.count, sizeof(struct pawl__flow_edge), by_child);
-    *out =
-        (struct pawl__flow_rows){ flows.at,    groups.at,    nodes.at,    edges.at,    own.at,
-                                  flows.count, groups.count, nodes.count, edges.count, own.count };
+    *out = (struct pawl__flow_rows){ .flows = flows.at,
+                                     .groups = groups.at,
+                                     .nodes = nodes.at,
+                                     .edges = edges.at,
+                                     .own = own.at,
+                                     .signals = signals.at,
+                                     .flows_count = flows.count,
+                                     .groups_count = groups.count,
+                                     .nodes_count = nodes.count,
+                                     .edges_count = edges.count,
+                                     .own_count = own.count,
+                                     .signals_count = signals.count };
     return ok;
 }
 

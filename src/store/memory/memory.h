@@ -239,6 +239,9 @@ enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, stru
 enum pawl_err pawl__mem_scan_nodes(struct pawl__backend *mem, enum pawl__nodes which, int64_t at_ms,
                                    int64_t limit);
 enum pawl_err pawl__mem_scan_locks(struct pawl__backend *mem, const char *owner, int64_t limit);
+pawl__scan_timers_fn pawl__mem_scan_timers;
+pawl__next_timer_fn pawl__mem_next_timer;
+pawl__scan_waits_fn pawl__mem_scan_waits;
 pawl__scan_ready_fn pawl__mem_scan_ready;
 enum pawl_err pawl__mem_match(struct pawl__backend *mem, const struct pawl_filter *filter,
                               int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,

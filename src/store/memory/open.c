@@ -149,6 +149,9 @@ const struct pawl__core_table pawl__mem_core = {
     .census = pawl__mem_census,
     .scan_nodes = pawl__mem_scan_nodes,
     .scan_locks = pawl__mem_scan_locks,
+    .scan_timers = pawl__mem_scan_timers,
+    .next_timer = pawl__mem_next_timer,
+    .scan_waits = pawl__mem_scan_waits,
     .scan_ready = pawl__mem_scan_ready,
     .match = pawl__mem_match,
 };

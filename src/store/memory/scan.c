@@ -258,6 +258,48 @@ enum pawl_err pawl__mem_scan_locks(struct pawl__backend *mem, const char *owner,
     return PAWL_OK;
 }
 
+/* ---- flows ---- */
+
+static int64_t timer_at(const struct pawl__mem_row *row)
+{
+    return ((const struct pawl__flow_timer *)row->data)->at_ms;
+}
+
+enum pawl_err pawl__mem_scan_timers(struct pawl__backend *mem, int64_t limit)
+{
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(FLOW_TIMER), PAWL__MEM_BY_KEY)
+    {
+        if (limit == 0) break;
+        if (timer_at(row) > mem->set.now_ms) continue;
+        (void)pawl__set_record_loaded(&mem->set, PAWL__RECORD_FLOW_TIMER, row->data);
+        limit--;
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_next_timer(struct pawl__backend *mem, int64_t *at_ms)
+{
+    *at_ms = 0;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(FLOW_TIMER), PAWL__MEM_BY_KEY)
+    {
+        if (!*at_ms || timer_at(row) < *at_ms) *at_ms = timer_at(row);
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_scan_waits(struct pawl__backend *mem, const char *key, int64_t limit)
+{
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(FLOW_SIGNAL), PAWL__MEM_BY_KEY)
+    {
+        const struct pawl__flow_signal *signal = row->data;
+        if (limit == 0) break;
+        if (!signal->waits || strcmp(signal->key, key) != 0) continue;
+        (void)pawl__set_record_loaded(&mem->set, PAWL__RECORD_FLOW_SIGNAL, signal);
+        limit--;
+    }
+    return PAWL_OK;
+}
+
 /* ---- jobs that match a filter ---- */
 
 enum pawl_err pawl__mem_match(struct pawl__backend *mem, const struct pawl_filter *filter,

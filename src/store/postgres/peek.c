@@ -15,7 +15,8 @@ enum {
     PEEK_ENDED,
     PEEK_OLD,
     PEEK_UNSETTLED,
-    PEEK_RECOUNT
+    PEEK_RECOUNT,
+    PEEK_FLOW
 };
 
 static void list_states(struct pawl__pg_list *list, uint32_t states)
@@ -60,5 +61,6 @@ bool pawl__pg_peek(struct pawl__backend *pg, struct pawl__peek *peek)
     peek->key_at_ms = pawl__pg_int(seen, 0, PEEK_KEY);
     peek->unsettled_at_ms = pawl__pg_int(seen, 0, PEEK_UNSETTLED);
     peek->recount_at_ms = pawl__pg_int(seen, 0, PEEK_RECOUNT);
+    peek->flow_at_ms = pawl__pg_int(seen, 0, PEEK_FLOW);
     return pawl__pg_int(seen, 0, PEEK_VERSION) == pg->catalog_version;
 }

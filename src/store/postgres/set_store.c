@@ -266,6 +266,9 @@ const struct pawl__core_table pawl__pg_core = {
     .census = pawl__sql_census,
     .scan_nodes = pawl__sql_scan_nodes,
     .scan_locks = pawl__sql_scan_locks,
+    .scan_timers = pawl__sql_scan_timers,
+    .next_timer = pawl__sql_next_timer,
+    .scan_waits = pawl__sql_scan_waits,
     .scan_ready = pawl__pg_scan_ready,
     .match = pawl__sql_match,
 };

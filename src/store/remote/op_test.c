@@ -130,6 +130,9 @@ static const struct {
         .queue = { .queue = "q", .paused = true, .forgotten = true, BY } },
       "{\"op\":\"queue_pause\",\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},\"name\":\"q\","
       "\"paused\":true,\"forgotten\":true}" },
+    { { .kind = PAWL__OP_FLOW_SIGNAL,
+        .flow_signal = { .key = "k", .kind = PAWL_FLOW_SIGNAL_REJECT, .payload = SPAN("[1]") } },
+      "{\"op\":\"flow_signal\",\"data\":[1],\"name\":\"k\",\"signal\":\"reject\"}" },
 };
 /* clang-format on */
 
@@ -186,7 +189,7 @@ static void what_readies_jobs_is_known_by_its_kind(void **state)
     (void)state;
     static const enum pawl__op_kind ready[] = {
         PAWL__OP_SUBMIT,  PAWL__OP_UNROUTE, PAWL__OP_FAIL,        PAWL__OP_SNOOZE,
-        PAWL__OP_CONTROL, PAWL__OP_BULK,    PAWL__OP_QUEUE_PAUSE,
+        PAWL__OP_CONTROL, PAWL__OP_BULK,    PAWL__OP_QUEUE_PAUSE, PAWL__OP_FLOW_SIGNAL,
     };
     size_t count = 0;
     for (int kind = 0; kind < PAWL__OP_END; kind++) {

@@ -10,7 +10,7 @@ struct flows_read {
 };
 
 /* What each question takes: statements, and where their rows go. */
-enum { STATEMENTS_MAX = 3 };
+enum { STATEMENTS_MAX = 4 };
 struct part {
     enum pawl__read what;
     enum pawl__table table; /* the records that it gives */
@@ -31,10 +31,11 @@ static const struct {
     [PAWL__FLOW_ASK_LIST] = { 2,
                               { PART(FLOW_LIST, FLOW, flows),
                                 PART(FLOW_LIST_COUNTS, FLOW_GROUP, groups) } },
-    [PAWL__FLOW_ASK_NODES] = { 3,
+    [PAWL__FLOW_ASK_NODES] = { 4,
                                { PART(FLOW_NODES, FLOW_NODE, nodes),
                                  PART(FLOW_EDGES, FLOW_EDGE, edges),
-                                 PART(FLOW_GROUPS, FLOW_GROUP, groups) } },
+                                 PART(FLOW_GROUPS, FLOW_GROUP, groups),
+                                 PART(FLOW_SIGNALS, FLOW_SIGNAL, signals) } },
     [PAWL__FLOW_ASK_PARENTS] = { 2,
                                  { PART(FLOW_OWN, FLOW_NODE, own),
                                    PART(FLOW_PARENTS, FLOW_NODE, nodes) } },

@@ -45,6 +45,7 @@
     X(FLOW_NODES, P(FLOW_NODES, id))                                                               \
     X(FLOW_EDGES, P(FLOW_EDGES, id))                                                               \
     X(FLOW_GROUPS, P(FLOW_GROUPS, id))                                                             \
+    X(FLOW_SIGNALS, P(FLOW_SIGNALS, id))                                                           \
     X(FLOW_OWN, P(FLOW_OWN, id))                                                                   \
     X(FLOW_PARENTS, P(FLOW_PARENTS, id))                                                           \
     X(FLOW_STALE, P(FLOW_STALE, now_ms) P(FLOW_STALE, limit))                                      \
@@ -57,6 +58,9 @@
     X(REQUEST_FORGET, P(REQUEST_FORGET, now_ms) P(REQUEST_FORGET, limit))                          \
     X(UNSETTLED_LIST, P(UNSETTLED_LIST, ties) P(UNSETTLED_LIST, after) P(UNSETTLED_LIST, limit))   \
     X(UNSETTLED_NEXT, P(UNSETTLED_NEXT, ties))                                                     \
+    X(FLOW_WAITS, P(FLOW_WAITS, name) P(FLOW_WAITS, limit))                                        \
+    X(FLOW_DUE, P(FLOW_DUE, now_ms) P(FLOW_DUE, limit))                                            \
+    X(FLOW_NEXT_DUE, )                                                                             \
     X(NODE_CENSUS, P(NODE_CENSUS, now_ms) P(NODE_CENSUS, name))                                    \
     X(NODE_SILENT, P(NODE_SILENT, now_ms) P(NODE_SILENT, limit))                                   \
     X(NODE_OLD, P(NODE_OLD, before_ms) P(NODE_OLD, limit))                                         \

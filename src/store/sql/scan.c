@@ -295,6 +295,23 @@ enum pawl_err pawl__sql_flow_doubts(struct pawl__backend *backend, int64_t until
     return err;
 }
 
+enum pawl_err pawl__sql_scan_timers(struct pawl__backend *backend, int64_t limit)
+{
+    const struct pawl__value values[] = { number(base_of(backend)->set->now_ms), number(limit) };
+    return scan_records(backend, PAWL__READ_FLOW_DUE, values, PAWL__RECORD_FLOW_TIMER);
+}
+
+enum pawl_err pawl__sql_next_timer(struct pawl__backend *backend, int64_t *at_ms)
+{
+    return pawl__sql_number(backend, PAWL__READ_FLOW_NEXT_DUE, at_ms);
+}
+
+enum pawl_err pawl__sql_scan_waits(struct pawl__backend *backend, const char *key, int64_t limit)
+{
+    const struct pawl__value values[] = { text(key), number(limit) };
+    return scan_records(backend, PAWL__READ_FLOW_WAITS, values, PAWL__RECORD_FLOW_SIGNAL);
+}
+
 enum pawl_err pawl__sql_match(struct pawl__backend *backend, const struct pawl_filter *filter,
                               int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
                               size_t *count)

@@ -33,6 +33,9 @@ pawl__next_flow_fn pawl__sql_next_flow;
 pawl__census_fn pawl__sql_census;
 pawl__scan_nodes_fn pawl__sql_scan_nodes;
 pawl__scan_locks_fn pawl__sql_scan_locks;
+pawl__scan_timers_fn pawl__sql_scan_timers;
+pawl__next_timer_fn pawl__sql_next_timer;
+pawl__scan_waits_fn pawl__sql_scan_waits;
 pawl__match_fn pawl__sql_match;
 
 /* The number that a statement without parameters gives; NULL is 0. */

@@ -134,6 +134,7 @@ static const enum pawl__sql may_scan_or_sort[] = {
     SQL_HEAD_GET,      // one row at most
     SQL_HEAD_ABSORB,
     SQL_UNSETTLED_NEXT, // in its order; holds what is left to be settled
+    SQL_FLOW_NEXT_DUE,  // the first entry of its index
     SQL_SET_MOOT,       // the same table, when such a job ends otherwise
     SQL_QUEUE_ALL,      // small, and wanted whole
     SQL_NODES_ALL,      SQL_NODE_CENSUS,  SQL_NODE_SILENT,   SQL_NODE_OLD,

@@ -416,6 +416,10 @@ CREATE TABLE pawl_flow_group (
     flow       uuid NOT NULL,
     no         integer NOT NULL,
     open_ended integer, -- more members may come
+    hold_until_ms bigint, -- if none comes until then, it is sealed, and has failed
+    abort_failures integer, -- its members are cancelled at so many failures,
+    abort_ppm  integer, -- or at such a share of them
+    spoilt     integer, -- it has failed, because of 1: that, 2: its hold
     total      bigint NOT NULL,
     completed  bigint NOT NULL,
     skipped    bigint NOT NULL,
@@ -476,3 +480,28 @@ CREATE TABLE pawl_flow_edge (
 -- For readers, who look for the parents of a node. An expression, so that nothing which names its
 -- columns can be planned with it.
 CREATE INDEX pawl_flow_edge_child ON pawl_flow_edge ((uuid_hash(flow)), (child + 0));
+
+-- Nodes that wait for a signal, from their submission on.
+CREATE TABLE pawl_flow_signal (
+    flow       uuid NOT NULL,
+    no         integer NOT NULL,
+    signal_key text,
+    timeout_ms bigint,
+    on_timeout smallint NOT NULL,
+    on_reject  smallint NOT NULL,
+    payload    text,
+    waits      integer, -- it was released, and has not ended
+    until_ms   bigint, -- when its timeout is over
+    said       integer, -- what came: 1 approve, 2 reject
+    answer     text,
+    PRIMARY KEY (flow, no)
+) WITH (fillfactor = 60);
+CREATE INDEX pawl_flow_signal_waits ON pawl_flow_signal (signal_key, flow, no)
+    WHERE waits IS NOT NULL;
+
+-- Nodes and flows of which something is due at a time.
+CREATE TABLE pawl_flow_timer (
+    id    uuid PRIMARY KEY,
+    at_ms bigint NOT NULL
+);
+CREATE INDEX pawl_flow_timer_at ON pawl_flow_timer (at_ms);

@@ -176,7 +176,8 @@ SELECT now.ms,
             AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms)),
     (SELECT at_ms FROM pawl_unsettled WHERE ties & :ties <> 0 ORDER BY seq LIMIT 1),
     (SELECT recount_at_ms FROM pawl_flow WHERE recount_at_ms IS NOT NULL
-        ORDER BY recount_at_ms, id LIMIT 1)
+        ORDER BY recount_at_ms, id LIMIT 1),
+    (SELECT at_ms FROM pawl_flow_timer ORDER BY at_ms LIMIT 1)
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
 -- name: lease_due

@@ -176,6 +176,11 @@ FROM pawl_flow_group
 WHERE flow = :id
 ORDER BY no
 
+-- name: flow_signals
+SELECT {{flow.signal_fields}}
+FROM pawl_flow_signal
+WHERE flow = :id
+
 -- name: flow_own
 SELECT {{flow.node_fields of n}}
 FROM pawl_flow_member AS m

@@ -693,3 +693,90 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) AS k
 WHERE f.ctid = k.place
+
+-- name: flow_signal_load
+SELECT {{flow.signal_fields of t}}
+FROM unnest(:flow, :no) AS g (flow, no)
+CROSS JOIN LATERAL (
+    SELECT {{flow.signal_fields}}
+    FROM pawl_flow_signal
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS t
+
+-- name: set_flow_signal_new
+INSERT INTO pawl_flow_signal ({{flow.signal_fields}})
+SELECT {{flow.signal_fields of g}}
+FROM unnest({{flow.signal_fields bound}}) AS g ({{flow.signal_fields}})
+
+-- name: set_flow_signal_put
+UPDATE pawl_flow_signal AS f
+SET waits = g.waits, until_ms = g.until_ms, said = g.said, answer = g.answer
+FROM unnest({{flow.signal_fields bound}}) AS g ({{flow.signal_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_signal
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: flow_waits
+-- Not locked: the rows of their flows are, before anything is made of these.
+SELECT {{flow.signal_fields}}
+FROM pawl_flow_signal
+WHERE signal_key = :name AND waits IS NOT NULL
+ORDER BY flow, no
+LIMIT :limit
+
+-- name: flow_timer_load
+SELECT {{flow.timer_fields of t}}
+FROM unnest(:id) AS g (id)
+CROSS JOIN LATERAL (
+    SELECT {{flow.timer_fields}}
+    FROM pawl_flow_timer
+    WHERE id = g.id
+    OFFSET 0
+) AS t
+
+-- name: set_flow_timer_new
+INSERT INTO pawl_flow_timer ({{flow.timer_fields}})
+SELECT {{flow.timer_fields of g}}
+FROM unnest({{flow.timer_fields bound}}) AS g ({{flow.timer_fields}})
+
+-- name: set_flow_timer_put
+UPDATE pawl_flow_timer AS f
+SET at_ms = g.at_ms
+FROM unnest({{flow.timer_fields bound}}) AS g ({{flow.timer_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_timer
+    WHERE id = g.id
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_timer_drop
+DELETE FROM pawl_flow_timer AS f
+USING unnest({{flow.timer_fields bound}}) AS g ({{flow.timer_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_timer
+    WHERE id = g.id
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: flow_due
+-- Not locked, like flow_waits: two sweeps that find one timer meet at its flow.
+SELECT {{flow.timer_fields}}
+FROM pawl_flow_timer
+WHERE at_ms <= :now_ms
+ORDER BY at_ms
+LIMIT :limit
+
+-- name: flow_next_due
+SELECT at_ms
+FROM pawl_flow_timer
+ORDER BY at_ms
+LIMIT 1

@@ -394,6 +394,10 @@ CREATE TABLE pawl_flow_group (
     flow       BLOB NOT NULL,
     no         INTEGER NOT NULL,
     open_ended INTEGER, -- more members may come
+    hold_until_ms INTEGER, -- if none comes until then, it is sealed, and has failed
+    abort_failures INTEGER, -- its members are cancelled at so many failures,
+    abort_ppm  INTEGER, -- or at such a share of them
+    spoilt     INTEGER, -- it has failed, because of 1: that, 2: its hold
     total      INTEGER NOT NULL,
     completed  INTEGER NOT NULL,
     skipped    INTEGER NOT NULL,
@@ -452,3 +456,28 @@ CREATE TABLE pawl_flow_edge (
     PRIMARY KEY (flow, parent, child)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pawl_flow_edge_child ON pawl_flow_edge (flow, child);
+
+-- Nodes that wait for a signal, from their submission on.
+CREATE TABLE pawl_flow_signal (
+    flow       BLOB NOT NULL,
+    no         INTEGER NOT NULL,
+    signal_key TEXT,
+    timeout_ms INTEGER,
+    on_timeout INTEGER NOT NULL,
+    on_reject  INTEGER NOT NULL,
+    payload    TEXT,
+    waits      INTEGER, -- it was released, and has not ended
+    until_ms   INTEGER, -- when its timeout is over
+    said       INTEGER, -- what came: 1 approve, 2 reject
+    answer     TEXT,
+    PRIMARY KEY (flow, no)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_flow_signal_waits ON pawl_flow_signal (signal_key, flow, no)
+    WHERE waits IS NOT NULL;
+
+-- Nodes and flows of which something is due at a time.
+CREATE TABLE pawl_flow_timer (
+    id    BLOB PRIMARY KEY,
+    at_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_flow_timer_at ON pawl_flow_timer (at_ms);

@@ -553,3 +553,59 @@ SET verdict = s.verdict, reason = s.reason
 FROM pawl_set_flow_edge_put AS s
 WHERE pawl_flow_edge.flow = s.flow AND pawl_flow_edge.parent = s.parent
     AND pawl_flow_edge.child = s.child
+
+-- name: flow_signal_load
+SELECT {{flow.signal_fields of f}}
+FROM pawl_set_flow_signal_put AS s
+CROSS JOIN pawl_flow_signal AS f ON f.flow = s.flow AND f.no = s.no
+
+-- name: set_flow_signal_new
+INSERT INTO pawl_flow_signal ({{flow.signal_fields}})
+SELECT {{flow.signal_fields}}
+FROM pawl_set_flow_signal_new
+
+-- name: set_flow_signal_put
+UPDATE pawl_flow_signal
+SET waits = s.waits, until_ms = s.until_ms, said = s.said, answer = s.answer
+FROM pawl_set_flow_signal_put AS s
+WHERE pawl_flow_signal.flow = s.flow AND pawl_flow_signal.no = s.no
+
+-- name: flow_waits
+SELECT {{flow.signal_fields}}
+FROM pawl_flow_signal
+WHERE signal_key = :name AND waits IS NOT NULL
+ORDER BY flow, no
+LIMIT :limit
+
+-- name: flow_timer_load
+SELECT {{flow.timer_fields of f}}
+FROM pawl_set_flow_timer_put AS s
+CROSS JOIN pawl_flow_timer AS f ON f.id = s.id
+
+-- name: set_flow_timer_new
+INSERT INTO pawl_flow_timer ({{flow.timer_fields}})
+SELECT {{flow.timer_fields}}
+FROM pawl_set_flow_timer_new
+
+-- name: set_flow_timer_put
+UPDATE pawl_flow_timer
+SET at_ms = s.at_ms
+FROM pawl_set_flow_timer_put AS s
+WHERE pawl_flow_timer.id = s.id
+
+-- name: set_flow_timer_drop
+DELETE FROM pawl_flow_timer
+WHERE id IN (SELECT id FROM pawl_set_flow_timer_drop)
+
+-- name: flow_due
+SELECT {{flow.timer_fields}}
+FROM pawl_flow_timer
+WHERE at_ms <= :now_ms
+ORDER BY at_ms
+LIMIT :limit
+
+-- name: flow_next_due
+SELECT at_ms
+FROM pawl_flow_timer
+ORDER BY at_ms
+LIMIT 1

@@ -1,0 +1,68 @@
+/* What time does to flows: see flow.h. A timer is an entry in the calendar, no more: whether
+ * something is due is asked of the rows of the flow, once those are locked. */
+#include "store/core/flow_inside.h"
+
+struct pawl__record *pawl__flow_timer_of(struct pawl__set *set, struct pawl_job_id id)
+{
+    return pawl__set_want_record(set, PAWL__RECORD_FLOW_TIMER,
+                                 &(struct pawl__flow_timer){ .id = id });
+}
+
+void pawl__flow_set_timer(struct pawl__set *set, struct pawl__record *timer, int64_t at_ms)
+{
+    bool same = timer->there ? timer->row.flow_timer.at_ms == at_ms : !at_ms;
+    if (same) return;
+    timer->there = at_ms != 0;
+    timer->row.flow_timer.at_ms = at_ms;
+    timer->changed = true;
+    if (at_ms) pawl__notices_due(&set->notices, at_ms);
+}
+
+/* ---- what is due ---- */
+
+enum pawl_err pawl__flow_scan_due(struct pawl__set *set, int64_t limit, bool *more)
+{
+    size_t before = set->records.count;
+    enum pawl_err err = limit > 0 ? set->table->scan_timers(set->backend, limit) : PAWL_OK;
+    for (size_t i = before; !err && i < set->records.count; i++) {
+        const struct pawl__flow_timer *timer = &set->records.at[i]->first->row.flow_timer;
+        pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
+                                                           .id = timer->id,
+                                                           .ties = PAWL__TIE_FLOW });
+    }
+    *more = !err && (int64_t)(set->records.count - before) >= limit;
+    return err;
+}
+
+enum pawl_err pawl__flow_next_due(struct pawl__set *set, int64_t *at_ms)
+{
+    int64_t next_at_ms;
+    enum pawl_err err = set->table->next_timer(set->backend, &next_at_ms);
+    bool sooner = !err && next_at_ms && (!*at_ms || next_at_ms < *at_ms);
+    if (sooner) *at_ms = next_at_ms;
+    return err;
+}
+
+void pawl__flow_node_due(struct pawl__set *set, struct pawl__flow_books *books)
+{
+    const struct pawl__flow_node *node = &books->node->row.flow_node;
+    bool active = node->state == PAWL_STATE_ACTIVE;
+    if (active && node->kind == PAWL_FLOW_KIND_SIGNAL) pawl__flow_signal_due(set, books);
+    bool ended = pawl_state_is_terminal((enum pawl_state)node->state);
+    if (ended && books->timer) pawl__flow_set_timer(set, books->timer, 0);
+}
+
+/* It is that of no node, so of a flow; or of one that is gone. */
+bool pawl__flow_follow_flow(struct pawl__set *set, const struct pawl__unsettled *about)
+{
+    const struct pawl__record *member = pawl__set_want_record(
+        set, PAWL__RECORD_FLOW_MEMBER, &(struct pawl__flow_member){ .id = about->id });
+    struct pawl__record *timer = pawl__flow_timer_of(set, about->id);
+    if (!member || !timer || pawl__set_lacks(set)) return true;
+    if (member->there) return false;
+    const struct pawl__record *flow = pawl__flow_of(set, about->id);
+    if (pawl__set_lacks(set)) return true;
+    bool live = flow && !flow->row.flow.finished_at_ms;
+    if (!live) pawl__flow_set_timer(set, timer, 0);
+    return true;
+}
