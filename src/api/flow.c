@@ -134,6 +134,7 @@ static void list_job(struct draft *draft, size_t at, struct pawl__flow_node *nod
     struct pawl_job_spec *job = &draft->jobs[draft->job_count];
     draft->job_nodes[draft->job_count++] = at;
     *job = draft->spec->nodes[at].job;
+    if (job->keep_ms > draft->flow.row.keep_ms) draft->flow.row.keep_ms = job->keep_ms;
     if (!waits(draft, at)) return;
     job->pending = true;
     node->delay_ms = job->delay_ms;

@@ -21,6 +21,8 @@ struct pawl__flow {
     int32_t nodes; /* how many: the next one gets one more */
     const char *reason;
     int64_t recount_at_ms; /* until it ends: when its counters are compared with its jobs */
+    int64_t keep_ms;       /* the longest of its jobs, from its end */
+    int32_t shelved;       /* nodes that were archived; beyond `nodes`: those that were deleted */
 };
 
 /* WORK: not a group; counts the jobs but callbacks, at any depth. */

@@ -283,6 +283,7 @@ struct pawl__op {
             int64_t pause_ms;  /* with an owner: so long */
             int64_t moved;     /* out */
             bool more;         /* out: it did not come to the end; go on, also when none moved */
+            bool flows;        /* inside: its turn came, and flows are asked for */
         } retire;              /* ARCHIVE, PURGE */
         struct {               /* see pawl_flow_signal and pawl_flow_signal_key */
             struct pawl_job_id id; /* of a node, where `key` is NULL. STATE, NOT_FOUND */

@@ -28,7 +28,8 @@ LOCK_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 3)
 TOKEN_LISTS = ", ".join(["text[]"] * 3 + ["bytea[]"] + ["bigint[]"] * 4)
 SCHEMA_LISTS = ", ".join(["text[]"] * 5 + ["bigint[]", "text[]"])
 REQUEST_LISTS = "text[], text[], bigint[]"
-FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]", "bigint[]"])
+FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]"]
+                       + ["bigint[]"] * 3)
 FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 12)
 FLOW_NODE_LISTS = ", ".join(["uuid[]", "bigint[]", "uuid[]", "text[]"] + ["bigint[]"] * 17
                             + ["text[]"] * 2)
@@ -90,7 +91,7 @@ PLANS = {
     "lease_next": ("", "pawl_lease_next"),
     "job_expiring": ("bigint, bigint", "pawl_job_expiry"),
     "job_next_expiry": ("", "pawl_job_expiry"),
-    "ended_due": ("bigint, bigint, bigint", "pawl_ended_next"),
+    "ended_due": ("bigint, bigint, bigint, bigint", "pawl_ended_next"),
     "ended_old": ("uuid[], bigint, bigint", "pawl_job_pkey"),
     "ended_hold": ("uuid[], bigint, bigint, bigint", "pawl_job_pkey"),
     "archive_old": ("bigint, bigint, bigint, bigint", "pawl_archive_ended"),
@@ -139,6 +140,14 @@ PLANS = {
     "flow_member_load": ("uuid[]", "pawl_flow_member_pkey"),
     "flow_edge_load": ("uuid[], bigint[]", "pawl_flow_edge_pkey"),
     "set_flow_put": (FLOW_LISTS, "pawl_flow_pkey"),
+    "set_flow_drop": (FLOW_LISTS, "pawl_flow_pkey"),
+    "set_flow_group_drop": (FLOW_GROUP_LISTS, "pawl_flow_group_pkey"),
+    "set_flow_node_drop": (FLOW_NODE_LISTS, "pawl_flow_node_pkey"),
+    "set_flow_member_drop": (FLOW_MEMBER_LISTS, "pawl_flow_member_pkey"),
+    "set_flow_edge_drop": (FLOW_EDGE_LISTS, "pawl_flow_edge_pkey"),
+    "set_flow_signal_drop": (FLOW_SIGNAL_LISTS, "pawl_flow_signal_pkey"),
+    "flow_ended": ("bigint, bigint, bigint", "pawl_flow_ended"),
+    "flow_old": ("bigint, bigint, bigint, bigint", "pawl_flow_old"),
     "set_flow_group_put": (FLOW_GROUP_LISTS, "pawl_flow_group_pkey"),
     "set_flow_node_put": (FLOW_NODE_LISTS, "pawl_flow_node_pkey"),
     "set_flow_member_put": (FLOW_MEMBER_LISTS, "pawl_flow_member_pkey"),

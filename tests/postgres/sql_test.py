@@ -405,6 +405,35 @@ def a_run_ends_with_its_effects(place):
     assert guest.ask(f"complete {job} {run}") == "STALE"
 
 
+CHAIN = '{"type": "chain", "steps": [{"type": "a"}, {"type": "b"}, {"type": "c"}]}'
+
+
+@test
+def what_waits_for_a_run_is_released_after_it(place):
+    app, guest = place.session(), place.guest()
+    flow = place.pawl("flow", "submit", "-", stdin=CHAIN).strip()
+
+    def states():
+        nodes = json.loads(place.pawl("flow", "show", flow, "--json"))["nodes"]
+        return [node["state"] for node in nodes]
+
+    first, run = guest.ask("claim default w").split()
+    app.sql(f"SELECT pawl_complete('{first}', {run}, '[1]')")
+    assert states() == ["completed", "pending", "pending"]
+    place.settle()
+    assert states() == ["completed", "available", "pending"]
+    second, run = guest.ask("claim default w").split()
+    app.sql("BEGIN")
+    app.sql(f"SELECT pawl_complete('{second}', {run})")
+    app.sql("ROLLBACK")
+    place.settle()
+    assert states() == ["completed", "active", "pending"]
+    app.sql(f"SELECT pawl_fail('{second}', {run}, retryable => false)")
+    place.settle()
+    assert states() == ["completed", "discarded", "cancelled"]
+    assert json.loads(place.pawl("flow", "show", flow, "--json"))["state"] == "failed"
+
+
 @test
 def a_lost_run_is_refused(place):
     app, guest = place.session(), place.guest()

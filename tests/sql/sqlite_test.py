@@ -169,6 +169,30 @@ def a_failure_is_judged_by_the_policy(box):
 
 
 @test
+def what_waits_for_a_run_is_released_with_it(box):
+    app, guest = box.shell(), box.guest()
+    chain = json.dumps({"nodes": [
+        {"name": "A", "type": "a"},
+        {"name": "B", "type": "b", "after": ["A"], "retry": {"attempts_max": 1}},
+        {"name": "C", "type": "c", "after": ["B"]}]})
+    flow = box.pawl("flow", "submit", "-", stdin=chain).strip()
+
+    def states():
+        return [node["state"] for node in json.loads(box.pawl("flow", "show", flow, "--json"))
+                ["nodes"]]
+
+    first, run = guest.ask("claim default w").split()
+    for end, state in (("ROLLBACK", ["active", "pending"]), ("COMMIT", ["completed", "available"])):
+        app.sql("BEGIN IMMEDIATE")
+        assert app.sql(f"SELECT pawl_complete('{first}', {run})") == ""
+        app.sql(end)
+        assert states()[:2] == state, states()
+    second, run = guest.ask("claim default w").split()
+    assert app.sql(f"SELECT pawl_fail('{second}', {run}, 'no')") == "discarded"
+    assert states() == ["completed", "discarded", "cancelled"], states()
+
+
+@test
 def two_with_one_key_take_turns(box):
     one, two = box.shell(), box.shell()
     submit = "SELECT pawl_submit('a', '[7]', '{\"unique\":{\"keys\":[\"args\"]}}')"

@@ -244,7 +244,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(stops,          stops,          BITS)                                                        \
     X(nodes,          nodes,          I32)                                                         \
     X(reason,         reason,         TEXT)                                                        \
-    X(recount_at_ms,  recount_at_ms,  AT)
+    X(recount_at_ms,  recount_at_ms,  AT)                                                          \
+    X(keep_ms,        keep_ms,        MS)                                                          \
+    X(shelved,        shelved,        I32)
 /* struct pawl__flow_group */
 #define PAWL__FLOW_GROUP_FIELDS(X)                                                                 \
     X(flow,           flow,           ID)                                                          \
@@ -378,16 +380,22 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */        \
     X(FLOW_NEW, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                        \
     X(FLOW_PUT, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                        \
+    X(FLOW_DROP, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                       \
     X(FLOW_GROUP_NEW, pawl__flow_group, PAWL__FLOW_GROUP_FIELDS, false)                            \
     X(FLOW_GROUP_PUT, pawl__flow_group, PAWL__FLOW_GROUP_FIELDS, false)                            \
+    X(FLOW_GROUP_DROP, pawl__flow_group, PAWL__FLOW_GROUP_FIELDS, false)                           \
     X(FLOW_NODE_NEW, pawl__flow_node, PAWL__FLOW_NODE_FIELDS, false)                               \
     X(FLOW_NODE_PUT, pawl__flow_node, PAWL__FLOW_NODE_FIELDS, false)                               \
+    X(FLOW_NODE_DROP, pawl__flow_node, PAWL__FLOW_NODE_FIELDS, false)                              \
     X(FLOW_MEMBER_NEW, pawl__flow_member, PAWL__FLOW_MEMBER_FIELDS, false)                         \
     X(FLOW_MEMBER_PUT, pawl__flow_member, PAWL__FLOW_MEMBER_FIELDS, false)                         \
+    X(FLOW_MEMBER_DROP, pawl__flow_member, PAWL__FLOW_MEMBER_FIELDS, false)                        \
     X(FLOW_EDGE_NEW, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                               \
     X(FLOW_EDGE_PUT, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                               \
+    X(FLOW_EDGE_DROP, pawl__flow_edge, PAWL__FLOW_EDGE_FIELDS, false)                              \
     X(FLOW_SIGNAL_NEW, pawl__flow_signal, PAWL__FLOW_SIGNAL_FIELDS, false)                         \
     X(FLOW_SIGNAL_PUT, pawl__flow_signal, PAWL__FLOW_SIGNAL_FIELDS, false)                         \
+    X(FLOW_SIGNAL_DROP, pawl__flow_signal, PAWL__FLOW_SIGNAL_FIELDS, false)                        \
     X(FLOW_TIMER_NEW, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                            \
     X(FLOW_TIMER_PUT, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                            \
     X(FLOW_TIMER_DROP, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                           \

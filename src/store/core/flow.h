@@ -27,6 +27,11 @@ void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow);
  * follows is to be settled. `*more`: there may be others. For a sweep, into an empty set. */
 PAWL_MUST_CHECK enum pawl_err pawl__flow_repair(struct pawl__set *set, bool *more);
 
+/* For ARCHIVE and PURGE: members of flows that ended before, and flows, at most `limit` nodes. Adds
+ * to what the operation says. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_retire(struct pawl__set *set, struct pawl__op *op,
+                                                int64_t limit);
+
 /* Is the job a node of a flow that has not ended, and must stay? If that was not read yet it is
  * wanted, and the answer is no. */
 bool pawl__flow_keeps(struct pawl__set *set, const struct pawl__row *row);

@@ -5,6 +5,7 @@
  *     flow_end.c     a node has ended: it is counted, its edges are judged
  *     flow_look.c    is a node to be released, or to be given up?
  *     flow_repair.c  flows whose counters are not what they count
+ *     flow_retire.c  flows that have ended leave with their members
  *     flow_signal.c  nodes that wait for a signal
  *     flow_time.c    timers, and what is due
  *

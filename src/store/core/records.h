@@ -73,16 +73,16 @@ struct pawl__gone {
       TABLE_CONFIG_DROP)                                                                           \
     X(REQUEST, request, pawl__request_key, 1, 1, TABLE_REQUEST_NEW, TABLE_REQUEST_PUT, TABLES)     \
     X(FLOW_MEMBER, flow_member, pawl__flow_member, 1, 1, TABLE_FLOW_MEMBER_NEW,                    \
-      TABLE_FLOW_MEMBER_PUT, TABLES)                                                               \
-    X(FLOW, flow, pawl__flow, 1, 1, TABLE_FLOW_NEW, TABLE_FLOW_PUT, TABLES)                        \
+      TABLE_FLOW_MEMBER_PUT, TABLE_FLOW_MEMBER_DROP)                                               \
+    X(FLOW, flow, pawl__flow, 1, 1, TABLE_FLOW_NEW, TABLE_FLOW_PUT, TABLE_FLOW_DROP)               \
     X(FLOW_GROUP, flow_group, pawl__flow_group, 2, 2, TABLE_FLOW_GROUP_NEW, TABLE_FLOW_GROUP_PUT,  \
-      TABLES)                                                                                      \
+      TABLE_FLOW_GROUP_DROP)                                                                       \
     X(FLOW_EDGE, flow_edge, pawl__flow_edge, 2, 3, TABLE_FLOW_EDGE_NEW, TABLE_FLOW_EDGE_PUT,       \
-      TABLES)                                                                                      \
+      TABLE_FLOW_EDGE_DROP)                                                                        \
     X(FLOW_NODE, flow_node, pawl__flow_node, 2, 2, TABLE_FLOW_NODE_NEW, TABLE_FLOW_NODE_PUT,       \
-      TABLES)                                                                                      \
+      TABLE_FLOW_NODE_DROP)                                                                        \
     X(FLOW_SIGNAL, flow_signal, pawl__flow_signal, 2, 2, TABLE_FLOW_SIGNAL_NEW,                    \
-      TABLE_FLOW_SIGNAL_PUT, TABLES)                                                               \
+      TABLE_FLOW_SIGNAL_PUT, TABLE_FLOW_SIGNAL_DROP)                                               \
     X(FLOW_TIMER, flow_timer, pawl__flow_timer, 1, 1, TABLE_FLOW_TIMER_NEW,                        \
       TABLE_FLOW_TIMER_PUT, TABLE_FLOW_TIMER_DROP)                                                 \
     PAWL__RECORDS_MORE(X)

@@ -46,6 +46,8 @@ enum pawl_err pawl__scan_retire(struct pawl__set *set, struct pawl__op *op)
     bool ours;
     enum pawl_err err = take_turn(set, op, &ours);
     if (err || !ours) return err;
+    const uint32_t ended = PAWL_STATE_BIT(PAWL_STATE_END) - PAWL_STATE_BIT(PAWL_STATE_COMPLETED);
+    op->retire.flows = (op->retire.states & ended) == ended;
     for (int state = PAWL_STATE_COMPLETED; !err && state < PAWL_STATE_END; state++) {
         int64_t left = limit - (int64_t)set->scanned_count;
         if (left <= 0) break;
@@ -55,28 +57,32 @@ enum pawl_err pawl__scan_retire(struct pawl__set *set, struct pawl__op *op)
     return err;
 }
 
+/* Members of flows go with them, after the jobs of the scan. */
+static enum pawl_err retire_flows(struct pawl__set *set, struct pawl__op *op)
+{
+    int64_t left = PAWL__MAINTENANCE_MAX - (int64_t)set->scanned_count;
+    if (op->retire.limit - (int64_t)set->scanned_count < left) {
+        left = op->retire.limit - (int64_t)set->scanned_count;
+    }
+    return op->retire.flows && left > 0 ? pawl__flow_retire(set, op, left) : PAWL_OK;
+}
+
 enum pawl_err pawl__rule_archive(struct pawl__set *set, struct pawl__op *op)
 {
     for (size_t i = 0; i < set->scanned_count; i++) {
         pawl__row_archive(set, set->scanned[i]);
     }
     op->retire.moved = (int64_t)set->scanned_count;
-    return PAWL_OK;
+    return retire_flows(set, op);
 }
 
-/* Nodes of a flow stay until that has ended. */
 enum pawl_err pawl__rule_purge(struct pawl__set *set, struct pawl__op *op)
 {
     op->retire.moved = 0;
     for (size_t i = 0; i < set->scanned_count; i++) {
-        (void)pawl__flow_keeps(set, set->scanned[i]);
-    }
-    if (pawl__set_lacks(set)) return PAWL_OK; // until they are read
-    for (size_t i = 0; i < set->scanned_count; i++) {
         if (set->scanned[i]->found != PAWL__FOUND_ARCHIVED) continue;
-        if (pawl__flow_keeps(set, set->scanned[i])) continue;
         pawl__row_delete(set, set->scanned[i]);
         op->retire.moved++;
     }
-    return PAWL_OK;
+    return retire_flows(set, op);
 }

@@ -360,11 +360,12 @@ struct pawl__set {
     size_t move_count, move_cap;
     struct pawl__unsettled *unsettled; /* moves of jobs with ties */
     size_t unsettled_count, unsettled_cap;
-    size_t unsettled_done;   /* the first so many were followed up, or left in the store */
-    int64_t unsettled_bytes; /* see PAWL__SETTLE_BYTES_MAX */
-    bool unsettled_more;     /* there are entries that were not taken up because of that */
-    int sweeps_full;         /* so many have found entries, in a row; stays between batches */
-    int64_t swept_seq;       /* where the next sweep over entries goes on; stays between batches */
+    size_t unsettled_done;       /* the first so many were followed up, or left in the store */
+    int64_t unsettled_bytes;     /* see PAWL__SETTLE_BYTES_MAX */
+    bool unsettled_more;         /* there are entries that were not taken up because of that */
+    int sweeps_full;             /* so many have found entries, in a row; stays between batches */
+    int64_t retired_after_ms[2]; /* flows that end later are looked at: to archive, to purge */
+    int64_t swept_seq; /* where the next sweep over entries goes on; stays between batches */
     struct pawl__list lists[PAWL__TABLES];
     uint64_t changes;         /* of rows, holders of keys and lists, without those undone */
     struct pawl__arena arena; /* texts of the rows */

@@ -24,10 +24,12 @@ struct pawl__set;
 /* What jobs can be due for: being run, the end of their lease, or of their time to live. */
 enum pawl__due { PAWL__DUE_RUN, PAWL__DUE_LEASE, PAWL__DUE_EXPIRY };
 
-/* Jobs that ended before an instant, and what they ended as. */
+/* Jobs that ended before an instant, and what they ended as; but members of flows, which go with
+ * them. Or flows, of any state. */
 struct pawl__ended {
     bool archived; /* those in the archive, and not the live ones */
     enum pawl_state state;
+    int64_t after_ms; /* of flows: they ended later */
     int64_t before_ms, limit;
     int64_t kept_until_ms; /* of those in the archive: a job with a keep_ms only if that was over by
                               then, finished_at_ms + keep_ms <= kept_until_ms */
@@ -121,6 +123,8 @@ typedef enum pawl_err pawl__scan_waits_fn(struct pawl__backend *backend, const c
                                           int64_t limit);
 typedef enum pawl_err pawl__scan_ended_fn(struct pawl__backend *backend,
                                           const struct pawl__ended *what, bool *more);
+typedef enum pawl_err pawl__scan_ended_flows_fn(struct pawl__backend *backend,
+                                                const struct pawl__ended *what);
 typedef enum pawl_err pawl__census_fn(struct pawl__backend *backend, const char *name,
                                       struct pawl_census *out, int64_t *silent);
 typedef enum pawl_err pawl__scan_nodes_fn(struct pawl__backend *backend, enum pawl__nodes which,
@@ -243,6 +247,10 @@ struct pawl__core_table {
      * that others hold. Live ones are handed to pawl__set_ended, archived ones to
      * pawl__set_scanned. `more`: it looked at as many as it may. */
     pawl__scan_ended_fn *scan_ended;
+    /* Hand flows that ended to pawl__set_record_loaded, oldest first, at most `limit`; locked until
+     * the end, and without those that others hold. Archived are those whose members all are
+     * (`shelved` is as large as `nodes`); a flow's keep_ms is that of the jobs of `ended`. */
+    pawl__scan_ended_flows_fn *scan_ended_flows;
     /* Count the nodes but `name`: those that are alive, and, as `*silent`, those that said a lease
      * and are not; the jobs that are available; and when the next of the nodes falls silent. */
     pawl__census_fn *census;

@@ -322,13 +322,49 @@ enum pawl_err pawl__mem_flow_doubts(struct pawl__backend *mem, int64_t until_ms,
     return give(&look, limit, found, ctx) ? PAWL_OK : pawl__fail_nomem(mem->set.diag);
 }
 
+static int by_end(const void *a, const void *b)
+{
+    const struct pawl__flow *const *left = a, *const *right = b;
+    int64_t first = (*left)->finished_at_ms, second = (*right)->finished_at_ms;
+    return first < second ? -1 : first > second;
+}
+
+static bool is_wanted(const struct pawl__flow *flow, const struct pawl__ended *what)
+{
+    int64_t end_ms = flow->finished_at_ms;
+    bool archived = flow->shelved >= flow->nodes;
+    bool kept = what->archived && flow->keep_ms && end_ms + flow->keep_ms > what->kept_until_ms;
+    bool then = end_ms && end_ms > what->after_ms && end_ms < what->before_ms;
+    return then && archived == what->archived && !kept;
+}
+
+enum pawl_err pawl__mem_scan_ended_flows(struct pawl__backend *mem, const struct pawl__ended *what)
+{
+    const struct pawl__flow **found;
+    size_t count = 0;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(FLOW), PAWL__MEM_BY_KEY) count++;
+    found = pawl__arena_alloc(&mem->set.arena, (count + 1) * sizeof(const struct pawl__flow *));
+    if (!found) return pawl__fail_nomem(mem->set.diag);
+    count = 0;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(FLOW), PAWL__MEM_BY_KEY)
+    {
+        if (is_wanted(row->data, what)) found[count++] = row->data;
+    }
+    if (count) qsort(found, count, sizeof(const struct pawl__flow *), by_end);
+    for (size_t i = 0; i < count && (int64_t)i < what->limit; i++) {
+        (void)pawl__set_record_loaded(&mem->set, PAWL__RECORD_FLOW, found[i]);
+    }
+    return PAWL_OK;
+}
+
 bool pawl__mem_check_flows(const struct pawl__backend *mem, pawl__flow_doubt_fn *found, void *ctx)
 {
     struct pawl__arena scratch = { 0 };
     struct look look = { .mem = mem, .arena = &scratch };
     PAWL__MEM_EACH(row, mem, PAWL__MEM_RECORD(FLOW), PAWL__MEM_BY_KEY)
     {
-        doubt_flow(&look, row->data);
+        const struct pawl__flow *flow = row->data;
+        if (flow->shelved <= flow->nodes) doubt_flow(&look, flow);
     }
     bool ok = give(&look, INT64_MAX, found, ctx);
     pawl__arena_release(&scratch);

@@ -227,6 +227,7 @@ enum pawl_err pawl__mem_unsettled(struct pawl__backend *mem, int32_t ties, int64
                                   int64_t limit);
 enum pawl_err pawl__mem_next_unsettled(struct pawl__backend *mem, int32_t ties, int64_t *at_ms);
 enum pawl_err pawl__mem_scan_flows(struct pawl__backend *mem, int64_t limit);
+enum pawl_err pawl__mem_scan_ended_flows(struct pawl__backend *mem, const struct pawl__ended *what);
 enum pawl_err pawl__mem_flow_doubts(struct pawl__backend *mem, int64_t until_ms, int64_t limit,
                                     pawl__flow_doubt_fn *found, void *ctx);
 enum pawl_err pawl__mem_next_flow(struct pawl__backend *mem, int64_t *at_ms);

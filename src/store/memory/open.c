@@ -143,6 +143,7 @@ const struct pawl__core_table pawl__mem_core = {
     .unsettled = pawl__mem_unsettled,
     .next_unsettled = pawl__mem_next_unsettled,
     .scan_flows = pawl__mem_scan_flows,
+    .scan_ended_flows = pawl__mem_scan_ended_flows,
     .flow_doubts = pawl__mem_flow_doubts,
     .next_flow = pawl__mem_next_flow,
     .scan_ended = pawl__mem_scan_ended,

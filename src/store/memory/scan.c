@@ -152,7 +152,7 @@ enum pawl_err pawl__mem_scan_ended(struct pawl__backend *mem, const struct pawl_
         bool fits = job->archived == what->archived && job->state == what->state &&
                     job->finished_at_ms < what->before_ms;
         if (!fits) break;
-        if (is_kept(what, job)) continue;
+        if (is_kept(what, job) || (job->ties & PAWL__TIE_FLOW)) continue; // goes with its flow
         if (what->archived) pawl__set_scanned(&mem->set, row->of, PAWL__NEED_KEYS);
         if (!what->archived) pawl__set_ended(&mem->set, row->of, job->lane, job->state);
         found++;

@@ -290,10 +290,11 @@ struct pawl__backend {
         int64_t *numbers; /* ascending; in the arena */
         size_t count;
     } locked;
-    uint64_t tag; /* of this process, in the turns that it marks */
-    int64_t turn; /* number of the transaction under way */
-    int unfolded; /* commits since the counters were folded */
-    int64_t worn; /* moves that the janitor has not heard of */
+    uint64_t tag;                           /* of this process, in the turns that it marks */
+    int64_t turn;                           /* number of the transaction under way */
+    int unfolded;                           /* commits since the counters were folded */
+    int64_t ended_after_ms[PAWL_STATE_END]; /* where the next sweep over ended jobs begins */
+    int64_t worn;                           /* moves that the janitor has not heard of */
 
     /* the home's, for all: */
     struct pawl__pg_conn readers[PAWL__READERS_MAX]; /* of the pool */

@@ -27,7 +27,8 @@ static void send_ended(struct pawl__backend *pg, const struct pawl__ended *what,
                          taken->row_count);
 }
 
-/* What is not archived now, because others hold it or there are too many, stays on the roll. */
+/* What is not archived now, because others hold it, there are too many, or it goes with its flow,
+ * stays on the roll. The next sweep goes on behind members of flows. */
 static enum pawl_err keep_ended(struct pawl__backend *pg, enum pawl_state state,
                                 const PGresult *old, const PGresult *held)
 {
@@ -36,7 +37,10 @@ static enum pawl_err keep_ended(struct pawl__backend *pg, enum pawl_state state,
     for (int i = 0; !err && i < PQntuples(old); i++) {
         struct pawl_job_id id = pawl__pg_id(old, i, 0);
         if (pawl__pg_ids_have(ours, (size_t)PQntuples(held), id)) continue;
-        pawl__pg_roll_ended(pg, state, pawl__pg_int(old, i, 1), id);
+        int64_t at_ms = pawl__pg_int(old, i, 1);
+        pawl__pg_roll_ended(pg, state, at_ms, id);
+        bool member = pawl__pg_bool(old, i, 2);
+        if (member && at_ms > pg->ended_after_ms[state]) pg->ended_after_ms[state] = at_ms;
     }
     return err;
 }
@@ -62,6 +66,7 @@ static enum pawl_err take_ended(struct pawl__backend *pg, const struct pawl__end
     struct pawl__pg_taken taken;
     pawl__pg_call(conn, PG_ENDED_DUE);
     pawl__pg_bind(conn, PG_ENDED_DUE_state, what->state);
+    pawl__pg_bind(conn, PG_ENDED_DUE_after_ms, pg->ended_after_ms[what->state]);
     pawl__pg_bind(conn, PG_ENDED_DUE_before_ms, what->before_ms);
     pawl__pg_bind(conn, PG_ENDED_DUE_limit, ROLL_ROWS);
     enum pawl_err err = pawl__pg_roll_take(pg, &taken);
@@ -83,6 +88,7 @@ static enum pawl_err scan_live(struct pawl__backend *pg, const struct pawl__ende
         if (left <= 0) break;
         err = take_ended(pg, what, left, more);
     }
+    if (!err && !*more) pg->ended_after_ms[what->state] = 0; // from the beginning
     return err;
 }
 

@@ -260,6 +260,7 @@ const struct pawl__core_table pawl__pg_core = {
     .unsettled = pawl__sql_unsettled,
     .next_unsettled = pawl__sql_next_unsettled,
     .scan_flows = pawl__sql_scan_flows,
+    .scan_ended_flows = pawl__sql_scan_ended_flows,
     .flow_doubts = pawl__sql_flow_doubts,
     .next_flow = pawl__sql_next_flow,
     .scan_ended = pawl__pg_scan_ended,

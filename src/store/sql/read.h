@@ -48,6 +48,9 @@
     X(FLOW_SIGNALS, P(FLOW_SIGNALS, id))                                                           \
     X(FLOW_OWN, P(FLOW_OWN, id))                                                                   \
     X(FLOW_PARENTS, P(FLOW_PARENTS, id))                                                           \
+    X(FLOW_ENDED, P(FLOW_ENDED, after_ms) P(FLOW_ENDED, before_ms) P(FLOW_ENDED, limit))           \
+    X(FLOW_OLD,                                                                                    \
+      P(FLOW_OLD, after_ms) P(FLOW_OLD, before_ms) P(FLOW_OLD, kept_until_ms) P(FLOW_OLD, limit))  \
     X(FLOW_STALE, P(FLOW_STALE, now_ms) P(FLOW_STALE, limit))                                      \
     X(FLOW_STALE_NEXT, )                                                                           \
     X(FLOW_DOUBTS, P(FLOW_DOUBTS, until_ms) P(FLOW_DOUBTS, limit))                                 \

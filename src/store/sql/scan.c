@@ -279,6 +279,17 @@ enum pawl_err pawl__sql_scan_flows(struct pawl__backend *backend, int64_t limit)
     return scan_records(backend, PAWL__READ_FLOW_STALE, values, PAWL__RECORD_FLOW);
 }
 
+enum pawl_err pawl__sql_scan_ended_flows(struct pawl__backend *backend,
+                                         const struct pawl__ended *what)
+{
+    const struct pawl__value ended[] = { number(what->after_ms), number(what->before_ms),
+                                         number(what->limit) };
+    const struct pawl__value old[] = { number(what->after_ms), number(what->before_ms),
+                                       number(what->kept_until_ms), number(what->limit) };
+    return what->archived ? scan_records(backend, PAWL__READ_FLOW_OLD, old, PAWL__RECORD_FLOW)
+                          : scan_records(backend, PAWL__READ_FLOW_ENDED, ended, PAWL__RECORD_FLOW);
+}
+
 enum pawl_err pawl__sql_next_flow(struct pawl__backend *backend, int64_t *at_ms)
 {
     return pawl__sql_number(backend, PAWL__READ_FLOW_STALE_NEXT, at_ms);

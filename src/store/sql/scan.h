@@ -28,6 +28,7 @@ pawl__forget_keys_fn pawl__sql_forget_keys;
 pawl__unsettled_fn pawl__sql_unsettled;
 pawl__next_unsettled_fn pawl__sql_next_unsettled;
 pawl__scan_flows_fn pawl__sql_scan_flows;
+pawl__scan_ended_flows_fn pawl__sql_scan_ended_flows;
 pawl__flow_doubts_fn pawl__sql_flow_doubts;
 pawl__next_flow_fn pawl__sql_next_flow;
 pawl__census_fn pawl__sql_census;

@@ -343,6 +343,10 @@ static void hot_statements_use_the_index_made_for_them(void **state)
           "LIST SUBQUERY 1\nSCAN pawl_set_setting_drop VIRTUAL TABLE INDEX 0:\n" },
         { SQL_UNSETTLED_LIST, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid>?)\n" },
         { SQL_UNSETTLED_NEXT, "SCAN pawl_unsettled\n" },
+        { SQL_FLOW_ENDED, "SEARCH f USING INDEX pawl_flow_ended"
+                          " (finished_at_ms>? AND finished_at_ms<?)\n" },
+        { SQL_FLOW_OLD, "SEARCH f USING INDEX pawl_flow_old"
+                        " (finished_at_ms>? AND finished_at_ms<?)\n" },
         { SQL_FLOW_STALE, "SEARCH f USING INDEX pawl_flow_recount (recount_at_ms<?)\n" },
         { SQL_FLOW_STALE_NEXT,
           "SEARCH pawl_flow USING INDEX pawl_flow_recount (recount_at_ms>?)\n" },

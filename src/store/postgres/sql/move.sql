@@ -170,10 +170,18 @@ SELECT now.ms,
     least((SELECT until_ms FROM pawl_key WHERE until_ms IS NOT NULL ORDER BY until_ms LIMIT 1),
         (SELECT until_ms FROM pawl_request_key ORDER BY until_ms LIMIT 1)),
     EXISTS (SELECT 1 FROM pawl_ended
-        WHERE state = ANY (:ended_states) AND finished_at_ms < now.ms - :ended_age_ms),
+        WHERE state = ANY (:ended_states) AND finished_at_ms < now.ms - :ended_age_ms)
+        OR EXISTS (SELECT 1 FROM pawl_flow
+            WHERE finished_at_ms IS NOT NULL AND shelved < nodes
+                AND finished_at_ms < now.ms - :ended_age_ms),
     EXISTS (SELECT 1 FROM pawl_archive
         WHERE state = ANY (:old_states) AND finished_at_ms < now.ms - :old_age_ms
-            AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms)),
+            AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms)
+            AND coalesce(ties, 0) & 8 = 0)
+        OR EXISTS (SELECT 1 FROM pawl_flow
+            WHERE finished_at_ms IS NOT NULL AND shelved >= nodes
+                AND finished_at_ms < now.ms - :old_age_ms
+                AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= now.ms)),
     (SELECT at_ms FROM pawl_unsettled WHERE ties & :ties <> 0 ORDER BY seq LIMIT 1),
     (SELECT recount_at_ms FROM pawl_flow WHERE recount_at_ms IS NOT NULL
         ORDER BY recount_at_ms, id LIMIT 1),
@@ -277,13 +285,14 @@ SELECT (
 -- name: ended_due
 SELECT ctid, ids
 FROM pawl_ended
-WHERE state = :state AND finished_at_ms < :before_ms
+WHERE state = :state AND finished_at_ms > :after_ms AND finished_at_ms < :before_ms
 ORDER BY finished_at_ms
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
 
+-- Members of flows (PAWL__TIE_FLOW, 8) go with them: flow_ended.
 -- name: ended_old
-SELECT id, finished_at_ms
+SELECT id, finished_at_ms, coalesce(ties, 0) & 8 <> 0
 FROM pawl_job
 WHERE id = ANY (:ids) AND state = :state AND finished_at_ms < :before_ms
 
@@ -291,6 +300,7 @@ WHERE id = ANY (:ids) AND state = :state AND finished_at_ms < :before_ms
 SELECT id, lane
 FROM pawl_job
 WHERE id = ANY (:ids) AND state = :state AND finished_at_ms < :before_ms
+    AND coalesce(ties, 0) & 8 = 0
 ORDER BY finished_at_ms
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
@@ -304,6 +314,7 @@ SELECT id
 FROM pawl_archive
 WHERE state = :state AND finished_at_ms < :before_ms
     AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :kept_until_ms)
+    AND coalesce(ties, 0) & 8 = 0
 ORDER BY finished_at_ms
 LIMIT :limit
 FOR UPDATE SKIP LOCKED

@@ -620,7 +620,8 @@ FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
 -- name: set_flow_put
 UPDATE pawl_flow AS f
 SET finished_at_ms = g.finished_at_ms, state = g.state, reopened = g.reopened, stops = g.stops,
-    nodes = g.nodes, reason = g.reason, recount_at_ms = g.recount_at_ms
+    nodes = g.nodes, reason = g.reason, recount_at_ms = g.recount_at_ms,
+    keep_ms = g.keep_ms, shelved = g.shelved
 FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
 CROSS JOIN LATERAL (
     SELECT ctid AS place
@@ -780,3 +781,69 @@ SELECT at_ms
 FROM pawl_flow_timer
 ORDER BY at_ms
 LIMIT 1
+
+-- name: set_flow_drop
+DELETE FROM pawl_flow AS f
+USING unnest({{flow.fields bound}}) AS g ({{flow.fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow
+    WHERE id = g.id
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_group_drop
+DELETE FROM pawl_flow_group AS f
+USING unnest({{flow.group_fields bound}}) AS g ({{flow.group_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_group
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_node_drop
+DELETE FROM pawl_flow_node AS f
+USING unnest({{flow.node_fields bound}}) AS g ({{flow.node_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_node
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_member_drop
+DELETE FROM pawl_flow_member AS f
+USING unnest({{flow.member_fields bound}}) AS g ({{flow.member_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_member
+    WHERE id = g.id
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_edge_drop
+DELETE FROM pawl_flow_edge AS f
+USING unnest({{flow.edge_fields bound}}) AS g ({{flow.edge_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_edge
+    WHERE flow = g.flow AND parent = g.parent AND child = g.child
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place
+
+-- name: set_flow_signal_drop
+DELETE FROM pawl_flow_signal AS f
+USING unnest({{flow.signal_fields bound}}) AS g ({{flow.signal_fields}})
+CROSS JOIN LATERAL (
+    SELECT ctid AS place
+    FROM pawl_flow_signal
+    WHERE flow = g.flow AND no = g.no
+    OFFSET 0
+) AS k
+WHERE f.ctid = k.place

@@ -384,8 +384,14 @@ CREATE TABLE pawl_flow (
     stops          INTEGER,
     nodes          INTEGER NOT NULL, -- how many
     reason         TEXT,
-    recount_at_ms  INTEGER -- while it has not ended: when its counters are compared with its jobs
+    recount_at_ms  INTEGER, -- while it has not ended: when its counters are compared with its jobs
+    keep_ms        INTEGER, -- the longest of its jobs
+    shelved        INTEGER NOT NULL -- nodes that were archived, and then those that were deleted
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_flow_ended ON pawl_flow (finished_at_ms, id)
+    WHERE finished_at_ms IS NOT NULL AND shelved < nodes;
+CREATE INDEX pawl_flow_old ON pawl_flow (finished_at_ms, id)
+    WHERE finished_at_ms IS NOT NULL AND shelved >= nodes;
 CREATE INDEX pawl_flow_recount ON pawl_flow (recount_at_ms, id) WHERE recount_at_ms IS NOT NULL;
 
 -- The members of a group, counted as they end. 0 is the flow itself; -1 counts jobs but callbacks

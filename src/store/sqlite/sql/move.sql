@@ -97,10 +97,12 @@ SELECT min(lease_until_ms)
 FROM pawl_wait
 WHERE lease_until_ms IS NOT NULL
 
+-- Members of flows (PAWL__TIE_FLOW, 8) go with them: flow_ended and flow_old.
+
 -- name: done_completed
 -- Bounded by what it looks at, not only by what it finds; the caller goes on from the last key.
 SELECT d.key, coalesce(j.head, j.key), j.tail, d.lane,
-    d.state = 7 AND d.finished_at_ms < :before_ms
+    d.state = 7 AND d.finished_at_ms < :before_ms AND coalesce(j.ties, 0) & 8 = 0
 FROM pawl_done AS d
 LEFT JOIN pawl_job AS j ON j.key = d.key
 WHERE d.key > :after AND d.key < :until
@@ -113,6 +115,7 @@ SELECT d.key, coalesce(j.head, j.key), j.tail, d.lane
 FROM pawl_done AS d
 LEFT JOIN pawl_job AS j ON j.key = d.key
 WHERE d.state <> 7 AND d.state = :state AND d.finished_at_ms < :before_ms
+    AND coalesce(j.ties, 0) & 8 = 0
     AND NOT EXISTS (SELECT 1 FROM pawl_wait AS w WHERE w.key = d.key)
 ORDER BY d.finished_at_ms
 LIMIT :limit
@@ -121,6 +124,7 @@ LIMIT :limit
 SELECT key, coalesce(head, key), tail, lane,
     state = 7 AND finished_at_ms < :before_ms
         AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :kept_until_ms)
+        AND coalesce(ties, 0) & 8 = 0
 FROM pawl_archive
 WHERE key > :after AND key < :until
 ORDER BY key
@@ -131,6 +135,7 @@ SELECT key, coalesce(head, key), tail, lane
 FROM pawl_archive
 WHERE state <> 7 AND state = :state AND finished_at_ms < :before_ms
     AND (keep_ms IS NULL OR finished_at_ms + keep_ms <= :kept_until_ms)
+    AND coalesce(ties, 0) & 8 = 0
 ORDER BY finished_at_ms
 LIMIT :limit
 

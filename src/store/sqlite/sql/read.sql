@@ -221,6 +221,23 @@ ORDER BY e.parent
 -- row, for src/store/core/doubts.h. `f` are the flows; nothing is said of nodes about which there
 -- is an unsettled entry.
 
+-- name: flow_ended
+SELECT {{flow.fields of f | meta = NULL}}
+FROM pawl_flow AS f
+WHERE f.finished_at_ms IS NOT NULL AND f.shelved < f.nodes
+    AND f.finished_at_ms > :after_ms AND f.finished_at_ms < :before_ms
+ORDER BY f.finished_at_ms, f.id
+LIMIT :limit
+
+-- name: flow_old
+SELECT {{flow.fields of f | meta = NULL}}
+FROM pawl_flow AS f
+WHERE f.finished_at_ms IS NOT NULL AND f.shelved >= f.nodes
+    AND f.finished_at_ms > :after_ms AND f.finished_at_ms < :before_ms
+    AND (f.keep_ms IS NULL OR f.finished_at_ms + f.keep_ms <= :kept_until_ms)
+ORDER BY f.finished_at_ms, f.id
+LIMIT :limit
+
 -- name: flow_stale
 SELECT {{flow.fields of f | meta = NULL}}
 FROM pawl_flow AS f
@@ -391,6 +408,7 @@ LIMIT :limit
 WITH f (id, state, finished_at_ms) AS MATERIALIZED (
     SELECT id, state, finished_at_ms
     FROM pawl_flow
+    WHERE shelved <= nodes
 ), {{flow_doubted}}
 SELECT {{flow.doubt_fields}}
 FROM doubt

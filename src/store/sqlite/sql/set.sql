@@ -504,7 +504,8 @@ FROM pawl_set_flow_new
 -- name: set_flow_put
 UPDATE pawl_flow
 SET finished_at_ms = s.finished_at_ms, state = s.state, reopened = s.reopened, stops = s.stops,
-    nodes = s.nodes, reason = s.reason, recount_at_ms = s.recount_at_ms
+    nodes = s.nodes, reason = s.reason, recount_at_ms = s.recount_at_ms,
+    keep_ms = s.keep_ms, shelved = s.shelved
 FROM pawl_set_flow_put AS s
 WHERE pawl_flow.id = s.id
 
@@ -609,3 +610,27 @@ SELECT at_ms
 FROM pawl_flow_timer
 ORDER BY at_ms
 LIMIT 1
+
+-- name: set_flow_drop
+DELETE FROM pawl_flow
+WHERE id IN (SELECT id FROM pawl_set_flow_drop)
+
+-- name: set_flow_group_drop
+DELETE FROM pawl_flow_group
+WHERE (flow, no) IN (SELECT flow, no FROM pawl_set_flow_group_drop)
+
+-- name: set_flow_node_drop
+DELETE FROM pawl_flow_node
+WHERE (flow, no) IN (SELECT flow, no FROM pawl_set_flow_node_drop)
+
+-- name: set_flow_member_drop
+DELETE FROM pawl_flow_member
+WHERE id IN (SELECT id FROM pawl_set_flow_member_drop)
+
+-- name: set_flow_edge_drop
+DELETE FROM pawl_flow_edge
+WHERE (flow, parent, child) IN (SELECT flow, parent, child FROM pawl_set_flow_edge_drop)
+
+-- name: set_flow_signal_drop
+DELETE FROM pawl_flow_signal
+WHERE (flow, no) IN (SELECT flow, no FROM pawl_set_flow_signal_drop)
