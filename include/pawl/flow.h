@@ -291,6 +291,16 @@ bool pawl_flow_has_inputs(const struct pawl_job *job);
 PAWL_MUST_CHECK enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
                                                    struct pawl_flow_inputs *out,
                                                    struct pawl_diag *diag);
+/* The same of all jobs that a job waited for, as the Open Job Spec has them in parent_results: a
+ * parent that is a group stands for the jobs in it, but callbacks, a member of a group waits for
+ * what its group waits for, a branch or join leads to what is above it, and in a flow whose layout
+ * is "chain" all earlier steps count. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_earlier_get(struct pawl *pawl, struct pawl_job_id job,
+                                                    struct pawl_flow_inputs *out,
+                                                    struct pawl_diag *diag);
+/* Which flow a job is in, and its name there: the list is empty. NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_of(struct pawl *pawl, struct pawl_job_id job,
+                                           struct pawl_flow_inputs *out, struct pawl_diag *diag);
 void pawl_flow_inputs_release(struct pawl_flow_inputs *inputs);
 /* By the node's name; NULL: it is no parent. */
 const struct pawl_flow_input *pawl_flow_input_find(const struct pawl_flow_inputs *inputs,

@@ -387,14 +387,18 @@ void pawl_flow_nodes_release(struct pawl_flow_nodes *nodes)
 
 /* ---- what parents left ---- */
 
-enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
-                                   struct pawl_flow_inputs *out, struct pawl_diag *diag)
+typedef enum pawl_err inputs_fn(struct pawl__store *store, struct pawl_job_id job,
+                                struct pawl__arena *arena, struct pawl_flow_inputs *out,
+                                struct pawl_diag *diag);
+
+static enum pawl_err get_inputs(struct pawl *pawl, inputs_fn *read, struct pawl_job_id job,
+                                struct pawl_flow_inputs *out, struct pawl_diag *diag)
 {
     assert(pawl && out);
     struct pawl_flow_inputs found = { .at = NULL };
     struct pawl__arena *owned = pawl__owned_new();
     if (!owned) return pawl__fail_nomem(diag);
-    enum pawl_err err = pawl__store_inputs(pawl->store, job, owned, &found, diag);
+    enum pawl_err err = read(pawl->store, job, owned, &found, diag);
     if (err) {
         pawl__owned_free(owned);
         return err;
@@ -402,6 +406,24 @@ enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
     found.owned = owned;
     *out = found;
     return PAWL_OK;
+}
+
+enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
+                                   struct pawl_flow_inputs *out, struct pawl_diag *diag)
+{
+    return get_inputs(pawl, pawl__store_inputs, job, out, diag);
+}
+
+enum pawl_err pawl_flow_earlier_get(struct pawl *pawl, struct pawl_job_id job,
+                                    struct pawl_flow_inputs *out, struct pawl_diag *diag)
+{
+    return get_inputs(pawl, pawl__store_earlier, job, out, diag);
+}
+
+enum pawl_err pawl_flow_of(struct pawl *pawl, struct pawl_job_id job, struct pawl_flow_inputs *out,
+                           struct pawl_diag *diag)
+{
+    return get_inputs(pawl, pawl__store_flow_of, job, out, diag);
 }
 
 void pawl_flow_inputs_release(struct pawl_flow_inputs *inputs)

@@ -130,7 +130,10 @@ enum { PAWL__FLOW_TIE = 8 };
     X(ONE, "the flow `id`")                                                                        \
     X(LIST, "flows, newest first: those whose id is less than `id`")                               \
     X(NODES, "all nodes, edges, groups and signals of the flow `id`")                              \
-    X(PARENTS, "the node of the job `id` as `own`, and those that its edges come from")
+    X(PARENTS, "the node of the job `id` as `own`, and those that its edges come from, with its "  \
+               "group among them if that had to wait")                                             \
+    X(OWN, "the node of the job `id` as `own`")                                                    \
+    X(EARLIER, "the same; of a server elsewhere, what pawl_flow_earlier_get asks for")
 
 #define X(name, ...) PAWL__FLOW_ASK_##name,
 enum pawl__flow_what { PAWL__FLOW_ASKS(X) PAWL__FLOW_ASK_END };
@@ -150,7 +153,7 @@ struct pawl__flow_ask {
 struct pawl__flow_seen {
     struct pawl_flows flows;        /* ONE, LIST */
     struct pawl_flow_nodes nodes;   /* NODES */
-    struct pawl_flow_inputs inputs; /* PARENTS */
+    struct pawl_flow_inputs inputs; /* PARENTS, OWN, EARLIER */
 };
 
 struct pawl__flow_rows {

@@ -1,11 +1,11 @@
 /* What a job's parents left: see store.h. */
-#include "store/store.h"
+#include "store/inputs.h"
 
 #include "base/diag.h"
 
 #include <string.h>
 
-static enum pawl_err refuse(struct pawl_job_id job, struct pawl_diag *diag)
+enum pawl_err pawl__inputs_refuse(struct pawl_job_id job, struct pawl_diag *diag)
 {
     char text[PAWL_JOB_ID_TEXT_BYTES];
     pawl_job_id_text(job, text);
@@ -95,15 +95,16 @@ static enum pawl_err add_slice(struct pawl__store *store, struct inputs *inputs,
 }
 
 static enum pawl_err add_slices(struct pawl__store *store, struct inputs *inputs,
-                                const struct pawl__flow_rows *rows, struct pawl_diag *diag)
+                                const struct pawl__flow_node *nodes, size_t count,
+                                struct pawl_diag *diag)
 {
-    size_t count = rows->nodes_count, next;
+    size_t next;
     enum pawl_err err = PAWL_OK;
     inputs->out->at = pawl__arena_calloc(inputs->arena, count + 1, sizeof *inputs->out->at);
     if (!inputs->out->at) return pawl__fail_nomem(diag);
     for (size_t i = 0; !err && i < count; i = next) {
         next = count - i > SLICE_MAX ? i + SLICE_MAX : count;
-        err = add_slice(store, inputs, &rows->nodes[i], next - i, diag);
+        err = add_slice(store, inputs, &nodes[i], next - i, diag);
     }
     if (!err && inputs->failed) err = pawl__fail_nomem(diag);
     if (err || inputs->bytes <= PAWL_FLOW_RESULTS_BYTES_MAX) return err;
@@ -112,6 +113,23 @@ static enum pawl_err add_slices(struct pawl__store *store, struct inputs *inputs
         inputs->out->at[i].result = no_result;
     }
     return PAWL_OK;
+}
+
+enum pawl_err pawl__inputs_fill(struct pawl__store *store, const struct pawl__flow_node *nodes,
+                                size_t count, struct pawl__arena *arena,
+                                struct pawl_flow_inputs *out, struct pawl_diag *diag)
+{
+    return add_slices(store, &(struct inputs){ out, arena }, nodes, count, diag);
+}
+
+/* Without the group that it is a member of, which is found too if that had to wait. */
+static size_t drop_group(const struct pawl__flow_rows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->nodes_count; i++) {
+        if (rows->nodes[i].no != rows->own->group) rows->nodes[count++] = rows->nodes[i];
+    }
+    return count;
 }
 
 enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id job,
@@ -127,8 +145,8 @@ enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id j
         *out = rows.seen->inputs;
         return PAWL_OK;
     }
-    if (!rows.own_count) return refuse(job, diag);
+    if (!rows.own_count) return pawl__inputs_refuse(job, diag);
     out->flow = rows.own->flow;
     out->node = rows.own->name;
-    return add_slices(store, &(struct inputs){ out, arena }, &rows, diag);
+    return pawl__inputs_fill(store, rows.nodes, drop_group(&rows), arena, out, diag);
 }

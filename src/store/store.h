@@ -464,7 +464,16 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_configs(struct pawl__store *store, con
 PAWL_MUST_CHECK enum pawl_err
 pawl__store_flows(struct pawl__store *store, const struct pawl__flow_ask *ask,
                   struct pawl__arena *arena, struct pawl__flow_rows *out, struct pawl_diag *diag);
-/* See pawl_flow_inputs_get. `*out` holds nothing on failure; out->owned is untouched. */
+/* See pawl_flow_inputs_get, pawl_flow_earlier_get and pawl_flow_of. `*out` holds nothing on
+ * failure. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_earlier(struct pawl__store *store, struct pawl_job_id job,
+                                                  struct pawl__arena *arena,
+                                                  struct pawl_flow_inputs *out,
+                                                  struct pawl_diag *diag);
+PAWL_MUST_CHECK enum pawl_err pawl__store_flow_of(struct pawl__store *store, struct pawl_job_id job,
+                                                  struct pawl__arena *arena,
+                                                  struct pawl_flow_inputs *out,
+                                                  struct pawl_diag *diag);
 PAWL_MUST_CHECK enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id job,
                                                  struct pawl__arena *arena,
                                                  struct pawl_flow_inputs *out,

@@ -533,6 +533,106 @@ static void flow_is_stored_whole_or_not_at_all(struct rig *rig)
     graph_close(&graph);
 }
 
+/* Of those that `name` waited for: "A=1 B=null". */
+static const char *earlier_text(struct graph *graph, const char *name)
+{
+    struct rig *rig = graph->rig;
+    struct pawl_flow_inputs inputs = { 0 };
+    const char *text = "";
+    assert_ok(rig, pawl_flow_earlier_get(graph->pawl, node_id(graph, name), &inputs, &rig->diag));
+    assert_memory_equal(&graph->id, &inputs.flow, sizeof graph->id);
+    assert_text(name, inputs.node);
+    for (size_t i = 0; i < inputs.count; i++) {
+        const struct pawl_flow_input *input = &inputs.at[i];
+        bool null = input->result.len == 4 && memcmp(input->result.at, "null", 4) == 0;
+        text = rig_text(rig, "%s%s%s%s", text, i ? " " : "", input->name, null ? "!" : "");
+    }
+    pawl_flow_inputs_release(&inputs);
+    return text;
+}
+
+static void member_of(struct graph *graph, const char *name, const char *after, const char *group)
+{
+    node_after(graph, name, after)->group = group;
+}
+
+/* A chain: A, a group of B and a chain C, D, then a join J of that, then E. */
+static void draw_nested(struct graph *graph)
+{
+    node_after(graph, "A", "");
+    control_node(graph, "G", PAWL_FLOW_KIND_GROUP, "A");
+    member_of(graph, "B", "", "G");
+    control_node(graph, "H", PAWL_FLOW_KIND_GROUP, "")->group = "G";
+    member_of(graph, "C", "", "H");
+    member_of(graph, "D", "C", "H");
+    control_node(graph, "J", PAWL_FLOW_KIND_JOIN, "G");
+    node_after(graph, "E", "J");
+}
+
+static void submit_as(struct graph *graph, const char *layout)
+{
+    const struct pawl_flow_spec spec = { .nodes = graph->nodes,
+                                         .node_count = graph->count,
+                                         .layout = layout };
+    assert_ok(graph->rig, pawl_flow_submit(graph->pawl, &spec, &graph->id, &graph->rig->diag));
+}
+
+static void earlier_results_are_at_hand(struct rig *rig)
+{
+    struct graph graph;
+    static const struct {
+        const char *layout, *b, *d, *e;
+    } cases[] = { { NULL, "A", "A C", "B C D" }, { "chain", "A", "A C", "A B C D" } };
+    graph_open(&graph, rig);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        graph.count = 0;
+        draw_nested(&graph);
+        submit_as(&graph, cases[i].layout);
+        assert_text("", earlier_text(&graph, "A"));
+        node_completes(&graph, "A");
+        assert_text(cases[i].b, earlier_text(&graph, "B"));
+        node_completes(&graph, "B");
+        node_completes(&graph, "C");
+        assert_text(cases[i].d, earlier_text(&graph, "D"));
+        node_completes(&graph, "D");
+        assert_text(cases[i].e, earlier_text(&graph, "E"));
+        struct pawl_flow_inputs own = { 0 };
+        assert_ok(rig, pawl_flow_of(graph.pawl, node_id(&graph, "D"), &own, &rig->diag));
+        assert_text("D", own.node);
+        assert_int_equal(0, own.count);
+        pawl_flow_inputs_release(&own);
+        struct pawl_flow_inputs parents = { 0 };
+        assert_ok(rig,
+                  pawl_flow_inputs_get(graph.pawl, node_id(&graph, "B"), &parents, &rig->diag));
+        assert_int_equal(0, parents.count);
+        pawl_flow_inputs_release(&parents);
+    }
+    graph_close(&graph);
+}
+
+/* Longer than what is found step by step. */
+static void earlier_steps_of_a_long_chain(struct rig *rig)
+{
+    struct graph graph;
+    enum { STEPS = 40 };
+    graph_open(&graph, rig);
+    for (int i = 0; i < STEPS; i++) {
+        node_after(&graph, rig_text(rig, "n%d", i), i ? rig_text(rig, "n%d", i - 1) : "");
+    }
+    submit_as(&graph, "chain");
+    node_completes(&graph, "n0");
+    assert_text("n0", earlier_text(&graph, "n1"));
+    struct pawl_flow_inputs inputs = { 0 };
+    struct pawl_job_id last = node_id(&graph, rig_text(rig, "n%d", STEPS - 1));
+    assert_ok(rig, pawl_flow_earlier_get(graph.pawl, last, &inputs, &rig->diag));
+    assert_int_equal(STEPS - 1, inputs.count);
+    for (int i = 0; i < STEPS - 1; i++) {
+        assert_text(rig_text(rig, "n%d", i), inputs.at[i].name);
+    }
+    pawl_flow_inputs_release(&inputs);
+    graph_close(&graph);
+}
+
 static void id_of_a_flow_is_chosen_once(struct rig *rig)
 {
     struct graph graph;
@@ -575,6 +675,8 @@ int main(void)
         CONTRACT(long_chain_is_skipped_at_once),
         CONTRACT(flows_are_listed_newest_first),
         CONTRACT(flow_is_stored_whole_or_not_at_all),
+        CONTRACT(earlier_results_are_at_hand),
+        CONTRACT(earlier_steps_of_a_long_chain),
         CONTRACT(id_of_a_flow_is_chosen_once),
     };
     return contract_run("flow", tests, COUNT(tests));

@@ -240,6 +240,82 @@ def unknown_members_are_told_by_their_paths():
     assert strict.json["error"]["details"]["field"] == "steps[1].dealy", strict.body
 
 
+# ---- results of earlier steps ----
+
+@test
+def a_step_gets_the_results_of_all_earlier_ones():
+    queue = queue_name()
+    retry = {"retry": {"max_attempts": 1}}
+    middle = {"type": "group", "jobs": [job("b", queue), job("c", queue, options=retry)]}
+    flow = submit({"type": "chain", "steps": [job("a", queue), middle]})
+    first = SERVER.fetch(queue)[0]
+    assert first["parent_results"] == [] and first["workflow_id"] == flow["id"]
+    SERVER.ack(first["id"], {"n": 1})
+    for one in SERVER.fetch(queue, count=2):
+        assert one["parent_results"] == [{"n": 1}], one
+        SERVER.ack(one["id"], one["type"])
+    assert SERVER.job(first["id"])["workflow_id"] == flow["id"]
+    assert "parent_results" not in SERVER.job(first["id"])
+    listed = SERVER.get(f"/ojs/v1/jobs?queue={queue}")["jobs"]
+    assert [one["workflow_id"] for one in listed] == [flow["id"]] * 3
+    plain = SERVER.submit(queue=queue)
+    fetched = SERVER.fetch(queue)[0]
+    assert fetched["id"] == plain
+    assert "parent_results" not in fetched and "workflow_id" not in fetched
+
+
+@test
+def a_callback_gets_the_results_of_all_jobs():
+    queue = queue_name()
+    retry = {"retry": {"max_attempts": 1}}
+    submit({"type": "batch", "jobs": [job(k, queue, options=retry) for k in "abc"],
+            "callbacks": {"on_complete": job("z", queue)}})
+    for number, one in enumerate(SERVER.fetch(queue, count=3)):
+        if number == 1:
+            SERVER.nack(one["id"])
+        else:
+            SERVER.ack(one["id"], [number])
+    callback = SERVER.fetch(queue)[0]
+    assert callback["type"] == "z" and callback["parent_results"] == [[0], None, [2]]
+    parents = SERVER.get(f"/ojs/v1/jobs/{callback['id']}/parents")
+    assert parents["step"] == "on_complete"
+    assert [(one["id"], one["state"], one["result"]) for one in parents["parents"]] == \
+        [("0", "completed", [0]), ("1", "failed", None), ("2", "completed", [2])]
+
+
+@test
+def a_retried_step_gets_them_again():
+    queue = queue_name()
+    submit({"type": "chain", "steps": [job("a", queue), job("b", queue)]})
+    complete(queue, "x" * 70000)
+    again = SERVER.fetch(queue)[0]
+    SERVER.post("/ojs/v1/workers/nack", {"job_id": again["id"], "requeue": True})
+    assert SERVER.fetch(queue)[0]["parent_results"] == again["parent_results"] == ["x" * 70000]
+
+
+@test
+def results_beyond_1_mib_are_not_cut():
+    queue, result = queue_name(), "x" * (600 * 1024)
+    flow = submit({"type": "chain", "steps": [job(k, queue) for k in "abc"]})
+    complete(queue, result)
+    assert complete(queue, result)["parent_results"] == [result]
+    last = SERVER.fetch(queue)[0]
+    assert last["parent_results"] is None
+    assert last["parent_results_omitted"] == {"count": 2, "bytes": 2 * len(result) + 4}
+    parents = SERVER.get(f"/ojs/v1/jobs/{last['id']}/parents")
+    assert parents["workflow_id"] == flow["id"] and parents["results_omitted_bytes"] > 1 << 20
+    for one in parents["parents"]:
+        assert one["result"] is None
+        assert SERVER.get(f"/ojs/v1/jobs/{one['job_id']}/result")["result"] == result
+
+
+@test
+def a_job_of_no_workflow_has_no_earlier_steps():
+    lone = SERVER.submit(queue=queue_name())
+    for one in [lone, NOBODY]:
+        SERVER.refused("GET", f"/ojs/v1/jobs/{one}/parents", None, 404, "not_found")
+
+
 # ---- looking ----
 
 @test

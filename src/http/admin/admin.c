@@ -119,9 +119,8 @@ void pawl__on_admin_job(struct pawl__request *request)
     struct pawl_story story = { 0 };
     if (!pawl__request_job_id(request, 0, &id)) return;
     if (pawl__story_read(request, id, &story)) {
-        struct pawl__envelope_more more = { .failures = story.failures,
-                                            .failure_count = story.failure_count,
-                                            .admin = true };
+        struct pawl__envelope_more more = pawl__more_of(request, &story);
+        more.admin = true;
         pawl__envelope_print(&request->reply, &story.job, &more);
         pawl__reply(request, 200);
     }

@@ -75,7 +75,7 @@ static void reply_completed(struct pawl__request *request)
     if (pawl_story_get(request->server->pawl, ack->report.owner.id, &story, NULL)) {
         reply_with(request, ack->report.now_ms, NULL, NULL);
     } else {
-        struct pawl__envelope_more more = pawl__more_of(&story);
+        struct pawl__envelope_more more = pawl__more_of(request, &story);
         reply_with(request, story.job.finished_at_ms, &story.job, &more);
     }
     pawl_story_release(&story);

@@ -62,6 +62,10 @@ struct pawl__envelope_more {
     int64_t checkpoint_sequence; /* > 0: show it */
     struct pawl_span checkpoint;
     enum pawl_state previous_state; /* NONE: not shown */
+    struct pawl_job_id workflow;    /* that it is a step of; zeroes: not shown */
+    /* Results of the steps that it waited for, where `has_parents`; NULL: they are left out. */
+    const struct pawl_flow_inputs *parents;
+    bool has_parents;
     bool admin; /* as operators see it: "errors" also when there are none, and "metadata" is when
                    what happened, in place of a member that the client called so */
 };

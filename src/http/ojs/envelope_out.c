@@ -39,6 +39,12 @@ struct view {
         bool state_omitted;
         int64_t sequence;
     } checkpoint;
+    struct pawl_job_id workflow;
+    bool has_parents;
+    const struct pawl_flow_inputs *parents;
+    struct {
+        int64_t count, bytes;
+    } omitted; /* of their results */
     struct pawl_span tags;
     bool has_retry, has_unique, has_times;
     struct pawl_retry retry;
@@ -174,6 +180,23 @@ FN(print_errors)
     pawl__buf_add(writer->out, "]", 1);
 }
 
+/* In the order of the steps; null when they are left out, or could not be read. */
+FN(print_parents)
+{
+    const struct view *view = base;
+    if (!view->parents || view->parents->omitted_bytes) {
+        pawl__buf_add_text(writer->out, "null");
+        return;
+    }
+    pawl__buf_add(writer->out, "[", 1);
+    for (size_t i = 0; i < view->parents->count; i++) {
+        const struct pawl_span *result = &view->parents->at[i].result;
+        if (i) pawl__buf_add(writer->out, ",", 1);
+        pawl__buf_add(writer->out, result->at, result->len);
+    }
+    pawl__buf_add(writer->out, "]", 1);
+}
+
 #define S struct view
 #define AS(text, kind, member, ...) PAWL__MEMBER(text, kind, S, member, __VA_ARGS__)
 #define ALWAYS(text, kind, member) AS(text, kind, member, .flags = PAWL__ALWAYS)
@@ -195,6 +218,12 @@ static const struct pawl__shape checkpoint_shape =
     AS("created_at", INSTANT, at_ms.created), AS("enqueued_at", INSTANT, at_ms.enqueued),          \
         AS("started_at", INSTANT, at_ms.started), AS("completed_at", INSTANT, at_ms.completed),    \
         AS("cancelled_at", INSTANT, at_ms.cancelled), AS("discarded_at", INSTANT, at_ms.discarded)
+
+static const struct pawl__member omitted_members[] = {
+    ALWAYS("count", INT64, omitted.count),
+    ALWAYS("bytes", INT64, omitted.bytes),
+};
+static const struct pawl__shape omitted_shape = SHAPE(omitted_members, 0, COUNT(omitted_members));
 
 /* When what happened, once more. */
 static const struct pawl__member times_members[] = {
@@ -225,6 +254,10 @@ static const struct pawl__member members[] = {
        .shape = &pawl__ojs_failure_shape),
     AS("retry_delay_ms", INT64, retry_delay_ms, .flags = PAWL__NEGATIVE),
     PAWL__WHOLE("checkpoint", ONE, PAWL__IF(S, checkpoint.sequence), .shape = &checkpoint_shape),
+    AS("workflow_id", ID, workflow),
+    AS("parent_results", OWN, has_parents, PAWL__IF(S, has_parents), .print = print_parents,
+       .wire = PAWL__AS_ARRAY),
+    PAWL__WHOLE("parent_results_omitted", ONE, PAWL__IF(S, omitted.bytes), .shape = &omitted_shape),
     AS("previous_state", WORD, previous_state, .words = &pawl__ojs_state_words),
     // Here the extra members are printed.
     AS("scheduled_at", INSTANT, at_ms.scheduled),
@@ -405,6 +438,13 @@ static void view_more(struct printer *printer)
         view->checkpoint.state_omitted = !more->checkpoint.len;
     }
     view->previous_state = more->previous_state;
+    view->workflow = more->workflow;
+    view->has_parents = more->has_parents;
+    view->parents = more->parents;
+    if (more->parents && more->parents->omitted_bytes) {
+        view->omitted.count = (int64_t)more->parents->count;
+        view->omitted.bytes = more->parents->omitted_bytes;
+    }
     view->has_times = more->admin;
 }
 

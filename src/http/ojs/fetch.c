@@ -9,8 +9,9 @@
  *    HELD_MS at least, also if it was not to wait.
  * 4. A reply holds no more than reply_bytes_max of arguments, and at least one job: the claim ends
  *    there. Many bytes are printed on the pool.
- * 5. Jobs that ran before, or have a checkpoint, are shown with what is known of that: the pool
- *    reads it. Others are printed as they were claimed. */
+ * 5. Jobs that ran before, or have a checkpoint, are shown with what is known of that, and steps of
+ *    workflows with the results of earlier steps: the pool reads it. Others are printed as they
+ * were claimed. */
 #include "http/ojs/checkpoint.h"
 #include "http/local/local.h"
 #include "http/ojs/ojs.h"
@@ -196,12 +197,35 @@ static void give_back(struct pawl__request *request, struct fetch *fetch)
     if (!pawl__background_run(request->server, do_give_back, free, back)) free(back);
 }
 
+/* What the earlier steps of its workflow left, unless that makes the reply too long. */
+static void read_parents(struct pawl__request *request, const struct pawl_job *job,
+                         struct pawl_flow_inputs *parents, struct pawl__envelope_more *more)
+{
+    int64_t bytes = 0, room = request->server->config.limits.reply_bytes_max;
+    more->has_parents = true;
+    if (pawl_flow_earlier_get(request->server->pawl, job->id, parents, NULL)) return;
+    for (size_t i = 0; i < parents->count; i++) {
+        bytes += (int64_t)parents->at[i].result.len;
+    }
+    bool first = request->reply.len <= PAWL__LARGE_BYTES;
+    if (!first && bytes + (int64_t)request->reply.len > room) parents->omitted_bytes = bytes;
+    more->workflow = parents->flow;
+    more->parents = parents;
+}
+
+bool pawl__job_has_past(struct pawl__request *request, const struct pawl_job *job)
+{
+    return pawl_flow_has_inputs(job) || pawl__leases_has_past(request->server->leases, job);
+}
+
 /* A story that cannot be read is no reason to withhold the job. */
 void pawl__job_print_with_past(struct pawl__request *request, const struct pawl_job *job)
 {
     struct pawl_story story = { 0 };
     struct pawl__envelope_more more = { 0 };
+    struct pawl_flow_inputs parents = { .at = NULL };
     struct pawl__arena arena = { 0 };
+    if (pawl_flow_has_inputs(job)) read_parents(request, job, &parents, &more);
     if (pawl_story_get(request->server->pawl, job->id, &story, NULL) == PAWL_OK) {
         more.failures = story.failures;
         more.failure_count = story.failure_count;
@@ -211,6 +235,7 @@ void pawl__job_print_with_past(struct pawl__request *request, const struct pawl_
     pawl__envelope_print(&request->reply, job, &more);
     pawl__arena_release(&arena);
     pawl_story_release(&story);
+    pawl_flow_inputs_release(&parents);
 }
 
 static void print_jobs(struct pawl__request *request,
@@ -279,7 +304,7 @@ static bool note_leases(struct pawl__request *request, const struct fetch *fetch
     for (size_t i = 0; i < fetch->answer_count; i++) {
         const struct pawl_answer *answer = fetch->answers[i];
         for (size_t k = 0; k < answer->job_count; k++) {
-            past = past || pawl__leases_has_past(leases, &answer->jobs[k]);
+            past = past || pawl__job_has_past(request, &answer->jobs[k]);
             pawl__leases_put(leases, &answer->jobs[k], fetch->lease_ms);
         }
     }

@@ -3,16 +3,28 @@
 
 #include <string.h>
 
-struct pawl__envelope_more pawl__more_of(const struct pawl_story *story)
+static struct pawl_job_id workflow_of(struct pawl__request *request, const struct pawl_job *job)
+{
+    struct pawl_flow_inputs own = { .at = NULL };
+    if (!pawl_flow_has_inputs(job)) return own.flow;
+    (void)!pawl_flow_of(pawl__request_pawl(request), job->id, &own, NULL);
+    struct pawl_job_id id = own.flow;
+    pawl_flow_inputs_release(&own);
+    return id;
+}
+
+struct pawl__envelope_more pawl__more_of(struct pawl__request *request,
+                                         const struct pawl_story *story)
 {
     return (struct pawl__envelope_more){ .failures = story->failures,
-                                         .failure_count = story->failure_count };
+                                         .failure_count = story->failure_count,
+                                         .workflow = workflow_of(request, &story->job) };
 }
 
 static void reply_story(struct pawl__request *request, const struct pawl_story *story,
                         enum pawl_state previous, int status)
 {
-    struct pawl__envelope_more more = pawl__more_of(story);
+    struct pawl__envelope_more more = pawl__more_of(request, story);
     more.previous_state = previous;
     pawl__envelope_print_twice(&request->reply, &story->job, &more);
     pawl__buf_add(&request->reply, "}", 1);

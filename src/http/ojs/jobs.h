@@ -9,8 +9,9 @@
  * noted in `warnings`, which must outlive the reading. */
 struct pawl__envelope_rules pawl__job_rules(struct pawl__request *request,
                                             struct pawl__warnings *warnings);
-/* The failures of a job. */
-struct pawl__envelope_more pawl__more_of(const struct pawl_story *story);
+/* The failures of a job, and the workflow that it is a step of. On the pool. */
+struct pawl__envelope_more pawl__more_of(struct pawl__request *request,
+                                         const struct pawl_story *story);
 /* Replies with the job `id`, by pawl__envelope_print_twice; 404 if there is none. On the pool. */
 void pawl__job_reply(struct pawl__request *request, struct pawl_job_id id, int status);
 
@@ -63,8 +64,10 @@ void pawl__job_put_in_force(struct pawl__request *request, const struct pawl__en
 
 /* ---- fetch.c, route.c ---- */
 
-/* The envelope of a job that was just given to a worker, with its failures and checkpoint. On the
- * pool. */
+/* Is there more to say about a job that was just given to a worker than it brought? */
+bool pawl__job_has_past(struct pawl__request *request, const struct pawl_job *job);
+/* The envelope of such a job, with its failures and checkpoint, and the results of earlier steps of
+ * its workflow. On the pool. */
 void pawl__job_print_with_past(struct pawl__request *request, const struct pawl_job *job);
 /* {"job":{...},"worker_id":...,"token":...,"reserved_until":...} */
 void pawl__routed_print(struct pawl__buf *out, const struct pawl_job *job);

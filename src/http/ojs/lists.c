@@ -129,7 +129,7 @@ void pawl__job_print_listed(struct pawl__request *request, const struct pawl_job
     } else {
         if ((int64_t)story.checkpoint.len > *room) story.checkpoint = (struct pawl_span){ "", 0 };
         *room -= (int64_t)story.checkpoint.len;
-        struct pawl__envelope_more more = pawl__more_of(&story);
+        struct pawl__envelope_more more = pawl__more_of(request, &story);
         pawl__envelope_print(&request->reply, &story.job, &more);
     }
     pawl_story_release(&story);

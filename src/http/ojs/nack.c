@@ -195,7 +195,7 @@ static void reply_failed(struct pawl__request *request)
             reply.ended_at_ms = story.job.finished_at_ms;
         }
         show_as_left(&story.job, nack);
-        more = pawl__more_of(&story);
+        more = pawl__more_of(request, &story);
         reply.max_attempts = pawl__envelope_attempts_max(&story.job);
         reply.job = (struct pawl__shown){ &story.job, &more };
     }

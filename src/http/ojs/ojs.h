@@ -107,7 +107,9 @@
 #define PAWL__ROUTES_WORKFLOWS(X)                                                                  \
     X("POST", "/ojs/v1/workflows", workflow_submit, SUBMIT, WORK, "Submit a workflow")             \
     X("GET", "/ojs/v1/workflows", workflows, READ, WORK, "List the workflows")                     \
-    X("GET", "/ojs/v1/workflows/{id}", workflow_get, READ, WORK, "Look at a workflow")
+    X("GET", "/ojs/v1/workflows/{id}", workflow_get, READ, WORK, "Look at a workflow")             \
+    X("GET", "/ojs/v1/jobs/{id}/parents", job_parents, READ, WORK,                                 \
+      "The earlier steps of a job's workflow, and their results")
 
 PAWL__ROUTES_WORKERS(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_JOBS(PAWL__DECLARE_HANDLER)

@@ -125,7 +125,7 @@ static void on_assigned(struct pawl__request *request, struct pawl_answer *answe
     }
     route->answer = answer;
     struct pawl__leases *leases = request->server->leases;
-    bool past = pawl__leases_has_past(leases, &answer->jobs[0]);
+    bool past = pawl__job_has_past(request, &answer->jobs[0]);
     pawl__leases_put(leases, &answer->jobs[0], route->lease_ms);
     if (past && pawl__background_run(request->server, print_on_pool, printed, request)) return;
     print_plain(request);

@@ -332,6 +332,40 @@ void pawl__on_workflow_get(struct pawl__request *request)
     pawl__reply(request, 200);
 }
 
+/* ---- earlier steps ---- */
+
+#define S struct pawl_flow_input
+static const struct pawl__member parent_members[] = {
+    PAWL__MEMBER("id", NAME, S, name, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("job_id", ID, S, id, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("state", WORD, S, state, .words = &step_state_words, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("reason", NAME, S, reason),
+    PAWL__MEMBER("result", JSON, S, result),
+};
+static const struct pawl__shape parent_shape = PAWL__SHAPE(S, parent_members);
+#undef S
+
+/* What parent_results of a fetched job is made from. */
+void pawl__on_job_parents(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_flow_inputs parents = { .at = NULL };
+    struct pawl_diag diag;
+    if (!pawl__request_job_id(request, 0, &id)) return;
+    enum pawl_err err = pawl_flow_earlier_get(pawl__request_pawl(request), id, &parents, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__reply_refuse(request, PAWL__FAULT_NOT_FOUND, "", "%s", diag.text);
+        return;
+    }
+    if (pawl__reply_if_err(request, err, &diag)) return;
+    PAWL__PRINT(&(struct pawl__shape_writer){ .out = &request->reply },
+                PAWL__HERE_ID("workflow_id", parents.flow), PAWL__HERE_TEXT("step", parents.node),
+                PAWL__HERE_MANY("parents", &parent_shape, parents.at, parents.count),
+                PAWL__SOME_INT("results_omitted_bytes", parents.omitted_bytes));
+    pawl_flow_inputs_release(&parents);
+    pawl__reply(request, 200);
+}
+
 /* ---- lists ---- */
 
 static bool read_filter(struct pawl__request *request, struct pawl_flow_filter *out)

@@ -152,7 +152,12 @@ static enum pawl_err get_flow_inputs(struct pawl *pawl, const struct pawl__wire_
                                      struct pawl_flow_inputs *out, struct pawl_diag *diag)
 {
     if (ask->id_count != 1) return refuse_ids(diag);
-    return pawl_flow_inputs_get(pawl, ask->ids[0], out, diag);
+    if (!ask->name) return pawl_flow_inputs_get(pawl, ask->ids[0], out, diag);
+    if (strcmp(ask->name, "earlier") == 0) {
+        return pawl_flow_earlier_get(pawl, ask->ids[0], out, diag);
+    }
+    if (strcmp(ask->name, "own") == 0) return pawl_flow_of(pawl, ask->ids[0], out, diag);
+    return pawl__fail_field(diag, PAWL_ERR_ARG, "name", "name must be \"earlier\" or \"own\"");
 }
 
 static void release_nothing(const void *found)

@@ -138,6 +138,7 @@ static bool add_node(const struct pawl__backend *mem, struct pawl_job_id flow, i
     return !row || add(out, PAWL__MEM_RECORD(FLOW_NODE), row->data);
 }
 
+/* With its group, if that has an edge to it. `out`: NULL: the node alone. */
 static bool list_parents(const struct pawl__backend *mem, struct pawl_job_id id, struct rows *own,
                          struct rows *out)
 {
@@ -146,12 +147,13 @@ static bool list_parents(const struct pawl__backend *mem, struct pawl_job_id id,
         pawl__mem_find(mem, PAWL__MEM_RECORD(FLOW_MEMBER), pawl__mem_no_job, &key);
     if (!row) return true;
     const struct pawl__flow_member *member = row->data;
-    struct rows edges = { .arena = out->arena };
+    struct rows edges = { .arena = own->arena };
     if (!add_node(mem, member->flow, member->no, own)) return false;
+    if (!out) return true;
     if (!list_edges(mem, member->flow, &edges)) return false;
     const struct pawl__flow_edge *edge = edges.at;
     for (size_t i = 0; i < edges.count; i++) {
-        if (edge[i].child != member->no || edge[i].on == PAWL__FLOW_ON_MEMBER) continue;
+        if (edge[i].child != member->no) continue;
         if (!add_node(mem, member->flow, edge[i].parent, out)) return false;
     }
     return true;
@@ -170,6 +172,10 @@ static bool list(const struct pawl__backend *mem, const struct pawl__flow_ask *a
         break;
     case PAWL__FLOW_ASK_PARENTS:
         ok = list_parents(mem, ask->id, &own, &nodes);
+        break;
+    case PAWL__FLOW_ASK_OWN:
+    case PAWL__FLOW_ASK_EARLIER:
+        ok = list_parents(mem, ask->id, &own, NULL);
         break;
     default:
         ok = list_flows(mem, ask, &flows, &groups);

@@ -189,6 +189,8 @@ static void ask_for_flows(const struct pawl__flow_ask *ask, char cursor[PAWL_JOB
     if (ask->what != PAWL__FLOW_ASK_LIST) {
         out->ids = &ask->id;
         out->id_count = 1;
+        if (ask->what == PAWL__FLOW_ASK_EARLIER) out->name = "earlier";
+        if (ask->what == PAWL__FLOW_ASK_OWN) out->name = "own";
         return;
     }
     out->flows = (struct pawl_flow_filter){ .state = ask->state, .name = ask->name };
@@ -207,16 +209,19 @@ enum pawl_err pawl__rm_flows(struct pawl__backend *backend, const struct pawl__f
     static const struct {
         enum pawl__wire_path path;
         const struct pawl__shape *shape;
-    } questions[PAWL__FLOW_ASK_END] = { SEEN(ONE, FLOWS, flows), SEEN(LIST, FLOWS, flows),
+    } questions[PAWL__FLOW_ASK_END] = { SEEN(ONE, FLOWS, flows),
+                                        SEEN(LIST, FLOWS, flows),
                                         SEEN(NODES, FLOW_NODES, flow_nodes),
-                                        SEEN(PARENTS, FLOW_INPUTS, flow_inputs) };
+                                        SEEN(PARENTS, FLOW_INPUTS, flow_inputs),
+                                        SEEN(OWN, FLOW_INPUTS, flow_inputs),
+                                        SEEN(EARLIER, FLOW_INPUTS, flow_inputs) };
 #undef SEEN
     char cursor[PAWL_JOB_ID_TEXT_BYTES];
     struct pawl__wire_ask wire;
     struct pawl__flow_seen *seen = pawl__arena_calloc(arena, 1, sizeof *seen);
     if (!seen) return pawl__fail_nomem(diag);
-    void *const places[PAWL__FLOW_ASK_END] = { &seen->flows, &seen->flows, &seen->nodes,
-                                               &seen->inputs };
+    void *const places[PAWL__FLOW_ASK_END] = { &seen->flows,  &seen->flows,  &seen->nodes,
+                                               &seen->inputs, &seen->inputs, &seen->inputs };
     ask_for_flows(ask, cursor, &wire);
     enum pawl_err err = pawl__rm_ask(backend, questions[ask->what].path, &wire,
                                      questions[ask->what].shape, arena, places[ask->what], diag);

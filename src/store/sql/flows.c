@@ -39,6 +39,8 @@ static const struct {
     [PAWL__FLOW_ASK_PARENTS] = { 2,
                                  { PART(FLOW_OWN, FLOW_NODE, own),
                                    PART(FLOW_PARENTS, FLOW_NODE, nodes) } },
+    [PAWL__FLOW_ASK_OWN] = { 1, { PART(FLOW_OWN, FLOW_NODE, own) } },
+    [PAWL__FLOW_ASK_EARLIER] = { 1, { PART(FLOW_OWN, FLOW_NODE, own) } },
 };
 
 static enum pawl_err read_flows(struct pawl__reader *reader, void *out)

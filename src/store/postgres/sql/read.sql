@@ -188,13 +188,13 @@ JOIN pawl_flow_node AS n ON n.flow = m.flow AND n.no = m.no
 WHERE m.id = :id
 
 -- name: flow_parents
--- An edge from a group to its member is none.
+-- With the group that it is a member of, if members have an edge from that.
 SELECT {{flow.node_fields of n}}
 FROM pawl_flow_member AS m
 JOIN pawl_flow_edge AS e ON uuid_hash(e.flow) = uuid_hash(m.flow) AND e.child + 0 = m.no
     AND e.flow = m.flow
 JOIN pawl_flow_node AS n ON n.flow = e.flow AND n.no = e.parent
-WHERE m.id = :id AND e.on_end < 100
+WHERE m.id = :id
 ORDER BY e.parent
 
 -- Flows whose counters are compared with what they count: all that is kept twice and differs is a
