@@ -28,6 +28,7 @@ enum {
     X(single, "one client, one job per call, against one raw transaction with one insert")         \
     X(backlog, "cost of a claim with 10,000 waiting, 1,000,000, and 10,000,000 (--full)")          \
     X(moves, "fail, snooze, cancel, submit with a key, and a mix, posted one by one")              \
+    X(flows, "a flow of 10,000 jobs and a chain of 1000, against plain jobs")                      \
     X(retention, "the lifecycle with archive and purge beside it, against without")                \
     X(latency, "time of a blocking submit under the load of the other threads")                    \
     X(size, "bytes of database per finished job, and per archived one")                            \
@@ -298,6 +299,11 @@ typedef double pawl__server_us_fn(void);
 
 /* `server_us` is NULL if there is no server. */
 void pawl__moves_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
+
+/* ---- flows.c: flows beside plain jobs ---- */
+
+/* `server_us` is NULL if there is no server. */
+void pawl__flows_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
 
 /* ---- backlog.c: the cost of a claim by how many jobs wait ---- */
 

@@ -117,6 +117,11 @@ void pawl__bench_moves(struct pawl__bench *bench)
     pawl__moves_run(bench, NULL);
 }
 
+void pawl__bench_flows(struct pawl__bench *bench)
+{
+    pawl__flows_run(bench, NULL);
+}
+
 void pawl__bench_submit(struct pawl__bench *bench)
 {
     const struct pawl__pairs pairs = { .name = "submit",

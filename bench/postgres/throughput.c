@@ -119,6 +119,11 @@ static double server_us(void)
     return pawl__pg_cost().cpu_us;
 }
 
+void pawl__bench_pg_flows(struct pawl__bench *bench)
+{
+    pawl__flows_run(bench, server_us);
+}
+
 void pawl__bench_pg_moves(struct pawl__bench *bench)
 {
     pawl__moves_run(bench, server_us);

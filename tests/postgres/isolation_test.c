@@ -47,6 +47,8 @@ struct side {
     struct pawl__store *store;
     char name[16];
     const struct act *act;
+    struct pawl_job_id id; /* of the job that it is about */
+    struct pawl_run ref;   /* of its run in the scene; else it never was */
     struct pawl__op op;
     struct pawl_diag diag;
     _Atomic bool done;
@@ -62,8 +64,8 @@ struct play {
     PGconn *watch;
     struct side sides[2];
     struct pawl_job_id id;
-    struct pawl_run ref; /* of the run in the scene; else it never was */
-    bool moved;          /* what was last done in turn has changed the job */
+    struct pawl_run ref;
+    bool moved; /* what was last done in turn has changed the job */
 };
 
 struct act {
@@ -131,44 +133,44 @@ static void fill(struct play *play, struct side *side)
         op->claim.lease_ms = LEASE_MS;
         break;
     case PAWL__OP_COMPLETE:
-        op->complete.ref = play->ref;
+        op->complete.ref = side->ref;
         op->complete.result = span_of(side == play->sides ? "\"a\"" : "\"b\"");
         break;
     case PAWL__OP_FAIL:
-        op->fail.ref = play->ref;
+        op->fail.ref = side->ref;
         op->fail.report = (struct pawl_report){ .type = "oops", .message = side->name };
         break;
     case PAWL__OP_EXTEND:
-        op->extend.refs = &play->ref;
+        op->extend.refs = &side->ref;
         op->extend.count = 1;
         op->extend.lease_ms = 3 * LEASE_MS;
         op->extend.results = &side->extended;
         break;
     case PAWL__OP_PROGRESS:
-        op->progress.ref = play->ref;
+        op->progress.ref = side->ref;
         op->progress.value = side == play->sides ? 0.25 : 0.5;
         if (side == play->sides) op->progress.message = span_of("a");
         if (side != play->sides) op->progress.data = span_of("\"b\"");
         break;
     case PAWL__OP_CHECKPOINT:
-        op->checkpoint.ref = play->ref;
+        op->checkpoint.ref = side->ref;
         op->checkpoint.state = span_of(side == play->sides ? "\"a\"" : "\"b\"");
         break;
     case PAWL__OP_LOG:
-        op->log.ref = play->ref;
+        op->log.ref = side->ref;
         op->log.text = span_of(side->name);
         break;
     case PAWL__OP_CONTROL:
-        op->control.id = play->id;
+        op->control.id = side->id;
         op->control.control = side->act->control;
         op->control.by = (struct pawl_by){ .actor = side->name };
         break;
     case PAWL__OP_PRIORITY:
-        op->priority.id = play->id;
+        op->priority.id = side->id;
         op->priority.priority = 7;
         break;
     case PAWL__OP_DELETE:
-        op->remove.id = play->id;
+        op->remove.id = side->id;
         break;
     case PAWL__OP_QUEUE_PAUSE:
         op->queue.queue = QUEUE;
@@ -348,6 +350,15 @@ static char *outcome(struct play *play)
                                       " ORDER BY digest, id), '') FROM pawl_key");
     pawl__buf_printf(&buf, "keys %s\n", PQgetvalue(rest, 0, 0));
     PQclear(rest);
+    rest = say(play->watch,
+               "SELECT coalesce(string_agg(concat_ws(' ', no, total, completed, failed,"
+               " cancelled), ', ' ORDER BY no), '') FROM pawl_flow_group");
+    pawl__buf_printf(&buf, "groups %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
+    rest = say(play->watch, "SELECT coalesce(string_agg(concat_ws(' ', no, state, pending, good,"
+                            " broken), ', ' ORDER BY no), '') FROM pawl_flow_node");
+    pawl__buf_printf(&buf, "nodes %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
     rest = say(play->watch, "SELECT count(*) FROM pawl_unsettled");
     pawl__buf_printf(&buf, "unsettled %s\n", PQgetvalue(rest, 0, 0));
     PQclear(rest);
@@ -378,6 +389,8 @@ static void end_scene(struct play *play)
                 "DELETE FROM pawl_archive; DELETE FROM pawl_key; DELETE FROM pawl_failure;"
                 "DELETE FROM pawl_unsettled; DELETE FROM pawl_progress; DELETE FROM "
                 "pawl_checkpoint; DELETE FROM pawl_log;"
+                "DELETE FROM pawl_flow; DELETE FROM pawl_flow_group; DELETE FROM pawl_flow_node;"
+                "DELETE FROM pawl_flow_member; DELETE FROM pawl_flow_edge;"
                 "DELETE FROM pawl_audit; DELETE FROM pawl_count_delta; DELETE FROM pawl_count;"
                 "UPDATE pawl_lock SET owner = '', expires_at_ms = 0"));
 }
@@ -389,7 +402,8 @@ enum {
     REPORTED = PAWL_STATE_END, /* it runs, and an application has reported that the run failed */
     CAME_BACK,                 /* it is available again: the lease of its run has lapsed */
     PERISHES,                  /* it is available, and expires before the late ones come */
-    UNCHECKED                  /* an application has submitted it with policies of its own */
+    UNCHECKED,                 /* an application has submitted it with policies of its own */
+    SIBLINGS                   /* it and another one run, and a third one waits for both */
 };
 
 static void report(struct play *play)
@@ -425,6 +439,62 @@ static void lapse_run(struct play *play)
     assert_state(AVAILABLE, state_of(&play->rig, play->id));
 }
 
+enum { TIE_FLOW = 8 };
+
+/* A flow of three: 3 waits for 1 and 2, which run. The second side is about 2. */
+static void submit_siblings(struct play *play)
+{
+    const struct pawl_job_id flow = numbered_id(9);
+    struct pawl__flow_node nodes[3];
+    struct pawl__new_job jobs[3];
+    struct pawl_submitted out[3];
+    for (uint8_t i = 0; i < 3; i++) {
+        struct pawl_job_id id = numbered_id((uint8_t)(i + 1));
+        bool waits = i == 2;
+        jobs[i] = job_new(&play->rig, &(struct pawl_job_spec){
+                                          .id = &id, .pending = waits, .retry.attempts_max = 1 });
+        jobs[i].ties = TIE_FLOW;
+        nodes[i] =
+            (struct pawl__flow_node){ .flow = flow,
+                                      .no = i + 1,
+                                      .id = id,
+                                      .name = waits ? "J"
+                                              : i   ? "B"
+                                                    : "A",
+                                      .kind = PAWL_FLOW_KIND_JOB,
+                                      .join = PAWL_FLOW_JOIN_ALL,
+                                      .parent = PAWL_FLOW_PARENT_CANCEL,
+                                      .select = PAWL_FLOW_SELECT_EACH,
+                                      .state = waits ? PAWL_STATE_PENDING : PAWL_STATE_ACTIVE,
+                                      .pending = waits ? 2 : 0 };
+    }
+    const struct pawl__flow_group groups[] = {
+        { .flow = flow, .no = PAWL__FLOW_WORK, .tally.total = 3 },
+        { .flow = flow, .no = PAWL__FLOW_ALL, .tally.total = 3 },
+    };
+    const struct pawl__flow_edge edges[] = {
+        { .flow = flow, .parent = 1, .child = 3, .on = PAWL_FLOW_ON_SUCCESS },
+        { .flow = flow, .parent = 2, .child = 3, .on = PAWL_FLOW_ON_SUCCESS },
+    };
+    const struct pawl__new_flow new_flow = {
+        .row = { .id = flow, .state = PAWL_FLOW_RUNNING, .nodes = 3 },
+        .groups = groups,
+        .group_count = 2,
+        .nodes = nodes,
+        .node_count = 3,
+        .edges = edges,
+        .edge_count = 2,
+    };
+    struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
+                           .diag = &play->rig.diag,
+                           .submit = { .jobs = jobs, .count = 3, .flow = &new_flow, .out = out } };
+    assert_ok(&play->rig, pawl__store_do(play->rig.store, &op));
+    pawl__arena_release(&op.arena);
+    assert_int_equal(2, claim_n(&play->rig, QUEUE, 5).count);
+    play->sides[1].id = numbered_id(2);
+    play->sides[1].ref = (struct pawl_run){ numbered_id(2), 1 };
+}
+
 static void set_scene(struct play *play, int scene)
 {
     struct rig *rig = &play->rig;
@@ -433,6 +503,12 @@ static void set_scene(struct play *play, int scene)
     hand_clock_set(rig->clock, HAND_CLOCK_START_MS - 1000);
     play->id = id;
     play->ref = (struct pawl_run){ id, 1 };
+    for (int i = 0; i < 2; i++) {
+        play->sides[i].id = id;
+        play->sides[i].ref = play->ref;
+    }
+    if (scene == SIBLINGS) submit_siblings(play);
+    if (scene == SIBLINGS) return;
     if (scene == UNCHECKED) submit_unchecked(play);
     if (scene == UNCHECKED) return;
     if (scene == PERISHES) spec.expires_in_ms = LEASE_MS;
@@ -614,6 +690,18 @@ static void job_that_runs(void **state)
         { .name = "submit in its place", SUBMIT(REPLACE), .walks = true },
     };
     every_pair(*state, PAWL_STATE_ACTIVE, acts, COUNT(acts));
+}
+
+/* The flow's row is the lock of its counters: the last one to end sees what the other has counted,
+ * and what waits for both is released, or given up, once. */
+static void siblings_that_end_at_once(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "complete", .kind = PAWL__OP_COMPLETE, .walks = true },
+        { .name = "fail", .kind = PAWL__OP_FAIL, .walks = true },
+        { .name = "cancel", CONTROL(CANCEL), .walks = true },
+    };
+    every_pair(*state, SIBLINGS, acts, COUNT(acts));
 }
 
 /* Who takes notes does not wait for who moves the job. */
@@ -808,6 +896,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(job_that_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(siblings_that_end_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notes_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_whose_run_was_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_whose_run_begins, set_up, tear_down),

@@ -63,10 +63,12 @@ static bool wrote_plan(const struct pawl__row *row)
     return row->wrote & PAWL__WROTE_FACTS;
 }
 
+/* Its time to live may have begun only now. */
 static bool may_expire_again(const struct pawl__row *row)
 {
     bool back = row->was.state == PAWL_STATE_ACTIVE || row->was.state == PAWL_STATE_PAUSED;
-    return moved(row) && back && row->expires_at_ms && !pawl_state_is_terminal(row->state);
+    bool may = (moved(row) && back) || wrote_plan(row);
+    return may && row->expires_at_ms && !pawl_state_is_terminal(row->state);
 }
 
 static bool restored(const struct pawl__row *row)

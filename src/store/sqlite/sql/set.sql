@@ -146,7 +146,8 @@ SELECT key, lane, {{job.stand | no paused_from | no lease_until_ms
 FROM pawl_set_row
 
 -- name: set_expiry
--- While a job ran or was paused its expiry may have been looked at and put away.
+-- While a job ran or was paused its expiry may have been looked at and put away; and a node of a
+-- flow may have none before it is released.
 INSERT OR IGNORE INTO pawl_expiry (at_ms, key)
 SELECT expires_at_ms, key
 FROM pawl_set_row
