@@ -12,6 +12,7 @@
 #define PAWL_H
 
 #include <pawl/clock.h>
+#include <pawl/cron.h>
 #include <pawl/error.h>
 #include <pawl/flow.h>
 #include <pawl/job.h>
