@@ -27,9 +27,11 @@ struct pawl_by;
 /* Limits. Exceeding one is PAWL_ERR_LIMIT, unless said otherwise. */
 enum {
     PAWL_SCHEDULE_NAME_BYTES_MAX = 255,
+    PAWL_SCHEDULE_GROUP_BYTES_MAX = 100,
     PAWL_SCHEDULE_DESCRIPTION_BYTES_MAX = 1024,
-    PAWL_SCHEDULE_QUEUED_MAX = 100, /* jobs held by PAWL_OVERLAP_QUEUE */
-    PAWL_CATCH_UP_MAX = 1000,       /* more is PAWL_ERR_ARG */
+    PAWL_SCHEDULE_PAYLOAD_BYTES_MAX = 1024 * 1024, /* arguments of the job */
+    PAWL_SCHEDULE_QUEUED_MAX = 100,                /* jobs held by PAWL_OVERLAP_QUEUE */
+    PAWL_CATCH_UP_MAX = 1000,                      /* more is PAWL_ERR_ARG */
     PAWL_CATCH_UP_DEFAULT = 11,
     PAWL_JITTER_MAX_MS = 24 * 60 * 60 * 1000, /* more is PAWL_ERR_ARG */
     PAWL_FIRINGS_KEPT = 100                   /* entries of history, of each schedule */
@@ -98,8 +100,8 @@ enum pawl_skip { PAWL_SKIP_NONE = 0, PAWL_SKIPS(X) PAWL_SKIP_END };
  * Of `job` these must not be set, since they belong to a single job: id, delay_ms, due_at_ms,
  * expires_at_ms, sla_soft_at_ms, sla_hard_at_ms, idempotency_key, idempotency_ms, pending. Each job
  * has in its meta "cron_name" and "cron_triggered_at" (RFC 3339, the instant without jitter), in
- * addition to the template's; they count for a unique policy over all of meta. The arguments and
- * meta of a template have at most 1 MiB together. */
+ * addition to the template's, which must not have them; a unique policy may name them. Hooks for
+ * submits are not called for these jobs. */
 struct pawl_schedule_spec {
     const char *name;                  /* unique; UTF-8 without control characters */
     struct pawl_recurrence recurrence; /* anchor [start, else the time of registration] */
@@ -124,8 +126,8 @@ struct pawl_schedule_put_options {
     bool change_only;  /* NOT_FOUND: there is none */
     int64_t version;   /* > 0: STALE unless the schedule has this version */
     bool dry_run;      /* check, and say what it would do, but change nothing */
-    const char *group; /* the program that declares it in code: see pawl_schedules_declare; NULL:
-                          none does, and it is kept until it is removed */
+    const char *group; /* the program that declares it in code: see pawl_schedules_declare. NULL:
+                          as it is; a new one is kept until it is removed */
     const char *actor; /* for the history; may be NULL */
 };
 
@@ -158,14 +160,14 @@ struct pawl_schedule {
     enum pawl_schedule_state state;
     const char *reason;    /* of PAUSED: what was given; of HELD: "zone_missing"; of EXHAUSTED:
                               "max_runs" or "past" */
+    int64_t anchor_at_ms;  /* "@every" counts from here */
     int64_t next_at_ms;    /* the next instant; 0 unless ACTIVE or HELD */
     int64_t settled_at_ms; /* all instants up to this one have been decided */
     int64_t last_at_ms;    /* the last instant that made a job; 0: none */
     struct pawl_job_id last_job; /* zeros: none */
     int64_t runs;                /* jobs made by instants */
     int64_t skips;               /* instants that made none */
-    int64_t live;                /* jobs that have not ended */
-    int64_t queued;              /* of these, those that are held until the others end */
+    int64_t queued;              /* jobs that are held until earlier ones have ended */
     int64_t version;             /* grows with every edit, pause and resume; from 1 */
     int64_t created_at_ms;
     int64_t updated_at_ms; /* of the version */
@@ -222,7 +224,8 @@ struct pawl_firings {
 PAWL_MUST_CHECK enum pawl_err pawl_schedule_check(const struct pawl_schedule_spec *spec,
                                                   int64_t now_ms, enum pawl_cron_reason *reason,
                                                   const char **warning, struct pawl_diag *diag);
-/* Creates the schedule, or makes an existing one as the spec says. Before an edit takes effect,
+/* Creates the schedule, or makes an existing one as the spec says. A recurrence that is over is
+ * refused, unless the schedule has it already. Before an edit takes effect,
  * overdue instants are settled as the old definition says. `next_at_ms` moves only if the
  * recurrence changed, or the schedule was exhausted; then it is the first instant after now.
  * Counters and jobs stay. The same spec again changes nothing. `options` and `out` may be NULL. ARG
@@ -242,8 +245,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_schedules_get(struct pawl *pawl,
                                                  struct pawl_diag *diag);
 void pawl_schedules_release(struct pawl_schedules *schedules);
 
-/* Removes a schedule and its history; its jobs stay, and those that were held go on as if it were
- * there. `version` > 0: STALE unless it has this version. NOT_FOUND. */
+/* Removes a schedule and its history. Its jobs stay, and those that were held are released.
+ * `version` > 0: STALE unless it has this version. NOT_FOUND. */
 PAWL_MUST_CHECK enum pawl_err pawl_schedule_remove(struct pawl *pawl, const char *name,
                                                    int64_t version, struct pawl_diag *diag);
 /* Pauses a schedule: it does not fire, and its jobs go on. `*changed` (may be NULL) is false if it
@@ -286,7 +289,7 @@ void pawl_firings_release(struct pawl_firings *firings);
  * program declares any more are removed after a grace, which lets old and new versions of the
  * program run side by side while it is deployed. */
 struct pawl_declaration {
-    const char *group; /* the program's name: 1..PAWL_SCHEDULE_NAME_BYTES_MAX bytes. Only schedules
+    const char *group; /* the program's name: 1..PAWL_SCHEDULE_GROUP_BYTES_MAX bytes. Only schedules
                           of this group are ever removed */
     const struct pawl_schedule_spec *specs;
     size_t count; /* 0..PAWL_BATCH_MAX */

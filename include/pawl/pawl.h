@@ -528,9 +528,11 @@ bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out);
 PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
                                               struct pawl_schema *out, struct pawl_diag *diag);
 
-/* One round of maintenance: make due jobs available, take back lapsed leases, expire, archive and
- * purge; each bounded. A node does this itself; this is for programs without a node. */
+/* One round of maintenance: fire schedules, make due jobs available, take back lapsed leases,
+ * expire, archive and purge; each bounded. A node does this itself; this is for programs without a
+ * node. */
 struct pawl_upkeep {
+    int64_t fired; /* jobs made by schedules */
     int64_t promoted, lapsed, expired, archived, purged;
     bool more; /* there is more to do: call again */
 };

@@ -58,7 +58,7 @@ bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out)
 
 /* ---- maintenance ---- */
 
-enum { TURN_OPS = 7 };
+enum { TURN_OPS = 8 };
 
 /* Operations that are posted together and awaited together. */
 struct turn {
@@ -171,6 +171,7 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     int64_t settled;
     turn_sweep(&turn, PAWL__OP_SETTLE, &settled); // first: runs whose end was reported must not
                                                   // lapse
+    turn_sweep(&turn, PAWL__OP_FIRE, &moved.fired);
     turn_sweep(&turn, PAWL__OP_PROMOTE, &moved.promoted);
     turn_sweep(&turn, PAWL__OP_LAPSE, &moved.lapsed);
     turn_sweep(&turn, PAWL__OP_EXPIRE, &moved.expired);

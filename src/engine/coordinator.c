@@ -17,7 +17,8 @@ enum {
     RETIRE_STEP = 256,
     RETIRE_REST = 9, /* pauses nine times as long as a step took */
     RETIRE_IDLE_MS = 30000,
-    HELD_MS = 50, /* until others release locked rows that are due */
+    FIRE_PAUSE_MS = 1000, /* instants are looked for at most once a second */
+    HELD_MS = 50,         /* until others release locked rows that are due */
     TROUBLE_MS = 1000
 };
 
@@ -39,6 +40,7 @@ static void wake_for(struct pawl__engine *engine, const struct pawl__notice *not
 {
     struct pawl__sweep *promote = &engine->sweeps[PAWL__SWEEP_PROMOTE];
     struct pawl__sweep *settle = &engine->sweeps[PAWL__SWEEP_SETTLE];
+    struct pawl__sweep *fire = &engine->sweeps[PAWL__SWEEP_FIRE];
     if (notice->ready) { // start again with the leftmost group
         if (engine->claiming) {
             engine->again = true;
@@ -63,6 +65,13 @@ static void wake_for(struct pawl__engine *engine, const struct pawl__notice *not
     if (due_us < promote->next_us) {
         promote->next_us = due_us;
         pawl__coordinator_call_at(engine, due_us);
+    }
+    int64_t fire_us = INT64_MAX;
+    if (notice->foreign) fire_us = fire->began_us + FIRE_PAUSE_MS * 1000;
+    if (notice->fire_at_ms) fire_us = now_us + (notice->fire_at_ms - notice->at_ms) * 1000;
+    if (fire_us < fire->next_us) {
+        fire->next_us = fire_us;
+        pawl__coordinator_call_at(engine, fire_us);
     }
     // unsettled entries are due at once
     if (due_us < settle->next_us && (notice->foreign || due_us <= now_us)) {
@@ -365,6 +374,8 @@ static int64_t sweep_wait_ms(const struct pawl__engine *engine, int kind, const 
     int64_t until_ms = op->sweep.next_at_ms ? op->sweep.next_at_ms - op->now_ms : INT64_MAX / 2000;
     if (until_ms < 0) until_ms = 0;
     if (!until_ms && !op->sweep.moved) until_ms = HELD_MS;
+    int64_t pause_ms = FIRE_PAUSE_MS - took_us / 1000;
+    if (kind == PAWL__SWEEP_FIRE && until_ms < pause_ms) until_ms = pause_ms;
     // earlier due times are notified, so waiting for the next one would do; but notices can be lost
     int64_t most_ms = kind == PAWL__SWEEP_PROMOTE ? engine->poll_rules.max_ms : interval_ms(engine);
     return until_ms < most_ms ? until_ms : most_ms;
@@ -401,10 +412,10 @@ static void sweep_answered(struct pawl__op *op)
 static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op *op)
 {
     static const enum pawl__op_kind kinds[] = {
-        [PAWL__SWEEP_PROMOTE] = PAWL__OP_PROMOTE, [PAWL__SWEEP_LAPSE] = PAWL__OP_LAPSE,
-        [PAWL__SWEEP_EXPIRE] = PAWL__OP_EXPIRE,   [PAWL__SWEEP_ARCHIVE] = PAWL__OP_ARCHIVE,
-        [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,     [PAWL__SWEEP_SETTLE] = PAWL__OP_SETTLE,
-        [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT,
+        [PAWL__SWEEP_FIRE] = PAWL__OP_FIRE,       [PAWL__SWEEP_PROMOTE] = PAWL__OP_PROMOTE,
+        [PAWL__SWEEP_LAPSE] = PAWL__OP_LAPSE,     [PAWL__SWEEP_EXPIRE] = PAWL__OP_EXPIRE,
+        [PAWL__SWEEP_ARCHIVE] = PAWL__OP_ARCHIVE, [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,
+        [PAWL__SWEEP_SETTLE] = PAWL__OP_SETTLE,   [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT,
     };
     *op = (struct pawl__op){ .kind = kinds[kind], .done = sweep_answered, .user = engine };
     switch (kind) {

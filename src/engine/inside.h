@@ -104,6 +104,7 @@ struct pawl__sweep {
 };
 
 enum pawl__sweep_kind {
+    PAWL__SWEEP_FIRE,
     PAWL__SWEEP_PROMOTE,
     PAWL__SWEEP_LAPSE,
     PAWL__SWEEP_EXPIRE,

@@ -59,6 +59,10 @@ typedef enum pawl_err pawl__configs_fn(struct pawl__backend *backend, const char
 typedef enum pawl_err pawl__flows_fn(struct pawl__backend *backend,
                                      const struct pawl__flow_ask *ask, struct pawl__arena *arena,
                                      struct pawl__flow_rows *out, struct pawl_diag *diag);
+typedef enum pawl_err pawl__schedules_fn(struct pawl__backend *backend,
+                                         const struct pawl__schedule_ask *ask,
+                                         struct pawl__arena *arena, struct pawl__schedule_rows *out,
+                                         struct pawl_diag *diag);
 typedef enum pawl_err pawl__backup_fn(struct pawl__backend *backend, const char *path,
                                       pawl_progress_fn *progress, void *ctx,
                                       struct pawl_diag *diag);
@@ -112,6 +116,7 @@ struct pawl__backend_table {
     pawl__schemas_fn *schemas;
     pawl__configs_fn *configs;
     pawl__flows_fn *flows;
+    pawl__schedules_fn *schedules;
     pawl__backup_fn *backup;
     pawl__check_fn *check;
     enum pawl_err (*schema)(const struct pawl_config *config, struct pawl_schema *out,

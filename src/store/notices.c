@@ -9,7 +9,7 @@ enum { MOVES_MAX = 65536 };
 void pawl__notices_begin(struct pawl__notices *notices)
 {
     notices->ready = notices->control = false;
-    notices->due_at_ms = 0;
+    notices->due_at_ms = notices->fire_at_ms = 0;
     notices->move_count = 0;
     notices->lost = 0;
 }
@@ -23,6 +23,11 @@ void pawl__notices_release(struct pawl__notices *notices)
 void pawl__notices_due(struct pawl__notices *notices, int64_t due_at_ms)
 {
     if (!notices->due_at_ms || due_at_ms < notices->due_at_ms) notices->due_at_ms = due_at_ms;
+}
+
+void pawl__notices_fire(struct pawl__notices *notices, int64_t fire_at_ms)
+{
+    if (!notices->fire_at_ms || fire_at_ms < notices->fire_at_ms) notices->fire_at_ms = fire_at_ms;
 }
 
 static bool room_for_move(struct pawl__notices *notices)
@@ -51,9 +56,11 @@ bool pawl__notices_get(const struct pawl__notices *notices, int64_t at_ms, struc
     *out = (struct pawl__notice){ .ready = notices->ready,
                                   .control = notices->control,
                                   .due_at_ms = notices->due_at_ms,
+                                  .fire_at_ms = notices->fire_at_ms,
                                   .at_ms = at_ms,
                                   .moves = notices->moves,
                                   .move_count = notices->move_count,
                                   .lost = notices->lost };
-    return out->ready || out->control || out->due_at_ms || out->move_count || out->lost;
+    return out->ready || out->control || out->due_at_ms || out->fire_at_ms || out->move_count ||
+           out->lost;
 }

@@ -11,7 +11,7 @@
 struct pawl__notices {
     bool ready, control;
     bool all_moves; /* there is a listener that wants every move */
-    int64_t due_at_ms;
+    int64_t due_at_ms, fire_at_ms;
     struct pawl__move *moves;
     size_t move_count, move_cap;
     int64_t lost;
@@ -22,6 +22,8 @@ void pawl__notices_begin(struct pawl__notices *notices);
 void pawl__notices_release(struct pawl__notices *notices);
 /* Something becomes due at that time. */
 void pawl__notices_due(struct pawl__notices *notices, int64_t due_at_ms);
+/* The same for a schedule. */
+void pawl__notices_fire(struct pawl__notices *notices, int64_t fire_at_ms);
 /* The names must stay valid until the next pawl__notices_begin, or until the caller takes the move
  * back by lowering `move_count`. A move is counted as lost if memory runs out, and beyond a limit.
  */

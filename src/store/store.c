@@ -344,6 +344,13 @@ enum pawl_err pawl__store_flows(struct pawl__store *store, const struct pawl__fl
     return store->table->flows(store->backend, ask, arena, out, diag);
 }
 
+enum pawl_err pawl__store_schedules(struct pawl__store *store, const struct pawl__schedule_ask *ask,
+                                    struct pawl__arena *arena, struct pawl__schedule_rows *out,
+                                    struct pawl_diag *diag)
+{
+    return store->table->schedules(store->backend, ask, arena, out, diag);
+}
+
 enum pawl_err pawl__store_configs(struct pawl__store *store, const char *queue,
                                   struct pawl__arena *arena, struct pawl_queue_configs *out,
                                   struct pawl_diag *diag)

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "lifecycle/lifecycle.h"
 #include "store/flows.h"
+#include "store/schedules.h"
 
 #include <pawl/pawl.h>
 
@@ -80,7 +81,11 @@ enum {
     X(CONFIG_PUT,   "config_put",    1,                SENT)                                       \
     X(CONFIG_DROP,  "config_drop",   1,                SENT)                                       \
     X(REQUEST_NOTE, "request_note",  1,                SENT)                                       \
-    X(QUEUE_PAUSE,  "queue_pause",   1,                READIES)
+    X(QUEUE_PAUSE,  "queue_pause",   1,                READIES)                                    \
+    X(FIRE,         "fire",          op->sweep.limit,  UPKEEP)                                     \
+    X(SCHEDULE_PUT, "schedule_put",  1,                LOCAL)                                      \
+    X(SCHEDULE_CONTROL, "schedule_control", 1,         LOCAL)                                      \
+    X(SCHEDULE_DROP, "schedule_drop", 1,               LOCAL)
 /* clang-format on */
 
 #define X(name, ...) PAWL__OP_##name,
@@ -91,9 +96,14 @@ enum pawl__op_kind { PAWL__OPS(X) PAWL__OP_END };
  * mechanism for all kinds: a newcomer conflicts with a holder whose state is in the newcomer's
  * `states` and which is younger than `period_ms`. Of the holders that have ended the sixteen newest
  * are remembered. */
-enum pawl__key_kind { PAWL__KEY_IDEMPOTENCY = 1, PAWL__KEY_BUSINESS = 2, PAWL__KEY_UNIQUE = 3 };
+enum pawl__key_kind {
+    PAWL__KEY_IDEMPOTENCY = 1,
+    PAWL__KEY_BUSINESS = 2,
+    PAWL__KEY_UNIQUE = 3,
+    PAWL__KEY_FIRING = 4 /* a schedule's instant: once is for ever, as long as the job is kept */
+};
 
-#define PAWL__KEYS_MAX 3
+#define PAWL__KEYS_MAX 4
 
 struct pawl__key {
     enum pawl__key_kind kind;
@@ -113,6 +123,10 @@ PAWL_MUST_CHECK enum pawl_err pawl__key_unique(const struct pawl_job_spec *spec,
                                                const struct pawl__payloads *payloads,
                                                struct pawl__arena *scratch, struct pawl__buf *buf,
                                                struct pawl__key *out, struct pawl_diag *diag);
+
+/* The key of a schedule's instant. No state of a holder is in its way: whether the key is there at
+ * all is what counts. */
+struct pawl__key pawl__key_firing(const char *name, int64_t at_ms);
 
 /* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
 struct pawl__new_job {
@@ -263,13 +277,14 @@ struct pawl__op {
                     poison pill; a lease that ended with the job's timeout is a failed
                     run of type "timeout". EXPIRE: -> expired, and forgets idempotency keys
                     of jobs and requests whose time is over. SETTLE: what follows from moves of jobs
-                    with ties and was left for later, and what is due of flows. Oldest first, at
+                    with ties and was left for later, and what is due of flows. FIRE: schedules
+                    whose next instant is over make jobs; `moved` counts those. Oldest first, at
                     most limit */
             int64_t limit;
             int64_t moved; /* out */
             bool more;     /* out: it looked at as many as it may; go on, also when none moved */
             int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
-        } sweep;                /* PROMOTE, LAPSE, EXPIRE, SETTLE */
+        } sweep;                /* PROMOTE, LAPSE, EXPIRE, SETTLE, FIRE */
         struct {                /* ARCHIVE: jobs in `states` that ended more than `age_ms` ago, by
                                    the store's clock, to the archive. PURGE: out of the archive,
                                    for ever. Keeps what keep_ms asks. It looks at a bounded number
@@ -325,6 +340,25 @@ struct pawl__op {
             const char *fingerprint;
             int64_t kept_ms;
         } request;
+        struct { /* see pawl_schedule_put. EXISTS, NOT_FOUND, STALE */
+            const struct pawl__new_schedule *given;
+            struct pawl_schedule_put out;
+        } schedule_put;
+        struct { /* see pawl_schedule_pause and its kin. NOT_FOUND, STATE, DUPLICATE */
+            const char *name;
+            enum pawl__schedule_control control;
+            bool force; /* RUN */
+            struct pawl_by by;
+            bool changed;                 /* out: PAUSE, RESUME */
+            struct pawl_schedule_ran ran; /* out: RUN */
+        } schedule_control;
+        struct { /* see pawl_schedule_remove. STALE: not this version; or it is not of this group,
+                    or was declared since. NOT_FOUND */
+            const char *name;
+            int64_t version;   /* 0: any */
+            const char *group; /* NULL: any; else only if it was declared before: */
+            int64_t declared_before_ms;
+        } schedule_drop;
         struct {
             const char *queue;
             bool paused;
@@ -376,11 +410,12 @@ struct pawl__move {
 };
 
 struct pawl__notice {
-    bool foreign;      /* another process committed something; nothing more is known but this: */
-    bool ready;        /* there may be more to claim */
-    bool control;      /* somebody interfered with a job that runs */
-    int64_t due_at_ms; /* something will be due then that was not before; 0: nothing */
-    int64_t at_ms;     /* the commit's time */
+    bool foreign;       /* another process committed something; nothing more is known but this: */
+    bool ready;         /* there may be more to claim */
+    bool control;       /* somebody interfered with a job that runs */
+    int64_t due_at_ms;  /* something will be due then that was not before; 0: nothing */
+    int64_t fire_at_ms; /* the same for a schedule */
+    int64_t at_ms;      /* the commit's time */
     const struct pawl__move *moves; /* all of them for listeners, else only those that operators
                                        made with jobs that run; in the order they happened */
     size_t move_count;
@@ -478,6 +513,12 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_inputs(struct pawl__store *store, stru
                                                  struct pawl__arena *arena,
                                                  struct pawl_flow_inputs *out,
                                                  struct pawl_diag *diag);
+/* See PAWL__SCHEDULE_ASKS. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_schedules(struct pawl__store *store,
+                                                    const struct pawl__schedule_ask *ask,
+                                                    struct pawl__arena *arena,
+                                                    struct pawl__schedule_rows *out,
+                                                    struct pawl_diag *diag);
 /* See pawl_backup, pawl_check, pawl_schema_get. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_backup(struct pawl__store *store, const char *path,
                                                  pawl_progress_fn *progress, void *ctx,

@@ -18,7 +18,8 @@ import embed_sql
 
 FOLDER = os.path.join(ROOT, "src/store/postgres")
 FILES = ["migrations/0001_initial.sql", "sql/job.sql", "sql/move.sql", "sql/gather.sql",
-         "sql/set.sql", "sql/new.sql", "sql/cluster.sql", "sql/read.sql"]
+         "sql/set.sql", "sql/new.sql", "sql/cluster.sql", "sql/read.sql",
+         "sql/schedule.sql"]
 
 # Of set_write and set_write_restored.
 SET_LISTS = ", ".join(["bigint[]"] * 14 + ["text[]"] * 3 + ["bigint[]", "text[]"])
@@ -38,6 +39,13 @@ FLOW_EDGE_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 6 + ["text[]"] * 3)
 FLOW_SIGNAL_LISTS = ", ".join(["uuid[]", "bigint[]", "text[]"] + ["bigint[]"] * 3 + ["text[]"]
                               + ["bigint[]"] * 3 + ["text[]"])
 FLOW_TIMER_LISTS = "uuid[], bigint[]"
+SCHEDULE_LISTS = ", ".join(["text[]", "bigint[]", "bigint[]", "text[]"] + ["bigint[]"] * 5
+                          + ["uuid[]"] + ["bigint[]"] * 3 + ["bytea[]"] * 2 + ["text[]"]
+                          + ["bigint[]"] * 4)
+SCHEDULE_PLAN_LISTS = ", ".join(["text[]"] * 3 + ["bigint[]"] * 2 + ["bytea[]"] + ["bigint[]"] * 10
+                               + ["text[]"] * 8 + ["bigint[]"] * 6 + ["text[]"] * 5)
+FIRING_LISTS = ", ".join(["text[]"] + ["bigint[]"] * 8 + ["uuid[]"] + ["bigint[]"] * 2
+                         + ["text[]"] * 3)
 # Of a job, without created_at_ms.
 FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 9
                        + ["bigint[]"])
@@ -160,6 +168,18 @@ PLANS = {
     "set_flow_timer_drop": (FLOW_TIMER_LISTS, "pawl_flow_timer_pkey"),
     "flow_due": ("bigint, bigint", "pawl_flow_timer_at"),
     "flow_next_due": ("", "pawl_flow_timer_at"),
+    "schedule_load": ("text[]", "pawl_schedule_pkey"),
+    "schedule_plan_load": ("text[]", "pawl_schedule_plan_pkey"),
+    "schedule_member_load": ("uuid[]", "pawl_schedule_member_pkey"),
+    "schedule_due": ("bigint, bigint", "pawl_schedule_look"),
+    "schedule_next": ("", "pawl_schedule_look"),
+    "set_schedule_put": (SCHEDULE_LISTS, "pawl_schedule_pkey"),
+    "set_schedule_drop": (SCHEDULE_LISTS, "pawl_schedule_pkey"),
+    "set_schedule_plan_put": (SCHEDULE_PLAN_LISTS, "pawl_schedule_plan_pkey"),
+    "set_schedule_plan_drop": (SCHEDULE_PLAN_LISTS, "pawl_schedule_plan_pkey"),
+    "set_schedule_member_put": ("uuid[], text[]", "pawl_schedule_member_pkey"),
+    "set_schedule_member_drop": ("uuid[], text[]", "pawl_schedule_member_pkey"),
+    "set_firing_cut": ("text[], bigint[]", "pawl_firing_pkey"),
     # these read nothing but their parameters
     "ready_put": ("uuid[], bigint[], bigint[], bigint[], bigint[], uuid[]", "Insert on pawl_ready"),
     "lease_put": ("uuid[], bigint[], text[], bigint[], bigint[]", "Insert on pawl_lease"),
@@ -193,6 +213,10 @@ PLANS = {
     "set_flow_edge_new": (FLOW_EDGE_LISTS, "Insert on pawl_flow_edge"),
     "set_flow_signal_new": (FLOW_SIGNAL_LISTS, "Insert on pawl_flow_signal"),
     "set_flow_timer_new": (FLOW_TIMER_LISTS, "Insert on pawl_flow_timer"),
+    "set_schedule_new": (SCHEDULE_LISTS, "Insert on pawl_schedule"),
+    "set_schedule_plan_new": (SCHEDULE_PLAN_LISTS, "Insert on pawl_schedule_plan"),
+    "set_schedule_member_new": ("uuid[], text[]", "Insert on pawl_schedule_member"),
+    "set_firing": (FIRING_LISTS, "Insert on pawl_firing"),
     "count_add": ("bigint[], bigint[], bigint[]", "Insert on pawl_count_delta"),
 }
 
@@ -214,7 +238,8 @@ EXCEPTIONS = {
     "is a reader's, who plans as usual: by the statistics of the moment": """
         get_many story_failures story_log story_audit story_progress story_checkpoint
         setting_get flow_one flow_one_counts flow_list flow_list_counts flow_nodes flow_edges
-        flow_groups flow_signals flow_own flow_parents""",
+        flow_groups flow_signals flow_own flow_parents schedule_one schedule_plan_one
+        schedule_list schedule_plan_list firing_list""",
     "looks at everything: that is its task": """
         check_places check_orphans check_facts check_counts check_flows stats_bytes""",
     "compares a few flows with all of their jobs": "flow_doubts",
@@ -225,9 +250,10 @@ EXCEPTIONS = {
 MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"peek", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
-                 "unsettled_list", "unsettled_next", "flow_stale_next", "flow_next_due"}
-SORT_A_FEW = {"flow_load", "claim_hold", "ready_ahead", "lease_hold", "ended_hold", "schema_load",
-              "set_progress", "set_checkpoint_put"}
+                 "unsettled_list", "unsettled_next", "flow_stale_next", "flow_next_due",
+                 "schedule_next"}
+SORT_A_FEW = {"flow_load", "schedule_load", "claim_hold", "ready_ahead", "lease_hold", "ended_hold",
+              "schema_load", "set_progress", "set_checkpoint_put"}
 
 FILL = """
 INSERT INTO pawl_queue (name, created_at_ms) VALUES ('q', 0);

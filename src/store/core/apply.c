@@ -82,7 +82,14 @@ struct kind {
     X(CONFIG_DROP,  WANTS(config, config_drop))                                                    \
     X(REQUEST_NOTE, NAMES(request))                                                                \
     X(QUEUE_PAUSE,  ALONE(queue_pause, .after = pawl__after_queue_pause,                           \
-                          .names = pawl__names_queue_pause))
+                          .names = pawl__names_queue_pause))                                       \
+    X(FIRE,         { .rule = pawl__rule_fire, .scan = pawl__scan_fire,                            \
+                      .after = pawl__after_fire, .names = pawl__names_fire, .apart = true })       \
+    X(SCHEDULE_PUT, { .rule = pawl__rule_schedule_put, .scan = pawl__scan_schedule,                \
+                      .names = pawl__names_schedule_put, .apart = true })                          \
+    X(SCHEDULE_CONTROL, { .rule = pawl__rule_schedule_control, .scan = pawl__scan_schedule,        \
+                      .names = pawl__names_fire, .apart = true })                                  \
+    X(SCHEDULE_DROP, ALONE(schedule_drop, .scan = pawl__scan_schedule))
 /* clang-format on */
 
 #define X(name, ...) [PAWL__OP_##name] = __VA_ARGS__,

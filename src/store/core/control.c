@@ -3,6 +3,7 @@
 #include "store/core/flow.h"
 #include "store/core/keys.h"
 #include "store/core/refuse.h"
+#include "store/core/schedule.h"
 
 #include "base/diag.h"
 
@@ -157,6 +158,7 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     const char *verb = pawl__control_verb(control);
     if (!allows(row, control)) return pawl__fail_state(diag, row->id, from, verb);
     enum pawl_err err = pawl__flow_allows(row, control, diag);
+    if (!err) err = pawl__schedule_allows(row, control, diag);
     if (err) return err;
     prepare(set, row, control);
     if (pawl__set_lacks(set)) return PAWL_OK; // until it is read
@@ -275,7 +277,8 @@ static bool bulk_allows(struct pawl__set *set, const struct pawl__row *row,
     if (states && !(states & PAWL_STATE_BIT(row->state))) return false;
     bool deletes = op->bulk.control == PAWL_CONTROL_NONE;
     if (deletes) return pawl_state_is_terminal(row->state) && !pawl__flow_keeps(set, row);
-    return allows(row, op->bulk.control) && !pawl__flow_allows(row, op->bulk.control, NULL);
+    return allows(row, op->bulk.control) && !pawl__flow_allows(row, op->bulk.control, NULL) &&
+           !pawl__schedule_allows(row, op->bulk.control, NULL);
 }
 
 /* A job that moved meanwhile, or was paused already, does not count. DUPLICATE fails all of it. */

@@ -174,9 +174,17 @@ static void operations_name_what_is_locked_and_made_before_them(void **ctx)
             names_of((struct pawl__op){ .kind = PAWL__OP_BULK, .bulk = { .control = control } });
         assert_true(names.revives_any == revives);
     }
+    names = names_of((struct pawl__op){ .kind = PAWL__OP_FIRE });
+    assert_true(names.revives_any);
+    const struct pawl__new_schedule schedule = { .job = &jobs[1] };
+    names = names_of(
+        (struct pawl__op){ .kind = PAWL__OP_SCHEDULE_PUT, .schedule_put = { .given = &schedule } });
+    assert_ptr_equal(names.jobs, &jobs[1]);
+    assert_true(names.revives_any);
     for (int kind = 0; kind < PAWL__OP_END; kind++) {
         bool may = kind == PAWL__OP_SUBMIT || kind == PAWL__OP_CONTROL || kind == PAWL__OP_BULK ||
-                   kind == PAWL__OP_QUEUE_PAUSE;
+                   kind == PAWL__OP_QUEUE_PAUSE || kind == PAWL__OP_FIRE ||
+                   kind == PAWL__OP_SCHEDULE_PUT || kind == PAWL__OP_SCHEDULE_CONTROL;
         if (may) continue;
         names = names_of((struct pawl__op){ .kind = (enum pawl__op_kind)kind });
         assert_true(!names.job_count && !names.revived && !names.revives_any && !names.queue);

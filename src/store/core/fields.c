@@ -129,6 +129,23 @@ static const struct pawl__field pawl__flow_signal_fields[] = { PAWL__FLOW_SIGNAL
 #define OF struct pawl__flow_timer
 static const struct pawl__field pawl__flow_timer_fields[] = { PAWL__FLOW_TIMER_FIELDS(X) };
 #undef OF
+#define OF struct pawl__schedule
+static const struct pawl__field pawl__schedule_fields[] = { PAWL__SCHEDULE_FIELDS(X) };
+#undef OF
+#define OF struct pawl__schedule_plan
+static const struct pawl__field pawl__schedule_plan_fields[] = { PAWL__SCHEDULE_PLAN_FIELDS(X) };
+#undef OF
+#define OF struct pawl__schedule_member
+static const struct pawl__field pawl__schedule_member_fields[] = {
+    PAWL__SCHEDULE_MEMBER_FIELDS(X)
+};
+#undef OF
+#define OF struct pawl__firing
+static const struct pawl__field pawl__firing_fields[] = { PAWL__FIRING_FIELDS(X) };
+#undef OF
+#define OF struct pawl__firing_cut
+static const struct pawl__field pawl__firing_cut_fields[] = { PAWL__FIRING_CUT_FIELDS(X) };
+#undef OF
 #undef X
 PAWL__SET_FIELDS_MORE
 

@@ -335,6 +335,90 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 #define PAWL__FLOW_TIMER_FIELDS(X)                                                                 \
     X(id,             id,             ID)                                                          \
     X(at_ms,          at_ms,          TIME)
+/* struct pawl__schedule */
+#define PAWL__SCHEDULE_FIELDS(X)                                                                   \
+    X(name,           name,          TEXT)                                                         \
+    X(state,          state,         I32)                                                          \
+    X(stopped,        stopped,       BITS)                                                         \
+    X(reason,         reason,        TEXT)                                                         \
+    X(look_at_ms,     look_at_ms,    AT)                                                           \
+    X(next_at_ms,     next_at_ms,    AT)                                                           \
+    X(settled_at_ms,  settled_at_ms, TIME)                                                         \
+    X(last_at_ms,     last_at_ms,    AT)                                                           \
+    X(last_local_s,   last_local_s,  I64)                                                          \
+    X(last_job,       last_job,      ID)                                                           \
+    X(runs,           runs,          I64)                                                          \
+    X(skips,          skips,         I64)                                                          \
+    X(entries,        entries,       I64)                                                          \
+    X(children,       children,      BYTES)                                                        \
+    X(queued,         queued,        BYTES)                                                        \
+    X(group,          owner,         TEXT)                                                         \
+    X(declared_at_ms, declared_at_ms, AT)                                                          \
+    X(version,        version,       I64)                                                          \
+    X(created_at_ms,  created_at_ms, TIME)                                                         \
+    X(updated_at_ms,  updated_at_ms, TIME)
+/* struct pawl__schedule_plan */
+#define PAWL__SCHEDULE_PLAN_FIELDS(X)                                                              \
+    X(name,           name,          TEXT)                                                         \
+    X(expression,     expression,    TEXT)                                                         \
+    X(zone,           zone,          TEXT)                                                         \
+    X(dialect,        dialect,       I32)                                                          \
+    X(gap,            gap,           I32)                                                          \
+    X(instants,       instants,      BYTES)                                                        \
+    X(anchor_at_ms,   anchor_at_ms,  AT)                                                           \
+    X(start_at_ms,    start_at_ms,   AT)                                                           \
+    X(end_at_ms,      end_at_ms,     AT)                                                           \
+    X(overlap,        overlap,       I32)                                                          \
+    X(misfire,        misfire,       I32)                                                          \
+    X(catch_up,       catch_up,      I32)                                                          \
+    X(late_max_ms,    late_max_ms,   MS)                                                           \
+    X(jitter_ms,      jitter_ms,     MS)                                                           \
+    X(max_runs,       max_runs,      MS)          /* not a time; 0 is NULL */                      \
+    X(traits,         traits,        BITS)                                                         \
+    X(description,    description,   TEXT)                                                         \
+    X(meta,           meta,          JSON)                                                         \
+    X(type,           type,          TEXT)                                                         \
+    X(queue,          queue,         TEXT)                                                         \
+    X(args,           args,          ARGS)                                                         \
+    X(job_meta,       job_meta,      JSON)                                                         \
+    X(extra,          extra,         JSON)                                                         \
+    X(tags,           tags,          JSON)                                                         \
+    X(priority,       priority,      I32)                                                          \
+    X(attempts_max,   attempts_max,  I32)                                                          \
+    X(expires_in_ms,  expires_in_ms, MS)                                                           \
+    X(timeout_ms,     timeout_ms,    MS)                                                           \
+    X(lease_ms,       lease_ms,      MS)                                                           \
+    X(keep_ms,        keep_ms,       MS)                                                           \
+    X(retry,          retry,         JSON)                                                         \
+    X(unique,         uniqueness,    JSON)                                                         \
+    X(business_key,   business_key,  TEXT)                                                         \
+    X(principal,      principal,     TEXT)                                                         \
+    X(trace_id,       trace_id,      TEXT)
+/* struct pawl__schedule_member */
+#define PAWL__SCHEDULE_MEMBER_FIELDS(X)                                                            \
+    X(id,             id,            ID)                                                           \
+    X(schedule,       schedule,      TEXT)
+/* struct pawl__firing */
+#define PAWL__FIRING_FIELDS(X)                                                                     \
+    X(schedule,       schedule,      TEXT)                                                         \
+    X(number,         number,        I64)                                                          \
+    X(at_ms,          at_ms,         TIME)                                                         \
+    X(kind,           kind,          I32)                                                          \
+    X(skip,           skip,          BITS)        /* not bits */                                   \
+    X(first_at_ms,    first_at_ms,   AT)                                                           \
+    X(last_at_ms,     last_at_ms,    AT)                                                           \
+    X(count,          count,         MS)          /* not a time; 0 is NULL */                      \
+    X(due_at_ms,      due_at_ms,     AT)                                                           \
+    X(job,            job,           ID)                                                           \
+    X(queued,         queued,        BITS)                                                         \
+    X(cancelled,      cancelled,     MS)          /* not a time */                                 \
+    X(reason,         reason,        TEXT)                                                         \
+    X(detail,         detail,        TEXT)                                                         \
+    X(actor,          actor,         TEXT)
+/* struct pawl__firing_cut */
+#define PAWL__FIRING_CUT_FIELDS(X)                                                                 \
+    X(schedule,       schedule,      TEXT)                                                         \
+    X(number,         number,        I64)
 
 /* The tables beside that of jobs to which a set may add: NAME, struct, list, and whether its struct
  * begins with the row of the job that it belongs to. Rows are written in this order. */
@@ -399,6 +483,17 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(FLOW_TIMER_NEW, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                            \
     X(FLOW_TIMER_PUT, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                            \
     X(FLOW_TIMER_DROP, pawl__flow_timer, PAWL__FLOW_TIMER_FIELDS, false)                           \
+    X(SCHEDULE_NEW, pawl__schedule, PAWL__SCHEDULE_FIELDS, false)                                  \
+    X(SCHEDULE_PUT, pawl__schedule, PAWL__SCHEDULE_FIELDS, false)                                  \
+    X(SCHEDULE_DROP, pawl__schedule, PAWL__SCHEDULE_FIELDS, false)                                 \
+    X(SCHEDULE_PLAN_NEW, pawl__schedule_plan, PAWL__SCHEDULE_PLAN_FIELDS, false)                   \
+    X(SCHEDULE_PLAN_PUT, pawl__schedule_plan, PAWL__SCHEDULE_PLAN_FIELDS, false)                   \
+    X(SCHEDULE_PLAN_DROP, pawl__schedule_plan, PAWL__SCHEDULE_PLAN_FIELDS, false)                  \
+    X(SCHEDULE_MEMBER_NEW, pawl__schedule_member, PAWL__SCHEDULE_MEMBER_FIELDS, false)             \
+    X(SCHEDULE_MEMBER_PUT, pawl__schedule_member, PAWL__SCHEDULE_MEMBER_FIELDS, false)             \
+    X(SCHEDULE_MEMBER_DROP, pawl__schedule_member, PAWL__SCHEDULE_MEMBER_FIELDS, false)            \
+    X(FIRING, pawl__firing, PAWL__FIRING_FIELDS, false)                                            \
+    X(FIRING_CUT, pawl__firing_cut, PAWL__FIRING_CUT_FIELDS, false) /* forgotten entries */        \
     PAWL__SET_TABLES_MORE(X)
 
 /* What is kept with a job under its id, and is deleted with it; tags and keys are not: they are

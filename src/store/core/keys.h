@@ -33,4 +33,10 @@ PAWL_MUST_CHECK enum pawl_err
 pawl__keys_ask_back(struct pawl__set *set, const struct pawl__row *row, struct pawl_diag *diag);
 void pawl__keys_take_back(struct pawl__set *set, const struct pawl__row *row);
 
+/* Submit one job: it is a row of the set from now on (submit.c). Its keys were read; `op`, of kind
+ * SUBMIT, is told which job is in the way. EXISTS, DUPLICATE, ARG. */
+PAWL_MUST_CHECK enum pawl_err pawl__submit_one(struct pawl__set *set, struct pawl__op *op,
+                                               const struct pawl__new_job *job,
+                                               struct pawl_submitted *out);
+
 #endif

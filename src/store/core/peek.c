@@ -30,6 +30,7 @@ static bool add_op(struct pawl__peek *peek, const struct pawl__op *op)
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE:
     case PAWL__OP_SETTLE:
+    case PAWL__OP_FIRE:
         return true;
     default:
         return false;
@@ -93,6 +94,8 @@ static int64_t next_of(const struct pawl__op *op, const struct pawl__peek *peek)
     case PAWL__OP_SETTLE:
         if (peek->unsettled_at_ms) return peek->unsettled_at_ms;
         return earlier(peek->recount_at_ms, peek->flow_at_ms);
+    case PAWL__OP_FIRE:
+        return peek->fire_at_ms;
     default:
         assert(op->kind == PAWL__OP_EXPIRE);
         return peek->expiry_at_ms;

@@ -85,6 +85,12 @@ struct pawl__gone {
       TABLE_FLOW_SIGNAL_PUT, TABLE_FLOW_SIGNAL_DROP)                                               \
     X(FLOW_TIMER, flow_timer, pawl__flow_timer, 1, 1, TABLE_FLOW_TIMER_NEW,                        \
       TABLE_FLOW_TIMER_PUT, TABLE_FLOW_TIMER_DROP)                                                 \
+    X(SCHEDULE_MEMBER, schedule_member, pawl__schedule_member, 1, 1, TABLE_SCHEDULE_MEMBER_NEW,    \
+      TABLE_SCHEDULE_MEMBER_PUT, TABLE_SCHEDULE_MEMBER_DROP)                                       \
+    X(SCHEDULE, schedule, pawl__schedule, 1, 1, TABLE_SCHEDULE_NEW, TABLE_SCHEDULE_PUT,            \
+      TABLE_SCHEDULE_DROP)                                                                         \
+    X(SCHEDULE_PLAN, schedule_plan, pawl__schedule_plan, 1, 1, TABLE_SCHEDULE_PLAN_NEW,            \
+      TABLE_SCHEDULE_PLAN_PUT, TABLE_SCHEDULE_PLAN_DROP)                                           \
     PAWL__RECORDS_MORE(X)
 
 /* clang-format on */

@@ -216,7 +216,15 @@ void pawl__set_clear(struct pawl__set *set)
     set->failed = set->open_ended = set->unsettled_more = false;
     set->unsettled_bytes = 0;
     set->args_max = 0;
+    set->turn = NULL;
     pawl__arena_reset(&set->arena);
+}
+
+/* The clock of new ids: that of the transaction. */
+static int64_t read_now(void *ctx)
+{
+    const struct pawl__set *set = ctx;
+    return set->now_ms;
 }
 
 void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
@@ -225,6 +233,8 @@ void pawl__set_init(struct pawl__set *set, const struct pawl__core_table *table,
     *set = (struct pawl__set){ .table = table, .backend = backend };
     pawl__rng_seed(&set->rng, seed);
     set->catalog.seed = pawl__rng_next(&set->rng);
+    set->id_clock = (struct pawl_clock){ .wall_ms = read_now, .mono_us = read_now, .ctx = set };
+    pawl__idgen_init(&set->ids, &set->id_clock, ~seed);
 }
 
 void pawl__set_release(struct pawl__set *set)
@@ -251,5 +261,7 @@ void pawl__set_release(struct pawl__set *set)
     pawl__arena_release(&set->arena);
     pawl__notices_release(&set->notices);
     pawl__catalog_release(&set->catalog);
+    pawl__zones_free(set->zones);
+    pawl__idgen_release(&set->ids);
     memset(set, 0, sizeof *set);
 }

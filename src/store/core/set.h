@@ -16,7 +16,9 @@
 #ifndef PAWL_STORE_CORE_SET_H
 #define PAWL_STORE_CORE_SET_H
 
+#include "base/id.h"
 #include "base/rng.h"
+#include "schedule/schedule.h"
 #include "store/core/catalog.h"
 #include "store/core/fields.h"
 #include "store/core/index.h"
@@ -324,6 +326,9 @@ struct pawl__set {
     /* kept between batches: */
     struct pawl__rng rng;
     struct pawl__notices notices; /* what listeners are told of the newest batch */
+    struct pawl__idgen ids;       /* of jobs that rules make; its clock is `now_ms` */
+    struct pawl_clock id_clock;
+    struct pawl__zones *zones; /* NULL: not yet used */
     struct pawl__catalog catalog;
     int64_t now_ms;            /* of the transaction */
     int64_t boost_ms;          /* as the store was made with: set when it is opened */
@@ -331,6 +336,7 @@ struct pawl__set {
     bool failed;               /* there was no memory */
     bool careful;              /* an id that should be new was taken: look for all of them */
     struct pawl__claim *claim; /* the one under way */
+    struct pawl__turn *turn;   /* the same, of a schedule that an operation names */
     int64_t args_max;          /* of JOB, arguments with more bytes are not read. 0: no bound */
 
     bool lone;         /* the batch is one operation about one job */
@@ -540,13 +546,16 @@ pawl__rule_fn pawl__rule_assign, pawl__rule_unroute, pawl__rule_complete, pawl__
     pawl__rule_purge, pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop,
     pawl__rule_lock_try, pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting,
     pawl__rule_token, pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put,
-    pawl__rule_config_drop, pawl__rule_request, pawl__rule_queue_pause, pawl__rule_flow_signal;
-pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause;
+    pawl__rule_config_drop, pawl__rule_request, pawl__rule_queue_pause, pawl__rule_flow_signal,
+    pawl__rule_fire, pawl__rule_schedule_put, pawl__rule_schedule_control, pawl__rule_schedule_drop;
+pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause,
+    pawl__names_fire, pawl__names_schedule_put;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
     pawl__after_lapse, pawl__scan_expire, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
     pawl__scan_retire, pawl__scan_flow_signal, pawl__scan_node, pawl__after_node_join,
-    pawl__after_node_put, pawl__after_queue_pause;
+    pawl__after_node_put, pawl__after_queue_pause, pawl__scan_fire, pawl__after_fire,
+    pawl__scan_schedule;
 /* Take a lock, or a turn, that was read. False: another owner has it. */
 bool pawl__lock_take(const struct pawl__set *set, struct pawl__record *record, const char *owner,
                      int64_t ttl_ms);

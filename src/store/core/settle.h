@@ -45,6 +45,7 @@
     X(1, PUT_OFF, "nothing: its run was given back, for later")                                    \
     X(2, UNCHECKED, "nothing: its policies are yet to be checked")                                 \
     X(3, FLOW, "nodes of its flow, which wait for it")                                             \
+    X(4, SCHEDULE, "later jobs of its schedule, which wait for it")                                \
     PAWL__TIES_MORE(X)
 
 /* How many moves are followed up in one transaction. */

@@ -133,8 +133,8 @@ static enum pawl_err bear(struct pawl__set *set, struct pawl__op *op,
     return PAWL_OK;
 }
 
-static enum pawl_err submit_one(struct pawl__set *set, struct pawl__op *op,
-                                const struct pawl__new_job *job, struct pawl_submitted *out)
+enum pawl_err pawl__submit_one(struct pawl__set *set, struct pawl__op *op,
+                               const struct pawl__new_job *job, struct pawl_submitted *out)
 {
     struct pawl__answer answer = { .stands_in = false };
     enum pawl_err err = pawl__keys_ask(set, op, job, &answer);
@@ -161,7 +161,7 @@ enum pawl_err pawl__rule_submit(struct pawl__set *set, struct pawl__op *op)
     pawl__set_mark(set);
     for (size_t i = 0; !err && i < count; i++) {
         op->submit.failed_index = i;
-        err = submit_one(set, op, &op->submit.jobs[i], &out[i]);
+        err = pawl__submit_one(set, op, &op->submit.jobs[i], &out[i]);
     }
     if (err) {
         pawl__set_undo(set);

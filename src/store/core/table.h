@@ -67,7 +67,7 @@ struct pawl__peek {
     bool ready, ended, old; /* there is such a job */
     /* 0: none waits */
     int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms, recount_at_ms,
-        flow_at_ms;
+        flow_at_ms, fire_at_ms;
 };
 
 /* A completion of a run that nothing else in the batch is about. */
@@ -121,6 +121,8 @@ typedef enum pawl_err pawl__scan_timers_fn(struct pawl__backend *backend, int64_
 typedef enum pawl_err pawl__next_timer_fn(struct pawl__backend *backend, int64_t *at_ms);
 typedef enum pawl_err pawl__scan_waits_fn(struct pawl__backend *backend, const char *key,
                                           int64_t limit);
+typedef enum pawl_err pawl__scan_schedules_fn(struct pawl__backend *backend, int64_t limit);
+typedef enum pawl_err pawl__next_schedule_fn(struct pawl__backend *backend, int64_t *at_ms);
 typedef enum pawl_err pawl__scan_ended_fn(struct pawl__backend *backend,
                                           const struct pawl__ended *what, bool *more);
 typedef enum pawl_err pawl__scan_ended_flows_fn(struct pawl__backend *backend,
@@ -243,6 +245,11 @@ struct pawl__core_table {
     pawl__next_timer_fn *next_timer;
     /* The same for the nodes that wait for the signal `key` (FLOW_SIGNAL), by flow and number. */
     pawl__scan_waits_fn *scan_waits;
+    /* Hand schedules whose look_at_ms is over to pawl__set_record_loaded, the oldest first, at most
+     * `limit`; locked until the end, and without those that others hold. */
+    pawl__scan_schedules_fn *scan_schedules;
+    /* The first look_at_ms of all; 0: there is none. */
+    pawl__next_schedule_fn *next_schedule;
     /* Find jobs that ended, oldest first, at most `limit`; locked until the end, and without those
      * that others hold. Live ones are handed to pawl__set_ended, archived ones to
      * pawl__set_scanned. `more`: it looked at as many as it may. */

@@ -72,6 +72,7 @@ enum pawl__mem_table {
     PAWL__MEM_LINE,
     PAWL__MEM_AUDIT,
     PAWL__MEM_UNSETTLED,
+    PAWL__MEM_FIRING,
     PAWL__MEM_RECORDS, /* and behind it: one for each kind, see pawl__mem_table_of */
     PAWL__MEM_TABLES = PAWL__MEM_RECORDS + PAWL__RECORD_KINDS
 };
@@ -233,6 +234,8 @@ enum pawl_err pawl__mem_flow_doubts(struct pawl__backend *mem, int64_t until_ms,
 enum pawl_err pawl__mem_next_flow(struct pawl__backend *mem, int64_t *at_ms);
 /* The same of all flows. False: no memory. */
 bool pawl__mem_check_flows(const struct pawl__backend *mem, pawl__flow_doubt_fn *found, void *ctx);
+pawl__scan_schedules_fn pawl__mem_scan_schedules;
+pawl__next_schedule_fn pawl__mem_next_schedule;
 enum pawl_err pawl__mem_scan_ended(struct pawl__backend *mem, const struct pawl__ended *what,
                                    bool *more);
 enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, struct pawl_census *out,
@@ -284,6 +287,7 @@ pawl__tokens_fn pawl__mem_tokens;
 pawl__schemas_fn pawl__mem_schemas;
 pawl__configs_fn pawl__mem_configs;
 pawl__flows_fn pawl__mem_flows;
+pawl__schedules_fn pawl__mem_schedules;
 pawl__check_fn pawl__mem_check;
 
 #endif

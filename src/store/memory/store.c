@@ -169,6 +169,25 @@ static enum pawl_err drop_moot(struct pawl__backend *mem, const void *data)
     return err;
 }
 
+static enum pawl_err cut_firings(struct pawl__backend *mem, const void *data)
+{
+    const struct pawl__firing_cut *cut = data;
+    const struct pawl__mem_index *index =
+        pawl__mem_index_of(mem, PAWL__MEM_FIRING, PAWL__MEM_BY_KEY);
+    const struct pawl__firing first = { .schedule = cut->schedule };
+    const struct pawl__mem_row probe = { .shape = &pawl__mem_shapes[PAWL__MEM_FIRING],
+                                         .data = &first };
+    struct pawl__mem_row *row = pawl__mem_from(index, &probe), *next;
+    enum pawl_err err = PAWL_OK;
+    for (; row && !err; row = next) {
+        const struct pawl__firing *firing = row->data;
+        next = pawl__mem_after(index, row);
+        if (strcmp(firing->schedule, cut->schedule) != 0 || firing->number > cut->number) break;
+        err = pawl__mem_drop(mem, PAWL__MEM_FIRING, row);
+    }
+    return err;
+}
+
 static enum pawl_err end_runs(struct pawl__backend *mem, const void *data)
 {
     const struct pawl__gone *gone = data;
@@ -209,6 +228,8 @@ static const struct {
     [PAWL__TABLE_UNSETTLED] = { PUT, PAWL__MEM_UNSETTLED },
     [PAWL__TABLE_RUNS_END] = { APPLY, .apply = end_runs },
     [PAWL__TABLE_QUEUE_PUT] = { APPLY, .apply = put_queue },
+    [PAWL__TABLE_FIRING] = { NEW, PAWL__MEM_FIRING },
+    [PAWL__TABLE_FIRING_CUT] = { APPLY, .apply = cut_firings },
 };
 
 static enum pawl_err put_new(struct pawl__backend *mem, enum pawl__mem_table table,

@@ -193,6 +193,7 @@ const struct pawl__mem_shape pawl__mem_shapes[PAWL__MEM_TABLES] = {
     [PAWL__MEM_LINE] = { SET(LINE), .orders = { { by_line } } },
     [PAWL__MEM_AUDIT] = { SET(AUDIT), .orders = { { by_job_and_seq } } },
     [PAWL__MEM_UNSETTLED] = { SET(UNSETTLED), .orders = { { by_seq } } },
+    [PAWL__MEM_FIRING] = { SET(FIRING), .ids = 2, .orders = { { by_fields } } },
 #define X(name, member, type, keys, its_ids, added, changed, ...)                                  \
     [PAWL__MEM_RECORD(name)] = { .of = &pawl__set_tables[PAWL__##changed],                         \
                                  .ids = (its_ids),                                                 \

@@ -211,6 +211,7 @@ enum pawl_err pawl__pg_keys_load(struct pawl__backend *pg, struct pawl__set *set
     enum pawl_err err = want_records(pg, set);
     if (err || !set->unread_keys) return err;
     struct pawl__set_key *keys = &set->keys[set->key_count - set->unread_keys];
+    wait |= pg->locked.all; // there is nothing to wait for
     if (!wait) send_try(pg, keys, set->unread_keys);
     if (wait) err = lock_unnamed(pg, keys, set->unread_keys);
     if (err) return err;

@@ -205,6 +205,7 @@ static const struct pawl__backend_table table = {
     .schemas = pawl__read_schemas,
     .configs = pawl__read_configs,
     .flows = pawl__read_flows,
+    .schedules = pawl__read_schedules,
     .backup = refuse_backup,
     .check = pawl__read_check,
     .schema = read_schema,

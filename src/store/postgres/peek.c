@@ -16,7 +16,8 @@ enum {
     PEEK_OLD,
     PEEK_UNSETTLED,
     PEEK_RECOUNT,
-    PEEK_FLOW
+    PEEK_FLOW,
+    PEEK_FIRE
 };
 
 static void list_states(struct pawl__pg_list *list, uint32_t states)
@@ -62,5 +63,6 @@ bool pawl__pg_peek(struct pawl__backend *pg, struct pawl__peek *peek)
     peek->unsettled_at_ms = pawl__pg_int(seen, 0, PEEK_UNSETTLED);
     peek->recount_at_ms = pawl__pg_int(seen, 0, PEEK_RECOUNT);
     peek->flow_at_ms = pawl__pg_int(seen, 0, PEEK_FLOW);
+    peek->fire_at_ms = pawl__pg_int(seen, 0, PEEK_FIRE);
     return pawl__pg_int(seen, 0, PEEK_VERSION) == pg->catalog_version;
 }

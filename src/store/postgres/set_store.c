@@ -9,7 +9,7 @@
 
 /* ---- lists of a statement's parameters ---- */
 
-enum { LISTS_MAX = 32 };
+enum { LISTS_MAX = 48 };
 
 /* A list for each parameter: they are in the order of the fields. `first` is what names the job or
  * its row, and comes before those. */
@@ -263,6 +263,8 @@ const struct pawl__core_table pawl__pg_core = {
     .scan_ended_flows = pawl__sql_scan_ended_flows,
     .flow_doubts = pawl__sql_flow_doubts,
     .next_flow = pawl__sql_next_flow,
+    .scan_schedules = pawl__sql_scan_schedules,
+    .next_schedule = pawl__sql_next_schedule,
     .scan_ended = pawl__pg_scan_ended,
     .census = pawl__sql_census,
     .scan_nodes = pawl__sql_scan_nodes,

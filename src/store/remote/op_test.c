@@ -178,7 +178,8 @@ static void the_rest_is_the_servers_or_refused(void **state)
             continue;
         }
         assert_int_equal(pawl__rm_op_say(&op, &scratch, &out, &diag), PAWL_ERR_UNSUPPORTED);
-        bool refused = kind == PAWL__OP_TOKEN_PUT;
+        bool refused = kind == PAWL__OP_TOKEN_PUT || kind == PAWL__OP_SCHEDULE_PUT ||
+                       kind == PAWL__OP_SCHEDULE_CONTROL || kind == PAWL__OP_SCHEDULE_DROP;
         assert_true(pawl__rm_op_is_idle(&op) != refused);
         pawl__arena_release(&scratch);
     }

@@ -269,6 +269,7 @@ static const struct pawl__backend_table table = {
     .schemas = pawl__rm_schemas,
     .configs = pawl__rm_configs,
     .flows = pawl__rm_flows,
+    .schedules = pawl__rm_schedules,
     .backup = backup,
     .check = check,
     .schema = read_schema,

@@ -229,6 +229,18 @@ enum pawl_err pawl__rm_flows(struct pawl__backend *backend, const struct pawl__f
     return err;
 }
 
+enum pawl_err pawl__rm_schedules(struct pawl__backend *backend,
+                                 const struct pawl__schedule_ask *ask, struct pawl__arena *arena,
+                                 struct pawl__schedule_rows *out, struct pawl_diag *diag)
+{
+    (void)backend;
+    (void)ask;
+    (void)arena;
+    (void)out;
+    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
+                            "a store on a server cannot show schedules");
+}
+
 enum pawl_err pawl__rm_configs(struct pawl__backend *backend, const char *queue,
                                struct pawl__arena *arena, struct pawl_queue_configs *out,
                                struct pawl_diag *diag)

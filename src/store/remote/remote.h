@@ -96,6 +96,7 @@ pawl__tokens_fn pawl__rm_tokens;
 pawl__schemas_fn pawl__rm_schemas;
 pawl__configs_fn pawl__rm_configs;
 pawl__flows_fn pawl__rm_flows;
+pawl__schedules_fn pawl__rm_schedules;
 
 /* ---- op.c: operations as the wire has them ---- */
 

@@ -54,6 +54,16 @@
     X(FLOW_STALE, P(FLOW_STALE, now_ms) P(FLOW_STALE, limit))                                      \
     X(FLOW_STALE_NEXT, )                                                                           \
     X(FLOW_DOUBTS, P(FLOW_DOUBTS, until_ms) P(FLOW_DOUBTS, limit))                                 \
+    X(SCHEDULE_ONE, P(SCHEDULE_ONE, name))                                                         \
+    X(SCHEDULE_PLAN_ONE, P(SCHEDULE_PLAN_ONE, name))                                               \
+    X(SCHEDULE_LIST, P(SCHEDULE_LIST, name) P(SCHEDULE_LIST, states) P(SCHEDULE_LIST, prefix)      \
+                         P(SCHEDULE_LIST, owner) P(SCHEDULE_LIST, limit))                          \
+    X(SCHEDULE_PLAN_LIST,                                                                          \
+      P(SCHEDULE_PLAN_LIST, name) P(SCHEDULE_PLAN_LIST, states) P(SCHEDULE_PLAN_LIST, prefix)      \
+          P(SCHEDULE_PLAN_LIST, owner) P(SCHEDULE_PLAN_LIST, limit))                               \
+    X(FIRING_LIST, P(FIRING_LIST, name) P(FIRING_LIST, before) P(FIRING_LIST, limit))              \
+    X(SCHEDULE_DUE, P(SCHEDULE_DUE, now_ms) P(SCHEDULE_DUE, limit))                                \
+    X(SCHEDULE_NEXT, )                                                                             \
     X(QUEUE_ALL, )                                                                                 \
     X(LANE_SINCE, P(LANE_SINCE, id))                                                               \
     X(JOB_NEXT_EXPIRY, )                                                                           \
@@ -78,7 +88,7 @@
 enum pawl__read { PAWL__READS(X, P) PAWL__READ_END };
 #undef X
 
-enum { PAWL__READ_PARAMS_MAX = 4 };
+enum { PAWL__READ_PARAMS_MAX = 5 };
 
 /* A backend's table of them is made by these, with `P` as the name of a parameter's number and a
  * comma behind it: zero ends the list. */
@@ -187,7 +197,8 @@ pawl__settings_fn pawl__read_settings;
 pawl__tokens_fn pawl__read_tokens;
 pawl__schemas_fn pawl__read_schemas;
 pawl__configs_fn pawl__read_configs;
-pawl__flows_fn pawl__read_flows; /* flows.c */
+pawl__flows_fn pawl__read_flows;         /* flows.c */
+pawl__schedules_fn pawl__read_schedules; /* schedules.c */
 pawl__check_fn pawl__read_check;
 
 /* Ids that match, oldest first, inside the session's transaction; in `arena`. */

@@ -323,6 +323,19 @@ enum pawl_err pawl__sql_scan_waits(struct pawl__backend *backend, const char *ke
     return scan_records(backend, PAWL__READ_FLOW_WAITS, values, PAWL__RECORD_FLOW_SIGNAL);
 }
 
+/* ---- schedules ---- */
+
+enum pawl_err pawl__sql_scan_schedules(struct pawl__backend *backend, int64_t limit)
+{
+    const struct pawl__value values[] = { number(base_of(backend)->set->now_ms), number(limit) };
+    return scan_records(backend, PAWL__READ_SCHEDULE_DUE, values, PAWL__RECORD_SCHEDULE);
+}
+
+enum pawl_err pawl__sql_next_schedule(struct pawl__backend *backend, int64_t *at_ms)
+{
+    return pawl__sql_number(backend, PAWL__READ_SCHEDULE_NEXT, at_ms);
+}
+
 enum pawl_err pawl__sql_match(struct pawl__backend *backend, const struct pawl_filter *filter,
                               int64_t limit, struct pawl__arena *arena, struct pawl_job_id **ids,
                               size_t *count)

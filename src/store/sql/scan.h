@@ -31,6 +31,8 @@ pawl__scan_flows_fn pawl__sql_scan_flows;
 pawl__scan_ended_flows_fn pawl__sql_scan_ended_flows;
 pawl__flow_doubts_fn pawl__sql_flow_doubts;
 pawl__next_flow_fn pawl__sql_next_flow;
+pawl__scan_schedules_fn pawl__sql_scan_schedules;
+pawl__next_schedule_fn pawl__sql_next_schedule;
 pawl__census_fn pawl__sql_census;
 pawl__scan_nodes_fn pawl__sql_scan_nodes;
 pawl__scan_locks_fn pawl__sql_scan_locks;

@@ -469,6 +469,7 @@ const struct pawl__backend_table pawl__backend_sqlite = {
     .schemas = pawl__read_schemas,
     .configs = pawl__read_configs,
     .flows = pawl__read_flows,
+    .schedules = pawl__read_schedules,
     .backup = pawl__sq_backup,
     .check = pawl__read_check,
     .schema = read_schema,

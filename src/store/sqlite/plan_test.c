@@ -350,6 +350,25 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_FLOW_STALE, "SEARCH f USING INDEX pawl_flow_recount (recount_at_ms<?)\n" },
         { SQL_FLOW_STALE_NEXT,
           "SEARCH pawl_flow USING INDEX pawl_flow_recount (recount_at_ms>?)\n" },
+        { SQL_SCHEDULE_LOAD, WANTED("t", "name") },
+        { SQL_SCHEDULE_PLAN_LOAD, WANTED("t", "name") },
+        { SQL_SCHEDULE_MEMBER_LOAD, WANTED("t", "id") },
+        { SQL_SCHEDULE_DUE,
+          "SEARCH pawl_schedule USING INDEX pawl_schedule_look (look_at_ms<?)\n" },
+        { SQL_SCHEDULE_NEXT,
+          "SEARCH pawl_schedule USING COVERING INDEX pawl_schedule_look (look_at_ms>?)\n" },
+        { SQL_SCHEDULE_LIST, "SEARCH s USING PRIMARY KEY (name>?)\n" },
+        { SQL_FIRING_LIST, "SEARCH pawl_firing USING PRIMARY KEY (schedule=? AND number<?)\n" },
+        { SQL_SET_SCHEDULE_PUT, "SCAN pawl_set_schedule_put VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_SCHEDULE_DROP,
+          "SEARCH pawl_schedule USING PRIMARY KEY (name=?)\n"
+          "LIST SUBQUERY 1\nSCAN pawl_set_schedule_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_SCHEDULE_MEMBER_DROP,
+          "SEARCH pawl_schedule_member USING PRIMARY KEY (id=?)\n"
+          "LIST SUBQUERY 1\nSCAN pawl_set_schedule_member_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_FIRING_CUT, "SEARCH pawl_firing USING PRIMARY KEY (schedule=? AND number=?)\n"
+                              "LIST SUBQUERY 1\nSCAN s VIRTUAL TABLE INDEX 0:\n"
+                              "SEARCH f USING PRIMARY KEY (schedule=? AND number<?)\n" },
     };
     struct kit kit;
     kit_open_memory(&kit);

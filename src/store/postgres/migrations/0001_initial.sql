@@ -511,3 +511,94 @@ CREATE TABLE pawl_flow_timer (
     at_ms bigint NOT NULL
 );
 CREATE INDEX pawl_flow_timer_at ON pawl_flow_timer (at_ms);
+
+-- Schedules: where each stands, which every firing writes, and its definition, with the job that it
+-- makes. src/store/schedules.h has the meaning of numbers; 0 is NULL where that is allowed.
+-- The row of pawl_schedule is the lock of all that belongs to the schedule.
+CREATE TABLE pawl_schedule (
+    name           text COLLATE "C" PRIMARY KEY,
+    state          smallint NOT NULL CHECK (state BETWEEN 1 AND 4),
+    stopped        integer, -- paused: by an operator (1), or by its definition (2)
+    reason         text,
+    look_at_ms     bigint, -- when it is to be looked at
+    next_at_ms     bigint, -- the next instant
+    settled_at_ms  bigint NOT NULL, -- all instants up to here have been decided
+    last_at_ms     bigint, -- the last instant that made a job
+    last_local_s   bigint NOT NULL,
+    last_job       uuid NOT NULL,
+    runs           bigint NOT NULL,
+    skips          bigint NOT NULL,
+    entries        bigint NOT NULL, -- of its history, so far
+    children       bytea, -- ids of jobs that had not ended when they were last looked at
+    queued         bytea, -- ids of jobs that are held until those have ended
+    owner          text, -- the program that declares it
+    declared_at_ms bigint,
+    version        bigint NOT NULL,
+    created_at_ms  bigint NOT NULL,
+    updated_at_ms  bigint NOT NULL
+) WITH (fillfactor = 50);
+CREATE INDEX pawl_schedule_look ON pawl_schedule (look_at_ms) WHERE look_at_ms IS NOT NULL;
+
+CREATE TABLE pawl_schedule_plan (
+    name          text COLLATE "C" PRIMARY KEY,
+    expression    text, -- NULL: instants
+    zone          text,
+    dialect       smallint NOT NULL,
+    gap           smallint NOT NULL,
+    instants      bytea, -- sorted, 8 bytes each
+    anchor_at_ms  bigint,
+    start_at_ms   bigint,
+    end_at_ms     bigint,
+    overlap       smallint NOT NULL,
+    misfire       smallint NOT NULL,
+    catch_up      integer NOT NULL,
+    late_max_ms   bigint,
+    jitter_ms     bigint,
+    max_runs      bigint,
+    traits        integer,
+    description   text,
+    meta          text, -- JSON
+    type          text NOT NULL,
+    queue         text NOT NULL,
+    args          text NOT NULL,
+    job_meta      text,
+    extra         text,
+    tags          text,
+    priority      integer NOT NULL,
+    attempts_max  integer NOT NULL,
+    expires_in_ms bigint,
+    timeout_ms    bigint,
+    lease_ms      bigint,
+    keep_ms       bigint,
+    retry         text,
+    uniqueness    text,
+    business_key  text,
+    principal     text,
+    trace_id      text
+);
+
+-- Jobs whose end is followed up: others of the schedule are held until then.
+CREATE TABLE pawl_schedule_member (
+    id       uuid PRIMARY KEY,
+    schedule text NOT NULL
+);
+
+-- What became of the instants of a schedule; the oldest entries are deleted.
+CREATE TABLE pawl_firing (
+    schedule    text COLLATE "C" NOT NULL,
+    number      bigint NOT NULL,
+    at_ms       bigint NOT NULL,
+    kind        smallint NOT NULL,
+    skip        smallint,
+    first_at_ms bigint,
+    last_at_ms  bigint,
+    count       bigint,
+    due_at_ms   bigint,
+    job         uuid NOT NULL,
+    queued      smallint,
+    cancelled   bigint,
+    reason      text,
+    detail      text,
+    actor       text,
+    PRIMARY KEY (schedule, number)
+);

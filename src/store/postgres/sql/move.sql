@@ -185,7 +185,9 @@ SELECT now.ms,
     (SELECT at_ms FROM pawl_unsettled WHERE ties & :ties <> 0 ORDER BY seq LIMIT 1),
     (SELECT recount_at_ms FROM pawl_flow WHERE recount_at_ms IS NOT NULL
         ORDER BY recount_at_ms, id LIMIT 1),
-    (SELECT at_ms FROM pawl_flow_timer ORDER BY at_ms LIMIT 1)
+    (SELECT at_ms FROM pawl_flow_timer ORDER BY at_ms LIMIT 1),
+
+    (SELECT look_at_ms FROM pawl_schedule WHERE look_at_ms IS NOT NULL ORDER BY look_at_ms LIMIT 1)
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
 -- name: lease_due

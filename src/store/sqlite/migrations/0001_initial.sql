@@ -487,3 +487,93 @@ CREATE TABLE pawl_flow_timer (
     at_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pawl_flow_timer_at ON pawl_flow_timer (at_ms);
+
+-- Schedules: where each stands, which every firing writes, and its definition, with the job that it
+-- makes. src/store/schedules.h has the meaning of numbers; 0 is NULL where that is allowed.
+CREATE TABLE pawl_schedule (
+    name           TEXT PRIMARY KEY,
+    state          INTEGER NOT NULL CHECK (state BETWEEN 1 AND 4),
+    stopped        INTEGER, -- paused: by an operator (1), or by its definition (2)
+    reason         TEXT,
+    look_at_ms     INTEGER, -- when it is to be looked at
+    next_at_ms     INTEGER, -- the next instant
+    settled_at_ms  INTEGER NOT NULL, -- all instants up to here have been decided
+    last_at_ms     INTEGER, -- the last instant that made a job
+    last_local_s   INTEGER NOT NULL,
+    last_job       BLOB NOT NULL,
+    runs           INTEGER NOT NULL,
+    skips          INTEGER NOT NULL,
+    entries        INTEGER NOT NULL, -- of its history, so far
+    children       BLOB, -- ids of jobs that had not ended when they were last looked at
+    queued         BLOB, -- ids of jobs that are held until those have ended
+    owner          TEXT, -- the program that declares it
+    declared_at_ms INTEGER,
+    version        INTEGER NOT NULL,
+    created_at_ms  INTEGER NOT NULL,
+    updated_at_ms  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_schedule_look ON pawl_schedule (look_at_ms) WHERE look_at_ms IS NOT NULL;
+
+CREATE TABLE pawl_schedule_plan (
+    name          TEXT PRIMARY KEY,
+    expression    TEXT, -- NULL: instants
+    zone          TEXT,
+    dialect       INTEGER NOT NULL,
+    gap           INTEGER NOT NULL,
+    instants      BLOB, -- sorted, 8 bytes each
+    anchor_at_ms  INTEGER,
+    start_at_ms   INTEGER,
+    end_at_ms     INTEGER,
+    overlap       INTEGER NOT NULL,
+    misfire       INTEGER NOT NULL,
+    catch_up      INTEGER NOT NULL,
+    late_max_ms   INTEGER,
+    jitter_ms     INTEGER,
+    max_runs      INTEGER,
+    traits        INTEGER,
+    description   TEXT,
+    meta          TEXT, -- JSON
+    type          TEXT NOT NULL,
+    queue         TEXT NOT NULL,
+    args          TEXT NOT NULL,
+    job_meta      TEXT,
+    extra         TEXT,
+    tags          TEXT,
+    priority      INTEGER NOT NULL,
+    attempts_max  INTEGER NOT NULL,
+    expires_in_ms INTEGER,
+    timeout_ms    INTEGER,
+    lease_ms      INTEGER,
+    keep_ms       INTEGER,
+    retry         TEXT,
+    uniqueness    TEXT,
+    business_key  TEXT,
+    principal     TEXT,
+    trace_id      TEXT
+) STRICT, WITHOUT ROWID;
+
+-- Jobs whose end is followed up: others of the schedule are held until then.
+CREATE TABLE pawl_schedule_member (
+    id       BLOB PRIMARY KEY,
+    schedule TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What became of the instants of a schedule; the oldest entries are deleted.
+CREATE TABLE pawl_firing (
+    schedule    TEXT NOT NULL,
+    number      INTEGER NOT NULL,
+    at_ms       INTEGER NOT NULL,
+    kind        INTEGER NOT NULL,
+    skip        INTEGER,
+    first_at_ms INTEGER,
+    last_at_ms  INTEGER,
+    count       INTEGER,
+    due_at_ms   INTEGER,
+    job         BLOB NOT NULL,
+    queued      INTEGER,
+    cancelled   INTEGER,
+    reason      TEXT,
+    detail      TEXT,
+    actor       TEXT,
+    PRIMARY KEY (schedule, number)
+) STRICT, WITHOUT ROWID;
