@@ -286,8 +286,9 @@ void pawl_flow_nodes_release(struct pawl_flow_nodes *nodes);
 /* Whether a job, as it was claimed or read, may have parents: if not, pawl_flow_inputs_get finds
  * nothing. Does not access the store. */
 bool pawl_flow_has_inputs(const struct pawl_job *job);
-/* What a job's parents left. A handler calls pawl_task_inputs. NOT_FOUND: there is no such job, or
- * it is in no flow. */
+/* What a job's parents left: of a node of a flow, the nodes before it; of a follow-up (on_success,
+ * on_failure of struct pawl_job_spec), the job that it follows, named "parent". A handler calls
+ * pawl_task_inputs. NOT_FOUND: there is no such job, or it is neither. */
 PAWL_MUST_CHECK enum pawl_err pawl_flow_inputs_get(struct pawl *pawl, struct pawl_job_id job,
                                                    struct pawl_flow_inputs *out,
                                                    struct pawl_diag *diag);

@@ -45,7 +45,9 @@ enum {
     PAWL_BULK_MAX = 1000,
     PAWL_PAGE_MAX = 1000,
     PAWL_JSON_DEPTH_MAX = 32,
-    PAWL_LEASE_MIN_MS = 100 /* minimum lease; a shorter one is PAWL_ERR_ARG */
+    PAWL_LEASE_MIN_MS = 100,           /* minimum lease; a shorter one is PAWL_ERR_ARG */
+    PAWL_FOLLOW_BYTES_MAX = 64 * 1024, /* of a follow-up as JSON, with its own follow-ups */
+    PAWL_FOLLOW_DEPTH_MAX = 3          /* follow-ups of follow-ups of follow-ups */
 };
 
 /* How the wait depends on n, the number of failed attempts; I is initial_ms, C the coefficient. */
@@ -140,6 +142,13 @@ struct pawl_job_spec {
     const char *principal; /* on whose behalf the job runs */
     const char *trace_id;
     bool pending; /* held until PAWL_CONTROL_ACTIVATE */
+    /* Follow-ups: jobs that are submitted in the transaction in which this one ends, once for each
+     * time that it ends: when it is completed, or when it is discarded, cancelled or expired.
+     * Times are relative to that. `id` must not be given. Its meta gets "parent_id", the id of the
+     * job that ended, and "parent_state"; pawl_task_inputs returns its result. A follow-up whose
+     * key is taken is not made: the audit trail of this job says so. */
+    const struct pawl_job_spec *on_success;
+    const struct pawl_job_spec *on_failure;
 };
 
 /* The result of a submission. */
@@ -206,6 +215,8 @@ struct pawl_job {
     const char *business_key;
     const char *principal;
     const char *trace_id;
+    struct pawl_span on_success; /* follow-ups, as JSON objects; empty: none */
+    struct pawl_span on_failure;
     int32_t ties; /* internal: what else depends on the job's moves; 0: nothing */
     /* its current state: */
     enum pawl_state state;

@@ -69,7 +69,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_task_checkpoint(struct pawl_task *task, struc
 /* Reads what an earlier run saved; empty if nothing. Valid until the handler returns. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
                                                struct pawl_diag *diag);
-/* Reads what the job's parents left (<pawl/flow.h>); of a job without parents `count` is 0. The
+/* Reads what the job's parents left (<pawl/flow.h>): of a node of a flow the nodes before it, of a
+ * follow-up the job that it follows, named "parent". Of a job without parents `count` is 0. The
  * first call reads the store, if the job has parents; later ones return the same. Valid until the
  * handler returns, and not to be released. */
 PAWL_MUST_CHECK enum pawl_err pawl_task_inputs(struct pawl_task *task,

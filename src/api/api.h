@@ -50,22 +50,4 @@ PAWL_MUST_CHECK enum pawl_err pawl__give_back_op(const struct pawl_run *run, int
 struct pawl__arena *pawl__owned_new(void);
 void pawl__owned_free(struct pawl__arena *owned);
 
-/* Sets fields of the spec from the members of a JSON object; fields without a member are unchanged.
- * Pointers refer to `arena` or to `text`. ARG, LIMIT, NOMEM. */
-PAWL_MUST_CHECK enum pawl_err pawl__spec_parse(struct pawl_span text, struct pawl__arena *arena,
-                                               struct pawl_job_spec *out, struct pawl_diag *diag);
-
-/* A checked spec, and its parts that are stored as JSON; empty if not given. */
-struct pawl__spec_texts {
-    struct pawl_job_spec spec; /* with defaults filled in */
-    struct pawl_span tags, retry, unique;
-};
-
-/* Checks a spec as pawl_submit does. `out` refers to `arena` and to the memory of `given`. ARG,
- * LIMIT, NOMEM. */
-PAWL_MUST_CHECK enum pawl_err pawl__spec_check(const struct pawl_job_spec *given,
-                                               struct pawl__arena *arena,
-                                               struct pawl__spec_texts *out,
-                                               struct pawl_diag *diag);
-
 #endif

@@ -3,7 +3,6 @@
 
 #include "api/check.h"
 #include "api/claim.h"
-#include "api/spec.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "schedule/schedule.h"
@@ -123,7 +122,9 @@ static enum pawl_err check_single(const struct pawl_job_spec *job, struct pawl_d
                    { "job.sla_hard_at_ms", job->sla_hard_at_ms != 0 },
                    { "job.idempotency_key", job->idempotency_key != NULL },
                    { "job.idempotency_ms", job->idempotency_ms != 0 },
-                   { "job.pending", job->pending } };
+                   { "job.pending", job->pending },
+                   { "job.on_success", job->on_success != NULL },
+                   { "job.on_failure", job->on_failure != NULL } };
     for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
         if (!single[i].given) continue;
         return pawl__fail_field(diag, PAWL_ERR_ARG, single[i].field,

@@ -435,7 +435,7 @@ void pawl_flow_inputs_release(struct pawl_flow_inputs *inputs)
 
 bool pawl_flow_has_inputs(const struct pawl_job *job)
 {
-    return job->ties & PAWL__FLOW_TIE;
+    return pawl__may_have_inputs(job);
 }
 
 const struct pawl_flow_input *pawl_flow_input_find(const struct pawl_flow_inputs *inputs,

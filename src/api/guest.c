@@ -3,7 +3,6 @@
 
 #include "api/check.h"
 #include "api/claim.h"
-#include "api/spec.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/rng.h"

@@ -1,5 +1,4 @@
 /* Tests specs: what is refused, with which field, and what the store gets. */
-#include "api/spec.h"
 #include "api/check.h"
 #include "api/test_kit.h"
 

@@ -88,7 +88,7 @@ enum pawl_err pawl__batch_take(struct pawl *pawl, const struct pawl_job_spec *gi
         jobs[i].id = specs[i].id ? *specs[i].id : ids[i];
         jobs[i].fresh_id = !specs[i].id;
         jobs[i].arrival = ids[i];
-        jobs[i].ties = out->ties;
+        jobs[i].ties |= out->ties;
     }
     out->jobs = jobs;
     return PAWL_OK;

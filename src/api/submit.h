@@ -3,10 +3,9 @@
 #define PAWL_API_SUBMIT_H
 
 #include "api/api.h"
-#include "api/spec.h"
 
 struct pawl__batch {
-    int32_t ties;                     /* in: of the jobs; 0: none */
+    int32_t ties;                     /* in: of the jobs, beside their own; 0: none */
     const struct pawl__new_job *jobs; /* in the intake's arena */
     size_t bad;                       /* the spec that failed; the count if none in particular */
 };

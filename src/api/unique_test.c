@@ -1,5 +1,4 @@
 /* Tests fingerprints: which specs are equal, and their keys. */
-#include "api/spec.h"
 #include "api/test_kit.h"
 
 #define JSON(text)                                                                                 \

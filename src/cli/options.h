@@ -183,6 +183,10 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
       "soft deadline; the job moves forward as it approaches")                                     \
     X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "hard deadline")                \
+    X(ON_SUCCESS, SUBMIT, "on-success", 0, TEXT, "JOB", NULL, false,                               \
+      "a job to submit when this one is completed: its type, or JSON")                             \
+    X(ON_FAILURE, SUBMIT, "on-failure", 0, TEXT, "JOB", NULL, false,                               \
+      "a job to submit when this one is discarded, cancelled or expired")                          \
     X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
       "refuse lines with unknown members, instead of storing and reporting these")                 \
     X(CREATE, QUEUE, "create", 0, FLAG, NULL, NULL, false,                                         \

@@ -217,6 +217,8 @@ static const char *label_of(size_t field)
         [PAWL__JOB_idempotency_key] = "key",
         [PAWL__JOB_business_key] = "business key",
         [PAWL__JOB_trace_id] = "trace",
+        [PAWL__JOB_on_success] = "on success",
+        [PAWL__JOB_on_failure] = "on failure",
     };
     return labels[field] ? labels[field] : pawl__job_names[field];
 }

@@ -1,5 +1,6 @@
 /* The options of submit as a spec. */
 #include "cli/cli.h"
+#include "base/diag.h"
 #include "base/json.h"
 #include "base/time_text.h"
 
@@ -101,6 +102,8 @@ static const struct pawl__cli_setter setters[] = {
     SET(TRACE, trace_id),
     SET(SOFT_SLA, sla_soft_at_ms),
     SET(HARD_SLA, sla_hard_at_ms),
+    BY_HAND(ON_SUCCESS, on_success),
+    BY_HAND(ON_FAILURE, on_failure),
 };
 enum { SETTERS = sizeof setters / sizeof *setters };
 #undef S
@@ -111,6 +114,37 @@ enum pawl__cli_option_id pawl__cli_spec_option(const char *field)
         if (strcmp(setters[i].field, field) == 0) return setters[i].option;
     }
     return PAWL__CLI_OPT_END;
+}
+
+static enum pawl_err refuse_unknown(void *ctx, const char *name, const char *meant,
+                                    struct pawl_diag *diag)
+{
+    (void)ctx;
+    return pawl__fail_field(diag, PAWL_ERR_ARG, name, "\"%.64s\" is not a known member%s%s%s", name,
+                            meant ? "; did you mean \"" : "", meant ? meant : "",
+                            meant ? "\"?" : "");
+}
+
+/* A job as JSON, or only its type. */
+static int read_follow(struct pawl__cli *cli, enum pawl__cli_option_id option,
+                       const struct pawl_job_spec **out)
+{
+    const char *text = pawl__cli_text(cli, option);
+    struct pawl_diag diag = { 0 };
+    if (!text) return PAWL__CLI_EXIT_OK;
+    struct pawl_job_spec *spec = pawl__cli_need(pawl__arena_calloc(&cli->arena, 1, sizeof *spec));
+    *out = spec;
+    if (text[strspn(text, " \t\r\n")] != '{') {
+        spec->type = text;
+        return PAWL__CLI_EXIT_OK;
+    }
+    const struct pawl__cli_line line = { .text = { text, strlen(text) },
+                                         .arena = &cli->arena,
+                                         .unknown = refuse_unknown };
+    enum pawl_err err = pawl__cli_spec_json(cli, &line, spec, &diag);
+    if (err == PAWL_ERR_NOMEM) pawl__cli_nomem();
+    if (err) return pawl__cli_usage("\"--%s\": %s", pawl__cli_options[option].name, diag.text);
+    return PAWL__CLI_EXIT_OK;
 }
 
 static int finish_unique(struct pawl_unique *unique)
@@ -143,5 +177,7 @@ int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out)
     if (pawl__cli_flag(cli, PAWL__CLI_OPT_DEAD_LETTER)) {
         out->retry.on_exhaustion = PAWL_EXHAUSTION_DEAD_LETTER;
     }
-    return finish_unique(&out->unique);
+    code = read_follow(cli, PAWL__CLI_OPT_ON_SUCCESS, &out->on_success);
+    if (!code) code = read_follow(cli, PAWL__CLI_OPT_ON_FAILURE, &out->on_failure);
+    return code ? code : finish_unique(&out->unique);
 }

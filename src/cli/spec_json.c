@@ -149,6 +149,7 @@ FN(clear_expires)
 
 FN(read_options);
 FN(read_extra);
+FN(read_follow);
 
 /* The names of src/fields come last, as for "retry". */
 #define S struct pawl_job_spec
@@ -168,6 +169,7 @@ FN(read_extra);
 #define SPEC_AT(text, member) AS(text, INSTANT, member)
 #define SPEC_BOOL(text, member) AS(text, BOOL, member)
 #define SPEC_RETRY(text, member) AS(text, ONE, member, .shape = &retry_shape)
+#define SPEC_FOLLOW(text, member) AS(text, OWN, member, .read = read_follow)
 #define SPEC_UNIQUE(text, member) AS(text, ONE, member, .shape = &unique_shape, .read = note_unique)
 #define OURS(member, kind, name, ...) SPEC_##kind(name, member),
 #define DECIDED(member, column, kind, origin, name, ...) PAWL__WHOLE(name, NOTHING),
@@ -177,6 +179,8 @@ static const struct pawl__member job_members[] = {
     DUE("delay_until", INSTANT, due_at_ms), DUE("due_at", INSTANT, due_at_ms),
     EXPIRES("expires_at", INSTANT, expires_at_ms), EXPIRES("expires_in", DURATION, expires_in_ms),
     EXPIRES("expires_in_ms", INT64, expires_in_ms), AS("extra", OWN, extra, .read = read_extra),
+    DUE("due_at_ms", INT64, due_at_ms), EXPIRES("expires_at_ms", INT64, expires_at_ms),
+    AS("sla_soft_at_ms", INT64, sla_soft_at_ms), AS("sla_hard_at_ms", INT64, sla_hard_at_ms),
     AS("timeout", SECONDS, timeout_ms), AS("lease", DURATION, lease_ms),
     AS("visibility_timeout", SECONDS, lease_ms), AS("visibility_timeout_ms", INT64, lease_ms),
     AS("keep", DURATION, keep_ms),
@@ -214,6 +218,31 @@ FN(read_options)
 FN(read_extra)
 {
     return read_again(reader, member, &no_shape, token, base);
+}
+
+/* A job of its own; a string is its type. */
+FN(read_follow)
+{
+    struct line *around = reader->ctx;
+    struct pawl_job_spec *spec = pawl__arena_calloc(reader->arena, 1, sizeof *spec);
+    struct line line = { .cli = around->cli, .line = around->line, .spec = spec };
+    if (!spec) return pawl__fail_nomem(reader->diag);
+    *(const struct pawl_job_spec **)(void *)((char *)base + member->offset) = spec;
+    if (reader->json.tokens[token].type == PAWL__JSON_STRING) {
+        const struct pawl__member type = { .name = member->name,
+                                           .kind = PAWL__AS_TEXT,
+                                           .offset = offsetof(struct pawl_job_spec, type) };
+        return pawl__shape_value(reader, &type, token, spec);
+    }
+    if (reader->json.tokens[token].type != PAWL__JSON_OBJECT) {
+        return pawl__shape_refuse(reader, member, "must be an object, or the type of a job");
+    }
+    reader->ctx = &line;
+    enum pawl_err err = pawl__shape_read(reader, &job_shape, token, spec);
+    reader->ctx = around;
+    if (line.unique_given) finish_unique(&spec->unique);
+    if (!err && !spec->type) return pawl__shape_refuse(reader, member, "must have a \"type\"");
+    return err;
 }
 
 /* Names of extensions are unknown by design. */

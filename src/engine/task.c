@@ -355,18 +355,15 @@ enum pawl_err pawl_task_resume(struct pawl_task *task, struct pawl_span *out,
 enum pawl_err pawl_task_inputs(struct pawl_task *task, const struct pawl_flow_inputs **out,
                                struct pawl_diag *diag)
 {
+    const struct pawl_job *job = task->job;
     struct pawl_flow_inputs *inputs = task->inputs;
-    enum pawl_err err = PAWL_OK;
     if (!inputs) {
         inputs = pawl__arena_calloc(&task->arena, 1, sizeof *inputs);
         if (!inputs) return pawl__fail_nomem(diag);
-        inputs->node = "";
-        if (task->job->ties & PAWL__FLOW_TIE) {
-            err =
-                pawl__store_inputs(task->engine->store, task->job->id, &task->arena, inputs, diag);
-        }
+        enum pawl_err err =
+            pawl__store_inputs_of(task->engine->store, job, &task->arena, inputs, diag);
+        if (err) return err;
     }
-    if (err) return err;
     *out = task->inputs = inputs;
     return PAWL_OK;
 }

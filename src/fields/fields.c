@@ -75,6 +75,7 @@ const char *const pawl__job_names[PAWL__JOB_END] = { PAWL__JOB_FIELDS(X) };
 #define NONE_AT 0
 #define NONE_REAL 0.0
 #define NONE_BOOL false
+#define NONE_FOLLOW NULL
 #define NONE_BACKOFF PAWL_BACKOFF_DEFAULT
 #define NONE_JITTER PAWL_JITTER_DEFAULT
 #define NONE_EXHAUSTION PAWL_EXHAUSTION_DEFAULT

@@ -101,6 +101,10 @@ struct pawl__kinds { PAWL__KINDS(X) };
       "unique among live jobs")                                                                    \
     X(principal, principal, TEXT, SPEC(principal), "principal", "on whose behalf it runs")         \
     X(trace_id, trace_id, TEXT, SPEC(trace_id), "trace_id", "id of the trace it belongs to")       \
+    X(on_success, on_success, JSON, TEXTS(on_success), "on_success",                               \
+      "the job that follows when it is completed")                                                 \
+    X(on_failure, on_failure, JSON, TEXTS(on_failure), "on_failure",                               \
+      "the job that follows when it is discarded, cancelled or expired")                           \
     X(ties, ties, BITS, TEXTS(ties), "", "what else depends on its moves; internal")
 
 /* The job's state: what moves change. `attempt` counts from base_run, which is what is stored. */
@@ -131,12 +135,13 @@ struct pawl__kinds { PAWL__KINDS(X) };
  *
  * member, KIND, "name in JSON", "documentation"
  *
- * TYPE, ARGS, META, TAGS, RETRY and UNIQUE have parsers and checks of their own. A KEY has 1 to
+ * TYPE, ARGS, META, TAGS, RETRY, UNIQUE and FOLLOW (another spec) have parsers and checks of their
+ * own. A KEY has 1 to
  * PAWL_KEY_BYTES_MAX bytes, a NOTE 0 to PAWL_KEY_BYTES_MAX. MS is a duration, LEASE a duration with
  * a minimum, AT an instant. */
 #define PAWL__SPEC_KINDS(X)                                                                        \
     X(ID_AT) X(TYPE) X(QUEUE) X(ARGS) X(META) X(TAGS) X(I32) X(MS) X(LEASE) X(AT) X(RETRY) X(KEY)  \
-    X(UNIQUE) X(NOTE) X(BOOL)
+    X(UNIQUE) X(NOTE) X(BOOL) X(FOLLOW)
 
 #define PAWL__SPEC_FIELDS(X)                                                                       \
     X(id,              ID_AT,  "id",              "its id; if absent, one is generated")           \
@@ -163,7 +168,9 @@ struct pawl__kinds { PAWL__KINDS(X) };
     X(unique,          UNIQUE, "unique",          "when another job counts as the same")           \
     X(principal,       NOTE,   "principal",       "on whose behalf it runs")                       \
     X(trace_id,        NOTE,   "trace_id",        "id of the trace it belongs to")                 \
-    X(pending,         BOOL,   "pending",         "held until it is activated")
+    X(pending,         BOOL,   "pending",         "held until it is activated")                    \
+    X(on_success,      FOLLOW, "on_success",      "the job to submit when it is completed")        \
+    X(on_failure,      FOLLOW, "on_failure",      "the job to submit when it has failed")
 
 /* ---- struct pawl_retry ----
  *

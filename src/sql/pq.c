@@ -20,7 +20,7 @@
 #include <postgresql/libpq-fe.h>
 #endif
 
-enum { PARAMS_MAX = 25 };
+enum { PARAMS_MAX = 27 };
 
 /* A call under construction; parameters in the order of its text. */
 struct call {
@@ -171,6 +171,8 @@ static void put_spec(struct call *call, const struct pawl__spec_texts *texts)
     } else {
         put_text(call, NULL);
     }
+    put_span(call, texts->on_success);
+    put_span(call, texts->on_failure);
 }
 
 enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pawl_job_spec *spec,
@@ -185,7 +187,7 @@ enum pawl_err pawl_submit_pq(struct pg_conn *pg, const struct pawl_job_spec *spe
                     12) "$13::text, $14::text, ARRAY(SELECT json_array_elements_text($15::json)), "
                         "$16::text, " MS(17) AT(18) AT(19)
                             MS(20) "$21::text, $22::text, $23::text, "
-                                   "$24::boolean, $25::uuid, true)",
+                                   "$24::boolean, $25::uuid, true, $26::text, $27::text)",
     };
 #undef MS
 #undef AT

@@ -2,6 +2,7 @@
 #include "store/inputs.h"
 
 #include "base/diag.h"
+#include "base/json.h"
 
 #include <string.h>
 
@@ -132,10 +133,71 @@ static size_t drop_group(const struct pawl__flow_rows *rows)
     return count;
 }
 
+/* ---- a follow-up ---- */
+
+/* Of the job that it follows, from its meta. False: it has none that can be read. */
+static bool read_parent(const struct pawl_job *job, struct pawl__arena *scratch,
+                        struct pawl_flow_input *out)
+{
+    struct pawl__json json;
+    size_t len;
+    bool follows = job->ties & PAWL__CHILD_TIE && job->meta.len;
+    if (!follows || pawl__json_parse(job->meta, PAWL_JSON_DEPTH_MAX, scratch, &json, NULL)) {
+        return false;
+    }
+    uint32_t id = pawl__json_member(&json, 0, PAWL__PARENT_ID);
+    uint32_t state = pawl__json_member(&json, 0, PAWL__PARENT_STATE);
+    const char *id_text = id ? pawl__json_string(&json, id, scratch, &len) : NULL;
+    const char *state_text = state ? pawl__json_string(&json, state, scratch, &len) : NULL;
+    *out = (struct pawl_flow_input){ .name = "parent", .result = no_result, .reason = "" };
+    uint32_t mask = state_text ? pawl_state_mask(state_text, PAWL_VOCABULARY_PAWL) : 0;
+    while (mask && !(mask & PAWL_STATE_BIT(out->state))) {
+        out->state++;
+    }
+    return id_text && !pawl_job_id_parse(id_text, &out->id);
+}
+
+static enum pawl_err add_parent(struct pawl__store *store, struct inputs *inputs,
+                                const struct pawl_job *job, struct pawl_diag *diag)
+{
+    struct pawl__arena scratch = { .chunks = NULL };
+    struct pawl_flow_input parent;
+    struct pawl_job *jobs = NULL;
+    size_t found = 0;
+    enum pawl_err err = PAWL_OK;
+    inputs->out->at = pawl__arena_calloc(inputs->arena, 1, sizeof parent);
+    if (!inputs->out->at) return pawl__fail_nomem(diag);
+    if (!read_parent(job, &scratch, &parent)) {
+        err = pawl__inputs_refuse(job->id, diag);
+    } else {
+        err = pawl__store_get(store, &parent.id, 1, &scratch, &jobs, &found, diag);
+    }
+    if (!err && found) add_job(inputs, parent.name, jobs);
+    if (!err && !found) inputs->out->at[inputs->out->count++] = parent; // it was deleted
+    pawl__arena_release(&scratch);
+    return !err && inputs->failed ? pawl__fail_nomem(diag) : err;
+}
+
+static enum pawl_err add_parent_by_id(struct pawl__store *store, struct inputs *inputs,
+                                      struct pawl_job_id id, struct pawl_diag *diag)
+{
+    struct pawl__arena scratch = { .chunks = NULL };
+    struct pawl_job *jobs = NULL;
+    size_t found = 0;
+    enum pawl_err err = pawl__store_get(store, &id, 1, &scratch, &jobs, &found, diag);
+    if (!err && !found) err = pawl__inputs_refuse(id, diag);
+    if (!err) err = add_parent(store, inputs, jobs, diag);
+    pawl__arena_release(&scratch);
+    return err;
+}
+
+/* ---- both ---- */
+
 enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id job,
                                  struct pawl__arena *arena, struct pawl_flow_inputs *out,
                                  struct pawl_diag *diag)
 {
+    struct inputs inputs = { out, arena };
     struct pawl__flow_rows rows;
     const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_PARENTS, .id = job };
     *out = (struct pawl_flow_inputs){ .node = "" };
@@ -145,8 +207,18 @@ enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id j
         *out = rows.seen->inputs;
         return PAWL_OK;
     }
-    if (!rows.own_count) return pawl__inputs_refuse(job, diag);
+    if (!rows.own_count) return add_parent_by_id(store, &inputs, job, diag);
     out->flow = rows.own->flow;
     out->node = rows.own->name;
     return pawl__inputs_fill(store, rows.nodes, drop_group(&rows), arena, out, diag);
+}
+
+enum pawl_err pawl__store_inputs_of(struct pawl__store *store, const struct pawl_job *job,
+                                    struct pawl__arena *arena, struct pawl_flow_inputs *out,
+                                    struct pawl_diag *diag)
+{
+    struct inputs inputs = { out, arena };
+    if (job->ties & PAWL__FLOW_TIE) return pawl__store_inputs(store, job->id, arena, out, diag);
+    *out = (struct pawl_flow_inputs){ .node = "" };
+    return job->ties & PAWL__CHILD_TIE ? add_parent(store, &inputs, job, diag) : PAWL_OK;
 }

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "lifecycle/lifecycle.h"
 #include "store/flows.h"
+#include "store/intake.h"
 #include "store/schedules.h"
 
 #include <pawl/pawl.h>
@@ -138,6 +139,8 @@ struct pawl__new_job {
     struct pawl_span tags;            /* as a JSON array; empty: none */
     struct pawl_span retry;           /* as JSON; empty: default */
     struct pawl_span unique;          /* as JSON; empty: none */
+    struct pawl_span on_success;      /* follow-ups, as pawl__follow_print prints them */
+    struct pawl_span on_failure;
     struct pawl__key keys[PAWL__KEYS_MAX]; /* ascending kind */
     size_t key_count;
     int32_t ties; /* what else depends on its moves: core/settle.h; 0: nothing */
@@ -499,6 +502,11 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_configs(struct pawl__store *store, con
 PAWL_MUST_CHECK enum pawl_err
 pawl__store_flows(struct pawl__store *store, const struct pawl__flow_ask *ask,
                   struct pawl__arena *arena, struct pawl__flow_rows *out, struct pawl_diag *diag);
+/* May it be a node of a flow that has parents, or a follow-up? */
+static inline bool pawl__may_have_inputs(const struct pawl_job *job)
+{
+    return job->ties & (PAWL__FLOW_TIE | PAWL__CHILD_TIE);
+}
 /* See pawl_flow_inputs_get, pawl_flow_earlier_get and pawl_flow_of. `*out` holds nothing on
  * failure. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_earlier(struct pawl__store *store, struct pawl_job_id job,
@@ -513,6 +521,13 @@ PAWL_MUST_CHECK enum pawl_err pawl__store_inputs(struct pawl__store *store, stru
                                                  struct pawl__arena *arena,
                                                  struct pawl_flow_inputs *out,
                                                  struct pawl_diag *diag);
+/* The first of these, of a job that is at hand: without parents nothing is found, and there is no
+ * NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl__store_inputs_of(struct pawl__store *store,
+                                                    const struct pawl_job *job,
+                                                    struct pawl__arena *arena,
+                                                    struct pawl_flow_inputs *out,
+                                                    struct pawl_diag *diag);
 /* See PAWL__SCHEDULE_ASKS. */
 PAWL_MUST_CHECK enum pawl_err pawl__store_schedules(struct pawl__store *store,
                                                     const struct pawl__schedule_ask *ask,

@@ -3,6 +3,7 @@
  * travel. */
 #include "wire/wire.h"
 
+#include "base/diag.h"
 #include "fields/fields.h"
 
 #define X(name, text, ...) [PAWL__WIRE_OP_##name] = #text,
@@ -64,6 +65,7 @@ static const struct pawl__words jitter_words = { .at = jitter_texts, .count = PA
 #define SPEC_EXHAUSTION(member) WORD(member, exhaustion)
 #define SPEC_RETRY(member) ONE(member, retry_shape)
 #define SPEC_UNIQUE(member) ONE(member, unique_shape)
+#define SPEC_FOLLOW(member) AS(OWN, member, .read = read_follow, .print = print_follow)
 
 #define X(member, kind, ...) SPEC_##kind(member),
 
@@ -79,6 +81,28 @@ static const struct pawl__member unique_members[] = {
 };
 static const struct pawl__shape unique_shape = SHAPE(unique_members);
 #undef S
+
+static const struct pawl__shape spec_shape;
+
+static enum pawl_err read_follow(struct pawl__shape_reader *reader,
+                                 const struct pawl__member *member, uint32_t token, void *base)
+{
+    struct pawl_job_spec *spec = pawl__arena_calloc(reader->arena, 1, sizeof *spec);
+    if (!spec) return pawl__fail_nomem(reader->diag);
+    if (reader->json.tokens[token].type != PAWL__JSON_OBJECT) {
+        return pawl__shape_refuse(reader, member, "must be an object");
+    }
+    *(const struct pawl_job_spec **)(void *)((char *)base + member->offset) = spec;
+    return pawl__shape_read(reader, &spec_shape, token, spec);
+}
+
+static void print_follow(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                         const void *base)
+{
+    const struct pawl_job_spec *const *spec =
+        (const void *)((const char *)base + member->offset);
+    if (*spec) pawl__shape_print(writer, &spec_shape, *spec);
+}
 
 #define S struct pawl_job_spec
 static const struct pawl__member spec_members[] = { PAWL__SPEC_FIELDS(X) };

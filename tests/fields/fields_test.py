@@ -82,7 +82,7 @@ def a_member_that_is_not_listed_does_not_compile():
 
 # What a spec has and a job has in another form: see submit in src/store/core.
 TURNED = {"id", "tags", "retry", "unique", "delay_ms", "due_at_ms", "expires_in_ms",
-          "expires_at_ms", "idempotency_ms", "pending"}
+          "expires_at_ms", "idempotency_ms", "pending", "on_success", "on_failure"}
 
 
 @test

@@ -47,7 +47,7 @@ SCHEDULE_PLAN_LISTS = ", ".join(["text[]"] * 3 + ["bigint[]"] * 2 + ["bytea[]"] 
 FIRING_LISTS = ", ".join(["text[]"] + ["bigint[]"] * 8 + ["uuid[]"] + ["bigint[]"] * 2
                          + ["text[]"] * 3)
 # Of a job, without created_at_ms.
-FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 9
+FACT_LISTS = ", ".join(["bigint[]"] * 3 + ["text[]"] + ["bigint[]"] * 6 + ["text[]"] * 11
                        + ["bigint[]"])
 
 # Statement: the types of its parameters, in order, and the index of its hot table.

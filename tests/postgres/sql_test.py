@@ -610,6 +610,9 @@ SPECS = [
               '"jitter_high":1e3,"on_exhaustion":"dead_letter",'
               '"non_retryable":["auth.*","x\\"y"]}'},
     {"retry": '{"coefficient":12345678901234567890.5,"jitter_low":0.00001234,"initial_ms":1.0e3}'},
+    {"type": "f.one", "on_success": '{"type":"next","queue":"default","args":[]}',
+     "on_failure": '{"type":"alarm","queue":"ops","args":[1],"delay_ms":7,"retry":'
+                   '{"attempts_max":9},"on_failure":{"type":"page","queue":"default","args":[]}}'},
     {"idempotency_key": "i1"},
     {"idempotency_key": "i2", "idempotency_for": 3600000, "business_key": "b ä"},
     {"uniqueness": '{"keys":["type"]}', "type": "u.one@1.0"},
@@ -659,7 +662,7 @@ def as_line(spec):
              "idempotency_for": "idempotency_ms"}
     parts = []
     for name, value in {"type": "plain", **spec}.items():
-        if name in ("args", "meta", "extra", "retry", "uniqueness"):
+        if name in ("args", "meta", "extra", "retry", "uniqueness", "on_success", "on_failure"):
             text = value
         elif name in INSTANTS:
             text = time.strftime('"%Y-%m-%dT%H:%M:%SZ"', time.gmtime(value))
@@ -744,8 +747,8 @@ def submits_what_the_library_submits(place):
     app, ours, theirs = place.session(), [], []
     for spec in SPECS:
         ours.append(app.sql(as_sql(spec)))
-        if "retry" in spec or "uniqueness" in spec:
-            place.settle()  # it is held until a node has checked the policy
+        if {"retry", "uniqueness", "on_success"} & set(spec):
+            place.settle()  # it is held until a node has checked the policy or the follow-ups
         theirs.append(json.loads(other.pawl("submit", "-", "--json", stdin=as_line(spec)))["id"])
         if theirs[-1] in theirs[:-1] and ours[-1] not in ours[:-1]:
             # ignored: the transaction had its job before a node could tell
@@ -884,6 +887,10 @@ REFUSED_LATE = [
     ("uniqueness => '{\"keys\":[\"meta\"]}'", "PW001", "unique.meta_keys", "is required"),
     ("uniqueness => '{\"keys\":[\"type\"],\"states\":[\"lost\"]}'", "PW001", "unique.states",
      "lost"),
+    ("on_success => '{\"type\":\"b\",\"colour\":1}'", "PW001", "on_success.colour",
+     'on_success: there is no option "colour"'),
+    ("on_failure => '{\"type\":\"b\",\"on_success\":{\"type\":\"c\",\"delay_ms\":-1}}'",
+     "PW001", "on_failure.on_success.delay_ms", "delay_ms must not be negative"),
 ]
 
 
@@ -924,6 +931,17 @@ REFUSED = [
     ("tags => (SELECT array_agg(n::text) FROM generate_series(1, 33) AS n)", "PW017", "tags",
      "more than 32"),
     ("id => '00000000-0000-0000-0000-000000000000'", "PW001", "id", "all zeroes"),
+    ("on_success => '[]'", "PW001", "on_success", "on_success must be a JSON object"),
+    ("on_failure => '{}'", "PW001", "on_failure.type", "on_failure: type is missing"),
+    ("on_failure => '{\"type\":\"b\",\"queue\":\"-q\"}'", "PW001", "on_failure.queue", '"-q"'),
+    ("on_failure => '{\"type\":\"b\",\"on_success\":7}'", "PW001", "on_failure.on_success",
+     "must be a JSON object"),
+    ("on_failure => '{\"type\":\"b\",\"on_success\":{\"type\":\"B\"}}'", "PW001",
+     "on_failure.on_success.type", "must be lower-case words"),
+    ("on_success => '" + "{\"type\":\"b\",\"on_success\":" * 3 + "{\"type\":\"b\"}" + "}" * 3 + "'",
+     "PW017", "on_success.on_success.on_success.on_success", "nested more than 3 deep"),
+    ("on_success => '{\"type\":\"b\",\"args\":[\"' || repeat('x', 65536) || '\"]}'", "PW017",
+     "on_success", "than 65536 bytes"),
 ]
 REFUSED += [(f"{name} => repeat('x', 256)", "PW017", name, "is longer than 255 bytes")
             for name in parameters("KEY", "NOTE")]
@@ -956,6 +974,59 @@ def what_only_a_node_can_refuse_ends_the_job_with_its_reason(place):
         job = app.sql(f"SELECT pawl_submit('b', retry => '{{\"initial_ms\":7}}'{more})")
         place.settle()
         assert place.show(job)["state"] == state
+
+
+FOLLOWED = ("on_success => '{\"type\":\"fresh.cheer\",\"queue\":\"new\"}', "
+            "on_failure => '{\"type\":\"fresh.alarm\",\"queue\":\"new\",\"on_failure\":"
+            "{\"type\":\"fresh.page\",\"queue\":\"newer\"}}'")
+
+
+def made(place):
+    """What followed, oldest first: type, and how the job before it ended."""
+    jobs = json.loads(place.pawl("list", "--queue", "new", "--queue", "newer", "--oldest-first",
+                                 "--json"))
+    return [(job["type"], job["meta"]["parent_state"]) for job in jobs]
+
+
+@test
+def ends_from_sql_have_their_follow_ups(place):
+    """In lanes that were made with the job: a node makes none inside a transaction."""
+    app, guest = place.session(), place.guest()
+    for _ in range(2):
+        app.sql(f"SELECT pawl_submit('a', attempts_max => 1, {FOLLOWED})")
+    place.settle()
+    job, run = guest.ask("claim default w").split()
+    app.sql("BEGIN")
+    app.sql(f"SELECT pawl_complete('{job}', {run}, '{{\"n\":1}}')")
+    app.sql("ROLLBACK")
+    place.settle()
+    assert made(place) == []
+    app.sql(f"SELECT pawl_complete('{job}', {run}, '{{\"n\":1}}')")
+    assert made(place) == []
+    place.settle()
+    assert made(place) == [("fresh.cheer", "completed")]
+    job, run = guest.ask("claim default w").split()
+    app.sql(f"SELECT pawl_fail('{job}', {run}, 'no')")
+    place.settle()
+    assert made(place) == [("fresh.cheer", "completed"), ("fresh.alarm", "discarded")]
+    guest.ask("claim new w")
+    alarm = guest.ask("claim new w").split()[0]
+    place.pawl("cancel", alarm)
+    assert made(place)[2:] == [("fresh.page", "cancelled")]
+    assert place.sql("SELECT count(*) FROM pawl_unsettled") == "0"
+
+
+@test
+def jobs_from_c_are_followed_when_sql_ends_them(place):
+    app, guest, pq = place.session(), place.guest(), place.application()
+    place.pawl("submit", "a", "--on-success", '{"type": "cheer", "queue": "new"}')
+    job, run = guest.ask("claim default w").split()
+    assert pq.ask(f"complete {job} {run} 5") == "OK"
+    place.settle()
+    assert made(place) == [("cheer", "completed")]
+    follow, run = guest.ask("claim new w").split()
+    app.sql(f"SELECT pawl_complete('{follow}', {run}, '6')")  # of which nothing is left to a node
+    assert place.sql("SELECT count(*) FROM pawl_unsettled") == "0"
 
 
 # ---- the views ----

@@ -62,6 +62,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(sla_soft_at_ms, sla_soft_at_ms, AT)                                                          \
     X(sla_hard_at_ms, sla_hard_at_ms, AT)                                                          \
     X(retry,          retry,          JSON)                                                        \
+    X(on_success,     on_success,     JSON)                                                        \
+    X(on_failure,     on_failure,     JSON)                                                        \
     X(keys,           keys,           BYTES)
 /* when it is to run, and what depends on it, */
 #define PAWL__ROW_PLAN(X)                                                                          \

@@ -71,6 +71,16 @@ void pawl__keys_release(struct pawl__set *set)
     pawl__index_release(&set->by_digest);
 }
 
+bool pawl__key_is_held(const struct pawl__set *set, const struct pawl__set_key *key)
+{
+    bool held = key->held;
+    for (size_t i = 0; !held && i < key->count; i++) {
+        const struct pawl__row *row = pawl__set_find(set, key->holders[i].id);
+        held = row && row->found == PAWL__FOUND_HELD;
+    }
+    return held;
+}
+
 /* ---- holders ---- */
 
 static bool room_for_holder(struct pawl__set *set, struct pawl__set_key *key)

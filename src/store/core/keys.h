@@ -19,6 +19,8 @@ struct pawl__answer {
 PAWL_MUST_CHECK enum pawl_err pawl__keys_ask(struct pawl__set *set, struct pawl__op *op,
                                              const struct pawl__new_job *job,
                                              struct pawl__answer *answer);
+/* Does another transaction have the key, which was read, or a job that holds it? */
+bool pawl__key_is_held(const struct pawl__set *set, const struct pawl__set_key *key);
 /* The job, which lives, is cancelled in favour of another with the same key. */
 PAWL_MUST_CHECK enum pawl_err pawl__key_replace(struct pawl__set *set, struct pawl__row *row);
 /* The job holds its keys from now on. */

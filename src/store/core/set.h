@@ -100,7 +100,7 @@ struct pawl__row {
     int32_t priority, attempts_max;
     int64_t created_at_ms, due_at_ms, rank, expires_at_ms, timeout_ms, sla_soft_at_ms,
         sla_hard_at_ms;
-    struct pawl_span retry;
+    struct pawl_span retry, on_success, on_failure;
 
     /* STAND */
     enum pawl_state paused_from;
@@ -522,7 +522,8 @@ typedef void pawl__wants_fn(struct pawl__set *set, const struct pawl__op *op);
 /* What an operation names beside existing jobs. Only from the operation itself: it is asked before
  * the transaction begins. */
 struct pawl__names {
-    const struct pawl__new_job *jobs; /* new ones: of these keys, in these lanes */
+    const struct pawl__new_job *jobs; /* new ones: of these keys, in these lanes, and in those of
+                                         the follow-ups that their specs have */
     size_t job_count;
     const struct pawl_job_id *revived; /* a job that may take its keys back; NULL: none */
     bool revives_any;                  /* the same, for jobs that it finds */

@@ -21,19 +21,22 @@ static const struct {
 
 /* ---- what is to be followed up ---- */
 
-/* Those of a job's ties that a move concerns. What no rule here knows may be concerned. */
-static int32_t concerned(int32_t all, enum pawl_state from, enum pawl_state to)
+/* Those of a job's ties that its move concerns. What no rule here knows may be concerned. */
+static int32_t concerned(int32_t all, const struct pawl__row *row, enum pawl_state from)
 {
+    bool resumed = from == PAWL_STATE_PAUSED && pawl__row_keeps_end(row);
     for (size_t i = 0; ties[i].tie; i++) {
-        bool asks = (all & ties[i].bit) && ties[i].tie->concerns;
-        if (asks && !ties[i].tie->concerns(from, to)) all &= ~ties[i].bit;
+        const struct pawl__tie *tie = ties[i].tie;
+        bool asks = (all & ties[i].bit) && tie->concerns;
+        bool not_so = asks && (!tie->concerns(from, row->state) || (tie->ends && resumed));
+        if (not_so) all &= ~ties[i].bit;
     }
     return all;
 }
 
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
 {
-    int32_t others = concerned(row->ties & ~PAWL__TIES_OWN, from, row->state);
+    int32_t others = concerned(row->ties & ~PAWL__TIES_OWN, row, from);
     bool completed = row->state == PAWL_STATE_COMPLETED;
     if (!others) return;
     pawl__set_unsettle(set, &(struct pawl__unsettled){

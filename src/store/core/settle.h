@@ -46,6 +46,9 @@
     X(2, UNCHECKED, "nothing: its policies are yet to be checked")                                 \
     X(3, FLOW, "nodes of its flow, which wait for it")                                             \
     X(4, SCHEDULE, "later jobs of its schedule, which wait for it")                                \
+    X(5, ON_SUCCESS, "the job that follows when it is completed")                                  \
+    X(7, ON_FAILURE, "the job that follows when it has failed")                                    \
+    X(8, CHILD, "nothing: it follows a job whose result it can read")                              \
     PAWL__TIES_MORE(X)
 
 /* How many moves are followed up in one transaction. */
@@ -59,6 +62,8 @@
 struct pawl__tie {
     /* Is there anything to follow up about such a move? NULL: about all of them. */
     bool (*concerns)(enum pawl_state from, enum pawl_state to);
+    /* Only about ends: not about a job that is resumed to the end out of which it was paused. */
+    bool ends;
     /* Note the rows and keys that following needs; NULL: none but the job itself. An entry's job
      * was read before. Called again when they were read, as long as it notes more: so what many
      * moves of a round need is read together. */

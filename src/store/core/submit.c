@@ -93,6 +93,8 @@ static void fill(struct pawl__set *set, struct pawl__row *row, const struct pawl
                                .sla_soft_at_ms = spec->sla_soft_at_ms,
                                .sla_hard_at_ms = spec->sla_hard_at_ms,
                                .retry = job->retry,
+                               .on_success = job->on_success,
+                               .on_failure = job->on_failure,
                                .keys = pawl__keys_pack(set, job),
                                .arrival = job->arrival,
                                .birth = birth };

@@ -1,5 +1,6 @@
 /* Jobs that an application has submitted in a transaction of its own database session
- * (postgres/script), as far as only C can check them: their retry policy and their unique policy.
+ * (postgres/script), as far as only C can check them: their retry policy, their unique policy and
+ * their follow-ups.
  * Such a job is pending until its entry is followed up here. What a submit from C would refuse ends
  * the job, with the reason; otherwise it takes its unique key and goes where it would have gone. A
  * job that has ended in between, or by this, is checked when it comes back.
@@ -56,6 +57,8 @@ static enum pawl_err check(struct pawl__set *set, const struct pawl__row *row,
     enum pawl_err err = pawl__retry_parse(row->retry, &set->arena, &retry, diag);
     bool unique = row->has & PAWL__NEED_JOB && row->job->unique.len;
     if (!err && unique) err = read_unique(set, row, key, diag);
+    if (!err) err = pawl__follow_check("on_success", row->on_success, &set->arena, diag);
+    if (!err) err = pawl__follow_check("on_failure", row->on_failure, &set->arena, diag);
     if (err == PAWL_ERR_NOMEM) set->failed = true;
     return err;
 }
@@ -97,17 +100,6 @@ static void want_unchecked(struct pawl__set *set, const struct pawl__unsettled *
 }
 
 /* ---- its key ---- */
-
-/* Does another transaction have the key, or a job that holds it? */
-static bool is_held(const struct pawl__set *set, const struct pawl__set_key *key)
-{
-    bool held = key->held;
-    for (size_t i = 0; !held && i < key->count; i++) {
-        const struct pawl__row *row = pawl__set_find(set, key->holders[i].id);
-        held = row && row->found == PAWL__FOUND_HELD;
-    }
-    return held;
-}
 
 /* Of the keys that it brought it holds the others already. */
 static void add_record(struct pawl__set *set, struct pawl__row *row, struct pawl_span record)
@@ -228,7 +220,7 @@ static bool follow_unchecked(struct pawl__set *set, const struct pawl__unsettled
     if (!err && key.kind) {
         const struct pawl__set_key *asked = pawl__set_want_key(set, key.digest);
         if (!asked || !asked->read) return true; // it is called again
-        if (is_held(set, asked)) return false;
+        if (pawl__key_is_held(set, asked)) return false;
     }
     decide(set, row, entry, &key, err, &diag);
     return true;

@@ -30,6 +30,16 @@ static void miss(struct missing *missing, const char *queue, const char *type)
     if (missing->types) pawl__pg_list_add_text(missing->types, type);
 }
 
+/* Lanes of follow-ups are made with those of the jobs that they follow. */
+static void find_lanes(const struct pawl__backend *pg, const struct pawl_job_spec *spec,
+                       struct missing *missing)
+{
+    const char *queue = spec->queue ? spec->queue : "default";
+    if (!pawl__catalog_lane(&pg->set.catalog, queue, spec->type)) miss(missing, queue, spec->type);
+    if (spec->on_success) find_lanes(pg, spec->on_success, missing);
+    if (spec->on_failure) find_lanes(pg, spec->on_failure, missing);
+}
+
 static void find_missing(const struct pawl__backend *pg, const struct pawl__op *op,
                          struct missing *missing)
 {
@@ -39,10 +49,7 @@ static void find_missing(const struct pawl__backend *pg, const struct pawl__op *
         miss(missing, names.queue, NULL);
     }
     for (size_t i = 0; i < names.job_count; i++) {
-        const struct pawl_job_spec *spec = names.jobs[i].spec;
-        if (!pawl__catalog_lane(&pg->set.catalog, spec->queue, spec->type)) {
-            miss(missing, spec->queue, spec->type);
-        }
+        find_lanes(pg, names.jobs[i].spec, missing);
     }
 }
 

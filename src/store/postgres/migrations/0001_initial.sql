@@ -92,6 +92,8 @@ CREATE TABLE pawl_job (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
+    on_success      text,
+    on_failure      text,
     ties            integer,
     arrival         uuid, -- made when the job came, unless its id was
     CONSTRAINT pawl_job_numbers CHECK (attempts_max >= 1 AND base_run <= run
@@ -169,6 +171,8 @@ CREATE TABLE pawl_archive (
     business_key    text COLLATE "C",
     principal       text COLLATE "C",
     trace_id        text COLLATE "C",
+    on_success      text,
+    on_failure      text,
     ties            integer,
     finished_at_ms  bigint NOT NULL,
     run             bigint NOT NULL,

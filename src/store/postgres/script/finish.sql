@@ -31,8 +31,8 @@ BEGIN
     RETURN j;
 END $$;
 
--- The run is done. The result is JSON, as text or jsonb. What else depends on the job's moves (its
--- ties, but for those about the job itself, 7) is followed up by a node.
+-- The run is done. The result is JSON, as text or jsonb. What else depends on the job's moves is
+-- followed up by a node: pawl__moved.
 CREATE OR REPLACE FUNCTION pawl_complete(job uuid, run bigint, result anycompatible DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -48,11 +48,6 @@ BEGIN
     WHERE id = j.id;
     INSERT INTO pawl_ended (state, finished_at_ms, ids) VALUES (7, now_ms, ARRAY[j.id]);
     PERFORM pawl__moved(j, 7);
-    IF j.ties & ~7 <> 0 THEN
-        INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state, details)
-        VALUES (now_ms, j.id, j.ties & ~7, j.run, 4, 7, outcome);
-        PERFORM pawl__store_notify('');
-    END IF;
 END $$;
 
 -- The run has failed: the job's retry policy will say what follows.

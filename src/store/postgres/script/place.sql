@@ -11,13 +11,17 @@ $$;
 
 -- A job, as it was before, has moved. What follows where it has ties is left to a node. 7: the ties
 -- that are about the job itself; 4: it is yet to be checked, and if it ends before, its entry goes.
+-- 256 concerns no move, 32 only a completion, 128 only a failure.
 CREATE OR REPLACE FUNCTION pawl__moved(j pawl_job, to_state integer) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    others integer := j.ties & ~263
+        & CASE WHEN to_state < 7 THEN ~160 WHEN to_state = 7 THEN ~128 ELSE ~32 END;
 BEGIN
     PERFORM pawl__count(j.lane, j.state, to_state);
-    IF j.ties & ~7 <> 0 THEN
+    IF others <> 0 THEN
         INSERT INTO pawl_unsettled (at_ms, job_id, ties, run, from_state, to_state, details)
-        VALUES (pawl__now(), j.id, j.ties & ~7, j.run, j.state, to_state,
+        VALUES (pawl__now(), j.id, others, j.run, j.state, to_state,
             CASE WHEN to_state = 7 THEN (SELECT o.result FROM pawl_job AS o WHERE o.id = j.id) END);
         PERFORM pawl__store_notify('');
     END IF;

@@ -1,5 +1,5 @@
--- Submitting, as src/api/spec.c has it. A retry policy and a unique policy are checked by a node, a
--- moment after the commit: src/store/core/unchecked.c.
+-- Submitting, as src/store/intake.c has it. Policies and follow-ups are checked by a node, a moment
+-- after the commit: src/store/core/unchecked.c.
 -- name: script_submit
 -- UUIDv7. The fraction of the millisecond stands behind it, so that those of one transaction sort
 -- as they were made.
@@ -98,6 +98,46 @@ BEGIN
         FROM unnest(kept) WITH ORDINALITY AS t (tag, at)) || ']';
 END $$;
 
+-- `prefix`: of the names of fields, "on_failure." in a follow-up.
+CREATE OR REPLACE FUNCTION pawl__check_lane(prefix text, queue text, type text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    whose text := CASE WHEN prefix <> '' THEN rtrim(prefix, '.') || ': ' ELSE '' END;
+BEGIN
+    PERFORM pawl__refuse(r.number, prefix || r.field, whose || r.message) FROM (VALUES
+        (1, 'type', type IS NULL, 'type is missing'),
+        (17, 'type', octet_length(type) > 255, 'type is longer than 255 bytes'),
+        (1, 'type', type COLLATE "C" !~ '^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*(@[0-9]+\.[0-9]+)?$',
+            format('type "%s" must be lower-case words joined by dots, as in "mail.send" or '
+            '"mail.send@1.0"', pawl__quoted(type))),
+        (17, 'queue', octet_length(queue) > 128, 'queue is longer than 128 bytes'),
+        (1, 'queue', queue COLLATE "C" !~ '^[a-z0-9][a-z0-9._-]*$', format('queue "%s" must be '
+            'a-z, 0-9, ".", "_" and "-", and begin with a letter or digit', pawl__quoted(queue)))
+    ) AS r (number, field, broken, message) WHERE r.broken;
+END $$;
+
+-- The lanes of a follow-up and of its own, which must be there when it is submitted: a node does
+-- that, and checks the rest of it a moment after the commit.
+CREATE OR REPLACE FUNCTION pawl__follow_lanes(field text, spec jsonb, depth integer)
+RETURNS TABLE (lane_queue text, lane_type text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF spec IS NULL OR spec = 'null' THEN
+        RETURN;
+    ELSIF jsonb_typeof(spec) <> 'object' THEN
+        PERFORM pawl__refuse(1, field, format('%s must be a JSON object', field));
+    ELSIF depth > 3 THEN
+        PERFORM pawl__refuse(17, field, format('%s: follow-ups are nested more than 3 deep',
+            field));
+    END IF;
+    lane_queue := coalesce(spec ->> 'queue', 'default');
+    lane_type := spec ->> 'type';
+    PERFORM pawl__check_lane(field || '.', lane_queue, lane_type);
+    RETURN NEXT;
+    RETURN QUERY SELECT f.* FROM (VALUES ('on_success'), ('on_failure')) AS n (name),
+        pawl__follow_lanes(field || '.' || n.name, spec -> n.name, depth + 1) AS f;
+END $$;
+
 -- The rows of a job whose facts have been checked and whose keys are its own.
 CREATE OR REPLACE FUNCTION pawl__enter(j pawl_job, idempotency_until_ms bigint) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -140,7 +180,7 @@ CREATE OR REPLACE FUNCTION pawl__submit(
     expires_at timestamptz, idempotency_key text, idempotency_for interval, business_key text,
     uniqueness text, tags text[], meta text, lease interval, sla_soft_at timestamptz,
     sla_hard_at timestamptz, keep interval, principal text, trace_id text, extra text,
-    pending boolean, given uuid, checked boolean,
+    pending boolean, given uuid, checked boolean, on_success text, on_failure text,
     OUT id uuid, OUT state integer, OUT deduplicated boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -151,7 +191,10 @@ DECLARE
     lives_ms bigint := pawl__ms('expires_in', expires_in);
     kept_ms bigint := pawl__ms('idempotency_for', idempotency_for);
     digests bytea[] := ARRAY[pawl__digest(1, idempotency_key), pawl__digest(2, business_key)];
-    unchecked boolean := same IS NOT NULL OR policy IS NOT NULL AND NOT checked;
+    success jsonb := pawl__json('on_success', nullif(on_success, ''), 65536, 'object');
+    failure jsonb := pawl__json('on_failure', nullif(on_failure, ''), 65536, 'object');
+    unchecked boolean := same IS NOT NULL
+        OR coalesce(policy, success, failure) IS NOT NULL AND NOT checked;
     now_ms bigint;
 BEGIN
     queue := coalesce(queue, 'default');
@@ -168,16 +211,9 @@ BEGIN
     j.sla_soft_at_ms := pawl__ms('sla_soft_at', sla_soft_at);
     j.sla_hard_at_ms := pawl__ms('sla_hard_at', sla_hard_at);
     j.keep_ms := pawl__ms('keep', keep);
+    PERFORM pawl__check_lane('', queue, type);
     PERFORM pawl__refuse(r.number, r.field, r.message) FROM (VALUES
         (1, 'id', given = '00000000-0000-0000-0000-000000000000', 'id must not be all zeroes'),
-        (1, 'type', type IS NULL, 'type is missing'),
-        (17, 'type', octet_length(type) > 255, 'type is longer than 255 bytes'),
-        (1, 'type', type COLLATE "C" !~ '^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*(@[0-9]+\.[0-9]+)?$',
-            format('type "%s" must be lower-case words joined by dots, as in "mail.send" or '
-            '"mail.send@1.0"', pawl__quoted(type))),
-        (17, 'queue', octet_length(queue) > 128, 'queue is longer than 128 bytes'),
-        (1, 'queue', queue COLLATE "C" !~ '^[a-z0-9][a-z0-9._-]*$', format('queue "%s" must be '
-            'a-z, 0-9, ".", "_" and "-", and begin with a letter or digit', pawl__quoted(queue))),
         (1, 'priority', j.priority NOT BETWEEN -100 AND 100,
             format('priority %s must lie between -100 and 100', j.priority)),
         (1, 'due_at', due_at IS NOT NULL AND delay IS NOT NULL,
@@ -200,6 +236,8 @@ BEGIN
         ('principal', j.principal), ('trace_id', j.trace_id)) AS t (field, value);
     PERFORM pawl__json('args', j.args, 10485760, 'array'), pawl__json('meta', j.meta, 65536,
         'object'), pawl__json('extra', j.extra, 10485760, 'object');
+    PERFORM pawl__follow_lanes('on_success', success, 1), pawl__follow_lanes('on_failure', failure,
+        1);
     j.tags := pawl__tags(tags);
     IF idempotency_key IS NOT NULL OR business_key IS NOT NULL THEN
         PERFORM pawl__keys_lock(digests);
@@ -221,6 +259,9 @@ BEGIN
         now_ms + pawl__ms('delay', delay)));
     j.expires_at_ms := coalesce(j.due_at_ms + lives_ms, pawl__ms('expires_at', expires_at));
     j.lane := pawl__lane(queue, type);
+    PERFORM pawl__lane(f.lane_queue, f.lane_type)
+    FROM (SELECT * FROM pawl__follow_lanes('on_success', success, 1)
+        UNION ALL SELECT * FROM pawl__follow_lanes('on_failure', failure, 1)) AS f;
     IF jsonb_typeof(policy -> 'attempts_max') = 'number' THEN
         attempts := (policy ->> 'attempts_max')::numeric;
     END IF;
@@ -231,7 +272,10 @@ BEGIN
     j.keys := nullif(coalesce('\x01'::bytea || digests[1], '') || coalesce('\x02'::bytea
         || digests[2], ''), '');
     j.state := CASE WHEN pending OR unchecked THEN 3 WHEN j.due_at_ms > now_ms THEN 1 ELSE 2 END;
-    j.ties := CASE WHEN unchecked THEN 4 END;
+    j.on_success := CASE WHEN success IS NOT NULL THEN on_success END;
+    j.on_failure := CASE WHEN failure IS NOT NULL THEN on_failure END;
+    j.ties := nullif(CASE WHEN unchecked THEN 4 ELSE 0 END | CASE WHEN success IS NOT NULL THEN 32
+        ELSE 0 END | CASE WHEN failure IS NOT NULL THEN 128 ELSE 0 END, 0);
     state := j.state;
     PERFORM pawl__enter(j, now_ms + kept_ms);
     IF unchecked THEN
@@ -257,11 +301,13 @@ CREATE OR REPLACE FUNCTION pawl_submit(
     meta anycompatible DEFAULT NULL, lease interval DEFAULT NULL,
     sla_soft_at timestamptz DEFAULT NULL, sla_hard_at timestamptz DEFAULT NULL,
     keep interval DEFAULT NULL, principal text DEFAULT NULL, trace_id text DEFAULT NULL,
-    extra anycompatible DEFAULT NULL, pending boolean DEFAULT false, id uuid DEFAULT NULL)
+    extra anycompatible DEFAULT NULL, pending boolean DEFAULT false, id uuid DEFAULT NULL,
+    on_success anycompatible DEFAULT NULL, on_failure anycompatible DEFAULT NULL)
 RETURNS uuid
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
     SELECT s.id FROM pawl__submit(type, args::text, queue, priority, delay, due_at, attempts_max,
         retry::text, timeout, expires_in, expires_at, idempotency_key, idempotency_for,
         business_key, uniqueness::text, tags, meta::text, lease, sla_soft_at, sla_hard_at, keep,
-        principal, trace_id, extra::text, pending, id, false) AS s
+        principal, trace_id, extra::text, pending, id, false, on_success::text, on_failure::text)
+        AS s
 $$;

@@ -65,6 +65,8 @@ CREATE TABLE pawl_job (
     business_key    TEXT,
     principal       TEXT,
     trace_id        TEXT,
+    on_success      TEXT,
+    on_failure      TEXT,
     ties            INTEGER
 ) STRICT;
 CREATE INDEX pawl_job_displaced ON pawl_job (head, tail) WHERE head IS NOT NULL;
@@ -179,6 +181,8 @@ CREATE TABLE pawl_archive (
     business_key    TEXT,
     principal       TEXT,
     trace_id        TEXT,
+    on_success      TEXT,
+    on_failure      TEXT,
     ties            INTEGER,
     state           INTEGER NOT NULL CHECK (state BETWEEN 7 AND 11),
     run             INTEGER NOT NULL,

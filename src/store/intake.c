@@ -1,12 +1,12 @@
-/* Converts specs to new jobs; the manual is spec.h. */
-#include "api/spec.h"
+/* Converts specs to new jobs; the manual is intake.h. */
+#include "store/store.h"
 
-#include "api/api.h"
-#include "api/check.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "fields/fields.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- payloads ---- */
@@ -209,6 +209,74 @@ static enum pawl_err keep_unique(struct pawl__intake *intake, const struct pawl_
     return keep(intake, out, diag);
 }
 
+/* ---- follow-ups ---- */
+
+/* Places the blame on a member of the follow-up. */
+static enum pawl_err blame(const char *field, const struct pawl_diag *found, enum pawl_err err,
+                           struct pawl_diag *diag)
+{
+    char path[sizeof found->field];
+    if (err == PAWL_ERR_NOMEM) return pawl__fail_nomem(diag);
+    snprintf(path, sizeof path, "%s%s%.40s", field, *found->field ? "." : "", found->field);
+    return pawl__fail_field(diag, err, path, "%s: %s", field, found->text);
+}
+
+/* Its meta must leave room for what is added when it is made. */
+static enum pawl_err check_follow_meta(const struct pawl_job_spec *spec,
+                                       struct pawl__arena *scratch, struct pawl_diag *diag)
+{
+    static const char *const ours[] = { PAWL__PARENT_ID, PAWL__PARENT_STATE };
+    struct pawl__json json;
+    if (!spec->meta.len) return PAWL_OK;
+    enum pawl_err err = pawl__json_parse(spec->meta, PAWL_JSON_DEPTH_MAX, scratch, &json, diag);
+    for (size_t i = 0; !err && i < sizeof ours / sizeof *ours; i++) {
+        if (!pawl__json_member(&json, 0, ours[i])) continue;
+        err = pawl__fail_field(diag, PAWL_ERR_ARG, "meta",
+                               "\"%s\" is set when the job is made, and cannot be given", ours[i]);
+    }
+    return err;
+}
+
+static enum pawl_err take(struct pawl__intake *intake, const struct pawl_job_spec *given, int depth,
+                          struct pawl_job_spec *spec, struct pawl__new_job *job,
+                          struct pawl_diag *diag);
+
+static enum pawl_err take_follow(struct pawl__intake *intake, const struct pawl_job_spec *given,
+                                 int depth, struct pawl_diag *diag)
+{
+    struct pawl_job_spec spec;
+    struct pawl__new_job job = { .spec = NULL };
+    if (depth > PAWL_FOLLOW_DEPTH_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "", "follow-ups are nested more than %d deep",
+                                PAWL_FOLLOW_DEPTH_MAX);
+    }
+    if (given->id) {
+        return pawl__fail_field(diag, PAWL_ERR_ARG, "id",
+                                "id cannot be given: it is made with the job");
+    }
+    enum pawl_err err = take(intake, given, depth, &spec, &job, diag);
+    if (!err) err = check_follow_meta(&spec, &intake->scratch, diag);
+    if (err) return err;
+    pawl__buf_clear(&intake->buf);
+    pawl__follow_print(&spec, &job, &intake->buf);
+    if (intake->buf.len > PAWL_FOLLOW_BYTES_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "", "%zu bytes of JSON, more than %d",
+                                intake->buf.len, PAWL_FOLLOW_BYTES_MAX);
+    }
+    return PAWL_OK;
+}
+
+static enum pawl_err keep_follow(struct pawl__intake *intake, const char *field,
+                                 const struct pawl_job_spec *given, int depth,
+                                 struct pawl_span *out, struct pawl_diag *diag)
+{
+    struct pawl_diag found = { .err = PAWL_OK };
+    *out = (struct pawl_span){ .len = 0 };
+    if (!given) return PAWL_OK;
+    enum pawl_err err = take_follow(intake, given, depth + 1, &found);
+    return err ? blame(field, &found, err, diag) : keep(intake, out, diag);
+}
+
 /* ---- intake ---- */
 
 void pawl__intake_release(struct pawl__intake *intake)
@@ -225,9 +293,9 @@ static void complete(struct pawl_job_spec *spec)
     if (!spec->args.len) spec->args = (struct pawl_span){ "[]", 2 };
 }
 
-enum pawl_err pawl__intake_take(struct pawl__intake *intake, const struct pawl_job_spec *given,
-                                struct pawl_job_spec *spec, struct pawl__new_job *job,
-                                struct pawl_diag *diag)
+static enum pawl_err take(struct pawl__intake *intake, const struct pawl_job_spec *given, int depth,
+                          struct pawl_job_spec *spec, struct pawl__new_job *job,
+                          struct pawl_diag *diag)
 {
     struct pawl__payloads payloads;
     *spec = *given;
@@ -239,8 +307,41 @@ enum pawl_err pawl__intake_take(struct pawl__intake *intake, const struct pawl_j
     if (!err) err = keep_tags(intake, spec, &job->tags, diag);
     if (!err) err = keep_retry(intake, &spec->retry, &job->retry, diag);
     if (!err) err = keep_unique(intake, &spec->unique, &job->unique, diag);
+    if (!err) {
+        err = pawl__keys_make(spec, &payloads, &intake->scratch, &intake->buf, job, diag);
+    }
+    if (!err) { // after the payloads, which are in `scratch`
+        err = keep_follow(intake, "on_success", spec->on_success, depth, &job->on_success, diag);
+    }
+    if (!err) {
+        err = keep_follow(intake, "on_failure", spec->on_failure, depth, &job->on_failure, diag);
+    }
     if (err) return err;
-    return pawl__keys_make(spec, &payloads, &intake->scratch, &intake->buf, job, diag);
+    job->ties = (job->on_success.len ? PAWL__SUCCESS_TIE : 0) |
+                (job->on_failure.len ? PAWL__FAILURE_TIE : 0);
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__intake_take(struct pawl__intake *intake, const struct pawl_job_spec *given,
+                                struct pawl_job_spec *spec, struct pawl__new_job *job,
+                                struct pawl_diag *diag)
+{
+    return take(intake, given, 0, spec, job, diag);
+}
+
+enum pawl_err pawl__follow_check(const char *field, struct pawl_span text,
+                                 struct pawl__arena *scratch, struct pawl_diag *diag)
+{
+    struct pawl__intake intake = { .kept.chunks = NULL };
+    struct pawl_diag found = { .err = PAWL_OK };
+    struct pawl_job_spec spec;
+    struct pawl_span kept;
+    if (!text.len) return PAWL_OK;
+    enum pawl_err err = pawl__follow_parse(text, scratch, &spec, &found);
+    if (err) return blame(field, &found, err, diag);
+    err = keep_follow(&intake, field, &spec, 0, &kept, diag);
+    pawl__intake_release(&intake);
+    return err;
 }
 
 /* ---- checks without a store ---- */
@@ -260,7 +361,9 @@ enum pawl_err pawl__spec_check(const struct pawl_job_spec *given, struct pawl__a
     enum pawl_err err = pawl__intake_take(&intake, given, &out->spec, &job, diag);
     bool kept = err || (hand_over(arena, job.tags, &out->tags) &&
                         hand_over(arena, job.retry, &out->retry) &&
-                        hand_over(arena, job.unique, &out->unique));
+                        hand_over(arena, job.unique, &out->unique) &&
+                        hand_over(arena, job.on_success, &out->on_success) &&
+                        hand_over(arena, job.on_failure, &out->on_failure));
     pawl__intake_release(&intake);
     return kept ? err : pawl__fail_nomem(diag);
 }
