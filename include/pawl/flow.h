@@ -20,6 +20,7 @@ extern "C" {
 #endif
 
 struct pawl;
+struct pawl_by;
 
 /* Limits. Exceeding one is PAWL_ERR_LIMIT. */
 enum {
@@ -29,6 +30,7 @@ enum {
     PAWL_FLOW_WHEN_BYTES_MAX = 1024,
     PAWL_FLOW_KEY_BYTES_MAX = 255, /* of a signal */
     PAWL_FLOW_DEPTH_MAX = 3,
+    PAWL_FLOW_NAMED_MAX = 1000,                  /* nodes that one retry names */
     PAWL_FLOW_RESULTS_BYTES_MAX = 1024 * 1024,   /* of all parents, see pawl_flow_inputs_get */
     PAWL_FLOW_NODES_BYTES_MAX = 16 * 1024 * 1024 /* of all results, see pawl_flow_nodes_get */
 };
@@ -74,6 +76,13 @@ enum {
     X(3, FAILED, "failed")                                                                         \
     X(4, CANCELLED, "cancelled")
 
+/* What operators do to a flow.  number, NAME, text */
+#define PAWL_FLOW_CONTROLS(X)                                                                      \
+    X(1, CANCEL, "cancel")                                                                         \
+    X(2, RETRY, "retry")                                                                           \
+    X(3, RESUME, "resume")                                                                         \
+    X(4, PAUSE, "pause")
+
 /* What a signal says.  number, NAME, text */
 #define PAWL_FLOW_SIGNALS(X)                                                                       \
     X(1, APPROVE, "approve")                                                                       \
@@ -102,6 +111,9 @@ enum pawl_flow_select { PAWL_FLOW_SELECT_DEFAULT = 0, PAWL_FLOW_SELECTS(X) PAWL_
 #undef X
 #define X(number, name, ...) PAWL_FLOW_##name = number,
 enum pawl_flow_state { PAWL_FLOW_NONE = 0, PAWL_FLOW_STATES(X) PAWL_FLOW_STATE_END };
+#undef X
+#define X(number, name, ...) PAWL_FLOW_CONTROL_##name = number,
+enum pawl_flow_control { PAWL_FLOW_CONTROL_NONE = 0, PAWL_FLOW_CONTROLS(X) PAWL_FLOW_CONTROL_END };
 #undef X
 #define X(number, name, ...) PAWL_FLOW_SIGNAL_##name = number,
 enum pawl_flow_signal_kind { PAWL_FLOW_SIGNAL_NONE = 0, PAWL_FLOW_SIGNALS(X) PAWL_FLOW_SIGNAL_END };
@@ -179,6 +191,7 @@ struct pawl_flow {
     int64_t created_at_ms;
     int64_t finished_at_ms; /* 0: it has not ended */
     int64_t deadline_at_ms;
+    bool paused;                     /* see pawl_flow_pause */
     int32_t reopened;                /* how often it was retried or resumed after its end */
     const char *reason;              /* why it was cancelled, or failed without a failed job */
     struct pawl_flow_counts members; /* direct ones: nodes in no group, and groups */
@@ -326,6 +339,55 @@ PAWL_MUST_CHECK enum pawl_err pawl_flow_signal(struct pawl *pawl, struct pawl_jo
 PAWL_MUST_CHECK enum pawl_err pawl_flow_signal_key(struct pawl *pawl, const char *key,
                                                    const struct pawl_flow_signal *signal,
                                                    int64_t *delivered, struct pawl_diag *diag);
+
+/* ---- what operators do to flows ----
+ *
+ * `by` may be NULL. What is done with more than 4096 nodes, or with jobs that another transaction
+ * has, happens soon after the call. NOT_FOUND: there is no such flow, or no such node in it. */
+
+struct pawl_flow_cancel {
+    const struct pawl_job_id *node; /* this node alone, or group, by the id that
+                                       pawl_flow_nodes_get has; NULL: the flow */
+    bool drain;                     /* jobs that run may finish, but are not retried; of a node that
+                                       is a job: it is left alone if it runs */
+};
+
+/* Cancels all that has not ended: what runs at once, unless it drains; late reports are STALE.
+ * A flow is cancelled as soon as this returns. Nothing of it is released any more, its callbacks
+ * are cancelled too. A group that is cancelled ends as failed, and nodes behind it are judged by
+ * that. `how` may be NULL. STATE: it was cancelled before, or has ended. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_cancel(struct pawl *pawl, struct pawl_job_id flow,
+                                               const struct pawl_flow_cancel *how,
+                                               const struct pawl_by *by, struct pawl_diag *diag);
+
+struct pawl_flow_retry {
+    const struct pawl_job_id *nodes; /* these; none: all that failed, but for nodes that were
+                                        given up because of others */
+    size_t node_count;               /* at most PAWL_FLOW_NAMED_MAX */
+    bool all_below; /* with all that comes after them, also if it ended well; those that are
+                       named may have ended well too */
+};
+
+/* Nodes that failed begin anew, with a new series of attempts, and with them those below that were
+ * given up without running. Whatever ran and ended stays as it is. A flow that had ended runs
+ * again. `how` may be NULL. `count` is how many nodes failed and begin anew, of the first 4096; 0:
+ * there are none, and nothing was changed; it may be NULL. A job whose business key another job has
+ * meanwhile stays as it is. STATE: the flow was cancelled, or archived; a node that is named has
+ * not ended, has not failed, is a group, or was given up. LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_retry(struct pawl *pawl, struct pawl_job_id flow,
+                                              const struct pawl_flow_retry *how,
+                                              const struct pawl_by *by, int64_t *count,
+                                              struct pawl_diag *diag);
+
+/* The flow's jobs that do not run are paused, as are those that it releases later. One that runs
+ * goes on, and is paused if it is to run again. STATE: it was cancelled, or has ended. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_pause(struct pawl *pawl, struct pawl_job_id flow,
+                                              const struct pawl_by *by, struct pawl_diag *diag);
+
+/* Undoes pawl_flow_pause; jobs that were paused by themselves stay so. Or undoes the cancel of a
+ * flow: what that cancelled begins anew. STATE: the flow is neither paused nor cancelled. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_resume(struct pawl *pawl, struct pawl_job_id flow,
+                                               const struct pawl_by *by, struct pawl_diag *diag);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -64,6 +64,7 @@ static struct pawl_flow view_flow(const struct pawl__flow_rows *rows, const stru
                               .created_at_ms = row->created_at_ms,
                               .finished_at_ms = row->finished_at_ms,
                               .deadline_at_ms = row->deadline_at_ms,
+                              .paused = row->paused,
                               .reopened = row->reopened,
                               .reason = row->reason };
     if (all) flow.members = counts_of(&all->tally);

@@ -39,7 +39,8 @@ static const uint32_t pawl__states_known = 0 PAWL_STATES(X);
     X(RESUME, "resume", "operator")                                                                \
     X(EXPIRE, "expire", "time")                                                                    \
     X(FAIL_PARENT, "fail_parent", "flow")                                                          \
-    X(REVIVE, "revive", "operator")
+    X(REVIVE, "revive", "operator")                                                                \
+    X(RESET, "reset", "retry of a flow")
 
 #define X(name, ...) PAWL_EVENT_##name,
 enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
@@ -83,7 +84,12 @@ enum pawl_event { PAWL_EVENTS(X) PAWL_EVENT_END };
     X(DISCARDED, REVIVE, AVAILABLE)                                                                \
     X(DISCARDED, PAUSE, PAUSED)                                                                    \
     X(CANCELLED, REVIVE, AVAILABLE)                                                                \
-    X(EXPIRED, REVIVE, AVAILABLE)
+    X(EXPIRED, REVIVE, AVAILABLE)                                                                  \
+    X(COMPLETED, RESET, PENDING)                                                                   \
+    X(SKIPPED, RESET, PENDING)                                                                     \
+    X(DISCARDED, RESET, PENDING)                                                                   \
+    X(CANCELLED, RESET, PENDING)                                                                   \
+    X(EXPIRED, RESET, PENDING)
 
 const char *pawl__event_name(enum pawl_event event);
 

@@ -18,7 +18,9 @@ struct pawl__flow {
     int32_t state;          /* enum pawl_flow_state; CANCELLED as soon as that is asked for */
     int32_t reopened;
     int32_t stops; /* 0 or 1: it was cancelled with what runs */
-    int32_t nodes; /* how many: the next one gets one more */
+    int32_t paused;
+    int32_t resets; /* nodes that are yet to begin anew, at least; nothing is released before */
+    int32_t nodes;  /* how many: the next one gets one more */
     const char *reason;
     int64_t recount_at_ms; /* until it ends: when its counters are compared with its jobs */
     int64_t keep_ms;       /* the longest of its jobs, from its end */
@@ -39,8 +41,13 @@ struct pawl__flow_group {
     int32_t abort_failures; /* ABORTED at so many; 0: never */
     int32_t abort_ppm;      /* or at more than such a share of them, of a million */
     int32_t spoilt;         /* see above; 0: it was not */
+    int32_t halted;         /* enum pawl__flow_halt: an operator cancelled it */
     struct pawl__flow_tally tally;
 };
+
+/* Numbers are stored. What was released already is cancelled: all of it, or only what does not run.
+ */
+enum pawl__flow_halt { PAWL__FLOW_GOES_ON = 0, PAWL__FLOW_DRAINS = 1, PAWL__FLOW_STOPS = 2 };
 
 /* Bits of `traits`. */
 enum { PAWL__FLOW_MAY_FAIL = 1, PAWL__FLOW_CALLBACK = 2 };

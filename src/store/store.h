@@ -69,6 +69,7 @@ enum {
     X(PURGE,        "purge",         op->retire.limit, UPKEEP)                                     \
     X(SETTLE,       "settle",        op->sweep.limit,  UPKEEP)                                     \
     X(FLOW_SIGNAL,  "flow_signal",   1,                READIES)                                     \
+    X(FLOW_CONTROL, "flow_control",  PAWL__MAINTENANCE_MAX, READIES)                               \
     X(NODE_JOIN,    "node_join",     1,                SENT)                                       \
     X(NODE_PUT,     "node_put",      1,                SENT)                                       \
     X(NODE_DROP,    "node_drop",     1,                SENT)                                       \
@@ -275,6 +276,16 @@ struct pawl__op {
             int32_t level;
             struct pawl_span text;
         } log;
+        struct { /* see pawl_flow_cancel and its kin. NOT_FOUND, STATE */
+            struct pawl_job_id id;
+            enum pawl_flow_control verb;
+            const struct pawl_job_id *nodes; /* CANCEL, RETRY: none: the whole flow */
+            size_t node_count;
+            bool drain;     /* CANCEL: what runs may finish */
+            bool all_below; /* RETRY: with all that comes after them */
+            struct pawl_by by;
+            int64_t moved; /* out: nodes, of the first PAWL__FLOW_SLICE */
+        } flow_control;
         struct { /* PROMOTE: due scheduled and retryable -> available. LAPSE: leases
                     that ran out -> available, or discarded without attempts or as a
                     poison pill; a lease that ended with the job's timeout is a failed

@@ -30,7 +30,7 @@ enum { PAWL__FLOW_NESTING_MAX = 3 };
 /* The words of the enums of <pawl/flow.h>. */
 extern const struct pawl__words pawl__flow_kind_words, pawl__flow_on_words, pawl__flow_join_words,
     pawl__flow_parent_words, pawl__flow_select_words, pawl__flow_state_words,
-    pawl__flow_signal_words, pawl__flow_unsignalled_words;
+    pawl__flow_control_words, pawl__flow_signal_words, pawl__flow_unsignalled_words;
 
 /* Reads the job of a node from `text`, an object with those members that are not the node's, into
  * `out`, which is zero. `text` lives as long as the arena. `path` is where it stands: "steps[1]".

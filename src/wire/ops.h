@@ -33,6 +33,7 @@
     X(CONTROL,      control,      ADMIN,  call)                                                    \
     X(BULK,         bulk,         ADMIN,  call)                                                    \
     X(PRIORITY,     priority,     ADMIN,  call)                                                    \
+    X(FLOW_CONTROL, flow_control, ADMIN,  call)                                                    \
     X(DELETE,       delete,       ADMIN,  call)                                                    \
     X(LOCK_TRY,     lock_try,     ADMIN,  call)                                                    \
     X(LOCK_RENEW,   lock_renew,   ADMIN,  call)                                                    \
@@ -128,6 +129,12 @@
     ASK(SAME, id, priority.id) ASK(SAME, by, priority.by)                                          \
     ASK(SAME, priority, priority.priority)                                                         \
     ANSWER(SAME, before, priority.before)
+#define PAWL__WIRE_FORM_FLOW_CONTROL(ASK, ANSWER)                                                  \
+    ASK(SAME, id, flow_control.id) ASK(SAME, by, flow_control.by)                                  \
+    ASK(SAME, verb, flow_control.verb)                                                             \
+    ASK(SAME, nodes, flow_control.nodes) ASK(COUNT, node_count, flow_control.node_count)           \
+    ASK(SAME, drain, flow_control.drain) ASK(SAME, all_below, flow_control.all_below)              \
+    ANSWER(SAME, moved, flow_control.moved)
 #define PAWL__WIRE_FORM_DELETE(ASK, ANSWER)                                                        \
     ASK(SAME, id, remove.id) ASK(SAME, by, remove.by)
 #define PAWL__WIRE_FORM_LOCK_TRY(ASK, ANSWER)                                                      \

@@ -2,6 +2,7 @@
  * src/fields; a field that is added to another public struct must be added here, or it does not
  * travel. */
 #include "wire/wire.h"
+#include "wire/flow.h"
 
 #include "base/diag.h"
 #include "fields/fields.h"
@@ -371,7 +372,7 @@ static const struct pawl__shape flow_counts_shape = SHAPE(flow_counts_members);
 #define S struct pawl_flow
 static const struct pawl__member flow_members[] = {
     ID(id), NAME(name), NAME(layout), JSON(meta), WORD(state, flow_state), BOOL(sealed),
-    INT64(created_at_ms), INT64(finished_at_ms), INT64(deadline_at_ms), INT32(reopened),
+    INT64(created_at_ms), INT64(finished_at_ms), INT64(deadline_at_ms), BOOL(paused), INT32(reopened),
     NAME(reason), ONE(members, flow_counts_shape), ONE(jobs, flow_counts_shape),
 };
 static const struct pawl__shape flow_shape = SHAPE(flow_members);
@@ -438,6 +439,7 @@ static const struct pawl__member op_members[] = {
     INT64(token), TEXT(owner), INT64(ttl_ms), INT64(started_at_ms), BOOL(paused), BOOL(forgotten),
     WORD(signal, flow_signal), ONE(schema, schema_shape), ONE(config, config_shape),
     ONE(flow, flow_spec_shape),
+    WORD(verb, flow_control), IDS(nodes, node_count), BOOL(drain), BOOL(all_below),
 };
 
 /* What the form of each names. */

@@ -97,7 +97,12 @@ struct pawl__wire_op {
     enum pawl_flow_signal_kind signal;
     struct pawl_args_schema schema;
     struct pawl_queue_config config;
-    struct pawl_flow_spec flow; /* its jobs and itself have ids */
+    struct pawl_flow_spec flow;      /* its jobs and itself have ids */
+    enum pawl_flow_control verb;     /* of the flow `id` */
+    const struct pawl_job_id *nodes; /* of a flow */
+    size_t node_count;
+    bool drain;
+    bool all_below;
 };
 
 struct pawl__wire_ops {

@@ -222,6 +222,29 @@ static enum pawl_err call_request_note(const struct pawl__remote_call *call)
                              call->diag);
 }
 
+static enum pawl_err call_flow_control(const struct pawl__remote_call *call)
+{
+    const struct pawl__wire_op *op = call->op;
+    const struct pawl_flow_cancel cancel = { .node = op->node_count ? op->nodes : NULL,
+                                             .drain = op->drain };
+    const struct pawl_flow_retry again = { .nodes = op->nodes,
+                                           .node_count = op->node_count,
+                                           .all_below = op->all_below };
+    switch (op->verb) {
+    case PAWL_FLOW_CONTROL_CANCEL:
+        return pawl_flow_cancel(call->pawl, op->id, &cancel, &call->by, call->diag);
+    case PAWL_FLOW_CONTROL_RETRY:
+        return pawl_flow_retry(call->pawl, op->id, &again, &call->by, &call->out->moved,
+                               call->diag);
+    case PAWL_FLOW_CONTROL_RESUME:
+        return pawl_flow_resume(call->pawl, op->id, &call->by, call->diag);
+    case PAWL_FLOW_CONTROL_PAUSE:
+        return pawl_flow_pause(call->pawl, op->id, &call->by, call->diag);
+    default:
+        return pawl__fail_field(call->diag, PAWL_ERR_ARG, "verb", "verb is missing");
+    }
+}
+
 static enum pawl_err call_queue_pause(const struct pawl__remote_call *call)
 {
     const struct pawl__wire_op *op = call->op;

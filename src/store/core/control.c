@@ -105,16 +105,6 @@ static bool allows(const struct pawl__row *row, enum pawl_control control)
     return pawl__control_allowed(control, row->state, row->paused_from);
 }
 
-/* A new series of attempts, with the old errors kept and no time to live: it is over. */
-static void begin_anew(struct pawl__row *row)
-{
-    row->base_run = row->run;
-    row->free_runs = 0;
-    if (!row->expires_at_ms) return;
-    row->expires_at_ms = 0;
-    row->wrote |= PAWL__WROTE_FACTS;
-}
-
 static enum pawl_err carry_out(struct pawl__set *set, struct pawl__row *row,
                                enum pawl_control control, const struct pawl_by *by)
 {
@@ -123,7 +113,7 @@ static enum pawl_err carry_out(struct pawl__set *set, struct pawl__row *row,
     bool retry = control == PAWL_CONTROL_RETRY;
     if (row->found == PAWL__FOUND_ARCHIVED) pawl__row_restore(set, row);
     if (takes_keys(row, control)) pawl__keys_take_back(set, row);
-    if (retry) begin_anew(row);
+    if (retry) pawl__row_begin_anew(row);
     if (retry || (control == PAWL_CONTROL_PROMOTE && row->due_at_ms > set->now_ms)) {
         target.due_at_ms = set->now_ms;
     }
@@ -157,7 +147,7 @@ static enum pawl_err control_row(struct pawl__set *set, struct pawl__row *row,
     if (control == PAWL_CONTROL_PAUSE && from == PAWL_STATE_PAUSED) return PAWL_OK;
     const char *verb = pawl__control_verb(control);
     if (!allows(row, control)) return pawl__fail_state(diag, row->id, from, verb);
-    enum pawl_err err = pawl__flow_allows(row, control, diag);
+    enum pawl_err err = pawl__flow_allows(set, row, control, diag);
     if (!err) err = pawl__schedule_allows(row, control, diag);
     if (err) return err;
     prepare(set, row, control);
@@ -277,7 +267,7 @@ static bool bulk_allows(struct pawl__set *set, const struct pawl__row *row,
     if (states && !(states & PAWL_STATE_BIT(row->state))) return false;
     bool deletes = op->bulk.control == PAWL_CONTROL_NONE;
     if (deletes) return pawl_state_is_terminal(row->state) && !pawl__flow_keeps(set, row);
-    return allows(row, op->bulk.control) && !pawl__flow_allows(row, op->bulk.control, NULL) &&
+    return allows(row, op->bulk.control) && !pawl__flow_allows(set, row, op->bulk.control, NULL) &&
            !pawl__schedule_allows(row, op->bulk.control, NULL);
 }
 

@@ -244,6 +244,8 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(state,          state,          I32)                                                         \
     X(reopened,       reopened,       BITS)                                                        \
     X(stops,          stops,          BITS)                                                        \
+    X(paused,         paused,         BITS)                                                        \
+    X(resets,         resets,         BITS)                                                        \
     X(nodes,          nodes,          I32)                                                         \
     X(reason,         reason,         TEXT)                                                        \
     X(recount_at_ms,  recount_at_ms,  AT)                                                          \
@@ -258,6 +260,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(abort_failures, abort_failures, BITS)                                                        \
     X(abort_ppm,      abort_ppm,      BITS)                                                        \
     X(spoilt,         spoilt,         BITS)                                                        \
+    X(halted,         halted,         BITS)                                                        \
     X(tally.total,    total,          I64)                                                         \
     X(tally.completed, completed,     I64)                                                         \
     X(tally.skipped,  skipped,        I64)                                                         \

@@ -5,18 +5,21 @@
 
 _Static_assert((int)PAWL__FLOW_TIE == (int)PAWL__TIE_FLOW, "the api gives jobs this tie");
 
+/* An end, or back from one; a run that comes back may be of a flow that was cancelled or paused. */
 static bool concerns(enum pawl_state from, enum pawl_state to)
 {
-    return pawl_state_is_terminal(to) || pawl_state_is_terminal(from);
+    bool back = from == PAWL_STATE_ACTIVE;
+    return pawl_state_is_terminal(to) || pawl_state_is_terminal(from) || back;
 }
 
 static void want_flow(struct pawl__set *set, const struct pawl__unsettled *about)
 {
     struct pawl__flow_books books;
     pawl__flow_find_books(set, about, &books);
+    if (pawl__flow_is_act(about)) pawl__flow_want_act(set, about, &books);
     if (!books.node) return;
-    if (books.node->row.flow_node.kind == PAWL_FLOW_KIND_JOB)
-        pawl__set_want(set, about->id, PAWL__FLOW_NEED);
+    bool is_job = books.node->row.flow_node.kind == PAWL_FLOW_KIND_JOB;
+    if (is_job && !pawl__flow_is_walk(about)) pawl__set_want(set, about->id, PAWL__FLOW_NEED);
     const struct pawl__record *edge = books.edges && books.edges->read ? books.edges->first : NULL;
     for (; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
@@ -25,6 +28,22 @@ static void want_flow(struct pawl__set *set, const struct pawl__unsettled *about
 }
 
 /* ---- the rule ---- */
+
+static void follow_move(struct pawl__set *set, const struct pawl__unsettled *about,
+                        struct pawl__flow_books *books)
+{
+    if (pawl__flow_is_revival(about)) {
+        pawl__flow_revived(set, books);
+        return;
+    }
+    if (!pawl__flow_is_end(about)) {
+        bool back = about->from == PAWL_STATE_ACTIVE; // its run is over, and it is not
+        if (back) pawl__flow_look(set, books);
+        return;
+    }
+    enum pawl_state ended = pawl__flow_end_of(set, about, &books->node->row.flow_node);
+    if (ended != PAWL_STATE_NONE) pawl__flow_end_node(set, books, ended);
+}
 
 static bool follow_flow(struct pawl__set *set, const struct pawl__unsettled *about)
 {
@@ -35,16 +54,16 @@ static bool follow_flow(struct pawl__set *set, const struct pawl__unsettled *abo
     if (set->failed || pawl__set_lacks(set)) return true;
     pawl__flow_find_books(set, about, &books);
     if (pawl__set_lacks(set)) return true;
+    if (pawl__flow_is_act(about)) return pawl__flow_follow_act(set, about, &books);
     if (!pawl__flow_is_whole(&books)) {
         if (unknown) pawl__flow_set_timer(set, pawl__flow_timer_of(set, about->id), 0);
         return true;
     }
     if (pawl__flow_is_look(about)) {
         pawl__flow_look(set, &books);
-        return true;
+    } else {
+        follow_move(set, about, &books);
     }
-    enum pawl_state ended = pawl__flow_end_of(set, about, &books.node->row.flow_node);
-    if (ended != PAWL_STATE_NONE && books.edges) pawl__flow_end_node(set, &books, ended);
     return true;
 }
 
@@ -64,8 +83,36 @@ bool pawl__flow_keeps(struct pawl__set *set, const struct pawl__row *row)
     return flow && !flow->row.flow.finished_at_ms;
 }
 
-enum pawl_err pawl__flow_allows(const struct pawl__row *row, enum pawl_control control,
-                                struct pawl_diag *diag)
+/* A node that was given up would be given up again. */
+static enum pawl_err allow_retry(struct pawl__set *set, const struct pawl__row *row,
+                                 const char *text, struct pawl_diag *diag)
+{
+    const struct pawl__record *member = pawl__flow_found(pawl__set_want_record(
+        set, PAWL__RECORD_FLOW_MEMBER, &(struct pawl__flow_member){ .id = row->id }));
+    if (!member) return PAWL_OK;
+    const struct pawl__flow_member *at = &member->row.flow_member;
+    const struct pawl__record *flow = pawl__flow_of(set, at->flow);
+    const struct pawl__record *node = pawl__flow_node_of(set, at->flow, at->no);
+    if (!flow || !node) return PAWL_OK;
+    if (flow->row.flow.state == PAWL_FLOW_CANCELLED) {
+        return pawl__fail(diag, PAWL_ERR_STATE,
+                          "job \"%s\" is a node of a flow that was cancelled: resume the flow",
+                          text);
+    }
+    if (flow->row.flow.shelved) {
+        return pawl__fail(diag, PAWL_ERR_STATE,
+                          "job \"%s\" is a node of a flow that was archived: submit it anew", text);
+    }
+    if (node->row.flow_node.given_up) {
+        return pawl__fail(diag, PAWL_ERR_STATE,
+                          "job \"%s\" was given up because of other nodes of its flow: retry these",
+                          text);
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__flow_allows(struct pawl__set *set, const struct pawl__row *row,
+                                enum pawl_control control, struct pawl_diag *diag)
 {
     char text[PAWL_JOB_ID_TEXT_BYTES];
     bool is_node = row->ties & PAWL__TIE_FLOW;
@@ -76,11 +123,8 @@ enum pawl_err pawl__flow_allows(const struct pawl__row *row, enum pawl_control c
                           "job \"%s\" waits for other nodes of its flow: it cannot be activated",
                           text);
     }
-    if (is_node && row->has_end && control == PAWL_CONTROL_RETRY) {
-        return pawl__fail(diag, PAWL_ERR_STATE,
-                          "job \"%s\" is a node of a flow: nodes cannot be retried yet", text);
-    }
-    return PAWL_OK;
+    bool revives = is_node && row->has_end && control == PAWL_CONTROL_RETRY;
+    return revives ? allow_retry(set, row, text, diag) : PAWL_OK;
 }
 
 /* ---- a new flow ---- */

@@ -3,10 +3,12 @@
  *
  * A move of a job with PAWL__TIE_FLOW is followed up in its transaction: its edges are judged,
  * counted by the nodes that they lead to, and those that are decided by that are looked at in the
- * next round. There are entries of two kinds, for jobs and for control nodes alike:
+ * next round. There are entries of two kinds, for jobs and for control nodes alike
+ * (and acts, which operators asked for: see flow_inside.h):
  *
  *     an end    `to` is a terminal state: the node ended as that
- *     a look    `from` and `to` are NONE: is the node to be released, or to be given up?
+ *     a look    `from` and `to` are NONE: is the node to be released, or to be given up? May it
+ *               go on, or was its flow cancelled or paused?
  *
  * A look may come twice or too late: it asks the counters. So may an end: a node is counted once,
  * as its row says. What is too much for one transaction, or held by another, is left to the sweep.
@@ -40,8 +42,9 @@ bool pawl__flow_keeps(struct pawl__set *set, const struct pawl__row *row);
 PAWL_MUST_CHECK enum pawl_err pawl__flow_scan_due(struct pawl__set *set, int64_t limit, bool *more);
 /* When the next one is due, if that is before `*at_ms`, or that is 0. */
 PAWL_MUST_CHECK enum pawl_err pawl__flow_next_due(struct pawl__set *set, int64_t *at_ms);
-/* STATE, where an operator may not do this to a job because it is a node of a flow. */
-PAWL_MUST_CHECK enum pawl_err pawl__flow_allows(const struct pawl__row *row,
+/* STATE, where an operator may not do this to a job because it is a node of a flow. What is not
+ * read yet is wanted, and the answer is OK. */
+PAWL_MUST_CHECK enum pawl_err pawl__flow_allows(struct pawl__set *set, const struct pawl__row *row,
                                                 enum pawl_control control, struct pawl_diag *diag);
 
 #endif

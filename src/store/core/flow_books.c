@@ -37,15 +37,18 @@ static struct pawl__record *signal_of(struct pawl__set *set, struct pawl_job_id 
         set, PAWL__RECORD_FLOW_SIGNAL, &(struct pawl__flow_signal){ .flow = flow, .no = no }));
 }
 
+/* 0: it is not about a node, but about the flow itself, or there is none. */
 static bool find_number(struct pawl__set *set, const struct pawl__unsettled *about,
                         struct pawl__flow_member *out)
 {
     *out = (struct pawl__flow_member){ about->id, about->flow, about->node };
     if (about->node) return true;
-    const struct pawl__record *member = pawl__flow_found(pawl__set_want_record(
-        set, PAWL__RECORD_FLOW_MEMBER, &(struct pawl__flow_member){ .id = about->id }));
-    if (member) *out = member->row.flow_member;
-    return member;
+    const struct pawl__record *member = pawl__set_want_record(
+        set, PAWL__RECORD_FLOW_MEMBER, &(struct pawl__flow_member){ .id = about->id });
+    if (!member || !member->of->read) return false;
+    out->flow = about->id;
+    if (member->there) *out = member->row.flow_member;
+    return member->there || pawl__flow_is_walk(about);
 }
 
 static void find_group(struct pawl__set *set, struct pawl__flow_books *books)
@@ -63,15 +66,18 @@ void pawl__flow_find_books(struct pawl__set *set, const struct pawl__unsettled *
     *out = (struct pawl__flow_books){ .result = about->details };
     if (!find_number(set, about, &at)) return;
     out->flow = pawl__flow_of(set, at.flow);
-    out->node = pawl__flow_node_of(set, at.flow, at.no);
     out->all = pawl__flow_group_of(set, at.flow, PAWL__FLOW_ALL);
     out->work = pawl__flow_group_of(set, at.flow, PAWL__FLOW_WORK);
+    if (!at.no) return;
+    out->node = pawl__flow_node_of(set, at.flow, at.no);
     bool opens = out->node && out->node->row.flow_node.kind == PAWL_FLOW_KIND_GROUP;
     if (opens) out->members = pawl__flow_group_of(set, at.flow, at.no);
     bool waits = out->node && out->node->row.flow_node.kind == PAWL_FLOW_KIND_SIGNAL;
     if (waits) out->signal = signal_of(set, at.flow, at.no);
     if (opens || waits) out->timer = pawl__flow_timer_of(set, out->node->row.flow_node.id);
-    if (pawl__flow_is_end(about) || opens) out->edges = pawl__flow_edges_of(set, at.flow, at.no);
+    bool tells = pawl__flow_is_end(about) || pawl__flow_is_revival(about) ||
+                 (pawl__flow_is_act(about) && !pawl__flow_is_walk(about));
+    if (tells || opens) out->edges = pawl__flow_edges_of(set, at.flow, at.no);
     if (out->node) find_group(set, out);
 }
 
@@ -97,4 +103,26 @@ void pawl__flow_note(struct pawl__set *set, const struct pawl__flow_node *node, 
 void pawl__flow_note_look(struct pawl__set *set, const struct pawl__flow_node *node)
 {
     pawl__flow_note(set, node, PAWL_STATE_NONE);
+}
+
+void pawl__flow_note_act(struct pawl__set *set, const struct pawl__flow_node *node,
+                         enum pawl__flow_act act)
+{
+    pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
+                                                       .id = node->id,
+                                                       .ties = PAWL__TIE_FLOW,
+                                                       .run = act,
+                                                       .flow = node->flow,
+                                                       .node = node->no });
+}
+
+void pawl__flow_note_walk(struct pawl__set *set, struct pawl_job_id flow,
+                          const struct pawl__flow_node *group, enum pawl__flow_act act)
+{
+    pawl__set_unsettle(set, &(struct pawl__unsettled){ .at_ms = set->now_ms,
+                                                       .id = group ? group->id : flow,
+                                                       .ties = PAWL__TIE_FLOW,
+                                                       .run = act,
+                                                       .flow = flow,
+                                                       .node = group ? group->no : 0 });
 }

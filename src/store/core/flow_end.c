@@ -36,6 +36,12 @@ bool pawl__flow_is_over(const struct pawl__record *group)
     return !row->open_ended && !pawl__flow_open(&row->tally);
 }
 
+enum pawl_state pawl__flow_end_of_group(const struct pawl__record *group)
+{
+    const struct pawl__flow_group *row = &group->row.flow_group;
+    return row->halted ? PAWL_STATE_DISCARDED : pawl__flow_group_end(&row->tally);
+}
+
 static void end_flow(struct pawl__set *set, struct pawl__flow_books *books)
 {
     struct pawl__flow *flow = &books->flow->row.flow;
@@ -50,14 +56,14 @@ static void end_flow(struct pawl__set *set, struct pawl__flow_books *books)
 
 void pawl__flow_end_group(struct pawl__set *set, struct pawl__flow_books *books)
 {
-    if (!pawl__flow_is_over(books->group)) return;
+    if (!pawl__flow_is_over(books->group) || books->flow->row.flow.resets) return;
     if (!books->above) {
         end_flow(set, books);
         return;
     }
     const struct pawl__flow_node *above = &books->above->row.flow_node;
     if (above->state != PAWL_STATE_ACTIVE) return; // it was given up before it was opened
-    pawl__flow_note(set, above, pawl__flow_group_end(&books->group->row.flow_group.tally));
+    pawl__flow_note(set, above, pawl__flow_end_of_group(books->group));
 }
 
 static void count_verdict(struct pawl__flow_node *node, int32_t verdict, int32_t by)

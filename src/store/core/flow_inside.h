@@ -8,6 +8,8 @@
  *     flow_retire.c  flows that have ended leave with their members
  *     flow_signal.c  nodes that wait for a signal
  *     flow_time.c    timers, and what is due
+ *     flow_control.c cancel, retry, resume and pause, as operators ask for them
+ *     flow_reset.c   nodes that begin anew
  *
  * Functions that ask for records want those that were not read. A caller that finds
  * pawl__set_lacks after that changes nothing, and is called again when they are read.
@@ -34,7 +36,7 @@ struct pawl__records *pawl__flow_edges_of(struct pawl__set *set, struct pawl_job
                                           int32_t no);
 
 /* All that is known of the node of an entry; a member is NULL while it is not read, or not there.
- */
+ * One about the flow itself has `flow`, `all` and `work`. */
 struct pawl__flow_books {
     struct pawl__record *flow, *node, *all, *work;
     struct pawl__record *group, *above; /* those of its group, and the group's node; ALL has none */
@@ -52,9 +54,44 @@ bool pawl__flow_is_whole(const struct pawl__flow_books *books);
 
 /* ---- entries: see flow.h (flow_books.c) ---- */
 
+/* What an entry is about beside ends and looks, in its `run`; numbers are stored. Those that WALK
+ * are about the flow, or the members of a group: they go from node to node, in order of number,
+ * beginning with that in `delay_ms`, PAWL__FLOW_SLICE in a transaction. The others are about one
+ * node. Each one that resets is counted in `resets` of the flow. */
+#define PAWL__FLOW_ACTS(X)                                                                         \
+    X(1, WALK_LOOK, "look at all")                                                                 \
+    X(2, WALK_FAILED, "reset what failed of its own")                                              \
+    X(3, WALK_FAILED_BELOW, "and all that is below it")                                            \
+    X(4, WALK_CANCELLED, "reset what was cancelled with the flow")                                 \
+    X(5, RESET, "it begins anew")                                                                  \
+    X(6, RESET_CANCELLED, "the same, if it was cancelled with the flow")                           \
+    X(7, RESET_GIVEN_UP, "the same, if it was given up without running")                           \
+    X(8, RESET_BELOW, "the same, and all that is below it")                                        \
+    X(9, REOPEN, "a group that has ended: a member begins anew")                                   \
+    X(10, STOP, "an operator cancels it; `message` is the reason")
+
+#define X(number, name, ...) PAWL__FLOW_ACT_##name = number,
+enum pawl__flow_act { PAWL__FLOW_ACT_NONE = 0, PAWL__FLOW_ACTS(X) PAWL__FLOW_ACT_END };
+#undef X
+
+/* One slice is at most what is settled in a transaction. */
+enum { PAWL__FLOW_SLICE = PAWL__SETTLE_MAX };
+
+static inline bool pawl__flow_is_act(const struct pawl__unsettled *about)
+{
+    bool bare = about->from == PAWL_STATE_NONE && about->to == PAWL_STATE_NONE;
+    return bare && about->run > PAWL__FLOW_ACT_NONE;
+}
+
+static inline bool pawl__flow_is_walk(const struct pawl__unsettled *about)
+{
+    return pawl__flow_is_act(about) && about->run <= PAWL__FLOW_ACT_WALK_CANCELLED;
+}
+
 static inline bool pawl__flow_is_look(const struct pawl__unsettled *about)
 {
-    return about->from == PAWL_STATE_NONE && about->to == PAWL_STATE_NONE;
+    bool bare = about->from == PAWL_STATE_NONE && about->to == PAWL_STATE_NONE;
+    return bare && about->run == PAWL__FLOW_ACT_NONE;
 }
 
 static inline bool pawl__flow_is_end(const struct pawl__unsettled *about)
@@ -62,9 +99,21 @@ static inline bool pawl__flow_is_end(const struct pawl__unsettled *about)
     return pawl_state_is_terminal(about->to);
 }
 
+/* An operator brought a job back to life that had ended. */
+static inline bool pawl__flow_is_revival(const struct pawl__unsettled *about)
+{
+    return pawl_state_is_terminal(about->from) && about->to == PAWL_STATE_AVAILABLE;
+}
+
 /* A control node ended as `to`, with its own result. */
 void pawl__flow_note(struct pawl__set *set, const struct pawl__flow_node *node, enum pawl_state to);
 void pawl__flow_note_look(struct pawl__set *set, const struct pawl__flow_node *node);
+
+void pawl__flow_note_act(struct pawl__set *set, const struct pawl__flow_node *node,
+                         enum pawl__flow_act act);
+/* The whole flow, or the group `no`; from the first node. */
+void pawl__flow_note_walk(struct pawl__set *set, struct pawl_job_id flow,
+                          const struct pawl__flow_node *group, enum pawl__flow_act act);
 
 /* ---- ends (flow_end.c) ---- */
 
@@ -78,6 +127,8 @@ void pawl__flow_count(struct pawl__record *group, const struct pawl__flow_node *
 bool pawl__flow_is_work(const struct pawl__flow_node *node);
 /* Have all members ended, and can none be added? */
 bool pawl__flow_is_over(const struct pawl__record *group);
+/* As what it ends when it is over. */
+enum pawl_state pawl__flow_end_of_group(const struct pawl__record *group);
 /* The node is counted once, whenever this is called; what follows is noted. */
 void pawl__flow_end_node(struct pawl__set *set, struct pawl__flow_books *books,
                          enum pawl_state ended);
@@ -90,12 +141,37 @@ void pawl__flow_judge_edges(struct pawl__set *set, struct pawl__flow_books *book
 
 /* ---- looks (flow_look.c) ---- */
 
-/* A node that has not been decided is released or given up, if its counters say so. */
+/* A node that has not been decided is released or given up, if its counters say so. One that has
+ * not ended is cancelled, paused or resumed, if its flow or group is. */
 void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books);
 /* Its join rule over its counters. */
 enum pawl__flow_step pawl__flow_step_of(const struct pawl__flow_node *node);
 /* Is the job still where its flow holds it? An operator may have paused it, or ended it. */
 bool pawl__flow_is_held_back(const struct pawl__row *row);
+/* The job is cancelled, unless it has ended, or runs and may. */
+void pawl__flow_cancel_job(struct pawl__set *set, struct pawl__row *row, enum pawl__flow_halt halt,
+                           const char *reason);
+/* A group that is open is halted, and its members are looked at. */
+void pawl__flow_halt_group(struct pawl__set *set, struct pawl__flow_books *books,
+                           enum pawl__flow_halt halt, const char *reason);
+/* Why a job was cancelled: with its flow. */
+#define PAWL__FLOW_CANCELLED_REASON "flow_cancelled"
+
+/* ---- acts (flow_control.c, flow_reset.c) ---- */
+
+/* Note what an act needs beyond the books. */
+void pawl__flow_want_act(struct pawl__set *set, const struct pawl__unsettled *about,
+                         const struct pawl__flow_books *books);
+/* False: not yet. */
+bool pawl__flow_follow_act(struct pawl__set *set, const struct pawl__unsettled *about,
+                           struct pawl__flow_books *books);
+void pawl__flow_want_reset(struct pawl__set *set, const struct pawl__flow_books *books);
+bool pawl__flow_reset(struct pawl__set *set, struct pawl__flow_books *books,
+                      enum pawl__flow_act act);
+/* The job was revived: its node begins anew. */
+void pawl__flow_revived(struct pawl__set *set, struct pawl__flow_books *books);
+/* One that resets was done, or noted. */
+void pawl__flow_count_reset(struct pawl__set *set, struct pawl__record *flow, int32_t by);
 
 /* ---- repair (flow_repair.c) ---- */
 
@@ -108,6 +184,8 @@ void pawl__flow_touch(struct pawl__set *set, struct pawl__record *flow);
 void pawl__flow_signal_begin(struct pawl__set *set, struct pawl__flow_books *books);
 /* A node that waits: is its timeout over? */
 void pawl__flow_signal_due(struct pawl__set *set, struct pawl__flow_books *books);
+/* It begins anew, and forgets what it was told. */
+void pawl__flow_signal_reset(struct pawl__flow_books *books);
 /* It has ended, whatever ended it. */
 void pawl__flow_signal_end(struct pawl__set *set, struct pawl__flow_books *books);
 

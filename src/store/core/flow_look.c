@@ -2,6 +2,7 @@
 #include "store/core/flow_inside.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const char *reason_of(enum pawl__flow_step step, const struct pawl__flow_node *node)
 {
@@ -42,9 +43,7 @@ static struct decision decide(const struct pawl__flow_books *books)
 {
     const struct pawl__flow_node *node = &books->node->row.flow_node;
     const struct pawl__flow_node *above = books->above ? &books->above->row.flow_node : NULL;
-    if (books->flow->row.flow.state == PAWL_FLOW_CANCELLED) {
-        return (struct decision){ PAWL__FLOW_CANCEL, "flow_cancelled" };
-    }
+    if (books->flow->row.flow.resets) return (struct decision){ PAWL__FLOW_WAIT };
     if (above && above->state == PAWL_STATE_PENDING) return (struct decision){ PAWL__FLOW_WAIT };
     if (above && above->state != PAWL_STATE_ACTIVE) return share_fate(above);
     enum pawl__flow_step step = pawl__flow_step_of(node);
@@ -163,14 +162,116 @@ static void give_up(struct pawl__set *set, struct pawl__flow_books *books, struc
     pawl__flow_note(set, node, ends[decision.step].state);
 }
 
-void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books)
+static void move_on(struct pawl__set *set, struct pawl__flow_books *books)
 {
-    if (books->node->row.flow_node.state != PAWL_STATE_PENDING) { // it was decided before
-        pawl__flow_node_due(set, books);
-        return;
-    }
     struct decision decision = decide(books);
     if (decision.step == PAWL__FLOW_WAIT) return;
     if (decision.step == PAWL__FLOW_RUN) release(set, books);
     if (decision.step != PAWL__FLOW_RUN) give_up(set, books, decision);
+}
+
+/* ---- what operators asked for ---- */
+
+void pawl__flow_cancel_job(struct pawl__set *set, struct pawl__row *row, enum pawl__flow_halt halt,
+                           const char *reason)
+{
+    static const enum pawl_event cancel[] = { PAWL_EVENT_CANCEL };
+    if (!row || row->found != PAWL__FOUND_LIVE || row->has_end) return;
+    bool runs = row->state == PAWL_STATE_ACTIVE;
+    if (runs && halt == PAWL__FLOW_DRAINS) return;
+    enum pawl_err err =
+        pawl__row_move(set, row, cancel, 1, &(struct pawl__target){ .reason = reason });
+    assert(!err); // all that has not ended can be cancelled
+    (void)err;
+    if (runs) pawl__set_control(set);
+}
+
+void pawl__flow_halt_group(struct pawl__set *set, struct pawl__flow_books *books,
+                           enum pawl__flow_halt halt, const char *reason)
+{
+    struct pawl__flow_group *members = &books->members->row.flow_group;
+    struct pawl__flow_node *node = &books->node->row.flow_node;
+    if (members->halted >= (int32_t)halt) return;
+    members->halted = (int32_t)halt;
+    members->open_ended = 0;
+    node->reason = reason;
+    books->members->changed = books->node->changed = true;
+    if (pawl__flow_is_over(books->members)) {
+        pawl__flow_note(set, node, pawl__flow_end_of_group(books->members));
+    } else {
+        pawl__flow_note_walk(set, node->flow, node, PAWL__FLOW_ACT_WALK_LOOK);
+    }
+}
+
+/* Of a group only when it is known whether it begins anew: all nodes are looked at then. */
+static enum pawl__flow_halt halt_of(const struct pawl__flow_books *books)
+{
+    const struct pawl__flow *flow = &books->flow->row.flow;
+    if (flow->state == PAWL_FLOW_CANCELLED) {
+        return flow->stops ? PAWL__FLOW_STOPS : PAWL__FLOW_DRAINS;
+    }
+    if (flow->resets) return PAWL__FLOW_GOES_ON;
+    return (enum pawl__flow_halt)books->group->row.flow_group.halted;
+}
+
+/* Nothing was given up because of other nodes, so all of it begins anew with a retry. A branch or a
+ * join that was released ends by itself. */
+static void stop(struct pawl__set *set, struct pawl__flow_books *books, enum pawl__flow_halt halt)
+{
+    struct pawl__flow_node *node = &books->node->row.flow_node;
+    bool all = books->flow->row.flow.state == PAWL_FLOW_CANCELLED;
+    const char *reason = all ? PAWL__FLOW_CANCELLED_REASON : "group_cancelled";
+    bool waits = node->state == PAWL_STATE_PENDING;
+    if (node->kind == PAWL_FLOW_KIND_JOB) {
+        pawl__flow_cancel_job(set, pawl__set_find(set, node->id), halt, reason);
+    } else if (waits || node->kind == PAWL_FLOW_KIND_SIGNAL) {
+        node->reason = reason;
+        books->node->changed = true;
+        pawl__flow_note(set, node, PAWL_STATE_CANCELLED);
+    } else if (node->kind == PAWL_FLOW_KIND_GROUP && books->members) {
+        pawl__flow_halt_group(set, books, halt, reason);
+    }
+}
+
+/* One that an operator paused by itself stays so. */
+static void follow_pause(struct pawl__set *set, struct pawl__row *row, bool paused)
+{
+    static const char reason[] = "flow_paused";
+    if (!row || row->found != PAWL__FOUND_LIVE || row->has_end) return;
+    bool by_flow = row->state == PAWL_STATE_PAUSED && row->reason && !strcmp(row->reason, reason);
+    enum pawl_event event = paused ? PAWL_EVENT_PAUSE : PAWL_EVENT_RESUME;
+    bool moves = paused ? pawl__lifecycle_next(row->state, event, PAWL_STATE_NONE) : by_flow;
+    if (!moves) return;
+    const struct pawl__target target = { .reason = paused ? reason : NULL };
+    if (pawl__row_move(set, row, &event, 1, &target)) set->failed = true;
+}
+
+static void end_if_over(struct pawl__set *set, struct pawl__flow_books *books)
+{
+    bool held = books->flow->row.flow.resets;
+    if (held || !books->members || !pawl__flow_is_over(books->members)) return;
+    pawl__flow_note(set, &books->node->row.flow_node, pawl__flow_end_of_group(books->members));
+}
+
+void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books)
+{
+    const struct pawl__flow_node *node = &books->node->row.flow_node;
+    enum pawl__flow_halt halt = halt_of(books);
+    if (pawl_state_is_terminal((enum pawl_state)node->state)) {
+        pawl__flow_node_due(set, books);
+        return;
+    }
+    if (halt) {
+        stop(set, books, halt);
+        return;
+    }
+    bool open = node->state == PAWL_STATE_ACTIVE && node->kind == PAWL_FLOW_KIND_GROUP;
+    if (node->state == PAWL_STATE_PENDING) {
+        move_on(set, books);
+    } else {
+        pawl__flow_node_due(set, books);
+    }
+    if (open) end_if_over(set, books);
+    if (node->kind != PAWL_FLOW_KIND_JOB) return;
+    follow_pause(set, pawl__set_find(set, node->id), books->flow->row.flow.paused);
 }

@@ -75,6 +75,14 @@ void pawl__flow_signal_end(struct pawl__set *set, struct pawl__flow_books *books
     pawl__flow_set_timer(set, books->timer, 0);
 }
 
+void pawl__flow_signal_reset(struct pawl__flow_books *books)
+{
+    struct pawl__flow_signal *signal = &books->signal->row.flow_signal;
+    signal->said = 0;
+    signal->answer = (struct pawl_span){ NULL, 0 };
+    books->signal->changed = true;
+}
+
 /* ---- the operation ---- */
 
 enum pawl_err pawl__scan_flow_signal(struct pawl__set *set, struct pawl__op *op)

@@ -168,6 +168,15 @@ enum pawl_err pawl__row_move(struct pawl__set *set, struct pawl__row *row,
     return PAWL_OK;
 }
 
+void pawl__row_begin_anew(struct pawl__row *row)
+{
+    row->base_run = row->run;
+    row->free_runs = 0;
+    if (!row->expires_at_ms) return;
+    row->expires_at_ms = 0;
+    row->wrote |= PAWL__WROTE_FACTS;
+}
+
 void pawl__row_restore(struct pawl__set *set, struct pawl__row *row)
 {
     assert(row->found == PAWL__FOUND_ARCHIVED && row->has_end);

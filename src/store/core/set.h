@@ -498,6 +498,9 @@ static inline bool pawl__row_keeps_end(const struct pawl__row *row)
 int64_t pawl__row_rank(const struct pawl__set *set, const struct pawl__row *row);
 /* What else depends on the job's moves from now on: bits of PAWL__TIES. FACTS were read. */
 void pawl__row_tie(struct pawl__set *set, struct pawl__row *row, int32_t ties);
+/* A new series of attempts, with the old errors kept and no time to live: it is over. To be moved
+ * afterwards. */
+void pawl__row_begin_anew(struct pawl__row *row);
 /* The job comes back from the archive, as it had ended. */
 void pawl__row_restore(struct pawl__set *set, struct pawl__row *row);
 /* The job, which has ended, is no more, and neither is anything that is kept with it but its
@@ -548,7 +551,8 @@ pawl__rule_fn pawl__rule_assign, pawl__rule_unroute, pawl__rule_complete, pawl__
     pawl__rule_lock_try, pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting,
     pawl__rule_token, pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put,
     pawl__rule_config_drop, pawl__rule_request, pawl__rule_queue_pause, pawl__rule_flow_signal,
-    pawl__rule_fire, pawl__rule_schedule_put, pawl__rule_schedule_control, pawl__rule_schedule_drop;
+    pawl__rule_flow_control, pawl__rule_fire, pawl__rule_schedule_put, pawl__rule_schedule_control,
+    pawl__rule_schedule_drop;
 pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause,
     pawl__names_fire, pawl__names_schedule_put;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */

@@ -126,6 +126,11 @@ static const struct {
       "{\"op\":\"config_drop\",\"config\":{\"queue\":\"q\"}}" },
     { { .kind = PAWL__OP_REQUEST_NOTE, .request = { "k", "f", 6 } },
       "{\"op\":\"request_note\",\"text\":\"f\",\"name\":\"k\",\"ttl_ms\":6}" },
+    { { .kind = PAWL__OP_FLOW_CONTROL,
+        .flow_control = { JOB, .verb = PAWL_FLOW_CONTROL_RETRY, .nodes = &job.id, .node_count = 1,
+                          .all_below = true, BY } },
+      "{\"op\":\"flow_control\",\"id\":\"" ID "\",\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},"
+      "\"verb\":\"retry\",\"nodes\":[\"" ID "\"],\"all_below\":true}" },
     { { .kind = PAWL__OP_QUEUE_PAUSE,
         .queue = { .queue = "q", .paused = true, .forgotten = true, BY } },
       "{\"op\":\"queue_pause\",\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},\"name\":\"q\","
@@ -189,8 +194,9 @@ static void what_readies_jobs_is_known_by_its_kind(void **state)
 {
     (void)state;
     static const enum pawl__op_kind ready[] = {
-        PAWL__OP_SUBMIT,  PAWL__OP_UNROUTE, PAWL__OP_FAIL,        PAWL__OP_SNOOZE,
-        PAWL__OP_CONTROL, PAWL__OP_BULK,    PAWL__OP_QUEUE_PAUSE, PAWL__OP_FLOW_SIGNAL,
+        PAWL__OP_SUBMIT,      PAWL__OP_UNROUTE,     PAWL__OP_FAIL,
+        PAWL__OP_SNOOZE,      PAWL__OP_CONTROL,     PAWL__OP_BULK,
+        PAWL__OP_QUEUE_PAUSE, PAWL__OP_FLOW_SIGNAL, PAWL__OP_FLOW_CONTROL,
     };
     size_t count = 0;
     for (int kind = 0; kind < PAWL__OP_END; kind++) {

@@ -408,6 +408,8 @@ CREATE TABLE pawl_flow (
     state          smallint NOT NULL CHECK (state BETWEEN 1 AND 4),
     reopened       integer,
     stops          integer,
+    paused         integer,
+    resets         integer, -- nodes that are yet to begin anew
     nodes          integer NOT NULL, -- how many
     reason         text,
     recount_at_ms  bigint, -- while it has not ended: when its counters are compared with its jobs
@@ -430,6 +432,7 @@ CREATE TABLE pawl_flow_group (
     abort_failures integer, -- its members are cancelled at so many failures,
     abort_ppm  integer, -- or at such a share of them
     spoilt     integer, -- it has failed, because of 1: that, 2: its hold
+    halted     integer, -- an operator cancelled it
     total      bigint NOT NULL,
     completed  bigint NOT NULL,
     skipped    bigint NOT NULL,

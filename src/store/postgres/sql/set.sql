@@ -620,6 +620,7 @@ FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})
 -- name: set_flow_put
 UPDATE pawl_flow AS f
 SET finished_at_ms = g.finished_at_ms, state = g.state, reopened = g.reopened, stops = g.stops,
+    paused = g.paused, resets = g.resets,
     nodes = g.nodes, reason = g.reason, recount_at_ms = g.recount_at_ms,
     keep_ms = g.keep_ms, shelved = g.shelved
 FROM unnest({{flow.fields bound}}) AS g ({{flow.fields}})

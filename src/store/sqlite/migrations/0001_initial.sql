@@ -386,6 +386,8 @@ CREATE TABLE pawl_flow (
     state          INTEGER NOT NULL CHECK (state BETWEEN 1 AND 4),
     reopened       INTEGER,
     stops          INTEGER,
+    paused         INTEGER,
+    resets         INTEGER, -- nodes that are yet to begin anew
     nodes          INTEGER NOT NULL, -- how many
     reason         TEXT,
     recount_at_ms  INTEGER, -- while it has not ended: when its counters are compared with its jobs
@@ -408,6 +410,7 @@ CREATE TABLE pawl_flow_group (
     abort_failures INTEGER, -- its members are cancelled at so many failures,
     abort_ppm  INTEGER, -- or at such a share of them
     spoilt     INTEGER, -- it has failed, because of 1: that, 2: its hold
+    halted     INTEGER, -- an operator cancelled it
     total      INTEGER NOT NULL,
     completed  INTEGER NOT NULL,
     skipped    INTEGER NOT NULL,

@@ -505,6 +505,7 @@ FROM pawl_set_flow_new
 -- name: set_flow_put
 UPDATE pawl_flow
 SET finished_at_ms = s.finished_at_ms, state = s.state, reopened = s.reopened, stops = s.stops,
+    paused = s.paused, resets = s.resets,
     nodes = s.nodes, reason = s.reason, recount_at_ms = s.recount_at_ms,
     keep_ms = s.keep_ms, shelved = s.shelved
 FROM pawl_set_flow_put AS s
