@@ -268,6 +268,7 @@ struct pawl_flow_input {
 struct pawl_flow_inputs {
     struct pawl_job_id flow;
     const char *node;           /* the job's own name */
+    bool callback;              /* it is not counted as work */
     struct pawl_flow_input *at; /* by number of the node */
     size_t count;
     int64_t omitted_bytes; /* > 0: the results are longer than

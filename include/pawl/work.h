@@ -195,6 +195,7 @@ struct pawl_moved {
     int64_t run;
     const char *queue;
     const char *type;
+    bool in_flow; /* the job is a node of a flow: pawl_flow_of tells of which */
     int64_t lost; /* moves dropped before this one, because the listener was slow */
 };
 

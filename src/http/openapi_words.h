@@ -58,6 +58,7 @@
     X("job_get", "JobReply")                                                                       \
     X("job_cancel", "JobReply")                                                                    \
     X("job_activate", "JobReply")                                                                  \
+    X("workflow_signal", "WorkflowReply")                                                          \
     X("workflow_submit", "WorkflowReply")                                                          \
     X("workflow_get", "WorkflowReply")                                                             \
     X("workflows", "WorkflowsReply")                                                               \

@@ -241,6 +241,7 @@ enum pawl_err pawl__store_earlier(struct pawl__store *store, struct pawl_job_id 
     struct earlier earlier = { store, arena, diag, .own = *rows.own };
     out->flow = rows.own->flow;
     out->node = rows.own->name;
+    out->callback = rows.own->traits & PAWL__FLOW_CALLBACK;
     if (!waited(rows.own)) return PAWL_OK;
     err = is_chain(&earlier);
     if (!err) err = climb(&earlier);
@@ -265,5 +266,6 @@ enum pawl_err pawl__store_flow_of(struct pawl__store *store, struct pawl_job_id 
     if (!rows.own_count) return pawl__inputs_refuse(job, diag);
     out->flow = rows.own->flow;
     out->node = rows.own->name;
+    out->callback = rows.own->traits & PAWL__FLOW_CALLBACK;
     return PAWL_OK;
 }

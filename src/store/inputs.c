@@ -210,6 +210,7 @@ enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id j
     if (!rows.own_count) return add_parent_by_id(store, &inputs, job, diag);
     out->flow = rows.own->flow;
     out->node = rows.own->name;
+    out->callback = rows.own->traits & PAWL__FLOW_CALLBACK;
     return pawl__inputs_fill(store, rows.nodes, drop_group(&rows), arena, out, diag);
 }
 

@@ -421,6 +421,7 @@ struct pawl__move {
     int64_t run;
     enum pawl_state from, to;
     const char *queue, *type; /* valid during the call */
+    bool in_flow;
 };
 
 struct pawl__notice {

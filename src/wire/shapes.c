@@ -422,7 +422,8 @@ static const struct pawl__shape flow_input_shape = SHAPE(flow_input_members);
 
 #define S struct pawl_flow_inputs
 static const struct pawl__member flow_inputs_members[] = {
-    ID(flow), NAME(node), RENAMED("inputs", at, count, flow_input_shape), INT64(omitted_bytes),
+    ID(flow), NAME(node), BOOL(callback), RENAMED("inputs", at, count, flow_input_shape),
+    INT64(omitted_bytes),
 };
 const struct pawl__shape pawl__wire_flow_inputs_shape = SHAPE(flow_inputs_members);
 #undef S

@@ -36,6 +36,63 @@ def listed(path=API, server=SERVER):
     return [job["id"] for job in reply["result"]]
 
 
+# ---- graphs ----
+
+def graph(queue):
+    job = {"type": "a", "args": [], "options": {"queue": queue, "retry": {"max_attempts": 1}}}
+    steps = [{**job, "id": "a"}, {**job, "id": "b", "depends_on": ["a"]},
+             {**job, "id": "c", "depends_on": ["a"]}, {**job, "id": "d", "depends_on": ["b", "c"]}]
+    flow = SERVER.post("/ojs/v1/workflows", {"steps": steps}, 201)["workflow"]
+    return flow["id"], [step["job_id"] for step in flow["steps"]]
+
+
+@test
+def a_graph_s_id_lists_its_jobs():
+    dag, jobs = graph(queue_name())
+    path = f"{API}?dag_id={dag}"
+    assert listed(path) == jobs
+    for job in SERVER.get(path)["result"] + [SERVER.get(f"{API}/{jobs[2]}")["result"]]:
+        assert job["dag_id"] == dag
+    assert listed(f"{path}&limit=2&offset=1") == jobs[1:3]
+    page = SERVER.get(f"{path}&limit=2")["pagination"]
+    assert page == {"total": 4, "limit": 2, "offset": 0, "has_more": True}
+    assert SERVER.get(f"{path}&limit=2&offset=2")["pagination"]["has_more"] is False
+    SERVER.refused("GET", f"{path}&cursor=x", None, 400, "invalid_request", field="cursor")
+    SERVER.refused("GET", f"{path}&limit=0", None, 400, "invalid_request", field="limit")
+
+
+@test
+def a_graph_runs_its_jobs_in_her_order():
+    # DA1, DA2: not before the parents are done, and then once
+    queue = queue_name()
+    dag, jobs = graph(queue)
+
+    def states():
+        return [job["state"] for job in SERVER.get(f"{API}?dag_id={dag}")["result"]]
+    assert SERVER.run(jobs[0], queue)
+    assert states() == ["COMPLETED", "CREATED", "CREATED", "CREATED"]
+    both = SERVER.fetch(queue, count=5)
+    assert sorted(job["id"] for job in both) == sorted(jobs[1:3])
+    for job in both:
+        SERVER.ack(job["id"])
+    assert [job["id"] for job in SERVER.fetch(queue, count=5)] == jobs[3:]
+    SERVER.ack(jobs[3])
+    assert states() == ["COMPLETED"] * 4
+    assert SERVER.get(f"/ojs/v1/workflows/{dag}")["progress"] == 100  # DA7
+
+
+@test
+def a_graph_that_is_none_is_refused():
+    # DA3
+    job = {"type": "a", "args": []}
+    for steps in [[{**job, "id": "a", "depends_on": ["b"]},
+                   {**job, "id": "b", "depends_on": ["a"]}],
+                  [{**job, "id": "a", "depends_on": ["a"]}],
+                  [{**job, "id": "a", "depends_on": ["z"]}],
+                  [{**job, "id": "a"}, {**job, "id": "a"}]]:
+        SERVER.refused("POST", "/ojs/v1/workflows", {"steps": steps}, 400, "invalid_workflow")
+
+
 # ---- looking ----
 
 @test

@@ -4,7 +4,7 @@
 Usage: workflows_test.py PAWL [TEST...]
 """
 from jobs_kit import NOBODY, Shared, new_id, queue_name
-from server_kit import main, test
+from server_kit import main, test, until
 
 SERVER = Shared()
 FLOWS = "/ojs/v1/workflows"
@@ -314,6 +314,95 @@ def a_job_of_no_workflow_has_no_earlier_steps():
     lone = SERVER.submit(queue=queue_name())
     for one in [lone, NOBODY]:
         SERVER.refused("GET", f"/ojs/v1/jobs/{one}/parents", None, 404, "not_found")
+
+
+# ---- signals ----
+
+def approval(name, **more):
+    return {"name": name, "kind": "signal", **more}
+
+
+@test
+def a_step_waits_for_its_approval():
+    queue = queue_name()
+    flow = submit({"nodes": [approval("ask", signal_key="k-" + queue),
+                             {"name": "deploy", "after": "ask", **job("d", queue)}]})
+    path = f"{FLOWS}/{flow['id']}/signal"
+    for body, field in [({}, "step"), ({"step": "ask"}, "signal"),
+                        ({"step": "ask", "signal": "maybe"}, "signal"),
+                        ({"step": "ask", "signal": "approve", "reason": 1}, "reason")]:
+        SERVER.refused("POST", path, body, 400, "invalid_request", field=field)
+    SERVER.refused("POST", path, {"step": "no", "signal": "approve"}, 404, "not_found")
+    assert SERVER.fetch(queue) == []
+    body = {"step": "ask", "signal": "approve", "payload": {"by": "ann"}}
+    approved = SERVER.post(path, body)["workflow"]["steps"][0]
+    assert (approved["state"], approved["result"]) == ("completed", {"by": "ann"})
+    SERVER.refused("POST", path, body, 409, "conflict", current_state="running")
+    deploy = complete(queue)
+    assert deploy["parent_results"] == [{"by": "ann"}]
+    assert look(flow)["state"] == "completed"
+
+
+@test
+def a_key_reaches_all_that_wait():
+    queue = queue_name()
+    key = "k-" + queue
+    flows = [submit({"nodes": [approval("ask", signal_key=key),
+                               {"name": "d", "after": "ask", **job("d", queue)}]})
+             for _ in range(3)]
+    assert flows[0]["steps"][0]["signal_key"] == key
+    assert SERVER.post("/ojs/v1/signals", {"key": key, "signal": "reject"}) == {"delivered": 3}
+    assert SERVER.post("/ojs/v1/signals", {"key": key, "signal": "reject"}) == {"delivered": 0}
+    assert {look(flow)["state"] for flow in flows} == {"failed"}
+    SERVER.refused("POST", "/ojs/v1/signals", {"signal": "approve"}, 400, "invalid_request",
+                   field="key")
+
+
+# ---- events ----
+
+def happened(flow, count, kinds="workflow.*"):
+    """The events of the workflow, once there are so many: (type, data)."""
+    def seen():
+        events = SERVER.events(f"?types={kinds}&limit=1000")
+        mine = [(one["type"], one["data"]) for one in events if one["subject"] == flow["id"]]
+        return mine if len(mine) >= count else None
+    found = until(seen)
+    assert len(found) == count, found
+    return found
+
+
+@test
+def a_workflow_s_steps_and_end_are_events():
+    queue = queue_name()
+    flow = submit({"type": "chain", "name": "n", "options": {"queue": queue, "retry":
+                                                             {"max_attempts": 1}},
+                   "steps": [job("a"), job("b"), job("c")]})
+    first = complete(queue)
+    fail(queue)
+    found = happened(flow, 6)
+    assert [kind for kind, _ in found] == [
+        "workflow.created", "workflow.started", "workflow.step_completed", "workflow.step_failed",
+        "workflow.step_failed", "workflow.failed"], found
+    step = found[2][1]
+    assert (step["step_id"], step["job_id"], step["state"]) == ("0", first["id"], "completed")
+    assert (step["workflow_id"], step["workflow_type"], step["name"]) == (flow["id"], "chain", "n")
+    assert (found[5][1]["total"], found[5][1]["completed"], found[5][1]["failed"]) == (3, 1, 1)
+
+
+@test
+def callbacks_are_events_when_they_are_released():
+    queue = queue_name()
+    flow = submit({"type": "batch", "jobs": [job("a", queue)],
+                   "callbacks": {"on_success": job("z", queue)}})
+    with SERVER.listen("/ojs/v1/events/stream?event_types=workflow.completed") as stream:
+        complete(queue)
+        complete(queue)
+        while (event := stream.next())[2]["subject"] != flow["id"]:
+            pass
+        assert event[0] == "workflow.completed" and event[2]["completed"] == 1, event
+    kinds = [kind for kind, _ in happened(flow, 6)]
+    assert sorted(kinds[2:]) == ["workflow.callback_fired", "workflow.completed",
+                                 "workflow.job_completed", "workflow.job_completed"], kinds
 
 
 # ---- looking ----

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "http/events/latency.h"
 #include "http/events/streams.h"
+#include "http/events/workflows.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct news {
     struct pawl_job_id job;
     enum pawl_state from, to;
     enum pawl__event_kind kind; /* STATE_CHANGED: a move. NONE: forget everything */
-    bool has_job;
+    bool has_job, in_flow;
     int64_t at_ms, run, lost;
     double progress;
     size_t queue, type, subject, data;
@@ -53,6 +54,7 @@ struct pawl__events {
     struct inbox reading;
     struct pawl__names names;
     struct pawl__latency *latency;
+    struct pawl__workflows *workflows;
     struct pawl__record *ring;
     size_t max, head, count;
     size_t text_max, text_bytes; /* of the records' own texts */
@@ -113,6 +115,7 @@ static void on_moved(void *ctx, const struct pawl_moved *moved)
                                .to = moved->to,
                                .kind = PAWL__EVENT_STATE_CHANGED,
                                .has_job = true,
+                               .in_flow = moved->in_flow,
                                .at_ms = moved->at_ms,
                                .run = moved->run,
                                .lost = moved->lost,
@@ -260,12 +263,18 @@ static void take_in(struct pawl__events *events, const struct inbox *inbox, cons
                                     .run = news->run,
                                     .queue = text + news->queue,
                                     .type = text + news->type,
+                                    .in_flow = news->in_flow,
                                     .lost = events->unreported };
         events->unreported = 0;
         record.since_ms = pawl__latency_move(events->latency, &moved);
         events->server->hooks->moved(events->server, &moved, record.since_ms);
     }
     pawl__streams_notify(events->server->streams, keep(events, &record));
+    if (!news->in_flow) return;
+    const struct pawl_moved step = {
+        .id = news->job, .from = news->from, .to = news->to, .in_flow = true
+    };
+    if (!pawl__workflow_moved(events->workflows, &step)) events->lost++;
 }
 
 static void note_lost(struct pawl__events *events, int64_t lost)
@@ -392,8 +401,10 @@ enum pawl_err pawl__events_new(struct pawl__server *server, struct pawl_diag *di
     events->text_max = (size_t)server->config.limits.events_bytes_max;
     events->ring = calloc(events->max, sizeof *events->ring);
     events->latency = pawl__latency_new(LATENCY_JOBS_MAX);
-    if (!events->ring || !events->latency ||
+    events->workflows = pawl__workflows_new(server);
+    if (!events->ring || !events->latency || !events->workflows ||
         uv_async_init(&server->loop, &events->news, on_news) != 0) {
+        pawl__workflows_free(events->workflows);
         pawl__latency_free(events->latency);
         free(events->ring);
         free(events);
@@ -431,6 +442,7 @@ void pawl__events_free(struct pawl__events *events)
     if (events->listening) (void)!pawl_listen(server->pawl, NULL, NULL, NULL);
     forget_all(events);
     pawl__names_release(&events->names);
+    pawl__workflows_free(events->workflows);
     pawl__latency_free(events->latency);
     free(events->ring);
     release_inbox(&events->inbox);

@@ -32,7 +32,17 @@
     X(WORKER_QUIET, "worker.quiet")                                                                \
     X(WORKER_HEARTBEAT, "worker.heartbeat")                                                        \
     X(CRON_TRIGGERED, "cron.triggered")                                                            \
-    X(CRON_SKIPPED, "cron.skipped")
+    X(CRON_SKIPPED, "cron.skipped")                                                                \
+    X(WORKFLOW_CREATED, "workflow.created")                                                        \
+    X(WORKFLOW_STARTED, "workflow.started")                                                        \
+    X(WORKFLOW_STEP_COMPLETED, "workflow.step_completed")                                          \
+    X(WORKFLOW_STEP_FAILED, "workflow.step_failed")                                                \
+    X(WORKFLOW_JOB_COMPLETED, "workflow.job_completed")                                            \
+    X(WORKFLOW_JOB_FAILED, "workflow.job_failed")                                                  \
+    X(WORKFLOW_CALLBACK_FIRED, "workflow.callback_fired")                                          \
+    X(WORKFLOW_COMPLETED, "workflow.completed")                                                    \
+    X(WORKFLOW_FAILED, "workflow.failed")                                                          \
+    X(WORKFLOW_CANCELLED, "workflow.cancelled")
 
 #define X(name, text) PAWL__EVENT_##name,
 enum pawl__event_kind { PAWL__EVENT_NONE = 0, PAWL__EVENT_KINDS(X) PAWL__EVENT_END };
@@ -53,6 +63,8 @@ struct pawl__note {
 
 /* Any thread; also when there is no room for it (then it counts as lost). */
 void pawl__events_note(struct pawl__server *server, const struct pawl__note *note);
+/* Any thread: a workflow was submitted. */
+void pawl__workflow_created(struct pawl__server *server, const struct pawl_flow *flow);
 /* Any thread: forget all that happened. For tests that begin anew. */
 void pawl__events_forget(struct pawl__server *server);
 

@@ -15,13 +15,17 @@ enum {
     PAWL__SWEEP_JOBS_MAX = 500  /* at once */
 };
 
+#define PAWL__KINDS_WORKFLOW                                                                       \
+    ((PAWL__KIND_BIT(PAWL__EVENT_WORKFLOW_CANCELLED) << 1) -                                       \
+     PAWL__KIND_BIT(PAWL__EVENT_WORKFLOW_CREATED))
+
 /* What those get who ask for nothing in particular. */
 #define PAWL__KINDS_USUAL                                                                          \
     (PAWL__KIND_BIT(PAWL__EVENT_STATE_CHANGED) | PAWL__KIND_BIT(PAWL__EVENT_PROGRESS) |            \
      PAWL__KIND_BIT(PAWL__EVENT_QUEUE_PAUSED) | PAWL__KIND_BIT(PAWL__EVENT_QUEUE_RESUMED) |        \
      PAWL__KIND_BIT(PAWL__EVENT_WORKER_STARTED) | PAWL__KIND_BIT(PAWL__EVENT_WORKER_STOPPED) |     \
      PAWL__KIND_BIT(PAWL__EVENT_WORKER_QUIET) | PAWL__KIND_BIT(PAWL__EVENT_CRON_TRIGGERED) |       \
-     PAWL__KIND_BIT(PAWL__EVENT_CRON_SKIPPED))
+     PAWL__KIND_BIT(PAWL__EVENT_CRON_SKIPPED) | PAWL__KINDS_WORKFLOW)
 
 enum pawl__channel_kind { PAWL__CHANNEL_ALL, PAWL__CHANNEL_QUEUE, PAWL__CHANNEL_JOB };
 

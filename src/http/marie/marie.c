@@ -36,12 +36,25 @@ static int64_t kept_until(const struct pawl_job *job)
     return job->keep_ms ? from_ms + job->keep_ms : 0;
 }
 
-static void print_job(struct pawl__buf *out, const struct pawl_job *job)
+/* The graph that a job belongs to: its flow. One that was submitted alone is its own graph. */
+static struct pawl_job_id dag_of(struct pawl__request *request, const struct pawl_job *job)
 {
-    char id[PAWL_JOB_ID_TEXT_BYTES];
+    struct pawl_flow_inputs own = { .at = NULL };
+    struct pawl_job_id dag = job->id;
+    if (!pawl_flow_has_inputs(job)) return dag;
+    if (pawl_flow_of(pawl__request_pawl(request), job->id, &own, NULL) == PAWL_OK) dag = own.flow;
+    pawl_flow_inputs_release(&own);
+    return dag;
+}
+
+static void print_job(struct pawl__request *request, const struct pawl_job *job)
+{
+    struct pawl__buf *out = &request->reply;
+    char id[PAWL_JOB_ID_TEXT_BYTES], dag[PAWL_JOB_ID_TEXT_BYTES];
     int64_t tries = job->attempt - job->free_runs;
     pawl_job_id_text(job->id, id);
-    pawl__buf_printf(out, "{\"id\":\"%s\",\"dag_id\":\"%s\"", id, id);
+    pawl_job_id_text(dag_of(request, job), dag);
+    pawl__buf_printf(out, "{\"id\":\"%s\",\"dag_id\":\"%s\"", id, dag);
     print_text(out, "name", job->queue);
     print_text(out, "type", job->type);
     print_text(out, "state", pawl_state_name(job->state, PAWL_VOCABULARY_MARIE));
@@ -79,7 +92,7 @@ static void reply_jobs(struct pawl__request *request, const struct pawl_filter *
     pawl__buf_add_text(&request->reply, "{\"status\":\"OK\",\"result\":[");
     for (size_t i = 0; i < jobs.count; i++) {
         if (i) pawl__buf_add(&request->reply, ",", 1);
-        print_job(&request->reply, &jobs.at[i]);
+        print_job(request, &jobs.at[i]);
     }
     pawl__buf_add_text(&request->reply, "],");
     pawl__paging_print(&request->reply, &paging, jobs.total, jobs.next);
@@ -94,11 +107,65 @@ static void reply_job(struct pawl__request *request, struct pawl_job_id id, bool
     if (pawl__job_read(request, id, &jobs)) {
         pawl__buf_add_text(&request->reply, listed ? "{\"status\":\"OK\",\"result\":["
                                                    : "{\"status\":\"OK\",\"result\":");
-        print_job(&request->reply, &jobs.at[0]);
+        print_job(request, &jobs.at[0]);
         pawl__buf_add_text(&request->reply, listed ? "]}" : "}");
         pawl__reply(request, 200);
     }
     pawl_jobs_release(&jobs);
+}
+
+/* The jobs of a flow, in order of its nodes, on a page by limit and offset. Control nodes are none.
+ * What one reply may hold is counted as in other lists: jobs beyond are brief. */
+static void print_nodes(struct pawl__request *request, const struct pawl_flow_nodes *nodes,
+                        const struct pawl__paging *paging)
+{
+    int64_t total = 0, shown = 0, left = request->server->config.limits.reply_bytes_max;
+    pawl__buf_add_text(&request->reply, "{\"status\":\"OK\",\"result\":[");
+    for (size_t i = 0; i < nodes->count; i++) {
+        struct pawl_jobs jobs = { 0 };
+        if (nodes->at[i].kind != PAWL_FLOW_KIND_JOB || total++ < paging->offset) continue;
+        if (shown == paging->limit) continue;
+        if (pawl_get(pawl__request_pawl(request), nodes->at[i].id, &jobs, NULL)) continue;
+        struct pawl_job *job = &jobs.at[0];
+        left -= (int64_t)(job->args.len + job->meta.len + job->result.len);
+        if (left < 0 && shown) {
+            job->brief = true;
+            job->args = job->result = (struct pawl_span){ "", 0 };
+        }
+        if (shown++) pawl__buf_add(&request->reply, ",", 1);
+        print_job(request, job);
+        pawl_jobs_release(&jobs);
+    }
+    const struct pawl__page_told told = { .total = total,
+                                          .limit = paging->limit,
+                                          .offset = paging->offset,
+                                          .has_more = paging->offset + shown < total,
+                                          .next = "" };
+    pawl__buf_add_text(&request->reply, "],\"pagination\":");
+    pawl__shape_print(&(struct pawl__shape_writer){ .out = &request->reply }, &pawl__ojs_page_shape,
+                      &told);
+    pawl__buf_add_text(&request->reply, "}");
+}
+
+static void reply_dag(struct pawl__request *request, struct pawl_job_id id)
+{
+    struct pawl__paging paging;
+    struct pawl_flow_nodes nodes = { .at = NULL };
+    struct pawl_diag diag;
+    if (!pawl__paging_read(request, request->server->config.limits.page_size_max, &paging)) return;
+    if (paging.cursor) {
+        pawl__reply_invalid(request, "cursor",
+                            "the jobs of a graph are listed by limit and offset");
+        return;
+    }
+    enum pawl_err err = pawl_flow_nodes_get(pawl__request_pawl(request), id, &nodes, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        reply_job(request, id, true); // of a job that was submitted alone
+    } else if (!pawl__reply_if_err(request, err, &diag)) {
+        print_nodes(request, &nodes, &paging);
+        pawl__reply(request, 200);
+    }
+    pawl_flow_nodes_release(&nodes);
 }
 
 void pawl__on_marie_jobs(struct pawl__request *request)
@@ -110,7 +177,7 @@ void pawl__on_marie_jobs(struct pawl__request *request)
     if (!dag) {
         reply_jobs(request, &filter);
     } else if (pawl_job_id_parse(dag, &id) == PAWL_OK) {
-        reply_job(request, id, true); // a job that was submitted alone is its own graph
+        reply_dag(request, id);
     } else {
         pawl__reply_invalid(request, "dag_id", "dag_id must be an id");
     }

@@ -108,6 +108,10 @@
     X("POST", "/ojs/v1/workflows", workflow_submit, SUBMIT, WORK, "Submit a workflow")             \
     X("GET", "/ojs/v1/workflows", workflows, READ, WORK, "List the workflows")                     \
     X("GET", "/ojs/v1/workflows/{id}", workflow_get, READ, WORK, "Look at a workflow")             \
+    X("POST", "/ojs/v1/workflows/{id}/signal", workflow_signal, ADMIN, WORK,                       \
+      "Approve or reject a step that waits for a signal")                                          \
+    X("POST", "/ojs/v1/signals", signal, ADMIN, WORK,                                              \
+      "Approve or reject all steps that wait for a key")                                           \
     X("GET", "/ojs/v1/jobs/{id}/parents", job_parents, READ, WORK,                                 \
       "The earlier steps of a job's workflow, and their results")
 

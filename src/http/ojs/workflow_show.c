@@ -60,9 +60,9 @@ struct step {
     const struct pawl_flow_nodes *nodes;
     const struct pawl_flow_arc *edges;
     size_t edge_count;
-    const char *name, *type, *group, *queue, *pawl_state, *reason;
+    const char *name, *type, *group, *queue, *pawl_state, *reason, *signal_key;
     struct pawl_job_id job; /* zeroes: it is a control node */
-    int64_t index, started_at_ms, finished_at_ms;
+    int64_t index, started_at_ms, finished_at_ms, until_ms;
     enum pawl_state state;
     bool callback;
     struct pawl_span result;
@@ -101,6 +101,8 @@ static const struct pawl__member step_members[] = {
     AS("group", NAME, group),
     AS("queue", NAME, queue),
     AS("callback", BOOL, callback),
+    AS("signal_key", NAME, signal_key),
+    AS("waits_until", INSTANT, until_ms),
     AS("started_at", INSTANT, started_at_ms),
     AS("completed_at", INSTANT, finished_at_ms),
     AS("reason", NAME, reason),
@@ -121,6 +123,8 @@ static struct step step_of(const struct pawl_flow_nodes *nodes, const struct paw
                           .queue = node->queue,
                           .pawl_state = pawl_state_name(node->state, PAWL_VOCABULARY_PAWL),
                           .reason = node->reason,
+                          .signal_key = node->signal_key,
+                          .until_ms = node->until_ms,
                           .job = is_job ? node->id : (struct pawl_job_id){ { 0 } },
                           .index = node->number - 1,
                           .started_at_ms = node->started_at_ms,
@@ -317,14 +321,17 @@ void pawl__workflow_print_twice(struct pawl__request *request, const struct pawl
     pawl__buf_add_again(out, from, to);
 }
 
+bool pawl__workflow_id(struct pawl__request *request, struct pawl_job_id *out)
+{
+    return pawl__id_read(request->parts[0], out) ||
+           pawl__reply_not_found(request, "workflow", request->parts[0]);
+}
+
 void pawl__on_workflow_get(struct pawl__request *request)
 {
     struct pawl_job_id id;
     struct pawl__workflow shown = { .flows.at = NULL };
-    if (!pawl__id_read(request->parts[0], &id)) {
-        pawl__reply_not_found(request, "workflow", request->parts[0]);
-        return;
-    }
+    if (!pawl__workflow_id(request, &id)) return;
     if (!pawl__workflow_read(request, id, true, &shown)) return;
     pawl__workflow_print_twice(request, &shown);
     pawl__buf_add(&request->reply, "}", 1);

@@ -4,6 +4,7 @@
  * The layouts of OJS and pawl's own list of nodes are read by src/wire; each job is an envelope, as
  * if it were submitted alone. Errors name the member by its path, "steps[1].options.queue". */
 #include "base/diag.h"
+#include "http/events/events.h"
 #include "http/ojs/workflows.h"
 #include "http/ojs/ojs.h"
 #include "wire/wire.h"
@@ -170,6 +171,7 @@ static void reply(struct flow_submission *submission, struct pawl_job_id id)
     struct pawl__request *request = submission->request;
     struct pawl__workflow shown = { .flows.at = NULL };
     if (!pawl__workflow_read(request, id, true, &shown)) return;
+    pawl__workflow_created(request->server, &shown.flows.at[0]);
     char text[PAWL_JOB_ID_TEXT_BYTES], location[64];
     pawl_job_id_text(id, text);
     int len = snprintf(location, sizeof location, "/ojs/v1/workflows/%s", text);

@@ -19,6 +19,8 @@ void pawl__workflow_release(struct pawl__workflow *shown);
  * read the one, some the other. On the pool. */
 void pawl__workflow_print_twice(struct pawl__request *request, const struct pawl__workflow *shown);
 
+/* The workflow in the path. False: answered with 404. */
+bool pawl__workflow_id(struct pawl__request *request, struct pawl_job_id *out);
 bool pawl__workflow_refuse_unknown(struct pawl__request *request, struct pawl_job_id id);
 
 #endif

@@ -261,7 +261,8 @@ static void notify_move(struct pawl__set *set, const struct pawl__plain_move *mo
                                              .from = came ? PAWL_STATE_NONE : move->from,
                                              .to = move->to,
                                              .queue = pawl__catalog_queue_name(&set->catalog, lane),
-                                             .type = lane->type });
+                                             .type = lane->type,
+                                             .in_flow = move->in_flow });
 }
 
 static void count_move(struct pawl__set *set, uint32_t lane, enum pawl_state from,
@@ -292,6 +293,7 @@ static void note_moves(struct pawl__set *set)
         notify_move(set, &(struct pawl__plain_move){ .id = move->row->id,
                                                      .run = move->run,
                                                      .lane = move->row->lane,
+                                                     .in_flow = move->row->ties & PAWL__FLOW_TIE,
                                                      .from = move->from,
                                                      .to = move->to });
     }

@@ -428,6 +428,7 @@ struct pawl__plain_move {
     int64_t run;
     uint32_t lane;
     enum pawl_state from, to;
+    bool in_flow;
 };
 void pawl__set_moved(struct pawl__set *set, const struct pawl__plain_move *move);
 void pawl__set_unsettle(struct pawl__set *set, const struct pawl__unsettled *move);

@@ -1,0 +1,156 @@
+/* Signals to steps of workflows that wait for one: pawl's own. On the pool. */
+#include "base/diag.h"
+#include "http/ojs/ojs.h"
+#include "http/ojs/workflows.h"
+#include "wire/wire.h"
+
+#include <string.h>
+
+/* What a body may say; each route reads the members that it has. */
+struct wish {
+    const char *step; /* its name */
+    const char *key;
+    enum pawl_flow_signal_kind signal;
+    struct pawl_span payload;
+};
+
+#define S struct wish
+#define SIGNAL                                                                                     \
+    PAWL__MEMBER("signal", WORD, S, signal, .words = &pawl__flow_signal_words,                     \
+                 .flags = PAWL__REQUIRED),                                                         \
+        PAWL__MEMBER("payload", JSON, S, payload)
+static const struct pawl__member signal_members[] = {
+    PAWL__MEMBER("step", TEXT, S, step, .min = 1, .max = PAWL_FLOW_NAME_BYTES_MAX,
+                 .flags = PAWL__REQUIRED),
+    SIGNAL,
+};
+const struct pawl__shape pawl__ojs_workflow_signal_request_shape = PAWL__SHAPE(S, signal_members);
+static const struct pawl__member key_members[] = {
+    PAWL__MEMBER("key", TEXT, S, key, .min = 1, .max = PAWL_FLOW_KEY_BYTES_MAX,
+                 .flags = PAWL__REQUIRED),
+    SIGNAL,
+};
+const struct pawl__shape pawl__ojs_signal_request_shape = PAWL__SHAPE(S, key_members);
+#undef SIGNAL
+#undef S
+
+/* The workflow in the path, and the body: unknown members of these are wishes, and refused. False:
+ * answered. */
+static bool read_wish(struct pawl__request *request, const struct pawl__shape *shape,
+                      struct wish *wish)
+{
+    static const struct pawl__body how = { .optional = true,
+                                           .unknown = PAWL__FAULT_INVALID_REQUEST };
+    pawl__shape_clear(shape, wish);
+    return pawl__request_read(request, shape, &how, wish);
+}
+
+/* ---- steps by their names ---- */
+
+static bool refuse_step(struct pawl__request *request, const char *field, const char *name)
+{
+    return pawl__reply_refuse(request, PAWL__FAULT_NOT_FOUND, field,
+                              "the workflow has no step \"%.64s\"", name);
+}
+
+/* The ids of nodes with these names. False: answered. */
+static bool find_steps(struct pawl__request *request, struct pawl_job_id flow, const char *field,
+                       const char *const *names, size_t count, struct pawl_job_id *out)
+{
+    struct pawl__workflow shown = { .flows.at = NULL };
+    if (!count) return true;
+    if (!pawl__workflow_read(request, flow, true, &shown)) return false;
+    const struct pawl_flow_nodes *nodes = &shown.nodes;
+    bool found = true;
+    for (size_t i = 0; found && i < count; i++) {
+        size_t at = 0;
+        while (at < nodes->count && strcmp(nodes->at[at].name, names[i]) != 0) {
+            at++;
+        }
+        found = at < nodes->count;
+        if (found)
+            out[i] = nodes->at[at].id;
+        else
+            refuse_step(request, field, names[i]);
+    }
+    pawl__workflow_release(&shown);
+    return found;
+}
+
+/* ---- replies ---- */
+
+/* 409 with the state that does not allow it. */
+static void refuse(struct pawl__request *request, struct pawl_job_id id, enum pawl_err err,
+                   const struct pawl_diag *diag)
+{
+    struct pawl_flows flows = { .at = NULL };
+    struct pawl__fault fault;
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__workflow_refuse_unknown(request, id);
+    } else if (err != PAWL_ERR_STATE ||
+               pawl_flow_get(pawl__request_pawl(request), id, &flows, NULL)) {
+        pawl__reply_err(request, err, diag);
+    } else {
+        pawl__refuse(&fault, PAWL__FAULT_CONFLICT, "", "%s", diag->text);
+        pawl__reply_fault_with(request, &fault,
+                               (const struct pawl__member[]){ PAWL__HERE_TEXT(
+                                   "current_state", pawl__flow_state_words.at[flows.at[0].state]) },
+                               1);
+    }
+    pawl_flows_release(&flows);
+}
+
+/* The workflow as it is by now; `more` are members beside it. */
+static void reply(struct pawl__request *request, struct pawl_job_id id,
+                  const struct pawl__member *more, size_t more_count)
+{
+    struct pawl__workflow shown = { .flows.at = NULL };
+    if (!pawl__workflow_read(request, id, true, &shown)) return;
+    pawl__workflow_print_twice(request, &shown);
+    for (size_t i = 0; i < more_count; i++) {
+        const struct pawl__shape shape = { .members = &more[i], .count = 1 };
+        bool any = true;
+        pawl__shape_print_members(&(struct pawl__shape_writer){ .out = &request->reply }, &shape,
+                                  NULL, &any);
+    }
+    pawl__buf_add(&request->reply, "}", 1);
+    pawl__workflow_release(&shown);
+    pawl__reply(request, 200);
+}
+
+/* ---- signals ---- */
+
+void pawl__on_workflow_signal(struct pawl__request *request)
+{
+    struct pawl_job_id id, node;
+    struct wish wish;
+    struct pawl_diag diag;
+    if (!pawl__workflow_id(request, &id)) return;
+    if (!read_wish(request, &pawl__ojs_workflow_signal_request_shape, &wish) ||
+        !find_steps(request, id, "step", &wish.step, 1, &node)) {
+        return;
+    }
+    const struct pawl_flow_signal signal = { .kind = wish.signal, .payload = wish.payload };
+    enum pawl_err err = pawl_flow_signal(pawl__request_pawl(request), node, &signal, &diag);
+    if (err) {
+        refuse(request, id, err, &diag);
+    } else {
+        reply(request, id, NULL, 0);
+    }
+}
+
+/* To all that wait for the key, which may be none. */
+void pawl__on_signal(struct pawl__request *request)
+{
+    struct wish wish;
+    struct pawl_diag diag;
+    int64_t delivered = 0;
+    if (!read_wish(request, &pawl__ojs_signal_request_shape, &wish)) return;
+    const struct pawl_flow_signal signal = { .kind = wish.signal, .payload = wish.payload };
+    enum pawl_err err =
+        pawl_flow_signal_key(pawl__request_pawl(request), wish.key, &signal, &delivered, &diag);
+    if (pawl__reply_if_err(request, err, &diag)) return;
+    PAWL__PRINT(&(struct pawl__shape_writer){ .out = &request->reply },
+                PAWL__HERE_INT("delivered", delivered));
+    pawl__reply(request, 200);
+}
