@@ -192,6 +192,8 @@ static void put_extra(struct pawl__cli *cli, struct pawl_span extra)
         struct pawl_span value = pawl__json_span(&json, name + 1);
         if (strncmp(text.at, "\"retry\"", text.len) == 0) continue;
         if (strncmp(text.at, "\"unique\"", text.len) == 0) continue;
+        if (strncmp(text.at, "\"on_success\"", text.len) == 0) continue;
+        if (strncmp(text.at, "\"on_failure\"", text.len) == 0) continue;
         pawl__buf_add_text(&rest, rest.len ? "," : "{");
         pawl__buf_add(&rest, text.at, text.len);
         pawl__buf_add_text(&rest, ":");

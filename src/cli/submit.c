@@ -96,8 +96,14 @@ static int check_args(struct pawl__cli *cli, const char *text)
 /* If the error begins with the name of a field, prints the name of the option instead. */
 static int refused(enum pawl_err err, const struct pawl_diag *diag)
 {
+    char field[sizeof diag->field];
     size_t len = strlen(diag->field);
     enum pawl__cli_option_id option = pawl__cli_spec_option(diag->field);
+    if (option == PAWL__CLI_OPT_END) { // a member of a follow-up: its path
+        len = strcspn(diag->field, ".");
+        snprintf(field, sizeof field, "%.*s", (int)len, diag->field);
+        option = pawl__cli_spec_option(field);
+    }
     if ((err != PAWL_ERR_ARG && err != PAWL_ERR_LIMIT) || option == PAWL__CLI_OPT_END) {
         return pawl__cli_fail(err, diag);
     }

@@ -237,7 +237,7 @@ enum pawl_err pawl__store_earlier(struct pawl__store *store, struct pawl_job_id 
         *out = rows.seen->inputs;
         return PAWL_OK;
     }
-    if (!rows.own_count) return pawl__inputs_refuse(job, diag);
+    if (!rows.own_count) return pawl__inputs_parent(store, job, arena, out, diag);
     struct earlier earlier = { store, arena, diag, .own = *rows.own };
     out->flow = rows.own->flow;
     out->node = rows.own->name;

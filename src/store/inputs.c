@@ -178,15 +178,17 @@ static enum pawl_err add_parent(struct pawl__store *store, struct inputs *inputs
     return !err && inputs->failed ? pawl__fail_nomem(diag) : err;
 }
 
-static enum pawl_err add_parent_by_id(struct pawl__store *store, struct inputs *inputs,
-                                      struct pawl_job_id id, struct pawl_diag *diag)
+enum pawl_err pawl__inputs_parent(struct pawl__store *store, struct pawl_job_id id,
+                                  struct pawl__arena *arena, struct pawl_flow_inputs *out,
+                                  struct pawl_diag *diag)
 {
+    struct inputs inputs = { out, arena };
     struct pawl__arena scratch = { .chunks = NULL };
     struct pawl_job *jobs = NULL;
     size_t found = 0;
     enum pawl_err err = pawl__store_get(store, &id, 1, &scratch, &jobs, &found, diag);
     if (!err && !found) err = pawl__inputs_refuse(id, diag);
-    if (!err) err = add_parent(store, inputs, jobs, diag);
+    if (!err) err = add_parent(store, &inputs, jobs, diag);
     pawl__arena_release(&scratch);
     return err;
 }
@@ -197,7 +199,6 @@ enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id j
                                  struct pawl__arena *arena, struct pawl_flow_inputs *out,
                                  struct pawl_diag *diag)
 {
-    struct inputs inputs = { out, arena };
     struct pawl__flow_rows rows;
     const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_PARENTS, .id = job };
     *out = (struct pawl_flow_inputs){ .node = "" };
@@ -207,7 +208,7 @@ enum pawl_err pawl__store_inputs(struct pawl__store *store, struct pawl_job_id j
         *out = rows.seen->inputs;
         return PAWL_OK;
     }
-    if (!rows.own_count) return add_parent_by_id(store, &inputs, job, diag);
+    if (!rows.own_count) return pawl__inputs_parent(store, job, arena, out, diag);
     out->flow = rows.own->flow;
     out->node = rows.own->name;
     out->callback = rows.own->traits & PAWL__FLOW_CALLBACK;

@@ -480,3 +480,73 @@ def output_that_cannot_be_written_is_an_error(box):
         raise Skip("no /dev/full")
     with open("/dev/full", "w", encoding="utf-8") as full:
         has(box.fails(1, "submit", "t", "--json", stdout=full).err, "could not write the output")
+
+
+# ---- follow-ups ----
+
+
+@test
+def options_describe_what_follows(box):
+    alarm = ('{"type": "alarm", "queue": "ops", "args": [1], "delay": "1s", "retry": '
+             '{"max_attempts": 9}, "unique": {"keys": ["type"]}, "on_success": "cheer"}')
+    job_id = box.submit("backup.run", "--on-success", "verify", "--on-failure", alarm)
+    job = box.job(job_id)
+    equal(job["on_success"], {"type": "verify", "queue": "default", "args": []})
+    equal({**job["on_failure"], "unique": None},
+          {"type": "alarm", "queue": "ops", "args": [1], "delay_ms": 1000,
+           "retry": {"attempts_max": 9}, "unique": None,
+           "on_success": {"type": "cheer", "queue": "default", "args": []}})
+    shown = box.ok("show", job_id).out
+    has(shown, '  on success    {"type":"verify"')
+    has(shown, '  on failure    {"type":"alarm"')
+    box.work("claim:default", "end:e:boom")
+    made = box.ok("list", "--queue", "ops", "--json").json
+    equal([(one["type"], one["state"], one["args"], one["max_attempts"], one["meta"])
+           for one in made],
+          [("alarm", "scheduled", [1], 9, {"parent_id": job_id, "parent_state": "discarded"})])
+    equal(box.ok("list", "--meta", f"parent_id={job_id}", "--json").json, made)
+
+
+@test
+def what_is_listed_can_be_submitted_again(box):
+    """Follow-ups too, in the form in which they are stored."""
+    line = {"type": "t", "on_success": "a", "on_failure": {
+        "type": "b", "scheduled_at": "2099-01-01T00:00:00Z", "expires_at": "2099-01-02T00:00:00Z",
+        "timeout": 5, "tags": ["x"], "on_failure": {"type": "c", "meta": {"k": 1}}}}
+    first = box.ok("submit", "-", "--json", stdin=json.dumps(line)).json["id"]
+    job = box.ok("list", "--json").json[0]
+    equal(job["on_failure"], {
+        "type": "b", "queue": "default", "args": [], "tags": ["x"], "due_at_ms": 4070908800000,
+        "expires_at_ms": 4070995200000, "timeout_ms": 5000,
+        "on_failure": {"type": "c", "queue": "default", "args": [], "meta": {"k": 1}}})
+    del job["id"]
+    second = box.ok("submit", "-", "--json", stdin=json.dumps(job)).json["id"]
+    again, before = box.job(second), box.job(first)
+    equal([again[name] for name in ("on_success", "on_failure")],
+          [before[name] for name in ("on_success", "on_failure")])
+
+
+@test
+def commands_of_follow_ups_get_the_result_before(box):
+    job_id = box.submit("count", "--on-success", "report")
+    box.ok("work", "--once", "--exec", "count=echo 42", "--exec", 'report=echo "$PAWL_INPUTS"')
+    done = box.ok("list", "--type", "report", "--json").json[0]
+    equal(done["result"],
+          [{"name": "parent", "id": job_id, "state": "completed", "result": 42}])
+
+
+@test
+def bad_follow_ups_are_refused_with_the_member(box):
+    for args, text in (
+            (("--on-failure", '{"args": [1]}'), '"--on-failure": the job has no "type"'),
+            (("--on-failure", '{"type": "b", "quue": 1}'),
+             '"--on-failure": "quue" is not a known member; did you mean "queue"?'),
+            (("--on-success", "Bad"), '"--on-success": type "Bad" must be lower-case words'),
+            (("--on-success", '{"type": "b", "id": "' + SOME_ID + '"}'),
+             '"--on-success": id cannot be given'),
+    ):
+        has(box.fails(2, "submit", "t", *args).err, text)
+    done = box.fails(1, "submit", "-", stdin='{"type": "t", "on_failure": {"typ": "a"}}')
+    has(done.err, "line 1: ")
+    has(done.err, "on_failure")
+    equal(box.ok("list", "--json").json, [])

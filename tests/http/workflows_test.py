@@ -265,6 +265,44 @@ def a_step_gets_the_results_of_all_earlier_ones():
 
 
 @test
+def a_follow_up_gets_the_result_of_the_job_before():
+    queue = queue_name()
+    after = {"type": "report", "args": [1], "on_failure": {"type": "page", "args": []},
+             "options": {"queue": queue, "retry": {"max_attempts": 7}}}
+    options = {"queue": queue, "on_success": after}
+    first = SERVER.post("/ojs/v1/jobs", {"type": "count", "args": [], "options": options}, 201)
+    assert first["job"]["on_success"] == after, first
+    assert SERVER.job(first["job"]["id"])["on_success"] == after
+    SERVER.fetch(queue)
+    SERVER.ack(first["job"]["id"], {"n": 42})
+    fetched = SERVER.fetch(queue)[0]
+    assert (fetched["type"], fetched["max_attempts"], fetched["parent_results"]) == \
+        ("report", 7, [{"n": 42}]), fetched
+    assert fetched["meta"] == {"parent_id": first["job"]["id"], "parent_state": "completed"}
+    assert fetched["on_failure"] == {"type": "page", "args": []} and "workflow_id" not in fetched
+
+
+@test
+def a_bad_follow_up_is_refused_with_its_path():
+    for follow, field in (
+            ({"args": []}, "on_failure.type"), (7, "on_failure"),
+            ({"type": "a", "args": [], "queue": "Q"}, "on_failure.queue"),
+            ({"type": "a", "args": [], "id": "01890000-0000-7000-8000-000000000001"},
+             "on_failure.id"),
+            ({"type": "a", "args": [], "rate_limit": {"max_per_second": 1}},
+             "on_failure.rate_limit"),
+            ({"type": "a", "args": [], "on_success": {"type": "b", "args": {}}},
+             "on_failure.on_success.args")):
+        body = {"type": "t", "args": [], "on_failure": follow}
+        reply = SERVER.ask("POST", "/ojs/v1/jobs", body)
+        assert reply.status in (400, 422), (follow, reply.body)
+        assert reply.json["error"]["details"]["field"] == field, reply.body
+    body = {"type": "t", "args": [], "on_failure": {"type": "a", "args": [], "qeue": 1}}
+    reply = SERVER.ask("POST", "/ojs/v1/jobs", body)
+    assert reply.json["warnings"][0]["field"] == "on_failure.qeue", reply.body
+
+
+@test
 def a_callback_gets_the_results_of_all_jobs():
     queue = queue_name()
     retry = {"retry": {"max_attempts": 1}}

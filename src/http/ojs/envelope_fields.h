@@ -61,6 +61,10 @@ enum {
     X(RETRY, "retry", KEPT, ONE, job.spec.retry, .shape = &pawl__ojs_retry_shape,                  \
       .read = pawl__note_policy)                                                                   \
     X(UNIQUE, "unique", KEPT, ONE, job.spec.unique, .shape = &pawl__ojs_unique_shape)              \
+    X(ON_SUCCESS, "on_success", KEPT, OWN, job.spec.on_success, .read = read_follow,               \
+      .wire = PAWL__AS_OBJECT)                                                                     \
+    X(ON_FAILURE, "on_failure", KEPT, OWN, job.spec.on_failure, .read = read_follow,               \
+      .wire = PAWL__AS_OBJECT)                                                                     \
     X(OPTIONS, "options", TOP, NOTHING, job, .wire = PAWL__AS_OBJECT)                              \
     X(STATE, "state", OURS, NOTHING, job)                                                          \
     X(ATTEMPT, "attempt", OURS, NOTHING, job)                                                      \

@@ -174,6 +174,33 @@ FN(check_version)
     return pawl__shape_refuse(shape, member, "must be a number or a string");
 }
 
+/* A job of its own. What is refused in it is told with the path from here. */
+FN(read_follow)
+{
+    struct pawl__reader *reader = (struct pawl__reader *)shape;
+    const char *around = reader->rules->place;
+    struct pawl__envelope_rules rules = *reader->rules;
+    struct pawl__envelope *follow = pawl__arena_calloc(shape->arena, 1, sizeof *follow);
+    char place[64], path[sizeof reader->fault->field];
+    if (!follow) return PAWL_ERR_NOMEM;
+    snprintf(place, sizeof place, "%.40s%s%s", around ? around : "", around ? "." : "",
+             member->name);
+    rules.place = place;
+    bool ok = pawl__envelope_read(&shape->json, token, &rules, shape->arena, follow, reader->fault);
+    if (ok && follow->rate_limit.len) {
+        ok = pawl__refuse(reader->fault, PAWL__FAULT_INVALID_REQUEST, "rate_limit",
+                          "\"rate_limit\" has no effect in a follow-up");
+    }
+    if (!ok) {
+        snprintf(path, sizeof path, "%s%s%.*s", member->name, *reader->fault->field ? "." : "",
+                 (int)(sizeof path - sizeof "on_success."), reader->fault->field);
+        snprintf(reader->fault->field, sizeof path, "%s", path);
+        return PAWL_ERR_ARG;
+    }
+    *(const struct pawl_job_spec **)(void *)((char *)base + member->offset) = &follow->spec;
+    return PAWL_OK;
+}
+
 /* ---- the table ---- */
 
 #define DATE .read = pawl__read_instant, .wire = PAWL__AS_INSTANT

@@ -45,7 +45,7 @@ struct view {
     struct {
         int64_t count, bytes;
     } omitted; /* of their results */
-    struct pawl_span tags;
+    struct pawl_span tags, on_success, on_failure;
     bool has_retry, has_unique, has_times;
     struct pawl_retry retry;
     struct pawl_unique unique;
@@ -267,12 +267,14 @@ static const struct pawl__member members[] = {
        .shape = &pawl__ojs_retry_shape),
     AS("unique", ONE, unique, PAWL__IF(S, has_unique), .flags = PAWL__ALWAYS,
        .shape = &pawl__ojs_unique_shape),
+    AS("on_success", JSON, on_success),
+    AS("on_failure", JSON, on_failure),
     AS("timeout_ms", INT64, timeout_ms),
     AS("visibility_timeout_ms", INT64, lease_ms),
     PAWL__WHOLE("metadata", ONE, PAWL__IF(S, has_times), .flags = PAWL__ALWAYS,
                 .shape = &times_shape),
 };
-enum { TAIL = 8, HEAD = COUNT(members) - TAIL };
+enum { TAIL = 10, HEAD = COUNT(members) - TAIL };
 static const struct pawl__shape head_shape = SHAPE(members, 0, HEAD);
 static const struct pawl__shape tail_shape = SHAPE(members, HEAD, COUNT(members));
 const struct pawl__shape pawl__ojs_job_shape = SHAPE(members, 0, COUNT(members));
@@ -464,6 +466,8 @@ static void view_columns(struct printer *printer)
     }
     if (!is_printed(printer, PAWL__FIELD_EXPIRES_AT)) view->expires_at_ms = job->expires_at_ms;
     if (!is_printed(printer, PAWL__FIELD_TAGS)) view->tags = job->tags;
+    if (!is_printed(printer, PAWL__FIELD_ON_SUCCESS)) view->on_success = job->on_success;
+    if (!is_printed(printer, PAWL__FIELD_ON_FAILURE)) view->on_failure = job->on_failure;
     view->has_retry = job->retry.len && !is_printed(printer, PAWL__FIELD_RETRY);
     view->has_unique = job->unique.len && !is_printed(printer, PAWL__FIELD_UNIQUE);
     if ((view->has_retry && !pawl__stored_retry(job->retry, &printer->arena, &view->retry)) ||
