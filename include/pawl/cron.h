@@ -311,8 +311,7 @@ PAWL_MUST_CHECK enum pawl_err pawl_schedules_declare(struct pawl *pawl,
 /* Removes the schedules of `group` that were last declared before `declared_before_ms`: call it a
  * grace (60 s are usual) after pawl_schedules_declare, with the `at_ms` of that. It takes the
  * start-up lease "cron.GROUP" for `lease_ms` [60000], so that one of many nodes that start does it.
- * A node that is started with a declaration does all of this itself. `*removed` may be NULL. HELD:
- * another node does it, or has done it within that time. */
+ * `*removed` may be NULL. HELD: another node does it, or has done it within that time. */
 PAWL_MUST_CHECK enum pawl_err pawl_schedules_clean(struct pawl *pawl, const char *group,
                                                    int64_t declared_before_ms, int64_t lease_ms,
                                                    int64_t *removed, struct pawl_diag *diag);

@@ -72,6 +72,7 @@ struct act {
     const char *name;
     enum pawl__op_kind kind;
     enum pawl_control control;
+    enum pawl__schedule_control schedule;
     enum pawl_conflict on_conflict;
     bool unique;     /* a submit with the unique key of UNCHECKED */
     int64_t late_ms; /* the time has come for it only then */
@@ -176,6 +177,13 @@ static void fill(struct play *play, struct side *side)
         op->queue.queue = QUEUE;
         op->queue.paused = true;
         break;
+    case PAWL__OP_SCHEDULE_CONTROL:
+        op->schedule_control.name = "s";
+        op->schedule_control.control = side->act->schedule;
+        break;
+    case PAWL__OP_SCHEDULE_DROP:
+        op->schedule_drop.name = "s";
+        break;
     case PAWL__OP_ARCHIVE:
         op->retire.states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED);
         op->retire.age_ms = side->act->late_ms - LEASE_MS; // those that ended by then
@@ -220,10 +228,14 @@ static void tell(const struct side *side, struct pawl__buf *out)
         case PAWL__OP_PROMOTE:
         case PAWL__OP_EXPIRE:
         case PAWL__OP_SETTLE:
+        case PAWL__OP_FIRE:
             pawl__buf_printf(out, " %d", (int)op->sweep.moved);
             break;
         case PAWL__OP_ARCHIVE:
             pawl__buf_printf(out, " %d", (int)op->retire.moved);
+            break;
+        case PAWL__OP_SCHEDULE_CONTROL:
+            pawl__buf_printf(out, " %d", op->schedule_control.changed);
             break;
         default:
             break;
@@ -346,8 +358,10 @@ static char *outcome(struct play *play)
         if (play->sides[i].act != NULL) tell(&play->sides[i], &buf);
     for (uint8_t i = 1; i <= 3; i++)
         pawl__buf_add_text(&buf, job_text(&play->rig, numbered_id(i)));
-    PGresult *rest = say(play->watch, "SELECT coalesce(string_agg(encode(digest, 'hex') || id, ' '"
-                                      " ORDER BY digest, id), '') FROM pawl_key");
+    PGresult *rest = say(play->watch,
+                         "SELECT coalesce(string_agg(encode(digest, 'hex') ||"
+                         " CASE WHEN id::text LIKE '01977300%' THEN id::text ELSE '' END,"
+                         " ' ' ORDER BY digest, id), '') FROM pawl_key");
     pawl__buf_printf(&buf, "keys %s\n", PQgetvalue(rest, 0, 0));
     PQclear(rest);
     rest = say(play->watch,
@@ -358,6 +372,15 @@ static char *outcome(struct play *play)
     rest = say(play->watch, "SELECT coalesce(string_agg(concat_ws(' ', no, state, pending, good,"
                             " broken), ', ' ORDER BY no), '') FROM pawl_flow_node");
     pawl__buf_printf(&buf, "nodes %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
+    rest = say(play->watch,
+               "SELECT coalesce(string_agg(concat_ws(' ', state, next_at_ms, runs, skips, entries,"
+               " length(children), length(queued)), ', '), '') FROM pawl_schedule");
+    pawl__buf_printf(&buf, "schedules %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
+    rest = say(play->watch, "SELECT coalesce(string_agg(state || ' ' || coalesce(ties, 0), ', '"
+                            " ORDER BY state), '') FROM pawl_job WHERE meta LIKE '%cron_name%'");
+    pawl__buf_printf(&buf, "fired %s\n", PQgetvalue(rest, 0, 0));
     PQclear(rest);
     rest = say(play->watch, "SELECT count(*) FROM pawl_unsettled");
     pawl__buf_printf(&buf, "unsettled %s\n", PQgetvalue(rest, 0, 0));
@@ -391,6 +414,8 @@ static void end_scene(struct play *play)
                 "pawl_checkpoint; DELETE FROM pawl_log;"
                 "DELETE FROM pawl_flow; DELETE FROM pawl_flow_group; DELETE FROM pawl_flow_node;"
                 "DELETE FROM pawl_flow_member; DELETE FROM pawl_flow_edge;"
+                "DELETE FROM pawl_schedule; DELETE FROM pawl_schedule_plan;"
+                "DELETE FROM pawl_schedule_member; DELETE FROM pawl_firing;"
                 "DELETE FROM pawl_audit; DELETE FROM pawl_count_delta; DELETE FROM pawl_count;"
                 "UPDATE pawl_lock SET owner = '', expires_at_ms = 0"));
 }
@@ -403,7 +428,8 @@ enum {
     CAME_BACK,                 /* it is available again: the lease of its run has lapsed */
     PERISHES,                  /* it is available, and expires before the late ones come */
     UNCHECKED,                 /* an application has submitted it with policies of its own */
-    SIBLINGS                   /* it and another one run, and a third one waits for both */
+    SIBLINGS,                  /* it and another one run, and a third one waits for both */
+    INSTANT                    /* it runs, and later ones of its schedule wait for it */
 };
 
 static void report(struct play *play)
@@ -439,7 +465,7 @@ static void lapse_run(struct play *play)
     assert_state(AVAILABLE, state_of(&play->rig, play->id));
 }
 
-enum { TIE_FLOW = 8 };
+enum { TIE_FLOW = 8, TIE_SCHEDULE = 16 };
 
 /* A flow of three: 3 waits for 1 and 2, which run. The second side is about 2. */
 static void submit_siblings(struct play *play)
@@ -495,6 +521,28 @@ static void submit_siblings(struct play *play)
     play->sides[1].ref = (struct pawl_run){ numbered_id(2), 1 };
 }
 
+/* The job that runs is one of a schedule that holds the next ones until it has ended. Three of its
+ * instants are over when the late ones come. */
+static void add_schedule(struct play *play)
+{
+    char id[PAWL_JOB_ID_TEXT_BYTES], text[1024];
+    pawl_job_id_text(play->id, id);
+    snprintf(text, sizeof text,
+             "UPDATE pawl_job SET ties = %1$d;"
+             "INSERT INTO pawl_schedule_member (id, schedule) VALUES ('%2$s', 's');"
+             "INSERT INTO pawl_schedule (name, state, look_at_ms, next_at_ms, settled_at_ms,"
+             " last_local_s, last_job, runs, skips, entries, children, version, created_at_ms,"
+             " updated_at_ms) VALUES ('s', 1, %3$lld, %3$lld, %4$lld, 0, '%2$s', 1, 0, 1,"
+             " uuid_send('%2$s'), 1, 0, 0);"
+             "INSERT INTO pawl_schedule_plan (name, expression, zone, dialect, gap, anchor_at_ms,"
+             " overlap, misfire, catch_up, type, queue, args, priority, attempts_max)"
+             " VALUES ('s', '@every 20s', 'UTC', 1, 1, %3$lld, 3, 2, 0, 'work', '" QUEUE "', '[]',"
+             " 0, 3)",
+             TIE_SCHEDULE, id, (long long)HAND_CLOCK_START_MS + 20000,
+             (long long)HAND_CLOCK_START_MS - 1000);
+    PQclear(say(play->watch, text));
+}
+
 static void set_scene(struct play *play, int scene)
 {
     struct rig *rig = &play->rig;
@@ -518,6 +566,8 @@ static void set_scene(struct play *play, int scene)
     assert_i64(1, job.run);
     if (scene == REPORTED) report(play);
     if (scene == CAME_BACK) lapse_run(play);
+    if (scene == INSTANT) add_schedule(play);
+    if (scene == INSTANT) return;
     if (scene == PAWL_STATE_ACTIVE || scene == REPORTED || scene == CAME_BACK) return;
     struct pawl_report report = { .type = "fatal",
                                   .message = "hopeless",
@@ -591,6 +641,7 @@ static enum way_to_lock lock_of(const struct act *act)
     case PAWL__OP_PROMOTE:
     case PAWL__OP_EXPIRE:
     case PAWL__OP_ARCHIVE:
+    case PAWL__OP_FIRE:
         return SWEEP;
     case PAWL__OP_SETTLE:
         return SETTLE;
@@ -702,6 +753,27 @@ static void siblings_that_end_at_once(void **state)
         { .name = "cancel", CONTROL(CANCEL), .walks = true },
     };
     every_pair(*state, SIBLINGS, acts, COUNT(acts));
+}
+
+/* An instant makes one job, which is released by the end of the one before it, whoever is first. */
+static void instants_that_come(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "fire", .kind = PAWL__OP_FIRE, .skips = true, .walks = true, LATE },
+        { .name = "complete", .kind = PAWL__OP_COMPLETE, .walks = true },
+        { .name = "cancel", CONTROL(CANCEL), .walks = true },
+        { .name = "pause schedule",
+          .kind = PAWL__OP_SCHEDULE_CONTROL,
+          .schedule = PAWL__SCHEDULE_PAUSE,
+          .walks = true,
+          LATE },
+        { .name = "run now",
+          .kind = PAWL__OP_SCHEDULE_CONTROL,
+          .schedule = PAWL__SCHEDULE_RUN,
+          .walks = true },
+        { .name = "drop schedule", .kind = PAWL__OP_SCHEDULE_DROP, .walks = true },
+    };
+    every_pair(*state, INSTANT, acts, COUNT(acts));
 }
 
 /* Who takes notes does not wait for who moves the job. */
@@ -897,6 +969,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(job_that_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(siblings_that_end_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(instants_that_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notes_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_whose_run_was_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_whose_run_begins, set_up, tear_down),
