@@ -234,8 +234,16 @@ struct pawl_job {
     struct pawl_span result;
     /* how it was read: */
     bool archived;
-    bool brief; /* args and result were omitted: see struct pawl_page */
+    bool brief;       /* args and result were omitted: see struct pawl_page */
+    const char *hold; /* why it is pending, or was before it was paused: a name of PAWL_HOLDS; "" */
 };
+
+/* "name", why a pending job is not available. */
+#define PAWL_HOLDS(X)                                                                              \
+    X("submitter", "it was submitted so; PAWL_CONTROL_ACTIVATE ends that")                         \
+    X("route", "it was routed to a worker that has not taken it yet")                              \
+    X("unchecked", "a node will check the policies that SQL submitted it with")                    \
+    X("parents", "other nodes of its flow have not ended")
 
 /* Selects jobs. A zero field does not restrict; a list matches any of its members. */
 struct pawl_filter {

@@ -240,6 +240,7 @@ static void put_header(struct pawl__cli *cli, const struct pawl_job *job)
     FACT_TEXT("type", type);
     FACT_TEXT("queue", queue);
     put_state(cli, job);
+    FACT_TEXT("hold", hold);
     FACT_TEXT("reason", reason);
     FACT_TEXT("worker", worker);
     FACT_AT("lease until", lease_until_ms);

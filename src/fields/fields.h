@@ -125,7 +125,8 @@ struct pawl__kinds { PAWL__KINDS(X) };
 /* How the job was read. */
 #define PAWL__JOB_VIEW(X)                                                                          \
     X(archived, archived, BOOL, NONE(), "archived", "in the archive")                              \
-    X(brief, brief, BOOL, NONE(), "", "args and result were left out")
+    X(brief, brief, BOOL, NONE(), "", "args and result were left out")                             \
+    X(hold, hold, TEXT, NONE(), "hold", "why it is pending: submitter, route, unchecked, parents")
 
 #define PAWL__JOB_FACTS(X) PAWL__JOB_HEAD(X) PAWL__JOB_EXTRAS(X)
 #define PAWL__JOB_FIELDS(X)                                                                        \

@@ -2,12 +2,22 @@
 #include "store/shown.h"
 
 #include "base/json.h"
+#include "store/core/settle.h"
 
 #include <string.h>
 
 bool pawl__progress_shows(const struct pawl_job *job, int64_t run)
 {
     return job->state != PAWL_STATE_ACTIVE || job->run == run;
+}
+
+const char *pawl__job_hold(const struct pawl_job *job)
+{
+    enum pawl_state state = job->state == PAWL_STATE_PAUSED ? job->paused_from : job->state;
+    if (state != PAWL_STATE_PENDING) return "";
+    if (job->lease_until_ms) return "route";
+    if (job->ties & PAWL__TIE_UNCHECKED) return "unchecked";
+    return job->ties & PAWL__TIE_FLOW ? "parents" : "submitter";
 }
 
 bool pawl__queue_is_listed(const struct pawl_queue_stats *queue, bool forgotten)

@@ -6,6 +6,7 @@
 #include "base/url.h"
 #include "store/backend.h"
 #include "store/committer.h"
+#include "store/shown.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -263,11 +264,22 @@ void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_coun
     pawl__unlock(&store->committer.mutex);
 }
 
+/* A server elsewhere has said it. */
+static void say_holds(struct pawl_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool said = jobs[i].hold && *jobs[i].hold;
+        if (!said) jobs[i].hold = pawl__job_hold(&jobs[i]);
+    }
+}
+
 enum pawl_err pawl__store_get(struct pawl__store *store, const struct pawl_job_id *ids,
                               size_t count, struct pawl__arena *arena, struct pawl_job **out,
                               size_t *out_count, struct pawl_diag *diag)
 {
-    return store->table->get(store->backend, ids, count, arena, out, out_count, diag);
+    enum pawl_err err = store->table->get(store->backend, ids, count, arena, out, out_count, diag);
+    if (!err) say_holds(*out, *out_count);
+    return err;
 }
 
 enum pawl_err pawl__store_query(struct pawl__store *store, const struct pawl_filter *filter,
@@ -275,7 +287,9 @@ enum pawl_err pawl__store_query(struct pawl__store *store, const struct pawl_fil
                                 struct pawl_jobs *out, struct pawl_diag *diag)
 {
     assert(page->limit >= 1 && page->limit <= PAWL_PAGE_MAX);
-    return store->table->query(store->backend, filter, page, arena, out, diag);
+    enum pawl_err err = store->table->query(store->backend, filter, page, arena, out, diag);
+    if (!err) say_holds(out->at, out->count);
+    return err;
 }
 
 enum pawl_err pawl__store_count(struct pawl__store *store, const struct pawl_filter *filter,
@@ -288,7 +302,9 @@ enum pawl_err pawl__store_story(struct pawl__store *store, struct pawl_job_id id
                                 const struct pawl_job *known, struct pawl__arena *arena,
                                 struct pawl_story *out, struct pawl_diag *diag)
 {
-    return store->table->story(store->backend, id, known, arena, out, diag);
+    enum pawl_err err = store->table->story(store->backend, id, known, arena, out, diag);
+    if (!err) say_holds(&out->job, 1);
+    return err;
 }
 
 enum pawl_err pawl__store_stats(struct pawl__store *store, struct pawl__arena *arena,

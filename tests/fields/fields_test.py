@@ -72,7 +72,8 @@ def complains(header, struct_end):
 
 @test
 def a_member_that_is_not_listed_does_not_compile():
-    for last in ("bool brief; /* args and result were omitted: see struct pawl_page */",
+    for last in ('const char *hold; /* why it is pending, or was before it was paused: a name of '
+                 'PAWL_HOLDS; "" */',
                  "bool pending; /* held until PAWL_CONTROL_ACTIVATE */",
                  "enum pawl_exhaustion on_exhaustion;",
                  "bool archived;    /* the archive too */"):

@@ -254,6 +254,48 @@ static void held_node_is_not_activated(struct rig *rig)
     graph_close(&graph);
 }
 
+/* ---- holds ---- */
+
+static const char *hold_of(struct graph *graph, struct pawl_job_id id)
+{
+    struct pawl_jobs jobs = { 0 };
+    assert_ok(graph->rig, pawl_get(graph->pawl, id, &jobs, &graph->rig->diag));
+    const char *hold = rig_text(graph->rig, "%s", jobs.at[0].hold);
+    pawl_jobs_release(&jobs);
+    return hold;
+}
+
+static void hold_says_why_a_job_is_pending(struct rig *rig)
+{
+    struct graph graph;
+    struct pawl_submitted held, routed;
+    graph_open(&graph, rig);
+    node_after(&graph, "A", "");
+    node_after(&graph, "B", "A");
+    graph_submit(&graph);
+    const struct pawl_job_spec pending = { .type = "work", .queue = "p", .pending = true };
+    const struct pawl_job_spec plain = { .type = "work", .queue = "r" };
+    assert_ok(rig, pawl_submit(graph.pawl, &pending, &held, &rig->diag));
+    assert_ok(rig, pawl_submit(graph.pawl, &plain, &routed, &rig->diag));
+    assert_text("parents", hold_of(&graph, node_id(&graph, "B")));
+    assert_text("", hold_of(&graph, node_id(&graph, "A")));
+    assert_text("submitter", hold_of(&graph, held.id));
+    assert_text("", hold_of(&graph, routed.id));
+    struct pawl__store *own = rig->store;
+    rig->store = graph.pawl->store;
+    assert_int_equal(1, route_n(rig, "r", 1).count);
+    rig->store = own;
+    assert_text("route", hold_of(&graph, routed.id));
+    assert_ok(rig, node_control(&graph, "B", PAWL_CONTROL_PAUSE));
+    assert_text("parents", hold_of(&graph, node_id(&graph, "B")));
+    node_completes(&graph, "A");
+    assert_text("", hold_of(&graph, node_id(&graph, "B"))); // it only is paused
+    assert_ok(rig,
+              pawl_control(graph.pawl, held.id, PAWL_CONTROL_ACTIVATE, NULL, NULL, &rig->diag));
+    assert_text("", hold_of(&graph, held.id));
+    graph_close(&graph);
+}
+
 int main(void)
 {
     static const struct contract_test tests[] = {
@@ -262,6 +304,7 @@ int main(void)
         CONTRACT(expiry_at_an_instant_ends_a_node_that_waits),
         CONTRACT(paused_node_is_available_on_resume),
         CONTRACT(held_node_is_not_activated),
+        CONTRACT(hold_says_why_a_job_is_pending),
     };
     return contract_run("flow_end", tests, COUNT(tests));
 }

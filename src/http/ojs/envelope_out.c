@@ -25,6 +25,7 @@ struct view {
     struct pawl_span args, meta, result;
     bool args_omitted;
     enum pawl_state state, previous_state;
+    const char *hold;
     int64_t priority, attempt, max_attempts;
     struct {
         int64_t created, enqueued, started, completed, cancelled, discarded, scheduled;
@@ -259,6 +260,7 @@ static const struct pawl__member members[] = {
        .wire = PAWL__AS_ARRAY),
     PAWL__WHOLE("parent_results_omitted", ONE, PAWL__IF(S, omitted.bytes), .shape = &omitted_shape),
     AS("previous_state", WORD, previous_state, .words = &pawl__ojs_state_words),
+    AS("hold", NAME, hold),
     // Here the extra members are printed.
     AS("scheduled_at", INSTANT, at_ms.scheduled),
     AS("expires_at", INSTANT, expires_at_ms),
@@ -406,6 +408,7 @@ static void view_always(struct printer *printer)
     view->meta = job->meta;
     view->priority = job->priority;
     view->state = job->state;
+    view->hold = job->hold;
     view->attempt = job->attempt;
     view->max_attempts = pawl__envelope_attempts_max(job);
     view->at_ms.created = job->created_at_ms;

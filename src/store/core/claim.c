@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "store/core/course.h"
+#include "store/core/settle.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -187,7 +188,8 @@ struct pawl_job *pawl__claim_give(struct pawl__claim *claim, struct pawl__claim_
                                   const struct pawl__claim_stand *stand)
 {
     struct pawl__set *set = claim->set;
-    assert(claim->op->kind == PAWL__OP_CLAIM && !facts->ties);
+    assert(claim->op->kind == PAWL__OP_CLAIM);
+    assert(pawl__settle_lets(facts->ties, PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE));
     struct pawl_job *job = give(claim, lane, facts, stand);
     if (!job) return NULL;
     pawl__set_moved(set, &(struct pawl__plain_move){ .id = job->id,

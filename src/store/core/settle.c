@@ -34,6 +34,11 @@ static int32_t concerned(int32_t all, const struct pawl__row *row, enum pawl_sta
     return all;
 }
 
+bool pawl__settle_lets(int32_t all, enum pawl_state from, enum pawl_state to)
+{
+    return !all || (!(all & PAWL__TIES_OWN) && !concerned(all, from, to));
+}
+
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
 {
     int32_t others = concerned(row->ties & ~PAWL__TIES_OWN, row, from);

@@ -87,6 +87,8 @@ PAWL__TIES(X)
 
 /* All ties that have a rule here. */
 int32_t pawl__settle_known(void);
+/* Does nothing depend on this move of a job with such ties, so that a fast path may make it? */
+bool pawl__settle_lets(int32_t all, enum pawl_state from, enum pawl_state to);
 /* Those of PAWL__TIES_OWN for which a job has an entry, as its row is. */
 int32_t pawl__settle_entries(const struct pawl__row *row);
 /* The entry for such a tie is being followed up, and the tie goes. */

@@ -4,11 +4,13 @@
  * range of the table, already in order, and lanes of one queue are merged by rank, as are the
  * lane's jobs that are still in memory (head.c).
  *
- * Plain jobs are given by the scan itself, up to the first one that has ties or has expired: what
- * was read is all that a claim needs, and their rows go with those of other claims (plain.c).
+ * Plain jobs are given by the scan itself, up to the first one that has expired, or has a tie that
+ * claims concern: what was read is all that a claim needs, and their rows go with those of other
+ * claims (plain.c).
  *
  * Runs on: the committer's thread, inside a transaction. */
 #include "store/core/claim.h"
+#include "store/core/settle.h"
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>
@@ -312,7 +314,7 @@ static enum pawl_err give_row(struct scan *scan, struct cursor *cursor, struct r
         sq, &(struct pawl__sq_run_row){
                 .n = { row->key, halves.tail, sq->set.catalog.lanes[cursor->lane->at]->id, job->run,
                        row->base_run, row->free_runs, job->started_at_ms, job->lease_until_ms },
-                .hidden = displaced,
+                .hidden = displaced || row->job.ties,
                 .worker = job->worker });
 }
 
@@ -323,7 +325,8 @@ static enum pawl_err meet_row(struct scan *scan, struct cursor *cursor)
     struct pawl__claim *claim = scan->claim;
     enum pawl_err err = read_extras(scan, row);
     if (err) return err;
-    if (row->job.ties || pawl__claim_expired(claim, row->job.expires_at_ms)) scan->gives = false;
+    bool lets = pawl__settle_lets(row->job.ties, PAWL_STATE_AVAILABLE, PAWL_STATE_ACTIVE);
+    if (!lets || pawl__claim_expired(claim, row->job.expires_at_ms)) scan->gives = false;
     if (scan->gives && !pawl__claim_fits(claim, row->bytes)) return PAWL_OK;
     cursor->at++;
     if (scan->gives) return give_row(scan, cursor, row);

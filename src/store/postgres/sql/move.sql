@@ -100,12 +100,12 @@ FROM unnest(:states, :finished, :firsts, :lasts) AS g (state, finished_at_ms, fi
 -- name: claim_take
 -- xmax: those that nobody holds. A row that somebody holds must not be waited for. It is also that
 -- of one who held it and moved it here, by a retry or a promotion: claim.c looks at what is left,
--- and so at jobs with ties.
+-- and so at jobs with ties. That of a member of a flow (8) does not concern claims.
 UPDATE pawl_job AS j
 SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
     worker = :worker, reason = NULL, perishes = false
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
-    AND j.ties IS NULL
+    AND (j.ties IS NULL OR j.ties = 8)
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
 RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, octet_length(j.args),
     {{claimed_facts}}
@@ -117,7 +117,7 @@ UPDATE pawl_job AS j
 SET state = 4, run = j.run + 1, started_at_ms = :now_ms, lease_until_ms = {{lease_end}},
     worker = :worker, reason = NULL, perishes = false
 WHERE j.id = ANY (:ids) AND j.state = 2 AND j.rank <= :rank_max AND j.xmax = '0'::xid
-    AND j.ties IS NULL
+    AND (j.ties IS NULL OR j.ties = 8)
     AND (j.expires_at_ms IS NULL OR j.expires_at_ms > :now_ms)
     AND (SELECT sum(octet_length(args)) FROM pawl_job WHERE id = ANY (:ids)) <= :bytes_max
 RETURNING j.rank, j.run, j.base_run, j.free_runs, j.lease_until_ms, octet_length(j.args),
