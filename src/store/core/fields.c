@@ -136,9 +136,8 @@ static const struct pawl__field pawl__schedule_fields[] = { PAWL__SCHEDULE_FIELD
 static const struct pawl__field pawl__schedule_plan_fields[] = { PAWL__SCHEDULE_PLAN_FIELDS(X) };
 #undef OF
 #define OF struct pawl__schedule_member
-static const struct pawl__field pawl__schedule_member_fields[] = {
-    PAWL__SCHEDULE_MEMBER_FIELDS(X)
-};
+static const struct pawl__field pawl__schedule_member_fields[] = { PAWL__SCHEDULE_MEMBER_FIELDS(
+    X) };
 #undef OF
 #define OF struct pawl__firing
 static const struct pawl__field pawl__firing_fields[] = { PAWL__FIRING_FIELDS(X) };

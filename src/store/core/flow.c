@@ -12,19 +12,27 @@ static bool concerns(enum pawl_state from, enum pawl_state to)
     return pawl_state_is_terminal(to) || pawl_state_is_terminal(from) || back;
 }
 
-static void want_flow(struct pawl__set *set, const struct pawl__unsettled *about)
+/* With the job, and the nodes that edges lead to: if nothing is lacked after this, `out` has all.
+ */
+static void find_all(struct pawl__set *set, const struct pawl__unsettled *about,
+                     struct pawl__flow_books *out)
 {
-    struct pawl__flow_books books;
-    pawl__flow_find_books(set, about, &books);
-    if (pawl__flow_is_act(about)) pawl__flow_want_act(set, about, &books);
-    if (!books.node) return;
-    bool is_job = books.node->row.flow_node.kind == PAWL_FLOW_KIND_JOB;
+    pawl__flow_find_books(set, about, out);
+    if (pawl__flow_is_act(about)) pawl__flow_want_act(set, about, out);
+    if (!out->node) return;
+    bool is_job = out->node->row.flow_node.kind == PAWL_FLOW_KIND_JOB;
     if (is_job && !pawl__flow_is_walk(about)) pawl__set_want(set, about->id, PAWL__FLOW_NEED);
-    const struct pawl__record *edge = books.edges && books.edges->read ? books.edges->first : NULL;
+    const struct pawl__record *edge = out->edges && out->edges->read ? out->edges->first : NULL;
     for (; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
         (void)pawl__flow_node_of(set, row->flow, row->child);
     }
+}
+
+static void want_flow(struct pawl__set *set, const struct pawl__unsettled *about)
+{
+    struct pawl__flow_books books;
+    find_all(set, about, &books);
 }
 
 /* ---- the rule ---- */
@@ -50,10 +58,8 @@ static bool follow_flow(struct pawl__set *set, const struct pawl__unsettled *abo
     struct pawl__flow_books books;
     bool unknown = pawl__flow_is_look(about) && !about->node;
     if (unknown && pawl__flow_follow_flow(set, about)) return true;
-    want_flow(set, about);
+    find_all(set, about, &books);
     if (set->failed || pawl__set_lacks(set)) return true;
-    pawl__flow_find_books(set, about, &books);
-    if (pawl__set_lacks(set)) return true;
     if (pawl__flow_is_act(about)) return pawl__flow_follow_act(set, about, &books);
     if (!pawl__flow_is_whole(&books)) {
         if (unknown) pawl__flow_set_timer(set, pawl__flow_timer_of(set, about->id), 0);

@@ -31,15 +31,24 @@ static bool is_single(enum pawl__record_kind kind)
 
 /* ---- records by key ---- */
 
-/* FNV-1a. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+/* Eight bytes at a time: settling looks records up many times for each job. */
 static uint32_t hash_key(enum pawl__record_kind kind, const void *key)
 {
     const struct pawl__record_shape *shape = &pawl__record_shapes[kind];
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)kind;
+    uint64_t hash = mix(0, (uint64_t)kind + 1);
     for (size_t i = 0; i < shape->keys; i++) {
         struct pawl_span bytes = pawl__field_bytes(&shape->of->fields[i], key);
-        for (size_t at = 0; at < bytes.len; at++) {
-            hash = (hash ^ (uint8_t)bytes.at[at]) * UINT64_C(0x100000001b3);
+        for (size_t at = 0; at < bytes.len; at += sizeof(uint64_t)) {
+            uint64_t word = 0;
+            size_t left = bytes.len - at;
+            memcpy(&word, bytes.at + at, left < sizeof word ? left : sizeof word);
+            hash = mix(hash, word);
         }
     }
     return (uint32_t)(hash ^ (hash >> 32));
@@ -193,19 +202,58 @@ static int compare_keys(const void *a, const void *b)
 {
     const struct pawl__records *const *left = a, *const *right = b;
     const struct pawl__record_shape *shape = &pawl__record_shapes[(*left)->kind];
-    if ((*left)->kind != (*right)->kind) return (*left)->kind < (*right)->kind ? -1 : 1;
     return pawl__fields_compare(shape->of->fields, shape->keys, &(*left)->key, &(*right)->key);
 }
 
-/* In order of key, as all transactions write them. No record is found by its key after this. */
+/* Most come in order. */
+static void sort(const struct pawl__records **at, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (compare_keys(&at[i - 1], &at[i]) <= 0) continue;
+        qsort(at, count, sizeof(const struct pawl__records *), compare_keys);
+        return;
+    }
+}
+
+static bool has_changed(const struct pawl__records *records)
+{
+    const struct pawl__record *record = records->first;
+    while (record && !record->changed) {
+        record = record->next;
+    }
+    return record;
+}
+
+/* Those of a kind that have changed, into `out`. How many. */
+static size_t pick(const struct pawl__record_set *all, int kind, const struct pawl__records **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct pawl__records *records = all->at[i];
+        if ((int)records->kind == kind && has_changed(records)) out[count++] = records;
+    }
+    return count;
+}
+
+/* By kind, in order of key, as all transactions write them. */
 void pawl__records_list(struct pawl__set *set)
 {
-    struct pawl__record_set *all = &set->records;
-    if (all->count) qsort(all->at, all->count, sizeof(struct pawl__records *), compare_keys);
-    for (size_t i = 0; i < set->records.count; i++) {
-        const struct pawl__record *record = set->records.at[i]->first;
-        for (; record; record = record->next) {
-            if (record->changed) list_record(set, record);
+    const struct pawl__record_set *all = &set->records;
+    bool some[PAWL__RECORD_KINDS] = { false };
+    for (size_t i = 0; i < all->count; i++) {
+        some[all->at[i]->kind] = true;
+    }
+    const struct pawl__records **sorted =
+        all->count ? pawl__arena_alloc(&set->arena, all->count * sizeof *sorted) : NULL;
+    set->failed |= all->count && !sorted;
+    for (int kind = 0; sorted && kind < PAWL__RECORD_KINDS; kind++) {
+        size_t count = some[kind] ? pick(all, kind, sorted) : 0;
+        sort(sorted, count);
+        for (size_t i = 0; i < count; i++) {
+            const struct pawl__record *record = sorted[i]->first;
+            for (; record; record = record->next) {
+                if (record->changed) list_record(set, record);
+            }
         }
     }
 }

@@ -36,7 +36,11 @@ static int32_t concerned(int32_t all, const struct pawl__row *row, enum pawl_sta
 
 bool pawl__settle_lets(int32_t all, enum pawl_state from, enum pawl_state to)
 {
-    return !all || (!(all & PAWL__TIES_OWN) && !concerned(all, from, to));
+    for (size_t i = 0; all && ties[i].tie; i++) {
+        bool asks = (all & ties[i].bit & ~PAWL__TIES_OWN) && ties[i].tie->concerns;
+        if (asks && !ties[i].tie->concerns(from, to)) all &= ~ties[i].bit;
+    }
+    return !all;
 }
 
 void pawl__settle_note(struct pawl__set *set, const struct pawl__row *row, enum pawl_state from)
